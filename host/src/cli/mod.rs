@@ -3,6 +3,8 @@
 
 pub(crate) mod args;
 mod backend;
+#[cfg(any(feature = "series", all(feature = "ptycho", feature = "hdf5")))]
+mod byte_size;
 pub(crate) mod demo;
 mod devices;
 pub(crate) mod failure;

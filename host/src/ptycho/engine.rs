@@ -3,7 +3,7 @@
 
 use super::likelihood::{Last, Search};
 use super::refinement::FrameParameters;
-use super::{ModelErrors, Step, StepErrors, StepPlan};
+use super::{ModelErrors, Step, StepErrors, StepPlan, StreamPlan};
 use crate::fft::{Fft2, Real};
 use crate::run::Setup;
 use ndarray::{Array2, Array3};
@@ -46,6 +46,11 @@ pub enum EngineError {
         /// How much larger than expected values may be.
         headroom: f32,
     },
+    /// An engine that works on all frames at once, without all counts on the device.
+    #[error(
+        "expected an engine that takes one batch of frames after the other (lsqml, rpie, epie), as the counts of the scan are not all on the device; found another"
+    )]
+    Streamed,
     /// The saved state has another precision.
     #[error("the saved state: expected the precision of this run, found another")]
     Precision,
@@ -58,6 +63,11 @@ pub trait Engine {
 
     /// How the last projection was computed, on a GPU; `None` elsewhere, and before it.
     fn plan(&self) -> Option<StepPlan> {
+        None
+    }
+
+    /// How counts travel to a GPU that does not hold them all.
+    fn streaming(&self) -> Option<StreamPlan> {
         None
     }
 

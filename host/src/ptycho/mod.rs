@@ -7,6 +7,7 @@
 mod affine;
 mod batches;
 mod checkpointing;
+mod count_codes;
 pub mod cpu;
 pub mod cuda;
 mod diagnosis;
@@ -43,12 +44,14 @@ mod simulate;
 mod start;
 mod step;
 pub(crate) mod step_plan;
+mod stream_plan;
 mod summary;
 mod update_version;
 
 pub use affine::AffineFit;
 pub use batches::BatchOrder;
 pub use checkpointing::{CheckpointError, SavedRun, fingerprint};
+pub use count_codes::CountCodes;
 pub use diagnosis::{Diagnosis, diagnose, masked_pixels};
 pub use engine::{Engine, EngineError, EngineState, Frames, Values, WaveSpace};
 pub use engine_spec::{EngineName, EngineSpec, PowerBound, PowerBoundSetting};
@@ -76,5 +79,6 @@ pub use step::{
     StepErrors, StepMetrics,
 };
 pub use step_plan::StepPlan;
+pub use stream_plan::StreamPlan;
 pub use summary::Summary;
 pub use update_version::UpdateVersion;

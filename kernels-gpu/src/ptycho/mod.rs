@@ -33,6 +33,7 @@ pub mod exit_wave_build;
 mod fixed_point;
 pub mod fluence;
 pub mod fourier_step;
+pub mod frame_blocks;
 pub mod frame_chi;
 pub mod frame_gradient;
 pub mod frame_line;

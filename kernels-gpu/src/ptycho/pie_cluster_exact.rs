@@ -92,6 +92,16 @@ impl<const A: usize> ClusterPass<A> {
         }
     }
 
+    /// Writes the probe's spectrum from the slots of the shifted probe.
+    #[inline(always)]
+    unsafe fn store_spectrum(&self, to: *mut Complex32) {
+        let (row, column) = self.transform.spectrum_place();
+        let to = to.add(row * ClusterFrame::<A>::SIDE + column);
+        for v in 0..VALUES {
+            *to.add(ClusterFrame::<A>::spectrum_offset(v)) = *self.slot(SHIFTED, v);
+        }
+    }
+
     /// Brings √counts of a frame to the L2 cache.
     #[inline(always)]
     unsafe fn prefetch(&self, frame: usize) {
@@ -176,7 +186,7 @@ impl<const A: usize> ClusterPass<A> {
 }
 
 /// As `ptycho_pie_cluster_128`, with the probe shifted by `fractions`, in pixels; `probe_spectrum` is its unnormalised
-/// transform.
+/// transform, and then that of the new probe, so that several passes one after the other have the bits of one.
 #[kernel(block = 128, exact_block, min_blocks = 1, hot, cluster = 4, min_arch = 90, shared = 4 * WORDS)]
 #[allow(
     clippy::too_many_arguments,
@@ -194,7 +204,7 @@ pub unsafe fn ptycho_pie_cluster_exact_128(
     #[len(frames * 128 * 128)] magnitudes: *const f32,
     #[len(frames)] scales: *const f32,
     #[len(frames)] corners: *const [u32; 2],
-    #[len(128 * 128)] probe_spectrum: *const Complex32,
+    #[len(128 * 128)] probe_spectrum: *mut Complex32,
     #[len(frames)] fractions: *const [f32; 2],
     #[len(frames)] order: *const u32,
     #[len(128)] roots: *const Complex32,
@@ -251,4 +261,5 @@ pub unsafe fn ptycho_pie_cluster_exact_128(
     cluster::sync();
     pass.run_exact(&Ramp::new(memory.add(RAMP)), fractions);
     pass.store_probe(probe);
+    pass.store_spectrum(probe_spectrum);
 }

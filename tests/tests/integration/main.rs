@@ -20,4 +20,5 @@ mod sas_published;
 mod series_check_values;
 mod series_nab;
 mod siemens_star;
+mod streamed_counts;
 mod truth;

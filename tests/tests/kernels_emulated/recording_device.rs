@@ -50,6 +50,7 @@ impl Device for RecordingDevice {
     type Pinned<T: Pod + Send + Sync> = Vec<T>;
     type Sent = EmulatedCopy<()>;
     type Received<T: Pod + Send + Sync> = EmulatedCopy<Vec<T>>;
+    type Arriving<T: Pod + Send> = EmulatedBuffer<T>;
 
     fn backend(&self) -> &'static str {
         self.device.backend()
@@ -96,6 +97,20 @@ impl Device for RecordingDevice {
         at: usize,
     ) -> Result<EmulatedCopy<()>> {
         self.device.send(from, range, to, at)
+    }
+    fn send_beside<T: Pod + Send + Sync>(
+        &self,
+        from: &Arc<Vec<T>>,
+        parts: &[Range<usize>],
+        to: EmulatedBuffer<T>,
+    ) -> Result<EmulatedBuffer<T>> {
+        self.device.send_beside(from, parts, to)
+    }
+    fn arrived<T: Pod + Send + Sync>(
+        &self,
+        arriving: EmulatedBuffer<T>,
+    ) -> Result<EmulatedBuffer<T>> {
+        self.device.arrived(arriving)
     }
     fn receive<T: Pod + Send + Sync>(
         &self,

@@ -98,6 +98,17 @@ impl SharedUpload {
             .is_none_or(|(_, done)| !matches!(done.is_passed(), Ok(false)))
     }
 
+    /// Makes the work queued in `stream` from now on wait for the copy; the host does not wait.
+    ///
+    /// # Errors
+    /// An error of the driver.
+    pub fn before(&self, stream: &Stream) -> Result<()> {
+        match &self.parts {
+            Some((_, done)) => stream.wait_event(done),
+            None => Ok(()),
+        }
+    }
+
     /// Waits for the copy.
     ///
     /// # Errors
@@ -170,6 +181,66 @@ impl Stream {
         }
         let memory: Arc<dyn Any + Send + Sync> = Arc::<PinnedBuffer<T>>::clone(from);
         match copy.and_then(|()| done.record(self)) {
+            Ok(()) => Ok(SharedUpload {
+                parts: Some((memory, done)),
+            }),
+            Err(error) => {
+                if self.synchronize().is_err() {
+                    std::mem::forget(memory);
+                }
+                Err(error)
+            }
+        }
+    }
+
+    /// Queues copies of several ranges of the page-locked buffer, one after the other, to the start of
+    /// the device buffer. The page-locked buffer may be read meanwhile but not changed, since the copy
+    /// holds it.
+    ///
+    /// # Errors
+    /// A range exceeds its buffer, the devices differ, the stream is being captured, or an error of
+    /// the driver.
+    pub fn upload_parts<T: Pod + Send + Sync>(
+        &self,
+        from: &Arc<PinnedBuffer<T>>,
+        parts: &[Range<usize>],
+        to: &mut DeviceBuffer<T>,
+    ) -> Result<SharedUpload> {
+        self.context().expect_same(to.context(), "the target")?;
+        let mut elements = 0_usize;
+        for part in parts {
+            if from.get(part.clone()).is_none() {
+                return Err(CudaError::Range {
+                    what: "upload",
+                    start: part.start,
+                    end: part.end,
+                    len: from.len(),
+                });
+            }
+            elements = elements.saturating_add(part.len());
+        }
+        to.expect_range("upload", &(0..elements))?;
+        let element = size_of::<T>();
+        let done = Event::new(self.context(), Timing::Off)?;
+        let _no_capture = self.refuse_capture("a copy from host memory")?;
+        let mut copies = Ok(());
+        let mut target = to.raw();
+        for part in parts.iter().filter(|part| part.len() * element > 0) {
+            let source = &from[part.clone()];
+            let bytes = size_of_val(source);
+            // SAFETY: all parts together fit into `to`. The upload holds `from` until the copies are
+            // done, and nothing borrows it mutably while two references exist; freeing `to` waits.
+            let answer = unsafe {
+                driver::cuMemcpyHtoDAsync_v2(target, source.as_ptr().cast(), bytes, self.raw())
+            };
+            copies = check(answer, "cuMemcpyHtoDAsync");
+            if copies.is_err() {
+                break;
+            }
+            target += bytes as driver::DevicePtr;
+        }
+        let memory: Arc<dyn Any + Send + Sync> = Arc::<PinnedBuffer<T>>::clone(from);
+        match copies.and_then(|()| done.record(self)) {
             Ok(()) => Ok(SharedUpload {
                 parts: Some((memory, done)),
             }),

@@ -18,6 +18,7 @@ impl<D: Device> Device for &D {
     type Pinned<T: Pod + Send + Sync> = D::Pinned<T>;
     type Sent = D::Sent;
     type Received<T: Pod + Send + Sync> = D::Received<T>;
+    type Arriving<T: Pod + Send> = D::Arriving<T>;
 
     fn backend(&self) -> &'static str {
         (**self).backend()
@@ -71,6 +72,19 @@ impl<D: Device> Device for &D {
         at: usize,
     ) -> Result<D::Sent> {
         (**self).send(from, range, to, at)
+    }
+
+    fn send_beside<T: Pod + Send + Sync>(
+        &self,
+        from: &Arc<D::Pinned<T>>,
+        parts: &[Range<usize>],
+        to: D::Buffer<T>,
+    ) -> Result<D::Arriving<T>> {
+        (**self).send_beside(from, parts, to)
+    }
+
+    fn arrived<T: Pod + Send + Sync>(&self, arriving: D::Arriving<T>) -> Result<D::Buffer<T>> {
+        (**self).arrived(arriving)
     }
 
     fn receive<T: Pod + Send + Sync>(

@@ -1,7 +1,8 @@
 //! A CUDA device as a [`Device`].
 
+use std::collections::VecDeque;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use bytemuck::Pod;
 use warpstride_device::Complex32;
@@ -15,7 +16,7 @@ use crate::cuda::{
     Stream, Timing, Transfer,
 };
 
-/// A CUDA device with its kernels loaded and one stream for all work.
+/// A CUDA device with its kernels loaded, one stream for all work, and one for copies beside it.
 #[derive(Debug)]
 pub struct CudaDevice {
     info: DeviceInfo,
@@ -26,7 +27,19 @@ pub struct CudaDevice {
     fft_modules: Arc<FftModules>,
     read_backs: Arc<ReadBackPool>,
     staging: Mutex<Staging>,
+    /// The stream of copies beside the work, once there are any.
+    copies: OnceLock<Stream>,
+    /// Such copies that the work waits for, and perhaps still runs before; the oldest first.
+    sent: Mutex<VecDeque<SharedUpload>>,
     clock: (Event, Event),
+}
+
+/// A buffer to which page-locked memory is being copied in the stream beside the work.
+#[derive(Debug)]
+pub struct CudaArriving<T: Pod> {
+    // Dropped first, so that the copy is waited for before the buffer is freed.
+    copy: SharedUpload,
+    buffer: DeviceBuffer<T>,
 }
 
 impl CudaDevice {
@@ -67,6 +80,8 @@ impl CudaDevice {
             fft_modules,
             read_backs: ReadBackPool::new(&context),
             staging: Mutex::new(Staging::new(&context)),
+            copies: OnceLock::new(),
+            sent: Mutex::default(),
             clock: (
                 Event::new(&context, Timing::On)?,
                 Event::new(&context, Timing::On)?,
@@ -99,6 +114,15 @@ impl CudaDevice {
     #[must_use]
     pub fn info(&self) -> &DeviceInfo {
         &self.info
+    }
+
+    /// The stream of copies beside the work.
+    fn copies(&self) -> Result<&Stream> {
+        if let Some(stream) = self.copies.get() {
+            return Ok(stream);
+        }
+        let stream = Stream::new(&self.context, Priority::Normal)?;
+        Ok(self.copies.get_or_init(|| stream))
     }
 
     pub(super) fn fft_workspace(&self) -> &Arc<FftWorkspace> {
@@ -188,6 +212,7 @@ impl Device for CudaDevice {
     type Pinned<T: Pod + Send + Sync> = PinnedBuffer<T>;
     type Sent = SharedUpload;
     type Received<T: Pod + Send + Sync> = Transfer<T>;
+    type Arriving<T: Pod + Send> = CudaArriving<T>;
 
     fn backend(&self) -> &'static str {
         "cuda"
@@ -259,6 +284,34 @@ impl Device for CudaDevice {
         at: usize,
     ) -> Result<SharedUpload> {
         Ok(self.stream.upload_shared(from, range, to, at)?)
+    }
+
+    fn send_beside<T: Pod + Send + Sync>(
+        &self,
+        from: &Arc<PinnedBuffer<T>>,
+        parts: &[Range<usize>],
+        mut to: DeviceBuffer<T>,
+    ) -> Result<CudaArriving<T>> {
+        drop(self.stream.refuse_capture("a copy from host memory")?);
+        let copies = self.copies()?;
+        let queued = Event::new(&self.context, Timing::Off)?;
+        queued.record(&self.stream)?;
+        copies.wait_event(&queued)?;
+        let copy = copies.upload_parts(from, parts, &mut to)?;
+        Ok(CudaArriving { copy, buffer: to })
+    }
+
+    fn arrived<T: Pod + Send + Sync>(&self, arriving: CudaArriving<T>) -> Result<DeviceBuffer<T>> {
+        let CudaArriving { copy, buffer } = arriving;
+        copy.before(&self.stream)?;
+        let mut sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner);
+        while sent.front().is_some_and(SharedUpload::ready) {
+            if let Some(done) = sent.pop_front() {
+                done.wait()?;
+            }
+        }
+        sent.push_back(copy);
+        Ok(buffer)
     }
 
     fn receive<T: Pod + Send + Sync>(

@@ -72,6 +72,8 @@ pub trait Device {
     type Sent: PendingCopy<()>;
     /// A pending copy to such memory.
     type Received<T: Pod + Send + Sync>: PendingCopy<Self::Pinned<T>>;
+    /// A buffer whose values are being copied beside the queue. Dropping it waits for the copies.
+    type Arriving<T: Pod + Send>;
 
     /// The back end, for summaries: `cuda` or `emulator`.
     fn backend(&self) -> &'static str;
@@ -149,6 +151,28 @@ pub trait Device {
         to: &mut Self::Buffer<T>,
         at: usize,
     ) -> Result<Self::Sent>;
+
+    /// Queues copies of the ranges `parts` of `from`, one after the other, to the start of `to`, in a
+    /// queue of their own: they begin after what has been queued so far, and run at the same time as
+    /// what is queued afterwards. No work can use `to` before [`Device::arrived`].
+    ///
+    /// # Errors
+    /// A range exceeds its buffer, or an error of the driver.
+    fn send_beside<T: Pod + Send + Sync>(
+        &self,
+        from: &Arc<Self::Pinned<T>>,
+        parts: &[Range<usize>],
+        to: Self::Buffer<T>,
+    ) -> Result<Self::Arriving<T>>;
+
+    /// Makes what is queued from now on wait for the copies; the host does not wait.
+    ///
+    /// # Errors
+    /// An error of the driver, or of earlier copies.
+    fn arrived<T: Pod + Send + Sync>(
+        &self,
+        arriving: Self::Arriving<T>,
+    ) -> Result<Self::Buffer<T>>;
 
     /// Queues copies of the ranges `parts` of `from`, one after the other, to the start of `to`
     /// without waiting for them.

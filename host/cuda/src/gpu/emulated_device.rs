@@ -186,6 +186,7 @@ impl Device for EmulatedDevice {
     type Pinned<T: Pod + Send + Sync> = Vec<T>;
     type Sent = EmulatedCopy<()>;
     type Received<T: Pod + Send + Sync> = EmulatedCopy<Vec<T>>;
+    type Arriving<T: Pod + Send> = EmulatedBuffer<T>;
 
     fn backend(&self) -> &'static str {
         "emulator"
@@ -274,6 +275,29 @@ impl Device for EmulatedDevice {
         let target = at..at.saturating_add(from.len());
         elements_mut(to.as_mut_slice(), target)?.copy_from_slice(from);
         Ok(EmulatedCopy(()))
+    }
+
+    fn send_beside<T: Pod + Send + Sync>(
+        &self,
+        from: &Arc<Vec<T>>,
+        parts: &[Range<usize>],
+        mut to: EmulatedBuffer<T>,
+    ) -> Result<EmulatedBuffer<T>> {
+        let mut end = 0;
+        for part in parts {
+            let from = elements(from, part.clone())?;
+            let target = end..end + from.len();
+            elements_mut(to.as_mut_slice(), target.clone())?.copy_from_slice(from);
+            end = target.end;
+        }
+        Ok(to)
+    }
+
+    fn arrived<T: Pod + Send + Sync>(
+        &self,
+        arriving: EmulatedBuffer<T>,
+    ) -> Result<EmulatedBuffer<T>> {
+        Ok(arriving)
     }
 
     fn receive<T: Pod + Send + Sync>(

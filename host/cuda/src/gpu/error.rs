@@ -53,6 +53,12 @@ pub enum GpuError {
         /// The error on this device.
         error: Box<GpuError>,
     },
+    /// Memory that an earlier error has taken away.
+    #[error("{what}: the device memory was lost by an earlier error")]
+    Lost {
+        /// The purpose of the memory.
+        what: &'static str,
+    },
     /// A group without devices was requested.
     #[error("expected at least one device in a group, found none")]
     NoDevices,

@@ -20,7 +20,7 @@ mod fft_choice;
 mod growable_buffer;
 mod kernel_fft;
 
-pub use cuda_device::CudaDevice;
+pub use cuda_device::{CudaArriving, CudaDevice};
 pub use cuda_fft::{CudaFft, OwnFft};
 pub use cuda_group::{CudaDeviceGroup, CudaEvent, CudaGroupGraph, CudaPeerChannel};
 pub use device::{Buffer, Device, Direction, PendingCopy, ReadBack};

@@ -126,6 +126,12 @@ pub(crate) struct InfoArgs {
     /// Its floating-point precision [default: f32, or as in the recipe]
     #[arg(long, value_enum)]
     pub(crate) precision: Option<PrecisionArg>,
+    /// Its engine and iterations, such as lsqml:200; repeat for several [default: dm:100 raar:50, or as in the recipe]
+    #[arg(long, value_name = "NAME:N")]
+    pub(crate) engine: Vec<String>,
+    /// Device memory that it may take, such as 500M or 2GiB; says how a larger scan would travel to the GPU
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) device_memory: Option<String>,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -214,6 +220,10 @@ pub(crate) struct ReconstructArgs {
     /// GPU number [default: 0]
     #[arg(long, value_name = "N", help_heading = "Where to compute")]
     pub(crate) device: Option<usize>,
+    /// Most device memory that lsqml, rpie and epie may take, such as 500M or 2GiB: if the counts of all frames need
+    /// more, they stay in host memory, and blocks of frames travel to the GPU [default: what is free]
+    #[arg(long, value_name = "SIZE", help_heading = "Where to compute")]
+    pub(crate) device_memory: Option<String>,
     /// Number of CPU threads [default: all]
     #[arg(long, value_name = "N", help_heading = "Where to compute")]
     pub(crate) threads: Option<usize>,

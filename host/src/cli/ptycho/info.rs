@@ -1,14 +1,15 @@
 //! `warpstride ptycho info`.
 
 use super::recipe_origin::RecipeOrigin;
-use super::reconstruct::{precision, read_recipe, set};
+use super::reconstruct::{engines, precision, read_recipe, set};
 use crate::cli::args::InfoArgs;
+use crate::cli::byte_size;
 use crate::cli::failure::Failure;
 use crate::cli::output::{facts, say, say_json};
 use crate::data::{PixelPositions, Scan};
 use crate::ptycho::{
-    Diagnosis, EngineSpec, Overlap, Precision, Recipe, StepPlan, diagnose, masked_pixels,
-    memory_estimate,
+    CountCodes, Diagnosis, EngineSpec, Overlap, Precision, Recipe, StepPlan, StreamPlan, diagnose,
+    masked_pixels, memory_estimate,
 };
 use crate::run::MemoryInfo;
 use crate::system::Bytes;
@@ -20,6 +21,9 @@ use std::path::PathBuf;
 /// One electronvolt, J (CODATA 2018, exact).
 const ELECTRONVOLT: f64 = 1.602_176_634e-19;
 
+/// What an H200 receives from page-locked memory in a millisecond (measured, PCIe 5).
+const BYTES_PER_MILLISECOND: f64 = 55e6;
+
 /// What to try where the positions' axes may differ from those of the frames.
 const ORIENTATION: &str = "positions as in the file; if R stays high or the object looks blurred, try data.swap_axes, data.flip_rows and data.flip_columns (--set data.swap_axes=true)";
 
@@ -29,6 +33,8 @@ pub(crate) struct Info {
     file: PathBuf,
     origin: RecipeOrigin,
     recipe: Recipe,
+    /// Most device memory in bytes.
+    device_memory: Option<u64>,
     json: bool,
 }
 
@@ -76,6 +82,9 @@ struct ScanInfo {
     /// How a GPU of compute capability 9.0 computes projections.
     gpu_step: Option<String>,
     memory: Option<MemoryInfo>,
+    /// How counts travel to a GPU with the memory that was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gpu_counts: Option<String>,
     problems: Vec<String>,
     notes: Vec<String>,
 }
@@ -90,12 +99,17 @@ impl Info {
             .map_or_else(|| Ok(Recipe::default()), read_recipe)?;
         recipe.probe_modes = args.probe_modes.unwrap_or(recipe.probe_modes);
         recipe.precision = args.precision.map_or(recipe.precision, precision);
+        if !args.engine.is_empty() {
+            recipe.engines = engines(&args.engine)?;
+        }
         set(&mut recipe, &args.set)?;
+        let device_memory = byte_size::parse("--device-memory", args.device_memory.as_deref())?;
         recipe.check().map_err(|error| origin.failure(&error))?;
         Ok(Self {
             file: args.file,
             origin,
             recipe,
+            device_memory,
             json: args.json,
         })
     }
@@ -113,7 +127,12 @@ impl Info {
         let fatal = windows.as_ref().err().map(|e| format!("{name}: {e}"));
         let mut info = ScanInfo::new(name, &read.scan, &self.recipe, read.notes);
         match windows {
-            Ok(positions) => info.plan(positions.object_shape, &self.recipe, memory),
+            Ok(positions) => {
+                info.plan(positions.object_shape, &self.recipe, memory);
+                if let Some(limit) = self.device_memory {
+                    info.stream(positions.object_shape, &self.recipe, &read.scan, limit);
+                }
+            }
             Err(error) => info.problems.insert(0, error.to_string()),
         }
         if self.json {
@@ -180,6 +199,7 @@ impl ScanInfo {
             },
             gpu_step: None,
             memory: None,
+            gpu_counts: None,
             problems,
             notes,
         }
@@ -215,6 +235,24 @@ impl ScanInfo {
             });
         }
         self.memory = Some(MemoryInfo::new(estimate, available));
+    }
+
+    /// How the counts would be on a GPU of which `limit` bytes may be taken.
+    fn stream(&mut self, object_shape: [usize; 2], recipe: &Recipe, scan: &Scan, limit: u64) {
+        let shape = [self.frames, self.probe_modes, self.rows, self.columns];
+        // A free pixel has its counts behind all others, which need as many codes again at most.
+        let codes = CountCodes::of_scan(scan, recipe.free_pixels > 0.0);
+        match StreamPlan::choose(shape, object_shape, recipe, codes, limit) {
+            Ok(None) => self.gpu_counts = Some("all on the device".to_owned()),
+            Ok(Some(plan)) => {
+                let milliseconds = plan.iteration_bytes() as f64 / BYTES_PER_MILLISECOND;
+                self.gpu_counts = Some(format!(
+                    "{plan}, which takes at least {} ms at 55 GB/s",
+                    significant(milliseconds, 3)
+                ));
+            }
+            Err(error) => self.problems.push(error.to_string()),
+        }
     }
 
     fn text(&self) -> String {
@@ -322,6 +360,9 @@ impl ScanInfo {
         }
         if let Some(step) = &self.gpu_step {
             lines.push(("step, GPU", step.clone()));
+        }
+        if let Some(counts) = &self.gpu_counts {
+            lines.push(("counts, GPU", counts.clone()));
         }
         lines.extend(self.notes.iter().map(|note| ("note", note.clone())));
         lines.extend(

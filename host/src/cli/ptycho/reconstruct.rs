@@ -1,11 +1,12 @@
 //! `warpstride ptycho reconstruct`: from the arguments to the finished run.
 
-use super::backend::{WHAT, engine};
+use super::backend::{Needs, engine};
 use super::files::{Files, remove};
 use super::recipe_origin::RecipeOrigin;
 use super::results::FinishedRun;
 use crate::cli::args::{BackendArg, PositionMethodArg, PrecisionArg, ReconstructArgs, StopArg};
 use crate::cli::backend::request;
+use crate::cli::byte_size;
 use crate::cli::failure::Failure;
 use crate::cli::output::{ProgressStream, note_lines, say};
 use crate::cli::paths::{self, OutputFile, same};
@@ -13,11 +14,10 @@ use crate::cli::threads;
 use crate::data::{HistoryEntry, PixelPositions, Scan};
 use crate::ptycho::{
     EngineSpec, Origin, PositionMethod, Precision, ProbeSource, Problem, Recipe,
-    ReconstructionSteps, Reconstructor, Run, SavedRun, StopRule, diagnose, memory_estimate, result,
+    ReconstructionSteps, Reconstructor, Run, SavedRun, StopRule, diagnose, result,
 };
 use crate::run::{
-    BackendRequest, Bar, End, Interrupt, JsonLines, MemoryEstimate, Observer, RunRecord, Schedule,
-    Silent,
+    BackendRequest, Bar, End, Interrupt, JsonLines, Observer, RunRecord, Schedule, Silent,
 };
 use crate::system::Memory;
 use crate::text::{count, shortest, significant};
@@ -51,6 +51,8 @@ pub(crate) struct Reconstruct {
     recipe_text: String,
     files: Files,
     request: BackendRequest,
+    /// Most device memory in bytes.
+    device_memory: Option<u64>,
     resume: Option<(PathBuf, Box<SavedRun>)>,
     threads: Option<usize>,
     schedule: Schedule,
@@ -96,6 +98,7 @@ impl Reconstruct {
         });
         let double = recipe.precision == Precision::F64;
         let request = request(backend, args.device, double, false)?;
+        let device_memory = byte_size::parse("--device-memory", args.device_memory.as_deref())?;
         let checkpoint = args
             .checkpoint
             .or_else(|| args.resume.clone())
@@ -123,6 +126,7 @@ impl Reconstruct {
             recipe_text,
             files,
             request,
+            device_memory,
             resume,
             threads: args.threads,
             schedule: Schedule { every: Some(every) },
@@ -142,7 +146,7 @@ impl Reconstruct {
         let file = crate::ptycho::io::scan::read(&self.scan, &self.recipe.data)
             .map_err(|error| self.origin.of_reading(error))?;
         let scan = file.scan;
-        let estimate = self.memory_estimate(&scan)?;
+        let needs = self.needs(&scan)?;
         let cpu_only = (self.recipe.precision == Precision::F64)
             .then_some("the GPU back end computes in f32 only");
         let [_, rows, columns] = scan.shape();
@@ -150,7 +154,7 @@ impl Reconstruct {
         let backend = self
             .request
             .open(cpu_only, kernels)?
-            .fitting::<Failure>(WHAT, &estimate, memory)?;
+            .checked(|kind| needs.check(kind, memory))?;
         let name = self.scan.display().to_string();
         let mut start = self.recipe.clone();
         if let Some((path, saved)) = &self.resume {
@@ -160,7 +164,7 @@ impl Reconstruct {
         }
         let mut problem =
             Problem::new(&scan, &start).map_err(|e| self.origin.of_problem(&name, &e))?;
-        let chosen = engine(backend, &problem, &self.recipe, memory)?;
+        let chosen = engine(backend, &problem, &needs, memory)?;
         let backend = chosen.engine.setup().backend;
         if let Some((path, saved)) = &self.resume {
             problem.notes = vec![format!("resumed from {}", path.display())];
@@ -173,6 +177,13 @@ impl Reconstruct {
         }
         let without_effect = self.recipe.without_effect(backend, problem.shape());
         problem.notes.extend(without_effect);
+        if let Some(plan) = chosen.engine.streaming() {
+            problem.notes.push(plan.to_string());
+        }
+        if let (Some(_), "cpu") = (self.device_memory, backend) {
+            let note = "--device-memory has no effect on the CPU".to_owned();
+            problem.notes.push(note);
+        }
         let notes = chosen.note.into_iter().chain(file.notes);
         let notes: Vec<String> = notes.chain(problem.notes.iter().cloned()).collect();
         let problems = diagnose(&scan, &self.recipe.engines).problems;
@@ -237,15 +248,20 @@ impl Reconstruct {
         }
     }
 
-    /// The memory of the run; fails if the positions do not define an object.
-    fn memory_estimate(&self, scan: &Scan) -> Result<MemoryEstimate, Failure> {
+    /// What the run needs; fails if the positions do not define an object.
+    fn needs(&self, scan: &Scan) -> Result<Needs, Failure> {
         let [frames, rows, columns] = scan.shape();
         let pixel = scan.object_pixel();
         let margin = self.recipe.positions.margin();
         let positions = PixelPositions::new(scan.positions(), pixel, [rows, columns], margin)
             .map_err(|e| Failure::failed(format!("{}: {e}", self.scan.display())))?;
         let shape = [frames, self.recipe.probe_modes, rows, columns];
-        Ok(memory_estimate(shape, positions.object_shape, &self.recipe))
+        Ok(Needs {
+            shape,
+            object_shape: positions.object_shape,
+            recipe: self.recipe.clone(),
+            device_memory: self.device_memory,
+        })
     }
 }
 
@@ -281,14 +297,7 @@ fn resolve(args: &ReconstructArgs, origin: &RecipeOrigin) -> Result<Recipe, Fail
         Some(path) => read_recipe(path)?,
     };
     if !args.engine.is_empty() {
-        recipe.engines = args
-            .engine
-            .iter()
-            .map(|text| {
-                EngineSpec::parse(text)
-                    .map_err(|e| Failure::usage(e.of_option(&format!("--engine {text}"))))
-            })
-            .collect::<Result<_, _>>()?;
+        recipe.engines = engines(&args.engine)?;
     }
     if let Some(modes) = args.probe_modes {
         recipe.probe_modes = modes;
@@ -321,6 +330,15 @@ fn resolve(args: &ReconstructArgs, origin: &RecipeOrigin) -> Result<Recipe, Fail
     set(&mut recipe, &args.set)?;
     recipe.check().map_err(|error| origin.failure(&error))?;
     Ok(recipe)
+}
+
+/// The engines of `--engine`.
+pub(super) fn engines(texts: &[String]) -> Result<Vec<EngineSpec>, Failure> {
+    let parsed = texts.iter().map(|text| {
+        EngineSpec::parse(text)
+            .map_err(|e| Failure::usage(e.of_option(&format!("--engine {text}"))))
+    });
+    parsed.collect()
 }
 
 /// Applies `--set`.

@@ -3,7 +3,6 @@
 mod backend;
 mod demo;
 mod ladder;
-mod memory;
 mod plan;
 mod points;
 mod progress;

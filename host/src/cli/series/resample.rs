@@ -5,7 +5,8 @@ use super::points::{Inputs, PointsRead};
 use super::progress::{Progress, ProgressStyle};
 use super::rows::{OutputConfig, RowWriter};
 use super::summary::{Malformed, StageSeconds, Summary, Taken, buckets};
-use super::{memory, plan, points};
+use super::{plan, points};
+use crate::cli::byte_size;
 use crate::cli::args::ResampleArgs;
 use crate::cli::failure::Failure;
 use crate::cli::output::{note, say, were};
@@ -53,7 +54,7 @@ impl Resampling {
         paths::check(&outputs, &inputs.paths())?;
         Ok(Self {
             backend: BackendConfig::from_args(args.backend)?,
-            memory: memory::parse(args.memory.as_deref())?,
+            memory: byte_size::parse("--memory", args.memory.as_deref())?,
             inputs,
             plan,
             out,
@@ -74,7 +75,7 @@ impl Resampling {
         let interrupt = Interrupt::on_ctrl_c()?;
         let memory = self
             .memory
-            .unwrap_or_else(|| memory::half_of(Memory::available()));
+            .unwrap_or_else(|| byte_size::half_of(Memory::available()));
         let mut reader = self.inputs.open(memory)?;
         let (start, end) = self.inputs.limits(&mut reader)?;
         let mut engine = self.backend.engine(&self.plan)?;

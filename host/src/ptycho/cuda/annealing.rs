@@ -1,7 +1,7 @@
 //! Mirrors cpu/annealing.rs: the best of several random positions of each frame.
 
 use super::buffers::{Buffers, Layout};
-use super::frames::{FrameBuffers, ShiftTo};
+use super::frames::{Batch, FrameBuffers, ShiftTo};
 use crate::gpu::{Buffer, Device, ReadBack, Result};
 use crate::ptycho::refinement::{FrameParameters, Trials};
 use std::mem::swap;
@@ -32,7 +32,7 @@ pub(super) fn best_trials<M: Device>(
     let mut best = device.alloc("the trials' best residuals", count)?;
     let mut chosen = device.alloc("the best trials", count)?;
     frames.transform_probe(device, buffers, probe_fft)?;
-    let batches = frames.all(device, layout)?;
+    let lists = frames.lists(layout);
     for trial in 0..=trials.count {
         device.launch(
             &PtychoTrialPositions {
@@ -55,11 +55,17 @@ pub(super) fn best_trials<M: Device>(
             swap(&mut buffers.fractions, &mut fractions);
         };
         exchange(buffers);
-        let evaluated = batches.iter().try_for_each(|batch| {
-            frames.shift(device, layout, buffers, *batch, ShiftTo::Probes, 0)?;
-            frames.model(device, layout, buffers, *batch)?;
-            frames.deviation(device, layout, buffers, *batch)
-        });
+        let mut evaluate = |layout: &Layout,
+                            buffers: &mut Buffers<M>,
+                            frames: &mut FrameBuffers<M>,
+                            batches: &[Batch]| {
+            batches.iter().try_for_each(|batch| {
+                frames.shift(device, layout, buffers, *batch, ShiftTo::Probes, 0)?;
+                frames.model(device, layout, buffers, *batch)?;
+                frames.deviation(device, layout, buffers, *batch)
+            })
+        };
+        let evaluated = frames.each(device, layout, buffers, &lists, &mut evaluate);
         exchange(buffers);
         evaluated?;
         device.launch(

@@ -112,6 +112,17 @@ impl<M: Device> BatchBuffers<M> {
     }
 }
 
+/// Which batches of an iteration are queued together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Part {
+    /// All of them.
+    All,
+    /// The first block's.
+    First,
+    /// Those of a later block.
+    Later,
+}
+
 /// A run's device memory, for one iteration.
 pub(super) struct Run<'a, M: Device> {
     pub(super) device: &'a M,
@@ -149,11 +160,50 @@ impl<M: Device> Run<'_, M> {
         }
         self.batches.set_steps = steps;
         self.frames.scaled = false;
-        let batches = self.frames.set_order(device, lists)?;
+        let Self {
+            layout,
+            buffers,
+            frames,
+            batches: own,
+            probe_fft,
+            ..
+        } = self;
+        let mut part = if buffers.stream.is_some() {
+            Part::First
+        } else {
+            Part::All
+        };
+        let mut pass = |layout: &Layout,
+                        buffers: &mut Buffers<M>,
+                        frames: &mut FrameBuffers<M>,
+                        batches: &[Batch]| {
+            let mut run = Run {
+                device,
+                layout,
+                buffers,
+                frames,
+                batches: &mut **own,
+                probe_fft,
+            };
+            run.pass(step, method, batches, part)?;
+            part = Part::Later;
+            Ok(())
+        };
+        frames.each(device, layout, buffers, lists, &mut pass)
+    }
+
+    /// A pass over `batches`.
+    fn pass(
+        &mut self,
+        step: &Step,
+        method: &BatchMethod,
+        batches: &[Batch],
+        part: Part,
+    ) -> Result<()> {
         if self.batches.fused.is_some() {
-            return self.fused_iteration(step, method, &batches);
+            return self.fused_pass(step, method, batches, part);
         }
-        for batch in batches {
+        for batch in batches.iter().copied() {
             self.deviations(batch)?;
             self.object_direction(step, method, batch)?;
             self.probe_direction(step, method, batch)?;
@@ -215,7 +265,7 @@ impl<M: Device> Run<'_, M> {
             return Ok(0.0);
         };
         let (device, layout) = (self.device, self.layout);
-        let weight = weight * f64::from(batch.count) / f64::from(layout.frames);
+        let weight = weight * f64::from(batch.count) / f64::from(layout.scan_frames);
         let BatchBuffers {
             object,
             object_weights,
@@ -385,7 +435,7 @@ impl<M: Device> Run<'_, M> {
                 batches: self.frames.ranges.len() as u32,
                 batch: batch.number,
                 parts,
-                smooth: (smoothness.weight / f64::from(layout.frames)) as f32,
+                smooth: (smoothness.weight / f64::from(layout.scan_frames)) as f32,
                 damping: DAMPING as f32,
                 trim: TRIM as f32,
                 part: STEP as f32,

@@ -1,7 +1,8 @@
 //! Device memory of a run, allocated once.
 
+use super::frame_stream::FrameStream;
 use crate::gpu::{Buffer, Device, Result};
-use crate::ptycho::{GpuWaves, Problem, UpdateVersion};
+use crate::ptycho::{GpuWaves, Problem, StreamPlan, UpdateVersion};
 use num_complex::Complex;
 use warpstride_device::Complex32;
 
@@ -36,7 +37,10 @@ fn probe_slices(pixels: usize, frames: usize) -> usize {
 /// device.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Layout {
+    /// Of the scan, or of a block that is worked on as if it were one.
     pub(super) frames: u32,
+    /// Of the scan.
+    pub(super) scan_frames: u32,
     pub(super) modes: u32,
     pub(super) rows: u32,
     pub(super) columns: u32,
@@ -58,6 +62,7 @@ impl Layout {
         let narrow = |n: usize| n as u32;
         Self {
             frames: narrow(frames),
+            scan_frames: narrow(frames),
             modes: narrow(modes),
             rows: narrow(rows),
             columns: narrow(columns),
@@ -107,8 +112,10 @@ pub(super) struct Buffers<M: Device> {
     /// (frame, mode, row, column): ψ of the fused step as pairs of bf16, in place of `waves`; otherwise
     /// empty; fused step, centring.
     pub(super) packed_waves: M::Buffer<u32>,
-    /// (frame, row, column), √counts, negative where masked or free; constant.
+    /// (frame, row, column), √counts, negative where masked or free, of all frames or of those of a block; constant.
     pub(super) magnitudes: M::Buffer<f32>,
+    /// The counts, if not all of them are on the device.
+    pub(super) stream: Option<FrameStream<M>>,
     /// (frame); constant.
     pub(super) corners: M::Buffer<[u32; 2]>,
     /// (frame): shift of the probe in its window, pixels.
@@ -160,11 +167,13 @@ pub(super) struct Buffers<M: Device> {
 }
 
 impl<M: Device> Buffers<M> {
-    /// Allocates everything and uploads magnitudes, corners, object and probe.
+    /// Allocates everything and uploads magnitudes, corners, object and probe; with `stream` the magnitudes stay in
+    /// page-locked host memory.
     pub(super) fn new(
         device: &M,
         problem: &Problem,
         version: UpdateVersion,
+        stream: Option<StreamPlan>,
     ) -> Result<(Layout, Self)> {
         let layout = Layout::new(problem);
         let frames = layout.frames as usize;
@@ -178,11 +187,13 @@ impl<M: Device> Buffers<M> {
             UpdateVersion::Tiled => 0,
             UpdateVersion::Atomic => layout.object_elements(),
         };
+        let resident = if stream.is_some() { 0 } else { frames * pixels };
         let mut new = Self {
             spectra: device.alloc("the exit waves' spectra", 0)?,
             waves: device.alloc("the exit waves", 0)?,
             packed_waves: device.alloc("the exit waves in bf16", 0)?,
-            magnitudes: device.alloc("the magnitudes", frames * pixels)?,
+            magnitudes: device.alloc("the magnitudes", resident)?,
+            stream: None,
             object: device.alloc("the object", layout.object_elements())?,
             probe: device.alloc("the probe", layout.probe_elements())?,
             corners: device.alloc("the positions", frames)?,
@@ -218,7 +229,11 @@ impl<M: Device> Buffers<M> {
         device.upload(&mut new.scales, &vec![1.0_f32; frames])?;
         let magnitudes = problem.magnitudes.as_standard_layout();
         if let Some(magnitudes) = magnitudes.as_slice() {
-            device.upload(&mut new.magnitudes, magnitudes)?;
+            if let Some(plan) = stream {
+                new.stream = Some(FrameStream::new(device, &layout, plan, magnitudes)?);
+            } else {
+                device.upload(&mut new.magnitudes, magnitudes)?;
+            }
         }
         Ok((layout, new))
     }

@@ -12,6 +12,7 @@ use read_back::Pending;
 use super::batch_engine::{self, BatchBuffers};
 use super::buffers::{Buffers, Layout};
 use super::constraints::Supports;
+use super::frame_stream::FrameStream;
 use super::frames::{FrameBuffers, all_errors, chunk};
 use super::fused::{Fused, FusedScan};
 use super::likelihood::{self, LikelihoodBuffers};
@@ -24,6 +25,7 @@ use crate::ptycho::refinement::FrameParameters;
 use crate::ptycho::step::{BatchMethod, Method};
 use crate::ptycho::{
     Engine, EngineError, EngineState, Frames, ModelErrors, Problem, Step, StepErrors, StepPlan,
+    StreamPlan,
     UpdateVersion,
 };
 use crate::run::Setup;
@@ -88,7 +90,22 @@ impl<M: Device> GpuEngine<M> {
         problem: &Problem,
         version: UpdateVersion,
     ) -> std::result::Result<Self, EngineError> {
-        let (layout, buffers) = Buffers::new(&device, problem, version)?;
+        Self::streamed(device, problem, version, None)
+    }
+
+    /// Like [`GpuEngine::new`]; with a plan, the counts stay in page-locked host memory, and blocks of frames travel to the
+    /// device. The results have the same bits.
+    ///
+    /// # Errors
+    /// Returns the device's error, for example if memory is exhausted; or that a plan does not serve the engines of the
+    /// recipe, at the first step of another one.
+    pub fn streamed(
+        device: M,
+        problem: &Problem,
+        version: UpdateVersion,
+        stream: Option<StreamPlan>,
+    ) -> std::result::Result<Self, EngineError> {
+        let (layout, buffers) = Buffers::new(&device, problem, version, stream)?;
         let shape = [layout.rows as usize, layout.columns as usize];
         let probe_fft = device.plan_fft(&shape, layout.modes as usize)?;
         let plan = StepPlan::new(problem.gpu_step, problem.shape(), device.shared_memory())
@@ -274,7 +291,14 @@ impl<M: Device> Engine for GpuEngine<M> {
         self.projected
     }
 
+    fn streaming(&self) -> Option<StreamPlan> {
+        self.buffers.stream.as_ref().map(FrameStream::plan)
+    }
+
     fn step(&mut self, step: &Step) -> std::result::Result<(), EngineError> {
+        if self.buffers.stream.is_some() && !matches!(step.method, Method::Batches(_)) {
+            return Err(EngineError::Streamed);
+        }
         Ok(self.queue(step)?)
     }
 

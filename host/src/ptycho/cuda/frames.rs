@@ -2,6 +2,7 @@
 //! Mirrors cpu/model.rs.
 
 use super::buffers::{Buffers, Layout};
+use super::frame_stream::BlockWork;
 use super::fused_batches::Epoch;
 use crate::gpu::{Buffer, Device, Direction, Result};
 use crate::ptycho::frames_together;
@@ -114,9 +115,32 @@ impl<M: Device> FrameBuffers<M> {
 
     /// All frames in their order, as many at a time as there is memory for.
     pub(super) fn all(&mut self, device: &M, layout: &Layout) -> Result<Vec<Batch>> {
+        self.set_order(device, &self.lists(layout))
+    }
+
+    /// Does `work` on `lists` of frames: at once, or on one block after the other if not all counts are on the device; then
+    /// layout, buffers and batches are those of a block ([`super::frame_stream::FrameStream::each`]).
+    pub(super) fn each(
+        &mut self,
+        device: &M,
+        layout: &Layout,
+        buffers: &mut Buffers<M>,
+        lists: &[Vec<u32>],
+        work: &mut BlockWork<'_, M>,
+    ) -> Result<()> {
+        let Some(mut stream) = buffers.stream.take() else {
+            let batches = self.set_order(device, lists)?;
+            return work(layout, buffers, self, &batches);
+        };
+        let done = stream.each(device, layout, (buffers, self), lists, work);
+        buffers.stream = Some(stream);
+        done
+    }
+
+    /// All frames in lists of as many as there is memory for.
+    pub(super) fn lists(&self, layout: &Layout) -> Vec<Vec<u32>> {
         let frames: Vec<u32> = (0..layout.frames).collect();
-        let lists: Vec<Vec<u32>> = frames.chunks(self.size).map(<[u32]>::to_vec).collect();
-        self.set_order(device, &lists)
+        frames.chunks(self.size).map(<[u32]>::to_vec).collect()
     }
 
     /// Computes the spectra of the current probe.
@@ -414,10 +438,13 @@ pub(super) fn all_errors<M: Device>(
 ) -> Result<()> {
     frames.scaled = false;
     frames.transform_probe(device, buffers, probe_fft)?;
-    for batch in frames.all(device, layout)? {
-        frames.shift(device, layout, buffers, batch, ShiftTo::Probes, 0)?;
-        frames.model(device, layout, buffers, batch)?;
-        frames.deviation(device, layout, buffers, batch)?;
-    }
-    Ok(())
+    let lists = frames.lists(layout);
+    frames.each(device, layout, buffers, &lists, &mut |layout, buffers, frames, batches| {
+        for batch in batches {
+            frames.shift(device, layout, buffers, *batch, ShiftTo::Probes, 0)?;
+            frames.model(device, layout, buffers, *batch)?;
+            frames.deviation(device, layout, buffers, *batch)?;
+        }
+        Ok(())
+    })
 }

@@ -443,6 +443,7 @@ mod tests {
     fn windows_are_counted_where_most_of_them_overlap() {
         let layout = Layout {
             frames: 4,
+            scan_frames: 4,
             modes: 1,
             rows: 3,
             columns: 2,

@@ -8,7 +8,7 @@
 //! with one frame a batch is a single launch for one mode, unless the probe has a Fourier support; at exact positions only for
 //! 128² pixels and on devices with clusters of blocks.
 
-use super::batch_engine::{BatchBuffers, Run};
+use super::batch_engine::{BatchBuffers, Part, Run};
 use super::buffers::{Buffers, Layout};
 use super::frames::{Batch, FrameBuffers};
 use super::object_update::clip_limits;
@@ -128,13 +128,18 @@ fn alpha(denominator: Denominator) -> f32 {
 }
 
 impl<M: Device> Run<'_, M> {
-    /// One pass over the batches.
-    pub(super) fn fused_iteration(
+    /// One pass over batches, which are `part` of an iteration's.
+    pub(super) fn fused_pass(
         &mut self,
         step: &Step,
         method: &BatchMethod,
         batches: &[Batch],
+        part: Part,
     ) -> Result<()> {
+        // The kernels that change the probe transform it too.
+        if part != Part::Later && self.shifts() {
+            self.transform_probe()?;
+        }
         if self.frames.size == 1
             && self.has_pass()
             && step.probe_fourier_support.is_none()
@@ -146,8 +151,8 @@ impl<M: Device> Run<'_, M> {
         {
             return self.pie_pass(step, method, [object_step, probe_step]);
         }
-        // With a regulariser, launches depend on the number of frames in each batch.
-        if method.smoothness().is_some() {
+        // With a regulariser, launches depend on the number of frames in each batch; those of blocks are captured nowhere.
+        if method.smoothness().is_some() || part != Part::All {
             return self.each(step, method, batches);
         }
         // What changes from one iteration to the next and no launch depends on.
@@ -179,9 +184,6 @@ impl<M: Device> Run<'_, M> {
 
     /// Queues the launches of all batches.
     fn each(&mut self, step: &Step, method: &BatchMethod, batches: &[Batch]) -> Result<()> {
-        if self.shifts() {
-            self.transform_probe()?;
-        }
         for batch in batches {
             self.chi(step, *batch)?;
             self.sums(step, *batch)?;
@@ -442,9 +444,6 @@ impl<M: Device> Run<'_, M> {
     /// One pass with one frame a batch.
     fn pie_pass(&mut self, step: &Step, method: &BatchMethod, steps: [f64; 2]) -> Result<()> {
         let (shifts, has_clusters) = (self.shifts(), self.has_clusters());
-        if shifts {
-            self.transform_probe()?;
-        }
         let Some(fused) = &self.batches.fused else {
             return Ok(());
         };
@@ -452,7 +451,7 @@ impl<M: Device> Run<'_, M> {
             order,
             probe_spectra: probe_spectrum,
             ..
-        } = &*self.frames;
+        } = &mut *self.frames;
         let Buffers {
             object,
             probe,
@@ -477,7 +476,7 @@ impl<M: Device> Run<'_, M> {
         // All ones without a support.
         let supported = u32::from(step.update_probe && step.probe_support.is_some());
         macro_rules! pass {
-            ($kernel:ident, $work:expr $(, $more:ident)*) => {
+            ($kernel:ident, $work:expr $(, $more:ident . $access:ident)*) => {
                 self.device.launch(
                     &$kernel {
                         object: object.write(),
@@ -491,7 +490,7 @@ impl<M: Device> Run<'_, M> {
                         magnitudes: magnitudes.read(),
                         scales: scales.read(),
                         corners: corners.read(),
-                        $($more: $more.read(),)*
+                        $($more: $more.$access(),)*
                         order: order.read(),
                         roots: fused.roots.read(),
                         frames: self.layout.frames,
@@ -515,8 +514,8 @@ impl<M: Device> Run<'_, M> {
             pass!(
                 PtychoPieClusterExact128,
                 Work::Clusters(1),
-                probe_spectrum,
-                fractions
+                probe_spectrum.write,
+                fractions.read
             )
         } else if has_clusters {
             pass!(PtychoPieCluster128, Work::Clusters(1))

@@ -11,6 +11,7 @@ mod constraints;
 mod engine;
 mod exact_positions;
 mod fourier_projection;
+mod frame_stream;
 mod frames;
 mod fused;
 mod fused_batches;
@@ -27,31 +28,33 @@ mod tile_windows;
 pub use engine::GpuEngine;
 
 use crate::gpu::{CudaDevice, EmulatedDevice};
-use crate::ptycho::{Engine, EngineError, EngineName, GpuWaves, Problem, Recipe, UpdateVersion};
+use crate::ptycho::{Engine, EngineError, EngineName, GpuWaves, Problem, Recipe, StreamPlan, UpdateVersion};
 
-/// [`GpuEngine::new`] on a CUDA device, as a boxed [`Engine`]. It is compiled once, in this crate,
+/// [`GpuEngine::streamed`] on a CUDA device, as a boxed [`Engine`]. It is compiled once, in this crate,
 /// and not again in every program that uses it.
 ///
 /// # Errors
-/// The same as those of [`GpuEngine::new`].
+/// The same as those of [`GpuEngine::streamed`].
 pub fn on_cuda(
     device: CudaDevice,
     problem: &Problem,
     version: UpdateVersion,
+    stream: Option<StreamPlan>,
 ) -> Result<Box<dyn Engine>, EngineError> {
-    Ok(Box::new(GpuEngine::new(device, problem, version)?))
+    Ok(Box::new(GpuEngine::streamed(device, problem, version, stream)?))
 }
 
 /// Like [`on_cuda`], but on the emulator.
 ///
 /// # Errors
-/// The same as those of [`GpuEngine::new`].
+/// The same as those of [`GpuEngine::streamed`].
 pub fn on_emulator(
     device: EmulatedDevice,
     problem: &Problem,
     version: UpdateVersion,
+    stream: Option<StreamPlan>,
 ) -> Result<Box<dyn Engine>, EngineError> {
-    Ok(Box::new(GpuEngine::new(device, problem, version)?))
+    Ok(Box::new(GpuEngine::streamed(device, problem, version, stream)?))
 }
 
 /// Kernels launched by the engines, for [`CudaDevice::new`](crate::gpu::CudaDevice::new).

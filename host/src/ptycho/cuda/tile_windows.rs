@@ -68,6 +68,7 @@ mod tests {
     fn every_tile_lists_the_windows_that_touch_it_in_their_order() {
         let layout = Layout {
             frames: 4,
+            scan_frames: 4,
             modes: 1,
             rows: 33,
             columns: 7,

@@ -111,7 +111,9 @@ pub(super) fn pass<M: Device>(
     let support = on.upload(&support)?;
     let order = on.upload(&order)?;
     let fractions = on.upload(&shifts)?;
-    let probe_spectrum = on.upload(&spectrum)?;
+    // Behind the last frame it is that of the new probe, for a pass over other frames.
+    let mut new_spectrum = p.clone();
+    transform(&shape, &mut new_spectrum, Direction::Forward);
     let uploaded = scan.on(on)?;
     let frames = shape.frames as usize;
     let [errors, moved, photon, residual, free] = [0; 5].map(|_| on.poisoned::<f32>(frames));
@@ -128,10 +130,11 @@ pub(super) fn pass<M: Device>(
             on.upload(&scan.object)?,
             on.upload(&scan.probe)?,
             [errors?, moved?, photon?, residual?, free?],
+            on.upload(&spectrum)?,
         ),
-        |device, (object, probe, [errors, moved, photon, residual, free])| {
+        |device, (object, probe, [errors, moved, photon, residual, free], probe_spectrum)| {
             macro_rules! launch {
-                ($kernel:ident, $work:expr $(, $more:ident)*) => {
+                ($kernel:ident, $work:expr $(, $more:ident . $access:ident)*) => {
                     device.launch(
                         &$kernel {
                             object: object.write(),
@@ -145,7 +148,7 @@ pub(super) fn pass<M: Device>(
                             magnitudes: uploaded.magnitudes.read(),
                             scales: uploaded.scales.read(),
                             corners: uploaded.corners.read(),
-                            $($more: $more.read(),)*
+                            $($more: $more.$access(),)*
                             order: order.read(),
                             roots: uploaded.roots.read(),
                             frames: shape.frames,
@@ -170,13 +173,16 @@ pub(super) fn pass<M: Device>(
                 (_, By::ExactCluster) => launch!(
                     PtychoPieClusterExact128,
                     Work::Clusters(2),
-                    probe_spectrum,
-                    fractions
+                    probe_spectrum.write,
+                    fractions.read
                 ),
             }
         },
-        |on, (object, probe, found)| {
-            let worst = on.error(object, &o)?.max(on.error(probe, &p)?);
+        |on, (object, probe, found, probe_spectrum)| {
+            let mut worst = on.error(object, &o)?.max(on.error(probe, &p)?);
+            if by == By::ExactCluster {
+                worst = worst.max(on.error(probe_spectrum, &new_spectrum)?);
+            }
             Ok(worst.max(worst_metric(on, found, &metrics)?))
         },
     )

@@ -130,7 +130,9 @@ impl<M: Device> GpuEngine<M> {
 
     /// Allocates memory for `size` frames at a time, unless there is some for as many.
     pub(super) fn start_frames(&mut self, size: usize) -> Result<()> {
-        let size = size.clamp(1, (self.layout.frames as usize).max(1));
+        let stream = self.buffers.stream.as_ref();
+        let most = stream.map_or(self.layout.frames as usize, |stream| stream.plan().block());
+        let size = size.clamp(1, most.max(1));
         if self.frames.as_ref().is_none_or(|f| f.size != size) {
             self.frames = None;
             self.frames = Some(FrameBuffers::new(&self.device, &self.layout, size)?);

@@ -1,4 +1,4 @@
-//! The option `--memory`.
+//! Options that limit memory: `--memory`, `--device-memory`.
 
 use crate::cli::failure::Failure;
 use crate::system::Memory;
@@ -7,12 +7,12 @@ use crate::system::Memory;
 const MIN_BYTES: u64 = 64 << 10;
 const UNITS: [(char, u32); 4] = [('K', 10), ('M', 20), ('G', 30), ('T', 40)];
 
-/// Parses a number of bytes, optionally followed by K, M, G or T (powers of 1024).
-pub(super) fn parse(args: Option<&str>) -> Result<Option<u64>, Failure> {
+/// Parses the value of `option`, a number of bytes, optionally followed by K, M, G or T (powers of 1024).
+pub(super) fn parse(option: &str, args: Option<&str>) -> Result<Option<u64>, Failure> {
     let Some(text) = args else { return Ok(None) };
     let refused = || {
         Failure::usage(format!(
-            "--memory {text}: expected a size of at least 64K, such as 500M or 8G"
+            "{option} {text}: expected a size of at least 64K, such as 500M or 8G"
         ))
     };
     let number = text.trim_end_matches("iB").trim_end_matches('B');
@@ -58,9 +58,9 @@ mod tests {
             ("1.5g", 3 << 29),
             ("1T", 1 << 40),
         ] {
-            assert_eq!(parse(Some(text)).unwrap(), Some(bytes), "{text}");
+            assert_eq!(parse("--memory", Some(text)).unwrap(), Some(bytes), "{text}");
         }
-        assert_eq!(parse(None).unwrap(), None);
+        assert_eq!(parse("--memory", None).unwrap(), None);
     }
 
     #[test]
@@ -68,7 +68,7 @@ mod tests {
         for text in [
             "", "G", "-5G", "0", "1K", "5X", "5 G", "nan", "inf", "1e30", "é", "5Gé",
         ] {
-            let Err(Failure::Usage(why)) = parse(Some(text)) else {
+            let Err(Failure::Usage(why)) = parse("--memory", Some(text)) else {
                 panic!("{text}");
             };
             assert!(why.contains("500M"), "{why}");

@@ -1,0 +1,312 @@
+//! Counts that stay in page-locked host memory, for engines without exit waves: blocks of frames travel to the device beside the
+//! work on the blocks before.
+//!
+//! A block is worked on as if it were a scan of its own: [`FrameStream::each`] puts the block's √counts, windows, scales and metrics in the
+//! place of those of all frames ([`Buffers`], [`FrameBuffers`]), whose frames are then numbered from 0. The frames and
+//! their order in a batch are the same as without blocks, and so are all bits.
+
+mod slots;
+
+use super::buffers::{Buffers, Layout};
+use super::frames::{Batch, FrameBuffers};
+use crate::gpu::{Buffer, Device, Result};
+use crate::ptycho::StreamPlan;
+use slots::Slots;
+use std::mem::swap;
+use std::ops::Range;
+use warpstride_device::launch::Work;
+use warpstride_kernels::ptycho::frame_blocks::{
+    PtychoGatherFrames, PtychoPutBackMetrics, PtychoWidenCounts,
+};
+
+/// What the host keeps of a pixel.
+enum Kept<M: Device> {
+    /// Its counts; the code of a free pixel without counts.
+    Codes(Slots<M, u16>, u32),
+    /// √counts.
+    Magnitudes(Slots<M, f32>),
+}
+
+/// The arrays of a block's frames, while others are in their place; those of all frames, while the block is worked on.
+struct Arrays<M: Device> {
+    corners: M::Buffer<[u32; 2]>,
+    fractions: M::Buffer<[f32; 2]>,
+    scales: M::Buffer<f32>,
+    /// errors, moved, photon, residual, free
+    metrics: [M::Buffer<f32>; 5],
+    /// 0, 1, 2, …
+    order: M::Buffer<u32>,
+    magnitudes: M::Buffer<f32>,
+}
+
+/// The counts of a scan in blocks.
+pub(super) struct FrameStream<M: Device> {
+    plan: StreamPlan,
+    kept: Kept<M>,
+    block: Arrays<M>,
+    /// Frames of all blocks in the order of the present pass.
+    order: M::Buffer<u32>,
+    /// What `order` holds.
+    present_order: Vec<u32>,
+    /// Ranges of batches that blocks have had.
+    ranges: Vec<(Vec<[u32; 2]>, M::Buffer<[u32; 2]>)>,
+}
+
+/// Some lists of frames that are worked on together.
+struct Block {
+    /// Among the lists.
+    lists: Range<usize>,
+    /// Among the frames of all lists.
+    frames: Range<usize>,
+}
+
+/// Puts lists together as long as they have at most `most` frames.
+fn blocks(lists: &[Vec<u32>], most: usize) -> Vec<Block> {
+    let mut blocks: Vec<Block> = Vec::new();
+    let mut first = 0;
+    for (number, list) in lists.iter().enumerate() {
+        let end = first + list.len();
+        match blocks.last_mut() {
+            Some(last) if end - last.frames.start <= most => {
+                last.lists.end = number + 1;
+                last.frames.end = end;
+            }
+            _ => blocks.push(Block {
+                lists: number..number + 1,
+                frames: first..end,
+            }),
+        }
+        first = end;
+    }
+    blocks
+}
+
+/// The lists as batches of a block whose frames are numbered from 0.
+fn batches(lists: &[Vec<u32>]) -> Vec<Batch> {
+    let mut first = 0;
+    (0..)
+        .zip(lists)
+        .map(|(number, list)| {
+            let count = list.len() as u32;
+            first += count;
+            Batch {
+                number,
+                first: first - count,
+                count,
+            }
+        })
+        .collect()
+}
+
+impl<M: Device> FrameStream<M> {
+    /// Copies the magnitudes (frame, row, column) to page-locked memory as `plan` says.
+    pub(super) fn new(
+        device: &M,
+        layout: &Layout,
+        plan: StreamPlan,
+        magnitudes: &[f32],
+    ) -> Result<Self> {
+        let (most, pixels) = (plan.block(), layout.pixels() as usize);
+        let what = "the counts of blocks of frames";
+        let shape = [most, pixels, plan.slots()];
+        let (kept, widened) = if let Some(codes) = plan.codes() {
+            let mut host = device.pinned(what, magnitudes.len())?;
+            codes.encode(magnitudes, &mut host);
+            let kept = Kept::Codes(Slots::new(device, host, shape)?, codes.first_free());
+            (kept, most * pixels)
+        } else {
+            let mut host = device.pinned(what, magnitudes.len())?;
+            host.copy_from_slice(magnitudes);
+            (Kept::Magnitudes(Slots::new(device, host, shape)?), 0)
+        };
+        let metric = || device.alloc("a block's metrics", most);
+        let mut new = Self {
+            plan,
+            kept,
+            block: Arrays {
+                corners: device.alloc("a block's positions", most)?,
+                fractions: device.alloc("a block's fractions", most)?,
+                scales: device.alloc("a block's intensity scales", most)?,
+                metrics: [metric()?, metric()?, metric()?, metric()?, metric()?],
+                order: device.alloc("the order of a block", most)?,
+                magnitudes: device.alloc("a block's magnitudes", widened)?,
+            },
+            order: device.alloc("the order of the frames", layout.frames as usize)?,
+            present_order: Vec::new(),
+            ranges: Vec::new(),
+        };
+        let order: Vec<u32> = (0..most as u32).collect();
+        device.upload(&mut new.block.order, &order)?;
+        Ok(new)
+    }
+
+    pub(super) fn plan(&self) -> StreamPlan {
+        self.plan
+    }
+
+    /// Does `work` on `lists` of frames, which together have all of them, each at most as many as a block: on the layout of a
+    /// block, its arrays and its batches, one block after the other.
+    pub(super) fn each(
+        &mut self,
+        device: &M,
+        layout: &Layout,
+        (buffers, frames): (&mut Buffers<M>, &mut FrameBuffers<M>),
+        lists: &[Vec<u32>],
+        work: &mut BlockWork<'_, M>,
+    ) -> Result<()> {
+        let blocks = blocks(lists, self.plan.block());
+        let order = lists.concat();
+        if self.present_order != order {
+            device.upload(&mut self.order, &order)?;
+            self.present_order = order;
+        }
+        let contents: Vec<&[u32]> = blocks
+            .iter()
+            .map(|block| &self.present_order[block.frames.clone()])
+            .collect();
+        match &mut self.kept {
+            Kept::Codes(slots, _) => slots.begin(&contents),
+            Kept::Magnitudes(slots) => slots.begin(&contents),
+        }
+        for (number, block) in blocks.iter().enumerate() {
+            let batches = batches(&lists[block.lists.clone()]);
+            let ranges = self.ranges_of(device, &batches)?;
+            self.fetch(device, number)?;
+            self.gather(device, layout, buffers, block)?;
+            let of_block = Layout {
+                frames: block.frames.len() as u32,
+                ..*layout
+            };
+            self.exchange(number, ranges, buffers, frames);
+            let done = work(&of_block, buffers, frames, &batches);
+            self.exchange(number, ranges, buffers, frames);
+            done?;
+            self.put_back(device, layout, buffers, block)?;
+        }
+        Ok(())
+    }
+
+    /// Where the ranges of batches are on the device.
+    fn ranges_of(&mut self, device: &M, batches: &[Batch]) -> Result<usize> {
+        let wanted: Vec<[u32; 2]> = batches.iter().map(|b| [b.first, b.count]).collect();
+        if let Some(place) = self.ranges.iter().position(|(ranges, _)| *ranges == wanted) {
+            return Ok(place);
+        }
+        let mut buffer = device.alloc("the batches of a block", wanted.len())?;
+        device.upload(&mut buffer, &wanted)?;
+        self.ranges.push((wanted, buffer));
+        Ok(self.ranges.len() - 1)
+    }
+
+    /// Makes the counts of a block of the present pass ready, and sends those of the next ones.
+    fn fetch(&mut self, device: &M, number: usize) -> Result<()> {
+        match &mut self.kept {
+            Kept::Codes(slots, first_free) => {
+                let counts = slots.fetch(device, number)?;
+                let magnitudes = &mut self.block.magnitudes;
+                let pixels = magnitudes.len().min(counts.len());
+                device.launch(
+                    &PtychoWidenCounts {
+                        magnitudes: magnitudes.write(),
+                        counts: counts.read(),
+                        pixels,
+                        first_free: *first_free,
+                    },
+                    Work::Elements(pixels),
+                )
+            }
+            Kept::Magnitudes(slots) => slots.fetch(device, number).map(|_| ()),
+        }
+    }
+
+    fn gather(
+        &mut self,
+        device: &M,
+        layout: &Layout,
+        buffers: &Buffers<M>,
+        block: &Block,
+    ) -> Result<()> {
+        let to = &mut self.block;
+        device.launch(
+            &PtychoGatherFrames {
+                to_corners: to.corners.write(),
+                to_fractions: to.fractions.write(),
+                to_scales: to.scales.write(),
+                corners: buffers.corners.read(),
+                fractions: buffers.fractions.read(),
+                scales: buffers.scales.read(),
+                order: self.order.read(),
+                frames: layout.frames,
+                first: block.frames.start as u32,
+                count: block.frames.len() as u32,
+            },
+            Work::Elements(block.frames.len()),
+        )
+    }
+
+    fn put_back(
+        &self,
+        device: &M,
+        layout: &Layout,
+        buffers: &mut Buffers<M>,
+        block: &Block,
+    ) -> Result<()> {
+        let [errors, moved, photon, residual, free] = &self.block.metrics;
+        device.launch(
+            &PtychoPutBackMetrics {
+                errors: buffers.errors.write(),
+                moved: buffers.moved.write(),
+                photon: buffers.photon.write(),
+                residual: buffers.residual.write(),
+                free: buffers.free.write(),
+                block_errors: errors.read(),
+                block_moved: moved.read(),
+                block_photon: photon.read(),
+                block_residual: residual.read(),
+                block_free: free.read(),
+                order: self.order.read(),
+                frames: layout.frames,
+                first: block.frames.start as u32,
+                count: block.frames.len() as u32,
+            },
+            Work::Elements(block.frames.len()),
+        )
+    }
+
+    /// Exchanges the arrays of block `number` of the present pass and those of all frames.
+    fn exchange(
+        &mut self,
+        number: usize,
+        ranges: usize,
+        buffers: &mut Buffers<M>,
+        frames: &mut FrameBuffers<M>,
+    ) {
+        let own = &mut self.block;
+        swap(&mut own.corners, &mut buffers.corners);
+        swap(&mut own.fractions, &mut buffers.fractions);
+        swap(&mut own.scales, &mut buffers.scales);
+        let Buffers {
+            errors,
+            moved,
+            photon,
+            residual,
+            free,
+            ..
+        } = buffers;
+        for (own, other) in (own.metrics.iter_mut()).zip([errors, moved, photon, residual, free]) {
+            swap(own, other);
+        }
+        swap(&mut own.order, &mut frames.order);
+        if let Some((_, of_block)) = self.ranges.get_mut(ranges) {
+            swap(of_block, &mut frames.ranges);
+        }
+        match &mut self.kept {
+            Kept::Codes(..) => swap(&mut own.magnitudes, &mut buffers.magnitudes),
+            Kept::Magnitudes(slots) => slots.exchange(number, &mut buffers.magnitudes),
+        }
+    }
+}
+
+/// What is done to a block.
+pub(super) type BlockWork<'a, M> =
+    dyn FnMut(&Layout, &mut Buffers<M>, &mut FrameBuffers<M>, &[Batch]) -> Result<()> + 'a;

@@ -1,0 +1,79 @@
+use super::*;
+use crate::gpu::EmulatedDevice;
+
+const PIXELS: usize = 3;
+const FRAMES: usize = 10;
+
+fn slots(device: &EmulatedDevice, count: usize) -> Slots<EmulatedDevice, u16> {
+    let mut host = device.pinned("test", FRAMES * PIXELS).unwrap();
+    for (place, value) in host.iter_mut().enumerate() {
+        *value = place as u16;
+    }
+    Slots::new(device, host, [4, PIXELS, count]).unwrap()
+}
+
+/// Goes through the blocks, checks what is fetched, and returns how many were sent.
+fn pass(
+    slots: &mut Slots<EmulatedDevice, u16>,
+    device: &EmulatedDevice,
+    blocks: &[&[u32]],
+) -> usize {
+    slots.begin(blocks);
+    let mut here: Vec<Vec<u32>> = slots.slots.iter().map(|s| s.frames.clone()).collect();
+    let mut sent = 0;
+    for (number, block) in blocks.iter().enumerate() {
+        let mut values = vec![0_u16; 4 * PIXELS];
+        device
+            .download(slots.fetch(device, number).unwrap(), &mut values)
+            .unwrap();
+        let expected = block
+            .iter()
+            .flat_map(|frame| (0..PIXELS).map(move |pixel| *frame as usize * PIXELS + pixel));
+        for (value, expected) in values.iter().zip(expected) {
+            assert_eq!(usize::from(*value), expected, "{block:?}");
+        }
+        for (slot, before) in slots.slots.iter().zip(&mut here) {
+            if slot.frames != *before {
+                sent += 1;
+                before.clone_from(&slot.frames);
+            }
+        }
+    }
+    sent
+}
+
+#[test]
+fn every_block_is_there_when_it_is_needed() {
+    let device = EmulatedDevice::new();
+    let blocks: [&[u32]; 4] = [&[0, 1, 2], &[5, 3, 4], &[9], &[6, 8, 7]];
+    for count in 2..6 {
+        let mut slots = slots(&device, count);
+        assert_eq!(pass(&mut slots, &device, &blocks), 4);
+        let again = pass(&mut slots, &device, &blocks);
+        assert!(if count < 4 { again <= 4 } else { again == 0 }, "{count}");
+        // The same frames in other blocks, in another order.
+        let turned: [&[u32]; 4] = [&[9], &[6, 8, 7], &[0, 1, 2], &[5, 3, 4]];
+        pass(&mut slots, &device, &turned);
+        let others: [&[u32]; 5] = [&[0, 2], &[5, 4, 3], &[1, 9], &[6, 8], &[7]];
+        assert_eq!(pass(&mut slots, &device, &others), 5);
+    }
+}
+
+#[test]
+fn few_slots_keep_the_blocks_that_come_first_again() {
+    let device = EmulatedDevice::new();
+    let blocks: Vec<Vec<u32>> = (0..FRAMES as u32).map(|frame| vec![frame]).collect();
+    let blocks: Vec<&[u32]> = blocks.iter().map(Vec::as_slice).collect();
+    let mut slots = slots(&device, 6);
+    pass(&mut slots, &device, &blocks);
+    // All but those of the slots that are not needed for what is on its way.
+    for _ in 0..3 {
+        assert!(pass(&mut slots, &device, &blocks) <= FRAMES - 3);
+    }
+}
+
+#[test]
+fn frames_beside_each_other_are_one_copy() {
+    assert_eq!(parts(&[3, 4, 5, 0, 2, 1], 10), [30..60, 0..10, 20..30, 10..20]);
+    assert_eq!(parts(&[], 10), []);
+}

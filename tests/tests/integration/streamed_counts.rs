@@ -1,0 +1,171 @@
+//! Counts that stay in host memory: with blocks of frames on the device, results have the same bits as with all counts there.
+
+use crate::fused_step::{finished, metrics};
+use num_complex::Complex;
+use warpstride::gpu::EmulatedDevice;
+use warpstride::ptycho::cuda::GpuEngine;
+use warpstride::ptycho::{
+    BatchOrder, CountCodes, Engine, PositionMethod, Problem, Recipe, SimulateOptions, StreamPlan,
+    UpdateVersion, simulate,
+};
+use warpstride_tests::recipe;
+
+/// Frames of the scans: 5 × 5.
+const FRAMES: usize = 25;
+
+struct Scan {
+    frame: usize,
+    modes: usize,
+    /// Whether frames are at their exact positions, which are half a pixel off.
+    exact: bool,
+    engines: &'static [&'static str],
+    batch: usize,
+    order: BatchOrder,
+}
+
+impl Scan {
+    fn problem(&self, change: fn(&mut Recipe)) -> (Problem, Recipe) {
+        let mut recipe = recipe(self.engines).unwrap();
+        recipe.free_pixels = 0.02;
+        recipe.probe_modes = self.modes;
+        for engine in &mut recipe.engines {
+            engine.subpixel = Some(self.exact);
+            engine.batch = Some(self.batch);
+            engine.batch_order = Some(self.order);
+        }
+        change(&mut recipe);
+        let options = SimulateOptions {
+            frame: self.frame,
+            positions: FRAMES,
+            photons: 1e6,
+            position_error: 0.5,
+            seed: 5,
+            ..SimulateOptions::default()
+        };
+        let problem = Problem::new(&simulate(&options).unwrap(), &recipe).unwrap();
+        (problem, recipe)
+    }
+}
+
+/// Object, probe, frames and metrics, as text, in which every bit is seen.
+fn bits(problem: &Problem, recipe: &Recipe, plan: Option<StreamPlan>) -> String {
+    let device = EmulatedDevice::new();
+    let engine = GpuEngine::streamed(device, problem, UpdateVersion::Tiled, plan).unwrap();
+    assert_eq!(engine.streaming(), plan);
+    let mut run = finished(Box::new(engine), problem, recipe);
+    let history: Vec<_> = run.progress().history.iter().map(metrics).collect();
+    let engine = run.engine();
+    let object: Vec<Complex<f64>> = engine.object().unwrap().into_iter().collect();
+    let probe: Vec<Complex<f64>> = engine.probe().unwrap().into_iter().collect();
+    let frames = engine.frames();
+    format!(
+        "{history:?} {object:?} {probe:?} {:?} {:?}",
+        frames.corners, frames.scales
+    )
+}
+
+/// Blocks of `block` frames in `slots` slots, with counts in 16 bits and in 32.
+fn check(scan: &Scan, blocks: &[[usize; 2]], change: fn(&mut Recipe)) {
+    let (problem, recipe) = scan.problem(change);
+    let expected = bits(&problem, &recipe, None);
+    let codes = CountCodes::of(&problem.magnitudes);
+    assert!(codes.is_some());
+    let all = [FRAMES, scan.frame * scan.frame];
+    for [block, slots] in blocks {
+        for codes in [codes, None] {
+            let plan = StreamPlan::new(all, *block, *slots, codes);
+            let found = bits(&problem, &recipe, Some(plan));
+            assert!(found == expected, "{plan}");
+        }
+    }
+}
+
+#[test]
+fn separate_kernels() {
+    let scan = Scan {
+        frame: 20,
+        modes: 2,
+        exact: true,
+        engines: &["lsqml:2", "rpie:1"],
+        batch: 4,
+        order: BatchOrder::Compact,
+    };
+    check(&scan, &[[4, 2], [9, 3], [25, 2]], |_| ());
+}
+
+#[test]
+fn few_launches() {
+    for (modes, exact, order) in [
+        (1, false, BatchOrder::Spread),
+        (1, true, BatchOrder::Compact),
+        (2, true, BatchOrder::Spread),
+    ] {
+        let scan = Scan {
+            frame: 64,
+            modes,
+            exact,
+            engines: &["lsqml:2", "rpie:1"],
+            batch: 5,
+            order,
+        };
+        check(&scan, &[[5, 2], [11, 4]], |_| ());
+    }
+}
+
+#[test]
+fn a_pass_in_one_launch_becomes_one_a_block() {
+    for (frame, exact) in [(64, false), (128, true)] {
+        let scan = Scan {
+            frame,
+            modes: 1,
+            exact,
+            engines: &["epie:1"],
+            batch: 1,
+            order: BatchOrder::Spread,
+        };
+        check(&scan, &[[7, 2]], |_| ());
+    }
+}
+
+#[test]
+fn refined_positions_scales_and_a_regulariser() {
+    let scan = Scan {
+        frame: 32,
+        modes: 1,
+        exact: true,
+        engines: &["lsqml:3"],
+        batch: 6,
+        order: BatchOrder::Compact,
+    };
+    check(&scan, &[[6, 2], [13, 2]], |recipe| {
+        recipe.positions.refine = vec![PositionMethod::Gradient, PositionMethod::Annealing];
+        recipe.positions.start = 1;
+        recipe.fit_frame_scales = true;
+        recipe.engines[0].regulariser = Some(0.1);
+    });
+}
+
+#[test]
+fn engines_that_need_all_counts_are_refused() {
+    for engine in [&["dm:1"][..], &["ml:1"]] {
+        let mut recipe = recipe(engine).unwrap();
+        recipe.probe_modes = 1;
+        let options = SimulateOptions {
+            frame: 32,
+            positions: 4,
+            ..SimulateOptions::default()
+        };
+        let problem = Problem::new(&simulate(&options).unwrap(), &recipe).unwrap();
+        let plan = StreamPlan::new([4, 32 * 32], 2, 2, None);
+        let engine = GpuEngine::streamed(
+            EmulatedDevice::new(),
+            &problem,
+            UpdateVersion::Tiled,
+            Some(plan),
+        );
+        let mut run =
+            warpstride::ptycho::Reconstructor::new(Box::new(engine.unwrap()), &problem, &recipe);
+        let error = run.advance().unwrap_err().to_string();
+        assert!(error.contains("lsqml, rpie, epie"), "{error}");
+    }
+}
