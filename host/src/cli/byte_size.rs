@@ -58,7 +58,11 @@ mod tests {
             ("1.5g", 3 << 29),
             ("1T", 1 << 40),
         ] {
-            assert_eq!(parse("--memory", Some(text)).unwrap(), Some(bytes), "{text}");
+            assert_eq!(
+                parse("--memory", Some(text)).unwrap(),
+                Some(bytes),
+                "{text}"
+            );
         }
         assert_eq!(parse("--memory", None).unwrap(), None);
     }

@@ -237,7 +237,10 @@ mod tests {
             let used = rest + plan.device_bytes();
             assert!(used <= limit, "{plan}");
             let of_slot = plan.bytes_of(plan.block());
-            assert!(used + of_slot > limit || plan.iteration_bytes() == 0, "{plan}");
+            assert!(
+                used + of_slot > limit || plan.iteration_bytes() == 0,
+                "{plan}"
+            );
             assert!(plan.iteration_bytes() < travelled, "{plan}");
             travelled = plan.iteration_bytes();
         }
@@ -255,7 +258,8 @@ mod tests {
     #[test]
     fn absurd_sizes_are_refused_without_overflow() {
         let shape = [usize::MAX, 1, 9999, 9999];
-        let chosen = StreamPlan::choose(shape, [usize::MAX, 2], &recipe(&["epie:1"]), None, 1 << 40);
+        let chosen =
+            StreamPlan::choose(shape, [usize::MAX, 2], &recipe(&["epie:1"]), None, 1 << 40);
         assert!(chosen.is_err());
     }
 }

@@ -5,6 +5,7 @@
 //! over five iterations their effect stays far below that of a wrong formula.
 
 mod sequences;
+mod streamed;
 
 use sequences::{StepSequence, base, fused_sequences, sequences};
 
@@ -47,6 +48,17 @@ pub(crate) fn cases<M: Device>(
             }
         }
         note(closed_gate(device, &problem)?);
+    }
+    // Counts in host memory, for separate kernels and for few launches.
+    let (frames, positions) = match size {
+        Size::Small => (&[16, 64][..], 5),
+        Size::Device => (&[64, 96, 128][..], 40),
+    };
+    for frame in frames {
+        let problem = problem(*frame, positions, 1, 4)?;
+        for (n, sequence) in streamed::streamed_sequences(&problem).iter().enumerate() {
+            note(streamed::same_bits(device, &problem, sequence, n % 2 == 0)?);
+        }
     }
     // Frames whose steps are fused.
     let (frames, positions) = match size {

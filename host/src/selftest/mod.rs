@@ -22,6 +22,8 @@ mod fft;
 #[cfg(feature = "ptycho")]
 mod fourier;
 #[cfg(feature = "ptycho")]
+mod frame_blocks;
+#[cfg(feature = "ptycho")]
 mod fused_batches;
 #[cfg(feature = "ptycho")]
 mod fused_step;

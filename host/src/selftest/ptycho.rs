@@ -3,9 +3,9 @@
 use super::bench::Bench;
 use super::shape::shapes;
 use super::{
-    Size, batch_steps, batch_sums, batch_waves, exit_waves, fourier, fused_batches, fused_step,
-    layers, likelihood, normalisation, object_sums, object_update, passes, probe, probe_update,
-    trials,
+    Size, batch_steps, batch_sums, batch_waves, exit_waves, fourier, frame_blocks, fused_batches,
+    fused_step, layers, likelihood, normalisation, object_sums, object_update, passes, probe,
+    probe_update, trials,
 };
 use crate::gpu::{Device, Result};
 
@@ -24,6 +24,7 @@ pub(crate) fn cases<M: Device>(bench: &mut Bench<'_, M>, size: Size) -> Result<(
         batch_waves::cases(bench, shape)?;
         batch_sums::cases(bench, shape)?;
         trials::cases(bench, shape)?;
+        frame_blocks::cases(bench, shape)?;
     }
     fused_batches::cases(bench, size)?;
     fused_step::cases(bench, size)?;

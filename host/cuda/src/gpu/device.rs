@@ -169,10 +169,8 @@ pub trait Device {
     ///
     /// # Errors
     /// An error of the driver, or of earlier copies.
-    fn arrived<T: Pod + Send + Sync>(
-        &self,
-        arriving: Self::Arriving<T>,
-    ) -> Result<Self::Buffer<T>>;
+    fn arrived<T: Pod + Send + Sync>(&self, arriving: Self::Arriving<T>)
+    -> Result<Self::Buffer<T>>;
 
     /// Queues copies of the ranges `parts` of `from`, one after the other, to the start of `to`
     /// without waiting for them.

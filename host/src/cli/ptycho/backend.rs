@@ -79,8 +79,11 @@ pub(super) fn engine(
     needs: &Needs,
     host: Memory,
 ) -> Result<EngineChoice<Box<dyn Engine>>, Failure> {
-    let version =
-        UpdateVersion::choose(needs.recipe.gpu.updates, problem.shape(), needs.object_shape);
+    let version = UpdateVersion::choose(
+        needs.recipe.gpu.updates,
+        problem.shape(),
+        needs.object_shape,
+    );
     // The codes are looked for only if they may be needed.
     let stream = |free: u64| -> Result<_, Failure> {
         Ok(match needs.stream(free, None)? {

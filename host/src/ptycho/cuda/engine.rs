@@ -25,8 +25,7 @@ use crate::ptycho::refinement::FrameParameters;
 use crate::ptycho::step::{BatchMethod, Method};
 use crate::ptycho::{
     Engine, EngineError, EngineState, Frames, ModelErrors, Problem, Step, StepErrors, StepPlan,
-    StreamPlan,
-    UpdateVersion,
+    StreamPlan, UpdateVersion,
 };
 use crate::run::Setup;
 use ndarray::{Array2, Array3};

@@ -439,12 +439,18 @@ pub(super) fn all_errors<M: Device>(
     frames.scaled = false;
     frames.transform_probe(device, buffers, probe_fft)?;
     let lists = frames.lists(layout);
-    frames.each(device, layout, buffers, &lists, &mut |layout, buffers, frames, batches| {
-        for batch in batches {
-            frames.shift(device, layout, buffers, *batch, ShiftTo::Probes, 0)?;
-            frames.model(device, layout, buffers, *batch)?;
-            frames.deviation(device, layout, buffers, *batch)?;
-        }
-        Ok(())
-    })
+    frames.each(
+        device,
+        layout,
+        buffers,
+        &lists,
+        &mut |layout, buffers, frames, batches| {
+            for batch in batches {
+                frames.shift(device, layout, buffers, *batch, ShiftTo::Probes, 0)?;
+                frames.model(device, layout, buffers, *batch)?;
+                frames.deviation(device, layout, buffers, *batch)?;
+            }
+            Ok(())
+        },
+    )
 }

@@ -28,7 +28,9 @@ mod tile_windows;
 pub use engine::GpuEngine;
 
 use crate::gpu::{CudaDevice, EmulatedDevice};
-use crate::ptycho::{Engine, EngineError, EngineName, GpuWaves, Problem, Recipe, StreamPlan, UpdateVersion};
+use crate::ptycho::{
+    Engine, EngineError, EngineName, GpuWaves, Problem, Recipe, StreamPlan, UpdateVersion,
+};
 
 /// [`GpuEngine::streamed`] on a CUDA device, as a boxed [`Engine`]. It is compiled once, in this crate,
 /// and not again in every program that uses it.
@@ -41,7 +43,9 @@ pub fn on_cuda(
     version: UpdateVersion,
     stream: Option<StreamPlan>,
 ) -> Result<Box<dyn Engine>, EngineError> {
-    Ok(Box::new(GpuEngine::streamed(device, problem, version, stream)?))
+    Ok(Box::new(GpuEngine::streamed(
+        device, problem, version, stream,
+    )?))
 }
 
 /// Like [`on_cuda`], but on the emulator.
@@ -54,7 +58,9 @@ pub fn on_emulator(
     version: UpdateVersion,
     stream: Option<StreamPlan>,
 ) -> Result<Box<dyn Engine>, EngineError> {
-    Ok(Box::new(GpuEngine::streamed(device, problem, version, stream)?))
+    Ok(Box::new(GpuEngine::streamed(
+        device, problem, version, stream,
+    )?))
 }
 
 /// Kernels launched by the engines, for [`CudaDevice::new`](crate::gpu::CudaDevice::new).

@@ -20,38 +20,44 @@ pub(super) fn normal_equations<M: Device>(
     let lists = frames.lists(layout);
     // Blocks of frames come in this order.
     let mut found: Vec<M::ReadBack<[f32; 9]>> = Vec::new();
-    frames.each(device, layout, buffers, &lists, &mut |layout, buffers, frames, batches| {
-        let mut equations = device.alloc("the positions' equations", layout.frames as usize)?;
-        for batch in batches {
-            let batch = *batch;
-            frames.shift(device, layout, buffers, batch, ShiftTo::Probes, 0)?;
-            frames.model(device, layout, buffers, batch)?;
-            frames.shift(device, layout, buffers, batch, ShiftTo::Probes, 1)?;
-            frames.model_beside(device, layout, buffers, batch, false)?;
-            frames.shift(device, layout, buffers, batch, ShiftTo::Probes, 2)?;
-            frames.model_beside(device, layout, buffers, batch, true)?;
-            device.launch(
-                &PtychoPositionEquations {
-                    equations: equations.write(),
-                    spectra: frames.chi.read(),
-                    by_row: frames.work.read(),
-                    by_column: frames.more.read(),
-                    magnitudes: buffers.magnitudes.read(),
-                    scales: buffers.scales.read(),
-                    order: frames.order.read(),
-                    frames: layout.frames,
-                    first: batch.first,
-                    count: batch.count,
-                    modes: layout.modes,
-                    pixels: layout.pixels(),
-                    scale: layout.scale(),
-                },
-                Work::Blocks(batch.count as usize),
-            )?;
-        }
-        found.push(device.read_back(&equations)?);
-        Ok(())
-    })?;
+    frames.each(
+        device,
+        layout,
+        buffers,
+        &lists,
+        &mut |layout, buffers, frames, batches| {
+            let mut equations = device.alloc("the positions' equations", layout.frames as usize)?;
+            for batch in batches {
+                let batch = *batch;
+                frames.shift(device, layout, buffers, batch, ShiftTo::Probes, 0)?;
+                frames.model(device, layout, buffers, batch)?;
+                frames.shift(device, layout, buffers, batch, ShiftTo::Probes, 1)?;
+                frames.model_beside(device, layout, buffers, batch, false)?;
+                frames.shift(device, layout, buffers, batch, ShiftTo::Probes, 2)?;
+                frames.model_beside(device, layout, buffers, batch, true)?;
+                device.launch(
+                    &PtychoPositionEquations {
+                        equations: equations.write(),
+                        spectra: frames.chi.read(),
+                        by_row: frames.work.read(),
+                        by_column: frames.more.read(),
+                        magnitudes: buffers.magnitudes.read(),
+                        scales: buffers.scales.read(),
+                        order: frames.order.read(),
+                        frames: layout.frames,
+                        first: batch.first,
+                        count: batch.count,
+                        modes: layout.modes,
+                        pixels: layout.pixels(),
+                        scale: layout.scale(),
+                    },
+                    Work::Blocks(batch.count as usize),
+                )?;
+            }
+            found.push(device.read_back(&equations)?);
+            Ok(())
+        },
+    )?;
     let mut all = Vec::with_capacity(layout.frames as usize);
     for block in found {
         all.extend(block.wait()?.iter().map(|e| e.map(f64::from)));

@@ -74,6 +74,9 @@ fn few_slots_keep_the_blocks_that_come_first_again() {
 
 #[test]
 fn frames_beside_each_other_are_one_copy() {
-    assert_eq!(parts(&[3, 4, 5, 0, 2, 1], 10), [30..60, 0..10, 20..30, 10..20]);
+    assert_eq!(
+        parts(&[3, 4, 5, 0, 2, 1], 10),
+        [30..60, 0..10, 20..30, 10..20]
+    );
     assert_eq!(parts(&[], 10), []);
 }
