@@ -70,19 +70,24 @@ impl StreamPlan {
     ) -> Result<Option<Self>, OutOfMemory> {
         let [frames, _, rows, columns] = shape;
         let estimate = memory_estimate(shape, object_shape, recipe);
+        let serves = Self::serves(recipe);
         let out_of_memory = |needed: u64| OutOfMemory {
             what: "the reconstruction",
             needed: Bytes(u128::from(needed)),
             whose: "device".to_owned(),
             backend: "the GPU back end",
             available: Bytes(u128::from(limit)),
-            advice: estimate.advice,
+            advice: if serves {
+                "take smaller batches (--set lsqml.batch=20), fewer probe modes (--probe-modes) or a smaller part of each frame (--set data.crop=[64,64])"
+            } else {
+                "take engines that need not have all counts on the device (lsqml, rpie, epie), fewer probe modes (--probe-modes), fewer frames (--set data.frames=[0,100]) or a smaller part of each (--set data.crop=[64,64])"
+            },
         };
         if estimate.gpu_device <= limit {
             return Ok(None);
         }
         // An estimate that is too large for its type has no parts.
-        if !Self::serves(recipe) || estimate.gpu_device == u64::MAX {
+        if !serves || estimate.gpu_device == u64::MAX {
             return Err(out_of_memory(estimate.gpu_device));
         }
         let pixels = rows.saturating_mul(columns);

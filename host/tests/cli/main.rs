@@ -19,6 +19,7 @@ mod mri_refused;
 mod names;
 mod pictures;
 mod printed;
+mod ptycho_device_memory;
 mod ptycho_doubtful;
 mod ptycho_free;
 mod ptycho_metrics;
