@@ -7,6 +7,14 @@ use warpstride::ptycho::io::results;
 /// Batches of three of the frames.
 const ENGINE: [&str; 4] = ["--engine", "lsqml:3", "--set", "lsqml.batch=3"];
 
+/// A folder with `scan.cxi`, twelve frames of 32 × 32 whose counts need 16 bits.
+fn folder() -> TestFolder {
+    let folder = TestFolder::new();
+    let size = ["--frame", "32", "--positions", "12"];
+    folder.simulate("scan.cxi", &[&size[..], &["--photons", "1e6"]].concat());
+    folder
+}
+
 fn reconstruct(folder: &TestFolder, backend: &str, options: &[&str]) -> Output {
     let fixed = [
         "ptycho",
@@ -31,7 +39,7 @@ fn limit(folder: &TestFolder, engine: &[&str]) -> String {
 
 #[test]
 fn less_device_memory_gives_the_same_result() {
-    let folder = TestFolder::with_scan();
+    let folder = folder();
     let limit = limit(&folder, &ENGINE);
     let with = |options: &[&str]| {
         let fixed = ["--free-pixels", "0.02"];
@@ -63,7 +71,7 @@ fn less_device_memory_gives_the_same_result() {
 
 #[test]
 fn an_interrupted_run_resumes_with_less_device_memory() {
-    let folder = TestFolder::with_scan();
+    let folder = folder();
     let limit = limit(&folder, &ENGINE);
     let run = |options: &[&str]| {
         reconstruct(&folder, "emulator", options).well();
@@ -85,7 +93,7 @@ fn an_interrupted_run_resumes_with_less_device_memory() {
 
 #[test]
 fn info_says_what_travels() {
-    let folder = TestFolder::with_scan();
+    let folder = folder();
     let limit = limit(&folder, &ENGINE);
     let info = |options: &[&str]| {
         let output = folder.run(&[&["ptycho", "info", "scan.cxi"], options].concat());
@@ -108,7 +116,7 @@ fn info_says_what_travels() {
 
 #[test]
 fn what_cannot_be_done_with_so_little_is_refused() {
-    let folder = TestFolder::with_scan();
+    let folder = folder();
     let with = |options: &[&str]| reconstruct(&folder, "emulator", options);
     for (engine, advice) in [("lsqml:3", "lsqml.batch"), ("dm:3", "lsqml, rpie, epie")] {
         with(&["--engine", engine, "--device-memory", "100K"])
