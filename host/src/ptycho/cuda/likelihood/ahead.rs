@@ -1,11 +1,14 @@
 //! A search of fused launches that waits for the device once: β and the step along the direction are computed there, and the
 //! loss at that step is queued before the host knows them.
 
-use super::{BLOCKS, Found, Run};
+use super::{BLOCKS, Found, LikelihoodBuffers, Run};
 use crate::gpu::{Buffer, Device, ReadBack, Result};
 use crate::ptycho::likelihood::LikelihoodMethod;
 use warpstride_device::launch::Work;
-use warpstride_kernels::ptycho::line_search::{PtychoConjugateFactor, PtychoLineStep};
+use warpstride_kernels::ptycho::{
+    conjugate_direction::{BETA, LAST, SEARCH, STEP},
+    line_point::PtychoLinePoint,
+};
 
 impl<M: Device> Run<'_, M> {
     /// Moves object and probe along the direction that follows from the present gradient, so that the objective, `start`
@@ -17,39 +20,27 @@ impl<M: Device> Run<'_, M> {
         last: Option<f64>,
     ) -> Result<Found> {
         let (device, noise) = (self.device, method.noise);
-        self.precondition(method, &[])?;
         let own = &mut *self.own;
-        device.launch(
-            &PtychoConjugateFactor {
-                search: own.search[0].write(),
-                factors: own.factors.write(),
-                object: own.products[0].read(),
-                probe: own.products[1].read(),
-                blocks: BLOCKS as u32,
-                last: last.unwrap_or(f64::NAN),
-            },
-            Work::Blocks(1),
-        )?;
-        self.combine_by_factor()?;
-        let weight = self.smoothness_sums(method)?.unwrap_or(0.0);
-        self.queue_step(method, weight)?;
-        self.swap_start();
-        self.move_by_factor()?;
-        let (own, on) = (&mut *self.own, (device, self.layout, self.probe_fft));
-        if let Some(fused) = &mut own.fused {
-            let from = (&*self.buffers, &mut *self.frames);
-            fused.queue_loss(on, from, &mut own.losses, noise)?;
+        let last = last.unwrap_or(f64::NAN);
+        if own.norm.to_bits() != last.to_bits() {
+            let mut search = [f64::NAN; SEARCH];
+            search[LAST] = last;
+            device.upload(&mut own.search, &search)?;
         }
-        let [products, step] = [&own.search[0], &own.search[1]].map(|of| device.read_back(of));
+        self.queue_search(method)?;
+        let own = &mut *self.own;
+        let search = device.read_back(&own.search)?;
         let losses = device.read_back(&own.losses)?;
-        let (products, step) = (products?.wait()?, step?.wait()?);
+        let search = search.wait()?;
         let loss = losses.wait()?.iter().sum();
+        let (norm, beta, step) = (search[0], search[BETA], search[STEP]);
+        own.norm = norm;
         if let Some(fused) = &mut own.fused {
             fused.set_loss(loss, noise);
         }
-        let (norm, beta) = (products[0], products[3]);
-        let advanced = if step[0] > 0.0 {
-            self.descend(noise, (step[0], start), [step[1], step[2]], Some(loss))?
+        let advanced = if step > 0.0 {
+            let regulariser = [search[STEP + 1], search[STEP + 2]];
+            self.descend(noise, (step, start), regulariser, Some(loss))?
         } else {
             self.restore_start()?;
             false
@@ -61,26 +52,61 @@ impl<M: Device> Run<'_, M> {
         })
     }
 
-    /// Computes the step along the direction.
-    fn queue_step(&mut self, method: &LikelihoodMethod, weight: f64) -> Result<()> {
+    /// Queues the direction, the step along it, object and probe there, and the losses.
+    fn queue_search(&mut self, method: &LikelihoodMethod) -> Result<()> {
+        self.precondition(method, false)?;
+        self.combine(None)?;
+        let weight = self.smoothness_sums(method)?.unwrap_or(0.0);
+        self.queue_step(method, weight)?;
         let on = (self.device, self.layout, self.probe_fft);
         let own = &mut *self.own;
         let Some(fused) = &mut own.fused else {
             return Ok(());
         };
         let from = (&*self.buffers, &mut *self.frames);
-        fused.queue_line(on, from, &own.direction, method.noise)?;
+        fused.queue_loss(on, from, &mut own.losses, method.noise)
+    }
+
+    /// Queues the sums along the direction, and the step from them.
+    fn queue_step(&mut self, method: &LikelihoodMethod, weight: f64) -> Result<()> {
+        let on = (self.device, self.layout, self.probe_fft);
+        self.own.changed();
+        let LikelihoodBuffers {
+            direction,
+            start: [start, probe_start],
+            search,
+            products,
+            smoothness,
+            share,
+            fused: Some(fused),
+            ..
+        } = &mut *self.own
+        else {
+            return Ok(());
+        };
+        let from = (&*self.buffers, &mut *self.frames);
+        fused.queue_line(on, from, direction, method.noise)?;
+        let [direction, probe_direction] = direction;
         self.device.launch(
-            &PtychoLineStep {
-                search: own.search[1].write(),
-                factors: own.factors.write(),
+            &PtychoLinePoint {
+                elements: start.len() as u32,
+                probe_elements: probe_start.len() as u32,
+                object: self.buffers.object.write(),
+                probe: self.buffers.probe.write(),
+                start: start.write(),
+                probe_start: probe_start.write(),
+                search: search.write(),
+                direction: direction.read(),
+                probe_direction: probe_direction.read(),
                 sums: fused.line.read(),
-                smoothness: own.smoothness.read(),
+                smoothness: smoothness.read(),
                 frames: self.layout.frames,
                 blocks: BLOCKS as u32,
+                share: *share,
                 weight,
+                step: f32::NAN,
             },
-            Work::Blocks(1),
+            Work::Blocks(products.len()),
         )
     }
 }

@@ -36,6 +36,13 @@ mod modes;
 mod shared;
 mod whole;
 
+/// Where sums go: gradients, weights, and the largest of these.
+type Sums<'a, M> = (
+    &'a mut Pair<M>,
+    &'a mut [<M as Device>::Buffer<f32>; 2],
+    &'a mut <M as Device>::Buffer<u32>,
+);
+
 /// Device memory of fused launches.
 pub(in crate::ptycho::cuda) struct Fused<M: Device> {
     /// Rows and columns of a frame.
@@ -52,8 +59,6 @@ pub(in crate::ptycho::cuda) struct Fused<M: Device> {
     order: M::Buffer<u32>,
     /// (first, count) of all frames.
     ranges: M::Buffer<[u32; 2]>,
-    /// Bits of the largest weights.
-    largest: M::Buffer<u32>,
     /// (frame): err_fourier, moved, photon, residual and free of the model of ξ.
     metrics: [M::Buffer<f32>; 5],
     /// The noise with which f, ξ, the losses and the metrics are those of the present object and probe.
@@ -79,7 +84,6 @@ impl<M: Device> Fused<M> {
             line: device.alloc("the frames' sums along a line", frames)?,
             order: device.alloc("the order of the frames", frames)?,
             ranges: device.alloc("the range of the frames", 1)?,
-            largest: device.alloc("the largest weights", 2)?,
             metrics: [metric()?, metric()?, metric()?, metric()?, metric()?],
             current: None,
             metrics_wait: false,
@@ -120,7 +124,6 @@ impl<M: Device> Fused<M> {
         losses: &mut M::Buffer<f64>,
         noise: Noise,
     ) -> Result<()> {
-        self.metrics_wait = true;
         if on.1.modes > 1 {
             self.modes_gradients(on, buffers, frames, losses, noise)
         } else if self.shared.is_some() {
@@ -130,10 +133,11 @@ impl<M: Device> Fused<M> {
         }
     }
 
-    /// Notes the sum of the losses that [`Fused::queue_loss`] has computed.
+    /// Notes what [`Fused::queue_loss`] has computed: the sum of the losses, and metrics.
     pub(super) fn set_loss(&mut self, loss: f64, noise: Noise) {
         self.loss = loss;
         self.current = Some(noise);
+        self.metrics_wait = true;
     }
 
     /// [`Fused::loss`] unless it is known.
@@ -150,15 +154,8 @@ impl<M: Device> Fused<M> {
         self.loss(on, from, losses, noise)
     }
 
-    /// Writes the sums behind the gradients and weights of what `step` updates, and the frames' errors, at the present
-    /// object and probe, where `loss` has been computed.
-    fn gradient(
-        &mut self,
-        (device, layout, probe_fft): (&M, &Layout, &M::Fft),
-        buffers: &mut Buffers<M>,
-        (gradient, weights): (&mut Pair<M>, &mut [M::Buffer<f32>; 2]),
-        step: &Step,
-    ) -> Result<()> {
+    /// Gives the metrics of the present model to the run: once, as what they had held is overwritten by the next.
+    fn give_metrics(&mut self, buffers: &mut Buffers<M>) {
         let Buffers {
             errors,
             moved,
@@ -167,7 +164,6 @@ impl<M: Device> Fused<M> {
             free,
             ..
         } = buffers;
-        // Once for each model: what they had held is overwritten by the next.
         if std::mem::take(&mut self.metrics_wait) {
             for (metric, next) in [errors, moved, photon, residual, free]
                 .into_iter()
@@ -176,7 +172,18 @@ impl<M: Device> Fused<M> {
                 std::mem::swap(next, metric);
             }
         }
-        device.zero(&mut self.largest)?;
+    }
+
+    /// Writes the sums behind the gradients and weights of what `step` updates, and the largest weights, at the present
+    /// object and probe, where `loss` has been computed.
+    fn gradient(
+        &mut self,
+        (device, layout, probe_fft): (&M, &Layout, &M::Fft),
+        buffers: &Buffers<M>,
+        (gradient, weights, largest): Sums<'_, M>,
+        step: &Step,
+    ) -> Result<()> {
+        device.zero(largest)?;
         let ([object, probe], [weights, probe_weights]) = (gradient, weights);
         let tiles = (layout.object_rows as usize).div_ceil(TILE[0])
             * (layout.object_columns as usize).div_ceil(TILE[1]);
@@ -192,7 +199,7 @@ impl<M: Device> Fused<M> {
                 weights: weights.write(),
                 sums: probe.write(),
                 probe_weights: probe_weights.write(),
-                largest: self.largest.write(),
+                largest: largest.write(),
                 probe: shared.read(),
                 spectra: summands.read(),
                 chi: self.xi.read(),
@@ -308,7 +315,8 @@ impl<M: Device> Run<'_, M> {
                 let on = (device, self.layout, self.probe_fft);
                 let from = (&*self.buffers, &mut *self.frames);
                 let loss = fused.present_loss(on, from, &mut own.losses, method.noise)?;
-                let to = (&mut own.gradient, &mut own.weights);
+                fused.give_metrics(self.buffers);
+                let to = (&mut own.gradient, &mut own.weights, &mut own.largest);
                 fused.gradient(on, self.buffers, to, step)?;
                 Some(loss)
             }
@@ -317,7 +325,6 @@ impl<M: Device> Run<'_, M> {
                 None
             }
         };
-        self.find_largest()?;
         self.add_regulariser(step, method)?;
         match loss {
             Some(loss) => Ok(loss),
