@@ -170,6 +170,11 @@ impl<M: Device> LikelihoodBuffers<M> {
         })
     }
 
+    /// The gradient becomes the last one.
+    fn keep_gradient(&mut self) {
+        std::mem::swap(&mut self.gradient, &mut self.last_gradient);
+    }
+
     /// Forgets the last iteration.
     pub(super) fn restart(&mut self) {
         self.last = None;
@@ -217,11 +222,25 @@ fn number(noise: Noise) -> u32 {
     }
 }
 
+/// Whether a step updates object and probe.
+fn updated(step: &Step) -> [bool; 2] {
+    [step.update_object, step.update_probe]
+}
+
+/// Whether a step changes object or probe after its search.
+fn constrains(step: &Step) -> bool {
+    step.clip_object.is_some()
+        || step.probe_support.is_some()
+        || step.probe_fourier_support.is_some()
+}
+
 /// What a search along a direction has found.
 struct Found {
     /// ⟨g, z⟩.
     norm: f64,
     beta: f64,
+    /// Whether the gradient has become the last one.
+    kept: bool,
     /// Whether a step has been taken.
     advanced: bool,
 }
@@ -244,15 +263,16 @@ impl<M: Device> Run<'_, M> {
         self.fuse(step, method.noise)?;
         let loss = self.gradient(step, method)?;
         let smoothing = method.smoothing(self.own.count);
-        let updated = [step.update_object, step.update_probe];
+        let updated = updated(step);
         let last = self.own.last.take().filter(|last| last.1 == updated);
         let last = last.map(|(norm, _)| norm);
         let Found {
             norm,
             beta,
+            kept,
             mut advanced,
         } = if self.own.fused.is_some() && smoothing.is_empty() {
-            self.search_ahead(method, loss, last)?
+            self.search_ahead((step, method), loss, last)?
         } else {
             let mut products = self.preconditioned(method, &smoothing)?;
             if !smoothing.is_empty() && products[0] <= 0.0 {
@@ -263,6 +283,7 @@ impl<M: Device> Run<'_, M> {
             Found {
                 norm: products[0],
                 beta,
+                kept: false,
                 advanced: self.search(method, loss)?,
             }
         };
@@ -270,11 +291,12 @@ impl<M: Device> Run<'_, M> {
             self.combine(Some(0.0))?;
             advanced = self.search(method, loss)?;
         }
-        let own = &mut *self.own;
-        own.count += 1;
+        self.own.count += 1;
         if advanced {
-            std::mem::swap(&mut own.gradient, &mut own.last_gradient);
-            own.last = Some((norm, updated));
+            if !kept {
+                self.own.keep_gradient();
+            }
+            self.own.last = Some((norm, updated));
             self.constrain(step)?;
         }
         Ok(())
@@ -519,10 +541,7 @@ impl<M: Device> Run<'_, M> {
 
     fn constrain(&mut self, step: &Step) -> Result<()> {
         let (device, layout) = (self.device, self.layout);
-        let constrained = step.clip_object.is_some()
-            || step.probe_support.is_some()
-            || step.probe_fourier_support.is_some();
-        if constrained {
+        if constrains(step) {
             self.own.changed();
         }
         if let Some(limits) = step.clip_object.filter(|_| step.update_object) {

@@ -1,8 +1,10 @@
 //! A search of fused launches that waits for the device once: β and the step along the direction are computed there, and the
-//! loss at that step is queued before the host knows them.
+//! loss at that step is queued before the host knows them. So are the sums behind the gradient there, which take longer
+//! than the host's decision, so that the device does not wait for that.
 
-use super::{BLOCKS, Found, LikelihoodBuffers, Run};
+use super::{BLOCKS, Found, LikelihoodBuffers, Run, constrains};
 use crate::gpu::{Buffer, Device, ReadBack, Result};
+use crate::ptycho::Step;
 use crate::ptycho::likelihood::LikelihoodMethod;
 use warpstride_device::launch::Work;
 use warpstride_kernels::ptycho::{
@@ -15,7 +17,7 @@ impl<M: Device> Run<'_, M> {
     /// before, falls; `last` is ⟨g, z⟩ of the last iteration. For fused launches and a gradient that is not smoothed.
     pub(super) fn search_ahead(
         &mut self,
-        method: &LikelihoodMethod,
+        (step, method): (&Step, &LikelihoodMethod),
         start: f64,
         last: Option<f64>,
     ) -> Result<Found> {
@@ -31,9 +33,15 @@ impl<M: Device> Run<'_, M> {
         let own = &mut *self.own;
         let search = device.read_back(&own.search)?;
         let losses = device.read_back(&own.losses)?;
+        let kept = self.goes_on_from(step, method);
+        if kept {
+            self.own.keep_gradient();
+            self.queue_sums_ahead(step)?;
+        }
         let search = search.wait()?;
         let loss = losses.wait()?.iter().sum();
         let (norm, beta, step) = (search[0], search[BETA], search[STEP]);
+        let own = &mut *self.own;
         own.norm = norm;
         if let Some(fused) = &mut own.fused {
             fused.set_loss(loss, noise);
@@ -48,8 +56,18 @@ impl<M: Device> Run<'_, M> {
         Ok(Found {
             norm,
             beta,
+            kept,
             advanced,
         })
+    }
+
+    /// Whether the next iteration goes on from the point that this search finds, as far as the step tells. A regulariser
+    /// needs the weights of this iteration until a step has been taken.
+    fn goes_on_from(&self, step: &Step, method: &LikelihoodMethod) -> bool {
+        method.regulariser().is_none()
+            && !constrains(step)
+            && !step.normalises(self.layout.modes as usize)
+            && step.refinement.is_none()
     }
 
     /// Queues the direction, the step along it, object and probe there, and the losses.

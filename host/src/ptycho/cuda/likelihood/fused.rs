@@ -5,9 +5,9 @@
 //! line is taken and nothing is constrained; f and ξ are computed once more after several modes have been made
 //! orthogonal. A launch for the loss of a step also computes what the gradient there
 //! needs, f and ξ of all frames. So if the step is taken, the next iteration begins with them; the metrics of that model
-//! wait in [`Fused`] until then.
+//! wait in [`Fused`] until then. The sums behind its gradient are queued before the host knows whether the step is taken.
 
-use super::{Pair, Run};
+use super::{Pair, Run, updated};
 use crate::gpu::{Buffer, Device, ReadBack, Result};
 use crate::ptycho::Step;
 use crate::ptycho::cuda::buffers::{Buffers, Layout};
@@ -65,6 +65,9 @@ pub(in crate::ptycho::cuda) struct Fused<M: Device> {
     current: Option<Noise>,
     /// Whether `metrics` have not been given to the run yet.
     metrics_wait: bool,
+    /// What of object and probe has been updated by the step whose sums, those behind gradients and weights, are of the
+    /// present ξ already; `None`: they have not been computed.
+    summed: Option<[bool; 2]>,
     /// The sum of the losses.
     loss: f64,
     /// What shifted probes and several modes need; none for one mode at whole pixels.
@@ -87,6 +90,7 @@ impl<M: Device> Fused<M> {
             metrics: [metric()?, metric()?, metric()?, metric()?, metric()?],
             current: None,
             metrics_wait: false,
+            summed: None,
             loss: 0.0,
             shared: None,
         };
@@ -99,6 +103,7 @@ impl<M: Device> Fused<M> {
     /// Notes that object or probe have changed.
     pub(super) fn changed(&mut self) {
         self.current = None;
+        self.summed = None;
     }
 
     /// Computes f, ξ, `losses` of the frames and the metrics at the present object and probe; returns the sum of the
@@ -124,6 +129,7 @@ impl<M: Device> Fused<M> {
         losses: &mut M::Buffer<f64>,
         noise: Noise,
     ) -> Result<()> {
+        self.summed = None;
         if on.1.modes > 1 {
             self.modes_gradients(on, buffers, frames, losses, noise)
         } else if self.shared.is_some() {
@@ -299,28 +305,21 @@ impl<M: Device> Run<'_, M> {
     /// Gradients and weights at the current object and probe, and the frames' errors; returns the likelihood's part of
     /// the objective.
     pub(super) fn gradient(&mut self, step: &Step, method: &LikelihoodMethod) -> Result<f64> {
-        let device = self.device;
         let own = &mut *self.own;
-        for (n, updated) in [step.update_object, step.update_probe]
-            .into_iter()
-            .enumerate()
-        {
-            if !updated {
-                device.zero(&mut own.gradient[n])?;
-                device.zero(&mut own.weights[n])?;
-            }
-        }
         let loss = match &mut own.fused {
             Some(fused) => {
-                let on = (device, self.layout, self.probe_fft);
+                let on = (self.device, self.layout, self.probe_fft);
                 let from = (&*self.buffers, &mut *self.frames);
                 let loss = fused.present_loss(on, from, &mut own.losses, method.noise)?;
                 fused.give_metrics(self.buffers);
-                let to = (&mut own.gradient, &mut own.weights, &mut own.largest);
-                fused.gradient(on, self.buffers, to, step)?;
+                // Once: the regulariser is added to them.
+                if fused.summed.take() != Some(updated(step)) {
+                    self.queue_sums(step)?;
+                }
                 Some(loss)
             }
             None => {
+                self.zero_what_stays(step)?;
                 self.separate_gradient(step, method)?;
                 None
             }
@@ -330,6 +329,39 @@ impl<M: Device> Run<'_, M> {
             Some(loss) => Ok(loss),
             None => self.total_loss(),
         }
+    }
+
+    /// Queues the sums behind gradients and weights with fused launches, where the loss has been queued.
+    fn queue_sums(&mut self, step: &Step) -> Result<()> {
+        self.zero_what_stays(step)?;
+        let own = &mut *self.own;
+        let Some(fused) = &mut own.fused else {
+            return Ok(());
+        };
+        let on = (self.device, self.layout, self.probe_fft);
+        let to = (&mut own.gradient, &mut own.weights, &mut own.largest);
+        fused.gradient(on, self.buffers, to, step)
+    }
+
+    /// [`Run::queue_sums`] for the next iteration, before the host knows whether the step is taken and that iteration's
+    /// updates are those of `step`.
+    pub(super) fn queue_sums_ahead(&mut self, step: &Step) -> Result<()> {
+        self.queue_sums(step)?;
+        if let Some(fused) = &mut self.own.fused {
+            fused.summed = Some(updated(step));
+        }
+        Ok(())
+    }
+
+    /// Gradients and weights of what is not updated become 0.
+    fn zero_what_stays(&mut self, step: &Step) -> Result<()> {
+        for (n, updated) in updated(step).into_iter().enumerate() {
+            if !updated {
+                self.device.zero(&mut self.own.gradient[n])?;
+                self.device.zero(&mut self.own.weights[n])?;
+            }
+        }
+        Ok(())
     }
 
     /// Sums of the coefficients over the pixels of all frames, along the direction.
