@@ -76,6 +76,8 @@ pub(super) struct LikelihoodBuffers<M: Device> {
     search: M::Buffer<f64>,
     /// ⟨g, z⟩ of the last iteration as `search` has it; NaN: none.
     norm: f64,
+    /// Whether the gradient and the last one have changed places an odd number of times.
+    swapped: bool,
     /// ⟨g, z⟩ of the last iteration, and what it updated.
     last: Option<(f64, [bool; 2])>,
     count: usize,
@@ -132,6 +134,7 @@ impl<M: Device> LikelihoodBuffers<M> {
             no_steps: device.alloc("steps of zero", 2)?,
             search: device.alloc("the search along a line", SEARCH)?,
             norm: f64::NAN,
+            swapped: false,
             last: None,
             count: search.count,
         };
@@ -173,12 +176,20 @@ impl<M: Device> LikelihoodBuffers<M> {
     /// The gradient becomes the last one.
     fn keep_gradient(&mut self) {
         std::mem::swap(&mut self.gradient, &mut self.last_gradient);
+        self.swapped = !self.swapped;
     }
 
     /// Forgets the last iteration.
     pub(super) fn restart(&mut self) {
         self.last = None;
         self.changed();
+    }
+
+    /// Notes that buffers which captured launches use are gone.
+    pub(super) fn forget_captured(&mut self) {
+        if let Some(fused) = &mut self.fused {
+            fused.captured.clear();
+        }
     }
 
     /// Notes that object, probe, positions or scales have changed.

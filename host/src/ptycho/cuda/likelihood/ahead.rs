@@ -1,16 +1,36 @@
 //! A search of fused launches that waits for the device once: β and the step along the direction are computed there, and the
 //! loss at that step is queued before the host knows them. So are the sums behind the gradient there, which take longer
 //! than the host's decision, so that the device does not wait for that.
+//!
+//! What a search queues up to the loss is captured as a graph. Gradients and metrics change places from one iteration to the
+//! next, so there are two graphs that take turns.
 
 use super::{BLOCKS, Found, LikelihoodBuffers, Run, constrains};
 use crate::gpu::{Buffer, Device, ReadBack, Result};
-use crate::ptycho::Step;
 use crate::ptycho::likelihood::LikelihoodMethod;
+use crate::ptycho::{Step, StepMetrics};
 use warpstride_device::launch::Work;
 use warpstride_kernels::ptycho::{
     conjugate_direction::{BETA, LAST, SEARCH, STEP},
     line_point::PtychoLinePoint,
 };
+
+/// The most graphs that are kept: each place of the gradients with each place of the metrics.
+const GRAPHS: usize = 4;
+
+/// The captured launches of a search.
+pub(in crate::ptycho::cuda) struct Captured<M: Device> {
+    key: Key,
+    graph: M::Graph,
+}
+
+/// What the launches of a search depend on, besides the buffers that [`Fused`](super::fused::Fused) has.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Key {
+    step: Step,
+    /// Whether gradients and metrics have changed places.
+    swapped: [bool; 2],
+}
 
 impl<M: Device> Run<'_, M> {
     /// Moves object and probe along the direction that follows from the present gradient, so that the objective, `start`
@@ -29,7 +49,9 @@ impl<M: Device> Run<'_, M> {
             search[LAST] = last;
             device.upload(&mut own.search, &search)?;
         }
-        self.queue_search(method)?;
+        // Object and probe will have moved.
+        self.own.changed();
+        self.replay_search(step, method)?;
         let own = &mut *self.own;
         let search = device.read_back(&own.search)?;
         let losses = device.read_back(&own.losses)?;
@@ -70,6 +92,43 @@ impl<M: Device> Run<'_, M> {
             && step.refinement.is_none()
     }
 
+    /// [`Run::queue_search`] by a graph, where the device captures.
+    fn replay_search(&mut self, step: &Step, method: &LikelihoodMethod) -> Result<()> {
+        let device = self.device;
+        let Some(fused) = &mut self.own.fused else {
+            return Ok(());
+        };
+        let key = Key {
+            // What changes from one iteration to the next and no launch depends on.
+            step: Step {
+                iteration: 0,
+                refinement: None,
+                metrics: StepMetrics::ALL,
+                ..*step
+            },
+            swapped: [self.own.swapped, fused.place_of_metrics()],
+        };
+        let mut captured = std::mem::take(&mut fused.captured);
+        let at = match captured.iter().position(|of| of.key == key) {
+            Some(at) => at,
+            None => {
+                let Some(graph) = device.capture(&mut || self.queue_search(method))? else {
+                    return self.queue_search(method);
+                };
+                if captured.len() >= GRAPHS {
+                    captured.clear();
+                }
+                captured.push(Captured { key, graph });
+                captured.len() - 1
+            }
+        };
+        device.replay(&mut captured[at].graph)?;
+        if let Some(fused) = &mut self.own.fused {
+            fused.captured = captured;
+        }
+        Ok(())
+    }
+
     /// Queues the direction, the step along it, object and probe there, and the losses.
     fn queue_search(&mut self, method: &LikelihoodMethod) -> Result<()> {
         self.precondition(method, false)?;
@@ -88,7 +147,6 @@ impl<M: Device> Run<'_, M> {
     /// Queues the sums along the direction, and the step from them.
     fn queue_step(&mut self, method: &LikelihoodMethod, weight: f64) -> Result<()> {
         let on = (self.device, self.layout, self.probe_fft);
-        self.own.changed();
         let LikelihoodBuffers {
             direction,
             start: [start, probe_start],

@@ -7,6 +7,7 @@
 //! needs, f and ξ of all frames. So if the step is taken, the next iteration begins with them; the metrics of that model
 //! wait in [`Fused`] until then. The sums behind its gradient are queued before the host knows whether the step is taken.
 
+use super::ahead::Captured;
 use super::{Pair, Run, updated};
 use crate::gpu::{Buffer, Device, ReadBack, Result};
 use crate::ptycho::Step;
@@ -72,6 +73,10 @@ pub(in crate::ptycho::cuda) struct Fused<M: Device> {
     loss: f64,
     /// What shifted probes and several modes need; none for one mode at whole pixels.
     shared: Option<shared::Shared<M>>,
+    /// Whether `metrics` have changed places an odd number of times.
+    swapped: bool,
+    /// What has been captured of searches that use these buffers.
+    pub(super) captured: Vec<Captured<M>>,
 }
 
 impl<M: Device> Fused<M> {
@@ -93,11 +98,18 @@ impl<M: Device> Fused<M> {
             summed: None,
             loss: 0.0,
             shared: None,
+            swapped: false,
+            captured: Vec::new(),
         };
         let order: Vec<u32> = (0..layout.frames).collect();
         device.upload(&mut new.order, &order)?;
         device.upload(&mut new.ranges, &[[0, layout.frames]])?;
         Ok(new)
+    }
+
+    /// Which of two places the metrics are in.
+    pub(super) fn place_of_metrics(&self) -> bool {
+        self.swapped
     }
 
     /// Notes that object or probe have changed.
@@ -171,6 +183,7 @@ impl<M: Device> Fused<M> {
             ..
         } = buffers;
         if std::mem::take(&mut self.metrics_wait) {
+            self.swapped = !self.swapped;
             for (metric, next) in [errors, moved, photon, residual, free]
                 .into_iter()
                 .zip(&mut self.metrics)
