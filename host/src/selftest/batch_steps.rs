@@ -42,7 +42,9 @@ const MEANS: [[f32; 4]; 4] = [
 ];
 
 pub(super) fn cases<M: Device>(bench: &mut Bench<'_, M>, shape: Shape) -> Result<()> {
-    largest(bench, shape)?;
+    for place in [0, 2] {
+        largest(bench, shape, place)?;
+    }
     pair_sums(bench, shape)?;
     for options in DENOMINATORS {
         finish(bench, shape, options)?;
@@ -76,26 +78,30 @@ fn weights_with_zeros(source: &mut Source, len: usize) -> Vec<f32> {
     weights
 }
 
-fn largest<M: Device>(bench: &mut Bench<'_, M>, shape: Shape) -> Result<()> {
+fn largest<M: Device>(bench: &mut Bench<'_, M>, shape: Shape, place: u32) -> Result<()> {
     let on = bench.on();
     let elements = shape.frame_elements();
     let values = Source::new("largest", &shape).reals(elements, 0.0, 3.0);
-    let reference = most(&values).to_bits();
+    let mut reference = [0, 7, 9];
+    reference[place as usize] = most(&values).to_bits();
+    let mut before = [0, 7, 9];
+    before[place as usize] = 0;
     let values = on.upload(&values)?;
     bench.run(
-        Case::of::<PtychoLargest<'_, Emulated>>(format!("{elements} elements"))
+        Case::of::<PtychoLargest<'_, Emulated>>(format!("{elements} elements, place {place}"))
             .exact()
             .timed(shape.timed, 4 * elements),
-        on.upload(&[0_u32])?,
+        on.upload(&before)?,
         |device, largest| {
             let launch = PtychoLargest {
                 largest: largest.write(),
                 values: values.read(),
                 elements: elements as u32,
+                place,
             };
             device.launch(&launch, Work::Elements(elements))
         },
-        |on, largest| on.error(largest, &[reference]),
+        |on, largest| on.error(largest, &reference),
     )
 }
 

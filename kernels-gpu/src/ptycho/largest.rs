@@ -6,12 +6,13 @@
 
 use warpstride_device::prelude::*;
 
-/// `largest[0]`, which must be 0 before, becomes the bits of the largest of `values`.
+/// `largest[place]`, which must be 0 before, becomes the bits of the largest of `values`.
 #[kernel(block = 256)]
 pub unsafe fn ptycho_largest(
-    #[len(1)] largest: *mut u32,
+    #[len(place + 1)] largest: *mut u32,
     #[len(elements)] values: *const f32,
     elements: u32,
+    place: u32,
 ) {
     let mut own = 0.0;
     for at in thread::grid_stride(elements as usize) {
@@ -20,6 +21,6 @@ pub unsafe fn ptycho_largest(
     }
     let most = reduce::block_max(own);
     if thread::index_in_block() == 0 {
-        atomic::max_u32(largest, most.to_bits());
+        atomic::max_u32(largest.add(place as usize), most.to_bits());
     }
 }

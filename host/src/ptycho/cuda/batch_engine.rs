@@ -536,6 +536,7 @@ pub(super) fn find_largest<M: Device>(
             largest: largest.write(),
             values: values.read(),
             elements: elements as u32,
+            place: 0,
         },
         Work::Elements(elements),
     )

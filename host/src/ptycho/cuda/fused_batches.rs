@@ -120,7 +120,7 @@ pub(super) fn updates(step: &Step) -> u32 {
 }
 
 /// α of a denominator, as kernels take it.
-fn alpha(denominator: Denominator) -> f32 {
+pub(super) fn alpha(denominator: Denominator) -> f32 {
     match denominator {
         Denominator::Floor => -1.0,
         Denominator::Mixed(alpha) => alpha as f32,

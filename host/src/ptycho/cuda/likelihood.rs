@@ -1,22 +1,24 @@
 //! Mirrors cpu/likelihood.rs: maximum likelihood by nonlinear conjugate gradient.
 
-use super::batch_engine::{find_largest, finish};
 use super::buffers::{Buffers, Layout};
 use super::constraints::fourier_support;
 use super::frames::FrameBuffers;
+use super::fused_batches::alpha;
 use crate::gpu::{Buffer, Device, ReadBack, Result};
 use crate::ptycho::Step;
-use crate::ptycho::cpu::LIT;
+use crate::ptycho::cpu::{FLOOR, LIT};
 use crate::ptycho::likelihood::{Last, LikelihoodMethod, Noise, Search, conjugate, falling};
 use num_complex::Complex;
 use warpstride_device::Complex32;
 use warpstride_device::launch::Work;
 use warpstride_kernels::ptycho::{
     advance_layers::PtychoAdvanceLayers,
-    conjugate_direction::{PtychoConjugateDirection, PtychoLinePoint},
-    conjugate_products::PtychoConjugateProducts,
+    conjugate_direction::{PtychoConjugateDirection, SEARCH},
+    conjugate_precondition::PtychoConjugatePrecondition,
     gaussian_smoothing::PtychoGaussianSmoothing,
+    largest::PtychoLargest,
     likelihood_noise::{AMPLITUDE, GAUSSIAN, POISSON},
+    line_point::PtychoLinePoint,
     scale_layers::PtychoScaleLayers,
     smoothness::PtychoSmoothnessSums,
 };
@@ -28,8 +30,12 @@ mod line;
 #[cfg(test)]
 mod tests;
 
-/// Blocks of the sums over object and probe.
+/// Blocks of the regulariser's sums.
 const BLOCKS: usize = 128;
+/// Blocks among which the values of a large object and its probe are divided.
+const PARTS: usize = 128;
+/// The fewest values of such a block.
+const LEAST: usize = 1024;
 
 /// Object (row, column) and probe (mode, row, column), or their gradients or directions.
 type Pair<M> = [<M as Device>::Buffer<Complex32>; 2];
@@ -49,14 +55,16 @@ pub(super) struct LikelihoodBuffers<M: Device> {
     /// W (row, column) on the object; V (slice, row, column) on the probe, whose first slice is the
     /// sum.
     weights: [M::Buffer<f32>; 2],
-    /// Bits of the largest weights.
-    largest: [M::Buffer<u32>; 2],
+    /// Bits of the largest weights: object, probe.
+    largest: M::Buffer<u32>,
     /// (frame).
     losses: M::Buffer<f64>,
     /// (frame, 9).
     line: M::Buffer<[f64; 9]>,
-    /// (block, 3) of object and probe.
-    products: [M::Buffer<[f64; 3]>; 2],
+    /// Values of a block in kernels over object and probe.
+    share: u32,
+    /// (block, 3): the first blocks have the object, the others the probe.
+    products: M::Buffer<[f64; 3]>,
     smoothness: M::Buffer<[f32; 2]>,
     /// Half of the smoothing kernel; empty: none.
     kernel: M::Buffer<f32>,
@@ -64,10 +72,12 @@ pub(super) struct LikelihoodBuffers<M: Device> {
     fused: Option<fused::Fused<M>>,
     /// Two zeros.
     no_steps: M::Buffer<f32>,
-    /// β and the step.
-    factors: M::Buffer<f32>,
-    /// What β and the step follow from, where the device computes them ([`ahead`]).
-    search: [M::Buffer<f64>; 2],
+    /// β, the step and what they follow from, where the device computes them ([`ahead`]).
+    search: M::Buffer<f64>,
+    /// ⟨g, z⟩ of the last iteration as `search` has it; NaN: none.
+    norm: f64,
+    /// Whether the gradient and the last one have changed places an odd number of times.
+    swapped: bool,
     /// ⟨g, z⟩ of the last iteration, and what it updated.
     last: Option<(f64, [bool; 2])>,
     count: usize,
@@ -98,6 +108,9 @@ impl<M: Device> LikelihoodBuffers<M> {
             ])
         };
         let frames = layout.frames as usize;
+        let share = (lengths[0] + lengths[1]).div_ceil(PARTS).max(LEAST);
+        let share = share.next_multiple_of(32);
+        let parts = lengths[0].div_ceil(share) + lengths[1].div_ceil(share);
         let mut new = Self {
             gradient: pair("the gradients")?,
             descent: pair("the preconditioned gradients")?,
@@ -110,29 +123,23 @@ impl<M: Device> LikelihoodBuffers<M> {
                 device.alloc("the object's weights", lengths[0])?,
                 device.alloc("the probe's weights", slices as usize * pixels)?,
             ],
-            largest: [
-                device.alloc("the largest weight", 1)?,
-                device.alloc("the largest weight", 1)?,
-            ],
+            largest: device.alloc("the largest weights", 2)?,
             losses: device.alloc("the frames' losses", frames)?,
             line: device.alloc("the frames' sums along a line", frames)?,
-            products: [
-                device.alloc("the products of gradients", BLOCKS)?,
-                device.alloc("the products of gradients", BLOCKS)?,
-            ],
+            share: share as u32,
+            products: device.alloc("the products of gradients", parts)?,
             smoothness: device.alloc("the regulariser's sums", BLOCKS)?,
             kernel: device.alloc("the smoothing kernel", 0)?,
             fused: None,
             no_steps: device.alloc("steps of zero", 2)?,
-            factors: device.alloc("the factors of a step", 2)?,
-            search: [
-                device.alloc("the products of gradients", 4)?,
-                device.alloc("the step along a line", 3)?,
-            ],
+            search: device.alloc("the search along a line", SEARCH)?,
+            norm: f64::NAN,
+            swapped: false,
             last: None,
             count: search.count,
         };
         device.zero(&mut new.no_steps)?;
+        device.upload(&mut new.search, &[f64::NAN; SEARCH])?;
         if let Some(last) = &search.last {
             for n in 0..2 {
                 device.upload(&mut new.last_gradient[n], &last.gradient[n])?;
@@ -166,10 +173,23 @@ impl<M: Device> LikelihoodBuffers<M> {
         })
     }
 
+    /// The gradient becomes the last one.
+    fn keep_gradient(&mut self) {
+        std::mem::swap(&mut self.gradient, &mut self.last_gradient);
+        self.swapped = !self.swapped;
+    }
+
     /// Forgets the last iteration.
     pub(super) fn restart(&mut self) {
         self.last = None;
         self.changed();
+    }
+
+    /// Notes that buffers which captured launches use are gone.
+    pub(super) fn forget_captured(&mut self) {
+        if let Some(fused) = &mut self.fused {
+            fused.captured.clear();
+        }
     }
 
     /// Notes that object, probe, positions or scales have changed.
@@ -213,11 +233,25 @@ fn number(noise: Noise) -> u32 {
     }
 }
 
+/// Whether a step updates object and probe.
+fn updated(step: &Step) -> [bool; 2] {
+    [step.update_object, step.update_probe]
+}
+
+/// Whether a step changes object or probe after its search.
+fn constrains(step: &Step) -> bool {
+    step.clip_object.is_some()
+        || step.probe_support.is_some()
+        || step.probe_fourier_support.is_some()
+}
+
 /// What a search along a direction has found.
 struct Found {
     /// ⟨g, z⟩.
     norm: f64,
     beta: f64,
+    /// Whether the gradient has become the last one.
+    kept: bool,
     /// Whether a step has been taken.
     advanced: bool,
 }
@@ -240,37 +274,40 @@ impl<M: Device> Run<'_, M> {
         self.fuse(step, method.noise)?;
         let loss = self.gradient(step, method)?;
         let smoothing = method.smoothing(self.own.count);
-        let updated = [step.update_object, step.update_probe];
+        let updated = updated(step);
         let last = self.own.last.take().filter(|last| last.1 == updated);
         let last = last.map(|(norm, _)| norm);
         let Found {
             norm,
             beta,
+            kept,
             mut advanced,
         } = if self.own.fused.is_some() && smoothing.is_empty() {
-            self.search_ahead(method, loss, last)?
+            self.search_ahead((step, method), loss, last)?
         } else {
             let mut products = self.preconditioned(method, &smoothing)?;
             if !smoothing.is_empty() && products[0] <= 0.0 {
                 products = self.preconditioned(method, &[])?;
             }
             let beta = last.map_or(0.0, |norm| conjugate(products, norm));
-            self.combine(beta)?;
+            self.combine(Some(beta))?;
             Found {
                 norm: products[0],
                 beta,
+                kept: false,
                 advanced: self.search(method, loss)?,
             }
         };
         if !advanced && beta > 0.0 {
-            self.combine(0.0)?;
+            self.combine(Some(0.0))?;
             advanced = self.search(method, loss)?;
         }
-        let own = &mut *self.own;
-        own.count += 1;
+        self.own.count += 1;
         if advanced {
-            std::mem::swap(&mut own.gradient, &mut own.last_gradient);
-            own.last = Some((norm, updated));
+            if !kept {
+                self.own.keep_gradient();
+            }
+            self.own.last = Some((norm, updated));
             self.constrain(step)?;
         }
         Ok(())
@@ -278,91 +315,107 @@ impl<M: Device> Run<'_, M> {
 
     /// Computes z; returns Re⟨g, z⟩, Re⟨g_last, z⟩ and Re⟨g, h⟩.
     fn preconditioned(&mut self, method: &LikelihoodMethod, kernel: &[f64]) -> Result<[f64; 3]> {
-        self.precondition(method, kernel)?;
+        self.smooth_gradient(kernel)?;
+        self.precondition(method, !kernel.is_empty())?;
         let mut total = [0.0; 3];
-        for products in &self.own.products {
-            for sums in self.device.read_back(products)?.wait()? {
-                total.iter_mut().zip(sums).for_each(|(sum, v)| *sum += v);
-            }
+        for sums in self.device.read_back(&self.own.products)?.wait()? {
+            total.iter_mut().zip(sums).for_each(|(sum, v)| *sum += v);
         }
         Ok(total)
     }
 
-    /// Computes z, and the parts of Re⟨g, z⟩, Re⟨g_last, z⟩ and Re⟨g, h⟩.
-    fn precondition(&mut self, method: &LikelihoodMethod, kernel: &[f64]) -> Result<()> {
+    /// Writes the object's smoothed gradient to z, if there is a kernel.
+    fn smooth_gradient(&mut self, kernel: &[f64]) -> Result<()> {
+        if kernel.is_empty() {
+            return Ok(());
+        }
         let (device, layout) = (self.device, self.layout);
         let LikelihoodBuffers {
-            gradient,
-            descent,
-            last_gradient,
-            direction,
+            gradient: [gradient, _],
+            descent: [descent, _],
             start: [between, _],
-            weights,
-            largest,
-            products,
             kernel: taps,
             ..
         } = &mut *self.own;
-        let lengths = [layout.object_elements(), layout.probe_elements()];
-        device.copy(&gradient[1], &mut descent[1])?;
-        if kernel.is_empty() {
-            device.copy(&gradient[0], &mut descent[0])?;
-        } else {
-            let narrow: Vec<f32> = kernel.iter().map(|v| *v as f32).collect();
-            *taps = device.alloc("the smoothing kernel", narrow.len())?;
-            device.upload(taps, &narrow)?;
-            let (rows, columns) = (layout.object_rows, layout.object_columns);
-            let taps = &*taps;
-            smooth(device, between, &gradient[0], taps, columns, 1)?;
-            smooth(device, &mut descent[0], between, taps, rows, columns)?;
-        }
-        let shapes = [
-            (1, lengths[0]),
-            (layout.modes as usize, layout.pixels() as usize),
-        ];
-        let extra = [method.extra(), 0.0];
-        for n in 0..2 {
-            let of = (&weights[n], &largest[n], extra[n]);
-            finish(device, &mut descent[n], of, shapes[n], method.denominator())?;
-            device.launch(
-                &PtychoConjugateProducts {
-                    sums: products[n].write(),
-                    gradient: gradient[n].read(),
-                    descent: descent[n].read(),
-                    last: last_gradient[n].read(),
-                    direction: direction[n].read(),
-                    blocks: BLOCKS as u32,
-                    elements: lengths[n] as u32,
-                },
-                Work::Blocks(BLOCKS),
-            )?;
-        }
-        Ok(())
+        let narrow: Vec<f32> = kernel.iter().map(|v| *v as f32).collect();
+        *taps = device.alloc("the smoothing kernel", narrow.len())?;
+        device.upload(taps, &narrow)?;
+        let (rows, columns) = (layout.object_rows, layout.object_columns);
+        smooth(device, between, gradient, taps, columns, 1)?;
+        smooth(device, descent, between, taps, rows, columns)
     }
 
-    /// h ← −z + β h.
-    fn combine(&mut self, beta: f64) -> Result<()> {
-        let factors = [beta as f32, 0.0];
-        self.device.upload(&mut self.own.factors, &factors)?;
-        self.combine_by_factor()
+    /// Computes z from the gradient, or on the object from what is `smoothed`, and the parts of Re⟨g, z⟩, Re⟨g_last, z⟩ and
+    /// Re⟨g, h⟩.
+    fn precondition(&mut self, method: &LikelihoodMethod, smoothed: bool) -> Result<()> {
+        let layout = self.layout;
+        let LikelihoodBuffers {
+            gradient: [gradient, probe_gradient],
+            descent: [descent, probe_descent],
+            last_gradient: [last, probe_last],
+            direction: [direction, probe_direction],
+            weights: [weights, probe_weights],
+            largest,
+            products,
+            share,
+            ..
+        } = &mut *self.own;
+        let blocks = products.len();
+        self.device.launch(
+            &PtychoConjugatePrecondition {
+                sums: products.write(),
+                descent: descent.write(),
+                probe_descent: probe_descent.write(),
+                gradient: gradient.read(),
+                probe_gradient: probe_gradient.read(),
+                last: last.read(),
+                probe_last: probe_last.read(),
+                direction: direction.read(),
+                probe_direction: probe_direction.read(),
+                weights: weights.read(),
+                probe_weights: probe_weights.read(),
+                largest: largest.read(),
+                blocks: blocks as u32,
+                share: *share,
+                elements: layout.object_elements() as u32,
+                modes: layout.modes,
+                pixels: layout.pixels(),
+                extra: method.extra() as f32,
+                floor: FLOOR as f32,
+                alpha: alpha(method.denominator()),
+                smoothed: u32::from(smoothed),
+            },
+            Work::Blocks(blocks),
+        )
     }
 
-    /// h ← −z + β h, with β of `factors`.
-    fn combine_by_factor(&mut self) -> Result<()> {
-        let own = &mut *self.own;
-        for (direction, descent) in own.direction.iter_mut().zip(&own.descent) {
-            let elements = descent.len();
-            self.device.launch(
-                &PtychoConjugateDirection {
-                    direction: direction.write(),
-                    descent: descent.read(),
-                    factors: own.factors.read(),
-                    elements: elements as u32,
-                },
-                Work::Elements(elements),
-            )?;
-        }
-        Ok(())
+    /// h ← −z + β h; `None`: β follows from the products on the device.
+    fn combine(&mut self, beta: Option<f64>) -> Result<()> {
+        let LikelihoodBuffers {
+            direction: [direction, probe_direction],
+            descent: [descent, probe_descent],
+            search,
+            products,
+            share,
+            ..
+        } = &mut *self.own;
+        let blocks = products.len();
+        self.device.launch(
+            &PtychoConjugateDirection {
+                elements: descent.len() as u32,
+                probe_elements: probe_descent.len() as u32,
+                direction: direction.write(),
+                probe_direction: probe_direction.write(),
+                search: search.write(),
+                descent: descent.read(),
+                probe_descent: probe_descent.read(),
+                sums: products.read(),
+                blocks: blocks as u32,
+                share: *share,
+                beta: beta.map_or(f32::NAN, |beta| beta as f32),
+            },
+            Work::Blocks(blocks),
+        )
     }
 
     /// Moves object and probe along the direction so that the objective falls; `false`: no step
@@ -383,13 +436,6 @@ impl<M: Device> Run<'_, M> {
         let [object, probe] = &mut self.own.start;
         self.device.copy(&self.buffers.object, object)?;
         self.device.copy(&self.buffers.probe, probe)
-    }
-
-    /// Keeps object and probe before a step that then writes all of both.
-    fn swap_start(&mut self) {
-        let [object, probe] = &mut self.own.start;
-        std::mem::swap(&mut self.buffers.object, object);
-        std::mem::swap(&mut self.buffers.probe, probe);
     }
 
     /// Takes the first of the steps `first`, `first`/2, … at which the objective is below `start`; `false`: none is, and object
@@ -429,13 +475,6 @@ impl<M: Device> Run<'_, M> {
 
     /// Object and probe `t` along the direction from the start.
     fn move_to(&mut self, t: f64) -> Result<()> {
-        let factors = [0.0, t as f32];
-        self.device.upload(&mut self.own.factors, &factors)?;
-        self.move_by_factor()
-    }
-
-    /// Object and probe along the direction from the start, by the step of `factors`.
-    fn move_by_factor(&mut self) -> Result<()> {
         self.own.changed();
         let Self {
             device,
@@ -443,21 +482,37 @@ impl<M: Device> Run<'_, M> {
             own,
             ..
         } = self;
-        let values = [&mut buffers.object, &mut buffers.probe];
-        for ((to, from), direction) in values.into_iter().zip(&own.start).zip(&own.direction) {
-            let elements = from.len();
-            device.launch(
-                &PtychoLinePoint {
-                    to: to.write(),
-                    from: from.read(),
-                    direction: direction.read(),
-                    factors: own.factors.read(),
-                    elements: elements as u32,
-                },
-                Work::Elements(elements),
-            )?;
-        }
-        Ok(())
+        let LikelihoodBuffers {
+            direction: [direction, probe_direction],
+            start: [start, probe_start],
+            search,
+            products,
+            smoothness,
+            share,
+            ..
+        } = &mut **own;
+        device.launch(
+            &PtychoLinePoint {
+                elements: start.len() as u32,
+                probe_elements: probe_start.len() as u32,
+                object: buffers.object.write(),
+                probe: buffers.probe.write(),
+                start: start.write(),
+                probe_start: probe_start.write(),
+                search: search.write(),
+                direction: direction.read(),
+                probe_direction: probe_direction.read(),
+                // Nothing is added up.
+                sums: products.read(),
+                smoothness: smoothness.read(),
+                frames: 0,
+                blocks: 0,
+                share: *share,
+                weight: 0.0,
+                step: t as f32,
+            },
+            Work::Blocks(products.len()),
+        )
     }
 
     /// Slope and half the second derivative of the regulariser along the direction.
@@ -483,7 +538,7 @@ impl<M: Device> Run<'_, M> {
                 object: self.buffers.object.read(),
                 direction: own.direction[0].read(),
                 weights: own.weights[0].read(),
-                largest: own.largest[0].read(),
+                largest: own.largest.read(),
                 blocks: BLOCKS as u32,
                 rows: layout.object_rows,
                 columns: layout.object_columns,
@@ -497,10 +552,7 @@ impl<M: Device> Run<'_, M> {
 
     fn constrain(&mut self, step: &Step) -> Result<()> {
         let (device, layout) = (self.device, self.layout);
-        let constrained = step.clip_object.is_some()
-            || step.probe_support.is_some()
-            || step.probe_fourier_support.is_some();
-        if constrained {
+        if constrains(step) {
             self.own.changed();
         }
         if let Some(limits) = step.clip_object.filter(|_| step.update_object) {
@@ -547,11 +599,22 @@ impl<M: Device> Run<'_, M> {
 
     /// Writes the largest weights.
     fn find_largest(&mut self) -> Result<()> {
-        let own = &mut *self.own;
-        let [object, probe] = &mut own.largest;
-        let [of_object, of_probe] = &own.weights;
-        let pixels = self.layout.pixels() as usize;
-        find_largest(self.device, object, of_object, of_object.len())?;
-        find_largest(self.device, probe, of_probe, pixels)
+        let LikelihoodBuffers {
+            largest, weights, ..
+        } = &mut *self.own;
+        self.device.zero(largest)?;
+        let elements = [weights[0].len(), self.layout.pixels() as usize];
+        for ((place, values), elements) in (0..).zip(weights).zip(elements) {
+            self.device.launch(
+                &PtychoLargest {
+                    largest: largest.write(),
+                    values: values.read(),
+                    elements: elements as u32,
+                    place,
+                },
+                Work::Elements(elements),
+            )?;
+        }
+        Ok(())
     }
 }

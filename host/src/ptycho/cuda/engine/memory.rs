@@ -135,6 +135,9 @@ impl<M: Device> GpuEngine<M> {
         let size = size.clamp(1, most.max(1));
         if self.frames.as_ref().is_none_or(|f| f.size != size) {
             self.frames = None;
+            if let Some(likelihood) = &mut self.likelihood {
+                likelihood.forget_captured();
+            }
             self.frames = Some(FrameBuffers::new(&self.device, &self.layout, size)?);
         }
         if let Some(frames) = &mut self.frames {

@@ -5,9 +5,10 @@
 //! line is taken and nothing is constrained; f and ξ are computed once more after several modes have been made
 //! orthogonal. A launch for the loss of a step also computes what the gradient there
 //! needs, f and ξ of all frames. So if the step is taken, the next iteration begins with them; the metrics of that model
-//! wait in [`Fused`] until then.
+//! wait in [`Fused`] until then. The sums behind its gradient are queued before the host knows whether the step is taken.
 
-use super::{Pair, Run};
+use super::ahead::Captured;
+use super::{Pair, Run, updated};
 use crate::gpu::{Buffer, Device, ReadBack, Result};
 use crate::ptycho::Step;
 use crate::ptycho::cuda::buffers::{Buffers, Layout};
@@ -36,6 +37,13 @@ mod modes;
 mod shared;
 mod whole;
 
+/// Where sums go: gradients, weights, and the largest of these.
+type Sums<'a, M> = (
+    &'a mut Pair<M>,
+    &'a mut [<M as Device>::Buffer<f32>; 2],
+    &'a mut <M as Device>::Buffer<u32>,
+);
+
 /// Device memory of fused launches.
 pub(in crate::ptycho::cuda) struct Fused<M: Device> {
     /// Rows and columns of a frame.
@@ -52,18 +60,23 @@ pub(in crate::ptycho::cuda) struct Fused<M: Device> {
     order: M::Buffer<u32>,
     /// (first, count) of all frames.
     ranges: M::Buffer<[u32; 2]>,
-    /// Bits of the largest weights.
-    largest: M::Buffer<u32>,
     /// (frame): err_fourier, moved, photon, residual and free of the model of ξ.
     metrics: [M::Buffer<f32>; 5],
     /// The noise with which f, ξ, the losses and the metrics are those of the present object and probe.
     current: Option<Noise>,
     /// Whether `metrics` have not been given to the run yet.
     metrics_wait: bool,
+    /// What of object and probe has been updated by the step whose sums, those behind gradients and weights, are of the
+    /// present ξ already; `None`: they have not been computed.
+    summed: Option<[bool; 2]>,
     /// The sum of the losses.
     loss: f64,
     /// What shifted probes and several modes need; none for one mode at whole pixels.
     shared: Option<shared::Shared<M>>,
+    /// Whether `metrics` have changed places an odd number of times.
+    swapped: bool,
+    /// What has been captured of searches that use these buffers.
+    pub(super) captured: Vec<Captured<M>>,
 }
 
 impl<M: Device> Fused<M> {
@@ -79,12 +92,14 @@ impl<M: Device> Fused<M> {
             line: device.alloc("the frames' sums along a line", frames)?,
             order: device.alloc("the order of the frames", frames)?,
             ranges: device.alloc("the range of the frames", 1)?,
-            largest: device.alloc("the largest weights", 2)?,
             metrics: [metric()?, metric()?, metric()?, metric()?, metric()?],
             current: None,
             metrics_wait: false,
+            summed: None,
             loss: 0.0,
             shared: None,
+            swapped: false,
+            captured: Vec::new(),
         };
         let order: Vec<u32> = (0..layout.frames).collect();
         device.upload(&mut new.order, &order)?;
@@ -92,9 +107,15 @@ impl<M: Device> Fused<M> {
         Ok(new)
     }
 
+    /// Which of two places the metrics are in.
+    pub(super) fn place_of_metrics(&self) -> bool {
+        self.swapped
+    }
+
     /// Notes that object or probe have changed.
     pub(super) fn changed(&mut self) {
         self.current = None;
+        self.summed = None;
     }
 
     /// Computes f, ξ, `losses` of the frames and the metrics at the present object and probe; returns the sum of the
@@ -120,7 +141,7 @@ impl<M: Device> Fused<M> {
         losses: &mut M::Buffer<f64>,
         noise: Noise,
     ) -> Result<()> {
-        self.metrics_wait = true;
+        self.summed = None;
         if on.1.modes > 1 {
             self.modes_gradients(on, buffers, frames, losses, noise)
         } else if self.shared.is_some() {
@@ -130,10 +151,11 @@ impl<M: Device> Fused<M> {
         }
     }
 
-    /// Notes the sum of the losses that [`Fused::queue_loss`] has computed.
+    /// Notes what [`Fused::queue_loss`] has computed: the sum of the losses, and metrics.
     pub(super) fn set_loss(&mut self, loss: f64, noise: Noise) {
         self.loss = loss;
         self.current = Some(noise);
+        self.metrics_wait = true;
     }
 
     /// [`Fused::loss`] unless it is known.
@@ -150,15 +172,8 @@ impl<M: Device> Fused<M> {
         self.loss(on, from, losses, noise)
     }
 
-    /// Writes the sums behind the gradients and weights of what `step` updates, and the frames' errors, at the present
-    /// object and probe, where `loss` has been computed.
-    fn gradient(
-        &mut self,
-        (device, layout, probe_fft): (&M, &Layout, &M::Fft),
-        buffers: &mut Buffers<M>,
-        (gradient, weights): (&mut Pair<M>, &mut [M::Buffer<f32>; 2]),
-        step: &Step,
-    ) -> Result<()> {
+    /// Gives the metrics of the present model to the run: once, as what they had held is overwritten by the next.
+    fn give_metrics(&mut self, buffers: &mut Buffers<M>) {
         let Buffers {
             errors,
             moved,
@@ -167,8 +182,8 @@ impl<M: Device> Fused<M> {
             free,
             ..
         } = buffers;
-        // Once for each model: what they had held is overwritten by the next.
         if std::mem::take(&mut self.metrics_wait) {
+            self.swapped = !self.swapped;
             for (metric, next) in [errors, moved, photon, residual, free]
                 .into_iter()
                 .zip(&mut self.metrics)
@@ -176,7 +191,18 @@ impl<M: Device> Fused<M> {
                 std::mem::swap(next, metric);
             }
         }
-        device.zero(&mut self.largest)?;
+    }
+
+    /// Writes the sums behind the gradients and weights of what `step` updates, and the largest weights, at the present
+    /// object and probe, where `loss` has been computed.
+    fn gradient(
+        &mut self,
+        (device, layout, probe_fft): (&M, &Layout, &M::Fft),
+        buffers: &Buffers<M>,
+        (gradient, weights, largest): Sums<'_, M>,
+        step: &Step,
+    ) -> Result<()> {
+        device.zero(largest)?;
         let ([object, probe], [weights, probe_weights]) = (gradient, weights);
         let tiles = (layout.object_rows as usize).div_ceil(TILE[0])
             * (layout.object_columns as usize).div_ceil(TILE[1]);
@@ -192,7 +218,7 @@ impl<M: Device> Fused<M> {
                 weights: weights.write(),
                 sums: probe.write(),
                 probe_weights: probe_weights.write(),
-                largest: self.largest.write(),
+                largest: largest.write(),
                 probe: shared.read(),
                 spectra: summands.read(),
                 chi: self.xi.read(),
@@ -292,37 +318,63 @@ impl<M: Device> Run<'_, M> {
     /// Gradients and weights at the current object and probe, and the frames' errors; returns the likelihood's part of
     /// the objective.
     pub(super) fn gradient(&mut self, step: &Step, method: &LikelihoodMethod) -> Result<f64> {
-        let device = self.device;
         let own = &mut *self.own;
-        for (n, updated) in [step.update_object, step.update_probe]
-            .into_iter()
-            .enumerate()
-        {
-            if !updated {
-                device.zero(&mut own.gradient[n])?;
-                device.zero(&mut own.weights[n])?;
-            }
-        }
         let loss = match &mut own.fused {
             Some(fused) => {
-                let on = (device, self.layout, self.probe_fft);
+                let on = (self.device, self.layout, self.probe_fft);
                 let from = (&*self.buffers, &mut *self.frames);
                 let loss = fused.present_loss(on, from, &mut own.losses, method.noise)?;
-                let to = (&mut own.gradient, &mut own.weights);
-                fused.gradient(on, self.buffers, to, step)?;
+                fused.give_metrics(self.buffers);
+                // Once: the regulariser is added to them.
+                if fused.summed.take() != Some(updated(step)) {
+                    self.queue_sums(step)?;
+                }
                 Some(loss)
             }
             None => {
+                self.zero_what_stays(step)?;
                 self.separate_gradient(step, method)?;
                 None
             }
         };
-        self.find_largest()?;
         self.add_regulariser(step, method)?;
         match loss {
             Some(loss) => Ok(loss),
             None => self.total_loss(),
         }
+    }
+
+    /// Queues the sums behind gradients and weights with fused launches, where the loss has been queued.
+    fn queue_sums(&mut self, step: &Step) -> Result<()> {
+        self.zero_what_stays(step)?;
+        let own = &mut *self.own;
+        let Some(fused) = &mut own.fused else {
+            return Ok(());
+        };
+        let on = (self.device, self.layout, self.probe_fft);
+        let to = (&mut own.gradient, &mut own.weights, &mut own.largest);
+        fused.gradient(on, self.buffers, to, step)
+    }
+
+    /// [`Run::queue_sums`] for the next iteration, before the host knows whether the step is taken and that iteration's
+    /// updates are those of `step`.
+    pub(super) fn queue_sums_ahead(&mut self, step: &Step) -> Result<()> {
+        self.queue_sums(step)?;
+        if let Some(fused) = &mut self.own.fused {
+            fused.summed = Some(updated(step));
+        }
+        Ok(())
+    }
+
+    /// Gradients and weights of what is not updated become 0.
+    fn zero_what_stays(&mut self, step: &Step) -> Result<()> {
+        for (n, updated) in updated(step).into_iter().enumerate() {
+            if !updated {
+                self.device.zero(&mut self.own.gradient[n])?;
+                self.device.zero(&mut self.own.weights[n])?;
+            }
+        }
+        Ok(())
     }
 
     /// Sums of the coefficients over the pixels of all frames, along the direction.

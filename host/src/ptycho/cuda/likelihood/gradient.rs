@@ -14,8 +14,8 @@ use warpstride_kernels::ptycho::{
 };
 
 impl<M: Device> Run<'_, M> {
-    /// The sums behind the gradients and weights at the current object and probe, the frames' losses and errors, with
-    /// separate launches.
+    /// The sums behind the gradients, weights and the largest of them at the current object and probe, the frames' losses
+    /// and errors, with separate launches.
     pub(super) fn separate_gradient(
         &mut self,
         step: &Step,
@@ -40,7 +40,7 @@ impl<M: Device> Run<'_, M> {
         if step.update_probe {
             self.finish_probe()?;
         }
-        Ok(())
+        self.find_largest()
     }
 
     /// Adds the regulariser's part to the object's gradient.
@@ -53,7 +53,7 @@ impl<M: Device> Run<'_, M> {
                     numerators: own.gradient[0].write(),
                     object: self.buffers.object.read(),
                     weights: own.weights[0].read(),
-                    largest: own.largest[0].read(),
+                    largest: own.largest.read(),
                     rows: layout.object_rows,
                     columns: layout.object_columns,
                     weight: -2.0 * regulariser.weight as f32,

@@ -77,6 +77,22 @@ fn a_restored_engine_goes_on_with_the_same_bits() {
     }
 }
 
+/// The restored engine computes the sums behind the gradient that the other one has queued in the iteration before.
+#[test]
+fn sums_that_are_queued_ahead_are_those_of_the_next_iteration() {
+    let plain = specs().remove(1);
+    let mut on_pixels = plain.clone();
+    on_pixels.subpixel = Some(false);
+    let mut regularised = on_pixels.clone();
+    regularised.regulariser = Some(10.0);
+    let mut clipped = on_pixels.clone();
+    clipped.clip_object = Some([0.2, 1.1]);
+    for spec in [&plain, &on_pixels, &regularised, &clipped] {
+        resumes(&problem(64, 1), spec);
+    }
+    resumes(&problem(64, 2), &plain);
+}
+
 fn resumes(problem: &Problem, spec: &EngineSpec) {
     let run = |engine: &mut GpuEngine<EmulatedDevice>, iterations: std::ops::Range<usize>| {
         for iteration in iterations {

@@ -54,6 +54,7 @@ impl<M: Device> Fused<M> {
         let present = self.shared.as_ref().map(|of| of.shifts);
         if present != needed.then_some(shifts) {
             self.shared = None;
+            self.captured.clear();
             self.changed();
         }
         if !needed {
@@ -63,6 +64,7 @@ impl<M: Device> Fused<M> {
             Some(of) if of.summed == summed => {}
             Some(of) => {
                 of.summed = summed;
+                self.captured.clear();
                 self.changed();
             }
             None => self.shared = Some(Shared::new(device, layout, (shifts, summed))?),
