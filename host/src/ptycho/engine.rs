@@ -46,9 +46,9 @@ pub enum EngineError {
         /// How much larger than expected values may be.
         headroom: f32,
     },
-    /// An engine that works on all frames at once, without all counts on the device.
+    /// An engine with exit waves of all frames, where not even all counts are on the device.
     #[error(
-        "expected an engine that takes one batch of frames after the other (lsqml, rpie, epie), as the counts of the scan are not all on the device; found another"
+        "expected an engine that keeps no exit waves (lsqml, rpie, epie, ml), as the counts of the scan are not all on the device; found another"
     )]
     Streamed,
     /// The saved state has another precision.

@@ -63,12 +63,6 @@ impl EngineName {
     pub fn projects(self) -> bool {
         matches!(self, Self::Dm | Self::Raar | Self::Ap)
     }
-
-    /// Whether it takes one batch of frames after the other.
-    #[must_use]
-    pub fn has_batches(self) -> bool {
-        matches!(self, Self::Lsqml | Self::Epie | Self::Rpie)
-    }
 }
 
 /// Named settings of the power bound.

@@ -1,6 +1,6 @@
 //! How the counts of a scan that is too large for a GPU travel to it.
 
-use super::{CountCodes, Recipe, memory_estimate};
+use super::{CountCodes, EngineName, EngineSpec, Noise, Recipe, memory_estimate};
 use crate::run::OutOfMemory;
 use crate::system::Bytes;
 use crate::text::count;
@@ -17,7 +17,8 @@ pub(super) const AHEAD: usize = 2;
 const LEAST_SLOTS: usize = 2;
 
 /// The counts of a scan in page-locked host memory, of which blocks of frames are on the device. Engines that keep no exit waves
-/// (`lsqml`, `rpie`, `epie`) work so; their results have the same bits as with all counts on the device.
+/// (`lsqml`, `rpie`, `epie`, `ml`) work so. Their results have the same bits as with all counts on the device, but for `ml`, which
+/// then has separate kernels where it had kept spectra and gradients of all frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StreamPlan {
     frames: usize,
@@ -49,11 +50,18 @@ impl StreamPlan {
         }
     }
 
+    /// Whether an engine of `recipe` gives other bits with blocks of frames of `shape` (rows, columns): `ml`, if it had kept
+    /// spectra and gradients of all frames.
+    #[must_use]
+    pub fn changes_bits(recipe: &Recipe, [rows, columns]: [usize; 2]) -> bool {
+        let keeps = |e: &EngineSpec| e.name == EngineName::Ml && e.noise != Some(Noise::Gaussian);
+        rows == columns && matches!(rows, 64 | 128) && recipe.engines.iter().any(keeps)
+    }
+
     /// Whether all engines of `recipe` can do with blocks of frames.
     #[must_use]
     pub fn serves(recipe: &Recipe) -> bool {
-        let of_batches = |name: super::EngineName| name.has_batches();
-        !recipe.engines.is_empty() && recipe.engines.iter().all(|e| of_batches(e.name))
+        !recipe.engines.is_empty() && recipe.engines.iter().all(|e| !e.name.projects())
     }
 
     /// The plan for a run of `recipe` with `shape` (frames, modes, rows, columns) and the object's (rows, columns) that keeps to
@@ -80,7 +88,7 @@ impl StreamPlan {
             advice: if serves {
                 "take smaller batches (--set lsqml.batch=20), fewer probe modes (--probe-modes) or a smaller part of each frame (--set data.crop=[64,64])"
             } else {
-                "take engines that need not have all counts on the device (lsqml, rpie, epie), fewer probe modes (--probe-modes), fewer frames (--set data.frames=[0,100]) or a smaller part of each (--set data.crop=[64,64])"
+                "take engines that need not have all counts on the device (lsqml, rpie, epie, ml), fewer probe modes (--probe-modes), fewer frames (--set data.frames=[0,100]) or a smaller part of each (--set data.crop=[64,64])"
             },
         };
         if estimate.gpu_device <= limit {
@@ -95,7 +103,16 @@ impl StreamPlan {
         let counts = (frames as u64)
             .saturating_mul(pixels as u64)
             .saturating_mul(4);
-        let rest = estimate.gpu_device.saturating_sub(counts);
+        // In blocks, `ml` has what it has for Gaussian noise, for which it keeps nothing of all frames.
+        let mut in_blocks = recipe.clone();
+        for engine in &mut in_blocks.engines {
+            if engine.name == EngineName::Ml {
+                engine.noise = Some(Noise::Gaussian);
+            }
+        }
+        let rest = memory_estimate(shape, object_shape, &in_blocks)
+            .gpu_device
+            .saturating_sub(counts);
         let sizes = recipe.engines.iter().filter_map(|engine| engine.batch);
         let batch = sizes.max().unwrap_or(1).clamp(1, frames.max(1));
         let needs = |block: usize, slots: usize| {
@@ -206,7 +223,6 @@ impl fmt::Display for StreamPlan {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ptycho::EngineSpec;
     use ndarray::Array3;
 
     fn recipe(engines: &[&str]) -> Recipe {
@@ -252,8 +268,30 @@ mod tests {
     }
 
     #[test]
+    fn conjugate_gradients_in_blocks_keep_nothing_of_all_frames() {
+        let of = |side: usize, limit| {
+            let shape = [20_000, 1, side, side];
+            StreamPlan::choose(shape, OBJECT, &recipe(&["ml:5"]), None, limit)
+        };
+        let needed = |side: usize| {
+            memory_estimate([20_000, 1, side, side], OBJECT, &recipe(&["ml:5"])).gpu_device
+        };
+        // Only frames of 64² and 128² have spectra and gradients of all frames.
+        for (side, part) in [(128, 8), (256, 3)] {
+            assert!(of(side, needed(side) / part).unwrap().is_some(), "{side}");
+        }
+        for (side, changes) in [(64, true), (128, true), (256, false)] {
+            assert_eq!(
+                StreamPlan::changes_bits(&recipe(&["ml:5"]), [side; 2]),
+                changes
+            );
+            assert!(!StreamPlan::changes_bits(&recipe(&["lsqml:5"]), [side; 2]));
+        }
+    }
+
+    #[test]
     fn what_cannot_be_held_in_parts_is_refused() {
-        for engines in [&["dm:5"][..], &["ml:5"], &["lsqml:5", "dm:5"]] {
+        for engines in [&["dm:5"][..], &["lsqml:5", "raar:5"]] {
             let error = choose(engines, 1 << 30).unwrap_err().to_string();
             assert!(error.contains("1.0 GiB is available"), "{error}");
         }

@@ -109,7 +109,7 @@ fn info_says_what_travels() {
     assert!(!info(&ENGINE).contains("counts, GPU"));
     let said = info(&["--device-memory", "64K"]);
     assert!(
-        said.contains("64.0 KiB is available") && said.contains("lsqml, rpie, epie"),
+        said.contains("64.0 KiB is available") && said.contains("lsqml, rpie, epie, ml"),
         "{said}"
     );
 }
@@ -118,7 +118,10 @@ fn info_says_what_travels() {
 fn what_cannot_be_done_with_so_little_is_refused() {
     let folder = folder();
     let with = |options: &[&str]| reconstruct(&folder, "emulator", options);
-    for (engine, advice) in [("lsqml:3", "lsqml.batch"), ("dm:3", "lsqml, rpie, epie")] {
+    for (engine, advice) in [
+        ("lsqml:3", "lsqml.batch"),
+        ("dm:3", "lsqml, rpie, epie, ml"),
+    ] {
         with(&["--engine", engine, "--device-memory", "100K"])
             .refused(1, &["device memory", "100.0 KiB is available", advice]);
     }

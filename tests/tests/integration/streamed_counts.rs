@@ -1,12 +1,12 @@
 //! Counts that stay in host memory: with blocks of frames on the device, results have the same bits as with all counts there.
 
-use crate::fused_step::{finished, metrics};
+use crate::fused_step::{finished, metrics, relative};
 use num_complex::Complex;
 use warpstride::gpu::EmulatedDevice;
 use warpstride::ptycho::cuda::GpuEngine;
 use warpstride::ptycho::{
-    BatchOrder, CountCodes, Engine, PositionMethod, Problem, Recipe, SimulateOptions, StreamPlan,
-    UpdateVersion, simulate,
+    BatchOrder, CountCodes, Engine, EngineName, Noise, PositionMethod, Problem, Recipe,
+    Reconstructor, SimulateOptions, StreamPlan, UpdateVersion, simulate,
 };
 use warpstride_tests::recipe;
 
@@ -30,8 +30,10 @@ impl Scan {
         recipe.probe_modes = self.modes;
         for engine in &mut recipe.engines {
             engine.subpixel = Some(self.exact);
-            engine.batch = Some(self.batch);
-            engine.batch_order = Some(self.order);
+            if engine.name != EngineName::Ml {
+                engine.batch = Some(self.batch);
+                engine.batch_order = Some(self.order);
+            }
         }
         change(&mut recipe);
         let options = SimulateOptions {
@@ -146,26 +148,62 @@ fn refined_positions_scales_and_a_regulariser() {
 }
 
 #[test]
-fn engines_that_need_all_counts_are_refused() {
-    for engine in [&["dm:1"][..], &["ml:1"]] {
-        let mut recipe = recipe(engine).unwrap();
-        recipe.probe_modes = 1;
-        let options = SimulateOptions {
-            frame: 32,
-            positions: 4,
-            ..SimulateOptions::default()
+fn conjugate_gradients_by_separate_kernels() {
+    for (modes, exact, noise) in [(1, true, Noise::Gaussian), (2, false, Noise::Poisson)] {
+        let scan = Scan {
+            frame: 20,
+            modes,
+            exact,
+            engines: &["ml:5"],
+            batch: 1,
+            order: BatchOrder::Compact,
         };
-        let problem = Problem::new(&simulate(&options).unwrap(), &recipe).unwrap();
-        let plan = StreamPlan::new([4, 32 * 32], 2, 2, None);
-        let engine = GpuEngine::streamed(
-            EmulatedDevice::new(),
-            &problem,
-            UpdateVersion::Tiled,
-            Some(plan),
-        );
-        let mut run =
-            warpstride::ptycho::Reconstructor::new(Box::new(engine.unwrap()), &problem, &recipe);
-        let error = run.advance().unwrap_err().to_string();
-        assert!(error.contains("lsqml, rpie, epie"), "{error}");
+        let change: fn(&mut Recipe) = match noise {
+            Noise::Gaussian => |recipe| recipe.engines[0].noise = Some(Noise::Gaussian),
+            _ => |recipe| recipe.engines[0].noise = Some(Noise::Poisson),
+        };
+        check(&scan, &[[25, 2], [9, 2], [4, 3]], change);
     }
+}
+
+/// With all counts there are launches for all frames, whose results differ by rounding.
+#[test]
+fn conjugate_gradients_of_frames_that_a_block_holds() {
+    let scan = Scan {
+        frame: 64,
+        modes: 1,
+        exact: true,
+        engines: &["ml:3"],
+        batch: 1,
+        order: BatchOrder::Compact,
+    };
+    let (problem, recipe) = scan.problem(|_| ());
+    let object = |plan| -> Vec<Complex<f64>> {
+        let device = EmulatedDevice::new();
+        let engine = GpuEngine::streamed(device, &problem, UpdateVersion::Tiled, plan).unwrap();
+        let mut run = finished(Box::new(engine), &problem, &recipe);
+        run.engine().object().unwrap().into_iter().collect()
+    };
+    let codes = CountCodes::of(&problem.magnitudes);
+    let blocks = StreamPlan::new([FRAMES, 64 * 64], 10, 2, codes);
+    let error = relative(&object(Some(blocks)), &object(None));
+    assert!(error < 1e-4, "{error}");
+}
+
+#[test]
+fn engines_that_need_all_counts_are_refused() {
+    let mut recipe = recipe(&["dm:1"]).unwrap();
+    recipe.probe_modes = 1;
+    let options = SimulateOptions {
+        frame: 32,
+        positions: 4,
+        ..SimulateOptions::default()
+    };
+    let problem = Problem::new(&simulate(&options).unwrap(), &recipe).unwrap();
+    let plan = StreamPlan::new([4, 32 * 32], 2, 2, None);
+    let device = EmulatedDevice::new();
+    let engine = GpuEngine::streamed(device, &problem, UpdateVersion::Tiled, Some(plan));
+    let mut run = Reconstructor::new(Box::new(engine.unwrap()), &problem, &recipe);
+    let error = run.advance().unwrap_err().to_string();
+    assert!(error.contains("lsqml, rpie, epie, ml"), "{error}");
 }

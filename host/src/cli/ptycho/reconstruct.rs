@@ -14,7 +14,7 @@ use crate::cli::threads;
 use crate::data::{HistoryEntry, PixelPositions, Scan};
 use crate::ptycho::{
     EngineSpec, Origin, PositionMethod, Precision, ProbeSource, Problem, Recipe,
-    ReconstructionSteps, Reconstructor, Run, SavedRun, StopRule, diagnose, result,
+    ReconstructionSteps, Reconstructor, Run, SavedRun, StopRule, StreamPlan, diagnose, result,
 };
 use crate::run::{
     BackendRequest, Bar, End, Interrupt, JsonLines, Observer, RunRecord, Schedule, Silent,
@@ -179,6 +179,10 @@ impl Reconstruct {
         problem.notes.extend(without_effect);
         if let Some(plan) = chosen.engine.streaming() {
             problem.notes.push(plan.to_string());
+            if StreamPlan::changes_bits(&self.recipe, [rows, columns]) {
+                let note = "in blocks, ml has separate kernels, whose results differ by rounding";
+                problem.notes.push(note.to_owned());
+            }
         }
         if let (Some(_), "cpu") = (self.device_memory, backend) {
             let note = "--device-memory has no effect on the CPU".to_owned();

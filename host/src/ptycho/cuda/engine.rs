@@ -295,7 +295,7 @@ impl<M: Device> Engine for GpuEngine<M> {
     }
 
     fn step(&mut self, step: &Step) -> std::result::Result<(), EngineError> {
-        if self.buffers.stream.is_some() && !matches!(step.method, Method::Batches(_)) {
+        if self.buffers.stream.is_some() && step.method == Method::Projection {
             return Err(EngineError::Streamed);
         }
         Ok(self.queue(step)?)

@@ -57,8 +57,10 @@ pub(super) struct LikelihoodBuffers<M: Device> {
     weights: [M::Buffer<f32>; 2],
     /// Bits of the largest weights: object, probe.
     largest: M::Buffer<u32>,
-    /// (frame).
+    /// (frame), or those of a block of frames.
     losses: M::Buffer<f64>,
+    /// The sum of all losses, if they were computed in blocks of frames.
+    loss_of_blocks: Option<f64>,
     /// (frame, 9).
     line: M::Buffer<[f64; 9]>,
     /// Values of a block in kernels over object and probe.
@@ -125,6 +127,7 @@ impl<M: Device> LikelihoodBuffers<M> {
             ],
             largest: device.alloc("the largest weights", 2)?,
             losses: device.alloc("the frames' losses", frames)?,
+            loss_of_blocks: None,
             line: device.alloc("the frames' sums along a line", frames)?,
             share: share as u32,
             products: device.alloc("the products of gradients", parts)?,

@@ -287,7 +287,9 @@ impl<M: Device> Run<'_, M> {
     pub(super) fn fuse(&mut self, step: &Step, noise: Noise) -> Result<()> {
         let (device, layout) = (self.device, self.layout);
         let side = side_of(device, layout).or_else(|| side_of_modes(device, layout));
-        let side = side.filter(|_| noise != Noise::Gaussian);
+        // Blocks of frames have no place for f and ξ of all.
+        let all = self.buffers.stream.is_none();
+        let side = side.filter(|_| noise != Noise::Gaussian && all);
         let Some(side) = side else {
             self.own.fused = None;
             return Ok(());

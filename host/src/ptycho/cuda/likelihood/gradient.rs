@@ -5,7 +5,8 @@ use crate::gpu::{Buffer, Device, Direction, ReadBack, Result};
 use crate::ptycho::Step;
 use crate::ptycho::cpu::LIT;
 use crate::ptycho::cuda::batch_sums::{Slices, Waves, object_sums, probe_sums};
-use crate::ptycho::cuda::frames::{Batch, ShiftTo, copy_layers};
+use crate::ptycho::cuda::buffers::{Buffers, Layout};
+use crate::ptycho::cuda::frames::{Batch, FrameBuffers, ShiftTo, copy_layers};
 use crate::ptycho::likelihood::{LikelihoodMethod, Noise};
 use warpstride_device::launch::Work;
 use warpstride_kernels::ptycho::{
@@ -21,22 +22,25 @@ impl<M: Device> Run<'_, M> {
         step: &Step,
         method: &LikelihoodMethod,
     ) -> Result<()> {
-        let (device, layout) = (self.device, self.layout);
         self.frames
-            .transform_probe(device, self.buffers, self.probe_fft)?;
-        for batch in self.frames.all(device, layout)? {
-            let (frames, buffers) = (&mut *self.frames, &mut *self.buffers);
+            .transform_probe(self.device, self.buffers, self.probe_fft)?;
+        let mut first = true;
+        self.each_batch(&mut |run, batch| {
+            let (device, layout) = (run.device, run.layout);
+            let (frames, buffers) = (&mut *run.frames, &mut *run.buffers);
             frames.shift(device, layout, buffers, batch, ShiftTo::Probes, 0)?;
             frames.model(device, layout, buffers, batch)?;
-            self.deviation(batch, method.noise)?;
-            self.frames.back(device)?;
+            run.deviation(batch, method.noise)?;
+            run.frames.back(device)?;
             if step.update_object {
-                self.add_to_object(batch)?;
+                run.add_to_object(batch, !first)?;
             }
             if step.update_probe {
-                self.add_to_probe(batch)?;
+                run.add_to_probe(batch, !first)?;
             }
-        }
+            first = false;
+            Ok(())
+        })?;
         if step.update_probe {
             self.finish_probe()?;
         }
@@ -68,11 +72,11 @@ impl<M: Device> Run<'_, M> {
 
     /// The likelihood's part of the objective at the current object and probe, with separate launches.
     pub(super) fn separate_loss(&mut self, noise: Noise) -> Result<f64> {
-        let (device, layout) = (self.device, self.layout);
         self.frames
-            .transform_probe(device, self.buffers, self.probe_fft)?;
-        for batch in self.frames.all(device, layout)? {
-            let (frames, buffers) = (&mut *self.frames, &mut *self.buffers);
+            .transform_probe(self.device, self.buffers, self.probe_fft)?;
+        self.each_batch(&mut |run, batch| {
+            let (device, layout) = (run.device, run.layout);
+            let (frames, buffers) = (&mut *run.frames, &mut *run.buffers);
             frames.shift(device, layout, buffers, batch, ShiftTo::Probes, 0)?;
             frames.model(device, layout, buffers, batch)?;
             device.launch(
@@ -81,7 +85,7 @@ impl<M: Device> Run<'_, M> {
                     magnitudes: buffers.magnitudes.read(),
                     scales: buffers.scales.read(),
                     order: frames.order.read(),
-                    losses: self.own.losses.write(),
+                    losses: run.own.losses.write(),
                     frames: layout.frames,
                     first: batch.first,
                     count: batch.count,
@@ -91,14 +95,78 @@ impl<M: Device> Run<'_, M> {
                     noise: number(noise),
                 },
                 Work::Blocks(batch.count as usize),
-            )?;
-        }
+            )
+        })?;
         self.total_loss()
     }
 
+    /// The sum of the losses of all frames.
     pub(super) fn total_loss(&mut self) -> Result<f64> {
+        if let Some(loss) = self.own.loss_of_blocks.take() {
+            return Ok(loss);
+        }
         let losses = self.device.read_back(&self.own.losses)?.wait()?;
         Ok(losses.iter().sum())
+    }
+
+    /// Does `work` on all frames in their order, a batch after the other, and adds up the losses of blocks of frames.
+    fn each_batch(
+        &mut self,
+        work: &mut dyn FnMut(&mut Run<'_, M>, Batch) -> Result<()>,
+    ) -> Result<()> {
+        let streamed = self.buffers.stream.is_some();
+        let mut losses: Vec<(M::ReadBack<f64>, usize)> = Vec::new();
+        self.each_block(&mut |run, batches| {
+            for batch in batches {
+                work(run, *batch)?;
+            }
+            if streamed {
+                let of_block = run.device.read_back(&run.own.losses)?;
+                losses.push((of_block, run.layout.frames as usize));
+            }
+            Ok(())
+        })?;
+        let mut total = 0.0;
+        for (of_block, frames) in losses {
+            for loss in of_block.wait()?.iter().take(frames) {
+                total += loss;
+            }
+        }
+        self.own.loss_of_blocks = streamed.then_some(total);
+        Ok(())
+    }
+
+    /// Does `work` on the batches of all frames in their order: at once, or on those of one block after the other, whose frames
+    /// are numbered from 0.
+    pub(super) fn each_block(
+        &mut self,
+        work: &mut dyn FnMut(&mut Run<'_, M>, &[Batch]) -> Result<()>,
+    ) -> Result<()> {
+        let Self {
+            device,
+            layout,
+            buffers,
+            frames,
+            own,
+            probe_fft,
+        } = self;
+        let device = *device;
+        let lists = frames.lists(layout);
+        let mut on_block = |layout: &Layout,
+                            buffers: &mut Buffers<M>,
+                            frames: &mut FrameBuffers<M>,
+                            batches: &[Batch]| {
+            let mut run = Run {
+                device,
+                layout,
+                buffers,
+                frames,
+                own: &mut **own,
+                probe_fft,
+            };
+            work(&mut run, batches)
+        };
+        frames.each(device, layout, buffers, &lists, &mut on_block)
     }
 
     fn deviation(&mut self, batch: Batch, noise: Noise) -> Result<()> {
@@ -128,7 +196,7 @@ impl<M: Device> Run<'_, M> {
         )
     }
 
-    fn add_to_object(&mut self, batch: Batch) -> Result<()> {
+    fn add_to_object(&mut self, batch: Batch, add: bool) -> Result<()> {
         let waves = Waves {
             chi: &self.frames.chi,
             first: 0,
@@ -142,11 +210,10 @@ impl<M: Device> Run<'_, M> {
         } = &mut *self.own;
         let from = (&*self.buffers, &*self.frames);
         let to = (numerators, weights);
-        let add = batch.first > 0;
         object_sums(self.device, self.layout, from, batch, &waves, to, add)
     }
 
-    fn add_to_probe(&mut self, batch: Batch) -> Result<()> {
+    fn add_to_probe(&mut self, batch: Batch, add: bool) -> Result<()> {
         let (device, layout) = (self.device, self.layout);
         self.frames
             .back_projected(device, layout, self.buffers, batch)?;
@@ -159,7 +226,7 @@ impl<M: Device> Run<'_, M> {
         let slices = Slices {
             count: *slices,
             scaled: false,
-            add: batch.first > 0,
+            add,
         };
         let from = (&*self.buffers, &*self.frames);
         probe_sums(device, layout, from, batch, &slices, (sums, weights))

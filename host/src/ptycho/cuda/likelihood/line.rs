@@ -10,72 +10,80 @@ use warpstride_kernels::ptycho::{line_sums::PtychoLineSums, line_waves::PtychoLi
 impl<M: Device> Run<'_, M> {
     /// Sums of the coefficients over the pixels of all frames, along the direction, with separate launches.
     pub(super) fn separate_line_sums(&mut self, noise: Noise) -> Result<[f64; 9]> {
-        let (device, layout, fft) = (self.device, self.layout, self.probe_fft);
-        let (buffers, own) = (&*self.buffers, &mut *self.own);
-        let frames = &mut *self.frames;
-        if frames.more.is_empty() {
-            frames.more = device.alloc("more work waves", frames.work.len())?;
+        if self.frames.more.is_empty() {
+            let elements = self.frames.work.len();
+            self.frames.more = self.device.alloc("more work waves", elements)?;
         }
-        for batch in frames.all(device, layout)? {
-            frames.transform_probe(device, buffers, fft)?;
-            frames.shift(device, layout, buffers, batch, ShiftTo::Probes, 0)?;
-            frames.transform_layers(device, &buffers.open, &own.direction[1], fft)?;
-            frames.shift(device, layout, buffers, batch, ShiftTo::Work, 0)?;
-            let FrameBuffers {
-                probes,
-                more,
-                work,
-                order,
-                fft,
-                ..
-            } = &mut *frames;
-            device.launch(
-                &PtychoLineWaves {
-                    probes: probes.write(),
-                    mixed: more.write(),
-                    changes: work.write(),
-                    object: buffers.object.read(),
-                    direction: own.direction[0].read(),
-                    corners: buffers.corners.read(),
-                    order: order.read(),
-                    frames: layout.frames,
-                    first: batch.first,
-                    count: batch.count,
-                    modes: layout.modes,
-                    rows: layout.rows,
-                    columns: layout.columns,
-                    object_rows: layout.object_rows,
-                    object_columns: layout.object_columns,
-                    parts: layout.parts,
-                },
-                Work::Blocks(batch.count as usize * layout.parts as usize),
-            )?;
-            for waves in [&mut *probes, &mut *more, &mut *work] {
-                device.fft(fft, waves, Direction::Forward)?;
+        let mut sums: Vec<(M::ReadBack<[f64; 9]>, usize)> = Vec::new();
+        self.each_block(&mut |run, batches| {
+            let (device, layout, fft) = (run.device, run.layout, run.probe_fft);
+            let (buffers, own) = (&*run.buffers, &mut *run.own);
+            let frames = &mut *run.frames;
+            for batch in batches.iter().copied() {
+                frames.transform_probe(device, buffers, fft)?;
+                frames.shift(device, layout, buffers, batch, ShiftTo::Probes, 0)?;
+                frames.transform_layers(device, &buffers.open, &own.direction[1], fft)?;
+                frames.shift(device, layout, buffers, batch, ShiftTo::Work, 0)?;
+                let FrameBuffers {
+                    probes,
+                    more,
+                    work,
+                    order,
+                    fft,
+                    ..
+                } = &mut *frames;
+                device.launch(
+                    &PtychoLineWaves {
+                        probes: probes.write(),
+                        mixed: more.write(),
+                        changes: work.write(),
+                        object: buffers.object.read(),
+                        direction: own.direction[0].read(),
+                        corners: buffers.corners.read(),
+                        order: order.read(),
+                        frames: layout.frames,
+                        first: batch.first,
+                        count: batch.count,
+                        modes: layout.modes,
+                        rows: layout.rows,
+                        columns: layout.columns,
+                        object_rows: layout.object_rows,
+                        object_columns: layout.object_columns,
+                        parts: layout.parts,
+                    },
+                    Work::Blocks(batch.count as usize * layout.parts as usize),
+                )?;
+                for waves in [&mut *probes, &mut *more, &mut *work] {
+                    device.fft(fft, waves, Direction::Forward)?;
+                }
+                device.launch(
+                    &PtychoLineSums {
+                        sums: own.line.write(),
+                        f: probes.read(),
+                        a: more.read(),
+                        b: work.read(),
+                        magnitudes: buffers.magnitudes.read(),
+                        scales: buffers.scales.read(),
+                        order: order.read(),
+                        frames: layout.frames,
+                        first: batch.first,
+                        count: batch.count,
+                        modes: layout.modes,
+                        pixels: layout.pixels(),
+                        scale: layout.scale(),
+                        noise: number(noise),
+                    },
+                    Work::Blocks(batch.count as usize),
+                )?;
             }
-            device.launch(
-                &PtychoLineSums {
-                    sums: own.line.write(),
-                    f: probes.read(),
-                    a: more.read(),
-                    b: work.read(),
-                    magnitudes: buffers.magnitudes.read(),
-                    scales: buffers.scales.read(),
-                    order: order.read(),
-                    frames: layout.frames,
-                    first: batch.first,
-                    count: batch.count,
-                    modes: layout.modes,
-                    pixels: layout.pixels(),
-                    scale: layout.scale(),
-                    noise: number(noise),
-                },
-                Work::Blocks(batch.count as usize),
-            )?;
-        }
+            sums.push((device.read_back(&own.line)?, layout.frames as usize));
+            Ok(())
+        })?;
         let mut total = [0.0; 9];
-        for sums in device.read_back(&own.line)?.wait()? {
-            total.iter_mut().zip(sums).for_each(|(sum, v)| *sum += v);
+        for (of_block, frames) in sums {
+            for sums in of_block.wait()?.iter().take(frames) {
+                total.iter_mut().zip(sums).for_each(|(sum, v)| *sum += v);
+            }
         }
         Ok(total)
     }
