@@ -91,13 +91,13 @@ fn compare(out: &mut impl Write, [frames, side]: [usize; 2], rate: f64) -> anyho
         "{frames} x {side}x{side}, lsqml, batches of {batch}, host to device {rate:.1} GB/s: {inside:.2} ms an iteration with all counts on the device"
     )?;
     for codes in [codes, None] {
-        let block = batch.max((1 << 24) / (side * side));
+        let block = batch.max((1 << 20) / (side * side));
         let bytes = if codes.is_some() { 2 } else { 4 };
         let slots = frames * 4 / PARTS / block / bytes;
         let plan = StreamPlan::new([frames, side * side], block, slots, codes);
         let (ms, found) = measure(&problem, batch, Some(plan))?;
         anyhow::ensure!(found == expected, "streamed counts gave another error");
-        let copies = plan.iteration_bytes() as f64 / (rate * 1e6);
+        let copies = plan.pass_bytes() as f64 / (rate * 1e6);
         let floor = inside.max(copies);
         writeln!(
             out,

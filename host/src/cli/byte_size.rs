@@ -1,6 +1,7 @@
 //! Options that limit memory: `--memory`, `--device-memory`.
 
 use crate::cli::failure::Failure;
+#[cfg(feature = "series")]
 use crate::system::Memory;
 
 /// Least accepted limit in bytes.
@@ -38,6 +39,7 @@ pub(super) fn parse(option: &str, args: Option<&str>) -> Result<Option<u64>, Fai
 
 /// The default limit: half of the available memory. The other half is left to reading, the system
 /// and its file cache.
+#[cfg(feature = "series")]
 pub(super) fn half_of(available: Memory) -> u64 {
     (available.limit() / 2).max(MIN_BYTES)
 }

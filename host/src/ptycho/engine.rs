@@ -48,7 +48,7 @@ pub enum EngineError {
     },
     /// An engine with exit waves of all frames, where not even all counts are on the device.
     #[error(
-        "expected an engine that keeps no exit waves (lsqml, rpie, epie, ml), as the counts of the scan are not all on the device; found another"
+        "dm, raar and ap keep the exit waves of all frames on the device, which does not even have all counts of the scan; take engines without them (lsqml, rpie, epie, ml)"
     )]
     Streamed,
     /// The saved state has another precision.

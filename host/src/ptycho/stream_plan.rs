@@ -1,14 +1,18 @@
 //! How the counts of a scan that is too large for a GPU travel to it.
 
+use super::memory_estimate::frames_together;
 use super::{CountCodes, EngineName, EngineSpec, Noise, Recipe, memory_estimate};
 use crate::run::OutOfMemory;
 use crate::system::Bytes;
 use crate::text::count;
 use std::fmt;
 
-/// Pixels of a block of frames: 33 million bytes in 16 bits, 0.6 ms at 55 GB/s, so that the latency of its copies does not
-/// matter.
-const BLOCK_PIXELS: usize = 1 << 24;
+/// Pixels of a block of frames, if batches are smaller: 2 MB in 16 bits, 0.04 ms at 55 GB/s, as long as the launches of a block
+/// take the host.
+const BLOCK_PIXELS: usize = 1 << 20;
+
+/// What large pieces of device memory are rounded up to, bytes.
+const GRANULE: u64 = 2 << 20;
 
 /// Blocks that are sent before they are needed, if there is memory for them beside the present one.
 pub(super) const AHEAD: usize = 2;
@@ -33,7 +37,8 @@ pub struct StreamPlan {
 
 impl StreamPlan {
     /// A plan for `frames` frames of `pixels` pixels each: blocks of `block` frames, `slots` of them on the device, as counts in
-    /// 16 bits or, without `codes`, as √counts in 32 bits. Blocks have at least one frame, and there are at least two slots.
+    /// 16 bits or, without `codes`, as √counts in 32 bits. Blocks have at least one frame, and there are at least two slots. A block must
+    /// have room for the largest batch of the engines, or their first iteration is refused.
     #[must_use]
     pub fn new(
         [frames, pixels]: [usize; 2],
@@ -58,14 +63,14 @@ impl StreamPlan {
         rows == columns && matches!(rows, 64 | 128) && recipe.engines.iter().any(keeps)
     }
 
-    /// Whether all engines of `recipe` can do with blocks of frames.
+    /// Whether all engines of `recipe` work on blocks of frames.
     #[must_use]
     pub fn serves(recipe: &Recipe) -> bool {
         !recipe.engines.is_empty() && recipe.engines.iter().all(|e| !e.name.projects())
     }
 
     /// The plan for a run of `recipe` with `shape` (frames, modes, rows, columns) and the object's (rows, columns) that keeps to
-    /// `limit` bytes of device memory; `None` if all counts can be on the device.
+    /// `limit` bytes of device memory by the estimate; `None` if all counts can be on the device.
     ///
     /// # Errors
     /// The run needs more in any case.
@@ -76,7 +81,7 @@ impl StreamPlan {
         codes: Option<CountCodes>,
         limit: u64,
     ) -> Result<Option<Self>, OutOfMemory> {
-        let [frames, _, rows, columns] = shape;
+        let [frames, modes, rows, columns] = shape;
         let estimate = memory_estimate(shape, object_shape, recipe);
         let serves = Self::serves(recipe);
         let out_of_memory = |needed: u64| OutOfMemory {
@@ -88,7 +93,7 @@ impl StreamPlan {
             advice: if serves {
                 "take smaller batches (--set lsqml.batch=20), fewer probe modes (--probe-modes) or a smaller part of each frame (--set data.crop=[64,64])"
             } else {
-                "take engines that need not have all counts on the device (lsqml, rpie, epie, ml), fewer probe modes (--probe-modes), fewer frames (--set data.frames=[0,100]) or a smaller part of each (--set data.crop=[64,64])"
+                "take engines without exit waves of all frames (lsqml, rpie, epie, ml), fewer probe modes (--probe-modes), fewer frames (--set data.frames=[0,100]) or a smaller part of each (--set data.crop=[64,64])"
             },
         };
         if estimate.gpu_device <= limit {
@@ -113,7 +118,9 @@ impl StreamPlan {
         let rest = memory_estimate(shape, object_shape, &in_blocks)
             .gpu_device
             .saturating_sub(counts);
-        let sizes = recipe.engines.iter().filter_map(|engine| engine.batch);
+        // An engine without batches has as many frames together.
+        let together = frames_together(modes.saturating_mul(pixels));
+        let sizes = recipe.engines.iter().map(|e| e.batch.unwrap_or(together));
         let batch = sizes.max().unwrap_or(1).clamp(1, frames.max(1));
         let needs = |block: usize, slots: usize| {
             rest.saturating_add(Self::new(all, block, slots, codes).device_bytes())
@@ -134,9 +141,10 @@ impl StreamPlan {
         let more = limit.saturating_sub(needs(block, LEAST_SLOTS)) / of_slot;
         let slots = LEAST_SLOTS.saturating_add(usize::try_from(more).unwrap_or(usize::MAX));
         let plan = Self::new(all, block, slots, codes);
-        // Lists of frames need not fill their blocks, so that there may be twice as many of those.
+        // Batches need not fill their blocks, so that there may be twice as many of those.
+        let most = plan.blocks().saturating_mul(2).max(LEAST_SLOTS);
         Ok(Some(Self {
-            slots: slots.min(plan.blocks().saturating_mul(2)).max(LEAST_SLOTS),
+            slots: slots.min(most),
             ..plan
         }))
     }
@@ -189,15 +197,20 @@ impl StreamPlan {
         let widened = if self.codes.is_some() { 4 } else { 0 };
         let block = self.block as u64;
         let of_frame = (self.pixels as u64).saturating_mul(widened) + 64;
-        (self.bytes_of(self.block))
-            .saturating_mul(self.slots as u64)
+        let slot = self.bytes_of(self.block);
+        let slot = if slot < GRANULE {
+            slot
+        } else {
+            slot.div_ceil(GRANULE).saturating_mul(GRANULE)
+        };
+        slot.saturating_mul(self.slots as u64)
             .saturating_add(block.saturating_mul(of_frame))
     }
 
-    /// Bytes that travel in an iteration of batches that are the same in each: all but those of the blocks that stay. If the
-    /// batches are others (`batch_order = "spread"`), all travel.
+    /// Bytes that travel in a pass over the frames, if its blocks are those of the pass before, in any order: all but those of the
+    /// blocks that stay. That is so for compact batches of which each is a block; otherwise up to all frames travel.
     #[must_use]
-    pub fn iteration_bytes(&self) -> u64 {
+    pub fn pass_bytes(&self) -> u64 {
         if self.slots >= self.blocks() {
             return 0;
         }
@@ -210,12 +223,11 @@ impl fmt::Display for StreamPlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "counts stay in host memory and travel in blocks of up to {}, {} bytes a pixel; the device holds {} of {}, {} travel in an iteration",
+            "counts stay in host memory and travel in blocks of up to {}, {} bytes a pixel; the device holds {}, and up to {} travel in a pass over the scan",
             count(self.block, ["frame", "frames"]),
             self.pixel_bytes(),
-            count(self.slots.min(self.blocks()), ["block", "blocks"]),
-            self.blocks(),
-            Bytes(u128::from(self.iteration_bytes()))
+            count(self.slots, ["block", "blocks"]),
+            Bytes(u128::from(self.host_bytes()))
         )
     }
 }
@@ -253,17 +265,14 @@ mod tests {
         let needed = memory_estimate(SHAPE, OBJECT, &recipe(&["lsqml:5"])).gpu_device;
         let rest = needed - 20_000 * 65_536 * 4;
         let mut travelled = u64::MAX;
-        for limit in [rest + (100 << 20), needed / 8, needed / 4, needed / 2] {
+        for limit in [rest + (200 << 20), needed / 8, needed / 4, needed / 2] {
             let plan = choose(&["lsqml:5"], limit).unwrap().unwrap();
             let used = rest + plan.device_bytes();
             assert!(used <= limit, "{plan}");
-            let of_slot = plan.bytes_of(plan.block());
-            assert!(
-                used + of_slot > limit || plan.iteration_bytes() == 0,
-                "{plan}"
-            );
-            assert!(plan.iteration_bytes() < travelled, "{plan}");
-            travelled = plan.iteration_bytes();
+            let of_slot = plan.bytes_of(plan.block()) + GRANULE;
+            assert!(used + of_slot > limit, "{plan}");
+            assert!(plan.pass_bytes() < travelled, "{plan}");
+            travelled = plan.pass_bytes();
         }
     }
 

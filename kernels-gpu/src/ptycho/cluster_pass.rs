@@ -110,6 +110,7 @@ pub(super) struct ClusterPass<const A: usize> {
     pub(super) step: [f32; 2],
     pub(super) limits: [f32; 2],
     pub(super) supported: u32,
+    pub(super) later: u32,
 }
 
 impl<const A: usize> ClusterPass<A> {

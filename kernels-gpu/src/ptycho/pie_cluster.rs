@@ -51,7 +51,7 @@ impl<const A: usize> ClusterPass<A> {
             let most = self.update(window, &x, most);
             self.found.note(0, most, Self::warp(), A as u32);
             self.write_metrics(frame);
-            if number == 0 && self.limits[1] >= 0.0 {
+            if number == 0 && self.later == 0 && self.limits[1] >= 0.0 {
                 self.clip_all();
             }
             cluster::arrive();
@@ -119,6 +119,7 @@ pub unsafe fn ptycho_pie_cluster_128(
     clip_low: f32,
     clip_high: f32,
     supported: u32,
+    later: u32,
 ) {
     if cluster::index() != 0 {
         return;
@@ -155,6 +156,7 @@ pub unsafe fn ptycho_pie_cluster_128(
         step: [object_step, probe_step],
         limits: [clip_low, clip_high],
         supported,
+        later,
     };
     let largest = pass.load_probe(probe);
     // All blocks have started.

@@ -52,7 +52,7 @@ impl<const A: usize> ClusterPass<A> {
                     if round == 1 {
                         self.write_metrics(frame);
                         self.update_object(window, most[0]);
-                        if number == 0 && self.limits[1] >= 0.0 {
+                        if number == 0 && self.later == 0 && self.limits[1] >= 0.0 {
                             self.clip_all();
                         }
                         x = self.turned(CHI);
@@ -218,6 +218,7 @@ pub unsafe fn ptycho_pie_cluster_exact_128(
     clip_low: f32,
     clip_high: f32,
     supported: u32,
+    later: u32,
 ) {
     if cluster::index() != 0 {
         return;
@@ -254,6 +255,7 @@ pub unsafe fn ptycho_pie_cluster_exact_128(
         step: [object_step, probe_step],
         limits: [clip_low, clip_high],
         supported,
+        later,
     };
     pass.load_probe(probe);
     pass.load_spectrum(probe_spectrum);

@@ -68,6 +68,7 @@ struct Pass<const A: usize> {
     step: [f32; 2],
     limits: [f32; 2],
     supported: u32,
+    later: u32,
 }
 
 impl<const A: usize> Pass<A> {
@@ -111,7 +112,7 @@ impl<const A: usize> Pass<A> {
                     *behind = *ahead;
                 }
             }
-            if *ahead == 1 && self.limits[1] >= 0.0 {
+            if *ahead == 1 && self.later == 0 && self.limits[1] >= 0.0 {
                 // Before the first update the object may exceed the limits anywhere.
                 self.clip_all();
                 thread::sync_threads();
@@ -267,7 +268,8 @@ macro_rules! sizes {
         /// Updates `object` and `probe` by the frames `order`, one after the other, with the denominators
         /// `(1 − alpha) W + alpha · max W`; writes the metrics of each frame before its update, at its own number, as
         /// `magnitude_deviation`. With a step of 0, that one is not updated. After an update the object is clipped as in
-        /// `object_update_tiled`, and the probe multiplied by `support` if `supported` is not 0. `roots` are
+        /// `object_update_tiled`, and the probe multiplied by `support` if `supported` is not 0. The first update clips
+        /// the object everywhere, unless a pass over other frames has done so, and `later` is not 0. `roots` are
         /// exp(−2πi k/side).
         #[kernel(block = $threads, exact_block, min_blocks = 1, hot, shared = $bytes)]
         #[allow(
@@ -298,6 +300,7 @@ macro_rules! sizes {
             clip_low: f32,
             clip_high: f32,
             supported: u32,
+            later: u32,
         ) {
             const { assert!($bytes == 4 * (Frame::<$a>::WORDS + Found::WORDS + 2 * $side + if $keeps { 2 * Frame::<$a>::PIXELS } else { 0 })) };
             if thread::block_idx_x() != 0 || frames == 0 {
@@ -335,6 +338,7 @@ macro_rules! sizes {
                 step: [object_step, probe_step],
                 limits: [clip_low, clip_high],
                 supported,
+                later,
             };
             if $keeps {
                 pass.copy_probe(probe, kept);

@@ -66,6 +66,29 @@ fn bits(problem: &Problem, recipe: &Recipe, plan: Option<StreamPlan>) -> String 
     )
 }
 
+/// The object, and the metrics of all iterations.
+type Ended = (Vec<Complex<f64>>, Vec<[Option<f64>; 5]>);
+
+fn ended(problem: &Problem, recipe: &Recipe, plan: Option<StreamPlan>) -> Ended {
+    let device = EmulatedDevice::new();
+    let engine = GpuEngine::streamed(device, problem, UpdateVersion::Tiled, plan).unwrap();
+    let mut run = finished(Box::new(engine), problem, recipe);
+    let history = run.progress().history.iter().map(metrics).collect();
+    let object = run.engine().object().unwrap().into_iter().collect();
+    (object, history)
+}
+
+fn assert_close(found: &Ended, expected: &Ended) {
+    let error = relative(&found.0, &expected.0);
+    assert!(error < 1e-4, "{error}");
+    assert_eq!(found.1.len(), expected.1.len());
+    for (found, expected) in found.1.iter().flatten().zip(expected.1.iter().flatten()) {
+        assert_eq!(found.is_some(), expected.is_some());
+        let (found, expected) = (found.unwrap_or(1.0), expected.unwrap_or(1.0));
+        assert!((found / expected - 1.0).abs() < 1e-3, "{found} {expected}");
+    }
+}
+
 /// Blocks of `block` frames in `slots` slots, with counts in 16 bits and in 32.
 fn check(scan: &Scan, blocks: &[[usize; 2]], change: fn(&mut Recipe)) {
     let (problem, recipe) = scan.problem(change);
@@ -126,6 +149,9 @@ fn a_pass_in_one_launch_becomes_one_a_block() {
             order: BatchOrder::Spread,
         };
         check(&scan, &[[7, 2]], |_| ());
+        check(&scan, &[[9, 3]], |recipe| {
+            recipe.engines[0].clip_object = Some([0.5, 0.9]);
+        });
     }
 }
 
@@ -162,7 +188,15 @@ fn conjugate_gradients_by_separate_kernels() {
             Noise::Gaussian => |recipe| recipe.engines[0].noise = Some(Noise::Gaussian),
             _ => |recipe| recipe.engines[0].noise = Some(Noise::Poisson),
         };
-        check(&scan, &[[25, 2], [9, 2], [4, 3]], change);
+        // A block has at least as many frames as there is memory for together, here all.
+        check(&scan, &[[25, 2]], change);
+        // Smaller ones regroup the sums.
+        let (problem, recipe) = scan.problem(change);
+        let expected = ended(&problem, &recipe, None);
+        for [block, slots] in [[9, 2], [4, 3]] {
+            let plan = StreamPlan::new([FRAMES, 20 * 20], block, slots, None);
+            assert_close(&ended(&problem, &recipe, Some(plan)), &expected);
+        }
     }
 }
 
@@ -178,16 +212,10 @@ fn conjugate_gradients_of_frames_that_a_block_holds() {
         order: BatchOrder::Compact,
     };
     let (problem, recipe) = scan.problem(|_| ());
-    let object = |plan| -> Vec<Complex<f64>> {
-        let device = EmulatedDevice::new();
-        let engine = GpuEngine::streamed(device, &problem, UpdateVersion::Tiled, plan).unwrap();
-        let mut run = finished(Box::new(engine), &problem, &recipe);
-        run.engine().object().unwrap().into_iter().collect()
-    };
     let codes = CountCodes::of(&problem.magnitudes);
     let blocks = StreamPlan::new([FRAMES, 64 * 64], 10, 2, codes);
-    let error = relative(&object(Some(blocks)), &object(None));
-    assert!(error < 1e-4, "{error}");
+    let found = ended(&problem, &recipe, Some(blocks));
+    assert_close(&found, &ended(&problem, &recipe, None));
 }
 
 #[test]

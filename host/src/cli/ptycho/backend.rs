@@ -13,8 +13,8 @@ use crate::system::Memory;
 /// What does not fit, for messages.
 const WHAT: &str = "the reconstruction";
 
-/// What a reconstruction needs.
-pub(super) struct Needs {
+/// What a reconstruction request.
+pub(super) struct MemoryRequest {
     /// (frames, modes, rows, columns)
     pub(super) shape: [usize; 4],
     /// (rows, columns)
@@ -24,12 +24,15 @@ pub(super) struct Needs {
     pub(super) device_memory: Option<u64>,
 }
 
+/// Bytes of free device memory that blocks of counts leave free besides a fiftieth, for what the estimate does not count.
+const RESERVE: u64 = 256 << 20;
+
 /// Bytes of free device memory.
 fn free(device: &CudaDevice) -> Result<u64, GpuError> {
     Ok(device.context().memory().map_err(GpuError::from)?.free as u64)
 }
 
-impl Needs {
+impl MemoryRequest {
     fn estimate(&self) -> MemoryEstimate {
         memory_estimate(self.shape, self.object_shape, &self.recipe)
     }
@@ -40,8 +43,15 @@ impl Needs {
         free: u64,
         codes: Option<CountCodes>,
     ) -> Result<Option<StreamPlan>, OutOfMemory> {
+        let choose = |limit: u64| {
+            StreamPlan::choose(self.shape, self.object_shape, &self.recipe, codes, limit)
+        };
         let limit = self.device_memory.map_or(free, |limit| limit.min(free));
-        StreamPlan::choose(self.shape, self.object_shape, &self.recipe, codes, limit)
+        match choose(limit)? {
+            None => Ok(None),
+            // Blocks fill the memory up to the limit, and not all that is free can be had in large pieces.
+            Some(_) => choose(limit.min((free - free / 50).saturating_sub(RESERVE))),
+        }
     }
 
     /// Checks that the run fits before its data are prepared; `host` was available before they were read. Counts are taken to
@@ -76,25 +86,25 @@ impl Needs {
 pub(super) fn engine(
     backend: Backend,
     problem: &Problem,
-    needs: &Needs,
+    request: &MemoryRequest,
     host: Memory,
 ) -> Result<EngineChoice<Box<dyn Engine>>, Failure> {
     let version = UpdateVersion::choose(
-        needs.recipe.gpu.updates,
+        request.recipe.gpu.updates,
         problem.shape(),
-        needs.object_shape,
+        request.object_shape,
     );
     // The codes are looked for only if they may be needed.
     let stream = |free: u64| -> Result<_, Failure> {
-        Ok(match needs.stream(free, None)? {
-            Some(_) => needs.stream(free, CountCodes::of(&problem.magnitudes))?,
+        Ok(match request.stream(free, None)? {
+            Some(_) => request.stream(free, CountCodes::of(&problem.magnitudes))?,
             None => None,
         })
     };
     backend.engine(
-        || Ok(needs.estimate().check_cpu(WHAT, host)?),
+        || Ok(request.estimate().check_cpu(WHAT, host)?),
         |kind| {
-            Ok(match (kind, needs.recipe.precision) {
+            Ok(match (kind, request.recipe.precision) {
                 (BackendKind::Cpu, Precision::F32) => {
                     Box::new(CpuEngine::<f32>::new(problem)) as Box<dyn Engine>
                 }

@@ -245,9 +245,9 @@ impl ScanInfo {
         match StreamPlan::choose(shape, object_shape, recipe, codes, limit) {
             Ok(None) => self.gpu_counts = Some("all on the device".to_owned()),
             Ok(Some(plan)) => {
-                let milliseconds = plan.iteration_bytes() as f64 / BYTES_PER_MILLISECOND;
+                let milliseconds = plan.host_bytes() as f64 / BYTES_PER_MILLISECOND;
                 self.gpu_counts = Some(format!(
-                    "{plan}, which takes at least {} ms at 55 GB/s",
+                    "{plan}, in {} ms at 55 GB/s",
                     significant(milliseconds, 3)
                 ));
             }

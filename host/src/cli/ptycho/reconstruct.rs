@@ -1,6 +1,6 @@
 //! `warpstride ptycho reconstruct`: from the arguments to the finished run.
 
-use super::backend::{Needs, engine};
+use super::backend::{MemoryRequest, engine};
 use super::files::{Files, remove};
 use super::recipe_origin::RecipeOrigin;
 use super::results::FinishedRun;
@@ -146,7 +146,7 @@ impl Reconstruct {
         let file = crate::ptycho::io::scan::read(&self.scan, &self.recipe.data)
             .map_err(|error| self.origin.of_reading(error))?;
         let scan = file.scan;
-        let needs = self.needs(&scan)?;
+        let memory_request = self.memory_request(&scan)?;
         let cpu_only = (self.recipe.precision == Precision::F64)
             .then_some("the GPU back end computes in f32 only");
         let [_, rows, columns] = scan.shape();
@@ -154,7 +154,7 @@ impl Reconstruct {
         let backend = self
             .request
             .open(cpu_only, kernels)?
-            .checked(|kind| needs.check(kind, memory))?;
+            .checked(|kind| memory_request.check(kind, memory))?;
         let name = self.scan.display().to_string();
         let mut start = self.recipe.clone();
         if let Some((path, saved)) = &self.resume {
@@ -164,7 +164,7 @@ impl Reconstruct {
         }
         let mut problem =
             Problem::new(&scan, &start).map_err(|e| self.origin.of_problem(&name, &e))?;
-        let chosen = engine(backend, &problem, &needs, memory)?;
+        let chosen = engine(backend, &problem, &memory_request, memory)?;
         let backend = chosen.engine.setup().backend;
         if let Some((path, saved)) = &self.resume {
             problem.notes = vec![format!("resumed from {}", path.display())];
@@ -253,14 +253,14 @@ impl Reconstruct {
     }
 
     /// What the run needs; fails if the positions do not define an object.
-    fn needs(&self, scan: &Scan) -> Result<Needs, Failure> {
+    fn memory_request(&self, scan: &Scan) -> Result<MemoryRequest, Failure> {
         let [frames, rows, columns] = scan.shape();
         let pixel = scan.object_pixel();
         let margin = self.recipe.positions.margin();
         let positions = PixelPositions::new(scan.positions(), pixel, [rows, columns], margin)
             .map_err(|e| Failure::failed(format!("{}: {e}", self.scan.display())))?;
         let shape = [frames, self.recipe.probe_modes, rows, columns];
-        Ok(Needs {
+        Ok(MemoryRequest {
             shape,
             object_shape: positions.object_shape,
             recipe: self.recipe.clone(),

@@ -1,6 +1,7 @@
 //! Mirrors cpu/annealing.rs: the best of several random positions of each frame.
 
 use super::buffers::{Buffers, Layout};
+use super::frame_stream::Metrics;
 use super::frames::{Batch, FrameBuffers, ShiftTo};
 use crate::gpu::{Buffer, Device, ReadBack, Result};
 use crate::ptycho::refinement::{FrameParameters, Trials};
@@ -9,6 +10,27 @@ use warpstride_device::launch::Work;
 use warpstride_kernels::ptycho::{
     keep_better::PtychoKeepBetter, trial_positions::PtychoTrialPositions,
 };
+
+/// Device memory of trials, (frame).
+pub(super) struct TrialBuffers<M: Device> {
+    displacements: M::Buffer<[f32; 2]>,
+    corners: M::Buffer<[u32; 2]>,
+    fractions: M::Buffer<[f32; 2]>,
+    best: M::Buffer<f32>,
+    chosen: M::Buffer<u32>,
+}
+
+impl<M: Device> TrialBuffers<M> {
+    fn new(device: &M, frames: usize) -> Result<Self> {
+        Ok(Self {
+            displacements: device.alloc("the displacements", frames)?,
+            corners: device.alloc("the trials' positions", frames)?,
+            fractions: device.alloc("the trials' fractions", frames)?,
+            best: device.alloc("the trials' best residuals", frames)?,
+            chosen: device.alloc("the best trials", frames)?,
+        })
+    }
+}
 
 /// The best trial of every frame, counted from 1; 0 where none is better than `part` of the present position.
 /// Waits for the device, once all trials are queued. The metrics of the frames in `buffers` are
@@ -25,12 +47,19 @@ pub(super) fn best_trials<M: Device>(
     let count = layout.frames as usize;
     let starts = parameters.trial_starts();
     let from: Vec<[f32; 2]> = starts.iter().map(|start| start.displacement).collect();
-    let mut displacements = device.alloc("the displacements", count)?;
-    device.upload(&mut displacements, &from)?;
-    let mut corners = device.alloc("the trials' positions", count)?;
-    let mut fractions = device.alloc("the trials' fractions", count)?;
-    let mut best = device.alloc("the trials' best residuals", count)?;
-    let mut chosen = device.alloc("the best trials", count)?;
+    // Kept, because nothing is freed while graphs exist.
+    let mut own = match frames.trials.take() {
+        Some(own) => own,
+        None => TrialBuffers::new(device, count)?,
+    };
+    let TrialBuffers {
+        displacements,
+        corners,
+        fractions,
+        best,
+        chosen,
+    } = &mut own;
+    device.upload(displacements, &from)?;
     frames.transform_probe(device, buffers, probe_fft)?;
     let lists = frames.lists(layout);
     for trial in 0..=trials.count {
@@ -51,8 +80,8 @@ pub(super) fn best_trials<M: Device>(
             Work::Elements(count),
         )?;
         let mut exchange = |buffers: &mut Buffers<M>| {
-            swap(&mut buffers.corners, &mut corners);
-            swap(&mut buffers.fractions, &mut fractions);
+            swap(&mut buffers.corners, corners);
+            swap(&mut buffers.fractions, fractions);
         };
         exchange(buffers);
         let mut evaluate = |layout: &Layout,
@@ -65,7 +94,14 @@ pub(super) fn best_trials<M: Device>(
                 frames.deviation(device, layout, buffers, *batch)
             })
         };
-        let evaluated = frames.each(device, layout, buffers, &lists, &mut evaluate);
+        let evaluated = frames.each(
+            device,
+            layout,
+            buffers,
+            &lists,
+            Metrics::Written,
+            &mut evaluate,
+        );
         exchange(buffers);
         evaluated?;
         device.launch(
@@ -80,5 +116,7 @@ pub(super) fn best_trials<M: Device>(
             Work::Elements(count),
         )?;
     }
-    device.read_back(&chosen)?.wait()
+    let found = device.read_back(chosen)?.wait();
+    frames.trials = Some(own);
+    found
 }

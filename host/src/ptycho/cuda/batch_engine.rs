@@ -3,6 +3,7 @@
 use super::batch_sums::{Slices, Waves, object_sums, probe_sums};
 use super::buffers::{Buffers, Layout};
 use super::constraints::fourier_support;
+use super::frame_stream::Metrics;
 use super::frames::{Batch, FrameBuffers, ShiftTo};
 use super::fused_batches::{Fused, PARTS};
 use crate::gpu::{Buffer, Device, Result};
@@ -189,7 +190,7 @@ impl<M: Device> Run<'_, M> {
             part = Part::Later;
             Ok(())
         };
-        frames.each(device, layout, buffers, lists, &mut pass)
+        frames.each(device, layout, buffers, lists, Metrics::Written, &mut pass)
     }
 
     /// A pass over `batches`.

@@ -93,7 +93,7 @@ impl<M: Device> GpuEngine<M> {
     }
 
     /// Like [`GpuEngine::new`]; with a plan, the counts stay in page-locked host memory, and blocks of frames travel to the
-    /// device. The results have the same bits.
+    /// device. The results have the same bits, but for those of `ml` where it has launches for all frames.
     ///
     /// # Errors
     /// Returns the device's error, for example if memory is exhausted; or that a plan does not serve the engines of the

@@ -3,7 +3,7 @@
 //!
 //! A block is worked on as if it were a scan of its own: [`FrameStream::each`] puts the block's √counts, windows, scales and metrics in the
 //! place of those of all frames ([`Buffers`], [`FrameBuffers`]), whose frames are then numbered from 0. The frames and
-//! their order in a batch are the same as without blocks, and so are all bits.
+//! their order in a batch are the same as without blocks, and so are the bits of what the same kernels compute.
 
 mod slots;
 
@@ -18,6 +18,9 @@ use warpstride_device::launch::Work;
 use warpstride_kernels::ptycho::frame_blocks::{
     PtychoGatherFrames, PtychoPutBackMetrics, PtychoWidenCounts,
 };
+
+/// Ranges of batches that are kept on the device: blocks have few different ones, if their batches are the same in every pass.
+const RANGES: usize = 64;
 
 /// What the host keeps of a pixel.
 enum Kept<M: Device> {
@@ -48,8 +51,19 @@ pub(super) struct FrameStream<M: Device> {
     order: M::Buffer<u32>,
     /// What `order` holds.
     present_order: Vec<u32>,
-    /// Ranges of batches that blocks have had.
+    /// Ranges of batches that blocks have had, at most [`RANGES`] of them.
     ranges: Vec<(Vec<[u32; 2]>, M::Buffer<[u32; 2]>)>,
+    /// Which of them is replaced next.
+    oldest_ranges: usize,
+}
+
+/// Whether work on frames writes their metrics.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Metrics {
+    /// All five of every frame.
+    Written,
+    /// None.
+    Unchanged,
 }
 
 /// Some lists of frames that are worked on together.
@@ -60,7 +74,8 @@ struct Block {
     frames: Range<usize>,
 }
 
-/// Puts lists together as long as they have at most `most` frames.
+/// Puts lists together as long as they have at most `most` frames. What a block has in one pass and in the next is the same only
+/// if it is one list, so `most` is not much more than a list where lists are large.
 fn blocks(lists: &[Vec<u32>], most: usize) -> Vec<Block> {
     let mut blocks: Vec<Block> = Vec::new();
     let mut first = 0;
@@ -134,6 +149,7 @@ impl<M: Device> FrameStream<M> {
             order: device.alloc("the order of the frames", layout.frames as usize)?,
             present_order: Vec::new(),
             ranges: Vec::new(),
+            oldest_ranges: 0,
         };
         let order: Vec<u32> = (0..most as u32).collect();
         device.upload(&mut new.block.order, &order)?;
@@ -152,6 +168,7 @@ impl<M: Device> FrameStream<M> {
         layout: &Layout,
         (buffers, frames): (&mut Buffers<M>, &mut FrameBuffers<M>),
         lists: &[Vec<u32>],
+        metrics: Metrics,
         work: &mut BlockWork<'_, M>,
     ) -> Result<()> {
         let blocks = blocks(lists, self.plan.block());
@@ -181,7 +198,9 @@ impl<M: Device> FrameStream<M> {
             let done = work(&of_block, buffers, frames, &batches);
             self.exchange(number, ranges, buffers, frames);
             done?;
-            self.put_back(device, layout, buffers, block)?;
+            if metrics == Metrics::Written {
+                self.put_back(device, layout, buffers, block)?;
+            }
         }
         Ok(())
     }
@@ -194,8 +213,14 @@ impl<M: Device> FrameStream<M> {
         }
         let mut buffer = device.alloc("the batches of a block", wanted.len())?;
         device.upload(&mut buffer, &wanted)?;
-        self.ranges.push((wanted, buffer));
-        Ok(self.ranges.len() - 1)
+        if self.ranges.len() < RANGES {
+            self.ranges.push((wanted, buffer));
+            return Ok(self.ranges.len() - 1);
+        }
+        let place = self.oldest_ranges;
+        self.oldest_ranges = (place + 1) % RANGES;
+        self.ranges[place] = (wanted, buffer);
+        Ok(place)
     }
 
     /// Makes the counts of a block of the present pass ready, and sends those of the next ones.

@@ -1,8 +1,9 @@
 //! Device memory of the engines that work frame by frame, and the model of a few frames at a time.
 //! Mirrors cpu/model.rs.
 
+use super::annealing::TrialBuffers;
 use super::buffers::{Buffers, Layout};
-use super::frame_stream::BlockWork;
+use super::frame_stream::{BlockWork, Metrics};
 use super::fused_batches::Epoch;
 use crate::gpu::{Buffer, Device, Direction, Result};
 use crate::ptycho::frames_together;
@@ -55,6 +56,10 @@ pub(super) struct FrameBuffers<M: Device> {
     pub(super) work: M::Buffer<Complex32>,
     /// Scratch memory of the refinement; empty until it is used.
     pub(super) more: M::Buffer<Complex32>,
+    /// (frame): equations of the refinement of positions; none until it is used.
+    pub(super) equations: Option<M::Buffer<[f32; 9]>>,
+    /// Memory of trial positions; none until it is used.
+    pub(super) trials: Option<TrialBuffers<M>>,
     /// (mode, row, column): spectra of the probe, or of its direction.
     pub(super) probe_spectra: M::Buffer<Complex32>,
 }
@@ -78,6 +83,8 @@ impl<M: Device> FrameBuffers<M> {
             chi: device.alloc("a batch's waves", waves)?,
             work: device.alloc("a batch's work waves", waves)?,
             more: device.alloc("more work waves", 0)?,
+            equations: None,
+            trials: None,
             probe_spectra: device.alloc("the probe's spectra", layout.probe_elements())?,
         })
     }
@@ -126,13 +133,14 @@ impl<M: Device> FrameBuffers<M> {
         layout: &Layout,
         buffers: &mut Buffers<M>,
         lists: &[Vec<u32>],
+        metrics: Metrics,
         work: &mut BlockWork<'_, M>,
     ) -> Result<()> {
         let Some(mut stream) = buffers.stream.take() else {
             let batches = self.set_order(device, lists)?;
             return work(layout, buffers, self, &batches);
         };
-        let done = stream.each(device, layout, (buffers, self), lists, work);
+        let done = stream.each(device, layout, (buffers, self), lists, metrics, work);
         buffers.stream = Some(stream);
         done
     }
@@ -444,6 +452,7 @@ pub(super) fn all_errors<M: Device>(
         layout,
         buffers,
         &lists,
+        Metrics::Written,
         &mut |layout, buffers, frames, batches| {
             for batch in batches {
                 frames.shift(device, layout, buffers, *batch, ShiftTo::Probes, 0)?;

@@ -149,7 +149,7 @@ impl<M: Device> Run<'_, M> {
                 ..
             } = method.update
         {
-            return self.pie_pass(step, method, [object_step, probe_step]);
+            return self.pie_pass(step, method, [object_step, probe_step], part);
         }
         // With a regulariser, launches depend on the number of frames in each batch; those of blocks are captured nowhere.
         if method.smoothness().is_some() || part != Part::All {
@@ -442,7 +442,13 @@ impl<M: Device> Run<'_, M> {
     }
 
     /// One pass with one frame a batch.
-    fn pie_pass(&mut self, step: &Step, method: &BatchMethod, steps: [f64; 2]) -> Result<()> {
+    fn pie_pass(
+        &mut self,
+        step: &Step,
+        method: &BatchMethod,
+        steps: [f64; 2],
+        part: Part,
+    ) -> Result<()> {
         let (shifts, has_clusters) = (self.shifts(), self.has_clusters());
         let Some(fused) = &self.batches.fused else {
             return Ok(());
@@ -503,6 +509,7 @@ impl<M: Device> Run<'_, M> {
                         clip_low,
                         clip_high,
                         supported,
+                        later: u32::from(part == Part::Later),
                     },
                     $work,
                 )

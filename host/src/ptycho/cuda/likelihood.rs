@@ -61,7 +61,7 @@ pub(super) struct LikelihoodBuffers<M: Device> {
     losses: M::Buffer<f64>,
     /// The sum of all losses, if they were computed in blocks of frames.
     loss_of_blocks: Option<f64>,
-    /// (frame, 9).
+    /// (frame, 9), or those of a block.
     line: M::Buffer<[f64; 9]>,
     /// Values of a block in kernels over object and probe.
     share: u32,
@@ -93,11 +93,11 @@ impl<M: Device> LikelihoodBuffers<M> {
         self.last.is_some().then_some([gradient, direction])
     }
 
-    /// Allocates memory for `size` frames at a time, and continues a search.
+    /// Allocates memory for `size` frames at a time of `most_frames` that are worked on as a scan, and continues a search.
     pub(super) fn new(
         device: &M,
         layout: &Layout,
-        size: usize,
+        (size, most_frames): (usize, u32),
         search: &Search<Vec<Complex<f32>>>,
     ) -> Result<Self> {
         let lengths = [layout.object_elements(), layout.probe_elements()];
@@ -109,7 +109,7 @@ impl<M: Device> LikelihoodBuffers<M> {
                 device.alloc(what, lengths[1])?,
             ])
         };
-        let frames = layout.frames as usize;
+        let frames = layout.frames.min(most_frames) as usize;
         let share = (lengths[0] + lengths[1]).div_ceil(PARTS).max(LEAST);
         let share = share.next_multiple_of(32);
         let parts = lengths[0].div_ceil(share) + lengths[1].div_ceil(share);

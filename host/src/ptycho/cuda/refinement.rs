@@ -1,6 +1,7 @@
 //! Mirrors cpu/refinement.rs: normal equations of each frame's position and intensity scale.
 
 use super::buffers::{Buffers, Layout};
+use super::frame_stream::Metrics;
 use super::frames::{FrameBuffers, ShiftTo};
 use crate::gpu::{Buffer, Device, ReadBack, Result};
 use crate::ptycho::refinement::NormalEquations;
@@ -16,17 +17,22 @@ pub(super) fn normal_equations<M: Device>(
     probe_fft: &M::Fft,
 ) -> Result<Vec<NormalEquations>> {
     frames.scaled = false;
+    // Kept, because nothing is freed while graphs exist.
+    let mut equations = match frames.equations.take() {
+        Some(equations) => equations,
+        None => device.alloc("the positions' equations", layout.frames as usize)?,
+    };
     frames.transform_probe(device, buffers, probe_fft)?;
     let lists = frames.lists(layout);
     // Blocks of frames come in this order.
-    let mut found: Vec<M::ReadBack<[f32; 9]>> = Vec::new();
+    let mut found: Vec<(M::ReadBack<[f32; 9]>, usize)> = Vec::new();
     frames.each(
         device,
         layout,
         buffers,
         &lists,
+        Metrics::Unchanged,
         &mut |layout, buffers, frames, batches| {
-            let mut equations = device.alloc("the positions' equations", layout.frames as usize)?;
             for batch in batches {
                 let batch = *batch;
                 frames.shift(device, layout, buffers, batch, ShiftTo::Probes, 0)?;
@@ -54,13 +60,14 @@ pub(super) fn normal_equations<M: Device>(
                     Work::Blocks(batch.count as usize),
                 )?;
             }
-            found.push(device.read_back(&equations)?);
+            found.push((device.read_back(&equations)?, layout.frames as usize));
             Ok(())
         },
     )?;
     let mut all = Vec::with_capacity(layout.frames as usize);
-    for block in found {
-        all.extend(block.wait()?.iter().map(|e| e.map(f64::from)));
+    for (block, count) in found {
+        all.extend(block.wait()?.iter().take(count).map(|e| e.map(f64::from)));
     }
+    frames.equations = Some(equations);
     Ok(all)
 }

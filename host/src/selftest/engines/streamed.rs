@@ -1,15 +1,17 @@
 //! Counts that stay in host memory: object and probe have the same bits as with all counts on the device.
 
-use super::sequences::{StepSequence, sequences};
+use super::sequences::{StepSequence, base, fused_sequences, sequences};
 use super::{CaseResult, SelftestError, metrics, named};
 use crate::gpu::Device;
 use crate::ptycho::cuda::GpuEngine;
-use crate::ptycho::{CountCodes, Engine, Method, Problem, StreamPlan, UpdateVersion};
+use crate::ptycho::{CountCodes, Engine, Method, Problem, Step, StreamPlan, UpdateVersion};
 
 /// Sequences of engines by mini-batches.
 pub(super) fn streamed_sequences(problem: &Problem) -> Vec<StepSequence> {
     let mut all = sequences(problem);
-    all.retain(|of| (of.steps.iter()).all(|step| matches!(step.method, Method::Batches(_))));
+    all.extend(fused_sequences(base(problem)));
+    let batches = |step: &Step| matches!(step.method, Method::Batches(_));
+    all.retain(|of| of.steps.iter().all(batches));
     all
 }
 

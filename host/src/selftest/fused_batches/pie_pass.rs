@@ -161,6 +161,7 @@ pub(super) fn pass<M: Device>(
                             clip_low: limits[0],
                             clip_high: limits[1],
                             supported: u32::from(supported),
+                            later: 0,
                         },
                         $work,
                     )

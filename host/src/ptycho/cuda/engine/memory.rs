@@ -209,7 +209,14 @@ impl<M: Device> GpuEngine<M> {
             let size = self.frames.as_ref().map_or(1, |f| f.size);
             let search = std::mem::take(&mut self.saved_search);
             let (device, layout) = (&self.device, &self.layout);
-            self.likelihood = Some(LikelihoodBuffers::new(device, layout, size, &search)?);
+            let stream = self.buffers.stream.as_ref();
+            let most = stream.map_or(layout.frames, |stream| stream.plan().block() as u32);
+            self.likelihood = Some(LikelihoodBuffers::new(
+                device,
+                layout,
+                (size, most),
+                &search,
+            )?);
         }
         Ok(())
     }

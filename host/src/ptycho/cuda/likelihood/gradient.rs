@@ -6,6 +6,7 @@ use crate::ptycho::Step;
 use crate::ptycho::cpu::LIT;
 use crate::ptycho::cuda::batch_sums::{Slices, Waves, object_sums, probe_sums};
 use crate::ptycho::cuda::buffers::{Buffers, Layout};
+use crate::ptycho::cuda::frame_stream::Metrics;
 use crate::ptycho::cuda::frames::{Batch, FrameBuffers, ShiftTo, copy_layers};
 use crate::ptycho::likelihood::{LikelihoodMethod, Noise};
 use warpstride_device::launch::Work;
@@ -25,7 +26,7 @@ impl<M: Device> Run<'_, M> {
         self.frames
             .transform_probe(self.device, self.buffers, self.probe_fft)?;
         let mut first = true;
-        self.each_batch(&mut |run, batch| {
+        self.each_batch(Metrics::Written, &mut |run, batch| {
             let (device, layout) = (run.device, run.layout);
             let (frames, buffers) = (&mut *run.frames, &mut *run.buffers);
             frames.shift(device, layout, buffers, batch, ShiftTo::Probes, 0)?;
@@ -74,7 +75,7 @@ impl<M: Device> Run<'_, M> {
     pub(super) fn separate_loss(&mut self, noise: Noise) -> Result<f64> {
         self.frames
             .transform_probe(self.device, self.buffers, self.probe_fft)?;
-        self.each_batch(&mut |run, batch| {
+        self.each_batch(Metrics::Unchanged, &mut |run, batch| {
             let (device, layout) = (run.device, run.layout);
             let (frames, buffers) = (&mut *run.frames, &mut *run.buffers);
             frames.shift(device, layout, buffers, batch, ShiftTo::Probes, 0)?;
@@ -112,11 +113,12 @@ impl<M: Device> Run<'_, M> {
     /// Does `work` on all frames in their order, a batch after the other, and adds up the losses of blocks of frames.
     fn each_batch(
         &mut self,
+        metrics: Metrics,
         work: &mut dyn FnMut(&mut Run<'_, M>, Batch) -> Result<()>,
     ) -> Result<()> {
         let streamed = self.buffers.stream.is_some();
         let mut losses: Vec<(M::ReadBack<f64>, usize)> = Vec::new();
-        self.each_block(&mut |run, batches| {
+        self.each_block(metrics, &mut |run, batches| {
             for batch in batches {
                 work(run, *batch)?;
             }
@@ -140,6 +142,7 @@ impl<M: Device> Run<'_, M> {
     /// are numbered from 0.
     pub(super) fn each_block(
         &mut self,
+        metrics: Metrics,
         work: &mut dyn FnMut(&mut Run<'_, M>, &[Batch]) -> Result<()>,
     ) -> Result<()> {
         let Self {
@@ -166,7 +169,7 @@ impl<M: Device> Run<'_, M> {
             };
             work(&mut run, batches)
         };
-        frames.each(device, layout, buffers, &lists, &mut on_block)
+        frames.each(device, layout, buffers, &lists, metrics, &mut on_block)
     }
 
     fn deviation(&mut self, batch: Batch, noise: Noise) -> Result<()> {

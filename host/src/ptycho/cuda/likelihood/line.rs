@@ -2,6 +2,7 @@
 
 use super::{Run, number};
 use crate::gpu::{Buffer, Device, Direction, ReadBack, Result};
+use crate::ptycho::cuda::frame_stream::Metrics;
 use crate::ptycho::cuda::frames::{FrameBuffers, ShiftTo};
 use crate::ptycho::likelihood::Noise;
 use warpstride_device::launch::Work;
@@ -15,7 +16,7 @@ impl<M: Device> Run<'_, M> {
             self.frames.more = self.device.alloc("more work waves", elements)?;
         }
         let mut sums: Vec<(M::ReadBack<[f64; 9]>, usize)> = Vec::new();
-        self.each_block(&mut |run, batches| {
+        self.each_block(Metrics::Unchanged, &mut |run, batches| {
             let (device, layout, fft) = (run.device, run.layout, run.probe_fft);
             let (buffers, own) = (&*run.buffers, &mut *run.own);
             let frames = &mut *run.frames;
