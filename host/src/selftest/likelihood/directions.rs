@@ -259,7 +259,7 @@ fn direction<M: Device>(bench: &mut Bench<'_, M>, shape: Shape, factor: Factor) 
 #[derive(Debug, Clone, Copy)]
 enum Step {
     Given(f32),
-    /// Of frames whose losses have this slope, curvature and non-negative part of it, with a weight of the regulariser.
+    /// From frames whose losses have this slope, curvature and non-negative part of it, with a weight of the regulariser.
     Found {
         sums: [f64; 3],
         weight: f64,

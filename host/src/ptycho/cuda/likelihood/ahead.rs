@@ -106,7 +106,7 @@ impl<M: Device> Run<'_, M> {
                 metrics: StepMetrics::ALL,
                 ..*step
             },
-            swapped: [self.own.swapped, fused.place_of_metrics()],
+            swapped: [self.own.swapped, fused.metrics_swapped()],
         };
         let mut captured = std::mem::take(&mut fused.captured);
         let at = match captured.iter().position(|of| of.key == key) {

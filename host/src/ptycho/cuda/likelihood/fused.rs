@@ -107,8 +107,8 @@ impl<M: Device> Fused<M> {
         Ok(new)
     }
 
-    /// Which of two places the metrics are in.
-    pub(super) fn place_of_metrics(&self) -> bool {
+    /// Whether the metrics have changed places an odd number of times.
+    pub(super) fn metrics_swapped(&self) -> bool {
         self.swapped
     }
 
