@@ -38,7 +38,7 @@ pub struct StreamPlan {
 impl StreamPlan {
     /// A plan for `frames` frames of `pixels` pixels each: blocks of `block` frames, `slots` of them on the device, as counts in
     /// 16 bits or, without `codes`, as √counts in 32 bits. Blocks have at least one frame, and there are at least two slots. A block must
-    /// have room for the largest batch of the engines, or their first iteration is refused.
+    /// hold the largest batch of the engines, or their first iteration is refused.
     #[must_use]
     pub fn new(
         [frames, pixels]: [usize; 2],

@@ -113,7 +113,7 @@ impl<M: Device> BatchBuffers<M> {
     }
 }
 
-/// Which batches of an iteration are queued together.
+/// The batches of an iteration that are queued together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Part {
     /// All of them.

@@ -37,9 +37,9 @@ fn probe_slices(pixels: usize, frames: usize) -> usize {
 /// device.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Layout {
-    /// Of the scan, or of a block that is worked on as if it were one.
+    /// Frames of the scan, or of a block that is worked on as if it were one.
     pub(super) frames: u32,
-    /// Of the scan.
+    /// Frames of the scan.
     pub(super) scan_frames: u32,
     pub(super) modes: u32,
     pub(super) rows: u32,

@@ -53,7 +53,7 @@ pub(super) struct FrameStream<M: Device> {
     present_order: Vec<u32>,
     /// Ranges of batches that blocks have had, at most [`RANGES`] of them.
     ranges: Vec<(Vec<[u32; 2]>, M::Buffer<[u32; 2]>)>,
-    /// Which of them is replaced next.
+    /// The one of them that is replaced next.
     oldest_ranges: usize,
 }
 
@@ -68,9 +68,9 @@ pub(super) enum Metrics {
 
 /// Some lists of frames that are worked on together.
 struct Block {
-    /// Among the lists.
+    /// Numbers of the lists.
     lists: Range<usize>,
-    /// Among the frames of all lists.
+    /// Numbers of their frames among those of all lists.
     frames: Range<usize>,
 }
 
@@ -188,7 +188,7 @@ impl<M: Device> FrameStream<M> {
         for (number, block) in blocks.iter().enumerate() {
             let batches = batches(&lists[block.lists.clone()]);
             let ranges = self.ranges_of(device, &batches)?;
-            self.fetch(device, number)?;
+            self.make_ready(device, number)?;
             self.gather(device, layout, buffers, block)?;
             let of_block = Layout {
                 frames: block.frames.len() as u32,
@@ -224,10 +224,10 @@ impl<M: Device> FrameStream<M> {
     }
 
     /// Makes the counts of a block of the present pass ready, and sends those of the next ones.
-    fn fetch(&mut self, device: &M, number: usize) -> Result<()> {
+    fn make_ready(&mut self, device: &M, number: usize) -> Result<()> {
         match &mut self.kept {
             Kept::Codes(slots, first_free) => {
-                let counts = slots.fetch(device, number)?;
+                let counts = slots.make_ready(device, number)?;
                 let magnitudes = &mut self.block.magnitudes;
                 let pixels = magnitudes.len().min(counts.len());
                 device.launch(
@@ -240,7 +240,7 @@ impl<M: Device> FrameStream<M> {
                     Work::Elements(pixels),
                 )
             }
-            Kept::Magnitudes(slots) => slots.fetch(device, number).map(|_| ()),
+            Kept::Magnitudes(slots) => slots.make_ready(device, number).map(|_| ()),
         }
     }
 

@@ -23,7 +23,7 @@ struct Slot<M: Device, T: Pod + Send> {
     memory: Memory<M, T>,
     /// Frames that it holds, in their order.
     frames: Vec<u32>,
-    /// Which block of the present pass that is.
+    /// Number of this block in the present pass.
     block: Option<usize>,
     /// When it was used last: the number of blocks that had been used before.
     used: usize,
@@ -93,7 +93,7 @@ impl<M: Device, T: Pod + Send + Sync> Slots<M, T> {
 
     /// The memory that holds block `number` of the pass, for work that is queued from now on; sends the blocks behind it as
     /// far as there is memory that no earlier one needs.
-    pub(super) fn fetch(&mut self, device: &M, number: usize) -> Result<&M::Buffer<T>> {
+    pub(super) fn make_ready(&mut self, device: &M, number: usize) -> Result<&M::Buffer<T>> {
         let ahead = AHEAD.min(self.slots.len().saturating_sub(1));
         for next in number..self.blocks.len().min(number + ahead + 1) {
             if self.slots.iter().all(|slot| slot.block != Some(next)) {

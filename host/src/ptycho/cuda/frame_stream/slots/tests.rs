@@ -12,7 +12,7 @@ fn slots(device: &EmulatedDevice, count: usize) -> Slots<EmulatedDevice, u16> {
     Slots::new(device, host, [4, PIXELS, count]).unwrap()
 }
 
-/// Goes through the blocks, checks what is fetched, and returns how many were sent.
+/// Goes through the blocks, checks what is there, and returns how many were sent.
 fn pass(
     slots: &mut Slots<EmulatedDevice, u16>,
     device: &EmulatedDevice,
@@ -24,7 +24,7 @@ fn pass(
     for (number, block) in blocks.iter().enumerate() {
         let mut values = vec![0_u16; 4 * PIXELS];
         device
-            .download(slots.fetch(device, number).unwrap(), &mut values)
+            .download(slots.make_ready(device, number).unwrap(), &mut values)
             .unwrap();
         let expected = block
             .iter()
