@@ -42,6 +42,13 @@ struct Arrays<M: Device> {
     magnitudes: M::Buffer<f32>,
 }
 
+/// First frame and number of frames of the batches of a block.
+struct Ranges<M: Device> {
+    values: Vec<[u32; 2]>,
+    /// The same on the device.
+    buffer: M::Buffer<[u32; 2]>,
+}
+
 /// The counts of a scan in blocks.
 pub(super) struct FrameStream<M: Device> {
     plan: StreamPlan,
@@ -52,7 +59,7 @@ pub(super) struct FrameStream<M: Device> {
     /// What `order` holds.
     present_order: Vec<u32>,
     /// Ranges of batches that blocks have had, at most [`RANGES`] of them.
-    ranges: Vec<(Vec<[u32; 2]>, M::Buffer<[u32; 2]>)>,
+    ranges: Vec<Ranges<M>>,
     /// The one of them that is replaced next.
     oldest_ranges: usize,
 }
@@ -207,19 +214,20 @@ impl<M: Device> FrameStream<M> {
 
     /// Where the ranges of batches are on the device.
     fn ranges_of(&mut self, device: &M, batches: &[Batch]) -> Result<usize> {
-        let wanted: Vec<[u32; 2]> = batches.iter().map(|b| [b.first, b.count]).collect();
-        if let Some(place) = self.ranges.iter().position(|(ranges, _)| *ranges == wanted) {
+        let values: Vec<[u32; 2]> = batches.iter().map(|b| [b.first, b.count]).collect();
+        if let Some(place) = self.ranges.iter().position(|of| of.values == values) {
             return Ok(place);
         }
-        let mut buffer = device.alloc("the batches of a block", wanted.len())?;
-        device.upload(&mut buffer, &wanted)?;
+        let mut buffer = device.alloc("the batches of a block", values.len())?;
+        device.upload(&mut buffer, &values)?;
+        let ranges = Ranges { values, buffer };
         if self.ranges.len() < RANGES {
-            self.ranges.push((wanted, buffer));
+            self.ranges.push(ranges);
             return Ok(self.ranges.len() - 1);
         }
         let place = self.oldest_ranges;
         self.oldest_ranges = (place + 1) % RANGES;
-        self.ranges[place] = (wanted, buffer);
+        self.ranges[place] = ranges;
         Ok(place)
     }
 
@@ -322,8 +330,8 @@ impl<M: Device> FrameStream<M> {
             swap(own, other);
         }
         swap(&mut own.order, &mut frames.order);
-        if let Some((_, of_block)) = self.ranges.get_mut(ranges) {
-            swap(of_block, &mut frames.ranges);
+        if let Some(of_block) = self.ranges.get_mut(ranges) {
+            swap(&mut of_block.buffer, &mut frames.ranges);
         }
         match &mut self.kept {
             Kept::Codes(..) => swap(&mut own.magnitudes, &mut buffers.magnitudes),

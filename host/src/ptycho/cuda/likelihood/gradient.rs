@@ -15,6 +15,9 @@ use warpstride_kernels::ptycho::{
     slice_sums::PtychoSliceSums, smoothness::PtychoSmoothness,
 };
 
+/// What is done to the batches of a block of frames.
+type BatchesWork<'a, M> = dyn FnMut(&mut Run<'_, M>, &[Batch]) -> Result<()> + 'a;
+
 impl<M: Device> Run<'_, M> {
     /// The sums behind the gradients, weights and the largest of them at the current object and probe, the frames' losses
     /// and errors, with separate launches.
@@ -143,7 +146,7 @@ impl<M: Device> Run<'_, M> {
     pub(super) fn each_block(
         &mut self,
         metrics: Metrics,
-        work: &mut dyn FnMut(&mut Run<'_, M>, &[Batch]) -> Result<()>,
+        work: &mut BatchesWork<'_, M>,
     ) -> Result<()> {
         let Self {
             device,
