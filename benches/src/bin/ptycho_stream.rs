@@ -7,6 +7,7 @@
 
 use anyhow::Context;
 use std::io::Write;
+use std::slice;
 use std::sync::Arc;
 use std::time::Instant;
 use warpstride::gpu::{CudaDevice, Device};
@@ -35,9 +36,10 @@ fn copy_rate() -> anyhow::Result<f64> {
     let host = Arc::new(device.pinned::<u8>("a copy", COPY)?);
     let mut buffer = device.alloc::<u8>("a copy", COPY)?;
     let mut rates = Vec::new();
+    let whole = 0..COPY;
     for _ in 0..5 {
         let clock = Instant::now();
-        let arriving = device.send_beside(&host, &[0..COPY], buffer)?;
+        let arriving = device.send_beside(&host, slice::from_ref(&whole), buffer)?;
         buffer = device.arrived(arriving)?;
         device.synchronize()?;
         rates.push(COPY as f64 / clock.elapsed().as_secs_f64() / 1e9);
