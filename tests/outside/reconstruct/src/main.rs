@@ -38,8 +38,8 @@ fn main() -> Result<()> {
                     BackendKind::Cpu => {
                         Box::new(CpuEngine::<f32>::new(&problem)) as Box<dyn Engine>
                     }
-                    BackendKind::Cuda(device) => on_cuda(*device, &problem, version)?,
-                    BackendKind::Emulator(device) => on_emulator(device, &problem, version)?,
+                    BackendKind::Cuda(device) => on_cuda(*device, &problem, version, None)?,
+                    BackendKind::Emulator(device) => on_emulator(device, &problem, version, None)?,
                 })
             },
         )?;
