@@ -1,9 +1,10 @@
-//! Times of an iteration of `lsqml` on a GPU with all counts there, and with blocks of frames that travel from page-locked host
-//! memory.
+//! Times of an iteration of `lsqml` and `dm` on a GPU with everything there, and with blocks of frames that travel from and to page-locked
+//! host memory.
 //!
-//! Usage: `ptycho_stream [FRAMESxSIDE …]`; without sizes, 20 000 frames of 256² and 60 000 of 128². The device memory of the
-//! run in blocks is a tenth of what all counts need besides the rest. The floor is the larger one of the iteration
-//! with all counts and of the bytes that travel, at the rate of one large copy, which is measured first.
+//! Usage: `ptycho_stream [ENGINE …] [FRAMESxSIDE …]`; without engines both, without sizes 20 000 frames of 256² and 60 000 of 128². The
+//! device memory of the run in blocks is a tenth of what counts and exit waves need. The floor is the larger one of the
+//! iteration with everything there and of the bytes that travel in either direction, at the rate of one large copy, which is
+//! measured first.
 
 use anyhow::Context;
 use std::io::Write;
@@ -11,7 +12,7 @@ use std::slice;
 use std::sync::Arc;
 use std::time::Instant;
 use warpstride::gpu::{CudaDevice, Device};
-use warpstride::ptycho::cuda::GpuEngine;
+use warpstride::ptycho::cuda::{GpuEngine, kernels_for};
 use warpstride::ptycho::{
     CountCodes, Engine, EngineName, EngineSpec, Problem, Recipe, Step, StreamPlan, UpdateVersion,
 };
@@ -23,16 +24,25 @@ const SIZES: [[usize; 2]; 2] = [[20_000, 256], [60_000, 128]];
 const ITERATIONS: usize = 5;
 /// Bytes of the copy whose rate is measured.
 const COPY: usize = 1 << 30;
-/// Parts of the counts that the device holds.
+/// Parts of counts and exit waves that the device holds.
 const PARTS: usize = 10;
+/// Frames of a batch.
+const BATCH: usize = 100;
 
-fn open() -> Result<CudaDevice, warpstride::gpu::GpuError> {
-    CudaDevice::new(0, &warpstride::ptycho::cuda::kernels())
+/// The first device, with the kernels of `recipe` for frames of `side` rows and columns.
+fn open(recipe: &Recipe, side: usize) -> Result<CudaDevice, warpstride::gpu::GpuError> {
+    CudaDevice::new(0, &kernels_for(recipe, [side; 2]))
+}
+
+fn recipe(engine: EngineName) -> Recipe {
+    Recipe {
+        engines: vec![EngineSpec::new(engine, 100)],
+        ..Recipe::default()
+    }
 }
 
 /// GB/s of a copy from page-locked memory.
-fn copy_rate() -> anyhow::Result<f64> {
-    let device = open()?;
+fn copy_rate(device: &CudaDevice) -> anyhow::Result<f64> {
     let host = Arc::new(device.pinned::<u8>("a copy", COPY)?);
     let mut buffer = device.alloc::<u8>("a copy", COPY)?;
     let mut rates = Vec::new();
@@ -50,14 +60,16 @@ fn copy_rate() -> anyhow::Result<f64> {
 /// Milliseconds of an iteration, and the last error.
 fn measure(
     problem: &Problem,
-    batch: usize,
+    name: EngineName,
     plan: Option<StreamPlan>,
 ) -> anyhow::Result<(f64, u64)> {
-    let device = open()?;
+    let device = open(&recipe(name), problem.shape()[2])?;
     let mut engine = GpuEngine::streamed(device, problem, UpdateVersion::Tiled, plan)?;
-    let mut spec = EngineSpec::new(EngineName::Lsqml, 100);
+    let mut spec = EngineSpec::new(name, 100);
     spec.subpixel = Some(false);
-    spec.batch = Some(batch);
+    if name == EngineName::Lsqml {
+        spec.batch = Some(BATCH);
+    }
     let mut iteration = 1;
     let mut last = 0;
     let mut run = |iterations: usize| -> anyhow::Result<f64> {
@@ -78,28 +90,50 @@ fn measure(
     Ok((ms, last))
 }
 
-fn compare(out: &mut impl Write, [frames, side]: [usize; 2], rate: f64) -> anyhow::Result<()> {
-    let recipe = Recipe::default();
-    let mut problem = Problem::new(&random_scan_at(frames, side, false)?, &recipe)?;
+/// Blocks with counts in 16 bits, and for engines by batches in 32 bits too.
+fn plans(problem: &Problem, name: EngineName) -> Vec<StreamPlan> {
+    let [frames, modes, rows, columns] = problem.shape();
+    let (all, pixels) = ([frames, rows * columns], rows * columns);
+    let codes = CountCodes::of(&problem.magnitudes);
+    if name.projects() {
+        let block = ((1 << 22) / (modes * pixels)).max(1);
+        let slots = (frames / PARTS / block).max(4);
+        let plan = StreamPlan::new(all, block, slots, codes);
+        return vec![plan.with_waves(modes, problem.gpu_waves, slots)];
+    }
+    let block = BATCH.max((1 << 20) / pixels);
+    let of = |codes: Option<CountCodes>| {
+        let bytes = if codes.is_some() { 2 } else { 4 };
+        StreamPlan::new(all, block, frames * 4 / PARTS / block / bytes, codes)
+    };
+    vec![of(codes), of(None)]
+}
+
+fn compare(
+    out: &mut impl Write,
+    name: EngineName,
+    [frames, side]: [usize; 2],
+) -> anyhow::Result<()> {
+    let rate = copy_rate(&open(&recipe(name), side)?)?;
+    let scan = random_scan_at(frames, side, false)?;
+    let mut problem = Problem::new(&scan, &recipe(name))?;
+    // The problem has what is needed of it.
+    drop(scan);
     // Whole counts.
     problem
         .magnitudes
         .mapv_inplace(|root| (root * root).round().sqrt());
-    let codes = CountCodes::of(&problem.magnitudes);
-    let batch = 100;
-    let (inside, expected) = measure(&problem, batch, None)?;
+    let (inside, expected) = measure(&problem, name, None)?;
     writeln!(
         out,
-        "{frames} x {side}x{side}, lsqml, batches of {batch}, host to device {rate:.1} GB/s: {inside:.2} ms an iteration with all counts on the device"
+        "{frames} x {side}x{side}, {name}, host to device {rate:.1} GB/s: {inside:.2} ms an iteration with everything on the device"
     )?;
-    for codes in [codes, None] {
-        let block = batch.max((1 << 20) / (side * side));
-        let bytes = if codes.is_some() { 2 } else { 4 };
-        let slots = frames * 4 / PARTS / block / bytes;
-        let plan = StreamPlan::new([frames, side * side], block, slots, codes);
-        let (ms, found) = measure(&problem, batch, Some(plan))?;
-        anyhow::ensure!(found == expected, "streamed counts gave another error");
-        let copies = plan.pass_bytes() as f64 / (rate * 1e6);
+    for plan in plans(&problem, name) {
+        let (ms, found) = measure(&problem, name, Some(plan))?;
+        anyhow::ensure!(found == expected, "blocks gave another error");
+        let [up, down] = plan.wave_bytes();
+        let bytes = (plan.pass_bytes() + up).max(down);
+        let copies = bytes as f64 / (rate * 1e6);
         let floor = inside.max(copies);
         writeln!(
             out,
@@ -113,28 +147,36 @@ fn compare(out: &mut impl Write, [frames, side]: [usize; 2], rate: f64) -> anyho
 
 fn main() -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
-    let mut sizes = Vec::new();
+    let (mut sizes, mut names) = (Vec::new(), Vec::new());
     for text in std::env::args().skip(1) {
+        if let Ok(spec) = EngineSpec::parse(&format!("{text}:1")) {
+            names.push(spec.name);
+            continue;
+        }
         let parts: Vec<usize> = text
             .split('x')
             .map(str::parse)
             .collect::<Result<_, _>>()
-            .with_context(|| format!("{text}: expected FRAMESxSIDE"))?;
+            .with_context(|| format!("{text}: expected an engine or FRAMESxSIDE"))?;
         let [frames, side] = parts[..] else {
-            anyhow::bail!("{text}: expected FRAMESxSIDE");
+            anyhow::bail!("{text}: expected an engine or FRAMESxSIDE");
         };
         sizes.push([frames, side]);
     }
-    if let Err(why) = open() {
+    if let Err(why) = CudaDevice::new(0, &kernels_for(&recipe(EngineName::Epie), [1; 2])) {
         writeln!(out, "skipped: {why}")?;
         return Ok(());
     }
     if sizes.is_empty() {
         sizes.extend(SIZES);
     }
-    let rate = copy_rate()?;
-    for size in sizes {
-        compare(&mut out, size, rate)?;
+    if names.is_empty() {
+        names.extend([EngineName::Lsqml, EngineName::Dm]);
+    }
+    for name in names {
+        for size in &sizes {
+            compare(&mut out, name, *size)?;
+        }
     }
     Ok(())
 }

@@ -46,9 +46,9 @@ pub enum EngineError {
         /// How much larger than expected values may be.
         headroom: f32,
     },
-    /// An engine with exit waves of all frames, where not even all counts are on the device.
+    /// An engine with exit waves of all frames, where not all counts are on the device and the plan has no exit waves.
     #[error(
-        "dm, raar and ap keep the exit waves of all frames on the device, which does not even have all counts of the scan; take engines without them (lsqml, rpie, epie, ml)"
+        "dm, raar and ap keep exit waves of all frames, for which the plan of blocks of frames has no memory (StreamPlan::with_waves)"
     )]
     Streamed,
     /// The saved state has another precision.

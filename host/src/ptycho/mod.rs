@@ -28,6 +28,7 @@ mod overlap;
 mod predict;
 mod probe_search;
 mod probe_size;
+mod probe_slices;
 mod problem;
 pub mod quality;
 mod read_options;

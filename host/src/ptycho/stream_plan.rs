@@ -1,7 +1,8 @@
-//! How the counts of a scan that is too large for a GPU travel to it.
+//! How counts and exit waves of a scan that is too large for a GPU travel to it.
 
 use super::memory_estimate::frames_together;
-use super::{CountCodes, EngineName, EngineSpec, Noise, Recipe, memory_estimate};
+use super::probe_slices::probe_slices;
+use super::{CountCodes, EngineName, GpuWaves, Noise, Recipe, StepPlan, memory_estimate};
 use crate::run::OutOfMemory;
 use crate::system::Bytes;
 use crate::text::count;
@@ -10,6 +11,9 @@ use std::fmt;
 /// Pixels of a block of frames, if batches are smaller: 2 MB in 16 bits, 0.04 ms at 55 GB/s, as long as the launches of a block
 /// take the host.
 const BLOCK_PIXELS: usize = 1 << 20;
+
+/// Pixels of all modes of a block of exit waves: 32 MiB, 0.6 ms at 55 GB/s, enough frames for all multiprocessors.
+const WAVE_PIXELS: usize = 1 << 22;
 
 /// What large pieces of device memory are rounded up to, bytes.
 const GRANULE: u64 = 2 << 20;
@@ -20,9 +24,19 @@ pub(super) const AHEAD: usize = 2;
 /// Blocks on the device: at least the one that is worked on and the one that arrives.
 const LEAST_SLOTS: usize = 2;
 
-/// The counts of a scan in page-locked host memory, of which blocks of frames are on the device. Engines that keep no exit waves
-/// (`lsqml`, `rpie`, `epie`, `ml`) work so. Their results have the same bits as with all counts on the device, but for `ml`, which
-/// then has separate kernels where it had kept spectra and gradients of all frames.
+/// The exit waves of a scan in blocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct WaveBlocks {
+    /// Frames of a block.
+    block: usize,
+    /// Blocks that the device holds.
+    slots: usize,
+    /// Bytes of a frame in all modes.
+    frame_bytes: u64,
+}
+
+/// The counts of a scan in page-locked host memory, of which blocks of frames are on the device; for projection engines (`dm`, `raar`, `ap`) the
+/// exit waves too. Their results have the same bits as with everything on the device, but for those of [`Self::changes_bits`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StreamPlan {
     frames: usize,
@@ -30,9 +44,10 @@ pub struct StreamPlan {
     pixels: usize,
     /// Frames of a block, at least those of a batch.
     block: usize,
-    /// Blocks that the device holds.
+    /// Blocks of counts that the device holds.
     slots: usize,
     codes: Option<CountCodes>,
+    waves: Option<WaveBlocks>,
 }
 
 impl StreamPlan {
@@ -52,21 +67,47 @@ impl StreamPlan {
             block: block.clamp(1, frames.max(1)),
             slots: slots.max(LEAST_SLOTS),
             codes,
+            waves: None,
+        }
+    }
+
+    /// The same plan with blocks of exit waves of `modes` modes, `slots` of them on the device, for projection engines. Their blocks
+    /// are multiples of the parts that a probe update sums apart, so those of the counts may become larger.
+    #[must_use]
+    pub fn with_waves(self, modes: usize, stored: GpuWaves, slots: usize) -> Self {
+        let slices = probe_slices(modes.saturating_mul(self.pixels), self.frames);
+        let block = self.block.max(slices) / slices * slices;
+        let value = match stored {
+            GpuWaves::F32 => 8,
+            GpuWaves::Bf16 => 4,
+        };
+        Self {
+            block: self.block.max(block),
+            waves: Some(WaveBlocks {
+                block,
+                slots: slots.max(LEAST_SLOTS),
+                frame_bytes: (modes as u64)
+                    .saturating_mul(self.pixels as u64)
+                    .saturating_mul(value),
+            }),
+            ..self
         }
     }
 
     /// Whether an engine of `recipe` gives other bits with blocks of frames of `shape` (rows, columns): `ml`, if it had kept
-    /// spectra and gradients of all frames.
+    /// spectra and gradients of all frames, and projections at exact positions, whose sums on the probe are those of some frames at a time.
     #[must_use]
     pub fn changes_bits(recipe: &Recipe, [rows, columns]: [usize; 2]) -> bool {
-        let keeps = |e: &EngineSpec| e.name == EngineName::Ml && e.noise != Some(Noise::Gaussian);
-        rows == columns && matches!(rows, 64 | 128) && recipe.engines.iter().any(keeps)
+        let square = rows == columns && matches!(rows, 64 | 128);
+        recipe.engines.iter().any(|e| {
+            let keeps = e.name == EngineName::Ml && e.noise != Some(Noise::Gaussian);
+            square && keeps || e.name.projects() && e.subpixel == Some(true)
+        })
     }
 
-    /// Whether all engines of `recipe` work on blocks of frames.
-    #[must_use]
-    pub fn serves(recipe: &Recipe) -> bool {
-        !recipe.engines.is_empty() && recipe.engines.iter().all(|e| !e.name.projects())
+    /// Whether an engine of `recipe` has exit waves of all frames.
+    fn projects(recipe: &Recipe) -> bool {
+        recipe.engines.iter().any(|e| e.name.projects())
     }
 
     /// The plan for a run of `recipe` with `shape` (frames, modes, rows, columns) and the object's (rows, columns) that keeps to
@@ -81,72 +122,27 @@ impl StreamPlan {
         codes: Option<CountCodes>,
         limit: u64,
     ) -> Result<Option<Self>, OutOfMemory> {
-        let [frames, modes, rows, columns] = shape;
         let estimate = memory_estimate(shape, object_shape, recipe);
-        let serves = Self::serves(recipe);
+        if estimate.gpu_device <= limit {
+            return Ok(None);
+        }
         let out_of_memory = |needed: u64| OutOfMemory {
             what: "the reconstruction",
             needed: Bytes(u128::from(needed)),
             whose: "device".to_owned(),
             backend: "the GPU back end",
             available: Bytes(u128::from(limit)),
-            advice: if serves {
-                "take smaller batches (--set lsqml.batch=20), fewer probe modes (--probe-modes) or a smaller part of each frame (--set data.crop=[64,64])"
-            } else {
-                "take engines without exit waves of all frames (lsqml, rpie, epie, ml), fewer probe modes (--probe-modes), fewer frames (--set data.frames=[0,100]) or a smaller part of each (--set data.crop=[64,64])"
-            },
+            advice: "take smaller batches (--set lsqml.batch=20), fewer probe modes (--probe-modes) or a smaller part of each frame (--set data.crop=[64,64])",
         };
-        if estimate.gpu_device <= limit {
-            return Ok(None);
-        }
         // An estimate that is too large for its type has no parts.
-        if !serves || estimate.gpu_device == u64::MAX {
+        if estimate.gpu_device == u64::MAX {
             return Err(out_of_memory(estimate.gpu_device));
         }
-        let pixels = rows.saturating_mul(columns);
-        let all = [frames, pixels];
-        let counts = (frames as u64)
-            .saturating_mul(pixels as u64)
-            .saturating_mul(4);
-        // In blocks, `ml` has what it has for Gaussian noise, for which it keeps nothing of all frames.
-        let mut in_blocks = recipe.clone();
-        for engine in &mut in_blocks.engines {
-            if engine.name == EngineName::Ml {
-                engine.noise = Some(Noise::Gaussian);
-            }
-        }
-        let rest = memory_estimate(shape, object_shape, &in_blocks)
-            .gpu_device
-            .saturating_sub(counts);
-        // An engine without batches has as many frames together.
-        let together = frames_together(modes.saturating_mul(pixels));
-        let sizes = recipe.engines.iter().map(|e| e.batch.unwrap_or(together));
-        let batch = sizes.max().unwrap_or(1).clamp(1, frames.max(1));
-        let needs = |block: usize, slots: usize| {
-            rest.saturating_add(Self::new(all, block, slots, codes).device_bytes())
-        };
-        let least = needs(batch, LEAST_SLOTS);
-        if least > limit {
-            return Err(out_of_memory(least));
-        }
-        let preferred = (BLOCK_PIXELS / pixels.max(1)).clamp(batch, frames.max(1));
-        // Halved until a third block fits, so that copies need not wait for the last use of a block's memory.
-        let mut block = preferred;
-        while block > batch && needs(block, LEAST_SLOTS + 1) > limit {
-            block = (block / 2).max(batch);
-        }
-        let of_slot = needs(block, LEAST_SLOTS + 1)
-            .saturating_sub(needs(block, LEAST_SLOTS))
-            .max(1);
-        let more = limit.saturating_sub(needs(block, LEAST_SLOTS)) / of_slot;
-        let slots = LEAST_SLOTS.saturating_add(usize::try_from(more).unwrap_or(usize::MAX));
-        let plan = Self::new(all, block, slots, codes);
-        // Batches need not fill their blocks, so that there may be twice as many of those.
-        let most = plan.blocks().saturating_mul(2).max(LEAST_SLOTS);
-        Ok(Some(Self {
-            slots: slots.min(most),
-            ..plan
-        }))
+        let needs = Needs::new(shape, object_shape, recipe, codes);
+        let fitting = needs.plan(limit);
+        fitting
+            .map(Some)
+            .ok_or_else(|| out_of_memory(needs.least()))
     }
 
     /// Largest number of frames of a block.
@@ -155,7 +151,13 @@ impl StreamPlan {
         self.block
     }
 
-    /// Blocks that the device holds.
+    /// Frames of a block of exit waves, and blocks that the device holds; `None` if there are none.
+    #[must_use]
+    pub fn wave_blocks(&self) -> Option<[usize; 2]> {
+        self.waves.map(|waves| [waves.block, waves.slots])
+    }
+
+    /// Blocks of counts that the device holds.
     #[must_use]
     pub fn slots(&self) -> usize {
         self.slots
@@ -180,6 +182,15 @@ impl StreamPlan {
     /// Bytes of page-locked host memory.
     #[must_use]
     pub fn host_bytes(&self) -> u64 {
+        let waves = self.waves.map_or(0, |waves| {
+            (self.frames as u64).saturating_mul(waves.frame_bytes)
+        });
+        self.bytes_of(self.frames).saturating_add(waves)
+    }
+
+    /// Bytes of all counts on their way.
+    #[must_use]
+    pub fn count_bytes(&self) -> u64 {
         self.bytes_of(self.frames)
     }
 
@@ -190,24 +201,24 @@ impl StreamPlan {
             .saturating_mul(self.pixel_bytes() as u64)
     }
 
-    /// Bytes of device memory for the counts: the slots, √counts of a block if they are made from codes, and what is
+    /// Bytes of device memory for counts and exit waves: the slots, √counts of a block if they are made from codes, and what is
     /// gathered of its frames.
     #[must_use]
     pub fn device_bytes(&self) -> u64 {
         let widened = if self.codes.is_some() { 4 } else { 0 };
         let block = self.block as u64;
         let of_frame = (self.pixels as u64).saturating_mul(widened) + 64;
-        let slot = self.bytes_of(self.block);
-        let slot = if slot < GRANULE {
-            slot
-        } else {
-            slot.div_ceil(GRANULE).saturating_mul(GRANULE)
-        };
-        slot.saturating_mul(self.slots as u64)
+        let waves = self.waves.map_or(0, |waves| {
+            let bytes = (waves.block as u64).saturating_mul(waves.frame_bytes);
+            granules(bytes).saturating_mul(waves.slots as u64)
+        });
+        granules(self.bytes_of(self.block))
+            .saturating_mul(self.slots as u64)
             .saturating_add(block.saturating_mul(of_frame))
+            .saturating_add(waves)
     }
 
-    /// Bytes that travel in a pass over the frames, if its blocks are those of the pass before, in any order: all but those of the
+    /// Bytes of counts that travel in a pass over the frames, if its blocks are those of the pass before, in any order: all but those of the
     /// blocks that stay. That is so for compact batches of which each is a block; otherwise up to all frames travel.
     #[must_use]
     pub fn pass_bytes(&self) -> u64 {
@@ -216,6 +227,155 @@ impl StreamPlan {
         }
         let stay = self.slots.saturating_sub(1 + AHEAD) * self.block;
         self.bytes_of(self.frames.saturating_sub(stay))
+    }
+
+    /// Bytes of exit waves that travel to the device and back in an iteration of a projection engine that updates object and probe: the
+    /// waves go there two times, but for the blocks with which a pass begins, which the one before has left there, and back once.
+    #[must_use]
+    pub fn wave_bytes(&self) -> [u64; 2] {
+        let Some(waves) = self.waves else {
+            return [0; 2];
+        };
+        let blocks = self.frames.div_ceil(waves.block).max(1);
+        let moved = blocks.saturating_sub(waves.slots.saturating_sub(AHEAD));
+        let bytes = |blocks: usize| {
+            let frames = blocks.saturating_mul(waves.block).min(self.frames) as u64;
+            frames.saturating_mul(waves.frame_bytes)
+        };
+        let to_device = bytes(moved).saturating_mul(2);
+        [to_device, to_device.min(bytes(blocks))]
+    }
+}
+
+/// The bytes that a piece of device memory of `bytes` takes.
+fn granules(bytes: u64) -> u64 {
+    if bytes < GRANULE {
+        bytes
+    } else {
+        bytes.div_ceil(GRANULE).saturating_mul(GRANULE)
+    }
+}
+
+/// What a run in blocks needs.
+struct Needs {
+    /// (frames, modes, rows, columns)
+    shape: [usize; 4],
+    object_shape: [usize; 2],
+    /// The recipe, with what `ml` has in blocks.
+    recipe: Recipe,
+    codes: Option<CountCodes>,
+    /// Frames of the largest batch.
+    batch: usize,
+    /// How exit waves are stored, if there are any of all frames.
+    stored: Option<GpuWaves>,
+}
+
+impl Needs {
+    fn new(
+        shape: [usize; 4],
+        object_shape: [usize; 2],
+        recipe: &Recipe,
+        codes: Option<CountCodes>,
+    ) -> Self {
+        let [frames, modes, rows, columns] = shape;
+        // In blocks, `ml` has what it has for Gaussian noise, for which it keeps nothing of all frames.
+        let mut in_blocks = recipe.clone();
+        for engine in &mut in_blocks.engines {
+            if engine.name == EngineName::Ml {
+                engine.noise = Some(Noise::Gaussian);
+            }
+        }
+        // An engine without batches has as many frames together; projections as few as there is memory for.
+        let together = frames_together(modes.saturating_mul(rows.saturating_mul(columns)));
+        let batched = recipe.engines.iter().filter(|e| !e.name.projects());
+        let sizes = batched.map(|e| e.batch.unwrap_or(together));
+        let plan = StepPlan::on_hopper(recipe.gpu.step, shape).with_waves(recipe.gpu.waves);
+        Self {
+            shape,
+            object_shape,
+            recipe: in_blocks,
+            codes,
+            batch: sizes.max().unwrap_or(1).clamp(1, frames.max(1)),
+            stored: StreamPlan::projects(recipe).then(|| plan.waves()),
+        }
+    }
+
+    fn of(&self, block: usize, slots: usize, wave_slots: usize) -> StreamPlan {
+        let [frames, modes, rows, columns] = self.shape;
+        let plan = StreamPlan::new(
+            [frames, rows.saturating_mul(columns)],
+            block,
+            slots,
+            self.codes,
+        );
+        match self.stored {
+            Some(stored) => plan.with_waves(modes, stored, wave_slots),
+            None => plan,
+        }
+    }
+
+    /// Bytes of device memory.
+    fn bytes(&self, plan: &StreamPlan) -> u64 {
+        let [frames, modes, rows, columns] = self.shape;
+        // The run as if a block were all of its scan, whose exit waves and counts the plan has too; metrics and positions are those
+        // of all frames.
+        let block = [plan.block(), modes, rows, columns];
+        let run = memory_estimate(block, self.object_shape, &self.recipe).gpu_device;
+        let counts = (plan.block() as u64)
+            .saturating_mul(plan.pixels as u64)
+            .saturating_mul(4);
+        let waves = plan.waves.map_or(0, |waves| {
+            (plan.block() as u64).saturating_mul(waves.frame_bytes)
+        });
+        run.saturating_sub(counts)
+            .saturating_sub(waves)
+            .saturating_add((frames as u64).saturating_mul(64))
+            .saturating_add(plan.device_bytes())
+    }
+
+    /// The least that can be done with.
+    fn least(&self) -> u64 {
+        self.bytes(&self.of(self.batch, LEAST_SLOTS, LEAST_SLOTS))
+    }
+
+    /// The plan that uses `limit` bytes best; `None` if there is none.
+    fn plan(&self, limit: u64) -> Option<StreamPlan> {
+        let [frames, modes, rows, columns] = self.shape;
+        let pixels = rows.saturating_mul(columns).max(1);
+        if self.least() > limit {
+            return None;
+        }
+        let preferred = match self.stored {
+            Some(_) => WAVE_PIXELS / pixels.saturating_mul(modes.max(1)),
+            None => BLOCK_PIXELS / pixels,
+        };
+        // Halved until there is memory for blocks on their way beside the one that is worked on, so that copies need not wait
+        // for the last use of their memory.
+        let beside = LEAST_SLOTS + AHEAD;
+        let fits = |block: usize, slots: usize| self.bytes(&self.of(block, slots, slots)) <= limit;
+        let mut block = preferred.clamp(self.batch, frames.max(1));
+        while block > self.batch && !fits(block, beside) {
+            block = (block / 2).max(self.batch);
+        }
+        let slots = (LEAST_SLOTS..=beside).rev().find(|n| fits(block, *n))?;
+        let plan = self.of(block, slots, slots);
+        // Batches need not fill their blocks, so that there may be twice as many of those.
+        let most = plan.blocks().saturating_mul(2).max(LEAST_SLOTS);
+        let more = |plan: &StreamPlan, other: &StreamPlan| {
+            let step = self.bytes(other).saturating_sub(self.bytes(plan)).max(1);
+            let count = limit.saturating_sub(self.bytes(plan)) / step;
+            usize::try_from(count).unwrap_or(usize::MAX)
+        };
+        // Exit waves travel twice and back, counts once and in fewer bytes: what is left is for the waves first.
+        let (mut count_slots, mut wave_slots) = (slots, slots);
+        if self.stored.is_some() {
+            let other = self.of(block, slots, slots.saturating_add(1));
+            wave_slots = slots.saturating_add(more(&plan, &other)).min(most);
+        }
+        let plan = self.of(block, count_slots, wave_slots);
+        let other = self.of(block, slots.saturating_add(1), wave_slots);
+        count_slots = slots.saturating_add(more(&plan, &other)).min(most);
+        Some(self.of(block, count_slots, wave_slots))
     }
 }
 
@@ -227,7 +387,17 @@ impl fmt::Display for StreamPlan {
             count(self.block, ["frame", "frames"]),
             self.pixel_bytes(),
             count(self.slots, ["block", "blocks"]),
-            Bytes(u128::from(self.host_bytes()))
+            Bytes(u128::from(self.count_bytes()))
+        )?;
+        let Some(waves) = self.waves else {
+            return Ok(());
+        };
+        let [to_device, back] = self.wave_bytes().map(|bytes| Bytes(u128::from(bytes)));
+        write!(
+            f,
+            "; exit waves travel in blocks of up to {}; the device holds {}, and in an iteration of a projection engine {to_device} travel there and {back} back",
+            count(waves.block, ["frame", "frames"]),
+            count(waves.slots, ["block", "blocks"]),
         )
     }
 }
@@ -235,6 +405,7 @@ impl fmt::Display for StreamPlan {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ptycho::EngineSpec;
     use ndarray::Array3;
 
     fn recipe(engines: &[&str]) -> Recipe {
@@ -299,12 +470,50 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_held_in_parts_is_refused() {
-        for engines in [&["dm:5"][..], &["lsqml:5", "raar:5"]] {
-            let error = choose(engines, 1 << 30).unwrap_err().to_string();
-            assert!(error.contains("1.0 GiB is available"), "{error}");
+    fn exit_waves_travel_in_blocks_that_fit() {
+        for engines in [&["dm:5"][..], &["lsqml:5", "raar:5"], &["ap:1", "ml:5"]] {
+            let needed = memory_estimate(SHAPE, OBJECT, &recipe(engines)).gpu_device;
+            let mut travelled = u64::MAX;
+            for limit in [needed / 20, needed / 10, needed / 3, needed - 1] {
+                let plan = choose(engines, limit).unwrap().unwrap();
+                let needs = Needs::new(SHAPE, OBJECT, &recipe(engines), plan.codes());
+                assert!(needs.bytes(&plan) <= limit, "{plan}");
+                let [block, _] = plan.wave_blocks().unwrap();
+                assert_eq!(block % probe_slices(256 * 256, 20_000), 0);
+                assert!(block <= plan.block());
+                let [to_device, back] = plan.wave_bytes();
+                assert!(to_device < travelled && back <= to_device, "{plan}");
+                travelled = to_device;
+            }
         }
-        assert!(choose(&["lsqml:5"], 1 << 20).is_err());
+        let of_batches = choose(&["lsqml:5"], 2 << 30).unwrap().unwrap();
+        assert_eq!(of_batches.wave_blocks(), None);
+        assert_eq!(of_batches.wave_bytes(), [0, 0]);
+    }
+
+    /// One mode in f32: all waves there two times and back once, but for what stays.
+    #[test]
+    fn exit_waves_that_travel_are_counted() {
+        let plan = StreamPlan::new([100, 64], 10, 2, None);
+        let bytes = |slots| {
+            let plan = plan.with_waves(1, GpuWaves::F32, slots);
+            // 64 slices at most, so that a block has as many frames.
+            assert_eq!(plan.wave_blocks(), Some([64, slots]));
+            plan.wave_bytes()
+        };
+        assert_eq!(bytes(2), [2 * 100 * 64 * 8, 100 * 64 * 8]);
+        assert_eq!(bytes(3), [2 * 64 * 64 * 8, 100 * 64 * 8]);
+        assert_eq!(bytes(4), [0, 0]);
+        let half = plan.with_waves(2, GpuWaves::Bf16, 2);
+        assert_eq!(half.wave_bytes(), [2 * 100 * 64 * 8, 100 * 64 * 8]);
+    }
+
+    #[test]
+    fn what_cannot_be_held_in_parts_is_refused() {
+        for engines in [&["dm:5"][..], &["lsqml:5", "raar:5"], &["lsqml:5"]] {
+            let error = choose(engines, 1 << 20).unwrap_err().to_string();
+            assert!(error.contains("1.0 MiB is available"), "{error}");
+        }
     }
 
     #[test]

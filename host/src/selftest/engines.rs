@@ -49,7 +49,7 @@ pub(crate) fn cases<M: Device>(
         }
         note(closed_gate(device, &problem)?);
     }
-    // Counts in host memory, for separate kernels and for few launches.
+    // Counts and exit waves in host memory, for separate kernels and for few launches.
     let (frames, positions) = match size {
         Size::Small => (&[16, 64][..], 5),
         Size::Device => (&[64, 96, 128][..], 40),

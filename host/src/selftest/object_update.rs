@@ -1,4 +1,4 @@
-//! The kernels `ptycho_object_update_tiled` and `ptycho_object_update_atomic`, which have ψ in single precision or in bf16,
+//! The kernels `ptycho_object_update_tiled`, `ptycho_object_sums_tiled` and `ptycho_object_update_atomic`, which have ψ in single precision or in bf16,
 //! and `ptycho_object_finish`.
 
 use super::bench::{Bench, Case, all_f64, all_wide, wide};
@@ -11,6 +11,7 @@ use warpstride_device::Complex32;
 use warpstride_device::launch::{Emulated, Work};
 use warpstride_kernels::ptycho::{
     object_finish::PtychoObjectFinish,
+    object_sums_tiled::{PtychoObjectSumsTiled, PtychoObjectSumsTiledBf16},
     object_update_atomic::{PtychoObjectUpdateAtomic, PtychoObjectUpdateAtomicBf16},
     object_update_tiled::{PtychoObjectUpdateTiled, PtychoObjectUpdateTiledBf16},
 };
@@ -37,6 +38,9 @@ pub(super) fn cases<M: Device>(bench: &mut Bench<'_, M>, shape: Shape) -> Result
     }
     for (stored, closed) in STORED.into_iter().flat_map(|of| [(of, false), (of, true)]) {
         atomic(bench, shape, stored, closed)?;
+        for add in [false, true] {
+            tiled_sums(bench, shape, stored, (closed, add))?;
+        }
     }
     Ok(())
 }
@@ -198,6 +202,90 @@ fn tiled<M: Device>(
             }
         },
         |on, object| on.error(object, &reference),
+    )
+}
+
+/// The sums of a block of frames; with `add`, the kernel adds to existing ones.
+fn tiled_sums<M: Device>(
+    bench: &mut Bench<'_, M>,
+    shape: Shape,
+    stored: GpuWaves,
+    (closed, add): (bool, bool),
+) -> Result<()> {
+    let on = bench.on();
+    let mut source = Source::new("tiled object sums", &shape);
+    let model = Model::new(&mut source, &shape, stored);
+    let elements = shape.object_elements();
+    let sums = source.complex(elements);
+    let weights = source.reals(elements, 0.0, 1.0);
+    let (mut numerators, mut denominators) = (all_wide(&sums), all_f64(&weights));
+    if !closed {
+        let start = if add { f64::from(SCALE) } else { 0.0 };
+        for (sum, more) in numerators.iter_mut().zip(&model.numerator) {
+            *sum = *sum * start + more;
+        }
+        for (sum, more) in denominators.iter_mut().zip(&model.denominator) {
+            *sum = more + if add { *sum } else { 0.0 };
+        }
+    }
+    let outputs = if add || closed {
+        (on.upload(&sums)?, on.upload(&weights)?)
+    } else {
+        (on.poisoned(elements)?, on.poisoned(elements)?)
+    };
+    let probe = on.upload(&model.probe)?;
+    let power = on.upload(&model.power)?;
+    let psi = Waves::upload(on, &model.psi, stored)?;
+    let corners = on.upload(&model.corners)?;
+    let gate = on.gate(closed)?;
+    let tiles = shape.object_rows.div_ceil(TILE[0]) * shape.object_columns.div_ceil(TILE[1]);
+    let added = if add { ", added" } else { "" };
+    bench.run(
+        waves::case(
+            "ptycho_object_sums_tiled",
+            stored,
+            format!("{shape}{}{added}", gate_label(closed)),
+        )
+        .timed(
+            shape.timed && !closed,
+            waves::bytes(stored) * shape.wave_elements() + if add { 24 } else { 12 } * elements,
+        ),
+        outputs,
+        |device, (numerators, weights)| {
+            macro_rules! sums {
+                ($kernel:ident, $psi:ident) => {
+                    device.launch(
+                        &$kernel {
+                            numerators: numerators.write(),
+                            weights: weights.write(),
+                            probe: probe.read(),
+                            power: power.read(),
+                            psi: $psi.read(),
+                            corners: corners.read(),
+                            gate: gate.read(),
+                            frames: shape.frames,
+                            modes: shape.modes,
+                            rows: shape.rows,
+                            columns: shape.columns,
+                            object_rows: shape.object_rows,
+                            object_columns: shape.object_columns,
+                            add: u32::from(add),
+                            scale: SCALE,
+                        },
+                        Work::Blocks(tiles as usize),
+                    )
+                };
+            }
+            match &psi {
+                Waves::F32(psi) => sums!(PtychoObjectSumsTiled, psi),
+                Waves::Bf16(psi) => sums!(PtychoObjectSumsTiledBf16, psi),
+            }
+        },
+        |on, (numerator, weight)| {
+            Ok(on
+                .error(numerator, &numerators)?
+                .max(on.error(weight, &denominators)?))
+        },
     )
 }
 

@@ -24,7 +24,9 @@ const BLOCK: usize = 256;
 
 pub(super) fn cases<M: Device>(bench: &mut Bench<'_, M>, shape: Shape) -> Result<()> {
     for (stored, closed) in STORED.into_iter().flat_map(|of| [(of, false), (of, true)]) {
-        tiled(bench, shape, stored, closed)?;
+        for add in [false, true] {
+            tiled(bench, shape, stored, (closed, add))?;
+        }
         atomic(bench, shape, stored, closed)?;
     }
     for (weight, closed) in [(0.0, false), (0.3, false), (0.3, true)] {
@@ -80,11 +82,12 @@ fn model_bytes(shape: &Shape, stored: GpuWaves) -> usize {
     waves::bytes(stored) * shape.wave_elements() + 8 * shape.object_elements()
 }
 
+/// With `add`, the kernel adds to existing sums.
 fn tiled<M: Device>(
     bench: &mut Bench<'_, M>,
     shape: Shape,
     stored: GpuWaves,
-    closed: bool,
+    (closed, add): (bool, bool),
 ) -> Result<()> {
     let on = bench.on();
     let mut source = Source::new("tiled probe", &shape);
@@ -96,6 +99,12 @@ fn tiled<M: Device>(
     let (mut sums, mut powers) = (vec![Complex::default(); layers], vec![0.0; weights]);
     let outputs = if closed {
         (sums, powers) = (all_wide(&before.0), all_f64(&before.1));
+        (on.upload(&before.0)?, on.upload(&before.1)?)
+    } else if add {
+        let scaled = |v: &Complex32| wide(*v) * f64::from(SCALE);
+        sums = before.0.iter().map(scaled).collect();
+        powers = all_f64(&before.1);
+        model.add_sums(&shape, slices, &mut sums, &mut powers);
         (on.upload(&before.0)?, on.upload(&before.1)?)
     } else {
         model.add_sums(&shape, slices, &mut sums, &mut powers);
@@ -118,10 +127,14 @@ fn tiled<M: Device>(
         waves::case(
             "ptycho_probe_update_tiled",
             stored,
-            format!("{shape}, {slices} slices{}", gate_label(closed)),
+            format!(
+                "{shape}, {slices} slices{}{}",
+                gate_label(closed),
+                if add { ", added" } else { "" }
+            ),
         )
         .timed(
-            shape.timed && !closed,
+            shape.timed && !closed && !add,
             model_bytes(&shape, stored) + 8 * layers + 4 * weights,
         ),
         outputs,
@@ -144,6 +157,7 @@ fn tiled<M: Device>(
                             object_rows,
                             object_columns,
                             slices,
+                            add: u32::from(add),
                         },
                         blocks(&shape),
                     )

@@ -91,6 +91,57 @@ fn an_interrupted_run_resumes_with_less_device_memory() {
     );
 }
 
+/// Seventy frames, more than the slices of a probe update of 32 × 32, so that the exit waves are in several blocks.
+const PROJECTIONS: [&str; 4] = ["--engine", "dm:4", "--engine", "raar:3"];
+
+#[test]
+fn projections_travel_in_blocks_and_resume() {
+    let folder = TestFolder::new();
+    let size = ["--frame", "32", "--positions", "70", "--photons", "1e6"];
+    folder.simulate("scan.cxi", &size);
+    let limit = {
+        let needed: u64 = limit(&folder, &PROJECTIONS).parse().unwrap();
+        (needed * 3 / 4).to_string()
+    };
+    let run = |options: &[&str]| {
+        let output = reconstruct(&folder, "emulator", options);
+        output.well();
+        (results::read(&folder.path("out.h5")).unwrap(), output.out)
+    };
+    let (whole, printed) = run(&PROJECTIONS);
+    assert!(!printed.contains("blocks"), "{printed}");
+    let (found, printed) = run(&[&PROJECTIONS[..], &["--device-memory", &limit]].concat());
+    assert!(
+        printed.contains("exit waves travel in blocks of up to"),
+        "{printed}"
+    );
+    assert_eq!((&found.object, &found.probe), (&whole.object, &whole.probe));
+    let mut command = folder.command();
+    command.args(["ptycho", "reconstruct", "scan.cxi", "-o", "out.h5"]);
+    command.args(["--backend", "emulator", "--json-progress"]);
+    command.args(PROJECTIONS);
+    command.args(["--checkpoint", "run.checkpoint", "--device-memory", &limit]);
+    folder.interrupt_at(&mut command, "\"iteration\":2");
+    let (resumed, _) = run(&["--resume", "run.checkpoint", "--device-memory", &limit]);
+    assert_eq!(
+        (&resumed.object, &resumed.probe),
+        (&whole.object, &whole.probe)
+    );
+    let info = folder.run(
+        &[
+            &["ptycho", "info", "scan.cxi", "--device-memory", &limit][..],
+            &PROJECTIONS,
+        ]
+        .concat(),
+    );
+    info.well();
+    assert!(
+        info.out.contains("an iteration of a projection engine") && info.out.contains("ms"),
+        "{}",
+        info.out
+    );
+}
+
 #[test]
 fn info_says_what_travels() {
     let folder = folder();
@@ -109,7 +160,7 @@ fn info_says_what_travels() {
     assert!(!info(&ENGINE).contains("counts, GPU"));
     let said = info(&["--device-memory", "64K"]);
     assert!(
-        said.contains("64.0 KiB is available") && said.contains("lsqml, rpie, epie, ml"),
+        said.contains("64.0 KiB is available") && said.contains("--probe-modes"),
         "{said}"
     );
 }
@@ -118,10 +169,7 @@ fn info_says_what_travels() {
 fn what_cannot_be_done_with_so_little_is_refused() {
     let folder = folder();
     let with = |options: &[&str]| reconstruct(&folder, "emulator", options);
-    for (engine, advice) in [
-        ("lsqml:3", "lsqml.batch"),
-        ("dm:3", "lsqml, rpie, epie, ml"),
-    ] {
+    for (engine, advice) in [("lsqml:3", "lsqml.batch"), ("dm:3", "--probe-modes")] {
         with(&["--engine", engine, "--device-memory", "100K"])
             .refused(1, &["device memory", "100.0 KiB is available", advice]);
     }

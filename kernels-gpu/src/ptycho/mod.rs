@@ -60,6 +60,8 @@ pub mod modes_line;
 pub mod object_direction;
 pub mod object_finish;
 pub mod object_from_sums;
+pub mod object_sums_tiled;
+mod object_tile_sums;
 pub mod object_update_atomic;
 pub mod object_update_tiled;
 pub mod phase_ramp_layers;

@@ -6,7 +6,7 @@ use warpstride_device::prelude::*;
 /// Frames of a thread that are loaded together.
 const TOGETHER: u32 = 4;
 
-/// `Σ conj(O) ψ` of one mode and `Σ |O|²` over the frames of slice number `slice` at one pixel of the frame: frame
+/// `start` plus `Σ conj(O) ψ` of one mode and `Σ |O|²` over the frames of slice number `slice` at one pixel of the frame: frame
 /// `frames − 1 − slice` and every `slices`th before it. `psi` points to the pixel in the mode of frame 0; `window` is the pixel's offset on
 /// the object.
 ///
@@ -27,9 +27,9 @@ pub(super) unsafe fn sums_over_frames<W: Wave>(
     frames: u32,
     slices: u32,
     slice: u32,
+    start: (Complex32, f32),
 ) -> (Complex32, f32) {
-    let mut numerator = Complex32::ZERO;
-    let mut denominator = 0.0;
+    let (mut numerator, mut denominator) = start;
     if slices == 0 || slice >= frames {
         return (numerator, denominator);
     }

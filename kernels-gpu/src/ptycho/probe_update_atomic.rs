@@ -62,6 +62,7 @@ macro_rules! kernels {
                     frames,
                     slices,
                     slice,
+                    (Complex32::ZERO, 0.0),
                 );
                 atomic::add_global_complex(numerator.add(at), sum.scale(scale));
                 if mode == 0 {

@@ -33,6 +33,7 @@ macro_rules! kernels {
             object_rows: u32,
             object_columns: u32,
             slices: u32,
+            add: u32,
             scale: f32,
         ) {
             let _ = object_rows;
@@ -55,6 +56,15 @@ macro_rules! kernels {
                 }
                 let window =
                     (pixel / columns) as usize * object_columns as usize + (pixel % columns) as usize;
+                let (layer_at, slice_at) = (
+                    layer as usize * pixels as usize + pixel as usize,
+                    slice as usize * pixels as usize + pixel as usize,
+                );
+                let start = if add == 0 {
+                    (Complex32::ZERO, 0.0)
+                } else {
+                    (*numerators.add(layer_at), *denominators.add(slice_at))
+                };
                 let (numerator, denominator) = sums_over_frames(
                     object,
                     object_columns,
@@ -65,12 +75,11 @@ macro_rules! kernels {
                     frames,
                     slices,
                     slice,
+                    start,
                 );
-                let (layer, slice) = (layer as usize, slice as usize);
-                let (pixel, pixels) = (pixel as usize, pixels as usize);
-                *numerators.add(layer * pixels + pixel) = numerator.scale(scale);
+                *numerators.add(layer_at) = numerator.scale(scale);
                 if mode == 0 {
-                    *denominators.add(slice * pixels + pixel) = denominator;
+                    *denominators.add(slice_at) = denominator;
                 }
             }
         }
@@ -79,7 +88,11 @@ macro_rules! kernels {
 
 kernels! {
     /// `numerators` (slice, mode, row, column) and `denominators` (slice, row, column) for `slices` > 0 slices of the frames of
-    /// `scale · psi`. Does nothing while `*gate` is not 0.
+    /// `psi`; `add` not 0: added to what is there. The numerators are multiplied by `scale` at the end. Does nothing while `*gate` is
+    /// not 0.
+    ///
+    /// The frames of a scan can come in blocks, the last block first, each block's end a multiple of `slices` frames before the
+    /// scan's end: the sums have the same order, and with a `scale` of 1 for all blocks but the last launch the same bits.
     Complex32: ptycho_probe_update_tiled;
     /// [`ptycho_probe_update_tiled`] with ψ in bf16.
     u32: ptycho_probe_update_tiled_bf16;

@@ -8,12 +8,12 @@ use super::{
     frame_gradient, frame_line, fused_metrics, fused_step, gaussian_smoothing, gram, keep_better,
     largest, layer_power, likelihood_deviation, likelihood_losses, line_point, line_sums,
     line_waves, magnitude_deviation, mix_layers, model_metrics, modes_gradient, modes_line,
-    object_direction, object_finish, object_from_sums, object_update_atomic, object_update_tiled,
-    phase_ramp_layers, pie_cluster, pie_cluster_exact, pie_pass, position_equations, probe_change,
-    probe_direction, probe_finish, probe_update_atomic, probe_update_tiled, roll_frames,
-    roll_layers, rows_metrics, rows_project, scale_layers, scale_to_power, shifted_spectra,
-    slice_sums, smoothness, step_mean, step_sums, trial_positions, wave_limit, widen_waves,
-    window_product, window_residual,
+    object_direction, object_finish, object_from_sums, object_sums_tiled, object_update_atomic,
+    object_update_tiled, phase_ramp_layers, pie_cluster, pie_cluster_exact, pie_pass,
+    position_equations, probe_change, probe_direction, probe_finish, probe_update_atomic,
+    probe_update_tiled, roll_frames, roll_layers, rows_metrics, rows_project, scale_layers,
+    scale_to_power, shifted_spectra, slice_sums, smoothness, step_mean, step_sums, trial_positions,
+    wave_limit, widen_waves, window_product, window_residual,
 };
 use crate::info;
 use warpstride_device::launch::{Emulated, KernelInfo};
@@ -115,6 +115,8 @@ pub(crate) const KERNELS: &[KernelInfo] = &[
     info::<object_from_sums::PtychoObjectFromSums<'static, Emulated>>(),
     info::<object_update_atomic::PtychoObjectUpdateAtomic<'static, Emulated>>(),
     info::<object_update_atomic::PtychoObjectUpdateAtomicBf16<'static, Emulated>>(),
+    info::<object_sums_tiled::PtychoObjectSumsTiled<'static, Emulated>>(),
+    info::<object_sums_tiled::PtychoObjectSumsTiledBf16<'static, Emulated>>(),
     info::<object_update_tiled::PtychoObjectUpdateTiled<'static, Emulated>>(),
     info::<object_update_tiled::PtychoObjectUpdateTiledBf16<'static, Emulated>>(),
     info::<phase_ramp_layers::PtychoPhaseRampLayers<'static, Emulated>>(),

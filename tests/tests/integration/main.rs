@@ -21,4 +21,5 @@ mod series_check_values;
 mod series_nab;
 mod siemens_star;
 mod streamed_counts;
+mod streamed_waves;
 mod truth;

@@ -6,25 +6,25 @@ use warpstride::gpu::EmulatedDevice;
 use warpstride::ptycho::cuda::GpuEngine;
 use warpstride::ptycho::{
     BatchOrder, CountCodes, Engine, EngineName, Noise, PositionMethod, Problem, Recipe,
-    Reconstructor, SimulateOptions, StreamPlan, UpdateVersion, simulate,
+    SimulateOptions, StreamPlan, UpdateVersion, simulate,
 };
 use warpstride_tests::recipe;
 
 /// Frames of the scans: 5 × 5.
-const FRAMES: usize = 25;
+pub(crate) const FRAMES: usize = 25;
 
-struct Scan {
-    frame: usize,
-    modes: usize,
+pub(crate) struct Scan {
+    pub(crate) frame: usize,
+    pub(crate) modes: usize,
     /// Whether frames are at their exact positions, which are half a pixel off.
-    exact: bool,
-    engines: &'static [&'static str],
-    batch: usize,
-    order: BatchOrder,
+    pub(crate) exact: bool,
+    pub(crate) engines: &'static [&'static str],
+    pub(crate) batch: usize,
+    pub(crate) order: BatchOrder,
 }
 
 impl Scan {
-    fn problem(&self, change: fn(&mut Recipe)) -> (Problem, Recipe) {
+    pub(crate) fn problem(&self, change: fn(&mut Recipe)) -> (Problem, Recipe) {
         let mut recipe = recipe(self.engines).unwrap();
         recipe.free_pixels = 0.02;
         recipe.probe_modes = self.modes;
@@ -51,8 +51,17 @@ impl Scan {
 
 /// Object, probe, frames and metrics, as text, in which every bit is seen.
 fn bits(problem: &Problem, recipe: &Recipe, plan: Option<StreamPlan>) -> String {
+    bits_of(problem, recipe, UpdateVersion::Tiled, plan)
+}
+
+pub(crate) fn bits_of(
+    problem: &Problem,
+    recipe: &Recipe,
+    version: UpdateVersion,
+    plan: Option<StreamPlan>,
+) -> String {
     let device = EmulatedDevice::new();
-    let engine = GpuEngine::streamed(device, problem, UpdateVersion::Tiled, plan).unwrap();
+    let engine = GpuEngine::streamed(device, problem, version, plan).unwrap();
     assert_eq!(engine.streaming(), plan);
     let mut run = finished(Box::new(engine), problem, recipe);
     let history: Vec<_> = run.progress().history.iter().map(metrics).collect();
@@ -67,18 +76,27 @@ fn bits(problem: &Problem, recipe: &Recipe, plan: Option<StreamPlan>) -> String 
 }
 
 /// The object, and the metrics of all iterations.
-type Ended = (Vec<Complex<f64>>, Vec<[Option<f64>; 5]>);
+pub(crate) type Ended = (Vec<Complex<f64>>, Vec<[Option<f64>; 5]>);
 
 fn ended(problem: &Problem, recipe: &Recipe, plan: Option<StreamPlan>) -> Ended {
+    ended_with(problem, recipe, UpdateVersion::Tiled, plan)
+}
+
+pub(crate) fn ended_with(
+    problem: &Problem,
+    recipe: &Recipe,
+    version: UpdateVersion,
+    plan: Option<StreamPlan>,
+) -> Ended {
     let device = EmulatedDevice::new();
-    let engine = GpuEngine::streamed(device, problem, UpdateVersion::Tiled, plan).unwrap();
+    let engine = GpuEngine::streamed(device, problem, version, plan).unwrap();
     let mut run = finished(Box::new(engine), problem, recipe);
     let history = run.progress().history.iter().map(metrics).collect();
     let object = run.engine().object().unwrap().into_iter().collect();
     (object, history)
 }
 
-fn assert_close(found: &Ended, expected: &Ended) {
+pub(crate) fn assert_close(found: &Ended, expected: &Ended) {
     let error = relative(&found.0, &expected.0);
     assert!(error < 1e-4, "{error}");
     assert_eq!(found.1.len(), expected.1.len());
@@ -216,22 +234,4 @@ fn conjugate_gradients_of_frames_that_a_block_holds() {
     let blocks = StreamPlan::new([FRAMES, 64 * 64], 10, 2, codes);
     let found = ended(&problem, &recipe, Some(blocks));
     assert_close(&found, &ended(&problem, &recipe, None));
-}
-
-#[test]
-fn engines_that_need_all_counts_are_refused() {
-    let mut recipe = recipe(&["dm:1"]).unwrap();
-    recipe.probe_modes = 1;
-    let options = SimulateOptions {
-        frame: 32,
-        positions: 4,
-        ..SimulateOptions::default()
-    };
-    let problem = Problem::new(&simulate(&options).unwrap(), &recipe).unwrap();
-    let plan = StreamPlan::new([4, 32 * 32], 2, 2, None);
-    let device = EmulatedDevice::new();
-    let engine = GpuEngine::streamed(device, &problem, UpdateVersion::Tiled, Some(plan));
-    let mut run = Reconstructor::new(Box::new(engine.unwrap()), &problem, &recipe);
-    let error = run.advance().unwrap_err().to_string();
-    assert!(error.contains("lsqml, rpie, epie, ml"), "{error}");
 }

@@ -51,6 +51,8 @@ impl Device for RecordingDevice {
     type Sent = EmulatedCopy<()>;
     type Received<T: Pod + Send + Sync> = EmulatedCopy<Vec<T>>;
     type Arriving<T: Pod + Send> = EmulatedBuffer<T>;
+    type Pieces<T: Pod + Send + Sync> = Vec<Vec<T>>;
+    type Exchange<T: Pod + Send> = EmulatedBuffer<T>;
 
     fn backend(&self) -> &'static str {
         self.device.backend()
@@ -111,6 +113,36 @@ impl Device for RecordingDevice {
         arriving: EmulatedBuffer<T>,
     ) -> Result<EmulatedBuffer<T>> {
         self.device.arrived(arriving)
+    }
+    fn pieces<T: Pod + Send + Sync>(
+        &self,
+        what: &'static str,
+        lengths: &[usize],
+    ) -> Result<Vec<Vec<T>>> {
+        self.device.pieces(what, lengths)
+    }
+    fn piece<'a, T: Pod + Send + Sync>(
+        &self,
+        pieces: &'a mut Vec<Vec<T>>,
+        number: usize,
+    ) -> Result<&'a mut [T]> {
+        self.device.piece(pieces, number)
+    }
+    fn exchange_beside<T: Pod + Send + Sync>(
+        &self,
+        pieces: &mut Vec<Vec<T>>,
+        to_host: Option<usize>,
+        to_device: Option<usize>,
+        buffer: EmulatedBuffer<T>,
+    ) -> Result<EmulatedBuffer<T>> {
+        self.device
+            .exchange_beside(pieces, to_host, to_device, buffer)
+    }
+    fn exchanged<T: Pod + Send + Sync>(
+        &self,
+        exchange: EmulatedBuffer<T>,
+    ) -> Result<EmulatedBuffer<T>> {
+        self.device.exchanged(exchange)
     }
     fn receive<T: Pod + Send + Sync>(
         &self,

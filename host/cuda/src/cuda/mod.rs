@@ -13,7 +13,8 @@
 //!   [`PinnedBuffer`] waits first, so no work outlives its memory.
 //! * A copy takes the page-locked buffer by value and returns it when it is done ([`Transfer`]);
 //!   leaking the transfer leaks the buffer. A copy to the device may share the buffer instead
-//!   ([`SharedUpload`]): it holds an `Arc`, so the buffer can be read but not changed.
+//!   ([`SharedUpload`]): it holds an `Arc`, so the buffer can be read but not changed. The host reaches [`PinnedPieces`] only
+//!   after it has waited for their copies.
 //! * Each device has one [`Context`] at a time, which tracks all work on the device. If the work of
 //!   another device may use its memory, freeing waits for that work too.
 //! * While a [`Graph`] exists, the process frees no memory of any device, because the graph holds
@@ -51,6 +52,7 @@ mod partition;
 mod peer;
 mod peer_channel;
 mod pinned;
+mod pinned_pieces;
 mod read_back;
 mod registry;
 mod staging;
@@ -70,6 +72,7 @@ pub use partition::{STRIDES, WAVES, partition};
 pub use peer::{copy_between, copy_range_between, enable_peer_access};
 pub use peer_channel::PeerChannel;
 pub use pinned::{PinnedBuffer, PinnedKind};
+pub use pinned_pieces::{Exchange, PinnedPieces};
 pub use read_back::{CudaReadBack, ReadBackPool};
 pub use staging::Staging;
 pub use stream::{Priority, Stream};

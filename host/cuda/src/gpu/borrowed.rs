@@ -19,6 +19,8 @@ impl<D: Device> Device for &D {
     type Sent = D::Sent;
     type Received<T: Pod + Send + Sync> = D::Received<T>;
     type Arriving<T: Pod + Send> = D::Arriving<T>;
+    type Pieces<T: Pod + Send + Sync> = D::Pieces<T>;
+    type Exchange<T: Pod + Send> = D::Exchange<T>;
 
     fn backend(&self) -> &'static str {
         (**self).backend()
@@ -85,6 +87,36 @@ impl<D: Device> Device for &D {
 
     fn arrived<T: Pod + Send + Sync>(&self, arriving: D::Arriving<T>) -> Result<D::Buffer<T>> {
         (**self).arrived(arriving)
+    }
+
+    fn pieces<T: Pod + Send + Sync>(
+        &self,
+        what: &'static str,
+        lengths: &[usize],
+    ) -> Result<D::Pieces<T>> {
+        (**self).pieces(what, lengths)
+    }
+
+    fn piece<'a, T: Pod + Send + Sync>(
+        &self,
+        pieces: &'a mut D::Pieces<T>,
+        number: usize,
+    ) -> Result<&'a mut [T]> {
+        (**self).piece(pieces, number)
+    }
+
+    fn exchange_beside<T: Pod + Send + Sync>(
+        &self,
+        pieces: &mut D::Pieces<T>,
+        to_host: Option<usize>,
+        to_device: Option<usize>,
+        buffer: D::Buffer<T>,
+    ) -> Result<D::Exchange<T>> {
+        (**self).exchange_beside(pieces, to_host, to_device, buffer)
+    }
+
+    fn exchanged<T: Pod + Send + Sync>(&self, exchange: D::Exchange<T>) -> Result<D::Buffer<T>> {
+        (**self).exchanged(exchange)
     }
 
     fn receive<T: Pod + Send + Sync>(

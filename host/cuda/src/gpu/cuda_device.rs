@@ -11,9 +11,9 @@ use warpstride_device::launch::{AnyLaunch, Cuda, Read, Work, Write};
 use super::cuda_fft::FftModules;
 use super::{Buffer, CudaFft, Device, Direction, GpuError, PendingCopy, ReadBack, Result};
 use crate::cuda::{
-    Context, CudaReadBack, DeviceBuffer, DeviceInfo, Event, FftDirection, FftWorkspace, Graph,
-    Kernels, Module, PinnedBuffer, PinnedKind, Priority, ReadBackPool, SharedUpload, Staging,
-    Stream, Timing, Transfer,
+    Context, CudaReadBack, DeviceBuffer, DeviceInfo, Event, Exchange, FftDirection, FftWorkspace,
+    Graph, Kernels, Module, PinnedBuffer, PinnedKind, PinnedPieces, Priority, ReadBackPool,
+    SharedUpload, Staging, Stream, Timing, Transfer,
 };
 
 /// A CUDA device with its kernels loaded, one stream for all work, and one for copies beside it.
@@ -213,6 +213,8 @@ impl Device for CudaDevice {
     type Sent = SharedUpload;
     type Received<T: Pod + Send + Sync> = Transfer<T>;
     type Arriving<T: Pod + Send> = CudaArriving<T>;
+    type Pieces<T: Pod + Send + Sync> = PinnedPieces<T>;
+    type Exchange<T: Pod + Send> = Exchange<T>;
 
     fn backend(&self) -> &'static str {
         "cuda"
@@ -312,6 +314,36 @@ impl Device for CudaDevice {
         }
         sent.push_back(copy);
         Ok(buffer)
+    }
+
+    fn pieces<T: Pod + Send + Sync>(
+        &self,
+        what: &'static str,
+        lengths: &[usize],
+    ) -> Result<PinnedPieces<T>> {
+        Ok(PinnedPieces::zeroed(&self.context, what, lengths)?)
+    }
+
+    fn piece<'a, T: Pod + Send + Sync>(
+        &self,
+        pieces: &'a mut PinnedPieces<T>,
+        number: usize,
+    ) -> Result<&'a mut [T]> {
+        Ok(pieces.piece(number)?)
+    }
+
+    fn exchange_beside<T: Pod + Send + Sync>(
+        &self,
+        pieces: &mut PinnedPieces<T>,
+        to_host: Option<usize>,
+        to_device: Option<usize>,
+        buffer: DeviceBuffer<T>,
+    ) -> Result<Exchange<T>> {
+        Ok(pieces.exchange(&self.stream, to_host, to_device, buffer)?)
+    }
+
+    fn exchanged<T: Pod + Send + Sync>(&self, exchange: Exchange<T>) -> Result<DeviceBuffer<T>> {
+        Ok(exchange.before(&self.stream)?)
     }
 
     fn receive<T: Pod + Send + Sync>(

@@ -74,6 +74,10 @@ pub trait Device {
     type Received<T: Pod + Send + Sync>: PendingCopy<Self::Pinned<T>>;
     /// A buffer whose values are being copied beside the queue. Dropping it waits for the copies.
     type Arriving<T: Pod + Send>;
+    /// Pieces of host memory that buffers are exchanged with beside the queue.
+    type Pieces<T: Pod + Send + Sync>: Send;
+    /// A buffer that is being exchanged. Dropping it waits for the copies.
+    type Exchange<T: Pod + Send>;
 
     /// The back end, for summaries: `cuda` or `emulator`.
     fn backend(&self) -> &'static str;
@@ -171,6 +175,49 @@ pub trait Device {
     /// An error of the driver, or of earlier copies.
     fn arrived<T: Pod + Send + Sync>(&self, arriving: Self::Arriving<T>)
     -> Result<Self::Buffer<T>>;
+
+    /// Allocates pieces of host memory of `lengths` zeroed elements for [`Device::exchange_beside`].
+    ///
+    /// # Errors
+    /// Memory is exhausted.
+    fn pieces<T: Pod + Send + Sync>(
+        &self,
+        what: &'static str,
+        lengths: &[usize],
+    ) -> Result<Self::Pieces<T>>;
+
+    /// Waits for the copies from and to a piece and returns it.
+    ///
+    /// # Errors
+    /// There is no such piece, or the error of a copy or of work before it.
+    fn piece<'a, T: Pod + Send + Sync>(
+        &self,
+        pieces: &'a mut Self::Pieces<T>,
+        number: usize,
+    ) -> Result<&'a mut [T]>;
+
+    /// Queues a copy of the start of `buffer` to the piece `to_host`, then one of the piece `to_device` to the start of
+    /// `buffer`, in a queue of its own for each direction: they begin after what has been queued so far, and run at the same
+    /// time as what is queued afterwards. No work can use `buffer` before [`Device::exchanged`].
+    ///
+    /// # Errors
+    /// There is no such piece, it is longer than the buffer, or an error of the driver; then the buffer is lost.
+    fn exchange_beside<T: Pod + Send + Sync>(
+        &self,
+        pieces: &mut Self::Pieces<T>,
+        to_host: Option<usize>,
+        to_device: Option<usize>,
+        buffer: Self::Buffer<T>,
+    ) -> Result<Self::Exchange<T>>;
+
+    /// Makes what is queued from now on wait for the copies; the host does not wait.
+    ///
+    /// # Errors
+    /// An error of the driver.
+    fn exchanged<T: Pod + Send + Sync>(
+        &self,
+        exchange: Self::Exchange<T>,
+    ) -> Result<Self::Buffer<T>>;
 
     /// Queues copies of the ranges `parts` of `from`, one after the other, to the start of `to`
     /// without waiting for them.

@@ -187,6 +187,8 @@ impl Device for EmulatedDevice {
     type Sent = EmulatedCopy<()>;
     type Received<T: Pod + Send + Sync> = EmulatedCopy<Vec<T>>;
     type Arriving<T: Pod + Send> = EmulatedBuffer<T>;
+    type Pieces<T: Pod + Send + Sync> = Vec<Vec<T>>;
+    type Exchange<T: Pod + Send> = EmulatedBuffer<T>;
 
     fn backend(&self) -> &'static str {
         "emulator"
@@ -298,6 +300,47 @@ impl Device for EmulatedDevice {
         arriving: EmulatedBuffer<T>,
     ) -> Result<EmulatedBuffer<T>> {
         Ok(arriving)
+    }
+
+    fn pieces<T: Pod + Send + Sync>(
+        &self,
+        what: &'static str,
+        lengths: &[usize],
+    ) -> Result<Vec<Vec<T>>> {
+        lengths.iter().map(|len| self.pinned(what, *len)).collect()
+    }
+
+    fn piece<'a, T: Pod + Send + Sync>(
+        &self,
+        pieces: &'a mut Vec<Vec<T>>,
+        number: usize,
+    ) -> Result<&'a mut [T]> {
+        Ok(elements_mut(pieces, number..number.saturating_add(1))?[0].as_mut_slice())
+    }
+
+    fn exchange_beside<T: Pod + Send + Sync>(
+        &self,
+        pieces: &mut Vec<Vec<T>>,
+        to_host: Option<usize>,
+        to_device: Option<usize>,
+        mut buffer: EmulatedBuffer<T>,
+    ) -> Result<EmulatedBuffer<T>> {
+        if let Some(number) = to_host {
+            let piece = self.piece(pieces, number)?;
+            piece.copy_from_slice(elements(buffer.as_slice(), 0..piece.len())?);
+        }
+        if let Some(number) = to_device {
+            let piece = self.piece(pieces, number)?;
+            elements_mut(buffer.as_mut_slice(), 0..piece.len())?.copy_from_slice(piece);
+        }
+        Ok(buffer)
+    }
+
+    fn exchanged<T: Pod + Send + Sync>(
+        &self,
+        exchange: EmulatedBuffer<T>,
+    ) -> Result<EmulatedBuffer<T>> {
+        Ok(exchange)
     }
 
     fn receive<T: Pod + Send + Sync>(

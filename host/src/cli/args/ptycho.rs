@@ -220,8 +220,8 @@ pub(crate) struct ReconstructArgs {
     /// GPU number [default: 0]
     #[arg(long, value_name = "N", help_heading = "Where to compute")]
     pub(crate) device: Option<usize>,
-    /// Most device memory that lsqml, rpie, epie and ml may take, such as 500M or 2GiB: if the counts of all frames
-    /// need more, they stay in host memory, and blocks of frames travel to the GPU [default: what is free]
+    /// Most device memory that the run may take, such as 500M or 2GiB: counts and exit waves that need more stay
+    /// in host memory, and blocks of frames travel to the GPU [default: what is free]
     #[arg(long, value_name = "SIZE", help_heading = "Where to compute")]
     pub(crate) device_memory: Option<String>,
     /// Number of CPU threads [default: all]

@@ -82,7 +82,7 @@ struct ScanInfo {
     /// How a GPU of compute capability 9.0 computes projections.
     gpu_step: Option<String>,
     memory: Option<MemoryInfo>,
-    /// How counts travel to a GPU with the memory that was given.
+    /// How counts and exit waves travel to a GPU with the memory that was given.
     #[serde(skip_serializing_if = "Option::is_none")]
     gpu_counts: Option<String>,
     problems: Vec<String>,
@@ -245,11 +245,17 @@ impl ScanInfo {
         match StreamPlan::choose(shape, object_shape, recipe, codes, limit) {
             Ok(None) => self.gpu_counts = Some("all on the device".to_owned()),
             Ok(Some(plan)) => {
-                let milliseconds = plan.host_bytes() as f64 / BYTES_PER_MILLISECOND;
-                self.gpu_counts = Some(format!(
-                    "{plan}, in {} ms at 55 GB/s",
-                    significant(milliseconds, 3)
-                ));
+                let in_ms = |bytes: u64| significant(bytes as f64 / BYTES_PER_MILLISECOND, 3);
+                let passes = in_ms(plan.count_bytes());
+                let [to_device, _] = plan.wave_bytes();
+                self.gpu_counts = Some(if plan.wave_blocks().is_some() {
+                    let iteration = in_ms(plan.count_bytes().saturating_add(to_device));
+                    format!(
+                        "{plan}: at 55 GB/s a pass takes {passes} ms, an iteration of a projection engine {iteration} ms"
+                    )
+                } else {
+                    format!("{plan}, in {passes} ms at 55 GB/s")
+                });
             }
             Err(error) => self.problems.push(error.to_string()),
         }

@@ -180,7 +180,7 @@ impl Reconstruct {
         if let Some(plan) = chosen.engine.streaming() {
             problem.notes.push(plan.to_string());
             if StreamPlan::changes_bits(&self.recipe, [rows, columns]) {
-                let note = "in blocks, ml has separate kernels, whose results differ by rounding";
+                let note = "in blocks, ml and projections at exact positions add in another order: results differ by rounding from those without blocks";
                 problem.notes.push(note.to_owned());
             }
         }

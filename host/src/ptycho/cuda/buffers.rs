@@ -2,6 +2,7 @@
 
 use super::frame_stream::FrameStream;
 use crate::gpu::{Buffer, Device, Result};
+use crate::ptycho::probe_slices::probe_slices;
 use crate::ptycho::{GpuWaves, Problem, StreamPlan, UpdateVersion};
 use num_complex::Complex;
 use warpstride_device::Complex32;
@@ -9,29 +10,6 @@ use warpstride_device::Complex32;
 /// Pixels of a frame per block: 16 for each of 256 threads, enough to amortise a reduction and few
 /// enough that the blocks of 1457 frames of 128 × 128 finish evenly.
 const PART: usize = 4096;
-
-/// Blocks of a probe update that an H200 has at a time, six of 256 threads a multiprocessor.
-const PROBE_BLOCKS: usize = 132 * 6;
-/// Pixels of such a block.
-const PROBE_PIXELS: usize = 256;
-/// Largest useful number of slices: with more, adding them up costs more than they gain.
-const MAX_SLICES: usize = 64;
-
-/// Slices of the frames in a probe update of `pixels` pixels in all modes: the fewest whose blocks fill an H200 to 95 % whenever they
-/// run. In a trial there (benches/runs/2026-11-25-h200), 1457 frames of 128², ms: 0.066 with 12 slices (0.97 of all blocks at a time), 0.067 with 24 (0.97 twice), 0.071 with 18 and 25.
-fn probe_slices(pixels: usize, frames: usize) -> usize {
-    let blocks = pixels.div_ceil(PROBE_PIXELS);
-    let fills = |slices: &usize| {
-        let all = slices * blocks;
-        let times = all.div_ceil(PROBE_BLOCKS);
-        all * 100 >= times * PROBE_BLOCKS * 95
-    };
-    (1..=MAX_SLICES)
-        .find(fills)
-        .unwrap_or(MAX_SLICES)
-        .min(frames)
-        .max(1)
-}
 
 /// Sizes in the types that kernels take. They, and hence the order of sums, do not depend on the
 /// device.
@@ -134,10 +112,10 @@ pub(super) struct Buffers<M: Device> {
     pub(super) free: M::Buffer<f32>,
     /// (row, column): Σ|P|²; object update, centring.
     pub(super) power: M::Buffer<f32>,
-    /// (row, column): sums of the atomic object update, and scratch memory of centring; object
+    /// (row, column): sums of an object update with `object_weights`, and scratch memory of centring; object
     /// update, centring.
     pub(super) object_work: M::Buffer<Complex32>,
-    /// (row, column): weights of the atomic object update, empty for the tiled one; object update.
+    /// (row, column): weights of the atomic object update, and of the tiled one if exit waves travel in blocks, otherwise empty; object update.
     pub(super) object_weights: M::Buffer<f32>,
     /// (slice, mode, row, column): sums of the probe update, and scratch memory of the Fourier
     /// support (first slice); probe update, constraints.
@@ -184,8 +162,8 @@ impl<M: Device> Buffers<M> {
             UpdateVersion::Atomic => 1,
         };
         let weights = match version {
-            UpdateVersion::Tiled => 0,
-            UpdateVersion::Atomic => layout.object_elements(),
+            UpdateVersion::Tiled if stream.is_none_or(|plan| plan.wave_blocks().is_none()) => 0,
+            _ => layout.object_elements(),
         };
         let resident = if stream.is_some() { 0 } else { frames * pixels };
         let mut new = Self {
@@ -298,21 +276,5 @@ impl<M: Device> Buffers<M> {
         self.waves = device.alloc("the exit waves", 0)?;
         self.packed_waves = device.alloc("the exit waves in bf16", 0)?;
         Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn slices_of_a_probe_update_fill_the_device() {
-        let slices = [64 * 64, 128 * 128, 256 * 256, 512 * 512, 4 * 128 * 128]
-            .map(|pixels| probe_slices(pixels, 1457));
-        assert_eq!(slices, [48, 12, 3, 3, 3]);
-        assert_eq!(probe_slices(128 * 128, 5), 5);
-        assert_eq!(probe_slices(128 * 128, 0), 1);
-        assert_eq!(probe_slices(1, 1000), MAX_SLICES);
-        assert_eq!(probe_slices(1 << 30, 1000), 1);
     }
 }

@@ -19,6 +19,17 @@ pub(super) fn centre<M: Device>(
     buffers: &mut Buffers<M>,
     tolerance: f64,
 ) -> Result<()> {
+    centre_model(device, layout, buffers, tolerance)?;
+    shift_waves(device, layout, buffers)
+}
+
+/// [`centre`] of object and probe only.
+pub(super) fn centre_model<M: Device>(
+    device: &M,
+    layout: &Layout,
+    buffers: &mut Buffers<M>,
+    tolerance: f64,
+) -> Result<()> {
     probe_power(device, layout, buffers)?;
     device.launch(
         &PtychoCentringShift {
@@ -37,14 +48,26 @@ pub(super) fn centre<M: Device>(
         object_work,
         probe,
         probe_before,
+        shift,
+        ..
+    } = buffers;
+    roll::<M>(device, o, object_work, shift, 1, object)?;
+    roll::<M>(device, probe, probe_before, shift, layout.modes, frame)
+}
+
+/// Shifts the exit waves of the frames of `layout`, if there are any, by `shift`.
+pub(super) fn shift_waves<M: Device>(
+    device: &M,
+    layout: &Layout,
+    buffers: &mut Buffers<M>,
+) -> Result<()> {
+    let Buffers {
         spectra,
         waves,
         packed_waves,
         shift,
         ..
     } = buffers;
-    roll::<M>(device, o, object_work, shift, 1, object)?;
-    roll::<M>(device, probe, probe_before, shift, layout.modes, frame)?;
     if spectra.is_empty() {
         return if waves.is_empty() && packed_waves.is_empty() {
             Ok(())

@@ -1,5 +1,6 @@
 //! Mirrors cpu/engine.rs: state and step of a projection engine on a device.
 
+mod blocks;
 mod memory;
 mod projection;
 mod read_back;
@@ -17,6 +18,7 @@ use super::frames::{FrameBuffers, all_errors, chunk};
 use super::fused::{Fused, FusedScan};
 use super::likelihood::{self, LikelihoodBuffers};
 use super::normalisation::normalise;
+use super::wave_stream::WaveStream;
 use super::{centring, metrics};
 use crate::gpu::{Device, ReadBack, Result};
 use crate::ptycho::batches::KeptBatches;
@@ -60,6 +62,8 @@ pub struct GpuEngine<M: Device> {
     fused_scan: Option<FusedScan>,
     /// Memory of the fused step, while it runs.
     fused: Option<Fused<M>>,
+    /// The exit waves, if they travel in blocks.
+    waves: Option<WaveStream<M>>,
     probe_fft: M::Fft,
     buffers: Buffers<M>,
     /// Memory for a few frames at a time, once it is needed.
@@ -92,12 +96,12 @@ impl<M: Device> GpuEngine<M> {
         Self::streamed(device, problem, version, None)
     }
 
-    /// Like [`GpuEngine::new`]; with a plan, the counts stay in page-locked host memory, and blocks of frames travel to the
-    /// device. The results have the same bits, but for those of `ml` where it has launches for all frames.
+    /// Like [`GpuEngine::new`]; with a plan, the counts and exit waves stay in page-locked host memory, and blocks of frames travel to the
+    /// device. The results have the same bits, but for those of [`StreamPlan::changes_bits`].
     ///
     /// # Errors
-    /// Returns the device's error, for example if memory is exhausted; or that a plan does not serve the engines of the
-    /// recipe, at the first step of another one.
+    /// Returns the device's error, for example if memory is exhausted; or that a plan without blocks of exit waves
+    /// does not serve a projection engine, at its first step.
     pub fn streamed(
         device: M,
         problem: &Problem,
@@ -125,6 +129,7 @@ impl<M: Device> GpuEngine<M> {
             plan,
             projected: None,
             fused: None,
+            waves: None,
             probe_fft,
             buffers,
             frames: None,
@@ -295,7 +300,10 @@ impl<M: Device> Engine for GpuEngine<M> {
     }
 
     fn step(&mut self, step: &Step) -> std::result::Result<(), EngineError> {
-        if self.buffers.stream.is_some() && step.method == Method::Projection {
+        let plan = self.streaming();
+        if plan.is_some_and(|plan| plan.wave_blocks().is_none())
+            && step.method == Method::Projection
+        {
             return Err(EngineError::Streamed);
         }
         Ok(self.queue(step)?)
@@ -316,7 +324,9 @@ impl<M: Device> Engine for GpuEngine<M> {
     }
 
     fn metrics(&mut self) -> std::result::Result<ModelErrors, EngineError> {
-        if let (Some(fused), false) = (&mut self.fused, self.subpixel) {
+        if self.waves.is_some() && !self.subpixel {
+            self.model_metrics_in_blocks()?;
+        } else if let (Some(fused), false) = (&mut self.fused, self.subpixel) {
             fused.model_metrics(&self.device, &self.layout, &mut self.buffers)?;
         } else if self.waves_fft.is_none() || self.subpixel {
             if self.frames.is_none() {

@@ -22,6 +22,8 @@ pub(super) struct Run<'a, M: Device> {
     pub(super) sums: &'a mut BatchBuffers<M>,
     pub(super) probe_fft: &'a M::Fft,
     pub(super) waves_fft: &'a M::Fft,
+    /// The frames at a time, if these are not all frames in their order.
+    pub(super) batches: Option<&'a [Batch]>,
 }
 
 impl<M: Device> Run<'_, M> {
@@ -55,7 +57,10 @@ impl<M: Device> Run<'_, M> {
         self.frames.scaled = true;
         self.frames
             .transform_probe(self.device, self.buffers, self.probe_fft)?;
-        self.frames.all(self.device, self.layout)
+        match self.batches {
+            Some(batches) => Ok(batches.to_vec()),
+            None => self.frames.all(self.device, self.layout),
+        }
     }
 
     fn probes(&mut self, batch: Batch) -> Result<()> {
@@ -67,6 +72,12 @@ impl<M: Device> Run<'_, M> {
     /// Updates the object from rows · columns · ψ in the exit waves; does nothing if the gate is
     /// closed.
     pub(super) fn object_update(&mut self, step: &Step) -> Result<()> {
+        self.add_to_object(true)?;
+        self.finish_object(step)
+    }
+
+    /// Adds the frames to the object's sums; `first`: no others were added before.
+    pub(super) fn add_to_object(&mut self, first: bool) -> Result<()> {
         for batch in self.chunks()? {
             self.probes(batch)?;
             let waves = Waves {
@@ -81,9 +92,14 @@ impl<M: Device> Run<'_, M> {
             } = &mut *self.sums;
             let from = (&*self.buffers, &*self.frames);
             let to = (object, object_weights);
-            let add = batch.first > 0;
+            let add = !first || batch.first > 0;
             object_sums(self.device, self.layout, from, batch, &waves, to, add)?;
         }
+        Ok(())
+    }
+
+    /// Updates the object from its sums over all frames.
+    pub(super) fn finish_object(&mut self, step: &Step) -> Result<()> {
         let clip = step
             .clip_object
             .map_or([0.0, -1.0], |l| l.map(|v| v as f32));
@@ -104,6 +120,12 @@ impl<M: Device> Run<'_, M> {
 
     /// Updates the probe, including the real-space support; does nothing if the gate is closed.
     pub(super) fn probe_update(&mut self, step: &Step) -> Result<()> {
+        self.add_to_probe(true)?;
+        self.finish_probe(step)
+    }
+
+    /// Adds the frames to the probe's sums; `first`: no others were added before.
+    pub(super) fn add_to_probe(&mut self, first: bool) -> Result<()> {
         let layout = self.layout;
         let slices = self.sums.slices;
         for batch in self.chunks()? {
@@ -136,7 +158,7 @@ impl<M: Device> Run<'_, M> {
             let sliced = Slices {
                 count: slices,
                 scaled: true,
-                add: batch.first > 0,
+                add: !first || batch.first > 0,
             };
             let BatchBuffers {
                 probe,
@@ -147,6 +169,13 @@ impl<M: Device> Run<'_, M> {
             let to = (probe, probe_weights);
             probe_sums(self.device, layout, from, batch, &sliced, to)?;
         }
+        Ok(())
+    }
+
+    /// Updates the probe from its sums over all frames, including the real-space support.
+    pub(super) fn finish_probe(&mut self, step: &Step) -> Result<()> {
+        let layout = self.layout;
+        let slices = self.sums.slices;
         let elements = layout.probe_elements();
         self.device.launch(
             &PtychoSliceSums {

@@ -1,9 +1,9 @@
-//! Counts that stay in page-locked host memory, for engines without exit waves: blocks of frames travel to the device beside the
-//! work on the blocks before.
+//! Counts that stay in page-locked host memory: blocks of frames travel to the device beside the work on the blocks before.
 //!
 //! A block is worked on as if it were a scan of its own: [`FrameStream::each`] puts the block's √counts, windows, scales and metrics in the
 //! place of those of all frames ([`Buffers`], [`FrameBuffers`]), whose frames are then numbered from 0. The frames and
 //! their order in a batch are the same as without blocks, and so are the bits of what the same kernels compute.
+//! [`super::wave_stream::WaveStream`] adds the exit waves of the block.
 
 mod slots;
 
@@ -74,12 +74,27 @@ pub(super) enum Metrics {
 }
 
 /// Some lists of frames that are worked on together.
-struct Block {
+pub(super) struct Block {
     /// Numbers of the lists.
-    lists: Range<usize>,
+    pub(super) lists: Range<usize>,
     /// Numbers of their frames among those of all lists.
-    frames: Range<usize>,
+    pub(super) frames: Range<usize>,
 }
+
+/// What a pass over the blocks uses of their frames.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Uses {
+    /// Whether it needs the counts.
+    pub(super) counts: bool,
+    pub(super) metrics: Metrics,
+}
+
+/// Buffers of a run, and those of some frames at a time, if a pass has them.
+pub(super) type Memory<'a, M> = (&'a mut Buffers<M>, Option<&'a mut FrameBuffers<M>>);
+
+/// What is done to a block with its place among the blocks of the pass.
+pub(super) type PlacedWork<'a, M> =
+    dyn FnMut(usize, &Layout, Memory<'_, M>, &[Batch]) -> Result<()> + 'a;
 
 /// Puts lists together as long as they have at most `most` frames. What a block has in one pass and in the next is the same only
 /// if it is one list, so `most` is not much more than a list where lists are large.
@@ -179,33 +194,71 @@ impl<M: Device> FrameStream<M> {
         work: &mut BlockWork<'_, M>,
     ) -> Result<()> {
         let blocks = blocks(lists, self.plan.block());
+        let uses = Uses {
+            counts: true,
+            metrics,
+        };
+        let mut on_frames =
+            |_: usize, layout: &Layout, (buffers, frames): Memory<'_, M>, batches: &[Batch]| {
+                match frames {
+                    Some(frames) => work(layout, buffers, frames, batches),
+                    None => Ok(()),
+                }
+            };
+        let memory = (buffers, Some(frames));
+        self.run(
+            device,
+            layout,
+            memory,
+            (lists, &blocks),
+            uses,
+            &mut on_frames,
+        )
+    }
+
+    /// Does `work` on `blocks` of `lists`, which together have all frames, each block at most as many as the plan says.
+    pub(super) fn run(
+        &mut self,
+        device: &M,
+        layout: &Layout,
+        (buffers, mut frames): Memory<'_, M>,
+        (lists, blocks): (&[Vec<u32>], &[Block]),
+        uses: Uses,
+        work: &mut PlacedWork<'_, M>,
+    ) -> Result<()> {
         let order = lists.concat();
         if self.present_order != order {
             device.upload(&mut self.order, &order)?;
             self.present_order = order;
         }
-        let contents: Vec<&[u32]> = blocks
-            .iter()
-            .map(|block| &self.present_order[block.frames.clone()])
-            .collect();
-        match &mut self.kept {
-            Kept::Codes(slots, _) => slots.begin(&contents),
-            Kept::Magnitudes(slots) => slots.begin(&contents),
+        if uses.counts {
+            let contents: Vec<&[u32]> = blocks
+                .iter()
+                .map(|block| &self.present_order[block.frames.clone()])
+                .collect();
+            match &mut self.kept {
+                Kept::Codes(slots, _) => slots.begin(&contents),
+                Kept::Magnitudes(slots) => slots.begin(&contents),
+            }
         }
         for (number, block) in blocks.iter().enumerate() {
             let batches = batches(&lists[block.lists.clone()]);
             let ranges = self.ranges_of(device, &batches)?;
-            self.make_ready(device, number)?;
+            if uses.counts {
+                self.make_ready(device, number)?;
+            }
             self.gather(device, layout, buffers, block)?;
             let of_block = Layout {
                 frames: block.frames.len() as u32,
                 ..*layout
             };
-            self.exchange(number, ranges, buffers, frames);
-            let done = work(&of_block, buffers, frames, &batches);
-            self.exchange(number, ranges, buffers, frames);
+            let counts = uses.counts.then_some(number);
+            self.exchange(counts, ranges, buffers, frames.as_deref_mut());
+            let memory = (&mut *buffers, frames.as_deref_mut());
+            let done = work(number, &of_block, memory, &batches);
+            self.exchange(counts, ranges, buffers, frames.as_deref_mut());
             done?;
-            if metrics == Metrics::Written {
+            if uses.metrics == Metrics::Written {
                 self.put_back(device, layout, buffers, block)?;
             }
         }
@@ -306,13 +359,13 @@ impl<M: Device> FrameStream<M> {
         )
     }
 
-    /// Exchanges the arrays of block `number` of the present pass and those of all frames.
+    /// Exchanges the arrays of a block of the present pass, with its number if counts are used, and those of all frames.
     fn exchange(
         &mut self,
-        number: usize,
+        counts: Option<usize>,
         ranges: usize,
         buffers: &mut Buffers<M>,
-        frames: &mut FrameBuffers<M>,
+        frames: Option<&mut FrameBuffers<M>>,
     ) {
         let own = &mut self.block;
         swap(&mut own.corners, &mut buffers.corners);
@@ -329,13 +382,18 @@ impl<M: Device> FrameStream<M> {
         for (own, other) in (own.metrics.iter_mut()).zip([errors, moved, photon, residual, free]) {
             swap(own, other);
         }
-        swap(&mut own.order, &mut frames.order);
-        if let Some(of_block) = self.ranges.get_mut(ranges) {
-            swap(&mut of_block.buffer, &mut frames.ranges);
+        if let Some(frames) = frames {
+            swap(&mut own.order, &mut frames.order);
+            if let Some(of_block) = self.ranges.get_mut(ranges) {
+                swap(&mut of_block.buffer, &mut frames.ranges);
+            }
         }
-        match &mut self.kept {
-            Kept::Codes(..) => swap(&mut own.magnitudes, &mut buffers.magnitudes),
-            Kept::Magnitudes(slots) => slots.exchange(number, &mut buffers.magnitudes),
+        match (&mut self.kept, counts) {
+            (_, None) => {}
+            (Kept::Codes(..), _) => swap(&mut own.magnitudes, &mut buffers.magnitudes),
+            (Kept::Magnitudes(slots), Some(number)) => {
+                slots.exchange(number, &mut buffers.magnitudes);
+            }
         }
     }
 }

@@ -12,6 +12,8 @@ use super::passes::Passes;
 use super::tile_windows::TileWindows;
 use crate::gpu::{Buffer, Device, Direction, Result};
 use crate::ptycho::{GpuWaves, Problem, Step, StepPlan};
+use std::mem::swap;
+use std::ops::Range;
 use warpstride_device::Complex32;
 use warpstride_device::launch::Work;
 use warpstride_kernels::ptycho::{
@@ -117,13 +119,16 @@ pub(super) struct Fused<M: Device> {
     /// (row, column) of the object: Σ|P|².
     fluence: M::Buffer<f32>,
     pub(super) sums: Sums<M>,
+    /// (frame of the block): 1/Σw, for each block of frames; none if the exit waves of all frames are on the device.
+    block_weights: Vec<M::Buffer<f32>>,
 }
 
 impl<M: Device> Fused<M> {
+    /// Memory for steps of as many frames at a time as `step` has, of the scan of `layout`.
     pub(super) fn new(
         device: &M,
         scan: &FusedScan,
-        layout: &Layout,
+        (layout, step): (&Layout, &Layout),
         corners: &[[u32; 2]],
     ) -> Result<Self> {
         let object = layout.object_elements();
@@ -133,7 +138,7 @@ impl<M: Device> Fused<M> {
                 keeps,
                 roots: roots(device, side as u32)?,
             },
-            _ => Kernels::Passes(Passes::new(device, layout)?),
+            _ => Kernels::Passes(Passes::new(device, step)?),
         };
         let mut new = Self {
             kernels,
@@ -149,9 +154,34 @@ impl<M: Device> Fused<M> {
                 limit: device.alloc("the largest exit wave", 1)?,
                 exceeding: device.alloc("the number of large exit waves", 1)?,
             },
+            block_weights: Vec::new(),
         };
         device.upload(&mut new.sums.weights, &scan.weights)?;
         Ok(new)
+    }
+
+    /// Sets the blocks of frames that steps have.
+    pub(super) fn set_blocks(
+        &mut self,
+        device: &M,
+        scan: &FusedScan,
+        blocks: &[Range<u32>],
+    ) -> Result<()> {
+        self.block_weights.clear();
+        for block in blocks {
+            let weights = &scan.weights[block.start as usize..block.end as usize];
+            let mut buffer = device.alloc("the frames' weights", weights.len())?;
+            device.upload(&mut buffer, weights)?;
+            self.block_weights.push(buffer);
+        }
+        Ok(())
+    }
+
+    /// Exchanges the weights of a block with those that kernels read.
+    pub(super) fn swap_weights(&mut self, block: usize) {
+        if let Some(weights) = self.block_weights.get_mut(block) {
+            swap(weights, &mut self.sums.weights);
+        }
     }
 
     /// Other windows of the frames.
@@ -180,11 +210,22 @@ impl<M: Device> Fused<M> {
         buffers: &mut Buffers<M>,
         step: &Step,
     ) -> Result<()> {
+        self.update_fluence(device, layout, buffers)?;
+        self.project_frames(device, layout, buffers, step)
+    }
+
+    /// [`Self::project`] of the frames of `layout`, after [`Self::update_fluence`].
+    pub(super) fn project_frames(
+        &mut self,
+        device: &M,
+        layout: &Layout,
+        buffers: &mut Buffers<M>,
+        step: &Step,
+    ) -> Result<()> {
         let coefficients = step.coefficients;
         if step.metrics.start {
             self.model_metrics(device, layout, buffers)?;
         }
-        self.update_fluence(device, layout, buffers)?;
         let sums = &mut self.sums;
         let (side, keeps, roots) = match &mut self.kernels {
             Kernels::Passes(passes) => {

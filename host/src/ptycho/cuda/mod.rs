@@ -24,6 +24,7 @@ mod passes;
 mod probe_update;
 mod refinement;
 mod tile_windows;
+mod wave_stream;
 
 pub use engine::GpuEngine;
 

@@ -41,12 +41,12 @@ pub(super) fn upload<M: Device>(
     device.upload(&mut buffers.packed_waves, &pairs)
 }
 
-fn widened(pair: u32) -> Complex<f32> {
+pub(super) fn widened(pair: u32) -> Complex<f32> {
     let (re, im) = unpack_bf16x2(pair);
     Complex::new(re, im)
 }
 
-fn narrowed(value: &Complex<f32>) -> u32 {
+pub(super) fn narrowed(value: &Complex<f32>) -> u32 {
     pack_bf16x2(value.re, value.im)
 }
 

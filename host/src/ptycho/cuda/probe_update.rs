@@ -11,6 +11,28 @@ use warpstride_kernels::ptycho::{
     probe_update_tiled::{PtychoProbeUpdateTiled, PtychoProbeUpdateTiledBf16},
 };
 
+/// Some of the frames of an update.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Part {
+    /// Whether no others were added before.
+    pub(super) first: bool,
+    /// Whether no others are added afterwards.
+    pub(super) last: bool,
+}
+
+impl Part {
+    /// All frames.
+    pub(super) const ALL: Self = Self {
+        first: true,
+        last: true,
+    };
+
+    /// What the sums of a part are multiplied by, if those of all parts are multiplied by `scale` in the end.
+    pub(super) fn scale(self, scale: f32) -> f32 {
+        if self.last { scale } else { 1.0 }
+    }
+}
+
 /// Performs one update, including the real-space support; does nothing if the gate is closed.
 pub(super) fn probe_update<M: Device>(
     device: &M,
@@ -18,6 +40,18 @@ pub(super) fn probe_update<M: Device>(
     buffers: &mut Buffers<M>,
     version: UpdateVersion,
     weight: f64,
+) -> Result<()> {
+    add_frames(device, layout, buffers, version, Part::ALL)?;
+    finish(device, layout, buffers, version, weight)
+}
+
+/// Adds the frames of `layout` to the sums; the last frames of a scan come first. Does nothing if the gate is closed.
+pub(super) fn add_frames<M: Device>(
+    device: &M,
+    layout: &Layout,
+    buffers: &mut Buffers<M>,
+    version: UpdateVersion,
+    part: Part,
 ) -> Result<()> {
     let Layout {
         frames,
@@ -35,7 +69,7 @@ pub(super) fn probe_update<M: Device>(
     let threads = <PtychoProbeUpdateTiled<'_, M::Space> as Launch<M::Space>>::INFO.block[0];
     let groups = layout.pixels().div_ceil(threads) as usize;
     let blocks = slices as usize * modes as usize * groups;
-    let finished = match version {
+    match version {
         UpdateVersion::Tiled => {
             macro_rules! update {
                 ($kernel:ident, $waves:ident) => {
@@ -54,22 +88,24 @@ pub(super) fn probe_update<M: Device>(
                             object_rows,
                             object_columns,
                             slices,
-                            scale,
+                            add: u32::from(!part.first),
+                            scale: part.scale(scale),
                         },
                         Work::Blocks(blocks),
                     )
                 };
             }
             if buffers.packed() {
-                update!(PtychoProbeUpdateTiledBf16, packed_waves)?
+                update!(PtychoProbeUpdateTiledBf16, packed_waves)
             } else {
-                update!(PtychoProbeUpdateTiled, waves)?
+                update!(PtychoProbeUpdateTiled, waves)
             }
-            slices
         }
         UpdateVersion::Atomic => {
-            device.zero(&mut buffers.probe_sums)?;
-            device.zero(&mut buffers.probe_weights)?;
+            if part.first {
+                device.zero(&mut buffers.probe_sums)?;
+                device.zero(&mut buffers.probe_weights)?;
+            }
             macro_rules! update {
                 ($kernel:ident, $waves:ident) => {
                     device.launch(
@@ -94,13 +130,22 @@ pub(super) fn probe_update<M: Device>(
                 };
             }
             if buffers.packed() {
-                update!(PtychoProbeUpdateAtomicBf16, packed_waves)?
+                update!(PtychoProbeUpdateAtomicBf16, packed_waves)
             } else {
-                update!(PtychoProbeUpdateAtomic, waves)?
+                update!(PtychoProbeUpdateAtomic, waves)
             }
-            1
         }
-    };
+    }
+}
+
+/// Updates the probe from the sums over all frames, including the real-space support; does nothing if the gate is closed.
+pub(super) fn finish<M: Device>(
+    device: &M,
+    layout: &Layout,
+    buffers: &mut Buffers<M>,
+    version: UpdateVersion,
+    weight: f64,
+) -> Result<()> {
     device.launch(
         &PtychoProbeFinish {
             probe: buffers.probe.write(),
@@ -108,9 +153,12 @@ pub(super) fn probe_update<M: Device>(
             denominators: buffers.probe_weights.read(),
             support: buffers.support.read(),
             gate: buffers.gate.read(),
-            modes,
+            modes: layout.modes,
             pixels: layout.pixels(),
-            slices: finished,
+            slices: match version {
+                UpdateVersion::Tiled => layout.slices,
+                UpdateVersion::Atomic => 1,
+            },
             weight: weight as f32,
             incremental: 0,
         },

@@ -1,4 +1,4 @@
-//! Counts that stay in host memory: object and probe have the same bits as with all counts on the device.
+//! Counts and exit waves that stay in host memory: object and probe have the same bits as with all of them on the device.
 
 use super::sequences::{StepSequence, base, fused_sequences, sequences};
 use super::{CaseResult, SelftestError, metrics, named};
@@ -6,12 +6,16 @@ use crate::gpu::Device;
 use crate::ptycho::cuda::GpuEngine;
 use crate::ptycho::{CountCodes, Engine, Method, Problem, Step, StreamPlan, UpdateVersion};
 
-/// Sequences of engines by mini-batches.
+/// Sequences of engines by mini-batches, and of projections at whole pixels.
 pub(super) fn streamed_sequences(problem: &Problem) -> Vec<StepSequence> {
     let mut all = sequences(problem);
     all.extend(fused_sequences(base(problem)));
-    let batches = |step: &Step| matches!(step.method, Method::Batches(_));
-    all.retain(|of| of.steps.iter().all(batches));
+    let same = |step: &Step| match step.method {
+        Method::Batches(_) => true,
+        Method::Projection => !step.subpixel,
+        Method::Likelihood(_) => false,
+    };
+    all.retain(|of| of.steps.iter().all(same));
     all
 }
 
@@ -22,7 +26,7 @@ pub(super) fn same_bits<M: Device>(
     sequence: &StepSequence,
     in_16_bits: bool,
 ) -> Result<CaseResult, SelftestError> {
-    let [frames, _, rows, columns] = problem.shape();
+    let [frames, modes, rows, columns] = problem.shape();
     let sizes = sequence.steps.iter().map(|step| match &step.method {
         Method::Batches(of) => of.size,
         _ => 1,
@@ -30,6 +34,11 @@ pub(super) fn same_bits<M: Device>(
     let block = sizes.max().unwrap_or(1);
     let codes = in_16_bits.then(|| CountCodes::of(&problem.magnitudes));
     let plan = StreamPlan::new([frames, rows * columns], block, 2, codes.flatten());
+    let plan = if sequence.projects() {
+        plan.with_waves(modes, problem.gpu_waves, 2)
+    } else {
+        plan
+    };
     let mut ends = Vec::new();
     for plan in [None, Some(plan)] {
         let mut engine = GpuEngine::streamed(device, problem, UpdateVersion::Tiled, plan)?;

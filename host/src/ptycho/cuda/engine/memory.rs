@@ -15,6 +15,9 @@ const ON_PIXEL: f32 = 1e-8;
 impl<M: Device> GpuEngine<M> {
     /// Makes the exit waves P·O if there are none, and their spectra.
     pub(super) fn start_projections(&mut self) -> Result<()> {
+        if self.buffers.stream.is_some() {
+            return self.start_wave_blocks(false);
+        }
         if self.waves_fft.is_some() {
             return Ok(());
         }
@@ -47,6 +50,9 @@ impl<M: Device> GpuEngine<M> {
 
     /// Makes the exit waves P·O in real space if there are none.
     pub(super) fn start_fused(&mut self) -> Result<()> {
+        if self.buffers.stream.is_some() {
+            return self.start_wave_blocks(true);
+        }
         if self.fused.is_some() {
             return Ok(());
         }
@@ -64,7 +70,7 @@ impl<M: Device> GpuEngine<M> {
         // The memory of its plan is freed before more is taken.
         drop(converts);
         let corners = self.parameters.frames(false).corners;
-        self.fused = Some(Fused::new(device, scan, layout, &corners)?);
+        self.fused = Some(Fused::new(device, scan, (layout, layout), &corners)?);
         buffers.alloc_real_waves(device, layout, scan.stored())?;
         if builds {
             fourier_projection::build(device, layout, buffers)?;
@@ -74,6 +80,7 @@ impl<M: Device> GpuEngine<M> {
 
     /// Frees the exit waves.
     pub(super) fn free_projections(&mut self) -> Result<()> {
+        self.waves = None;
         if self.waves_fft.take().is_some() || self.fused.take().is_some() {
             self.buffers.free_waves(&self.device)?;
         }
@@ -81,7 +88,7 @@ impl<M: Device> GpuEngine<M> {
     }
 
     /// Frees the memory of batches.
-    fn free_batches(&mut self) {
+    pub(super) fn free_batches(&mut self) {
         self.batches = None;
         self.frames = None;
         self.saved_momentum = [Vec::new(), Vec::new()];
@@ -123,6 +130,7 @@ impl<M: Device> GpuEngine<M> {
                 sums,
                 probe_fft,
                 waves_fft,
+                batches: None,
             }),
             _ => None,
         })

@@ -9,6 +9,9 @@ use crate::ptycho::cuda::{centring, fourier_projection, object_update, probe_upd
 impl<M: Device> GpuEngine<M> {
     /// Queues one projection and its updates of object and probe.
     pub(super) fn project(&mut self, step: &Step) -> Result<()> {
+        if self.buffers.stream.is_some() {
+            return self.project_in_blocks(step);
+        }
         if self
             .fused_scan
             .as_ref()

@@ -13,14 +13,18 @@ impl<M: Device> GpuEngine<M> {
         let layout = self.layout;
         let object = self.download(&self.buffers.object, layout.object_elements())?;
         let probe = self.download(&self.buffers.probe, layout.probe_elements())?;
+        let space = match &self.fused {
+            Some(_) => WaveSpace::Real,
+            None => WaveSpace::Fourier,
+        };
         let Buffers { waves, spectra, .. } = &self.buffers;
-        let (exit, space) = match &self.fused {
-            Some(_) if self.buffers.packed() => {
-                let exit = packed_waves::download(&self.device, &self.buffers)?;
-                (exit, WaveSpace::Real)
+        let exit = match (&mut self.waves, space) {
+            (Some(blocks), _) => blocks.download(&self.device)?,
+            (None, WaveSpace::Real) if self.buffers.packed() => {
+                packed_waves::download(&self.device, &self.buffers)?
             }
-            Some(_) => (self.download(waves, waves.len())?, WaveSpace::Real),
-            None => (self.download(spectra, spectra.len())?, WaveSpace::Fourier),
+            (None, WaveSpace::Real) => self.download(waves, waves.len())?,
+            (None, WaveSpace::Fourier) => self.download(spectra, spectra.len())?,
         };
         let momentum = match &self.batches {
             Some(of) => [&of.object_velocity, &of.probe_velocity]
@@ -63,7 +67,9 @@ impl<M: Device> GpuEngine<M> {
             self.free_projections()?;
         } else if self.fused_scan.is_some() && state.exit_space == WaveSpace::Real {
             self.start_fused()?;
-            if self.buffers.packed() {
+            if let Some(waves) = &mut self.waves {
+                waves.upload(&self.device, exit)?;
+            } else if self.buffers.packed() {
                 packed_waves::upload(&self.device, &mut self.buffers, exit)?;
             } else {
                 self.device.upload(&mut self.buffers.waves, exit)?;
@@ -71,7 +77,10 @@ impl<M: Device> GpuEngine<M> {
         } else {
             self.start_projections()?;
             let exit = state.exit_in(WaveSpace::Fourier, exit, shape);
-            self.device.upload(&mut self.buffers.spectra, &exit)?;
+            match &mut self.waves {
+                Some(waves) => waves.upload(&self.device, &exit)?,
+                None => self.device.upload(&mut self.buffers.spectra, &exit)?,
+            }
         }
         if let Some(fused) = &mut self.fused {
             fused.forget_fluence();
