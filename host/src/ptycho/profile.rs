@@ -18,7 +18,7 @@ pub struct Profile {
 }
 
 impl Profile {
-    /// Of `iterations` from the next on; none yet.
+    /// A profile of the next `iterations`, which have not been done yet.
     pub(super) fn of_next(iterations: usize) -> Self {
         Self {
             left: iterations,
