@@ -11,7 +11,7 @@ use num_complex::Complex;
 use warpstride_cuda::cuda::{
     Context, DeviceBuffer, FftDirection, FftWorkspace, Kernels, Priority, Staging, Stream,
 };
-use warpstride_cuda::gpu::{CudaDevice, Device, Direction, EmulatedDevice, ReadBack};
+use warpstride_cuda::gpu::{CudaDevice, Device, Direction, EmulatedDevice, ProfileSpan, ReadBack};
 use warpstride_device::Complex32;
 use warpstride_device::launch::{Launch, Work};
 use warpstride_fft::FftPlanner;
@@ -292,4 +292,70 @@ fn copies_larger_than_the_staging_buffers_keep_their_values() {
         .unwrap();
     assert!(milliseconds > 0.0, "{milliseconds}");
     assert!(device.upload(&mut buffer, &values[1..]).is_err());
+}
+
+/// Each operation once, in the order of its stream; a graph as a whole, and nothing of what is captured. Far more
+/// operations than may be pending: events are used again.
+#[test]
+fn a_profile_has_every_operation_in_the_order_of_its_stream() {
+    if device("profile").is_none() {
+        return;
+    }
+    let device = CudaDevice::new(0, &kernels()).unwrap_or_else(|error| panic!("{error}"));
+    let len = 1 << 22;
+    let mut buffer = device.alloc::<f32>("buffer", len).unwrap();
+    let mut copy = device.alloc::<f32>("copy", len).unwrap();
+    device.copy(&buffer, &mut copy).unwrap();
+    assert_eq!(device.take_profile().unwrap(), []);
+
+    device.start_profile().unwrap();
+    device.upload(&mut buffer, &ramp(len)).unwrap();
+    let captured = device.capture(&mut || device.copy(&buffer, &mut copy));
+    let mut graph = captured.unwrap().unwrap();
+    device.replay(&mut graph).unwrap();
+    device.replay(&mut graph).unwrap();
+    let pinned = Arc::new(device.pinned::<f32>("pinned", 4 * len).unwrap());
+    let arriving = device.alloc::<f32>("arriving", 4 * len).unwrap();
+    let parts = [0..len, 2 * len..4 * len];
+    let arriving = device.send_beside(&pinned, &parts, arriving).unwrap();
+    let fills = 5000;
+    for _ in 0..fills {
+        device.zero(&mut buffer).unwrap();
+    }
+    let arrived = device.arrived(arriving).unwrap();
+    device.read_back(&arrived).unwrap().wait().unwrap();
+    let plan = device.plan_cufft(&[64, 64], 16).unwrap();
+    let mut waves = device.alloc::<Complex32>("waves", 16 << 12).unwrap();
+    device.fft(&plan, &mut waves, Direction::Forward).unwrap();
+    let plan = device.plan_own_fft(&[64, 64], 16).unwrap();
+    device.fft(&plan, &mut waves, Direction::Inverse).unwrap();
+    let spans = device.take_profile().unwrap();
+    device.zero(&mut buffer).unwrap();
+    assert_eq!(device.take_profile().unwrap(), []);
+
+    let (beside, work): (Vec<_>, Vec<_>) = spans.iter().partition(|s| s.stream == "copies");
+    let named = |spans: &[&ProfileSpan]| {
+        let name_and_bytes = spans.iter().map(|span| (span.name, span.bytes));
+        name_and_bytes.collect::<Vec<_>>()
+    };
+    assert_eq!(named(&beside), [("send", Some(12 * len))]);
+    let bytes = Some(4 * len);
+    let mut expected = vec![("upload", bytes), ("graph", None), ("graph", None)];
+    expected.extend(vec![("fill", bytes); fills]);
+    expected.push(("read back", Some(16 * len)));
+    expected.push(("forward transform", None));
+    assert_eq!(named(&work[..expected.len()]), expected);
+    let kernels = &work[expected.len()..];
+    assert!(!kernels.is_empty() && kernels.iter().all(|span| span.name.starts_with("fft_")));
+    for spans in [&beside, &work] {
+        assert!(spans.iter().all(|span| span.end_us >= span.start_us));
+        let ordered = |pair: &[&ProfileSpan]| pair[1].start_us >= pair[0].end_us;
+        assert!(spans.windows(2).all(ordered));
+    }
+    // 48 MiB over the link take longer than a fill of 16 MiB in device memory, so the first fills run beside them.
+    let at_once = |span: &&&ProfileSpan| {
+        span.name == "fill" && span.start_us < beside[0].end_us && beside[0].start_us < span.end_us
+    };
+    assert!(work.iter().filter(at_once).count() > 1);
+    assert!(beside[0].end_us - beside[0].start_us > 100.0);
 }

@@ -5,6 +5,7 @@ use super::likelihood::{Last, Search};
 use super::refinement::FrameParameters;
 use super::{ModelErrors, Step, StepErrors, StepPlan, StreamPlan};
 use crate::fft::{Fft2, Real};
+use crate::gpu::ProfileSpan;
 use crate::run::Setup;
 use ndarray::{Array2, Array3};
 use num_complex::Complex;
@@ -115,6 +116,23 @@ pub trait Engine {
     /// # Errors
     /// Returns an error if the shape or the precision differs, or the device's error.
     fn restore(&mut self, state: &EngineState) -> Result<(), EngineError>;
+
+    /// Times from now on what its device does; see [`Device::start_profile`](crate::gpu::Device::start_profile). An
+    /// engine without a device, as on the CPU, times nothing.
+    ///
+    /// # Errors
+    /// Returns the device's error.
+    fn start_profile(&mut self) -> Result<(), EngineError> {
+        Ok(())
+    }
+
+    /// Ends what [`Engine::start_profile`] started, and returns the times of the device's operations.
+    ///
+    /// # Errors
+    /// Returns the device's error.
+    fn take_profile(&mut self) -> Result<Vec<ProfileSpan>, EngineError> {
+        Ok(Vec::new())
+    }
 }
 
 /// Windows, positions and intensity scales of the frames, as the model has them.

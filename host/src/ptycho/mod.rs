@@ -30,6 +30,7 @@ mod probe_search;
 mod probe_size;
 mod probe_slices;
 mod problem;
+mod profile;
 pub mod quality;
 mod read_options;
 mod recipe;
@@ -64,6 +65,7 @@ pub use overlap::Overlap;
 pub use predict::{PredictError, Prediction, predict};
 pub use probe_size::ProbeSize;
 pub use problem::{Problem, ProblemError};
+pub use profile::Profile;
 pub use read_options::{NoData, NoDataSetting, ReadOptions};
 pub use recipe::{
     GpuOptions, GpuStep, GpuWaves, Precision, ProbeSource, ProbeStart, Recipe, RecipeError,

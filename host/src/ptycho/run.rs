@@ -2,7 +2,7 @@
 //! finite.
 
 use super::checkpointing::{CheckpointError, SavedRun, fingerprint};
-use super::{EngineError, EngineState, Origin, Reconstructor};
+use super::{EngineError, EngineState, Origin, Profile, Reconstructor};
 use crate::data::{HistoryEntry, Scan};
 use crate::run::Steps;
 use std::path::{Path, PathBuf};
@@ -35,6 +35,7 @@ pub enum RunError {
 /// The iterations of a [`Reconstructor`], and its checkpoint file.
 pub struct ReconstructionSteps<'a> {
     reconstructor: Reconstructor,
+    profile: Profile,
     scan: &'a Scan,
     origin: Origin,
     path: PathBuf,
@@ -54,6 +55,7 @@ impl<'a> ReconstructionSteps<'a> {
         let path = path.to_owned();
         Self {
             reconstructor,
+            profile: Profile::default(),
             scan,
             origin,
             path,
@@ -61,6 +63,22 @@ impl<'a> ReconstructionSteps<'a> {
             saved: false,
             returned: 0,
         }
+    }
+
+    /// Times what the device does in the first `iterations`; an engine without a device has no times.
+    #[must_use]
+    pub fn with_profile(mut self, iterations: usize) -> Self {
+        self.profile = Profile::of_next(iterations);
+        self
+    }
+
+    /// What was profiled: the iterations that were asked for, or those done so far, after which no more are profiled.
+    ///
+    /// # Errors
+    /// The engine's error.
+    pub fn profile(&mut self) -> Result<&Profile, EngineError> {
+        self.profile.end(&mut self.reconstructor)?;
+        Ok(&self.profile)
     }
 
     /// Resumes from a saved run, which was read from `from`.
@@ -147,7 +165,7 @@ impl Steps for ReconstructionSteps<'_> {
     }
 
     fn advance(&mut self) -> Result<Vec<HistoryEntry>, RunError> {
-        self.reconstructor.advance()?;
+        self.profile.advance(&mut self.reconstructor)?;
         self.check_finite()
     }
 

@@ -1,6 +1,6 @@
 //! What all sciences share: where a computation runs ([`BackendRequest`], [`Setup`]), whether it fits
-//! ([`MemoryEstimate`]), the loop around it with progress, Ctrl-C and checkpoints ([`Run`]), and what its
-//! summary says ([`RunRecord`]).
+//! ([`MemoryEstimate`]), the loop around it with progress, Ctrl-C and checkpoints ([`Run`]), what its summary
+//! says ([`RunRecord`]), and the file of its devices' profile ([`timeline()`]).
 
 mod backend;
 mod interrupt;
@@ -13,6 +13,7 @@ mod progress;
 mod run;
 mod run_record;
 mod setup;
+mod timeline;
 
 pub use backend::{
     Backend, BackendKind, BackendName, BackendRequest, EngineChoice, OpenError, RequestError,
@@ -25,3 +26,4 @@ pub use progress::{JsonLines, Observer, Silent};
 pub use run::{End, Run, Schedule, Steps};
 pub use run_record::RunRecord;
 pub use setup::Setup;
+pub use timeline::timeline;

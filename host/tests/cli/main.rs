@@ -26,6 +26,7 @@ mod ptycho_metrics;
 mod ptycho_notes;
 mod ptycho_predict;
 mod ptycho_problems;
+mod ptycho_profile;
 mod sas;
 mod sas_doubtful;
 mod sas_fit;

@@ -301,6 +301,10 @@ fn a_name_that_means_another_format_is_refused() {
             ".html (an HTML page)",
         ),
         (
+            "ptycho reconstruct scan.cxi -o a.h5 --profile|t.csv",
+            ".json (JSON)",
+        ),
+        (
             "ptycho reconstruct scan.cxi -o a.h5 --checkpoint|c.h5",
             ".checkpoint (a checkpoint)",
         ),

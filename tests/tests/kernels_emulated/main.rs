@@ -1,6 +1,7 @@
 //! Tests in the emulator: every kernel and every engine agrees with its reference, the self-test
 //! detects a kernel that does nothing, and kernels are launched only if they have work.
 
+mod profile;
 mod recording_device;
 
 use recording_device::RecordingDevice;

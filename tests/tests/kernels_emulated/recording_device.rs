@@ -3,7 +3,7 @@
 use bytemuck::Pod;
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
-use warpstride::gpu::{Device, EmulatedDevice, Result};
+use warpstride::gpu::{Device, EmulatedDevice, ProfileSpan, Result};
 use warpstride::gpu::{Direction, EmulatedBuffer, EmulatedCopy, EmulatedFft, EmulatedReadBack};
 use warpstride_device::Complex32;
 use warpstride_device::launch::{AnyLaunch, Emulated, Work};
@@ -202,5 +202,11 @@ impl Device for RecordingDevice {
     }
     fn time_ms(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<f32> {
         self.device.time_ms(work)
+    }
+    fn start_profile(&self) -> Result<()> {
+        self.device.start_profile()
+    }
+    fn take_profile(&self) -> Result<Vec<ProfileSpan>> {
+        self.device.take_profile()
     }
 }

@@ -7,7 +7,7 @@ use bytemuck::Pod;
 use warpstride_device::Complex32;
 use warpstride_device::launch::{AnyLaunch, Work};
 
-use super::{Device, Direction, Result};
+use super::{Device, Direction, ProfileSpan, Result};
 
 impl<D: Device> Device for &D {
     type Space = D::Space;
@@ -177,5 +177,13 @@ impl<D: Device> Device for &D {
 
     fn time_ms(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<f32> {
         (**self).time_ms(work)
+    }
+
+    fn start_profile(&self) -> Result<()> {
+        (**self).start_profile()
+    }
+
+    fn take_profile(&self) -> Result<Vec<ProfileSpan>> {
+        (**self).take_profile()
     }
 }

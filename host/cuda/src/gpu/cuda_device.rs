@@ -1,5 +1,7 @@
 //! A CUDA device as a [`Device`].
 
+mod profiler;
+
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -9,12 +11,16 @@ use warpstride_device::Complex32;
 use warpstride_device::launch::{AnyLaunch, Cuda, Read, Work, Write};
 
 use super::cuda_fft::FftModules;
-use super::{Buffer, CudaFft, Device, Direction, GpuError, PendingCopy, ReadBack, Result};
+use super::profile::{COPIES, bytes_of};
+use super::{
+    Buffer, CudaFft, Device, Direction, GpuError, PendingCopy, ProfileSpan, ReadBack, Result,
+};
 use crate::cuda::{
     Context, CudaReadBack, DeviceBuffer, DeviceInfo, Event, Exchange, FftDirection, FftWorkspace,
     Graph, Kernels, Module, PinnedBuffer, PinnedKind, PinnedPieces, Priority, ReadBackPool,
     SharedUpload, Staging, Stream, Timing, Transfer,
 };
+use profiler::Profiler;
 
 /// A CUDA device with its kernels loaded, one stream for all work, and one for copies beside it.
 #[derive(Debug)]
@@ -32,6 +38,7 @@ pub struct CudaDevice {
     /// Such copies that the work waits for, and perhaps still runs before; the oldest first.
     sent: Mutex<VecDeque<SharedUpload>>,
     clock: (Event, Event),
+    profiler: Profiler,
 }
 
 /// A buffer to which page-locked memory is being copied in the stream beside the work.
@@ -86,6 +93,7 @@ impl CudaDevice {
                 Event::new(&context, Timing::On)?,
                 Event::new(&context, Timing::On)?,
             ),
+            profiler: Profiler::default(),
             info,
             stream,
             context,
@@ -138,6 +146,7 @@ impl CudaDevice {
     /// # Errors
     /// The error of `work`, which must not copy from or to the host, or an error of the driver.
     pub fn capture_graph(&self, work: impl FnOnce() -> Result<()>) -> Result<Graph> {
+        let _paused = self.profiler.pause();
         Graph::capture(&self.stream, work)
     }
 }
@@ -252,7 +261,9 @@ impl Device for CudaDevice {
     ) -> Result<()> {
         expect_size("upload", buffer.bytes(), size_of_val(host))?;
         let mut staging = self.staging.lock().unwrap_or_else(PoisonError::into_inner);
-        Ok(staging.upload(&self.stream, bytemuck::cast_slice(host), buffer)?)
+        self.profiled_work("upload", Some(size_of_val(host)), || {
+            Ok(staging.upload(&self.stream, bytemuck::cast_slice(host), buffer)?)
+        })
     }
 
     fn download<T: Pod + Send, H: Pod>(
@@ -262,11 +273,15 @@ impl Device for CudaDevice {
     ) -> Result<()> {
         expect_size("download", buffer.bytes(), size_of_val(host))?;
         let mut staging = self.staging.lock().unwrap_or_else(PoisonError::into_inner);
-        Ok(staging.download(&self.stream, buffer, bytemuck::cast_slice_mut(host))?)
+        self.profiled_work("download", Some(buffer.bytes()), || {
+            Ok(staging.download(&self.stream, buffer, bytemuck::cast_slice_mut(host))?)
+        })
     }
 
     fn read_back<T: Pod + Send>(&self, buffer: &DeviceBuffer<T>) -> Result<CudaReadBack<T>> {
-        Ok(self.read_backs.read_back(&self.stream, buffer)?)
+        self.profiled_work("read back", Some(buffer.bytes()), || {
+            Ok(self.read_backs.read_back(&self.stream, buffer)?)
+        })
     }
 
     fn pinned<T: Pod + Send + Sync>(
@@ -285,7 +300,10 @@ impl Device for CudaDevice {
         to: &mut DeviceBuffer<T>,
         at: usize,
     ) -> Result<SharedUpload> {
-        Ok(self.stream.upload_shared(from, range, to, at)?)
+        let bytes = bytes_of::<T>(std::slice::from_ref(&range));
+        self.profiled_work("send", bytes, || {
+            Ok(self.stream.upload_shared(from, range, to, at)?)
+        })
     }
 
     fn send_beside<T: Pod + Send + Sync>(
@@ -299,7 +317,9 @@ impl Device for CudaDevice {
         let queued = Event::new(&self.context, Timing::Off)?;
         queued.record(&self.stream)?;
         copies.wait_event(&queued)?;
-        let copy = copies.upload_parts(from, parts, &mut to)?;
+        let copy = self.profiled((COPIES, copies), "send", bytes_of::<T>(parts), || {
+            Ok(copies.upload_parts(from, parts, &mut to)?)
+        })?;
         Ok(CudaArriving { copy, buffer: to })
     }
 
@@ -352,20 +372,28 @@ impl Device for CudaDevice {
         parts: &[Range<usize>],
         to: PinnedBuffer<T>,
     ) -> Result<Transfer<T>> {
-        Ok(self.stream.download_parts(from, parts, to)?)
+        self.profiled_work("receive", bytes_of::<T>(parts), || {
+            Ok(self.stream.download_parts(from, parts, to)?)
+        })
     }
 
     fn copy<T: Pod + Send>(&self, from: &DeviceBuffer<T>, to: &mut DeviceBuffer<T>) -> Result<()> {
         expect_size("copy", to.bytes(), from.bytes())?;
-        Ok(self.stream.copy(from, to)?)
+        self.profiled_work("copy", Some(from.bytes()), || {
+            Ok(self.stream.copy(from, to)?)
+        })
     }
 
     fn zero<T: Pod + Send>(&self, buffer: &mut DeviceBuffer<T>) -> Result<()> {
-        Ok(self.stream.zero(buffer)?)
+        self.profiled_work("fill", Some(buffer.bytes()), || {
+            Ok(self.stream.zero(buffer)?)
+        })
     }
 
     fn launch_any(&self, launch: &(dyn AnyLaunch<Cuda> + Sync), work: Work) -> Result<()> {
-        self.module.launch(&self.stream, launch, work)
+        self.profiled_work(launch.info().entry, None, || {
+            self.module.launch(&self.stream, launch, work)
+        })
     }
 
     fn plan_fft(&self, shape: &[usize], batch: usize) -> Result<CudaFft> {
@@ -396,7 +424,7 @@ impl Device for CudaDevice {
     }
 
     fn replay(&self, graph: &mut Graph) -> Result<()> {
-        Ok(graph.launch(&self.stream)?)
+        self.profiled_work("graph", None, || Ok(graph.launch(&self.stream)?))
     }
 
     fn synchronize(&self) -> Result<()> {
@@ -410,5 +438,13 @@ impl Device for CudaDevice {
         end.record(&self.stream)?;
         end.synchronize()?;
         Ok(end.elapsed_ms(start)?)
+    }
+
+    fn start_profile(&self) -> Result<()> {
+        self.profiler.start(&self.stream)
+    }
+
+    fn take_profile(&self) -> Result<Vec<ProfileSpan>> {
+        self.profiler.take()
     }
 }

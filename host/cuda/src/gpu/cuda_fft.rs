@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use warpstride_device::Complex32;
 use warpstride_device::launch::Cuda;
 
+use super::profile::transform_name;
 use super::{CudaDevice, Direction, FftChoice, FftPasses, KernelFft, Result};
 use crate::cuda::{Context, DeviceBuffer, FftPlan, Kernels, Module};
 
@@ -113,12 +114,22 @@ impl CudaDevice {
         direction: Direction,
     ) -> Result<()> {
         match (plan, from) {
-            (CudaFft::CuFft(plan), None) => Ok(plan.execute(to, direction.into())?),
+            (CudaFft::CuFft(plan), None) => {
+                self.profiled_work(transform_name(direction), None, || {
+                    Ok(plan.execute(to, direction.into())?)
+                })
+            }
             (CudaFft::CuFft(plan), Some(from)) => {
-                Ok(plan.execute_to(from, to, direction.into())?)
+                self.profiled_work(transform_name(direction), None, || {
+                    Ok(plan.execute_to(from, to, direction.into())?)
+                })
             }
             (CudaFft::Own(OwnFft { module, transform }), from) => transform.queue_on::<Cuda>(
-                &|launch, work| module.launch(self.stream(), launch, work),
+                &|launch, work| {
+                    self.profiled_work(launch.info().entry, None, || {
+                        module.launch(self.stream(), launch, work)
+                    })
+                },
                 from,
                 to,
                 direction,

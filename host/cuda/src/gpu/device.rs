@@ -6,6 +6,7 @@ use std::sync::Arc;
 use bytemuck::Pod;
 use warpstride_device::launch::{AnyLaunch, Launch, Read, Space, Work, Write};
 
+use super::device_group::ProfileSpan;
 use super::error::Result;
 
 /// Memory of a device: `len` elements of `T`, initially zero.
@@ -313,4 +314,19 @@ pub trait Device {
     /// # Errors
     /// The error of `work`, or an error of the driver.
     fn time_ms(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<f32>;
+
+    /// Waits for the queued work, and from now on times every launch, transform, copy and fill in the streams of the
+    /// device, by its own clock. A replay of a graph is timed as a whole. Only the first
+    /// [`MAX_PROFILE_SPANS`](super::MAX_PROFILE_SPANS) operations are timed.
+    ///
+    /// # Errors
+    /// An error of the driver, or of the queued work.
+    fn start_profile(&self) -> Result<()>;
+
+    /// Ends what [`Device::start_profile`] started, waits for the timed operations and returns their times, in the order
+    /// in which they were queued.
+    ///
+    /// # Errors
+    /// An error of the driver, or of the timed operations.
+    fn take_profile(&self) -> Result<Vec<ProfileSpan>>;
 }

@@ -18,7 +18,9 @@ use warpstride_device::emulator::{self, LaunchConfig, Watch, WatchedMemory};
 use warpstride_device::launch::{AnyLaunch, Emulated, KernelInfo, Read, Work, Write};
 use warpstride_fft::{FftPlanner, num_complex};
 
-use super::{Buffer, Device, Direction, GpuError, PendingCopy, ReadBack, Result};
+use super::host_profiler::{HostProfiler, RunningSpan};
+use super::profile::{COPIES, WORK, bytes_of, transform_name};
+use super::{Buffer, Device, Direction, GpuError, PendingCopy, ProfileSpan, ReadBack, Result};
 
 /// Maximum number of blocks of a launch without a fixed grid: enough that blocks share memory, few
 /// enough to be fast.
@@ -35,6 +37,7 @@ const SHARED_MEMORY: usize = 227 * 1024;
 pub struct EmulatedDevice {
     watch: Watch,
     shared_memory: usize,
+    profiler: HostProfiler,
 }
 
 impl fmt::Debug for EmulatedDevice {
@@ -63,7 +66,18 @@ impl EmulatedDevice {
         Self {
             watch: Watch::default(),
             shared_memory: bytes,
+            profiler: HostProfiler::default(),
         }
+    }
+
+    /// Times what is done until the returned value is dropped, as an operation in `stream`, if the device is profiled.
+    fn profiled(
+        &self,
+        stream: &'static str,
+        name: &'static str,
+        bytes: Option<usize>,
+    ) -> Option<RunningSpan<'_>> {
+        self.profiler.begin((0, stream), name, bytes)
     }
 }
 
@@ -233,6 +247,7 @@ impl Device for EmulatedDevice {
         buffer: &mut EmulatedBuffer<T>,
         host: &[H],
     ) -> Result<()> {
+        let _span = self.profiled(WORK, "upload", Some(size_of_val(host)));
         let bytes: &mut [u8] = bytemuck::cast_slice_mut(buffer.as_mut_slice());
         expect_size("upload", bytes.len(), size_of_val(host))?;
         bytes.copy_from_slice(bytemuck::cast_slice(host));
@@ -244,6 +259,7 @@ impl Device for EmulatedDevice {
         buffer: &EmulatedBuffer<T>,
         host: &mut [H],
     ) -> Result<()> {
+        let _span = self.profiled(WORK, "download", Some(size_of_val(host)));
         let bytes: &[u8] = bytemuck::cast_slice(buffer.as_slice());
         expect_size("download", bytes.len(), size_of_val(host))?;
         bytemuck::cast_slice_mut(host).copy_from_slice(bytes);
@@ -251,6 +267,8 @@ impl Device for EmulatedDevice {
     }
 
     fn read_back<T: Pod + Send>(&self, buffer: &EmulatedBuffer<T>) -> Result<EmulatedReadBack<T>> {
+        let bytes = size_of_val(buffer.as_slice());
+        let _span = self.profiled(WORK, "read back", Some(bytes));
         Ok(EmulatedReadBack {
             values: buffer.as_slice().to_vec(),
         })
@@ -274,6 +292,7 @@ impl Device for EmulatedDevice {
         at: usize,
     ) -> Result<EmulatedCopy<()>> {
         let from = elements(from, range)?;
+        let _span = self.profiled(WORK, "send", Some(size_of_val(from)));
         let target = at..at.saturating_add(from.len());
         elements_mut(to.as_mut_slice(), target)?.copy_from_slice(from);
         Ok(EmulatedCopy(()))
@@ -285,6 +304,7 @@ impl Device for EmulatedDevice {
         parts: &[Range<usize>],
         mut to: EmulatedBuffer<T>,
     ) -> Result<EmulatedBuffer<T>> {
+        let _span = self.profiled(COPIES, "send", bytes_of::<T>(parts));
         let mut end = 0;
         for part in parts {
             let from = elements(from, part.clone())?;
@@ -349,6 +369,7 @@ impl Device for EmulatedDevice {
         parts: &[Range<usize>],
         mut to: Vec<T>,
     ) -> Result<EmulatedCopy<Vec<T>>> {
+        let _span = self.profiled(WORK, "receive", bytes_of::<T>(parts));
         let mut end = 0;
         for part in parts {
             let from = elements(from.as_slice(), part.clone())?;
@@ -366,11 +387,14 @@ impl Device for EmulatedDevice {
     ) -> Result<()> {
         let element = size_of::<T>();
         expect_size("copy", to.len() * element, from.len() * element)?;
+        let _span = self.profiled(WORK, "copy", Some(from.len() * element));
         to.as_mut_slice().copy_from_slice(from.as_slice());
         Ok(())
     }
 
     fn zero<T: Pod + Send>(&self, buffer: &mut EmulatedBuffer<T>) -> Result<()> {
+        let bytes = size_of_val(buffer.as_slice());
+        let _span = self.profiled(WORK, "fill", Some(bytes));
         buffer.as_mut_slice().fill(T::zeroed());
         Ok(())
     }
@@ -386,7 +410,9 @@ impl Device for EmulatedDevice {
             block,
             shared_bytes: launch.shared_bytes(block.iter().product()),
         };
+        let span = self.profiled(WORK, info.entry, None);
         emulator::launch(launch, config)?;
+        drop(span);
         match self.watch.first_overrun() {
             None => Ok(()),
             Some(overrun) => Err(GpuError::Overrun {
@@ -435,6 +461,7 @@ impl Device for EmulatedDevice {
             }
             .into());
         };
+        let _span = self.profiled(WORK, transform_name(direction), None);
         let frames: &mut [num_complex::Complex<f32>] = bytemuck::cast_slice_mut(frames);
         frames
             .par_chunks_exact_mut(frame)
@@ -486,5 +513,15 @@ impl Device for EmulatedDevice {
         let start = Instant::now();
         work()?;
         Ok(start.elapsed().as_secs_f32() * 1e3)
+    }
+
+    /// By the clock of the host.
+    fn start_profile(&self) -> Result<()> {
+        self.profiler.start();
+        Ok(())
+    }
+
+    fn take_profile(&self) -> Result<Vec<ProfileSpan>> {
+        Ok(self.profiler.stop())
     }
 }

@@ -18,7 +18,9 @@ mod emulated_group;
 mod error;
 mod fft_choice;
 mod growable_buffer;
+mod host_profiler;
 mod kernel_fft;
+mod profile;
 
 pub use cuda_device::{CudaArriving, CudaDevice};
 pub use cuda_fft::{CudaFft, OwnFft};
@@ -35,3 +37,4 @@ pub use error::{GpuError, Result};
 pub use fft_choice::{FasterThanCuFft, FftChoice, faster_than_cufft};
 pub use growable_buffer::GrowableBuffer;
 pub use kernel_fft::{FftPasses, KernelFft};
+pub use profile::MAX_PROFILE_SPANS;

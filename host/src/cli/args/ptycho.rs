@@ -38,12 +38,14 @@ Examples:
   warpstride ptycho reconstruct scan.cxi -o result.h5 --engine lsqml:200 \\
       --refine-positions gradient --fit-frame-scales
   warpstride ptycho reconstruct scan.cxi -o result.h5 --engine epie:200
-  warpstride ptycho reconstruct scan.cxi -o result.h5 --engine rpie:200
+  warpstride ptycho reconstruct scan.cxi -o result.h5 --engine rpie:200 \\
+      --profile timeline.json
   warpstride ptycho reconstruct scan.cxi -o result.h5 --backend cpu \\
       --report result.html --metrics-every 1
   warpstride ptycho reconstruct scan.cxi -o result.h5 --resume result.checkpoint
 
-Ctrl-C saves a checkpoint and the current result; --resume continues bit for bit.")]
+--profile implies --backend cuda, unless --backend emulator is given. Ctrl-C saves a checkpoint and
+the current result; --resume continues bit for bit.")]
     Reconstruct(Box<ReconstructArgs>),
     /// Compare a result with another result, or with the ground truth of a simulated scan
     #[command(after_help = "\
@@ -234,6 +236,19 @@ pub(crate) struct ReconstructArgs {
     /// HTML file for pictures, curves and parameters
     #[arg(long, value_name = "R.html", help_heading = "What to write")]
     pub(crate) report: Option<PathBuf>,
+    /// Write a timeline of kernels and copies in the first iterations for Perfetto or
+    /// chrome://tracing
+    #[arg(long, value_name = "T.json", help_heading = "What to write")]
+    pub(crate) profile: Option<PathBuf>,
+    /// Number of iterations in the timeline
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 3,
+        requires = "profile",
+        help_heading = "What to write"
+    )]
+    pub(crate) profile_iterations: usize,
     /// Do not write OUT-modulus.png, OUT-phase.png, OUT-phase-stretched.png and OUT-probe.png
     #[arg(long, help_heading = "What to write")]
     pub(crate) no_pictures: bool,

@@ -15,6 +15,7 @@ pub(super) struct Files {
     pub(super) pictures: Option<[PathBuf; 4]>,
     pub(super) summary: Option<PathBuf>,
     pub(super) report: Option<PathBuf>,
+    pub(super) profile: Option<PathBuf>,
 }
 
 impl Files {
@@ -51,6 +52,11 @@ impl Files {
             "--report",
             self.report.as_deref(),
             &[paths::HTML],
+        ))
+        .chain(OutputFile::given(
+            "--profile",
+            self.profile.as_deref(),
+            &[paths::JSON],
         ))
         .collect();
         paths::check(&outputs, inputs)
@@ -108,6 +114,7 @@ mod tests {
             pictures: Some(Files::pictures_beside(&result)),
             summary: None,
             report: None,
+            profile: None,
             result,
         }
     }

@@ -56,6 +56,7 @@ pub(crate) struct Reconstruct {
     resume: Option<(PathBuf, Box<SavedRun>)>,
     threads: Option<usize>,
     schedule: Schedule,
+    profile_iterations: usize,
     progress_output: ProgressOutput,
 }
 
@@ -68,6 +69,10 @@ impl Reconstruct {
                 shortest(args.checkpoint_every)
             ))
         })?;
+        if args.profile_iterations == 0 {
+            let text = "--profile-iterations 0: expected 1 or more";
+            return Err(Failure::usage(text));
+        }
         threads::check(args.threads)?;
         let checkpoint = args.checkpoint.as_deref();
         OutputFile::given("--checkpoint", checkpoint, &[paths::CHECKPOINT])
@@ -96,6 +101,11 @@ impl Reconstruct {
             Some(_) => BackendArg::Cpu,
             None => BackendArg::Auto,
         });
+        let backend = match (args.profile.is_some(), backend, args.resume.as_deref()) {
+            (true, BackendArg::Auto, _) => BackendArg::Cuda,
+            (true, BackendArg::Cpu, from) => return Err(no_profile(args.backend, from)),
+            _ => backend,
+        };
         let double = recipe.precision == Precision::F64;
         let request = request(backend, args.device, double, false)?;
         let device_memory = byte_size::parse("--device-memory", args.device_memory.as_deref())?;
@@ -108,6 +118,7 @@ impl Reconstruct {
             pictures: (!args.no_pictures).then(|| Files::pictures_beside(&args.output)),
             summary: args.summary,
             report: args.report,
+            profile: args.profile,
             result: args.output,
         };
         let mut inputs = vec![args.file.as_path()];
@@ -130,6 +141,7 @@ impl Reconstruct {
             resume,
             threads: args.threads,
             schedule: Schedule { every: Some(every) },
+            profile_iterations: args.profile_iterations,
             progress_output: match (args.json_progress, args.quiet) {
                 (true, _) => ProgressOutput::Json,
                 (_, true) => ProgressOutput::Quiet,
@@ -202,6 +214,9 @@ impl Reconstruct {
         };
         let mut steps =
             ReconstructionSteps::new(reconstructor, &scan, origin.clone(), &self.files.checkpoint);
+        if self.files.profile.is_some() {
+            steps = steps.with_profile(self.profile_iterations);
+        }
         let mut resumed_from = None;
         if let Some((path, saved)) = self.resume {
             steps.resume(*saved, &path)?;
@@ -217,6 +232,9 @@ impl Reconstruct {
             self.schedule,
         )?;
         let saved = run.steps().saved();
+        let profile = (self.files.profile.is_some())
+            .then(|| run.steps_mut().profile().cloned())
+            .transpose()?;
         let reconstructor = run.steps_mut().reconstructor();
         let result = result(reconstructor, &scan, &problem, &self.recipe, &origin)?;
         let planned = reconstructor.planned();
@@ -227,6 +245,7 @@ impl Reconstruct {
             scan: &scan,
             record: record.after(self.inputs, setup_seconds, notes),
             problems,
+            profile,
             files: &self.files,
             interrupted: end == End::Interrupted,
         };
@@ -290,6 +309,17 @@ impl ProgressOutput {
             Self::Json => Box::new(JsonLines::new(ProgressStream)),
             Self::Quiet => Box::new(Silent),
         }
+    }
+}
+
+/// Why `--profile` is refused on the CPU, which was named or is that of the run that is resumed.
+fn no_profile(named: Option<BackendArg>, resumed: Option<&Path>) -> Failure {
+    match (named, resumed) {
+        (None, Some(path)) => Failure::failed(format!(
+            "--profile: expected --backend cuda or emulator, found the back end of {}, cpu",
+            path.display()
+        )),
+        _ => Failure::usage("--profile: expected --backend cuda or emulator, found --backend cpu"),
     }
 }
 

@@ -4,10 +4,11 @@ use super::files::{Files, remove};
 use crate::cli::failure::Failure;
 use crate::cli::output::facts;
 use crate::data::{Reconstruction, Scan};
-use crate::ptycho::Summary;
+use crate::gpu::MAX_PROFILE_SPANS;
 use crate::ptycho::quality::{Comparison, Reference, compare};
 use crate::ptycho::report::{Pictures, report};
-use crate::run::RunRecord;
+use crate::ptycho::{Profile, Summary};
+use crate::run::{self, RunRecord};
 use crate::system::write_whole;
 use crate::text::{count, length, significant};
 
@@ -19,6 +20,8 @@ pub(super) struct FinishedRun<'a> {
     pub(super) record: RunRecord,
     /// Doubtful properties of the scan.
     pub(super) problems: Vec<String>,
+    /// What the device did, if it was profiled.
+    pub(super) profile: Option<Profile>,
     pub(super) files: &'a Files,
     pub(super) interrupted: bool,
 }
@@ -33,6 +36,7 @@ impl FinishedRun<'_> {
         let (truth, note) = self.against_truth();
         let mut record = self.record.clone();
         record.notes.extend(note.clone());
+        record.notes.extend(self.profile_note());
         let mut summary =
             Summary::new(&self.result, record, truth.as_ref()).with_problems(self.problems.clone());
 
@@ -65,6 +69,10 @@ impl FinishedRun<'_> {
                 write_whole(path, page.as_bytes())?;
                 written.push(path.display().to_string());
             }
+        }
+        if let (Some(path), Some(profile)) = (&files.profile, &self.profile) {
+            write_whole(path, self.timeline(profile)?.as_bytes())?;
+            written.push(path.display().to_string());
         }
         written.extend(files.summary.iter().map(|path| path.display().to_string()));
         summary.record.outputs = written;
@@ -109,6 +117,31 @@ impl FinishedRun<'_> {
             Ok(comparison) => (Some(comparison), None),
             Err(error) => (None, Some(format!("not compared with the truth: {error}"))),
         }
+    }
+
+    /// The timeline of the device, JSON.
+    fn timeline(&self, profile: &Profile) -> Result<String, Failure> {
+        let setup = &self.record.setup;
+        let Profile {
+            first_iteration,
+            iterations,
+            spans,
+            ..
+        } = profile;
+        let other = serde_json::json!({
+            "backend": setup.backend,
+            "first_iteration": first_iteration,
+            "iterations": iterations,
+        });
+        let devices = std::slice::from_ref(&setup.device);
+        Ok(run::timeline(devices, spans.iter().cloned(), &other)?)
+    }
+
+    /// A note if the device did more than it could note.
+    fn profile_note(&self) -> Option<String> {
+        let spans = &self.profile.as_ref()?.spans;
+        (spans.len() >= MAX_PROFILE_SPANS)
+            .then(|| format!("the timeline has the first {MAX_PROFILE_SPANS} operations only"))
     }
 
     fn text(&self, summary: &Summary, note: Option<String>) -> String {
@@ -156,6 +189,7 @@ impl FinishedRun<'_> {
             lines.push(("frame scales", scales.to_string()));
         }
         lines.push(("note", note.unwrap_or_default()));
+        lines.push(("note", self.profile_note().unwrap_or_default()));
         lines.push(("iterations", summary.iterations.to_string()));
         lines.push((
             "time",

@@ -1,19 +1,9 @@
 //! The timeline of the devices in the Chrome trace format, which Perfetto can open.
 
+use crate::gpu::ProfileSpan;
 use crate::jacobi::{Execution, IdleGap, Span};
-use crate::run::Setup;
+use crate::run::{self, Setup};
 use serde::Serialize;
-use serde_json::{Value, json};
-
-#[derive(Serialize)]
-struct Trace<'a> {
-    #[serde(rename = "traceEvents")]
-    events: Vec<Value>,
-    #[serde(rename = "displayTimeUnit")]
-    unit: &'static str,
-    #[serde(rename = "otherData")]
-    other: Other<'a>,
-}
 
 #[derive(Serialize)]
 struct Other<'a> {
@@ -34,56 +24,33 @@ pub fn timeline(
     spans: &[Span],
     gaps: Option<&[IdleGap]>,
 ) -> Result<String, serde_json::Error> {
-    let mut streams: Vec<(usize, &str)> = Vec::new();
-    let mut events = Vec::with_capacity(spans.len());
-    for span in spans {
-        let key = (span.device, span.stream);
-        let stream = streams.iter().position(|other| *other == key);
-        let stream = stream.unwrap_or_else(|| {
-            streams.push(key);
-            streams.len() - 1
-        });
-        events.push(json!({
-            "ph": "X",
-            "pid": span.device,
-            "tid": stream,
-            "name": span.name,
-            "ts": span.start_us,
-            "dur": (span.end_us - span.start_us).max(0.0),
-        }));
-    }
-    let name = |kind: &str, process: usize, stream: usize, name: &str| json!({"ph": "M", "name": kind, "pid": process, "tid": stream, "args": {"name": name}});
-    let mut named: Vec<Value> = Vec::new();
-    for (device, number) in execution.devices.iter().enumerate() {
-        let device_name = execution
-            .device_names
-            .get(device)
-            .map_or("", String::as_str);
-        named.push(name(
-            "process_name",
-            device,
-            0,
-            &format!("device {number}: {device_name}"),
-        ));
-    }
-    for (stream, (device, stream_name)) in streams.iter().enumerate() {
-        named.push(name("thread_name", *device, stream, stream_name));
-    }
-    named.append(&mut events);
-    serde_json::to_string(&Trace {
-        events: named,
-        unit: "ns",
-        other: Other {
-            backend: setup.backend,
-            scheme: execution.scheme,
-            idle_gap_us: gaps,
-        },
-    })
+    let numbers = execution.devices.iter().enumerate();
+    let devices: Vec<String> = numbers
+        .map(|(device, number)| {
+            let name = execution.device_names.get(device);
+            format!("device {number}: {}", name.map_or("", String::as_str))
+        })
+        .collect();
+    let spans = spans.iter().map(|span| ProfileSpan {
+        device: span.device,
+        stream: span.stream,
+        name: span.name,
+        bytes: None,
+        start_us: span.start_us,
+        end_us: span.end_us,
+    });
+    let other = Other {
+        backend: setup.backend,
+        scheme: execution.scheme,
+        idle_gap_us: gaps,
+    };
+    run::timeline(&devices, spans, &other)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::Value;
 
     #[test]
     fn devices_are_processes_and_streams_are_threads() {

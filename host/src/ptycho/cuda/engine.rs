@@ -20,7 +20,7 @@ use super::likelihood::{self, LikelihoodBuffers};
 use super::normalisation::normalise;
 use super::wave_stream::WaveStream;
 use super::{centring, metrics};
-use crate::gpu::{Device, ReadBack, Result};
+use crate::gpu::{Device, ProfileSpan, ReadBack, Result};
 use crate::ptycho::batches::KeptBatches;
 use crate::ptycho::likelihood::{LikelihoodMethod, Search};
 use crate::ptycho::refinement::FrameParameters;
@@ -379,6 +379,14 @@ impl<M: Device> Engine for GpuEngine<M> {
 
     fn restore(&mut self, state: &EngineState) -> std::result::Result<(), EngineError> {
         self.restore_state(state)
+    }
+
+    fn start_profile(&mut self) -> std::result::Result<(), EngineError> {
+        Ok(self.device.start_profile()?)
+    }
+
+    fn take_profile(&mut self) -> std::result::Result<Vec<ProfileSpan>, EngineError> {
+        Ok(self.device.take_profile()?)
     }
 }
 

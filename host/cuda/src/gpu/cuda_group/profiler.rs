@@ -182,6 +182,7 @@ impl TimedWork {
             device: self.device,
             stream: self.stream_id,
             name: self.name,
+            bytes: None,
             start_us,
             end_us,
         })

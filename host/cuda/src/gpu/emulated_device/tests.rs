@@ -245,3 +245,60 @@ fn a_write_outside_of_a_buffer_is_an_error_with_kernel_and_buffer() {
     // The buffers of the failed launch are gone, so the error does not reappear.
     update(&device, [0, 0]).unwrap();
 }
+
+#[test]
+fn a_profile_has_what_was_done_while_it_was_on_in_order() {
+    let device = EmulatedDevice::new();
+    update(&device, [2, 2]).unwrap();
+    assert_eq!(device.take_profile().unwrap(), []);
+    device.start_profile().unwrap();
+    update(&device, [2, 2]).unwrap();
+    let mut waves = device.alloc::<Complex32>("waves", 6).unwrap();
+    let mut others = device.alloc::<Complex32>("waves", 6).unwrap();
+    device.copy(&waves, &mut others).unwrap();
+    device.zero(&mut waves).unwrap();
+    let plan = device.plan_fft(&[2, 3], 1).unwrap();
+    device.fft(&plan, &mut waves, Direction::Forward).unwrap();
+    (device.fft_to(&plan, &waves, &mut others, Direction::Inverse)).unwrap();
+    let mut pinned = device.pinned::<Complex32>("host", 6).unwrap();
+    pinned = device
+        .receive(&waves, &[0..1, 3..5], pinned)
+        .unwrap()
+        .wait()
+        .unwrap();
+    let pinned = Arc::new(pinned);
+    device.send(&pinned, 2..4, &mut waves, 0).unwrap();
+    let arriving = device.send_beside(&pinned, &[0..1, 4..6], waves).unwrap();
+    let waves = device.arrived(arriving).unwrap();
+    device.read_back(&waves).unwrap();
+    device.download(&waves, &mut [0.0_f32; 12]).unwrap();
+    let spans = device.take_profile().unwrap();
+    let found: Vec<_> = spans
+        .iter()
+        .map(|span| (span.device, span.stream, span.name, span.bytes))
+        .collect();
+    let work = |name, bytes| (0, "work", name, bytes);
+    // Complex numbers have 8 bytes.
+    let expected = [
+        work("upload", Some(32)),
+        work("upload", Some(32)),
+        work("upload", Some(8)),
+        work("ptycho_object_update_atomic", None),
+        work("copy", Some(48)),
+        work("fill", Some(48)),
+        work("forward transform", None),
+        work("inverse transform", None),
+        work("receive", Some(24)),
+        work("send", Some(16)),
+        (0, "copies", "send", Some(24)),
+        work("read back", Some(48)),
+        work("download", Some(48)),
+    ];
+    assert_eq!(found, expected);
+    assert!(spans[0].start_us >= 0.0);
+    assert!(spans.iter().all(|span| span.end_us >= span.start_us));
+    let ordered = |pair: &[ProfileSpan]| pair[1].start_us >= pair[0].end_us;
+    assert!(spans.windows(2).all(ordered));
+    update(&device, [2, 2]).unwrap();
+    assert_eq!(device.take_profile().unwrap(), []);
+}

@@ -6,12 +6,12 @@ mod tests;
 use std::fmt;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
-use std::time::Instant;
 
 use bytemuck::Pod;
 use warpstride_device::launch::{Emulated, Launch, Read, Work, Write};
 
 use super::device_group::{DeviceGroup, Link, ProfileSpan, RangedBuffer, StreamId};
+use super::host_profiler::HostProfiler;
 use super::{Buffer, Device, EmulatedBuffer, EmulatedDevice, GpuError, Result};
 use crate::cuda::CudaError;
 
@@ -19,14 +19,7 @@ use crate::cuda::CudaError;
 #[derive(Debug)]
 pub struct EmulatedDeviceGroup {
     devices: Vec<EmulatedDevice>,
-    profile: Mutex<Option<Profile>>,
-}
-
-/// Times by the clock of the host.
-#[derive(Debug)]
-struct Profile {
-    origin: Instant,
-    profile_spans: Vec<ProfileSpan>,
+    profiler: HostProfiler,
 }
 
 /// A buffer of one device of an [`EmulatedDeviceGroup`].
@@ -68,7 +61,7 @@ impl EmulatedDeviceGroup {
     pub fn new(devices: usize) -> Self {
         Self {
             devices: (0..devices).map(|_| EmulatedDevice::new()).collect(),
-            profile: Mutex::default(),
+            profiler: HostProfiler::default(),
         }
     }
 
@@ -87,22 +80,8 @@ impl EmulatedDeviceGroup {
         name: &'static str,
         work: impl FnOnce() -> Result<T>,
     ) -> Result<T> {
-        let start = Instant::now();
-        let done = work().map_err(|error| error.on(device))?;
-        let end = Instant::now();
-        let mut profile = self.profile.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(profile) = &mut *profile {
-            let us = |time: Instant| 1e6 * (time - profile.origin).as_secs_f64();
-            let (start_us, end_us) = (us(start), us(end));
-            profile.profile_spans.push(ProfileSpan {
-                device,
-                stream,
-                name,
-                start_us,
-                end_us,
-            });
-        }
-        Ok(done)
+        let _span = self.profiler.begin((device, stream), name, None);
+        work().map_err(|error| error.on(device))
     }
 }
 
@@ -386,18 +365,11 @@ impl DeviceGroup for EmulatedDeviceGroup {
     }
 
     fn profile(&self) -> Result<()> {
-        let mut profile = self.profile.lock().unwrap_or_else(PoisonError::into_inner);
-        *profile = Some(Profile {
-            origin: Instant::now(),
-            profile_spans: Vec::new(),
-        });
+        self.profiler.start();
         Ok(())
     }
 
     fn profile_spans(&self) -> Result<Vec<ProfileSpan>> {
-        let mut profile = self.profile.lock().unwrap_or_else(PoisonError::into_inner);
-        Ok(profile.as_mut().map_or_else(Vec::new, |profile| {
-            std::mem::take(&mut profile.profile_spans)
-        }))
+        Ok(self.profiler.take())
     }
 }
