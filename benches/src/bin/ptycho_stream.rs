@@ -126,7 +126,8 @@ fn compare(
     let (inside, expected) = measure(&problem, name, None)?;
     writeln!(
         out,
-        "{frames} x {side}x{side}, {name}, host to device {rate:.1} GB/s: {inside:.2} ms an iteration with everything on the device"
+        "{frames} x {side}x{side}, {}, host to device {rate:.1} GB/s: {inside:.2} ms an iteration with everything on the device",
+        name.as_str()
     )?;
     for plan in plans(&problem, name) {
         let (ms, found) = measure(&problem, name, Some(plan))?;
@@ -149,8 +150,8 @@ fn main() -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
     let (mut sizes, mut names) = (Vec::new(), Vec::new());
     for text in std::env::args().skip(1) {
-        if let Ok(spec) = EngineSpec::parse(&format!("{text}:1")) {
-            names.push(spec.name);
+        if let Some(name) = EngineName::from_name(&text) {
+            names.push(name);
             continue;
         }
         let parts: Vec<usize> = text

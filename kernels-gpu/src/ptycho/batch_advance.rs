@@ -1,15 +1,18 @@
 //! The steps of object and probe along the directions of a batch, one launch: as `advance_layers` of one layer each.
 //!
-//! A thread processes one value: reads 24 bytes, writes 16 (without momentum 16 and 8). Block of 256: the threads are
+//! A thread processes one value: reads 24 bytes, writes 16 (without momentum 16 and 8); of the object 16 and 16 beyond the batch's
+//! bounds, where the direction is 0, and nothing without momentum and limits. Block of 256: the threads are
 //! independent.
 
+use super::batch_bounds::Bounds;
 use super::object_finish::clipped;
 use super::pie_pass::{OBJECT, PROBE};
 use warpstride_device::prelude::*;
 
 /// `velocity ← momentum · velocity + step · direction; value += velocity` for object and probe whose bit ([`OBJECT`],
 /// [`PROBE`]) is in `updates`, with the steps `steps` (object, probe). Without momentum (0) the velocities have no
-/// elements. The object is clipped as in `object_update_tiled`, the probe multiplied by `support`.
+/// elements. The object's direction is that within `bounds` (top, left, bottom, right) on an object with `columns` columns, and 0
+/// beyond them. The object is clipped as in `object_update_tiled`, the probe multiplied by `support`.
 #[kernel(block = 256)]
 #[allow(
     clippy::too_many_arguments,
@@ -24,7 +27,9 @@ pub unsafe fn ptycho_batch_advance(
     #[len(pixels)] probe_direction: *const Complex32,
     #[len(pixels)] support: *const f32,
     #[len(2)] steps: *const f32,
+    #[len(1)] bounds: *const [u32; 4],
     elements: u32,
+    columns: u32,
     pixels: u32,
     velocities: u32,
     probe_velocities: u32,
@@ -34,10 +39,17 @@ pub unsafe fn ptycho_batch_advance(
     clip_high: f32,
 ) {
     let step = [*steps, *steps.add(1)];
+    let bounds = Bounds::from_array(*bounds);
     for at in thread::grid_stride(elements as usize + pixels as usize) {
         if at < elements as usize {
             if updates & OBJECT != 0 {
-                let mut change = (*object_direction.add(at)).scale(step[0]);
+                let mut change = if bounds.has(at, columns) {
+                    (*object_direction.add(at)).scale(step[0])
+                } else if at >= velocities as usize && clip_high < 0.0 {
+                    continue;
+                } else {
+                    Complex32::ZERO
+                };
                 if at < velocities as usize {
                     change = (*object_velocity.add(at)).scale_add(momentum, change);
                     *object_velocity.add(at) = change;

@@ -6,8 +6,10 @@
 //!
 //! A tile of the object is as in `object_direction`. Of the probe a block has 32 consecutive pixels, each of its 8 warps
 //! every 8th frame, and adds the warps' sums in their order. Reads χ twice, 16 bytes per pixel of the batch, from the L2
-//! cache if the batch is small; writes 12 bytes per pixel of object and probe. Block of 32 × 8, as `object_direction`.
+//! cache if the batch is small; writes 12 bytes per pixel of the probe, and of the object within the batch's bounds, which
+//! every block finds for itself. Block of 32 × 8, as `object_direction`.
 
+use super::batch_bounds::{Bounds, bounds_of};
 use super::frame_chi::range_of;
 use super::pie_pass::{OBJECT, PROBE};
 use super::tile_frames::{TILE_COLUMNS, TILE_ROWS};
@@ -208,7 +210,8 @@ unsafe fn spectrum_sums(of: &Batch, slices: u32, mode: u32, pixel: u32) -> (Comp
 
 /// For the frames `order[first..first + count]`, (first, count) = `ranges[batch]`, count at most `most`: `numerators` and
 /// `weights` (row, column) on the object if `updates` has the bit [`OBJECT`], `sums` and `probe_weights` (row, column) on
-/// the probe if it has [`PROBE`]; the numerators are multiplied by `scale`. `largest` (object, probe), which must be 0
+/// the probe if it has [`PROBE`]; the numerators are multiplied by `scale`. Sums on the object are written for the tiles within
+/// `bounds` (top, left, bottom, right), which become those of the batch's windows, or with `whole` not 0 those of the object. `largest` (object, probe), which must be 0
 /// before, become the bits of the largest weights. With `probes` = 1 all frames have the same probe, with `most` each of the
 /// batch its own. With `slices` = 0 there is one mode, and `spectra` are not read; otherwise `sums` are those of the first
 /// min(`slices`, count) of them. Other combinations do nothing.
@@ -223,6 +226,7 @@ pub unsafe fn ptycho_batch_sums(
     #[len(modes * rows * columns)] sums: *mut Complex32,
     #[len(rows * columns)] probe_weights: *mut f32,
     #[len(2)] largest: *mut u32,
+    #[len(1)] bounds: *mut [u32; 4],
     #[len(probes * modes * rows * columns)] probe: *const Complex32,
     #[len(slices * modes * rows * columns)] spectra: *const Complex32,
     #[len(most * modes * rows * columns)] chi: *const Complex32,
@@ -242,6 +246,7 @@ pub unsafe fn ptycho_batch_sums(
     object_rows: u32,
     object_columns: u32,
     updates: u32,
+    whole: u32,
     scale: f32,
 ) {
     let incomplete = (probes != 1 && probes < most) || (slices == 0 && modes > 1);
@@ -272,8 +277,18 @@ pub unsafe fn ptycho_batch_sums(
     let pixels = rows * columns;
     let groups = pixels.div_ceil(32).max(1);
     let layers = groups * modes;
-    let across = object_columns.div_ceil(TILE_COLUMNS);
-    for item in thread::block_stride(layers + object_rows.div_ceil(TILE_ROWS) * across) {
+    let within = if whole == 0 {
+        let shapes = [[rows, columns], [object_rows, object_columns]];
+        bounds_of(corners, of.order, count, shapes[0], shapes[1])
+    } else {
+        Bounds::whole(object_rows, object_columns)
+    };
+    if thread::block_idx_x() == 0 && thread::index_in_block() == 0 {
+        *bounds = within.to_array();
+    }
+    let across = within.columns().div_ceil(TILE_COLUMNS).max(1);
+    let tiles = (within.bottom - within.top).div_ceil(TILE_ROWS) * across;
+    for item in thread::block_stride(layers + tiles) {
         if item < layers {
             if updates & PROBE == 0 {
                 continue;
@@ -310,7 +325,8 @@ pub unsafe fn ptycho_batch_sums(
             continue;
         }
         let tile = item - layers;
-        let (first_row, first_column) = (tile / across * TILE_ROWS, tile % across * TILE_COLUMNS);
+        let first_row = within.top + tile / across * TILE_ROWS;
+        let first_column = within.left + tile % across * TILE_COLUMNS;
         let (numerator, weight, touched) = tile_sums(&of, first_row, first_column);
         let row = first_row + thread::thread_idx_y();
         let column = first_column + thread::thread_idx_x();

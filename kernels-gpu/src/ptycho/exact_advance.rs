@@ -6,6 +6,7 @@
 //! H200); the others meanwhile eight values of the object in each thread: 24 bytes read, 16 written a value (without
 //! momentum 16 and 8). Blocks of 512 or 128 threads, 128 registers.
 
+use super::batch_bounds::Bounds;
 use super::exact_frame::{store_spectrum, turned};
 use super::object_finish::clipped;
 use super::pie_pass::{OBJECT, PROBE};
@@ -20,6 +21,9 @@ struct Layer {
     values: *const Complex32,
     velocity: *mut Complex32,
     direction: *const Complex32,
+    /// Where the direction is not 0, and columns of the values; everywhere if there are no columns.
+    bounds: Bounds,
+    columns: u32,
     /// Values before the end.
     elements: usize,
     velocities: usize,
@@ -36,7 +40,9 @@ impl Layer {
             let at = first + k * stride;
             if at < self.elements {
                 loaded[k][0] = *self.values.add(at);
-                loaded[k][1] = *self.direction.add(at);
+                if self.columns == 0 || self.bounds.has(at, self.columns) {
+                    loaded[k][1] = *self.direction.add(at);
+                }
             }
             if at < self.elements.min(self.velocities) {
                 loaded[k][2] = *self.velocity.add(at);
@@ -76,8 +82,10 @@ macro_rules! sizes {
             #[len(modes * $side * $side)] probe_direction: *const Complex32,
             #[len($side * $side)] support: *const f32,
             #[len(2)] steps: *const f32,
+            #[len(1)] bounds: *const [u32; 4],
             #[len($side)] roots: *const Complex32,
             elements: u32,
+            columns: u32,
             modes: u32,
             velocities: u32,
             probe_velocities: u32,
@@ -97,6 +105,8 @@ macro_rules! sizes {
                         values: object,
                         velocity: object_velocity,
                         direction: object_direction,
+                        bounds: Bounds::from_array(*bounds),
+                        columns,
                         elements: elements as usize,
                         velocities: velocities as usize,
                         step: *steps,
@@ -121,6 +131,8 @@ macro_rules! sizes {
                     values: probe,
                     velocity: probe_velocity,
                     direction: probe_direction,
+                    bounds: Bounds::from_array([0; 4]),
+                    columns: 0,
                     elements: layer + Frame::<$a>::PIXELS,
                     velocities: probe_velocities as usize,
                     step: *steps.add(1),

@@ -6,6 +6,7 @@
 //! (23 µs for 128² on an H200); the others meanwhile eight values of the object in each thread: 12 bytes read, 8 written
 //! a value. Blocks of 512 or 128 threads, 128 registers.
 
+use super::batch_bounds::Bounds;
 use super::direction_finish::divided;
 use super::exact_advance::TOGETHER;
 use super::exact_frame::{load_spectrum, store_spectrum, turned};
@@ -15,7 +16,7 @@ use warpstride_device::prelude::*;
 
 macro_rules! sizes {
     ($($name:ident, $a:literal, $side:literal, $threads:literal, $blocks:literal;)*) => {$(
-        /// `object ← object/D(W)` as `batch_finish`. `probe`, a spectrum before, becomes its unnormalised inverse
+        /// `object ← object/D(W)` within `bounds` as `batch_finish`. `probe`, a spectrum before, becomes its unnormalised inverse
         /// transform divided by D(W), and `probe_spectrum` that one's unnormalised transform unless `transforms` is 0.
         /// A direction whose bit ([`OBJECT`], [`PROBE`]) is not in `updates`, and its spectrum, become 0. The modes of
         /// the probe have the same weights. `roots` are exp(−2πi k/side).
@@ -31,8 +32,10 @@ macro_rules! sizes {
             #[len(elements)] weights: *const f32,
             #[len($side * $side)] probe_weights: *const f32,
             #[len(2)] largest: *const u32,
+            #[len(1)] bounds: *const [u32; 4],
             #[len($side)] roots: *const Complex32,
             elements: u32,
+            columns: u32,
             modes: u32,
             updates: u32,
             transforms: u32,
@@ -42,21 +45,26 @@ macro_rules! sizes {
             probe_alpha: f32,
         ) {
             let transform = Frame::<$a>::new(shared::dynamic_shared_mem::<f32>(), roots);
-            for item in thread::block_stride(modes + elements.div_ceil($threads * TOGETHER as u32)) {
+            let bounds = Bounds::from_array(*bounds).within(elements / columns.max(1), columns);
+            let within = bounds.pixels();
+            let groups = within.div_ceil($threads * TOGETHER) as u32;
+            for item in thread::block_stride(modes + groups) {
                 if item >= modes {
                     let first = ((item - modes) * $threads * TOGETHER as u32 + thread::thread_idx_x()) as usize;
                     let most = f32::from_bits(*largest) + extra;
                     let mut values = [(Complex32::ZERO, 0.0); TOGETHER];
                     for k in 0..TOGETHER {
                         let at = first + k * $threads;
-                        if at < elements as usize {
+                        if at < within {
+                            let at = bounds.place(at, columns);
                             values[k] = (*object.add(at), *weights.add(at) + extra);
                         }
                     }
                     for k in 0..TOGETHER {
                         let at = first + k * $threads;
                         let (value, weight) = values[k];
-                        if at < elements as usize {
+                        if at < within {
+                            let at = bounds.place(at, columns);
                             *object.add(at) = if updates & OBJECT != 0 {
                                 divided(value, weight, most, floor, object_alpha)
                             } else {

@@ -9,6 +9,7 @@ pub const FREE: f32 = -2.0;
 
 pub mod advance_layers;
 pub mod batch_advance;
+mod batch_bounds;
 pub mod batch_finish;
 pub mod batch_step_sums;
 pub mod batch_sums;

@@ -70,6 +70,16 @@ impl<T: Pod> PinnedBuffer<T> {
         })
     }
 
+    /// The address, for copies that are pending while the buffer is not used as a slice.
+    pub(super) fn raw(&self) -> *mut T {
+        self.address.as_ptr()
+    }
+
+    /// The number of elements, which can be asked for while copies are pending.
+    pub(super) fn elements(&self) -> usize {
+        self.len
+    }
+
     /// Allocates a buffer with a copy of `values`.
     ///
     /// # Errors

@@ -25,8 +25,17 @@ struct Piece<T: Pod> {
 /// Pieces of page-locked memory, and a stream of copies for each direction.
 pub struct PinnedPieces<T: Pod> {
     pieces: Vec<Piece<T>>,
-    to_device: Stream,
-    to_host: Stream,
+    to_device: Arc<Stream>,
+    to_host: Arc<Stream>,
+}
+
+/// The direction of a copy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    /// From a piece to a device buffer.
+    ToDevice,
+    /// From a device buffer to a piece.
+    ToHost,
 }
 
 impl<T: Pod> fmt::Debug for PinnedPieces<T> {
@@ -42,20 +51,30 @@ impl<T: Pod> fmt::Debug for PinnedPieces<T> {
 #[must_use = "the buffer is freed with it"]
 pub struct Exchange<T: Pod> {
     buffer: DeviceBuffer<T>,
-    /// After the last copy; `None` if nothing was copied.
-    done: Option<Event>,
+    /// What the next copy has to wait for: the work before the exchange, or the last copy.
+    done: Event,
 }
 
 impl<T: Pod> Exchange<T> {
+    /// Begins an exchange of `buffer` after what has been queued in `work` so far.
+    ///
+    /// # Errors
+    /// The buffer belongs to another device, `work` is being captured, or an error of the driver.
+    pub fn new(work: &Stream, buffer: DeviceBuffer<T>) -> Result<Self> {
+        (work.context()).expect_same(buffer.context(), "the buffer")?;
+        drop(work.refuse_capture("a copy with host memory")?);
+        let done = Event::new(buffer.context(), Timing::Off)?;
+        done.record(work)?;
+        Ok(Self { buffer, done })
+    }
+
     /// Makes the work queued in `stream` from now on wait for the copies, and returns the buffer; the host does not
     /// wait.
     ///
     /// # Errors
     /// An error of the driver.
     pub fn before(self, stream: &Stream) -> Result<DeviceBuffer<T>> {
-        if let Some(done) = &self.done {
-            stream.wait_event(done)?;
-        }
+        stream.wait_event(&self.done)?;
         Ok(self.buffer)
     }
 }
@@ -66,7 +85,7 @@ impl<T: Pod> PinnedPieces<T> {
     /// # Errors
     /// As for [`PinnedBuffer::zeroed`], or another error of the driver.
     pub fn zeroed(context: &Arc<Context>, what: &str, lengths: &[usize]) -> Result<Self> {
-        let stream = || Stream::new(context, Priority::Normal);
+        let stream = || Stream::new(context, Priority::Normal).map(Arc::new);
         let piece = |len: &usize| {
             let memory = PinnedBuffer::zeroed(context, PinnedKind::Plain, what, *len)?;
             Ok(Piece {
@@ -95,84 +114,75 @@ impl<T: Pod> PinnedPieces<T> {
         Ok(&mut piece.memory)
     }
 
-    /// Queues a copy of the start of `buffer` to the piece `from_device`, then one of the piece `to_device` to the start
-    /// of `buffer`, each as many elements as the piece has. They begin after what has been queued in `work` so far, and
-    /// run at the same time as what is queued there afterwards.
-    ///
-    /// # Errors
-    /// There is no such piece or it is longer than the buffer, `work` or the buffer belongs to another device, `work` is
-    /// being captured, or an error of the driver; then the buffer is lost.
-    pub fn exchange(
-        &mut self,
-        work: &Stream,
-        from_device: Option<usize>,
-        to_device: Option<usize>,
-        buffer: DeviceBuffer<T>,
-    ) -> Result<Exchange<T>> {
-        let context = Arc::clone(self.to_device.context());
-        (work.context()).expect_same(buffer.context(), "the buffer")?;
-        context.expect_same(buffer.context(), "the buffer")?;
-        for number in [from_device, to_device].into_iter().flatten() {
-            let piece = self.pieces.get(number);
-            let len = piece.ok_or(range(number, self.pieces.len()))?.memory.len();
-            buffer.expect_range("exchange", &(0..len))?;
+    /// The stream of copies in one direction.
+    #[must_use]
+    pub fn stream(&self, way: Way) -> &Arc<Stream> {
+        match way {
+            Way::ToDevice => &self.to_device,
+            Way::ToHost => &self.to_host,
         }
-        drop(work.refuse_capture("a copy with host memory")?);
-        let queued = Event::new(&context, Timing::Off)?;
-        queued.record(work)?;
-        let mut done = None;
-        if let Some(number) = from_device {
-            done = Some(self.queue_to_host(number, &queued, &buffer)?);
-        }
-        if let Some(number) = to_device {
-            done = Some(self.queue_to_device(number, done.as_ref().unwrap_or(&queued), &buffer)?);
-        }
-        Ok(Exchange { buffer, done })
     }
 
-    /// Queues a copy of the start of `buffer`, whose extent has been checked, to a piece, after the event.
-    fn queue_to_host(
-        &mut self,
-        number: usize,
-        after: &Event,
-        buffer: &DeviceBuffer<T>,
-    ) -> Result<Event> {
-        let (piece, stream) = (&mut self.pieces[number], &self.to_host);
-        stream.wait_event(after)?;
-        if let Some(copied) = &piece.copied {
-            stream.wait_event(copied)?;
+    /// Number of bytes of a piece; `None` if there is none.
+    #[must_use]
+    pub fn bytes(&self, number: usize) -> Option<usize> {
+        let piece = self.pieces.get(number)?;
+        Some(piece.memory.elements() * size_of::<T>())
+    }
+
+    /// Makes the next copy between a piece and the buffer of `exchange` wait for what both wait for.
+    ///
+    /// # Errors
+    /// There is no such piece, or an error of the driver.
+    pub fn wait(&self, way: Way, number: usize, exchange: &Exchange<T>) -> Result<()> {
+        let piece = self.pieces.get(number);
+        let piece = piece.ok_or(range(number, self.pieces.len()))?;
+        let stream = self.stream(way);
+        stream.wait_event(&exchange.done)?;
+        match &piece.copied {
+            Some(copied) => stream.wait_event(copied),
+            None => Ok(()),
         }
-        let (target, bytes) = (piece.memory.as_mut_ptr(), size_of_val::<[T]>(&piece.memory));
-        let done = queue_copy(stream, &mut piece.copied, bytes, || {
+    }
+
+    /// Queues a copy between a piece and the start of the buffer of `exchange`, as many elements as the piece has, after what
+    /// [`PinnedPieces::wait`] has waited for.
+    ///
+    /// # Errors
+    /// There is no such piece or it is longer than the buffer, the buffer belongs to another device, or an error of the
+    /// driver.
+    pub fn copy(&mut self, way: Way, number: usize, exchange: &mut Exchange<T>) -> Result<()> {
+        let Exchange { buffer, done } = exchange;
+        let count = self.pieces.len();
+        let piece = self.pieces.get_mut(number).ok_or(range(number, count))?;
+        let elements = piece.memory.elements();
+        buffer.expect_range("exchange", &(0..elements))?;
+        let stream = match way {
+            Way::ToDevice => &self.to_device,
+            Way::ToHost => &self.to_host,
+        };
+        (stream.context()).expect_same(buffer.context(), "the buffer")?;
+        let bytes = elements * size_of::<T>();
+        let host = piece.memory.raw();
+        let copied = queue_copy(stream, &mut piece.copied, bytes, || {
             // SAFETY: the piece fits into the buffer; it is not freed or handed to the host before the copy is done, and
             // freeing the buffer waits for all streams.
             unsafe {
-                driver::cuMemcpyDtoHAsync_v2(target.cast(), buffer.raw(), bytes, stream.raw())
+                match way {
+                    Way::ToDevice => driver::cuMemcpyHtoDAsync_v2(
+                        buffer.raw(),
+                        host.cast_const().cast(),
+                        bytes,
+                        stream.raw(),
+                    ),
+                    Way::ToHost => {
+                        driver::cuMemcpyDtoHAsync_v2(host.cast(), buffer.raw(), bytes, stream.raw())
+                    }
+                }
             }
         });
-        self.kept(done)
-    }
-
-    /// Queues a copy of a piece to the start of `buffer`, whose extent has been checked, after the event.
-    fn queue_to_device(
-        &mut self,
-        number: usize,
-        after: &Event,
-        buffer: &DeviceBuffer<T>,
-    ) -> Result<Event> {
-        let (piece, stream) = (&mut self.pieces[number], &self.to_device);
-        stream.wait_event(after)?;
-        if let Some(copied) = &piece.copied {
-            stream.wait_event(copied)?;
-        }
-        let (source, bytes) = (piece.memory.as_ptr(), size_of_val::<[T]>(&piece.memory));
-        let done = queue_copy(stream, &mut piece.copied, bytes, || {
-            // SAFETY: as in `queue_to_host`.
-            unsafe {
-                driver::cuMemcpyHtoDAsync_v2(buffer.raw(), source.cast(), bytes, stream.raw())
-            }
-        });
-        self.kept(done)
+        *done = self.kept(copied)?;
+        Ok(())
     }
 
     /// Keeps the pieces from the host if a copy failed and the device may still use them.
@@ -184,7 +194,7 @@ impl<T: Pod> PinnedPieces<T> {
     }
 
     fn leak_unless_idle(&mut self) {
-        let idle = [&self.to_host, &self.to_device].map(Stream::synchronize);
+        let idle = [&self.to_host, &self.to_device].map(|stream| stream.synchronize());
         if idle.iter().any(Result::is_err) {
             std::mem::forget(std::mem::take(&mut self.pieces));
         }

@@ -11,14 +11,14 @@ use warpstride_device::Complex32;
 use warpstride_device::launch::{AnyLaunch, Cuda, Read, Work, Write};
 
 use super::cuda_fft::FftModules;
-use super::profile::{COPIES, bytes_of};
+use super::profile::{COPIES, EXCHANGE_TO_DEVICE, EXCHANGE_TO_HOST, bytes_of};
 use super::{
     Buffer, CudaFft, Device, Direction, GpuError, PendingCopy, ProfileSpan, ReadBack, Result,
 };
 use crate::cuda::{
     Context, CudaReadBack, DeviceBuffer, DeviceInfo, Event, Exchange, FftDirection, FftWorkspace,
     Graph, Kernels, Module, PinnedBuffer, PinnedKind, PinnedPieces, Priority, ReadBackPool,
-    SharedUpload, Staging, Stream, Timing, Transfer,
+    SharedUpload, Staging, Stream, Timing, Transfer, Way,
 };
 use profiler::Profiler;
 
@@ -359,7 +359,24 @@ impl Device for CudaDevice {
         to_device: Option<usize>,
         buffer: DeviceBuffer<T>,
     ) -> Result<Exchange<T>> {
-        Ok(pieces.exchange(&self.stream, to_host, to_device, buffer)?)
+        let mut exchange = Exchange::new(&self.stream, buffer)?;
+        let copies = [(to_host, Way::ToHost), (to_device, Way::ToDevice)];
+        for (number, way) in copies {
+            let Some(number) = number else {
+                continue;
+            };
+            pieces.wait(way, number, &exchange)?;
+            let stream = Arc::clone(pieces.stream(way));
+            let (row, name) = match way {
+                Way::ToHost => (EXCHANGE_TO_HOST, "receive"),
+                Way::ToDevice => (EXCHANGE_TO_DEVICE, "send"),
+            };
+            let bytes = pieces.bytes(number);
+            self.profiled((row, &stream), name, bytes, || {
+                Ok(pieces.copy(way, number, &mut exchange)?)
+            })?;
+        }
+        Ok(exchange)
     }
 
     fn exchanged<T: Pod + Send + Sync>(&self, exchange: Exchange<T>) -> Result<DeviceBuffer<T>> {

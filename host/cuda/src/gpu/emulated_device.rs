@@ -19,7 +19,9 @@ use warpstride_device::launch::{AnyLaunch, Emulated, KernelInfo, Read, Work, Wri
 use warpstride_fft::{FftPlanner, num_complex};
 
 use super::host_profiler::{HostProfiler, RunningSpan};
-use super::profile::{COPIES, WORK, bytes_of, transform_name};
+use super::profile::{
+    COPIES, EXCHANGE_TO_DEVICE, EXCHANGE_TO_HOST, WORK, bytes_of, transform_name,
+};
 use super::{Buffer, Device, Direction, GpuError, PendingCopy, ProfileSpan, ReadBack, Result};
 
 /// Maximum number of blocks of a launch without a fixed grid: enough that blocks share memory, few
@@ -347,10 +349,14 @@ impl Device for EmulatedDevice {
     ) -> Result<EmulatedBuffer<T>> {
         if let Some(number) = to_host {
             let piece = self.piece(pieces, number)?;
+            let bytes = size_of_val::<[T]>(piece);
+            let _span = self.profiled(EXCHANGE_TO_HOST, "receive", Some(bytes));
             piece.copy_from_slice(elements(buffer.as_slice(), 0..piece.len())?);
         }
         if let Some(number) = to_device {
             let piece = self.piece(pieces, number)?;
+            let bytes = size_of_val::<[T]>(piece);
+            let _span = self.profiled(EXCHANGE_TO_DEVICE, "send", Some(bytes));
             elements_mut(buffer.as_mut_slice(), 0..piece.len())?.copy_from_slice(piece);
         }
         Ok(buffer)

@@ -14,6 +14,12 @@ pub(super) const WORK: &str = "work";
 /// The stream of copies beside the work.
 pub(super) const COPIES: &str = "copies";
 
+/// The stream of copies from the device in an exchange with page-locked memory.
+pub(super) const EXCHANGE_TO_HOST: &str = "exchange, to host";
+
+/// The stream of copies to the device in an exchange with page-locked memory.
+pub(super) const EXCHANGE_TO_DEVICE: &str = "exchange, to device";
+
 /// The name of a transform that is not a launch of a kernel.
 pub(super) fn transform_name(direction: Direction) -> &'static str {
     match direction {

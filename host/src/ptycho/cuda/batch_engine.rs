@@ -1,22 +1,27 @@
 //! Mirrors cpu/batch_engine.rs: LSQ-ML, ePIE and rPIE.
 
-use super::batch_sums::{Slices, Waves, object_sums, probe_sums};
+use super::batch_sums::{Slices, probe_sums};
 use super::buffers::{Buffers, Layout};
 use super::constraints::fourier_support;
 use super::frame_stream::Metrics;
 use super::frames::{Batch, FrameBuffers, ShiftTo};
-use super::fused_batches::{Fused, PARTS};
+use super::fused_batches::{Fused, PARTS, alpha};
 use crate::gpu::{Buffer, Device, Result};
 use crate::ptycho::Step;
 use crate::ptycho::cpu::{DAMPING, Denominator, FLOOR, LIT, NEIGHBOURS, STEP, TRIM};
 use crate::ptycho::step::{BatchMethod, BatchUpdate, Smoothness};
+use crate::ptycho::update_version::TILE;
 use num_complex::Complex;
 use warpstride_device::Complex32;
 use warpstride_device::launch::Work;
 use warpstride_kernels::ptycho::{
     advance_layers::PtychoAdvanceLayers,
+    batch_advance::PtychoBatchAdvance,
+    batch_finish::PtychoBatchFinish,
+    batch_sums::PtychoBatchSums,
     direction_finish::PtychoDirectionFinish,
     largest::PtychoLargest,
+    pie_pass::OBJECT,
     scale_layers::PtychoScaleLayers,
     slice_sums::PtychoSliceSums,
     smoothness::{PtychoPairSums, PtychoSmoothness, PtychoSmoothnessSums},
@@ -39,8 +44,10 @@ pub(super) struct BatchBuffers<M: Device> {
     /// (slice, row, column).
     pub(super) probe_weights: M::Buffer<f32>,
     pub(super) slices: u32,
-    /// Bits of the largest weight: object, probe.
+    /// Bits of the largest weight: object (and a second element for kernels that have both), probe.
     pub(super) largest: [M::Buffer<u32>; 2],
+    /// 1 element: the object's pixels under the windows of the batch (top, left, bottom, right).
+    pub(super) bounds: M::Buffer<[u32; 4]>,
     /// (frame of the batch, part).
     pub(super) step_sums: M::Buffer<[f32; 5]>,
     pub(super) solved: M::Buffer<[f32; 2]>,
@@ -62,7 +69,7 @@ impl<M: Device> BatchBuffers<M> {
     pub(super) fn new(device: &M, layout: &Layout, size: usize) -> Result<Self> {
         let (object, probe) = (layout.object_elements(), layout.probe_elements());
         let slices = layout.slices.min(size as u32).max(1);
-        let largest = || device.alloc("the largest weight", 1);
+        let largest = |len: usize| device.alloc("the largest weight", len);
         Ok(Self {
             size,
             object: device.alloc("the object's direction", object)?,
@@ -73,7 +80,8 @@ impl<M: Device> BatchBuffers<M> {
                 slices as usize * layout.pixels() as usize,
             )?,
             slices,
-            largest: [largest()?, largest()?],
+            largest: [largest(2)?, largest(1)?],
+            bounds: device.alloc("the bounds of a batch", 1)?,
             step_sums: device.alloc("the steps' sums", size * PARTS.max(layout.modes) as usize)?,
             solved: device.alloc("the frames' steps", size)?,
             steps: device.alloc("the steps", 2)?,
@@ -230,33 +238,96 @@ impl<M: Device> Run<'_, M> {
         let (device, layout) = (self.device, self.layout);
         let BatchBuffers {
             object,
-            object_weights,
             largest: [largest, _],
             ..
         } = &mut *self.batches;
         if !step.update_object {
             return device.zero(object);
         }
-        let waves = Waves {
-            chi: &self.frames.chi,
-            first: 0,
-            scale: 1.0,
-        };
-        let from = (&*self.buffers, &*self.frames);
-        let to = (&mut *object, &mut *object_weights);
-        object_sums(device, layout, from, batch, &waves, to, false)?;
-        let elements = layout.object_elements();
-        find_largest(device, largest, object_weights, elements)?;
+        device.zero(largest)?;
+        self.sums_on_object(method, batch)?;
         let extra = self.add_smoothness(method, batch)?;
         let BatchBuffers {
             object,
             object_weights,
+            probe,
+            probe_weights,
             largest: [largest, _],
+            bounds,
             ..
         } = &mut *self.batches;
-        let denominator = method.object_denominator();
-        let weights = (&*object_weights, &*largest, extra);
-        finish(device, object, weights, (1, elements), denominator)
+        let elements = layout.object_elements();
+        device.launch(
+            &PtychoBatchFinish {
+                object: object.write(),
+                probe: probe.write(),
+                weights: object_weights.read(),
+                probe_weights: probe_weights.read(),
+                largest: largest.read(),
+                bounds: bounds.read(),
+                elements: elements as u32,
+                columns: layout.object_columns,
+                // Only the object's.
+                pixels: 0,
+                updates: OBJECT,
+                extra: extra as f32,
+                floor: FLOOR as f32,
+                object_alpha: alpha(method.object_denominator()),
+                probe_alpha: 0.0,
+            },
+            Work::Elements(elements),
+        )
+    }
+
+    /// Numerators, weights and the largest weight of a batch on the object, each frame with a shifted probe of its own.
+    fn sums_on_object(&mut self, method: &BatchMethod, batch: Batch) -> Result<()> {
+        let layout = self.layout;
+        let BatchBuffers {
+            object,
+            object_weights,
+            probe,
+            probe_weights,
+            largest: [largest, _],
+            bounds,
+            ..
+        } = &mut *self.batches;
+        let (frames, buffers) = (&*self.frames, &*self.buffers);
+        let most = frames.size as u32;
+        let tiles = (layout.object_rows as usize).div_ceil(TILE[0])
+            * (layout.object_columns as usize).div_ceil(TILE[1]);
+        let groups = (layout.pixels() as usize).div_ceil(TILE[1]) * layout.modes as usize;
+        self.device.launch(
+            &PtychoBatchSums {
+                numerators: object.write(),
+                weights: object_weights.write(),
+                sums: probe.write(),
+                probe_weights: probe_weights.write(),
+                largest: largest.write(),
+                bounds: bounds.write(),
+                probe: frames.probes.read(),
+                spectra: frames.work.read(),
+                chi: frames.chi.read(),
+                object: buffers.object.read(),
+                corners: buffers.corners.read(),
+                order: frames.order.read(),
+                ranges: frames.ranges.read(),
+                frames: layout.frames,
+                most,
+                batches: frames.ranges.len() as u32,
+                batch: batch.number,
+                probes: most,
+                slices: most,
+                modes: layout.modes,
+                rows: layout.rows,
+                columns: layout.columns,
+                object_rows: layout.object_rows,
+                object_columns: layout.object_columns,
+                updates: OBJECT,
+                whole: whole(method),
+                scale: 1.0,
+            },
+            Work::Turns(tiles + groups),
+        )
     }
 
     /// Adds the regulariser's part to the object's numerators, if there is one; returns its part of the
@@ -453,6 +524,7 @@ impl<M: Device> Run<'_, M> {
             object,
             probe,
             steps,
+            bounds,
             object_velocity,
             probe_velocity,
             ..
@@ -463,14 +535,23 @@ impl<M: Device> Run<'_, M> {
                 .map_or([0.0, -1.0], |l| l.map(|v| v as f32));
             let elements = layout.object_elements();
             device.launch(
-                &PtychoAdvanceLayers {
-                    values: self.buffers.object.write(),
-                    velocity: object_velocity.write(),
-                    direction: object.read(),
+                &PtychoBatchAdvance {
+                    object: self.buffers.object.write(),
+                    probe: self.buffers.probe.write(),
+                    object_velocity: object_velocity.write(),
+                    probe_velocity: probe_velocity.write(),
+                    object_direction: object.read(),
+                    probe_direction: probe.read(),
+                    support: self.buffers.support.read(),
                     steps: steps.read(),
+                    bounds: bounds.read(),
                     elements: elements as u32,
+                    columns: layout.object_columns,
+                    // Only the object's.
+                    pixels: 0,
                     velocities: velocities[0],
-                    which: 0,
+                    probe_velocities: velocities[1],
+                    updates: OBJECT,
                     momentum: momentum as f32,
                     clip_low: clip[0],
                     clip_high: clip[1],
@@ -523,6 +604,11 @@ impl<M: Device> Run<'_, M> {
         }
         Ok(constrained)
     }
+}
+
+/// Whether sums on the object are needed beyond the windows of a batch: a regulariser acts on the whole object.
+pub(super) fn whole(method: &BatchMethod) -> u32 {
+    u32::from(method.smoothness().is_some())
 }
 
 pub(super) fn find_largest<M: Device>(

@@ -8,7 +8,7 @@
 //! with one frame a batch is a single launch for one mode, unless the probe has a Fourier support; at exact positions only for
 //! 128² pixels and on devices with clusters of blocks.
 
-use super::batch_engine::{BatchBuffers, Part, Run};
+use super::batch_engine::{BatchBuffers, Part, Run, whole};
 use super::buffers::{Buffers, Layout};
 use super::frames::{Batch, FrameBuffers};
 use super::object_update::clip_limits;
@@ -186,7 +186,7 @@ impl<M: Device> Run<'_, M> {
     fn each(&mut self, step: &Step, method: &BatchMethod, batches: &[Batch]) -> Result<()> {
         for batch in batches {
             self.chi(step, *batch)?;
-            self.sums(step, *batch)?;
+            self.sums(step, method, *batch)?;
             let extra = if step.update_object {
                 self.add_smoothness(method, *batch)?
             } else {
@@ -248,13 +248,14 @@ impl<M: Device> Run<'_, M> {
     }
 
     /// Numerators, weights and the largest weights on object and probe.
-    fn sums(&mut self, step: &Step, batch: Batch) -> Result<()> {
+    fn sums(&mut self, step: &Step, method: &BatchMethod, batch: Batch) -> Result<()> {
         let shifts = self.shifts();
         let BatchBuffers {
             object,
             object_weights,
             probe,
             probe_weights,
+            bounds,
             fused: Some(fused),
             ..
         } = &mut *self.batches
@@ -278,6 +279,7 @@ impl<M: Device> Run<'_, M> {
                 sums: probe.write(),
                 probe_weights: probe_weights.write(),
                 largest: fused.largest.write(),
+                bounds: bounds.write(),
                 probe: shared.read(),
                 spectra: frames.work.read(),
                 chi: frames.chi.read(),
@@ -297,9 +299,10 @@ impl<M: Device> Run<'_, M> {
                 object_rows: layout.object_rows,
                 object_columns: layout.object_columns,
                 updates: updates(step),
+                whole: whole(method),
                 scale: 1.0,
             },
-            Work::Blocks(groups * layout.modes as usize + tiles),
+            Work::Turns(groups * layout.modes as usize + tiles),
         )
     }
 
@@ -313,6 +316,7 @@ impl<M: Device> Run<'_, M> {
             object_weights,
             probe,
             probe_weights,
+            bounds,
             fused: Some(fused),
             ..
         } = &mut *self.batches
@@ -327,7 +331,9 @@ impl<M: Device> Run<'_, M> {
                 weights: object_weights.read(),
                 probe_weights: probe_weights.read(),
                 largest: fused.largest.read(),
+                bounds: bounds.read(),
                 elements: elements as u32,
+                columns: self.layout.object_columns,
                 pixels,
                 updates: updates(step),
                 extra: extra as f32,
@@ -389,6 +395,7 @@ impl<M: Device> Run<'_, M> {
             object,
             probe,
             steps,
+            bounds,
             object_velocity,
             probe_velocity,
             ..
@@ -406,7 +413,9 @@ impl<M: Device> Run<'_, M> {
                 probe_direction: probe.read(),
                 support: self.buffers.support.read(),
                 steps: steps.read(),
+                bounds: bounds.read(),
                 elements: elements as u32,
+                columns: layout.object_columns,
                 pixels,
                 velocities: counts[0],
                 probe_velocities: counts[1],

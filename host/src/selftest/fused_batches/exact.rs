@@ -6,7 +6,7 @@ use super::super::bench::{Bench, Case, all_f64, all_wide, wide};
 use super::super::shape::{Shape, Source};
 use super::super::transform::reference_transform;
 use super::scan::{Scan, worst_metric};
-use super::update::{ADVANCES, Advanced, DENOMINATORS, Divided};
+use super::update::{ADVANCES, Advanced, DENOMINATORS, Divided, bounds};
 use super::{narrow, ranges};
 use crate::gpu::{Buffer, Device, Direction, Result};
 use crate::ptycho::step_plan::holds_modes;
@@ -359,6 +359,7 @@ fn finish<M: Device>(
     }
     let elements = shape.object_elements();
     let largest = on.upload(&data.most().map(f32::to_bits))?;
+    let bounds = on.upload(&[bounds(&shape)])?;
     let [of_object, of_probe] = data.weights.each_ref().map(|of| on.upload(of));
     let (of_object, of_probe) = (of_object?, of_probe?);
     let uploaded = scan.on(on)?;
@@ -386,8 +387,10 @@ fn finish<M: Device>(
                         weights: of_object.read(),
                         probe_weights: of_probe.read(),
                         largest: largest.read(),
+                        bounds: bounds.read(),
                         roots: uploaded.roots.read(),
                         elements: elements as u32,
+                        columns: shape.object_columns,
                         modes: shape.modes,
                         updates,
                         transforms: u32::from(transforms),
@@ -427,6 +430,7 @@ fn advance<M: Device>(
     let (along_object, along_probe) = (along_object?, along_probe?);
     let support = on.upload(&data.support)?;
     let steps = on.upload(&data.sizes)?;
+    let bounds = on.upload(&[bounds(&shape)])?;
     let uploaded = scan.on(on)?;
     let [elements, pixels] = data.before.each_ref().map(Vec::len);
     let velocities = data.speed.each_ref().map(|values| values.len() as u32);
@@ -458,8 +462,10 @@ fn advance<M: Device>(
                         probe_direction: along_probe.read(),
                         support: support.read(),
                         steps: steps.read(),
+                        bounds: bounds.read(),
                         roots: uploaded.roots.read(),
                         elements: elements as u32,
+                        columns: shape.object_columns,
                         modes: shape.modes,
                         velocities: velocities[0],
                         probe_velocities: velocities[1],

@@ -23,6 +23,32 @@ pub(super) fn sums<M: Device>(
     updates: u32,
     apart: bool,
 ) -> Result<()> {
+    for whole in [true, false] {
+        sums_within(bench, shape, (updates, apart), whole)?;
+    }
+    Ok(())
+}
+
+/// The pixels under windows at `corners` (top, left, bottom, right), from a whole tile on.
+fn bounds_of(shape: &Shape, corners: &[[u32; 2]]) -> [u32; 4] {
+    let axis = |axis: usize| corners.iter().map(move |corner| corner[axis]);
+    let least = |of: usize| axis(of).min().unwrap_or(0);
+    let most = |of: usize, length: u32| axis(of).max().map_or(0, |last| last + length);
+    [
+        least(0) / 8 * 8,
+        least(1) / 32 * 32,
+        most(0, shape.rows),
+        most(1, shape.columns),
+    ]
+}
+
+/// On the whole object, or within the bounds of the batch.
+fn sums_within<M: Device>(
+    bench: &mut Bench<'_, M>,
+    shape: Shape,
+    (updates, apart): (u32, bool),
+    whole: bool,
+) -> Result<()> {
     let on = bench.on();
     let mut source = Source::new("batch sums", &shape);
     let batch = Batch::new(&mut source, &shape);
@@ -49,10 +75,28 @@ pub(super) fn sums<M: Device>(
     ];
     let mut numerators = old.each_ref().map(|values| all_wide(values));
     let mut weights = old_weights.each_ref().map(|values| all_f64(values));
+    let bounds = if whole {
+        [0, 0, shape.object_rows, shape.object_columns]
+    } else {
+        bounds_of(&shape, &batch.of(&windows))
+    };
+    let [top, left, bottom, right] = bounds.map(|n| n as usize);
+    // The tiles within the bounds.
+    let ends = [bottom.next_multiple_of(8), right.next_multiple_of(32)];
+    let columns = shape.object_columns as usize;
+    let within = |at: usize| {
+        let (row, column) = (at / columns, at % columns);
+        (top..ends[0]).contains(&row) && (left..ends[1]).contains(&column)
+    };
+    let mut untouched = vec![false; shape.object_elements()];
     for (n, bit) in [OBJECT, PROBE].into_iter().enumerate() {
-        if updates & bit != 0 {
-            numerators[n].fill(Complex::default());
-            weights[n].fill(0.0);
+        for at in 0..numerators[n].len() {
+            if n == 0 && !within(at) {
+                untouched[at] = true;
+            } else if updates & bit != 0 {
+                let pixel = if n == 0 { at } else { at % shape.pixels() };
+                (numerators[n][at], weights[n][pixel]) = (Complex::default(), 0.0);
+            }
         }
     }
     for at in shape.indices(&batch.of(&windows)) {
@@ -75,7 +119,18 @@ pub(super) fn sums<M: Device>(
         }
     }
     let most_of = |n: usize, bit: u32| {
-        let largest = weights[n].iter().copied().fold(0.0, f64::max);
+        let of_frames = |(at, weight): (usize, &f64)| {
+            if n == 0 && untouched[at] {
+                0.0
+            } else {
+                *weight
+            }
+        };
+        let largest = weights[n]
+            .iter()
+            .enumerate()
+            .map(of_frames)
+            .fold(0.0, f64::max);
         if updates & bit != 0 { largest } else { 0.0 }
     };
     let largest_weights = [most_of(0, OBJECT), most_of(1, PROBE)];
@@ -90,25 +145,27 @@ pub(super) fn sums<M: Device>(
     let blocks = tiles as usize + shape.pixels().div_ceil(32) * shape.modes as usize;
     bench.run(
         Case::of::<PtychoBatchSums<'_, Emulated>>(format!(
-            "{shape}, {}, updates {updates}, {probes} probes, {slices} slices",
-            batch.label()
+            "{shape}, {}, updates {updates}, {probes} probes, {slices} slices{}",
+            batch.label(),
+            if whole { "" } else { ", within bounds" }
         ))
         .timed(
-            shape.timed,
+            shape.timed && whole,
             8 * batch.elements(&shape) + 12 * (shape.object_elements() + shape.probe_elements()),
         ),
         (
             (on.upload(&old[0])?, on.upload(&old_weights[0])?),
             (on.upload(&old[1])?, on.upload(&old_weights[1])?),
-            on.upload(&[0_u32; 2])?,
+            (on.upload(&[0_u32; 2])?, on.upload(&[[7_u32; 4]])?),
         ),
-        |device, ((numerators, weights), (sums, probe_weights), largest)| {
+        |device, ((numerators, weights), (sums, probe_weights), (largest, bounds))| {
             let launch = PtychoBatchSums {
                 numerators: numerators.write(),
                 weights: weights.write(),
                 sums: sums.write(),
                 probe_weights: probe_weights.write(),
                 largest: largest.write(),
+                bounds: bounds.write(),
                 probe: probe.read(),
                 spectra: spectra.read(),
                 chi: chi.read(),
@@ -128,14 +185,17 @@ pub(super) fn sums<M: Device>(
                 object_rows: shape.object_rows,
                 object_columns: shape.object_columns,
                 updates,
+                whole: u32::from(whole),
                 scale: SCALE,
             };
             device.launch(&launch, Work::Blocks(blocks))
         },
-        |on, (object, probe, largest)| {
+        |on, (object, probe, (largest, found_bounds))| {
             let mut bits = [0_u32; 2];
             on.download(largest, &mut bits)?;
-            let mut worst: f64 = 0.0;
+            let mut found = [[0_u32; 4]];
+            on.download(found_bounds, &mut found)?;
+            let mut worst: f64 = if found[0] == bounds { 0.0 } else { 1.0 };
             for (bits, most) in bits.iter().zip(largest_weights) {
                 let found = f64::from(f32::from_bits(*bits));
                 worst = worst.max((found - most).abs() / most.max(1e-30));

@@ -27,8 +27,28 @@ pub(super) const DENOMINATORS: [(u32, [f32; 2], [f32; 2]); 3] = [
     (PROBE, [0.0, 0.0], [1.0, 0.4]),
 ];
 
+/// Bounds on an object: the second and third quarter of rows and columns, so that there are pixels beyond them on every side.
+pub(super) fn bounds(shape: &Shape) -> [u32; 4] {
+    let [rows, columns] = [shape.object_rows, shape.object_columns];
+    [
+        rows / 4,
+        columns / 4,
+        rows - rows / 4,
+        columns - columns / 4,
+    ]
+}
+
+/// Whether place `at` of the object is within [`bounds`].
+fn is_within(shape: &Shape, at: usize) -> bool {
+    let [top, left, bottom, right] = bounds(shape);
+    let columns = shape.object_columns as usize;
+    let (row, column) = ((at / columns) as u32, (at % columns) as u32);
+    (top..bottom).contains(&row) && (left..right).contains(&column)
+}
+
 /// Sums that are divided, of object and probe.
 pub(super) struct Divided {
+    shape: Shape,
     options: (u32, [f32; 2], [f32; 2]),
     pub(super) before: [Vec<Complex32>; 2],
     pub(super) weights: [Vec<f32>; 2],
@@ -43,6 +63,7 @@ impl Divided {
         let lengths = [shape.object_elements(), shape.probe_elements()];
         let of_weights = [lengths[0], shape.pixels()];
         Self {
+            shape: *shape,
             options,
             before: lengths.map(|len| source.complex(len)),
             weights: of_weights.map(|len| source.reals(len, 0.05, 1.0)),
@@ -54,7 +75,7 @@ impl Divided {
         (self.weights.each_ref()).map(|of| of.iter().copied().fold(0.0, f32::max))
     }
 
-    /// The directions.
+    /// The directions; the object's within the bounds.
     pub(super) fn reference(&self) -> [Vec<Complex<f64>>; 2] {
         let (updates, [extra, floor], alpha) = self.options;
         let most = self.most();
@@ -62,7 +83,10 @@ impl Divided {
             let add = if n == 0 { f64::from(extra) } else { 0.0 };
             let mixed = f64::from(alpha[n]);
             let top = f64::from(most[n]) + add;
-            let one = |(value, weight): (&Complex32, &f32)| {
+            let one = |(at, (value, weight)): (usize, (&Complex32, &f32))| {
+                if n == 0 && !is_within(&self.shape, at) {
+                    return wide(*value);
+                }
                 let w = f64::from(*weight) + add;
                 let divisor = if mixed < 0.0 {
                     w.hypot(f64::from(floor) * top)
@@ -76,6 +100,7 @@ impl Divided {
                 }
             };
             (self.before[n].iter().zip(self.weights[n].iter().cycle()))
+                .enumerate()
                 .map(one)
                 .collect()
         })
@@ -93,6 +118,7 @@ pub(super) fn finish<M: Device>(
     let data = Divided::new(&mut Source::new("batch finish", &shape), &shape, options);
     let reference = data.reference();
     let largest = on.upload(&data.most().map(f32::to_bits))?;
+    let bounds = on.upload(&[bounds(&shape)])?;
     let [of_object, of_probe] = data.weights.each_ref().map(|of| on.upload(of));
     let (of_object, of_probe) = (of_object?, of_probe?);
     let total = lengths[0] + lengths[1];
@@ -110,7 +136,9 @@ pub(super) fn finish<M: Device>(
                 weights: of_object.read(),
                 probe_weights: of_probe.read(),
                 largest: largest.read(),
+                bounds: bounds.read(),
                 elements: lengths[0] as u32,
+                columns: shape.object_columns,
                 pixels: lengths[1] as u32,
                 updates,
                 extra,
@@ -130,6 +158,7 @@ pub(super) fn finish<M: Device>(
 
 /// Object and probe that are changed along their directions.
 pub(super) struct Advanced {
+    shape: Shape,
     options: (u32, f32, [f32; 2]),
     /// Steps of object and probe.
     pub(super) sizes: [f32; 2],
@@ -145,6 +174,7 @@ impl Advanced {
         let lengths = [shape.object_elements(), shape.probe_elements()];
         let velocities = lengths.map(|len| if options.1 > 0.0 { len } else { 0 });
         Self {
+            shape: *shape,
             options,
             sizes: [0.7, -0.4],
             before: lengths.map(|len| source.complex(len)),
@@ -165,7 +195,11 @@ impl Advanced {
             let speeds: Vec<Complex<f64>> = (0..before.len())
                 .map(|at| {
                     let last = speed.get(at).copied().map_or(Complex::default(), wide);
-                    let change = wide(self.change[n][at]) * f64::from(self.sizes[n]);
+                    let change = if n == 0 && !is_within(&self.shape, at) {
+                        Complex::default()
+                    } else {
+                        wide(self.change[n][at]) * f64::from(self.sizes[n])
+                    };
                     last * f64::from(momentum) + change
                 })
                 .collect();
@@ -198,6 +232,7 @@ pub(super) fn advance<M: Device>(
     let (along_object, along_probe) = (along_object?, along_probe?);
     let support = on.upload(&data.support)?;
     let steps = on.upload(&data.sizes)?;
+    let bounds = on.upload(&[bounds(&shape)])?;
     let total = lengths[0] + lengths[1];
     bench.run(
         Case::of::<PtychoBatchAdvance<'_, Emulated>>(format!(
@@ -222,7 +257,9 @@ pub(super) fn advance<M: Device>(
                 probe_direction: along_probe.read(),
                 support: support.read(),
                 steps: steps.read(),
+                bounds: bounds.read(),
                 elements: lengths[0] as u32,
+                columns: shape.object_columns,
                 pixels: lengths[1] as u32,
                 velocities: velocities[0] as u32,
                 probe_velocities: velocities[1] as u32,

@@ -60,6 +60,8 @@ pub(in crate::ptycho::cuda) struct Fused<M: Device> {
     order: M::Buffer<u32>,
     /// (first, count) of all frames.
     ranges: M::Buffer<[u32; 2]>,
+    /// 1 element: the bounds of the sums on the object, all of it.
+    bounds: M::Buffer<[u32; 4]>,
     /// (frame): err_fourier, moved, photon, residual and free of the model of ξ.
     metrics: [M::Buffer<f32>; 5],
     /// The noise with which f, ξ, the losses and the metrics are those of the present object and probe.
@@ -91,6 +93,7 @@ impl<M: Device> Fused<M> {
             spectra: device.alloc("the models' spectra", waves)?,
             line: device.alloc("the frames' sums along a line", frames)?,
             order: device.alloc("the order of the frames", frames)?,
+            bounds: device.alloc("the bounds of the sums", 1)?,
             ranges: device.alloc("the range of the frames", 1)?,
             metrics: [metric()?, metric()?, metric()?, metric()?, metric()?],
             current: None,
@@ -219,6 +222,7 @@ impl<M: Device> Fused<M> {
                 sums: probe.write(),
                 probe_weights: probe_weights.write(),
                 largest: largest.write(),
+                bounds: self.bounds.write(),
                 probe: shared.read(),
                 spectra: summands.read(),
                 chi: self.xi.read(),
@@ -238,6 +242,7 @@ impl<M: Device> Fused<M> {
                 object_rows: layout.object_rows,
                 object_columns: layout.object_columns,
                 updates: updates(step),
+                whole: 1,
                 // ∂/∂(conj z) of a real function is half of its gradient.
                 scale: 2.0,
             },
