@@ -132,13 +132,17 @@ impl StreamPlan {
             whose: "device".to_owned(),
             backend: "the GPU back end",
             available: Bytes(u128::from(limit)),
-            advice: "take smaller batches (--set lsqml.batch=20), fewer probe modes (--probe-modes) or a smaller part of each frame (--set data.crop=[64,64])",
+            advice: if recipe.engines.iter().all(|e| e.name.projects()) {
+                "take fewer probe modes (--probe-modes) or a smaller part of each frame (--set data.crop=[64,64])"
+            } else {
+                "take smaller batches (--set lsqml.batch=20), fewer probe modes (--probe-modes) or a smaller part of each frame (--set data.crop=[64,64])"
+            },
         };
         // An estimate that is too large for its type has no parts.
         if estimate.gpu_device == u64::MAX {
             return Err(out_of_memory(estimate.gpu_device));
         }
-        let needs = Needs::new(shape, object_shape, recipe, codes);
+        let needs = BlockEstimate::new(shape, object_shape, recipe, codes);
         let fitting = needs.plan(limit);
         fitting
             .map(Some)
@@ -173,6 +177,12 @@ impl StreamPlan {
     #[must_use]
     pub fn pixel_bytes(&self) -> usize {
         if self.codes.is_some() { 2 } else { 4 }
+    }
+
+    /// Number of blocks of exit waves.
+    fn all_wave_blocks(&self) -> usize {
+        self.waves
+            .map_or(0, |waves| self.frames.div_ceil(waves.block).max(1))
     }
 
     fn blocks(&self) -> usize {
@@ -236,8 +246,8 @@ impl StreamPlan {
         let Some(waves) = self.waves else {
             return [0; 2];
         };
-        let blocks = self.frames.div_ceil(waves.block).max(1);
-        let moved = blocks.saturating_sub(waves.slots.saturating_sub(AHEAD));
+        let blocks = self.all_wave_blocks();
+        let moved = blocks.saturating_sub(waves.slots);
         let bytes = |blocks: usize| {
             let frames = blocks.saturating_mul(waves.block).min(self.frames) as u64;
             frames.saturating_mul(waves.frame_bytes)
@@ -257,7 +267,7 @@ fn granules(bytes: u64) -> u64 {
 }
 
 /// What a run in blocks needs.
-struct Needs {
+struct BlockEstimate {
     /// (frames, modes, rows, columns)
     shape: [usize; 4],
     object_shape: [usize; 2],
@@ -270,7 +280,7 @@ struct Needs {
     stored: Option<GpuWaves>,
 }
 
-impl Needs {
+impl BlockEstimate {
     fn new(
         shape: [usize; 4],
         object_shape: [usize; 2],
@@ -290,13 +300,18 @@ impl Needs {
         let batched = recipe.engines.iter().filter(|e| !e.name.projects());
         let sizes = batched.map(|e| e.batch.unwrap_or(together));
         let plan = StepPlan::on_hopper(recipe.gpu.step, shape).with_waves(recipe.gpu.waves);
+        let exact = (recipe.engines.iter()).any(|e| e.name.projects() && e.subpixel == Some(true));
         Self {
             shape,
             object_shape,
             recipe: in_blocks,
             codes,
             batch: sizes.max().unwrap_or(1).clamp(1, frames.max(1)),
-            stored: StreamPlan::projects(recipe).then(|| plan.waves()),
+            stored: StreamPlan::projects(recipe).then(|| match exact {
+                // Separate kernels have them in single precision.
+                true => GpuWaves::F32,
+                false => plan.waves(),
+            }),
         }
     }
 
@@ -327,9 +342,15 @@ impl Needs {
         let waves = plan.waves.map_or(0, |waves| {
             (plan.block() as u64).saturating_mul(waves.frame_bytes)
         });
+        // The fused step lists the windows over each tile of the object.
+        let tiles = (rows / 8)
+            .saturating_add(2)
+            .saturating_mul(columns / 32 + 2);
+        let listed = self.stored.map_or(0, |_| tiles.saturating_mul(8) as u64);
+        let of_frame = listed.saturating_add(64);
         run.saturating_sub(counts)
             .saturating_sub(waves)
-            .saturating_add((frames as u64).saturating_mul(64))
+            .saturating_add((frames as u64).saturating_mul(of_frame))
             .saturating_add(plan.device_bytes())
     }
 
@@ -370,7 +391,8 @@ impl Needs {
         let (mut count_slots, mut wave_slots) = (slots, slots);
         if self.stored.is_some() {
             let other = self.of(block, slots, slots.saturating_add(1));
-            wave_slots = slots.saturating_add(more(&plan, &other)).min(most);
+            let blocks = plan.all_wave_blocks().max(LEAST_SLOTS);
+            wave_slots = slots.saturating_add(more(&plan, &other)).min(blocks);
         }
         let plan = self.of(block, count_slots, wave_slots);
         let other = self.of(block, slots.saturating_add(1), wave_slots);
@@ -474,9 +496,9 @@ mod tests {
         for engines in [&["dm:5"][..], &["lsqml:5", "raar:5"], &["ap:1", "ml:5"]] {
             let needed = memory_estimate(SHAPE, OBJECT, &recipe(engines)).gpu_device;
             let mut travelled = u64::MAX;
-            for limit in [needed / 20, needed / 10, needed / 3, needed - 1] {
+            for limit in [needed / 10, needed / 5, needed / 3, needed - 1] {
                 let plan = choose(engines, limit).unwrap().unwrap();
-                let needs = Needs::new(SHAPE, OBJECT, &recipe(engines), plan.codes());
+                let needs = BlockEstimate::new(SHAPE, OBJECT, &recipe(engines), plan.codes());
                 assert!(needs.bytes(&plan) <= limit, "{plan}");
                 let [block, _] = plan.wave_blocks().unwrap();
                 assert_eq!(block % probe_slices(256 * 256, 20_000), 0);
@@ -494,18 +516,18 @@ mod tests {
     /// One mode in f32: all waves there two times and back once, but for what stays.
     #[test]
     fn exit_waves_that_travel_are_counted() {
-        let plan = StreamPlan::new([100, 64], 10, 2, None);
+        let plan = StreamPlan::new([630, 64], 10, 2, None);
         let bytes = |slots| {
             let plan = plan.with_waves(1, GpuWaves::F32, slots);
-            // 64 slices at most, so that a block has as many frames.
+            // 64 slices at most, so that a block has as many frames, and there are ten.
             assert_eq!(plan.wave_blocks(), Some([64, slots]));
             plan.wave_bytes()
         };
-        assert_eq!(bytes(2), [2 * 100 * 64 * 8, 100 * 64 * 8]);
-        assert_eq!(bytes(3), [2 * 64 * 64 * 8, 100 * 64 * 8]);
-        assert_eq!(bytes(4), [0, 0]);
+        assert_eq!(bytes(2), [2 * 8 * 64 * 64 * 8, 630 * 64 * 8]);
+        assert_eq!(bytes(9), [2 * 64 * 64 * 8, 2 * 64 * 64 * 8]);
+        assert_eq!(bytes(10), [0, 0]);
         let half = plan.with_waves(2, GpuWaves::Bf16, 2);
-        assert_eq!(half.wave_bytes(), [2 * 100 * 64 * 8, 100 * 64 * 8]);
+        assert_eq!(half.wave_bytes(), [2 * 8 * 64 * 64 * 8, 630 * 64 * 8]);
     }
 
     #[test]

@@ -147,6 +147,35 @@ fn a_saved_run_goes_on_in_blocks_or_without_them() {
     }
 }
 
+/// Separate kernels at whole pixels and then at exact positions, and a run that is saved there.
+#[test]
+fn exact_positions_after_whole_pixels_and_after_a_saved_state() {
+    let scan = projections(96, 1, &["dm:2", "raar:3"]);
+    let (problem, recipe) = scan.problem(|recipe| recipe.engines[1].subpixel = Some(true));
+    let tiled = UpdateVersion::Tiled;
+    let several = plan(&scan, (&problem, &recipe), [12, 2]);
+    let found = ended_with(&problem, &recipe, tiled, Some(several));
+    assert_close(&found, &ended_with(&problem, &recipe, tiled, None));
+    let on_emulator = || -> Box<dyn Engine> {
+        let device = EmulatedDevice::new();
+        Box::new(GpuEngine::streamed(device, &problem, tiled, Some(several)).unwrap())
+    };
+    let mut run = Reconstructor::new(on_emulator(), &problem, &recipe);
+    for _ in 0..3 {
+        run.advance().unwrap();
+    }
+    run.flush().unwrap();
+    let (progress, state) = (run.progress().clone(), run.engine().save().unwrap());
+    let mut again = Reconstructor::new(on_emulator(), &problem, &recipe);
+    again.resume(progress, &state).unwrap();
+    for run in [&mut run, &mut again] {
+        while !run.finished() {
+            run.advance().unwrap();
+        }
+    }
+    assert!(again.engine().save().unwrap() == run.engine().save().unwrap());
+}
+
 #[test]
 fn projections_without_blocks_of_exit_waves_are_refused() {
     let (problem, recipe) = projections(32, 1, &["dm:1"]).problem(|_| ());

@@ -31,7 +31,7 @@ pub struct PinnedPieces<T: Pod> {
 
 /// The direction of a copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Way {
+pub enum CopyDirection {
     /// From a piece to a device buffer.
     ToDevice,
     /// From a device buffer to a piece.
@@ -116,10 +116,10 @@ impl<T: Pod> PinnedPieces<T> {
 
     /// The stream of copies in one direction.
     #[must_use]
-    pub fn stream(&self, way: Way) -> &Arc<Stream> {
-        match way {
-            Way::ToDevice => &self.to_device,
-            Way::ToHost => &self.to_host,
+    pub fn stream(&self, direction: CopyDirection) -> &Arc<Stream> {
+        match direction {
+            CopyDirection::ToDevice => &self.to_device,
+            CopyDirection::ToHost => &self.to_host,
         }
     }
 
@@ -130,14 +130,20 @@ impl<T: Pod> PinnedPieces<T> {
         Some(piece.memory.elements() * size_of::<T>())
     }
 
-    /// Makes the next copy between a piece and the buffer of `exchange` wait for what both wait for.
+    /// Makes the stream of a copy between a piece and the buffer of `exchange` wait for what both wait for, as
+    /// [`PinnedPieces::copy`] does, so that what is queued between the two, such as a timing event, waits too.
     ///
     /// # Errors
     /// There is no such piece, or an error of the driver.
-    pub fn wait(&self, way: Way, number: usize, exchange: &Exchange<T>) -> Result<()> {
+    pub fn wait(
+        &self,
+        direction: CopyDirection,
+        number: usize,
+        exchange: &Exchange<T>,
+    ) -> Result<()> {
         let piece = self.pieces.get(number);
         let piece = piece.ok_or(range(number, self.pieces.len()))?;
-        let stream = self.stream(way);
+        let stream = self.stream(direction);
         stream.wait_event(&exchange.done)?;
         match &piece.copied {
             Some(copied) => stream.wait_event(copied),
@@ -146,20 +152,27 @@ impl<T: Pod> PinnedPieces<T> {
     }
 
     /// Queues a copy between a piece and the start of the buffer of `exchange`, as many elements as the piece has, after what
-    /// [`PinnedPieces::wait`] has waited for.
+    /// both wait for.
     ///
     /// # Errors
     /// There is no such piece or it is longer than the buffer, the buffer belongs to another device, or an error of the
     /// driver.
-    pub fn copy(&mut self, way: Way, number: usize, exchange: &mut Exchange<T>) -> Result<()> {
+    pub fn copy(
+        &mut self,
+        direction: CopyDirection,
+        number: usize,
+        exchange: &mut Exchange<T>,
+    ) -> Result<()> {
+        // So that the last copy of a piece ends after all others.
+        self.wait(direction, number, exchange)?;
         let Exchange { buffer, done } = exchange;
         let count = self.pieces.len();
         let piece = self.pieces.get_mut(number).ok_or(range(number, count))?;
         let elements = piece.memory.elements();
         buffer.expect_range("exchange", &(0..elements))?;
-        let stream = match way {
-            Way::ToDevice => &self.to_device,
-            Way::ToHost => &self.to_host,
+        let stream = match direction {
+            CopyDirection::ToDevice => &self.to_device,
+            CopyDirection::ToHost => &self.to_host,
         };
         (stream.context()).expect_same(buffer.context(), "the buffer")?;
         let bytes = elements * size_of::<T>();
@@ -168,14 +181,14 @@ impl<T: Pod> PinnedPieces<T> {
             // SAFETY: the piece fits into the buffer; it is not freed or handed to the host before the copy is done, and
             // freeing the buffer waits for all streams.
             unsafe {
-                match way {
-                    Way::ToDevice => driver::cuMemcpyHtoDAsync_v2(
+                match direction {
+                    CopyDirection::ToDevice => driver::cuMemcpyHtoDAsync_v2(
                         buffer.raw(),
                         host.cast_const().cast(),
                         bytes,
                         stream.raw(),
                     ),
-                    Way::ToHost => {
+                    CopyDirection::ToHost => {
                         driver::cuMemcpyDtoHAsync_v2(host.cast(), buffer.raw(), bytes, stream.raw())
                     }
                 }

@@ -16,9 +16,9 @@ use super::{
     Buffer, CudaFft, Device, Direction, GpuError, PendingCopy, ProfileSpan, ReadBack, Result,
 };
 use crate::cuda::{
-    Context, CudaReadBack, DeviceBuffer, DeviceInfo, Event, Exchange, FftDirection, FftWorkspace,
-    Graph, Kernels, Module, PinnedBuffer, PinnedKind, PinnedPieces, Priority, ReadBackPool,
-    SharedUpload, Staging, Stream, Timing, Transfer, Way,
+    Context, CopyDirection, CudaReadBack, DeviceBuffer, DeviceInfo, Event, Exchange, FftDirection,
+    FftWorkspace, Graph, Kernels, Module, PinnedBuffer, PinnedKind, PinnedPieces, Priority,
+    ReadBackPool, SharedUpload, Staging, Stream, Timing, Transfer,
 };
 use profiler::Profiler;
 
@@ -360,20 +360,23 @@ impl Device for CudaDevice {
         buffer: DeviceBuffer<T>,
     ) -> Result<Exchange<T>> {
         let mut exchange = Exchange::new(&self.stream, buffer)?;
-        let copies = [(to_host, Way::ToHost), (to_device, Way::ToDevice)];
-        for (number, way) in copies {
+        let copies = [
+            (to_host, CopyDirection::ToHost),
+            (to_device, CopyDirection::ToDevice),
+        ];
+        for (number, direction) in copies {
             let Some(number) = number else {
                 continue;
             };
-            pieces.wait(way, number, &exchange)?;
-            let stream = Arc::clone(pieces.stream(way));
-            let (row, name) = match way {
-                Way::ToHost => (EXCHANGE_TO_HOST, "receive"),
-                Way::ToDevice => (EXCHANGE_TO_DEVICE, "send"),
+            pieces.wait(direction, number, &exchange)?;
+            let stream = Arc::clone(pieces.stream(direction));
+            let (row, name) = match direction {
+                CopyDirection::ToHost => (EXCHANGE_TO_HOST, "receive"),
+                CopyDirection::ToDevice => (EXCHANGE_TO_DEVICE, "send"),
             };
             let bytes = pieces.bytes(number);
             self.profiled((row, &stream), name, bytes, || {
-                Ok(pieces.copy(way, number, &mut exchange)?)
+                Ok(pieces.copy(direction, number, &mut exchange)?)
             })?;
         }
         Ok(exchange)

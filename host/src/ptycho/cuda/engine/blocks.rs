@@ -26,6 +26,10 @@ impl<M: Device> GpuEngine<M> {
     pub(super) fn project_in_blocks(&mut self, step: &Step) -> Result<()> {
         let fuses = (self.fused_scan.as_ref()).is_some_and(|scan| scan.fuses(step));
         self.start_wave_blocks(fuses)?;
+        if self.subpixel && !fuses {
+            // Engines and saved states may have begun before frames were at their exact positions.
+            self.start_sums(chunk(&self.layout))?;
+        }
         self.projected = Some(if self.plan.is_fused() && !fuses {
             self.plan.at_exact_positions()
         } else {

@@ -39,6 +39,8 @@ pub(in crate::ptycho::cuda) enum Access {
 pub(super) struct Slots<M: Device, T: Pod + Send + Sync> {
     pieces: M::Pieces<T>,
     slots: Vec<Slot<M, T>>,
+    /// Values of all frames.
+    elements: usize,
     /// The blocks in the order of the present pass.
     order: Vec<usize>,
     /// Place of each block in it.
@@ -51,7 +53,7 @@ pub(super) struct Slots<M: Device, T: Pod + Send + Sync> {
 }
 
 impl<M: Device, T: Pod + Send + Sync> Slots<M, T> {
-    /// Allocates pieces of `lengths` values and `count` slots that hold the longest of them.
+    /// Allocates pieces of `lengths` values and `count` slots, no more than pieces, that hold the longest of them.
     pub(super) fn new(device: &M, lengths: &[usize], count: usize) -> Result<Self> {
         let longest = lengths.iter().copied().max().unwrap_or(0);
         let slot = |_| -> Result<_> {
@@ -62,8 +64,11 @@ impl<M: Device, T: Pod + Send + Sync> Slots<M, T> {
             })
         };
         Ok(Self {
-            slots: (0..count).map(slot).collect::<Result<_>>()?,
+            slots: (0..count.min(lengths.len()))
+                .map(slot)
+                .collect::<Result<_>>()?,
             pieces: device.pieces(WAVES, lengths)?,
+            elements: lengths.iter().sum(),
             order: Vec::new(),
             places: vec![0; lengths.len()],
             returns: true,
@@ -136,6 +141,8 @@ impl<M: Device, T: Pod + Send + Sync> Slots<M, T> {
         let block = self.order[next];
         let to_device = (self.access != Access::Replace).then_some(block);
         let slot = &mut self.slots[last];
+        // If the exchange fails.
+        slot.block = None;
         let buffer = match replace(&mut slot.memory, Memory::Lost) {
             Memory::Here(buffer) => buffer,
             // It was brought for a pass that has not come to it.
@@ -176,7 +183,7 @@ impl<M: Device, T: Pod + Send + Sync> Slots<M, T> {
                 (slot.memory, slot.changed) = (Memory::Moving(exchange), false);
             }
         }
-        let mut values = Vec::new();
+        let mut values = Vec::with_capacity(self.elements);
         for block in 0..self.places.len() {
             values.extend_from_slice(device.piece(&mut self.pieces, block)?);
         }
