@@ -112,25 +112,19 @@ fn plans(problem: &Problem, name: EngineName) -> Vec<StreamPlan> {
 fn compare(
     out: &mut impl Write,
     name: EngineName,
-    [frames, side]: [usize; 2],
+    problem: &mut Problem,
+    rate: f64,
 ) -> anyhow::Result<()> {
-    let rate = copy_rate(&open(&recipe(name), side)?)?;
-    let scan = random_scan_at(frames, side, false)?;
-    let mut problem = Problem::new(&scan, &recipe(name))?;
-    // The problem has what is needed of it.
-    drop(scan);
-    // Whole counts.
-    problem
-        .magnitudes
-        .mapv_inplace(|root| (root * root).round().sqrt());
-    let (inside, expected) = measure(&problem, name, None)?;
+    problem.projects_first = name.projects();
+    let [frames, _, _, side] = problem.shape();
+    let (inside, expected) = measure(problem, name, None)?;
     writeln!(
         out,
         "{frames} x {side}x{side}, {}, host to device {rate:.1} GB/s: {inside:.2} ms an iteration with everything on the device",
         name.as_str()
     )?;
-    for plan in plans(&problem, name) {
-        let (ms, found) = measure(&problem, name, Some(plan))?;
+    for plan in plans(problem, name) {
+        let (ms, found) = measure(problem, name, Some(plan))?;
         anyhow::ensure!(found == expected, "blocks gave another error");
         let [up, down] = plan.wave_bytes();
         let bytes = (plan.pass_bytes() + up).max(down);
@@ -144,6 +138,16 @@ fn compare(
         )?;
     }
     Ok(())
+}
+
+/// A scan with whole counts.
+fn problem([frames, side]: [usize; 2]) -> anyhow::Result<Problem> {
+    let scan = random_scan_at(frames, side, false)?;
+    let mut problem = Problem::new(&scan, &Recipe::default())?;
+    problem
+        .magnitudes
+        .mapv_inplace(|root| (root * root).round().sqrt());
+    Ok(problem)
 }
 
 fn main() -> anyhow::Result<()> {
@@ -164,19 +168,23 @@ fn main() -> anyhow::Result<()> {
         };
         sizes.push([frames, side]);
     }
-    if let Err(why) = CudaDevice::new(0, &kernels_for(&recipe(EngineName::Epie), [1; 2])) {
-        writeln!(out, "skipped: {why}")?;
-        return Ok(());
-    }
+    let rate = match open(&recipe(EngineName::Epie), 1) {
+        Ok(device) => copy_rate(&device)?,
+        Err(why) => {
+            writeln!(out, "skipped: {why}")?;
+            return Ok(());
+        }
+    };
     if sizes.is_empty() {
         sizes.extend(SIZES);
     }
     if names.is_empty() {
         names.extend([EngineName::Lsqml, EngineName::Dm]);
     }
-    for name in names {
-        for size in &sizes {
-            compare(&mut out, name, *size)?;
+    for size in sizes {
+        let mut problem = problem(size)?;
+        for name in &names {
+            compare(&mut out, *name, &mut problem, rate)?;
         }
     }
     Ok(())
