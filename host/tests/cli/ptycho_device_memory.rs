@@ -91,17 +91,17 @@ fn an_interrupted_run_resumes_with_less_device_memory() {
     );
 }
 
-/// Seventy frames, more than the slices of a probe update of 32 × 32, so that the exit waves are in several blocks.
-const PROJECTIONS: [&str; 4] = ["--engine", "dm:4", "--engine", "raar:3"];
+/// For 150 frames of 64 × 64, three times the slices of a probe update, so that the exit waves are in several blocks.
+const PROJECTIONS: [&str; 4] = ["--engine", "dm:3", "--engine", "raar:1"];
 
 #[test]
 fn projections_travel_in_blocks_and_resume() {
     let folder = TestFolder::new();
-    let size = ["--frame", "32", "--positions", "70", "--photons", "1e6"];
+    let size = ["--frame", "64", "--positions", "150", "--photons", "1e6"];
     folder.simulate("scan.cxi", &size);
     let limit = {
         let needed: u64 = limit(&folder, &PROJECTIONS).parse().unwrap();
-        (needed * 3 / 4).to_string()
+        (needed * 17 / 20).to_string()
     };
     let run = |options: &[&str]| {
         let output = reconstruct(&folder, "emulator", options);
