@@ -34,12 +34,12 @@ pub mod thread {
     };
 }
 
-/// `cuda_std`'s, and the exchanges.
+/// `cuda_std`'s, the exchanges and the largest value of a warp.
 pub mod warp {
     pub use cuda_std::warp::{lane_id, sync_warp};
     pub use own_device::warp::{
-        FULL, SIZE, all, any, ballot, lanes, shuffle_down, shuffle_idx, shuffle_up, shuffle_xor,
-        warp_id,
+        FULL, SIZE, all, any, ballot, lanes, max_u32, shuffle_down, shuffle_idx, shuffle_up,
+        shuffle_xor, warp_id,
     };
 }
 
