@@ -2,124 +2,29 @@
 
 use super::batch_sums::{Slices, probe_sums};
 use super::buffers::{Buffers, Layout};
-use super::constraints::fourier_support;
 use super::frame_stream::Metrics;
 use super::frames::{Batch, FrameBuffers, ShiftTo};
-use super::fused_batches::{Fused, PARTS, alpha};
+use super::fused_batches::alpha;
 use crate::gpu::{Buffer, Device, Result};
 use crate::ptycho::Step;
-use crate::ptycho::cpu::{DAMPING, Denominator, FLOOR, LIT, NEIGHBOURS, STEP, TRIM};
+use crate::ptycho::cpu::{Denominator, FLOOR, LIT, NEIGHBOURS};
 use crate::ptycho::step::{BatchMethod, BatchUpdate, Smoothness};
 use crate::ptycho::update_version::TILE;
-use num_complex::Complex;
 use warpstride_device::Complex32;
 use warpstride_device::launch::Work;
 use warpstride_kernels::ptycho::{
-    advance_layers::PtychoAdvanceLayers,
-    batch_advance::PtychoBatchAdvance,
-    batch_finish::PtychoBatchFinish,
-    batch_sums::PtychoBatchSums,
-    direction_finish::PtychoDirectionFinish,
-    largest::PtychoLargest,
-    pie_pass::OBJECT,
-    scale_layers::PtychoScaleLayers,
-    slice_sums::PtychoSliceSums,
-    smoothness::{PtychoPairSums, PtychoSmoothness, PtychoSmoothnessSums},
-    step_mean::PtychoStepMean,
-    step_sums::PtychoStepSums,
+    batch_finish::PtychoBatchFinish, batch_sums::PtychoBatchSums,
+    direction_finish::PtychoDirectionFinish, largest::PtychoLargest, pie_pass::OBJECT,
+    slice_sums::PtychoSliceSums, smoothness::PtychoSmoothness,
 };
+
+mod memory;
+mod steps;
+
+pub(super) use memory::BatchBuffers;
 
 /// Blocks of the sums of the regulariser.
 const SMOOTHNESS_BLOCKS: usize = 128;
-
-/// Device memory of the directions and steps.
-pub(super) struct BatchBuffers<M: Device> {
-    /// Frames of a batch.
-    pub(super) size: usize,
-    /// (row, column) on the object.
-    pub(super) object: M::Buffer<Complex32>,
-    pub(super) object_weights: M::Buffer<f32>,
-    /// (slice, mode, row, column); the first slice is the probe's direction.
-    pub(super) probe: M::Buffer<Complex32>,
-    /// (slice, row, column).
-    pub(super) probe_weights: M::Buffer<f32>,
-    pub(super) slices: u32,
-    /// Bits of the largest weight: object (and a second element for kernels that have both), probe.
-    pub(super) largest: [M::Buffer<u32>; 2],
-    /// 1 element: the object's pixels under the windows of the batch (top, left, bottom, right).
-    pub(super) bounds: M::Buffer<[u32; 4]>,
-    /// (frame of the batch, part).
-    pub(super) step_sums: M::Buffer<[f32; 5]>,
-    pub(super) solved: M::Buffer<[f32; 2]>,
-    /// Object, probe.
-    pub(super) steps: M::Buffer<f32>,
-    /// What `steps` holds, if the host has set them.
-    set_steps: Option<[f32; 2]>,
-    smoothness_sums: M::Buffer<[f32; 2]>,
-    pub(super) smoothness: M::Buffer<f32>,
-    /// What fused launches need; none if the scan is not one for them.
-    pub(super) fused: Option<Fused<M>>,
-    /// Momentum of the object; empty until it is used.
-    pub(super) object_velocity: M::Buffer<Complex32>,
-    /// Momentum of the probe; empty until it is used.
-    pub(super) probe_velocity: M::Buffer<Complex32>,
-}
-
-impl<M: Device> BatchBuffers<M> {
-    pub(super) fn new(device: &M, layout: &Layout, size: usize) -> Result<Self> {
-        let (object, probe) = (layout.object_elements(), layout.probe_elements());
-        let slices = layout.slices.min(size as u32).max(1);
-        let largest = |len: usize| device.alloc("the largest weight", len);
-        Ok(Self {
-            size,
-            object: device.alloc("the object's direction", object)?,
-            object_weights: device.alloc("the object's weights", object)?,
-            probe: device.alloc("the probe's direction", slices as usize * probe)?,
-            probe_weights: device.alloc(
-                "the probe's weights",
-                slices as usize * layout.pixels() as usize,
-            )?,
-            slices,
-            largest: [largest(2)?, largest(1)?],
-            bounds: device.alloc("the bounds of a batch", 1)?,
-            step_sums: device.alloc("the steps' sums", size * PARTS.max(layout.modes) as usize)?,
-            solved: device.alloc("the frames' steps", size)?,
-            steps: device.alloc("the steps", 2)?,
-            set_steps: None,
-            smoothness_sums: device.alloc("the regulariser's sums", SMOOTHNESS_BLOCKS)?,
-            smoothness: device.alloc("the regulariser's sum", 2)?,
-            fused: Fused::new(device, layout)?,
-            object_velocity: device.alloc("the object's momentum", 0)?,
-            probe_velocity: device.alloc("the probe's momentum", 0)?,
-        })
-    }
-}
-
-impl<M: Device> BatchBuffers<M> {
-    /// Values of the momentum of object and probe that a step uses.
-    pub(super) fn velocities(&self, momentum: f64) -> [u32; 2] {
-        let used = |buffer: &M::Buffer<Complex32>| {
-            if momentum > 0.0 {
-                buffer.len() as u32
-            } else {
-                0
-            }
-        };
-        [used(&self.object_velocity), used(&self.probe_velocity)]
-    }
-
-    /// Sets the momentum of object and probe; empty: none.
-    pub(super) fn set_momentum(
-        &mut self,
-        device: &M,
-        [object, probe]: &[Vec<Complex<f32>>; 2],
-    ) -> Result<()> {
-        self.object_velocity = device.alloc("the object's momentum", object.len())?;
-        self.probe_velocity = device.alloc("the probe's momentum", probe.len())?;
-        device.upload(&mut self.object_velocity, object)?;
-        device.upload(&mut self.probe_velocity, probe)
-    }
-}
 
 /// The batches of an iteration that are queued together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -404,205 +309,6 @@ impl<M: Device> Run<'_, M> {
         let weights = (&*probe_weights, &*largest, 0.0);
         let layers = (layout.modes as usize, pixels);
         finish(device, probe, weights, layers, denominator)
-    }
-
-    /// The steps that are optimal in the mean of the batch.
-    fn steps(&mut self, step: &Step, smoothness: Smoothness, batch: Batch) -> Result<()> {
-        let (device, layout) = (self.device, self.layout);
-        let BatchBuffers {
-            object,
-            probe,
-            step_sums,
-            ..
-        } = &mut *self.batches;
-        if step.update_probe {
-            let open = &self.buffers.open;
-            self.frames
-                .transform_layers(device, open, probe, self.probe_fft)?;
-            let to = ShiftTo::Work;
-            self.frames
-                .shift(device, layout, self.buffers, batch, to, 0)?;
-        } else {
-            device.zero(&mut self.frames.work)?;
-        }
-        device.launch(
-            &PtychoStepSums {
-                sums: step_sums.write(),
-                probes: self.frames.probes.read(),
-                probe_changes: self.frames.work.read(),
-                chi: self.frames.chi.read(),
-                object: self.buffers.object.read(),
-                direction: object.read(),
-                corners: self.buffers.corners.read(),
-                order: self.frames.order.read(),
-                frames: layout.frames,
-                first: batch.first,
-                count: batch.count,
-                modes: layout.modes,
-                rows: layout.rows,
-                columns: layout.columns,
-                object_rows: layout.object_rows,
-                object_columns: layout.object_columns,
-            },
-            Work::Blocks(batch.count as usize),
-        )?;
-        self.step_mean(step, smoothness, batch, 1)
-    }
-
-    /// The steps from the sums of each frame in `parts` parts, and those of the regulariser.
-    pub(super) fn step_mean(
-        &mut self,
-        step: &Step,
-        smoothness: Smoothness,
-        batch: Batch,
-        parts: u32,
-    ) -> Result<()> {
-        let (device, layout) = (self.device, self.layout);
-        let BatchBuffers {
-            object,
-            object_weights,
-            largest: [largest, _],
-            fused,
-            step_sums,
-            solved,
-            steps,
-            smoothness_sums,
-            smoothness: smoothness_sum,
-            ..
-        } = &mut *self.batches;
-        if smoothness.weight > 0.0 && step.update_object {
-            let largest = (fused.as_ref()).map_or(&*largest, |fused| &fused.largest);
-            device.launch(
-                &PtychoSmoothnessSums {
-                    sums: smoothness_sums.write(),
-                    object: self.buffers.object.read(),
-                    direction: object.read(),
-                    weights: object_weights.read(),
-                    largest: largest.read(),
-                    blocks: SMOOTHNESS_BLOCKS as u32,
-                    rows: layout.object_rows,
-                    columns: layout.object_columns,
-                    edge: smoothness.edge as f32,
-                    lit: LIT as f32,
-                },
-                Work::Blocks(SMOOTHNESS_BLOCKS),
-            )?;
-            device.launch(
-                &PtychoPairSums {
-                    total: smoothness_sum.write(),
-                    sums: smoothness_sums.read(),
-                    count: SMOOTHNESS_BLOCKS as u32,
-                },
-                Work::Blocks(1),
-            )?;
-        }
-        device.launch(
-            &PtychoStepMean {
-                steps: steps.write(),
-                solved: solved.write(),
-                sums: step_sums.read(),
-                smoothness: smoothness_sum.read(),
-                ranges: self.frames.ranges.read(),
-                most: self.frames.size as u32,
-                batches: self.frames.ranges.len() as u32,
-                batch: batch.number,
-                parts,
-                smooth: (smoothness.weight / f64::from(layout.scan_frames)) as f32,
-                damping: DAMPING as f32,
-                trim: TRIM as f32,
-                part: STEP as f32,
-            },
-            Work::Blocks(1),
-        )
-    }
-
-    fn advance(&mut self, step: &Step, method: &BatchMethod) -> Result<()> {
-        let (device, layout) = (self.device, self.layout);
-        let momentum = method.momentum();
-        let velocities = self.batches.velocities(momentum);
-        let BatchBuffers {
-            object,
-            probe,
-            steps,
-            bounds,
-            object_velocity,
-            probe_velocity,
-            ..
-        } = &mut *self.batches;
-        if step.update_object {
-            let clip = step
-                .clip_object
-                .map_or([0.0, -1.0], |l| l.map(|v| v as f32));
-            let elements = layout.object_elements();
-            device.launch(
-                &PtychoBatchAdvance {
-                    object: self.buffers.object.write(),
-                    probe: self.buffers.probe.write(),
-                    object_velocity: object_velocity.write(),
-                    probe_velocity: probe_velocity.write(),
-                    object_direction: object.read(),
-                    probe_direction: probe.read(),
-                    support: self.buffers.support.read(),
-                    steps: steps.read(),
-                    bounds: bounds.read(),
-                    elements: elements as u32,
-                    columns: layout.object_columns,
-                    // Only the object's.
-                    pixels: 0,
-                    velocities: velocities[0],
-                    probe_velocities: velocities[1],
-                    updates: OBJECT,
-                    momentum: momentum as f32,
-                    clip_low: clip[0],
-                    clip_high: clip[1],
-                },
-                Work::Elements(elements),
-            )?;
-        }
-        if !step.update_probe {
-            return Ok(());
-        }
-        let elements = layout.probe_elements();
-        device.launch(
-            &PtychoAdvanceLayers {
-                values: self.buffers.probe.write(),
-                velocity: probe_velocity.write(),
-                direction: probe.read(),
-                steps: steps.read(),
-                elements: elements as u32,
-                velocities: velocities[1],
-                which: 1,
-                momentum: momentum as f32,
-                clip_low: 0.0,
-                clip_high: -1.0,
-            },
-            Work::Elements(elements),
-        )?;
-        if step.probe_support.is_some() {
-            device.launch(
-                &PtychoScaleLayers {
-                    waves: self.buffers.probe.write(),
-                    weights: self.buffers.support.read(),
-                    gate: self.buffers.open.read(),
-                    layers: layout.modes,
-                    pixels: layout.pixels(),
-                    factor: 1.0,
-                },
-                Work::Elements(elements),
-            )?;
-        }
-        self.constrain_spectrum(step)?;
-        Ok(())
-    }
-
-    /// Applies the probe's Fourier support after an update; returns whether there is one.
-    pub(super) fn constrain_spectrum(&mut self, step: &Step) -> Result<bool> {
-        let constrained = step.update_probe && step.probe_fourier_support.is_some();
-        if constrained {
-            self.device.zero(&mut self.buffers.gate)?;
-            fourier_support(self.device, self.layout, self.buffers, self.probe_fft)?;
-        }
-        Ok(constrained)
     }
 }
 

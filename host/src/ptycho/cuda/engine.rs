@@ -1,5 +1,6 @@
 //! Mirrors cpu/engine.rs: state and step of a projection engine on a device.
 
+mod block_memory;
 mod blocks;
 mod memory;
 mod projection;

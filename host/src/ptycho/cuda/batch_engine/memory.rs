@@ -1,0 +1,97 @@
+//! Device memory of an engine by mini-batches.
+
+use super::SMOOTHNESS_BLOCKS;
+use crate::gpu::{Buffer, Device, Result};
+use crate::ptycho::cuda::buffers::Layout;
+use crate::ptycho::cuda::fused_batches::{Fused, PARTS};
+use num_complex::Complex;
+use warpstride_device::Complex32;
+
+/// Device memory of the directions and steps.
+pub(in crate::ptycho::cuda) struct BatchBuffers<M: Device> {
+    /// Frames of a batch.
+    pub(in crate::ptycho::cuda) size: usize,
+    /// (row, column) on the object.
+    pub(in crate::ptycho::cuda) object: M::Buffer<Complex32>,
+    pub(in crate::ptycho::cuda) object_weights: M::Buffer<f32>,
+    /// (slice, mode, row, column); the first slice is the probe's direction.
+    pub(in crate::ptycho::cuda) probe: M::Buffer<Complex32>,
+    /// (slice, row, column).
+    pub(in crate::ptycho::cuda) probe_weights: M::Buffer<f32>,
+    pub(in crate::ptycho::cuda) slices: u32,
+    /// Bits of the largest weight: object (and a second element for kernels that have both), probe.
+    pub(in crate::ptycho::cuda) largest: [M::Buffer<u32>; 2],
+    /// 1 element: the object's pixels under the windows of the batch (top, left, bottom, right).
+    pub(in crate::ptycho::cuda) bounds: M::Buffer<[u32; 4]>,
+    /// (frame of the batch, part).
+    pub(in crate::ptycho::cuda) step_sums: M::Buffer<[f32; 5]>,
+    pub(in crate::ptycho::cuda) solved: M::Buffer<[f32; 2]>,
+    /// Object, probe.
+    pub(in crate::ptycho::cuda) steps: M::Buffer<f32>,
+    /// What `steps` holds, if the host has set them.
+    pub(super) set_steps: Option<[f32; 2]>,
+    pub(super) smoothness_sums: M::Buffer<[f32; 2]>,
+    pub(in crate::ptycho::cuda) smoothness: M::Buffer<f32>,
+    /// What fused launches need; none if the scan is not one for them.
+    pub(in crate::ptycho::cuda) fused: Option<Fused<M>>,
+    /// Momentum of the object; empty until it is used.
+    pub(in crate::ptycho::cuda) object_velocity: M::Buffer<Complex32>,
+    /// Momentum of the probe; empty until it is used.
+    pub(in crate::ptycho::cuda) probe_velocity: M::Buffer<Complex32>,
+}
+
+impl<M: Device> BatchBuffers<M> {
+    pub(in crate::ptycho::cuda) fn new(device: &M, layout: &Layout, size: usize) -> Result<Self> {
+        let (object, probe) = (layout.object_elements(), layout.probe_elements());
+        let slices = layout.slices.min(size as u32).max(1);
+        let largest = |len: usize| device.alloc("the largest weight", len);
+        Ok(Self {
+            size,
+            object: device.alloc("the object's direction", object)?,
+            object_weights: device.alloc("the object's weights", object)?,
+            probe: device.alloc("the probe's direction", slices as usize * probe)?,
+            probe_weights: device.alloc(
+                "the probe's weights",
+                slices as usize * layout.pixels() as usize,
+            )?,
+            slices,
+            largest: [largest(2)?, largest(1)?],
+            bounds: device.alloc("the bounds of a batch", 1)?,
+            step_sums: device.alloc("the steps' sums", size * PARTS.max(layout.modes) as usize)?,
+            solved: device.alloc("the frames' steps", size)?,
+            steps: device.alloc("the steps", 2)?,
+            set_steps: None,
+            smoothness_sums: device.alloc("the regulariser's sums", SMOOTHNESS_BLOCKS)?,
+            smoothness: device.alloc("the regulariser's sum", 2)?,
+            fused: Fused::new(device, layout)?,
+            object_velocity: device.alloc("the object's momentum", 0)?,
+            probe_velocity: device.alloc("the probe's momentum", 0)?,
+        })
+    }
+}
+
+impl<M: Device> BatchBuffers<M> {
+    /// Values of the momentum of object and probe that a step uses.
+    pub(in crate::ptycho::cuda) fn velocities(&self, momentum: f64) -> [u32; 2] {
+        let used = |buffer: &M::Buffer<Complex32>| {
+            if momentum > 0.0 {
+                buffer.len() as u32
+            } else {
+                0
+            }
+        };
+        [used(&self.object_velocity), used(&self.probe_velocity)]
+    }
+
+    /// Sets the momentum of object and probe; empty: none.
+    pub(in crate::ptycho::cuda) fn set_momentum(
+        &mut self,
+        device: &M,
+        [object, probe]: &[Vec<Complex<f32>>; 2],
+    ) -> Result<()> {
+        self.object_velocity = device.alloc("the object's momentum", object.len())?;
+        self.probe_velocity = device.alloc("the probe's momentum", probe.len())?;
+        device.upload(&mut self.object_velocity, object)?;
+        device.upload(&mut self.probe_velocity, probe)
+    }
+}

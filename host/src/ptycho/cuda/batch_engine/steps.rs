@@ -1,0 +1,224 @@
+//! The steps of object and probe along the directions of a batch.
+
+use super::{BatchBuffers, Run, SMOOTHNESS_BLOCKS};
+use crate::gpu::{Buffer, Device, Result};
+use crate::ptycho::Step;
+use crate::ptycho::cpu::{DAMPING, LIT, STEP, TRIM};
+use crate::ptycho::cuda::constraints::fourier_support;
+use crate::ptycho::cuda::frames::{Batch, ShiftTo};
+use crate::ptycho::cuda::object_update::clip_limits;
+use crate::ptycho::step::{BatchMethod, Smoothness};
+use warpstride_device::launch::Work;
+use warpstride_kernels::ptycho::{
+    advance_layers::PtychoAdvanceLayers,
+    batch_advance::PtychoBatchAdvance,
+    pie_pass::OBJECT,
+    scale_layers::PtychoScaleLayers,
+    smoothness::{PtychoPairSums, PtychoSmoothnessSums},
+    step_mean::PtychoStepMean,
+    step_sums::PtychoStepSums,
+};
+
+impl<M: Device> Run<'_, M> {
+    /// The steps that are optimal in the mean of the batch.
+    pub(super) fn steps(
+        &mut self,
+        step: &Step,
+        smoothness: Smoothness,
+        batch: Batch,
+    ) -> Result<()> {
+        let (device, layout) = (self.device, self.layout);
+        let BatchBuffers {
+            object,
+            probe,
+            step_sums,
+            ..
+        } = &mut *self.batches;
+        if step.update_probe {
+            let open = &self.buffers.open;
+            self.frames
+                .transform_layers(device, open, probe, self.probe_fft)?;
+            let to = ShiftTo::Work;
+            self.frames
+                .shift(device, layout, self.buffers, batch, to, 0)?;
+        } else {
+            device.zero(&mut self.frames.work)?;
+        }
+        device.launch(
+            &PtychoStepSums {
+                sums: step_sums.write(),
+                probes: self.frames.probes.read(),
+                probe_changes: self.frames.work.read(),
+                chi: self.frames.chi.read(),
+                object: self.buffers.object.read(),
+                direction: object.read(),
+                corners: self.buffers.corners.read(),
+                order: self.frames.order.read(),
+                frames: layout.frames,
+                first: batch.first,
+                count: batch.count,
+                modes: layout.modes,
+                rows: layout.rows,
+                columns: layout.columns,
+                object_rows: layout.object_rows,
+                object_columns: layout.object_columns,
+            },
+            Work::Blocks(batch.count as usize),
+        )?;
+        self.step_mean(step, smoothness, batch, 1)
+    }
+
+    /// The steps from the sums of each frame in `parts` parts, and those of the regulariser.
+    pub(in crate::ptycho::cuda) fn step_mean(
+        &mut self,
+        step: &Step,
+        smoothness: Smoothness,
+        batch: Batch,
+        parts: u32,
+    ) -> Result<()> {
+        let (device, layout) = (self.device, self.layout);
+        let BatchBuffers {
+            object,
+            object_weights,
+            largest: [largest, _],
+            fused,
+            step_sums,
+            solved,
+            steps,
+            smoothness_sums,
+            smoothness: smoothness_sum,
+            ..
+        } = &mut *self.batches;
+        if smoothness.weight > 0.0 && step.update_object {
+            let largest = (fused.as_ref()).map_or(&*largest, |fused| &fused.largest);
+            device.launch(
+                &PtychoSmoothnessSums {
+                    sums: smoothness_sums.write(),
+                    object: self.buffers.object.read(),
+                    direction: object.read(),
+                    weights: object_weights.read(),
+                    largest: largest.read(),
+                    blocks: SMOOTHNESS_BLOCKS as u32,
+                    rows: layout.object_rows,
+                    columns: layout.object_columns,
+                    edge: smoothness.edge as f32,
+                    lit: LIT as f32,
+                },
+                Work::Blocks(SMOOTHNESS_BLOCKS),
+            )?;
+            device.launch(
+                &PtychoPairSums {
+                    total: smoothness_sum.write(),
+                    sums: smoothness_sums.read(),
+                    count: SMOOTHNESS_BLOCKS as u32,
+                },
+                Work::Blocks(1),
+            )?;
+        }
+        device.launch(
+            &PtychoStepMean {
+                steps: steps.write(),
+                solved: solved.write(),
+                sums: step_sums.read(),
+                smoothness: smoothness_sum.read(),
+                ranges: self.frames.ranges.read(),
+                most: self.frames.size as u32,
+                batches: self.frames.ranges.len() as u32,
+                batch: batch.number,
+                parts,
+                smooth: (smoothness.weight / f64::from(layout.scan_frames)) as f32,
+                damping: DAMPING as f32,
+                trim: TRIM as f32,
+                part: STEP as f32,
+            },
+            Work::Blocks(1),
+        )
+    }
+
+    pub(super) fn advance(&mut self, step: &Step, method: &BatchMethod) -> Result<()> {
+        let (device, layout) = (self.device, self.layout);
+        let momentum = method.momentum();
+        let velocities = self.batches.velocities(momentum);
+        let BatchBuffers {
+            object,
+            probe,
+            steps,
+            bounds,
+            object_velocity,
+            probe_velocity,
+            ..
+        } = &mut *self.batches;
+        if step.update_object {
+            let clip = clip_limits(step.clip_object);
+            let elements = layout.object_elements();
+            device.launch(
+                &PtychoBatchAdvance {
+                    object: self.buffers.object.write(),
+                    probe: self.buffers.probe.write(),
+                    object_velocity: object_velocity.write(),
+                    probe_velocity: probe_velocity.write(),
+                    object_direction: object.read(),
+                    probe_direction: probe.read(),
+                    support: self.buffers.support.read(),
+                    steps: steps.read(),
+                    bounds: bounds.read(),
+                    elements: elements as u32,
+                    columns: layout.object_columns,
+                    // Only the object's.
+                    pixels: 0,
+                    velocities: velocities[0],
+                    probe_velocities: velocities[1],
+                    updates: OBJECT,
+                    momentum: momentum as f32,
+                    clip_low: clip[0],
+                    clip_high: clip[1],
+                },
+                Work::Elements(elements),
+            )?;
+        }
+        if !step.update_probe {
+            return Ok(());
+        }
+        let elements = layout.probe_elements();
+        device.launch(
+            &PtychoAdvanceLayers {
+                values: self.buffers.probe.write(),
+                velocity: probe_velocity.write(),
+                direction: probe.read(),
+                steps: steps.read(),
+                elements: elements as u32,
+                velocities: velocities[1],
+                which: 1,
+                momentum: momentum as f32,
+                clip_low: 0.0,
+                clip_high: -1.0,
+            },
+            Work::Elements(elements),
+        )?;
+        if step.probe_support.is_some() {
+            device.launch(
+                &PtychoScaleLayers {
+                    waves: self.buffers.probe.write(),
+                    weights: self.buffers.support.read(),
+                    gate: self.buffers.open.read(),
+                    layers: layout.modes,
+                    pixels: layout.pixels(),
+                    factor: 1.0,
+                },
+                Work::Elements(elements),
+            )?;
+        }
+        self.constrain_spectrum(step)?;
+        Ok(())
+    }
+
+    /// Applies the probe's Fourier support after an update; returns whether there is one.
+    pub(in crate::ptycho::cuda) fn constrain_spectrum(&mut self, step: &Step) -> Result<bool> {
+        let constrained = step.update_probe && step.probe_fourier_support.is_some();
+        if constrained {
+            self.device.zero(&mut self.buffers.gate)?;
+            fourier_support(self.device, self.layout, self.buffers, self.probe_fft)?;
+        }
+        Ok(constrained)
+    }
+}
