@@ -168,3 +168,7 @@ for G, B in ((8, 12.5), (64, 1.56)):
     r, lat = LINK[G]; x = exchange(32, G, B, 1); print("batch of 100 over all", G, x / (B * F * tau_l))
 print("exact positions 128 H100", 2.283 / 1.200)
 print("probe in L2: modes in 50 MB", 50 / 8.39)
+
+# The momentum on the whole object, 32 bytes a pixel, in each of 10 000 batches of 100 frames.
+for case, step in S.items():
+    print("momentum on the whole object, s", case, 32 * (999 * step + n) ** 2 * 1e4 / COPY)
