@@ -13,6 +13,7 @@ mod demo;
 mod executables;
 mod host;
 mod manifest;
+mod mpi;
 mod test;
 mod words;
 mod workers;

@@ -10,6 +10,7 @@ use clap::ValueEnum;
 
 use crate::build_ptx::{self, Assembler, Mode};
 use crate::host::{self, Host};
+use crate::mpi;
 use crate::words;
 use crate::workspace;
 use warpstride_build_ptx::process;
@@ -29,6 +30,8 @@ pub(crate) enum Step {
     Dialect,
     /// Unit, integration and documentation tests; the examples are built
     Tests,
+    /// Processes of MPI that exchange data, if an MPI is installed
+    Mpi,
     /// Programs outside the workspace: one calls the library, one has a kernel of its own
     Outside,
     /// Each science alone, as a library; Jacobi as a program without HDF5
@@ -49,6 +52,7 @@ impl Step {
             Self::Ptx => "PTX: rebuild, compare, lint, assemble",
             Self::Dialect => "kernels against the published cuda_std",
             Self::Tests => "tests",
+            Self::Mpi => "processes of MPI",
             Self::Outside => "programs outside the workspace",
             Self::Doc => "API documentation",
             Self::Deny => "licences and sources of dependencies",
@@ -84,6 +88,7 @@ impl Step {
             )
             .context("expected every kernel to use names and signatures of cuda_std"),
             Self::Tests => process::run(Host::prepare()?.cargo().args(["test", "--workspace"])),
+            Self::Mpi => mpi::run(),
             Self::Outside => outside(),
             Self::Doc => process::run(
                 Host::prepare()?

@@ -58,8 +58,9 @@ fn check(ranks: &dyn Communicator) -> Result<(), RankError> {
     for length in [0, 1, 999, 1000, 1001, 2000, 1_000_003] {
         for stride in [0, 1, 999] {
             let length_of = |rank: usize| (length + rank * stride) % 1_000_004;
-            let expected: Vec<Vec<u8>> =
-                (0..size).map(|rank| pattern(rank, length_of(rank))).collect();
+            let expected: Vec<Vec<u8>> = (0..size)
+                .map(|rank| pattern(rank, length_of(rank)))
+                .collect();
             let mine = expected[rank].clone();
             assert_eq!(bytes(ranks.all_gather(mine.clone())?), expected);
             assert_eq!(*ranks.broadcast(mine.clone())?, expected[0]);
