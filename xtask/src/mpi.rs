@@ -6,8 +6,8 @@ use std::process::Command;
 
 use anyhow::Result;
 
-use crate::host;
-use warpstride_build_ptx::process;
+use crate::{host, workspace};
+use warpstride_build_ptx::{process, wheel};
 
 /// Folders in which distributions install libclang. The build of the bindings searches more, so that `LIBCLANG_PATH` or
 /// an `llvm-config` is enough too.
@@ -18,30 +18,53 @@ const LIBRARIES: [&str; 4] = [
     "/usr/local/lib",
 ];
 
+/// The wheel that is downloaded if there is no libclang.
+const LIBCLANG_VERSION: &str = "18.1.1";
+
 /// Runs the tests, or says what is not installed.
 pub(crate) fn run() -> Result<()> {
-    let missing = missing();
-    if !missing.is_empty() {
-        println!(
-            "SKIPPED: found no {}, so processes of MPI were NOT tested \
-             (Debian: apt-get install libopenmpi-dev openmpi-bin libclang-dev; others: docs/clusters.md)",
-            missing.join(", no ")
-        );
+    let mpicc = std::env::var("MPICC").unwrap_or_else(|_| "mpicc".to_owned());
+    for program in [&mpicc, "mpirun"] {
+        if !process::answers(program) {
+            skip(&format!("found no {program}"));
+            return Ok(());
+        }
+    }
+    let mut command = host::cargo();
+    command.args(["test", "--package", "warpstride-ranks"]);
+    command.args(["--features", "mpi"]);
+    if !has_libclang()
+        && let Err(error) = download_libclang(&mut command)
+    {
+        skip(&format!("found no libclang: {error:#}"));
         return Ok(());
     }
-    process::run(host::cargo().args(["test", "--package", "warpstride-ranks", "--features", "mpi"]))
+    process::run(&mut command)
 }
 
-/// The names of what the tests need and this computer does not have.
-fn missing() -> Vec<&'static str> {
-    let mpicc = std::env::var("MPICC").unwrap_or_else(|_| "mpicc".to_owned());
-    let found = [
-        ("mpicc", process::answers(&mpicc)),
-        ("mpirun", process::answers("mpirun")),
-        ("libclang", has_libclang()),
-    ];
-    let missing = found.into_iter().filter(|(_, found)| !found);
-    missing.map(|(name, _)| name).collect()
+fn skip(why: &str) {
+    println!(
+        "SKIPPED: {why}, so processes of MPI were NOT tested \
+         (Debian: apt-get install libopenmpi-dev openmpi-bin libclang-dev; others: docs/clusters.md)"
+    );
+}
+
+/// Lets `command` use PyPI's libclang, which lacks the compiler's own headers.
+fn download_libclang(command: &mut Command) -> Result<()> {
+    let library = wheel::tool(
+        &workspace::tools(),
+        "libclang",
+        "libclang",
+        LIBCLANG_VERSION,
+        "clang/native/libclang.so",
+    )?;
+    let headers = process::output(Command::new("cc").arg("-print-file-name=include"))?;
+    command.env("LIBCLANG_PATH", library);
+    command.env(
+        "BINDGEN_EXTRA_CLANG_ARGS",
+        format!("-isystem{}", headers.trim()),
+    );
+    Ok(())
 }
 
 fn has_libclang() -> bool {
