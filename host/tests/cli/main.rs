@@ -28,6 +28,7 @@ mod ptycho_predict;
 mod ptycho_problems;
 mod ptycho_profile;
 mod sas;
+mod sas_devices;
 mod sas_doubtful;
 mod sas_fit;
 mod sas_refused;
