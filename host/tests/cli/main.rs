@@ -13,6 +13,7 @@ mod links;
 mod messages;
 mod mri;
 mod mri_coil_maps;
+mod mri_devices;
 mod mri_doubtful;
 mod mri_raw;
 mod mri_refused;
