@@ -6,14 +6,8 @@ mod backend;
 #[cfg(any(feature = "series", all(feature = "ptycho", feature = "hdf5")))]
 mod byte_size;
 pub(crate) mod demo;
-#[cfg(any(
-    feature = "jacobi",
-    feature = "sas",
-    all(feature = "mri", feature = "hdf5")
-))]
 mod device_list;
 mod devices;
-#[cfg(any(feature = "sas", all(feature = "mri", feature = "hdf5")))]
 mod devices_request;
 pub(crate) mod failure;
 mod file_size;

@@ -17,9 +17,9 @@ mod series;
 #[cfg(feature = "store")]
 mod series_store;
 
-#[cfg(any(feature = "sas", all(feature = "mri", feature = "hdf5")))]
-pub(crate) use backend::DevicesArgs;
-pub(crate) use backend::{BackendArg, BackendArgs, KernelBackendArg, KernelBackendArgs};
+pub(crate) use backend::{
+    BackendArg, BackendArgs, DevicesArgs, KernelBackendArg, KernelBackendArgs,
+};
 pub(crate) use demo::DemoArgs;
 #[cfg(feature = "jacobi")]
 pub(crate) use jacobi::{BoundaryArg, JacobiArgs, SchemeArg};
