@@ -50,11 +50,12 @@ impl<M: Device> SumOverDevices<M> {
         }
         let length = first.buffer.len();
         self.allocate(summands, length)?;
+        let whole = 0..length;
         let mut pending = Vec::with_capacity(summands.len());
         for (summand, memory) in summands.iter().zip(&mut self.arrived) {
             let memory = memory.take().ok_or(GpuError::Lost { what: WHAT })?;
-            let parts = [0..length];
-            let copy = summand.device.receive(summand.buffer, &parts, memory);
+            let whole = std::slice::from_ref(&whole);
+            let copy = summand.device.receive(summand.buffer, whole, memory);
             pending.push(copy.map_err(|why| why.on(summand.number))?);
         }
         for ((summand, copy), memory) in summands.iter().zip(pending).zip(&mut self.arrived) {
