@@ -6,7 +6,9 @@ mod backend;
 #[cfg(any(feature = "series", all(feature = "ptycho", feature = "hdf5")))]
 mod byte_size;
 pub(crate) mod demo;
+mod device_list;
 mod devices;
+mod devices_request;
 pub(crate) mod failure;
 mod file_size;
 #[cfg(feature = "jacobi")]

@@ -25,6 +25,8 @@ pub struct MemorySizes {
     operator: OperatorName,
     /// Pipe and Menon's weights are sought.
     pipe: bool,
+    /// GPUs that share the coils.
+    devices: u128,
 }
 
 impl MemorySizes {
@@ -42,6 +44,7 @@ impl MemorySizes {
             coils: coils as u128,
             operator,
             pipe: false,
+            devices: 1,
         }
     }
 
@@ -49,6 +52,13 @@ impl MemorySizes {
     #[must_use]
     pub fn with_pipe(self, pipe: bool) -> Self {
         Self { pipe, ..self }
+    }
+
+    /// The same on several GPUs, each with some of the coils; at most one GPU a coil is used.
+    #[must_use]
+    pub fn with_devices(self, devices: usize) -> Self {
+        let devices = (devices as u128).clamp(1, self.coils.max(1));
+        Self { devices, ..self }
     }
 
     /// What is there for a time before the iterations, in double precision on the host: the doubled grid
@@ -102,10 +112,23 @@ impl MemorySizes {
         // The file's values are there as long as the problem.
         let problem = self.problem().saturating_mul(2);
         let points = self.samples.saturating_mul(16);
+        let of_device = Self {
+            coils: self.coils.div_ceil(self.devices),
+            ..*self
+        };
+        // Images that are added on the host, and their sum.
+        let exchanged = match self.devices {
+            1 => 0,
+            devices => self.voxels.saturating_mul((devices + 1) * SINGLE),
+        };
         MemoryEstimate {
             cpu: whole(problem.saturating_add(work)),
-            gpu_host: whole(problem.saturating_add(self.setup())),
-            gpu_device: whole(self.work(SINGLE).saturating_add(points)),
+            gpu_host: whole(
+                problem
+                    .saturating_add(self.setup())
+                    .saturating_add(exchanged),
+            ),
+            gpu_device: whole(of_device.work(SINGLE).saturating_add(points)),
             advice: "take fewer acquisitions (--select) or a smaller matrix",
         }
     }
@@ -138,5 +161,16 @@ mod tests {
         );
         // The fine grids of four coils, eight times the voxels, alone.
         assert!(small > 4 * 8 * 64 * 64 * 64 * 16);
+    }
+
+    #[test]
+    fn a_device_with_half_of_the_coils_needs_less() {
+        let sizes = MemorySizes::new(Grid::two(64, 64), 1000, 8, OperatorName::Direct);
+        let on = |devices| sizes.with_devices(devices).estimate(4);
+        assert_eq!(on(1), sizes.estimate(4));
+        // Maps and images of four coils less, and what the host adds.
+        assert!(on(2).gpu_device < on(1).gpu_device - 4 * 64 * 64 * 2 * 8);
+        assert!(on(2).gpu_host > on(1).gpu_host);
+        assert_eq!(on(9), on(8));
     }
 }

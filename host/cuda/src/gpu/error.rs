@@ -94,7 +94,8 @@ pub enum GpuError {
 
 impl GpuError {
     /// The same error with the ordinal of the device on which it occurred.
-    pub(super) fn on(self, device: usize) -> Self {
+    #[must_use]
+    pub fn on(self, device: usize) -> Self {
         match self {
             named @ Self::OnDevice { .. } => named,
             error => Self::OnDevice {

@@ -19,6 +19,30 @@ pub(crate) struct BackendArgs {
     pub(crate) threads: Option<usize>,
 }
 
+/// The back end of a calculation on one device or several.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct DevicesArgs {
+    #[command(flatten)]
+    pub(crate) backend: BackendArgs,
+    /// GPU numbers (0,2,3), or all [default: one GPU]
+    #[arg(
+        long,
+        value_name = "LIST|all",
+        conflicts_with = "device",
+        help_heading = "Where to compute"
+    )]
+    pub(crate) devices: Option<String>,
+}
+
+impl From<BackendArgs> for DevicesArgs {
+    fn from(backend: BackendArgs) -> Self {
+        Self {
+            backend,
+            devices: None,
+        }
+    }
+}
+
 /// A GPU or the emulator, for commands that test kernels.
 #[derive(Debug, Clone, Copy, Args)]
 pub(crate) struct KernelBackendArgs {

@@ -17,7 +17,9 @@ mod series;
 #[cfg(feature = "store")]
 mod series_store;
 
-pub(crate) use backend::{BackendArg, BackendArgs, KernelBackendArg, KernelBackendArgs};
+pub(crate) use backend::{
+    BackendArg, BackendArgs, DevicesArgs, KernelBackendArg, KernelBackendArgs,
+};
 pub(crate) use demo::DemoArgs;
 #[cfg(feature = "jacobi")]
 pub(crate) use jacobi::{BoundaryArg, JacobiArgs, SchemeArg};

@@ -1,6 +1,6 @@
 //! The options of `warpstride mri`.
 
-use super::{BackendArgs, KernelBackendArgs, PrecisionArg};
+use super::{DevicesArgs, KernelBackendArgs, PrecisionArg};
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -36,7 +36,7 @@ Examples:
 Examples:
   warpstride mri reconstruct raw.h5 -o image.h5 --png image.png
   warpstride mri reconstruct raw.h5 -o image.h5 --method cg --iterations 15 \\
-      --density none
+      --devices all
   warpstride mri reconstruct raw.h5 -o image.npy --method wavelet \\
       --lambda 2e-3 --report report.html
   warpstride mri reconstruct phantom.h5 -o image.h5 --reference phantom.h5 \\
@@ -44,7 +44,8 @@ Examples:
   warpstride mri reconstruct raw.h5 -o image.h5 --operator direct \\
       --off-resonance hertz.npy
 
-Ctrl-C saves the image so far.")]
+--devices divides the coils among several GPUs and implies --backend cuda, unless --backend
+emulator is given. Ctrl-C saves the image so far.")]
     Reconstruct(Box<MriReconstructArgs>),
     /// Time the textbook's optimisation steps on this device, with the accuracy of each
     #[command(after_help = "\
@@ -190,7 +191,7 @@ pub(crate) struct MriReconstructArgs {
     pub(crate) field: Option<PathBuf>,
 
     #[command(flatten)]
-    pub(crate) backend: BackendArgs,
+    pub(crate) backend: DevicesArgs,
 
     /// Reference image to compare with: simulated samples, a result, or .npy
     #[arg(long, value_name = "FILE", help_heading = "What to write")]

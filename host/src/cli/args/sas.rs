@@ -1,6 +1,6 @@
 //! The options of `warpstride sas`.
 
-use super::{BackendArgs, PrecisionArg};
+use super::{BackendArgs, DevicesArgs, PrecisionArg};
 use clap::{Args, Subcommand, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -59,13 +59,14 @@ Examples:
   warpstride sas fit sphere@hardsphere data.xml --set sld=1 \\
       --fit radius=10:60,volfraction=0.01:0.4 --report fit.html
   warpstride sas fit core_shell_sphere data.dat \\
-      --fit radius=20:100,thickness=5:50 --method de --seed 7 --summary fit.json
+      --fit radius=20:100,thickness=5:50 --method de --seed 7 --devices all
   warpstride sas fit cylinder data.h5 --fit radius=5:80,length=50:900,scale \\
       --starts 20 --qrange 0.01:0.3
 
 Bounds are LOW:HIGH; the default is the limits of the parameter. To fit the width of a distribution,
-give the distribution and the start value with --pd NAME=… and name the width NAME_pd. Ctrl-C stops
-the fit and saves the best result so far.")]
+give the distribution and the start value with --pd NAME=… and name the width NAME_pd. --devices
+implies --backend cuda, unless --backend emulator is given. Ctrl-C stops the fit and saves the best
+result so far.")]
     Fit(Box<SasFitArgs>),
 }
 
@@ -273,7 +274,7 @@ pub(crate) struct SasFitArgs {
     pub(crate) smear_on: Option<SmearOnArg>,
 
     #[command(flatten)]
-    pub(crate) backend: BackendArgs,
+    pub(crate) backend: DevicesArgs,
 
     /// File of the fitted curve: comma-separated text, or NXcanSAS if the name ends in .h5
     #[arg(

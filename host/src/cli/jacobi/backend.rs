@@ -1,8 +1,8 @@
 //! The devices of a relaxation, opened once, by trying.
 
 use crate::cli::args::{BackendArg, JacobiArgs, SchemeArg};
+use crate::cli::device_list::DeviceList;
 use crate::cli::failure::Failure;
-use crate::cuda::list_devices;
 use crate::gpu::{CudaDeviceGroup, DeviceGroup, EmulatedDeviceGroup};
 use crate::io::npy::Element;
 use crate::jacobi::cpu::CpuEngine;
@@ -11,32 +11,11 @@ use crate::jacobi::cuda::{GpuReal, GroupEngine, Plan, Scheme};
 use crate::jacobi::{Boundary, Decomposition, Engine, MemorySizes, Problem, Stopping};
 use crate::run::{Backend, BackendKind, BackendName, EngineChoice, MemoryEstimate};
 use crate::system::Memory;
-use std::fmt;
 
 /// What does not fit, for messages.
 const WHAT: &str = "the relaxation";
 /// Sweeps that a pass may do.
 const TIME_BLOCKS: std::ops::RangeInclusive<usize> = 1..=8;
-
-/// `--devices`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Devices {
-    /// None was named: the first.
-    First,
-    All,
-    Named(Vec<usize>),
-}
-
-/// As an option: `--devices 0,2,3`
-impl fmt::Display for Devices {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::First => f.write_str("--devices"),
-            Self::All => f.write_str("--devices all"),
-            Self::Named(numbers) => write!(f, "--devices {}", list(numbers)),
-        }
-    }
-}
 
 /// An open back end: the CPU, or a group of devices.
 pub(super) type GroupBackend = Backend<CudaDeviceGroup, EmulatedDeviceGroup>;
@@ -45,7 +24,7 @@ pub(super) type GroupBackend = Backend<CudaDeviceGroup, EmulatedDeviceGroup>;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct GroupRequest {
     backend: BackendName,
-    devices: Devices,
+    devices: DeviceList,
     scheme: SchemeArg,
     /// 0: as many as suit.
     time_block: usize,
@@ -57,17 +36,13 @@ impl GroupRequest {
     /// Refuses options that contradict each other. An option that only GPUs have turns `auto` into
     /// `cuda`.
     pub(super) fn from_args(args: &JacobiArgs) -> Result<Self, Failure> {
-        let devices = match args.devices.as_deref() {
-            None => Devices::First,
-            Some("all") => Devices::All,
-            Some(list) => Devices::Named(numbers(list)?),
-        };
+        let devices = DeviceList::from_arg(args.devices.as_deref())?;
         let p2p = match (args.p2p, args.no_p2p) {
             (false, false) => None,
             (yes, _) => Some(yes),
         };
         let of_gpus = [
-            (devices != Devices::First, "--devices"),
+            (devices != DeviceList::First, "--devices"),
             (args.scheme != SchemeArg::Auto, "--scheme"),
             (p2p == Some(true), "--p2p"),
             (p2p == Some(false), "--no-p2p"),
@@ -84,18 +59,8 @@ impl GroupRequest {
             (BackendArg::Auto, Some(_)) => BackendArg::Cuda,
             (word, _) => word,
         };
-        if let (BackendArg::Emulator, Devices::All) = (backend, &devices) {
-            return Err(Failure::usage(
-                "--devices all: expected a list such as 0,1,2 for --backend emulator, which has any number of devices",
-            ));
-        }
-        if let (BackendArg::Emulator, Devices::Named(numbers)) = (backend, &devices)
-            && !numbers.iter().copied().eq(0..numbers.len())
-        {
-            return Err(Failure::usage(format!(
-                "--devices {}: expected 0,1,2,… in this order for --backend emulator",
-                list(numbers)
-            )));
+        if backend == BackendArg::Emulator {
+            devices.check_emulated()?;
         }
         if let Some(sweeps) = args.time_block {
             if !TIME_BLOCKS.contains(&sweeps) {
@@ -125,8 +90,10 @@ impl GroupRequest {
     /// The same on the first of the devices alone.
     pub(super) fn alone(&self) -> Self {
         let devices = match &self.devices {
-            Devices::Named(numbers) => Devices::Named(numbers.iter().copied().take(1).collect()),
-            Devices::First | Devices::All => Devices::First,
+            DeviceList::Named(numbers) => {
+                DeviceList::Named(numbers.iter().copied().take(1).collect())
+            }
+            DeviceList::First | DeviceList::All => DeviceList::First,
         };
         Self {
             devices,
@@ -167,10 +134,7 @@ impl GroupRequest {
     }
 
     fn emulator(&self, sizes: &MemorySizes) -> Result<EmulatedDeviceGroup, Failure> {
-        let devices = match &self.devices {
-            Devices::Named(numbers) => numbers.len(),
-            Devices::First | Devices::All => 1,
-        };
+        let devices = self.devices.emulated();
         self.check_rows(sizes, devices)?;
         Ok(EmulatedDeviceGroup::new(devices))
     }
@@ -178,17 +142,10 @@ impl GroupRequest {
     fn cuda(&self, sizes: &MemorySizes) -> Result<CudaDeviceGroup, Failure> {
         let requested = |why: &dyn std::fmt::Display| match (self.backend, &self.devices) {
             (BackendName::Auto, _) => Failure::failed(why),
-            (_, Devices::First) => Failure::failed(format!("--backend cuda: {why}")),
+            (_, DeviceList::First) => Failure::failed(format!("--backend cuda: {why}")),
             (_, devices) => Failure::failed(format!("{devices}: {why}")),
         };
-        let numbers = match &self.devices {
-            Devices::First => vec![0],
-            Devices::Named(numbers) => numbers.clone(),
-            Devices::All => {
-                let listed = list_devices().map_err(|why| requested(&why))?;
-                listed.iter().map(|device| device.ordinal).collect()
-            }
-        };
+        let numbers = self.devices.numbers().map_err(|why| requested(&why))?;
         self.check_rows(sizes, numbers.len())?;
         let kernels = if sizes.bytes == size_of::<f32>() {
             kernels::<f32>(sizes.source)
@@ -209,7 +166,7 @@ impl GroupRequest {
             self.devices, sizes.ny
         );
         // The machine or a file has a part in it, or the arguments alone.
-        if self.devices == Devices::All || sizes.restart || sizes.source {
+        if self.devices == DeviceList::All || sizes.restart || sizes.source {
             return Err(Failure::failed(text));
         }
         Err(Failure::usage(text))
@@ -299,48 +256,11 @@ impl GroupRequest {
     }
 }
 
-fn list(numbers: &[usize]) -> String {
-    let numbers: Vec<String> = numbers.iter().map(usize::to_string).collect();
-    numbers.join(",")
-}
-
-/// `0,2,3`: each once.
-fn numbers(list: &str) -> Result<Vec<usize>, Failure> {
-    let mut numbers = Vec::new();
-    for word in list.split(',') {
-        let number = word.trim().parse().map_err(|_| {
-            Failure::usage(format!(
-                "--devices {list}: expected all, or numbers separated by commas such as 0,2,3"
-            ))
-        })?;
-        if numbers.contains(&number) {
-            return Err(Failure::usage(format!(
-                "--devices {list}: expected each device once, found {number} twice"
-            )));
-        }
-        numbers.push(number);
-    }
-    Ok(numbers)
-}
-
 /// The number of devices; 1 for the CPU.
 pub(super) fn device_count(backend: &GroupBackend) -> usize {
     match backend.kind() {
         BackendKind::Cpu => 1,
         BackendKind::Cuda(group) => group.devices(),
         BackendKind::Emulator(group) => group.devices(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lists_of_devices_name_each_once() {
-        assert_eq!(numbers("3,0, 12").unwrap(), [3, 0, 12]);
-        for list in ["", "1,", "1;2", "-1", "1.0", "2,2"] {
-            assert!(matches!(numbers(list), Err(Failure::Usage(_))), "{list}");
-        }
     }
 }

@@ -1,27 +1,81 @@
 //! The engine of a reconstruction on the back end that was chosen.
 
 use crate::cli::args::PrecisionArg;
+use crate::cli::devices_request::DevicesBackend;
 use crate::cli::failure::Failure;
+use crate::gpu::Device;
 use crate::mri::cpu::CpuEngine;
-use crate::mri::cuda::{on_cuda, on_emulator};
+use crate::mri::cuda::{coil_parts, on_cuda_devices, on_emulated_devices};
 use crate::mri::{Engine, MemorySizes, Problem, Recipe};
-use crate::run::{Backend, BackendKind, EngineChoice};
+use crate::run::{BackendKind, EngineChoice, MemoryEstimate};
 use crate::system::Memory;
+use crate::text::count;
 
 /// What does not fit, for messages.
-pub(super) const WHAT: &str = "the reconstruction";
+const WHAT: &str = "the reconstruction";
 
 /// Bytes of a real number.
-pub(super) fn bytes(precision: PrecisionArg) -> usize {
+fn bytes(precision: PrecisionArg) -> usize {
     match precision {
         PrecisionArg::F32 => 4,
         PrecisionArg::F64 => 8,
     }
 }
 
+/// The number of devices; 1 for the CPU.
+fn device_count(backend: &DevicesBackend) -> usize {
+    match backend.kind() {
+        BackendKind::Cpu => 1,
+        BackendKind::Emulator(devices) => devices.len(),
+        BackendKind::Cuda(devices) => devices.len(),
+    }
+}
+
+/// Checks that a run of these sizes fits, with coil maps or without; `host` was available before the samples
+/// were read.
+pub(super) fn fitting(
+    backend: DevicesBackend,
+    sizes: &MemorySizes,
+    maps: bool,
+    precision: PrecisionArg,
+    host: Memory,
+) -> Result<DevicesBackend, Failure> {
+    backend.checked(|kind| {
+        let estimate = |devices: usize| {
+            let devices = if maps { devices } else { 1 };
+            sizes.with_devices(devices).estimate(bytes(precision))
+        };
+        match kind {
+            BackendKind::Cpu => estimate(1).check_cpu(WHAT, host)?,
+            BackendKind::Emulator(devices) => {
+                // The memory of emulated devices is that of the host.
+                let each = estimate(devices.len());
+                let all = MemoryEstimate {
+                    gpu_device: each.gpu_device.saturating_mul(devices.len() as u64),
+                    ..each
+                };
+                all.check_emulator(WHAT, host)?;
+            }
+            BackendKind::Cuda(devices) => {
+                let estimate = estimate(devices.len());
+                for device in devices.iter() {
+                    let free = device.memory()?.0 as u64;
+                    if devices.len() > 1 {
+                        estimate.check_gpu_number(WHAT, device.info().ordinal, free)?;
+                    } else {
+                        estimate.check_gpu_device(WHAT, free)?;
+                    }
+                }
+                estimate.check_gpu_host(WHAT, host)?;
+            }
+        }
+        Ok(())
+    })
+}
+
 /// Makes the engine; `host` was available before the samples were read.
 pub(super) fn engine(
-    backend: Backend,
+    backend: DevicesBackend,
     problem: &Problem,
     recipe: &Recipe,
     precision: PrecisionArg,
@@ -40,9 +94,42 @@ pub(super) fn engine(
                 (BackendKind::Cpu, PrecisionArg::F64) => {
                     Box::new(CpuEngine::<f64>::new(problem, recipe)?)
                 }
-                (BackendKind::Emulator(device), _) => on_emulator(device, problem, recipe)?,
-                (BackendKind::Cuda(device), _) => on_cuda(*device, problem, recipe)?,
+                (BackendKind::Emulator(devices), _) => {
+                    on_emulated_devices(devices, problem, recipe)?
+                }
+                (BackendKind::Cuda(devices), _) => on_cuda_devices(*devices, problem, recipe)?,
             })
         },
     )
+}
+
+/// How the coils are divided among several devices, and what follows from it; nothing on one device.
+pub(super) fn division(backend: &DevicesBackend, problem: &Problem) -> Vec<String> {
+    let devices = device_count(backend);
+    if devices == 1 {
+        return Vec::new();
+    }
+    let parts = coil_parts(problem, devices);
+    let coils = count(problem.coils(), ["coil", "coils"]);
+    let mut notes = Vec::new();
+    if parts.len() < devices {
+        let cause = if problem.maps().is_some() || problem.coils() == 1 {
+            format!("the samples have {coils}")
+        } else {
+            "without coil maps one device computes the images of all coils".to_owned()
+        };
+        notes.push(format!(
+            "{} of {devices} devices used: {cause}",
+            parts.len()
+        ));
+    }
+    if parts.len() > 1 {
+        let each: Vec<_> = parts.iter().map(|part| part.len().to_string()).collect();
+        notes.push(format!(
+            "{coils} on {} devices ({}): sums over the coils are added in parts, so the image differs from that of one device by rounding in single precision",
+            parts.len(),
+            each.join(", ")
+        ));
+    }
+    notes
 }

@@ -1,13 +1,13 @@
 //! `warpstride mri reconstruct`: from arguments to an image.
 
-use super::backend::{WHAT, bytes, engine};
+use super::backend::{division, engine, fitting};
 use super::coil_maps::CoilMapSource;
 use super::field::FieldSource;
 use super::prepare::{ReconstructionOptions, uses_trigonometry};
 use super::read_options;
 use super::results::Files;
 use crate::cli::args::{MriReconstructArgs, PrecisionArg};
-use crate::cli::backend::request;
+use crate::cli::devices_request::DevicesRequest;
 use crate::cli::failure::Failure;
 use crate::cli::output::{ProgressStream, note_lines, say};
 use crate::cli::{paths, threads};
@@ -20,9 +20,7 @@ use crate::mri::{
     Coverage, Engine, MemorySizes, OperatorName, Recipe, ReconstructionSteps, Residual, Run,
     Trigonometry, diagnose, grid_of,
 };
-use crate::run::{
-    BackendRequest, Bar, End, Interrupt, JsonLines, Observer, RunRecord, Schedule, Silent,
-};
+use crate::run::{Bar, End, Interrupt, JsonLines, Observer, RunRecord, Schedule, Silent};
 use crate::system::Memory;
 use crate::text::{count, shortest, significant};
 use ndarray::Array3;
@@ -55,7 +53,7 @@ pub(crate) struct Reconstruct {
     read_options: ReadOptions,
     options: ReconstructionOptions,
     precision: PrecisionArg,
-    request: BackendRequest,
+    request: DevicesRequest,
     threads: Option<usize>,
     reference: Option<PathBuf>,
     files: Files,
@@ -65,9 +63,10 @@ pub(crate) struct Reconstruct {
 impl Reconstruct {
     /// Checks options and outputs.
     pub(crate) fn from_args(args: MriReconstructArgs) -> Result<Self, Failure> {
-        threads::check(args.backend.threads)?;
+        let threads = args.backend.backend.threads;
+        threads::check(threads)?;
         let double = args.precision == PrecisionArg::F64;
-        let request = request(args.backend.backend, args.backend.device, double, false)?;
+        let request = DevicesRequest::from_args(&args.backend, double, false)?;
         let options = ReconstructionOptions {
             method: args.method,
             operator: args.operator,
@@ -106,7 +105,7 @@ impl Reconstruct {
             options,
             precision: args.precision,
             request,
-            threads: args.backend.threads,
+            threads,
             reference: args.reference,
             files,
             progress: match (args.json_progress, args.quiet) {
@@ -136,10 +135,9 @@ impl Reconstruct {
         .with_pipe(self.options.may_use_pipe_menon());
         let cpu_only = (self.precision == PrecisionArg::F64)
             .then_some("the GPU back end computes in f32 only");
-        let backend = self
-            .request
-            .open(cpu_only, crate::mri::cuda::kernels)?
-            .fitting::<Failure>(WHAT, &sizes.estimate(bytes(self.precision)), memory)
+        let backend = self.request.open(cpu_only, crate::mri::cuda::kernels)?;
+        let with_maps = self.options.maps != CoilMapSource::None;
+        let backend = fitting(backend, &sizes, with_maps, self.precision, memory)
             .map_err(|failure| with_file_name(&name, failure))?;
         let reference = match &self.reference {
             Some(path) => Some(reference(path, &kspace, memory)?),
@@ -147,6 +145,7 @@ impl Reconstruct {
         };
 
         let prepared = self.options.prepare(&kspace, &name, memory)?;
+        let division = division(&backend, &prepared.problem);
         let chosen = engine(
             backend,
             &prepared.problem,
@@ -158,7 +157,8 @@ impl Reconstruct {
         // Until here there is no image to save, so Ctrl-C ends the program.
         let interrupt = Interrupt::on_ctrl_c()?;
         let backend = chosen.engine.setup().backend;
-        let mut notes: Vec<String> = chosen.note.into_iter().chain(read.notes).collect();
+        let mut notes: Vec<String> = chosen.note.into_iter().chain(division).collect();
+        notes.extend(read.notes);
         notes.extend(self.options.without_effect(&prepared.recipe, backend));
         notes.extend(prepared.notes);
         let coverage = Coverage::new(&kspace);

@@ -1,37 +1,36 @@
 //! The engine of a calculation on the back end that was chosen.
 
-use crate::cli::args::{BackendArgs, PrecisionArg};
-use crate::cli::backend::request;
+use crate::cli::args::{DevicesArgs, PrecisionArg};
+use crate::cli::devices_request::DevicesRequest;
 use crate::cli::failure::Failure;
 use crate::cli::threads;
-use crate::run::{BackendKind, BackendRequest, EngineChoice};
+use crate::run::{BackendKind, EngineChoice};
 use crate::sas::cpu::CpuEngine;
-use crate::sas::cuda::{kernels, on_cuda, on_emulator};
+use crate::sas::cuda::{kernels, on_cuda_devices, on_emulated_devices};
 use crate::sas::{Calculation, Engine, Precision};
 
 /// Where to compute, checked.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) struct BackendConfig {
-    request: BackendRequest,
+    request: DevicesRequest,
     threads: Option<usize>,
     precision: PrecisionArg,
 }
 
 impl BackendConfig {
     /// Checks the options.
-    pub(super) fn from_args(args: BackendArgs, precision: PrecisionArg) -> Result<Self, Failure> {
-        threads::check(args.threads)?;
+    pub(super) fn from_args(args: &DevicesArgs, precision: PrecisionArg) -> Result<Self, Failure> {
+        threads::check(args.backend.threads)?;
         let double = precision == PrecisionArg::F64;
-        let request = request(args.backend, args.device, double, true)?;
         Ok(Self {
-            request,
-            threads: args.threads,
+            request: DevicesRequest::from_args(args, double, true)?,
+            threads: args.backend.threads,
             precision,
         })
     }
 
     /// As the calculation has it.
-    pub(super) fn precision(self) -> Precision {
+    pub(super) fn precision(&self) -> Precision {
         match self.precision {
             PrecisionArg::F32 => Precision::F32,
             PrecisionArg::F64 => Precision::F64,
@@ -39,13 +38,13 @@ impl BackendConfig {
     }
 
     /// Makes the pool of threads.
-    pub(super) fn start(self) -> Result<(), Failure> {
+    pub(super) fn start(&self) -> Result<(), Failure> {
         threads::start(self.threads)
     }
 
     /// Makes the engine of the calculation.
     pub(super) fn engine(
-        self,
+        &self,
         calculation: Calculation,
     ) -> Result<EngineChoice<Box<dyn Engine>>, Failure> {
         let definition = &calculation.definition;
@@ -55,11 +54,12 @@ impl BackendConfig {
         backend.engine(
             || Ok(()),
             |kind| {
-                let calculation = calculation.clone();
                 Ok(match kind {
-                    BackendKind::Cpu => Box::new(CpuEngine::new(calculation)) as Box<dyn Engine>,
-                    BackendKind::Emulator(device) => on_emulator(device, calculation)?,
-                    BackendKind::Cuda(device) => on_cuda(*device, calculation)?,
+                    BackendKind::Cpu => {
+                        Box::new(CpuEngine::new(calculation.clone())) as Box<dyn Engine>
+                    }
+                    BackendKind::Emulator(devices) => on_emulated_devices(devices, &calculation)?,
+                    BackendKind::Cuda(devices) => on_cuda_devices(*devices, &calculation)?,
                 })
             },
         )

@@ -46,7 +46,7 @@ impl Fit {
     /// Checks the options and the output files.
     pub(crate) fn from_args(args: SasFitArgs) -> Result<Self, Failure> {
         // Only the data show whether angles have an effect, so angles are accepted here.
-        let model = ModelConfig::from_args(&args.model, args.backend, true, &args.fit)?;
+        let model = ModelConfig::from_args(&args.model, &args.backend, true, &args.fit)?;
         let parameters = FitParameters::from_args(&model, &args.fit)?;
         let options = options(&args)?;
         match options.method {

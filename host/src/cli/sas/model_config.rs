@@ -3,7 +3,7 @@
 use super::parameters::{self, PolydispersityArg};
 use super::values::{self, Values};
 use super::{backend, names};
-use crate::cli::args::{BackendArgs, SasModelArgs};
+use crate::cli::args::{DevicesArgs, SasModelArgs};
 use crate::cli::failure::Failure;
 use crate::sas::dispersion::cut_off;
 use crate::sas::{Calculation, Definition, Points, Polydispersity, Role, Vector};
@@ -37,7 +37,7 @@ impl ModelConfig {
     /// Checks the options; `pixels`: in two dimensions. `fit` holds the lists of `--fit`.
     pub(super) fn from_args(
         args: &SasModelArgs,
-        backend: BackendArgs,
+        backend: &DevicesArgs,
         pixels: bool,
         fit: &[String],
     ) -> Result<Self, Failure> {

@@ -1,5 +1,5 @@
 //! Mirrors cpu/conjugate_gradients.rs: an iteration is EᴴWE and three launches; α, β and |r|² stay
-//! on the device.
+//! on the device. If several devices share the coils, each has all of ρ, r and p.
 
 use super::sense::Sense;
 use super::sums::squares;
@@ -69,9 +69,18 @@ impl<M: Device> ConjugateGradients<M> {
         })
     }
 
-    /// Queues one iteration.
-    pub(super) fn queue(&mut self, device: &M, sense: &mut Sense<M>) -> Result<()> {
-        sense.normal(device, &self.direction, &mut self.applied)?;
+    /// Queues A p of the coils of `sense`, the first half of an iteration.
+    pub(super) fn apply(&mut self, device: &M, sense: &mut Sense<M>) -> Result<()> {
+        sense.normal(device, &self.direction, &mut self.applied)
+    }
+
+    /// A p, whose sum over all coils [`Self::update`] needs.
+    pub(super) fn applied(&mut self) -> &mut M::Buffer<Complex32> {
+        &mut self.applied
+    }
+
+    /// Queues the second half of an iteration.
+    pub(super) fn update(&mut self, device: &M) -> Result<()> {
         let voxels = self.length as u32;
         let entries = self.entries as u32;
         let curvature = MriCgCurvature {

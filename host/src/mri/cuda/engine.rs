@@ -1,46 +1,37 @@
-//! Mirrors cpu/engine.rs: reconstruction on a device, in single precision.
+//! Mirrors cpu/engine.rs: reconstruction on one or several devices, in single precision.
 //!
 //! An iteration is captured in a graph once and replayed; the host waits only when it reads
-//! residuals.
+//! residuals. Several devices have a part of the coils each, and the whole image: the sums over the coils of
+//! each are added through the host in every iteration, between two graphs, and then every device does the
+//! same to its image.
 
-use super::conjugate_gradients::ConjugateGradients;
-use super::direct::point_spread;
-use super::fista::{Fista, RESIDUAL_HISTORY, Regulariser};
-use super::sense::{Encoding, Gram, Maps, Sense, right_hand_side};
-use super::total_variation::TotalVariation;
-use super::wavelet::Wavelet;
-use super::{Direct, Nufft, Toeplitz};
-use crate::gpu::{Buffer, Device, Result as GpuResult};
-use crate::mri::cpu::{adjoint_image, combined, intensity_corrected};
+use super::coil_parts;
+use super::fista::RESIDUAL_HISTORY;
+use super::part::{Part, Prepared, Solver, Stage, convolution_factors};
+use super::sum_over_devices::SumOverDevices;
+use crate::gpu::{Buffer, Device, GpuError, Result as GpuResult};
+use crate::mri::cpu::{POWER_STEPS, adjoint_image, combined, intensity_corrected};
 use crate::mri::engine::{Stop, relative_data_residual, signal_squared};
-use crate::mri::nufft::SpreadingKernel;
 use crate::mri::{Engine, Grid, Method, MriError, OperatorName, Problem, Recipe, Residual};
 use crate::run::Setup;
-use ndarray::{Array1, Array3};
+use ndarray::Array3;
 use num_complex::Complex;
 use std::time::{Duration, Instant};
-use warpstride_device::Complex32;
 
 /// [`Engine::advance`] queues iterations for about this time before it waits for them.
 const STEP: Duration = Duration::from_millis(60);
 
-/// Pairs of voxel difference and sample up to which Q is computed by exact summation (about 20 ms
-/// on an H200); above, by a NUFFT of the smallest tolerance.
-const MAX_DIRECT_PAIRS: f64 = 2.7e11;
-
-/// A reconstruction on a device.
+/// A reconstruction on a device, or on several of one kind.
 ///
 /// Each set of coil maps has an image; without maps every coil has its own, as on the CPU.
 pub struct GpuEngine<M: Device> {
-    device: M,
+    /// The devices with their coils; at least one. All have the same image, and the first gives it to the host.
+    parts: Vec<Part<M>>,
+    sums: SumOverDevices<M>,
     grid: Grid,
     setup: Setup,
     planned: usize,
     done: usize,
-    sense: Sense<M>,
-    solver: Solver<M>,
-    /// The graph of an iteration, if the device can capture one.
-    graph: Option<M::Graph>,
     /// When the method stops before all iterations are done.
     stop: Stop,
     converged: bool,
@@ -52,35 +43,12 @@ pub struct GpuEngine<M: Device> {
     b: Vec<Complex<f32>>,
 }
 
-/// The state of a method.
-enum Solver<M: Device> {
-    /// The image itself.
-    Adjoint(Vec<Complex<f32>>),
-    Cg(ConjugateGradients<M>),
-    Fista(Fista<M>),
-}
-
-impl<M: Device> Solver<M> {
-    fn queue(&mut self, device: &M, sense: &mut Sense<M>) -> GpuResult<()> {
-        match self {
-            Self::Adjoint(_) => Ok(()),
-            Self::Cg(cg) => cg.queue(device, sense),
-            Self::Fista(fista) => fista.queue(device, sense),
-        }
+/// An error of the device of this number, which is named if there are several devices.
+fn on(several: bool, number: usize) -> impl Fn(MriError) -> MriError {
+    move |why| match why {
+        MriError::Gpu(why) if several => MriError::Gpu(why.on(number)),
+        why => why,
     }
-
-    fn residuals(&self, device: &M, from: usize, to: usize) -> GpuResult<Vec<f64>> {
-        match self {
-            Self::Adjoint(_) => Ok(Vec::new()),
-            Self::Cg(cg) => cg.residuals(device, from, to),
-            Self::Fista(fista) => fista.residuals(device, from, to),
-        }
-    }
-}
-
-fn narrow(values: impl IntoIterator<Item = Complex<f64>>) -> Vec<Complex<f32>> {
-    let value = |v: Complex<f64>| Complex::new(v.re as f32, v.im as f32);
-    values.into_iter().map(value).collect()
 }
 
 impl<M: Device> GpuEngine<M> {
@@ -91,227 +59,174 @@ impl<M: Device> GpuEngine<M> {
     /// [`MriError::Unsupported`] for a field with any operator but the direct one, or for more
     /// elements than a launch can count.
     pub fn new(device: M, problem: &Problem, recipe: &Recipe) -> Result<Self, MriError> {
-        let grid = problem.grid();
-        let (coils, voxels) = (problem.coils(), grid.voxels());
-        let sets = problem.maps().map_or(1, |maps| maps.dim().0);
-        let largest =
-            (coils.saturating_mul(sets)).saturating_mul(voxels.max(problem.samples().ncols()));
-        if largest > u32::MAX as usize {
-            return Err(MriError::Unsupported(format!(
-                "the GPU back end: expected fewer than 2³² voxels and samples of all coils, found {coils} coils of {voxels} voxels and {} samples; use --backend cpu",
-                problem.samples().ncols()
-            )));
-        }
-        let mut encoding = encoding(&device, problem, recipe)?;
+        Self::on_devices(vec![(0, device)], problem, recipe)
+    }
+
+    /// [`GpuEngine::new`] on several devices, with their numbers, of which errors name the one that failed.
+    /// [`coil_parts`](super::coil_parts()) says which coils each of them has; the others are not used.
+    ///
+    /// # Errors
+    /// Like [`GpuEngine::new`]; no device, or devices of different kinds, whose images would differ by rounding.
+    pub fn on_devices(
+        devices: Vec<(usize, M)>,
+        problem: &Problem,
+        recipe: &Recipe,
+    ) -> Result<Self, MriError> {
+        let ranges = coil_parts(problem, devices.len());
+        check_counts(problem, ranges.iter().map(ExactSizeIterator::len).max())?;
+        check_kinds(&devices)?;
+        let several = ranges.len() > 1;
         let iterative = recipe.method != Method::Adjoint;
-        let convolved = iterative && recipe.operator == OperatorName::Toeplitz;
-        let map_values = match problem.maps() {
+        let maps = match problem.maps() {
             Some(maps) if recipe.intensity_correction => Some(intensity_corrected(maps)),
             maps => maps.cloned(),
         };
-        let mut maps = upload_maps(&device, map_values.as_ref(), convolved, iterative)?;
-        let mut samples = device.alloc::<Complex32>("samples", problem.samples().len())?;
-        device.upload(&mut samples, &narrow(problem.samples().iter().copied()))?;
-        let images = if maps.is_some() { sets } else { coils };
-        let mut b = device.alloc::<Complex32>("EᴴWd", images * voxels)?;
-        right_hand_side(
-            &device,
-            &mut encoding,
-            &mut samples,
-            maps.as_mut(),
-            &mut b,
-            (voxels, coils),
-        )?;
-        device.synchronize()?;
-
-        let gram = if convolved {
-            drop(samples);
-            drop(encoding);
-            Gram::Toeplitz(Box::new(toeplitz(&device, problem, recipe)?))
-        } else {
-            Gram::Encoded { encoding, samples }
-        };
-        let mut sense = Sense {
-            gram,
-            maps,
-            coils,
-            voxels,
-        };
-        let iterations = recipe.iterations;
-        let mut kept = vec![Complex::default(); if iterative { images * voxels } else { 0 }];
-        if iterative {
-            device.download(&b, &mut kept)?;
+        let mut prepared = Vec::with_capacity(ranges.len());
+        for (device, range) in devices.into_iter().zip(ranges) {
+            let number = device.0;
+            let part = Prepared::new(device, problem, recipe, maps.as_ref(), range);
+            prepared.push(part.map_err(on(several, number))?);
         }
-        let solver = match recipe.method {
-            Method::Adjoint => {
-                let mut values = vec![Complex::default(); images * voxels];
-                device.download(&b, &mut values)?;
-                Solver::Adjoint(adjoint_image(values, map_values.as_ref()))
-            }
-            Method::Cg => Solver::Cg(ConjugateGradients::new(&device, b, recipe)?),
-            Method::Tv | Method::Wavelet => {
-                let regulariser = if recipe.method == Method::Tv {
-                    Regulariser::TotalVariation(TotalVariation::new(&device, grid, images)?)
-                } else {
-                    Regulariser::Wavelet(Wavelet::new(&device, grid, images)?)
-                };
-                let lambda = recipe.lambda;
-                let fista = Fista::new(&device, &mut sense, regulariser, b, lambda, iterations)?;
-                Solver::Fista(fista)
-            }
+        let mut sums = SumOverDevices::new();
+        let mut summands: Vec<_> = prepared.iter_mut().map(Prepared::summand).collect();
+        sums.add(&mut summands)?;
+        let first = prepared.first().ok_or(GpuError::NoDevices)?;
+        let named = on(several, first.number());
+        let b = first.right_hand_side().map_err(|e| named(e.into()))?;
+        let setup = Setup {
+            backend: first.device().backend(),
+            device: names(&prepared),
+            precision: "f32",
         };
-        Ok(Self {
-            grid,
-            setup: Setup {
-                backend: device.backend(),
-                device: device.device_name(),
-                precision: "f32",
-            },
-            planned: if iterative { iterations } else { 0 },
+        let factors = if iterative && recipe.operator == OperatorName::Toeplitz {
+            let factors = convolution_factors(first.device(), problem, recipe);
+            Some(factors.map_err(named)?)
+        } else {
+            None
+        };
+        let (b, adjoint) = if iterative {
+            (b, None)
+        } else {
+            (Vec::new(), Some(adjoint_image(b, maps.as_ref())))
+        };
+        drop(maps);
+        let mut parts = Vec::with_capacity(prepared.len());
+        for part in prepared {
+            let number = part.number();
+            let part = part.with_method(problem, recipe, factors.as_deref(), adjoint.as_deref());
+            parts.push(part.map_err(on(several, number))?);
+        }
+        let mut engine = Self {
+            parts,
+            sums,
+            grid: problem.grid(),
+            setup,
+            planned: if iterative { recipe.iterations } else { 0 },
             done: 0,
-            sense,
-            solver,
-            graph: None,
             stop: Stop::new(recipe),
             converged: false,
             iteration_time: None,
             signal: signal_squared(problem),
-            b: kept,
-            device,
-        })
+            b,
+        };
+        for step in 1..=POWER_STEPS {
+            engine.power_step(step == POWER_STEPS)?;
+        }
+        Ok(engine)
+    }
+
+    /// Does `work` on every device in their order. Errors name the device if there are several.
+    fn on_each<'a, T>(
+        &'a mut self,
+        mut work: impl FnMut(&'a mut Part<M>) -> GpuResult<T>,
+    ) -> GpuResult<Vec<T>> {
+        let several = self.parts.len() > 1;
+        let parts = self.parts.iter_mut();
+        let done = parts.map(|part| {
+            let number = part.number;
+            work(part).map_err(|why| if several { why.on(number) } else { why })
+        });
+        done.collect()
+    }
+
+    /// A step of the power iteration, with which FISTA finds its step.
+    fn power_step(&mut self, last: bool) -> GpuResult<()> {
+        let mut sums = std::mem::replace(&mut self.sums, SumOverDevices::new());
+        let summands = self.on_each(Part::queue_power_step)?;
+        sums.add(&mut summands.into_iter().flatten().collect::<Vec<_>>())?;
+        self.sums = sums;
+        self.on_each(|part| part.end_power_step(last)).map(drop)
     }
 
     /// Waits, and returns the image, or that of each coil.
     fn unknown(&self) -> GpuResult<Vec<Complex<f32>>> {
-        let on_device = match &self.solver {
+        let first = self.first()?;
+        let on_device = match &first.solver {
             Solver::Adjoint(values) => return Ok(values.clone()),
             Solver::Cg(cg) => cg.image(),
             Solver::Fista(fista) => fista.image(),
         };
         let mut values = vec![Complex::default(); on_device.len()];
-        self.device.download(on_device, &mut values)?;
+        first.device.download(on_device, &mut values)?;
         Ok(values)
+    }
+
+    /// The device that gives image and residuals to the host.
+    fn first(&self) -> GpuResult<&Part<M>> {
+        self.parts.first().ok_or(GpuError::NoDevices)
     }
 
     /// Queues one iteration: the first is launched directly, the second is captured, the others are
     /// replayed.
     fn queue(&mut self) -> GpuResult<()> {
-        let (device, sense, solver) = (&self.device, &mut self.sense, &mut self.solver);
-        if self.graph.is_none() && self.iteration_time.is_some() {
-            self.graph = device.capture(&mut || solver.queue(device, sense))?;
+        let capture = self.iteration_time.is_some();
+        if let [part] = self.parts.as_mut_slice() {
+            return part.queue(Stage::Iteration, capture);
         }
-        match &mut self.graph {
-            Some(graph) => device.replay(graph),
-            None => solver.queue(device, sense),
-        }
+        self.on_each(|part| part.queue(Stage::Apply, capture))?;
+        let summands = self.parts.iter_mut().filter_map(Part::applied);
+        self.sums.add(&mut summands.collect::<Vec<_>>())?;
+        self.on_each(|part| part.queue(Stage::Update, capture))
+            .map(drop)
     }
 }
 
-/// F and W of the problem.
-fn encoding<M: Device>(
-    device: &M,
-    problem: &Problem,
-    recipe: &Recipe,
-) -> Result<Encoding<M>, MriError> {
-    let (grid, coils) = (problem.grid(), problem.coils());
-    if recipe.operator != OperatorName::Direct {
-        if problem.field().is_some() {
-            return Err(MriError::Unsupported(
-                "a field is supported by the direct operator only: use --operator direct"
-                    .to_owned(),
-            ));
-        }
-        let weights = problem.weights().map(|w| w.view());
-        let trajectory = problem.trajectory().view();
-        let tolerance = recipe.tolerance;
-        let nufft = Nufft::new(device, grid, trajectory, weights, tolerance, coils)?;
-        return Ok(Encoding::Nufft(Box::new(nufft)));
+/// The names of the devices, separated by commas.
+fn names<M: Device>(prepared: &[Prepared<M>]) -> String {
+    let names = prepared.iter().map(|part| part.device().device_name());
+    names.collect::<Vec<_>>().join(", ")
+}
+
+/// Refuses more elements on a device than a launch can count; `coils`: those of one device.
+fn check_counts(problem: &Problem, coils: Option<usize>) -> Result<(), MriError> {
+    let coils = coils.unwrap_or(0);
+    let (voxels, samples) = (problem.grid().voxels(), problem.samples().ncols());
+    let sets = problem.maps().map_or(1, |maps| maps.dim().0);
+    let largest = (coils.saturating_mul(sets)).saturating_mul(voxels.max(samples));
+    if largest <= u32::MAX as usize {
+        return Ok(());
     }
-    let weights = match problem.weights() {
-        None => None,
-        Some(weights) => {
-            let values: Vec<f32> = weights.iter().map(|w| *w as f32).collect();
-            let mut buffer = device.alloc("density weights", values.len())?;
-            device.upload(&mut buffer, &values)?;
-            Some(buffer)
-        }
-    };
-    let direct = Direct::new(
-        device,
-        grid,
-        problem.trajectory(),
-        problem.field(),
-        recipe.trigonometry,
-        coils,
-    )?;
-    Ok(Encoding::Direct {
-        direct: Box::new(direct),
-        weights,
-    })
+    Err(MriError::Unsupported(format!(
+        "the GPU back end: expected fewer than 2³² voxels and samples of all coils, found {coils} coils of {voxels} voxels and {samples} samples; use --backend cpu"
+    )))
 }
 
-/// S on the device, with the buffers that the operator needs: none for the adjoint or for the
-/// convolution with one set of maps.
-fn upload_maps<M: Device>(
-    device: &M,
-    maps: Option<&Array3<Complex<f64>>>,
-    convolved: bool,
-    iterative: bool,
-) -> Result<Option<Maps<M>>, MriError> {
-    let Some(values) = maps else { return Ok(None) };
-    let sets = values.dim().0;
-    let several = sets > 1;
-    let mut maps = device.alloc("coil maps", values.len())?;
-    device.upload(&mut maps, &narrow(values.iter().copied()))?;
-    let images = |needed: bool| {
-        let length = if needed { values.len() / sets } else { 0 };
-        device.alloc("images of the coils", length)
+/// Refuses devices of different kinds: each updates the whole image by its own arithmetic.
+fn check_kinds<M: Device>(devices: &[(usize, M)]) -> Result<(), MriError> {
+    let Some((first, of_first)) = devices.first() else {
+        return Err(GpuError::NoDevices.into());
     };
-    Ok(Some(Maps {
-        maps,
-        sets,
-        coil_images: images(iterative && (several || !convolved))?,
-        convolved: images(iterative && several && convolved)?,
-    }))
-}
-
-/// FᴴWF as a convolution.
-fn toeplitz<M: Device>(
-    device: &M,
-    problem: &Problem,
-    recipe: &Recipe,
-) -> Result<Toeplitz<M>, MriError> {
-    let grid = problem.grid();
-    let doubled = grid.doubled();
-    let weights = problem.weights();
-    let trajectory = problem.trajectory();
-    let pairs = doubled.voxels() as f64 * trajectory.nrows() as f64;
-    let q = if pairs <= MAX_DIRECT_PAIRS {
-        let weights = weights.map(|w| w.view());
-        point_spread(device, grid, trajectory, weights, recipe.trigonometry)?
-    } else {
-        let smallest = SpreadingKernel::smallest::<f32>(2.0, grid.axes);
-        let tolerance = recipe.tolerance.min(1e-6).max(smallest);
-        let mut nufft = Nufft::new(device, doubled, trajectory.view(), None, tolerance, 1)?;
-        let ones = || Array1::ones(trajectory.nrows());
-        let weights = weights.map_or_else(ones, Array1::clone);
-        let values = narrow(weights.iter().map(|w| Complex::from(*w)));
-        let mut samples = device.alloc("density weights", values.len())?;
-        device.upload(&mut samples, &values)?;
-        let mut q = device.alloc("the point spread function", doubled.voxels())?;
-        nufft.adjoint(device, &samples, &mut q, 1)?;
-        device.synchronize()?;
-        q
-    };
-    let mut values = vec![Complex::<f32>::default(); doubled.voxels()];
-    device.download(&q, &mut values)?;
-    drop(q);
-    let wide = |v: &Complex<f32>| Complex::new(f64::from(v.re), f64::from(v.im));
-    let values: Vec<_> = values.iter().map(wide).collect();
-    let shape = doubled.shape;
-    let q = ndarray::ArrayView3::from_shape(shape, &values)
-        .map_err(|e| MriError::Unsupported(e.to_string()))?;
-    Toeplitz::new(device, grid, q, problem.coils())
+    let (name, arch) = (of_first.device_name(), of_first.arch());
+    let other = devices
+        .iter()
+        .find(|(_, device)| device.arch() != arch || device.device_name() != name);
+    match other {
+        None => Ok(()),
+        Some((number, device)) => Err(MriError::Unsupported(format!(
+            "several GPUs: expected devices of one model, found {name} (GPU {first}) and {} (GPU {number})",
+            device.device_name()
+        ))),
+    }
 }
 
 impl<M: Device> Engine for GpuEngine<M> {
@@ -347,9 +262,8 @@ impl<M: Device> Engine for GpuEngine<M> {
         for _ in 0..count {
             self.queue()?;
         }
-        let residuals = self
-            .solver
-            .residuals(&self.device, self.done, self.done + count)?;
+        let first = self.first()?;
+        let residuals = (first.solver).residuals(&first.device, self.done, self.done + count)?;
         self.iteration_time = Some(start.elapsed() / count as u32);
         let mut reported = Vec::new();
         for residual in residuals {
@@ -381,10 +295,11 @@ impl<M: Device> Engine for GpuEngine<M> {
 
     fn data_residual(&mut self) -> Result<Option<f64>, MriError> {
         let image = self.unknown()?;
-        let rest = match &self.solver {
+        let first = self.first()?;
+        let rest = match &first.solver {
             Solver::Adjoint(_) => return Ok(None),
-            Solver::Cg(cg) => cg.rest(&self.device, &image)?,
-            Solver::Fista(fista) => fista.rest(&self.device)?,
+            Solver::Cg(cg) => cg.rest(&first.device, &image)?,
+            Solver::Fista(fista) => fista.rest(&first.device)?,
         };
         Ok(relative_data_residual(self.signal, &image, &self.b, rest))
     }

@@ -6,7 +6,7 @@ use super::sums::squares;
 use super::total_variation::TotalVariation;
 use super::wavelet::Wavelet;
 use crate::gpu::{Buffer, Device, Result};
-use crate::mri::cpu::{EIGENVALUE_MARGIN, POWER_STEPS};
+use crate::mri::cpu::EIGENVALUE_MARGIN;
 use num_complex::Complex;
 use warpstride_device::Complex32;
 use warpstride_device::launch::Work;
@@ -32,6 +32,9 @@ pub(super) struct Fista<M: Device> {
     a_y: M::Buffer<Complex32>,
     next: M::Buffer<Complex32>,
     a_next: M::Buffer<Complex32>,
+    /// |A v| of the last step of the power iteration; at first |b|.
+    largest: f64,
+    partial: M::Buffer<f64>,
     step: f64,
     mu: f64,
     start_squared: f64,
@@ -60,10 +63,11 @@ fn momenta(iterations: usize) -> Vec<f32> {
 }
 
 impl<M: Device> Fista<M> {
-    /// Starts from the right-hand side `b` = EᴴWd, with `lambda` in units of its largest modulus.
+    /// Starts from the right-hand side `b` = EᴴWd, with `lambda` in units of its largest modulus. The
+    /// power iteration comes next: [`POWER_STEPS`](crate::mri::cpu::POWER_STEPS) times [`Self::queue_power_step`] and
+    /// [`Self::end_power_step`], then [`Self::end_power_iteration`].
     pub(super) fn new(
         device: &M,
-        sense: &mut Sense<M>,
         regulariser: Regulariser<M>,
         b: M::Buffer<Complex32>,
         lambda: f64,
@@ -74,23 +78,8 @@ impl<M: Device> Fista<M> {
         let vector = || device.alloc("vectors of FISTA", length);
         let mut partial = device.alloc("sums", PARTIAL_SUMS)?;
         let start_squared = squares(device, &b, &mut partial)?;
-        let (mut v, mut image) = (vector()?, vector()?);
+        let (v, mut image) = (vector()?, vector()?);
         device.copy(&b, &mut image)?;
-        let mut largest = start_squared.sqrt();
-        for _ in 0..POWER_STEPS {
-            if largest == 0.0 {
-                break;
-            }
-            let scaled = MriScaledCopy {
-                from: image.read(),
-                to: v.write(),
-                voxels: length as u32,
-                factor: (1.0 / largest) as f32,
-            };
-            device.launch(&scaled, Work::Elements(length))?;
-            sense.normal(device, &v, &mut image)?;
-            largest = squares(device, &image, &mut partial)?.sqrt();
-        }
         let mut values = vec![Complex::<f32>::default(); length];
         device.download(&b, &mut values)?;
         let modulus = |v: &Complex<f32>| f64::from(v.re).hypot(f64::from(v.im));
@@ -99,8 +88,6 @@ impl<M: Device> Fista<M> {
         device.upload(&mut on_device, &momenta(iterations))?;
         let mut iteration = device.alloc("number of the iteration", 1)?;
         device.upload(&mut iteration, &[u32::MAX])?;
-        device.zero(&mut v)?;
-        device.zero(&mut image)?;
         Ok(Self {
             regulariser,
             length,
@@ -111,11 +98,9 @@ impl<M: Device> Fista<M> {
             a_y: vector()?,
             next: vector()?,
             a_next: vector()?,
-            step: if start_squared > 0.0 && largest > 0.0 {
-                1.0 / (EIGENVALUE_MARGIN * largest)
-            } else {
-                0.0
-            },
+            largest: start_squared.sqrt(),
+            partial,
+            step: 0.0,
             mu: lambda * brightest,
             start_squared,
             iterations,
@@ -126,8 +111,46 @@ impl<M: Device> Fista<M> {
         })
     }
 
-    /// Queues one iteration.
-    pub(super) fn queue(&mut self, device: &M, sense: &mut Sense<M>) -> Result<()> {
+    /// Queues v = A v/|A v|, from b at first, and A v of the coils of `sense`, whose sum over all coils
+    /// [`Self::end_power_step`] needs in [`Self::power_image`]. Queues nothing if A v is 0.
+    pub(super) fn queue_power_step(&mut self, device: &M, sense: &mut Sense<M>) -> Result<()> {
+        if self.largest == 0.0 {
+            return Ok(());
+        }
+        let scaled = MriScaledCopy {
+            from: self.a_x.read(),
+            to: self.x.write(),
+            voxels: self.length as u32,
+            factor: (1.0 / self.largest) as f32,
+        };
+        device.launch(&scaled, Work::Elements(self.length))?;
+        sense.normal(device, &self.x, &mut self.a_x)
+    }
+
+    /// A v of the power iteration.
+    pub(super) fn power_image(&mut self) -> &mut M::Buffer<Complex32> {
+        &mut self.a_x
+    }
+
+    /// Waits for |A v|, the next estimate of the largest eigenvalue.
+    pub(super) fn end_power_step(&mut self, device: &M) -> Result<()> {
+        if self.largest > 0.0 {
+            self.largest = squares(device, &self.a_x, &mut self.partial)?.sqrt();
+        }
+        Ok(())
+    }
+
+    /// Sets the step by the largest eigenvalue, and x = 0.
+    pub(super) fn end_power_iteration(&mut self, device: &M) -> Result<()> {
+        if self.start_squared > 0.0 && self.largest > 0.0 {
+            self.step = 1.0 / (EIGENVALUE_MARGIN * self.largest);
+        }
+        device.zero(&mut self.x)?;
+        device.zero(&mut self.a_x)
+    }
+
+    /// Queues the proximal step and A of its result for the coils of `sense`, the first half of an iteration.
+    pub(super) fn apply(&mut self, device: &M, sense: &mut Sense<M>) -> Result<()> {
         let voxels = self.length as u32;
         let point = MriFistaPoint {
             next: self.next.write(),
@@ -146,7 +169,16 @@ impl<M: Device> Fista<M> {
             }
             Regulariser::Wavelet(wavelet) => wavelet.queue(device, &mut self.next, weight)?,
         }
-        sense.normal(device, &self.next, &mut self.a_next)?;
+        sense.normal(device, &self.next, &mut self.a_next)
+    }
+
+    /// A of the proximal step's result, whose sum over all coils [`Self::update`] needs.
+    pub(super) fn applied(&mut self) -> &mut M::Buffer<Complex32> {
+        &mut self.a_next
+    }
+
+    /// Queues the second half of an iteration.
+    pub(super) fn update(&mut self, device: &M) -> Result<()> {
         let extrapolate = MriFistaExtrapolate {
             ahead: self.y.write(),
             now: self.x.write(),
@@ -158,7 +190,7 @@ impl<M: Device> Fista<M> {
             momenta: self.momenta.read(),
             squares: self.squares.write(),
             iteration: self.iteration.read(),
-            voxels,
+            voxels: self.length as u32,
             iterations: self.iterations as u32,
             rows: self.rows as u32,
         };

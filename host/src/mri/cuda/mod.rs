@@ -1,18 +1,22 @@
 //! The back end on a [`Device`](crate::gpu::Device): mirrors `cpu/`.
 
+mod coil_parts;
 mod conjugate_gradients;
 pub mod direct;
 mod engine;
 mod fista;
 pub(crate) mod nufft;
+mod part;
 #[cfg(test)]
 mod plain_sums;
 mod sense;
+mod sum_over_devices;
 mod sums;
 mod toeplitz;
 mod total_variation;
 mod wavelet;
 
+pub use coil_parts::coil_parts;
 pub use direct::Direct;
 pub use engine::GpuEngine;
 pub use nufft::{Nufft, NufftSizes};
@@ -32,8 +36,34 @@ fn images_at_once(max_batch: usize, bytes_per_image: usize) -> usize {
     batch.div_ceil(batch.div_ceil(most))
 }
 
-/// [`GpuEngine::new`] on a CUDA device, as a trait object. It is compiled here once, rather than in
+/// [`GpuEngine::on_devices`] on CUDA devices, as a trait object. It is compiled here once, rather than in
 /// every program that calls it.
+///
+/// # Errors
+/// Like [`GpuEngine::on_devices`].
+pub fn on_cuda_devices(
+    devices: Vec<CudaDevice>,
+    problem: &Problem,
+    recipe: &Recipe,
+) -> Result<Box<dyn Engine>, MriError> {
+    let devices = devices.into_iter().map(|d| (d.info().ordinal, d)).collect();
+    Ok(Box::new(GpuEngine::on_devices(devices, problem, recipe)?))
+}
+
+/// [`GpuEngine::on_devices`] on emulated devices, as a trait object.
+///
+/// # Errors
+/// Like [`GpuEngine::on_devices`].
+pub fn on_emulated_devices(
+    devices: Vec<EmulatedDevice>,
+    problem: &Problem,
+    recipe: &Recipe,
+) -> Result<Box<dyn Engine>, MriError> {
+    let devices = devices.into_iter().enumerate().collect();
+    Ok(Box::new(GpuEngine::on_devices(devices, problem, recipe)?))
+}
+
+/// [`GpuEngine::new`] on a CUDA device, as a trait object.
 ///
 /// # Errors
 /// Like [`GpuEngine::new`].
@@ -42,7 +72,7 @@ pub fn on_cuda(
     problem: &Problem,
     recipe: &Recipe,
 ) -> Result<Box<dyn Engine>, MriError> {
-    Ok(Box::new(GpuEngine::new(device, problem, recipe)?))
+    on_cuda_devices(vec![device], problem, recipe)
 }
 
 /// [`GpuEngine::new`] on the emulator, as a trait object.
@@ -54,7 +84,7 @@ pub fn on_emulator(
     problem: &Problem,
     recipe: &Recipe,
 ) -> Result<Box<dyn Engine>, MriError> {
-    Ok(Box::new(GpuEngine::new(device, problem, recipe)?))
+    on_emulated_devices(vec![device], problem, recipe)
 }
 
 /// The kernels that the MRI engines launch, for

@@ -33,6 +33,27 @@ pub struct Toeplitz<M: Device> {
     transforms: [M::Fft; 2],
 }
 
+/// The spectrum of Q divided by the number of cells; `q` is Q on the doubled grid, (slice, row, column).
+pub(super) fn factors(
+    grid: Grid,
+    q: ArrayView3<'_, Complex<f64>>,
+) -> std::result::Result<Vec<f32>, MriError> {
+    let expected = grid.doubled().shape;
+    if q.shape() != expected {
+        return Err(MriError::Unsupported(format!(
+            "Q: expected shape {expected:?} (slice, row, column), found {:?}",
+            q.shape()
+        )));
+    }
+    let padded = padded_shape(grid);
+    let count: usize = padded.iter().product();
+    let spectrum = spectrum(grid, q, padded);
+    Ok(spectrum
+        .iter()
+        .map(|value| (value / count as f64) as f32)
+        .collect())
+}
+
 impl<M: Device> std::fmt::Debug for Toeplitz<M> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Toeplitz")
@@ -55,22 +76,21 @@ impl<M: Device> Toeplitz<M> {
         q: ArrayView3<'_, Complex<f64>>,
         max_batch: usize,
     ) -> std::result::Result<Self, MriError> {
-        let expected = grid.doubled().shape;
-        if q.shape() != expected {
-            return Err(MriError::Unsupported(format!(
-                "Q: expected shape {expected:?} (slice, row, column), found {:?}",
-                q.shape()
-            )));
-        }
+        Self::with_factors(device, grid, &factors(grid, q)?, max_batch)
+    }
+
+    /// Plans the convolution with the [`factors`] of a Q, which several devices have in common.
+    pub(super) fn with_factors(
+        device: &M,
+        grid: Grid,
+        factors: &[f32],
+        max_batch: usize,
+    ) -> std::result::Result<Self, MriError> {
         let padded = padded_shape(grid);
         let count: usize = padded.iter().product();
         let batch_size = images_at_once(max_batch, size_of::<Complex32>() * count);
-        let factors: Vec<f32> = spectrum(grid, q, padded)
-            .iter()
-            .map(|value| (value / count as f64) as f32)
-            .collect();
         let mut spectrum = device.alloc("spectrum of Q", count)?;
-        device.upload(&mut spectrum, &factors)?;
+        device.upload(&mut spectrum, factors)?;
         let plan = |images| device.plan_fft(&padded[3 - grid.axes..], images);
         Ok(Self {
             grid,

@@ -2,7 +2,7 @@
 //! to single precision, for every method and operator, with and without maps.
 
 use super::GpuEngine;
-use crate::gpu::EmulatedDevice;
+use crate::gpu::{Device, EmulatedDevice};
 use crate::mri::cpu::CpuEngine;
 use crate::mri::{Engine, Grid, Method, OperatorName, Problem, Recipe, Trigonometry};
 use ndarray::{Array1, Array2, Array3, Axis};
@@ -157,4 +157,133 @@ fn zero_data_give_a_zero_image() {
         assert_eq!(residuals, [0.0; 4]);
         assert!(image.iter().all(|v| *v == Complex::default()));
     }
+}
+
+/// Runs on emulated devices of the numbers 3, 4, ….
+fn on_devices(
+    devices: usize,
+    problem: &Problem,
+    recipe: &Recipe,
+) -> (Vec<f64>, Array3<Complex<f64>>) {
+    let devices = (3..3 + devices).map(|number| (number, EmulatedDevice::new()));
+    run(&mut GpuEngine::on_devices(devices.collect(), problem, recipe).expect("devices"))
+}
+
+/// Several devices add the same numbers in another order, and each number of devices has its own bits. The
+/// residuals are relative to |b|², so rounding of single precision is absolute.
+#[test]
+fn several_devices_agree_with_one() {
+    let plane = problem(Grid::two(7, 6), 3, 40, true);
+    let sets = with_two_sets(&plane);
+    let volume = problem(Grid::three(3, 2, 5), 5, 40, true);
+    let cases: [(&Problem, &[OperatorName]); 3] = [
+        (&plane, &OPERATORS),
+        (&sets, &[OperatorName::Toeplitz]),
+        (&volume, &[OperatorName::Nufft]),
+    ];
+    for (problem, operators) in cases {
+        for operator in operators {
+            for method in [Method::Adjoint, Method::Cg, Method::Tv, Method::Wavelet] {
+                agree_on_devices(problem, &recipe(*operator, method));
+            }
+        }
+    }
+}
+
+fn agree_on_devices(problem: &Problem, recipe: &Recipe) {
+    let (residuals, image) = on_devices(1, problem, recipe);
+    let norm =
+        |image: &Array3<Complex<f64>>| image.iter().map(Complex::norm_sqr).sum::<f64>().sqrt();
+    for devices in [2, 7] {
+        let context = format!("{devices} devices, {recipe:?}");
+        let (found, other) = on_devices(devices, problem, recipe);
+        assert_eq!(found.len(), residuals.len(), "{context}");
+        for (found, expected) in found.iter().zip(&residuals) {
+            let error = (found - expected).abs();
+            assert!(error < 2e-6, "{context}: {found} {expected}");
+        }
+        let error = norm(&(&image - &other)) / norm(&image);
+        assert!(error < 2e-6, "{context}: {error}");
+        if recipe.method == Method::Cg {
+            assert_eq!(on_devices(devices, problem, recipe), (found, other));
+        }
+    }
+}
+
+/// A coil is not divided; without maps there is no sum over coils.
+#[test]
+fn one_coil_and_images_of_coils_are_computed_by_one_device() {
+    let one_coil = problem(Grid::two(6, 5), 1, 40, true);
+    let no_maps = problem(Grid::two(6, 5), 3, 40, false);
+    for problem in [&one_coil, &no_maps] {
+        for method in [Method::Adjoint, Method::Cg, Method::Tv] {
+            let recipe = recipe(OperatorName::Nufft, method);
+            let expected = on_devices(1, problem, &recipe);
+            assert_eq!(on_devices(3, problem, &recipe), expected);
+        }
+        let devices = (0..3)
+            .map(|number| (number, EmulatedDevice::new()))
+            .collect();
+        let recipe = recipe(OperatorName::Nufft, Method::Cg);
+        let engine = GpuEngine::on_devices(devices, problem, &recipe).expect("devices");
+        assert!(!engine.setup().device.contains(','), "{}", engine.setup());
+    }
+}
+
+#[test]
+fn corrected_intensities_are_those_of_all_coils() {
+    let problem = problem(Grid::two(6, 5), 4, 40, true);
+    let corrected = Recipe {
+        intensity_correction: true,
+        ..recipe(OperatorName::Nufft, Method::Cg)
+    };
+    agree(&problem, &corrected, 5e-4);
+    let (_, one) = on_devices(1, &problem, &corrected);
+    let (_, two) = on_devices(2, &problem, &corrected);
+    for (one, two) in one.iter().zip(&two) {
+        assert!(
+            (one - two).norm() < 1e-5 * (1.0 + one.norm()),
+            "{one} {two}"
+        );
+    }
+}
+
+#[test]
+fn a_device_that_fails_is_named() {
+    let problem = problem(Grid::two(6, 5), 3, 40, true);
+    let devices = || (5..8).map(|number| (number, EmulatedDevice::new()));
+    for (operator, method) in [
+        (OperatorName::Nufft, Method::Cg),
+        (OperatorName::Toeplitz, Method::Tv),
+    ] {
+        let recipe = recipe(operator, method);
+        for broken in 0..3 {
+            let mut engine =
+                GpuEngine::on_devices(devices().collect(), &problem, &recipe).expect("devices");
+            engine.advance().expect("an iteration");
+            let part = &mut engine.parts[broken];
+            let maps = part.sense.maps.as_mut().expect("maps");
+            maps.maps = part.device.alloc("coil maps", 1).expect("memory");
+            let failed = engine.advance().expect_err("too few maps").to_string();
+            assert!(
+                failed.starts_with(&format!("GPU {}: ", 5 + broken)),
+                "{failed}"
+            );
+        }
+    }
+}
+
+#[test]
+fn devices_are_of_one_kind() {
+    let problem = problem(Grid::two(6, 5), 3, 40, true);
+    let recipe = recipe(OperatorName::Nufft, Method::Cg);
+    // Compute capability 9.0 and 8.0.
+    let devices = vec![
+        (1, EmulatedDevice::new()),
+        (2, EmulatedDevice::with_shared_memory(64 << 10)),
+    ];
+    let failed = GpuEngine::on_devices(devices, &problem, &recipe).err();
+    let failed = failed.expect("two kinds").to_string();
+    assert!(failed.contains("GPU 2"), "{failed}");
+    assert!(GpuEngine::<EmulatedDevice>::on_devices(Vec::new(), &problem, &recipe).is_err());
 }

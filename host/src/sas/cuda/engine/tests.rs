@@ -4,7 +4,7 @@
 use super::GpuEngine;
 use crate::gpu::EmulatedDevice;
 use crate::sas::cpu::CpuEngine;
-use crate::sas::cuda::Tuning;
+use crate::sas::cuda::{Tuning, on_emulated_devices};
 use crate::sas::{
     Calculation, Definition, Distribution, Engine, Points, Polydispersity, Precision, SasError,
     Vector,
@@ -79,6 +79,27 @@ fn a_vector_has_the_same_bits_alone_in_a_batch_in_little_memory_and_on_any_grid(
             }
         }
     }
+}
+
+#[test]
+fn any_number_of_devices_gives_the_same_bits() {
+    for points in [curve(), pixels()] {
+        for precision in [Precision::F64, Precision::F32] {
+            let mut calculation = cylinders(points.clone());
+            calculation.precision = precision;
+            let vectors = vectors(&calculation);
+            let expected = emulated_engine(&calculation).evaluate(&vectors).unwrap();
+            for devices in [1, 2, 3, 7] {
+                let group = (0..devices).map(|_| EmulatedDevice::new()).collect();
+                let mut engine = on_emulated_devices(group, &calculation).unwrap();
+                assert_eq!(engine.evaluate(&vectors).unwrap(), expected, "{devices}");
+                // One vector, and none.
+                assert_eq!(engine.evaluate(&vectors[2..3]).unwrap(), expected[2..3]);
+                assert!(engine.evaluate(&[]).unwrap().is_empty());
+            }
+        }
+    }
+    assert!(on_emulated_devices(Vec::new(), &cylinders(curve())).is_err());
 }
 
 #[test]
