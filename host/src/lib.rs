@@ -175,7 +175,7 @@
 //! # Modules
 //! Each module uses only the modules in its row; `tests/dependencies.rs` checks the table. [`cuda`]
 //! (the driver and its libraries) and [`gpu`] (devices and groups of devices, real or emulated) are
-//! the crate `warpstride-cuda`. `<science>/science.rs` registers a science; it counts as part of
+//! the crate `warpstride-cuda`, [`ranks`] (threads or processes that compute together) is `warpstride-ranks`. `<science>/science.rs` registers a science; it counts as part of
 //! `science`, as does a folder `<science>/science/`. The registration joins `science`, `selftest` and `cli`, which use each other;
 //! elsewhere there are no cycles. `docs/architecture.md` describes the modules.
 //!
@@ -191,7 +191,7 @@
 //! | `kernels` | `cuda` |
 //! | `jacobi` | `cuda`, `gpu`, `io`, `kernels`, `report`, `run`, `system`, `text` |
 //! | `mri` | `cuda`, `data`, `fft`, `gpu`, `io`, `kernels`, `report`, `run`, `system`, `text` |
-//! | `ptycho` | `cuda`, `data`, `fft`, `gpu`, `io`, `kernels`, `report`, `run`, `system`, `text` |
+//! | `ptycho` | `cuda`, `data`, `fft`, `gpu`, `io`, `kernels`, `ranks`, `report`, `run`, `system`, `text` |
 //! | `sas` | `cuda`, `data`, `gpu`, `io`, `kernels`, `report`, `run`, `system`, `text` |
 //! | `series` | `cuda`, `gpu`, `io`, `kernels`, `report`, `run`, `system`, `text` |
 //! | `science` | `cli`, `cuda`, `gpu`, `jacobi`, `kernels`, `mri`, `ptycho`, `sas`, `selftest`, `series` |
@@ -256,3 +256,4 @@ pub mod system;
 pub mod text;
 
 pub use warpstride_cuda::{cuda, gpu};
+pub use warpstride_ranks as ranks;

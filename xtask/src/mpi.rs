@@ -1,4 +1,5 @@
-//! The step `mpi` of `cargo xtask test`: the tests of the crate `warpstride-ranks` with processes of MPI.
+//! The step `mpi` of `cargo xtask test`: the tests of the crate `warpstride-ranks`, and of the program, with processes of
+//! MPI.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,7 +7,8 @@ use std::process::Command;
 
 use anyhow::Result;
 
-use crate::{host, workspace};
+use crate::host::{self, Host};
+use crate::workspace;
 use warpstride_build_ptx::{process, wheel};
 
 /// Folders in which distributions install libclang. The build of the bindings searches more, so that `LIBCLANG_PATH` or
@@ -30,16 +32,23 @@ pub(crate) fn run() -> Result<()> {
             return Ok(());
         }
     }
-    let mut command = host::cargo();
-    command.args(["test", "--package", "warpstride-ranks"]);
-    command.args(["--features", "mpi"]);
-    if !has_libclang()
-        && let Err(error) = download_libclang(&mut command)
-    {
-        skip(&format!("found no libclang: {error:#}"));
-        return Ok(());
+    // The whole program with processes of MPI, for the science that has ranks.
+    let mut program = Host::prepare()?.cargo();
+    program.args(["test", "--package", "warpstride", "--no-default-features"]);
+    program.args(["--features", "ptycho,cli,static,mpi", "--test", "mpi"]);
+    let mut communicator = host::cargo();
+    communicator.args(["test", "--package", "warpstride-ranks"]);
+    communicator.args(["--features", "mpi"]);
+    for mut command in [communicator, program] {
+        if !has_libclang()
+            && let Err(error) = download_libclang(&mut command)
+        {
+            skip(&format!("found no libclang: {error:#}"));
+            return Ok(());
+        }
+        process::run(&mut command)?;
     }
-    process::run(&mut command)
+    Ok(())
 }
 
 fn skip(why: &str) {

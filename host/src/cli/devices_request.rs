@@ -51,6 +51,23 @@ impl DevicesRequest {
         })
     }
 
+    /// The request of one of several processes on this host: each takes the GPU of its number there, unless one was named.
+    #[cfg(all(feature = "ptycho", feature = "hdf5"))]
+    pub(crate) fn for_rank(&self, ranks: &crate::ptycho::Ranks) -> Self {
+        let mut own = self.clone();
+        let gpus = matches!(self.backend, BackendName::Auto | BackendName::Cuda);
+        let unnamed = self.device.is_none() && self.devices == DeviceList::First;
+        if ranks.size() > 1
+            && gpus
+            && unnamed
+            && let Ok(listed) = crate::cuda::list_devices()
+            && !listed.is_empty()
+        {
+            own.device = Some(listed[ranks.local_rank() % listed.len()].ordinal);
+        }
+        own
+    }
+
     /// Opens the back end, with `kernels` on GPUs. With `cpu_only`, the reason why the kernels cannot do this
     /// computation, `auto` takes the CPU.
     pub(crate) fn open(

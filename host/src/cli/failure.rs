@@ -9,6 +9,9 @@ pub(crate) enum Failure {
     Usage(String),
     /// Stopped by Ctrl-C after saving: exit code 130.
     Interrupted(String),
+    /// A failure of one of the processes that compute together, of which the others do not know: exit code 1.
+    #[cfg(all(feature = "ptycho", feature = "hdf5"))]
+    OfRank(String),
 }
 
 impl Failure {
@@ -32,7 +35,10 @@ impl<E: std::error::Error> From<E> for Failure {
 
 impl std::fmt::Display for Failure {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let (Self::Failed(text) | Self::Usage(text) | Self::Interrupted(text)) = self;
-        f.write_str(text)
+        match self {
+            Self::Failed(text) | Self::Usage(text) | Self::Interrupted(text) => f.write_str(text),
+            #[cfg(all(feature = "ptycho", feature = "hdf5"))]
+            Self::OfRank(text) => f.write_str(text),
+        }
     }
 }

@@ -17,6 +17,7 @@ pub(crate) mod jacobi;
 pub(crate) mod mri;
 pub(crate) mod output;
 mod paths;
+mod processes;
 #[cfg(all(feature = "ptycho", feature = "hdf5"))]
 pub(crate) mod ptycho;
 #[cfg(feature = "sas")]
@@ -55,14 +56,18 @@ pub fn run() -> ExitCode {
     let sciences = science_commands();
     let matches = match program(&sciences).try_get_matches() {
         Ok(matches) => matches,
+        Err(_) if !processes::is_first() => return ExitCode::SUCCESS,
         Err(error) => return usage(&error),
     };
     let done = execute(&sciences, &matches).and_then(|()| output::check_progress());
     let (text, code) = match done {
         Ok(()) => return ExitCode::SUCCESS,
-        Err(Failure::Failed(text)) => (text, ExitCode::FAILURE),
+        // All processes of MPI have this failure, and the first one says it. The code of another one would
+        // end it before.
+        Err(_) if !processes::is_first() => return ExitCode::SUCCESS,
         Err(Failure::Usage(text)) => (text, ExitCode::from(WRONG_USAGE)),
         Err(Failure::Interrupted(text)) => (text, ExitCode::from(INTERRUPTED)),
+        Err(failure) => (failure.to_string(), ExitCode::FAILURE),
     };
     output::complain(&text);
     code
@@ -127,6 +132,7 @@ fn available(text: &str, program: &Command) -> String {
 
 fn execute(sciences: &[ScienceCommand], matches: &ArgMatches) -> Result<(), Failure> {
     threads::check_environment()?;
+    processes::check(matches)?;
     if let Some((name, options)) = matches.subcommand() {
         let mut named = sciences.iter();
         if let Some(science) = named.find(|science| science.definition.get_name() == name) {

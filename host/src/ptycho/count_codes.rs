@@ -2,7 +2,7 @@
 
 use super::free_pixels::{FREE, free_magnitude};
 use crate::data::Scan;
-use ndarray::Array3;
+use ndarray::{ArrayBase, Data, Ix3};
 use rayon::prelude::*;
 use warpstride_kernels::ptycho::frame_blocks::MASKED_COUNTS;
 
@@ -53,7 +53,7 @@ fn largest_of(magnitudes: &[f32]) -> Largest {
 impl CountCodes {
     /// The codes of `magnitudes` (√counts, −1 where masked, −2 − √counts where free); `None` if not every pixel has one.
     #[must_use]
-    pub fn of(magnitudes: &Array3<f32>) -> Option<Self> {
+    pub fn of<S: Data<Elem = f32> + Sync>(magnitudes: &ArrayBase<S, Ix3>) -> Option<Self> {
         let frames = magnitudes.as_slice()?;
         let both = |a: Largest, b: Largest| {
             let (a, b) = (a?, b?);
@@ -114,6 +114,7 @@ impl CountCodes {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ndarray::Array3;
 
     fn scan(magnitudes: Vec<f32>) -> Array3<f32> {
         let pixels = magnitudes.len();

@@ -2,6 +2,7 @@
 //! state that can be saved and restored.
 
 use super::likelihood::{Last, Search};
+use super::ranks::Ranks;
 use super::refinement::FrameParameters;
 use super::{ModelErrors, Step, StepErrors, StepPlan, StreamPlan};
 use crate::fft::{Fft2, Real};
@@ -12,6 +13,7 @@ use num_complex::Complex;
 use rayon::prelude::*;
 use std::any::Any;
 use std::borrow::Cow;
+use std::ops::Range;
 
 /// Why an engine failed.
 #[derive(Debug, thiserror::Error)]
@@ -52,6 +54,14 @@ pub enum EngineError {
         "dm, raar and ap keep exit waves of all frames, for which the plan of blocks of frames has no memory (StreamPlan::with_waves)"
     )]
     Streamed,
+    /// Another rank has failed, or cannot be reached.
+    #[error(transparent)]
+    Ranks(#[from] crate::ranks::RankError),
+    /// The ranks have different inputs.
+    #[error(
+        "the ranks: expected the same scan, recipe and program on all of them, found sums of other shapes"
+    )]
+    Unlike,
     /// The saved state has another precision.
     #[error("the saved state: expected the precision of this run, found another")]
     Precision,
@@ -70,6 +80,11 @@ pub trait Engine {
     /// How counts travel to a GPU that does not hold them all.
     fn streaming(&self) -> Option<StreamPlan> {
         None
+    }
+
+    /// The ranks among which the frames are divided.
+    fn ranks(&self) -> Ranks {
+        Ranks::alone()
     }
 
     /// Queues one iteration and may return before it has finished.
@@ -105,7 +120,8 @@ pub trait Engine {
     /// The windows, positions and intensity scales of the frames.
     fn frames(&self) -> Frames;
 
-    /// Saves everything that the next step depends on.
+    /// Saves everything that the next step depends on. With several ranks, only the state of rank 0 has the exit waves of
+    /// all frames; that of another rank has those of its own frames, and only that rank can restore it.
     ///
     /// # Errors
     /// Returns the device's error.
@@ -297,6 +313,22 @@ impl EngineState {
         }
     }
 
+    /// Removes the exit waves.
+    pub(super) fn drop_exit_waves(&mut self) {
+        self.exit = match self.exit {
+            Values::F32(_) => Values::F32(Vec::new()),
+            Values::F64(_) => Values::F64(Vec::new()),
+        };
+    }
+
+    /// Gives the exit waves of rank 0 to all ranks.
+    pub(super) fn shared(mut self, ranks: &Ranks) -> Result<Self, EngineError> {
+        if let Values::F32(waves) = &mut self.exit {
+            *waves = ranks.of_first(waves)?;
+        }
+        Ok(self)
+    }
+
     /// Says in which form the exit waves are.
     #[must_use]
     pub fn with_exit_in(mut self, space: WaveSpace) -> Self {
@@ -404,6 +436,22 @@ impl EngineState {
             std::mem::replace(&mut self.probe, probe),
             std::mem::replace(&mut self.scales, scales),
         ]
+    }
+
+    /// Like [`EngineState::parts`], with the exit waves of the frames `own` alone, `waves` values each: taken from those of all
+    /// frames, or those that the state has.
+    pub(super) fn parts_of<T: Real>(
+        &self,
+        [object, probe, all]: [usize; 3],
+        own: Range<usize>,
+        waves: usize,
+    ) -> Result<[&[Complex<T>]; 3], EngineError> {
+        if self.exit.len() == own.len() * waves {
+            return self.parts([object, probe, own.len() * waves]);
+        }
+        let [object, probe, exit] = self.parts([object, probe, all])?;
+        let exit = exit.get(own.start * waves..own.end * waves);
+        Ok([object, probe, exit.unwrap_or_default()])
     }
 
     /// Object, probe and exit waves, which must have `lengths` values; the exit waves may also be

@@ -19,6 +19,7 @@ mod frame_parameters;
 mod frame_statistics;
 pub(crate) mod free_pixels;
 mod intensity_ramp;
+mod interleaved;
 pub mod io;
 pub(crate) mod likelihood;
 mod memory_estimate;
@@ -32,6 +33,7 @@ mod probe_slices;
 mod problem;
 mod profile;
 pub mod quality;
+mod ranks;
 mod read_options;
 mod recipe;
 mod recipe_line;
@@ -66,6 +68,7 @@ pub use predict::{PredictError, Prediction, predict};
 pub use probe_size::ProbeSize;
 pub use problem::{Problem, ProblemError};
 pub use profile::Profile;
+pub use ranks::Ranks;
 pub use read_options::{NoData, NoDataSetting, ReadOptions};
 pub use recipe::{
     GpuOptions, GpuStep, GpuWaves, Precision, ProbeSource, ProbeStart, Recipe, RecipeError,

@@ -6,7 +6,7 @@ use super::refinement::PositionOptions;
 use super::start;
 use crate::data::{Mask, PixelPositions, PositionError, Scan};
 use crate::text::shortest;
-use ndarray::{Array2, Array3, Axis};
+use ndarray::{ArcArray, Array2, Array3, Axis, Ix3};
 use num_complex::Complex;
 use rayon::prelude::*;
 
@@ -35,8 +35,8 @@ pub enum ProblemError {
 #[derive(Debug, Clone)]
 pub struct Problem {
     /// √counts (frame, row, column), zero frequency at (0, 0); −1 where the pixel is masked, −2 − √counts
-    /// where it is free.
-    pub magnitudes: Array3<f32>,
+    /// where it is free. Copies of a problem share them.
+    pub magnitudes: ArcArray<f32, Ix3>,
     /// Σ w I over all frames, photons, without free pixels.
     pub total_counts: f64,
     /// Σ I over the free pixels of all frames, photons.
@@ -121,7 +121,7 @@ impl Problem {
         let mean_power = scan.brightest_frame() / (rows * columns) as f64;
         Ok(Self {
             poisson_bound: poisson_bound(scan),
-            magnitudes,
+            magnitudes: magnitudes.into_shared(),
             total_counts,
             free_counts,
             positions,
@@ -138,6 +138,27 @@ impl Problem {
             seed: recipe.seed,
             notes,
         })
+    }
+
+    /// Bytes that differ, in all likelihood, if scan or recipe do.
+    #[must_use]
+    pub fn digest(&self, recipe: &str) -> Vec<u8> {
+        let numbers = [
+            self.total_counts,
+            self.free_counts,
+            self.poisson_bound,
+            self.mean_power,
+        ];
+        let sizes = self.shape().map(|n| n as u64);
+        let positions = &self.positions;
+        [
+            bytemuck::cast_slice::<f64, u8>(&numbers),
+            bytemuck::cast_slice(&sizes),
+            bytemuck::cast_slice(&positions.corners),
+            bytemuck::cast_slice(&positions.fractions),
+            recipe.as_bytes(),
+        ]
+        .concat()
     }
 
     /// Numbers of frames, probe modes, rows and columns.

@@ -85,11 +85,12 @@ impl<'a> ReconstructionSteps<'a> {
     ///
     /// # Errors
     /// The state is of another scan, shape or precision.
-    pub fn resume(&mut self, saved: SavedRun, from: &Path) -> Result<(), RunError> {
+    pub fn resume(&mut self, saved: &SavedRun, from: &Path) -> Result<(), RunError> {
         saved.check_scan(from, self.scan)?;
         self.returned = saved.progress.history.len();
-        self.fingerprint = Some(saved.fingerprint);
-        Ok(self.reconstructor.resume(saved.progress, &saved.state)?)
+        self.fingerprint = Some(saved.fingerprint.clone());
+        let progress = saved.progress.clone();
+        Ok(self.reconstructor.resume(progress, &saved.state)?)
     }
 
     /// The reconstructor, for its results.
@@ -97,7 +98,7 @@ impl<'a> ReconstructionSteps<'a> {
         &mut self.reconstructor
     }
 
-    /// Whether a checkpoint was written.
+    /// Whether a checkpoint was written, on rank 0.
     #[must_use]
     pub fn saved(&self) -> bool {
         self.saved
@@ -177,6 +178,9 @@ impl Steps for ReconstructionSteps<'_> {
     fn checkpoint(&mut self) -> Result<(), RunError> {
         let state = self.reconstructor.engine().save()?;
         self.check_state(&state)?;
+        if !self.reconstructor.engine().ranks().is_first() {
+            return Ok(());
+        }
         let scan = self.scan;
         let fingerprint = self
             .fingerprint
@@ -193,6 +197,11 @@ impl Steps for ReconstructionSteps<'_> {
         saved.write(&self.path)?;
         self.saved = true;
         Ok(())
+    }
+
+    fn agreed(&mut self, wanted: bool) -> Result<bool, RunError> {
+        let ranks = self.reconstructor.engine().ranks();
+        Ok(ranks.any(wanted).map_err(EngineError::Ranks)?)
     }
 }
 

@@ -167,6 +167,18 @@ impl Step {
         Self::resolve(spec, &ScanSizes::new(problem), run_iteration)
     }
 
+    /// Whether several devices divide the frames of this iteration: a projection on whole pixels.
+    #[must_use]
+    pub fn can_be_divided(&self) -> bool {
+        self.is_projection() && !self.subpixel
+    }
+
+    /// Whether the iteration projects exit waves.
+    #[must_use]
+    pub fn is_projection(&self) -> bool {
+        self.method == Method::Projection
+    }
+
     /// Whether the iteration ends with fixing the mixture of modes and, in engines by mini-batches, the
     /// scale between object and probe. Projections do not need it: their exit waves hold both. Conjugate
     /// gradients are orthogonal to a change of the scale, so that a single mode stays as it is.

@@ -94,6 +94,20 @@ impl StreamPlan {
         }
     }
 
+    /// The same plan with blocks of exit waves that are multiples of `slices` frames.
+    #[must_use]
+    pub(super) fn in_multiples_of(self, slices: usize) -> Self {
+        let waves = self.waves.map(|waves| WaveBlocks {
+            block: waves.block.max(slices) / slices.max(1) * slices.max(1),
+            ..waves
+        });
+        Self {
+            block: self.block.max(waves.map_or(0, |waves| waves.block)),
+            waves,
+            ..self
+        }
+    }
+
     /// Whether an engine of `recipe` gives other bits with blocks of frames of `shape` (rows, columns): `ml`, if it had kept
     /// spectra and gradients of all frames, and projections at exact positions, whose sums on the probe are those of some frames at a time.
     #[must_use]

@@ -42,6 +42,15 @@ pub trait Steps {
     fn checkpoint(&mut self) -> Result<(), Self::Error> {
         Ok(())
     }
+
+    /// What is to be done if this process wants `wanted`, where several ones compute together and must do the same: to
+    /// end early, or to write a checkpoint.
+    ///
+    /// # Errors
+    /// Another process cannot be asked.
+    fn agreed(&mut self, wanted: bool) -> Result<bool, Self::Error> {
+        Ok(wanted)
+    }
 }
 
 /// When checkpoints are written.
@@ -161,7 +170,7 @@ impl<S: Steps> Run<S> {
         observer.start(self.steps.planned(), self.steps.done());
         let mut saved = Instant::now();
         while !self.steps.finished() {
-            if interrupt.requested() {
+            if self.steps.agreed(interrupt.requested())? {
                 self.flush()?;
                 self.report(observer, reported);
                 self.steps.checkpoint()?;
@@ -172,7 +181,7 @@ impl<S: Steps> Run<S> {
             reported = self.report(observer, reported);
             observer.progress(self.steps.done());
             let due = schedule.every.is_some_and(|every| saved.elapsed() >= every);
-            if due && !self.steps.finished() {
+            if self.steps.agreed(due)? && !self.steps.finished() {
                 self.flush()?;
                 self.steps.checkpoint()?;
                 saved = Instant::now();

@@ -1,5 +1,6 @@
 //! The kernels around the fused step: `ptycho_fluence`, `ptycho_object_from_sums`,
-//! `ptycho_roll_frames`, whose waves are in single precision or in bf16, and `ptycho_wave_limit`.
+//! `ptycho_roll_frames`, whose waves are in single precision or in bf16, `ptycho_wave_limit`, and the sums of several devices:
+//! `ptycho_add_ranks_fixed`, `ptycho_add_ranks`.
 
 use super::bench::{Bench, Case, relative_error, wide};
 use super::fused_step::exponent;
@@ -13,6 +14,7 @@ use warpstride_device::launch::{Emulated, Work};
 use warpstride_kernels::ptycho::{
     fluence::{FLUENCE_ROWS, PtychoFluence, fluence_tiles},
     object_from_sums::PtychoObjectFromSums,
+    rank_sums::{PtychoAddRanks, PtychoAddRanksFixed},
     roll_frames::{PtychoRollFrames, PtychoRollFramesBf16},
     tile_frames::TILE_COLUMNS,
     wave_limit::{HEADROOM, PtychoWaveLimit},
@@ -31,6 +33,9 @@ pub(super) fn cases<M: Device>(bench: &mut Bench<'_, M>, shape: Shape) -> Result
         for stored in STORED {
             roll(bench, shape, stored, shift)?;
         }
+    }
+    for ranks in [1, 2, 3] {
+        of_ranks(bench, shape, ranks)?;
     }
     limit(bench, shape)
 }
@@ -108,6 +113,76 @@ fn fluence<M: Device>(bench: &mut Bench<'_, M>, shape: Shape) -> Result<()> {
             });
             let error = on.error(fluence, &reference)?;
             Ok(if right { error } else { f64::INFINITY })
+        },
+    )
+}
+
+fn of_ranks<M: Device>(bench: &mut Bench<'_, M>, shape: Shape, ranks: usize) -> Result<()> {
+    let on = bench.on();
+    let mut source = Source::new("ranks", &shape);
+    let elements = shape.object_elements();
+    let numerators = source.complex(ranks * elements);
+    let weights = source.reals(ranks * elements, 0.1, 2.0);
+    let of = |element: usize| (0..ranks).map(move |rank| rank * elements + element);
+    let expected: Vec<_> = (0..elements)
+        .map(|n| of(n).map(|at| wide(numerators[at])).sum())
+        .collect();
+    let expected_weights: Vec<f64> = (0..elements)
+        .map(|n| of(n).map(|at| f64::from(weights[at])).sum())
+        .collect();
+    let (all, all_weights) = (on.upload(&numerators)?, on.upload(&weights)?);
+    let gate = on.gate(false)?;
+    let text = format!("{shape}, {ranks} ranks");
+    bench.run(
+        Case::of::<PtychoAddRanks<'_, Emulated>>(text.clone()),
+        (
+            on.upload(&vec![Complex32::ZERO; elements])?,
+            on.upload(&vec![7.0_f32; elements])?,
+        ),
+        |device, (to, to_weights)| {
+            let launch = PtychoAddRanks {
+                numerators: to.write(),
+                weights: to_weights.write(),
+                all_numerators: all.read(),
+                all_weights: all_weights.read(),
+                gate: gate.read(),
+                ranks: ranks as u32,
+                elements: elements as u32,
+            };
+            device.launch(&launch, Work::Elements(elements))
+        },
+        |on, (to, to_weights)| {
+            let [of_numerators, of_weights] = [
+                on.error(to, &expected)?,
+                on.error(to_weights, &expected_weights)?,
+            ];
+            Ok(of_numerators.max(of_weights))
+        },
+    )?;
+    // Numbers that leave the range of 64 bits when they are added.
+    let fixed: Vec<u64> = (0..ranks * elements)
+        .map(|n| (n as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15))
+        .collect();
+    let expected: Vec<u64> = (0..elements)
+        .map(|n| of(n).fold(0, |sum: u64, at| sum.wrapping_add(fixed[at])))
+        .collect();
+    let all = on.upload(&fixed)?;
+    bench.run(
+        Case::of::<PtychoAddRanksFixed<'_, Emulated>>(text),
+        on.upload(&vec![3_u64; elements])?,
+        |device, to| {
+            let launch = PtychoAddRanksFixed {
+                to: to.write(),
+                all: all.read(),
+                ranks: ranks as u32,
+                elements: elements as u32,
+            };
+            device.launch(&launch, Work::Elements(elements))
+        },
+        |on, to| {
+            let mut found = vec![0_u64; elements];
+            on.download(to, &mut found)?;
+            Ok(if found == expected { 0.0 } else { 1.0 })
         },
     )
 }

@@ -21,6 +21,7 @@ mod names;
 mod pictures;
 mod printed;
 mod ptycho_device_memory;
+mod ptycho_devices;
 mod ptycho_doubtful;
 mod ptycho_free;
 mod ptycho_metrics;

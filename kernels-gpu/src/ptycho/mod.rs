@@ -77,6 +77,7 @@ pub mod probe_finish;
 mod probe_sums;
 pub mod probe_update_atomic;
 pub mod probe_update_tiled;
+pub mod rank_sums;
 pub mod roll_frames;
 pub mod roll_layers;
 pub mod rows_metrics;

@@ -14,6 +14,7 @@ mod mri_references;
 mod passes;
 mod pie_pass;
 mod precision;
+mod ranks;
 mod sas_cpu;
 mod sas_fits;
 mod sas_published;

@@ -53,7 +53,15 @@ impl Device for RecordingDevice {
     type Arriving<T: Pod + Send> = EmulatedBuffer<T>;
     type Pieces<T: Pod + Send + Sync> = Vec<Vec<T>>;
     type Exchange<T: Pod + Send> = EmulatedBuffer<T>;
+    type Peers = <EmulatedDevice as Device>::Peers;
 
+    fn sibling(&self) -> Result<Self> {
+        Ok(Self {
+            device: self.device.sibling()?,
+            idle: self.idle,
+            launched: self.launched(),
+        })
+    }
     fn backend(&self) -> &'static str {
         self.device.backend()
     }
@@ -151,6 +159,15 @@ impl Device for RecordingDevice {
         to: Vec<T>,
     ) -> Result<EmulatedCopy<Vec<T>>> {
         self.device.receive(from, parts, to)
+    }
+    fn all_gather<T: Pod + Send>(
+        &self,
+        peers: &mut Self::Peers,
+        mine: &EmulatedBuffer<T>,
+        all: &mut EmulatedBuffer<T>,
+        pieces: usize,
+    ) -> Result<()> {
+        self.device.all_gather(peers, mine, all, pieces)
     }
     fn copy<T: Pod + Send>(
         &self,

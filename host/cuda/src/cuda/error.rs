@@ -89,6 +89,12 @@ pub enum CudaError {
         /// Bytes that a block can have.
         limit: usize,
     },
+    /// The thread of another device of a group has ended, probably with an error.
+    #[error("device {device} of the group has ended before the others")]
+    PeerEnded {
+        /// Its place in the group.
+        device: usize,
+    },
     /// A range of elements exceeds its buffer.
     #[error("{what}: elements {start}..{end} exceed a buffer of {len}")]
     Range {

@@ -21,6 +21,11 @@ impl<D: Device> Device for &D {
     type Arriving<T: Pod + Send> = D::Arriving<T>;
     type Pieces<T: Pod + Send + Sync> = D::Pieces<T>;
     type Exchange<T: Pod + Send> = D::Exchange<T>;
+    type Peers = D::Peers;
+
+    fn sibling(&self) -> Result<Self> {
+        Ok(*self)
+    }
 
     fn backend(&self) -> &'static str {
         (**self).backend()
@@ -126,6 +131,16 @@ impl<D: Device> Device for &D {
         to: D::Pinned<T>,
     ) -> Result<D::Received<T>> {
         (**self).receive(from, parts, to)
+    }
+
+    fn all_gather<T: Pod + Send>(
+        &self,
+        peers: &mut D::Peers,
+        mine: &D::Buffer<T>,
+        all: &mut D::Buffer<T>,
+        pieces: usize,
+    ) -> Result<()> {
+        (**self).all_gather(peers, mine, all, pieces)
     }
 
     fn copy<T: Pod + Send>(&self, from: &D::Buffer<T>, to: &mut D::Buffer<T>) -> Result<()> {

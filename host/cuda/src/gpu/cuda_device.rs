@@ -17,8 +17,8 @@ use super::{
 };
 use crate::cuda::{
     Context, CopyDirection, CudaReadBack, DeviceBuffer, DeviceInfo, Event, Exchange, FftDirection,
-    FftWorkspace, Graph, Kernels, Module, PinnedBuffer, PinnedKind, PinnedPieces, Priority,
-    ReadBackPool, SharedUpload, Staging, Stream, Timing, Transfer,
+    FftWorkspace, Graph, Kernels, Module, PeerGather, PinnedBuffer, PinnedKind, PinnedPieces,
+    Priority, ReadBackPool, SharedUpload, Staging, Stream, Timing, Transfer,
 };
 use profiler::Profiler;
 
@@ -224,6 +224,11 @@ impl Device for CudaDevice {
     type Arriving<T: Pod + Send> = CudaArriving<T>;
     type Pieces<T: Pod + Send + Sync> = PinnedPieces<T>;
     type Exchange<T: Pod + Send> = Exchange<T>;
+    type Peers = PeerGather;
+
+    fn sibling(&self) -> Result<Self> {
+        Self::sibling(self)
+    }
 
     fn backend(&self) -> &'static str {
         "cuda"
@@ -394,6 +399,18 @@ impl Device for CudaDevice {
     ) -> Result<Transfer<T>> {
         self.profiled_work("receive", bytes_of::<T>(parts), || {
             Ok(self.stream.download_parts(from, parts, to)?)
+        })
+    }
+
+    fn all_gather<T: Pod + Send>(
+        &self,
+        peers: &mut PeerGather,
+        mine: &DeviceBuffer<T>,
+        all: &mut DeviceBuffer<T>,
+        pieces: usize,
+    ) -> Result<()> {
+        self.profiled_work("all-gather", Some(all.bytes()), || {
+            Ok(peers.all_gather(&self.stream, mine, all, pieces)?)
         })
     }
 

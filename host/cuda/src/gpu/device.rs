@@ -56,7 +56,7 @@ pub trait PendingCopy<B> {
 }
 
 /// A device that runs kernels: one ordered queue of launches, transforms and copies.
-pub trait Device {
+pub trait Device: Sized {
     /// The memory space of the device.
     type Space: Space;
     /// A buffer in device memory.
@@ -79,6 +79,15 @@ pub trait Device {
     type Pieces<T: Pod + Send + Sync>: Send;
     /// A buffer that is being exchanged. Dropping it waits for the copies.
     type Exchange<T: Pod + Send>;
+    /// The devices of other threads, to which there are direct copies.
+    type Peers;
+
+    /// Another queue on the same device, with the same kernels. The two queues are not ordered: the host has to wait for one
+    /// queue before the other uses its results.
+    ///
+    /// # Errors
+    /// An error of the driver.
+    fn sibling(&self) -> Result<Self>;
 
     /// The back end, for summaries: `cuda` or `emulator`.
     fn backend(&self) -> &'static str;
@@ -231,6 +240,19 @@ pub trait Device {
         parts: &[Range<usize>],
         to: Self::Pinned<T>,
     ) -> Result<Self::Received<T>>;
+
+    /// Queues copies of `mine` of every device to `all`, in `pieces` pieces of equal length: (piece, device, element). Every device has
+    /// a thread that calls this for the same arrays in the same order; it waits for the other threads, but not for the devices.
+    ///
+    /// # Errors
+    /// The lengths do not agree, another thread does not come, or an error of the driver.
+    fn all_gather<T: Pod + Send>(
+        &self,
+        peers: &mut Self::Peers,
+        mine: &Self::Buffer<T>,
+        all: &mut Self::Buffer<T>,
+        pieces: usize,
+    ) -> Result<()>;
 
     /// Queues a copy between two buffers of the same length.
     ///

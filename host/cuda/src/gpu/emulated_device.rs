@@ -6,6 +6,7 @@ mod tests;
 
 pub use fft::EmulatedFft;
 
+use std::convert::Infallible;
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
@@ -205,6 +206,11 @@ impl Device for EmulatedDevice {
     type Arriving<T: Pod + Send> = EmulatedBuffer<T>;
     type Pieces<T: Pod + Send + Sync> = Vec<Vec<T>>;
     type Exchange<T: Pod + Send> = EmulatedBuffer<T>;
+    type Peers = Infallible;
+
+    fn sibling(&self) -> Result<Self> {
+        Ok(Self::with_shared_memory(self.shared_memory))
+    }
 
     fn backend(&self) -> &'static str {
         "emulator"
@@ -384,6 +390,16 @@ impl Device for EmulatedDevice {
             end = target.end;
         }
         Ok(EmulatedCopy(to))
+    }
+
+    fn all_gather<T: Pod + Send>(
+        &self,
+        peers: &mut Infallible,
+        _mine: &EmulatedBuffer<T>,
+        _all: &mut EmulatedBuffer<T>,
+        _pieces: usize,
+    ) -> Result<()> {
+        match *peers {}
     }
 
     fn copy<T: Pod + Send>(

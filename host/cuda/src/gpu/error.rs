@@ -82,6 +82,12 @@ pub enum GpuError {
         /// The variable's value.
         found: String,
     },
+    /// An exchange with the devices of other threads or processes failed.
+    #[error("{reason}")]
+    Exchange {
+        /// Why.
+        reason: String,
+    },
     /// A transform that is empty, exceeds the address space, or has neither two nor three axes.
     #[error("unsupported transform: {batch} arrays of shape {shape:?}")]
     TransformSize {

@@ -222,6 +222,14 @@ pub(crate) struct ReconstructArgs {
     /// GPU number [default: 0]
     #[arg(long, value_name = "N", help_heading = "Where to compute")]
     pub(crate) device: Option<usize>,
+    /// GPU numbers (0,2,3), or all, which divide the frames [default: one GPU]
+    #[arg(
+        long,
+        value_name = "LIST|all",
+        conflicts_with = "device",
+        help_heading = "Where to compute"
+    )]
+    pub(crate) devices: Option<String>,
     /// Most device memory that the run may take, such as 500M or 2GiB: counts and exit waves that need more stay
     /// in host memory, and blocks of frames travel to the GPU [default: what is free]
     #[arg(long, value_name = "SIZE", help_heading = "Where to compute")]

@@ -1,14 +1,17 @@
 //! The engine of a reconstruction on the back end that was chosen.
 
+use super::device_group::Member;
+use crate::cli::devices_request::DevicesBackend;
 use crate::cli::failure::Failure;
-use crate::gpu::{CudaDevice, GpuError};
+use crate::gpu::{CudaDevice, EmulatedDevice, GpuError};
 use crate::ptycho::cpu::CpuEngine;
-use crate::ptycho::cuda::{on_cuda, on_emulator};
+use crate::ptycho::cuda::{on_cuda_among, on_emulator_among};
 use crate::ptycho::{
-    CountCodes, Engine, Precision, Problem, Recipe, StreamPlan, UpdateVersion, memory_estimate,
+    CountCodes, Engine, EngineSpec, Precision, Problem, Ranks, Recipe, StreamPlan, UpdateVersion,
+    memory_estimate,
 };
-use crate::run::{Backend, BackendKind, EngineChoice, MemoryEstimate, OutOfMemory};
-use crate::system::Memory;
+use crate::run::{BackendKind, EngineChoice, MemoryEstimate, OutOfMemory};
+use crate::system::{Memory, processor};
 
 /// What does not fit, for messages.
 const WHAT: &str = "the reconstruction";
@@ -22,6 +25,8 @@ pub(super) struct MemoryRequest {
     pub(super) recipe: Recipe,
     /// Most device memory in bytes.
     pub(super) device_memory: Option<u64>,
+    /// Bytes of device memory for what several devices exchange.
+    pub(super) exchanged: u64,
 }
 
 /// Bytes of free device memory that blocks of counts leave free besides a fiftieth, for what the estimate does not count.
@@ -32,9 +37,127 @@ fn free(device: &CudaDevice) -> Result<u64, GpuError> {
     Ok(device.context().memory().map_err(GpuError::from)?.free as u64)
 }
 
+/// A back end of one device or several.
+type Kind = BackendKind<Vec<CudaDevice>, Vec<EmulatedDevice>>;
+
+/// Engines on the back end that was chosen.
+pub(super) enum Engines {
+    /// The engine of this process.
+    One(Box<dyn Engine>),
+    /// Several devices of this process, whose engines are yet to be made.
+    Several(Vec<Member>),
+}
+
+impl Engines {
+    /// The back end: `cpu`, `cuda` or `emulator`.
+    pub(super) fn backend(&self) -> &'static str {
+        match self {
+            Self::One(engine) => engine.setup().backend,
+            Self::Several(members) => members.first().map_or("", Member::backend),
+        }
+    }
+
+    /// The back end and the model of its device or processor.
+    pub(super) fn computed_by(&self) -> String {
+        match self {
+            Self::One(engine) if engine.setup().backend == "cpu" => processor(1),
+            Self::One(engine) => engine.setup().to_string(),
+            // All are of one process.
+            Self::Several(_) => self.backend().to_owned(),
+        }
+    }
+
+    /// How counts and exit waves travel to the first device, if they do.
+    pub(super) fn streaming(&self) -> Option<StreamPlan> {
+        match self {
+            Self::One(engine) => engine.streaming(),
+            Self::Several(members) => members.first().and_then(Member::plan),
+        }
+    }
+
+    /// Number of devices of this process; 1 on the CPU.
+    pub(super) fn devices(&self) -> usize {
+        match self {
+            Self::One(_) => 1,
+            Self::Several(members) => members.len(),
+        }
+    }
+}
+
+/// Refuses several GPUs for each of several processes, and more GPUs than frames.
+pub(super) fn check_division(kind: &Kind, frames: usize, ranks: &Ranks) -> Result<(), Failure> {
+    let devices = match kind {
+        BackendKind::Cpu => 1,
+        BackendKind::Cuda(devices) => devices.len(),
+        BackendKind::Emulator(devices) => devices.len(),
+    };
+    if devices > 1 && ranks.size() > 1 {
+        return Err(Failure::usage(format!(
+            "--devices: expected one GPU for each process of MPI, found {devices}"
+        )));
+    }
+    let all = devices * ranks.size();
+    if !matches!(kind, BackendKind::Cpu) && all > frames {
+        return Err(Failure::failed(format!(
+            "several GPUs: expected at most {frames}, the number of frames, found {all}"
+        )));
+    }
+    Ok(())
+}
+
 impl MemoryRequest {
     fn estimate(&self) -> MemoryEstimate {
         memory_estimate(self.shape, self.object_shape, &self.recipe)
+    }
+
+    /// Whether every engine is divided among several devices.
+    fn divides(&self) -> bool {
+        let divided = |engine: &EngineSpec| engine.name.projects() && engine.subpixel != Some(true);
+        self.recipe.engines.iter().all(divided)
+    }
+
+    /// Bytes that each of `devices` devices needs besides what it would need alone for its frames: the sums of all devices,
+    /// and the counts of its own frames beside those of all.
+    fn exchanged(&self, devices: usize) -> u64 {
+        if devices <= 1 {
+            return 0;
+        }
+        let wide = |n: usize| n as u64;
+        let [frames, modes, rows, columns] = self.shape.map(wide);
+        let pixels = rows.saturating_mul(columns);
+        let object = wide(self.object_shape[0]).saturating_mul(wide(self.object_shape[1]));
+        // Numbers in fixed point of 8 bytes, sums and weights of 12, also those of the device itself.
+        let sums = object.saturating_mul(20 * (wide(devices) + 1));
+        let probe = (24 * pixels).saturating_mul(12 * (modes + 1));
+        let own = frames.div_ceil(wide(devices)).saturating_mul(4 * pixels);
+        let own = if self.divides() { 0 } else { own };
+        sums.saturating_add(probe).saturating_add(own)
+    }
+
+    /// What each of `devices` devices needs: all frames if an engine is not divided.
+    fn of_device(&self, devices: usize) -> Self {
+        let [frames, modes, rows, columns] = self.shape;
+        let among = if self.divides() { devices } else { 1 };
+        Self {
+            shape: [frames.div_ceil(among.max(1)), modes, rows, columns],
+            exchanged: self.exchanged(devices),
+            recipe: self.recipe.clone(),
+            ..*self
+        }
+    }
+
+    /// What the processes of a host need together on the CPU: each of them all counts, but only the exit waves of its frames.
+    fn of_processes(&self, ranks: &Ranks) -> MemoryEstimate {
+        let [frames, modes, rows, columns] = self.shape;
+        let own = frames.div_ceil(ranks.size());
+        let estimate =
+            memory_estimate([own, modes, rows, columns], self.object_shape, &self.recipe);
+        // The scan, √counts, and these in the order of the engine.
+        let others = ((frames - own) as u64).saturating_mul((rows * columns) as u64 * 12);
+        MemoryEstimate {
+            cpu: (estimate.cpu.saturating_add(others)).saturating_mul(ranks.local_size() as u64),
+            ..estimate
+        }
     }
 
     /// How counts travel to a device with `free` bytes; `None` if all are there.
@@ -47,6 +170,10 @@ impl MemoryRequest {
             StreamPlan::choose(self.shape, self.object_shape, &self.recipe, codes, limit)
         };
         let limit = self.device_memory.map_or(free, |limit| limit.min(free));
+        let (limit, free) = (
+            limit.saturating_sub(self.exchanged),
+            free.saturating_sub(self.exchanged),
+        );
         match choose(limit)? {
             None => Ok(None),
             // Blocks fill the memory up to the limit, and not all that is free can be had in large pieces.
@@ -54,67 +181,99 @@ impl MemoryRequest {
         }
     }
 
-    /// Checks that the run fits before its data are prepared; `host` was available before they were read. Counts are taken to
-    /// need 32 bits.
-    pub(super) fn check(&self, kind: &BackendKind, host: Memory) -> Result<(), Failure> {
+    /// Checks that the run fits before its data are prepared; `host` was available before they were read, and `ranks` processes
+    /// divide the frames. Counts are taken to need 32 bits.
+    pub(super) fn check(&self, kind: &Kind, host: Memory, ranks: &Ranks) -> Result<(), Failure> {
         let estimate = self.estimate();
         let pinned = |plan: Option<StreamPlan>| plan.map_or(0, |plan| plan.host_bytes());
+        let streamed = |pinned: u64| MemoryEstimate {
+            gpu_host: estimate.gpu_host.saturating_add(pinned),
+            ..estimate
+        };
         match kind {
-            BackendKind::Cpu => estimate.check_cpu(WHAT, host)?,
-            BackendKind::Emulator(_) => {
-                let plan = self.stream(u64::MAX, None)?;
-                let streamed = MemoryEstimate {
-                    gpu_host: estimate.gpu_host.saturating_add(pinned(plan)),
-                    ..estimate
-                };
-                streamed.check_emulator(WHAT, host)?;
+            BackendKind::Cpu => self.of_processes(ranks).check_cpu(WHAT, host)?,
+            BackendKind::Emulator(devices) => {
+                let own = self.of_device(devices.len() * ranks.size());
+                let plan = own.stream(u64::MAX, None)?;
+                let all = pinned(plan).saturating_mul(devices.len() as u64);
+                streamed(all).check_emulator(WHAT, host)?;
             }
-            BackendKind::Cuda(device) => {
-                let plan = self.stream(free(device)?, None)?;
-                let streamed = MemoryEstimate {
-                    gpu_host: estimate.gpu_host.saturating_add(pinned(plan)),
-                    ..estimate
-                };
-                streamed.check_gpu_host(WHAT, host)?;
+            BackendKind::Cuda(devices) => {
+                let own = self.of_device(devices.len() * ranks.size());
+                let mut all = 0_u64;
+                for device in devices.iter() {
+                    all = all.saturating_add(pinned(own.stream(free(device)?, None)?));
+                }
+                streamed(all).check_gpu_host(WHAT, host)?;
             }
         }
         Ok(())
     }
 }
 
-/// Makes the engine; `host` was available before the scan was read.
-pub(super) fn engine(
-    backend: Backend,
+/// Makes the engine, or prepares those of several devices; `host` was available before the scan was read.
+pub(super) fn engines(
+    backend: DevicesBackend,
     problem: &Problem,
     request: &MemoryRequest,
     host: Memory,
-) -> Result<EngineChoice<Box<dyn Engine>>, Failure> {
+    ranks: &Ranks,
+) -> Result<EngineChoice<Engines>, Failure> {
     let version = UpdateVersion::choose(
         request.recipe.gpu.updates,
         problem.shape(),
         request.object_shape,
     );
     // The codes are looked for only if they may be needed.
-    let stream = |free: u64| -> Result<_, Failure> {
-        Ok(match request.stream(free, None)? {
-            Some(_) => request.stream(free, CountCodes::of(&problem.magnitudes))?,
+    let stream = |own: &MemoryRequest, free: u64| -> Result<_, Failure> {
+        Ok(match own.stream(free, None)? {
+            Some(_) => own.stream(free, CountCodes::of(&problem.magnitudes))?,
             None => None,
         })
     };
+    let one = |engine: Box<dyn Engine>| Engines::One(engine);
     backend.engine(
-        || Ok(request.estimate().check_cpu(WHAT, host)?),
+        || Ok(request.of_processes(ranks).check_cpu(WHAT, host)?),
         |kind| {
             Ok(match (kind, request.recipe.precision) {
                 (BackendKind::Cpu, Precision::F32) => {
-                    Box::new(CpuEngine::<f32>::new(problem)) as Box<dyn Engine>
+                    one(Box::new(CpuEngine::<f32>::among(problem, ranks.clone())))
                 }
-                (BackendKind::Cpu, Precision::F64) => Box::new(CpuEngine::<f64>::new(problem)),
-                (BackendKind::Emulator(device), _) => {
-                    on_emulator(device, problem, version, stream(u64::MAX)?)?
+                (BackendKind::Cpu, Precision::F64) => {
+                    one(Box::new(CpuEngine::<f64>::among(problem, ranks.clone())))
                 }
-                (BackendKind::Cuda(device), _) => {
-                    let plan = stream(free(&device)?)?;
-                    on_cuda(*device, problem, version, plan)?
+                (BackendKind::Emulator(mut devices), _) => {
+                    let own = request.of_device(devices.len() * ranks.size());
+                    let plan = stream(&own, u64::MAX)?;
+                    match (devices.len(), devices.pop()) {
+                        (1, Some(device)) => {
+                            let ranks = ranks.clone();
+                            one(on_emulator_among(device, problem, version, plan, ranks)?)
+                        }
+                        (_, last) => {
+                            devices.extend(last);
+                            Engines::Several(Member::emulated(devices, version, plan))
+                        }
+                    }
+                }
+                (BackendKind::Cuda(mut devices), _) => {
+                    let own = request.of_device(devices.len() * ranks.size());
+                    match (devices.len(), devices.pop()) {
+                        (1, Some(device)) => {
+                            let plan = stream(&own, free(&device)?)?;
+                            let ranks = (ranks.clone(), None);
+                            one(on_cuda_among(device, problem, version, plan, ranks)?)
+                        }
+                        (_, last) => {
+                            devices.extend(last);
+                            let planned = devices.into_iter().map(|device| {
+                                let plan = stream(&own, free(&device)?)?;
+                                Ok((device, plan))
+                            });
+                            let planned = planned.collect::<Result<_, Failure>>()?;
+                            Engines::Several(Member::of_gpus(planned, version)?)
+                        }
+                    }
                 }
             })
         },

@@ -1,7 +1,7 @@
 //! `warpstride ptycho info`.
 
+use super::recipe_arguments::{engines, precision, read_recipe, set};
 use super::recipe_origin::RecipeOrigin;
-use super::reconstruct::{engines, precision, read_recipe, set};
 use crate::cli::args::InfoArgs;
 use crate::cli::byte_size;
 use crate::cli::failure::Failure;

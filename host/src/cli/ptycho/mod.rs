@@ -3,9 +3,11 @@
 mod backend;
 mod compare;
 mod demo;
+mod device_group;
 mod files;
 mod info;
 mod predict;
+mod recipe_arguments;
 mod recipe_origin;
 mod reconstruct;
 mod results;
@@ -15,6 +17,8 @@ pub(crate) use demo::demo;
 
 use super::Failure;
 use super::args::PtychoCommand;
+use super::output::complain;
+use super::processes;
 use compare::Compare;
 use info::Info;
 use predict::Predict;
@@ -26,7 +30,18 @@ pub(crate) fn run(command: PtychoCommand) -> Result<(), Failure> {
     match command {
         PtychoCommand::Simulate(args) => Simulate::from_args(&args)?.run(),
         PtychoCommand::Info(args) => Info::from_args(args)?.run(),
-        PtychoCommand::Reconstruct(args) => Reconstruct::from_args(*args)?.run(),
+        PtychoCommand::Reconstruct(args) => {
+            let ranks = processes::ranks()?;
+            let checked = processes::common(&ranks, Reconstruct::from_args(*args))?;
+            match checked.run(&ranks) {
+                Err(failure @ Failure::OfRank(_)) if ranks.size() > 1 => {
+                    complain(&failure.to_string());
+                    ranks.fail(&failure.to_string());
+                    Err(failure)
+                }
+                done => done,
+            }
+        }
         PtychoCommand::Compare(args) => Compare::from_args(args).run(),
         PtychoCommand::Predict(args) => Predict::from_args(args)?.run(),
     }

@@ -1,32 +1,30 @@
 //! `warpstride ptycho reconstruct`: from the arguments to the finished run.
 
-use super::backend::{MemoryRequest, engine};
+use super::backend::{Engines, MemoryRequest, check_division, engines as engines_of};
+use super::device_group::{failed_alone, on_all};
 use super::files::{Files, remove};
+use super::recipe_arguments::resolve;
 use super::recipe_origin::RecipeOrigin;
 use super::results::FinishedRun;
-use crate::cli::args::{BackendArg, PositionMethodArg, PrecisionArg, ReconstructArgs, StopArg};
-use crate::cli::backend::request;
+use crate::cli::args::{BackendArg, BackendArgs, DevicesArgs, ReconstructArgs};
 use crate::cli::byte_size;
+use crate::cli::devices_request::DevicesRequest;
 use crate::cli::failure::Failure;
 use crate::cli::output::{ProgressStream, note_lines, say};
 use crate::cli::paths::{self, OutputFile, same};
+use crate::cli::processes::common;
 use crate::cli::threads;
 use crate::data::{HistoryEntry, PixelPositions, Scan};
 use crate::ptycho::{
-    EngineSpec, Origin, PositionMethod, Precision, ProbeSource, Problem, Recipe,
-    ReconstructionSteps, Reconstructor, Run, SavedRun, StopRule, StreamPlan, diagnose, result,
+    Engine, EngineError, EngineSpec, Origin, Precision, ProbeSource, Problem, Ranks, Recipe,
+    ReconstructionSteps, Reconstructor, Run, RunError, SavedRun, StreamPlan, diagnose, result,
 };
-use crate::run::{
-    BackendRequest, Bar, End, Interrupt, JsonLines, Observer, RunRecord, Schedule, Silent,
-};
+use crate::run::{Bar, End, Interrupt, JsonLines, Observer, RunRecord, Schedule, Silent};
 use crate::system::Memory;
 use crate::text::{count, shortest, significant};
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-
-/// Largest recipe file that is read, bytes; real recipes are far smaller.
-const MAX_RECIPE_BYTES: u64 = 1 << 20;
 
 /// How progress is reported on standard output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,7 +48,7 @@ pub(crate) struct Reconstruct {
     /// The resolved recipe, TOML.
     recipe_text: String,
     files: Files,
-    request: BackendRequest,
+    request: DevicesRequest,
     /// Most device memory in bytes.
     device_memory: Option<u64>,
     resume: Option<(PathBuf, Box<SavedRun>)>,
@@ -58,6 +56,23 @@ pub(crate) struct Reconstruct {
     schedule: Schedule,
     profile_iterations: usize,
     progress_output: ProgressOutput,
+}
+
+/// What the iterations start from.
+struct Prepared {
+    scan: Scan,
+    problem: Problem,
+    engines: Engines,
+    notes: Vec<String>,
+}
+
+/// What the ranks of a run share.
+struct Shared {
+    scan: Scan,
+    problem: Problem,
+    notes: Vec<String>,
+    interrupt: Interrupt,
+    begun: Instant,
 }
 
 impl Reconstruct {
@@ -107,7 +122,15 @@ impl Reconstruct {
             _ => backend,
         };
         let double = recipe.precision == Precision::F64;
-        let request = request(backend, args.device, double, false)?;
+        let devices = DevicesArgs {
+            backend: BackendArgs {
+                backend,
+                device: args.device,
+                threads: args.threads,
+            },
+            devices: args.devices,
+        };
+        let request = DevicesRequest::from_args(&devices, double, false)?;
         let device_memory = byte_size::parse("--device-memory", args.device_memory.as_deref())?;
         let checkpoint = args
             .checkpoint
@@ -150,10 +173,52 @@ impl Reconstruct {
         })
     }
 
-    /// Reads the scan, runs the reconstruction and writes the outputs.
-    pub(crate) fn run(self) -> Result<(), Failure> {
-        threads::start(self.threads)?;
+    /// Reads the scan, runs the reconstruction and writes the outputs. With several ranks, each of them runs it, and the first
+    /// one writes.
+    pub(crate) fn run(self, ranks: &Ranks) -> Result<(), Failure> {
         let begun = Instant::now();
+        let prepared = common(ranks, self.prepare(ranks))?;
+        let progress = self
+            .resume
+            .as_ref()
+            .map_or(0, |(_, saved)| saved.progress.total);
+        let computed = format!(
+            "{} {progress} {}",
+            prepared.engines.computed_by(),
+            self.recipe_text
+        );
+        let digest = prepared.problem.digest(&computed);
+        if !ranks.agree(&digest)? {
+            return Err(Failure::failed(
+                "the processes of MPI: expected the same scan, recipe, checkpoint, back end and model of processor or GPU for all of them, found different ones",
+            ));
+        }
+        let Prepared {
+            scan,
+            problem,
+            engines,
+            notes,
+        } = prepared;
+        let shared = Shared {
+            scan,
+            problem,
+            notes,
+            interrupt: Interrupt::on_ctrl_c()?,
+            begun,
+        };
+        match engines {
+            Engines::One(engine) => self.compute(engine, &shared, ranks),
+            Engines::Several(members) => on_all(members, |member, ranks| {
+                let engine = member.engine(&shared.problem, ranks);
+                let engine = engine.map_err(|error| failure(error.into(), ranks))?;
+                self.compute(engine, &shared, ranks)
+            }),
+        }
+    }
+
+    /// Reads the scan and makes the engine.
+    fn prepare(&self, ranks: &Ranks) -> Result<Prepared, Failure> {
+        threads::start(self.threads)?;
         let memory = Memory::available();
         let file = crate::ptycho::io::scan::read(&self.scan, &self.recipe.data)
             .map_err(|error| self.origin.of_reading(error))?;
@@ -163,10 +228,10 @@ impl Reconstruct {
             .then_some("the GPU back end computes in f32 only");
         let [_, rows, columns] = scan.shape();
         let kernels = || crate::ptycho::cuda::kernels_for(&self.recipe, [rows, columns]);
-        let backend = self
-            .request
+        let backend = (self.request.for_rank(ranks))
             .open(cpu_only, kernels)?
-            .checked(|kind| memory_request.check(kind, memory))?;
+            .checked(|kind| memory_request.check(kind, memory, ranks))?;
+        check_division(backend.kind(), scan.shape()[0], ranks)?;
         let name = self.scan.display().to_string();
         let mut start = self.recipe.clone();
         if let Some((path, saved)) = &self.resume {
@@ -176,8 +241,8 @@ impl Reconstruct {
         }
         let mut problem =
             Problem::new(&scan, &start).map_err(|e| self.origin.of_problem(&name, &e))?;
-        let chosen = engine(backend, &problem, &memory_request, memory)?;
-        let backend = chosen.engine.setup().backend;
+        let chosen = engines_of(backend, &problem, &memory_request, memory, ranks)?;
+        let backend = chosen.engine.backend();
         if let Some((path, saved)) = &self.resume {
             problem.notes = vec![format!("resumed from {}", path.display())];
             if saved.backend != backend {
@@ -200,62 +265,104 @@ impl Reconstruct {
             let note = "--device-memory has no effect on the CPU".to_owned();
             problem.notes.push(note);
         }
+        let several = [
+            (ranks.size(), "processes of MPI"),
+            (chosen.engine.devices(), "devices"),
+        ];
+        if self.files.profile.is_some() && several.iter().any(|(count, _)| *count > 1) {
+            return Err(Failure::usage("--profile: expected one GPU, found several"));
+        }
+        for (count, what) in several.into_iter().filter(|(count, _)| *count > 1) {
+            problem
+                .notes
+                .push(divided_note(count, what, backend, &self.recipe));
+        }
         let notes = chosen.note.into_iter().chain(file.notes);
         let notes: Vec<String> = notes.chain(problem.notes.iter().cloned()).collect();
-        let problems = diagnose(&scan, &self.recipe.engines).problems;
-        if self.progress_output == ProgressOutput::Text {
+        Ok(Prepared {
+            scan,
+            problem,
+            engines: chosen.engine,
+            notes,
+        })
+    }
+
+    /// Runs the iterations of a rank; the first one writes the outputs.
+    fn compute(
+        &self,
+        engine: Box<dyn Engine>,
+        shared: &Shared,
+        ranks: &Ranks,
+    ) -> Result<(), Failure> {
+        let Shared {
+            scan,
+            problem,
+            notes,
+            interrupt,
+            begun,
+        } = shared;
+        // Only the first rank prints and writes.
+        let progress_output = match ranks.is_first() {
+            true => self.progress_output,
+            false => ProgressOutput::Quiet,
+        };
+        let own = |error: RunError| failure(error, ranks);
+        let problems = diagnose(scan, &self.recipe.engines).problems;
+        if progress_output == ProgressOutput::Text {
             let warnings = problems.iter().map(|text| format!("warning: {text}\n"));
-            say(&(note_lines(&notes) + &warnings.collect::<String>()))?;
+            say(&(note_lines(notes) + &warnings.collect::<String>()))?;
         }
-        let reconstructor = Reconstructor::new(chosen.engine, &problem, &self.recipe);
+        let reconstructor = Reconstructor::new(engine, problem, &self.recipe);
         let origin = Origin {
-            source: name,
+            source: self.scan.display().to_string(),
             recipe: self.recipe_text.clone(),
         };
         let mut steps =
-            ReconstructionSteps::new(reconstructor, &scan, origin.clone(), &self.files.checkpoint);
+            ReconstructionSteps::new(reconstructor, scan, origin.clone(), &self.files.checkpoint);
         if self.files.profile.is_some() {
             steps = steps.with_profile(self.profile_iterations);
         }
         let mut resumed_from = None;
-        if let Some((path, saved)) = self.resume {
-            steps.resume(*saved, &path)?;
+        if let Some((path, saved)) = &self.resume {
+            steps.resume(saved, path).map_err(own)?;
             resumed_from = Some(path);
         }
 
         let setup_seconds = begun.elapsed().as_secs_f64();
-        let interrupt = Interrupt::on_ctrl_c()?;
         let mut run = Run::new(steps);
-        let end = run.execute(
-            self.progress_output.observer().as_mut(),
-            &interrupt,
-            self.schedule,
-        )?;
+        let mut observer = progress_output.observer();
+        let end = run.execute(observer.as_mut(), interrupt, self.schedule);
+        let end = end.map_err(own)?;
         let saved = run.steps().saved();
+        let own = |error: EngineError| own(error.into());
         let profile = (self.files.profile.is_some())
             .then(|| run.steps_mut().profile().cloned())
-            .transpose()?;
+            .transpose()
+            .map_err(own)?;
         let reconstructor = run.steps_mut().reconstructor();
-        let result = result(reconstructor, &scan, &problem, &self.recipe, &origin)?;
+        let result = result(reconstructor, scan, problem, &self.recipe, &origin).map_err(own)?;
+        if !ranks.is_first() {
+            return Ok(());
+        }
         let planned = reconstructor.planned();
         let seconds = result.history.last().map_or(0.0, |entry| entry.seconds);
         let record = RunRecord::new(reconstructor.engine().setup(), seconds);
         let finished = FinishedRun {
             result,
-            scan: &scan,
-            record: record.after(self.inputs, setup_seconds, notes),
+            scan,
+            record: record.after(self.inputs.clone(), setup_seconds, notes.clone()),
             problems,
             profile,
             files: &self.files,
             interrupted: end == End::Interrupted,
         };
         let summary = finished.write()?;
-        if self.progress_output == ProgressOutput::Text {
+        if progress_output == ProgressOutput::Text {
             say(&summary)?;
         }
         match end {
             End::Finished => {
-                if saved || resumed_from.as_ref() == Some(&self.files.checkpoint) {
+                if saved || resumed_from == Some(&self.files.checkpoint) {
                     // The result is written, so the checkpoint is no longer needed.
                     remove(&self.files.checkpoint)?;
                 }
@@ -284,7 +391,39 @@ impl Reconstruct {
             object_shape: positions.object_shape,
             recipe: self.recipe.clone(),
             device_memory: self.device_memory,
+            exchanged: 0,
         })
+    }
+}
+
+/// What is divided among devices or processes.
+fn divided_note(count: usize, what: &str, backend: &str, recipe: &Recipe) -> String {
+    let undivided = |engine: &&EngineSpec| {
+        backend != "cpu" && (!engine.name.projects() || engine.subpixel == Some(true))
+    };
+    let mut names: Vec<&str> = Vec::new();
+    for engine in recipe.engines.iter().filter(undivided) {
+        if !names.contains(&engine.name.as_str()) {
+            names.push(engine.name.as_str());
+        }
+    }
+    let divide = format!("{count} {what} divide the frames");
+    if names.is_empty() {
+        divide
+    } else {
+        format!(
+            "{divide} of dm, raar and ap on whole pixels; each of them computes all frames of {}, which takes as long as with one",
+            names.join(", ")
+        )
+    }
+}
+
+/// The failure of a rank: its own, or one that all ranks have.
+fn failure(error: RunError, ranks: &Ranks) -> Failure {
+    if ranks.size() > 1 && failed_alone(&error) {
+        Failure::OfRank(error.to_string())
+    } else {
+        Failure::failed(error)
     }
 }
 
@@ -321,111 +460,4 @@ fn no_profile(named: Option<BackendArg>, resumed: Option<&Path>) -> Failure {
         )),
         _ => Failure::usage("--profile: expected --backend cuda or emulator, found --backend cpu"),
     }
-}
-
-/// Resolves the recipe: first the recipe file, then `--engine` and the other options, then `--set`.
-fn resolve(args: &ReconstructArgs, origin: &RecipeOrigin) -> Result<Recipe, Failure> {
-    let mut recipe = match &args.recipe {
-        None if args.engine.is_empty() => Recipe::automatic(),
-        None => Recipe::default(),
-        Some(path) => read_recipe(path)?,
-    };
-    if !args.engine.is_empty() {
-        recipe.engines = engines(&args.engine)?;
-    }
-    if let Some(modes) = args.probe_modes {
-        recipe.probe_modes = modes;
-    }
-    if let Some(share) = args.free_pixels {
-        recipe.free_pixels = share;
-    }
-    if let Some(stop) = args.stop {
-        recipe.stop = match stop {
-            StopArg::Off => StopRule::Off,
-            StopArg::Auto => StopRule::Auto,
-        };
-    }
-    if let Some(every) = args.metrics_every {
-        recipe.metrics_every = every;
-    }
-    if !args.refine_positions.is_empty() {
-        let methods = args.refine_positions.iter().map(|given| method(*given));
-        recipe.positions.refine = methods.collect();
-    }
-    if args.fit_frame_scales {
-        recipe.fit_frame_scales = true;
-    }
-    if let Some(given) = args.precision {
-        recipe.precision = precision(given);
-    }
-    if let Some(seed) = args.seed {
-        recipe.seed = seed;
-    }
-    set(&mut recipe, &args.set)?;
-    recipe.check().map_err(|error| origin.failure(&error))?;
-    Ok(recipe)
-}
-
-/// The engines of `--engine`.
-pub(super) fn engines(texts: &[String]) -> Result<Vec<EngineSpec>, Failure> {
-    let parsed = texts.iter().map(|text| {
-        EngineSpec::parse(text)
-            .map_err(|e| Failure::usage(e.of_option(&format!("--engine {text}"))))
-    });
-    parsed.collect()
-}
-
-/// Applies `--set`.
-pub(super) fn set(recipe: &mut Recipe, assignments: &[String]) -> Result<(), Failure> {
-    assignments.iter().try_for_each(|assignment| {
-        let refused = recipe.set(assignment);
-        refused.map_err(|e| Failure::usage(e.of_option(&format!("--set {assignment}"))))
-    })
-}
-
-/// The precision that an argument names.
-pub(super) fn precision(given: PrecisionArg) -> Precision {
-    match given {
-        PrecisionArg::F32 => Precision::F32,
-        PrecisionArg::F64 => Precision::F64,
-    }
-}
-
-/// The method that an argument names.
-fn method(given: PositionMethodArg) -> PositionMethod {
-    match given {
-        PositionMethodArg::Gradient => PositionMethod::Gradient,
-        PositionMethodArg::Affine => PositionMethod::Affine,
-        PositionMethodArg::Annealing => PositionMethod::Annealing,
-    }
-}
-
-/// Reads a recipe from a file and checks it.
-pub(super) fn read_recipe(path: &Path) -> Result<Recipe, Failure> {
-    let name = path.display();
-    let unreadable = |e| Failure::failed(format!("{name}: cannot be read: {e}"));
-    let metadata = std::fs::metadata(path).map_err(unreadable)?;
-    // Reading a device or a pipe may never end.
-    if !metadata.is_file() {
-        return Err(Failure::failed(format!(
-            "{name}: expected a recipe (TOML), found a folder, device or pipe"
-        )));
-    }
-    if metadata.len() > MAX_RECIPE_BYTES {
-        return Err(Failure::failed(format!(
-            "{name}: expected a recipe (TOML) of at most {MAX_RECIPE_BYTES} bytes, found {} bytes",
-            metadata.len()
-        )));
-    }
-    let bytes = std::fs::read(path).map_err(unreadable)?;
-    let text = String::from_utf8(bytes).map_err(|_| {
-        Failure::failed(format!(
-            "{name}: expected a recipe (TOML, in UTF-8), found other data"
-        ))
-    })?;
-    let recipe = Recipe::from_toml(&text).map_err(|e| Failure::failed(format!("{name}: {e}")))?;
-    recipe
-        .check()
-        .map_err(|e| Failure::failed(format!("{name}: {}", e.in_text(&text))))?;
-    Ok(recipe)
 }

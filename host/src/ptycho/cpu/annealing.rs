@@ -4,6 +4,7 @@
 use super::engine::{CpuEngine, Window};
 use super::model::{Ramps, Scratch, compare, model_spectra, shifted, spectra};
 use crate::fft::Real;
+use crate::ptycho::EngineError;
 use crate::ptycho::refinement::{FrameParameters, Trials};
 use rayon::prelude::*;
 
@@ -12,8 +13,9 @@ pub(super) fn best_trials<T: Real>(
     engine: &CpuEngine<T>,
     parameters: &FrameParameters,
     trials: &Trials,
-) -> Vec<u32> {
+) -> Result<Vec<u32>, EngineError> {
     let CpuEngine {
+        ranks,
         layout,
         fft,
         magnitudes,
@@ -25,12 +27,14 @@ pub(super) fn best_trials<T: Real>(
     let scale2 = fft.scale() * fft.scale();
     let probe_spectra = spectra(probe, pixels, fft);
     let starts = parameters.trial_starts();
-    magnitudes
+    let own = ranks.parts(layout.corners.len()).own_frames();
+    let chosen: Vec<u32> = magnitudes[own.start * pixels..own.end * pixels]
         .par_chunks(pixels)
         .enumerate()
         .map_init(
             || (Scratch::new(layout, fft), probe.clone()),
-            |(scratch, moved), (frame, magnitudes)| {
+            |(scratch, moved), (n, magnitudes)| {
+                let frame = own.start + n;
                 let mut residual = |corner, fraction| {
                     shifted(
                         &probe_spectra,
@@ -62,5 +66,6 @@ pub(super) fn best_trials<T: Real>(
                 chosen
             },
         )
-        .collect()
+        .collect();
+    Ok(ranks.gathered(&chosen)?)
 }

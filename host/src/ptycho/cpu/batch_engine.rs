@@ -10,16 +10,16 @@
 use super::engine::{CpuEngine, Layout, Window};
 use super::fourier_projection::FrameErrors;
 use super::model::{Ramps, Scratch, add_shifted_back, compare, model_spectra, shifted, spectra};
+use super::part_sums::{BAND, ObjectPart, ProbePart};
 use super::smoothness;
 use crate::fft::{Real, TransposedFft2};
 use crate::ptycho::batches::batches;
+use crate::ptycho::ranks::{PartSums, Parts};
 use crate::ptycho::step::{BatchMethod, BatchUpdate, Smoothness};
-use crate::ptycho::{MAGNITUDE_FLOOR, Step};
+use crate::ptycho::{EngineError, MAGNITUDE_FLOOR, Step};
 use num_complex::Complex;
 use rayon::prelude::*;
 
-/// Object rows per task.
-const BAND: usize = 8;
 /// Frames per task of the probe's sums.
 const GROUP: usize = 8;
 /// δ of the LSQ-ML denominator, in units of the largest weight.
@@ -41,8 +41,11 @@ pub(super) struct BatchState<T> {
     pub(super) probe: Vec<Complex<T>>,
 }
 
-/// One batch's arrays.
+/// The arrays of this rank's frames of a batch.
 struct Batch<T> {
+    /// How the batch is divided.
+    parts: Parts,
+    /// Frames of this rank.
     frames: Vec<u32>,
     ramps: Vec<Ramps<T>>,
     /// `S[P]` (frame, mode, row, column).
@@ -56,7 +59,7 @@ pub(super) fn iterate<T: Real>(
     engine: &mut CpuEngine<T>,
     step: &Step,
     method: &BatchMethod,
-) -> Vec<FrameErrors> {
+) -> Result<Vec<FrameErrors>, EngineError> {
     let positions = engine.layout.positions(step.subpixel);
     let lists = batches(
         method.order,
@@ -67,25 +70,27 @@ pub(super) fn iterate<T: Real>(
     );
     let mut errors = vec![FrameErrors::default(); positions.len()];
     for frames in lists {
-        let (batch, found) = deviations(engine, step, frames);
-        for (frame, found) in batch.frames.iter().zip(found) {
+        let (batch, found) = deviations(engine, step, &frames);
+        for (frame, found) in frames.iter().zip(engine.ranks.gathered(&found)?) {
             errors[*frame as usize] = found;
         }
         // Of the regulariser, a batch has the share of its frames.
-        let share = batch.frames.len() as f64 / positions.len() as f64;
+        let share = frames.len() as f64 / positions.len() as f64;
         let object = step
             .update_object
-            .then(|| object_direction(engine, &batch, method, share));
+            .then(|| object_direction(engine, &batch, method, share))
+            .transpose()?;
         let probe = step
             .update_probe
-            .then(|| probe_direction(engine, &batch, method));
+            .then(|| probe_direction(engine, &batch, method))
+            .transpose()?;
         let factors = match method.update {
             BatchUpdate::LeastSquares { smoothness, .. } => {
                 let smooth = Smoothness {
                     weight: smoothness.weight / positions.len() as f64,
                     ..smoothness
                 };
-                steps(engine, &batch, object.as_ref(), probe.as_deref(), smooth)
+                steps(engine, &batch, object.as_ref(), probe.as_deref(), smooth)?
             }
             BatchUpdate::Pie {
                 object_step,
@@ -112,7 +117,7 @@ pub(super) fn iterate<T: Real>(
             engine.constrain_probe(step);
         }
     }
-    errors
+    Ok(errors)
 }
 
 /// `values += v` with `v ← momentum · v + factor · direction`.
@@ -137,12 +142,14 @@ fn advance<T: Real>(
     }
 }
 
-/// `S[P]` and χ of the frames of a batch.
+/// `S[P]` and χ of this rank's frames of the batch `frames`.
 fn deviations<T: Real>(
     engine: &CpuEngine<T>,
     step: &Step,
-    frames: Vec<u32>,
+    frames: &[u32],
 ) -> (Batch<T>, Vec<FrameErrors>) {
+    let parts = engine.ranks.parts(frames.len());
+    let frames = frames[parts.own_frames()].to_vec();
     let CpuEngine {
         layout,
         fft,
@@ -215,6 +222,7 @@ fn deviations<T: Real>(
         )
         .collect();
     let batch = Batch {
+        parts,
         frames,
         ramps,
         probes,
@@ -235,13 +243,26 @@ fn object_direction<T: Real>(
     batch: &Batch<T>,
     method: &BatchMethod,
     share: f64,
-) -> ObjectDirection<T> {
+) -> Result<ObjectDirection<T>, EngineError> {
     let layout = &engine.layout;
-    let [height, width] = layout.object_shape;
-    let mut numerators = vec![Complex::default(); height * width];
-    let mut weights = vec![T::default(); height * width];
-    let waves = (&batch.probes[..], &batch.chi[..]);
-    add_object_sums(layout, &batch.frames, waves, &mut numerators, &mut weights);
+    let width = layout.object_shape[1];
+    let waves = layout.modes * layout.pixels();
+    let begin = batch.parts.own_frames().start;
+    let mut sums = PartSums::new(batch.parts.count());
+    for part in batch.parts.own() {
+        let of_part = batch.parts.frames(part);
+        let own = of_part.start - begin..of_part.end - begin;
+        let frames = &batch.frames[own.clone()];
+        let corners = frames.iter().map(|frame| layout.corners[*frame as usize]);
+        let mut sum = ObjectPart::under(layout, corners);
+        let values = own.start * waves..own.end * waves;
+        let arrays = (&batch.probes[values.clone()], &batch.chi[values]);
+        add_object_sums(layout, frames, arrays, &mut sum);
+        sums.push(part, sum);
+    }
+    let none = || ObjectPart::under(layout, std::iter::empty());
+    let total = engine.ranks.total(sums)?.unwrap_or_else(none);
+    let (mut numerators, weights) = total.whole(layout.object_shape);
     let mut extra = T::default();
     if let Some(regulariser) = method.smoothness() {
         let weight = regulariser.weight * share;
@@ -259,34 +280,33 @@ fn object_direction<T: Real>(
         1,
         method.object_denominator(),
     );
-    ObjectDirection {
+    Ok(ObjectDirection {
         direction: numerators,
         weights,
-    }
+    })
 }
 
-/// Adds Σ conj(S\[P\]) χ and Σ |S\[P\]|² of `frames` to arrays on the object; `probes` and `chi` are
+/// Adds Σ conj(S\[P\]) χ and Σ |S\[P\]|² of `frames` to `sums`, whose rectangle has their windows; `probes` and `chi` are
 /// (frame, mode, row, column).
 pub(super) fn add_object_sums<T: Real>(
     layout: &Layout,
     frames: &[u32],
     (probes, chi): (&[Complex<T>], &[Complex<T>]),
-    numerators: &mut [Complex<T>],
-    weights: &mut [T],
+    sums: &mut ObjectPart<T>,
 ) {
-    let width = layout.object_shape[1];
+    let (width, origin) = (sums.columns.len(), [sums.rows.start, sums.columns.start]);
     let pixels = layout.pixels();
-    numerators
+    (sums.numerators)
         .par_chunks_mut(BAND * width)
-        .zip(weights.par_chunks_mut(BAND * width))
+        .zip(sums.weights.par_chunks_mut(BAND * width))
         .enumerate()
         .for_each(|(band, (numerators, weights))| {
-            let first = band * BAND;
+            let first = origin[0] + band * BAND;
             let last = first + weights.len() / width;
             for (n, frame) in frames.iter().enumerate() {
                 let [top, left] = layout.corners[*frame as usize].map(|v| v as usize);
                 for row in first.max(top)..last.min(top + layout.rows) {
-                    let start = (row - first) * width + left;
+                    let start = (row - first) * width + left - origin[1];
                     let own = (row - top) * layout.columns;
                     let sums = &mut numerators[start..start + layout.columns];
                     let weights = &mut weights[start..start + layout.columns];
@@ -349,7 +369,7 @@ fn probe_direction<T: Real>(
     engine: &CpuEngine<T>,
     batch: &Batch<T>,
     method: &BatchMethod,
-) -> Vec<Complex<T>> {
+) -> Result<Vec<Complex<T>>, EngineError> {
     let CpuEngine {
         layout,
         fft,
@@ -358,11 +378,22 @@ fn probe_direction<T: Real>(
     } = engine;
     let pixels = layout.pixels();
     let waves = layout.modes * pixels;
-    let mut direction = vec![Complex::default(); waves];
-    let mut weights = vec![T::default(); pixels];
-    let frames = (&batch.frames[..], &batch.ramps[..]);
-    let sums = (&mut direction[..], &mut weights[..]);
-    add_probe_sums(layout, fft, object, frames, &batch.chi, |_| 1.0, sums);
+    let begin = batch.parts.own_frames().start;
+    let mut sums = PartSums::new(batch.parts.count());
+    for part in batch.parts.own() {
+        let of_part = batch.parts.frames(part);
+        let own = of_part.start - begin..of_part.end - begin;
+        let mut sum = ProbePart::zeros(layout);
+        let frames = (&batch.frames[own.clone()], &batch.ramps[own.clone()]);
+        let chi = &batch.chi[own.start * waves..own.end * waves];
+        add_probe_sums(layout, fft, object, frames, chi, |_| 1.0, &mut sum);
+        sums.push(part, sum);
+    }
+    let total = engine.ranks.total(sums)?;
+    let ProbePart {
+        numerators: mut direction,
+        weights,
+    } = total.unwrap_or_else(|| ProbePart::zeros(layout));
     inverse_layers(&mut direction, pixels, fft);
     divide(
         &mut direction,
@@ -371,7 +402,7 @@ fn probe_direction<T: Real>(
         layout.modes,
         method.probe_denominator(),
     );
-    direction
+    Ok(direction)
 }
 
 /// Adds the spectra (mode, column, row) of Σ √c S⁻¹\[conj(O) χ\] and Σ c |O|² (row, column) of the frames
@@ -383,7 +414,7 @@ pub(super) fn add_probe_sums<T: Real>(
     (frames, ramps): (&[u32], &[Ramps<T>]),
     chi: &[Complex<T>],
     scale: impl Fn(usize) -> f64 + Sync,
-    (sums, weights): (&mut [Complex<T>], &mut [T]),
+    total: &mut ProbePart<T>,
 ) {
     let pixels = layout.pixels();
     let waves = layout.modes * pixels;
@@ -417,8 +448,9 @@ pub(super) fn add_probe_sums<T: Real>(
         )
         .collect();
     for (own, own_weights) in partial {
-        sums.iter_mut().zip(own).for_each(|(to, v)| *to += v);
-        let pairs = weights.iter_mut().zip(own_weights);
+        let pairs = total.numerators.iter_mut().zip(own);
+        pairs.for_each(|(to, v)| *to += v);
+        let pairs = total.weights.iter_mut().zip(own_weights);
         pairs.for_each(|(to, v)| *to += v);
     }
 }
@@ -461,7 +493,7 @@ fn steps<T: Real>(
     object: Option<&ObjectDirection<T>>,
     probe: Option<&[Complex<T>]>,
     regulariser: Smoothness,
-) -> [f64; 2] {
+) -> Result<[f64; 2], EngineError> {
     let CpuEngine {
         layout,
         fft,
@@ -509,7 +541,7 @@ fn steps<T: Real>(
             },
         )
         .collect();
-    let mut systems = systems;
+    let mut systems = engine.ranks.gathered(&systems)?;
     if let Some(ObjectDirection { direction, weights }) = object
         && regulariser.weight > 0.0
     {
@@ -520,7 +552,7 @@ fn steps<T: Real>(
             system[3] += regulariser.weight * sums[1];
         }
     }
-    mean_steps(&systems)
+    Ok(mean_steps(&systems))
 }
 
 /// Solves the damped systems \[aa, ab, bb, aχ, bχ\] and returns the trimmed means, times 0.9.

@@ -15,6 +15,7 @@ use super::{
     refinement,
 };
 use crate::fft::{Real, TransposedFft2};
+use crate::ptycho::ranks::Ranks;
 use crate::ptycho::refinement::{FrameParameters, Refinement, Stage};
 use crate::ptycho::step::Method;
 use crate::ptycho::{
@@ -162,6 +163,8 @@ pub(super) fn mode_power<T: Real>(probe: &[Complex<T>], modes: usize, pixels: us
 
 /// A projection engine on the CPU in precision `T`.
 pub struct CpuEngine<T: Real> {
+    /// The ranks among which the frames are divided; each has the counts of all frames, but only its own exit waves.
+    pub(super) ranks: Ranks,
     pub(super) layout: Layout,
     pub(super) fft: TransposedFft2<T>,
     /// √counts (frame, column, row), negative where masked or free.
@@ -179,9 +182,9 @@ pub struct CpuEngine<T: Real> {
     bound: f64,
     /// Power of the start probe, photons.
     power: f64,
-    /// Ψ, unnormalised transforms of the exit waves (frame, mode, column, row).
+    /// Ψ, unnormalised transforms of the exit waves (frame, mode, column, row) of this rank's frames.
     spectra: Vec<Complex<T>>,
-    /// Exit waves ψ (frame, mode, row, column) of the current iteration.
+    /// Exit waves ψ (frame, mode, row, column) of the current iteration and this rank's frames.
     pub(super) exit: Vec<Complex<T>>,
     scratch: Pool<Scratch<T>>,
     finished: Vec<StepErrors>,
@@ -191,6 +194,14 @@ impl<T: Real> CpuEngine<T> {
     /// Initialises the engine with the start values.
     #[must_use]
     pub fn new(problem: &Problem) -> Self {
+        Self::among(problem, Ranks::alone())
+    }
+
+    /// Like [`CpuEngine::new`], for one of several ranks, which divide the frames among them. Every rank has an engine
+    /// for the same problem and calls the same operations. Object and probe have the same bits as with one rank, if there are at
+    /// most twelve.
+    #[must_use]
+    pub fn among(problem: &Problem, ranks: Ranks) -> Self {
         let [frames, modes, rows, columns] = problem.shape();
         let layout = Layout {
             modes,
@@ -213,6 +224,7 @@ impl<T: Real> CpuEngine<T> {
         let convert = |v: &Complex<f64>| Complex::new(T::of(v.re), T::of(v.im));
         let parameters = FrameParameters::new(&problem.positions);
         Self {
+            ranks,
             fft: TransposedFft2::new(rows, columns),
             magnitudes,
             total_counts: problem.total_counts,
@@ -236,6 +248,7 @@ impl<T: Real> CpuEngine<T> {
     /// Makes the exit waves P·O if there are none.
     fn start_projections(&mut self, exact: bool) {
         let Self {
+            ranks,
             layout,
             fft,
             object,
@@ -245,7 +258,8 @@ impl<T: Real> CpuEngine<T> {
             ..
         } = self;
         let waves = layout.modes * layout.pixels();
-        let total = layout.corners.len() * waves;
+        let own = ranks.parts(layout.corners.len()).own_frames();
+        let total = own.len() * waves;
         if spectra.len() == total {
             return;
         }
@@ -255,6 +269,7 @@ impl<T: Real> CpuEngine<T> {
         spectra.par_chunks_mut(waves).enumerate().for_each_init(
             || (Scratch::new(layout, fft), Shifter::new(probe)),
             |(scratch, shifter), (frame, state)| {
+                let frame = own.start + frame;
                 let window = Window {
                     layout,
                     corner: layout.corners[frame],
@@ -267,10 +282,11 @@ impl<T: Real> CpuEngine<T> {
         );
     }
 
-    /// The step of every frame; the object's sums with it, if that is updated from whole-pixel
+    /// The step of every frame of this rank; the object's sums with it, if that is updated from whole-pixel
     /// positions.
     fn project(&mut self, step: &Step) -> (Vec<FrameErrors>, Option<ObjectSums<T>>) {
         let Self {
+            ranks,
             layout,
             fft,
             magnitudes,
@@ -289,15 +305,17 @@ impl<T: Real> CpuEngine<T> {
             Vec::new()
         };
         let frame_step = FrameStep::new(step);
+        let parts = ranks.parts(layout.corners.len());
+        let own = parts.own_frames();
         let mut sums =
-            (step.update_object && !step.subpixel).then(|| ObjectSums::new(layout, probe));
+            (step.update_object && !step.subpixel).then(|| ObjectSums::new(layout, probe, &parts));
         let together = frames_together::<T>(waves);
-        let mut errors = Vec::with_capacity(layout.corners.len());
+        let mut errors = Vec::with_capacity(own.len());
         let chunks = (spectra.chunks_mut(together * waves))
             .zip(exit.chunks_mut(together * waves))
-            .zip(magnitudes.chunks(together * pixels));
+            .zip(magnitudes[own.start * pixels..own.end * pixels].chunks(together * pixels));
         for (chunk, ((spectra, exit), magnitudes)) in chunks.enumerate() {
-            let first = chunk * together;
+            let first = own.start + chunk * together;
             let of_frames = (spectra.par_chunks_mut(waves))
                 .zip(exit.par_chunks_mut(waves))
                 .zip(magnitudes.par_chunks(pixels))
@@ -320,7 +338,7 @@ impl<T: Real> CpuEngine<T> {
                 );
             errors.par_extend(of_frames);
             if let Some(sums) = &mut sums {
-                sums.add(layout, probe, first..errors.len(), exit);
+                sums.add(layout, probe, first..own.start + errors.len(), exit);
             }
         }
         (errors, sums)
@@ -328,33 +346,36 @@ impl<T: Real> CpuEngine<T> {
 
     /// Updates object and probe alternately; `sums` of the object's first update, if it is not at
     /// exact positions.
-    fn overlap(&mut self, step: &Step, mut sums: Option<ObjectSums<T>>) {
+    fn overlap(&mut self, step: &Step, mut sums: Option<ObjectSums<T>>) -> Result<(), EngineError> {
         for _ in 0..step.overlap_loops {
             if step.update_object && step.subpixel {
-                exact_positions::object_update(self, step);
+                exact_positions::object_update(self, step)?;
             } else if step.update_object {
                 let layout = &self.layout;
                 let sums = sums.take().unwrap_or_else(|| {
-                    let mut sums = ObjectSums::new(layout, &self.probe);
-                    sums.add(layout, &self.probe, 0..layout.corners.len(), &self.exit);
+                    let parts = self.ranks.parts(layout.corners.len());
+                    let mut sums = ObjectSums::new(layout, &self.probe, &parts);
+                    sums.add(layout, &self.probe, parts.own_frames(), &self.exit);
                     sums
                 });
-                sums.finish(&mut self.object, step.object_weight, step.clip_object);
+                let total = sums.total(layout, &self.ranks)?;
+                total.finish(&mut self.object, step.object_weight, step.clip_object);
             }
             if !step.update_probe {
                 break;
             }
             let before = self.probe.clone();
             if step.subpixel {
-                exact_positions::probe_update(self, step);
+                exact_positions::probe_update(self, step)?;
             } else {
                 probe_update::probe_update(
                     &self.layout,
+                    &self.ranks,
                     &self.object,
                     &mut self.probe,
                     &self.exit,
                     step.probe_weight,
-                );
+                )?;
             }
             self.constrain_probe(step);
             let [moved, norm] = probe_update::change(&before, &self.probe);
@@ -362,6 +383,7 @@ impl<T: Real> CpuEngine<T> {
                 break;
             }
         }
+        Ok(())
     }
 
     pub(super) fn constrain_probe(&mut self, step: &Step) {
@@ -390,21 +412,22 @@ impl<T: Real> CpuEngine<T> {
     }
 
     /// Refines positions and scales.
-    fn refine(&mut self, step: &Step, how: &Refinement) {
+    fn refine(&mut self, step: &Step, how: &Refinement) -> Result<(), EngineError> {
         for stage in how.stages(step.seed, step.iteration) {
             match stage {
                 Stage::Equations(positions) => {
-                    let equations = refinement::normal_equations(self, step.subpixel);
+                    let equations = refinement::normal_equations(self, step.subpixel)?;
                     self.parameters.refine(&equations, positions, how);
                 }
                 Stage::Trials(trials) => {
-                    let chosen = annealing::best_trials(self, &self.parameters, &trials);
+                    let chosen = annealing::best_trials(self, &self.parameters, &trials)?;
                     self.parameters.take_trials(&chosen, &trials, how.bound);
                 }
                 Stage::DrawIn => self.parameters.draw_in(how.bound),
             }
             self.layout.set(self.parameters.frames(self.subpixel));
         }
+        Ok(())
     }
 
     /// Transposes every layer of `lines` × `width`.
@@ -434,6 +457,10 @@ impl<T: Real> Engine for CpuEngine<T> {
         Setup::cpu(if size_of::<T>() == 4 { "f32" } else { "f64" })
     }
 
+    fn ranks(&self) -> Ranks {
+        self.ranks.clone()
+    }
+
     fn step(&mut self, step: &Step) -> Result<(), EngineError> {
         if self.subpixel != step.subpixel {
             self.subpixel = step.subpixel;
@@ -445,18 +472,18 @@ impl<T: Real> Engine for CpuEngine<T> {
                 self.likelihood = LikelihoodState::default();
                 self.start_projections(step.subpixel);
                 let (frames, sums) = self.project(step);
-                self.overlap(step, sums);
-                frames
+                self.overlap(step, sums)?;
+                self.ranks.gathered(&frames)?
             }
             Method::Batches(method) => {
                 (self.spectra, self.exit) = (Vec::new(), Vec::new());
                 self.likelihood = LikelihoodState::default();
-                batch_engine::iterate(self, step, method)
+                batch_engine::iterate(self, step, method)?
             }
             Method::Likelihood(method) => {
                 (self.spectra, self.exit) = (Vec::new(), Vec::new());
                 self.batch_state = BatchState::default();
-                likelihood::iterate(self, step, method)
+                likelihood::iterate(self, step, method)?
             }
         };
         if step.normalises(self.layout.modes) {
@@ -481,7 +508,7 @@ impl<T: Real> Engine for CpuEngine<T> {
             self.centre(tolerance);
         }
         if let Some(how) = &step.refinement {
-            self.refine(step, how);
+            self.refine(step, how)?;
         }
         let count = frames.len().max(1) as f64;
         let pixels = self.layout.pixels() as f64;
@@ -499,7 +526,7 @@ impl<T: Real> Engine for CpuEngine<T> {
     }
 
     fn metrics(&mut self) -> Result<ModelErrors, EngineError> {
-        let frames = model::all_errors(self, self.subpixel);
+        let frames = model::all_errors(self, self.subpixel)?;
         Ok(self.combine(frames.iter().copied()))
     }
 
@@ -531,6 +558,7 @@ impl<T: Real> Engine for CpuEngine<T> {
         // The saved state is in (row, column) order within a layer, the engine in (column, row)
         // order.
         let spectra = self.transposed(&self.spectra, [self.layout.columns, self.layout.rows]);
+        let spectra = self.ranks.gathered_first(spectra)?;
         let BatchState { object, probe } = &self.batch_state;
         let state = EngineState::from_parts(self.object.clone(), self.probe.clone(), spectra);
         Ok(state
@@ -541,9 +569,11 @@ impl<T: Real> Engine for CpuEngine<T> {
 
     fn restore(&mut self, state: &EngineState) -> Result<(), EngineError> {
         self.finished.clear();
-        let waves = self.layout.corners.len() * self.layout.modes * self.layout.pixels();
-        let lengths = [self.object.len(), self.probe.len(), waves];
-        let [object, probe, exit] = state.parts(lengths)?;
+        let waves = self.layout.modes * self.layout.pixels();
+        let frames = self.layout.corners.len();
+        let lengths = [self.object.len(), self.probe.len(), frames * waves];
+        let own = self.ranks.parts(frames).own_frames();
+        let [object, probe, exit] = state.parts_of(lengths, own, waves)?;
         let momentum = state.momentum([lengths[0], lengths[1]])?;
         let search = state.search([lengths[0], lengths[1]])?;
         state.restore_frames(&mut self.parameters, self.bound)?;

@@ -8,8 +8,10 @@ use super::batch_engine::{
 use super::engine::{CpuEngine, Layout};
 use super::model::{Ramps, Scratch, shifted, spectra};
 use super::object_update::clipped;
+use super::part_sums::{ObjectPart, ProbePart};
 use crate::fft::{Real, TransposedFft2};
-use crate::ptycho::Step;
+use crate::ptycho::ranks::PartSums;
+use crate::ptycho::{EngineError, Step};
 use num_complex::Complex;
 use rayon::prelude::*;
 
@@ -63,8 +65,12 @@ pub(super) fn own_probe<T: Real>(
 }
 
 /// O ← \[c_o O + Σ √c conj(S\[P\]) ψ\]/\[c_o + Σ c |S\[P\]|²\].
-pub(super) fn object_update<T: Real>(engine: &mut CpuEngine<T>, step: &Step) {
+pub(super) fn object_update<T: Real>(
+    engine: &mut CpuEngine<T>,
+    step: &Step,
+) -> Result<(), EngineError> {
     let CpuEngine {
+        ranks,
         layout,
         fft,
         object,
@@ -75,21 +81,31 @@ pub(super) fn object_update<T: Real>(engine: &mut CpuEngine<T>, step: &Step) {
     let pixels = layout.pixels();
     let waves = layout.modes * pixels;
     let probe_spectra = spectra(probe, pixels, fft);
-    let mut numerators = vec![Complex::default(); object.len()];
-    let mut weights = vec![T::default(); object.len()];
-    let frames: Vec<u32> = (0..layout.corners.len() as u32).collect();
-    let mut probes = vec![Complex::default(); CHUNK.min(frames.len()) * waves];
-    for (frames, exit) in frames.chunks(CHUNK).zip(exit.chunks(CHUNK * waves)) {
-        let probes = &mut probes[..frames.len() * waves];
-        probes.par_chunks_mut(waves).zip(frames).for_each_init(
-            || Scratch::new(layout, fft),
-            |scratch, (to, frame)| {
-                own_probe(layout, &probe_spectra, *frame as usize, to, fft, scratch);
-            },
-        );
-        let sums = (&mut numerators[..], &mut weights[..]);
-        add_object_sums(layout, frames, (probes, exit), sums.0, sums.1);
+    let parts = ranks.parts(layout.corners.len());
+    let begin = parts.own_frames().start;
+    let mut sums = PartSums::new(parts.count());
+    let mut probes = vec![Complex::default(); CHUNK.min(parts.own_frames().len()) * waves];
+    for part in parts.own() {
+        let of_part = parts.frames(part);
+        let mut own = ObjectPart::under(layout, layout.corners[of_part.clone()].iter().copied());
+        let exit = &exit[(of_part.start - begin) * waves..];
+        let frames: Vec<u32> = of_part.map(|frame| frame as u32).collect();
+        for (frames, exit) in frames.chunks(CHUNK).zip(exit.chunks(CHUNK * waves)) {
+            let probes = &mut probes[..frames.len() * waves];
+            probes.par_chunks_mut(waves).zip(frames).for_each_init(
+                || Scratch::new(layout, fft),
+                |scratch, (to, frame)| {
+                    own_probe(layout, &probe_spectra, *frame as usize, to, fft, scratch);
+                },
+            );
+            add_object_sums(layout, frames, (probes, exit), &mut own);
+        }
+        sums.push(part, own);
     }
+    let Some(total) = ranks.total(sums)? else {
+        return Ok(());
+    };
+    let (numerators, weights) = total.whole(layout.object_shape);
     let weight = T::of(step.object_weight);
     for ((o, n), d) in object.iter_mut().zip(&numerators).zip(&weights) {
         let total = *d + weight;
@@ -100,13 +116,18 @@ pub(super) fn object_update<T: Real>(engine: &mut CpuEngine<T>, step: &Step) {
             *o = clipped(*o, limits);
         }
     }
+    Ok(())
 }
 
 /// P ← P + Σ √c S⁻¹\[conj(O) (ψ − √c S\[P\] O)\]/D(c_p + V), V = Σ c |O|², D as in LSQ-ML. The shifts do not
 /// commute with |O|², so the quotient of the sums themselves would not keep a P that fits, and without
 /// the floor of D single bright pixels of O would make it diverge.
-pub(super) fn probe_update<T: Real>(engine: &mut CpuEngine<T>, step: &Step) {
+pub(super) fn probe_update<T: Real>(
+    engine: &mut CpuEngine<T>,
+    step: &Step,
+) -> Result<(), EngineError> {
     let CpuEngine {
+        ranks,
         layout,
         fft,
         object,
@@ -117,37 +138,51 @@ pub(super) fn probe_update<T: Real>(engine: &mut CpuEngine<T>, step: &Step) {
     let pixels = layout.pixels();
     let waves = layout.modes * pixels;
     let probe_spectra = spectra(probe, pixels, fft);
-    let frames: Vec<u32> = (0..layout.corners.len() as u32).collect();
     let ramps: Vec<Ramps<T>> = (layout.fractions.iter())
         .map(|fraction| Ramps::new(layout, *fraction))
         .collect();
-    let mut sums = vec![Complex::default(); probe.len()];
-    let mut weights = vec![T::default(); pixels];
     let scale = |frame: usize| layout.scale(frame);
-    let mut rest = vec![Complex::default(); CHUNK.min(frames.len()) * waves];
-    for (n, frames) in frames.chunks(CHUNK).enumerate() {
-        let rest = &mut rest[..frames.len() * waves];
-        let exit = &exit[n * CHUNK * waves..][..rest.len()];
-        let chunk = rest.par_chunks_mut(waves).zip(exit.par_chunks(waves));
-        chunk.zip(frames).for_each_init(
-            || Scratch::new(layout, fft),
-            |scratch, ((to, exit), frame)| {
-                let frame = *frame as usize;
-                own_probe(layout, &probe_spectra, frame, to, fft, scratch);
-                for (to, exit) in to.chunks_exact_mut(pixels).zip(exit.chunks_exact(pixels)) {
-                    let corner = layout.corners[frame];
-                    for_each_window_value(layout, corner, object, |i, o| {
-                        to[i] = exit[i] - to[i] * o;
-                    });
-                }
-            },
-        );
-        let own = (frames, &ramps[n * CHUNK..][..frames.len()]);
-        let to = (&mut sums[..], &mut weights[..]);
-        add_probe_sums(layout, fft, object, own, rest, scale, to);
+    let parts = ranks.parts(layout.corners.len());
+    let begin = parts.own_frames().start;
+    let mut sums = PartSums::new(parts.count());
+    let mut rest = vec![Complex::default(); CHUNK.min(parts.own_frames().len()) * waves];
+    for part in parts.own() {
+        let of_part = parts.frames(part);
+        let mut own = ProbePart::zeros(layout);
+        let exit = &exit[(of_part.start - begin) * waves..];
+        let frames: Vec<u32> = of_part.map(|frame| frame as u32).collect();
+        for (frames, exit) in frames.chunks(CHUNK).zip(exit.chunks(CHUNK * waves)) {
+            let rest = &mut rest[..frames.len() * waves];
+            let chunk = rest.par_chunks_mut(waves).zip(exit.par_chunks(waves));
+            chunk.zip(frames).for_each_init(
+                || Scratch::new(layout, fft),
+                |scratch, ((to, exit), frame)| {
+                    let frame = *frame as usize;
+                    own_probe(layout, &probe_spectra, frame, to, fft, scratch);
+                    for (to, exit) in to.chunks_exact_mut(pixels).zip(exit.chunks_exact(pixels)) {
+                        let corner = layout.corners[frame];
+                        for_each_window_value(layout, corner, object, |i, o| {
+                            to[i] = exit[i] - to[i] * o;
+                        });
+                    }
+                },
+            );
+            let first = frames.first().map_or(0, |frame| *frame as usize);
+            let of_frames = (frames, &ramps[first..first + frames.len()]);
+            add_probe_sums(layout, fft, object, of_frames, rest, scale, &mut own);
+        }
+        sums.push(part, own);
     }
+    let Some(ProbePart {
+        numerators: mut sums,
+        weights,
+    }) = ranks.total(sums)?
+    else {
+        return Ok(());
+    };
     inverse_layers(&mut sums, pixels, fft);
     let extra = T::of(step.probe_weight);
     divide(&mut sums, &weights, extra, layout.modes, Denominator::Floor);
     probe.iter_mut().zip(sums).for_each(|(p, sum)| *p += sum);
+    Ok(())
 }

@@ -41,7 +41,8 @@ impl<T: Real> Scratch<T> {
 }
 
 /// Errors of one frame.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Default, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
 pub(super) struct FrameErrors {
     /// Σ w (af − √I)² / Σ w of the reflected wave.
     pub(super) fourier: f64,
@@ -52,7 +53,8 @@ pub(super) struct FrameErrors {
 }
 
 /// Deviation of the model P·O from the counts of one frame.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Default, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
 pub(super) struct FrameModel {
     /// Σ w (I_model − I)²/(I+1) / Σ w.
     pub(super) photon: f64,

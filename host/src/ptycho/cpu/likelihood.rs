@@ -11,12 +11,11 @@ use super::fourier_projection::FrameErrors;
 use super::object_update::clipped;
 use super::smoothness;
 use crate::fft::Real;
-use crate::ptycho::Step;
 use crate::ptycho::likelihood::{Last, LikelihoodMethod, Search, conjugate, falling};
+use crate::ptycho::{EngineError, Step};
 use gradient::{Gradient, gradient, loss};
 use num_complex::Complex;
 use rayon::prelude::*;
-use std::convert::Infallible;
 
 mod gradient;
 mod line;
@@ -38,8 +37,8 @@ pub(super) fn iterate<T: Real>(
     engine: &mut CpuEngine<T>,
     step: &Step,
     method: &LikelihoodMethod,
-) -> Vec<FrameErrors> {
-    let (found, errors) = gradient(engine, step, method);
+) -> Result<Vec<FrameErrors>, EngineError> {
+    let (found, errors) = gradient(engine, step, method)?;
     let LikelihoodState { last, count } = std::mem::take(&mut engine.likelihood);
     let smoothing = method.smoothing(count);
     let mut descent = preconditioned(engine, method, &found, &smoothing);
@@ -59,10 +58,10 @@ pub(super) fn iterate<T: Real>(
         conjugate(products, last.norm)
     });
     let mut direction = combined(&descent, beta, last.map(|last| last.direction));
-    let mut advanced = search(engine, step, method, &found, &direction);
+    let mut advanced = search(engine, step, method, &found, &direction)?;
     if !advanced && beta > 0.0 {
         direction = combined(&descent, 0.0, None);
-        advanced = search(engine, step, method, &found, &direction);
+        advanced = search(engine, step, method, &found, &direction)?;
     }
     if advanced {
         constrain(engine, step);
@@ -76,7 +75,7 @@ pub(super) fn iterate<T: Real>(
         }),
         count: count + 1,
     };
-    errors
+    Ok(errors)
 }
 
 /// z: the gradient, the object's smoothed with `kernel`, divided by the weights.
@@ -134,9 +133,9 @@ fn search<T: Real>(
     method: &LikelihoodMethod,
     found: &Gradient<T>,
     direction: &Pair<T>,
-) -> bool {
+) -> Result<bool, EngineError> {
     let noise = method.noise;
-    let sums = line::sums(engine, step, noise, direction);
+    let sums = line::sums(engine, step, noise, direction)?;
     let mut regulariser = [0.0; 2];
     if let Some(of) = method.regulariser() {
         let width = engine.layout.object_shape[1];
@@ -145,7 +144,7 @@ fn search<T: Real>(
         regulariser = [-2.0 * of.weight * falls, of.weight * bent];
     }
     let Some(first) = noise.step(&sums, regulariser) else {
-        return false;
+        return Ok(false);
     };
     let start = [engine.object.clone(), engine.probe.clone()];
     let objective = |t: f64| {
@@ -157,13 +156,13 @@ fn search<T: Real>(
             }
         }
         let [slope, bent] = regulariser;
-        Ok::<_, Infallible>(loss(engine, step, noise) + t * (slope + t * bent))
+        Ok::<_, EngineError>(loss(engine, step, noise)? + t * (slope + t * bent))
     };
-    let Ok(taken) = falling(first, found.loss, objective);
+    let taken = falling(first, found.loss, objective)?;
     if taken.is_none() {
         [engine.object, engine.probe] = start;
     }
-    taken.is_some()
+    Ok(taken.is_some())
 }
 
 fn constrain<T: Real>(engine: &mut CpuEngine<T>, step: &Step) {

@@ -1,7 +1,7 @@
 //! CPU back end: the reference for tests of the GPU, and fast in its own right.
 //!
-//! The order of every sum is independent of the number of threads, so that the same input gives the
-//! same bits on any computer with the same arithmetic.
+//! The order of every sum is independent of the number of threads and of ranks ([`super::ranks`]), so that the same input
+//! gives the same bits on any computer with the same arithmetic.
 
 mod annealing;
 mod batch_engine;
@@ -16,6 +16,7 @@ mod model;
 mod model_deviation;
 mod normalisation;
 mod object_update;
+mod part_sums;
 mod probe_update;
 mod refinement;
 mod scratch_pool;

@@ -9,6 +9,7 @@ use super::engine::{CpuEngine, Layout, Window};
 use super::fourier_projection::FrameModel;
 use super::model_deviation;
 use crate::fft::{FftScratch, Real, TransposedFft2};
+use crate::ptycho::EngineError;
 use num_complex::Complex;
 use rayon::prelude::*;
 use std::f64::consts::TAU;
@@ -190,8 +191,12 @@ pub(super) fn compare<T: Real>(
 }
 
 /// Deviations of the current object and probe from the counts of every frame.
-pub(super) fn all_errors<T: Real>(engine: &CpuEngine<T>, subpixel: bool) -> Vec<FrameModel> {
+pub(super) fn all_errors<T: Real>(
+    engine: &CpuEngine<T>,
+    subpixel: bool,
+) -> Result<Vec<FrameModel>, EngineError> {
     let CpuEngine {
+        ranks,
         layout,
         fft,
         magnitudes,
@@ -202,12 +207,14 @@ pub(super) fn all_errors<T: Real>(engine: &CpuEngine<T>, subpixel: bool) -> Vec<
     let pixels = layout.pixels();
     let scale2 = fft.scale() * fft.scale();
     let probe_spectra = spectra(probe, pixels, fft);
-    magnitudes
+    let own = ranks.parts(layout.corners.len()).own_frames();
+    let errors: Vec<FrameModel> = magnitudes[own.start * pixels..own.end * pixels]
         .par_chunks(pixels)
         .enumerate()
         .map_init(
             || (Scratch::new(layout, fft), probe.clone()),
-            |(scratch, moved), (frame, magnitudes)| {
+            |(scratch, moved), (n, magnitudes)| {
+                let frame = own.start + n;
                 if subpixel {
                     let ramps = Ramps::new(layout, layout.fractions[frame]);
                     shifted(&probe_spectra, &ramps, moved, fft, scratch);
@@ -222,5 +229,6 @@ pub(super) fn all_errors<T: Real>(engine: &CpuEngine<T>, subpixel: bool) -> Vec<
                 compare(magnitudes, scale2 * T::of(layout.scale(frame)), scratch).0
             },
         )
-        .collect()
+        .collect();
+    Ok(ranks.gathered(&errors)?)
 }

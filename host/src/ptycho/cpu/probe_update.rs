@@ -2,8 +2,11 @@
 
 use super::complex_products::add_conjugate_products;
 use super::engine::{Layout, frames_together};
+use super::part_sums::ProbePart;
 use super::simd::vectorised;
 use crate::fft::Real;
+use crate::ptycho::EngineError;
+use crate::ptycho::ranks::{PartSums, Parts, Ranks};
 use num_complex::Complex;
 use rayon::prelude::*;
 
@@ -11,72 +14,110 @@ use rayon::prelude::*;
 /// and their sums stay in the first-level cache.
 const BAND: usize = 4;
 
-/// Updates the probe; `weight` is c_p, frames.
+/// Updates the probe; `weight` is c_p, frames. `exit` has the exit waves of this rank's frames.
 pub(super) fn probe_update<T: Real>(
     layout: &Layout,
+    ranks: &Ranks,
     object: &[Complex<T>],
     probe: &mut [Complex<T>],
     exit: &[Complex<T>],
     weight: f64,
-) {
+) -> Result<(), EngineError> {
     let together = frames_together::<T>(layout.modes * layout.pixels());
-    ProbeSums::new(layout, object, exit, together).finish(layout, probe, weight);
-}
-
-/// The sums of a probe update over all frames.
-pub(super) struct ProbeSums<T> {
-    bands: Vec<Band<T>>,
-}
-
-impl<T: Real> ProbeSums<T> {
-    /// Adds `together` frames at a time. Each pixel sums over the frames in order, from the last one
-    /// on, because the exit waves of the last ones are still in a cache; neither the number of threads
-    /// nor that of frames at a time changes a bit.
-    pub(super) fn new(
-        layout: &Layout,
-        object: &[Complex<T>],
-        exit: &[Complex<T>],
-        together: usize,
-    ) -> Self {
-        let waves = layout.modes * layout.pixels();
-        let band = |first: usize| {
-            let count = BAND.min(layout.rows - first) * layout.columns;
-            Band {
-                first,
-                numerators: vec![Complex::default(); layout.modes * count],
-                denominators: vec![T::default(); count],
-            }
-        };
-        let mut bands: Vec<Band<T>> = (0..layout.rows).step_by(BAND).map(band).collect();
-        let chunks = (layout.corners.chunks(together)).zip(exit.chunks(together * waves));
-        for (corners, exit) in chunks.rev() {
-            bands.par_iter_mut().for_each(|band| {
-                vectorised(AddFrames {
-                    layout,
-                    corners,
-                    object,
-                    exit,
-                    band,
-                });
-            });
-        }
-        Self { bands }
+    let parts = ranks.parts(layout.corners.len());
+    let total = ranks.total(sums(layout, &parts, object, exit, together))?;
+    if let Some(total) = total {
+        finish(layout, &total, probe, weight);
     }
+    Ok(())
+}
 
-    /// Updates the probe (mode, row, column); `weight` is c_p, frames.
-    pub(super) fn finish(&self, layout: &Layout, probe: &mut [Complex<T>], weight: f64) {
-        let weight = T::of(weight);
-        for band in &self.bands {
-            let count = band.denominators.len();
-            for (mode, numerators) in band.numerators.chunks_exact(count).enumerate() {
-                let start = mode * layout.pixels() + band.first * layout.columns;
-                let sums = numerators.iter().zip(&band.denominators);
-                for (p, (n, d)) in probe[start..][..count].iter_mut().zip(sums) {
-                    let total = *d + weight;
-                    if total > T::default() {
-                        *p = (p.scale(weight) + n).unscale(total);
-                    }
-                }
+/// The sums of this rank's parts, `together` frames at a time. Each pixel sums over the frames of a part in order, from the
+/// last one on, because the exit waves of the last ones are still in a cache; neither the number of threads
+/// nor that of frames at a time changes a bit.
+pub(super) fn sums<T: Real>(
+    layout: &Layout,
+    parts: &Parts,
+    object: &[Complex<T>],
+    exit: &[Complex<T>],
+    together: usize,
+) -> PartSums<ProbePart<T>> {
+    let waves = layout.modes * layout.pixels();
+    let begin = parts.own_frames().start;
+    let of_part = |part: usize| {
+        let frames = parts.frames(part);
+        let exit = &exit[(frames.start - begin) * waves..(frames.end - begin) * waves];
+        (
+            part,
+            part_sums(layout, &layout.corners[frames], object, exit, together),
+        )
+    };
+    let mut of_parts: Vec<_> = parts.own().rev().map(of_part).collect();
+    let mut sums = PartSums::new(parts.count());
+    while let Some((part, of_part)) = of_parts.pop() {
+        sums.push(part, of_part);
+    }
+    sums
+}
+
+/// Sums over frames with these corners.
+fn part_sums<T: Real>(
+    layout: &Layout,
+    corners: &[[u32; 2]],
+    object: &[Complex<T>],
+    exit: &[Complex<T>],
+    together: usize,
+) -> ProbePart<T> {
+    let waves = layout.modes * layout.pixels();
+    let band = |first: usize| {
+        let count = BAND.min(layout.rows - first) * layout.columns;
+        Band {
+            first,
+            numerators: vec![Complex::default(); layout.modes * count],
+            denominators: vec![T::default(); count],
+        }
+    };
+    let mut bands: Vec<Band<T>> = (0..layout.rows).step_by(BAND).map(band).collect();
+    let chunks = (corners.chunks(together)).zip(exit.chunks(together * waves));
+    for (corners, exit) in chunks.rev() {
+        bands.par_iter_mut().for_each(|band| {
+            vectorised(AddFrames {
+                layout,
+                corners,
+                object,
+                exit,
+                band,
+            });
+        });
+    }
+    let mut sums = ProbePart::zeros(layout);
+    for band in bands {
+        let (start, count) = (band.first * layout.columns, band.denominators.len());
+        sums.weights[start..start + count].copy_from_slice(&band.denominators);
+        for (mode, numerators) in band.numerators.chunks_exact(count).enumerate() {
+            let to = &mut sums.numerators[mode * layout.pixels() + start..][..count];
+            to.copy_from_slice(numerators);
+        }
+    }
+    sums
+}
+
+/// Updates the probe (mode, row, column) from the sums over all frames; `weight` is c_p, frames.
+pub(super) fn finish<T: Real>(
+    layout: &Layout,
+    sums: &ProbePart<T>,
+    probe: &mut [Complex<T>],
+    weight: f64,
+) {
+    let weight = T::of(weight);
+    let pixels = layout.pixels();
+    let modes = (probe.chunks_exact_mut(pixels)).zip(sums.numerators.chunks_exact(pixels));
+    for (probe, numerators) in modes {
+        let sums = numerators.iter().zip(&sums.weights);
+        for (p, (n, d)) in probe.iter_mut().zip(sums) {
+            let total = *d + weight;
+            if total > T::default() {
+                *p = (p.scale(weight) + n).unscale(total);
             }
         }
     }

@@ -4,16 +4,17 @@ use super::batch_engine::for_each_window_value;
 use super::engine::{CpuEngine, Window};
 use super::model::{Ramps, Scratch, model_spectra, shifted, shifted_derivative, spectra};
 use crate::fft::Real;
-use crate::ptycho::MAGNITUDE_FLOOR;
 use crate::ptycho::refinement::NormalEquations;
+use crate::ptycho::{EngineError, MAGNITUDE_FLOOR};
 use rayon::prelude::*;
 
 /// The equations of every frame.
 pub(super) fn normal_equations<T: Real>(
     engine: &CpuEngine<T>,
     subpixel: bool,
-) -> Vec<NormalEquations> {
+) -> Result<Vec<NormalEquations>, EngineError> {
     let CpuEngine {
+        ranks,
         layout,
         fft,
         magnitudes,
@@ -24,7 +25,8 @@ pub(super) fn normal_equations<T: Real>(
     let pixels = layout.pixels();
     let scale = fft.scale();
     let probe_spectra = spectra(probe, pixels, fft);
-    magnitudes
+    let own = ranks.parts(layout.corners.len()).own_frames();
+    let equations: Vec<NormalEquations> = magnitudes[own.start * pixels..own.end * pixels]
         .par_chunks(pixels)
         .enumerate()
         .map_init(
@@ -36,7 +38,8 @@ pub(super) fn normal_equations<T: Real>(
                     [zero.clone(), zero.clone(), zero],
                 )
             },
-            |(scratch, moved, [intensity, by_row, by_column]), (frame, magnitudes)| {
+            |(scratch, moved, [intensity, by_row, by_column]), (n, magnitudes)| {
+                let frame = own.start + n;
                 let ramps = Ramps::new(layout, layout.fraction(frame, subpixel));
                 let corner = layout.corners[frame];
                 shifted(&probe_spectra, &ramps, moved, fft, scratch);
@@ -97,7 +100,8 @@ pub(super) fn normal_equations<T: Real>(
                 sums
             },
         )
-        .collect()
+        .collect();
+    Ok(ranks.gathered(&equations)?)
 }
 
 #[cfg(test)]

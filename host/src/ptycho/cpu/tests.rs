@@ -3,10 +3,11 @@
 
 use super::engine::Layout;
 use super::object_update::ObjectSums;
-use super::probe_update::ProbeSums;
+use super::probe_update;
+use crate::ptycho::Ranks;
 use num_complex::Complex;
 
-const FRAMES: usize = 7;
+const FRAMES: usize = 14;
 const MODES: usize = 2;
 const ROWS: usize = 9;
 const COLUMNS: usize = 11;
@@ -60,14 +61,16 @@ fn the_object_update_is_its_definition_for_any_frames_at_a_time() {
     let (probe, exit) = (wave(waves, 0.2), wave(FRAMES * waves, 0.9));
     let start = wave(OBJECT[0] * OBJECT[1], 1.4);
     let updated = |together: usize| {
-        let mut sums = ObjectSums::new(&layout, &probe);
+        let ranks = Ranks::alone();
+        let mut sums = ObjectSums::new(&layout, &probe, &ranks.parts(FRAMES));
         for first in (0..FRAMES).step_by(together) {
             let frames = first..FRAMES.min(first + together);
             let exit = &exit[first * waves..frames.end * waves];
             sums.add(&layout, &probe, frames, exit);
         }
         let mut object = start.clone();
-        sums.finish(&mut object, 0.5, None);
+        let total = sums.total(&layout, &ranks).unwrap();
+        total.finish(&mut object, 0.5, None);
         object
     };
     let object = updated(FRAMES);
@@ -95,7 +98,9 @@ fn the_probe_update_is_its_definition_for_any_frames_at_a_time() {
     let start = wave(waves, 0.2);
     let updated = |together: usize| {
         let mut probe = start.clone();
-        ProbeSums::new(&layout, &object, &exit, together).finish(&layout, &mut probe, 0.5);
+        let parts = Ranks::alone().parts(FRAMES);
+        let sums = probe_update::sums(&layout, &parts, &object, &exit, together);
+        probe_update::finish(&layout, &sums.total().unwrap(), &mut probe, 0.5);
         probe
     };
     let probe = updated(FRAMES);

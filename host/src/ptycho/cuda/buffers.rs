@@ -2,8 +2,10 @@
 
 use super::frame_stream::FrameStream;
 use crate::gpu::{Buffer, Device, Result};
-use crate::ptycho::probe_slices::probe_slices;
-use crate::ptycho::{GpuWaves, Problem, StreamPlan, UpdateVersion};
+use crate::ptycho::interleaved::Interleaved;
+use crate::ptycho::probe_slices::probe_slices_for;
+use crate::ptycho::{GpuWaves, Problem, Ranks, StreamPlan, UpdateVersion};
+use ndarray::Axis;
 use num_complex::Complex;
 use warpstride_device::Complex32;
 
@@ -15,7 +17,7 @@ const PART: usize = 4096;
 /// device.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Layout {
-    /// Frames of the scan, or of a block that is worked on as if it were one.
+    /// This device's frames of the scan, or those of a block that is worked on as if it were the scan.
     pub(super) frames: u32,
     /// Frames of the scan.
     pub(super) scan_frames: u32,
@@ -26,20 +28,21 @@ pub(super) struct Layout {
     pub(super) object_columns: u32,
     /// Parts of a frame for kernels that need not see it whole.
     pub(super) parts: u32,
-    /// Slices of the frames in a probe update.
+    /// Slices of these frames in a probe update.
     pub(super) slices: u32,
 }
 
 impl Layout {
-    fn new(problem: &Problem) -> Self {
+    /// The layout of one of several devices, which has `own` frames of the problem.
+    fn new(problem: &Problem, ranks: &Ranks, own: usize) -> Self {
         let [frames, modes, rows, columns] = problem.shape();
         let [object_rows, object_columns] = problem.positions.object_shape;
         let pixels = rows * columns;
-        let slices = probe_slices(modes * pixels, frames);
+        let slices = probe_slices_for(modes * pixels, frames, ranks.size()) / ranks.size();
         // `Problem::new` has checked that each of these fits.
         let narrow = |n: usize| n as u32;
         Self {
-            frames: narrow(frames),
+            frames: narrow(own),
             scan_frames: narrow(frames),
             modes: narrow(modes),
             rows: narrow(rows),
@@ -115,7 +118,8 @@ pub(super) struct Buffers<M: Device> {
     /// (row, column): sums of an object update with `object_weights`, and scratch memory of centring; object
     /// update, centring.
     pub(super) object_work: M::Buffer<Complex32>,
-    /// (row, column): weights of the atomic object update, and of the tiled one if exit waves travel in blocks, otherwise empty; object update.
+    /// (row, column): weights of the atomic object update, and of the tiled one if exit waves travel in blocks or there are other devices,
+    /// otherwise empty; object update.
     pub(super) object_weights: M::Buffer<f32>,
     /// (slice, mode, row, column): sums of the probe update, and scratch memory of the Fourier
     /// support (first slice); probe update, constraints.
@@ -152,8 +156,13 @@ impl<M: Device> Buffers<M> {
         problem: &Problem,
         version: UpdateVersion,
         stream: Option<StreamPlan>,
+        ranks: &Ranks,
     ) -> Result<(Layout, Self)> {
-        let layout = Layout::new(problem);
+        let division = Interleaved::new(problem.shape()[0], [ranks.rank(), ranks.size()]);
+        let own = division.own();
+        let layout = Layout::new(problem, ranks, own.len());
+        // The slices of a probe update are those of this device.
+        let stream = stream.map(|plan| plan.in_multiples_of(layout.slices as usize));
         let frames = layout.frames as usize;
         let pixels = layout.pixels() as usize;
         let pairs = layout.modes as usize * layout.modes as usize;
@@ -162,7 +171,11 @@ impl<M: Device> Buffers<M> {
             UpdateVersion::Atomic => 1,
         };
         let weights = match version {
-            UpdateVersion::Tiled if stream.is_none_or(|plan| plan.wave_blocks().is_none()) => 0,
+            UpdateVersion::Tiled
+                if ranks.size() == 1 && stream.is_none_or(|plan| plan.wave_blocks().is_none()) =>
+            {
+                0
+            }
             _ => layout.object_elements(),
         };
         let resident = if stream.is_some() { 0 } else { frames * pixels };
@@ -202,10 +215,16 @@ impl<M: Device> Buffers<M> {
         let probe: Vec<Complex<f32>> = problem.probe.iter().map(narrow).collect();
         device.upload(&mut new.object, &object)?;
         device.upload(&mut new.probe, &probe)?;
-        device.upload(&mut new.corners, &problem.positions.corners)?;
+        device.upload(&mut new.corners, &division.pick(&problem.positions.corners))?;
         device.upload(&mut new.support, &vec![1.0_f32; pixels])?;
         device.upload(&mut new.scales, &vec![1.0_f32; frames])?;
-        let magnitudes = problem.magnitudes.as_standard_layout();
+        let selected;
+        let magnitudes = if ranks.size() == 1 {
+            problem.magnitudes.as_standard_layout()
+        } else {
+            selected = problem.magnitudes.select(Axis(0), &own);
+            selected.as_standard_layout()
+        };
         if let Some(magnitudes) = magnitudes.as_slice() {
             if let Some(plan) = stream {
                 new.stream = Some(FrameStream::new(device, &layout, plan, magnitudes)?);

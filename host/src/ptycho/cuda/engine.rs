@@ -8,12 +8,15 @@ mod read_back;
 mod refine;
 mod stage_times;
 mod state;
+mod undivided;
 
 use read_back::Pending;
+use undivided::Undivided;
 
 use super::batch_engine::{self, BatchBuffers};
 use super::buffers::{Buffers, Layout};
 use super::constraints::Supports;
+use super::exchange::Exchange;
 use super::frame_stream::FrameStream;
 use super::frames::{FrameBuffers, all_errors, chunk};
 use super::fused::{Fused, FusedScan};
@@ -27,8 +30,8 @@ use crate::ptycho::likelihood::{LikelihoodMethod, Search};
 use crate::ptycho::refinement::FrameParameters;
 use crate::ptycho::step::{BatchMethod, Method};
 use crate::ptycho::{
-    Engine, EngineError, EngineState, Frames, ModelErrors, Problem, Step, StepErrors, StepPlan,
-    StreamPlan, UpdateVersion,
+    Engine, EngineError, EngineState, Frames, ModelErrors, Problem, Ranks, Step, StepErrors,
+    StepPlan, StreamPlan, UpdateVersion,
 };
 use crate::run::Setup;
 use ndarray::{Array2, Array3};
@@ -38,10 +41,24 @@ use std::collections::VecDeque;
 /// Largest number of iterations whose metrics may be pending; beyond it the oldest is waited for,
 /// so that neither the queue nor the page-locked memory grows.
 const MAX_PENDING: usize = 32;
+/// The same with several ranks, which always wait for the oldest: few, so that metrics are shown soon.
+const PENDING_IN_STEP: usize = 3;
 
 /// A projection engine on a [`Device`], in single precision.
 pub struct GpuEngine<M: Device> {
     layout: Layout,
+    /// What is exchanged with other devices that have other frames.
+    exchange: Exchange<M>,
+    /// The names of the devices of all ranks.
+    device_names: String,
+    /// What engines are made of that every device runs for all frames; none if there is one device.
+    undivided: Option<Undivided>,
+    /// Such an engine, while it runs, in place of this one.
+    whole: Option<Box<Self>>,
+    /// Metrics of iterations that were waited for.
+    finished: Vec<StepErrors>,
+    /// Whether metrics are waited for after the same number of iterations each time, as other ranks do.
+    in_step: bool,
     version: UpdateVersion,
     supports: Supports,
     total_counts: f64,
@@ -109,13 +126,49 @@ impl<M: Device> GpuEngine<M> {
         version: UpdateVersion,
         stream: Option<StreamPlan>,
     ) -> std::result::Result<Self, EngineError> {
-        let (layout, buffers) = Buffers::new(&device, problem, version, stream)?;
+        Self::among(device, problem, version, stream, (Ranks::alone(), None))
+    }
+
+    /// Like [`GpuEngine::streamed`], for one of several devices that divide the frames of the scan among them: a rank with a
+    /// device. Every rank has an engine for the same problem and calls the same operations. Arrays are exchanged by direct copies
+    /// if there are `peers`, otherwise through the ranks' communicator. Projections on whole pixels are divided; any other
+    /// step is computed by each device for all frames ([`Step::can_be_divided`]), so the devices must be of one model. The bits are those of one device; of fused
+    /// projections, if there are 2, 3, 4, 6 or 12 devices, and of others (`gpu.step = "unfused"`, other frame sizes, several
+    /// `overlap_loops`) but for rounding.
+    ///
+    /// # Errors
+    /// Those of [`GpuEngine::streamed`].
+    pub fn among(
+        device: M,
+        problem: &Problem,
+        version: UpdateVersion,
+        stream: Option<StreamPlan>,
+        (ranks, peers): (Ranks, Option<M::Peers>),
+    ) -> std::result::Result<Self, EngineError> {
+        let (layout, buffers) = Buffers::new(&device, problem, version, stream, &ranks)?;
+        let names = vec![device.device_name(); ranks.size()];
+        let slices = match version {
+            UpdateVersion::Tiled => layout.slices,
+            UpdateVersion::Atomic => 1,
+        };
+        let exchange = Exchange::new(&device, (&layout, slices), ranks, peers)?;
         let shape = [layout.rows as usize, layout.columns as usize];
         let probe_fft = device.plan_fft(&shape, layout.modes as usize)?;
         let plan = StepPlan::new(problem.gpu_step, problem.shape(), device.shared_memory())
             .with_waves(problem.gpu_waves);
+        let several = !exchange.alone();
         let mut engine = Self {
+            undivided: several.then(|| Undivided {
+                problem: problem.clone(),
+                stream,
+            }),
+            whole: None,
+            finished: Vec::new(),
+            in_step: several,
             layout,
+            fused_scan: FusedScan::new(plan, problem, exchange.frames()),
+            exchange,
+            device_names: names.join(", "),
             version,
             supports: Supports::default(),
             total_counts: problem.total_counts,
@@ -126,7 +179,6 @@ impl<M: Device> GpuEngine<M> {
             subpixel: false,
             pending: VecDeque::new(),
             waves_fft: None,
-            fused_scan: FusedScan::new(plan, problem),
             plan,
             projected: None,
             fused: None,
@@ -287,13 +339,17 @@ impl<M: Device> Engine for GpuEngine<M> {
     fn setup(&self) -> Setup {
         Setup {
             backend: self.device.backend(),
-            device: self.device.device_name(),
+            device: self.device_names.clone(),
             precision: "f32",
         }
     }
 
+    fn ranks(&self) -> Ranks {
+        self.exchange.ranks().clone()
+    }
+
     fn plan(&self) -> Option<StepPlan> {
-        self.projected
+        self.present().projected.or(self.projected)
     }
 
     fn streaming(&self) -> Option<StreamPlan> {
@@ -307,14 +363,30 @@ impl<M: Device> Engine for GpuEngine<M> {
         {
             return Err(EngineError::Streamed);
         }
+        if !self.exchange.alone() {
+            if !step.can_be_divided() {
+                return self.step_undivided(step);
+            }
+            self.divide_again()?;
+        }
         Ok(self.queue(step)?)
     }
 
     fn errors(&mut self, all: bool) -> std::result::Result<Vec<StepErrors>, EngineError> {
-        let mut finished = Vec::new();
+        let mut finished = std::mem::take(&mut self.finished);
+        if let Some(whole) = &mut self.whole {
+            finished.extend(whole.errors(all)?);
+            return Ok(finished);
+        }
         while let Some(oldest) = self.pending.front() {
-            // Read-backs finish in order: when the last one of an iteration is ready, all are.
-            if !(all || self.pending.len() > MAX_PENDING || oldest.ready()) {
+            // Read-backs finish in order: when the last one of an iteration is ready, all are. Several ranks must
+            // gather those of the same iterations, whatever their devices have done.
+            let ready = if self.in_step {
+                self.pending.len() > PENDING_IN_STEP
+            } else {
+                self.pending.len() > MAX_PENDING || oldest.ready()
+            };
+            if !(all || ready) {
                 break;
             }
             if let Some(oldest) = self.pending.pop_front() {
@@ -325,6 +397,9 @@ impl<M: Device> Engine for GpuEngine<M> {
     }
 
     fn metrics(&mut self) -> std::result::Result<ModelErrors, EngineError> {
+        if let Some(whole) = &mut self.whole {
+            return whole.metrics();
+        }
         if self.waves.is_some() && !self.subpixel {
             self.model_metrics_in_blocks()?;
         } else if let (Some(fused), false) = (&mut self.fused, self.subpixel) {
@@ -348,11 +423,12 @@ impl<M: Device> Engine for GpuEngine<M> {
         let free = (self.free_counts > 0.0)
             .then(|| device.read_back(&buffers.free)?.wait())
             .transpose()?;
-        Ok(self.combine(&photon, &residual, free.as_deref()))
+        self.combine(photon, residual, free)
     }
 
     fn object(&mut self) -> std::result::Result<Array2<Complex<f64>>, EngineError> {
-        let values = self.download(&self.buffers.object, self.layout.object_elements())?;
+        let present = self.present();
+        let values = present.download(&present.buffers.object, self.layout.object_elements())?;
         let columns = self.layout.object_columns as usize;
         Ok(Array2::from_shape_fn(
             (self.layout.object_rows as usize, columns),
@@ -361,7 +437,8 @@ impl<M: Device> Engine for GpuEngine<M> {
     }
 
     fn probe(&mut self) -> std::result::Result<Array3<Complex<f64>>, EngineError> {
-        let values = self.download(&self.buffers.probe, self.layout.probe_elements())?;
+        let present = self.present();
+        let values = present.download(&present.buffers.probe, self.layout.probe_elements())?;
         let [modes, rows, columns] =
             [self.layout.modes, self.layout.rows, self.layout.columns].map(|n| n as usize);
         Ok(Array3::from_shape_fn(
@@ -371,23 +448,31 @@ impl<M: Device> Engine for GpuEngine<M> {
     }
 
     fn frames(&self) -> Frames {
-        self.parameters.frames(self.subpixel)
+        let present = self.present();
+        present.parameters.frames(present.subpixel)
     }
 
     fn save(&mut self) -> std::result::Result<EngineState, EngineError> {
-        self.saved_state()
+        match &mut self.whole {
+            Some(whole) => whole.saved_state(),
+            None => self.saved_state(),
+        }
     }
 
     fn restore(&mut self, state: &EngineState) -> std::result::Result<(), EngineError> {
+        if let Some(whole) = self.whole.take() {
+            self.subpixel = whole.subpixel;
+        }
+        self.finished.clear();
         self.restore_state(state)
     }
 
     fn start_profile(&mut self) -> std::result::Result<(), EngineError> {
-        Ok(self.device.start_profile()?)
+        Ok(self.present().device.start_profile()?)
     }
 
     fn take_profile(&mut self) -> std::result::Result<Vec<ProfileSpan>, EngineError> {
-        Ok(self.device.take_profile()?)
+        Ok(self.present().device.take_profile()?)
     }
 }
 

@@ -5,12 +5,14 @@
 //! `Buffers::packed_waves`; there are no spectra and no second copy.
 
 use super::buffers::{Buffers, Layout};
+use super::exchange::Exchange;
 use super::fourier_projection;
 use super::fused_batches::roots;
 use super::object_update::{clip_limits, probe_power};
 use super::passes::Passes;
 use super::tile_windows::TileWindows;
 use crate::gpu::{Buffer, Device, Direction, Result};
+use crate::ptycho::interleaved::Interleaved;
 use crate::ptycho::{GpuWaves, Problem, Step, StepPlan};
 use std::mem::swap;
 use std::ops::Range;
@@ -44,8 +46,8 @@ pub(super) struct FusedScan {
 }
 
 impl FusedScan {
-    /// `None` if no step of `problem` is fused by `plan`.
-    pub(super) fn new(plan: StepPlan, problem: &Problem) -> Option<Self> {
+    /// `None` if no step of `problem` is fused by `plan`; `frames` are those of this device.
+    pub(super) fn new(plan: StepPlan, problem: &Problem, frames: &Interleaved) -> Option<Self> {
         if !plan.is_fused() {
             return None;
         }
@@ -64,7 +66,7 @@ impl FusedScan {
         }
         Some(Self {
             plan,
-            weights,
+            weights: frames.pick(&weights),
             brightest: brightest as f32,
         })
     }
@@ -378,7 +380,7 @@ impl<M: Device> Fused<M> {
         }
     }
 
-    /// Updates the object from the sums of the last projection, and sets these to zero; without `update` only the
+    /// Updates the object from the sums of the last projection on all devices, and sets these to zero; without `update` only the
     /// latter.
     pub(super) fn object_update(
         &mut self,
@@ -386,7 +388,9 @@ impl<M: Device> Fused<M> {
         layout: &Layout,
         buffers: &mut Buffers<M>,
         step: &Step,
+        exchange: &mut Exchange<M>,
     ) -> Result<()> {
+        exchange.add_fixed(device, layout, &mut self.sums.sums)?;
         let [clip_low, clip_high] = clip_limits(step.clip_object);
         device.launch(
             &PtychoObjectFromSums {

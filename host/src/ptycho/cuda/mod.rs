@@ -10,6 +10,7 @@ mod centring;
 mod constraints;
 mod engine;
 mod exact_positions;
+mod exchange;
 mod fourier_projection;
 mod frame_stream;
 mod frames;
@@ -28,9 +29,10 @@ mod wave_stream;
 
 pub use engine::GpuEngine;
 
+use crate::cuda::PeerGather;
 use crate::gpu::{CudaDevice, EmulatedDevice};
 use crate::ptycho::{
-    Engine, EngineError, EngineName, GpuWaves, Problem, Recipe, StreamPlan, UpdateVersion,
+    Engine, EngineError, EngineName, GpuWaves, Problem, Ranks, Recipe, StreamPlan, UpdateVersion,
 };
 
 /// [`GpuEngine::streamed`] on a CUDA device, as a boxed [`Engine`]. It is compiled once, in this crate,
@@ -44,9 +46,22 @@ pub fn on_cuda(
     version: UpdateVersion,
     stream: Option<StreamPlan>,
 ) -> Result<Box<dyn Engine>, EngineError> {
-    Ok(Box::new(GpuEngine::streamed(
-        device, problem, version, stream,
-    )?))
+    on_cuda_among(device, problem, version, stream, (Ranks::alone(), None))
+}
+
+/// [`GpuEngine::among`] on a CUDA device, as a boxed [`Engine`].
+///
+/// # Errors
+/// The same as those of [`GpuEngine::among`].
+pub fn on_cuda_among(
+    device: CudaDevice,
+    problem: &Problem,
+    version: UpdateVersion,
+    stream: Option<StreamPlan>,
+    ranks: (Ranks, Option<PeerGather>),
+) -> Result<Box<dyn Engine>, EngineError> {
+    let engine = GpuEngine::among(device, problem, version, stream, ranks)?;
+    Ok(Box::new(engine))
 }
 
 /// Like [`on_cuda`], but on the emulator.
@@ -59,9 +74,22 @@ pub fn on_emulator(
     version: UpdateVersion,
     stream: Option<StreamPlan>,
 ) -> Result<Box<dyn Engine>, EngineError> {
-    Ok(Box::new(GpuEngine::streamed(
-        device, problem, version, stream,
-    )?))
+    on_emulator_among(device, problem, version, stream, Ranks::alone())
+}
+
+/// Like [`on_cuda_among`], but on the emulator.
+///
+/// # Errors
+/// The same as those of [`GpuEngine::among`].
+pub fn on_emulator_among(
+    device: EmulatedDevice,
+    problem: &Problem,
+    version: UpdateVersion,
+    stream: Option<StreamPlan>,
+    ranks: Ranks,
+) -> Result<Box<dyn Engine>, EngineError> {
+    let engine = GpuEngine::among(device, problem, version, stream, (ranks, None))?;
+    Ok(Box::new(engine))
 }
 
 /// Kernels launched by the engines, for [`CudaDevice::new`](crate::gpu::CudaDevice::new).

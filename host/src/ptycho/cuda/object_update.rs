@@ -1,6 +1,7 @@
 //! Mirrors cpu/object_update.rs: object update O ← [c_o O + Σ conj(P) ψ] / [c_o + Σ |P|²].
 
 use super::buffers::{Buffers, Layout};
+use super::exchange::Exchange;
 use super::probe_update::Part;
 use crate::gpu::{Buffer, Device, Result};
 use crate::ptycho::UpdateVersion;
@@ -44,6 +45,7 @@ pub(super) fn object_update<M: Device>(
     version: UpdateVersion,
     weight: f64,
     clip: Option<[f64; 2]>,
+    exchange: &mut Exchange<M>,
 ) -> Result<()> {
     let Layout {
         frames,
@@ -59,7 +61,7 @@ pub(super) fn object_update<M: Device>(
     let weight = weight as f32;
     probe_power(device, layout, buffers)?;
     match version {
-        UpdateVersion::Tiled => {
+        UpdateVersion::Tiled if exchange.alone() => {
             macro_rules! update {
                 ($kernel:ident, $waves:ident) => {
                     device.launch(
@@ -91,8 +93,9 @@ pub(super) fn object_update<M: Device>(
                 update!(PtychoObjectUpdateTiled, waves)
             }
         }
-        UpdateVersion::Atomic => {
+        _ => {
             add_frames(device, layout, buffers, version, Part::ALL)?;
+            exchange.add_object(device, layout, buffers)?;
             finish(device, layout, buffers, weight, [clip_low, clip_high])
         }
     }

@@ -1,6 +1,7 @@
 //! Mirrors cpu/probe_update.rs: probe update P ← [c_p P + Σ conj(O) ψ] / [c_p + Σ |O|²].
 
 use super::buffers::{Buffers, Layout};
+use super::exchange::Exchange;
 use crate::gpu::{Buffer, Device, Result};
 use crate::ptycho::UpdateVersion;
 use warpstride_device::launch::{Launch, Work};
@@ -40,9 +41,10 @@ pub(super) fn probe_update<M: Device>(
     buffers: &mut Buffers<M>,
     version: UpdateVersion,
     weight: f64,
+    exchange: &mut Exchange<M>,
 ) -> Result<()> {
     add_frames(device, layout, buffers, version, Part::ALL)?;
-    finish(device, layout, buffers, version, weight)
+    finish(device, layout, buffers, version, weight, exchange)
 }
 
 /// Adds the frames of `layout` to the sums; the last frames of a scan come first. Does nothing if the gate is closed.
@@ -138,27 +140,38 @@ pub(super) fn add_frames<M: Device>(
     }
 }
 
-/// Updates the probe from the sums over all frames, including the real-space support; does nothing if the gate is closed.
+/// Updates the probe from the sums over all frames of all devices, including the real-space support; does nothing if the gate is closed.
 pub(super) fn finish<M: Device>(
     device: &M,
     layout: &Layout,
     buffers: &mut Buffers<M>,
     version: UpdateVersion,
     weight: f64,
+    exchange: &mut Exchange<M>,
 ) -> Result<()> {
+    let Buffers {
+        probe,
+        probe_sums,
+        probe_weights,
+        support,
+        gate,
+        ..
+    } = buffers;
+    let own = match version {
+        UpdateVersion::Tiled => layout.slices,
+        UpdateVersion::Atomic => 1,
+    };
+    let ((sums, weights), slices) = exchange.slices(device, (probe_sums, probe_weights), own)?;
     device.launch(
         &PtychoProbeFinish {
-            probe: buffers.probe.write(),
-            numerators: buffers.probe_sums.read(),
-            denominators: buffers.probe_weights.read(),
-            support: buffers.support.read(),
-            gate: buffers.gate.read(),
+            probe: probe.write(),
+            numerators: sums.read(),
+            denominators: weights.read(),
+            support: support.read(),
+            gate: gate.read(),
             modes: layout.modes,
             pixels: layout.pixels(),
-            slices: match version {
-                UpdateVersion::Tiled => layout.slices,
-                UpdateVersion::Atomic => 1,
-            },
+            slices,
             weight: weight as f32,
             incremental: 0,
         },

@@ -1,7 +1,7 @@
 //! Loss and gradients of all frames, a few at a time.
 //!
-//! The object's sums run over the frames in their order, the probe's over groups of them, so no
-//! result depends on how many frames are in memory or on the number of threads.
+//! The object's sums run over the frames of a part in their order, the probe's over groups of them, so no
+//! result depends on how many frames are in memory or on the number of threads or ranks.
 
 use super::Pair;
 use crate::fft::Real;
@@ -9,9 +9,11 @@ use crate::ptycho::cpu::batch_engine::{add_object_sums, add_probe_sums, inverse_
 use crate::ptycho::cpu::engine::{CpuEngine, Window};
 use crate::ptycho::cpu::fourier_projection::FrameErrors;
 use crate::ptycho::cpu::model::{Ramps, Scratch, compare, model_spectra, shifted, spectra};
+use crate::ptycho::cpu::part_sums::{ObjectPart, ProbePart};
 use crate::ptycho::cpu::smoothness;
 use crate::ptycho::likelihood::{LikelihoodMethod, Noise};
-use crate::ptycho::{Smoothness, Step};
+use crate::ptycho::ranks::PartSums;
+use crate::ptycho::{EngineError, Smoothness, Step};
 use num_complex::Complex;
 use rayon::prelude::*;
 
@@ -35,8 +37,9 @@ pub(super) fn gradient<T: Real>(
     engine: &CpuEngine<T>,
     step: &Step,
     method: &LikelihoodMethod,
-) -> (Gradient<T>, Vec<FrameErrors>) {
+) -> Result<(Gradient<T>, Vec<FrameErrors>), EngineError> {
     let CpuEngine {
+        ranks,
         layout,
         fft,
         object,
@@ -44,42 +47,60 @@ pub(super) fn gradient<T: Real>(
         ..
     } = engine;
     let pixels = layout.pixels();
-    let mut found = Gradient {
-        values: [object.len(), probe.len()].map(|n| vec![Complex::default(); n]),
-        object_weights: vec![T::default(); object.len()],
-        probe_weights: vec![T::default(); pixels],
-        loss: 0.0,
-    };
-    let mut errors = Vec::with_capacity(layout.corners.len());
     let probe_spectra = spectra(probe, pixels, fft);
-    let frames: Vec<u32> = (0..layout.corners.len() as u32).collect();
-    let Gradient {
+    let parts = ranks.parts(layout.corners.len());
+    let mut of_frames = Vec::with_capacity(parts.own_frames().len());
+    let mut object_sums = PartSums::new(parts.count());
+    let mut probe_sums = PartSums::new(parts.count());
+    for part in parts.own() {
+        let of_part = parts.frames(part);
+        let corners = layout.corners[of_part.clone()].iter().copied();
+        let mut of_object = ObjectPart::under(
+            layout,
+            corners.take(if step.update_object { of_part.len() } else { 0 }),
+        );
+        let mut of_probe = ProbePart::zeros(layout);
+        let frames: Vec<u32> = of_part.map(|frame| frame as u32).collect();
+        for frames in frames.chunks(CHUNK) {
+            let (Chunk { probes, xi }, found) =
+                deviations(engine, step, method.noise, &probe_spectra, frames);
+            of_frames.extend(found);
+            if step.update_object {
+                add_object_sums(layout, frames, (&probes, &xi), &mut of_object);
+            }
+            if step.update_probe {
+                let ramps: Vec<_> = (frames.iter())
+                    .map(|frame| {
+                        Ramps::new(layout, layout.fraction(*frame as usize, step.subpixel))
+                    })
+                    .collect();
+                let frames = (frames, &ramps[..]);
+                add_probe_sums(layout, fft, object, frames, &xi, |_| 1.0, &mut of_probe);
+            }
+        }
+        object_sums.push(part, of_object);
+        probe_sums.push(part, of_probe);
+    }
+    let none = || ObjectPart::under(layout, std::iter::empty());
+    let of_object = ranks.total(object_sums)?.unwrap_or_else(none);
+    let (of_object, object_weights) = of_object.whole(layout.object_shape);
+    let of_probe = ranks.total(probe_sums)?;
+    let ProbePart {
+        numerators: mut of_probe,
+        weights: probe_weights,
+    } = of_probe.unwrap_or_else(|| ProbePart::zeros(layout));
+    let (losses, errors): (Vec<f64>, Vec<FrameErrors>) = of_frames.into_iter().unzip();
+    let losses = ranks.gathered(&losses)?;
+    let errors = ranks.gathered(&errors)?;
+    inverse_layers(&mut of_probe, pixels, fft);
+    let mut found = Gradient {
         values: [of_object, of_probe],
         object_weights,
         probe_weights,
-        loss,
-    } = &mut found;
-    for frames in frames.chunks(CHUNK) {
-        let (Chunk { probes, xi }, of_frames) =
-            deviations(engine, step, method.noise, &probe_spectra, frames);
-        for (own, error) in of_frames {
-            *loss += own;
-            errors.push(error);
-        }
-        if step.update_object {
-            add_object_sums(layout, frames, (&probes, &xi), of_object, object_weights);
-        }
-        if step.update_probe {
-            let ramps: Vec<_> = (frames.iter())
-                .map(|frame| Ramps::new(layout, layout.fraction(*frame as usize, step.subpixel)))
-                .collect();
-            let sums = (&mut of_probe[..], &mut probe_weights[..]);
-            add_probe_sums(layout, fft, object, (frames, &ramps), &xi, |_| 1.0, sums);
-        }
-    }
-    inverse_layers(of_probe, pixels, fft);
+        loss: losses.iter().sum(),
+    };
     let two = T::of(2.0);
-    for value in of_object.iter_mut().chain(of_probe) {
+    for value in found.values.iter_mut().flatten() {
         *value = value.scale(two);
     }
     if let Some(regulariser) = method.regulariser().filter(|_| step.update_object) {
@@ -95,7 +116,7 @@ pub(super) fn gradient<T: Real>(
         } = &mut found;
         smoothness::add_gradient(object, weights, width, twice, to);
     }
-    (found, errors)
+    Ok((found, errors))
 }
 
 /// Frames in memory.
@@ -224,12 +245,21 @@ fn model<'a, T: Real>(
 }
 
 /// The likelihood's part of the objective at the current object and probe.
-pub(super) fn loss<T: Real>(engine: &CpuEngine<T>, step: &Step, noise: Noise) -> f64 {
+pub(super) fn loss<T: Real>(
+    engine: &CpuEngine<T>,
+    step: &Step,
+    noise: Noise,
+) -> Result<f64, EngineError> {
     let CpuEngine {
-        layout, fft, probe, ..
+        ranks,
+        layout,
+        fft,
+        probe,
+        ..
     } = engine;
     let probe_spectra = spectra(probe, layout.pixels(), fft);
-    let losses: Vec<f64> = (0..layout.corners.len())
+    let own = ranks.parts(layout.corners.len()).own_frames();
+    let losses: Vec<f64> = own
         .into_par_iter()
         .map_init(
             || (Scratch::new(layout, fft), probe.clone()),
@@ -240,5 +270,5 @@ pub(super) fn loss<T: Real>(engine: &CpuEngine<T>, step: &Step, noise: Noise) ->
             },
         )
         .collect();
-    losses.iter().sum()
+    Ok(ranks.gathered(&losses)?.iter().sum())
 }

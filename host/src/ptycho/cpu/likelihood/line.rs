@@ -2,10 +2,10 @@
 
 use super::Pair;
 use crate::fft::Real;
-use crate::ptycho::Step;
 use crate::ptycho::cpu::engine::{CpuEngine, Layout, Window};
 use crate::ptycho::cpu::model::{Ramps, Scratch, shifted, spectra};
 use crate::ptycho::likelihood::Noise;
+use crate::ptycho::{EngineError, Step};
 use num_complex::Complex;
 use rayon::prelude::*;
 
@@ -26,9 +26,13 @@ pub(super) fn sums<T: Real>(
     step: &Step,
     noise: Noise,
     direction: &Pair<T>,
-) -> [f64; 9] {
+) -> Result<[f64; 9], EngineError> {
     let CpuEngine {
-        layout, fft, probe, ..
+        ranks,
+        layout,
+        fft,
+        probe,
+        ..
     } = engine;
     let pixels = layout.pixels();
     let of_probe = spectra(probe, pixels, fft);
@@ -39,7 +43,8 @@ pub(super) fn sums<T: Real>(
         waves: std::array::from_fn(|_| vec![Complex::default(); pixels]),
         along: vec![[T::default(); 5]; pixels],
     };
-    let frames: Vec<[f64; 9]> = (0..layout.corners.len())
+    let own = ranks.parts(layout.corners.len()).own_frames();
+    let frames: Vec<[f64; 9]> = own
         .into_par_iter()
         .map_init(new, |line, frame| {
             if step.subpixel {
@@ -63,10 +68,10 @@ pub(super) fn sums<T: Real>(
         })
         .collect();
     let mut total = [0.0; 9];
-    for sums in frames {
+    for sums in ranks.gathered(&frames)? {
         total.iter_mut().zip(sums).for_each(|(sum, v)| *sum += v);
     }
-    total
+    Ok(total)
 }
 
 /// Writes `line.along` of a frame.

@@ -63,7 +63,7 @@ fn engine() -> CpuEngine<f64> {
         v => (4.0 * (v + 0.45)) as f32,
     });
     let problem = Problem {
-        magnitudes,
+        magnitudes: magnitudes.into_shared(),
         positions: PixelPositions {
             fractions: (0..frames)
                 .map(|_| [random.next(), random.next()])
@@ -120,8 +120,8 @@ fn gradients_are_derivatives_of_the_likelihood() {
     let step = plain_step();
     for noise in ALL {
         let mut engine = engine();
-        let (found, _) = gradient(&engine, &step, &method(noise));
-        assert!((found.loss / loss(&engine, &step, noise) - 1.0).abs() < 1e-13);
+        let (found, _) = gradient(&engine, &step, &method(noise)).unwrap();
+        assert!((found.loss / loss(&engine, &step, noise).unwrap() - 1.0).abs() < 1e-13);
         for which in 0..2 {
             let at = [engine.object.clone(), engine.probe.clone()];
             let h = random(5).vector(at[which].len());
@@ -135,7 +135,7 @@ fn gradients_are_derivatives_of_the_likelihood() {
                 } else {
                     engine.probe = moved;
                 }
-                loss(&engine, &step, noise)
+                loss(&engine, &step, noise).unwrap()
             });
             [engine.object, engine.probe] = at;
             assert!(
@@ -151,14 +151,14 @@ fn gradients_are_derivatives_of_the_likelihood() {
 fn scales_and_positions_have_the_derivatives_of_the_normal_equations() {
     let step = plain_step();
     let mut engine = engine();
-    let equations = normal_equations(&engine, true);
+    let equations = normal_equations(&engine, true).unwrap();
     for (frame, equations) in equations.iter().enumerate() {
         let noise = Noise::Amplitude;
         for axis in 0..2 {
             let before = engine.layout.fractions[frame][axis];
             let slope = difference(1e-4, |t| {
                 engine.layout.fractions[frame][axis] = before + t;
-                loss(&engine, &step, noise)
+                loss(&engine, &step, noise).unwrap()
             });
             engine.layout.fractions[frame][axis] = before;
             let expected = -2.0 * equations[6 + axis];
@@ -167,7 +167,7 @@ fn scales_and_positions_have_the_derivatives_of_the_normal_equations() {
         let before = engine.layout.scales[frame];
         let slope = difference(1e-4, |t| {
             engine.layout.scales[frame] = before * t.exp();
-            loss(&engine, &step, noise)
+            loss(&engine, &step, noise).unwrap()
         });
         engine.layout.scales[frame] = before;
         let expected = -2.0 * equations[8];
@@ -187,7 +187,7 @@ fn scales_and_positions_have_their_derivatives_with_every_noise() {
                 let before = engine.layout.fractions[frame][axis];
                 let slope = difference(1e-4, |t| {
                     engine.layout.fractions[frame][axis] = before + t;
-                    loss(&engine, &step, noise)
+                    loss(&engine, &step, noise).unwrap()
                 });
                 engine.layout.fractions[frame][axis] = before;
                 assert!((slope - expected).abs() < 1e-6 * expected.abs().max(1.0));
@@ -195,7 +195,7 @@ fn scales_and_positions_have_their_derivatives_with_every_noise() {
             let before = engine.layout.scales[frame];
             let slope = difference(1e-4, |t| {
                 engine.layout.scales[frame] = before + t;
-                loss(&engine, &step, noise)
+                loss(&engine, &step, noise).unwrap()
             });
             engine.layout.scales[frame] = before;
             assert!((slope / expected[0] - 1.0).abs() < 1e-6, "{noise:?}");
@@ -266,8 +266,8 @@ fn the_regulariser_adds_its_derivative() {
             smoothness,
             ..method(noise)
         };
-        let (with, _) = gradient(&engine, &step, &regularised);
-        let (without, _) = gradient(&engine, &step, &method(noise));
+        let (with, _) = gradient(&engine, &step, &regularised).unwrap();
+        let (without, _) = gradient(&engine, &step, &method(noise)).unwrap();
         let width = engine.layout.object_shape[1];
         let most = with.object_weights.iter().copied().fold(0.0, f64::max);
         let lit: Vec<bool> = (with.object_weights.iter())
@@ -314,7 +314,7 @@ fn line_sums_are_the_series_of_the_objective() {
         let mut engine = engine();
         let mut random = random(9);
         let direction = [engine.object.len(), engine.probe.len()].map(|n| random.vector(n));
-        let sums = line::sums(&engine, &step, noise, &direction);
+        let sums = line::sums(&engine, &step, noise, &direction).unwrap();
         let start = [engine.object.clone(), engine.probe.clone()];
         let mut at = |t: f64| {
             for ((to, from), h) in [&mut engine.object, &mut engine.probe]
@@ -324,7 +324,7 @@ fn line_sums_are_the_series_of_the_objective() {
             {
                 *to = from.iter().zip(h).map(|(v, h)| v + h * t).collect();
             }
-            loss(&engine, &step, noise)
+            loss(&engine, &step, noise).unwrap()
         };
         if noise == Noise::Gaussian {
             for t in [-0.7, 0.4, 2.0] {
@@ -345,6 +345,7 @@ fn line_sums_are_the_series_of_the_objective() {
 #[test]
 fn the_gradients_operator_is_adjoint_to_the_model() {
     use crate::ptycho::cpu::batch_engine::{add_object_sums, add_probe_sums, inverse_layers};
+    use crate::ptycho::cpu::part_sums::{ObjectPart, ProbePart};
     let engine = engine();
     let CpuEngine { layout, fft, .. } = &engine;
     let (pixels, frame) = (layout.pixels(), 3);
@@ -375,21 +376,27 @@ fn the_gradients_operator_is_adjoint_to_the_model() {
     let left = inner(&scratch.model, &y) * fft.scale();
     let waves = inverse(&y, pixels, fft);
     let frames = [frame as u32];
-    let mut to_probe = vec![Complex::default(); y.len()];
-    let mut weights = vec![0.0; pixels];
-    let sums = (&mut to_probe[..], &mut weights[..]);
+    let mut to_probe = ProbePart::zeros(layout);
     let of_frame = (&frames[..], std::slice::from_ref(&ramps));
-    add_probe_sums(layout, fft, &object, of_frame, &waves, |_| 1.0, sums);
-    inverse_layers(&mut to_probe, pixels, fft);
-    let right = inner(&x, &to_probe);
+    add_probe_sums(
+        layout,
+        fft,
+        &object,
+        of_frame,
+        &waves,
+        |_| 1.0,
+        &mut to_probe,
+    );
+    inverse_layers(&mut to_probe.numerators, pixels, fft);
+    let right = inner(&x, &to_probe.numerators);
     assert!(
         (left - right).norm() < 1e-12 * left.norm(),
         "{left} {right}"
     );
-    let mut to_object = vec![Complex::default(); object.len()];
-    let mut weights = vec![0.0; object.len()];
+    let mut to_object = ObjectPart::under(layout, [layout.corners[frame]].into_iter());
     let pair = (&moved[..], &waves[..]);
-    add_object_sums(layout, &frames, pair, &mut to_object, &mut weights);
+    add_object_sums(layout, &frames, pair, &mut to_object);
+    let (to_object, _) = to_object.whole(layout.object_shape);
     let right = inner(&object, &to_object);
     assert!(
         (left - right).norm() < 1e-12 * left.norm(),
@@ -446,7 +453,7 @@ fn the_objective_never_rises() {
             for iteration in 1..=30 {
                 let step = Step::new(&spec, &problem, iteration);
                 engine.step(&step).unwrap();
-                let now = loss(&engine, &step, noise);
+                let now = loss(&engine, &step, noise).unwrap();
                 assert!(now <= last, "{noise:?} {iteration}: {last} {now}");
                 last = now;
             }

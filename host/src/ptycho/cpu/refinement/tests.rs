@@ -79,7 +79,11 @@ fn rms(a: &[[f64; 2]], b: &[[f64; 2]]) -> f64 {
 }
 
 fn error<T: Real>(engine: &CpuEngine<T>) -> f64 {
-    all_errors(engine, true).iter().map(|f| f.residual).sum()
+    all_errors(engine, true)
+        .unwrap()
+        .iter()
+        .map(|f| f.residual)
+        .sum()
 }
 
 /// An engine with the frames at their exact positions.
@@ -224,9 +228,9 @@ fn the_right_hand_side_is_the_derivative_of_the_error() {
     for (n, scale) in engine.layout.scales.iter_mut().enumerate() {
         *scale = 0.8 + 0.02 * n as f64;
     }
-    let equations = normal_equations(&engine, true);
+    let equations = normal_equations(&engine, true).unwrap();
     let errors = |engine: &CpuEngine<f64>| -> Vec<f64> {
-        let frames = all_errors(engine, true);
+        let frames = all_errors(engine, true).unwrap();
         frames.iter().map(|frame| -0.5 * frame.residual).collect()
     };
     // Fourth-order differences, whose error is that of rounding.

@@ -41,7 +41,8 @@ impl<M: Device> GpuEngine<M> {
         let alternates = step.update_probe && step.overlap_loops > 1;
         for round in 0..step.overlap_loops {
             if let (0, Some(fused)) = (round, &mut self.fused) {
-                fused.object_update(&self.device, &self.layout, &mut self.buffers, step)?;
+                let (buffers, exchange) = (&mut self.buffers, &mut self.exchange);
+                fused.object_update(&self.device, &self.layout, buffers, step, exchange)?;
             } else if step.update_object {
                 // The projection has added its frames to the sums.
                 if round > 0 {
@@ -248,6 +249,7 @@ impl<M: Device> GpuEngine<M> {
         }
         let (device, layout, buffers) = (&self.device, &self.layout, &mut self.buffers);
         let (weight, clip) = (step.object_weight as f32, clip_limits(step.clip_object));
+        self.exchange.add_object(device, layout, buffers)?;
         object_update::finish(device, layout, buffers, weight, clip)
     }
 
@@ -256,7 +258,8 @@ impl<M: Device> GpuEngine<M> {
             return exact.finish_probe(step);
         }
         let (device, layout, buffers) = (&self.device, &self.layout, &mut self.buffers);
-        probe_update::finish(device, layout, buffers, self.version, step.probe_weight)
+        let (weight, exchange) = (step.probe_weight, &mut self.exchange);
+        probe_update::finish(device, layout, buffers, self.version, weight, exchange)
     }
 
     /// Shifts the exit waves as object and probe have been shifted.

@@ -201,10 +201,13 @@ impl<M: Device> GpuEngine<M> {
         let fractions = || narrow.iter().flatten();
         self.between_pixels = fractions().any(|f| f.abs() > ON_PIXEL);
         let scales: Vec<f32> = frames.scales.iter().map(|s| *s as f32).collect();
+        let own = self.exchange.frames();
+        let buffers = &mut self.buffers;
         self.device
-            .upload(&mut self.buffers.corners, &frames.corners)?;
-        self.device.upload(&mut self.buffers.fractions, &narrow)?;
-        self.device.upload(&mut self.buffers.scales, &scales)
+            .upload(&mut buffers.corners, &own.pick(&frames.corners))?;
+        self.device
+            .upload(&mut buffers.fractions, &own.pick(&narrow))?;
+        self.device.upload(&mut buffers.scales, &own.pick(&scales))
     }
 
     /// Frees the memory of other engines and allocates that of conjugate gradients.

@@ -36,7 +36,8 @@ impl<M: Device> GpuEngine<M> {
         device.zero(&mut buffers.gate)?;
         for round in 0..step.overlap_loops {
             if let (0, Some(fused)) = (round, &mut self.fused) {
-                fused.object_update(&self.device, &self.layout, &mut self.buffers, step)?;
+                let (buffers, exchange) = (&mut self.buffers, &mut self.exchange);
+                fused.object_update(&self.device, &self.layout, buffers, step, exchange)?;
             } else if step.update_object {
                 self.update_object(step)?;
             }
@@ -95,7 +96,16 @@ impl<M: Device> GpuEngine<M> {
         }
         let (device, layout, buffers) = (&self.device, &self.layout, &mut self.buffers);
         let (weight, clip) = (step.object_weight, step.clip_object);
-        object_update::object_update(device, layout, buffers, self.version, weight, clip)
+        let exchange = &mut self.exchange;
+        object_update::object_update(
+            device,
+            layout,
+            buffers,
+            self.version,
+            weight,
+            clip,
+            exchange,
+        )
     }
 
     fn update_probe(&mut self, step: &Step) -> Result<()> {
@@ -104,6 +114,7 @@ impl<M: Device> GpuEngine<M> {
         }
         let (device, layout, buffers) = (&self.device, &self.layout, &mut self.buffers);
         let weight = step.probe_weight;
-        probe_update::probe_update(device, layout, buffers, self.version, weight)
+        let exchange = &mut self.exchange;
+        probe_update::probe_update(device, layout, buffers, self.version, weight, exchange)
     }
 }

@@ -67,42 +67,46 @@ impl<M: Device> GpuEngine<M> {
         &self,
         pending: Pending<M>,
     ) -> std::result::Result<StepErrors, EngineError> {
-        let frames = f64::from(self.layout.frames.max(1));
-        if let Some(exceeding) = pending.exceeding
-            && exceeding.wait()?.iter().any(|count| *count > 0)
-        {
+        let frames = f64::from(self.layout.scan_frames.max(1));
+        let exceeding = pending.exceeding.map(ReadBack::wait).transpose()?;
+        let exceeds = exceeding.is_some_and(|counts| counts.iter().any(|count| *count > 0));
+        if self.exchange.ranks().any(exceeds)? {
             return Err(EngineError::Sums {
                 iteration: pending.iteration,
                 headroom: HEADROOM,
             });
         }
-        let exit = |moved: Vec<f32>| total(&moved) / (frames * f64::from(self.layout.pixels()));
-        let start = |model: PendingModel<M>| -> Result<ModelErrors> {
+        let exit = |moved: M::ReadBack<f32>| -> std::result::Result<f64, EngineError> {
+            Ok(self.total(moved.wait()?)? / (frames * f64::from(self.layout.pixels())))
+        };
+        let start = |model: PendingModel<M>| {
             let free = model.free.map(ReadBack::wait).transpose()?;
-            let (photon, residual) = (model.photon.wait()?, model.residual.wait()?);
-            Ok(self.combine(&photon, &residual, free.as_deref()))
+            self.combine(model.photon.wait()?, model.residual.wait()?, free)
         };
         Ok(StepErrors {
-            fourier: total(&pending.errors.wait()?) / frames,
-            exit: pending.moved.map(ReadBack::wait).transpose()?.map(exit),
+            exit: pending.moved.map(exit).transpose()?,
             start: pending.model.map(start).transpose()?,
+            fourier: self.total(pending.errors.wait()?)? / frames,
         })
     }
 
     pub(super) fn combine(
         &self,
-        photon: &[f32],
-        residual: &[f32],
-        free: Option<&[f32]>,
-    ) -> ModelErrors {
-        ModelErrors {
-            photon: total(photon) / f64::from(self.layout.frames.max(1)),
-            r_factor: total(residual) / self.total_counts,
-            r_free: free.map(|free| total(free) / self.free_counts),
-        }
+        photon: Vec<f32>,
+        residual: Vec<f32>,
+        free: Option<Vec<f32>>,
+    ) -> std::result::Result<ModelErrors, EngineError> {
+        let free = free.map(|free| self.total(free)).transpose()?;
+        Ok(ModelErrors {
+            photon: self.total(photon)? / f64::from(self.layout.scan_frames.max(1)),
+            r_factor: self.total(residual)? / self.total_counts,
+            r_free: free.map(|free| free / self.free_counts),
+        })
     }
-}
 
-fn total(values: &[f32]) -> f64 {
-    values.iter().map(|v| f64::from(*v)).sum()
+    /// The sum over the frames of all ranks, in their order.
+    fn total(&self, own: Vec<f32>) -> std::result::Result<f64, EngineError> {
+        let values = self.exchange.of_frames(own, 1)?;
+        Ok(values.iter().map(|v| f64::from(*v)).sum())
+    }
 }

@@ -31,6 +31,7 @@ impl<M: Device> GpuEngine<M> {
             version,
             waves_fft: Some(waves_fft),
             buffers,
+            exchange,
             device,
             ..
         } = self
@@ -63,10 +64,11 @@ impl<M: Device> GpuEngine<M> {
         })?;
         timed("object update", &mut || {
             let (weight, clip) = (step.object_weight, step.clip_object);
-            object_update::object_update(device, layout, buffers, *version, weight, clip)
+            object_update::object_update(device, layout, buffers, *version, weight, clip, exchange)
         })?;
         timed("probe update", &mut || {
-            probe_update::probe_update(device, layout, buffers, *version, step.probe_weight)
+            let weight = step.probe_weight;
+            probe_update::probe_update(device, layout, buffers, *version, weight, exchange)
         })?;
         Ok(times)
     }
@@ -79,6 +81,7 @@ impl<M: Device> GpuEngine<M> {
             version,
             fused: Some(fused),
             buffers,
+            exchange,
             device,
             ..
         } = self
@@ -98,7 +101,7 @@ impl<M: Device> GpuEngine<M> {
         let passes = fused.pass_times(device, layout, buffers, step)?;
         if !passes.is_empty() {
             // Its sums, before others are added to them.
-            fused.object_update(device, layout, buffers, step)?;
+            fused.object_update(device, layout, buffers, step, exchange)?;
         }
         for (name, metrics) in [
             (
@@ -113,7 +116,7 @@ impl<M: Device> GpuEngine<M> {
             let step = Step { metrics, ..*step };
             timed(name, &mut || fused.project(device, layout, buffers, &step))?;
             if metrics.exit {
-                fused.object_update(device, layout, buffers, &step)?;
+                fused.object_update(device, layout, buffers, &step, exchange)?;
             }
         }
         fused.forget_fluence();
@@ -121,10 +124,11 @@ impl<M: Device> GpuEngine<M> {
             fused.update_fluence(device, layout, buffers)
         })?;
         timed("object", &mut || {
-            fused.object_update(device, layout, buffers, step)
+            fused.object_update(device, layout, buffers, step, exchange)
         })?;
         timed("probe update", &mut || {
-            probe_update::probe_update(device, layout, buffers, *version, step.probe_weight)
+            let weight = step.probe_weight;
+            probe_update::probe_update(device, layout, buffers, *version, weight, exchange)
         })?;
         fused.forget_fluence();
         times.extend(passes);

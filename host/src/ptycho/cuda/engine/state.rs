@@ -26,6 +26,15 @@ impl<M: Device> GpuEngine<M> {
             (None, WaveSpace::Real) => self.download(waves, waves.len())?,
             (None, WaveSpace::Fourier) => self.download(spectra, spectra.len())?,
         };
+        let ranks = self.exchange.ranks();
+        let exit = if self.exchange.alone() {
+            exit
+        } else if ranks.is_first() {
+            let all = ranks.gathered_first(exit)?;
+            self.exchange.frames().sorted(&all, layout.probe_elements())
+        } else {
+            ranks.gathered_first(exit)?
+        };
         let momentum = match &self.batches {
             Some(of) => [&of.object_velocity, &of.probe_velocity]
                 .map(|v| self.download(v, v.len()))
@@ -55,8 +64,18 @@ impl<M: Device> GpuEngine<M> {
         self.pending.clear();
         let layout = self.layout;
         let lengths = [layout.object_elements(), layout.probe_elements()];
-        let [object, probe, exit] =
-            state.parts::<f32>([lengths[0], lengths[1], layout.wave_elements()])?;
+        let of_device = [lengths[0], lengths[1], layout.wave_elements()];
+        let all = layout.scan_frames as usize * layout.probe_elements();
+        let selected;
+        let [object, probe, exit] = if state.exit.len() == all && !self.exchange.alone() {
+            let [object, probe, exit] = state.parts::<f32>([lengths[0], lengths[1], all])?;
+            let waves = exit.chunks_exact(layout.probe_elements());
+            let waves: Vec<&[Complex<f32>]> = waves.collect();
+            selected = self.exchange.frames().pick(&waves).concat();
+            [object, probe, &selected]
+        } else {
+            state.parts::<f32>(of_device)?
+        };
         let momentum = state.momentum::<f32>(lengths)?;
         self.saved_search = state.search(lengths)?;
         self.likelihood = None;

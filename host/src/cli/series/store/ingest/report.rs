@@ -77,7 +77,7 @@ pub(super) fn after(failure: Failure, store: &Path, so_far: Counts, batches: u64
             let first = count(points, ["point is", "points are"]);
             Failure::Interrupted(format!("stopped: the first {first} {stored}"))
         }
-        usage @ Failure::Usage(_) => usage,
+        other => other,
     }
 }
 

@@ -1,0 +1,193 @@
+//! Times of an iteration of `dm` on one GPU and on several that divide the frames, and whether the bits are the same.
+//!
+//! Usage: `ptycho_devices [FRAMESxSIDE …]`; without sizes 16 000 frames of 256² and 60 000 of 128². It runs on one GPU, then on 2, 3, … up to all
+//! GPUs of the computer, with direct copies between them and through the host. The floor is the time of one GPU divided by their number.
+
+use anyhow::Context;
+use num_complex::Complex;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::Write;
+use std::sync::Arc;
+use std::thread;
+use std::time::Instant;
+use warpstride::cuda::{PeerInvitation, invite_peers, list_devices};
+use warpstride::gpu::CudaDevice;
+use warpstride::ptycho::cuda::{GpuEngine, kernels_for};
+use warpstride::ptycho::{
+    Engine, EngineName, EngineSpec, Problem, Ranks, Recipe, Step, UpdateVersion,
+};
+use warpstride::ranks::threads;
+use warpstride_benches::median;
+use warpstride_benches::scan::random_scan_at;
+
+const SIZES: [[usize; 2]; 2] = [[16_000, 256], [60_000, 128]];
+/// Iterations of one measurement.
+const ITERATIONS: usize = 10;
+
+/// What a run ends with.
+struct Measured {
+    ms: f64,
+    /// A hash of object, probe and all metrics.
+    hash: u64,
+    /// Milliseconds of the kernels with the longest total time, from a timeline of one iteration.
+    stages: Vec<(&'static str, f64)>,
+}
+
+/// Milliseconds of an iteration of one of several devices.
+fn measure(
+    problem: &Problem,
+    device: usize,
+    (ranks, invitation): (Ranks, Option<PeerInvitation>),
+) -> anyhow::Result<Measured> {
+    let mut spec = EngineSpec::new(EngineName::Dm, 100);
+    spec.subpixel = Some(false);
+    let recipe = Recipe {
+        engines: vec![spec.clone()],
+        ..Recipe::default()
+    };
+    let device = CudaDevice::new(device, &kernels_for(&recipe, [problem.shape()[2]; 2]))?;
+    let peers = invitation
+        .map(|invitation| invitation.join(device.context()))
+        .transpose()?;
+    let version = UpdateVersion::Tiled;
+    let mut engine = GpuEngine::among(device, problem, version, None, (ranks, peers))?;
+    let mut iteration = 1;
+    let mut finished = Vec::new();
+    let mut run = |engine: &mut GpuEngine<CudaDevice>, iterations: usize| -> anyhow::Result<f64> {
+        let clock = Instant::now();
+        for _ in 0..iterations {
+            // The first iteration leaves the probe as it is.
+            iteration += 1;
+            let step = Step {
+                metrics: warpstride::ptycho::StepMetrics::NONE,
+                ..Step::new(&spec, problem, iteration)
+            };
+            engine.step(&step)?;
+            finished.extend(engine.errors(false)?);
+        }
+        finished.extend(engine.errors(true)?);
+        Ok(clock.elapsed().as_secs_f64() * 1e3 / iterations as f64)
+    };
+    run(&mut engine, 3)?;
+    let mut times = Vec::new();
+    for _ in 0..3 {
+        times.push(run(&mut engine, ITERATIONS)?);
+    }
+    engine.start_profile()?;
+    run(&mut engine, 1)?;
+    let mut stages: Vec<(&'static str, f64)> = Vec::new();
+    for span in engine.take_profile()? {
+        let ms = (span.end_us - span.start_us) / 1e3;
+        match stages.iter_mut().find(|(name, _)| *name == span.name) {
+            Some((_, total)) => *total += ms,
+            None => stages.push((span.name, ms)),
+        }
+    }
+    stages.sort_by(|a, b| b.1.total_cmp(&a.1));
+    stages.truncate(9);
+    let mut hasher = DefaultHasher::new();
+    for errors in &finished {
+        errors.fourier.to_bits().hash(&mut hasher);
+    }
+    let mut add = |values: &mut dyn Iterator<Item = Complex<f64>>| {
+        for value in values {
+            [value.re.to_bits(), value.im.to_bits()].hash(&mut hasher);
+        }
+    };
+    add(&mut engine.object()?.into_iter());
+    add(&mut engine.probe()?.into_iter());
+    Ok(Measured {
+        ms: median(times),
+        hash: hasher.finish(),
+        stages,
+    })
+}
+
+/// The measurement of the first of `count` devices.
+fn on_devices(problem: &Problem, count: usize, direct: bool) -> anyhow::Result<Measured> {
+    let invitations = invite_peers(count);
+    thread::scope(|scope| {
+        let members = threads(count).into_iter().zip(invitations).enumerate();
+        let started: Vec<_> = members
+            .map(|(device, (rank, invitation))| {
+                let ranks = Ranks::of(Arc::new(rank));
+                let invitation = direct.then_some(invitation);
+                scope.spawn(move || measure(problem, device, (ranks, invitation)))
+            })
+            .collect();
+        let joined = started.into_iter().map(|thread| {
+            let panicked = || anyhow::anyhow!("a thread panicked");
+            thread.join().unwrap_or_else(|_| Err(panicked()))
+        });
+        let mut all = joined.collect::<anyhow::Result<Vec<_>>>()?;
+        Ok(all.swap_remove(0))
+    })
+}
+
+fn main() -> anyhow::Result<()> {
+    let mut out = std::io::stdout().lock();
+    let mut sizes = Vec::new();
+    for text in std::env::args().skip(1) {
+        let parts: Vec<usize> = text
+            .split('x')
+            .map(str::parse)
+            .collect::<Result<_, _>>()
+            .with_context(|| format!("{text}: expected FRAMESxSIDE"))?;
+        let [frames, side] = parts[..] else {
+            anyhow::bail!("{text}: expected FRAMESxSIDE");
+        };
+        sizes.push([frames, side]);
+    }
+    if sizes.is_empty() {
+        sizes.extend(SIZES);
+    }
+    let devices = match list_devices() {
+        Ok(devices) => devices.len(),
+        Err(why) => {
+            writeln!(out, "skipped: {why}")?;
+            return Ok(());
+        }
+    };
+    for [frames, side] in sizes {
+        let scan = random_scan_at(frames, side, false)?;
+        let mut problem = Problem::new(&scan, &Recipe::default())?;
+        drop(scan);
+        problem.projects_first = true;
+        let one = on_devices(&problem, 1, true)?;
+        let [rows, columns] = problem.positions.object_shape;
+        writeln!(
+            out,
+            "{frames} x {side}x{side}, object {rows}x{columns}, dm: {:.3} ms an iteration on one GPU",
+            one.ms
+        )?;
+        writeln!(out, "    {}", stages(&one))?;
+        for count in 2..=devices {
+            for direct in [true, false] {
+                let found = on_devices(&problem, count, direct)?;
+                writeln!(
+                    out,
+                    "  {count} GPUs, {}: {:.3} ms, {:.3} times as fast as one; {}",
+                    if direct {
+                        "direct copies"
+                    } else {
+                        "through the host"
+                    },
+                    found.ms,
+                    one.ms / found.ms,
+                    if found.hash == one.hash {
+                        "the same bits"
+                    } else {
+                        "OTHER BITS"
+                    }
+                )?;
+                writeln!(out, "    {}", stages(&found))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn stages(of: &Measured) -> String {
+    let parts = of.stages.iter().map(|(name, ms)| format!("{name} {ms:.3}"));
+    parts.collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,355 @@
+//! All-gather between the devices of several threads: every device gets the values of all of them, by copies from device to
+//! device.
+//!
+//! Each thread has a device, a stream and a slot in a table that they share. A thread writes to its slot which memory
+//! the others may read, and an event after which they may; then it copies from the others. The host threads meet twice: when all of
+//! them have said what to read, and when all of them have queued their copies. The devices wait for events only.
+
+use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
+
+use bytemuck::Pod;
+
+use super::buffer::DeviceBuffer;
+use super::context::Context;
+use super::error::{CudaError, Result, check};
+use super::event::{Event, Timing};
+use super::ffi::driver;
+use super::lock::lock;
+use super::peer::enable_peer_access;
+use super::stream::Stream;
+
+/// Memory that other threads may copy from until they have met again.
+#[derive(Debug, Clone, Copy)]
+struct Published {
+    address: driver::DevicePtr,
+    bytes: usize,
+}
+
+/// What one device says to the others.
+#[derive(Debug, Default)]
+struct Slot {
+    context: OnceLock<Arc<Context>>,
+    /// After the work that writes the published memory.
+    written: OnceLock<Event>,
+    /// After the copies of this slot's device from the others.
+    copied: OnceLock<Event>,
+    published: Mutex<Option<Published>>,
+}
+
+/// How far the threads have come.
+#[derive(Debug, Default)]
+struct Meeting {
+    /// Threads that wait for the others.
+    waiting: usize,
+    /// Number of meetings that are over.
+    times: usize,
+    /// Threads that do not come any more.
+    ended: usize,
+    /// The first of them, and the number of the first meeting without it.
+    without: Option<(usize, usize)>,
+}
+
+impl Meeting {
+    /// Ends the present meeting if all threads have come or do not come any more.
+    fn end_if_complete(&mut self, devices: usize) -> bool {
+        let complete = self.waiting > 0 && self.waiting + self.ended == devices;
+        if complete {
+            self.waiting = 0;
+            self.times += 1;
+        }
+        complete
+    }
+}
+
+/// The slots of several devices, each of which has a thread of its own.
+#[derive(Debug)]
+struct PeerTable {
+    slots: Vec<Slot>,
+    meeting: Mutex<Meeting>,
+    met: Condvar,
+}
+
+/// A thread's right to a slot of a table. Dropped, it tells the others that this thread does not come.
+#[derive(Debug)]
+struct Seat {
+    table: Arc<PeerTable>,
+    own: usize,
+}
+
+impl Seat {
+    /// Waits until the threads of all devices have called this or have ended; if one has ended, that is an error of all others.
+    fn meet(&self) -> Result<()> {
+        let table = &self.table;
+        let mut meeting = lock(&table.meeting);
+        let number = meeting.times;
+        meeting.waiting += 1;
+        if meeting.end_if_complete(table.slots.len()) {
+            table.met.notify_all();
+        }
+        while meeting.times == number {
+            let waited = table.met.wait(meeting);
+            meeting = waited.unwrap_or_else(PoisonError::into_inner);
+        }
+        match meeting.without {
+            Some((device, first)) if first <= number => Err(CudaError::PeerEnded { device }),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        let table = &self.table;
+        let mut meeting = lock(&table.meeting);
+        meeting.ended += 1;
+        let first = meeting.times;
+        meeting.without.get_or_insert((self.own, first));
+        if meeting.end_if_complete(table.slots.len()) {
+            table.met.notify_all();
+        }
+    }
+}
+
+/// The right to be one of several devices that exchange data, for the thread of that device. If it is dropped, the others
+/// get an error instead of waiting.
+#[derive(Debug)]
+pub struct PeerInvitation(Seat);
+
+/// Invitations for the threads of `devices` devices.
+#[must_use]
+pub fn invite_peers(devices: usize) -> Vec<PeerInvitation> {
+    let table = Arc::new(PeerTable {
+        slots: (0..devices).map(|_| Slot::default()).collect(),
+        meeting: Mutex::default(),
+        met: Condvar::new(),
+    });
+    let seat = |own| {
+        PeerInvitation(Seat {
+            table: Arc::clone(&table),
+            own,
+        })
+    };
+    (0..devices).map(seat).collect()
+}
+
+/// One of several devices that exchange data.
+#[derive(Debug)]
+pub struct PeerGather {
+    seat: Seat,
+}
+
+impl PeerInvitation {
+    /// Joins with the device of `context`; waits until all threads have joined.
+    ///
+    /// # Errors
+    /// Another thread does not come, or an error of the driver.
+    pub fn join(self, context: &Arc<Context>) -> Result<PeerGather> {
+        let Self(seat) = self;
+        let slot = &seat.table.slots[seat.own];
+        // The slot is this seat's alone, and has not been set before.
+        let (written, copied) = (
+            Event::new(context, Timing::Off)?,
+            Event::new(context, Timing::Off)?,
+        );
+        slot.written.get_or_init(|| written);
+        slot.copied.get_or_init(|| copied);
+        slot.context.get_or_init(|| Arc::clone(context));
+        seat.meet()?;
+        for other in &seat.table.slots {
+            if let Some(other) = other.context.get() {
+                enable_peer_access(context, other)?;
+            }
+        }
+        Ok(PeerGather { seat })
+    }
+}
+
+impl PeerGather {
+    /// Number of devices.
+    #[must_use]
+    pub fn devices(&self) -> usize {
+        self.seat.table.slots.len()
+    }
+
+    /// Copies `mine` of every device to `all` in `stream`: in `pieces` pieces of equal length, (piece, device, element). Every device
+    /// has a `mine` of the same length, and calls this for the same arrays in the same order.
+    ///
+    /// # Errors
+    /// The lengths do not agree, the buffers belong to another device than the stream, or the stream is being captured; another
+    /// thread does not come; an error of the driver.
+    pub fn all_gather<T: Pod>(
+        &mut self,
+        stream: &Stream,
+        mine: &DeviceBuffer<T>,
+        all: &mut DeviceBuffer<T>,
+        pieces: usize,
+    ) -> Result<()> {
+        let context = stream.context();
+        // Nothing here can be captured; waiting for events locks the capture again.
+        drop(stream.refuse_capture("a copy between devices")?);
+        context.expect_same(mine.context(), "the source")?;
+        context.expect_same(all.context(), "the target")?;
+        let devices = self.seat.table.slots.len();
+        all.expect_range("a copy of all devices", &(0..devices * mine.len()))?;
+        let own = &self.seat.table.slots[self.seat.own];
+        // Both were set when this thread joined.
+        let (Some(written), Some(copied)) = (own.written.get(), own.copied.get()) else {
+            return Err(CudaError::PeerEnded {
+                device: self.seat.own,
+            });
+        };
+        written.record(stream)?;
+        *lock(&own.published) = Some(Published {
+            address: mine.raw(),
+            bytes: mine.bytes(),
+        });
+        let met = self.seat.meet();
+        // Whatever fails from here on, the others must be met, since they copy from `mine`, which the caller may free or change
+        // afterwards: a meeting ends when all of them have queued their copies, or have ended.
+        let queued = met.and_then(|()| self.copy(stream, all, pieces));
+        let recorded = copied.record(stream);
+        if recorded.is_err() {
+            // The others cannot wait for the event, so that the copies are waited for here.
+            context.record_drop(stream.synchronize());
+        }
+        let met = self.seat.meet();
+        *lock(&own.published) = None;
+        let mut waited = Ok(());
+        for other in &self.seat.table.slots {
+            if let Some(copied) = other.copied.get() {
+                waited = waited.and(stream.wait_event(copied));
+            }
+        }
+        queued.and(recorded).and(met).and(waited)
+    }
+
+    /// Queues the copies from all devices.
+    fn copy<T: Pod>(
+        &self,
+        stream: &Stream,
+        all: &mut DeviceBuffer<T>,
+        pieces: usize,
+    ) -> Result<()> {
+        let context = stream.context();
+        let devices = self.seat.table.slots.len();
+        for (device, slot) in self.seat.table.slots.iter().enumerate() {
+            let published = *lock(&slot.published);
+            let (Some(from), Some(other), Some(written)) =
+                (published, slot.context.get(), slot.written.get())
+            else {
+                continue;
+            };
+            let piece = all.bytes() / (devices * pieces.max(1));
+            if from.bytes != piece * pieces {
+                return Err(CudaError::Range {
+                    what: "a copy of all devices",
+                    start: 0,
+                    end: from.bytes,
+                    len: piece * pieces,
+                });
+            }
+            if piece == 0 {
+                continue;
+            }
+            stream.wait_event(written)?;
+            let direct = context.can_access(other);
+            if !direct {
+                other.add_user(context);
+            }
+            context.enter()?;
+            for number in 0..pieces {
+                let source = from.address + (number * piece) as driver::DevicePtr;
+                let target = all.raw() + ((number * devices + device) * piece) as driver::DevicePtr;
+                // SAFETY: the target is within `all`, whose length was checked. The source is within the other device's
+                // `mine`: it is borrowed by a call of `all_gather` that returns only after this thread has met it again or has
+                // ended, and its stream then waits for `copied`, so it is neither freed nor written before the copy is done.
+                // With direct access addresses are unified.
+                let answer = unsafe {
+                    if direct {
+                        driver::cuMemcpyDtoDAsync_v2(target, source, piece, stream.raw())
+                    } else {
+                        driver::cuMemcpyPeerAsync(
+                            target,
+                            context.raw(),
+                            source,
+                            other.raw(),
+                            piece,
+                            stream.raw(),
+                        )
+                    }
+                };
+                check(answer, "cuMemcpyDtoDAsync or cuMemcpyPeerAsync")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::thread;
+    use std::time::Duration;
+
+    /// What every thread of `devices` returns.
+    fn on_threads<R: Send>(devices: usize, each: impl Fn(Seat) -> R + Sync) -> Vec<R> {
+        let each = &each;
+        thread::scope(|scope| {
+            let started: Vec<_> = (invite_peers(devices).into_iter())
+                .map(|PeerInvitation(seat)| scope.spawn(move || each(seat)))
+                .collect();
+            let joined = started.into_iter().map(|thread| thread.join().unwrap());
+            joined.collect()
+        })
+    }
+
+    #[test]
+    fn threads_meet_any_number_of_times() {
+        for devices in [1, 2, 5] {
+            let count = Mutex::new(0);
+            let found = on_threads(devices, |seat| {
+                (0..50).all(|time| {
+                    *lock(&count) += 1;
+                    seat.meet().unwrap();
+                    // All of them have come, and none can have come more than once again.
+                    let come = *lock(&count);
+                    let all = devices * (time + 1);
+                    seat.meet().unwrap();
+                    (all..all + devices).contains(&come)
+                })
+            });
+            assert!(found.iter().all(|right| *right));
+        }
+    }
+
+    #[test]
+    fn a_thread_that_ends_is_an_error_of_the_others() {
+        let found = on_threads(3, |seat| {
+            let first = seat.meet().is_ok();
+            if seat.own == 1 {
+                thread::sleep(Duration::from_millis(20));
+                return (first, true, true);
+            }
+            // However often they come again.
+            (first, seat.meet().is_err(), seat.meet().is_err())
+        });
+        assert_eq!(found, [(true, true, true); 3]);
+    }
+
+    #[test]
+    fn a_meeting_that_was_complete_stays_so() {
+        for _ in 0..200 {
+            let found = on_threads(2, |seat| seat.meet().is_ok());
+            assert_eq!(found, [true, true]);
+        }
+    }
+
+    #[test]
+    fn an_invitation_that_is_dropped_releases_the_others() {
+        let mut invitations = invite_peers(2);
+        let PeerInvitation(seat) = invitations.remove(0);
+        drop(invitations);
+        let error = seat.meet().unwrap_err().to_string();
+        assert!(error.contains("device 1 of the group has ended"), "{error}");
+    }
+}

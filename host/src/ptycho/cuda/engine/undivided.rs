@@ -1,0 +1,78 @@
+//! Steps that several devices do not divide: each of them computes all frames, as a device alone does.
+//!
+//! So they all have the same object and probe afterwards, without an exchange. An engine for all frames takes the place of the one that
+//! has a part of them, which gives up its exit waves; the state goes from one to the other as it goes to a checkpoint and
+//! back.
+
+use super::GpuEngine;
+use crate::gpu::Device;
+use crate::ptycho::{Engine as _, EngineError, Problem, Ranks, Step, StreamPlan};
+
+/// What an engine for all frames is made of.
+pub(super) struct Undivided {
+    pub(super) problem: Problem,
+    pub(super) stream: Option<StreamPlan>,
+}
+
+impl<M: Device> GpuEngine<M> {
+    /// The engine that has the present state.
+    pub(super) fn present(&self) -> &Self {
+        self.whole.as_deref().unwrap_or(self)
+    }
+
+    /// Queues a step that every device computes for all frames.
+    pub(super) fn step_undivided(&mut self, step: &Step) -> Result<(), EngineError> {
+        if self.whole.is_none() {
+            self.start_whole(step)?;
+        }
+        match &mut self.whole {
+            Some(whole) => whole.step(step),
+            None => Ok(()),
+        }
+    }
+
+    fn start_whole(&mut self, step: &Step) -> Result<(), EngineError> {
+        let finished = self.errors(true)?;
+        self.finished = finished;
+        // Exit waves are of use to projections only, which are at exact positions then. Every device needs those of all
+        // frames.
+        let mut state = self.saved_state()?;
+        let ranks = self.exchange.ranks().clone();
+        if !step.is_projection() {
+            state.drop_exit_waves();
+        } else if ranks.any(!state.exit.is_empty())? {
+            state = state.shared(&ranks)?;
+        }
+        self.free_projections()?;
+        self.free_batches();
+        self.likelihood = None;
+        // Memory is not freed while any device has a graph: all of them free theirs before one makes graphs.
+        ranks.any(false)?;
+        let Some(Undivided { problem, stream }) = &self.undivided else {
+            return Ok(());
+        };
+        let mut problem = problem.clone();
+        problem.projects_first = false;
+        let (device, version) = (self.device.sibling()?, self.version);
+        let alone = (Ranks::alone(), None);
+        let mut whole = Box::new(Self::among(device, &problem, version, *stream, alone)?);
+        whole.in_step = true;
+        whole.restore(&state)?;
+        self.whole = Some(whole);
+        Ok(())
+    }
+
+    /// Goes on with this device's frames.
+    pub(super) fn divide_again(&mut self) -> Result<(), EngineError> {
+        let Some(mut whole) = self.whole.take() else {
+            return Ok(());
+        };
+        let finished = whole.errors(true)?;
+        self.finished.extend(finished);
+        let state = whole.saved_state()?;
+        drop(whole);
+        // The graphs of all devices are gone then.
+        self.exchange.ranks().any(false)?;
+        self.restore_state(&state)
+    }
+}

@@ -1,0 +1,97 @@
+//! Frames of a scan that are divided among ranks by turns: every rank has every nth frame.
+//!
+//! So each rank has nearly as many frames, of every batch too, and whole slices of a probe update, whose frames are taken by
+//! turns as well ([`super::probe_slices`]): from the last frame on, as there.
+
+/// The division of the frames of a scan among ranks, as one of them sees it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Interleaved {
+    frames: usize,
+    ranks: usize,
+    rank: usize,
+}
+
+impl Interleaved {
+    /// The frames of a scan of `frames` frames among `ranks` ranks.
+    pub(super) fn new(frames: usize, [rank, ranks]: [usize; 2]) -> Self {
+        Self {
+            frames,
+            ranks: ranks.max(1),
+            rank,
+        }
+    }
+
+    /// The rank of a frame of the scan.
+    fn rank_of(&self, frame: usize) -> usize {
+        (self.frames - 1 - frame) % self.ranks
+    }
+
+    /// The frames of a rank, in their order.
+    fn of_rank(self, rank: usize) -> impl Iterator<Item = usize> {
+        (0..self.frames).filter(move |frame| self.rank_of(*frame) == rank)
+    }
+
+    /// The frames of this rank, in their order.
+    pub(super) fn own(&self) -> Vec<usize> {
+        self.of_rank(self.rank).collect()
+    }
+
+    /// This rank's values of those of all frames.
+    pub(super) fn pick<T: Clone>(&self, all: &[T]) -> Vec<T> {
+        let own = self.of_rank(self.rank).filter_map(|frame| all.get(frame));
+        own.cloned().collect()
+    }
+
+    /// Values of all frames, in their order, from those of each rank one after the other; `values` of them for each frame.
+    pub(super) fn sorted<T: Clone + Default>(&self, of_ranks: &[T], values: usize) -> Vec<T> {
+        let mut all = vec![T::default(); of_ranks.len()];
+        let frames = (0..self.ranks).flat_map(|rank| self.of_rank(rank));
+        for (frame, from) in frames.zip(of_ranks.chunks_exact(values.max(1))) {
+            all[frame * values..][..values].clone_from_slice(from);
+        }
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_of_ranks_are_put_in_the_order_of_the_frames() {
+        for ranks in 1..6 {
+            for frames in 0..12 {
+                let all: Vec<usize> = (0..2 * frames).collect();
+                let of_rank = |rank| {
+                    let division = Interleaved::new(frames, [rank, ranks]);
+                    let own = division.own();
+                    assert!(own.iter().all(|frame| division.rank_of(*frame) == rank));
+                    assert_eq!(own, division.pick(&(0..frames).collect::<Vec<_>>()));
+                    own.into_iter().flat_map(|frame| [2 * frame, 2 * frame + 1])
+                };
+                let of_ranks: Vec<usize> = (0..ranks).flat_map(of_rank).collect();
+                let division = Interleaved::new(frames, [0, ranks]);
+                assert_eq!(division.sorted(&of_ranks, 2), all, "{frames} of {ranks}");
+            }
+        }
+    }
+
+    #[test]
+    fn ranks_have_whole_slices() {
+        // Slice s of n: frame `frames − 1 − s` and every nth before it.
+        let (frames, slices) = (31, 12);
+        for ranks in [1, 2, 3, 4, 6, 12] {
+            for rank in 0..ranks {
+                let own = Interleaved::new(frames, [rank, ranks]).own();
+                for slice in 0..slices / ranks {
+                    let of_scan = rank + slice * ranks;
+                    let expected = (0..frames).filter(|f| (frames - 1 - f) % slices == of_scan);
+                    let local = (0..own.len())
+                        .filter(|f| (own.len() - 1 - f) % (slices / ranks) == slice)
+                        .map(|f| own[f]);
+                    assert!(local.eq(expected), "{ranks} ranks, slice {of_scan}");
+                }
+            }
+        }
+    }
+}
