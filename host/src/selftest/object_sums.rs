@@ -1,6 +1,6 @@
 //! The kernels around the fused step: `ptycho_fluence`, `ptycho_object_from_sums`,
 //! `ptycho_roll_frames`, whose waves are in single precision or in bf16, `ptycho_wave_limit`, and the sums of several devices:
-//! `ptycho_add_ranks_fixed`, `ptycho_add_ranks`.
+//! `ptycho_add_ranks`.
 
 use super::bench::{Bench, Case, relative_error, wide};
 use super::fused_step::exponent;
@@ -14,7 +14,7 @@ use warpstride_device::launch::{Emulated, Work};
 use warpstride_kernels::ptycho::{
     fluence::{FLUENCE_ROWS, PtychoFluence, fluence_tiles},
     object_from_sums::PtychoObjectFromSums,
-    rank_sums::{PtychoAddRanks, PtychoAddRanksFixed},
+    rank_sums::PtychoAddRanks,
     roll_frames::{PtychoRollFrames, PtychoRollFramesBf16},
     tile_frames::TILE_COLUMNS,
     wave_limit::{HEADROOM, PtychoWaveLimit},
@@ -27,7 +27,9 @@ pub(super) fn cases<M: Device>(bench: &mut Bench<'_, M>, shape: Shape) -> Result
         (0.3, [0.4, 0.9], 1),
         (0.3, [0.0, 0.5], 0),
     ] {
-        from_sums(bench, shape, weight, clip, update)?;
+        for count in [0, 1, 2] {
+            from_sums(bench, shape, (weight, clip, update), count)?;
+        }
     }
     for shift in [[0, 0], [1, -2], [-7, 3]] {
         for stored in STORED {
@@ -84,22 +86,28 @@ fn fluence<M: Device>(bench: &mut Bench<'_, M>, shape: Shape) -> Result<()> {
             on.poisoned::<u8>(shape.object_elements())?,
         ),
         |device, (fluence, quanta)| {
-            let launch = PtychoFluence {
-                fluence: fluence.write(),
-                quanta: quanta.write(),
-                limit: limit.read(),
-                windows: WINDOWS,
-                power: power.read(),
-                starts: starts.read(),
-                corners: corners.read(),
-                tiles,
-                listed: listed.len() as u32,
-                rows: shape.rows,
-                columns: shape.columns,
-                object_rows: shape.object_rows,
-                object_columns: shape.object_columns,
-            };
-            device.launch(&launch, Work::Blocks(tiles as usize))
+            // In two parts, as two devices have them.
+            for [first, end] in [[0, tiles / 2], [tiles / 2, tiles]] {
+                let launch = PtychoFluence {
+                    fluence: fluence.write(),
+                    quanta: quanta.write(),
+                    limit: limit.read(),
+                    windows: WINDOWS,
+                    power: power.read(),
+                    starts: starts.read(),
+                    corners: corners.read(),
+                    tiles,
+                    listed: listed.len() as u32,
+                    rows: shape.rows,
+                    columns: shape.columns,
+                    object_rows: shape.object_rows,
+                    object_columns: shape.object_columns,
+                    first,
+                    end,
+                };
+                device.launch(&launch, Work::Blocks((end - first) as usize))?;
+            }
+            Ok(())
         },
         |on, (fluence, quanta)| {
             let mut found = vec![0_u8; reference.len()];
@@ -158,41 +166,15 @@ fn of_ranks<M: Device>(bench: &mut Bench<'_, M>, shape: Shape, ranks: usize) -> 
             ];
             Ok(of_numerators.max(of_weights))
         },
-    )?;
-    // Numbers that leave the range of 64 bits when they are added.
-    let fixed: Vec<u64> = (0..ranks * elements)
-        .map(|n| (n as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15))
-        .collect();
-    let expected: Vec<u64> = (0..elements)
-        .map(|n| of(n).fold(0, |sum: u64, at| sum.wrapping_add(fixed[at])))
-        .collect();
-    let all = on.upload(&fixed)?;
-    bench.run(
-        Case::of::<PtychoAddRanksFixed<'_, Emulated>>(text),
-        on.upload(&vec![3_u64; elements])?,
-        |device, to| {
-            let launch = PtychoAddRanksFixed {
-                to: to.write(),
-                all: all.read(),
-                ranks: ranks as u32,
-                elements: elements as u32,
-            };
-            device.launch(&launch, Work::Elements(elements))
-        },
-        |on, to| {
-            let mut found = vec![0_u64; elements];
-            on.download(to, &mut found)?;
-            Ok(if found == expected { 0.0 } else { 1.0 })
-        },
     )
 }
 
+/// The sums of `count` + 1 devices on a part of the object.
 fn from_sums<M: Device>(
     bench: &mut Bench<'_, M>,
     shape: Shape,
-    weight: f32,
-    [low, high]: [f32; 2],
-    update: u32,
+    (weight, [low, high], update): (f32, [f32; 2], u32),
+    count: usize,
 ) -> Result<()> {
     let quantum = |pixel: usize| [1024.0_f32, 65_536.0][pixel % 2];
     let on = bench.on();
@@ -207,11 +189,32 @@ fn from_sums<M: Device>(
         let [re, im] = [v.re, v.im].map(|v| i64::from(integer(v)));
         ((im << 32) + re) as u64
     };
-    let sums: Vec<u64> = parts.iter().map(packed).collect();
+    // What the other devices have are any numbers; the device's own are what is left to the sum.
+    let own = match count {
+        0 => 0..elements,
+        _ => elements / 3..elements - elements / 4,
+    };
+    let number = |n: usize| (n as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    let others: Vec<u64> = (0..count * own.len()).map(number).collect();
+    let of_others = |pixel: usize| -> u64 {
+        let places = (0..count).map(|n| n * own.len() + (pixel - own.start));
+        places.fold(0, |sum: u64, at| sum.wrapping_add(others[at]))
+    };
+    let all = parts.iter().map(packed).enumerate();
+    let sums: Vec<u64> = all
+        .map(|(pixel, sum)| {
+            let rest = if own.contains(&pixel) {
+                of_others(pixel)
+            } else {
+                0
+            };
+            sum.wrapping_sub(rest)
+        })
+        .collect();
     let reference: Vec<_> = (before.iter().zip(&parts).zip(&fluence).enumerate())
         .map(|(pixel, ((before, sum), fluence))| {
             let before = wide(*before);
-            if update == 0 {
+            if update == 0 || !own.contains(&pixel) {
                 return before;
             }
             let [re, im] =
@@ -229,7 +232,8 @@ fn from_sums<M: Device>(
     let quanta: Vec<u8> = (0..elements).map(quantum).map(exponent).collect();
     let quanta = on.upload(&quanta)?;
     let clip = if high < 0.0 { "" } else { ", clipped" };
-    let text = format!("{shape}, weight {weight}{clip}, update {update}");
+    let text = format!("{shape}, weight {weight}{clip}, update {update}, {count} others");
+    let others = on.upload(&others)?;
     bench.run(
         Case::of::<PtychoObjectFromSums<'_, Emulated>>(text),
         (on.upload(&before)?, on.upload(&sums)?),
@@ -239,7 +243,11 @@ fn from_sums<M: Device>(
                 sums: sums.write(),
                 fluence: fluence.read(),
                 quanta: quanta.read(),
+                others: others.read(),
                 pixels: elements as u32,
+                first: own.start as u32,
+                own: own.len() as u32,
+                count: count as u32,
                 update,
                 weight,
                 clip_low: low,

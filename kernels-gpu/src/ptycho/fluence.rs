@@ -24,8 +24,8 @@ pub const fn fluence_tiles(object_rows: u32, object_columns: u32) -> u32 {
 }
 
 /// `quanta`: exponents of the units in 1 of the object's sums (`ptycho::fixed_point`) with at most `windows` windows over a pixel, and
-/// `fluence[r, c] = Σ_frames power[r − top, c − left]`. `corners[starts[t]..starts[t + 1]]` are those of the windows that touch
-/// tile t, row-major over the object.
+/// `fluence[r, c] = Σ_frames power[r − top, c − left]`, of the tiles `first` to `end`. `corners[starts[t]..starts[t + 1]]` are those of
+/// the windows that touch tile t, row-major over the object.
 #[kernel(block = (32, 4), min_blocks = 8, hot)]
 #[allow(
     clippy::too_many_arguments,
@@ -45,12 +45,15 @@ pub unsafe fn ptycho_fluence(
     object_rows: u32,
     object_columns: u32,
     windows: u32,
+    first: u32,
+    end: u32,
 ) {
     if object_columns == 0 || tiles != fluence_tiles(object_rows, object_columns) {
         return;
     }
     let across = object_columns.div_ceil(TILE_COLUMNS);
-    for tile in thread::block_stride(tiles) {
+    for item in thread::block_stride(end.min(tiles).saturating_sub(first)) {
+        let tile = first + item;
         let row = tile / across * FLUENCE_ROWS + thread::thread_idx_y();
         let column = tile % across * TILE_COLUMNS + thread::thread_idx_x();
         let mut sums = [0.0; PARTS];

@@ -133,7 +133,6 @@ pub(crate) const KERNELS: &[KernelInfo] = &[
     info::<probe_update_tiled::PtychoProbeUpdateTiled<'static, Emulated>>(),
     info::<probe_update_tiled::PtychoProbeUpdateTiledBf16<'static, Emulated>>(),
     info::<rank_sums::PtychoAddRanks<'static, Emulated>>(),
-    info::<rank_sums::PtychoAddRanksFixed<'static, Emulated>>(),
     info::<roll_frames::PtychoRollFrames<'static, Emulated>>(),
     info::<roll_frames::PtychoRollFramesBf16<'static, Emulated>>(),
     info::<roll_layers::PtychoRollLayers<'static, Emulated>>(),

@@ -3,6 +3,7 @@
 use bytemuck::Pod;
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
+use warpstride::cuda::PeerCopy;
 use warpstride::gpu::{Device, EmulatedDevice, ProfileSpan, Result};
 use warpstride::gpu::{Direction, EmulatedBuffer, EmulatedCopy, EmulatedFft, EmulatedReadBack};
 use warpstride_device::Complex32;
@@ -160,14 +161,23 @@ impl Device for RecordingDevice {
     ) -> Result<EmulatedCopy<Vec<T>>> {
         self.device.receive(from, parts, to)
     }
-    fn all_gather<T: Pod + Send>(
+    fn gather_from_peers<T: Pod + Send>(
         &self,
         peers: &mut Self::Peers,
         mine: &EmulatedBuffer<T>,
-        all: &mut EmulatedBuffer<T>,
-        pieces: usize,
+        to: &mut EmulatedBuffer<T>,
+        copies: &[PeerCopy],
     ) -> Result<()> {
-        self.device.all_gather(peers, mine, all, pieces)
+        self.device.gather_from_peers(peers, mine, to, copies)
+    }
+    fn share_with_peers<T: Pod + Send>(
+        &self,
+        peers: &mut Self::Peers,
+        buffer: &mut EmulatedBuffer<T>,
+        own: Range<usize>,
+        copies: &[PeerCopy],
+    ) -> Result<()> {
+        self.device.share_with_peers(peers, buffer, own, copies)
     }
     fn copy<T: Pod + Send>(
         &self,

@@ -72,7 +72,7 @@ pub use module::Module;
 pub use partition::{STRIDES, WAVES, partition};
 pub use peer::{copy_between, copy_range_between, enable_peer_access};
 pub use peer_channel::PeerChannel;
-pub use peer_gather::{PeerGather, PeerInvitation, invite_peers};
+pub use peer_gather::{PeerCopy, PeerGather, PeerInvitation, invite_peers};
 pub use pinned::{PinnedBuffer, PinnedKind};
 pub use pinned_pieces::{CopyDirection, Exchange, PinnedPieces};
 pub use read_back::{CudaReadBack, ReadBackPool};

@@ -1,10 +1,10 @@
-//! All-gather between the devices of several threads: every device gets the values of all of them, by copies from device to
-//! device.
+//! Exchange between the devices of several threads, by copies from device to device.
 //!
 //! Each thread has a device, a stream and a slot in a table that they share. A thread writes to its slot which memory
 //! the others may read, and an event after which they may; then it copies from the others. The host threads meet twice: when all of
 //! them have said what to read, and when all of them have queued their copies. The devices wait for events only.
 
+use std::ops::Range;
 use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
 
 use bytemuck::Pod;
@@ -17,6 +17,23 @@ use super::ffi::driver;
 use super::lock::lock;
 use super::peer::enable_peer_access;
 use super::stream::Stream;
+
+/// A copy from the memory of one of several devices.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PeerCopy {
+    /// Number of the device, from 0.
+    pub device: usize,
+    /// Elements of its array.
+    pub from: Range<usize>,
+    /// The first element of the target.
+    pub at: usize,
+}
+
+impl PeerCopy {
+    fn target(&self) -> Range<usize> {
+        self.at..self.at.saturating_add(self.from.len())
+    }
+}
 
 /// Memory that other threads may copy from until they have met again.
 #[derive(Debug, Clone, Copy)]
@@ -171,26 +188,79 @@ impl PeerGather {
         self.seat.table.slots.len()
     }
 
-    /// Copies `mine` of every device to `all` in `stream`: in `pieces` pieces of equal length, (piece, device, element). Every device
-    /// has a `mine` of the same length, and calls this for the same arrays in the same order.
+    /// Queues `copies` from the `mine` of all devices (this one's too) to `to`. Every device calls this for the same array, with
+    /// copies of its own.
     ///
     /// # Errors
-    /// The lengths do not agree, the buffers belong to another device than the stream, or the stream is being captured; another
+    /// A copy exceeds an array, the buffers belong to another device than the stream, or the stream is being captured; another
     /// thread does not come; an error of the driver.
-    pub fn all_gather<T: Pod>(
+    pub fn gather<T: Pod>(
         &mut self,
         stream: &Stream,
         mine: &DeviceBuffer<T>,
-        all: &mut DeviceBuffer<T>,
-        pieces: usize,
+        to: &mut DeviceBuffer<T>,
+        copies: &[PeerCopy],
+    ) -> Result<()> {
+        stream.context().expect_same(mine.context(), "the source")?;
+        stream.context().expect_same(to.context(), "the target")?;
+        for copy in copies {
+            to.expect_range("a copy from other devices", &copy.target())?;
+        }
+        let published = Published {
+            address: mine.raw(),
+            bytes: mine.bytes(),
+        };
+        self.exchange(stream, published, (to.raw(), size_of::<T>()), copies)
+    }
+
+    /// Lets the other devices copy elements `own` of `buffer`, and queues `copies` from what they let this one copy to other
+    /// elements of `buffer`; the elements of a copy are counted from the first one that the other device gives.
+    ///
+    /// # Errors
+    /// Those of [`Self::gather`], or a copy would change `own`.
+    pub fn share<T: Pod>(
+        &mut self,
+        stream: &Stream,
+        buffer: &mut DeviceBuffer<T>,
+        own: Range<usize>,
+        copies: &[PeerCopy],
+    ) -> Result<()> {
+        stream
+            .context()
+            .expect_same(buffer.context(), "the array")?;
+        buffer.expect_range("what other devices copy", &own)?;
+        for copy in copies {
+            let target = copy.target();
+            buffer.expect_range("a copy from other devices", &target)?;
+            if target.start < own.end && own.start < target.end {
+                return Err(CudaError::Range {
+                    what: "a copy over what other devices copy",
+                    start: target.start,
+                    end: target.end,
+                    len: own.start,
+                });
+            }
+        }
+        let element = size_of::<T>();
+        let published = Published {
+            address: buffer.raw() + (own.start * element) as driver::DevicePtr,
+            bytes: own.len() * element,
+        };
+        self.exchange(stream, published, (buffer.raw(), element), copies)
+    }
+
+    /// Lets the others copy `published`, and queues `copies` to the array at an address with elements of some bytes, in which
+    /// they have been checked to be.
+    fn exchange(
+        &mut self,
+        stream: &Stream,
+        published: Published,
+        to: (driver::DevicePtr, usize),
+        copies: &[PeerCopy],
     ) -> Result<()> {
         let context = stream.context();
         // Nothing here can be captured; waiting for events locks the capture again.
         drop(stream.refuse_capture("a copy between devices")?);
-        context.expect_same(mine.context(), "the source")?;
-        context.expect_same(all.context(), "the target")?;
-        let devices = self.seat.table.slots.len();
-        all.expect_range("a copy of all devices", &(0..devices * mine.len()))?;
         let own = &self.seat.table.slots[self.seat.own];
         // Both were set when this thread joined.
         let (Some(written), Some(copied)) = (own.written.get(), own.copied.get()) else {
@@ -199,14 +269,11 @@ impl PeerGather {
             });
         };
         written.record(stream)?;
-        *lock(&own.published) = Some(Published {
-            address: mine.raw(),
-            bytes: mine.bytes(),
-        });
+        *lock(&own.published) = Some(published);
         let met = self.seat.meet();
-        // Whatever fails from here on, the others must be met, since they copy from `mine`, which the caller may free or change
-        // afterwards: a meeting ends when all of them have queued their copies, or have ended.
-        let queued = met.and_then(|()| self.copy(stream, all, pieces));
+        // Whatever fails from here on, the others must be met, since they copy from what was published, which the caller may free
+        // or change afterwards: a meeting ends when all of them have queued their copies, or have ended.
+        let queued = met.and_then(|()| self.copy(stream, to, copies));
         let recorded = copied.record(stream);
         if recorded.is_err() {
             // The others cannot wait for the event, so that the copies are waited for here.
@@ -223,15 +290,14 @@ impl PeerGather {
         queued.and(recorded).and(met).and(waited)
     }
 
-    /// Queues the copies from all devices.
-    fn copy<T: Pod>(
+    /// Queues copies from what the others have published.
+    fn copy(
         &self,
         stream: &Stream,
-        all: &mut DeviceBuffer<T>,
-        pieces: usize,
+        (address, element): (driver::DevicePtr, usize),
+        copies: &[PeerCopy],
     ) -> Result<()> {
         let context = stream.context();
-        let devices = self.seat.table.slots.len();
         for (device, slot) in self.seat.table.slots.iter().enumerate() {
             let published = *lock(&slot.published);
             let (Some(from), Some(other), Some(written)) =
@@ -239,41 +305,42 @@ impl PeerGather {
             else {
                 continue;
             };
-            let piece = all.bytes() / (devices * pieces.max(1));
-            if from.bytes != piece * pieces {
-                return Err(CudaError::Range {
-                    what: "a copy of all devices",
-                    start: 0,
-                    end: from.bytes,
-                    len: piece * pieces,
-                });
-            }
-            if piece == 0 {
-                continue;
-            }
             stream.wait_event(written)?;
             let direct = context.can_access(other);
             if !direct {
                 other.add_user(context);
             }
             context.enter()?;
-            for number in 0..pieces {
-                let source = from.address + (number * piece) as driver::DevicePtr;
-                let target = all.raw() + ((number * devices + device) * piece) as driver::DevicePtr;
-                // SAFETY: the target is within `all`, whose length was checked. The source is within the other device's
-                // `mine`: it is borrowed by a call of `all_gather` that returns only after this thread has met it again or has
-                // ended, and its stream then waits for `copied`, so it is neither freed nor written before the copy is done.
-                // With direct access addresses are unified.
+            for copy in copies.iter().filter(|copy| copy.device == device) {
+                let range = &copy.from;
+                if range.start > range.end || range.end.saturating_mul(element) > from.bytes {
+                    return Err(CudaError::Range {
+                        what: "a copy from another device",
+                        start: range.start,
+                        end: range.end,
+                        len: from.bytes / element.max(1),
+                    });
+                }
+                let bytes = range.len() * element;
+                if bytes == 0 {
+                    continue;
+                }
+                let source = from.address + (range.start * element) as driver::DevicePtr;
+                let target = address + (copy.at * element) as driver::DevicePtr;
+                // SAFETY: the caller has checked the target, which no other device reads. The source is within what the other
+                // device has published: its thread is in a call that has borrowed the memory and returns only after this thread has met
+                // it again or has ended, and its stream then waits for `copied`, so it is neither freed nor written before
+                // the copy is done. With direct access addresses are unified.
                 let answer = unsafe {
                     if direct {
-                        driver::cuMemcpyDtoDAsync_v2(target, source, piece, stream.raw())
+                        driver::cuMemcpyDtoDAsync_v2(target, source, bytes, stream.raw())
                     } else {
                         driver::cuMemcpyPeerAsync(
                             target,
                             context.raw(),
                             source,
                             other.raw(),
-                            piece,
+                            bytes,
                             stream.raw(),
                         )
                     }

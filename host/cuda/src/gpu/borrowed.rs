@@ -8,6 +8,7 @@ use warpstride_device::Complex32;
 use warpstride_device::launch::{AnyLaunch, Work};
 
 use super::{Device, Direction, ProfileSpan, Result};
+use crate::cuda::PeerCopy;
 
 impl<D: Device> Device for &D {
     type Space = D::Space;
@@ -133,14 +134,24 @@ impl<D: Device> Device for &D {
         (**self).receive(from, parts, to)
     }
 
-    fn all_gather<T: Pod + Send>(
+    fn gather_from_peers<T: Pod + Send>(
         &self,
         peers: &mut D::Peers,
         mine: &D::Buffer<T>,
-        all: &mut D::Buffer<T>,
-        pieces: usize,
+        to: &mut D::Buffer<T>,
+        copies: &[PeerCopy],
     ) -> Result<()> {
-        (**self).all_gather(peers, mine, all, pieces)
+        (**self).gather_from_peers(peers, mine, to, copies)
+    }
+
+    fn share_with_peers<T: Pod + Send>(
+        &self,
+        peers: &mut D::Peers,
+        buffer: &mut D::Buffer<T>,
+        own: Range<usize>,
+        copies: &[PeerCopy],
+    ) -> Result<()> {
+        (**self).share_with_peers(peers, buffer, own, copies)
     }
 
     fn copy<T: Pod + Send>(&self, from: &D::Buffer<T>, to: &mut D::Buffer<T>) -> Result<()> {

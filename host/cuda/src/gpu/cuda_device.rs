@@ -17,8 +17,8 @@ use super::{
 };
 use crate::cuda::{
     Context, CopyDirection, CudaReadBack, DeviceBuffer, DeviceInfo, Event, Exchange, FftDirection,
-    FftWorkspace, Graph, Kernels, Module, PeerGather, PinnedBuffer, PinnedKind, PinnedPieces,
-    Priority, ReadBackPool, SharedUpload, Staging, Stream, Timing, Transfer,
+    FftWorkspace, Graph, Kernels, Module, PeerCopy, PeerGather, PinnedBuffer, PinnedKind,
+    PinnedPieces, Priority, ReadBackPool, SharedUpload, Staging, Stream, Timing, Transfer,
 };
 use profiler::Profiler;
 
@@ -402,15 +402,27 @@ impl Device for CudaDevice {
         })
     }
 
-    fn all_gather<T: Pod + Send>(
+    fn gather_from_peers<T: Pod + Send>(
         &self,
         peers: &mut PeerGather,
         mine: &DeviceBuffer<T>,
-        all: &mut DeviceBuffer<T>,
-        pieces: usize,
+        to: &mut DeviceBuffer<T>,
+        copies: &[PeerCopy],
     ) -> Result<()> {
-        self.profiled_work("all-gather", Some(all.bytes()), || {
-            Ok(peers.all_gather(&self.stream, mine, all, pieces)?)
+        self.profiled_work("gather from peers", Some(to.bytes()), || {
+            Ok(peers.gather(&self.stream, mine, to, copies)?)
+        })
+    }
+
+    fn share_with_peers<T: Pod + Send>(
+        &self,
+        peers: &mut PeerGather,
+        buffer: &mut DeviceBuffer<T>,
+        own: Range<usize>,
+        copies: &[PeerCopy],
+    ) -> Result<()> {
+        self.profiled_work("share with peers", Some(buffer.bytes()), || {
+            Ok(peers.share(&self.stream, buffer, own, copies)?)
         })
     }
 

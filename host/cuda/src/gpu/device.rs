@@ -8,6 +8,7 @@ use warpstride_device::launch::{AnyLaunch, Launch, Read, Space, Work, Write};
 
 use super::device_group::ProfileSpan;
 use super::error::Result;
+use crate::cuda::PeerCopy;
 
 /// Memory of a device: `len` elements of `T`, initially zero.
 pub trait Buffer<S: Space, T: Pod> {
@@ -241,17 +242,31 @@ pub trait Device: Sized {
         to: Self::Pinned<T>,
     ) -> Result<Self::Received<T>>;
 
-    /// Queues copies of `mine` of every device to `all`, in `pieces` pieces of equal length: (piece, device, element). Every device has
-    /// a thread that calls this for the same arrays in the same order; it waits for the other threads, but not for the devices.
+    /// Queues `copies` from the `mine` of all devices to `to`; see [`PeerGather::gather`](crate::cuda::PeerGather::gather). Every device
+    /// has a thread that calls this for the same arrays in the same order; it waits for the other threads, but not for the
+    /// devices.
     ///
     /// # Errors
-    /// The lengths do not agree, another thread does not come, or an error of the driver.
-    fn all_gather<T: Pod + Send>(
+    /// A copy exceeds an array, another thread does not come, or an error of the driver.
+    fn gather_from_peers<T: Pod + Send>(
         &self,
         peers: &mut Self::Peers,
         mine: &Self::Buffer<T>,
-        all: &mut Self::Buffer<T>,
-        pieces: usize,
+        to: &mut Self::Buffer<T>,
+        copies: &[PeerCopy],
+    ) -> Result<()>;
+
+    /// Lets the other devices copy elements `own` of a buffer, and queues `copies` from theirs to other elements of it; see
+    /// [`PeerGather::share`](crate::cuda::PeerGather::share).
+    ///
+    /// # Errors
+    /// Those of [`Self::gather_from_peers`], or a copy would change `own`.
+    fn share_with_peers<T: Pod + Send>(
+        &self,
+        peers: &mut Self::Peers,
+        buffer: &mut Self::Buffer<T>,
+        own: Range<usize>,
+        copies: &[PeerCopy],
     ) -> Result<()>;
 
     /// Queues a copy between two buffers of the same length.

@@ -19,6 +19,8 @@ use warpstride_device::emulator::{self, LaunchConfig, Watch, WatchedMemory};
 use warpstride_device::launch::{AnyLaunch, Emulated, KernelInfo, Read, Work, Write};
 use warpstride_fft::{FftPlanner, num_complex};
 
+use crate::cuda::PeerCopy;
+
 use super::host_profiler::{HostProfiler, RunningSpan};
 use super::profile::{
     COPIES, EXCHANGE_TO_DEVICE, EXCHANGE_TO_HOST, WORK, bytes_of, transform_name,
@@ -392,12 +394,22 @@ impl Device for EmulatedDevice {
         Ok(EmulatedCopy(to))
     }
 
-    fn all_gather<T: Pod + Send>(
+    fn gather_from_peers<T: Pod + Send>(
         &self,
         peers: &mut Infallible,
         _mine: &EmulatedBuffer<T>,
-        _all: &mut EmulatedBuffer<T>,
-        _pieces: usize,
+        _to: &mut EmulatedBuffer<T>,
+        _copies: &[PeerCopy],
+    ) -> Result<()> {
+        match *peers {}
+    }
+
+    fn share_with_peers<T: Pod + Send>(
+        &self,
+        peers: &mut Infallible,
+        _buffer: &mut EmulatedBuffer<T>,
+        _own: Range<usize>,
+        _copies: &[PeerCopy],
     ) -> Result<()> {
         match *peers {}
     }

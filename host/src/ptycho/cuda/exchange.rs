@@ -5,13 +5,19 @@
 //! slices of a probe update, have the same bits for any division; sums in floating point are added in the order of the ranks.
 
 use super::buffers::{Buffers, Layout};
+use crate::cuda::PeerCopy;
 use crate::gpu::{Buffer, Device, GpuError, Result};
 use crate::ptycho::interleaved::Interleaved;
 use crate::ptycho::{EngineError, Ranks};
+use crate::ranks::RankError;
 use bytemuck::Pod;
+use std::ops::Range;
 use warpstride_device::Complex32;
 use warpstride_device::launch::Work;
-use warpstride_kernels::ptycho::rank_sums::{PtychoAddRanks, PtychoAddRanksFixed};
+use warpstride_kernels::ptycho::{
+    fluence::{FLUENCE_ROWS, fluence_tiles},
+    rank_sums::PtychoAddRanks,
+};
 
 /// The exchange between devices, as one of them sees it.
 pub(super) struct Exchange<M: Device> {
@@ -19,7 +25,9 @@ pub(super) struct Exchange<M: Device> {
     /// Direct copies between devices; without them, arrays go through the hosts.
     peers: Option<M::Peers>,
     frames: Interleaved,
-    /// (rank, pixel of the object): sums in fixed point, once they are needed.
+    /// The pixels of the object that each device updates from sums in fixed point.
+    pixels: Vec<Range<usize>>,
+    /// (other rank, pixel of this device's part of the object): sums in fixed point, once they are needed.
     fixed: Option<M::Buffer<u64>>,
     /// (rank, pixel of the object): sums in floating point, once they are needed.
     object: Option<(M::Buffer<Complex32>, M::Buffer<f32>)>,
@@ -49,6 +57,7 @@ impl<M: Device> Exchange<M> {
         let pixels = layout.pixels() as usize;
         Ok(Self {
             frames: Interleaved::new(scan, [ranks.rank(), ranks.size()]),
+            pixels: parts_of_object(layout, ranks.size()),
             fixed: None,
             object: None,
             probe: (
@@ -78,33 +87,75 @@ impl<M: Device> Exchange<M> {
         &self.frames
     }
 
-    /// Replaces the object's sums in fixed point by those of all devices.
-    pub(super) fn add_fixed(
+    /// The part of the object that this device updates: pixels, whole rows of tiles of the fluence.
+    pub(super) fn own_pixels(&self) -> Range<usize> {
+        self.pixels[self.ranks.rank()].clone()
+    }
+
+    /// The tiles of the fluence on that part: the first one, and the end.
+    pub(super) fn own_tiles(&self, layout: &Layout) -> [u32; 2] {
+        let Range { start, end } = self.own_pixels();
+        [start, end].map(|pixel| {
+            let row = pixel as u32 / layout.object_columns.max(1);
+            fluence_tiles(row, layout.object_columns)
+        })
+    }
+
+    /// The sums in fixed point of the other devices on this device's part of the object (other, pixel), and their number; none if
+    /// they are not `wanted`.
+    pub(super) fn fixed_of_others(
         &mut self,
         device: &M,
-        layout: &Layout,
-        sums: &mut M::Buffer<u64>,
+        sums: &M::Buffer<u64>,
+        wanted: bool,
+    ) -> Result<(&M::Buffer<u64>, usize)> {
+        let (rank, size) = (self.ranks.rank(), self.ranks.size());
+        let own = self.own_pixels();
+        let mut others = match self.fixed.take() {
+            Some(others) => others,
+            None => device.alloc("the object's sums of other devices", (size - 1) * own.len())?,
+        };
+        let count = if wanted { size - 1 } else { 0 };
+        if count > 0 {
+            let devices = (0..size).filter(|device| *device != rank);
+            let copies: Vec<PeerCopy> = (devices.enumerate())
+                .map(|(n, device)| PeerCopy {
+                    device,
+                    from: own.clone(),
+                    at: n * own.len(),
+                })
+                .collect();
+            self.gather(device, sums, &mut others, &copies)?;
+        }
+        Ok((self.fixed.insert(others), count))
+    }
+
+    /// Gives this device's part of an array on the object to the others, and gets theirs.
+    pub(super) fn share<T: Pod + Send>(
+        &mut self,
+        device: &M,
+        array: &mut M::Buffer<T>,
     ) -> Result<()> {
         if self.alone() {
             return Ok(());
         }
-        let (size, elements) = (self.ranks.size(), layout.object_elements());
-        let mut all = match self.fixed.take() {
-            Some(all) => all,
-            None => device.alloc("the object's sums of all devices", size * elements)?,
-        };
-        self.all_gather(device, sums, &mut all, 1)?;
-        device.launch(
-            &PtychoAddRanksFixed {
-                to: sums.write(),
-                all: all.read(),
-                ranks: size as u32,
-                elements: elements as u32,
-            },
-            Work::Elements(elements),
-        )?;
-        self.fixed = Some(all);
-        Ok(())
+        let rank = self.ranks.rank();
+        let own = self.own_pixels();
+        if let Some(peers) = &mut self.peers {
+            let others = (self.pixels.iter().enumerate()).filter(|(device, _)| *device != rank);
+            let copies: Vec<PeerCopy> = others
+                .map(|(device, pixels)| PeerCopy {
+                    device,
+                    from: 0..pixels.len(),
+                    at: pixels.start,
+                })
+                .collect();
+            return device.share_with_peers(peers, array, own, &copies);
+        }
+        let mut values = vec![T::zeroed(); array.len()];
+        device.download(array, &mut values)?;
+        let all = self.ranks.gathered(&values[own]).map_err(failed)?;
+        device.upload(array, &all)
     }
 
     /// Replaces the object's sums in floating point by those of all devices; does nothing if the gate is closed.
@@ -125,8 +176,9 @@ impl<M: Device> Exchange<M> {
                 device.alloc("the object's weights of all devices", size * elements)?,
             ),
         };
-        self.all_gather(device, &buffers.object_work, &mut sums, 1)?;
-        self.all_gather(device, &buffers.object_weights, &mut weights, 1)?;
+        let copies = all_copies(size, elements, 1);
+        self.gather(device, &buffers.object_work, &mut sums, &copies)?;
+        self.gather(device, &buffers.object_weights, &mut weights, &copies)?;
         let Buffers {
             object_work,
             object_weights,
@@ -166,10 +218,12 @@ impl<M: Device> Exchange<M> {
                 device.alloc("the probe's weights of all devices", 0)?,
             ),
         );
-        let pieces = slices as usize;
-        let mut gathered = self.all_gather(device, own.0, &mut sums, pieces);
+        let (pieces, size) = (slices as usize, self.ranks.size());
+        let copies = all_copies(size, own.0.len(), pieces);
+        let mut gathered = self.gather(device, own.0, &mut sums, &copies);
         if gathered.is_ok() {
-            gathered = self.all_gather(device, own.1, &mut weights, pieces);
+            let copies = all_copies(size, own.1.len(), pieces);
+            gathered = self.gather(device, own.1, &mut weights, &copies);
         }
         self.probe = (sums, weights);
         gathered?;
@@ -190,33 +244,57 @@ impl<M: Device> Exchange<M> {
         Ok(self.frames.sorted(&all, values))
     }
 
-    fn all_gather<T: Pod + Send>(
+    /// Copies from the `mine` of all devices.
+    fn gather<T: Pod + Send>(
         &mut self,
         device: &M,
         mine: &M::Buffer<T>,
-        all: &mut M::Buffer<T>,
-        pieces: usize,
+        to: &mut M::Buffer<T>,
+        copies: &[PeerCopy],
     ) -> Result<()> {
         if let Some(peers) = &mut self.peers {
-            return device.all_gather(peers, mine, all, pieces);
+            return device.gather_from_peers(peers, mine, to, copies);
         }
         let mut own = vec![T::zeroed(); mine.len()];
         device.download(mine, &mut own)?;
-        let of_ranks = self
-            .ranks
-            .gathered(&own)
-            .map_err(|error| GpuError::Exchange {
-                reason: error.to_string(),
-            })?;
-        let piece = mine.len() / pieces.max(1);
-        let size = self.ranks.size();
-        let mut sorted = Vec::with_capacity(of_ranks.len());
-        for number in 0..pieces {
-            for rank in 0..size {
-                let from = rank * mine.len() + number * piece;
-                sorted.extend_from_slice(&of_ranks[from..from + piece]);
-            }
+        let of_ranks = self.ranks.gathered(&own).map_err(failed)?;
+        let mut values = vec![T::zeroed(); to.len()];
+        for copy in copies {
+            let from = &of_ranks[copy.device * mine.len()..][copy.from.clone()];
+            values[copy.at..copy.at + from.len()].copy_from_slice(from);
         }
-        device.upload(all, &sorted)
+        device.upload(to, &values)
     }
+}
+
+/// An error of the ranks as one of a device.
+fn failed(error: RankError) -> GpuError {
+    GpuError::Exchange {
+        reason: error.to_string(),
+    }
+}
+
+/// Copies of whole arrays of `elements` elements from all devices, in `pieces` pieces of equal length: (piece, device, element).
+fn all_copies(devices: usize, elements: usize, pieces: usize) -> Vec<PeerCopy> {
+    let piece = elements / pieces.max(1);
+    let of_device = |device: usize| {
+        (0..pieces).map(move |number| PeerCopy {
+            device,
+            from: number * piece..(number + 1) * piece,
+            at: (number * devices + device) * piece,
+        })
+    };
+    (0..devices).flat_map(of_device).collect()
+}
+
+/// The pixels of the object that each of `devices` devices updates: whole rows of tiles of the fluence.
+fn parts_of_object(layout: &Layout, devices: usize) -> Vec<Range<usize>> {
+    let bands = layout.object_rows.div_ceil(FLUENCE_ROWS) as usize;
+    let start = |device: usize| {
+        let row = device * bands / devices * FLUENCE_ROWS as usize;
+        row.min(layout.object_rows as usize) * layout.object_columns as usize
+    };
+    (0..devices)
+        .map(|device| start(device)..start(device + 1))
+        .collect()
 }

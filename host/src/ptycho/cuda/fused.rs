@@ -211,8 +211,9 @@ impl<M: Device> Fused<M> {
         layout: &Layout,
         buffers: &mut Buffers<M>,
         step: &Step,
+        exchange: &mut Exchange<M>,
     ) -> Result<()> {
-        self.update_fluence(device, layout, buffers)?;
+        self.update_fluence(device, layout, buffers, exchange)?;
         self.project_frames(device, layout, buffers, step)
     }
 
@@ -284,8 +285,9 @@ impl<M: Device> Fused<M> {
         layout: &Layout,
         buffers: &mut Buffers<M>,
         step: &Step,
+        exchange: &mut Exchange<M>,
     ) -> Result<Vec<(&'static str, f32)>> {
-        self.update_fluence(device, layout, buffers)?;
+        self.update_fluence(device, layout, buffers, exchange)?;
         match &mut self.kernels {
             Kernels::Passes(passes) => {
                 let times = passes.times(device, layout, buffers, step, &mut self.sums)?;
@@ -302,6 +304,7 @@ impl<M: Device> Fused<M> {
         device: &M,
         layout: &Layout,
         buffers: &mut Buffers<M>,
+        exchange: &mut Exchange<M>,
     ) -> Result<()> {
         let sums = &mut self.sums;
         probe_power(device, layout, buffers)?;
@@ -319,6 +322,7 @@ impl<M: Device> Fused<M> {
             return Ok(());
         }
         let tiles = fluence_tiles(layout.object_rows, layout.object_columns);
+        let [first, end] = exchange.own_tiles(layout);
         self.fluence_current = true;
         device.launch(
             &PtychoFluence {
@@ -336,9 +340,13 @@ impl<M: Device> Fused<M> {
                 object_columns: layout.object_columns,
                 // Every mode adds its share.
                 windows: self.windows.saturating_mul(layout.modes),
+                first,
+                end,
             },
-            Work::Blocks(tiles as usize),
-        )
+            Work::Blocks((end - first) as usize),
+        )?;
+        // The fluence is needed for this device's part of the object only, the units for all of it.
+        exchange.share(device, &mut sums.quanta)
     }
 
     /// Writes `photon`, `residual` and `free` of the current object and probe.
@@ -390,7 +398,9 @@ impl<M: Device> Fused<M> {
         step: &Step,
         exchange: &mut Exchange<M>,
     ) -> Result<()> {
-        exchange.add_fixed(device, layout, &mut self.sums.sums)?;
+        let own = exchange.own_pixels();
+        let (others, count) =
+            exchange.fixed_of_others(device, &self.sums.sums, step.update_object)?;
         let [clip_low, clip_high] = clip_limits(step.clip_object);
         device.launch(
             &PtychoObjectFromSums {
@@ -398,14 +408,22 @@ impl<M: Device> Fused<M> {
                 sums: self.sums.sums.write(),
                 fluence: self.fluence.read(),
                 quanta: self.sums.quanta.read(),
+                others: others.read(),
                 pixels: layout.object_rows * layout.object_columns,
+                first: own.start as u32,
+                own: own.len() as u32,
+                count: count as u32,
                 update: u32::from(step.update_object),
                 weight: step.object_weight as f32,
                 clip_low,
                 clip_high,
             },
             Work::Elements(layout.object_elements()),
-        )
+        )?;
+        if step.update_object {
+            exchange.share(device, &mut buffers.object)?;
+        }
+        Ok(())
     }
 }
 

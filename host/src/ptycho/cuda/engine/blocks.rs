@@ -89,6 +89,7 @@ impl<M: Device> GpuEngine<M> {
             version,
             device,
             buffers,
+            exchange,
             fused,
             frames,
             batches: sums,
@@ -102,7 +103,7 @@ impl<M: Device> GpuEngine<M> {
         };
         let device: &M = device;
         match fused {
-            Some(fused) => fused.update_fluence(device, layout, buffers)?,
+            Some(fused) => fused.update_fluence(device, layout, buffers, exchange)?,
             None => probe_power(device, layout, buffers)?,
         }
         let last = waves.blocks().len().saturating_sub(1);

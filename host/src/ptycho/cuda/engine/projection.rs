@@ -74,7 +74,7 @@ impl<M: Device> GpuEngine<M> {
     fn project_waves(&mut self, step: &Step) -> Result<()> {
         if let Some(fused) = &mut self.fused {
             let (device, layout, buffers) = (&self.device, &self.layout, &mut self.buffers);
-            return fused.project(device, layout, buffers, step);
+            return fused.project(device, layout, buffers, step, &mut self.exchange);
         }
         let Self {
             layout,

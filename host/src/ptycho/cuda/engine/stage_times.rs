@@ -97,8 +97,8 @@ impl<M: Device> GpuEngine<M> {
         timed("model metrics", &mut || {
             fused.model_metrics(device, layout, buffers)
         })?;
-        fused.update_fluence(device, layout, buffers)?;
-        let passes = fused.pass_times(device, layout, buffers, step)?;
+        fused.update_fluence(device, layout, buffers, exchange)?;
+        let passes = fused.pass_times(device, layout, buffers, step, exchange)?;
         if !passes.is_empty() {
             // Its sums, before others are added to them.
             fused.object_update(device, layout, buffers, step, exchange)?;
@@ -114,14 +114,16 @@ impl<M: Device> GpuEngine<M> {
             ("fused step", StepMetrics::NONE),
         ] {
             let step = Step { metrics, ..*step };
-            timed(name, &mut || fused.project(device, layout, buffers, &step))?;
+            timed(name, &mut || {
+                fused.project(device, layout, buffers, &step, exchange)
+            })?;
             if metrics.exit {
                 fused.object_update(device, layout, buffers, &step, exchange)?;
             }
         }
         fused.forget_fluence();
         timed("fluence", &mut || {
-            fused.update_fluence(device, layout, buffers)
+            fused.update_fluence(device, layout, buffers, exchange)
         })?;
         timed("object", &mut || {
             fused.object_update(device, layout, buffers, step, exchange)
