@@ -530,18 +530,18 @@ mod tests {
     /// One mode in f32: all waves there two times and back once, but for what stays.
     #[test]
     fn exit_waves_that_travel_are_counted() {
-        let plan = StreamPlan::new([630, 64], 10, 2, None);
+        let plan = StreamPlan::new([600, 64], 10, 2, None);
         let bytes = |slots| {
             let plan = plan.with_waves(1, GpuWaves::F32, slots);
-            // 64 slices at most, so that a block has as many frames, and there are ten.
-            assert_eq!(plan.wave_blocks(), Some([64, slots]));
+            // 60 slices at most, so that a block has as many frames, and there are ten.
+            assert_eq!(plan.wave_blocks(), Some([60, slots]));
             plan.wave_bytes()
         };
-        assert_eq!(bytes(2), [2 * 8 * 64 * 64 * 8, 630 * 64 * 8]);
-        assert_eq!(bytes(9), [2 * 64 * 64 * 8, 2 * 64 * 64 * 8]);
+        assert_eq!(bytes(2), [2 * 8 * 60 * 64 * 8, 600 * 64 * 8]);
+        assert_eq!(bytes(9), [2 * 60 * 64 * 8, 2 * 60 * 64 * 8]);
         assert_eq!(bytes(10), [0, 0]);
         let half = plan.with_waves(2, GpuWaves::Bf16, 2);
-        assert_eq!(half.wave_bytes(), [2 * 8 * 64 * 64 * 8, 630 * 64 * 8]);
+        assert_eq!(half.wave_bytes(), [2 * 8 * 60 * 64 * 8, 600 * 64 * 8]);
     }
 
     #[test]
