@@ -196,7 +196,7 @@
 //! | `series` | `cuda`, `gpu`, `io`, `kernels`, `report`, `run`, `system`, `text` |
 //! | `science` | `cli`, `cuda`, `gpu`, `jacobi`, `kernels`, `mri`, `ptycho`, `sas`, `selftest`, `series` |
 //! | `selftest` | `cuda`, `fft`, `gpu`, `jacobi`, `kernels`, `mri`, `ptycho`, `sas`, `science`, `series`, `text` |
-//! | `cli` | `cuda`, `data`, `gpu`, `io`, `jacobi`, `mri`, `ptycho`, `report`, `run`, `sas`, `science`, `selftest`, `series`, `system`, `text` |
+//! | `cli` | `cuda`, `data`, `gpu`, `io`, `jacobi`, `mri`, `ptycho`, `ranks`, `report`, `run`, `sas`, `science`, `selftest`, `series`, `system`, `text` |
 //!
 //! The folder `examples/` has whole programs: reconstructions from plain arrays, and results with
 //! pictures.
