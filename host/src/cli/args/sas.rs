@@ -59,9 +59,9 @@ Examples:
   warpstride sas fit sphere@hardsphere data.xml --set sld=1 \\
       --fit radius=10:60,volfraction=0.01:0.4 --report fit.html
   warpstride sas fit core_shell_sphere data.dat \\
-      --fit radius=20:100,thickness=5:50 --method de --seed 7 --devices all
+      --fit radius=20:100,thickness=5:50 --method de --seed 7
   warpstride sas fit cylinder data.h5 --fit radius=5:80,length=50:900,scale \\
-      --starts 20 --qrange 0.01:0.3
+      --starts 20 --qrange 0.01:0.3 --devices all
 
 Bounds are LOW:HIGH; the default is the limits of the parameter. To fit the width of a distribution,
 give the distribution and the start value with --pd NAME=… and name the width NAME_pd. --devices
