@@ -1,6 +1,6 @@
 //! CPU back end: the reference for tests of the GPU, and fast in its own right.
 //!
-//! The order of every sum is independent of the number of threads and of ranks ([`super::ranks`]), so that the same input
+//! The order of every sum is independent of the number of threads and of ranks ([`super::Ranks`]), so that the same input
 //! gives the same bits on any computer with the same arithmetic.
 
 mod annealing;

@@ -1,5 +1,5 @@
 //! The GPU back end: all wave vectors, directions, particles and parameter vectors of a call in one
-//! launch, in double or single precision, on any [`Device`](crate::gpu::Device).
+//! launch, in double or single precision, on any [`Device`].
 //!
 //! A call passes through `plan.rs` of the parent module (what to compute for a vector),
 //! `partition.rs` (how its sums are divided into tasks, from the vector alone), `members.rs` (the
