@@ -140,11 +140,11 @@ fn errors_are_said_once() {
     }
     let folder = folder("13");
     for (arguments, expected) in [
-        (&["ptycho", "reconstruct", "none.cxi"][..], "none.cxi"),
         (
-            &["ptycho", "reconstruct", "scan.cxi", "--engine", "dn:4"],
-            "dn",
+            &["ptycho", "reconstruct", "none.cxi", "-o", "out.h5"][..],
+            "none.cxi",
         ),
+        (&[&FIXED[..], &["--engine", "dn:4"]].concat(), "dn"),
         (&["ptycho", "info", "scan.cxi"], "found ptycho info"),
         (&["devices"], "found devices"),
     ] {

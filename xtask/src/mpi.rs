@@ -1,5 +1,4 @@
-//! The step `mpi` of `cargo xtask test`: the tests of the crate `warpstride-ranks`, and of the program, with processes of
-//! MPI.
+//! The feature `mpi` in the lints and tests of `cargo xtask test`, where an MPI is installed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,7 +6,6 @@ use std::process::Command;
 
 use anyhow::Result;
 
-use crate::host::{self, Host};
 use crate::workspace;
 use warpstride_build_ptx::{process, wheel};
 
@@ -23,37 +21,27 @@ const LIBRARIES: [&str; 4] = [
 /// The wheel that is downloaded if there is no libclang.
 const LIBCLANG_VERSION: &str = "18.1.1";
 
-/// Runs the tests, or says what is not installed.
-pub(crate) fn run() -> Result<()> {
+/// Lets `command` build with processes of MPI, or says what is not installed.
+pub(crate) fn add_to(command: &mut Command) {
     let mpicc = std::env::var("MPICC").unwrap_or_else(|_| "mpicc".to_owned());
     for program in [&mpicc, "mpirun"] {
         if !process::answers(program) {
             skip(&format!("found no {program}"));
-            return Ok(());
+            return;
         }
     }
-    // The whole program with processes of MPI, for the science that has ranks.
-    let mut program = Host::prepare()?.cargo();
-    program.args(["test", "--package", "warpstride", "--no-default-features"]);
-    program.args(["--features", "ptycho,cli,static,mpi", "--test", "mpi"]);
-    let mut communicator = host::cargo();
-    communicator.args(["test", "--package", "warpstride-ranks"]);
-    communicator.args(["--features", "mpi"]);
-    for mut command in [communicator, program] {
-        if !has_libclang()
-            && let Err(error) = download_libclang(&mut command)
-        {
-            skip(&format!("found no libclang: {error:#}"));
-            return Ok(());
-        }
-        process::run(&mut command)?;
+    if !has_libclang()
+        && let Err(error) = download_libclang(command)
+    {
+        skip(&format!("found no libclang: {error:#}"));
+        return;
     }
-    Ok(())
+    command.args(["--features", "warpstride/mpi"]);
 }
 
 fn skip(why: &str) {
     println!(
-        "SKIPPED: {why}, so processes of MPI were NOT tested \
+        "SKIPPED: {why}, so processes of MPI were NOT checked \
          (Debian: apt-get install libopenmpi-dev openmpi-bin libclang-dev; others: docs/clusters.md)"
     );
 }

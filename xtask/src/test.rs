@@ -28,10 +28,8 @@ pub(crate) enum Step {
     Ptx,
     /// The kernels against Rust-CUDA's published cuda_std
     Dialect,
-    /// Unit, integration and documentation tests; the examples are built
+    /// Unit, integration and documentation tests; the examples are built. With processes of MPI if one is installed
     Tests,
-    /// Processes of MPI that exchange data, if an MPI is installed
-    Mpi,
     /// Programs outside the workspace: one calls the library, one has a kernel of its own
     Outside,
     /// Each science alone, as a library; Jacobi as a program without HDF5
@@ -52,7 +50,6 @@ impl Step {
             Self::Ptx => "PTX: rebuild, compare, lint, assemble",
             Self::Dialect => "kernels against the published cuda_std",
             Self::Tests => "tests",
-            Self::Mpi => "processes of MPI",
             Self::Outside => "programs outside the workspace",
             Self::Doc => "API documentation",
             Self::Deny => "licences and sources of dependencies",
@@ -64,14 +61,7 @@ impl Step {
             Self::Fmt => process::run(host::cargo().args(["fmt", "--all", "--check"]))
                 .context("run `cargo fmt --all`"),
             Self::Words => words::run(),
-            Self::Clippy => process::run(Host::prepare()?.cargo().args([
-                "clippy",
-                "--workspace",
-                "--all-targets",
-                "--",
-                "-D",
-                "warnings",
-            ])),
+            Self::Clippy => clippy(),
             Self::Features => features(),
             Self::Ptx => build_ptx::run(&[], Mode::Check, assembler),
             Self::Dialect => process::run(
@@ -87,8 +77,7 @@ impl Step {
                     .arg(workspace::target().join("dialect-check")),
             )
             .context("expected every kernel to use names and signatures of cuda_std"),
-            Self::Tests => process::run(Host::prepare()?.cargo().args(["test", "--workspace"])),
-            Self::Mpi => mpi::run(),
+            Self::Tests => tests(),
             Self::Outside => outside(),
             Self::Doc => process::run(
                 Host::prepare()?
@@ -99,6 +88,21 @@ impl Step {
             Self::Deny => deny(),
         }
     }
+}
+
+fn clippy() -> Result<()> {
+    let mut command = Host::prepare()?.cargo();
+    command.args(["clippy", "--workspace", "--all-targets"]);
+    mpi::add_to(&mut command);
+    process::run(command.args(["--", "-D", "warnings"]))
+}
+
+/// One build for all tests: the program that they start has the feature `mpi` too.
+fn tests() -> Result<()> {
+    let mut command = Host::prepare()?.cargo();
+    command.args(["test", "--workspace"]);
+    mpi::add_to(&mut command);
+    process::run(&mut command)
 }
 
 /// Checks that each science builds without the others, without warnings of the compiler; Clippy's own lints have been
