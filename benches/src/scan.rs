@@ -2,7 +2,8 @@
 
 use ndarray::{Array2, Array3};
 use num_complex::Complex;
-use warpstride::data::{Geometry, Scan};
+use std::path::Path;
+use warpstride::data::{FrameWriter, Geometry, Scan};
 
 /// A scan with random counts, positions on a grid with jitter, and an illumination; zeros would be computed faster.
 ///
@@ -17,12 +18,38 @@ pub fn random_scan(frames: usize, side: usize) -> anyhow::Result<Scan> {
 /// # Errors
 /// The sizes make no scan.
 pub fn random_scan_at(frames: usize, side: usize, between: bool) -> anyhow::Result<Scan> {
+    random_scan_with(
+        FrameWriter::in_memory([frames, side, side]),
+        [frames, side],
+        between,
+        |count| count,
+    )
+}
+
+/// The same on whole pixels with whole counts, which are in a temporary file in `folder`.
+///
+/// # Errors
+/// The sizes make no scan, or the file cannot be written.
+pub fn random_scan_in(folder: &Path, frames: usize, side: usize) -> anyhow::Result<Scan> {
+    let writer = FrameWriter::in_scratch(folder, [frames, side, side])?;
+    random_scan_with(writer, [frames, side], false, f32::round)
+}
+
+fn random_scan_with(
+    mut writer: FrameWriter,
+    [frames, side]: [usize; 2],
+    between: bool,
+    change: impl Fn(f32) -> f32,
+) -> anyhow::Result<Scan> {
     let mut state = 1_u32;
     let mut next = move || {
         state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         f64::from(state >> 8) / f64::from(1 << 24)
     };
-    let counts = Array3::from_shape_simple_fn((frames, side, side), || (50.0 * next()) as f32);
+    for frame in 0..frames {
+        let counts = Array2::from_shape_simple_fn((side, side), || change((50.0 * next()) as f32));
+        writer.put_frame(frame, counts.view())?;
+    }
     let geometry = Geometry {
         wavelength: 1e-10,
         distance: 1.0,
@@ -49,5 +76,12 @@ pub fn random_scan_at(frames: usize, side: usize, between: bool) -> anyhow::Resu
         let at = |i: usize| (i as f64 - side as f64 / 2.0) / (side as f64 / 6.0);
         Complex::cis(2.0 * at(r)) * (-(at(r).powi(2) + at(c).powi(2))).exp()
     });
-    Ok(Scan::new(counts, None, positions, geometry, Some(probe))?)
+    let counts = writer.finish();
+    Ok(Scan::of_frames(
+        counts,
+        None,
+        positions,
+        geometry,
+        Some(probe),
+    )?)
 }

@@ -183,7 +183,7 @@
 //! |---|---|
 //! | `system` | |
 //! | `text` | |
-//! | `data` | |
+//! | `data` | `system` |
 //! | `fft` | |
 //! | `io` | `data`, `system` |
 //! | `run` | `cuda`, `gpu`, `system` |

@@ -1,13 +1,17 @@
 //! Times of an iteration of `lsqml` and `dm` on a GPU with everything there, and with blocks of frames that travel from and to page-locked
 //! host memory.
 //!
-//! Usage: `ptycho_stream [ENGINE …] [FRAMESxSIDE …]`; without engines both, without sizes 20 000 frames of 256² and 60 000 of 128². The
+//! Usage: `ptycho_stream [--scratch FOLDER] [ENGINE …] [FRAMESxSIDE …]`; without engines both, without sizes 20 000 frames of 256² and 60 000 of 128². The
 //! device memory of the run in blocks is a tenth of what counts and exit waves need. The floor is the larger one of the
 //! iteration with everything there and of the bytes that travel in either direction, at the rate of one large copy, which is
 //! measured first.
+//!
+//! With `--scratch` the counts of `lsqml` are in a temporary file in the folder, from which blocks travel; the largest memory of
+//! the process (`VmHWM`) is printed after that run, which comes first.
 
 use anyhow::Context;
 use std::io::Write;
+use std::path::Path;
 use std::slice;
 use std::sync::Arc;
 use std::time::Instant;
@@ -17,7 +21,7 @@ use warpstride::ptycho::{
     CountCodes, Engine, EngineName, EngineSpec, Problem, Recipe, Step, StreamPlan, UpdateVersion,
 };
 use warpstride_benches::median;
-use warpstride_benches::scan::random_scan_at;
+use warpstride_benches::scan::{random_scan_at, random_scan_in};
 
 const SIZES: [[usize; 2]; 2] = [[20_000, 256], [60_000, 128]];
 /// Iterations of one measurement.
@@ -94,7 +98,7 @@ fn measure(
 fn plans(problem: &Problem, name: EngineName) -> Vec<StreamPlan> {
     let [frames, modes, rows, columns] = problem.shape();
     let (all, pixels) = ([frames, rows * columns], rows * columns);
-    let codes = CountCodes::of(&problem.magnitudes);
+    let codes = problem.magnitudes.codes();
     if name.projects() {
         let block = ((1 << 22) / (modes * pixels)).max(1);
         let slots = (frames / PARTS / block).max(4);
@@ -140,20 +144,65 @@ fn compare(
     Ok(())
 }
 
+/// The largest memory of this process so far, GB.
+fn peak_memory() -> anyhow::Result<f64> {
+    let status = std::fs::read_to_string("/proc/self/status")?;
+    let line = status.lines().find(|line| line.starts_with("VmHWM"));
+    let number = line.and_then(|line| line.split_whitespace().nth(1));
+    let kib: f64 = number
+        .context("expected VmHWM in /proc/self/status")?
+        .parse()?;
+    Ok(kib * 1024.0 / 1e9)
+}
+
+/// Times `lsqml` with counts in a temporary file in `folder`, with a tenth of them on the device and with all of them.
+fn from_file(
+    out: &mut impl Write,
+    folder: &Path,
+    [frames, side]: [usize; 2],
+    rate: f64,
+) -> anyhow::Result<()> {
+    let clock = Instant::now();
+    let scan = random_scan_in(folder, frames, side)?;
+    let problem = Problem::new(&scan, &recipe(EngineName::Lsqml))?;
+    let prepared = clock.elapsed().as_secs_f64();
+    drop(scan);
+    let plans = plans(&problem, EngineName::Lsqml);
+    let plan = plans.first().context("expected a plan")?.in_file();
+    let (ms, found) = measure(&problem, EngineName::Lsqml, Some(plan))?;
+    let peak = peak_memory()?;
+    let (pinned_ms, _) = measure(&problem, EngineName::Lsqml, plans.first().copied())?;
+    let (inside, expected) = measure(&problem, EngineName::Lsqml, None)?;
+    anyhow::ensure!(found == expected, "blocks of a file gave another error");
+    let copies = plan.pass_bytes() as f64 / (rate * 1e6);
+    let floor = inside.max(copies);
+    writeln!(
+        out,
+        "{frames} x {side}x{side}, lsqml, prepared in {prepared:.1} s: {inside:.2} ms an iteration with everything on the device\n  {plan}: {ms:.2} ms, {:.3} of the floor {floor:.2} (copies {copies:.2} ms), from page-locked memory {pinned_ms:.2} ms; largest host memory {peak:.2} GB",
+        ms / floor
+    )?;
+    Ok(())
+}
+
 /// A scan with whole counts.
 fn problem([frames, side]: [usize; 2]) -> anyhow::Result<Problem> {
     let scan = random_scan_at(frames, side, false)?;
     let mut problem = Problem::new(&scan, &Recipe::default())?;
-    problem
-        .magnitudes
-        .mapv_inplace(|root| (root * root).round().sqrt());
+    if let Some(magnitudes) = problem.magnitudes.in_memory_mut() {
+        magnitudes.mapv_inplace(|root| (root * root).round().sqrt());
+    }
     Ok(problem)
 }
 
 fn main() -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
-    let (mut sizes, mut names) = (Vec::new(), Vec::new());
-    for text in std::env::args().skip(1) {
+    let (mut sizes, mut names, mut scratch) = (Vec::new(), Vec::new(), None);
+    let mut args = std::env::args().skip(1);
+    while let Some(text) = args.next() {
+        if text == "--scratch" {
+            scratch = Some(args.next().context("--scratch: expected a folder")?);
+            continue;
+        }
         if let Some(name) = EngineName::from_name(&text) {
             names.push(name);
             continue;
@@ -177,6 +226,12 @@ fn main() -> anyhow::Result<()> {
     };
     if sizes.is_empty() {
         sizes.extend(SIZES);
+    }
+    if let Some(folder) = scratch {
+        for size in sizes {
+            from_file(&mut out, Path::new(&folder), size, rate)?;
+        }
+        return Ok(());
     }
     if names.is_empty() {
         names.extend([EngineName::Lsqml, EngineName::Dm]);

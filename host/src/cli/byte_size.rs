@@ -1,7 +1,7 @@
-//! Options that limit memory: `--memory`, `--device-memory`.
+//! Options that limit memory: `--memory`, `--device-memory`, `--host-memory`.
 
 use crate::cli::failure::Failure;
-#[cfg(feature = "series")]
+#[cfg(any(feature = "series", all(feature = "ptycho", feature = "hdf5")))]
 use crate::system::Memory;
 
 /// Least accepted limit in bytes.
@@ -35,6 +35,13 @@ pub(super) fn parse(option: &str, args: Option<&str>) -> Result<Option<u64>, Fai
         return Err(refused());
     }
     Ok(Some(bytes as u64))
+}
+
+/// What is available of the host's memory, or `most` if that is less.
+#[cfg(all(feature = "ptycho", feature = "hdf5"))]
+pub(super) fn host_limit(most: Option<u64>) -> Memory {
+    let available = Memory::available();
+    Memory::limited(available.limit().min(most.unwrap_or(u64::MAX)))
 }
 
 /// The default limit: half of the available memory. The other half is left to reading, the system

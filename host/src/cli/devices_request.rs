@@ -51,6 +51,12 @@ impl DevicesRequest {
         })
     }
 
+    /// Whether a GPU, or the emulator, may compute.
+    #[cfg(all(feature = "ptycho", feature = "hdf5"))]
+    pub(crate) fn may_take_device(&self) -> bool {
+        self.backend != BackendName::Cpu
+    }
+
     /// The request of one of several processes on this host: each takes the GPU of its number there, unless one was named.
     #[cfg(all(feature = "ptycho", feature = "hdf5"))]
     pub(crate) fn for_rank(&self, ranks: &crate::ptycho::Ranks) -> Self {

@@ -1,5 +1,7 @@
-//! Plain data whose constructors check shapes, units and finite values; no files, no GPU.
+//! Plain data whose constructors check shapes, units and finite values; no GPU, and no files but temporary ones.
 
+mod count_sums;
+mod frames;
 mod geometry;
 mod image;
 mod kspace;
@@ -8,6 +10,8 @@ mod reconstruction;
 mod scan;
 mod scattering;
 
+pub use count_sums::CountSums;
+pub use frames::{FrameWriter, Frames};
 pub use geometry::Geometry;
 pub use image::{FieldPhases, MriImage};
 pub use kspace::{Extent, KSpace, KSpaceError, Readout, Truth};

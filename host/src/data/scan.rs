@@ -1,7 +1,8 @@
 //! A ptychographic scan as plain, validated data.
 
-use super::Geometry;
-use ndarray::{Array2, Array3, Axis};
+use super::{CountSums, Frames, Geometry};
+use crate::system::ScratchError;
+use ndarray::{Array2, Array3, ArrayView2, ArrayView3, ArrayViewMut2, Axis, CowArray, Ix3};
 use num_complex::Complex;
 
 /// Valid detector pixels (`true`).
@@ -21,6 +22,24 @@ impl Mask {
             Self::Shared(m) => m.iter().filter(|v| **v).count(),
             Self::PerFrame(m) => m.index_axis(Axis(0), frame).iter().filter(|v| **v).count(),
         }
+    }
+
+    /// Valid pixels of `frame`: (row, column).
+    #[must_use]
+    pub fn of_frame(&self, frame: usize) -> ArrayView2<'_, bool> {
+        match self {
+            Self::Shared(m) => m.view(),
+            Self::PerFrame(m) => m.index_axis(Axis(0), frame),
+        }
+    }
+
+    /// Sets the masked pixels of `frame` to 0.
+    fn clear(&self, frame: usize, mut counts: ArrayViewMut2<'_, f32>) {
+        counts.zip_mut_with(&self.of_frame(frame), |count, valid| {
+            if !valid {
+                *count = 0.0;
+            }
+        });
     }
 }
 
@@ -43,7 +62,9 @@ pub struct Simulation {
 /// finite position per frame, and a probe (if any) of the frames' shape.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scan {
-    frames: Array3<f32>,
+    /// In memory masked pixels are 0, in a temporary file they may have any value.
+    frames: Frames,
+    sums: CountSums,
     mask: Mask,
     positions: Array2<f64>,
     geometry: Geometry,
@@ -131,6 +152,9 @@ pub enum ScanError {
         /// Value found.
         found: f64,
     },
+    /// The counts are in a temporary file that cannot be read.
+    #[error(transparent)]
+    Scratch(#[from] ScratchError),
 }
 
 impl Scan {
@@ -141,14 +165,28 @@ impl Scan {
     /// # Errors
     /// Returns the first [`ScanError`] found.
     pub fn new(
-        mut frames: Array3<f32>,
+        frames: Array3<f32>,
         mask: Option<Mask>,
         positions: Array2<f64>,
         geometry: Geometry,
         probe: Option<Array3<Complex<f64>>>,
     ) -> Result<Self, ScanError> {
-        let (count, rows, columns) = frames.dim();
-        if frames.is_empty() {
+        Self::of_frames(frames.into(), mask, positions, geometry, probe)
+    }
+
+    /// Like [`Scan::new`] for frames that may be in a temporary file.
+    ///
+    /// # Errors
+    /// Returns the first [`ScanError`] found.
+    pub fn of_frames(
+        mut frames: Frames,
+        mask: Option<Mask>,
+        positions: Array2<f64>,
+        geometry: Geometry,
+        probe: Option<Array3<Complex<f64>>>,
+    ) -> Result<Self, ScanError> {
+        let [count, rows, columns] = frames.shape();
+        if [count, rows, columns].contains(&0) {
             return Err(ScanError::Empty(count, rows, columns));
         }
         for (name, found) in [
@@ -192,26 +230,13 @@ impl Scan {
         if (0..count).all(|frame| mask.valid_in(frame) == 0) {
             return Err(ScanError::AllMasked);
         }
-        let mut photons = false;
-        for ((frame, row, column), value) in frames.indexed_iter_mut() {
-            let valid = match &mask {
-                Mask::Shared(m) => m[[row, column]],
-                Mask::PerFrame(m) => m[[frame, row, column]],
-            };
-            if !valid {
-                *value = 0.0;
-            } else if !(value.is_finite() && *value >= 0.0) {
-                return Err(ScanError::Count {
-                    frame,
-                    row,
-                    column,
-                    found: *value,
-                });
-            } else if *value > 0.0 {
-                photons = true;
+        if let Some(all) = frames.in_memory_mut() {
+            for (frame, counts) in all.outer_iter_mut().enumerate() {
+                mask.clear(frame, counts);
             }
         }
-        if !photons {
+        let sums = sums(&frames, &mask)?;
+        if sums.largest <= 0.0 {
             return Err(ScanError::Dark { frames: count });
         }
         if let Some(p) = &probe {
@@ -230,6 +255,7 @@ impl Scan {
         }
         Ok(Self {
             frames,
+            sums,
             mask,
             positions,
             geometry,
@@ -245,10 +271,55 @@ impl Scan {
         self
     }
 
-    /// Counts (frame, row, column); zero frequency at (rows/2, columns/2), masked pixels 0.
+    /// Counts (frame, row, column); zero frequency at (rows/2, columns/2), masked pixels 0. Those of a temporary file are read
+    /// into memory.
+    ///
+    /// # Errors
+    /// The temporary file cannot be read.
+    pub fn frames(&self) -> Result<CowArray<'_, f32, Ix3>, ScratchError> {
+        if let Some(frames) = self.frames.in_memory() {
+            return Ok(frames.into());
+        }
+        let all: Vec<usize> = (0..self.shape()[0]).collect();
+        Ok(self.some_frames(&all)?.into())
+    }
+
+    /// Counts of some frames in the order of `numbers`, as [`Scan::frames`] has them.
+    ///
+    /// # Errors
+    /// The temporary file cannot be read.
+    pub fn some_frames(&self, numbers: &[usize]) -> Result<Array3<f32>, ScratchError> {
+        let mut found = self.frames.select(numbers)?;
+        if self.frames.in_memory().is_none() {
+            for (counts, number) in found.outer_iter_mut().zip(numbers) {
+                self.mask.clear(*number, counts);
+            }
+        }
+        Ok(found)
+    }
+
+    /// Calls `visit` with the number of a first frame and the counts of some frames from there on, as [`Scan::frames`] has them, until
+    /// it has had all frames in their order.
+    ///
+    /// # Errors
+    /// The temporary file cannot be read, or an error of `visit`.
+    pub fn blocks<E: From<ScratchError>>(
+        &self,
+        visit: impl FnMut(usize, ArrayView3<'_, f32>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        masked_blocks(&self.frames, &self.mask, visit)
+    }
+
+    /// Whether the counts are in a temporary file, and in which folder.
     #[must_use]
-    pub fn frames(&self) -> &Array3<f32> {
-        &self.frames
+    pub fn scratch_folder(&self) -> Option<&std::path::Path> {
+        self.frames.scratch_folder()
+    }
+
+    /// Sums over the counts.
+    #[must_use]
+    pub fn sums(&self) -> &CountSums {
+        &self.sums
     }
 
     /// Mask of valid pixels.
@@ -284,8 +355,7 @@ impl Scan {
     /// Numbers of frames, rows and columns.
     #[must_use]
     pub fn shape(&self) -> [usize; 3] {
-        let (n, r, c) = self.frames.dim();
-        [n, r, c]
+        self.frames.shape()
     }
 
     /// Object pixel (row, column), m.
@@ -297,23 +367,53 @@ impl Scan {
     /// Mean of the frames (row, column), accumulated in double precision.
     #[must_use]
     pub fn mean_frame(&self) -> Array2<f64> {
-        let [frames, rows, columns] = self.shape();
-        let mut mean = Array2::<f64>::zeros((rows, columns));
-        for frame in self.frames.outer_iter() {
-            mean.zip_mut_with(&frame, |sum, count| *sum += f64::from(*count));
-        }
-        mean.mapv_inplace(|sum| sum / frames as f64);
-        mean
+        let frames = self.shape()[0] as f64;
+        self.sums.of_pixels.mapv(|sum| sum / frames)
     }
 
     /// Photons in the brightest frame: maximum over frames of the sum over valid pixels.
     #[must_use]
     pub fn brightest_frame(&self) -> f64 {
-        self.frames
-            .outer_iter()
-            .map(|f| f.iter().map(|v| f64::from(*v)).sum::<f64>())
-            .fold(0.0, f64::max)
+        self.sums.brightest()
     }
+}
+
+/// Calls `visit` with blocks of frames whose masked pixels are 0.
+fn masked_blocks<E: From<ScratchError>>(
+    frames: &Frames,
+    mask: &Mask,
+    mut visit: impl FnMut(usize, ArrayView3<'_, f32>) -> Result<(), E>,
+) -> Result<(), E> {
+    if frames.in_memory().is_some() {
+        return frames.blocks(visit);
+    }
+    frames.blocks(|first, block| {
+        let mut block = block.to_owned();
+        for (counts, frame) in block.outer_iter_mut().zip(first..) {
+            mask.clear(frame, counts);
+        }
+        visit(first, block.view())
+    })
+}
+
+/// The sums of counts that are all finite and not negative.
+fn sums(frames: &Frames, mask: &Mask) -> Result<CountSums, ScanError> {
+    let [_, rows, columns] = frames.shape();
+    let mut sums = CountSums::new(rows, columns);
+    masked_blocks(frames, mask, |first, block| {
+        let wrong = |count: &f32| !(count.is_finite() && *count >= 0.0);
+        if let Some(((frame, row, column), found)) = block.indexed_iter().find(|(_, c)| wrong(c)) {
+            return Err(ScanError::Count {
+                frame: first + frame,
+                row,
+                column,
+                found: *found,
+            });
+        }
+        sums.add(block);
+        Ok(())
+    })?;
+    Ok(sums)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Errors of reading and writing files, each displayed as one sentence.
 
 use crate::data::{KSpaceError, ScanError};
-use crate::system::{Bytes, WriteError};
+use crate::system::{Bytes, ScratchError, WriteError};
 
 /// The reason why a file cannot be read or written.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -235,6 +235,27 @@ pub enum IoError {
     /// The operating system refuses to write the file.
     #[error(transparent)]
     Write(#[from] WriteError),
+    /// A temporary file of counts cannot be written or read.
+    #[error(transparent)]
+    Scratch(#[from] ScratchError),
+    /// The file is not as it was when it was opened.
+    #[error(
+        "{file}: expected {expected} bytes, as when it was opened, found {found}: it was changed while it was read"
+    )]
+    Resized {
+        /// The file, as given.
+        file: String,
+        /// Length when it was opened, bytes.
+        expected: u64,
+        /// Length now, bytes.
+        found: u64,
+    },
+    /// The file was written to while it was read.
+    #[error("{file}: it was changed while it was read; read it again when nothing writes to it")]
+    Changed {
+        /// The file, as given.
+        file: String,
+    },
 }
 
 /// `shape 3 x 4 x 5`, or `a single value` for a scalar.

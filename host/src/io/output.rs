@@ -4,6 +4,7 @@ use super::hdf5_name::Hdf5Name;
 use super::{IoError, superblock};
 use crate::system::atomic_file;
 use hdf5_metno as hdf5;
+use ndarray::Data;
 use std::fs::OpenOptions;
 use std::path::Path;
 
@@ -84,10 +85,10 @@ pub(crate) fn number<T: hdf5::H5Type>(
 }
 
 /// Writes an array.
-pub(crate) fn array<T: hdf5::H5Type + Clone, D: ndarray::Dimension>(
+pub(crate) fn array<T: hdf5::H5Type + Clone, S: Data<Elem = T>, D: ndarray::Dimension>(
     group: &hdf5::Group,
     path: &str,
-    values: &ndarray::Array<T, D>,
+    values: &ndarray::ArrayBase<S, D>,
 ) -> hdf5::Result<()> {
     let values = values.as_standard_layout();
     group

@@ -21,9 +21,15 @@ use links::Link;
 use std::cell::Cell;
 use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 /// What to do about data that are in several files.
 const ADVICE_REPACK: &str = "copy the data into one plain file, for example with h5repack";
+
+/// When `path` was last written to, if the file system knows.
+fn modified(path: &Path) -> Option<SystemTime> {
+    std::fs::metadata(path).and_then(|of| of.modified()).ok()
+}
 
 /// An open file.
 pub(crate) struct Source {
@@ -33,6 +39,8 @@ pub(crate) struct Source {
     heaps: Cell<bool>,
     file: hdf5::File,
     length: u64,
+    /// When the file was last written to, if the file system knows.
+    modified: Option<SystemTime>,
     memory: Memory,
 }
 
@@ -40,6 +48,7 @@ impl Source {
     /// Opens `path` for reading.
     pub(crate) fn open(path: &Path, memory: Memory) -> Result<Self, IoError> {
         let name = path.display().to_string();
+        let modified = modified(path);
         let length = superblock::check(path)?;
         let named = Hdf5Name::new(path, OpenOptions::new().read(true));
         let named = named.map_err(|e| IoError::Open {
@@ -57,6 +66,7 @@ impl Source {
             heaps: Cell::new(false),
             file,
             length,
+            modified,
             memory,
         })
     }
@@ -87,6 +97,24 @@ impl Source {
         if !self.heaps.get() {
             global_heap::check(&self.path)?;
             self.heaps.set(true);
+        }
+        Ok(())
+    }
+
+    /// Checks that nothing has been written to the file since it was opened. HDF5 reads zeros where a file has become shorter.
+    pub(crate) fn unchanged(&self) -> Result<(), IoError> {
+        let found = std::fs::metadata(&self.path).map_or(0, |of| of.len());
+        if found != self.length {
+            return Err(IoError::Resized {
+                file: self.name.clone(),
+                expected: self.length,
+                found,
+            });
+        }
+        if modified(&self.path) != self.modified {
+            return Err(IoError::Changed {
+                file: self.name.clone(),
+            });
         }
         Ok(())
     }

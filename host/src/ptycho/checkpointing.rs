@@ -4,7 +4,7 @@ use super::{EngineState, Progress, Recipe, RecipeError, Values, WaveSpace};
 use crate::data::{Mask, Scan};
 use crate::io::IoError;
 use crate::ptycho::io::checkpoint::{self, Checkpoint};
-use crate::system::WriteError;
+use crate::system::{ScratchError, WriteError};
 use ndarray::{Array1, ArrayD};
 use num_complex::Complex;
 use serde::{Deserialize, Serialize};
@@ -38,6 +38,9 @@ pub enum CheckpointError {
     /// The file cannot be read or written.
     #[error(transparent)]
     Io(#[from] IoError),
+    /// The counts of the scan are in a temporary file that cannot be read.
+    #[error(transparent)]
+    Scratch(#[from] ScratchError),
     /// The checkpoint belongs to another kind of run.
     #[error("{file}: expected a checkpoint of a ptychographic reconstruction, found {found}")]
     Foreign {
@@ -280,7 +283,7 @@ impl SavedRun {
     /// # Errors
     /// Returns an error if the run was saved with other data.
     pub fn check_scan(&self, path: &Path, scan: &Scan) -> Result<(), CheckpointError> {
-        let expected = fingerprint(scan);
+        let expected = fingerprint(scan)?;
         if expected == self.fingerprint {
             return Ok(());
         }
@@ -300,18 +303,23 @@ fn line<T>(values: Vec<Complex<T>>) -> ArrayD<Complex<T>> {
 
 /// SHA-256 of a scan's counts, mask, positions and geometry, hexadecimal; independent of the
 /// computer.
-#[must_use]
-pub fn fingerprint(scan: &Scan) -> String {
+///
+/// # Errors
+/// The counts are in a temporary file that cannot be read.
+pub fn fingerprint(scan: &Scan) -> Result<String, ScratchError> {
     let mut sum = Sha256::new();
     for length in scan.shape() {
         sum.update((length as u64).to_le_bytes());
     }
     let mut bytes = Vec::new();
-    for frame in scan.frames().outer_iter() {
-        bytes.clear();
-        bytes.extend(frame.iter().flat_map(|count| count.to_le_bytes()));
-        sum.update(&bytes);
-    }
+    scan.blocks(|_, block| {
+        for frame in block.outer_iter() {
+            bytes.clear();
+            bytes.extend(frame.iter().flat_map(|count| count.to_le_bytes()));
+            sum.update(&bytes);
+        }
+        Ok::<(), ScratchError>(())
+    })?;
     bytes.clear();
     match scan.mask() {
         Mask::Shared(m) => bytes.extend(m.iter().map(|v| u8::from(*v))),
@@ -327,10 +335,8 @@ pub fn fingerprint(scan: &Scan) -> String {
     {
         sum.update(value.to_le_bytes());
     }
-    sum.finalize()
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    let digits = sum.finalize();
+    Ok(digits.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 #[cfg(test)]
@@ -435,7 +441,7 @@ mod tests {
         assert_eq!(fingerprint(&scan), fingerprint(&again));
         assert_ne!(fingerprint(&scan), fingerprint(&other));
         let run = SavedRun {
-            fingerprint: fingerprint(&scan),
+            fingerprint: fingerprint(&scan).unwrap(),
             ..saved()
         };
         assert!(run.check_scan(Path::new("c"), &again).is_ok());

@@ -69,14 +69,11 @@ impl CountCodes {
     /// pixel is sure to have one.
     #[must_use]
     pub fn of_scan(scan: &Scan, free: bool) -> Option<Self> {
-        let counts = scan.frames();
-        let largest = (counts.as_slice()?.par_chunks(1 << 16))
-            .map(|chunk| {
-                let roots = chunk.iter().map(|counts| counts_of(counts.sqrt()));
-                let most = |most: u32, counts: Option<u16>| Some(most.max(u32::from(counts?)));
-                roots.into_iter().try_fold(0, most)
-            })
-            .reduce(|| Some(0), |a, b| Some(a?.max(b?)))?;
+        let sums = scan.sums();
+        if !sums.whole || sums.largest >= f32::from(MASKED_COUNTS) {
+            return None;
+        }
+        let largest = sums.largest as u32;
         let kinds = if free { 2 } else { 1 };
         let fits = kinds * (largest + 1) <= u32::from(MASKED_COUNTS);
         fits.then_some(Self {
@@ -88,6 +85,17 @@ impl CountCodes {
     #[must_use]
     pub fn first_free(self) -> u32 {
         self.first_free
+    }
+
+    /// Writes the magnitudes of `codes`, as the kernel `ptycho_widen_counts` does.
+    pub(super) fn decode(self, codes: &[u16], magnitudes: &mut [f32]) {
+        for (to, code) in magnitudes.iter_mut().zip(codes) {
+            *to = match u32::from(*code).checked_sub(self.first_free) {
+                _ if *code == MASKED_COUNTS => -1.0,
+                Some(free) => FREE - (free as f32).sqrt(),
+                None => f32::from(*code).sqrt(),
+            };
+        }
     }
 
     /// Writes the codes of `magnitudes`, which must be of the scan that the codes are for.
@@ -121,18 +129,6 @@ mod tests {
         Array3::from_shape_vec((1, 1, pixels), magnitudes).unwrap()
     }
 
-    /// The definition that the kernel has too.
-    fn decode(code: u16, codes: CountCodes) -> f32 {
-        let number = u32::from(code);
-        if code == MASKED_COUNTS {
-            -1.0
-        } else if number >= codes.first_free() {
-            FREE - ((number - codes.first_free()) as f32).sqrt()
-        } else {
-            (number as f32).sqrt()
-        }
-    }
-
     #[test]
     fn all_counts_have_their_magnitudes_again() {
         let valid = (0..40_000_u16).map(|n| f32::from(n).sqrt());
@@ -142,8 +138,10 @@ mod tests {
         assert_eq!(codes.first_free(), 40_000);
         let mut written = vec![0; magnitudes.len()];
         codes.encode(&magnitudes, &mut written);
-        for (magnitude, code) in magnitudes.iter().zip(written) {
-            assert_eq!(decode(code, codes).to_bits(), magnitude.to_bits(), "{code}");
+        let mut again = vec![0.0; written.len()];
+        codes.decode(&written, &mut again);
+        for (magnitude, again) in magnitudes.iter().zip(again) {
+            assert_eq!(again.to_bits(), magnitude.to_bits(), "{magnitude}");
         }
     }
 

@@ -6,6 +6,7 @@ mod light;
 use super::EngineSpec;
 use super::overlap::Overlap;
 use crate::data::{Mask, Scan};
+use crate::system::ScratchError;
 use crate::text::{count, significant};
 use ndarray::{Array2, Axis};
 
@@ -44,8 +45,10 @@ pub struct Diagnosis {
 }
 
 /// Looks for properties of `scan` that often explain a poor or meaningless reconstruction with `engines`.
-#[must_use]
-pub fn diagnose(scan: &Scan, engines: &[EngineSpec]) -> Diagnosis {
+///
+/// # Errors
+/// The counts are in a temporary file that cannot be read.
+pub fn diagnose(scan: &Scan, engines: &[EngineSpec]) -> Result<Diagnosis, ScratchError> {
     let [_, rows, columns] = scan.shape();
     let pixel = scan.object_pixel();
     let overlap = Overlap::estimate(scan.positions(), scan.probe(), [rows, columns], pixel);
@@ -56,13 +59,13 @@ pub fn diagnose(scan: &Scan, engines: &[EngineSpec]) -> Diagnosis {
     problems.extend(overlap.as_ref().and_then(|o| groups::separate(scan, o)));
     problems.extend(frames(scan));
     problems.extend(masked(scan));
-    problems.extend(counts(scan));
+    problems.extend(counts(scan)?);
     problems.extend(light::no_photon_counts(scan, engines));
     problems.extend(light::unlimited_illumination(scan));
     problems.extend(hot(scan, &mean));
     problems.extend(far_field(scan, &mean));
     problems.extend(centre(&mean));
-    Diagnosis { overlap, problems }
+    Ok(Diagnosis { overlap, problems })
 }
 
 fn few_overlaps(overlap: Option<&Overlap>) -> Option<String> {
@@ -105,12 +108,8 @@ fn frames(scan: &Scan) -> Vec<String> {
     let masked: Vec<usize> = (0..count)
         .filter(|frame| per_frame && scan.mask().valid_in(*frame) == 0)
         .collect();
-    let empty = |frame: &usize| {
-        scan.frames()
-            .index_axis(Axis(0), *frame)
-            .iter()
-            .all(|v| *v == 0.0)
-    };
+    // Counts are not negative.
+    let empty = |frame: &usize| scan.sums().of_frames[*frame] == 0.0;
     let dark: Vec<usize> = (0..count)
         .filter(|frame| empty(frame) && !masked.contains(frame))
         .collect();
@@ -176,13 +175,21 @@ fn masked(scan: &Scan) -> Vec<String> {
 }
 
 /// Values at the upper end: the largest of an integer type, or a count at which many pixels end.
-fn counts(scan: &Scan) -> Option<String> {
-    let max = scan.frames().iter().copied().fold(0.0, f32::max);
+fn counts(scan: &Scan) -> Result<Option<String>, ScratchError> {
+    let max = scan.sums().largest;
     let (mut at, mut below) = (0_usize, 0_usize);
-    for count in scan.frames() {
-        at += usize::from(*count == max);
-        below += usize::from(*count < max && *count >= 0.95 * max);
-    }
+    scan.blocks(|_, block| {
+        for count in block {
+            at += usize::from(*count == max);
+            below += usize::from(*count < max && *count >= 0.95 * max);
+        }
+        Ok::<(), ScratchError>(())
+    })?;
+    Ok(of_largest(scan, max, at, below))
+}
+
+/// The problem of `at` pixels with the largest count `max`, and `below` with almost as many.
+fn of_largest(scan: &Scan, max: f32, at: usize, below: usize) -> Option<String> {
     if let Some(bits) = full_scale(f64::from(max)) {
         return Some(format!(
             "{} with 2^{bits} - 1, a value that detectors use for bad or saturated pixels, not masked",
@@ -333,7 +340,9 @@ mod tests {
             step * [frame / 6, frame % 6][axis] as f64
         });
         let scan = Scan::new(frames, None, positions, geometry, None).unwrap();
-        diagnose(&scan, &[EngineSpec::new(EngineName::Dm, 1)]).problems
+        diagnose(&scan, &[EngineSpec::new(EngineName::Dm, 1)])
+            .unwrap()
+            .problems
     }
 
     #[test]

@@ -60,11 +60,19 @@ fn run(engine: &mut dyn Engine, spec: &EngineSpec, problem: &Problem, from: usiz
 fn updates_see_free_pixels_no_more_than_masked_ones() {
     let free = problem(7);
     let mut masked = free.clone();
-    masked.magnitudes.mapv_inplace(|m| m.max(-1.0));
+    masked
+        .magnitudes
+        .in_memory_mut()
+        .unwrap()
+        .mapv_inplace(|m| m.max(-1.0));
     masked.free_counts = 0.0;
     let mut other = free.clone();
     let brighter = |m: f32| if m <= FREE { FREE - 30.0 } else { m };
-    other.magnitudes.mapv_inplace(brighter);
+    other
+        .magnitudes
+        .in_memory_mut()
+        .unwrap()
+        .mapv_inplace(brighter);
     for spec in specs() {
         let result = |problem: &Problem| {
             let mut engine = CpuEngine::<f64>::new(problem);
@@ -90,7 +98,13 @@ fn nothing_becomes_nan() {
             let even = (power / problem.probe.len() as f64).sqrt();
             problem.probe.fill(Complex::new(even, 0.0));
         }
-        for (n, mut frame) in problem.magnitudes.outer_iter_mut().enumerate() {
+        for (n, mut frame) in problem
+            .magnitudes
+            .in_memory_mut()
+            .unwrap()
+            .outer_iter_mut()
+            .enumerate()
+        {
             for (i, m) in frame.iter_mut().enumerate() {
                 let dead = (i * 31 + n * 17) % 101 == 0 || n == 4;
                 let dark = n == 2 && *m >= 0.0;

@@ -96,11 +96,17 @@ mod tests {
     fn updates_see_free_pixels_no_more_than_masked_ones() {
         let free = problem();
         let mut masked = free.clone();
-        masked.magnitudes.mapv_inplace(|m| m.max(-1.0));
+        masked
+            .magnitudes
+            .in_memory_mut()
+            .unwrap()
+            .mapv_inplace(|m| m.max(-1.0));
         masked.free_counts = 0.0;
         let mut other = free.clone();
         other
             .magnitudes
+            .in_memory_mut()
+            .unwrap()
             .mapv_inplace(|m| if m <= FREE { FREE - 3.0 } else { m });
         for name in ["dm", "raar", "ap"] {
             let spec = EngineSpec::parse(&format!("{name}:4")).unwrap();
@@ -140,7 +146,7 @@ mod tests {
             .positions
             .corners
             .iter()
-            .zip(problem.magnitudes.outer_iter())
+            .zip(problem.magnitudes.in_memory().unwrap().outer_iter())
         {
             let [top, left] = corner.map(|v| v as usize);
             let window = object.slice(ndarray::s![top..top + 32, left..left + 32]);

@@ -118,6 +118,15 @@ pub fn memory_estimate(
     }
 }
 
+/// Bytes of host memory that such a run with a GPU needs besides its counts and √counts, which may be elsewhere.
+#[must_use]
+pub fn host_besides(shape: [usize; 4], object_shape: [usize; 2], recipe: &Recipe) -> u64 {
+    let [frames, _, rows, columns] = shape.map(|n| n as u64);
+    let pixels = frames.saturating_mul(rows.saturating_mul(columns));
+    let all = memory_estimate(shape, object_shape, recipe).gpu_host;
+    all.saturating_sub(pixels.saturating_mul(8))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,6 +4,7 @@ use super::Recipe;
 use super::result::quadratic_phase;
 use crate::data::{Geometry, Mask, Reconstruction, Scan, ScanError};
 use crate::fft::Fft2;
+use crate::system::ScratchError;
 use ndarray::{Array3, Axis, s};
 use num_complex::Complex;
 use rayon::prelude::*;
@@ -41,6 +42,9 @@ pub enum PredictError {
     /// Intensities that are not those of a scan, such as NaN.
     #[error(transparent)]
     Scan(#[from] ScanError),
+    /// The counts of the scan are in a temporary file that cannot be read.
+    #[error(transparent)]
+    Scratch(#[from] ScratchError),
 }
 
 /// What a result predicts of its scan.
@@ -88,6 +92,7 @@ pub fn predict(result: &Reconstruction, scan: &Scan) -> Result<Prediction, Predi
         }
     }
     let probe = ShiftedProbe::new(model_probe(result));
+    let measured = scan.frames()?;
     let mut intensities = Array3::<f32>::zeros((frames, rows, columns));
     let sums: Vec<[f64; 2]> = (intensities.axis_iter_mut(Axis(0)).into_par_iter())
         .zip(&result.corners)
@@ -109,7 +114,7 @@ pub fn predict(result: &Reconstruction, scan: &Scan) -> Result<Prediction, Predi
                         *sum += scale * f.norm_sqr();
                     }
                 }
-                let counts = scan.frames().index_axis(Axis(0), frame);
+                let counts = measured.index_axis(Axis(0), frame);
                 let [mut deviation, mut total] = [0.0; 2];
                 for ((row, column), to) in intensity.indexed_iter_mut() {
                     // The zero frequency is at (0, 0) in the transform.
@@ -121,9 +126,9 @@ pub fn predict(result: &Reconstruction, scan: &Scan) -> Result<Prediction, Predi
                         Mask::PerFrame(m) => m[(frame, row, column)],
                     };
                     if valid {
-                        let measured = f64::from(counts[(row, column)]);
-                        deviation += (value.sqrt() - measured.sqrt()).powi(2);
-                        total += measured;
+                        let count = f64::from(counts[(row, column)]);
+                        deviation += (value.sqrt() - count.sqrt()).powi(2);
+                        total += count;
                     }
                 }
                 [deviation, total]

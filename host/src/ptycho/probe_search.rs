@@ -80,7 +80,7 @@ fn central_part(scan: &Scan) -> Option<Scan> {
         Mask::Shared(m) => Mask::Shared(m.clone()),
         Mask::PerFrame(m) => Mask::PerFrame(m.select(Axis(0), &order)),
     };
-    let frames = scan.frames().select(Axis(0), &order);
+    let frames = scan.some_frames(&order).ok()?;
     let positions = positions.select(Axis(0), &order);
     Scan::new(frames, Some(mask), positions, *scan.geometry(), None).ok()
 }
@@ -88,7 +88,7 @@ fn central_part(scan: &Scan) -> Option<Scan> {
 /// R after a short difference map from `probe`.
 fn misfit(part: &Scan, probe: &Array2<Complex<f64>>) -> Option<f64> {
     let probe = probe.clone().insert_axis(Axis(0));
-    let (frames, mask) = (part.frames().clone(), part.mask().clone());
+    let (frames, mask) = (part.frames().ok()?.into_owned(), part.mask().clone());
     let (positions, geometry) = (part.positions().clone(), *part.geometry());
     let scan = Scan::new(frames, Some(mask), positions, geometry, Some(probe)).ok()?;
     let mut recipe = Recipe::default();

@@ -1,14 +1,15 @@
 //! A scan prepared for iteration: magnitudes, windows, start values.
 
-use super::free_pixels::{FREE, FreePixels, free_magnitude};
+use super::free_pixels::FREE;
+use super::magnitudes::Magnitudes;
 use super::recipe::{GpuStep, GpuWaves, Recipe};
 use super::refinement::PositionOptions;
 use super::start;
 use crate::data::{Mask, PixelPositions, PositionError, Scan};
+use crate::system::ScratchError;
 use crate::text::shortest;
-use ndarray::{ArcArray, Array2, Array3, Axis, Ix3};
+use ndarray::{Array2, Array3};
 use num_complex::Complex;
-use rayon::prelude::*;
 
 /// Why a scan cannot be reconstructed with a recipe.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -29,14 +30,16 @@ pub enum ProblemError {
         /// Largest number of elements.
         limit: usize,
     },
+    /// The counts are in a temporary file that cannot be read or written.
+    #[error(transparent)]
+    Scratch(#[from] ScratchError),
 }
 
 /// Input of the engines on all back ends.
 #[derive(Debug, Clone)]
 pub struct Problem {
-    /// √counts (frame, row, column), zero frequency at (0, 0); −1 where the pixel is masked, −2 − √counts
-    /// where it is free. Copies of a problem share them.
-    pub magnitudes: ArcArray<f32, Ix3>,
+    /// √counts of the frames.
+    pub magnitudes: Magnitudes,
     /// Σ w I over all frames, photons, without free pixels.
     pub total_counts: f64,
     /// Σ I over the free pixels of all frames, photons.
@@ -105,12 +108,15 @@ impl Problem {
                 });
             }
         }
-        let magnitudes = magnitudes(scan, recipe);
-        let free_counts = free_counts(&magnitudes);
-        let all: f64 = scan.frames().iter().map(|v| f64::from(*v)).sum();
-        let total_counts = all - free_counts;
+        let (magnitudes, free_counts) = Magnitudes::new(scan, recipe)?;
+        let total_counts = scan.sums().total() - free_counts;
         let mut notes = Vec::new();
-        if recipe.free_pixels > 0.0 && !magnitudes.iter().any(|m| *m <= FREE) {
+        let mut has_free = recipe.free_pixels <= 0.0;
+        magnitudes.blocks(|_, block| {
+            has_free = has_free || block.iter().any(|m| *m <= FREE);
+            Ok::<(), ScratchError>(())
+        })?;
+        if !has_free {
             notes.push(format!(
                 "free_pixels = {}: no pixel is free, so R_free is not computed",
                 shortest(recipe.free_pixels)
@@ -121,7 +127,7 @@ impl Problem {
         let mean_power = scan.brightest_frame() / (rows * columns) as f64;
         Ok(Self {
             poisson_bound: poisson_bound(scan),
-            magnitudes: magnitudes.into_shared(),
+            magnitudes,
             total_counts,
             free_counts,
             positions,
@@ -164,49 +170,9 @@ impl Problem {
     /// Numbers of frames, probe modes, rows and columns.
     #[must_use]
     pub fn shape(&self) -> [usize; 4] {
-        let (frames, rows, columns) = self.magnitudes.dim();
+        let [frames, rows, columns] = self.magnitudes.shape();
         [frames, self.probe.dim().0, rows, columns]
     }
-}
-
-/// Σ I over the free pixels; summed frame by frame, whatever the number of threads.
-fn free_counts(magnitudes: &Array3<f32>) -> f64 {
-    let of_frame = |frame: ndarray::ArrayView2<'_, f32>| -> f64 {
-        let roots = frame.iter().filter_map(|m| free_magnitude(*m));
-        roots.map(|m| f64::from(m).powi(2)).sum()
-    };
-    let frames: Vec<f64> = (magnitudes.axis_iter(Axis(0)).into_par_iter())
-        .map(of_frame)
-        .collect();
-    frames.iter().sum()
-}
-
-/// √counts with the zero frequency moved from (rows/2, columns/2) to (0, 0); −1 where masked, −2 −
-/// √counts where free.
-fn magnitudes(scan: &Scan, recipe: &Recipe) -> Array3<f32> {
-    let [frames, rows, columns] = scan.shape();
-    let mut out = Array3::zeros((frames, rows, columns));
-    out.axis_iter_mut(Axis(0))
-        .into_par_iter()
-        .enumerate()
-        .for_each(|(f, mut frame)| {
-            let counts = scan.frames().index_axis(Axis(0), f);
-            let mut free = FreePixels::new(recipe.free_pixels, recipe.seed, f);
-            for ((row, column), value) in frame.indexed_iter_mut() {
-                let source = [(row + rows / 2) % rows, (column + columns / 2) % columns];
-                let valid = match scan.mask() {
-                    Mask::Shared(m) => m[source],
-                    Mask::PerFrame(m) => m[[f, source[0], source[1]]],
-                };
-                let root = counts[source].sqrt();
-                *value = match (valid, free.next()) {
-                    (false, _) => -1.0,
-                    (true, false) => root,
-                    (true, true) => FREE - root,
-                };
-            }
-        });
-    out
 }
 
 /// Mean square deviation of √n from √λ for Poisson counts n of mean λ: 2 λ for weak light (most
@@ -235,21 +201,17 @@ fn variance_of_root(lambda: f64) -> f64 {
 /// estimate of its expectation.
 pub(super) fn poisson_bound(scan: &Scan) -> f64 {
     let [frames, rows, columns] = scan.shape();
-    let mut sum = Array2::<f64>::zeros((rows, columns));
-    let mut count = Array2::<f64>::zeros((rows, columns));
-    for f in 0..frames {
-        let counts = scan.frames().index_axis(Axis(0), f);
-        for ((pixel, value), s) in counts.indexed_iter().zip(sum.iter_mut()) {
-            let valid = match scan.mask() {
-                Mask::Shared(m) => m[pixel],
-                Mask::PerFrame(m) => m[[f, pixel.0, pixel.1]],
-            };
-            if valid {
-                *s += f64::from(*value);
-                count[pixel] += 1.0;
+    let sum = &scan.sums().of_pixels;
+    let count = match scan.mask() {
+        Mask::Shared(m) => m.mapv(|valid| if valid { frames as f64 } else { 0.0 }),
+        Mask::PerFrame(m) => {
+            let mut count = Array2::<f64>::zeros((rows, columns));
+            for frame in m.outer_iter() {
+                count.zip_mut_with(&frame, |n, valid| *n += f64::from(u8::from(*valid)));
             }
+            count
         }
-    }
+    };
     let (mut total, mut weight) = (0.0, 0.0);
     for (s, n) in sum.iter().zip(&count) {
         if *n > 0.0 {

@@ -182,10 +182,11 @@ impl Steps for ReconstructionSteps<'_> {
             return Ok(());
         }
         let scan = self.scan;
-        let fingerprint = self
-            .fingerprint
-            .get_or_insert_with(|| fingerprint(scan))
-            .clone();
+        let fingerprint = match &self.fingerprint {
+            Some(known) => known.clone(),
+            None => fingerprint(scan).map_err(CheckpointError::from)?,
+        };
+        self.fingerprint = Some(fingerprint.clone());
         let saved = SavedRun {
             source: self.origin.source.clone(),
             backend: self.reconstructor.engine().setup().backend.to_owned(),

@@ -469,7 +469,7 @@ mod tests {
         let truth = scan.simulation().unwrap();
         let windows =
             PixelPositions::new(&truth.positions, scan.object_pixel(), [32, 32], 0).unwrap();
-        for (frame, [top, left]) in scan.frames().outer_iter().zip(&windows.corners) {
+        for (frame, [top, left]) in scan.frames().unwrap().outer_iter().zip(&windows.corners) {
             let (top, left) = (*top as usize, *left as usize);
             let window = truth.object.slice(s![top..top + 32, left..left + 32]);
             let expected: f64 = truth
@@ -501,8 +501,9 @@ mod tests {
         let (mut chi, mut count) = (0.0, 0.0);
         for (l, n) in clean
             .frames()
+            .unwrap()
             .iter()
-            .zip(noisy.frames())
+            .zip(&noisy.frames().unwrap())
             .filter(|(l, _)| **l > 5.0)
         {
             chi += f64::from((n - l).powi(2) / l);

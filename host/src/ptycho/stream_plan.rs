@@ -4,7 +4,7 @@ use super::memory_estimate::frames_together;
 use super::probe_slices::probe_slices;
 use super::{CountCodes, EngineName, GpuWaves, Noise, Recipe, StepPlan, memory_estimate};
 use crate::run::OutOfMemory;
-use crate::system::Bytes;
+use crate::system::{Bytes, Memory};
 use crate::text::count;
 use std::fmt;
 
@@ -21,6 +21,9 @@ const GRANULE: u64 = 2 << 20;
 /// Blocks that are sent before they are needed, if there is memory for them beside the present one.
 pub(super) const AHEAD: usize = 2;
 
+/// Blocks of a file in host memory, on their way to the device.
+pub(super) const FILE_PIECES: usize = AHEAD + 2;
+
 /// Blocks on the device: at least the one that is worked on and the one that arrives.
 const LEAST_SLOTS: usize = 2;
 
@@ -35,7 +38,7 @@ struct WaveBlocks {
     frame_bytes: u64,
 }
 
-/// The counts of a scan in page-locked host memory, of which blocks of frames are on the device; for projection engines (`dm`, `raar`, `ap`) the
+/// The counts of a scan in page-locked host memory or in a temporary file, of which blocks of frames are on the device; for projection engines (`dm`, `raar`, `ap`) the
 /// exit waves too. Their results have the same bits as with everything on the device, but for those of [`Self::changes_bits`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StreamPlan {
@@ -48,6 +51,8 @@ pub struct StreamPlan {
     slots: usize,
     codes: Option<CountCodes>,
     waves: Option<WaveBlocks>,
+    /// Whether counts stay in a temporary file.
+    in_file: bool,
 }
 
 impl StreamPlan {
@@ -68,7 +73,35 @@ impl StreamPlan {
             slots: slots.max(LEAST_SLOTS),
             codes,
             waves: None,
+            in_file: false,
         }
+    }
+
+    /// The same plan with counts that stay in their temporary file, from which each block is read when it is needed. A scan whose
+    /// counts are in memory has them in page-locked memory in any case.
+    #[must_use]
+    pub fn in_file(self) -> Self {
+        Self {
+            in_file: true,
+            ..self
+        }
+    }
+
+    /// The same plan, with counts that stay in their temporary file unless page-locked memory for them fits into the memory of the host
+    /// beside `besides` bytes.
+    #[must_use]
+    pub fn within(self, besides: u64, host: Memory) -> Self {
+        if self.host_bytes().saturating_add(besides) > host.limit() {
+            self.in_file()
+        } else {
+            self
+        }
+    }
+
+    /// Whether counts stay in their temporary file.
+    #[must_use]
+    pub fn stays_in_file(&self) -> bool {
+        self.in_file
     }
 
     /// The same plan with blocks of exit waves of `modes` modes, `slots` of them on the device, for projection engines. Their blocks
@@ -209,7 +242,12 @@ impl StreamPlan {
         let waves = self.waves.map_or(0, |waves| {
             (self.frames as u64).saturating_mul(waves.frame_bytes)
         });
-        self.bytes_of(self.frames).saturating_add(waves)
+        let frames = if self.in_file {
+            self.block.saturating_mul(FILE_PIECES)
+        } else {
+            self.frames
+        };
+        self.bytes_of(frames).saturating_add(waves)
     }
 
     /// Bytes of all counts on their way.
@@ -419,7 +457,12 @@ impl fmt::Display for StreamPlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "counts stay in host memory and travel in blocks of up to {}, {} bytes a pixel; the device holds {}, and up to {} travel in a pass over the scan",
+            "counts stay in {} and travel in blocks of up to {}, {} bytes a pixel; the device holds {}, and up to {} travel in a pass over the scan",
+            if self.in_file {
+                "a temporary file"
+            } else {
+                "host memory"
+            },
             count(self.block, ["frame", "frames"]),
             self.pixel_bytes(),
             count(self.slots, ["block", "blocks"]),

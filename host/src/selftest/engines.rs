@@ -122,7 +122,8 @@ fn problem(
             ..Default::default()
         },
     )?;
-    for (i, magnitude) in problem.magnitudes.iter_mut().enumerate() {
+    let magnitudes = problem.magnitudes.in_memory_mut().into_iter().flatten();
+    for (i, magnitude) in magnitudes.enumerate() {
         if i % 29 == 7 {
             *magnitude = -1.0;
         }

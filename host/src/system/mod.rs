@@ -1,11 +1,12 @@
 //! Services of the operating system that all modules use: available memory, the processor's name,
-//! atomic files, and caught panics.
+//! atomic and temporary files, and caught panics.
 
 pub mod atomic_file;
 #[cfg(any(feature = "parquet", feature = "store"))]
 mod catch_panic;
 mod memory;
 mod processor;
+mod scratch_file;
 pub(crate) mod temporary_file;
 mod write_whole;
 
@@ -14,4 +15,6 @@ pub use atomic_file::WriteError;
 pub(crate) use catch_panic::catch_panic;
 pub use memory::{Bytes, Memory};
 pub use processor::processor;
+pub use scratch_file::ScratchError;
+pub(crate) use scratch_file::ScratchFile;
 pub use write_whole::write_whole;

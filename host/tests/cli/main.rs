@@ -24,6 +24,7 @@ mod ptycho_device_memory;
 mod ptycho_devices;
 mod ptycho_doubtful;
 mod ptycho_free;
+mod ptycho_host_memory;
 mod ptycho_metrics;
 mod ptycho_notes;
 mod ptycho_predict;

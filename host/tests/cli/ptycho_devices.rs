@@ -115,6 +115,18 @@ fn wrong_lists_of_devices_are_refused() {
             "cannot be used with",
             2,
         ),
+        (
+            &[
+                "--engine",
+                "dm:2",
+                "--devices",
+                "0,1",
+                "--profile",
+                "t.json",
+            ],
+            "--profile: expected one GPU, found several",
+            2,
+        ),
     ] {
         let output = reconstruct(&folder, options);
         output.refused(code, &[expected]);

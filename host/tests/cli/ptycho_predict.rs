@@ -108,7 +108,7 @@ fn flat(frames: &Array3<f64>) -> Array2<f64> {
 
 fn frames(path: &Path) -> Array3<f64> {
     let read = warpstride::ptycho::io::scan::read(path, &Default::default()).unwrap();
-    read.scan.frames().mapv(f64::from)
+    read.scan.frames().unwrap().mapv(f64::from)
 }
 
 #[test]

@@ -19,7 +19,7 @@ pub(crate) fn non_square_scan() -> Scan {
     };
     let scan = simulate(&options).unwrap();
     let cut = s![.., 3..16, ..];
-    let frames: Array3<f32> = scan.frames().slice(cut).to_owned();
+    let frames: Array3<f32> = scan.frames().unwrap().slice(cut).to_owned();
     let positions: Array2<f64> = scan.positions().clone();
     let probe = scan.probe().unwrap().slice(cut).to_owned();
     // Asymmetric bad pixels reveal a transposed mask.

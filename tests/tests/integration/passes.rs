@@ -29,7 +29,7 @@ pub(crate) fn problem(step: GpuStep, engines: &[&str], modes: usize) -> (Problem
         ..SimulateOptions::default()
     };
     let whole = simulate(&options).unwrap();
-    let frames = whole.frames().slice(s![.., 32..96, ..]).to_owned();
+    let frames = whole.frames().unwrap().slice(s![.., 32..96, ..]).to_owned();
     let (positions, geometry) = (whole.positions().clone(), *whole.geometry());
     let scan = Scan::new(frames, None, positions, geometry, None).unwrap();
     (Problem::new(&scan, &recipe).unwrap(), recipe)

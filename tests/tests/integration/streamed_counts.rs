@@ -5,8 +5,8 @@ use num_complex::Complex;
 use warpstride::gpu::EmulatedDevice;
 use warpstride::ptycho::cuda::GpuEngine;
 use warpstride::ptycho::{
-    BatchOrder, CountCodes, Engine, EngineName, Noise, PositionMethod, Problem, Recipe,
-    SimulateOptions, StreamPlan, UpdateVersion, simulate,
+    BatchOrder, Engine, EngineName, Noise, PositionMethod, Problem, Recipe, SimulateOptions,
+    StreamPlan, UpdateVersion, simulate,
 };
 use warpstride_tests::recipe;
 
@@ -111,7 +111,7 @@ pub(crate) fn assert_close(found: &Ended, expected: &Ended) {
 fn check(scan: &Scan, blocks: &[[usize; 2]], change: fn(&mut Recipe)) {
     let (problem, recipe) = scan.problem(change);
     let expected = bits(&problem, &recipe, None);
-    let codes = CountCodes::of(&problem.magnitudes);
+    let codes = problem.magnitudes.codes();
     assert!(codes.is_some());
     let all = [FRAMES, scan.frame * scan.frame];
     for [block, slots] in blocks {
@@ -230,7 +230,7 @@ fn conjugate_gradients_of_frames_that_a_block_holds() {
         order: BatchOrder::Compact,
     };
     let (problem, recipe) = scan.problem(|_| ());
-    let codes = CountCodes::of(&problem.magnitudes);
+    let codes = problem.magnitudes.codes();
     let blocks = StreamPlan::new([FRAMES, 64 * 64], 10, 2, codes);
     let found = ended(&problem, &recipe, Some(blocks));
     assert_close(&found, &ended(&problem, &recipe, None));

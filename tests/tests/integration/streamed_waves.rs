@@ -4,8 +4,8 @@ use crate::streamed_counts::{FRAMES, Scan, assert_close, bits_of, ended_with};
 use warpstride::gpu::EmulatedDevice;
 use warpstride::ptycho::cuda::GpuEngine;
 use warpstride::ptycho::{
-    BatchOrder, CountCodes, Engine, GpuOptions, GpuWaves, Problem, Recipe, Reconstructor,
-    StreamPlan, UpdateVersion,
+    BatchOrder, Engine, GpuOptions, GpuWaves, Problem, Recipe, Reconstructor, StreamPlan,
+    UpdateVersion,
 };
 
 /// A plan for blocks of `block` frames in `slots` slots.
@@ -15,7 +15,7 @@ fn plan(
     [block, slots]: [usize; 2],
 ) -> StreamPlan {
     let all = [FRAMES, scan.frame * scan.frame];
-    let codes = CountCodes::of(&problem.magnitudes);
+    let codes = problem.magnitudes.codes();
     StreamPlan::new(all, block, slots, codes).with_waves(scan.modes, recipe.gpu.waves, slots)
 }
 

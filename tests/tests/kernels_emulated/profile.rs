@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use warpstride::gpu::ProfileSpan;
 use warpstride::ptycho::cuda::GpuEngine;
 use warpstride::ptycho::{
-    CountCodes, Problem, Reconstructor, SimulateOptions, StreamPlan, UpdateVersion, simulate,
+    Problem, Reconstructor, SimulateOptions, StreamPlan, UpdateVersion, simulate,
 };
 use warpstride_tests::recipe;
 
@@ -24,7 +24,7 @@ fn profiled(engine: &str, blocks: bool) -> (Vec<ProfileSpan>, Vec<&'static str>)
         ..SimulateOptions::default()
     };
     let problem = Problem::new(&simulate(&options).unwrap(), &recipe).unwrap();
-    let codes = CountCodes::of(&problem.magnitudes);
+    let codes = problem.magnitudes.codes();
     assert!(codes.is_some());
     let plan = blocks.then(|| StreamPlan::new([FRAMES, FRAME * FRAME], 3, 2, codes));
     let device = RecordingDevice::default();

@@ -53,6 +53,9 @@ pub enum GpuError {
         /// The error on this device.
         error: Box<GpuError>,
     },
+    /// Data for the device that the host cannot read.
+    #[error("{0}")]
+    HostData(String),
     /// Memory that an earlier error has taken away.
     #[error("{what}: the device memory was lost by an earlier error")]
     Lost {

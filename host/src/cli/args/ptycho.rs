@@ -134,6 +134,12 @@ pub(crate) struct InfoArgs {
     /// Device memory that it may take, such as 500M or 2GiB; says how a larger scan would travel to the GPU
     #[arg(long, value_name = "SIZE")]
     pub(crate) device_memory: Option<String>,
+    /// Host memory that it may take, such as 4GiB [default: what is available]
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) host_memory: Option<String>,
+    /// Folder for a temporary file of the counts, if they need more; without it such a scan is refused
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) scratch: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -234,6 +240,13 @@ pub(crate) struct ReconstructArgs {
     /// in host memory, and blocks of frames travel to the GPU [default: what is free]
     #[arg(long, value_name = "SIZE", help_heading = "Where to compute")]
     pub(crate) device_memory: Option<String>,
+    /// Most host memory that the run may take, such as 4GiB: counts that need more are in a temporary file when a GPU
+    /// computes [default: what is available]
+    #[arg(long, value_name = "SIZE", help_heading = "Where to compute")]
+    pub(crate) host_memory: Option<String>,
+    /// Folder of that temporary file, best on a fast local drive [default: the folder of the result]
+    #[arg(long, value_name = "FOLDER", help_heading = "Where to compute")]
+    pub(crate) scratch: Option<PathBuf>,
     /// Number of CPU threads [default: all]
     #[arg(long, value_name = "N", help_heading = "Where to compute")]
     pub(crate) threads: Option<usize>,

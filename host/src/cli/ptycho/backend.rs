@@ -8,7 +8,7 @@ use crate::ptycho::cpu::CpuEngine;
 use crate::ptycho::cuda::{on_cuda_among, on_emulator_among};
 use crate::ptycho::{
     CountCodes, Engine, EngineSpec, Precision, Problem, Ranks, Recipe, StreamPlan, UpdateVersion,
-    memory_estimate,
+    host_besides, memory_estimate,
 };
 use crate::run::{BackendKind, EngineChoice, MemoryEstimate, OutOfMemory};
 use crate::system::{Memory, processor};
@@ -27,6 +27,8 @@ pub(super) struct MemoryRequest {
     pub(super) device_memory: Option<u64>,
     /// Bytes of device memory for what several devices exchange.
     pub(super) exchanged: u64,
+    /// Whether the counts are in a temporary file.
+    pub(super) in_scratch: bool,
 }
 
 /// Bytes of free device memory that blocks of counts leave free besides a fiftieth, for what the estimate does not count.
@@ -160,8 +162,37 @@ impl MemoryRequest {
         }
     }
 
-    /// How counts travel to a device with `free` bytes; `None` if all are there.
+    /// How counts travel from a host with memory `host` to a device with `free` bytes; `None` if all are there.
     fn stream(
+        &self,
+        free: u64,
+        codes: Option<CountCodes>,
+        host: Memory,
+    ) -> Result<Option<StreamPlan>, OutOfMemory> {
+        let plan = self.stream_in_memory(free, codes)?;
+        Ok(plan.map(|plan| match self.in_scratch {
+            true => plan.within(self.host_besides(), host),
+            false => plan,
+        }))
+    }
+
+    /// Bytes of memory of an emulated device that needs `needed` bytes with everything there.
+    fn emulated(&self, needed: u64) -> u64 {
+        needed.min(self.device_memory.unwrap_or(u64::MAX))
+    }
+
+    /// The host's memory beside that of an emulated device, which is a part of it.
+    fn beside_emulated(&self, host: Memory) -> Memory {
+        let device = self.emulated(self.estimate().gpu_device);
+        Memory::limited(host.limit().saturating_sub(device))
+    }
+
+    /// Bytes of host memory besides counts and √counts.
+    fn host_besides(&self) -> u64 {
+        host_besides(self.shape, self.object_shape, &self.recipe)
+    }
+
+    fn stream_in_memory(
         &self,
         free: u64,
         codes: Option<CountCodes>,
@@ -184,8 +215,14 @@ impl MemoryRequest {
     /// Checks that the run fits before its data are prepared; `host` was available before they were read, and `ranks` processes
     /// divide the frames. Counts are taken to need 32 bits.
     pub(super) fn check(&self, kind: &Kind, host: Memory, ranks: &Ranks) -> Result<(), Failure> {
-        let estimate = self.estimate();
+        let mut estimate = self.estimate();
+        if self.in_scratch {
+            estimate.gpu_host = self.host_besides();
+        }
         let pinned = |plan: Option<StreamPlan>| plan.map_or(0, |plan| plan.host_bytes());
+        if matches!(kind, BackendKind::Emulator(_)) {
+            estimate.gpu_device = self.emulated(estimate.gpu_device);
+        }
         let streamed = |pinned: u64| MemoryEstimate {
             gpu_host: estimate.gpu_host.saturating_add(pinned),
             ..estimate
@@ -194,7 +231,7 @@ impl MemoryRequest {
             BackendKind::Cpu => self.of_processes(ranks).check_cpu(WHAT, host)?,
             BackendKind::Emulator(devices) => {
                 let own = self.of_device(devices.len() * ranks.size());
-                let plan = own.stream(u64::MAX, None)?;
+                let plan = own.stream(u64::MAX, None, self.beside_emulated(host))?;
                 let all = pinned(plan).saturating_mul(devices.len() as u64);
                 streamed(all).check_emulator(WHAT, host)?;
             }
@@ -202,7 +239,7 @@ impl MemoryRequest {
                 let own = self.of_device(devices.len() * ranks.size());
                 let mut all = 0_u64;
                 for device in devices.iter() {
-                    all = all.saturating_add(pinned(own.stream(free(device)?, None)?));
+                    all = all.saturating_add(pinned(own.stream(free(device)?, None, host)?));
                 }
                 streamed(all).check_gpu_host(WHAT, host)?;
             }
@@ -225,9 +262,9 @@ pub(super) fn engines(
         request.object_shape,
     );
     // The codes are looked for only if they may be needed.
-    let stream = |own: &MemoryRequest, free: u64| -> Result<_, Failure> {
-        Ok(match own.stream(free, None)? {
-            Some(_) => own.stream(free, CountCodes::of(&problem.magnitudes))?,
+    let stream = |own: &MemoryRequest, free: u64, host: Memory| -> Result<_, Failure> {
+        Ok(match own.stream(free, None, host)? {
+            Some(_) => own.stream(free, problem.magnitudes.codes(), host)?,
             None => None,
         })
     };
@@ -237,14 +274,16 @@ pub(super) fn engines(
         |kind| {
             Ok(match (kind, request.recipe.precision) {
                 (BackendKind::Cpu, Precision::F32) => {
-                    one(Box::new(CpuEngine::<f32>::among(problem, ranks.clone())))
+                    let engine = CpuEngine::<f32>::among(problem, ranks.clone());
+                    one(Box::new(engine.map_err(Failure::failed)?))
                 }
                 (BackendKind::Cpu, Precision::F64) => {
-                    one(Box::new(CpuEngine::<f64>::among(problem, ranks.clone())))
+                    let engine = CpuEngine::<f64>::among(problem, ranks.clone());
+                    one(Box::new(engine.map_err(Failure::failed)?))
                 }
                 (BackendKind::Emulator(mut devices), _) => {
                     let own = request.of_device(devices.len() * ranks.size());
-                    let plan = stream(&own, u64::MAX)?;
+                    let plan = stream(&own, u64::MAX, request.beside_emulated(host))?;
                     match (devices.len(), devices.pop()) {
                         (1, Some(device)) => {
                             let ranks = ranks.clone();
@@ -260,14 +299,14 @@ pub(super) fn engines(
                     let own = request.of_device(devices.len() * ranks.size());
                     match (devices.len(), devices.pop()) {
                         (1, Some(device)) => {
-                            let plan = stream(&own, free(&device)?)?;
+                            let plan = stream(&own, free(&device)?, host)?;
                             let ranks = (ranks.clone(), None);
                             one(on_cuda_among(device, problem, version, plan, ranks)?)
                         }
                         (_, last) => {
                             devices.extend(last);
                             let planned = devices.into_iter().map(|device| {
-                                let plan = stream(&own, free(&device)?)?;
+                                let plan = stream(&own, free(&device)?, host)?;
                                 Ok((device, plan))
                             });
                             let planned = planned.collect::<Result<_, Failure>>()?;

@@ -7,9 +7,10 @@ use crate::cli::byte_size;
 use crate::cli::failure::Failure;
 use crate::cli::output::{facts, say, say_json};
 use crate::data::{PixelPositions, Scan};
+use crate::ptycho::io::scan;
 use crate::ptycho::{
     CountCodes, Diagnosis, EngineSpec, Overlap, Precision, Recipe, StepPlan, StreamPlan, diagnose,
-    masked_pixels, memory_estimate,
+    host_besides, masked_pixels, memory_estimate,
 };
 use crate::run::MemoryInfo;
 use crate::system::Bytes;
@@ -35,6 +36,9 @@ pub(crate) struct Info {
     recipe: Recipe,
     /// Most device memory in bytes.
     device_memory: Option<u64>,
+    /// Most host memory in bytes.
+    host_memory: Option<u64>,
+    scratch: Option<PathBuf>,
     json: bool,
 }
 
@@ -104,20 +108,24 @@ impl Info {
         }
         set(&mut recipe, &args.set)?;
         let device_memory = byte_size::parse("--device-memory", args.device_memory.as_deref())?;
+        let host_memory = byte_size::parse("--host-memory", args.host_memory.as_deref())?;
         recipe.check().map_err(|error| origin.failure(&error))?;
         Ok(Self {
             file: args.file,
             origin,
             recipe,
             device_memory,
+            host_memory,
+            scratch: args.scratch,
             json: args.json,
         })
     }
 
     /// Reads the scan and prints its description; fails if the scan cannot be reconstructed.
     pub(crate) fn run(self) -> Result<(), Failure> {
-        let memory = Memory::available();
-        let read = crate::ptycho::io::scan::read(&self.file, &self.recipe.data)
+        let memory = byte_size::host_limit(self.host_memory);
+        let scratch = self.scratch.as_deref();
+        let read = scan::read_with_scratch(&self.file, &self.recipe.data, memory, scratch)
             .map_err(|error| self.origin.of_reading(error))?;
         let name = self.file.display().to_string();
         let [_, rows, columns] = read.scan.shape();
@@ -125,12 +133,14 @@ impl Info {
         let margin = self.recipe.positions.margin();
         let windows = PixelPositions::new(read.scan.positions(), pixel, [rows, columns], margin);
         let fatal = windows.as_ref().err().map(|e| format!("{name}: {e}"));
-        let mut info = ScanInfo::new(name, &read.scan, &self.recipe, read.notes);
+        let diagnosis = diagnose(&read.scan, &self.recipe.engines).map_err(Failure::failed)?;
+        let mut info = ScanInfo::new(name, &read.scan, &self.recipe, diagnosis, read.notes);
         match windows {
             Ok(positions) => {
                 info.plan(positions.object_shape, &self.recipe, memory);
                 if let Some(limit) = self.device_memory {
-                    info.stream(positions.object_shape, &self.recipe, &read.scan, limit);
+                    let limits = (limit, memory);
+                    info.stream(positions.object_shape, &self.recipe, &read.scan, limits);
                 }
             }
             Err(error) => info.problems.insert(0, error.to_string()),
@@ -145,17 +155,19 @@ impl Info {
 }
 
 impl ScanInfo {
-    fn new(file: String, scan: &Scan, recipe: &Recipe, notes: Vec<String>) -> Self {
+    fn new(
+        file: String,
+        scan: &Scan,
+        recipe: &Recipe,
+        diagnosis: Diagnosis,
+        notes: Vec<String>,
+    ) -> Self {
         let [frames, rows, columns] = scan.shape();
         let geometry = scan.geometry();
         let pixel = scan.object_pixel();
-        let totals: Vec<f64> = scan
-            .frames()
-            .outer_iter()
-            .map(|frame| frame.iter().map(|v| f64::from(*v)).sum())
-            .collect();
+        let totals = &scan.sums().of_frames;
         let (bad, of) = masked_pixels(scan);
-        let total: f64 = totals.iter().sum();
+        let total = scan.sums().total();
         let brightest = (0..frames)
             .max_by(|a, b| totals[*a].total_cmp(&totals[*b]))
             .unwrap_or(0);
@@ -164,11 +176,11 @@ impl ScanInfo {
             let low = column.iter().copied().fold(f64::INFINITY, f64::min);
             column.iter().copied().fold(f64::NEG_INFINITY, f64::max) - low
         });
-        let Diagnosis { overlap, problems } = diagnose(scan, &recipe.engines);
+        let Diagnosis { overlap, problems } = diagnosis;
         let counts = Counts {
             total,
             mean: total / (frames * rows * columns) as f64,
-            max: f64::from(scan.frames().iter().copied().fold(0.0, f32::max)),
+            max: f64::from(scan.sums().largest),
             brightest_frame: brightest,
             brightest_frame_total: totals.get(brightest).copied().unwrap_or(0.0),
         };
@@ -237,14 +249,24 @@ impl ScanInfo {
         self.memory = Some(MemoryInfo::new(estimate, available));
     }
 
-    /// How the counts would be on a GPU of which `limit` bytes may be taken.
-    fn stream(&mut self, object_shape: [usize; 2], recipe: &Recipe, scan: &Scan, limit: u64) {
+    /// How the counts would be on a GPU of which `limit` bytes may be taken, on a host with memory `host`.
+    fn stream(
+        &mut self,
+        object_shape: [usize; 2],
+        recipe: &Recipe,
+        scan: &Scan,
+        (limit, host): (u64, Memory),
+    ) {
         let shape = [self.frames, self.probe_modes, self.rows, self.columns];
         // A free pixel has its counts behind all others, which need as many codes again at most.
         let codes = CountCodes::of_scan(scan, recipe.free_pixels > 0.0);
         match StreamPlan::choose(shape, object_shape, recipe, codes, limit) {
             Ok(None) => self.gpu_counts = Some("all on the device".to_owned()),
             Ok(Some(plan)) => {
+                let plan = match scan.scratch_folder() {
+                    Some(_) => plan.within(host_besides(shape, object_shape, recipe), host),
+                    None => plan,
+                };
                 let in_ms = |bytes: u64| significant(bytes as f64 / BYTES_PER_MILLISECOND, 3);
                 let passes = in_ms(plan.count_bytes());
                 let [to_device, _] = plan.wave_bytes();

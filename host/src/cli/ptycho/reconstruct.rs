@@ -15,12 +15,12 @@ use crate::cli::paths::{self, OutputFile, same};
 use crate::cli::processes::common;
 use crate::cli::threads;
 use crate::data::{HistoryEntry, PixelPositions, Scan};
+use crate::ptycho::io::scan;
 use crate::ptycho::{
     Engine, EngineError, EngineSpec, Origin, Precision, ProbeSource, Problem, Ranks, Recipe,
     ReconstructionSteps, Reconstructor, Run, RunError, SavedRun, StreamPlan, diagnose, result,
 };
 use crate::run::{Bar, End, Interrupt, JsonLines, Observer, RunRecord, Schedule, Silent};
-use crate::system::Memory;
 use crate::text::{count, shortest, significant};
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
@@ -51,6 +51,10 @@ pub(crate) struct Reconstruct {
     request: DevicesRequest,
     /// Most device memory in bytes.
     device_memory: Option<u64>,
+    /// Most host memory in bytes.
+    host_memory: Option<u64>,
+    /// Folder of a temporary file for counts.
+    scratch: Option<PathBuf>,
     resume: Option<(PathBuf, Box<SavedRun>)>,
     threads: Option<usize>,
     schedule: Schedule,
@@ -132,6 +136,7 @@ impl Reconstruct {
         };
         let request = DevicesRequest::from_args(&devices, double, false)?;
         let device_memory = byte_size::parse("--device-memory", args.device_memory.as_deref())?;
+        let host_memory = byte_size::parse("--host-memory", args.host_memory.as_deref())?;
         let checkpoint = args
             .checkpoint
             .or_else(|| args.resume.clone())
@@ -161,6 +166,8 @@ impl Reconstruct {
             files,
             request,
             device_memory,
+            host_memory,
+            scratch: args.scratch,
             resume,
             threads: args.threads,
             schedule: Schedule { every: Some(every) },
@@ -219,8 +226,9 @@ impl Reconstruct {
     /// Reads the scan and makes the engine.
     fn prepare(&self, ranks: &Ranks) -> Result<Prepared, Failure> {
         threads::start(self.threads)?;
-        let memory = Memory::available();
-        let file = crate::ptycho::io::scan::read(&self.scan, &self.recipe.data)
+        let memory = byte_size::host_limit(self.host_memory);
+        let scratch = self.scratch_folder();
+        let file = scan::read_with_scratch(&self.scan, &self.recipe.data, memory, scratch)
             .map_err(|error| self.origin.of_reading(error))?;
         let scan = file.scan;
         let memory_request = self.memory_request(&scan)?;
@@ -265,6 +273,11 @@ impl Reconstruct {
             let note = "--device-memory has no effect on the CPU".to_owned();
             problem.notes.push(note);
         }
+        if let (Some(_), "cpu") = (&self.scratch, backend) {
+            let note =
+                "--scratch has no effect on the CPU, which has all counts in memory".to_owned();
+            problem.notes.push(note);
+        }
         let several = [
             (ranks.size(), "processes of MPI"),
             (chosen.engine.devices(), "devices"),
@@ -307,7 +320,9 @@ impl Reconstruct {
             false => ProgressOutput::Quiet,
         };
         let own = |error: RunError| failure(error, ranks);
-        let problems = diagnose(scan, &self.recipe.engines).problems;
+        let problems = diagnose(scan, &self.recipe.engines)
+            .map_err(Failure::failed)?
+            .problems;
         if progress_output == ProgressOutput::Text {
             let warnings = problems.iter().map(|text| format!("warning: {text}\n"));
             say(&(note_lines(notes) + &warnings.collect::<String>()))?;
@@ -378,6 +393,18 @@ impl Reconstruct {
         }
     }
 
+    /// Where the counts of a scan that is too large for the host's memory are put; the CPU needs them in memory.
+    fn scratch_folder(&self) -> Option<&Path> {
+        let single = self.recipe.precision == Precision::F32;
+        let beside = || self.files.result.parent().unwrap_or(Path::new("."));
+        let folder = self.scratch.as_deref().unwrap_or_else(beside);
+        let folder = match folder.as_os_str().is_empty() {
+            true => Path::new("."),
+            false => folder,
+        };
+        (single && self.request.may_take_device()).then_some(folder)
+    }
+
     /// What the run needs; fails if the positions do not define an object.
     fn memory_request(&self, scan: &Scan) -> Result<MemoryRequest, Failure> {
         let [frames, rows, columns] = scan.shape();
@@ -392,6 +419,7 @@ impl Reconstruct {
             recipe: self.recipe.clone(),
             device_memory: self.device_memory,
             exchanged: 0,
+            in_scratch: scan.scratch_folder().is_some(),
         })
     }
 }

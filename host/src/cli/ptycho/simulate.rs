@@ -66,8 +66,7 @@ impl Simulate {
         let scan = simulate(&self.options)?;
         crate::ptycho::io::scan::write(&self.out, &scan)?;
         let [frames, rows, columns] = scan.shape();
-        let counts: f64 = scan.frames().iter().map(|v| f64::from(*v)).sum();
-        let max = scan.frames().iter().copied().fold(0.0, f32::max);
+        let (counts, max) = (scan.sums().total(), scan.sums().largest);
         let object = scan.simulation().map_or((0, 0), |s| s.object.dim());
         say(&facts(&[
             ("scan", self.out.display().to_string()),

@@ -22,6 +22,7 @@ use crate::ptycho::{
     Engine, EngineError, EngineState, Frames, ModelErrors, Problem, Step, StepErrors, WaveSpace,
 };
 use crate::run::Setup;
+use crate::system::ScratchError;
 use ndarray::{Array2, Array3};
 use num_complex::Complex;
 use rayon::prelude::*;
@@ -192,16 +193,24 @@ pub struct CpuEngine<T: Real> {
 
 impl<T: Real> CpuEngine<T> {
     /// Initialises the engine with the start values.
+    ///
+    /// # Panics
+    /// The problem has its magnitudes in a temporary file that cannot be read; [`CpuEngine::among`] returns the error.
     #[must_use]
     pub fn new(problem: &Problem) -> Self {
-        Self::among(problem, Ranks::alone())
+        match Self::among(problem, Ranks::alone()) {
+            Ok(engine) => engine,
+            Err(error) => panic!("{error}"),
+        }
     }
 
     /// Like [`CpuEngine::new`], for one of several ranks, which divide the frames among them. Every rank has an engine
     /// for the same problem and calls the same operations. Object and probe have the same bits as with one rank, if there are at
     /// most twelve.
-    #[must_use]
-    pub fn among(problem: &Problem, ranks: Ranks) -> Self {
+    ///
+    /// # Errors
+    /// The problem has its magnitudes in a temporary file that cannot be read.
+    pub fn among(problem: &Problem, ranks: Ranks) -> Result<Self, ScratchError> {
         let [frames, modes, rows, columns] = problem.shape();
         let layout = Layout {
             modes,
@@ -214,16 +223,18 @@ impl<T: Real> CpuEngine<T> {
         };
         let pixels = layout.pixels();
         let mut magnitudes = vec![0.0; frames * pixels];
-        let source = problem.magnitudes.as_standard_layout();
-        if let Some(source) = source.as_slice() {
-            magnitudes
+        problem.magnitudes.blocks(|first, block| {
+            let block = block.as_standard_layout();
+            let from = block.as_slice().unwrap_or_default();
+            magnitudes[first * pixels..]
                 .par_chunks_mut(pixels)
-                .zip(source.par_chunks(pixels))
+                .zip(from.par_chunks(pixels))
                 .for_each(|(to, from)| transpose::transpose(from, to, columns, rows));
-        }
+            Ok(())
+        })?;
         let convert = |v: &Complex<f64>| Complex::new(T::of(v.re), T::of(v.im));
         let parameters = FrameParameters::new(&problem.positions);
-        Self {
+        Ok(Self {
             ranks,
             fft: TransposedFft2::new(rows, columns),
             magnitudes,
@@ -242,7 +253,7 @@ impl<T: Real> CpuEngine<T> {
             scratch: Pool::default(),
             finished: Vec::new(),
             layout,
-        }
+        })
     }
 
     /// Makes the exit waves P·O if there are none.

@@ -1,13 +1,16 @@
 //! Device memory of a run, allocated once.
 
 use super::frame_stream::FrameStream;
-use crate::gpu::{Buffer, Device, Result};
+use crate::gpu::{Buffer, Device, PendingCopy, Result};
 use crate::ptycho::interleaved::Interleaved;
 use crate::ptycho::probe_slices::probe_slices_for;
-use crate::ptycho::{GpuWaves, Problem, Ranks, StreamPlan, UpdateVersion};
-use ndarray::Axis;
+use crate::ptycho::{GpuWaves, Magnitudes, Problem, Ranks, StreamPlan, UpdateVersion};
 use num_complex::Complex;
+use std::sync::Arc;
 use warpstride_device::Complex32;
+
+/// Magnitudes that are uploaded together if they are not in memory: 64 MiB.
+const PART_PIXELS: usize = 1 << 24;
 
 /// Pixels of a frame per block: 16 for each of 256 threads, enough to amortise a reduction and few
 /// enough that the blocks of 1457 frames of 128 × 128 finish evenly.
@@ -218,19 +221,11 @@ impl<M: Device> Buffers<M> {
         device.upload(&mut new.corners, &division.pick(&problem.positions.corners))?;
         device.upload(&mut new.support, &vec![1.0_f32; pixels])?;
         device.upload(&mut new.scales, &vec![1.0_f32; frames])?;
-        let selected;
-        let magnitudes = if ranks.size() == 1 {
-            problem.magnitudes.as_standard_layout()
+        if let Some(plan) = stream {
+            let magnitudes = (&problem.magnitudes, &own[..]);
+            new.stream = Some(FrameStream::new(device, &layout, plan, magnitudes)?);
         } else {
-            selected = problem.magnitudes.select(Axis(0), &own);
-            selected.as_standard_layout()
-        };
-        if let Some(magnitudes) = magnitudes.as_slice() {
-            if let Some(plan) = stream {
-                new.stream = Some(FrameStream::new(device, &layout, plan, magnitudes)?);
-            } else {
-                device.upload(&mut new.magnitudes, magnitudes)?;
-            }
+            upload(device, &mut new.magnitudes, (&problem.magnitudes, &own))?;
         }
         Ok((layout, new))
     }
@@ -295,5 +290,38 @@ impl<M: Device> Buffers<M> {
         self.waves = device.alloc("the exit waves", 0)?;
         self.packed_waves = device.alloc("the exit waves in bf16", 0)?;
         Ok(())
+    }
+}
+
+/// Uploads the magnitudes of the frames `own`.
+fn upload<M: Device>(
+    device: &M,
+    to: &mut M::Buffer<f32>,
+    (magnitudes, own): (&Magnitudes, &[usize]),
+) -> Result<()> {
+    let [frames, rows, columns] = magnitudes.shape();
+    if let Some(all) = magnitudes.in_memory().filter(|_| own.len() == frames)
+        && let Some(all) = all.as_standard_layout().as_slice()
+    {
+        return device.upload(to, all);
+    }
+    // In parts, of which the host has a few at a time.
+    let pixels = rows * columns;
+    let mut sent: Option<M::Sent> = None;
+    for (number, part) in own.chunks((PART_PIXELS / pixels.max(1)).max(1)).enumerate() {
+        let mut host = device.pinned("the magnitudes of some frames", part.len() * pixels)?;
+        if let Some(values) = magnitudes.select(part)?.as_slice() {
+            host.copy_from_slice(values);
+        }
+        let at = number * (PART_PIXELS / pixels.max(1)).max(1) * pixels;
+        let length = host.len();
+        let next = device.send(&Arc::new(host), 0..length, to, at)?;
+        if let Some(sent) = sent.replace(next) {
+            sent.wait()?;
+        }
+    }
+    match sent {
+        Some(sent) => sent.wait(),
+        None => Ok(()),
     }
 }

@@ -166,7 +166,7 @@ impl<M: Device> GpuEngine<M> {
             finished: Vec::new(),
             in_step: several,
             layout,
-            fused_scan: FusedScan::new(plan, problem, exchange.frames()),
+            fused_scan: FusedScan::new(plan, problem, exchange.frames())?,
             exchange,
             device_names: names.join(", "),
             version,

@@ -1,19 +1,22 @@
-//! Counts that stay in page-locked host memory: blocks of frames travel to the device beside the work on the blocks before.
+//! Counts that stay in page-locked host memory, or in a temporary file: blocks of frames travel to the device beside the work on the blocks before.
 //!
 //! A block is worked on as if it were a scan of its own: [`FrameStream::each`] puts the block's √counts, windows, scales and metrics in the
 //! place of those of all frames ([`Buffers`], [`FrameBuffers`]), whose frames are then numbered from 0. The frames and
 //! their order in a batch are the same as without blocks, and so are the bits of what the same kernels compute.
 //! [`super::wave_stream::WaveStream`] adds the exit waves of the block.
 
+mod host;
 mod slots;
 
 use super::buffers::{Buffers, Layout};
 use super::frames::{Batch, FrameBuffers};
 use crate::gpu::{Buffer, Device, Result};
-use crate::ptycho::StreamPlan;
+use crate::ptycho::{Magnitudes, StreamPlan};
+use host::Host;
 use slots::Slots;
 use std::mem::swap;
 use std::ops::Range;
+use std::sync::Arc;
 use warpstride_device::launch::Work;
 use warpstride_kernels::ptycho::frame_blocks::{
     PtychoGatherFrames, PtychoPutBackMetrics, PtychoWidenCounts,
@@ -136,24 +139,44 @@ fn batches(lists: &[Vec<u32>]) -> Vec<Batch> {
 }
 
 impl<M: Device> FrameStream<M> {
-    /// Copies the magnitudes (frame, row, column) to page-locked memory as `plan` says.
+    /// Copies the magnitudes of the frames `own` to page-locked memory as `plan` says, or leaves them in their temporary file.
     pub(super) fn new(
         device: &M,
         layout: &Layout,
         plan: StreamPlan,
-        magnitudes: &[f32],
+        (magnitudes, own): (&Magnitudes, &[usize]),
     ) -> Result<Self> {
         let (most, pixels) = (plan.block(), layout.pixels() as usize);
-        let what = "the counts of blocks of frames";
         let shape = [most, pixels, plan.slots()];
+        let stored = match magnitudes {
+            Magnitudes::Scratch(stored) if plan.stays_in_file() => Some(Arc::clone(stored)),
+            _ => None,
+        };
+        let frames: Vec<usize> = own.to_vec();
         let (kept, widened) = if let Some(codes) = plan.codes() {
-            let mut host = device.pinned(what, magnitudes.len())?;
-            codes.encode(magnitudes, &mut host);
+            let host = match stored {
+                Some(stored) => Host::stored(device, shape, move |frame, to| {
+                    stored.read_codes(frames[frame as usize], codes, to)
+                })?,
+                None => Host::copied(device, pixels, own, |part, to| {
+                    let part = magnitudes.select(part)?;
+                    codes.encode(part.as_slice().unwrap_or_default(), to);
+                    Ok(())
+                })?,
+            };
             let kept = Kept::Codes(Slots::new(device, host, shape)?, codes.first_free());
             (kept, most * pixels)
         } else {
-            let mut host = device.pinned(what, magnitudes.len())?;
-            host.copy_from_slice(magnitudes);
+            let host = match stored {
+                Some(stored) => Host::stored(device, shape, move |frame, to| {
+                    stored.read(frames[frame as usize], to)
+                })?,
+                None => Host::copied(device, pixels, own, |part, to| {
+                    let part = magnitudes.select(part)?;
+                    to.copy_from_slice(part.as_slice().unwrap_or_default());
+                    Ok(())
+                })?,
+            };
             (Kept::Magnitudes(Slots::new(device, host, shape)?), 0)
         };
         let metric = || device.alloc("a block's metrics", most);

@@ -4,8 +4,7 @@ use super::super::problem::poisson_bound;
 use super::super::{EngineSpec, PowerBound, PowerBoundSetting};
 use crate::data::{Mask, Scan};
 use crate::text::{shortest, significant};
-use ndarray::Axis;
-use std::collections::HashMap;
+use std::collections::HashSet;
 
 /// Largest share of the light that a power bound from counts that are not whole numbers may leave
 /// unexplained: good reconstructions of such data reach an R of a percent and less.
@@ -23,12 +22,7 @@ const MAX_BORDER_POWER: f64 = 0.5;
 pub(super) fn no_photon_counts(scan: &Scan, engines: &[EngineSpec]) -> Option<String> {
     let poisson = PowerBound::Setting(PowerBoundSetting::Poisson);
     let bounded = engines.iter().find(|e| e.power_bound == Some(poisson))?;
-    let (mut max, mut total, mut whole) = (0.0_f32, 0.0, true);
-    for count in scan.frames() {
-        max = max.max(*count);
-        total += f64::from(*count);
-        whole &= count.fract() == 0.0;
-    }
+    let (max, total, whole) = (scan.sums().largest, scan.sums().total(), scan.sums().whole);
     if max == 0.0 || (whole && max > 1.0) {
         return None;
     }
@@ -67,26 +61,12 @@ pub(super) fn two_levels(at: usize, scan: &Scan, max: f32) -> Option<String> {
 
 /// Frames with enough light whose counts are exactly those of an earlier frame.
 pub(super) fn identical(scan: &Scan) -> Vec<usize> {
-    let frames = scan.frames();
-    // Frames with the same counts have the same sum, and few others do.
-    let mut known: HashMap<u64, Vec<usize>> = HashMap::new();
-    let mut found = Vec::new();
-    for (number, frame) in frames.outer_iter().enumerate() {
-        let total: f64 = frame.iter().map(|v| f64::from(*v)).sum();
-        if total < MIN_COUNTS {
-            continue;
-        }
-        let alike = known.entry(total.to_bits()).or_default();
-        if alike
-            .iter()
-            .any(|earlier| frames.index_axis(Axis(0), *earlier) == frame)
-        {
-            found.push(number);
-        } else {
-            alike.push(number);
-        }
-    }
-    found
+    let sums = scan.sums();
+    let mut known = HashSet::new();
+    (sums.of_frames.iter().zip(&sums.hashes).enumerate())
+        .filter(|(_, (total, hash))| **total >= MIN_COUNTS && !known.insert(**hash))
+        .map(|(number, _)| number)
+        .collect()
 }
 
 /// An illumination in the file that does not fade towards the border of the frames.

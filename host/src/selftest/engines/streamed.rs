@@ -4,7 +4,7 @@ use super::sequences::{StepSequence, base, fused_sequences, sequences};
 use super::{CaseResult, SelftestError, metrics, named};
 use crate::gpu::Device;
 use crate::ptycho::cuda::GpuEngine;
-use crate::ptycho::{CountCodes, Engine, Method, Problem, Step, StreamPlan, UpdateVersion};
+use crate::ptycho::{Engine, Method, Problem, Step, StreamPlan, UpdateVersion};
 
 /// Sequences of engines by mini-batches, and of projections at whole pixels.
 pub(super) fn streamed_sequences(problem: &Problem) -> Vec<StepSequence> {
@@ -32,7 +32,7 @@ pub(super) fn same_bits<M: Device>(
         _ => 1,
     });
     let block = sizes.max().unwrap_or(1);
-    let codes = in_16_bits.then(|| CountCodes::of(&problem.magnitudes));
+    let codes = in_16_bits.then(|| problem.magnitudes.codes());
     let plan = StreamPlan::new([frames, rows * columns], block, 2, codes.flatten());
     let plan = if sequence.projects() {
         plan.with_waves(modes, problem.gpu_waves, 2)

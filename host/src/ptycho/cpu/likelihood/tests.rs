@@ -5,6 +5,7 @@ use super::gradient::{gradient, loss};
 use super::*;
 use crate::data::PixelPositions;
 use crate::fft::TransposedFft2;
+use crate::ptycho::Magnitudes;
 use crate::ptycho::cpu::batch_engine::for_each_window_value;
 use crate::ptycho::cpu::engine::Window;
 use crate::ptycho::cpu::model::{
@@ -63,7 +64,7 @@ fn engine() -> CpuEngine<f64> {
         v => (4.0 * (v + 0.45)) as f32,
     });
     let problem = Problem {
-        magnitudes: magnitudes.into_shared(),
+        magnitudes: Magnitudes::Memory(magnitudes.into_shared()),
         positions: PixelPositions {
             fractions: (0..frames)
                 .map(|_| [random.next(), random.next()])
@@ -472,13 +473,17 @@ fn degenerate_scans_stay_finite() {
             match case {
                 0 => problem
                     .magnitudes
+                    .in_memory_mut()
+                    .unwrap()
                     .index_axis_mut(ndarray::Axis(0), 1)
                     .fill(0.0),
                 2 => problem
                     .magnitudes
+                    .in_memory_mut()
+                    .unwrap()
                     .index_axis_mut(ndarray::Axis(0), 1)
                     .fill(-1.0),
-                3 => problem.magnitudes.fill(-1.0),
+                3 => problem.magnitudes.in_memory_mut().unwrap().fill(-1.0),
                 _ => {}
             }
             let spec = spec(noise);

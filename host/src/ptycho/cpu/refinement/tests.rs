@@ -219,7 +219,13 @@ fn affine_finds_the_map_of_distorted_positions() {
 fn the_right_hand_side_is_the_derivative_of_the_error() {
     let (mut problem, exact) = truth(options(&[PositionMethod::Gradient]));
     start_at(&mut problem, &displaced(&exact));
-    for (n, magnitude) in problem.magnitudes.iter_mut().enumerate() {
+    for (n, magnitude) in problem
+        .magnitudes
+        .in_memory_mut()
+        .unwrap()
+        .iter_mut()
+        .enumerate()
+    {
         if n % 17 == 3 {
             *magnitude = -1.0;
         }

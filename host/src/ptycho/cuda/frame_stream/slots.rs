@@ -1,12 +1,11 @@
 //! Device memory for some blocks of frames: which of them are there, and which come next.
 
+use super::host::{Arriving, Host};
 use crate::gpu::{Device, GpuError, Result};
 use crate::ptycho::stream_plan::AHEAD;
 use bytemuck::Pod;
 use std::collections::HashMap;
 use std::mem::{replace, swap};
-use std::ops::Range;
-use std::sync::Arc;
 
 /// What the memory is for, in errors.
 const BLOCKS: &str = "blocks of frames";
@@ -14,7 +13,7 @@ const BLOCKS: &str = "blocks of frames";
 /// Memory of a slot.
 enum Memory<M: Device, T: Pod + Send> {
     Here(M::Buffer<T>),
-    Arriving(M::Arriving<T>),
+    Arriving(Arriving<M, T>),
     /// Lost by an error.
     Lost,
 }
@@ -29,9 +28,9 @@ struct Slot<M: Device, T: Pod + Send> {
     used: usize,
 }
 
-/// The values of all frames in page-locked memory, and of some blocks on the device.
+/// The values of all frames on the host, and of some blocks on the device.
 pub(super) struct Slots<M: Device, T: Pod + Send + Sync> {
-    host: Arc<M::Pinned<T>>,
+    host: Host<M, T>,
     /// Pixels of a frame.
     pixels: usize,
     slots: Vec<Slot<M, T>>,
@@ -40,24 +39,11 @@ pub(super) struct Slots<M: Device, T: Pod + Send + Sync> {
     used: usize,
 }
 
-/// Ranges of the values of `frames`, those that follow each other joined.
-fn parts(frames: &[u32], pixels: usize) -> Vec<Range<usize>> {
-    let mut parts: Vec<Range<usize>> = Vec::new();
-    for frame in frames {
-        let first = *frame as usize * pixels;
-        match parts.last_mut() {
-            Some(last) if last.end == first => last.end = first + pixels,
-            _ => parts.push(first..first + pixels),
-        }
-    }
-    parts
-}
-
 impl<M: Device, T: Pod + Send + Sync> Slots<M, T> {
     /// Allocates `count` slots of `most` frames of `pixels` values.
     pub(super) fn new(
         device: &M,
-        host: M::Pinned<T>,
+        host: Host<M, T>,
         [most, pixels, count]: [usize; 3],
     ) -> Result<Self> {
         let slot = |_| -> Result<_> {
@@ -69,7 +55,7 @@ impl<M: Device, T: Pod + Send + Sync> Slots<M, T> {
             })
         };
         Ok(Self {
-            host: Arc::new(host),
+            host,
             pixels,
             slots: (0..count).map(slot).collect::<Result<_>>()?,
             blocks: Vec::new(),
@@ -106,7 +92,7 @@ impl<M: Device, T: Pod + Send + Sync> Slots<M, T> {
             if slot.block == Some(number) {
                 slot.used = used;
                 slot.memory = match replace(&mut slot.memory, Memory::Lost) {
-                    Memory::Arriving(memory) => Memory::Here(device.arrived(memory)?),
+                    Memory::Arriving(memory) => Memory::Here(memory.arrived(device)?),
                     other => other,
                 };
                 if let Memory::Here(buffer) = &slot.memory {
@@ -131,12 +117,12 @@ impl<M: Device, T: Pod + Send + Sync> Slots<M, T> {
         let buffer = match replace(&mut slot.memory, Memory::Lost) {
             Memory::Here(buffer) => buffer,
             // It was sent for a pass that has not come to it.
-            Memory::Arriving(memory) => device.arrived(memory)?,
+            Memory::Arriving(memory) => memory.arrived(device)?,
             Memory::Lost => return Ok(()),
         };
         let frames = &self.blocks[next];
-        let parts = parts(frames, self.pixels);
-        slot.memory = Memory::Arriving(device.send_beside(&self.host, &parts, buffer)?);
+        let sent = self.host.send(device, frames, self.pixels, buffer)?;
+        slot.memory = Memory::Arriving(sent);
         slot.frames.clone_from(frames);
         slot.block = Some(next);
         Ok(())

@@ -7,6 +7,7 @@ use super::{MaskPolarity, Parts, ReadOptions, ScanFile, position_count, probe, t
 use crate::io::IoError;
 use crate::io::source::{Numbers, Source};
 use ndarray::{Array2, Ix2};
+use std::path::Path;
 
 // Paths of actual datasets come before those that are usually links to them.
 const FRAMES: [&str; 2] = [
@@ -37,14 +38,18 @@ const PIXEL_COLUMNS: &str = "/entry_1/instrument_1/detector_1/x_pixel_size";
 const BASIS: &str = "/entry_1/instrument_1/detector_1/basis_vectors";
 
 /// Reads the first entry of a CXI file.
-pub(super) fn read(source: &Source, options: &ReadOptions) -> Result<ScanFile, IoError> {
+pub(super) fn read(
+    source: &Source,
+    options: &ReadOptions,
+    scratch: Option<&Path>,
+) -> Result<ScanFile, IoError> {
     let mut notes = Vec::new();
     let frames = source.require("frames", &FRAMES)?;
     let shape = frame_shape(source, &frames)?;
     let window = Window::new(source.name(), shape, options)?;
     let mask = source.first(&MASK)?;
     let per_frame = mask.as_ref().is_some_and(|m| m.shape().len() == 3);
-    source.allow(frames.path(), window.bytes(per_frame))?;
+    let scratch = window.in_scratch(source, frames.path(), per_frame, scratch)?;
 
     let translation = source.require("positions", &TRANSLATION)?;
     let positions = positions(source, &translation, shape[0])?;
@@ -79,7 +84,7 @@ pub(super) fn read(source: &Source, options: &ReadOptions) -> Result<ScanFile, I
     let mask = match mask {
         Some(m) => Some((
             m.path().to_owned(),
-            window.mask(&m, shape, |v| MaskPolarity::Bad.is_valid(v))?,
+            window.mask(source, &m, shape, |v| MaskPolarity::Bad.is_valid(v))?,
         )),
         None => {
             notes.push("the file has no mask: all pixels are treated as valid".to_owned());
@@ -87,7 +92,10 @@ pub(super) fn read(source: &Source, options: &ReadOptions) -> Result<ScanFile, I
         }
     };
     Parts {
-        frames: (frames.path().to_owned(), window.counts(&frames)?),
+        frames: (
+            frames.path().to_owned(),
+            window.frames(source, &frames, scratch)?,
+        ),
         mask,
         positions: (translation.path().to_owned(), window.select(&positions)),
         geometry,

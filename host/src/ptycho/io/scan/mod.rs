@@ -14,10 +14,10 @@ pub use crate::ptycho::read_options::{
 };
 pub use write::write;
 
-use crate::data::{Geometry, Mask, Scan, ScanError, Simulation};
+use crate::data::{Frames, Geometry, Mask, Scan, ScanError, Simulation};
 use crate::io::IoError;
 use crate::io::source::Source;
-use crate::system::Memory;
+use crate::system::{Bytes, Memory};
 use ndarray::{Array2, Array3, Axis, Ix2, Ix3};
 use num_complex::Complex;
 use std::path::Path;
@@ -39,7 +39,7 @@ pub fn read(path: &Path, options: &ReadOptions) -> Result<ScanFile, IoError> {
     read_within(path, options, Memory::available())
 }
 
-/// Like [`read`], with a given memory limit.
+/// Like [`read`], with a given limit of memory.
 ///
 /// # Errors
 /// Returns [`IoError`], displayed as one sentence.
@@ -47,6 +47,20 @@ pub fn read_within(
     path: &Path,
     options: &ReadOptions,
     memory: Memory,
+) -> Result<ScanFile, IoError> {
+    read_with_scratch(path, options, memory, None)
+}
+
+/// Like [`read_within`]. With a folder `scratch`, the counts of a scan that could not be reconstructed within the limit are copied to
+/// a temporary file there: 2 bytes a pixel, or 4 if they are no small whole numbers.
+///
+/// # Errors
+/// Returns [`IoError`], displayed as one sentence.
+pub fn read_with_scratch(
+    path: &Path,
+    options: &ReadOptions,
+    memory: Memory,
+    scratch: Option<&Path>,
 ) -> Result<ScanFile, IoError> {
     let source = Source::open(path, memory)?;
     let format = match options.format {
@@ -76,17 +90,20 @@ pub fn read_within(
                 .to_owned(),
         });
     }
-    match format {
-        Format::Ptyd => ptyd::read(&source, options),
-        Format::Hdf5 => plain::read(&source, options),
-        Format::Cxi | Format::Auto => cxi::read(&source, options),
-    }
+    let read = match format {
+        Format::Ptyd => ptyd::read(&source, options, scratch),
+        Format::Hdf5 => plain::read(&source, options, scratch),
+        Format::Cxi | Format::Auto => cxi::read(&source, options, scratch),
+    };
+    // What was read of a file that has changed means nothing, and neither do its errors.
+    source.unchanged()?;
+    read
 }
 
 /// Data found by the reader of a format: cut to the window, positions not yet flipped.
 struct Parts {
     /// Path and counts (frame, row, column).
-    frames: (String, Array3<f32>),
+    frames: (String, Frames),
     mask: Option<(String, Mask)>,
     /// Path and positions (frame, (row, column)), m.
     positions: (String, Array2<f64>),
@@ -100,6 +117,13 @@ struct Parts {
 impl Parts {
     /// Applies the options common to all formats and builds the scan.
     fn into_scan(mut self, source: &Source, options: &ReadOptions) -> Result<ScanFile, IoError> {
+        if let Some(folder) = self.frames.1.scratch_folder() {
+            self.notes.push(format!(
+                "the counts are in a temporary file in {}, as a reconstruction with all of them in host memory needs more than {} of it",
+                folder.display(),
+                Bytes(u128::from(source.memory().limit()))
+            ));
+        }
         let mut positions = self.positions.1;
         if options.swap_axes {
             positions = positions.select(Axis(1), &[1, 0]);
@@ -152,7 +176,7 @@ impl Parts {
             });
         }
         let probe_path = self.probe.as_ref().map(|p| p.0.clone());
-        let scan = Scan::new(
+        let scan = Scan::of_frames(
             self.frames.1,
             mask,
             positions,
@@ -161,6 +185,7 @@ impl Parts {
         )
         .map_err(|error| {
             let dataset = match &error {
+                ScanError::Scratch(error) => return error.clone().into(),
                 ScanError::Empty(..) | ScanError::Count { .. } | ScanError::Dark { .. } => {
                     self.frames.0.clone()
                 }

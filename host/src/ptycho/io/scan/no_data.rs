@@ -4,9 +4,10 @@
 //! between modules and on bad pixels. Such a value taken for a count outweighs the whole pattern.
 
 use super::{NoData, NoDataSetting};
-use crate::data::Mask;
+use crate::data::{Frames, Mask};
 use crate::io::IoError;
 use crate::io::source::Source;
+use crate::system::ScratchError;
 use crate::text::{count, shortest};
 use ndarray::{Array2, Array3};
 
@@ -69,7 +70,7 @@ impl Marker {
 /// Returns [`IoError`] if one mask for each frame, where that is needed, does not fit into memory.
 pub(super) fn mask(
     source: &Source,
-    frames: (&str, &Array3<f32>),
+    frames: (&str, &Frames),
     mask: Option<Mask>,
     no_data: &NoData,
     notes: &mut Vec<String>,
@@ -81,13 +82,16 @@ pub(super) fn mask(
     }
     let markers = match no_data {
         NoData::Setting(NoDataSetting::Off) => return Ok(mask),
-        NoData::Setting(NoDataSetting::Auto) => found(frames, mask.as_ref()),
+        NoData::Setting(NoDataSetting::Auto) => found(frames, mask.as_ref())?,
         NoData::Values(values) => values.iter().map(|value| named(*value)).collect(),
     };
-    let Some(without) = frames_without(&markers, (path, frames), mask.as_ref(), notes) else {
+    if markers.is_empty() {
+        return Ok(mask);
+    }
+    let Some(without) = frames_without(&markers, (path, frames), mask.as_ref(), notes)? else {
         return Ok(mask);
     };
-    let (count, rows, columns) = frames.dim();
+    let [count, rows, columns] = frames.shape();
     let always = without.mapv(|n| 2 * n >= count);
     let shared = !matches!(mask, Some(Mask::PerFrame(_)))
         && without.iter().all(|n| *n == 0 || 2 * n >= count);
@@ -99,29 +103,36 @@ pub(super) fn mask(
         plane.zip_mut_with(&always, |valid, without| *valid &= !without);
         return Ok(Some(Mask::Shared(plane)));
     }
-    // Counts in f32, one byte for each pixel's mask.
-    source.allow(path, 5 * frames.len() as u128)?;
+    // One byte for each pixel's mask, and counts in f32 unless they are in a temporary file.
+    let bytes = if frames.in_memory().is_some() { 5 } else { 1 };
+    source.allow(path, bytes * (count * rows * columns) as u128)?;
     let mut each = match mask {
         Some(Mask::PerFrame(each)) => each,
         Some(Mask::Shared(plane)) => {
-            Array3::from_shape_fn(frames.dim(), |(_, row, column)| plane[[row, column]])
+            Array3::from_shape_fn((count, rows, columns), |(_, row, column)| {
+                plane[[row, column]]
+            })
         }
-        None => Array3::from_elem(frames.dim(), true),
+        None => Array3::from_elem((count, rows, columns), true),
     };
-    for (mut valid, frame) in each.outer_iter_mut().zip(frames.outer_iter()) {
-        valid.zip_mut_with(&always, |valid, without| *valid &= !without);
-        valid.zip_mut_with(&frame, |valid, count| {
-            *valid &= !markers.iter().any(|marker| marker.is(*count));
-        });
-    }
+    frames.blocks(|first, block| {
+        let valid = each.outer_iter_mut().skip(first);
+        for (mut valid, frame) in valid.zip(block.outer_iter()) {
+            valid.zip_mut_with(&always, |valid, without| *valid &= !without);
+            valid.zip_mut_with(&frame, |valid, count| {
+                *valid &= !markers.iter().any(|marker| marker.is(*count));
+            });
+        }
+        Ok::<(), ScratchError>(())
+    })?;
     Ok(Some(Mask::PerFrame(each)))
 }
 
-fn fits(mask: &Mask, frames: &Array3<f32>) -> bool {
-    let (_, rows, columns) = frames.dim();
+fn fits(mask: &Mask, frames: &Frames) -> bool {
+    let [count, rows, columns] = frames.shape();
     match mask {
         Mask::Shared(plane) => plane.dim() == (rows, columns),
-        Mask::PerFrame(each) => each.dim() == frames.dim(),
+        Mask::PerFrame(each) => each.dim() == (count, rows, columns),
     }
 }
 
@@ -141,32 +152,35 @@ fn named(value: f64) -> Marker {
 }
 
 /// The candidates that mean no data in these frames.
-fn found(frames: &Array3<f32>, mask: Option<&Mask>) -> Vec<Marker> {
-    let count = frames.dim().0;
+fn found(frames: &Frames, mask: Option<&Mask>) -> Result<Vec<Marker>, ScratchError> {
+    let [count, ..] = frames.shape();
     let many = (count / 20).max(2).min(count);
     let mut frames_with = [0_usize; CANDIDATES.len()];
     let mut largest = 0.0_f32;
-    for (frame, counts) in frames.outer_iter().enumerate() {
-        if counts.iter().all(|count| (0.0..LEAST).contains(count)) {
-            continue;
-        }
-        let mut has = [false; CANDIDATES.len()];
-        for ((row, column), count) in counts.indexed_iter() {
-            if (0.0..LEAST).contains(count) || !valid(mask, [frame, row, column]) {
+    frames.blocks(|first, block| {
+        for (counts, frame) in block.outer_iter().zip(first..) {
+            if counts.iter().all(|count| (0.0..LEAST).contains(count)) {
                 continue;
             }
-            match CANDIDATES
-                .iter()
-                .position(|of| *count == of.value || (count.is_nan() && of.value.is_nan()))
-            {
-                Some(candidate) => has[candidate] = true,
-                None => largest = largest.max(*count),
+            let mut has = [false; CANDIDATES.len()];
+            for ((row, column), count) in counts.indexed_iter() {
+                if (0.0..LEAST).contains(count) || !valid(mask, [frame, row, column]) {
+                    continue;
+                }
+                match CANDIDATES
+                    .iter()
+                    .position(|of| *count == of.value || (count.is_nan() && of.value.is_nan()))
+                {
+                    Some(candidate) => has[candidate] = true,
+                    None => largest = largest.max(*count),
+                }
+            }
+            for (frames, has) in frames_with.iter_mut().zip(has) {
+                *frames += usize::from(has);
             }
         }
-        for (frames, has) in frames_with.iter_mut().zip(has) {
-            *frames += usize::from(has);
-        }
-    }
+        Ok::<(), ScratchError>(())
+    })?;
     let mut markers = Vec::new();
     for (candidate, frames) in CANDIDATES.iter().zip(frames_with) {
         let is_marker = match candidate.rule {
@@ -183,36 +197,39 @@ fn found(frames: &Array3<f32>, mask: Option<&Mask>) -> Vec<Marker> {
             largest = largest.max(candidate.value);
         }
     }
-    markers
+    Ok(markers)
 }
 
 /// In how many frames each pixel (row, column) that is not masked has one of the markers; `None` if no
 /// pixel has. Adds a note for each marker.
 fn frames_without(
     markers: &[Marker],
-    (path, frames): (&str, &Array3<f32>),
+    (path, frames): (&str, &Frames),
     mask: Option<&Mask>,
     notes: &mut Vec<String>,
-) -> Option<Array2<usize>> {
-    let (_, rows, columns) = frames.dim();
+) -> Result<Option<Array2<usize>>, ScratchError> {
+    let [_, rows, columns] = frames.shape();
     let mut without = Array2::zeros((rows, columns));
     let mut pixels = vec![Array2::from_elem((rows, columns), false); markers.len()];
     let mut frames_with = vec![0_usize; markers.len()];
-    for (frame, counts) in frames.outer_iter().enumerate() {
-        let mut has = vec![false; markers.len()];
-        for ((row, column), count) in counts.indexed_iter() {
-            if let Some(marker) = markers.iter().position(|marker| marker.is(*count))
-                && valid(mask, [frame, row, column])
-            {
-                without[[row, column]] += 1;
-                pixels[marker][[row, column]] = true;
-                has[marker] = true;
+    frames.blocks(|first, block| {
+        for (counts, frame) in block.outer_iter().zip(first..) {
+            let mut has = vec![false; markers.len()];
+            for ((row, column), count) in counts.indexed_iter() {
+                if let Some(marker) = markers.iter().position(|marker| marker.is(*count))
+                    && valid(mask, [frame, row, column])
+                {
+                    without[[row, column]] += 1;
+                    pixels[marker][[row, column]] = true;
+                    has[marker] = true;
+                }
+            }
+            for (frames, has) in frames_with.iter_mut().zip(has) {
+                *frames += usize::from(has);
             }
         }
-        for (frames, has) in frames_with.iter_mut().zip(has) {
-            *frames += usize::from(has);
-        }
-    }
+        Ok::<(), ScratchError>(())
+    })?;
     for ((marker, pixels), frames) in markers.iter().zip(pixels).zip(&frames_with) {
         if *frames > 0 {
             let affected = pixels.iter().filter(|has| **has).count();
@@ -224,10 +241,8 @@ fn frames_without(
             ));
         }
     }
-    frames_with
-        .iter()
-        .any(|frames| *frames > 0)
-        .then_some(without)
+    let any = frames_with.iter().any(|frames| *frames > 0);
+    Ok(any.then_some(without))
 }
 
 #[cfg(test)]
@@ -240,7 +255,8 @@ mod tests {
     }
 
     fn markers(frames: &Array3<f32>) -> Vec<String> {
-        found(frames, None).into_iter().map(|m| m.name).collect()
+        let markers = found(&frames.clone().into(), None).unwrap();
+        markers.into_iter().map(|m| m.name).collect()
     }
 
     #[test]
@@ -265,6 +281,7 @@ mod tests {
         of.fill(65535.0);
         of[[0, 0, 0]] = 1.0;
         let hidden = Mask::Shared(Array2::from_elem((2, 3), false));
-        assert!(found(&of, Some(&hidden)).is_empty(), "already masked");
+        let found = found(&of.into(), Some(&hidden)).unwrap();
+        assert!(found.is_empty(), "already masked");
     }
 }

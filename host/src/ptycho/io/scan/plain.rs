@@ -7,9 +7,14 @@ use crate::io::IoError;
 use crate::io::source::Source;
 use crate::text::shortest;
 use ndarray::{Array2, Axis, Ix2};
+use std::path::Path;
 
 /// Reads the datasets that `options.paths` names.
-pub(super) fn read(source: &Source, options: &ReadOptions) -> Result<ScanFile, IoError> {
+pub(super) fn read(
+    source: &Source,
+    options: &ReadOptions,
+    scratch: Option<&Path>,
+) -> Result<ScanFile, IoError> {
     let Some(paths) = &options.paths else {
         return Err(IoError::Option {
             file: source.name().to_owned(),
@@ -27,7 +32,7 @@ pub(super) fn read(source: &Source, options: &ReadOptions) -> Result<ScanFile, I
         None => None,
     };
     let per_frame = mask.as_ref().is_some_and(|m| m.shape().len() == 3);
-    source.allow(frames.path(), window.bytes(per_frame))?;
+    let scratch = window.in_scratch(source, frames.path(), per_frame, scratch)?;
     let positions = positions(source, paths, &mut notes)?;
     if positions.nrows() != shape[0] {
         let found = positions.nrows();
@@ -54,7 +59,7 @@ pub(super) fn read(source: &Source, options: &ReadOptions) -> Result<ScanFile, I
     let mask = match mask {
         Some(m) => Some((
             m.path().to_owned(),
-            window.mask(&m, shape, |v| paths.mask_marks.is_valid(v))?,
+            window.mask(source, &m, shape, |v| paths.mask_marks.is_valid(v))?,
         )),
         None => {
             notes.push("no mask is given: all pixels are treated as valid".to_owned());
@@ -66,7 +71,10 @@ pub(super) fn read(source: &Source, options: &ReadOptions) -> Result<ScanFile, I
         }
     };
     Parts {
-        frames: (paths.frames.clone(), window.counts(&frames)?),
+        frames: (
+            paths.frames.clone(),
+            window.frames(source, &frames, scratch)?,
+        ),
         mask,
         positions: (paths.positions.clone(), window.select(&positions)),
         geometry,

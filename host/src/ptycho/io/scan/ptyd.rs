@@ -3,11 +3,12 @@
 use super::geometry::{ExpectedPaths, FileGeometry, resolve};
 use super::window::{Window, frame_shape};
 use super::{Parts, ReadOptions, ScanFile, position_count};
-use crate::data::Mask;
+use crate::data::{FrameWriter, Mask};
 use crate::io::IoError;
 use crate::io::source::{Numbers, Source};
 use crate::text::{count, shortest};
 use ndarray::{Array2, Array3, ArrayViewMut, Axis, Dimension, Ix2, s};
+use std::path::Path;
 
 const CHUNKS: &str = "/chunks";
 const ENERGY: &str = "/meta/energy";
@@ -28,7 +29,11 @@ struct Chunk<'s> {
 }
 
 /// Reads all chunks, in the order of their indices.
-pub(super) fn read(source: &Source, options: &ReadOptions) -> Result<ScanFile, IoError> {
+pub(super) fn read(
+    source: &Source,
+    options: &ReadOptions,
+    scratch: Option<&Path>,
+) -> Result<ScanFile, IoError> {
     let mut notes = Vec::new();
     let chunks = chunks(source)?;
     let Some(first) = chunks.first() else {
@@ -53,16 +58,7 @@ pub(super) fn read(source: &Source, options: &ReadOptions) -> Result<ScanFile, I
         rows: 0..rows,
         columns: 0..columns,
     };
-    // Chunks are read one after the other and their frames moved to their final indices.
-    let largest = chunks.iter().map(|c| c.shape[0]).max().unwrap_or(0);
-    let chunk = Window {
-        frames: 0..largest,
-        ..everything.clone()
-    };
-    source.allow(
-        CHUNKS,
-        window.bytes(weighted).saturating_add(chunk.bytes(weighted)),
-    )?;
+    let scratch = window.in_scratch(source, CHUNKS, weighted, scratch)?;
 
     let geometry = resolve(
         source,
@@ -77,52 +73,55 @@ pub(super) fn read(source: &Source, options: &ReadOptions) -> Result<ScanFile, I
     )?;
     let offset = centre_offset(source, rows, columns, &mut notes)?;
     let targets = target_indices(&chunks, &window, &mut notes);
-    let shape = [&window.frames, &window.rows, &window.columns].map(ExactSizeIterator::len);
-    let mut frames = Array3::<f32>::zeros(shape);
+    let shape = window.shape();
+    let mut frames = match scratch {
+        Some(folder) => FrameWriter::in_scratch(folder, shape)?,
+        None => FrameWriter::in_memory(shape),
+    };
     // All pixels of chunks without weights are valid.
     let mut valid = weighted.then(|| Array3::from_elem(shape, true));
     let mut positions = Array2::zeros((shape[0], 2));
     let plane = s![window.rows.clone(), window.columns.clone()];
+    // Parts of chunks are read one after the other and their frames moved to their final indices.
     for (chunk, targets) in chunks.iter().zip(&targets) {
-        if targets.iter().all(Option::is_none) {
-            continue;
-        }
         let all = Window {
             frames: 0..chunk.shape[0],
             ..everything.clone()
         };
-        let to_from = || {
-            let to = targets.iter().enumerate();
-            to.filter_map(|(from, to)| Some(((*to)?, from)))
-        };
-        let mut counts = all.counts(&chunk.data)?;
-        roll(counts.view_mut(), offset);
-        for (to, from) in to_from() {
-            let frame = counts.index_axis(Axis(0), from);
-            frames
-                .index_axis_mut(Axis(0), to)
-                .assign(&frame.slice(&plane));
-            positions.row_mut(to).assign(&chunk.positions.row(from));
-        }
-        drop(counts);
-        if let (Some(weights), Some(valid)) = (&chunk.weights, &mut valid) {
-            let mut mask = all.mask(weights, chunk.shape, weighs)?;
-            roll_mask(&mut mask, offset);
+        for part in all.parts(source) {
+            let first = part.frames.start;
+            let targets = &targets[part.frames.clone()];
+            if targets.iter().all(Option::is_none) {
+                continue;
+            }
+            let to_from = || {
+                let to = targets.iter().enumerate();
+                to.filter_map(|(from, to)| Some(((*to)?, from)))
+            };
+            let mut counts = part.counts(&chunk.data)?;
+            roll(counts.view_mut(), offset);
             for (to, from) in to_from() {
-                let mask = match &mask {
-                    Mask::Shared(m) => m.view(),
-                    Mask::PerFrame(m) => m.index_axis(Axis(0), from),
-                };
-                valid
-                    .index_axis_mut(Axis(0), to)
-                    .assign(&mask.slice(&plane));
+                let frame = counts.index_axis(Axis(0), from);
+                frames.put_frame(to, frame.slice(&plane))?;
+                positions
+                    .row_mut(to)
+                    .assign(&chunk.positions.row(first + from));
+            }
+            drop(counts);
+            if let (Some(weights), Some(valid)) = (&chunk.weights, &mut valid) {
+                let mut mask = part.mask(source, weights, chunk.shape, weighs)?;
+                roll_mask(&mut mask, offset);
+                for (to, from) in to_from() {
+                    let mut valid = valid.index_axis_mut(Axis(0), to);
+                    valid.assign(&mask.of_frame(from).slice(&plane));
+                }
             }
         }
     }
     let mask = match (valid, common) {
         (Some(valid), _) => Some(Mask::PerFrame(valid)),
         (None, Some(weight)) => {
-            let mut mask = everything.mask(&weight, [count, rows, columns], weighs)?;
+            let mut mask = everything.mask(source, &weight, [count, rows, columns], weighs)?;
             roll_mask(&mut mask, offset);
             Some(match mask {
                 Mask::Shared(m) => Mask::Shared(m.slice(&plane).to_owned()),
@@ -135,7 +134,7 @@ pub(super) fn read(source: &Source, options: &ReadOptions) -> Result<ScanFile, I
         }
     };
     Parts {
-        frames: (format!("{CHUNKS}/*/data"), frames),
+        frames: (format!("{CHUNKS}/*/data"), frames.finish()),
         mask: mask.map(|m| (format!("{CHUNKS}/*/weights"), m)),
         positions: (format!("{CHUNKS}/*/positions"), positions),
         geometry,
@@ -199,12 +198,6 @@ fn chunks(source: &Source) -> Result<Vec<Chunk<'_>>, IoError> {
             continue;
         };
         let shape = frame_shape(source, &data)?;
-        let all = Window {
-            frames: 0..shape[0],
-            rows: 0..shape[1],
-            columns: 0..shape[2],
-        };
-        source.allow(data.path(), all.bytes(false))?;
         let indices = match source.numbers(&part("indices"))? {
             Some(numbers) => {
                 // As integers they would be rounded.

@@ -28,8 +28,8 @@ fn the_siemens_star_has_the_published_values() {
     };
     let ScanFile { scan, notes } = read(&path, &ReadOptions::default()).unwrap();
     assert_eq!(scan.shape(), [516, 128, 128]);
-    let frames = scan.frames();
-    assert_eq!(frames.iter().copied().fold(0.0, f32::max), 963.0);
+    let frames = scan.frames().unwrap();
+    assert_eq!(scan.sums().largest, 963.0);
     let mean = frames.iter().map(|v| f64::from(*v)).sum::<f64>() / frames.len() as f64;
     assert!((mean - 28.15).abs() < 0.005, "{mean}");
     assert_eq!(scan.geometry().wavelength, 1.409e-10);
@@ -72,9 +72,10 @@ fn a_part_of_a_measured_scan_equals_that_part_of_the_whole() {
     let part = read(&path, &options).unwrap();
     let expected = whole
         .frames()
+        .unwrap()
         .slice(ndarray::s![7..12, 32..96, 48..81])
         .to_owned();
-    assert_eq!(part.scan.frames(), &expected);
+    assert_eq!(part.scan.frames().unwrap(), expected);
     for (a, b) in part.scan.positions().rows().into_iter().zip(7..) {
         assert_eq!(a[0], -whole.positions()[[b, 1]]);
         assert_eq!(a[1], whole.positions()[[b, 0]]);
@@ -144,4 +145,66 @@ fn scans_larger_than_memory_are_refused_before_they_are_read() {
     let e = read_within(&path, &ReadOptions::default(), Memory::limited(500)).unwrap_err();
     assert!(matches!(e, IoError::TooLarge { .. }), "{e}");
     assert!(e.to_string().contains("frames"), "{e}");
+}
+
+/// A file that becomes shorter, or is written to, at any moment while it is read: the scan as it was, or one sentence.
+#[test]
+fn a_file_that_changes_while_it_is_read_is_one_error() {
+    let options = crate::ptycho::SimulateOptions {
+        frame: 64,
+        positions: 60,
+        ..Default::default()
+    };
+    let scan = crate::ptycho::simulate(&options).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("scan.cxi");
+    write(&path, &scan).unwrap();
+    let whole = std::fs::read(&path).unwrap();
+    let mut sentences = Vec::new();
+    for attempt in 0..40 {
+        std::fs::write(&path, &whole).unwrap();
+        let result = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                std::thread::sleep(std::time::Duration::from_micros(100 * attempt));
+                let file = std::fs::OpenOptions::new()
+                    .append(true)
+                    .open(&path)
+                    .unwrap();
+                if attempt % 2 == 0 {
+                    file.set_len(whole.len() as u64 / 2).unwrap();
+                } else {
+                    file.set_modified(std::time::SystemTime::UNIX_EPOCH)
+                        .unwrap();
+                }
+            });
+            read(&path, &ReadOptions::default())
+        });
+        match result {
+            Ok(read) => assert_eq!(read.scan, scan),
+            Err(error) => sentences.push(error.to_string()),
+        }
+    }
+    for sentence in &sentences {
+        let expected = [
+            "changed while it was read",
+            "(truncated)",
+            "found a damaged one",
+        ];
+        assert!(expected.iter().any(|e| sentence.contains(e)), "{sentence}");
+    }
+    std::fs::write(&path, &whole).unwrap();
+    let source = Source::open(&path, Memory::available()).unwrap();
+    source.unchanged().unwrap();
+    let file = std::fs::OpenOptions::new()
+        .append(true)
+        .open(&path)
+        .unwrap();
+    file.set_modified(std::time::SystemTime::UNIX_EPOCH)
+        .unwrap();
+    assert!(matches!(source.unchanged(), Err(IoError::Changed { .. })));
+    file.set_len(10).unwrap();
+    assert!(matches!(
+        source.unchanged(),
+        Err(IoError::Resized { found: 10, .. })
+    ));
 }

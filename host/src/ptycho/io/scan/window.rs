@@ -1,11 +1,18 @@
 //! Selection of frames, rows and columns, and reading of frames and masks within it.
 
 use super::ReadOptions;
-use crate::data::Mask;
+use crate::data::{FrameWriter, Frames, Mask};
 use crate::io::IoError;
 use crate::io::source::{Numbers, Source};
-use ndarray::{Array2, Array3, Axis, Ix2, Ix3, Slice};
+use ndarray::{Array2, Array3, Axis, Ix2, Ix3, Slice, s};
 use std::ops::Range;
+use std::path::Path;
+
+/// Bytes of a pixel in a reconstruction with all counts in host memory: the counts, √counts, and what goes to the device.
+const RECONSTRUCTED: u128 = 10;
+
+/// Most pixels that are read at once into a temporary file: 64 MiB.
+const PART_PIXELS: usize = 1 << 24;
 
 /// Frames, rows and columns to read.
 #[derive(Debug, Clone, PartialEq)]
@@ -74,6 +81,70 @@ impl Window {
         each * self.frames.len() as u128 * self.rows.len() as u128 * self.columns.len() as u128
     }
 
+    /// Numbers of frames, rows and columns.
+    pub(super) fn shape(&self) -> [usize; 3] {
+        [&self.frames, &self.rows, &self.columns].map(ExactSizeIterator::len)
+    }
+
+    /// Whether the counts are copied to a temporary file: there is a folder for it, and a reconstruction with all of them in memory would
+    /// exceed the limit. Otherwise they must fit into memory, with masks if there is one per frame.
+    pub(super) fn in_scratch<'p>(
+        &self,
+        source: &Source,
+        path: &str,
+        per_frame_mask: bool,
+        scratch: Option<&'p Path>,
+    ) -> Result<Option<&'p Path>, IoError> {
+        let [frames, rows, columns] = self.shape().map(|n| n as u128);
+        let pixels = frames * rows * columns;
+        let limit = u128::from(source.memory().limit());
+        let scratch = scratch.filter(|_| pixels.saturating_mul(RECONSTRUCTED) > limit);
+        let kept = match scratch {
+            // A part as it was read, without masked pixels, and in its file; and one mask per frame.
+            Some(_) => {
+                let part = self.part(source) as u128 * rows * columns;
+                3 * 4 * part + if per_frame_mask { pixels } else { 0 }
+            }
+            None => self.bytes(per_frame_mask),
+        };
+        source.allow(path, kept)?;
+        Ok(scratch)
+    }
+
+    /// Frames of a part of these that is read at once.
+    pub(super) fn part(&self, source: &Source) -> usize {
+        let most = usize::try_from(source.memory().limit() / 64).unwrap_or(usize::MAX);
+        let frame = (self.rows.len() * self.columns.len()).max(1);
+        (PART_PIXELS.min(most) / frame).max(1)
+    }
+
+    /// These frames in parts that are read one after the other.
+    pub(super) fn parts(&self, source: &Source) -> impl Iterator<Item = Self> {
+        let (most, end) = (self.part(source), self.frames.end);
+        self.frames.clone().step_by(most).map(move |first| Self {
+            frames: first..end.min(first + most),
+            ..self.clone()
+        })
+    }
+
+    /// Reads counts (frame, row, column), into a temporary file in the folder `scratch` if there is one.
+    pub(super) fn frames(
+        &self,
+        source: &Source,
+        frames: &Numbers<'_>,
+        scratch: Option<&Path>,
+    ) -> Result<Frames, IoError> {
+        let Some(folder) = scratch else {
+            return Ok(self.counts(frames)?.into());
+        };
+        let mut writer = FrameWriter::in_scratch(folder, self.shape())?;
+        for part in self.parts(source) {
+            let counts = part.counts(frames)?;
+            writer.put(part.frames.start - self.frames.start, counts.view())?;
+        }
+        Ok(writer.finish())
+    }
+
     /// Reads counts (frame, row, column).
     pub(super) fn counts(&self, frames: &Numbers<'_>) -> Result<Array3<f32>, IoError> {
         let parts = [self.frames.clone(), self.rows.clone(), self.columns.clone()];
@@ -87,6 +158,7 @@ impl Window {
     /// values mark valid pixels.
     pub(super) fn mask(
         &self,
+        source: &Source,
         mask: &Numbers<'_>,
         shape: [usize; 3],
         valid: impl Fn(f32) -> bool,
@@ -112,12 +184,14 @@ impl Window {
         match mask.shape() {
             [r, c] if [*r, *c] == [rows, columns] => shared(&plane),
             [n, r, c] if [*n, *r, *c] == shape => {
-                let parts = [self.frames.clone(), self.rows.clone(), self.columns.clone()];
-                let read = mask
-                    .part(&parts)?
-                    .into_dimensionality::<Ix3>()
-                    .map_err(|_| wrong())?;
-                Ok(Mask::PerFrame(read.mapv(&valid)))
+                let mut all = Array3::from_elem(self.shape(), false);
+                for part in self.parts(source) {
+                    let first = part.frames.start - self.frames.start;
+                    let read = part.counts(mask)?;
+                    let mut to = all.slice_mut(s![first..first + part.frames.len(), .., ..]);
+                    to.zip_mut_with(&read, |to, value| *to = valid(*value));
+                }
+                Ok(Mask::PerFrame(all))
             }
             [1, r, c] if [*r, *c] == [rows, columns] => {
                 shared(&[0..1, plane[0].clone(), plane[1].clone()])

@@ -4,7 +4,7 @@ use super::truth;
 use crate::data::{Mask, Scan};
 use crate::io::{IoError, output};
 use hdf5_metno as hdf5;
-use ndarray::{Array2, arr1, arr2};
+use ndarray::{Array2, CowArray, Ix3, arr1, arr2};
 use std::path::Path;
 
 /// Bit of an invalid pixel in CXI: `CXI_PIXEL_IS_INVALID`.
@@ -16,11 +16,12 @@ const INVALID: u32 = 1;
 /// # Errors
 /// Returns [`IoError::Write`] if the file cannot be written.
 pub fn write(path: &Path, scan: &Scan) -> Result<(), IoError> {
+    let frames = scan.frames()?;
     output::write(path, |file| {
         output::number(file, "cxi_version", 160_i64)?;
         output::number(file, "number_of_entries", 1_i64)?;
         let entry = file.create_group("entry_1")?;
-        detector(&entry, scan)?;
+        detector(&entry, scan, &frames)?;
         source(&entry, scan)?;
         let positions = scan.positions();
         let mut translation = Array2::zeros((positions.nrows(), 3));
@@ -47,9 +48,8 @@ pub fn write(path: &Path, scan: &Scan) -> Result<(), IoError> {
     })
 }
 
-fn detector(entry: &hdf5::Group, scan: &Scan) -> hdf5::Result<()> {
+fn detector(entry: &hdf5::Group, scan: &Scan, frames: &CowArray<'_, f32, Ix3>) -> hdf5::Result<()> {
     let group = entry.create_group("instrument_1/detector_1")?;
-    let frames = scan.frames();
     let whole = frames.iter().all(|v| v.fract() == 0.0);
     let largest = frames.iter().copied().fold(0.0, f32::max);
     // 2³² is the smallest f32 value that does not fit into u32.

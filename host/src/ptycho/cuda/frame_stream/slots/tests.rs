@@ -1,5 +1,10 @@
+use super::super::host::parts;
 use super::*;
 use crate::gpu::EmulatedDevice;
+use crate::system::ScratchFile;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
 
 const PIXELS: usize = 3;
 const FRAMES: usize = 10;
@@ -9,7 +14,7 @@ fn slots(device: &EmulatedDevice, count: usize) -> Slots<EmulatedDevice, u16> {
     for (place, value) in host.iter_mut().enumerate() {
         *value = place as u16;
     }
-    Slots::new(device, host, [4, PIXELS, count]).unwrap()
+    Slots::new(device, Host::Memory(Arc::new(host)), [4, PIXELS, count]).unwrap()
 }
 
 /// Goes through the blocks, checks what is there, and returns how many were sent.
@@ -79,4 +84,46 @@ fn frames_beside_each_other_are_one_copy() {
         [30..60, 0..10, 20..30, 10..20]
     );
     assert_eq!(parts(&[], 10), []);
+}
+
+/// Values as [`slots`] has them, from a slow file; an error beyond the scan.
+fn from_file(device: &EmulatedDevice, delay: Duration) -> Slots<EmulatedDevice, u16> {
+    let shape = [4, PIXELS, 2];
+    let read = move |frame: u32, to: &mut [u16]| {
+        thread::sleep(delay);
+        if frame as usize >= FRAMES {
+            let folder = std::path::Path::new("/no/such");
+            return ScratchFile::<u16>::new(folder, 1).map(drop);
+        }
+        for (pixel, to) in to.iter_mut().enumerate() {
+            *to = (frame as usize * PIXELS + pixel) as u16;
+        }
+        Ok(())
+    };
+    Slots::new(device, Host::stored(device, shape, read).unwrap(), shape).unwrap()
+}
+
+#[test]
+fn a_slow_file_gives_the_same_blocks() {
+    let device = EmulatedDevice::new();
+    let blocks: [&[u32]; 6] = [&[0, 1, 2], &[5], &[9, 3, 4], &[6, 8], &[7], &[2, 0, 1]];
+    for delay in [0, 2] {
+        let mut slots = from_file(&device, Duration::from_millis(delay));
+        // More blocks than pieces of memory on their way, several times.
+        for _ in 0..3 {
+            pass(&mut slots, &device, &blocks);
+        }
+    }
+}
+
+#[test]
+fn a_file_that_cannot_be_read_is_one_error() {
+    let device = EmulatedDevice::new();
+    let mut slots = from_file(&device, Duration::ZERO);
+    slots.begin(&[&[0, 1], &[3, 99]]);
+    let error = slots.make_ready(&device, 0).map(drop).unwrap_err();
+    assert!(
+        error.to_string().ends_with("there is no such folder"),
+        "{error}"
+    );
 }
