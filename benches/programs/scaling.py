@@ -172,3 +172,7 @@ print("probe in L2: modes in 50 MB", 50 / 8.39)
 # The momentum on the whole object, 32 bytes a pixel, in each of 10 000 batches of 100 frames.
 for case, step in S.items():
     print("momentum on the whole object, s", case, 32 * (999 * step + n) ** 2 * 1e4 / COPY)
+
+# Momentum that is applied when a batch comes to a tile: four instructions for each batch that a pixel has missed, on 132 multiprocessors.
+for case, step in S.items():
+    print("missed batches on one GPU, s", case, 4 * (999 * step + n) ** 2 * 1e4 / (132 * 128 * 1.755e9))

@@ -1,6 +1,7 @@
 //! The kernels of fused batches and of fused conjugate gradients.
 
 mod chi;
+mod deferred;
 mod exact;
 mod exact_likelihood;
 mod likelihood;
@@ -42,6 +43,9 @@ pub(super) fn cases<M: Device>(bench: &mut Bench<'_, M>, size: Size) -> Result<(
         }
         for options in ADVANCES {
             advance(bench, shape, options)?;
+        }
+        for options in deferred::OPTIONS {
+            deferred::momentum(bench, shape, options)?;
         }
     }
     let shared_memory = bench.device().shared_memory();

@@ -51,6 +51,17 @@ impl Bounds {
         }
     }
 
+    /// All pixels of the tiles of these, which begin with a whole tile, on an object.
+    #[inline(always)]
+    pub(super) fn of_tiles(self, rows: u32, columns: u32) -> Self {
+        Self {
+            bottom: self.bottom.div_ceil(TILE_ROWS).saturating_mul(TILE_ROWS),
+            right: (self.right.div_ceil(TILE_COLUMNS)).saturating_mul(TILE_COLUMNS),
+            ..self
+        }
+        .within(rows, columns)
+    }
+
     #[inline(always)]
     pub(super) fn columns(self) -> u32 {
         self.right - self.left
@@ -73,7 +84,11 @@ impl Bounds {
     #[inline(always)]
     pub(super) fn has(self, at: usize, columns: u32) -> bool {
         let columns = (columns as usize).max(1);
-        let (row, column) = ((at / columns) as u32, (at % columns) as u32);
+        self.contains((at / columns) as u32, (at % columns) as u32)
+    }
+
+    #[inline(always)]
+    pub(super) fn contains(self, row: u32, column: u32) -> bool {
         row >= self.top && row < self.bottom && column >= self.left && column < self.right
     }
 }

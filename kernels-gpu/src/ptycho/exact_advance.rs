@@ -4,7 +4,7 @@
 //!
 //! One block processes a mode of the probe, in one transform, which is the time of the launch (16 µs for 128² on an
 //! H200); the others meanwhile eight values of the object in each thread: 24 bytes read, 16 written a value (without
-//! momentum 16 and 8). Blocks of 512 or 128 threads, 128 registers.
+//! momentum 16 and 8), with deferred momentum of the batch's tiles only. Blocks of 512 or 128 threads, 128 registers.
 
 use super::batch_bounds::Bounds;
 use super::exact_frame::{store_spectrum, turned};
@@ -21,10 +21,11 @@ struct Layer {
     values: *const Complex32,
     velocity: *mut Complex32,
     direction: *const Complex32,
-    /// Where the direction is not 0, and columns of the values; everywhere if there are no columns.
+    /// Where the direction is not 0, and what moves, of values with so many columns; all values if there are no columns.
     bounds: Bounds,
+    area: Bounds,
     columns: u32,
-    /// Values before the end.
+    /// Values before the end, of those that move.
     elements: usize,
     velocities: usize,
     step: f32,
@@ -32,28 +33,66 @@ struct Layer {
 }
 
 impl Layer {
-    /// The values `first`, `first + stride`, … after the step; changes the velocities. 0 beyond the end.
+    /// Place of value number `number` of those that move, and whether it has a direction.
     #[inline(always)]
-    unsafe fn advance(&self, first: usize, stride: usize) -> [Complex32; TOGETHER] {
+    fn place(&self, number: usize) -> (usize, bool) {
+        if self.columns == 0 {
+            return (number, true);
+        }
+        let (number, width) = (number as u32, self.area.columns().max(1));
+        let row = self.area.top + number / width;
+        let column = self.area.left + number % width;
+        // Numbers beyond the end have places too, which are not used.
+        let place = row.wrapping_mul(self.columns).wrapping_add(column);
+        (place as usize, self.bounds.contains(row, column))
+    }
+
+    /// Whether value number `number`, at place `at`, moves and has a velocity.
+    #[inline(always)]
+    fn has_velocity(&self, number: usize, at: usize) -> bool {
+        if self.columns == 0 {
+            // One comparison, which needs fewer registers.
+            return number < self.elements.min(self.velocities);
+        }
+        number < self.elements && at < self.velocities
+    }
+
+    /// Places of the values number `first`, `first + stride`, …, and whether they have directions.
+    #[inline(always)]
+    fn places(&self, first: usize, stride: usize) -> [(usize, bool); TOGETHER] {
+        let mut places = [(0, false); TOGETHER];
+        for k in 0..TOGETHER {
+            places[k] = self.place(first + k * stride);
+        }
+        places
+    }
+
+    /// The values number `first`, `first + stride`, …, whose `places` are given, after the step; changes the velocities. 0 beyond the end.
+    #[inline(always)]
+    unsafe fn advance(
+        &self,
+        (first, stride): (usize, usize),
+        places: &[(usize, bool); TOGETHER],
+    ) -> [Complex32; TOGETHER] {
         let mut loaded = [[Complex32::ZERO; 3]; TOGETHER];
         for k in 0..TOGETHER {
-            let at = first + k * stride;
-            if at < self.elements {
+            let (number, (at, directed)) = (first + k * stride, places[k]);
+            if number < self.elements {
                 loaded[k][0] = *self.values.add(at);
-                if self.columns == 0 || self.bounds.has(at, self.columns) {
+                if directed {
                     loaded[k][1] = *self.direction.add(at);
                 }
             }
-            if at < self.elements.min(self.velocities) {
+            if self.has_velocity(number, at) {
                 loaded[k][2] = *self.velocity.add(at);
             }
         }
         let mut changed = [Complex32::ZERO; TOGETHER];
         for k in 0..TOGETHER {
-            let at = first + k * stride;
             let [value, direction, velocity] = loaded[k];
             let mut change = direction.scale(self.step);
-            if at < self.elements.min(self.velocities) {
+            let (number, (at, _)) = (first + k * stride, places[k]);
+            if self.has_velocity(number, at) {
                 change = velocity.scale_add(self.momentum, change);
                 *self.velocity.add(at) = change;
             }
@@ -61,6 +100,21 @@ impl Layer {
         }
         changed
     }
+}
+
+/// The values that move of an object with `elements` values, and how many they are: all, or with `deferred` not 0 those of the tiles of
+/// `bounds`. `columns` is not 0.
+#[inline(always)]
+unsafe fn moving(
+    bounds: *const [u32; 4],
+    [elements, columns]: [u32; 2],
+    deferred: u32,
+) -> (Bounds, u32) {
+    if deferred == 0 {
+        return (Bounds::whole(0, columns), elements);
+    }
+    let tiles = Bounds::from_array(*bounds).of_tiles(elements / columns, columns);
+    (tiles, tiles.pixels() as u32)
 }
 
 macro_rules! sizes {
@@ -90,33 +144,40 @@ macro_rules! sizes {
             velocities: u32,
             probe_velocities: u32,
             updates: u32,
+            deferred: u32,
             momentum: f32,
             clip_low: f32,
             clip_high: f32,
         ) {
             let transform = Frame::<$a>::new(shared::dynamic_shared_mem::<f32>(), roots);
-            for item in thread::block_stride(modes + elements.div_ceil($threads * TOGETHER as u32)) {
+            let of_object = moving(bounds, [elements, columns.max(1)], deferred).1;
+            let groups = of_object.div_ceil($threads * TOGETHER as u32);
+            for item in thread::block_stride(modes + groups) {
                 if item >= modes {
                     if updates & OBJECT == 0 {
                         continue;
                     }
+                    // Once more, so that the transform has the registers.
+                    let columns = thread::hidden(columns).max(1);
+                    let (area, of_object) = moving(bounds, [elements, columns], deferred);
                     let first = ((item - modes) * $threads * TOGETHER as u32 + thread::thread_idx_x()) as usize;
                     let of = Layer {
                         values: object,
                         velocity: object_velocity,
                         direction: object_direction,
                         bounds: Bounds::from_array(*bounds),
+                        area,
                         columns,
-                        elements: elements as usize,
+                        elements: of_object as usize,
                         velocities: velocities as usize,
                         step: *steps,
                         momentum,
                     };
-                    let changed = of.advance(first, $threads);
+                    let places = of.places(first, $threads);
+                    let changed = of.advance((first, $threads), &places);
                     for k in 0..TOGETHER {
-                        let at = first + k * $threads;
-                        if at < elements as usize {
-                            *object.add(at) = clipped(changed[k], clip_low, clip_high);
+                        if first + k * $threads < of_object as usize {
+                            *object.add(places[k].0) = clipped(changed[k], clip_low, clip_high);
                         }
                     }
                     continue;
@@ -132,6 +193,7 @@ macro_rules! sizes {
                     velocity: probe_velocity,
                     direction: probe_direction,
                     bounds: Bounds::from_array([0; 4]),
+                    area: Bounds::from_array([0; 4]),
                     columns: 0,
                     elements: layer + Frame::<$a>::PIXELS,
                     velocities: probe_velocities as usize,
@@ -145,7 +207,8 @@ macro_rules! sizes {
                     for k in 0..TOGETHER {
                         inside[k] = *support.add(first + k * $a * Frame::<$a>::SIDE);
                     }
-                    let changed = of.advance(layer + first, $a * Frame::<$a>::SIDE);
+                    let numbers = (layer + first, $a * Frame::<$a>::SIDE);
+                    let changed = of.advance(numbers, &of.places(numbers.0, numbers.1));
                     for k in 0..TOGETHER {
                         let value = changed[k].scale(inside[k]);
                         x[group * TOGETHER + k] = value;

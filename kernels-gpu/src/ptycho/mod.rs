@@ -22,6 +22,7 @@ pub mod columns_reflect;
 pub mod conjugate_direction;
 pub mod conjugate_precondition;
 pub mod copy_waves;
+pub mod deferred_momentum;
 pub mod direction_finish;
 pub mod exact_advance;
 pub mod exact_chi;

@@ -62,7 +62,9 @@ pub(super) fn clipped(value: Complex32, low: f32, high: f32) -> Complex32 {
     if wanted == modulus {
         value
     } else if modulus > 0.0 {
-        value.scale(wanted / modulus)
+        // Rounded, so that it is not fused with what is added to it.
+        let factor = wanted / modulus;
+        Complex32::new(value.re.mul_rounded(factor), value.im.mul_rounded(factor))
     } else {
         Complex32::new(wanted, 0.0)
     }

@@ -9,6 +9,12 @@ pub const TILE_ROWS: u32 = 8;
 pub const TILE_COLUMNS: u32 = 32;
 /// Threads of the block, and frames that are examined at a time.
 pub(super) const THREADS: u32 = TILE_ROWS * TILE_COLUMNS;
+/// Tiles of an object of `rows` × `columns` pixels.
+#[must_use]
+pub const fn tiles(rows: usize, columns: usize) -> usize {
+    rows.div_ceil(TILE_ROWS as usize) * columns.div_ceil(TILE_COLUMNS as usize)
+}
+
 /// Warps of the block.
 pub(super) const WARPS: usize = (THREADS / 32) as usize;
 

@@ -4,6 +4,7 @@ mod back_ends;
 mod bf16_waves;
 mod changing_back_ends;
 mod counts_in_file;
+mod deferred_momentum;
 mod exact_batches;
 mod fused_step;
 mod jacobi_failures;

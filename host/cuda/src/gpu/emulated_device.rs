@@ -42,6 +42,7 @@ const SHARED_MEMORY: usize = 227 * 1024;
 pub struct EmulatedDevice {
     watch: Watch,
     shared_memory: usize,
+    multiprocessors: u32,
     profiler: HostProfiler,
 }
 
@@ -71,7 +72,18 @@ impl EmulatedDevice {
         Self {
             watch: Watch::default(),
             shared_memory: bytes,
+            multiprocessors: MAX_BLOCKS as u32,
             profiler: HostProfiler::default(),
+        }
+    }
+
+    /// The same as if the device had `count` multiprocessors; engines then choose what a device of that size would do. The blocks of
+    /// a launch stay as they are.
+    #[must_use]
+    pub fn with_multiprocessors(self, count: u32) -> Self {
+        Self {
+            multiprocessors: count,
+            ..self
         }
     }
 
@@ -211,7 +223,7 @@ impl Device for EmulatedDevice {
     type Peers = Infallible;
 
     fn sibling(&self) -> Result<Self> {
-        Ok(Self::with_shared_memory(self.shared_memory))
+        Ok(Self::with_shared_memory(self.shared_memory).with_multiprocessors(self.multiprocessors))
     }
 
     fn backend(&self) -> &'static str {
@@ -236,7 +248,7 @@ impl Device for EmulatedDevice {
     }
 
     fn multiprocessors(&self) -> u32 {
-        MAX_BLOCKS as u32
+        self.multiprocessors
     }
 
     fn shared_memory(&self) -> usize {

@@ -18,9 +18,12 @@ use warpstride_kernels::ptycho::{
     slice_sums::PtychoSliceSums, smoothness::PtychoSmoothness,
 };
 
+mod deferred;
 mod memory;
 mod steps;
 
+pub(super) use deferred::Deferred;
+use deferred::defers;
 pub(super) use memory::BatchBuffers;
 
 /// Blocks of the sums of the regulariser.
@@ -45,6 +48,8 @@ pub(super) struct Run<'a, M: Device> {
     pub(super) frames: &'a mut FrameBuffers<M>,
     pub(super) batches: &'a mut BatchBuffers<M>,
     pub(super) probe_fft: &'a M::Fft,
+    /// Whether the momentum beyond a batch's windows is deferred, for some of the batches.
+    pub(super) deferred: Option<Deferred>,
 }
 
 impl<M: Device> Run<'_, M> {
@@ -74,6 +79,12 @@ impl<M: Device> Run<'_, M> {
         }
         self.batches.set_steps = steps;
         self.frames.scaled = false;
+        if defers(device, self.layout, step, method, lists.len()) {
+            self.begin_deferred()?;
+        } else {
+            self.deferred = None;
+        }
+        let mut deferred = self.deferred;
         let Self {
             layout,
             buffers,
@@ -98,12 +109,16 @@ impl<M: Device> Run<'_, M> {
                 frames,
                 batches: &mut **own,
                 probe_fft,
+                deferred,
             };
             run.pass(step, method, batches, part)?;
             part = Part::Later;
+            deferred = deferred.map(|before| before.and(batches.len()));
             Ok(())
         };
-        frames.each(device, layout, buffers, lists, Metrics::Written, &mut pass)
+        frames.each(device, layout, buffers, lists, Metrics::Written, &mut pass)?;
+        self.deferred = deferred;
+        self.end_deferred(step, method)
     }
 
     /// A pass over `batches`.
@@ -118,6 +133,7 @@ impl<M: Device> Run<'_, M> {
             return self.fused_pass(step, method, batches, part);
         }
         for batch in batches.iter().copied() {
+            self.catch_up(step, method, batch)?;
             self.deviations(batch)?;
             self.object_direction(step, method, batch)?;
             self.probe_direction(step, method, batch)?;

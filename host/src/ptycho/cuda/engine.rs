@@ -277,6 +277,7 @@ impl<M: Device> GpuEngine<M> {
             frames,
             batches,
             probe_fft,
+            deferred: None,
         };
         run.iterate(step, method, &lists)?;
         if let Some(tolerance) = step.centre_tolerance {

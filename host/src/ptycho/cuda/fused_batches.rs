@@ -185,6 +185,7 @@ impl<M: Device> Run<'_, M> {
     /// Queues the launches of all batches.
     fn each(&mut self, step: &Step, method: &BatchMethod, batches: &[Batch]) -> Result<()> {
         for batch in batches {
+            self.catch_up(step, method, *batch)?;
             self.chi(step, *batch)?;
             self.sums(step, method, *batch)?;
             let extra = if step.update_object {
@@ -390,6 +391,7 @@ impl<M: Device> Run<'_, M> {
             return self.exact_advance(step, method);
         }
         let momentum = method.momentum();
+        let deferred = u32::from(self.deferred.is_some());
         let counts = self.batches.velocities(momentum);
         let BatchBuffers {
             object,
@@ -420,6 +422,7 @@ impl<M: Device> Run<'_, M> {
                 velocities: counts[0],
                 probe_velocities: counts[1],
                 updates: updates(step),
+                deferred,
                 momentum: momentum as f32,
                 clip_low,
                 clip_high,

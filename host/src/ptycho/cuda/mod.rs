@@ -101,7 +101,8 @@ pub fn kernels() -> crate::cuda::Kernels {
 /// Kernels that only projection engines launch.
 const OF_PROJECTIONS: [&str; 3] = ["ptycho_fused_", "ptycho_columns_", "ptycho_rows_"];
 /// Kernels that only engines with batches launch.
-const OF_BATCHES: [&str; 7] = [
+const OF_BATCHES: [&str; 8] = [
+    "ptycho_deferred_",
     "ptycho_frame_chi_",
     "ptycho_exact_chi_",
     "ptycho_exact_modes_",

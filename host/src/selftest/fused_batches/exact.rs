@@ -6,7 +6,7 @@ use super::super::bench::{Bench, Case, all_f64, all_wide, wide};
 use super::super::shape::{Shape, Source};
 use super::super::transform::reference_transform;
 use super::scan::{Scan, worst_metric};
-use super::update::{ADVANCES, Advanced, DENOMINATORS, Divided, bounds};
+use super::update::{ADVANCES, Advance, Advanced, DENOMINATORS, Divided, bounds};
 use super::{narrow, ranges};
 use crate::gpu::{Buffer, Device, Direction, Result};
 use crate::ptycho::step_plan::holds_modes;
@@ -409,15 +409,11 @@ fn finish<M: Device>(
     )
 }
 
-fn advance<M: Device>(
-    bench: &mut Bench<'_, M>,
-    shape: Shape,
-    options: (u32, f32, [f32; 2]),
-) -> Result<()> {
+fn advance<M: Device>(bench: &mut Bench<'_, M>, shape: Shape, options: Advance) -> Result<()> {
     let on = bench.on();
     let mut source = Source::new("exact advance", &shape);
     let scan = Scan::new(&mut source, shape);
-    let (updates, momentum, limits) = options;
+    let (updates, momentum, limits, deferred) = options;
     let data = Advanced::new(&mut source, &shape, options);
     let reference = data.reference();
     let old = source.complex(shape.probe_elements());
@@ -434,11 +430,13 @@ fn advance<M: Device>(
     let uploaded = scan.on(on)?;
     let [elements, pixels] = data.before.each_ref().map(Vec::len);
     let velocities = data.speed.each_ref().map(|values| values.len() as u32);
-    let text = format!("{shape}, updates {updates}, momentum {momentum}, limits {limits:?}");
+    let text = format!(
+        "{shape}, updates {updates}, momentum {momentum}, limits {limits:?}, deferred {deferred}"
+    );
     let case = case_by_side!(shape, text, PtychoExactAdvance64 | PtychoExactAdvance128);
     bench.run(
         case.timed(
-            shape.timed,
+            shape.timed && !deferred,
             24 * (elements + pixels) + 16 * (velocities[0] + velocities[1]) as usize,
         ),
         (
@@ -470,6 +468,7 @@ fn advance<M: Device>(
                         velocities: velocities[0],
                         probe_velocities: velocities[1],
                         updates,
+                        deferred: u32::from(deferred),
                         momentum,
                         clip_low: limits[0],
                         clip_high: limits[1],

@@ -30,7 +30,7 @@ pub(super) fn sums<M: Device>(
 }
 
 /// The pixels under windows at `corners` (top, left, bottom, right), from a whole tile on.
-fn bounds_of(shape: &Shape, corners: &[[u32; 2]]) -> [u32; 4] {
+pub(super) fn bounds_of(shape: &Shape, corners: &[[u32; 2]]) -> [u32; 4] {
     let axis = |axis: usize| corners.iter().map(move |corner| corner[axis]);
     let least = |of: usize| axis(of).min().unwrap_or(0);
     let most = |of: usize, length: u32| axis(of).max().map_or(0, |last| last + length);

@@ -13,11 +13,15 @@ use warpstride_kernels::ptycho::{
     pie_pass::{OBJECT, PROBE},
 };
 
-/// Updates, momentum and limits of the object's modulus (none if the upper one is negative).
-pub(super) const ADVANCES: [(u32, f32, [f32; 2]); 3] = [
-    (OBJECT | PROBE, 0.0, [0.4, 0.9]),
-    (OBJECT, 0.9, [0.0, -1.0]),
-    (PROBE, 0.6, [0.3, 1.1]),
+/// Updates, momentum, limits of the object's modulus (none if the upper one is negative), and whether the momentum beyond the
+/// tiles of the bounds is deferred.
+pub(super) type Advance = (u32, f32, [f32; 2], bool);
+
+pub(super) const ADVANCES: [Advance; 4] = [
+    (OBJECT | PROBE, 0.0, [0.4, 0.9], false),
+    (OBJECT, 0.9, [0.0, -1.0], false),
+    (PROBE, 0.6, [0.3, 1.1], false),
+    (OBJECT | PROBE, 0.7, [0.2, 0.8], true),
 ];
 
 /// Updates, extra weight and floor, and α of object and probe (negative: the floor).
@@ -44,6 +48,15 @@ fn is_within(shape: &Shape, at: usize) -> bool {
     let columns = shape.object_columns as usize;
     let (row, column) = ((at / columns) as u32, (at % columns) as u32);
     (top..bottom).contains(&row) && (left..right).contains(&column)
+}
+
+/// Whether place `at` of the object is in the tiles of [`bounds`], which go on below and to the right.
+fn is_in_tiles(shape: &Shape, at: usize) -> bool {
+    let [top, left, bottom, right] = bounds(shape);
+    let columns = shape.object_columns as usize;
+    let (row, column) = ((at / columns) as u32, (at % columns) as u32);
+    (top..bottom.next_multiple_of(8)).contains(&row)
+        && (left..right.next_multiple_of(32)).contains(&column)
 }
 
 /// Sums that are divided, of object and probe.
@@ -159,7 +172,7 @@ pub(super) fn finish<M: Device>(
 /// Object and probe that are changed along their directions.
 pub(super) struct Advanced {
     shape: Shape,
-    options: (u32, f32, [f32; 2]),
+    options: Advance,
     /// Steps of object and probe.
     pub(super) sizes: [f32; 2],
     pub(super) before: [Vec<Complex32>; 2],
@@ -170,7 +183,7 @@ pub(super) struct Advanced {
 }
 
 impl Advanced {
-    pub(super) fn new(source: &mut Source, shape: &Shape, options: (u32, f32, [f32; 2])) -> Self {
+    pub(super) fn new(source: &mut Source, shape: &Shape, options: Advance) -> Self {
         let lengths = [shape.object_elements(), shape.probe_elements()];
         let velocities = lengths.map(|len| if options.1 > 0.0 { len } else { 0 });
         Self {
@@ -186,14 +199,18 @@ impl Advanced {
 
     /// Object and probe: values and velocities afterwards.
     pub(super) fn reference(&self) -> [[Vec<Complex<f64>>; 2]; 2] {
-        let (updates, momentum, limits) = self.options;
+        let (updates, momentum, limits, deferred) = self.options;
         [0, 1].map(|n| {
             let (before, speed) = (&self.before[n], &self.speed[n]);
             if updates & [OBJECT, PROBE][n] == 0 {
                 return [all_wide(before), all_wide(speed)];
             }
+            let stays = |at: usize| n == 0 && deferred && !is_in_tiles(&self.shape, at);
             let speeds: Vec<Complex<f64>> = (0..before.len())
                 .map(|at| {
+                    if stays(at) {
+                        return wide(speed[at]);
+                    }
                     let last = speed.get(at).copied().map_or(Complex::default(), wide);
                     let change = if n == 0 && !is_within(&self.shape, at) {
                         Complex::default()
@@ -204,6 +221,9 @@ impl Advanced {
                 })
                 .collect();
             let value = |(at, value): (usize, &Complex32)| {
+                if stays(at) {
+                    return wide(*value);
+                }
                 let value = wide(*value) + speeds[at];
                 if n == 0 {
                     clipped(value, limits)
@@ -220,10 +240,10 @@ impl Advanced {
 pub(super) fn advance<M: Device>(
     bench: &mut Bench<'_, M>,
     shape: Shape,
-    options: (u32, f32, [f32; 2]),
+    options: Advance,
 ) -> Result<()> {
     let on = bench.on();
-    let (updates, momentum, limits) = options;
+    let (updates, momentum, limits, deferred) = options;
     let data = Advanced::new(&mut Source::new("batch advance", &shape), &shape, options);
     let reference = data.reference();
     let lengths = data.before.each_ref().map(Vec::len);
@@ -236,11 +256,11 @@ pub(super) fn advance<M: Device>(
     let total = lengths[0] + lengths[1];
     bench.run(
         Case::of::<PtychoBatchAdvance<'_, Emulated>>(format!(
-            "{} + {}, updates {updates}, momentum {momentum}, limits {limits:?}",
+            "{} + {}, updates {updates}, momentum {momentum}, limits {limits:?}, deferred {deferred}",
             lengths[0], lengths[1]
         ))
         .timed(
-            shape.timed,
+            shape.timed && !deferred,
             24 * total + 16 * (velocities[0] + velocities[1]),
         ),
         (
@@ -264,6 +284,7 @@ pub(super) fn advance<M: Device>(
                 velocities: velocities[0] as u32,
                 probe_velocities: velocities[1] as u32,
                 updates,
+                deferred: u32::from(deferred),
                 momentum,
                 clip_low: limits[0],
                 clip_high: limits[1],

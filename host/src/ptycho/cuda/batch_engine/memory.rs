@@ -34,6 +34,8 @@ pub(in crate::ptycho::cuda) struct BatchBuffers<M: Device> {
     pub(in crate::ptycho::cuda) smoothness: M::Buffer<f32>,
     /// What fused launches need; none if the scan is not one for them.
     pub(in crate::ptycho::cuda) fused: Option<Fused<M>>,
+    /// (row, column of tiles of the object): batches of the iteration that a tile has, if the momentum is deferred; empty until it is used.
+    pub(super) applied: M::Buffer<u32>,
     /// Momentum of the object; empty until it is used.
     pub(in crate::ptycho::cuda) object_velocity: M::Buffer<Complex32>,
     /// Momentum of the probe; empty until it is used.
@@ -64,6 +66,7 @@ impl<M: Device> BatchBuffers<M> {
             smoothness_sums: device.alloc("the regulariser's sums", SMOOTHNESS_BLOCKS)?,
             smoothness: device.alloc("the regulariser's sum", 2)?,
             fused: Fused::new(device, layout)?,
+            applied: device.alloc("the counters of deferred momentum", 0)?,
             object_velocity: device.alloc("the object's momentum", 0)?,
             probe_velocity: device.alloc("the probe's momentum", 0)?,
         })

@@ -138,6 +138,7 @@ impl<M: Device> Run<'_, M> {
     pub(super) fn advance(&mut self, step: &Step, method: &BatchMethod) -> Result<()> {
         let (device, layout) = (self.device, self.layout);
         let momentum = method.momentum();
+        let deferred = u32::from(self.deferred.is_some());
         let velocities = self.batches.velocities(momentum);
         let BatchBuffers {
             object,
@@ -169,6 +170,7 @@ impl<M: Device> Run<'_, M> {
                     velocities: velocities[0],
                     probe_velocities: velocities[1],
                     updates: OBJECT,
+                    deferred,
                     momentum: momentum as f32,
                     clip_low: clip[0],
                     clip_high: clip[1],

@@ -193,6 +193,7 @@ impl<M: Device> Run<'_, M> {
     /// Changes object and probe along their directions, and transforms the new probe.
     pub(super) fn exact_advance(&mut self, step: &Step, method: &BatchMethod) -> Result<()> {
         let momentum = method.momentum();
+        let deferred = u32::from(self.deferred.is_some());
         let counts = self.batches.velocities(momentum);
         let BatchBuffers {
             object,
@@ -239,6 +240,7 @@ impl<M: Device> Run<'_, M> {
                     velocities: counts[0],
                     probe_velocities: counts[1],
                     updates: updates(step),
+                    deferred,
                     momentum: momentum as f32,
                     clip_low,
                     clip_high,
