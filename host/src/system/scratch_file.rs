@@ -8,17 +8,10 @@ use std::path::Path;
 
 use super::Bytes;
 
-/// A temporary file cannot be written or read.
+/// A temporary file cannot be written or read: a sentence with its folder, its size and the operating system's message.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the temporary file of {size} for the counts in the folder {folder}: {reason}")]
-pub struct ScratchError {
-    /// The folder of the file, as given.
-    pub folder: String,
-    /// Bytes of the whole file.
-    pub size: Bytes,
-    /// The operating system's message.
-    pub reason: String,
-}
+#[error("{0}")]
+pub struct ScratchError(String);
 
 /// A file without a name of `len` values, 0 where none has been written. It is removed when it is dropped, or when the process
 /// ends in whatever way. Several threads may read it.
@@ -84,11 +77,10 @@ fn failure(folder: &str, bytes: u64, error: &io::Error) -> ScratchError {
         io::ErrorKind::UnexpectedEof => "it has become shorter".to_owned(),
         _ => error.to_string(),
     };
-    ScratchError {
-        folder: folder.to_owned(),
-        size: Bytes(u128::from(bytes)),
-        reason,
-    }
+    let size = Bytes(u128::from(bytes));
+    ScratchError(format!(
+        "the temporary file of {size} for the counts in the folder {folder}: {reason}"
+    ))
 }
 
 #[cfg(unix)]

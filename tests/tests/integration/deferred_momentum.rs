@@ -8,8 +8,8 @@ use warpstride::gpu::EmulatedDevice;
 use warpstride::ptycho::cpu::CpuEngine;
 use warpstride::ptycho::cuda::GpuEngine;
 use warpstride::ptycho::{
-    CountCodes, Engine, EngineName, Pattern, Problem, Recipe, Reconstructor, SimulateOptions,
-    StreamPlan, UpdateVersion, simulate,
+    Engine, EngineName, Pattern, Problem, Recipe, Reconstructor, SimulateOptions, StreamPlan,
+    UpdateVersion, simulate,
 };
 use warpstride_tests::recipe;
 
@@ -77,7 +77,7 @@ impl Scan {
     }
 
     fn plans(&self, problem: &Problem) -> Vec<StreamPlan> {
-        let codes = CountCodes::of(&problem.magnitudes);
+        let codes = problem.magnitudes.codes();
         let all = [self.positions, self.frame * self.frame];
         // Blocks of one batch, and of several.
         let plan = |block, slots| StreamPlan::new(all, block, slots, codes);
