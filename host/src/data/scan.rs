@@ -33,12 +33,10 @@ impl Mask {
         }
     }
 
-    /// Sets the masked pixels of `frame` to 0.
+    /// Sets the masked pixels of `frame` to 0, and −0 to 0.
     fn clear(&self, frame: usize, mut counts: ArrayViewMut2<'_, f32>) {
         counts.zip_mut_with(&self.of_frame(frame), |count, valid| {
-            if !valid {
-                *count = 0.0;
-            }
+            *count = if *valid { *count + 0.0 } else { 0.0 };
         });
     }
 }
@@ -419,6 +417,19 @@ fn sums(frames: &Frames, mask: &Mask) -> Result<CountSums, ScanError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn negative_zeros_are_zeros() {
+        let frames = Array3::<f32>::from_shape_vec((1, 1, 3), vec![-0.0, 2.0, 0.0]).unwrap();
+        let geometry = Geometry {
+            wavelength: 1e-10,
+            distance: 1.0,
+            pixel_size: [1e-4; 2],
+        };
+        let scan = Scan::new(frames, None, Array2::zeros((1, 2)), geometry, None).unwrap();
+        let bits: Vec<u32> = scan.frames().unwrap().iter().map(|v| v.to_bits()).collect();
+        assert_eq!(bits, [0.0_f32, 2.0, 0.0].map(f32::to_bits));
+    }
 
     #[test]
     fn the_mean_frame_is_accumulated_in_double_precision() {

@@ -103,8 +103,8 @@ impl Source {
 
     /// Checks that nothing has been written to the file since it was opened. HDF5 reads zeros where a file has become shorter.
     pub(crate) fn unchanged(&self) -> Result<(), IoError> {
-        let found = std::fs::metadata(&self.path).map_or(0, |of| of.len());
-        if found != self.length {
+        let found = std::fs::metadata(&self.path).map(|of| of.len()).ok();
+        if let Some(found) = found.filter(|found| *found != self.length) {
             return Err(IoError::Resized {
                 file: self.name.clone(),
                 expected: self.length,

@@ -2,6 +2,7 @@
 
 use super::step_plan::{group_of, slices_of};
 use super::{EngineName, EngineSpec, GpuWaves, Noise, Precision, Recipe, StepPlan};
+use crate::data::{Mask, Scan};
 use crate::run::MemoryEstimate;
 
 /// Values of a set of waves that the GPU holds together where an engine has no batches: 128 MiB.
@@ -115,6 +116,15 @@ pub fn memory_estimate(
         gpu_host: shared.saturating_add(waves.saturating_mul(saved)),
         gpu_device: device,
         advice: "take fewer probe modes (--probe-modes), fewer frames (--set data.frames=[0,100]) or a smaller part of each (--set data.crop=[64,64])",
+    }
+}
+
+/// Bytes of the masks of a scan, if it has one for each frame.
+#[must_use]
+pub fn mask_bytes(scan: &Scan) -> u64 {
+    match scan.mask() {
+        Mask::Shared(_) => 0,
+        Mask::PerFrame(each) => each.len() as u64,
     }
 }
 

@@ -64,7 +64,7 @@ pub use frame_statistics::{Displacements, ScaleSpread};
 pub use likelihood::{LikelihoodMethod, Noise};
 pub use magnitudes::{Magnitudes, StoredMagnitudes};
 use memory_estimate::frames_together;
-pub use memory_estimate::{host_besides, memory_estimate};
+pub use memory_estimate::{host_besides, mask_bytes, memory_estimate};
 pub use overlap::Overlap;
 pub use predict::{PredictError, Prediction, predict};
 pub use probe_size::ProbeSize;

@@ -9,6 +9,7 @@ use super::recipe::{ProbeSource, Recipe};
 use super::start;
 use super::{Engine, EngineName, EngineSpec, Problem, Step, StepMetrics};
 use crate::data::{Mask, Scan};
+use crate::system::ScratchError;
 use ndarray::{Array2, Axis};
 use num_complex::Complex;
 
@@ -21,11 +22,11 @@ const ITERATIONS: usize = 12;
 const WIDTHS: [f64; 6] = [0.08, 0.16, 0.25, 0.35, 0.46, 0.58];
 
 /// Returns the unscaled start probe (row, column) and its distance from the focus, m.
-pub(super) fn search(scan: &Scan) -> (Array2<Complex<f64>>, f64) {
+pub(super) fn search(scan: &Scan) -> Result<(Array2<Complex<f64>>, f64), ScratchError> {
     let pattern = start::mean_pattern(scan);
     let unit = defocus_of_full_width(scan);
-    let Some(part) = central_part(scan) else {
-        return (pattern, 0.0);
+    let Some(part) = central_part(scan)? else {
+        return Ok((pattern, 0.0));
     };
     let trial = |width: f64| {
         let mut probe = pattern.clone();
@@ -43,7 +44,7 @@ pub(super) fn search(scan: &Scan) -> (Array2<Complex<f64>>, f64) {
     for width in [coarse - 0.045, coarse + 0.045] {
         found = best(found, trial(width));
     }
-    (found.2, found.1 * unit)
+    Ok((found.2, found.1 * unit))
 }
 
 /// The defocus, m, at which the beam's geometric width equals the window's: a ray through detector
@@ -66,9 +67,11 @@ fn defocus_of_full_width(scan: &Scan) -> f64 {
 }
 
 /// The frames nearest to the centre of the scan.
-fn central_part(scan: &Scan) -> Option<Scan> {
+fn central_part(scan: &Scan) -> Result<Option<Scan>, ScratchError> {
     let positions = scan.positions();
-    let middle = positions.mean_axis(Axis(0))?;
+    let Some(middle) = positions.mean_axis(Axis(0)) else {
+        return Ok(None);
+    };
     let distance = |frame: usize| {
         let p = positions.row(frame);
         (p[0] - middle[0]).hypot(p[1] - middle[1])
@@ -80,9 +83,9 @@ fn central_part(scan: &Scan) -> Option<Scan> {
         Mask::Shared(m) => Mask::Shared(m.clone()),
         Mask::PerFrame(m) => Mask::PerFrame(m.select(Axis(0), &order)),
     };
-    let frames = scan.some_frames(&order).ok()?;
+    let frames = scan.some_frames(&order)?;
     let positions = positions.select(Axis(0), &order);
-    Scan::new(frames, Some(mask), positions, *scan.geometry(), None).ok()
+    Ok(Scan::new(frames, Some(mask), positions, *scan.geometry(), None).ok())
 }
 
 /// R after a short difference map from `probe`.

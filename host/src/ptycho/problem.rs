@@ -112,10 +112,12 @@ impl Problem {
         let total_counts = scan.sums().total() - free_counts;
         let mut notes = Vec::new();
         let mut has_free = recipe.free_pixels <= 0.0;
-        magnitudes.blocks(|_, block| {
-            has_free = has_free || block.iter().any(|m| *m <= FREE);
-            Ok::<(), ScratchError>(())
-        })?;
+        if !has_free {
+            magnitudes.blocks(|_, block| {
+                has_free = has_free || block.iter().any(|m| *m <= FREE);
+                Ok::<(), ScratchError>(())
+            })?;
+        }
         if !has_free {
             notes.push(format!(
                 "free_pixels = {}: no pixel is free, so R_free is not computed",

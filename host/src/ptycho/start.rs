@@ -1,5 +1,6 @@
 //! Start values: a probe from the file, the mean pattern or an aperture, with extra modes.
 
+use super::ProblemError;
 use super::probe_search;
 use super::recipe::{ProbeSource, ProbeStart, Recipe};
 use crate::data::Scan;
@@ -51,12 +52,12 @@ impl StartError {
 /// of the brightest frame.
 ///
 /// # Errors
-/// Returns [`StartError`] if the recipe's probe cannot be made.
+/// The recipe's probe cannot be made, or the counts cannot be read.
 pub(super) fn probe(
     scan: &Scan,
     recipe: &Recipe,
     notes: &mut Vec<String>,
-) -> Result<Array3<Complex<f64>>, StartError> {
+) -> Result<Array3<Complex<f64>>, ProblemError> {
     let [_, rows, columns] = scan.shape();
     let source = match (recipe.probe.source, scan.probe()) {
         (ProbeSource::Auto, Some(_)) => ProbeSource::File,
@@ -65,7 +66,7 @@ pub(super) fn probe(
     unused(source, &recipe.probe, notes);
     let given = match source {
         ProbeSource::Auto => {
-            let (main, defocus) = probe_search::search(scan);
+            let (main, defocus) = probe_search::search(scan)?;
             notes.push(format!(
                 "start probe: none in the scan; the mean pattern with a defocus of {defocus:.2e} m fits best (set probe.source and probe.defocus to override it)"
             ));
@@ -88,7 +89,7 @@ pub(super) fn probe(
             ));
             let mut main = aperture(rows, columns, recipe.probe.aperture);
             if main.iter().all(|v| v.norm_sqr() == 0.0) {
-                return Err(StartError::DarkAperture(shortest(recipe.probe.aperture)));
+                return Err(StartError::DarkAperture(shortest(recipe.probe.aperture)).into());
             }
             propagate(&mut main, scan, recipe.probe.defocus);
             main.insert_axis(Axis(0))

@@ -87,11 +87,12 @@ impl StreamPlan {
         }
     }
 
-    /// The same plan, with counts that stay in their temporary file unless page-locked memory for them fits into the memory of the host
-    /// beside `besides` bytes.
+    /// The same plan, with counts that stay in their temporary file unless page-locked memory for them, for each of `devices` devices,
+    /// fits into the memory of the host beside `besides` bytes.
     #[must_use]
-    pub fn within(self, besides: u64, host: Memory) -> Self {
-        if self.host_bytes().saturating_add(besides) > host.limit() {
+    pub fn within(self, besides: u64, host: Memory, devices: usize) -> Self {
+        let pinned = self.host_bytes().saturating_mul(devices as u64);
+        if pinned.saturating_add(besides) > host.limit() {
             self.in_file()
         } else {
             self

@@ -2,10 +2,13 @@
 //! come from.
 
 use crate::fused_step::{finished, metrics};
+use crate::ranks::on_ranks;
 use crate::streamed_counts::{FRAMES, bits_of};
 use tempfile::TempDir;
 use warpstride::data::{Mask, Scan};
+use warpstride::gpu::EmulatedDevice;
 use warpstride::ptycho::cpu::CpuEngine;
+use warpstride::ptycho::cuda::GpuEngine;
 use warpstride::ptycho::io::scan::{ReadOptions, read, read_with_scratch, write};
 use warpstride::ptycho::{Problem, Recipe, SimulateOptions, StreamPlan, UpdateVersion, simulate};
 use warpstride::system::Memory;
@@ -46,13 +49,13 @@ fn scans(whole: bool) -> (TempDir, [Scan; 2]) {
     write(&path, &scan).unwrap();
     let in_memory = read(&path, &ReadOptions::default()).unwrap().scan;
     assert_eq!(in_memory.frames().unwrap(), scan.frames().unwrap());
-    // A reconstruction with all counts in memory takes ten bytes a pixel.
+    // A reconstruction with all counts in memory takes up to 14 bytes a pixel.
     let limited = |bytes: usize, scratch| {
         let memory = Memory::limited(bytes as u64);
         let read = read_with_scratch(&path, &ReadOptions::default(), memory, scratch);
         read.unwrap().scan
     };
-    let needed = 10 * FRAMES * SIDE * SIDE;
+    let needed = 14 * FRAMES * SIDE * SIDE;
     assert_eq!(limited(needed - 1, None).scratch_folder(), None);
     assert_eq!(limited(needed, Some(folder.path())).scratch_folder(), None);
     let in_file = limited(needed - 1, Some(folder.path()));
@@ -118,6 +121,28 @@ fn batches_of_fractions() {
 #[test]
 fn projections() {
     check(true, &["dm:2", "raar:2"]);
+}
+
+/// Each of two devices reads its own frames.
+#[test]
+fn two_devices() {
+    let recipe = recipe_of(&["dm:3"]);
+    let (_folder, scans) = scans(true);
+    let [in_memory, in_file] = scans.map(|scan| Problem::new(&scan, &recipe).unwrap());
+    let object = |problem: &Problem, size: usize, plan: Option<StreamPlan>| {
+        on_ranks(size, |ranks| {
+            let (device, ranks) = (EmulatedDevice::new(), (ranks, None));
+            let engine = GpuEngine::among(device, problem, UpdateVersion::Tiled, plan, ranks);
+            let mut run = finished(Box::new(engine.unwrap()), problem, &recipe);
+            run.engine().object().unwrap()
+        })
+    };
+    let expected = object(&in_memory, 1, None);
+    assert!(object(&in_file, 2, None) == expected);
+    let own = [FRAMES.div_ceil(2), SIDE * SIDE];
+    let plan = StreamPlan::new(own, BATCH, 2, in_file.magnitudes.codes());
+    let plan = plan.with_waves(1, in_file.gpu_waves, 2).in_file();
+    assert!(object(&in_file, 2, Some(plan)) == expected);
 }
 
 /// In blocks, `ml` adds in another order than with all counts on the device.

@@ -27,8 +27,8 @@ pub(super) struct MemoryRequest {
     pub(super) device_memory: Option<u64>,
     /// Bytes of device memory for what several devices exchange.
     pub(super) exchanged: u64,
-    /// Whether the counts are in a temporary file.
-    pub(super) in_scratch: bool,
+    /// Bytes of the masks, if the counts are in a temporary file.
+    pub(super) in_scratch: Option<u64>,
 }
 
 /// Bytes of free device memory that blocks of counts leave free besides a fiftieth, for what the estimate does not count.
@@ -162,17 +162,17 @@ impl MemoryRequest {
         }
     }
 
-    /// How counts travel from a host with memory `host` to a device with `free` bytes; `None` if all are there.
+    /// How counts travel from a host with memory `host` to each of its `devices` devices, with `free` bytes; `None` if all are there.
     fn stream(
         &self,
         free: u64,
         codes: Option<CountCodes>,
-        host: Memory,
+        (host, devices): (Memory, usize),
     ) -> Result<Option<StreamPlan>, OutOfMemory> {
         let plan = self.stream_in_memory(free, codes)?;
         Ok(plan.map(|plan| match self.in_scratch {
-            true => plan.within(self.host_besides(), host),
-            false => plan,
+            Some(_) => plan.within(self.host_besides(), host, devices),
+            None => plan,
         }))
     }
 
@@ -189,7 +189,8 @@ impl MemoryRequest {
 
     /// Bytes of host memory besides counts and √counts.
     fn host_besides(&self) -> u64 {
-        host_besides(self.shape, self.object_shape, &self.recipe)
+        let besides = host_besides(self.shape, self.object_shape, &self.recipe);
+        besides.saturating_add(self.in_scratch.unwrap_or(0))
     }
 
     fn stream_in_memory(
@@ -216,9 +217,10 @@ impl MemoryRequest {
     /// divide the frames. Counts are taken to need 32 bits.
     pub(super) fn check(&self, kind: &Kind, host: Memory, ranks: &Ranks) -> Result<(), Failure> {
         let mut estimate = self.estimate();
-        if self.in_scratch {
+        if self.in_scratch.is_some() {
             estimate.gpu_host = self.host_besides();
         }
+        let sharing = |devices: usize| devices * ranks.local_size();
         let pinned = |plan: Option<StreamPlan>| plan.map_or(0, |plan| plan.host_bytes());
         if matches!(kind, BackendKind::Emulator(_)) {
             estimate.gpu_device = self.emulated(estimate.gpu_device);
@@ -231,7 +233,11 @@ impl MemoryRequest {
             BackendKind::Cpu => self.of_processes(ranks).check_cpu(WHAT, host)?,
             BackendKind::Emulator(devices) => {
                 let own = self.of_device(devices.len() * ranks.size());
-                let plan = own.stream(u64::MAX, None, self.beside_emulated(host))?;
+                let plan = own.stream(
+                    u64::MAX,
+                    None,
+                    (self.beside_emulated(host), sharing(devices.len())),
+                )?;
                 let all = pinned(plan).saturating_mul(devices.len() as u64);
                 streamed(all).check_emulator(WHAT, host)?;
             }
@@ -239,7 +245,11 @@ impl MemoryRequest {
                 let own = self.of_device(devices.len() * ranks.size());
                 let mut all = 0_u64;
                 for device in devices.iter() {
-                    all = all.saturating_add(pinned(own.stream(free(device)?, None, host)?));
+                    all = all.saturating_add(pinned(own.stream(
+                        free(device)?,
+                        None,
+                        (host, sharing(devices.len())),
+                    )?));
                 }
                 streamed(all).check_gpu_host(WHAT, host)?;
             }
@@ -262,7 +272,7 @@ pub(super) fn engines(
         request.object_shape,
     );
     // The codes are looked for only if they may be needed.
-    let stream = |own: &MemoryRequest, free: u64, host: Memory| -> Result<_, Failure> {
+    let stream = |own: &MemoryRequest, free: u64, host: (Memory, usize)| -> Result<_, Failure> {
         Ok(match own.stream(free, None, host)? {
             Some(_) => own.stream(free, problem.magnitudes.codes(), host)?,
             None => None,
@@ -283,7 +293,9 @@ pub(super) fn engines(
                 }
                 (BackendKind::Emulator(mut devices), _) => {
                     let own = request.of_device(devices.len() * ranks.size());
-                    let plan = stream(&own, u64::MAX, request.beside_emulated(host))?;
+                    let sharing = devices.len() * ranks.local_size();
+                    let host = (request.beside_emulated(host), sharing);
+                    let plan = stream(&own, u64::MAX, host)?;
                     match (devices.len(), devices.pop()) {
                         (1, Some(device)) => {
                             let ranks = ranks.clone();
@@ -297,6 +309,7 @@ pub(super) fn engines(
                 }
                 (BackendKind::Cuda(mut devices), _) => {
                     let own = request.of_device(devices.len() * ranks.size());
+                    let host = (host, devices.len() * ranks.local_size());
                     match (devices.len(), devices.pop()) {
                         (1, Some(device)) => {
                             let plan = stream(&own, free(&device)?, host)?;

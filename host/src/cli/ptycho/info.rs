@@ -10,7 +10,7 @@ use crate::data::{PixelPositions, Scan};
 use crate::ptycho::io::scan;
 use crate::ptycho::{
     CountCodes, Diagnosis, EngineSpec, Overlap, Precision, Recipe, StepPlan, StreamPlan, diagnose,
-    host_besides, masked_pixels, memory_estimate,
+    host_besides, mask_bytes, masked_pixels, memory_estimate,
 };
 use crate::run::MemoryInfo;
 use crate::system::Bytes;
@@ -264,7 +264,10 @@ impl ScanInfo {
             Ok(None) => self.gpu_counts = Some("all on the device".to_owned()),
             Ok(Some(plan)) => {
                 let plan = match scan.scratch_folder() {
-                    Some(_) => plan.within(host_besides(shape, object_shape, recipe), host),
+                    Some(_) => {
+                        let besides = host_besides(shape, object_shape, recipe);
+                        plan.within(besides.saturating_add(mask_bytes(scan)), host, 1)
+                    }
                     None => plan,
                 };
                 let in_ms = |bytes: u64| significant(bytes as f64 / BYTES_PER_MILLISECOND, 3);

@@ -18,7 +18,8 @@ use crate::data::{HistoryEntry, PixelPositions, Scan};
 use crate::ptycho::io::scan;
 use crate::ptycho::{
     Engine, EngineError, EngineSpec, Origin, Precision, ProbeSource, Problem, Ranks, Recipe,
-    ReconstructionSteps, Reconstructor, Run, RunError, SavedRun, StreamPlan, diagnose, result,
+    ReconstructionSteps, Reconstructor, Run, RunError, SavedRun, StreamPlan, diagnose, mask_bytes,
+    result,
 };
 use crate::run::{Bar, End, Interrupt, JsonLines, Observer, RunRecord, Schedule, Silent};
 use crate::text::{count, shortest, significant};
@@ -67,6 +68,8 @@ struct Prepared {
     scan: Scan,
     problem: Problem,
     engines: Engines,
+    /// Doubtful properties of the scan.
+    problems: Vec<String>,
     notes: Vec<String>,
 }
 
@@ -74,6 +77,7 @@ struct Prepared {
 struct Shared {
     scan: Scan,
     problem: Problem,
+    problems: Vec<String>,
     notes: Vec<String>,
     interrupt: Interrupt,
     begun: Instant,
@@ -204,11 +208,13 @@ impl Reconstruct {
             scan,
             problem,
             engines,
+            problems,
             notes,
         } = prepared;
         let shared = Shared {
             scan,
             problem,
+            problems,
             notes,
             interrupt: Interrupt::on_ctrl_c()?,
             begun,
@@ -292,10 +298,12 @@ impl Reconstruct {
         }
         let notes = chosen.note.into_iter().chain(file.notes);
         let notes: Vec<String> = notes.chain(problem.notes.iter().cloned()).collect();
+        let diagnosis = diagnose(&scan, &self.recipe.engines).map_err(Failure::failed)?;
         Ok(Prepared {
             scan,
             problem,
             engines: chosen.engine,
+            problems: diagnosis.problems,
             notes,
         })
     }
@@ -310,6 +318,7 @@ impl Reconstruct {
         let Shared {
             scan,
             problem,
+            problems,
             notes,
             interrupt,
             begun,
@@ -320,9 +329,6 @@ impl Reconstruct {
             false => ProgressOutput::Quiet,
         };
         let own = |error: RunError| failure(error, ranks);
-        let problems = diagnose(scan, &self.recipe.engines)
-            .map_err(Failure::failed)?
-            .problems;
         if progress_output == ProgressOutput::Text {
             let warnings = problems.iter().map(|text| format!("warning: {text}\n"));
             say(&(note_lines(notes) + &warnings.collect::<String>()))?;
@@ -366,7 +372,7 @@ impl Reconstruct {
             result,
             scan,
             record: record.after(self.inputs.clone(), setup_seconds, notes.clone()),
-            problems,
+            problems: problems.clone(),
             profile,
             files: &self.files,
             interrupted: end == End::Interrupted,
@@ -419,7 +425,7 @@ impl Reconstruct {
             recipe: self.recipe.clone(),
             device_memory: self.device_memory,
             exchanged: 0,
-            in_scratch: scan.scratch_folder().is_some(),
+            in_scratch: scan.scratch_folder().map(|_| mask_bytes(scan)),
         })
     }
 }

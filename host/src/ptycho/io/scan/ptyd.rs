@@ -198,6 +198,10 @@ fn chunks(source: &Source) -> Result<Vec<Chunk<'_>>, IoError> {
             continue;
         };
         let shape = frame_shape(source, &data)?;
+        // Lists of frames, and a frame as it was read, without masked pixels, and in a file.
+        let frame = shape[1] as u128 * shape[2] as u128;
+        let lists = 64 * shape[0] as u128;
+        source.allow(data.path(), frame.saturating_mul(12).saturating_add(lists))?;
         let indices = match source.numbers(&part("indices"))? {
             Some(numbers) => {
                 // As integers they would be rounded.

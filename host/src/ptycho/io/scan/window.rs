@@ -8,8 +8,9 @@ use ndarray::{Array2, Array3, Axis, Ix2, Ix3, Slice, s};
 use std::ops::Range;
 use std::path::Path;
 
-/// Bytes of a pixel in a reconstruction with all counts in host memory: the counts, √counts, and what goes to the device.
-const RECONSTRUCTED: u128 = 10;
+/// Bytes of a pixel in a reconstruction with all counts in host memory: 4 of counts, 4 of √counts, up to 4 of what goes to the device, and 2
+/// for object and probe, whose size is not known yet.
+const RECONSTRUCTED: u128 = 14;
 
 /// Most pixels that are read at once into a temporary file: 64 MiB.
 const PART_PIXELS: usize = 1 << 24;
@@ -78,7 +79,10 @@ impl Window {
     pub(super) fn bytes(&self, per_frame_mask: bool) -> u128 {
         // f32 counts; a mask is read as f32 and kept as bool.
         let each = if per_frame_mask { 4 + 4 + 1 } else { 4 };
-        each * self.frames.len() as u128 * self.rows.len() as u128 * self.columns.len() as u128
+        let [frames, rows, columns] = self.shape().map(|n| n as u128);
+        rows.saturating_mul(columns)
+            .saturating_mul(frames)
+            .saturating_mul(each)
     }
 
     /// Numbers of frames, rows and columns.
@@ -96,14 +100,15 @@ impl Window {
         scratch: Option<&'p Path>,
     ) -> Result<Option<&'p Path>, IoError> {
         let [frames, rows, columns] = self.shape().map(|n| n as u128);
-        let pixels = frames * rows * columns;
+        let pixels = frames.saturating_mul(rows).saturating_mul(columns);
         let limit = u128::from(source.memory().limit());
         let scratch = scratch.filter(|_| pixels.saturating_mul(RECONSTRUCTED) > limit);
         let kept = match scratch {
             // A part as it was read, without masked pixels, and in its file; and one mask per frame.
             Some(_) => {
-                let part = self.part(source) as u128 * rows * columns;
-                3 * 4 * part + if per_frame_mask { pixels } else { 0 }
+                let frame = rows.saturating_mul(columns);
+                let part = frame.saturating_mul(12 * self.part(source) as u128);
+                part.saturating_add(if per_frame_mask { pixels } else { 0 })
             }
             None => self.bytes(per_frame_mask),
         };
