@@ -1,6 +1,6 @@
 //! `--device-memory`, with the real program in the emulator: the same results, what `info` says, and what is refused.
 
-use super::support::{Output, TestFolder};
+use super::support::TestFolder;
 use serde_json::Value;
 use warpstride::ptycho::io::results;
 
@@ -13,19 +13,6 @@ fn folder() -> TestFolder {
     let size = ["--frame", "32", "--positions", "12"];
     folder.simulate("scan.cxi", &[&size[..], &["--photons", "1e6"]].concat());
     folder
-}
-
-fn reconstruct(folder: &TestFolder, backend: &str, options: &[&str]) -> Output {
-    let fixed = [
-        "ptycho",
-        "reconstruct",
-        "scan.cxi",
-        "-o",
-        "out.h5",
-        "--backend",
-        backend,
-    ];
-    folder.run(&[&fixed[..], options].concat())
 }
 
 /// A limit that is a little too small for all counts of the folder's scan.
@@ -43,11 +30,7 @@ fn less_device_memory_gives_the_same_result() {
     let limit = limit(&folder, &ENGINE);
     let with = |options: &[&str]| {
         let fixed = ["--free-pixels", "0.02"];
-        let output = reconstruct(
-            &folder,
-            "emulator",
-            &[&ENGINE[..], &fixed, options].concat(),
-        );
+        let output = folder.reconstruct_on("emulator", &[&ENGINE[..], &fixed, options].concat());
         output.well();
         (results::read(&folder.path("out.h5")).unwrap(), output.out)
     };
@@ -74,7 +57,7 @@ fn an_interrupted_run_resumes_with_less_device_memory() {
     let folder = folder();
     let limit = limit(&folder, &ENGINE);
     let run = |options: &[&str]| {
-        reconstruct(&folder, "emulator", options).well();
+        folder.reconstruct_on("emulator", options).well();
         results::read(&folder.path("out.h5")).unwrap()
     };
     let whole = run(&["--engine", "lsqml:40", "--set", "lsqml.batch=3"]);
@@ -104,7 +87,7 @@ fn projections_travel_in_blocks_and_resume() {
         (needed * 17 / 20).to_string()
     };
     let run = |options: &[&str]| {
-        let output = reconstruct(&folder, "emulator", options);
+        let output = folder.reconstruct_on("emulator", options);
         output.well();
         (results::read(&folder.path("out.h5")).unwrap(), output.out)
     };
@@ -168,7 +151,7 @@ fn info_says_what_travels() {
 #[test]
 fn what_cannot_be_done_with_so_little_is_refused() {
     let folder = folder();
-    let with = |options: &[&str]| reconstruct(&folder, "emulator", options);
+    let with = |options: &[&str]| folder.reconstruct_on("emulator", options);
     for (engine, advice) in [("lsqml:3", "lsqml.batch"), ("dm:3", "--probe-modes")] {
         with(&["--engine", engine, "--device-memory", "100K"])
             .refused(1, &["device memory", "100.0 KiB is available", advice]);
@@ -177,11 +160,7 @@ fn what_cannot_be_done_with_so_little_is_refused() {
         with(&["--device-memory", wrong]).refused(2, &["--device-memory", "500M"]);
     }
     assert!(!folder.path("out.h5").exists());
-    let on_cpu = reconstruct(
-        &folder,
-        "cpu",
-        &["--engine", "lsqml:1", "--device-memory", "100K"],
-    );
+    let on_cpu = folder.reconstruct_on("cpu", &["--engine", "lsqml:1", "--device-memory", "100K"]);
     on_cpu.well();
     assert!(
         on_cpu

@@ -6,16 +6,7 @@ use warpstride::data::{HistoryEntry, Reconstruction};
 use warpstride::ptycho::io::results;
 
 fn reconstruct(folder: &TestFolder, options: &[&str]) -> Output {
-    let fixed = [
-        "ptycho",
-        "reconstruct",
-        "scan.cxi",
-        "-o",
-        "out.h5",
-        "--backend",
-        "emulator",
-    ];
-    folder.run(&[&fixed[..], options].concat())
+    folder.reconstruct_on("emulator", options)
 }
 
 /// A folder with `scan.cxi`, 61 frames of 64 × 64: a prime number, so that devices have different numbers of frames.

@@ -14,17 +14,8 @@ fn folder() -> TestFolder {
 }
 
 fn reconstruct(folder: &TestFolder, backend: &str, options: &[&str]) -> Output {
-    let fixed = [
-        "ptycho",
-        "reconstruct",
-        "scan.cxi",
-        "-o",
-        "out.h5",
-        "--backend",
-        backend,
-    ];
     let engine = ["--engine", "lsqml:1", "--set", "lsqml.batch=10"];
-    folder.run(&[&fixed[..], &engine, options].concat())
+    folder.reconstruct_on(backend, &[&engine[..], options].concat())
 }
 
 #[test]

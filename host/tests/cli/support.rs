@@ -141,6 +141,12 @@ impl TestFolder {
         self.run(&[&fixed, options].concat())
     }
 
+    /// Reconstructs `scan.cxi` to `out.h5` on a back end.
+    pub(crate) fn reconstruct_on(&self, backend: &str, options: &[&str]) -> Output {
+        let fixed = ["ptycho", "reconstruct", "scan.cxi", "-o", "out.h5"];
+        self.run(&[&fixed, &["--backend", backend][..], options].concat())
+    }
+
     /// Names of all files in the folder, sorted, including hidden ones.
     pub(crate) fn names(&self) -> Vec<String> {
         names(self.folder.path())

@@ -1,8 +1,9 @@
 //! Trial and error: the best of several random positions of each frame; see
 //! [`crate::ptycho::refinement`].
 
-use super::engine::{CpuEngine, Window};
+use super::engine::CpuEngine;
 use super::model::{Ramps, Scratch, compare, model_spectra, shifted, spectra};
+use super::window::Window;
 use crate::fft::Real;
 use crate::ptycho::EngineError;
 use crate::ptycho::refinement::{FrameParameters, Trials};

@@ -7,11 +7,12 @@
 //! `ΔO = Σ conj(S[P]) χ / D(W)`, `ΔP = Σ S⁻¹[conj(O) χ] / D(V)`, where D(W) = √(W² + (0.1 max W)²) for
 //! LSQ-ML and (1−α) W + α max W for ePIE (α = 1) and rPIE. Both use the old object and probe.
 
-use super::engine::{CpuEngine, Layout, Window};
+use super::engine::CpuEngine;
 use super::fourier_projection::FrameErrors;
 use super::model::{Ramps, Scratch, add_shifted_back, compare, model_spectra, shifted, spectra};
 use super::part_sums::{BAND, ObjectPart, ProbePart};
 use super::smoothness;
+use super::window::{Layout, Window};
 use crate::fft::{Real, TransposedFft2};
 use crate::ptycho::batches::batches;
 use crate::ptycho::ranks::{PartSums, Parts};

@@ -1,7 +1,7 @@
 //! Centring: moves the probe to the middle of its window, and object and exit waves with it, so
 //! that every product P·O is unchanged.
 
-use super::engine::{Layout, mode_power};
+use super::window::{Layout, mode_power};
 use crate::fft::Real;
 use num_complex::Complex;
 use rayon::prelude::*;

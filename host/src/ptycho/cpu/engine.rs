@@ -1,7 +1,6 @@
 //! State and step of a projection engine on the CPU.
 
 use super::batch_engine::{self, BatchState};
-use super::complex_products::multiply;
 use super::exact_positions::Shifter;
 use super::fourier_projection::{
     FrameErrors, FrameModel, FrameStep, Scratch, model_spectra, step_frame,
@@ -9,7 +8,7 @@ use super::fourier_projection::{
 use super::likelihood::{self, LikelihoodState};
 use super::object_update::ObjectSums;
 use super::scratch_pool::Pool;
-use super::simd::vectorised;
+use super::window::{Layout, Window};
 use super::{
     annealing, centring, constraints, exact_positions, model, normalisation, probe_update,
     refinement,
@@ -36,130 +35,6 @@ const TOGETHER: usize = 8 << 20;
 pub(super) fn frames_together<T>(waves: usize) -> usize {
     let fitting = TOGETHER / (waves * size_of::<Complex<T>>()).max(1);
     fitting.max(4 * rayon::current_num_threads())
-}
-
-/// Array sizes and windows of the frames.
-#[derive(Debug, Clone)]
-pub(super) struct Layout {
-    pub(super) modes: usize,
-    pub(super) rows: usize,
-    pub(super) columns: usize,
-    pub(super) object_shape: [usize; 2],
-    pub(super) corners: Vec<[u32; 2]>,
-    /// Positions minus corners, pixels.
-    pub(super) fractions: Vec<[f64; 2]>,
-    /// Factors on the frames' model intensities.
-    pub(super) scales: Vec<f64>,
-}
-
-impl Layout {
-    /// The fraction of a frame's position; zero unless `subpixel`.
-    pub(super) fn fraction(&self, frame: usize, subpixel: bool) -> [f64; 2] {
-        if subpixel {
-            self.fractions[frame]
-        } else {
-            [0.0; 2]
-        }
-    }
-
-    /// Factor on the model intensities of a frame.
-    pub(super) fn scale(&self, frame: usize) -> f64 {
-        self.scales[frame]
-    }
-
-    /// Takes over windows, fractions and scales.
-    fn set(&mut self, frames: Frames) {
-        self.corners = frames.corners;
-        self.fractions = frames.fractions;
-        self.scales = frames.scales;
-    }
-
-    /// Positions of the frames, object pixels.
-    pub(super) fn positions(&self, subpixel: bool) -> Vec<[f64; 2]> {
-        let position = |(frame, corner): (usize, &[u32; 2])| {
-            let fraction = self.fraction(frame, subpixel);
-            [0, 1].map(|axis| f64::from(corner[axis]) + fraction[axis])
-        };
-        self.corners.iter().enumerate().map(position).collect()
-    }
-
-    pub(super) fn pixels(&self) -> usize {
-        self.rows * self.columns
-    }
-}
-
-/// Probe and object within the window of one frame.
-pub(super) struct Window<'a, T> {
-    pub(super) layout: &'a Layout,
-    pub(super) corner: [u32; 2],
-    pub(super) probe: &'a [Complex<T>],
-    pub(super) object: &'a [Complex<T>],
-}
-
-impl<T: Real> Window<'_, T> {
-    /// Writes P_mode·O to `to` (row, column).
-    pub(super) fn product(&self, mode: usize, to: &mut [Complex<T>]) {
-        let layout = self.layout;
-        let [top, left] = self.corner.map(|v| v as usize);
-        vectorised(WindowProduct {
-            probe: &self.probe[mode * layout.pixels()..][..layout.pixels()],
-            object: &self.object[top * layout.object_shape[1] + left..],
-            columns: layout.columns,
-            width: layout.object_shape[1],
-            to,
-        });
-    }
-
-    /// Calls `take(pixel, P_mode·O)` for each pixel of the frame, row by row.
-    pub(super) fn for_each_product(&self, mode: usize, mut take: impl FnMut(usize, Complex<T>)) {
-        let layout = self.layout;
-        let [top, left] = self.corner.map(|v| v as usize);
-        let probe = &self.probe[mode * layout.pixels()..];
-        for row in 0..layout.rows {
-            let o = &self.object[(top + row) * layout.object_shape[1] + left..][..layout.columns];
-            let p = &probe[row * layout.columns..][..layout.columns];
-            for (column, (p, o)) in p.iter().zip(o).enumerate() {
-                take(row * layout.columns + column, p * o);
-            }
-        }
-    }
-}
-
-/// Writes probe·object to `to`, row by row.
-struct WindowProduct<'a, T> {
-    /// (row, column).
-    probe: &'a [Complex<T>],
-    /// Object from the corner of the window on, in rows of `width`.
-    object: &'a [Complex<T>],
-    columns: usize,
-    width: usize,
-    /// (row, column).
-    to: &'a mut [Complex<T>],
-}
-
-impl<T: Real> pulp::WithSimd for WindowProduct<'_, T> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: pulp::Simd>(self, simd: S) {
-        let rows = (self.to.chunks_exact_mut(self.columns))
-            .zip(self.probe.chunks_exact(self.columns))
-            .zip(self.object.chunks(self.width));
-        for ((to, probe), object) in rows {
-            multiply(simd, to, probe, &object[..self.columns]);
-        }
-    }
-}
-
-/// Σ|P|² over the modes, (row, column).
-pub(super) fn mode_power<T: Real>(probe: &[Complex<T>], modes: usize, pixels: usize) -> Vec<T> {
-    let mut power = vec![T::default(); pixels];
-    for mode in 0..modes {
-        for (sum, p) in power.iter_mut().zip(&probe[mode * pixels..]) {
-            *sum += p.norm_sqr();
-        }
-    }
-    power
 }
 
 /// A projection engine on the CPU in precision `T`.

@@ -5,10 +5,11 @@
 use super::batch_engine::{
     Denominator, add_object_sums, add_probe_sums, divide, for_each_window_value, inverse_layers,
 };
-use super::engine::{CpuEngine, Layout};
+use super::engine::CpuEngine;
 use super::model::{Ramps, Scratch, shifted, spectra};
 use super::object_update::clipped;
 use super::part_sums::{ObjectPart, ProbePart};
+use super::window::Layout;
 use crate::fft::{Real, TransposedFft2};
 use crate::ptycho::ranks::PartSums;
 use crate::ptycho::{EngineError, Step};

@@ -8,9 +8,9 @@
 //! magnitudes and those of the reflected wave, 3 times 8 and 2 times 4 bytes per pixel in single
 //! precision.
 
-use super::engine::{Layout, Window};
 use super::model_deviation::{MODEL_SUMS, ModelSums, frame_model, intensities};
 use super::simd::{PixelLoop, lanes, vectorised, wide_sum};
+use super::window::{Layout, Window};
 use crate::fft::{FftScratch, Real, TransposedFft2};
 use crate::ptycho::{Coefficients, MAGNITUDE_FLOOR, Step};
 use num_complex::Complex;

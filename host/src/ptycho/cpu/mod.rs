@@ -24,6 +24,7 @@ mod simd;
 mod smoothness;
 #[cfg(test)]
 mod tests;
+mod window;
 
 pub(crate) use batch_engine::{DAMPING, Denominator, FLOOR, NEIGHBOURS, STEP, TRIM};
 pub(crate) use centring::centring_shift;

@@ -5,9 +5,10 @@
 //! ψ_m = S_f[P_m] · O(window at r), where S_f shifts by f pixels with a phase ramp in Fourier space
 //! and is unitary, so its adjoint is the shift by −f.
 
-use super::engine::{CpuEngine, Layout, Window};
+use super::engine::CpuEngine;
 use super::fourier_projection::FrameModel;
 use super::model_deviation;
+use super::window::{Layout, Window};
 use crate::fft::{FftScratch, Real, TransposedFft2};
 use crate::ptycho::EngineError;
 use num_complex::Complex;

@@ -5,9 +5,9 @@
 //! nor that of frames at a time nor that of ranks changes a bit.
 
 use super::complex_products::add_conjugate_products;
-use super::engine::{Layout, mode_power};
 use super::part_sums::{BAND, ObjectPart};
 use super::simd::vectorised;
+use super::window::{Layout, mode_power};
 use crate::fft::Real;
 use crate::ptycho::EngineError;
 use crate::ptycho::ranks::{PartSums, Parts, Ranks};

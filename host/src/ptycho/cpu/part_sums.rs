@@ -1,7 +1,7 @@
 //! Sums over the frames of a part, on the object and on the probe: added to those of other parts, and sent to other
 //! ranks.
 
-use super::engine::Layout;
+use super::window::Layout;
 use crate::fft::Real;
 use crate::ptycho::ranks::Summand;
 use bytemuck::Pod;

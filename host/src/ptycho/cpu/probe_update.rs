@@ -1,9 +1,10 @@
 //! Probe update P ← [c_p P + Σ conj(O) ψ] / [c_p + Σ |O|²], in bands of rows.
 
 use super::complex_products::add_conjugate_products;
-use super::engine::{Layout, frames_together};
+use super::engine::frames_together;
 use super::part_sums::ProbePart;
 use super::simd::vectorised;
+use super::window::Layout;
 use crate::fft::Real;
 use crate::ptycho::EngineError;
 use crate::ptycho::ranks::{PartSums, Parts, Ranks};

@@ -1,8 +1,9 @@
 //! Normal equations of each frame's position and intensity scale; see [`crate::ptycho::refinement`].
 
 use super::batch_engine::for_each_window_value;
-use super::engine::{CpuEngine, Window};
+use super::engine::CpuEngine;
 use super::model::{Ramps, Scratch, model_spectra, shifted, shifted_derivative, spectra};
+use super::window::Window;
 use crate::fft::Real;
 use crate::ptycho::refinement::NormalEquations;
 use crate::ptycho::{EngineError, MAGNITUDE_FLOOR};

@@ -1,9 +1,9 @@
 //! The sums of the updates: against their definitions, and the same bits for any number of frames at
 //! a time.
 
-use super::engine::Layout;
 use super::object_update::ObjectSums;
 use super::probe_update;
+use super::window::Layout;
 use crate::ptycho::Ranks;
 use num_complex::Complex;
 

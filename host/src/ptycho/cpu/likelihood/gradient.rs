@@ -6,11 +6,12 @@
 use super::Pair;
 use crate::fft::Real;
 use crate::ptycho::cpu::batch_engine::{add_object_sums, add_probe_sums, inverse_layers};
-use crate::ptycho::cpu::engine::{CpuEngine, Window};
+use crate::ptycho::cpu::engine::CpuEngine;
 use crate::ptycho::cpu::fourier_projection::FrameErrors;
 use crate::ptycho::cpu::model::{Ramps, Scratch, compare, model_spectra, shifted, spectra};
 use crate::ptycho::cpu::part_sums::{ObjectPart, ProbePart};
 use crate::ptycho::cpu::smoothness;
+use crate::ptycho::cpu::window::Window;
 use crate::ptycho::likelihood::{LikelihoodMethod, Noise};
 use crate::ptycho::ranks::PartSums;
 use crate::ptycho::{EngineError, Smoothness, Step};

@@ -2,8 +2,9 @@
 
 use super::Pair;
 use crate::fft::Real;
-use crate::ptycho::cpu::engine::{CpuEngine, Layout, Window};
+use crate::ptycho::cpu::engine::CpuEngine;
 use crate::ptycho::cpu::model::{Ramps, Scratch, shifted, spectra};
+use crate::ptycho::cpu::window::{Layout, Window};
 use crate::ptycho::likelihood::Noise;
 use crate::ptycho::{EngineError, Step};
 use num_complex::Complex;

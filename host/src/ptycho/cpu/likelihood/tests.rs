@@ -7,11 +7,11 @@ use crate::data::PixelPositions;
 use crate::fft::TransposedFft2;
 use crate::ptycho::Magnitudes;
 use crate::ptycho::cpu::batch_engine::for_each_window_value;
-use crate::ptycho::cpu::engine::Window;
 use crate::ptycho::cpu::model::{
     Ramps, Scratch, model_spectra, shifted, shifted_derivative, spectra,
 };
 use crate::ptycho::cpu::refinement::normal_equations;
+use crate::ptycho::cpu::window::Window;
 use crate::ptycho::likelihood::Noise;
 use crate::ptycho::{
     Engine, EngineName, EngineSpec, Problem, Recipe, SimulateOptions, Smoothness, simulate,
