@@ -119,7 +119,7 @@ impl Window {
     /// Frames of a part of these that is read at once.
     pub(super) fn part(&self, source: &Source) -> usize {
         let most = usize::try_from(source.memory().limit() / 64).unwrap_or(usize::MAX);
-        let frame = (self.rows.len() * self.columns.len()).max(1);
+        let frame = self.rows.len().saturating_mul(self.columns.len()).max(1);
         (PART_PIXELS.min(most) / frame).max(1)
     }
 
