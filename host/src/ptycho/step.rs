@@ -167,10 +167,15 @@ impl Step {
         Self::resolve(spec, &ScanSizes::new(problem), run_iteration)
     }
 
-    /// Whether several devices divide the frames of this iteration: a projection on whole pixels.
+    /// Whether several devices can divide the frames of this iteration: a projection on whole pixels, or mini-batches without a
+    /// regulariser and without a refinement of positions. (Two or four devices divide batches of at least four frames for each.)
     #[must_use]
     pub fn can_be_divided(&self) -> bool {
-        self.is_projection() && !self.subpixel
+        match &self.method {
+            Method::Projection => !self.subpixel,
+            Method::Batches(method) => method.smoothness().is_none() && self.refinement.is_none(),
+            Method::Likelihood(_) => false,
+        }
     }
 
     /// Whether the iteration projects exit waves.

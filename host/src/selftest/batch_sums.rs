@@ -217,6 +217,10 @@ fn probe<M: Device>(bench: &mut Bench<'_, M>, shape: Shape, scaled: bool, add: b
                 slices,
                 scaled: u32::from(scaled),
                 add: u32::from(add),
+                apart: 0,
+                end_0: 0,
+                end_1: 0,
+                end_2: 0,
             };
             device.launch(&launch, Work::Blocks(blocks))
         },
@@ -262,6 +266,7 @@ fn slices<M: Device>(bench: &mut Bench<'_, M>, shape: Shape) -> Result<()> {
                 slices,
                 elements: elements as u32,
                 pixels: pixels as u32,
+                apart: u32::from(shape.slices > 4),
                 scale: SCALE,
             };
             device.launch(&launch, Work::Elements(elements))

@@ -159,6 +159,7 @@ impl<M: Device> Run<'_, M> {
                 count: slices,
                 scaled: true,
                 add: !first || batch.first > 0,
+                apart: false,
             };
             let BatchBuffers {
                 probe,
@@ -184,6 +185,7 @@ impl<M: Device> Run<'_, M> {
                 slices,
                 elements: elements as u32,
                 pixels: layout.pixels(),
+                apart: 0,
                 scale: layout.scale(),
             },
             Work::Elements(elements),

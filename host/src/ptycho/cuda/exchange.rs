@@ -7,6 +7,7 @@
 use super::buffers::{Buffers, Layout};
 use crate::cuda::PeerCopy;
 use crate::gpu::{Buffer, Device, GpuError, Result};
+use crate::ptycho::batch_shares::order_of_devices;
 use crate::ptycho::interleaved::Interleaved;
 use crate::ptycho::{EngineError, Ranks};
 use crate::ranks::RankError;
@@ -229,6 +230,30 @@ impl<M: Device> Exchange<M> {
         gathered?;
         let (sums, weights) = &self.probe;
         Ok(((sums, weights), slices * self.ranks.size() as u32))
+    }
+
+    /// The first values of `mine` of all devices, as many of each as `lengths` says, one after the other; devices in the order in which their sums are
+    /// added ([`order_of_devices`]). `mine` has the same length on all of them.
+    pub(super) fn gather_in_order<T: Pod + Send>(
+        &mut self,
+        device: &M,
+        mine: &M::Buffer<T>,
+        to: &mut M::Buffer<T>,
+        lengths: &[usize],
+    ) -> Result<()> {
+        let mut at = 0;
+        let mut copies = Vec::with_capacity(lengths.len());
+        for (device, length) in order_of_devices(self.ranks.size()).into_iter().zip(lengths) {
+            if *length > 0 {
+                copies.push(PeerCopy {
+                    device,
+                    from: 0..*length,
+                    at,
+                });
+            }
+            at += length;
+        }
+        self.gather(device, mine, to, &copies)
     }
 
     /// Values of all frames, in their order, from those of this device's; `values` of them for each frame.

@@ -76,6 +76,7 @@ impl<M: Device> Run<'_, M> {
         batch: Batch,
         parts: u32,
     ) -> Result<()> {
+        self.gather_step_sums(batch, parts)?;
         let (device, layout) = (self.device, self.layout);
         let BatchBuffers {
             object,
@@ -87,6 +88,8 @@ impl<M: Device> Run<'_, M> {
             steps,
             smoothness_sums,
             smoothness: smoothness_sum,
+            whole,
+            divided,
             ..
         } = &mut *self.batches;
         if smoothness.weight > 0.0 && step.update_object {
@@ -115,15 +118,20 @@ impl<M: Device> Run<'_, M> {
                 Work::Blocks(1),
             )?;
         }
+        // Those of all devices, if there are several.
+        let (sums, ranges, most) = match divided {
+            Some(of) => (&of.step_sums, &of.ranges, *whole),
+            None => (&*step_sums, &self.frames.ranges, self.frames.size),
+        };
         device.launch(
             &PtychoStepMean {
                 steps: steps.write(),
                 solved: solved.write(),
-                sums: step_sums.read(),
+                sums: sums.read(),
                 smoothness: smoothness_sum.read(),
-                ranges: self.frames.ranges.read(),
-                most: self.frames.size as u32,
-                batches: self.frames.ranges.len() as u32,
+                ranges: ranges.read(),
+                most: most as u32,
+                batches: ranges.len() as u32,
                 batch: batch.number,
                 parts,
                 smooth: (smoothness.weight / f64::from(layout.scan_frames)) as f32,

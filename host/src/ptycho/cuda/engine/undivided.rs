@@ -6,6 +6,8 @@
 
 use super::GpuEngine;
 use crate::gpu::Device;
+use crate::ptycho::batch_shares::{FRAMES_OF_DEVICE, SHARES};
+use crate::ptycho::step::Method;
 use crate::ptycho::{Engine as _, EngineError, Problem, Ranks, Step, StreamPlan};
 
 /// What an engine for all frames is made of.
@@ -18,6 +20,36 @@ impl<M: Device> GpuEngine<M> {
     /// The engine that has the present state.
     pub(super) fn present(&self) -> &Self {
         self.whole.as_deref().unwrap_or(self)
+    }
+
+    /// Whether the devices divide the frames of a step: of batches, if two or four devices have some frames of each, and the counts are
+    /// in their memory.
+    pub(super) fn divides(&self, step: &Step) -> bool {
+        let Method::Batches(method) = &step.method else {
+            return step.can_be_divided();
+        };
+        let devices = self.exchange.ranks().size();
+        let least = FRAMES_OF_DEVICE * devices;
+        step.can_be_divided()
+            && SHARES.is_multiple_of(devices)
+            && method.size.min(self.layout.scan_frames as usize) >= least
+            && self.buffers.stream.is_none()
+    }
+
+    /// Frames of a batch of `lists`, at most `size` each, for which this device needs memory, and frames of a batch of all devices.
+    pub(super) fn batch_sizes(&self, size: usize, lists: &[Vec<u32>]) -> [usize; 2] {
+        let whole = size.min(self.layout.scan_frames as usize);
+        if self.exchange.alone() {
+            return [size, whole];
+        }
+        let division = self.exchange.frames();
+        let counts = lists.iter().flat_map(|list| division.counts(list));
+        let longest = counts.max().unwrap_or(1);
+        // Spread batches have other numbers of frames in each iteration.
+        let enough = longest..=whole.min(2 * longest);
+        let present = self.frames.as_ref().map(|frames| frames.size);
+        let size = present.filter(|size| enough.contains(size));
+        [size.unwrap_or(longest), whole]
     }
 
     /// Queues a step that every device computes for all frames.
