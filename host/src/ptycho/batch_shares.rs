@@ -50,9 +50,11 @@ pub(super) fn own_lists(lists: &[Vec<u32>], division: &Interleaved) -> Vec<Vec<u
     let of_device = [own, shares_of(division.ranks())];
     let of_list = |list: &Vec<u32>| {
         let frames = list.iter().map(|frame| own_number.get(*frame as usize));
-        let mut frames: Vec<u32> = frames.flatten().flatten().copied().collect();
-        frames.sort_by_key(|frame| place(*frame, of_device));
-        frames
+        let mut of_shares: [Vec<u32>; SHARES] = Default::default();
+        for frame in frames.flatten().flatten() {
+            of_shares[place(*frame, of_device)].push(*frame);
+        }
+        of_shares.concat()
     };
     lists.iter().map(of_list).collect()
 }

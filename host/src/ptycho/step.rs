@@ -1,5 +1,6 @@
 //! One iteration of an engine, resolved from the recipe.
 
+use super::batch_shares::{FRAMES_OF_DEVICE, SHARES};
 use super::cpu::Denominator;
 use super::likelihood::LikelihoodMethod;
 use super::normalisation::EVERY;
@@ -287,6 +288,14 @@ pub struct Smoothness {
 }
 
 impl BatchMethod {
+    /// Whether so many devices can divide the batches of a scan of `frames` frames: two or four, with four frames of a batch for each.
+    pub(crate) fn divides_among(&self, devices: usize, frames: usize) -> bool {
+        devices > 1
+            && SHARES.is_multiple_of(devices)
+            && self.size.min(frames) >= FRAMES_OF_DEVICE * devices
+            && self.smoothness().is_none()
+    }
+
     /// The regulariser, if there is one.
     pub(crate) fn smoothness(&self) -> Option<Smoothness> {
         match self.update {

@@ -17,9 +17,9 @@ use crate::cli::threads;
 use crate::data::{HistoryEntry, PixelPositions, Scan};
 use crate::ptycho::io::scan;
 use crate::ptycho::{
-    Engine, EngineError, EngineSpec, Origin, Precision, ProbeSource, Problem, Ranks, Recipe,
-    ReconstructionSteps, Reconstructor, Run, RunError, SavedRun, StreamPlan, diagnose, mask_bytes,
-    result,
+    Engine, EngineError, EngineSpec, Method, Origin, Precision, ProbeSource, Problem, Ranks,
+    Recipe, ReconstructionSteps, Reconstructor, Run, RunError, SavedRun, StreamPlan, diagnose,
+    mask_bytes, result,
 };
 use crate::run::{Bar, End, Interrupt, JsonLines, Observer, RunRecord, Schedule, Silent};
 use crate::text::{count, shortest, significant};
@@ -291,10 +291,11 @@ impl Reconstruct {
         if self.files.profile.is_some() && several.iter().any(|(count, _)| *count > 1) {
             return Err(Failure::usage("--profile: expected one GPU, found several"));
         }
+        let frames = scan.shape()[0];
         for (count, what) in several.into_iter().filter(|(count, _)| *count > 1) {
             problem
                 .notes
-                .push(divided_note(count, what, backend, &self.recipe));
+                .push(divided_note((count, what), backend, frames, &self.recipe));
         }
         let notes = chosen.note.into_iter().chain(file.notes);
         let notes: Vec<String> = notes.chain(problem.notes.iter().cloned()).collect();
@@ -431,9 +432,25 @@ impl Reconstruct {
 }
 
 /// What is divided among devices or processes.
-fn divided_note(count: usize, what: &str, backend: &str, recipe: &Recipe) -> String {
+fn divided_note(
+    (count, what): (usize, &str),
+    backend: &str,
+    frames: usize,
+    recipe: &Recipe,
+) -> String {
+    // Of one process; several exchange sums through host memory, which is too slow for batches.
+    let devices = what == "devices";
+    let refines = !recipe.positions.refine.is_empty() || recipe.fit_frame_scales;
     let undivided = |engine: &&EngineSpec| {
-        backend != "cpu" && (!engine.name.projects() || engine.subpixel == Some(true))
+        let exact = engine.subpixel == Some(true);
+        let divides = match engine.method() {
+            Method::Projection => !exact,
+            Method::Batches(method) => {
+                devices && method.divides_among(count, frames) && !(exact && refines)
+            }
+            Method::Likelihood(_) => false,
+        };
+        backend != "cpu" && !divides
     };
     let mut names: Vec<&str> = Vec::new();
     for engine in recipe.engines.iter().filter(undivided) {
@@ -446,7 +463,7 @@ fn divided_note(count: usize, what: &str, backend: &str, recipe: &Recipe) -> Str
         divide
     } else {
         format!(
-            "{divide} of dm, raar and ap on whole pixels; each of them computes all frames of {}, which takes as long as with one",
+            "{divide} of some engines only; each of them computes all frames of {}, which takes as long as with one",
             names.join(", ")
         )
     }

@@ -54,6 +54,8 @@ pub struct GpuEngine<M: Device> {
     device_names: String,
     /// What engines are made of that every device runs for all frames; none if there is one device.
     undivided: Option<Undivided>,
+    /// Whether devices divide mini-batches.
+    divides_batches: bool,
     /// Such an engine, while it runs, in place of this one.
     whole: Option<Box<Self>>,
     /// Metrics of iterations that were waited for.
@@ -132,7 +134,7 @@ impl<M: Device> GpuEngine<M> {
 
     /// Like [`GpuEngine::streamed`], for one of several devices that divide the frames of the scan among them: a rank with a
     /// device. Every rank has an engine for the same problem and calls the same operations. Arrays are exchanged by direct copies
-    /// if there are `peers`, otherwise through the ranks' communicator. Projections on whole pixels and mini-batches are divided; any other
+    /// if there are `peers`, otherwise through the ranks' communicator. Projections on whole pixels are divided, and mini-batches if there are `peers`; any other
     /// step is computed by each device for all frames ([`Step::can_be_divided`]), so the devices must be of one model. The bits are those of one device; of fused
     /// projections, if there are 2, 3, 4, 6 or 12 devices, and of others (`gpu.step = "unfused"`, other frame sizes, several
     /// `overlap_loops`) but for rounding.
@@ -152,6 +154,7 @@ impl<M: Device> GpuEngine<M> {
             UpdateVersion::Tiled => layout.slices,
             UpdateVersion::Atomic => 1,
         };
+        let divides_batches = peers.is_some();
         let exchange = Exchange::new(&device, (&layout, slices), ranks, peers)?;
         let shape = [layout.rows as usize, layout.columns as usize];
         let probe_fft = device.plan_fft(&shape, layout.modes as usize)?;
@@ -163,6 +166,7 @@ impl<M: Device> GpuEngine<M> {
                 problem: problem.clone(),
                 stream,
             }),
+            divides_batches,
             whole: None,
             finished: Vec::new(),
             in_step: several,

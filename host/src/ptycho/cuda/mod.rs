@@ -89,7 +89,8 @@ pub fn on_emulator_among(
     ranks: Ranks,
 ) -> Result<Box<dyn Engine>, EngineError> {
     let engine = GpuEngine::among(device, problem, version, stream, (ranks, None))?;
-    Ok(Box::new(engine))
+    // As GPUs do that copy directly.
+    Ok(Box::new(engine.with_divided_batches()))
 }
 
 /// Kernels launched by the engines, for [`CudaDevice::new`](crate::gpu::CudaDevice::new).

@@ -6,7 +6,6 @@
 
 use super::GpuEngine;
 use crate::gpu::Device;
-use crate::ptycho::batch_shares::{FRAMES_OF_DEVICE, SHARES};
 use crate::ptycho::step::Method;
 use crate::ptycho::{Engine as _, EngineError, Problem, Ranks, Step, StreamPlan};
 
@@ -22,18 +21,26 @@ impl<M: Device> GpuEngine<M> {
         self.whole.as_deref().unwrap_or(self)
     }
 
-    /// Whether the devices divide the frames of a step: of batches, if two or four devices have some frames of each, and the counts are
-    /// in their memory.
+    /// Divides mini-batches also where arrays are exchanged through the hosts, which takes longer than it saves.
+    #[must_use]
+    pub fn with_divided_batches(mut self) -> Self {
+        self.divides_batches = true;
+        self
+    }
+
+    /// Whether the devices divide the frames of a step: of batches only if the counts are in the devices' memory.
     pub(super) fn divides(&self, step: &Step) -> bool {
-        let Method::Batches(method) = &step.method else {
-            return step.can_be_divided();
-        };
         let devices = self.exchange.ranks().size();
-        let least = FRAMES_OF_DEVICE * devices;
+        let of_scan = self.layout.scan_frames as usize;
         step.can_be_divided()
-            && SHARES.is_multiple_of(devices)
-            && method.size.min(self.layout.scan_frames as usize) >= least
-            && self.buffers.stream.is_none()
+            && match &step.method {
+                Method::Batches(method) => {
+                    self.divides_batches
+                        && self.buffers.stream.is_none()
+                        && method.divides_among(devices, of_scan)
+                }
+                _ => true,
+            }
     }
 
     /// Frames of a batch of `lists`, at most `size` each, for which this device needs memory, and frames of a batch of all devices.
