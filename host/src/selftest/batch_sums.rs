@@ -20,15 +20,20 @@ const TILE: [u32; 2] = [8, 32];
 /// Threads per block of the probe's direction.
 const BLOCK: usize = 256;
 
-/// Whether the frames' scales are used, and whether the sums are added to what is there.
-const PROBE_DIRECTIONS: [[bool; 2]; 3] = [[false, false], [true, false], [true, true]];
+/// Whether the frames' scales are used, whether the sums are added to what is there, and whether shares of the batch have slices of their own.
+const PROBE_DIRECTIONS: [[bool; 3]; 4] = [
+    [false, false, false],
+    [true, false, false],
+    [true, true, false],
+    [false, false, true],
+];
 
 pub(super) fn cases<M: Device>(bench: &mut Bench<'_, M>, shape: Shape) -> Result<()> {
     for (whole, chi_first, add) in [(false, 0, false), (false, 2, true), (true, 0, false)] {
         object(bench, shape, whole, chi_first, add)?;
     }
-    for [scaled, add] in PROBE_DIRECTIONS {
-        probe(bench, shape, scaled, add)?;
+    for options in PROBE_DIRECTIONS {
+        probe(bench, shape, options)?;
     }
     slices(bench, shape)?;
     steps(bench, shape)?;
@@ -132,11 +137,18 @@ fn object<M: Device>(
     )
 }
 
-fn probe<M: Device>(bench: &mut Bench<'_, M>, shape: Shape, scaled: bool, add: bool) -> Result<()> {
+fn probe<M: Device>(
+    bench: &mut Bench<'_, M>,
+    shape: Shape,
+    [scaled, add, apart]: [bool; 3],
+) -> Result<()> {
     let on = bench.on();
     let mut source = Source::new("probe direction", &shape);
     let batch = Batch::new(&mut source, &shape);
-    let slices = shape.slices;
+    let slices = if apart { 8 } else { shape.slices };
+    // Where the shares end, one of them empty.
+    let third = batch.count / 3;
+    let ends = [third, third, batch.count - batch.count / 4, batch.count];
     let transformed = source.complex(batch.elements(&shape));
     let values = source.complex(shape.object_elements());
     let windows = source.corners(&shape);
@@ -144,11 +156,21 @@ fn probe<M: Device>(bench: &mut Bench<'_, M>, shape: Shape, scaled: bool, add: b
     let before = source.complex(slices as usize * shape.probe_elements());
     let powers = source.reals(slices as usize * shape.pixels(), 0.0, 1.0);
     let (mut numerators, mut denominators) = (all_wide(&before), all_f64(&powers));
-    start(&mut numerators, add, &shape);
-    start(&mut denominators, add, &shape);
+    if !add {
+        numerators.fill(Complex::default());
+        denominators.fill(0.0);
+    }
     let length = Shape::slice_length(batch.count as usize, slices);
     for at in shape.indices(&batch.of(&windows)) {
-        let (slice, frame) = (at.frame / length, batch.frames()[at.frame] as usize);
+        let frame = batch.frames()[at.frame] as usize;
+        let slice = if apart {
+            let share = ends.iter().filter(|end| at.frame >= **end as usize).count();
+            let first = if share == 0 { 0 } else { ends[share - 1] };
+            let of_share = Shape::slice_length((ends[share] - first) as usize, 2);
+            2 * share + (at.frame - first as usize) / of_share
+        } else {
+            at.frame / length
+        };
         let scale = if scaled {
             f64::from(factors[frame])
         } else {
@@ -184,8 +206,9 @@ fn probe<M: Device>(bench: &mut Bench<'_, M>, shape: Shape, scaled: bool, add: b
     } = shape;
     let blocks = (slices * modes) as usize * shape.pixels().div_ceil(BLOCK);
     let text = format!(
-        "{shape}, {}, {slices} slices{}{}",
+        "{shape}, {}, {slices} slices{}{}{}",
         batch.label(),
+        if apart { " of shares" } else { "" },
         if scaled { ", scaled" } else { "" },
         add_label(add)
     );
@@ -217,10 +240,10 @@ fn probe<M: Device>(bench: &mut Bench<'_, M>, shape: Shape, scaled: bool, add: b
                 slices,
                 scaled: u32::from(scaled),
                 add: u32::from(add),
-                apart: 0,
-                end_0: 0,
-                end_1: 0,
-                end_2: 0,
+                apart: u32::from(apart),
+                end_0: ends[0],
+                end_1: ends[1],
+                end_2: ends[2],
             };
             device.launch(&launch, Work::Blocks(blocks))
         },

@@ -144,8 +144,8 @@ unsafe fn tile_sums(of: &Batch, first_row: u32, first_column: u32) -> (Complex32
     (numerator, weight, touched)
 }
 
-/// Of `count` places with shares that end at `ends`: the first one of the thread's warp, whose others are every [`TEAM`]th after it,
-/// and the end.
+/// Of the places of a batch, whose shares end at `ends`: the first one of the thread's warp, which has every [`TEAM`]th of its share, and the
+/// end of the share.
 #[inline(always)]
 fn of_warp(ends: [u32; SHARES]) -> (u32, u32) {
     let (share, place) = (thread::thread_idx_y() / TEAM, thread::thread_idx_y() % TEAM);

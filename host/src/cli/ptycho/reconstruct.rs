@@ -439,7 +439,7 @@ fn divided_note(
     recipe: &Recipe,
 ) -> String {
     // Of one process; several exchange sums through host memory, which is too slow for batches.
-    let devices = what == "devices";
+    let devices = what == "devices" || backend == "emulator";
     let refines = !recipe.positions.refine.is_empty() || recipe.fit_frame_scales;
     let undivided = |engine: &&EngineSpec| {
         let exact = engine.subpixel == Some(true);
