@@ -47,13 +47,13 @@ impl ShareSums {
     #[inline(always)]
     pub(super) fn go_on_to(&mut self, share: u32) {
         while self.share < share {
-            let pair = if self.share < 2 {
-                &mut self.first
+            if self.share < 2 {
+                self.first.0 += self.numerator;
+                self.first.1 += self.weight;
             } else {
-                &mut self.second
-            };
-            pair.0 += self.numerator;
-            pair.1 += self.weight;
+                self.second.0 += self.numerator;
+                self.second.1 += self.weight;
+            }
             (self.numerator, self.weight) = (Complex32::ZERO, 0.0);
             self.share += 1;
         }

@@ -291,11 +291,12 @@ impl Reconstruct {
         if self.files.profile.is_some() && several.iter().any(|(count, _)| *count > 1) {
             return Err(Failure::usage("--profile: expected one GPU, found several"));
         }
-        let frames = scan.shape()[0];
+        let streams = chosen.engine.streaming().is_some();
+        let of_scan = (scan.shape()[0], streams);
         for (count, what) in several.into_iter().filter(|(count, _)| *count > 1) {
             problem
                 .notes
-                .push(divided_note((count, what), backend, frames, &self.recipe));
+                .push(divided_note((count, what), backend, of_scan, &self.recipe));
         }
         let notes = chosen.note.into_iter().chain(file.notes);
         let notes: Vec<String> = notes.chain(problem.notes.iter().cloned()).collect();
@@ -431,11 +432,11 @@ impl Reconstruct {
     }
 }
 
-/// What is divided among devices or processes.
+/// What is divided among devices or processes of a scan of so many frames, whose counts may travel in blocks.
 fn divided_note(
     (count, what): (usize, &str),
     backend: &str,
-    frames: usize,
+    (frames, streams): (usize, bool),
     recipe: &Recipe,
 ) -> String {
     // Of one process; several exchange sums through host memory, which is too slow for batches.
@@ -446,7 +447,7 @@ fn divided_note(
         let divides = match engine.method() {
             Method::Projection => !exact,
             Method::Batches(method) => {
-                devices && method.divides_among(count, frames) && !(exact && refines)
+                devices && !streams && method.divides_among(count, frames) && !(exact && refines)
             }
             Method::Likelihood(_) => false,
         };

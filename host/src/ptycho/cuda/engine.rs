@@ -56,6 +56,8 @@ pub struct GpuEngine<M: Device> {
     undivided: Option<Undivided>,
     /// Whether devices divide mini-batches.
     divides_batches: bool,
+    /// Whether the counts of any device travel in blocks.
+    streams: bool,
     /// Such an engine, while it runs, in place of this one.
     whole: Option<Box<Self>>,
     /// Metrics of iterations that were waited for.
@@ -148,6 +150,8 @@ impl<M: Device> GpuEngine<M> {
         stream: Option<StreamPlan>,
         (ranks, peers): (Ranks, Option<M::Peers>),
     ) -> std::result::Result<Self, EngineError> {
+        // Of all devices, which have to divide the same steps.
+        let streams = ranks.any(stream.is_some())?;
         let (layout, buffers) = Buffers::new(&device, problem, version, stream, &ranks)?;
         let names = vec![device.device_name(); ranks.size()];
         let slices = match version {
@@ -167,6 +171,7 @@ impl<M: Device> GpuEngine<M> {
                 stream,
             }),
             divides_batches,
+            streams,
             whole: None,
             finished: Vec::new(),
             in_step: several,

@@ -28,16 +28,14 @@ impl<M: Device> GpuEngine<M> {
         self
     }
 
-    /// Whether the devices divide the frames of a step: of batches only if the counts are in the devices' memory.
+    /// Whether the devices divide the frames of a step: of batches only if all counts are in the devices' memory.
     pub(super) fn divides(&self, step: &Step) -> bool {
         let devices = self.exchange.ranks().size();
         let of_scan = self.layout.scan_frames as usize;
         step.can_be_divided()
             && match &step.method {
                 Method::Batches(method) => {
-                    self.divides_batches
-                        && self.buffers.stream.is_none()
-                        && method.divides_among(devices, of_scan)
+                    self.divides_batches && !self.streams && method.divides_among(devices, of_scan)
                 }
                 _ => true,
             }
