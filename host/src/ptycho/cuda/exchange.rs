@@ -233,7 +233,7 @@ impl<M: Device> Exchange<M> {
     }
 
     /// The first values of `mine` of all devices, as many of each as `lengths` says, one after the other; devices in the order in which their sums are
-    /// added ([`order_of_devices`]). `mine` has the same length on all of them.
+    /// added ([`order_of_devices`]).
     pub(super) fn gather_in_order<T: Pod + Send>(
         &mut self,
         device: &M,
@@ -253,7 +253,8 @@ impl<M: Device> Exchange<M> {
             }
             at += length;
         }
-        self.gather(device, mine, to, &copies)
+        let sent = lengths.iter().copied().max().unwrap_or(0);
+        self.gather_some(device, (mine, sent), to, &copies)
     }
 
     /// Values of all frames, in their order, from those of this device's; `values` of them for each frame.
@@ -277,15 +278,27 @@ impl<M: Device> Exchange<M> {
         to: &mut M::Buffer<T>,
         copies: &[PeerCopy],
     ) -> Result<()> {
+        self.gather_some(device, (mine, mine.len()), to, copies)
+    }
+
+    /// Copies from the first `sent` elements of the `mine` of all devices, which may have different lengths.
+    fn gather_some<T: Pod + Send>(
+        &mut self,
+        device: &M,
+        (mine, sent): (&M::Buffer<T>, usize),
+        to: &mut M::Buffer<T>,
+        copies: &[PeerCopy],
+    ) -> Result<()> {
         if let Some(peers) = &mut self.peers {
             return device.gather_from_peers(peers, mine, to, copies);
         }
         let mut own = vec![T::zeroed(); mine.len()];
         device.download(mine, &mut own)?;
+        own.truncate(sent);
         let of_ranks = self.ranks.gathered(&own).map_err(failed)?;
         let mut values = vec![T::zeroed(); to.len()];
         for copy in copies {
-            let from = &of_ranks[copy.device * mine.len()..][copy.from.clone()];
+            let from = &of_ranks[copy.device * sent..][copy.from.clone()];
             values[copy.at..copy.at + from.len()].copy_from_slice(from);
         }
         device.upload(to, &values)
