@@ -13,7 +13,7 @@
 //! every block finds for itself, unless they are given. Block of 32 × 8, as `object_direction`.
 
 use super::batch_bounds::{Bounds, bounds_of};
-use super::batch_shares::{SHARES, ShareSums, ends_of};
+use super::batch_shares::{SHARES, ShareEnds, ShareSums, StoredShareSums};
 use super::frame_chi::range_of;
 use super::pie_pass::{OBJECT, PROBE};
 use super::tile_frames::{TILE_COLUMNS, TILE_ROWS};
@@ -23,6 +23,8 @@ const THREADS: u32 = TILE_ROWS * TILE_COLUMNS;
 const WARPS: u32 = THREADS / 32;
 /// Warps that sum the frames of a share.
 const TEAM: u32 = WARPS / SHARES as u32;
+/// The bit of a listed frame's number from which on its share is.
+const SHARE_BIT: u32 = 30;
 /// Frames of a thread that are loaded together.
 const TOGETHER: usize = 8;
 
@@ -39,7 +41,7 @@ struct Batch {
     order: *const u32,
     count: u32,
     /// Where the shares of the batch end.
-    ends: [u32; SHARES],
+    ends: ShareEnds,
     modes: u32,
     rows: u32,
     columns: u32,
@@ -55,17 +57,22 @@ unsafe fn keep_largest(largest: *mut u32, weight: f32) {
     }
 }
 
-/// The sums of one pixel of a tile, and whether any frame touches the tile.
+/// The sums of one pixel of a tile, and whether any frame touches the tile. `ended` has space for each thread of the block.
 #[inline(always)]
-unsafe fn tile_sums(of: &Batch, first_row: u32, first_column: u32) -> (Complex32, f32, bool) {
-    // The listed frames: number in the batch, top, left.
+unsafe fn tile_sums(
+    of: &Batch,
+    ended: *mut [[f32; 3]; 2],
+    first_row: u32,
+    first_column: u32,
+) -> (Complex32, f32, bool) {
+    // The listed frames: number in the batch and its share, top, left.
     let kept = shared_array![[u32; 3]; THREADS as usize];
     let counts = shared_array![u32; WARPS as usize];
     let thread_index = thread::index_in_block();
     let pixels = (of.rows * of.columns) as usize;
     let row = first_row + thread::thread_idx_y();
     let column = first_column + thread::thread_idx_x();
-    let mut sums = ShareSums::new();
+    let mut sums = StoredShareSums::new(ended.add(thread_index as usize));
     let mut touched = false;
     let mut base = 0;
     while base < of.count {
@@ -94,7 +101,8 @@ unsafe fn tile_sums(of: &Batch, first_row: u32, first_column: u32) -> (Complex32
         if touches {
             let lower = votes & ((1 << warp::lane_id()) - 1);
             let place = before + lower.count_ones();
-            *kept.add(place as usize) = [member, corner[0], corner[1]];
+            let share = of.ends.share_of(member);
+            *kept.add(place as usize) = [member | (share << SHARE_BIT), corner[0], corner[1]];
         }
         thread::sync_threads();
         touched |= total > 0;
@@ -108,7 +116,8 @@ unsafe fn tile_sums(of: &Batch, first_row: u32, first_column: u32) -> (Complex32
             // Two bits for each.
             let mut shares = 0_u32;
             for u in 0..TOGETHER {
-                let [member, top, left] = *kept.add(k.min(total - 1) as usize);
+                let [listed, top, left] = *kept.add(k.min(total - 1) as usize);
+                let member = listed & ((1 << SHARE_BIT) - 1);
                 // A negative difference wraps to a large number.
                 let (r, c) = (row.wrapping_sub(top), column.wrapping_sub(left));
                 let mut at = mode as usize * pixels;
@@ -120,11 +129,7 @@ unsafe fn tile_sums(of: &Batch, first_row: u32, first_column: u32) -> (Complex32
                 wave[u] = *of
                     .chi
                     .add(member as usize * of.modes as usize * pixels + at);
-                let mut share = 0;
-                for end in &of.ends[..SHARES - 1] {
-                    share += u32::from(member >= *end);
-                }
-                shares |= share << (2 * u);
+                shares |= (listed >> SHARE_BIT) << (2 * u);
                 mode += 1;
                 if mode == of.modes {
                     (k, mode) = (k + 1, 0);
@@ -144,8 +149,8 @@ unsafe fn tile_sums(of: &Batch, first_row: u32, first_column: u32) -> (Complex32
     (numerator, weight, touched)
 }
 
-/// Of the places of a batch, whose shares end at `ends`: the first one of the thread's warp, which has every [`TEAM`]th of its share, and the
-/// end of the share.
+/// The places of a batch, whose shares end at `ends`, that the thread's warp has: the first one, after which it has every [`TEAM`]th, and the
+/// end of its share.
 #[inline(always)]
 fn of_warp(ends: [u32; SHARES]) -> (u32, u32) {
     let (share, place) = (thread::thread_idx_y() / TEAM, thread::thread_idx_y() % TEAM);
@@ -168,7 +173,7 @@ unsafe fn probe_sums(of: &Batch, pixel: u32) -> (Complex32, f32) {
         .add(row as usize * of.object_columns as usize + column as usize);
     let mut sum = Complex32::ZERO;
     let mut weight = 0.0;
-    let (mut member, end) = of_warp(of.ends);
+    let (mut member, end) = of_warp(of.ends.load());
     while member < end {
         let mut o = [Complex32::ZERO; TOGETHER];
         let mut wave = [Complex32::ZERO; TOGETHER];
@@ -208,7 +213,7 @@ unsafe fn spectrum_sums(of: &Batch, slices: u32, mode: u32, pixel: u32) -> (Comp
     let mut weight = 0.0;
     // Spectra of all frames are in the frames' shares, slices of them in shares of their own.
     let ends = if slices == of.count {
-        of.ends
+        of.ends.load()
     } else {
         let quarter = slices.div_ceil(SHARES as u32);
         [1, 2, 3, 4].map(|k| (k * quarter).min(slices))
@@ -227,7 +232,7 @@ unsafe fn spectrum_sums(of: &Batch, slices: u32, mode: u32, pixel: u32) -> (Comp
         }
         member += TOGETHER as u32 * TEAM;
     }
-    let (mut member, end) = of_warp(of.ends);
+    let (mut member, end) = of_warp(of.ends.load());
     while member < end {
         let mut o = [Complex32::ZERO; TOGETHER];
         for u in 0..TOGETHER {
@@ -307,7 +312,10 @@ pub unsafe fn ptycho_batch_sums(
         corners,
         order: order.add(first as usize),
         count,
-        ends: ends_of(share_ends, batch, count),
+        ends: ShareEnds {
+            ends: share_ends.add(batch as usize),
+            count,
+        },
         modes,
         rows,
         columns,
@@ -315,6 +323,7 @@ pub unsafe fn ptycho_batch_sums(
     };
     let partial = shared_array![Complex32; THREADS as usize];
     let partial_weights = shared_array![f32; THREADS as usize];
+    let ended = shared_array![[[f32; 3]; 2]; THREADS as usize];
     let pixels = rows * columns;
     let groups = pixels.div_ceil(32).max(1);
     let layers = groups * modes;
@@ -372,7 +381,7 @@ pub unsafe fn ptycho_batch_sums(
         let tile = item - layers;
         let first_row = within.top + tile / across * TILE_ROWS;
         let first_column = within.left + tile % across * TILE_COLUMNS;
-        let (numerator, weight, touched) = tile_sums(&of, first_row, first_column);
+        let (numerator, weight, touched) = tile_sums(&of, ended, first_row, first_column);
         let row = first_row + thread::thread_idx_y();
         let column = first_column + thread::thread_idx_x();
         let inside = row < object_rows && column < object_columns;
