@@ -6,6 +6,9 @@ use super::likelihood::LikelihoodMethod;
 use super::normalisation::EVERY;
 use super::{BatchOrder, EngineSpec, PositionOptions, Problem, Refinement};
 
+/// Pixels of all modes in a batch from which on devices divide it.
+const PIXELS_TO_DIVIDE: usize = 6_000_000;
+
 /// Coefficients of ψ ← (1−a−b) ψ + a P·O + b F⁻¹ Π F[(1−c) ψ + c P·O].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Coefficients {
@@ -294,6 +297,15 @@ impl BatchMethod {
             && SHARES.is_multiple_of(devices)
             && self.size.min(frames) >= FRAMES_OF_DEVICE * devices
             && self.smoothness().is_none()
+    }
+
+    /// Whether devices that divide batches of frames with so many modes, rows and columns take less time than if each computes all of them: what they
+    /// exchange in a batch takes about 0.1 ms, and much longer if its windows are spread over the object (docs/optimisation-log.md, section 31).
+    pub(crate) fn gains_by_division(&self, frames: usize, of_frame: [usize; 3]) -> bool {
+        let pixels = of_frame
+            .into_iter()
+            .fold(self.size.min(frames), usize::saturating_mul);
+        self.order == BatchOrder::Compact && pixels >= PIXELS_TO_DIVIDE
     }
 
     /// The regulariser, if there is one.

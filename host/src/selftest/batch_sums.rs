@@ -36,7 +36,8 @@ pub(super) fn cases<M: Device>(bench: &mut Bench<'_, M>, shape: Shape) -> Result
         probe(bench, shape, options)?;
     }
     slices(bench, shape)?;
-    steps(bench, shape)?;
+    steps(bench, shape, false)?;
+    steps(bench, shape, true)?;
     equations(bench, shape)
 }
 
@@ -302,18 +303,26 @@ fn slices<M: Device>(bench: &mut Bench<'_, M>, shape: Shape) -> Result<()> {
     )
 }
 
-fn steps<M: Device>(bench: &mut Bench<'_, M>, shape: Shape) -> Result<()> {
+/// With `same`, all frames have the same probe and the same change of it.
+fn steps<M: Device>(bench: &mut Bench<'_, M>, shape: Shape, same: bool) -> Result<()> {
     let on = bench.on();
     let mut source = Source::new("step sums", &shape);
     let batch = Batch::new(&mut source, &shape);
     let elements = batch.elements(&shape);
-    let [shifted, changes, waves] = [0; 3].map(|_| source.complex(elements));
+    let of_probe = if same {
+        shape.probe_elements()
+    } else {
+        elements
+    };
+    let [shifted, changes] = [0; 2].map(|_| source.complex(of_probe));
+    let waves = source.complex(elements);
     let [values, steps] = [0; 2].map(|_| source.complex(shape.object_elements()));
     let windows = source.corners(&shape);
     let mut reference = vec![[0.0; 5]; batch.count as usize];
     for at in shape.indices(&batch.of(&windows)) {
-        let a = wide(steps[at.object]) * wide(shifted[at.wave]);
-        let b = wide(changes[at.wave]) * wide(values[at.object]);
+        let own = if same { at.wave % of_probe } else { at.wave };
+        let a = wide(steps[at.object]) * wide(shifted[own]);
+        let b = wide(changes[own]) * wide(values[at.object]);
         let chi = wide(waves[at.wave]);
         let product = |x: Complex<f64>, y: Complex<f64>| (x.conj() * y).re;
         let terms = [
@@ -344,8 +353,15 @@ fn steps<M: Device>(bench: &mut Bench<'_, M>, shape: Shape) -> Result<()> {
         ..
     } = shape;
     bench.run(
-        Case::of::<PtychoStepSums<'_, Emulated>>(format!("{shape}, {}", batch.label()))
-            .timed(shape.timed, 24 * elements + 16 * values.len()),
+        Case::of::<PtychoStepSums<'_, Emulated>>(format!(
+            "{shape}, {}{}",
+            batch.label(),
+            if same { ", the same probe for all" } else { "" }
+        ))
+        .timed(
+            shape.timed,
+            8 * elements + 16 * of_probe + 16 * values.len(),
+        ),
         on.poisoned::<[f32; 5]>(reference.len())?,
         |device, sums| {
             let launch = PtychoStepSums {
@@ -365,6 +381,7 @@ fn steps<M: Device>(bench: &mut Bench<'_, M>, shape: Shape) -> Result<()> {
                 columns,
                 object_rows,
                 object_columns,
+                sources: if same { 1 } else { batch.count },
             };
             device.launch(&launch, Work::Blocks(batch.count as usize))
         },

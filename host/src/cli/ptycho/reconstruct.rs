@@ -8,7 +8,7 @@ use super::recipe_origin::RecipeOrigin;
 use super::results::FinishedRun;
 use crate::cli::args::{BackendArg, BackendArgs, DevicesArgs, ReconstructArgs};
 use crate::cli::byte_size;
-use crate::cli::devices_request::DevicesRequest;
+use crate::cli::devices_request::{DevicesBackend, DevicesRequest};
 use crate::cli::failure::Failure;
 use crate::cli::output::{ProgressStream, note_lines, say};
 use crate::cli::paths::{self, OutputFile, same};
@@ -22,6 +22,7 @@ use crate::ptycho::{
     mask_bytes, result,
 };
 use crate::run::{Bar, End, Interrupt, JsonLines, Observer, RunRecord, Schedule, Silent};
+use crate::system::Memory;
 use crate::text::{count, shortest, significant};
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
@@ -61,6 +62,20 @@ pub(crate) struct Reconstruct {
     schedule: Schedule,
     profile_iterations: usize,
     progress_output: ProgressOutput,
+}
+
+/// Why processes cannot compute together.
+const DIFFERENT: &str = "the processes of MPI: expected the same scan, recipe, checkpoint, back end and model of processor or GPU for all of them, found different ones";
+
+/// What each rank opens by itself.
+struct Opened {
+    scan: Scan,
+    scan_notes: Vec<String>,
+    problem: Problem,
+    backend: DevicesBackend,
+    memory_request: MemoryRequest,
+    /// The host's memory before the scan was read.
+    memory: Memory,
 }
 
 /// What the iterations start from.
@@ -188,7 +203,8 @@ impl Reconstruct {
     /// one writes.
     pub(crate) fn run(self, ranks: &Ranks) -> Result<(), Failure> {
         let begun = Instant::now();
-        let prepared = common(ranks, self.prepare(ranks))?;
+        let opened = common(ranks, self.open(ranks))?;
+        let prepared = common(ranks, self.prepare(opened, ranks))?;
         let progress = self
             .resume
             .as_ref()
@@ -200,9 +216,7 @@ impl Reconstruct {
         );
         let digest = prepared.problem.digest(&computed);
         if !ranks.agree(&digest)? {
-            return Err(Failure::failed(
-                "the processes of MPI: expected the same scan, recipe, checkpoint, back end and model of processor or GPU for all of them, found different ones",
-            ));
+            return Err(Failure::failed(DIFFERENT));
         }
         let Prepared {
             scan,
@@ -220,7 +234,7 @@ impl Reconstruct {
             begun,
         };
         match engines {
-            Engines::One(engine) => self.compute(engine, &shared, ranks),
+            Engines::One(engine, _) => self.compute(engine, &shared, ranks),
             Engines::Several(members) => on_all(members, |member, ranks| {
                 let engine = member.engine(&shared.problem, ranks);
                 let engine = engine.map_err(|error| failure(error.into(), ranks))?;
@@ -229,8 +243,8 @@ impl Reconstruct {
         }
     }
 
-    /// Reads the scan and makes the engine.
-    fn prepare(&self, ranks: &Ranks) -> Result<Prepared, Failure> {
+    /// Reads the scan and opens the back end.
+    fn open(&self, ranks: &Ranks) -> Result<Opened, Failure> {
         threads::start(self.threads)?;
         let memory = byte_size::host_limit(self.host_memory);
         let scratch = self.scratch_folder();
@@ -253,8 +267,31 @@ impl Reconstruct {
             // The saved probe replaces the start probe, so a search for one would be wasted.
             start.probe.source = ProbeSource::MeanPattern;
         }
-        let mut problem =
-            Problem::new(&scan, &start).map_err(|e| self.origin.of_problem(&name, &e))?;
+        let problem = Problem::new(&scan, &start).map_err(|e| self.origin.of_problem(&name, &e))?;
+        Ok(Opened {
+            scan,
+            scan_notes: file.notes,
+            problem,
+            backend,
+            memory_request,
+            memory,
+        })
+    }
+
+    /// Makes the engine. All ranks have opened what they need, and call the same collective operations.
+    fn prepare(&self, opened: Opened, ranks: &Ranks) -> Result<Prepared, Failure> {
+        let Opened {
+            scan,
+            scan_notes,
+            mut problem,
+            backend,
+            memory_request,
+            memory,
+        } = opened;
+        if !ranks.agree(backend.kind().name().to_string().as_bytes())? {
+            return Err(Failure::failed(DIFFERENT));
+        }
+        let [_, rows, columns] = scan.shape();
         let chosen = engines_of(backend, &problem, &memory_request, memory, ranks)?;
         let backend = chosen.engine.backend();
         if let Some((path, saved)) = &self.resume {
@@ -292,13 +329,19 @@ impl Reconstruct {
             return Err(Failure::usage("--profile: expected one GPU, found several"));
         }
         let streams = chosen.engine.streaming().is_some();
-        let of_scan = (scan.shape()[0], streams);
-        for (count, what) in several.into_iter().filter(|(count, _)| *count > 1) {
-            problem
-                .notes
-                .push(divided_note((count, what), backend, of_scan, &self.recipe));
+        let [_, modes, _, _] = problem.shape();
+        let of_scan = (scan.shape(), modes, streams);
+        let through_hosts = chosen.engine.through_hosts();
+        for of in several.into_iter().filter(|(count, _)| *count > 1) {
+            let note = divided_note(of, (backend, through_hosts), of_scan, &self.recipe);
+            problem.notes.push(note);
         }
-        let notes = chosen.note.into_iter().chain(file.notes);
+        if let Some(why) = through_hosts {
+            problem.notes.push(format!(
+                "GPUs exchange sums through the memory of their hosts, which is slow: {why}"
+            ));
+        }
+        let notes = chosen.note.into_iter().chain(scan_notes);
         let notes: Vec<String> = notes.chain(problem.notes.iter().cloned()).collect();
         let diagnosis = diagnose(&scan, &self.recipe.engines).map_err(Failure::failed)?;
         Ok(Prepared {
@@ -432,22 +475,25 @@ impl Reconstruct {
     }
 }
 
-/// What is divided among devices or processes of a scan of so many frames, whose counts may travel in blocks.
+/// What is divided among devices or processes, of a scan with frames of so many modes, whose counts may travel in blocks.
 fn divided_note(
     (count, what): (usize, &str),
-    backend: &str,
-    (frames, streams): (usize, bool),
+    (backend, through_hosts): (&str, Option<&str>),
+    ([frames, rows, columns], modes, streams): ([usize; 3], usize, bool),
     recipe: &Recipe,
 ) -> String {
-    // Of one process; several exchange sums through host memory, which is too slow for batches.
-    let devices = what == "devices" || backend == "emulator";
+    // As in `GpuEngine::divides`.
+    let always = backend == "emulator";
+    let of_frame = [modes, rows, columns];
     let refines = !recipe.positions.refine.is_empty() || recipe.fit_frame_scales;
     let undivided = |engine: &&EngineSpec| {
         let exact = engine.subpixel == Some(true);
         let divides = match engine.method() {
             Method::Projection => !exact,
             Method::Batches(method) => {
-                devices && !streams && method.divides_among(count, frames) && !(exact && refines)
+                let divides = !streams && method.divides_among(count, frames);
+                let gains = through_hosts.is_none() && method.gains_by_division(frames, of_frame);
+                divides && (always || gains) && !(exact && refines)
             }
             Method::Likelihood(_) => false,
         };

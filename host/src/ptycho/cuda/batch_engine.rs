@@ -163,9 +163,12 @@ impl<M: Device> Run<'_, M> {
     fn deviations(&mut self, batch: Batch) -> Result<()> {
         let (device, layout) = (self.device, self.layout);
         let (frames, buffers) = (&mut *self.frames, &mut *self.buffers);
-        frames.transform_probe(device, buffers, self.probe_fft)?;
-        frames.shift(device, layout, buffers, batch, ShiftTo::Probes, 0)?;
-        frames.model(device, layout, buffers, batch)?;
+        let same = frames.same_probe();
+        if !same {
+            frames.transform_probe(device, buffers, self.probe_fft)?;
+            frames.shift(device, layout, buffers, batch, ShiftTo::Probes, 0)?;
+        }
+        frames.model_of(device, layout, buffers, batch, same)?;
         frames.deviation(device, layout, buffers, batch)?;
         frames.back(device)
     }
@@ -222,6 +225,10 @@ impl<M: Device> Run<'_, M> {
         } = &mut *self.batches;
         let (frames, buffers) = (&*self.frames, &*self.buffers);
         let most = frames.size as u32;
+        let (probes, of_probe) = match frames.same_probe() {
+            true => (1, &buffers.probe),
+            false => (most, &frames.probes),
+        };
         let tiles = (layout.object_rows as usize).div_ceil(TILE[0])
             * (layout.object_columns as usize).div_ceil(TILE[1]);
         let groups = (layout.pixels() as usize).div_ceil(TILE[1]) * layout.modes as usize;
@@ -233,7 +240,7 @@ impl<M: Device> Run<'_, M> {
                 probe_weights: probe_weights.write(),
                 largest: largest.write(),
                 bounds: bounds.write(),
-                probe: frames.probes.read(),
+                probe: of_probe.read(),
                 spectra: frames.work.read(),
                 chi: frames.chi.read(),
                 object: buffers.object.read(),
@@ -246,7 +253,7 @@ impl<M: Device> Run<'_, M> {
                 most,
                 batches: frames.ranges.len() as u32,
                 batch: batch.number,
-                probes: most,
+                probes,
                 slices: most,
                 modes: layout.modes,
                 rows: layout.rows,

@@ -11,7 +11,7 @@ mod state;
 mod undivided;
 
 use read_back::Pending;
-use undivided::Undivided;
+use undivided::{BatchDivision, Undivided};
 
 use super::batch_engine::{self, BatchBuffers};
 use super::buffers::{Buffers, Layout};
@@ -54,8 +54,8 @@ pub struct GpuEngine<M: Device> {
     device_names: String,
     /// What engines are made of that every device runs for all frames; none if there is one device.
     undivided: Option<Undivided>,
-    /// Whether devices divide mini-batches.
-    divides_batches: bool,
+    /// Which mini-batches devices divide.
+    divides_batches: BatchDivision,
     /// Whether the counts of any device travel in blocks.
     streams: bool,
     /// Such an engine, while it runs, in place of this one.
@@ -136,7 +136,7 @@ impl<M: Device> GpuEngine<M> {
 
     /// Like [`GpuEngine::streamed`], for one of several devices that divide the frames of the scan among them: a rank with a
     /// device. Every rank has an engine for the same problem and calls the same operations. Arrays are exchanged by direct copies
-    /// if there are `peers`, otherwise through the ranks' communicator. Projections on whole pixels are divided, and mini-batches if there are `peers`; any other
+    /// if there are `peers`, otherwise through the ranks' communicator. Projections on whole pixels are divided, and large compact mini-batches if there are `peers`; any other
     /// step is computed by each device for all frames ([`Step::can_be_divided`]), so the devices must be of one model. The bits are those of one device; of fused
     /// projections, if there are 2, 3, 4, 6 or 12 devices, and of others (`gpu.step = "unfused"`, other frame sizes, several
     /// `overlap_loops`) but for rounding.
@@ -158,7 +158,10 @@ impl<M: Device> GpuEngine<M> {
             UpdateVersion::Tiled => layout.slices,
             UpdateVersion::Atomic => 1,
         };
-        let divides_batches = peers.is_some();
+        let divides_batches = match peers {
+            Some(_) => BatchDivision::Gaining,
+            None => BatchDivision::Never,
+        };
         let exchange = Exchange::new(&device, (&layout, slices), ranks, peers)?;
         let shape = [layout.rows as usize, layout.columns as usize];
         let probe_fft = device.plan_fft(&shape, layout.modes as usize)?;

@@ -43,7 +43,7 @@ impl<M: Device> Run<'_, M> {
                 corners,
                 (&self.frames.order, batch),
                 (waves, batch.first),
-                (&self.frames.probes, 0),
+                (&self.frames.probes, Some(0)),
                 object,
                 false,
             )?;

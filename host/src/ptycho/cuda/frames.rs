@@ -274,6 +274,23 @@ impl<M: Device> FrameBuffers<M> {
         buffers: &Buffers<M>,
         batch: Batch,
     ) -> Result<()> {
+        self.model_of(device, layout, buffers, batch, false)
+    }
+
+    /// Whether all frames of a batch have the same probe, that of the buffers: at whole pixels, without factors of the frames.
+    pub(super) fn same_probe(&self) -> bool {
+        !self.exact && !self.scaled
+    }
+
+    /// [`Self::model`], or with `same_probe` the spectra of the probe itself, times O.
+    pub(super) fn model_of(
+        &mut self,
+        device: &M,
+        layout: &Layout,
+        buffers: &Buffers<M>,
+        batch: Batch,
+        same_probe: bool,
+    ) -> Result<()> {
         let Self {
             order,
             probes,
@@ -281,14 +298,19 @@ impl<M: Device> FrameBuffers<M> {
             fft,
             ..
         } = self;
-        let (from, object) = (&*probes, &buffers.object);
+        let (from, first) = if same_probe {
+            (&buffers.probe, None)
+        } else {
+            (&*probes, Some(0))
+        };
+        let object = &buffers.object;
         product(
             device,
             layout,
             &buffers.corners,
             (order, batch),
             (chi, 0),
-            (from, 0),
+            (from, first),
             object,
             false,
         )?;
@@ -318,7 +340,7 @@ impl<M: Device> FrameBuffers<M> {
             &buffers.corners,
             (order, batch),
             (work, 0),
-            (from, 0),
+            (from, Some(0)),
             object,
             true,
         )?;
@@ -356,7 +378,7 @@ impl<M: Device> FrameBuffers<M> {
             &buffers.corners,
             (order, batch),
             (to, 0),
-            (from, 0),
+            (from, Some(0)),
             object,
             false,
         )?;
@@ -437,7 +459,8 @@ pub(super) fn product<M: Device>(
     corners: &M::Buffer<[u32; 2]>,
     (order, batch): (&M::Buffer<u32>, Batch),
     (to, to_first): (&mut M::Buffer<Complex32>, u32),
-    (from, from_first): (&M::Buffer<Complex32>, u32),
+    // Without a first frame, all frames have the same.
+    (from, from_first): (&M::Buffer<Complex32>, Option<u32>),
     grid: &M::Buffer<Complex32>,
     conjugate: bool,
 ) -> Result<()> {
@@ -458,8 +481,9 @@ pub(super) fn product<M: Device>(
             object_columns: layout.object_columns,
             parts: layout.parts,
             to_first,
-            from_first,
+            from_first: from_first.unwrap_or(0),
             conjugate: u32::from(conjugate),
+            sources: from_first.map_or(1, |first| first + batch.count),
         },
         Work::Blocks(batch.count as usize * layout.parts as usize),
     )

@@ -23,13 +23,15 @@ mod object_update;
 mod packed_waves;
 mod passes;
 mod probe_update;
+mod processes;
 mod refinement;
 mod tile_windows;
 mod wave_stream;
 
 pub use engine::GpuEngine;
+pub use processes::{ProcessExchange, join_processes};
 
-use crate::cuda::PeerGather;
+use crate::cuda::CudaPeers;
 use crate::gpu::{CudaDevice, EmulatedDevice};
 use crate::ptycho::{
     Engine, EngineError, EngineName, GpuWaves, Problem, Ranks, Recipe, StreamPlan, UpdateVersion,
@@ -58,7 +60,7 @@ pub fn on_cuda_among(
     problem: &Problem,
     version: UpdateVersion,
     stream: Option<StreamPlan>,
-    ranks: (Ranks, Option<PeerGather>),
+    ranks: (Ranks, Option<CudaPeers>),
 ) -> Result<Box<dyn Engine>, EngineError> {
     let engine = GpuEngine::among(device, problem, version, stream, ranks)?;
     Ok(Box::new(engine))

@@ -34,21 +34,29 @@ impl<M: Device> Run<'_, M> {
             step_sums,
             ..
         } = &mut *self.batches;
-        if step.update_probe {
-            let open = &self.buffers.open;
-            self.frames
-                .transform_layers(device, open, probe, self.probe_fft)?;
-            let to = ShiftTo::Work;
-            self.frames
-                .shift(device, layout, self.buffers, batch, to, 0)?;
-        } else {
-            device.zero(&mut self.frames.work)?;
+        let same = self.frames.same_probe();
+        match (same, step.update_probe) {
+            // A direction that is not updated is 0.
+            (true, _) => {}
+            (false, true) => {
+                let open = &self.buffers.open;
+                self.frames
+                    .transform_layers(device, open, probe, self.probe_fft)?;
+                let to = ShiftTo::Work;
+                self.frames
+                    .shift(device, layout, self.buffers, batch, to, 0)?;
+            }
+            (false, false) => device.zero(&mut self.frames.work)?,
         }
+        let (sources, probes, probe_changes) = match same {
+            true => (1, &self.buffers.probe, &*probe),
+            false => (batch.count, &self.frames.probes, &self.frames.work),
+        };
         device.launch(
             &PtychoStepSums {
                 sums: step_sums.write(),
-                probes: self.frames.probes.read(),
-                probe_changes: self.frames.work.read(),
+                probes: probes.read(),
+                probe_changes: probe_changes.read(),
                 chi: self.frames.chi.read(),
                 object: self.buffers.object.read(),
                 direction: object.read(),
@@ -62,6 +70,7 @@ impl<M: Device> Run<'_, M> {
                 columns: layout.columns,
                 object_rows: layout.object_rows,
                 object_columns: layout.object_columns,
+                sources,
             },
             Work::Blocks(batch.count as usize),
         )?;

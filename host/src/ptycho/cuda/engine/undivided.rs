@@ -15,16 +15,27 @@ pub(super) struct Undivided {
     pub(super) stream: Option<StreamPlan>,
 }
 
+/// Which mini-batches devices divide.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum BatchDivision {
+    /// None: arrays are exchanged through the hosts, which takes longer than to compute them.
+    Never,
+    /// Those for which that takes less time than to compute them on each device.
+    Gaining,
+    /// All that can be.
+    Always,
+}
+
 impl<M: Device> GpuEngine<M> {
     /// The engine that has the present state.
     pub(super) fn present(&self) -> &Self {
         self.whole.as_deref().unwrap_or(self)
     }
 
-    /// Divides mini-batches also where arrays are exchanged through the hosts, which takes longer than it saves.
+    /// Divides mini-batches also where that takes longer than to compute them on each device.
     #[must_use]
     pub fn with_divided_batches(mut self) -> Self {
-        self.divides_batches = true;
+        self.divides_batches = BatchDivision::Always;
         self
     }
 
@@ -35,7 +46,16 @@ impl<M: Device> GpuEngine<M> {
         step.can_be_divided()
             && match &step.method {
                 Method::Batches(method) => {
-                    self.divides_batches && !self.streams && method.divides_among(devices, of_scan)
+                    let layout = &self.layout;
+                    let of_frame = [layout.modes, layout.rows, layout.columns];
+                    let wanted = match self.divides_batches {
+                        BatchDivision::Never => false,
+                        BatchDivision::Gaining => {
+                            method.gains_by_division(of_scan, of_frame.map(|n| n as usize))
+                        }
+                        BatchDivision::Always => true,
+                    };
+                    wanted && !self.streams && method.divides_among(devices, of_scan)
                 }
                 _ => true,
             }
