@@ -28,7 +28,7 @@ const SIZES: [[usize; 2]; 2] = [[16_000, 256], [60_000, 128]];
 const ENGINES: [Measure; 2] = [(EngineName::Dm, None), (EngineName::Lsqml, Some(100))];
 /// How devices exchange arrays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Way {
+enum Route {
     /// Copies between them, which their threads queue.
     Direct,
     Nccl,
@@ -160,18 +160,18 @@ fn measure(
 }
 
 /// The measurement of the first of `count` devices.
-fn on_devices(of: (&Problem, &EngineSpec), count: usize, way: Way) -> anyhow::Result<Measured> {
+fn on_devices(of: (&Problem, &EngineSpec), count: usize, way: Route) -> anyhow::Result<Measured> {
     let invitations = invite_peers(count);
-    let id = (way == Way::Nccl).then(NcclId::new).transpose()?;
+    let id = (way == Route::Nccl).then(NcclId::new).transpose()?;
     thread::scope(|scope| {
         let members = threads(count).into_iter().zip(invitations).enumerate();
         let started: Vec<_> = members
             .map(|(device, (rank, invitation))| {
                 let ranks = Ranks::of(Arc::new(rank));
                 let joining = match (way, id) {
-                    (Way::Direct, _) => Joining::Threads(invitation),
-                    (Way::Nccl, Some(id)) => Joining::Nccl(id),
-                    (Way::Nccl | Way::Host, _) => Joining::Host,
+                    (Route::Direct, _) => Joining::Threads(invitation),
+                    (Route::Nccl, Some(id)) => Joining::Nccl(id),
+                    (Route::Nccl | Route::Host, _) => Joining::Host,
                 };
                 scope.spawn(move || measure(of, device, (ranks, joining)))
             })
@@ -236,7 +236,7 @@ fn compare(
     devices: usize,
 ) -> anyhow::Result<()> {
     let of = (problem, spec);
-    let one = on_devices(of, 1, Way::Direct)?;
+    let one = on_devices(of, 1, Route::Direct)?;
     let [frames, _, height, width] = problem.shape();
     let [rows, columns] = problem.positions.object_shape;
     let batch = spec.batch.map(|size| format!(" with batches of {size}"));
@@ -248,13 +248,13 @@ fn compare(
         one.ms
     )?;
     writeln!(out, "    {}", stages(&one))?;
-    let mut ways = vec![Way::Direct];
+    let mut ways = vec![Route::Direct];
     if find_nccl().is_ok() {
-        ways.push(Way::Nccl);
+        ways.push(Route::Nccl);
     }
     // Batches are not divided through the host.
     if spec.batch.is_none() {
-        ways.push(Way::Host);
+        ways.push(Route::Host);
     }
     for count in 2..=devices {
         for way in &ways {
@@ -263,9 +263,9 @@ fn compare(
                 out,
                 "  {count} GPUs, {}: {:.3} ms, {:.3} times as fast as one; {}",
                 match way {
-                    Way::Direct => "direct copies",
-                    Way::Nccl => "NCCL",
-                    Way::Host => "through the host",
+                    Route::Direct => "direct copies",
+                    Route::Nccl => "NCCL",
+                    Route::Host => "through the host",
                 },
                 found.ms,
                 one.ms / found.ms,

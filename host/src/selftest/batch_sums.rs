@@ -318,7 +318,9 @@ fn steps<M: Device>(bench: &mut Bench<'_, M>, shape: Shape, same: bool) -> Resul
     let waves = source.complex(elements);
     let [values, steps] = [0; 2].map(|_| source.complex(shape.object_elements()));
     let windows = source.corners(&shape);
-    let mut reference = vec![[0.0; 5]; batch.count as usize];
+    let parts = shape.parts;
+    let of_part = shape.pixels().div_ceil(parts as usize);
+    let mut reference = vec![[0.0; 5]; (batch.count * parts) as usize];
     for at in shape.indices(&batch.of(&windows)) {
         let own = if same { at.wave % of_probe } else { at.wave };
         let a = wide(steps[at.object]) * wide(shifted[own]);
@@ -332,7 +334,8 @@ fn steps<M: Device>(bench: &mut Bench<'_, M>, shape: Shape, same: bool) -> Resul
             product(a, chi),
             product(b, chi),
         ];
-        for (sum, term) in reference[at.frame].iter_mut().zip(terms) {
+        let part = at.wave % shape.pixels() / of_part;
+        for (sum, term) in (reference[at.frame * parts as usize + part].iter_mut()).zip(terms) {
             *sum += term;
         }
     }
@@ -382,8 +385,9 @@ fn steps<M: Device>(bench: &mut Bench<'_, M>, shape: Shape, same: bool) -> Resul
                 object_rows,
                 object_columns,
                 sources: if same { 1 } else { batch.count },
+                parts,
             };
-            device.launch(&launch, Work::Blocks(batch.count as usize))
+            device.launch(&launch, Work::Blocks((batch.count * parts) as usize))
         },
         |on, sums| on.error(sums, &reference),
     )

@@ -2,8 +2,8 @@
 //! c_j · scale · Σ_modes |Ψ|² and N the number of pixels (for the inverse transform); and the metrics of the model.
 //!
 //! A block processes one frame, a thread some pixels at a time in all modes, twice: the second time Ψ comes from the caches. Reads
-//! and writes 8 bytes per pixel and mode, reads 4 per pixel. Block of 512, as `model_metrics`; a batch has fewer frames than the device blocks,
-//! so that each thread has to load several pixels together.
+//! and writes 8 bytes per pixel and mode, reads 4 per pixel. Block of 1024: a batch has fewer frames than the device multiprocessors,
+//! so that a block has to have many loads under way.
 
 use super::FREE;
 use warpstride_device::prelude::*;
@@ -18,7 +18,7 @@ const TOGETHER: usize = 4;
 
 /// The deviations of the frames `order[first..first + count]`; and for each of these frames, at its own number,
 /// `errors` (Σ w (√I_model − √I)²/Σ w), `moved` (Σ|χ|²), `photon`, `residual` and `free` as `model_metrics`.
-#[kernel(block = 512, min_blocks = 2, hot)]
+#[kernel(block = 1024, min_blocks = 1, hot)]
 #[allow(
     clippy::too_many_arguments,
     reason = "the arrays of the model and their shapes"

@@ -1,16 +1,17 @@
 //! Sums behind the optimal steps of each frame of a batch: of `a = ΔO·S[P]`, `b = S[ΔP]·O` and χ, summed over modes and
 //! pixels: |a|², Re a*b, |b|², Re a*χ, Re b*χ.
 //!
-//! A block processes one frame, a thread two pixels at a time in all modes. Reads 24 bytes per pixel and mode, or 8 if all frames have the same
-//! probe and ΔP; object and ΔO come from the caches. Block of 512, as `model_metrics`.
+//! A block processes one of some parts of a frame, a thread two pixels at a time in all modes. Reads 24 bytes per pixel and mode, or 8 if all frames have the same
+//! probe and ΔP; object and ΔO come from the caches. Block of 512, as `model_metrics`; in parts, because a batch has fewer frames than the
+//! device multiprocessors.
 
-use super::window_walk::WindowWalk;
+use super::window_walk::{WindowWalk, part_of};
 use warpstride_device::prelude::*;
 
 /// Pixels of a thread that are loaded together.
 const TOGETHER: usize = 2;
 
-/// `sums` (frame of the batch, 5). A direction that is not used must be 0. `probes` and `probe_changes` are those of each frame, or with
+/// `sums` (frame of the batch, part, 5). A direction that is not used must be 0. `probes` and `probe_changes` are those of each frame, or with
 /// `sources` = 1 the same for all frames; with fewer `sources` than frames otherwise it does nothing.
 #[kernel(block = 512, min_blocks = 2, hot)]
 #[allow(
@@ -18,7 +19,7 @@ const TOGETHER: usize = 2;
     reason = "the arrays of the model and their shapes"
 )]
 pub unsafe fn ptycho_step_sums(
-    #[len(count)] sums: *mut [f32; 5],
+    #[len(count * parts)] sums: *mut [f32; 5],
     #[len(sources * modes * rows * columns)] probes: *const Complex32,
     #[len(sources * modes * rows * columns)] probe_changes: *const Complex32,
     #[len(count * modes * rows * columns)] chi: *const Complex32,
@@ -35,21 +36,24 @@ pub unsafe fn ptycho_step_sums(
     object_rows: u32,
     object_columns: u32,
     sources: u32,
+    parts: u32,
 ) {
     let _ = object_rows;
     let incomplete = sources != 1 && sources < count;
-    if columns == 0 || first >= frames || count > frames - first || incomplete {
+    if columns == 0 || first >= frames || count > frames - first || incomplete || parts == 0 {
         return;
     }
     let pixels = rows * columns;
-    for member in thread::block_stride(count) {
+    for item in thread::block_stride(count * parts) {
+        let (member, part) = (item / parts, item % parts);
         let frame = *order.add((first + member) as usize);
         let [top, left] = *corners.add(frame as usize);
         let corner = top as usize * object_columns as usize + left as usize;
         let start = member as usize * modes as usize * pixels as usize;
         let start_of_probe = if sources == 1 { 0 } else { start };
         let mut own = [0.0; 5];
-        let mut walk = WindowWalk::new(0, pixels, columns);
+        let (from, end) = part_of(pixels, parts, part);
+        let mut walk = WindowWalk::new(from, end, columns);
         while let Some(one) = walk.next() {
             // A pixel beyond the end is the first one again, with nothing to add.
             let next = walk.next();
@@ -91,7 +95,7 @@ pub unsafe fn ptycho_step_sums(
         let (bb, ac) = reduce::block_sum_pair(own[2], own[3]);
         let bc = reduce::block_sum(own[4]);
         if thread::index_in_block() == 0 {
-            *sums.add(member as usize) = [aa, ab, bb, ac, bc];
+            *sums.add(item as usize) = [aa, ab, bb, ac, bc];
         }
     }
 }

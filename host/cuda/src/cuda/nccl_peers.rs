@@ -81,13 +81,15 @@ fn checked(nccl: &Nccl, code: u32, call: &'static str) -> Result<()> {
 }
 
 /// A device in a group of devices of NCCL.
+///
+/// When it is dropped, NCCL keeps its memory for the communicator until the process ends: to destroy one waits for the other devices, which
+/// would never end if one of them has failed.
 pub struct NcclPeers {
     nccl: &'static Nccl,
     communicator: Comm,
     context: Arc<Context>,
     own: usize,
     devices: usize,
-    failed: bool,
 }
 
 // SAFETY: NCCL allows any thread to use a communicator, one at a time, which `&mut self` ensures.
@@ -130,7 +132,6 @@ impl NcclPeers {
             context: Arc::clone(context),
             own,
             devices,
-            failed: false,
         })
     }
 
@@ -183,7 +184,14 @@ impl NcclPeers {
         transfers.expect_apart(buffer, &own)?;
         for send in &transfers.sends {
             let end = own.start.saturating_add(send.from.end);
-            buffer.expect_range("what another device receives", &(own.start..end))?;
+            if end > own.end {
+                return Err(CudaError::Range {
+                    what: "what another device receives",
+                    start: own.start,
+                    end,
+                    len: own.end,
+                });
+            }
         }
         let element = size_of::<T>();
         let mine = buffer.raw() + (own.start * element) as driver::DevicePtr;
@@ -228,15 +236,13 @@ impl NcclPeers {
                 check(answer, "cuMemcpyDtoDAsync")?;
             }
         }
-        let done = self.queue(
+        self.queue(
             stream,
             &|send: &PeerCopy| address(mine, send.from.start),
             &|copy| address(to, copy.at),
             element,
             transfers,
-        );
-        self.failed |= done.is_err();
-        done
+        )
     }
 
     /// Queues the sends and receives of `transfers` as one group; `source` and `target` are their addresses.
@@ -293,22 +299,5 @@ impl NcclPeers {
         // SAFETY: ends the group that began above, also after an error.
         let ended = checked(nccl, unsafe { (nccl.group_end)() }, "ncclGroupEnd");
         done.and(ended)
-    }
-}
-
-impl Drop for NcclPeers {
-    fn drop(&mut self) {
-        let nccl = self.nccl;
-        // Without the others, work that waits for them never ends: it is given up then.
-        let end = if self.failed || std::thread::panicking() {
-            nccl.comm_abort
-        } else {
-            nccl.comm_destroy
-        };
-        let entered = self.context.enter();
-        // SAFETY: the communicator is used nowhere else from here on.
-        let ended = entered
-            .and_then(|()| checked(nccl, unsafe { end(self.communicator) }, "ncclCommDestroy"));
-        self.context.record_drop(ended);
     }
 }

@@ -80,6 +80,14 @@ impl Engines {
         }
     }
 
+    /// Whether counts or exit waves travel to any device of this process.
+    pub(super) fn any_streams(&self) -> bool {
+        match self {
+            Self::One(engine, _) => engine.streaming().is_some(),
+            Self::Several(members) => members.iter().any(|member| member.plan().is_some()),
+        }
+    }
+
     /// Why GPUs of several processes exchange arrays through the memory of their hosts, if they do.
     pub(super) fn through_hosts(&self) -> Option<&str> {
         match self {
@@ -269,6 +277,12 @@ impl MemoryRequest {
     }
 }
 
+/// Ends all processes, because this one cannot go on.
+pub(super) fn end_processes(ranks: &Ranks, text: &str) {
+    complain(text);
+    ranks.fail(text);
+}
+
 /// The other GPUs, if there are several processes and NCCL connects them; or why it does not.
 fn peers(
     device: &CudaDevice,
@@ -282,9 +296,10 @@ fn peers(
         Ok(ProcessExchange::Hosts(why)) => Ok((None, Some(why))),
         Err(error) => {
             // The others may wait for this process in NCCL.
-            let text = error.to_string();
-            complain(&text);
-            ranks.fail(&text);
+            let text = format!(
+                "{error} (with WARPSTRIDE_NCCL=none, GPUs exchange through the memory of their hosts)"
+            );
+            end_processes(ranks, &text);
             Err(Failure::failed(text))
         }
     }
@@ -350,7 +365,12 @@ pub(super) fn engines(
                             let plan = common(ranks, plan)?;
                             let (peers, why) = peers(&device, ranks)?;
                             let among = (ranks.clone(), peers);
-                            Engines::One(on_cuda_among(device, problem, version, plan, among)?, why)
+                            let engine = on_cuda_among(device, problem, version, plan, among);
+                            if let (2.., Err(error)) = (ranks.size(), &engine) {
+                                // The others have a GPU that waits for this one.
+                                end_processes(ranks, &error.to_string());
+                            }
+                            Engines::One(engine?, why)
                         }
                         (_, last) => {
                             devices.extend(last);

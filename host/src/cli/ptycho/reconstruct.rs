@@ -1,6 +1,8 @@
 //! `warpstride ptycho reconstruct`: from the arguments to the finished run.
 
-use super::backend::{Engines, MemoryRequest, check_division, engines as engines_of};
+use super::backend::{
+    Engines, MemoryRequest, check_division, end_processes, engines as engines_of,
+};
 use super::device_group::{failed_alone, on_all};
 use super::files::{Files, remove};
 use super::recipe_arguments::resolve;
@@ -96,6 +98,8 @@ struct Shared {
     notes: Vec<String>,
     interrupt: Interrupt,
     begun: Instant,
+    /// Whether the ranks are processes.
+    processes: bool,
 }
 
 impl Reconstruct {
@@ -232,12 +236,13 @@ impl Reconstruct {
             notes,
             interrupt: Interrupt::on_ctrl_c()?,
             begun,
+            processes: ranks.size() > 1,
         };
         match engines {
             Engines::One(engine, _) => self.compute(engine, &shared, ranks),
             Engines::Several(members) => on_all(members, |member, ranks| {
                 let engine = member.engine(&shared.problem, ranks);
-                let engine = engine.map_err(|error| failure(error.into(), ranks))?;
+                let engine = engine.map_err(|error| failure(error.into(), (ranks, false)))?;
                 self.compute(engine, &shared, ranks)
             }),
         }
@@ -328,12 +333,13 @@ impl Reconstruct {
         if self.files.profile.is_some() && several.iter().any(|(count, _)| *count > 1) {
             return Err(Failure::usage("--profile: expected one GPU, found several"));
         }
-        let streams = chosen.engine.streaming().is_some();
+        let streams = ranks.any(chosen.engine.any_streams())?;
         let [_, modes, _, _] = problem.shape();
         let of_scan = (scan.shape(), modes, streams);
         let through_hosts = chosen.engine.through_hosts();
+        let direct = through_hosts.is_none() && ranks.local_size() == ranks.size();
         for of in several.into_iter().filter(|(count, _)| *count > 1) {
-            let note = divided_note(of, (backend, through_hosts), of_scan, &self.recipe);
+            let note = divided_note(of, (backend, direct), of_scan, &self.recipe);
             problem.notes.push(note);
         }
         if let Some(why) = through_hosts {
@@ -367,13 +373,14 @@ impl Reconstruct {
             notes,
             interrupt,
             begun,
+            processes,
         } = shared;
         // Only the first rank prints and writes.
         let progress_output = match ranks.is_first() {
             true => self.progress_output,
             false => ProgressOutput::Quiet,
         };
-        let own = |error: RunError| failure(error, ranks);
+        let own = |error: RunError| failure(error, (ranks, *processes));
         if progress_output == ProgressOutput::Text {
             let warnings = problems.iter().map(|text| format!("warning: {text}\n"));
             say(&(note_lines(notes) + &warnings.collect::<String>()))?;
@@ -475,10 +482,11 @@ impl Reconstruct {
     }
 }
 
-/// What is divided among devices or processes, of a scan with frames of so many modes, whose counts may travel in blocks.
+/// What is divided among devices or processes, of a scan with frames of so many modes, whose counts may travel in blocks; `direct`: GPUs of one host
+/// copy from one to the other.
 fn divided_note(
     (count, what): (usize, &str),
-    (backend, through_hosts): (&str, Option<&str>),
+    (backend, direct): (&str, bool),
     ([frames, rows, columns], modes, streams): ([usize; 3], usize, bool),
     recipe: &Recipe,
 ) -> String {
@@ -492,7 +500,7 @@ fn divided_note(
             Method::Projection => !exact,
             Method::Batches(method) => {
                 let divides = !streams && method.divides_among(count, frames);
-                let gains = through_hosts.is_none() && method.gains_by_division(frames, of_frame);
+                let gains = direct && method.gains_by_division(frames, of_frame);
                 divides && (always || gains) && !(exact && refines)
             }
             Method::Likelihood(_) => false,
@@ -517,9 +525,14 @@ fn divided_note(
 }
 
 /// The failure of a rank: its own, or one that all ranks have.
-fn failure(error: RunError, ranks: &Ranks) -> Failure {
+fn failure(error: RunError, (ranks, processes): (&Ranks, bool)) -> Failure {
     if ranks.size() > 1 && failed_alone(&error) {
-        Failure::OfRank(error.to_string())
+        let text = error.to_string();
+        // At once, as what a process has queued on its GPU may wait for others, and they for this one.
+        if processes {
+            end_processes(ranks, &text);
+        }
+        Failure::OfRank(text)
     } else {
         Failure::failed(error)
     }

@@ -54,7 +54,7 @@ pub struct GpuEngine<M: Device> {
     device_names: String,
     /// What engines are made of that every device runs for all frames; none if there is one device.
     undivided: Option<Undivided>,
-    /// Which mini-batches devices divide.
+    /// The mini-batches that devices divide.
     divides_batches: BatchDivision,
     /// Whether the counts of any device travel in blocks.
     streams: bool,
@@ -159,8 +159,9 @@ impl<M: Device> GpuEngine<M> {
             UpdateVersion::Atomic => 1,
         };
         let divides_batches = match peers {
-            Some(_) => BatchDivision::Gaining,
-            None => BatchDivision::Never,
+            // Between hosts an exchange takes longer than most batches.
+            Some(_) if ranks.local_size() == ranks.size() => BatchDivision::Gaining,
+            _ => BatchDivision::Never,
         };
         let exchange = Exchange::new(&device, (&layout, slices), ranks, peers)?;
         let shape = [layout.rows as usize, layout.columns as usize];

@@ -212,6 +212,7 @@ impl<M: Device> Run<'_, M> {
                 slices: 1,
                 weight: 1.0,
                 incremental: 1,
+                devices: 1,
             },
             Work::Elements(elements),
         )

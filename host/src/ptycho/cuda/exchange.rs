@@ -32,7 +32,7 @@ pub(super) struct Exchange<M: Device> {
     fixed: Option<M::Buffer<u64>>,
     /// (rank, pixel of the object): sums in floating point, once they are needed.
     object: Option<(M::Buffer<Complex32>, M::Buffer<f32>)>,
-    /// (slice, mode, row, column) and (slice, row, column) of all devices.
+    /// (device, slice, mode, row, column) and (device, slice, row, column).
     probe: (M::Buffer<Complex32>, M::Buffer<f32>),
 }
 
@@ -185,7 +185,7 @@ impl<M: Device> Exchange<M> {
                 device.alloc("the object's weights of all devices", size * elements)?,
             ),
         };
-        let copies = |_: usize| all_copies(size, elements, 1);
+        let copies = |_: usize| all_copies(size, elements);
         let (work, weight) = (&buffers.object_work, &buffers.object_weights);
         self.gather(device, (work, work.len()), &mut sums, copies)?;
         self.gather(device, (weight, weight.len()), &mut weights, copies)?;
@@ -211,15 +211,15 @@ impl<M: Device> Exchange<M> {
         Ok(())
     }
 
-    /// The slices of the probe's sums of all devices, in their order, and their number; `own` has those of this device.
+    /// The slices of the probe's sums of all devices (device, slice), their number and that of the devices; `own` has those of this device.
     pub(super) fn slices<'a>(
         &'a mut self,
         device: &M,
         own: ProbeSums<'a, M>,
         slices: u32,
-    ) -> Result<(ProbeSums<'a, M>, u32)> {
+    ) -> Result<(ProbeSums<'a, M>, u32, u32)> {
         if self.alone() {
-            return Ok((own, slices));
+            return Ok((own, slices, 1));
         }
         let (mut sums, mut weights) = std::mem::replace(
             &mut self.probe,
@@ -228,18 +228,18 @@ impl<M: Device> Exchange<M> {
                 device.alloc("the probe's weights of all devices", 0)?,
             ),
         );
-        let (pieces, size) = (slices as usize, self.ranks.size());
+        let size = self.ranks.size();
         let [elements, pixels] = [own.0.len(), own.1.len()];
-        let copies = |_: usize| all_copies(size, elements, pieces);
+        let copies = |_: usize| all_copies(size, elements);
         let mut gathered = self.gather(device, (own.0, elements), &mut sums, copies);
         if gathered.is_ok() {
-            let copies = |_: usize| all_copies(size, pixels, pieces);
+            let copies = |_: usize| all_copies(size, pixels);
             gathered = self.gather(device, (own.1, pixels), &mut weights, copies);
         }
         self.probe = (sums, weights);
         gathered?;
         let (sums, weights) = &self.probe;
-        Ok(((sums, weights), slices * self.ranks.size() as u32))
+        Ok(((sums, weights), slices * size as u32, size as u32))
     }
 
     /// The first values of `mine` of all devices, as many of each as `lengths` says, one after the other; devices in the order in which their sums are
@@ -313,17 +313,14 @@ fn failed(error: RankError) -> GpuError {
     }
 }
 
-/// Copies of whole arrays of `elements` elements from all devices, in `pieces` pieces of equal length: (piece, device, element).
-fn all_copies(devices: usize, elements: usize, pieces: usize) -> Vec<PeerCopy> {
-    let piece = elements / pieces.max(1);
-    let of_device = |device: usize| {
-        (0..pieces).map(move |number| PeerCopy {
-            device,
-            from: number * piece..(number + 1) * piece,
-            at: (number * devices + device) * piece,
-        })
+/// Copies of whole arrays of `elements` elements from all devices: (device, element).
+fn all_copies(devices: usize, elements: usize) -> Vec<PeerCopy> {
+    let of_device = |device: usize| PeerCopy {
+        device,
+        from: 0..elements,
+        at: device * elements,
     };
-    (0..devices).flat_map(of_device).collect()
+    (0..devices).map(of_device).collect()
 }
 
 /// The pixels of the object that each of `devices` devices updates: whole rows of tiles of the fluence.

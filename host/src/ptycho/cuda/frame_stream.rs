@@ -48,9 +48,10 @@ struct Arrays<M: Device> {
 
 /// First frame and number of frames of the batches of a block, and where their shares end.
 struct Ranges<M: Device> {
-    values: Vec<([u32; 2], [u32; SHARES])>,
+    values: Vec<[u32; 2]>,
     /// The same on the device.
     buffer: M::Buffer<[u32; 2]>,
+    ends: Vec<[u32; SHARES]>,
     share_ends: M::Buffer<[u32; SHARES]>,
 }
 
@@ -275,21 +276,25 @@ impl<M: Device> FrameStream<M> {
 
     /// Where the ranges of batches are on the device.
     fn ranges_of(&mut self, device: &M, batches: &[Batch]) -> Result<usize> {
-        let values: Vec<([u32; 2], [u32; SHARES])> = (batches.iter())
-            .map(|b| ([b.first, b.count], b.ends))
-            .collect();
+        let values: Vec<[u32; 2]> = batches.iter().map(|b| [b.first, b.count]).collect();
+        let ends: Vec<[u32; SHARES]> = batches.iter().map(|b| b.ends).collect();
         if let Some(place) = self.ranges.iter().position(|of| of.values == values) {
+            let of = &mut self.ranges[place];
+            // Spread batches have other frames in each iteration.
+            if of.ends != ends {
+                device.upload(&mut of.share_ends, &ends)?;
+                of.ends = ends;
+            }
             return Ok(place);
         }
         let mut buffer = device.alloc("the batches of a block", values.len())?;
         let mut share_ends = device.alloc("the shares of a block's batches", values.len())?;
-        let (of_batches, ends): (Vec<[u32; 2]>, Vec<[u32; SHARES]>) =
-            values.iter().copied().unzip();
-        device.upload(&mut buffer, &of_batches)?;
+        device.upload(&mut buffer, &values)?;
         device.upload(&mut share_ends, &ends)?;
         let ranges = Ranges {
             values,
             buffer,
+            ends,
             share_ends,
         };
         if self.ranges.len() < RANGES {

@@ -50,13 +50,17 @@ pub fn join_processes(device: &CudaDevice, ranks: &Ranks) -> Result<ProcessExcha
     if let Some(why) = reason_against(&all) {
         return Ok(ProcessExchange::Hosts(why));
     }
-    let mut of_first = Vec::new();
-    if ranks.is_first() {
-        of_first.extend(NcclId::new().ok());
-    }
-    let [id] = ranks.of_first(&of_first)?[..] else {
-        let why = "NCCL made no identifier for the processes";
-        return Ok(ProcessExchange::Hosts(why.to_owned()));
+    // The identifier, or why there is none.
+    let of_first: [Vec<u8>; 2] = match ranks.is_first().then(NcclId::new) {
+        Some(Ok(id)) => [bytemuck::bytes_of(&id).to_vec(), Vec::new()],
+        Some(Err(error)) => [Vec::new(), error.to_string().into_bytes()],
+        None => Default::default(),
+    };
+    let [id, error] = of_first;
+    let (id, error) = (ranks.of_first(&id)?, ranks.of_first(&error)?);
+    let Ok(id) = bytemuck::try_pod_read_unaligned(&id) else {
+        let why = String::from_utf8_lossy(&error).into_owned();
+        return Ok(ProcessExchange::Hosts(why));
     };
     let joined = NcclPeers::join(context, id, ranks.rank(), ranks.size());
     let peers = joined.map_err(GpuError::from)?;

@@ -39,8 +39,6 @@ pub struct Nccl {
     pub comm_init_rank: unsafe extern "C" fn(*mut Comm, c_int, UniqueId, c_int) -> u32,
     /// `ncclCommDestroy`
     pub comm_destroy: unsafe extern "C" fn(Comm) -> u32,
-    /// `ncclCommAbort`: gives up what has been queued.
-    pub comm_abort: unsafe extern "C" fn(Comm) -> u32,
     /// `ncclAllReduce`: from, to, elements, element type, operation, communicator, stream.
     pub all_reduce: unsafe extern "C" fn(
         *const c_void,
@@ -93,7 +91,6 @@ fn open() -> Result<Nccl, CudaError> {
             get_unique_id: function(&library, &SEARCH, "ncclGetUniqueId")?,
             comm_init_rank: function(&library, &SEARCH, "ncclCommInitRank")?,
             comm_destroy: function(&library, &SEARCH, "ncclCommDestroy")?,
-            comm_abort: function(&library, &SEARCH, "ncclCommAbort")?,
             all_reduce: function(&library, &SEARCH, "ncclAllReduce")?,
             broadcast: function(&library, &SEARCH, "ncclBroadcast")?,
             send: function(&library, &SEARCH, "ncclSend")?,

@@ -6,6 +6,7 @@ use crate::ptycho::Step;
 use crate::ptycho::cpu::{DAMPING, LIT, STEP, TRIM};
 use crate::ptycho::cuda::constraints::fourier_support;
 use crate::ptycho::cuda::frames::{Batch, ShiftTo};
+use crate::ptycho::cuda::fused_batches::PARTS;
 use crate::ptycho::cuda::object_update::clip_limits;
 use crate::ptycho::step::{BatchMethod, Smoothness};
 use warpstride_device::launch::Work;
@@ -71,10 +72,11 @@ impl<M: Device> Run<'_, M> {
                 object_rows: layout.object_rows,
                 object_columns: layout.object_columns,
                 sources,
+                parts: PARTS,
             },
-            Work::Blocks(batch.count as usize),
+            Work::Blocks(batch.count as usize * PARTS as usize),
         )?;
-        self.step_mean(step, smoothness, batch, 1)
+        self.step_mean(step, smoothness, batch, PARTS)
     }
 
     /// The steps from the sums of each frame in `parts` parts, and those of the regulariser.

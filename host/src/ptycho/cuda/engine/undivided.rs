@@ -15,10 +15,10 @@ pub(super) struct Undivided {
     pub(super) stream: Option<StreamPlan>,
 }
 
-/// Which mini-batches devices divide.
+/// The mini-batches that devices divide.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum BatchDivision {
-    /// None: arrays are exchanged through the hosts, which takes longer than to compute them.
+    /// None: arrays are exchanged through the hosts or between them, which takes longer than to compute them.
     Never,
     /// Those for which that takes less time than to compute them on each device.
     Gaining,
