@@ -1,7 +1,9 @@
-//! Times of an iteration of `dm` on one GPU and on several that divide the frames, and whether the bits are the same.
+//! Times of an iteration on one GPU and on several that divide the frames, and whether the bits are the same.
 //!
-//! Usage: `ptycho_devices [FRAMESxSIDE …]`; without sizes 16 000 frames of 256² and 60 000 of 128². It runs on one GPU, then on 2, 3, … up to all
-//! GPUs of the computer, with direct copies between them and through the host. The floor is the time of one GPU divided by their number.
+//! Usage: `ptycho_devices [ENGINE[:BATCH] …] [FRAMESxSIDE …]`, as `ptycho_devices dm lsqml:100 16000x256`; without engines `dm` and `lsqml` with
+//! batches of 100 frames, without sizes 16 000 frames of 256² and 60 000 of 128². It runs on one GPU, then on 2, 3, … up to all
+//! GPUs of the computer, with direct copies between them, by NCCL if it is installed, and `dm` through the host too. The floor is the time of one GPU divided by
+//! their number.
 
 use anyhow::Context;
 use num_complex::Complex;
@@ -10,7 +12,9 @@ use std::io::Write;
 use std::sync::Arc;
 use std::thread;
 use std::time::Instant;
-use warpstride::cuda::{PeerInvitation, invite_peers, list_devices};
+use warpstride::cuda::{
+    CudaPeers, NcclId, NcclPeers, PeerInvitation, find_nccl, invite_peers, list_devices,
+};
 use warpstride::gpu::CudaDevice;
 use warpstride::ptycho::cuda::{GpuEngine, kernels_for};
 use warpstride::ptycho::{
@@ -21,8 +25,52 @@ use warpstride_benches::median;
 use warpstride_benches::scan::random_scan_at;
 
 const SIZES: [[usize; 2]; 2] = [[16_000, 256], [60_000, 128]];
+const ENGINES: [Measure; 2] = [(EngineName::Dm, None), (EngineName::Lsqml, Some(100))];
+/// How devices exchange arrays.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Route {
+    /// Copies between them, which their threads queue.
+    Direct,
+    Nccl,
+    Host,
+}
+
+/// What a thread joins the others with.
+enum Joining {
+    Threads(PeerInvitation),
+    Nccl(NcclId),
+    Host,
+}
+
 /// Iterations of one measurement.
 const ITERATIONS: usize = 10;
+
+/// An engine, and the frames of a batch if it has batches.
+type Measure = (EngineName, Option<usize>);
+
+fn spec_of((name, batch): Measure) -> EngineSpec {
+    let mut spec = EngineSpec::new(name, 100);
+    spec.subpixel = Some(false);
+    spec.batch = batch;
+    spec
+}
+
+/// An engine of the arguments.
+fn engine_of(text: &str) -> anyhow::Result<Measure> {
+    let (name, batch) = match text.split_once(':') {
+        Some((name, batch)) => (name, Some(batch.parse().with_context(|| text.to_owned())?)),
+        None => (text, None),
+    };
+    let known = [
+        EngineName::Dm,
+        EngineName::Raar,
+        EngineName::Lsqml,
+        EngineName::Rpie,
+    ];
+    let found = known.into_iter().find(|known| known.as_str() == name);
+    let name = found.with_context(|| format!("{text}: expected dm, raar, lsqml or rpie"))?;
+    Ok((name, batch))
+}
 
 /// What a run ends with.
 struct Measured {
@@ -35,22 +83,30 @@ struct Measured {
 
 /// Milliseconds of an iteration of one of several devices.
 fn measure(
-    problem: &Problem,
+    (problem, spec): (&Problem, &EngineSpec),
     device: usize,
-    (ranks, invitation): (Ranks, Option<PeerInvitation>),
+    (ranks, way): (Ranks, Joining),
 ) -> anyhow::Result<Measured> {
-    let mut spec = EngineSpec::new(EngineName::Dm, 100);
-    spec.subpixel = Some(false);
     let recipe = Recipe {
         engines: vec![spec.clone()],
         ..Recipe::default()
     };
     let device = CudaDevice::new(device, &kernels_for(&recipe, [problem.shape()[2]; 2]))?;
-    let peers = invitation
-        .map(|invitation| invitation.join(device.context()))
-        .transpose()?;
+    let context = device.context();
+    let peers = match way {
+        Joining::Threads(invitation) => Some(CudaPeers::Threads(invitation.join(context)?)),
+        Joining::Nccl(id) => {
+            let peers = NcclPeers::join(context, id, ranks.rank(), ranks.size())?;
+            Some(CudaPeers::Nccl(peers))
+        }
+        Joining::Host => None,
+    };
+    let direct = peers.is_some();
     let version = UpdateVersion::Tiled;
     let mut engine = GpuEngine::among(device, problem, version, None, (ranks, peers))?;
+    if direct {
+        engine = engine.with_divided_batches();
+    }
     let mut iteration = 1;
     let mut finished = Vec::new();
     let mut run = |engine: &mut GpuEngine<CudaDevice>, iterations: usize| -> anyhow::Result<f64> {
@@ -60,7 +116,7 @@ fn measure(
             iteration += 1;
             let step = Step {
                 metrics: warpstride::ptycho::StepMetrics::NONE,
-                ..Step::new(&spec, problem, iteration)
+                ..Step::new(spec, problem, iteration)
             };
             engine.step(&step)?;
             finished.extend(engine.errors(false)?);
@@ -104,15 +160,20 @@ fn measure(
 }
 
 /// The measurement of the first of `count` devices.
-fn on_devices(problem: &Problem, count: usize, direct: bool) -> anyhow::Result<Measured> {
+fn on_devices(of: (&Problem, &EngineSpec), count: usize, way: Route) -> anyhow::Result<Measured> {
     let invitations = invite_peers(count);
+    let id = (way == Route::Nccl).then(NcclId::new).transpose()?;
     thread::scope(|scope| {
         let members = threads(count).into_iter().zip(invitations).enumerate();
         let started: Vec<_> = members
             .map(|(device, (rank, invitation))| {
                 let ranks = Ranks::of(Arc::new(rank));
-                let invitation = direct.then_some(invitation);
-                scope.spawn(move || measure(problem, device, (ranks, invitation)))
+                let joining = match (way, id) {
+                    (Route::Direct, _) => Joining::Threads(invitation),
+                    (Route::Nccl, Some(id)) => Joining::Nccl(id),
+                    (Route::Nccl | Route::Host, _) => Joining::Host,
+                };
+                scope.spawn(move || measure(of, device, (ranks, joining)))
             })
             .collect();
         let joined = started.into_iter().map(|thread| {
@@ -126,8 +187,12 @@ fn on_devices(problem: &Problem, count: usize, direct: bool) -> anyhow::Result<M
 
 fn main() -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
-    let mut sizes = Vec::new();
+    let (mut sizes, mut engines) = (Vec::new(), Vec::new());
     for text in std::env::args().skip(1) {
+        if text.starts_with(|first: char| first.is_ascii_alphabetic()) {
+            engines.push(engine_of(&text)?);
+            continue;
+        }
         let parts: Vec<usize> = text
             .split('x')
             .map(str::parse)
@@ -141,6 +206,9 @@ fn main() -> anyhow::Result<()> {
     if sizes.is_empty() {
         sizes.extend(SIZES);
     }
+    if engines.is_empty() {
+        engines.extend(ENGINES);
+    }
     let devices = match list_devices() {
         Ok(devices) => devices.len(),
         Err(why) => {
@@ -153,35 +221,61 @@ fn main() -> anyhow::Result<()> {
         let mut problem = Problem::new(&scan, &Recipe::default())?;
         drop(scan);
         problem.projects_first = true;
-        let one = on_devices(&problem, 1, true)?;
-        let [rows, columns] = problem.positions.object_shape;
-        writeln!(
-            out,
-            "{frames} x {side}x{side}, object {rows}x{columns}, dm: {:.3} ms an iteration on one GPU",
-            one.ms
-        )?;
-        writeln!(out, "    {}", stages(&one))?;
-        for count in 2..=devices {
-            for direct in [true, false] {
-                let found = on_devices(&problem, count, direct)?;
-                writeln!(
-                    out,
-                    "  {count} GPUs, {}: {:.3} ms, {:.3} times as fast as one; {}",
-                    if direct {
-                        "direct copies"
-                    } else {
-                        "through the host"
-                    },
-                    found.ms,
-                    one.ms / found.ms,
-                    if found.hash == one.hash {
-                        "the same bits"
-                    } else {
-                        "OTHER BITS"
-                    }
-                )?;
-                writeln!(out, "    {}", stages(&found))?;
-            }
+        for engine in &engines {
+            let spec = spec_of(*engine);
+            compare(&mut out, (&problem, &spec), devices)?;
+        }
+    }
+    Ok(())
+}
+
+/// Writes the times of one GPU, and of up to `devices`.
+fn compare(
+    out: &mut impl Write,
+    (problem, spec): (&Problem, &EngineSpec),
+    devices: usize,
+) -> anyhow::Result<()> {
+    let of = (problem, spec);
+    let one = on_devices(of, 1, Route::Direct)?;
+    let [frames, _, height, width] = problem.shape();
+    let [rows, columns] = problem.positions.object_shape;
+    let batch = spec.batch.map(|size| format!(" with batches of {size}"));
+    writeln!(
+        out,
+        "{frames} x {height}x{width}, object {rows}x{columns}, {}{}: {:.3} ms an iteration on one GPU",
+        spec.name.as_str(),
+        batch.unwrap_or_default(),
+        one.ms
+    )?;
+    writeln!(out, "    {}", stages(&one))?;
+    let mut ways = vec![Route::Direct];
+    if find_nccl().is_ok() {
+        ways.push(Route::Nccl);
+    }
+    // Batches are not divided through the host.
+    if spec.batch.is_none() {
+        ways.push(Route::Host);
+    }
+    for count in 2..=devices {
+        for way in &ways {
+            let found = on_devices(of, count, *way)?;
+            writeln!(
+                out,
+                "  {count} GPUs, {}: {:.3} ms, {:.3} times as fast as one; {}",
+                match way {
+                    Route::Direct => "direct copies",
+                    Route::Nccl => "NCCL",
+                    Route::Host => "through the host",
+                },
+                found.ms,
+                one.ms / found.ms,
+                if found.hash == one.hash {
+                    "the same bits"
+                } else {
+                    "OTHER BITS"
+                }
+            )?;
+            writeln!(out, "    {}", stages(&found))?;
         }
     }
     Ok(())

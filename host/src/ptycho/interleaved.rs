@@ -36,6 +36,34 @@ impl Interleaved {
         self.of_rank(self.rank).collect()
     }
 
+    /// Number of ranks.
+    pub(super) fn ranks(&self) -> usize {
+        self.ranks
+    }
+
+    /// For each frame of the scan its number among those of this rank; none if it is another's.
+    pub(super) fn own_numbers(&self) -> Vec<Option<u32>> {
+        let mut next = 0;
+        let number = |frame| {
+            let own = self.rank_of(frame) == self.rank;
+            next += u32::from(own);
+            own.then(|| next - 1)
+        };
+        (0..self.frames).map(number).collect()
+    }
+
+    /// How many of some frames of the scan each rank has.
+    pub(super) fn counts(&self, frames: &[u32]) -> Vec<usize> {
+        let mut counts = vec![0; self.ranks];
+        for frame in frames
+            .iter()
+            .filter(|frame| (**frame as usize) < self.frames)
+        {
+            counts[self.rank_of(*frame as usize)] += 1;
+        }
+        counts
+    }
+
     /// This rank's values of those of all frames.
     pub(super) fn pick<T: Clone>(&self, all: &[T]) -> Vec<T> {
         let own = self.of_rank(self.rank).filter_map(|frame| all.get(frame));

@@ -5,6 +5,7 @@
 //! An engine of [`cpu`] or [`cuda`] performs single iterations, and [`Reconstructor`] runs them.
 
 mod affine;
+mod batch_shares;
 mod batches;
 mod checkpointing;
 mod count_codes;

@@ -1,9 +1,15 @@
 //! One iteration of an engine, resolved from the recipe.
 
+use super::batch_shares::{FRAMES_OF_DEVICE, SHARES};
 use super::cpu::Denominator;
 use super::likelihood::LikelihoodMethod;
 use super::normalisation::EVERY;
 use super::{BatchOrder, EngineSpec, PositionOptions, Problem, Refinement};
+
+/// Pixels of all modes in a batch from which on devices divide it; twice as many of small frames, which take half the time.
+const PIXELS_TO_DIVIDE: usize = 6_000_000;
+/// Pixels of a small frame.
+const SMALL_FRAME: usize = 128 * 128;
 
 /// Coefficients of ψ ← (1−a−b) ψ + a P·O + b F⁻¹ Π F[(1−c) ψ + c P·O].
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -167,10 +173,15 @@ impl Step {
         Self::resolve(spec, &ScanSizes::new(problem), run_iteration)
     }
 
-    /// Whether several devices divide the frames of this iteration: a projection on whole pixels.
+    /// Whether several devices can divide the frames of this iteration: a projection on whole pixels, or mini-batches without a
+    /// regulariser and without a refinement of positions. (Two or four devices divide batches of at least four frames for each.)
     #[must_use]
     pub fn can_be_divided(&self) -> bool {
-        self.is_projection() && !self.subpixel
+        match &self.method {
+            Method::Projection => !self.subpixel,
+            Method::Batches(method) => method.smoothness().is_none() && self.refinement.is_none(),
+            Method::Likelihood(_) => false,
+        }
     }
 
     /// Whether the iteration projects exit waves.
@@ -282,6 +293,29 @@ pub struct Smoothness {
 }
 
 impl BatchMethod {
+    /// Whether so many devices can divide the batches of a scan of `frames` frames: two or four, with four frames of a batch for each.
+    pub(crate) fn divides_among(&self, devices: usize, frames: usize) -> bool {
+        devices > 1
+            && SHARES.is_multiple_of(devices)
+            && self.size.min(frames) >= FRAMES_OF_DEVICE * devices
+            && self.smoothness().is_none()
+    }
+
+    /// Whether devices that divide batches of frames with so many modes, rows and columns take less time than if each computes all of them: what they
+    /// exchange in a batch takes about 0.1 ms, and much longer if its windows are spread over the object (docs/optimisation-log.md, section 31).
+    pub(crate) fn gains_by_division(&self, frames: usize, of_frame: [usize; 3]) -> bool {
+        let pixels = of_frame
+            .into_iter()
+            .fold(self.size.min(frames), usize::saturating_mul);
+        let [_, rows, columns] = of_frame;
+        let least = if rows.saturating_mul(columns) <= SMALL_FRAME {
+            2 * PIXELS_TO_DIVIDE
+        } else {
+            PIXELS_TO_DIVIDE
+        };
+        self.order == BatchOrder::Compact && pixels >= least
+    }
+
     /// The regulariser, if there is one.
     pub(crate) fn smoothness(&self) -> Option<Smoothness> {
         match self.update {

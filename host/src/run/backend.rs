@@ -77,6 +77,18 @@ pub enum BackendKind<C = CudaDevice, E = EmulatedDevice> {
     Emulator(E),
 }
 
+impl<C, E> BackendKind<C, E> {
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> BackendName {
+        match self {
+            Self::Cpu => BackendName::Cpu,
+            Self::Cuda(_) => BackendName::Cuda,
+            Self::Emulator(_) => BackendName::Emulator,
+        }
+    }
+}
+
 /// An open back end, and how it was chosen.
 pub struct Backend<C = CudaDevice, E = EmulatedDevice> {
     kind: BackendKind<C, E>,

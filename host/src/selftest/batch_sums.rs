@@ -20,18 +20,24 @@ const TILE: [u32; 2] = [8, 32];
 /// Threads per block of the probe's direction.
 const BLOCK: usize = 256;
 
-/// Whether the frames' scales are used, and whether the sums are added to what is there.
-const PROBE_DIRECTIONS: [[bool; 2]; 3] = [[false, false], [true, false], [true, true]];
+/// Whether the frames' scales are used, whether the sums are added to what is there, and whether shares of the batch have slices of their own.
+const PROBE_DIRECTIONS: [[bool; 3]; 4] = [
+    [false, false, false],
+    [true, false, false],
+    [true, true, false],
+    [false, false, true],
+];
 
 pub(super) fn cases<M: Device>(bench: &mut Bench<'_, M>, shape: Shape) -> Result<()> {
     for (whole, chi_first, add) in [(false, 0, false), (false, 2, true), (true, 0, false)] {
         object(bench, shape, whole, chi_first, add)?;
     }
-    for [scaled, add] in PROBE_DIRECTIONS {
-        probe(bench, shape, scaled, add)?;
+    for options in PROBE_DIRECTIONS {
+        probe(bench, shape, options)?;
     }
     slices(bench, shape)?;
-    steps(bench, shape)?;
+    steps(bench, shape, false)?;
+    steps(bench, shape, true)?;
     equations(bench, shape)
 }
 
@@ -132,11 +138,18 @@ fn object<M: Device>(
     )
 }
 
-fn probe<M: Device>(bench: &mut Bench<'_, M>, shape: Shape, scaled: bool, add: bool) -> Result<()> {
+fn probe<M: Device>(
+    bench: &mut Bench<'_, M>,
+    shape: Shape,
+    [scaled, add, apart]: [bool; 3],
+) -> Result<()> {
     let on = bench.on();
     let mut source = Source::new("probe direction", &shape);
     let batch = Batch::new(&mut source, &shape);
-    let slices = shape.slices;
+    let slices = if apart { 8 } else { shape.slices };
+    // Where the shares end, one of them empty.
+    let third = batch.count / 3;
+    let ends = [third, third, batch.count - batch.count / 4, batch.count];
     let transformed = source.complex(batch.elements(&shape));
     let values = source.complex(shape.object_elements());
     let windows = source.corners(&shape);
@@ -144,11 +157,21 @@ fn probe<M: Device>(bench: &mut Bench<'_, M>, shape: Shape, scaled: bool, add: b
     let before = source.complex(slices as usize * shape.probe_elements());
     let powers = source.reals(slices as usize * shape.pixels(), 0.0, 1.0);
     let (mut numerators, mut denominators) = (all_wide(&before), all_f64(&powers));
-    start(&mut numerators, add, &shape);
-    start(&mut denominators, add, &shape);
+    if !add {
+        numerators.fill(Complex::default());
+        denominators.fill(0.0);
+    }
     let length = Shape::slice_length(batch.count as usize, slices);
     for at in shape.indices(&batch.of(&windows)) {
-        let (slice, frame) = (at.frame / length, batch.frames()[at.frame] as usize);
+        let frame = batch.frames()[at.frame] as usize;
+        let slice = if apart {
+            let share = ends.iter().filter(|end| at.frame >= **end as usize).count();
+            let first = if share == 0 { 0 } else { ends[share - 1] };
+            let of_share = Shape::slice_length((ends[share] - first) as usize, 2);
+            2 * share + (at.frame - first as usize) / of_share
+        } else {
+            at.frame / length
+        };
         let scale = if scaled {
             f64::from(factors[frame])
         } else {
@@ -184,8 +207,9 @@ fn probe<M: Device>(bench: &mut Bench<'_, M>, shape: Shape, scaled: bool, add: b
     } = shape;
     let blocks = (slices * modes) as usize * shape.pixels().div_ceil(BLOCK);
     let text = format!(
-        "{shape}, {}, {slices} slices{}{}",
+        "{shape}, {}, {slices} slices{}{}{}",
         batch.label(),
+        if apart { " of shares" } else { "" },
         if scaled { ", scaled" } else { "" },
         add_label(add)
     );
@@ -217,6 +241,10 @@ fn probe<M: Device>(bench: &mut Bench<'_, M>, shape: Shape, scaled: bool, add: b
                 slices,
                 scaled: u32::from(scaled),
                 add: u32::from(add),
+                apart: u32::from(apart),
+                end_0: ends[0],
+                end_1: ends[1],
+                end_2: ends[2],
             };
             device.launch(&launch, Work::Blocks(blocks))
         },
@@ -262,6 +290,7 @@ fn slices<M: Device>(bench: &mut Bench<'_, M>, shape: Shape) -> Result<()> {
                 slices,
                 elements: elements as u32,
                 pixels: pixels as u32,
+                apart: u32::from(shape.slices > 4),
                 scale: SCALE,
             };
             device.launch(&launch, Work::Elements(elements))
@@ -274,18 +303,28 @@ fn slices<M: Device>(bench: &mut Bench<'_, M>, shape: Shape) -> Result<()> {
     )
 }
 
-fn steps<M: Device>(bench: &mut Bench<'_, M>, shape: Shape) -> Result<()> {
+/// With `same`, all frames have the same probe and the same change of it.
+fn steps<M: Device>(bench: &mut Bench<'_, M>, shape: Shape, same: bool) -> Result<()> {
     let on = bench.on();
     let mut source = Source::new("step sums", &shape);
     let batch = Batch::new(&mut source, &shape);
     let elements = batch.elements(&shape);
-    let [shifted, changes, waves] = [0; 3].map(|_| source.complex(elements));
+    let of_probe = if same {
+        shape.probe_elements()
+    } else {
+        elements
+    };
+    let [shifted, changes] = [0; 2].map(|_| source.complex(of_probe));
+    let waves = source.complex(elements);
     let [values, steps] = [0; 2].map(|_| source.complex(shape.object_elements()));
     let windows = source.corners(&shape);
-    let mut reference = vec![[0.0; 5]; batch.count as usize];
+    let parts = shape.parts;
+    let of_part = shape.pixels().div_ceil(parts as usize);
+    let mut reference = vec![[0.0; 5]; (batch.count * parts) as usize];
     for at in shape.indices(&batch.of(&windows)) {
-        let a = wide(steps[at.object]) * wide(shifted[at.wave]);
-        let b = wide(changes[at.wave]) * wide(values[at.object]);
+        let own = if same { at.wave % of_probe } else { at.wave };
+        let a = wide(steps[at.object]) * wide(shifted[own]);
+        let b = wide(changes[own]) * wide(values[at.object]);
         let chi = wide(waves[at.wave]);
         let product = |x: Complex<f64>, y: Complex<f64>| (x.conj() * y).re;
         let terms = [
@@ -295,7 +334,8 @@ fn steps<M: Device>(bench: &mut Bench<'_, M>, shape: Shape) -> Result<()> {
             product(a, chi),
             product(b, chi),
         ];
-        for (sum, term) in reference[at.frame].iter_mut().zip(terms) {
+        let part = at.wave % shape.pixels() / of_part;
+        for (sum, term) in (reference[at.frame * parts as usize + part].iter_mut()).zip(terms) {
             *sum += term;
         }
     }
@@ -316,8 +356,15 @@ fn steps<M: Device>(bench: &mut Bench<'_, M>, shape: Shape) -> Result<()> {
         ..
     } = shape;
     bench.run(
-        Case::of::<PtychoStepSums<'_, Emulated>>(format!("{shape}, {}", batch.label()))
-            .timed(shape.timed, 24 * elements + 16 * values.len()),
+        Case::of::<PtychoStepSums<'_, Emulated>>(format!(
+            "{shape}, {}{}",
+            batch.label(),
+            if same { ", the same probe for all" } else { "" }
+        ))
+        .timed(
+            shape.timed,
+            8 * elements + 16 * of_probe + 16 * values.len(),
+        ),
         on.poisoned::<[f32; 5]>(reference.len())?,
         |device, sums| {
             let launch = PtychoStepSums {
@@ -337,8 +384,10 @@ fn steps<M: Device>(bench: &mut Bench<'_, M>, shape: Shape) -> Result<()> {
                 columns,
                 object_rows,
                 object_columns,
+                sources: if same { 1 } else { batch.count },
+                parts,
             };
-            device.launch(&launch, Work::Blocks(batch.count as usize))
+            device.launch(&launch, Work::Blocks((batch.count * parts) as usize))
         },
         |on, sums| on.error(sums, &reference),
     )

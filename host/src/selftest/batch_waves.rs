@@ -22,16 +22,21 @@ pub(super) const SCALE: f32 = 0.37;
 /// Derivative, and whether the frames' scales are used.
 const SHIFTS: [(u32, bool); 4] = [(0, false), (0, true), (1, true), (2, false)];
 
-/// Frames before those of the batch in the destination and in the source, and whether the grid is
-/// conjugated.
-const PRODUCTS: [([u32; 2], bool); 3] = [([0, 0], false), ([2, 1], true), ([0, 3], false)];
+/// Frames before those of the batch in the destination and in the source, whether the grid is
+/// conjugated, and whether all frames have the same source.
+const PRODUCTS: [([u32; 2], bool, bool); 4] = [
+    ([0, 0], false, false),
+    ([2, 1], true, false),
+    ([0, 3], false, false),
+    ([1, 0], false, true),
+];
 
 pub(super) fn cases<M: Device>(bench: &mut Bench<'_, M>, shape: Shape) -> Result<()> {
     for (derivative, scaled) in SHIFTS {
         shifted(bench, shape, derivative, scaled)?;
     }
-    for (before, conjugate) in PRODUCTS {
-        product(bench, shape, before, conjugate)?;
+    for (before, conjugate, same) in PRODUCTS {
+        product(bench, shape, before, conjugate, same)?;
     }
     for before in [0, 2] {
         residual(bench, shape, before)?;
@@ -223,6 +228,7 @@ fn product<M: Device>(
     shape: Shape,
     [to_first, from_first]: [u32; 2],
     conjugate: bool,
+    same: bool,
 ) -> Result<()> {
     let on = bench.on();
     let mut source = Source::new("product", &shape);
@@ -231,14 +237,21 @@ fn product<M: Device>(
     let [to_start, from_start] =
         [to_first, from_first].map(|first| first as usize * shape.probe_elements());
     let before = source.complex(to_start + elements);
-    let waves = source.complex(from_start + elements);
+    let waves = source.complex(match same {
+        true => shape.probe_elements(),
+        false => from_start + elements,
+    });
     let values = source.complex(shape.object_elements());
     let windows = source.corners(&shape);
     let mut reference = all_wide(&before);
     for at in shape.indices(&batch.of(&windows)) {
         let o = wide(values[at.object]);
         let o = if conjugate { o.conj() } else { o };
-        reference[to_start + at.wave] = wide(waves[from_start + at.wave]) * o;
+        let of_wave = match same {
+            true => at.wave % shape.probe_elements(),
+            false => from_start + at.wave,
+        };
+        reference[to_start + at.wave] = wide(waves[of_wave]) * o;
     }
     let from = on.upload(&waves)?;
     let grid = on.upload(&values)?;
@@ -255,9 +268,10 @@ fn product<M: Device>(
         ..
     } = shape;
     let text = format!(
-        "{shape}, {}, {parts} parts, from frame {from_first} to {to_first}{}",
+        "{shape}, {}, {parts} parts, from frame {from_first} to {to_first}{}{}",
         batch.label(),
-        if conjugate { ", conjugate" } else { "" }
+        if conjugate { ", conjugate" } else { "" },
+        if same { ", the same for all" } else { "" }
     );
     bench.run(
         Case::of::<PtychoWindowProduct<'_, Emulated>>(text)
@@ -282,6 +296,7 @@ fn product<M: Device>(
                 to_first,
                 from_first,
                 conjugate: u32::from(conjugate),
+                sources: if same { 1 } else { from_first + batch.count },
             };
             device.launch(&launch, Work::Blocks((batch.count * parts) as usize))
         },

@@ -7,6 +7,8 @@
 //! single frames shows that indices, extents, barriers and sums are right.
 
 #[cfg(feature = "ptycho")]
+mod batch_exchange;
+#[cfg(feature = "ptycho")]
 mod batch_steps;
 #[cfg(feature = "ptycho")]
 mod batch_sums;

@@ -322,6 +322,7 @@ fn finish<M: Device>(
                 slices: shape.slices,
                 weight,
                 incremental: 0,
+                devices: if shape.slices.is_multiple_of(2) { 2 } else { 1 },
             };
             device.launch(&launch, Work::Elements(layer))
         },

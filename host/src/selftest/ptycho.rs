@@ -3,14 +3,15 @@
 use super::bench::Bench;
 use super::shape::shapes;
 use super::{
-    Size, batch_steps, batch_sums, batch_waves, exit_waves, fourier, frame_blocks, fused_batches,
-    fused_step, layers, likelihood, normalisation, object_sums, object_update, passes, probe,
-    probe_update, trials,
+    Size, batch_exchange, batch_steps, batch_sums, batch_waves, exit_waves, fourier, frame_blocks,
+    fused_batches, fused_step, layers, likelihood, normalisation, object_sums, object_update,
+    passes, probe, probe_update, trials,
 };
 use crate::gpu::{Device, Result};
 
 pub(crate) fn cases<M: Device>(bench: &mut Bench<'_, M>, size: Size) -> Result<()> {
     for shape in shapes(size) {
+        batch_exchange::cases(bench, shape)?;
         batch_steps::cases(bench, shape)?;
         normalisation::cases(bench, shape)?;
         layers::cases(bench, shape)?;

@@ -4,12 +4,16 @@
 //! pixels is the same P for all frames; shifted probes are those of each frame, and the sums on the probe are then those of
 //! the spectra that the frames' kernels have left.
 //!
-//! A tile of the object is as in `object_direction`. Of the probe a block has 32 consecutive pixels, each of its 8 warps
-//! every 8th frame, and adds the warps' sums in their order. Reads χ twice, 16 bytes per pixel of the batch, from the L2
+//! The frames of a batch are in four shares, each summed apart; their sums are added in pairs. So a device that has one or two of the shares
+//! computes the sums of those with the same bits as one that has all four.
+//!
+//! A tile of the object is as in `object_direction`. Of the probe a block has 32 consecutive pixels, each share two of its 8 warps,
+//! of which one has every second frame, and adds the warps' sums in this order. Reads χ twice, 16 bytes per pixel of the batch, from the L2
 //! cache if the batch is small; writes 12 bytes per pixel of the probe, and of the object within the batch's bounds, which
-//! every block finds for itself. Block of 32 × 8, as `object_direction`.
+//! every block finds for itself, unless they are given. Block of 32 × 8, as `object_direction`.
 
 use super::batch_bounds::{Bounds, bounds_of};
+use super::batch_shares::{SHARES, ShareEnds, ShareSums, StoredShareSums};
 use super::frame_chi::range_of;
 use super::pie_pass::{OBJECT, PROBE};
 use super::tile_frames::{TILE_COLUMNS, TILE_ROWS};
@@ -17,6 +21,10 @@ use warpstride_device::prelude::*;
 
 const THREADS: u32 = TILE_ROWS * TILE_COLUMNS;
 const WARPS: u32 = THREADS / 32;
+/// Warps that sum the frames of a share.
+const TEAM: u32 = WARPS / SHARES as u32;
+/// The bit of a listed frame's number from which on its share is.
+const SHARE_BIT: u32 = 30;
 /// Frames of a thread that are loaded together.
 const TOGETHER: usize = 8;
 
@@ -32,6 +40,8 @@ struct Batch {
     /// Frames of the batch.
     order: *const u32,
     count: u32,
+    /// Where the shares of the batch end.
+    ends: ShareEnds,
     modes: u32,
     rows: u32,
     columns: u32,
@@ -47,18 +57,22 @@ unsafe fn keep_largest(largest: *mut u32, weight: f32) {
     }
 }
 
-/// The sums of one pixel of a tile, and whether any frame touches the tile.
+/// The sums of one pixel of a tile, and whether any frame touches the tile. `ended` has space for each thread of the block.
 #[inline(always)]
-unsafe fn tile_sums(of: &Batch, first_row: u32, first_column: u32) -> (Complex32, f32, bool) {
-    // The listed frames: number in the batch, top, left.
+unsafe fn tile_sums(
+    of: &Batch,
+    ended: *mut [[f32; 3]; 2],
+    first_row: u32,
+    first_column: u32,
+) -> (Complex32, f32, bool) {
+    // The listed frames: number in the batch and its share, top, left.
     let kept = shared_array![[u32; 3]; THREADS as usize];
     let counts = shared_array![u32; WARPS as usize];
     let thread_index = thread::index_in_block();
     let pixels = (of.rows * of.columns) as usize;
     let row = first_row + thread::thread_idx_y();
     let column = first_column + thread::thread_idx_x();
-    let mut numerator = Complex32::ZERO;
-    let mut weight = 0.0;
+    let mut sums = StoredShareSums::new(ended.add(thread_index as usize));
     let mut touched = false;
     let mut base = 0;
     while base < of.count {
@@ -87,45 +101,66 @@ unsafe fn tile_sums(of: &Batch, first_row: u32, first_column: u32) -> (Complex32
         if touches {
             let lower = votes & ((1 << warp::lane_id()) - 1);
             let place = before + lower.count_ones();
-            *kept.add(place as usize) = [member, corner[0], corner[1]];
+            let share = of.ends.share_of(member);
+            *kept.add(place as usize) = [member | (share << SHARE_BIT), corner[0], corner[1]];
         }
         thread::sync_threads();
         touched |= total > 0;
-        let mut mode = 0;
-        while mode < of.modes {
-            let layer = mode as usize * pixels;
-            let (probe, chi) = (of.probe.add(layer), of.chi.add(layer));
-            mode += 1;
-            let mut k = 0;
-            while k < total {
-                // Frames beyond the end of the list, or that do not contain the pixel, have weight 0.
-                let mut p = [Complex32::ZERO; TOGETHER];
-                let mut wave = [Complex32::ZERO; TOGETHER];
-                let mut inside = [0.0; TOGETHER];
-                for u in 0..TOGETHER {
-                    let [member, top, left] = *kept.add((k + u as u32).min(total - 1) as usize);
-                    // A negative difference wraps to a large number.
-                    let (r, c) = (row.wrapping_sub(top), column.wrapping_sub(left));
-                    let mut at = 0;
-                    if k + (u as u32) < total && r < of.rows && c < of.columns {
-                        inside[u] = 1.0;
-                        at = (r * of.columns + c) as usize;
-                    }
-                    p[u] = *probe.add(member as usize * of.probe_stride + at);
-                    wave[u] = *chi.add(member as usize * of.modes as usize * pixels + at);
+        // Of a frame one mode after the other, so that the order of a share's terms does not depend on the frames before it.
+        let (mut k, mut mode) = (0, 0);
+        while k < total {
+            // Frames beyond the end of the list, or that do not contain the pixel, have weight 0.
+            let mut p = [Complex32::ZERO; TOGETHER];
+            let mut wave = [Complex32::ZERO; TOGETHER];
+            let mut inside = [0.0; TOGETHER];
+            // Two bits for each.
+            let mut shares = 0_u32;
+            for u in 0..TOGETHER {
+                let [listed, top, left] = *kept.add(k.min(total - 1) as usize);
+                let member = listed & ((1 << SHARE_BIT) - 1);
+                // A negative difference wraps to a large number.
+                let (r, c) = (row.wrapping_sub(top), column.wrapping_sub(left));
+                let mut at = mode as usize * pixels;
+                if k < total && r < of.rows && c < of.columns {
+                    inside[u] = 1.0;
+                    at += (r * of.columns + c) as usize;
                 }
-                for u in 0..TOGETHER {
-                    let p = p[u].scale(inside[u]);
-                    numerator = p.conj_mul_add(wave[u], numerator);
-                    weight += p.norm_sqr();
+                p[u] = *of.probe.add(member as usize * of.probe_stride + at);
+                wave[u] = *of
+                    .chi
+                    .add(member as usize * of.modes as usize * pixels + at);
+                shares |= (listed >> SHARE_BIT) << (2 * u);
+                mode += 1;
+                if mode == of.modes {
+                    (k, mode) = (k + 1, 0);
                 }
-                k += TOGETHER as u32;
+            }
+            for u in 0..TOGETHER {
+                sums.go_on_to((shares >> (2 * u)) & 3);
+                let p = p[u].scale(inside[u]);
+                sums.numerator = p.conj_mul_add(wave[u], sums.numerator);
+                sums.weight += p.norm_sqr();
             }
         }
         thread::sync_threads();
         base += THREADS;
     }
+    let (numerator, weight) = sums.total();
     (numerator, weight, touched)
+}
+
+/// The places of a batch, whose shares end at `ends`, that the thread's warp has: the first one, after which it has every [`TEAM`]th, and the
+/// end of its share.
+#[inline(always)]
+fn of_warp(ends: [u32; SHARES]) -> (u32, u32) {
+    let (share, place) = (thread::thread_idx_y() / TEAM, thread::thread_idx_y() % TEAM);
+    let (mut from, mut to) = (0, ends[0]);
+    for k in 1..SHARES {
+        if share >= k as u32 {
+            (from, to) = (ends[k - 1], ends[k]);
+        }
+    }
+    (from + place, to)
 }
 
 /// The sums of one pixel of the probe, of the thread's warp's frames.
@@ -138,17 +173,17 @@ unsafe fn probe_sums(of: &Batch, pixel: u32) -> (Complex32, f32) {
         .add(row as usize * of.object_columns as usize + column as usize);
     let mut sum = Complex32::ZERO;
     let mut weight = 0.0;
-    let mut member = thread::thread_idx_y();
-    while member < of.count {
+    let (mut member, end) = of_warp(of.ends.load());
+    while member < end {
         let mut o = [Complex32::ZERO; TOGETHER];
         let mut wave = [Complex32::ZERO; TOGETHER];
         let mut there = [0.0; TOGETHER];
         for u in 0..TOGETHER {
-            let next = member + u as u32 * WARPS;
-            if next < of.count {
+            let next = member + u as u32 * TEAM;
+            if next < end {
                 there[u] = 1.0;
             }
-            let next = next.min(of.count - 1) as usize;
+            let next = next.min(end - 1) as usize;
             let [top, left] = *of.corners.add(*of.order.add(next) as usize);
             o[u] = *window.add(top as usize * of.object_columns as usize + left as usize);
             wave[u] = *of.chi.add(next * pixels + pixel as usize);
@@ -158,7 +193,7 @@ unsafe fn probe_sums(of: &Batch, pixel: u32) -> (Complex32, f32) {
             sum = o.conj_mul_add(wave[u], sum);
             weight += o.norm_sqr();
         }
-        member += TOGETHER as u32 * WARPS;
+        member += TOGETHER as u32 * TEAM;
     }
     (sum, weight)
 }
@@ -176,26 +211,33 @@ unsafe fn spectrum_sums(of: &Batch, slices: u32, mode: u32, pixel: u32) -> (Comp
         .add(row as usize * of.object_columns as usize + column as usize);
     let mut sum = Complex32::ZERO;
     let mut weight = 0.0;
-    let mut member = thread::thread_idx_y();
-    while member < slices {
+    // Spectra of all frames are in the frames' shares, slices of them in shares of their own.
+    let ends = if slices == of.count {
+        of.ends.load()
+    } else {
+        let quarter = slices.div_ceil(SHARES as u32);
+        [1, 2, 3, 4].map(|k| (k * quarter).min(slices))
+    };
+    let (mut member, end) = of_warp(ends);
+    while member < end {
         let mut values = [Complex32::ZERO; TOGETHER];
         for u in 0..TOGETHER {
-            let next = member + u as u32 * WARPS;
-            if next < slices {
+            let next = member + u as u32 * TEAM;
+            if next < end {
                 values[u] = *spectra.add(next as usize * pixels);
             }
         }
         for value in values {
             sum += value;
         }
-        member += TOGETHER as u32 * WARPS;
+        member += TOGETHER as u32 * TEAM;
     }
-    let mut member = thread::thread_idx_y();
-    while member < of.count {
+    let (mut member, end) = of_warp(of.ends.load());
+    while member < end {
         let mut o = [Complex32::ZERO; TOGETHER];
         for u in 0..TOGETHER {
-            let next = member + u as u32 * WARPS;
-            if next < of.count {
+            let next = member + u as u32 * TEAM;
+            if next < end {
                 let [top, left] = *of.corners.add(*of.order.add(next as usize) as usize);
                 o[u] = *window.add(top as usize * of.object_columns as usize + left as usize);
             }
@@ -203,7 +245,7 @@ unsafe fn spectrum_sums(of: &Batch, slices: u32, mode: u32, pixel: u32) -> (Comp
         for o in o {
             weight += o.norm_sqr();
         }
-        member += TOGETHER as u32 * WARPS;
+        member += TOGETHER as u32 * TEAM;
     }
     (sum, weight)
 }
@@ -211,10 +253,10 @@ unsafe fn spectrum_sums(of: &Batch, slices: u32, mode: u32, pixel: u32) -> (Comp
 /// For the frames `order[first..first + count]`, (first, count) = `ranges[batch]`, count at most `most`: `numerators` and
 /// `weights` (row, column) on the object if `updates` has the bit [`OBJECT`], `sums` and `probe_weights` (row, column) on
 /// the probe if it has [`PROBE`]; the numerators are multiplied by `scale`. Sums on the object are written for the tiles within
-/// `bounds` (top, left, bottom, right), which become those of the batch's windows, or with `whole` not 0 those of the object. `largest` (object, probe), which must be 0
+/// `bounds` (top, left, bottom, right), which become those of the batch's windows, or with `whole` not 0 those of the object, or otherwise, if some are given, `given_bounds[batch]`. `largest` (object, probe), which must be 0
 /// before, become the bits of the largest weights. With `probes` = 1 all frames have the same probe, with `most` each of the
 /// batch its own. With `slices` = 0 there is one mode, and `spectra` are not read; otherwise `sums` are those of the first
-/// min(`slices`, count) of them. Other combinations do nothing.
+/// min(`slices`, count) of them. `share_ends[batch]` has the places in the batch where its shares end. Other combinations do nothing.
 #[kernel(block = (32, 8), min_blocks = 4, hot)]
 #[allow(
     clippy::too_many_arguments,
@@ -234,6 +276,8 @@ pub unsafe fn ptycho_batch_sums(
     #[len(frames)] corners: *const [u32; 2],
     #[len(frames)] order: *const u32,
     #[len(batches)] ranges: *const [u32; 2],
+    #[len(batches)] share_ends: *const [u32; SHARES],
+    #[len(given)] given_bounds: *const [u32; 4],
     frames: u32,
     most: u32,
     batches: u32,
@@ -246,6 +290,7 @@ pub unsafe fn ptycho_batch_sums(
     object_rows: u32,
     object_columns: u32,
     updates: u32,
+    given: u32,
     whole: u32,
     scale: f32,
 ) {
@@ -267,6 +312,10 @@ pub unsafe fn ptycho_batch_sums(
         corners,
         order: order.add(first as usize),
         count,
+        ends: ShareEnds {
+            ends: share_ends.add(batch as usize),
+            count,
+        },
         modes,
         rows,
         columns,
@@ -274,10 +323,13 @@ pub unsafe fn ptycho_batch_sums(
     };
     let partial = shared_array![Complex32; THREADS as usize];
     let partial_weights = shared_array![f32; THREADS as usize];
+    let ended = shared_array![[[f32; 3]; 2]; THREADS as usize];
     let pixels = rows * columns;
     let groups = pixels.div_ceil(32).max(1);
     let layers = groups * modes;
-    let within = if whole == 0 {
+    let within = if whole == 0 && batch < given {
+        Bounds::from_array(*given_bounds.add(batch as usize)).within(object_rows, object_columns)
+    } else if whole == 0 {
         let shapes = [[rows, columns], [object_rows, object_columns]];
         bounds_of(corners, of.order, count, shapes[0], shapes[1])
     } else {
@@ -305,12 +357,14 @@ pub unsafe fn ptycho_batch_sums(
             *partial.add(place) = sum;
             *partial_weights.add(place) = weight;
             thread::sync_threads();
-            let (mut sum, mut weight) = (Complex32::ZERO, 0.0);
+            let mut of_shares = ShareSums::new();
             for w in 0..WARPS {
                 let place = (w * 32 + thread::thread_idx_x()) as usize;
-                sum += *partial.add(place);
-                weight += *partial_weights.add(place);
+                of_shares.go_on_to(w / TEAM);
+                of_shares.numerator += *partial.add(place);
+                of_shares.weight += *partial_weights.add(place);
             }
+            let (sum, weight) = of_shares.total();
             if thread::thread_idx_y() == 0 && pixel < pixels {
                 *sums.add((mode * pixels + pixel) as usize) = sum.scale(scale);
                 // The same for all modes.
@@ -327,7 +381,7 @@ pub unsafe fn ptycho_batch_sums(
         let tile = item - layers;
         let first_row = within.top + tile / across * TILE_ROWS;
         let first_column = within.left + tile % across * TILE_COLUMNS;
-        let (numerator, weight, touched) = tile_sums(&of, first_row, first_column);
+        let (numerator, weight, touched) = tile_sums(&of, ended, first_row, first_column);
         let row = first_row + thread::thread_idx_y();
         let column = first_column + thread::thread_idx_x();
         let inside = row < object_rows && column < object_columns;

@@ -20,7 +20,7 @@ const STEPS: u32 = 4;
 
 /// Applies the batches that the tiles of `object` and `velocity` have missed, and sets `applied` (row, column of tiles), which counts the
 /// batches of the iteration that a tile has. With `whole` = 0 for the tiles under the windows of the frames
-/// `order[first..first + count]`, (first, count) = `ranges[batch]`, count at most `most`: `before` batches came before this one,
+/// `order[first..first + count]`, (first, count) = `ranges[batch]`, count at most `most`, or within `given_bounds[batch]` if bounds are given: `before` batches came before this one,
 /// and this one counts as applied afterwards. Otherwise for all tiles: the first `before` batches are applied then.
 /// `velocity ← momentum · velocity; object += velocity` for each, and the object is clipped as in `object_update_tiled`. The momentum
 /// is between 0 and 1.
@@ -36,6 +36,7 @@ pub unsafe fn ptycho_deferred_momentum(
     #[len(frames)] corners: *const [u32; 2],
     #[len(frames)] order: *const u32,
     #[len(batches)] ranges: *const [u32; 2],
+    #[len(given)] given_bounds: *const [u32; 4],
     frames: u32,
     most: u32,
     batches: u32,
@@ -45,6 +46,7 @@ pub unsafe fn ptycho_deferred_momentum(
     object_rows: u32,
     object_columns: u32,
     before: u32,
+    given: u32,
     whole: u32,
     momentum: f32,
     clip_low: f32,
@@ -57,7 +59,12 @@ pub unsafe fn ptycho_deferred_momentum(
         let (first, count) = range_of(ranges, batch, frames, most);
         let shapes = [[rows, columns], [object_rows, object_columns]];
         let order = order.add(first as usize);
-        let bounds = bounds_of(corners, order, count, shapes[0], shapes[1]);
+        let bounds = if batch < given {
+            Bounds::from_array(*given_bounds.add(batch as usize))
+                .within(object_rows, object_columns)
+        } else {
+            bounds_of(corners, order, count, shapes[0], shapes[1])
+        };
         (bounds, before.saturating_add(1))
     } else {
         (Bounds::whole(object_rows, object_columns), before)

@@ -5,12 +5,14 @@
 //! of device memory; the object comes from the caches; writes 12 bytes per slice, pixel and mode. Block of 256, as
 //! `probe_update_tiled`.
 
+use super::batch_shares::SHARES;
 use super::probe_sums::slice_of;
 use super::shifted_spectra::{frequency, ramp};
 use warpstride_device::prelude::*;
 
 /// `sums` (slice, mode, row, column) and `weights` (slice, row, column) of the frames `order[first..first + count]` in
-/// `slices` > 0 slices; added to what is there if `add` is not 0. With `scaled` not 0, values have the roots of the
+/// `slices` > 0 slices, or with `apart` not 0, a multiple of 4 slices, a quarter of them for each share of the frames; the first three shares end at places `end_0`, `end_1` and `end_2`
+/// of the batch. Added to what is there if `add` is not 0. With `scaled` not 0, values have the roots of the
 /// frames' scales as factors and weights the scales.
 #[kernel(block = 256, min_blocks = 6, hot)]
 #[allow(
@@ -37,6 +39,10 @@ pub unsafe fn ptycho_probe_direction(
     slices: u32,
     scaled: u32,
     add: u32,
+    apart: u32,
+    end_0: u32,
+    end_1: u32,
+    end_2: u32,
 ) {
     let _ = object_rows;
     let threads = thread::block_threads();
@@ -45,7 +51,7 @@ pub unsafe fn ptycho_probe_direction(
     }
     let pixels = rows * columns;
     let groups = pixels.div_ceil(threads);
-    if groups == 0 || first >= frames || count > frames - first {
+    if groups == 0 || first > frames || count > frames - first {
         return;
     }
     for item in thread::block_stride(slices * modes * groups) {
@@ -58,7 +64,21 @@ pub unsafe fn ptycho_probe_direction(
         let (row, column) = (pixel / columns, pixel % columns);
         let at_frequency = [frequency(row, rows), frequency(column, columns)];
         let window = row as usize * object_columns as usize + column as usize;
-        let (from, to) = slice_of(count, slices, slice);
+        let (from, to) = if apart == 0 {
+            slice_of(count, slices, slice)
+        } else {
+            let of_share = slices.div_ceil(SHARES as u32);
+            let ends = [end_0, end_1, end_2, count];
+            let share = (slice / of_share) as usize;
+            let (mut start, mut end) = (0, ends[0].min(count));
+            for k in 1..SHARES {
+                if share >= k {
+                    (start, end) = (end, ends[k].clamp(end, count));
+                }
+            }
+            let (from, to) = slice_of(end - start, of_share, slice % of_share);
+            (start + from, start + to)
+        };
         let mut sum = Complex32::ZERO;
         let mut weight = 0.0;
         for member in from..to {

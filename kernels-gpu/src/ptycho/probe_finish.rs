@@ -11,7 +11,7 @@ const TOGETHER: u32 = 8;
 
 /// `P ← support · [weight · P + Σ numerators] / [weight + Σ denominators]`, slices in their order; if `incremental` is
 /// not 0, `P ← support · (P + Σ numerators / [weight + Σ denominators])`.
-/// Does nothing while `*gate` is not 0.
+/// Slices of several `devices`, which have every `devices`th of them, are in the order (device, slice of the device). Does nothing while `*gate` is not 0.
 #[kernel(block = 256)]
 #[allow(
     clippy::too_many_arguments,
@@ -28,10 +28,12 @@ pub unsafe fn ptycho_probe_finish(
     slices: u32,
     weight: f32,
     incremental: u32,
+    devices: u32,
 ) {
-    if *gate != 0 || pixels == 0 {
+    if *gate != 0 || pixels == 0 || devices == 0 {
         return;
     }
+    let of_device = slices / devices;
     let layer = modes as usize * pixels as usize;
     for at in thread::grid_stride(layer) {
         let pixel = at % pixels as usize;
@@ -42,7 +44,8 @@ pub unsafe fn ptycho_probe_finish(
             let mut loaded = [(Complex32::ZERO, 0.0); TOGETHER as usize];
             for u in 0..TOGETHER {
                 if first + u < slices {
-                    let slice = (first + u) as usize;
+                    let slice = first + u;
+                    let slice = (slice % devices * of_device + slice / devices) as usize;
                     loaded[u as usize] = (
                         *numerators.add(slice * layer + at),
                         *denominators.add(slice * pixels as usize + pixel),

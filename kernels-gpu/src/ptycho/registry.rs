@@ -1,19 +1,19 @@
 //! The list of the kernels of ptychography.
 
 use super::{
-    advance_layers, batch_advance, batch_finish, batch_step_sums, batch_sums, centring_shift,
-    columns_finish, columns_reflect, conjugate_direction, conjugate_precondition, copy_waves,
-    deferred_momentum, direction_finish, exact_advance, exact_chi, exact_finish, exact_gradient,
-    exact_line, exact_modes, exact_step_sums, exit_wave_build, fluence, fourier_step, frame_blocks,
-    frame_chi, frame_gradient, frame_line, fused_metrics, fused_step, gaussian_smoothing, gram,
-    keep_better, largest, layer_power, likelihood_deviation, likelihood_losses, line_point,
-    line_sums, line_waves, magnitude_deviation, mix_layers, model_metrics, modes_gradient,
-    modes_line, object_direction, object_finish, object_from_sums, object_sums_tiled,
-    object_update_atomic, object_update_tiled, phase_ramp_layers, pie_cluster, pie_cluster_exact,
-    pie_pass, position_equations, probe_change, probe_direction, probe_finish, probe_update_atomic,
-    probe_update_tiled, rank_sums, roll_frames, roll_layers, rows_metrics, rows_project,
-    scale_layers, scale_to_power, shifted_spectra, slice_sums, smoothness, step_mean, step_sums,
-    trial_positions, wave_limit, widen_waves, window_product, window_residual,
+    advance_layers, batch_advance, batch_exchange, batch_finish, batch_step_sums, batch_sums,
+    centring_shift, columns_finish, columns_reflect, conjugate_direction, conjugate_precondition,
+    copy_waves, deferred_momentum, direction_finish, exact_advance, exact_chi, exact_finish,
+    exact_gradient, exact_line, exact_modes, exact_step_sums, exit_wave_build, fluence,
+    fourier_step, frame_blocks, frame_chi, frame_gradient, frame_line, fused_metrics, fused_step,
+    gaussian_smoothing, gram, keep_better, largest, layer_power, likelihood_deviation,
+    likelihood_losses, line_point, line_sums, line_waves, magnitude_deviation, mix_layers,
+    model_metrics, modes_gradient, modes_line, object_direction, object_finish, object_from_sums,
+    object_sums_tiled, object_update_atomic, object_update_tiled, phase_ramp_layers, pie_cluster,
+    pie_cluster_exact, pie_pass, position_equations, probe_change, probe_direction, probe_finish,
+    probe_update_atomic, probe_update_tiled, rank_sums, roll_frames, roll_layers, rows_metrics,
+    rows_project, scale_layers, scale_to_power, shifted_spectra, slice_sums, smoothness, step_mean,
+    step_sums, trial_positions, wave_limit, widen_waves, window_product, window_residual,
 };
 use crate::info;
 use warpstride_device::launch::{Emulated, KernelInfo};
@@ -22,6 +22,8 @@ use warpstride_device::launch::{Emulated, KernelInfo};
 pub(crate) const KERNELS: &[KernelInfo] = &[
     info::<advance_layers::PtychoAdvanceLayers<'static, Emulated>>(),
     info::<batch_advance::PtychoBatchAdvance<'static, Emulated>>(),
+    info::<batch_exchange::PtychoAddSums<'static, Emulated>>(),
+    info::<batch_exchange::PtychoPackSums<'static, Emulated>>(),
     info::<batch_finish::PtychoBatchFinish<'static, Emulated>>(),
     info::<batch_step_sums::PtychoBatchStepSums<'static, Emulated>>(),
     info::<batch_sums::PtychoBatchSums<'static, Emulated>>(),

@@ -1,22 +1,27 @@
 //! Sums behind the optimal steps of each frame of a batch: of `a = ΔO·S[P]`, `b = S[ΔP]·O` and χ, summed over modes and
 //! pixels: |a|², Re a*b, |b|², Re a*χ, Re b*χ.
 //!
-//! A block processes one frame, a thread one pixel in all modes. Reads 24 bytes per pixel and mode; object and ΔO come
-//! from the caches. Block of 512, as `model_metrics`.
+//! A block processes one of some parts of a frame, a thread two pixels at a time in all modes. Reads 24 bytes per pixel and mode, or 8 if all frames have the same
+//! probe and ΔP; object and ΔO come from the caches. Block of 512, as `model_metrics`; in parts, because a batch has fewer frames than the
+//! device multiprocessors.
 
-use super::window_walk::WindowWalk;
+use super::window_walk::{WindowWalk, part_of};
 use warpstride_device::prelude::*;
 
-/// `sums` (frame of the batch, 5). A direction that is not used must be 0.
+/// Pixels of a thread that are loaded together.
+const TOGETHER: usize = 2;
+
+/// `sums` (frame of the batch, part, 5). A direction that is not used must be 0. `probes` and `probe_changes` are those of each frame, or with
+/// `sources` = 1 the same for all frames; with fewer `sources` than frames otherwise it does nothing.
 #[kernel(block = 512, min_blocks = 2, hot)]
 #[allow(
     clippy::too_many_arguments,
     reason = "the arrays of the model and their shapes"
 )]
 pub unsafe fn ptycho_step_sums(
-    #[len(count)] sums: *mut [f32; 5],
-    #[len(count * modes * rows * columns)] probes: *const Complex32,
-    #[len(count * modes * rows * columns)] probe_changes: *const Complex32,
+    #[len(count * parts)] sums: *mut [f32; 5],
+    #[len(sources * modes * rows * columns)] probes: *const Complex32,
+    #[len(sources * modes * rows * columns)] probe_changes: *const Complex32,
     #[len(count * modes * rows * columns)] chi: *const Complex32,
     #[len(object_rows * object_columns)] object: *const Complex32,
     #[len(object_rows * object_columns)] direction: *const Complex32,
@@ -30,39 +35,67 @@ pub unsafe fn ptycho_step_sums(
     columns: u32,
     object_rows: u32,
     object_columns: u32,
+    sources: u32,
+    parts: u32,
 ) {
     let _ = object_rows;
-    if columns == 0 || first >= frames || count > frames - first {
+    let incomplete = sources != 1 && sources < count;
+    if columns == 0 || first >= frames || count > frames - first || incomplete || parts == 0 {
         return;
     }
     let pixels = rows * columns;
-    for member in thread::block_stride(count) {
+    for item in thread::block_stride(count * parts) {
+        let (member, part) = (item / parts, item % parts);
         let frame = *order.add((first + member) as usize);
         let [top, left] = *corners.add(frame as usize);
         let corner = top as usize * object_columns as usize + left as usize;
         let start = member as usize * modes as usize * pixels as usize;
+        let start_of_probe = if sources == 1 { 0 } else { start };
         let mut own = [0.0; 5];
-        for (pixel, row, column) in WindowWalk::new(0, pixels, columns) {
-            let place = corner + row as usize * object_columns as usize + column as usize;
-            let (o, change) = (*object.add(place), *direction.add(place));
-            let mut at = start + pixel as usize;
+        let (from, end) = part_of(pixels, parts, part);
+        let mut walk = WindowWalk::new(from, end, columns);
+        while let Some(one) = walk.next() {
+            // A pixel beyond the end is the first one again, with nothing to add.
+            let next = walk.next();
+            let there = [true, next.is_some()];
+            let of = [one, next.unwrap_or(one)];
+            let mut o = [Complex32::ZERO; TOGETHER];
+            let mut change = [Complex32::ZERO; TOGETHER];
+            for u in 0..TOGETHER {
+                let (_, row, column) = of[u];
+                let place = corner + row as usize * object_columns as usize + column as usize;
+                (o[u], change[u]) = (*object.add(place), *direction.add(place));
+            }
+            let mut layer = 0;
             for _ in 0..modes {
-                let a = change * *probes.add(at);
-                let b = *probe_changes.add(at) * o;
-                let chi = *chi.add(at);
-                own[0] += a.norm_sqr();
-                own[1] += a.re.mul_add(b.re, a.im * b.im);
-                own[2] += b.norm_sqr();
-                own[3] += a.re.mul_add(chi.re, a.im * chi.im);
-                own[4] += b.re.mul_add(chi.re, b.im * chi.im);
-                at += pixels as usize;
+                let mut probe = [Complex32::ZERO; TOGETHER];
+                let mut probe_change = [Complex32::ZERO; TOGETHER];
+                let mut wave = [Complex32::ZERO; TOGETHER];
+                for u in 0..TOGETHER {
+                    let at = layer + of[u].0 as usize;
+                    probe[u] = *probes.add(start_of_probe + at);
+                    probe_change[u] = *probe_changes.add(start_of_probe + at);
+                    wave[u] = *chi.add(start + at);
+                }
+                for u in 0..TOGETHER {
+                    if !there[u] {
+                        continue;
+                    }
+                    let (a, b, chi) = (change[u] * probe[u], probe_change[u] * o[u], wave[u]);
+                    own[0] += a.norm_sqr();
+                    own[1] += a.re.mul_add(b.re, a.im * b.im);
+                    own[2] += b.norm_sqr();
+                    own[3] += a.re.mul_add(chi.re, a.im * chi.im);
+                    own[4] += b.re.mul_add(chi.re, b.im * chi.im);
+                }
+                layer += pixels as usize;
             }
         }
         let (aa, ab) = reduce::block_sum_pair(own[0], own[1]);
         let (bb, ac) = reduce::block_sum_pair(own[2], own[3]);
         let bc = reduce::block_sum(own[4]);
         if thread::index_in_block() == 0 {
-            *sums.add(member as usize) = [aa, ab, bb, ac, bc];
+            *sums.add(item as usize) = [aa, ab, bb, ac, bc];
         }
     }
 }

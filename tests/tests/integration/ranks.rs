@@ -8,8 +8,8 @@ use warpstride::gpu::EmulatedDevice;
 use warpstride::ptycho::cpu::CpuEngine;
 use warpstride::ptycho::cuda::GpuEngine;
 use warpstride::ptycho::{
-    Engine, EngineError, GpuStep, GpuWaves, PositionMethod, Problem, Progress, Ranks, Recipe,
-    Reconstructor, SimulateOptions, StreamPlan, UpdateVersion, simulate,
+    BatchOrder, Engine, EngineError, GpuStep, GpuWaves, PositionMethod, Problem, Progress, Ranks,
+    Recipe, Reconstructor, SimulateOptions, StreamPlan, UpdateVersion, simulate,
 };
 use warpstride::ranks::threads;
 use warpstride_tests::recipe;
@@ -179,7 +179,8 @@ fn on_devices(
 ) -> Ended {
     on_ranks(size, |ranks| {
         let engine = || -> Box<dyn Engine> {
-            let device = EmulatedDevice::with_shared_memory(shared_memory);
+            // Of one multiprocessor, so that momentum is deferred.
+            let device = EmulatedDevice::with_shared_memory(shared_memory).with_multiprocessors(1);
             let [frames, modes, rows, columns] = problem.shape();
             let plan = block.map(|block| {
                 let own = [frames.div_ceil(size), rows * columns];
@@ -188,7 +189,8 @@ fn on_devices(
             });
             let version = UpdateVersion::Tiled;
             let ranks = (ranks.clone(), None);
-            Box::new(GpuEngine::among(device, problem, version, plan, ranks).unwrap())
+            let engine = GpuEngine::among(device, problem, version, plan, ranks).unwrap();
+            Box::new(engine.with_divided_batches())
         };
         run(&engine, problem, recipe, 2).unwrap()
     })
@@ -270,4 +272,113 @@ fn devices_do_the_same_where_they_do_not_divide() {
         recipe.positions.refine = vec![PositionMethod::Gradient];
         recipe.positions.start = 1;
     });
+}
+
+/// Batches of 20 frames beside each other, 17 all over the scan, and all frames.
+fn in_batches(recipe: &mut Recipe) {
+    let sizes = [
+        (20, BatchOrder::Compact),
+        (17, BatchOrder::Spread),
+        (100, BatchOrder::Spread),
+    ];
+    for (engine, (size, order)) in recipe.engines.iter_mut().zip(sizes) {
+        engine.batch = Some(size);
+        engine.batch_order = Some(order);
+    }
+}
+
+fn in_batches_between_pixels(recipe: &mut Recipe) {
+    in_batches(recipe);
+    for engine in &mut recipe.engines {
+        engine.subpixel = Some(true);
+    }
+}
+
+const IN_BATCHES: [&str; 3] = ["lsqml:3", "rpie:2", "lsqml:2"];
+
+#[test]
+fn devices_divide_batches_in_few_launches() {
+    check_devices([64, 61, 1], &IN_BATCHES, (LARGE, None), |recipe| {
+        in_batches(recipe);
+        recipe.engines[0].momentum = Some(0.5);
+        recipe.engines[1].batch_order = Some(BatchOrder::Compact);
+    });
+    check_devices([64, 50, 2], &IN_BATCHES, (LARGE, None), in_batches);
+}
+
+#[test]
+fn devices_divide_batches_between_pixels() {
+    check_devices(
+        [64, 61, 1],
+        &IN_BATCHES,
+        (LARGE, None),
+        in_batches_between_pixels,
+    );
+    check_devices(
+        [64, 50, 2],
+        &IN_BATCHES,
+        (LARGE, None),
+        in_batches_between_pixels,
+    );
+}
+
+#[test]
+fn devices_divide_batches_in_separate_launches() {
+    check_devices([24, 61, 1], &IN_BATCHES, (LARGE, None), |recipe| {
+        in_batches(recipe);
+        recipe.engines[0].momentum = Some(0.5);
+        recipe.engines[1].update_probe = false;
+    });
+    check_devices(
+        [24, 50, 2],
+        &IN_BATCHES,
+        (LARGE, None),
+        in_batches_between_pixels,
+    );
+}
+
+/// The state goes from one kind of step to the other on each device.
+#[test]
+fn devices_divide_batches_and_projections_in_turn() {
+    let engines = ["lsqml:2", "dm:2", "rpie:2", "raar:1"];
+    check_devices([64, 61, 1], &engines, (LARGE, None), |recipe| {
+        recipe.engines[0].batch = Some(16);
+        recipe.engines[2].batch = Some(25);
+    });
+}
+
+/// Some batches have no frames of some devices.
+#[test]
+fn devices_divide_batches_of_few_frames() {
+    check_devices([64, 17, 1], &["lsqml:5"], (LARGE, None), |recipe| {
+        recipe.engines[0].batch = Some(16);
+    });
+    check_devices([24, 17, 1], &["lsqml:5"], (LARGE, None), |recipe| {
+        recipe.engines[0].batch = Some(16);
+    });
+}
+
+/// What is expected of them would also hold if each device computed all frames.
+#[test]
+fn devices_exchange_sums_of_batches() {
+    let (problem, recipe) = prepared([24, 40, 1], &["lsqml:1"], |recipe| {
+        recipe.engines[0].batch = Some(20);
+    });
+    let launched = |size: usize| {
+        on_ranks(size, |ranks| {
+            let device = EmulatedDevice::with_shared_memory(LARGE);
+            let (version, ranks) = (UpdateVersion::Tiled, (ranks, None));
+            let engine = GpuEngine::among(device, &problem, version, None, ranks).unwrap();
+            let engine: Box<dyn Engine> = Box::new(engine.with_divided_batches());
+            let mut run = Reconstructor::new(engine, &problem, &recipe);
+            run.engine().start_profile().unwrap();
+            run.advance().unwrap();
+            let spans = run.engine().take_profile().unwrap();
+            let sums = spans
+                .iter()
+                .filter(|span| span.name.contains("ptycho_add_sums"));
+            sums.count()
+        })
+    };
+    assert_eq!([1, 2, 4].map(launched), [0, 2, 2]);
 }

@@ -3,7 +3,7 @@
 use bytemuck::Pod;
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
-use warpstride::cuda::PeerCopy;
+use warpstride::cuda::Transfers;
 use warpstride::gpu::{Device, EmulatedDevice, ProfileSpan, Result};
 use warpstride::gpu::{Direction, EmulatedBuffer, EmulatedCopy, EmulatedFft, EmulatedReadBack};
 use warpstride_device::Complex32;
@@ -166,18 +166,18 @@ impl Device for RecordingDevice {
         peers: &mut Self::Peers,
         mine: &EmulatedBuffer<T>,
         to: &mut EmulatedBuffer<T>,
-        copies: &[PeerCopy],
+        transfers: &Transfers,
     ) -> Result<()> {
-        self.device.gather_from_peers(peers, mine, to, copies)
+        self.device.gather_from_peers(peers, mine, to, transfers)
     }
     fn share_with_peers<T: Pod + Send>(
         &self,
         peers: &mut Self::Peers,
         buffer: &mut EmulatedBuffer<T>,
         own: Range<usize>,
-        copies: &[PeerCopy],
+        transfers: &Transfers,
     ) -> Result<()> {
-        self.device.share_with_peers(peers, buffer, own, copies)
+        self.device.share_with_peers(peers, buffer, own, transfers)
     }
     fn copy<T: Pod + Send>(
         &self,

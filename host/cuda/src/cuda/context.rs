@@ -140,6 +140,18 @@ impl Context {
         self.ordinal
     }
 
+    /// The UUID of the device, which no other device of any host has.
+    ///
+    /// # Errors
+    /// An error of the driver.
+    pub fn device_uuid(&self) -> Result<[u8; 16]> {
+        let mut uuid = [0; 16];
+        // SAFETY: the address is of a live variable of the size of `CUuuid`.
+        let answer = unsafe { driver::cuDeviceGetUuid(&raw mut uuid, self.device.as_raw()) };
+        check(answer, "cuDeviceGetUuid")?;
+        Ok(uuid)
+    }
+
     pub(crate) fn device(&self) -> Device {
         self.device
     }

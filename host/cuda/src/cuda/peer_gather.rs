@@ -5,7 +5,9 @@
 //! them have said what to read, and when all of them have queued their copies. The devices wait for events only.
 
 use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
 
 use bytemuck::Pod;
 
@@ -16,24 +18,12 @@ use super::event::{Event, Timing};
 use super::ffi::driver;
 use super::lock::lock;
 use super::peer::enable_peer_access;
+use super::peers::{PeerCopy, Transfers};
 use super::stream::Stream;
 
-/// A copy from the memory of one of several devices.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PeerCopy {
-    /// Number of the device, from 0.
-    pub device: usize,
-    /// Elements of its array.
-    pub from: Range<usize>,
-    /// The first element of the target.
-    pub at: usize,
-}
-
-impl PeerCopy {
-    fn target(&self) -> Range<usize> {
-        self.at..self.at.saturating_add(self.from.len())
-    }
-}
+/// How long a thread looks for the end of a meeting before it sleeps: to be woken takes some ten microseconds, in which a device may have no
+/// work left.
+const AWAKE: Duration = Duration::from_micros(200);
 
 /// Memory that other threads may copy from until they have met again.
 #[derive(Debug, Clone, Copy)]
@@ -84,6 +74,18 @@ struct PeerTable {
     slots: Vec<Slot>,
     meeting: Mutex<Meeting>,
     met: Condvar,
+    /// [`Meeting::times`], for threads that look at it without the lock.
+    times: AtomicUsize,
+}
+
+impl PeerTable {
+    /// Ends the present meeting if all threads have come or do not come any more.
+    fn end_if_complete(&self, meeting: &mut Meeting) {
+        if meeting.end_if_complete(self.slots.len()) {
+            self.times.store(meeting.times, Ordering::Release);
+            self.met.notify_all();
+        }
+    }
 }
 
 /// A thread's right to a slot of a table. Dropped, it tells the others that this thread does not come.
@@ -100,8 +102,14 @@ impl Seat {
         let mut meeting = lock(&table.meeting);
         let number = meeting.times;
         meeting.waiting += 1;
-        if meeting.end_if_complete(table.slots.len()) {
-            table.met.notify_all();
+        table.end_if_complete(&mut meeting);
+        if meeting.times == number {
+            drop(meeting);
+            let began = Instant::now();
+            while table.times.load(Ordering::Acquire) == number && began.elapsed() < AWAKE {
+                std::hint::spin_loop();
+            }
+            meeting = lock(&table.meeting);
         }
         while meeting.times == number {
             let waited = table.met.wait(meeting);
@@ -121,9 +129,7 @@ impl Drop for Seat {
         meeting.ended += 1;
         let first = meeting.times;
         meeting.without.get_or_insert((self.own, first));
-        if meeting.end_if_complete(table.slots.len()) {
-            table.met.notify_all();
-        }
+        table.end_if_complete(&mut meeting);
     }
 }
 
@@ -139,6 +145,7 @@ pub fn invite_peers(devices: usize) -> Vec<PeerInvitation> {
         slots: (0..devices).map(|_| Slot::default()).collect(),
         meeting: Mutex::default(),
         met: Condvar::new(),
+        times: AtomicUsize::new(0),
     });
     let seat = |own| {
         PeerInvitation(Seat {
@@ -213,7 +220,7 @@ impl PeerGather {
         self.exchange(stream, published, (to.raw(), size_of::<T>()), copies)
     }
 
-    /// Lets the other devices copy elements `own` of `buffer`, and queues `copies` from what they let this one copy to other
+    /// Lets the other devices copy elements `own` of `buffer`, and queues copies from what they let this one copy to other
     /// elements of `buffer`; the elements of a copy are counted from the first one that the other device gives.
     ///
     /// # Errors
@@ -223,30 +230,23 @@ impl PeerGather {
         stream: &Stream,
         buffer: &mut DeviceBuffer<T>,
         own: Range<usize>,
-        copies: &[PeerCopy],
+        transfers: &Transfers,
     ) -> Result<()> {
         stream
             .context()
             .expect_same(buffer.context(), "the array")?;
-        buffer.expect_range("what other devices copy", &own)?;
-        for copy in copies {
-            let target = copy.target();
-            buffer.expect_range("a copy from other devices", &target)?;
-            if target.start < own.end && own.start < target.end {
-                return Err(CudaError::Range {
-                    what: "a copy over what other devices copy",
-                    start: target.start,
-                    end: target.end,
-                    len: own.start,
-                });
-            }
-        }
+        transfers.expect_apart(buffer, &own)?;
         let element = size_of::<T>();
         let published = Published {
             address: buffer.raw() + (own.start * element) as driver::DevicePtr,
             bytes: own.len() * element,
         };
-        self.exchange(stream, published, (buffer.raw(), element), copies)
+        self.exchange(
+            stream,
+            published,
+            (buffer.raw(), element),
+            &transfers.copies,
+        )
     }
 
     /// Lets the others copy `published`, and queues `copies` to the array at an address with elements of some bytes, in which

@@ -8,7 +8,7 @@ use warpstride_device::Complex32;
 use warpstride_device::launch::{AnyLaunch, Work};
 
 use super::{Device, Direction, ProfileSpan, Result};
-use crate::cuda::PeerCopy;
+use crate::cuda::Transfers;
 
 impl<D: Device> Device for &D {
     type Space = D::Space;
@@ -139,9 +139,9 @@ impl<D: Device> Device for &D {
         peers: &mut D::Peers,
         mine: &D::Buffer<T>,
         to: &mut D::Buffer<T>,
-        copies: &[PeerCopy],
+        transfers: &Transfers,
     ) -> Result<()> {
-        (**self).gather_from_peers(peers, mine, to, copies)
+        (**self).gather_from_peers(peers, mine, to, transfers)
     }
 
     fn share_with_peers<T: Pod + Send>(
@@ -149,9 +149,9 @@ impl<D: Device> Device for &D {
         peers: &mut D::Peers,
         buffer: &mut D::Buffer<T>,
         own: Range<usize>,
-        copies: &[PeerCopy],
+        transfers: &Transfers,
     ) -> Result<()> {
-        (**self).share_with_peers(peers, buffer, own, copies)
+        (**self).share_with_peers(peers, buffer, own, transfers)
     }
 
     fn copy<T: Pod + Send>(&self, from: &D::Buffer<T>, to: &mut D::Buffer<T>) -> Result<()> {

@@ -16,9 +16,9 @@ use super::{
     Buffer, CudaFft, Device, Direction, GpuError, PendingCopy, ProfileSpan, ReadBack, Result,
 };
 use crate::cuda::{
-    Context, CopyDirection, CudaReadBack, DeviceBuffer, DeviceInfo, Event, Exchange, FftDirection,
-    FftWorkspace, Graph, Kernels, Module, PeerCopy, PeerGather, PinnedBuffer, PinnedKind,
-    PinnedPieces, Priority, ReadBackPool, SharedUpload, Staging, Stream, Timing, Transfer,
+    Context, CopyDirection, CudaPeers, CudaReadBack, DeviceBuffer, DeviceInfo, Event, Exchange,
+    FftDirection, FftWorkspace, Graph, Kernels, Module, PinnedBuffer, PinnedKind, PinnedPieces,
+    Priority, ReadBackPool, SharedUpload, Staging, Stream, Timing, Transfer, Transfers,
 };
 use profiler::Profiler;
 
@@ -224,7 +224,7 @@ impl Device for CudaDevice {
     type Arriving<T: Pod + Send> = CudaArriving<T>;
     type Pieces<T: Pod + Send + Sync> = PinnedPieces<T>;
     type Exchange<T: Pod + Send> = Exchange<T>;
-    type Peers = PeerGather;
+    type Peers = CudaPeers;
 
     fn sibling(&self) -> Result<Self> {
         Self::sibling(self)
@@ -404,25 +404,25 @@ impl Device for CudaDevice {
 
     fn gather_from_peers<T: Pod + Send>(
         &self,
-        peers: &mut PeerGather,
+        peers: &mut CudaPeers,
         mine: &DeviceBuffer<T>,
         to: &mut DeviceBuffer<T>,
-        copies: &[PeerCopy],
+        transfers: &Transfers,
     ) -> Result<()> {
         self.profiled_work("gather from peers", Some(to.bytes()), || {
-            Ok(peers.gather(&self.stream, mine, to, copies)?)
+            Ok(peers.gather(&self.stream, mine, to, transfers)?)
         })
     }
 
     fn share_with_peers<T: Pod + Send>(
         &self,
-        peers: &mut PeerGather,
+        peers: &mut CudaPeers,
         buffer: &mut DeviceBuffer<T>,
         own: Range<usize>,
-        copies: &[PeerCopy],
+        transfers: &Transfers,
     ) -> Result<()> {
         self.profiled_work("share with peers", Some(buffer.bytes()), || {
-            Ok(peers.share(&self.stream, buffer, own, copies)?)
+            Ok(peers.share(&self.stream, buffer, own, transfers)?)
         })
     }
 

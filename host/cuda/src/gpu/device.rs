@@ -8,7 +8,7 @@ use warpstride_device::launch::{AnyLaunch, Launch, Read, Space, Work, Write};
 
 use super::device_group::ProfileSpan;
 use super::error::Result;
-use crate::cuda::PeerCopy;
+use crate::cuda::Transfers;
 
 /// Memory of a device: `len` elements of `T`, initially zero.
 pub trait Buffer<S: Space, T: Pod> {
@@ -242,8 +242,8 @@ pub trait Device: Sized {
         to: Self::Pinned<T>,
     ) -> Result<Self::Received<T>>;
 
-    /// Queues `copies` from the `mine` of all devices to `to`; see [`PeerGather::gather`](crate::cuda::PeerGather::gather). Every device
-    /// has a thread that calls this for the same arrays in the same order; it waits for the other threads, but not for the
+    /// Queues `transfers` from the `mine` of all devices to `to`; see [`CudaPeers::gather`](crate::cuda::CudaPeers::gather). Every device
+    /// has a thread or a process that calls this for the same arrays in the same order. It may wait for the other threads, but not for the
     /// devices.
     ///
     /// # Errors
@@ -253,11 +253,11 @@ pub trait Device: Sized {
         peers: &mut Self::Peers,
         mine: &Self::Buffer<T>,
         to: &mut Self::Buffer<T>,
-        copies: &[PeerCopy],
+        transfers: &Transfers,
     ) -> Result<()>;
 
-    /// Lets the other devices copy elements `own` of a buffer, and queues `copies` from theirs to other elements of it; see
-    /// [`PeerGather::share`](crate::cuda::PeerGather::share).
+    /// Gives elements `own` of a buffer to the other devices, and queues `transfers` from theirs to other elements of it; see
+    /// [`CudaPeers::share`](crate::cuda::CudaPeers::share).
     ///
     /// # Errors
     /// Those of [`Self::gather_from_peers`], or a copy would change `own`.
@@ -266,7 +266,7 @@ pub trait Device: Sized {
         peers: &mut Self::Peers,
         buffer: &mut Self::Buffer<T>,
         own: Range<usize>,
-        copies: &[PeerCopy],
+        transfers: &Transfers,
     ) -> Result<()>;
 
     /// Queues a copy between two buffers of the same length.

@@ -19,7 +19,7 @@ use warpstride_device::emulator::{self, LaunchConfig, Watch, WatchedMemory};
 use warpstride_device::launch::{AnyLaunch, Emulated, KernelInfo, Read, Work, Write};
 use warpstride_fft::{FftPlanner, num_complex};
 
-use crate::cuda::PeerCopy;
+use crate::cuda::Transfers;
 
 use super::host_profiler::{HostProfiler, RunningSpan};
 use super::profile::{
@@ -411,7 +411,7 @@ impl Device for EmulatedDevice {
         peers: &mut Infallible,
         _mine: &EmulatedBuffer<T>,
         _to: &mut EmulatedBuffer<T>,
-        _copies: &[PeerCopy],
+        _transfers: &Transfers,
     ) -> Result<()> {
         match *peers {}
     }
@@ -421,7 +421,7 @@ impl Device for EmulatedDevice {
         peers: &mut Infallible,
         _buffer: &mut EmulatedBuffer<T>,
         _own: Range<usize>,
-        _copies: &[PeerCopy],
+        _transfers: &Transfers,
     ) -> Result<()> {
         match *peers {}
     }

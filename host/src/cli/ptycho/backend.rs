@@ -3,9 +3,12 @@
 use super::device_group::Member;
 use crate::cli::devices_request::DevicesBackend;
 use crate::cli::failure::Failure;
+use crate::cli::output::complain;
+use crate::cli::processes::common;
+use crate::cuda::CudaPeers;
 use crate::gpu::{CudaDevice, EmulatedDevice, GpuError};
 use crate::ptycho::cpu::CpuEngine;
-use crate::ptycho::cuda::{on_cuda_among, on_emulator_among};
+use crate::ptycho::cuda::{ProcessExchange, join_processes, on_cuda_among, on_emulator_among};
 use crate::ptycho::{
     CountCodes, Engine, EngineSpec, Precision, Problem, Ranks, Recipe, StreamPlan, UpdateVersion,
     host_besides, memory_estimate,
@@ -44,8 +47,8 @@ type Kind = BackendKind<Vec<CudaDevice>, Vec<EmulatedDevice>>;
 
 /// Engines on the back end that was chosen.
 pub(super) enum Engines {
-    /// The engine of this process.
-    One(Box<dyn Engine>),
+    /// The engine of this process, and why GPUs exchange arrays through the memory of their hosts, if several processes do.
+    One(Box<dyn Engine>, Option<String>),
     /// Several devices of this process, whose engines are yet to be made.
     Several(Vec<Member>),
 }
@@ -54,7 +57,7 @@ impl Engines {
     /// The back end: `cpu`, `cuda` or `emulator`.
     pub(super) fn backend(&self) -> &'static str {
         match self {
-            Self::One(engine) => engine.setup().backend,
+            Self::One(engine, _) => engine.setup().backend,
             Self::Several(members) => members.first().map_or("", Member::backend),
         }
     }
@@ -62,8 +65,8 @@ impl Engines {
     /// The back end and the model of its device or processor.
     pub(super) fn computed_by(&self) -> String {
         match self {
-            Self::One(engine) if engine.setup().backend == "cpu" => processor(1),
-            Self::One(engine) => engine.setup().to_string(),
+            Self::One(engine, _) if engine.setup().backend == "cpu" => processor(1),
+            Self::One(engine, _) => engine.setup().to_string(),
             // All are of one process.
             Self::Several(_) => self.backend().to_owned(),
         }
@@ -72,15 +75,31 @@ impl Engines {
     /// How counts and exit waves travel to the first device, if they do.
     pub(super) fn streaming(&self) -> Option<StreamPlan> {
         match self {
-            Self::One(engine) => engine.streaming(),
+            Self::One(engine, _) => engine.streaming(),
             Self::Several(members) => members.first().and_then(Member::plan),
+        }
+    }
+
+    /// Whether counts or exit waves travel to any device of this process.
+    pub(super) fn any_streams(&self) -> bool {
+        match self {
+            Self::One(engine, _) => engine.streaming().is_some(),
+            Self::Several(members) => members.iter().any(|member| member.plan().is_some()),
+        }
+    }
+
+    /// Why GPUs of several processes exchange arrays through the memory of their hosts, if they do.
+    pub(super) fn through_hosts(&self) -> Option<&str> {
+        match self {
+            Self::One(_, why) => why.as_deref(),
+            Self::Several(_) => None,
         }
     }
 
     /// Number of devices of this process; 1 on the CPU.
     pub(super) fn devices(&self) -> usize {
         match self {
-            Self::One(_) => 1,
+            Self::One(..) => 1,
             Self::Several(members) => members.len(),
         }
     }
@@ -258,6 +277,34 @@ impl MemoryRequest {
     }
 }
 
+/// Ends all processes, because this one cannot go on.
+pub(super) fn end_processes(ranks: &Ranks, text: &str) {
+    complain(text);
+    ranks.fail(text);
+}
+
+/// The other GPUs, if there are several processes and NCCL connects them; or why it does not.
+fn peers(
+    device: &CudaDevice,
+    ranks: &Ranks,
+) -> Result<(Option<CudaPeers>, Option<String>), Failure> {
+    if ranks.size() == 1 {
+        return Ok((None, None));
+    }
+    match join_processes(device, ranks) {
+        Ok(ProcessExchange::Nccl(peers)) => Ok((Some(peers), None)),
+        Ok(ProcessExchange::Hosts(why)) => Ok((None, Some(why))),
+        Err(error) => {
+            // The others may wait for this process in NCCL.
+            let text = format!(
+                "{error} (with WARPSTRIDE_NCCL=none, GPUs exchange through the memory of their hosts)"
+            );
+            end_processes(ranks, &text);
+            Err(Failure::failed(text))
+        }
+    }
+}
+
 /// Makes the engine, or prepares those of several devices; `host` was available before the scan was read.
 pub(super) fn engines(
     backend: DevicesBackend,
@@ -278,7 +325,7 @@ pub(super) fn engines(
             None => None,
         })
     };
-    let one = |engine: Box<dyn Engine>| Engines::One(engine);
+    let one = |engine: Box<dyn Engine>| Engines::One(engine, None);
     backend.engine(
         || Ok(request.of_processes(ranks).check_cpu(WHAT, host)?),
         |kind| {
@@ -295,7 +342,7 @@ pub(super) fn engines(
                     let own = request.of_device(devices.len() * ranks.size());
                     let sharing = devices.len() * ranks.local_size();
                     let host = (request.beside_emulated(host), sharing);
-                    let plan = stream(&own, u64::MAX, host)?;
+                    let plan = common(ranks, stream(&own, u64::MAX, host))?;
                     match (devices.len(), devices.pop()) {
                         (1, Some(device)) => {
                             let ranks = ranks.clone();
@@ -312,9 +359,18 @@ pub(super) fn engines(
                     let host = (host, devices.len() * ranks.local_size());
                     match (devices.len(), devices.pop()) {
                         (1, Some(device)) => {
-                            let plan = stream(&own, free(&device)?, host)?;
-                            let ranks = (ranks.clone(), None);
-                            one(on_cuda_among(device, problem, version, plan, ranks)?)
+                            let plan = free(&device).map_err(Failure::from);
+                            let plan = plan.and_then(|free| stream(&own, free, host));
+                            // All processes go on, or none: they join next.
+                            let plan = common(ranks, plan)?;
+                            let (peers, why) = peers(&device, ranks)?;
+                            let among = (ranks.clone(), peers);
+                            let engine = on_cuda_among(device, problem, version, plan, among);
+                            if let (2.., Err(error)) = (ranks.size(), &engine) {
+                                // The others have a GPU that waits for this one.
+                                end_processes(ranks, &error.to_string());
+                            }
+                            Engines::One(engine?, why)
                         }
                         (_, last) => {
                             devices.extend(last);

@@ -1,7 +1,7 @@
 //! A reconstruction on several devices of this host: a thread for each of them.
 
 use crate::cli::failure::Failure;
-use crate::cuda::{CudaError, PeerInvitation, invite_peers};
+use crate::cuda::{CudaError, CudaPeers, PeerInvitation, invite_peers};
 use crate::gpu::{CudaDevice, EmulatedDevice, GpuError};
 use crate::ptycho::cuda::{on_cuda_among, on_emulator_among};
 use crate::ptycho::{Engine, EngineError, Problem, Ranks, RunError, StreamPlan, UpdateVersion};
@@ -90,7 +90,7 @@ impl Member {
                     problem,
                     version,
                     plan,
-                    (ranks.clone(), Some(peers)),
+                    (ranks.clone(), Some(CudaPeers::Threads(peers))),
                 )
             }
             MemberDevice::Emulated(device) => {

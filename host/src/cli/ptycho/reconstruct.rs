@@ -1,6 +1,8 @@
 //! `warpstride ptycho reconstruct`: from the arguments to the finished run.
 
-use super::backend::{Engines, MemoryRequest, check_division, engines as engines_of};
+use super::backend::{
+    Engines, MemoryRequest, check_division, end_processes, engines as engines_of,
+};
 use super::device_group::{failed_alone, on_all};
 use super::files::{Files, remove};
 use super::recipe_arguments::resolve;
@@ -8,7 +10,7 @@ use super::recipe_origin::RecipeOrigin;
 use super::results::FinishedRun;
 use crate::cli::args::{BackendArg, BackendArgs, DevicesArgs, ReconstructArgs};
 use crate::cli::byte_size;
-use crate::cli::devices_request::DevicesRequest;
+use crate::cli::devices_request::{DevicesBackend, DevicesRequest};
 use crate::cli::failure::Failure;
 use crate::cli::output::{ProgressStream, note_lines, say};
 use crate::cli::paths::{self, OutputFile, same};
@@ -17,11 +19,12 @@ use crate::cli::threads;
 use crate::data::{HistoryEntry, PixelPositions, Scan};
 use crate::ptycho::io::scan;
 use crate::ptycho::{
-    Engine, EngineError, EngineSpec, Origin, Precision, ProbeSource, Problem, Ranks, Recipe,
-    ReconstructionSteps, Reconstructor, Run, RunError, SavedRun, StreamPlan, diagnose, mask_bytes,
-    result,
+    Engine, EngineError, EngineSpec, Method, Origin, Precision, ProbeSource, Problem, Ranks,
+    Recipe, ReconstructionSteps, Reconstructor, Run, RunError, SavedRun, StreamPlan, diagnose,
+    mask_bytes, result,
 };
 use crate::run::{Bar, End, Interrupt, JsonLines, Observer, RunRecord, Schedule, Silent};
+use crate::system::Memory;
 use crate::text::{count, shortest, significant};
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
@@ -63,6 +66,20 @@ pub(crate) struct Reconstruct {
     progress_output: ProgressOutput,
 }
 
+/// Why processes cannot compute together.
+const DIFFERENT: &str = "the processes of MPI: expected the same scan, recipe, checkpoint, back end and model of processor or GPU for all of them, found different ones";
+
+/// What each rank opens by itself.
+struct Opened {
+    scan: Scan,
+    scan_notes: Vec<String>,
+    problem: Problem,
+    backend: DevicesBackend,
+    memory_request: MemoryRequest,
+    /// The host's memory before the scan was read.
+    memory: Memory,
+}
+
 /// What the iterations start from.
 struct Prepared {
     scan: Scan,
@@ -81,6 +98,8 @@ struct Shared {
     notes: Vec<String>,
     interrupt: Interrupt,
     begun: Instant,
+    /// Whether the ranks are processes.
+    processes: bool,
 }
 
 impl Reconstruct {
@@ -188,7 +207,8 @@ impl Reconstruct {
     /// one writes.
     pub(crate) fn run(self, ranks: &Ranks) -> Result<(), Failure> {
         let begun = Instant::now();
-        let prepared = common(ranks, self.prepare(ranks))?;
+        let opened = common(ranks, self.open(ranks))?;
+        let prepared = common(ranks, self.prepare(opened, ranks))?;
         let progress = self
             .resume
             .as_ref()
@@ -200,9 +220,7 @@ impl Reconstruct {
         );
         let digest = prepared.problem.digest(&computed);
         if !ranks.agree(&digest)? {
-            return Err(Failure::failed(
-                "the processes of MPI: expected the same scan, recipe, checkpoint, back end and model of processor or GPU for all of them, found different ones",
-            ));
+            return Err(Failure::failed(DIFFERENT));
         }
         let Prepared {
             scan,
@@ -218,19 +236,20 @@ impl Reconstruct {
             notes,
             interrupt: Interrupt::on_ctrl_c()?,
             begun,
+            processes: ranks.size() > 1,
         };
         match engines {
-            Engines::One(engine) => self.compute(engine, &shared, ranks),
+            Engines::One(engine, _) => self.compute(engine, &shared, ranks),
             Engines::Several(members) => on_all(members, |member, ranks| {
                 let engine = member.engine(&shared.problem, ranks);
-                let engine = engine.map_err(|error| failure(error.into(), ranks))?;
+                let engine = engine.map_err(|error| failure(error.into(), (ranks, false)))?;
                 self.compute(engine, &shared, ranks)
             }),
         }
     }
 
-    /// Reads the scan and makes the engine.
-    fn prepare(&self, ranks: &Ranks) -> Result<Prepared, Failure> {
+    /// Reads the scan and opens the back end.
+    fn open(&self, ranks: &Ranks) -> Result<Opened, Failure> {
         threads::start(self.threads)?;
         let memory = byte_size::host_limit(self.host_memory);
         let scratch = self.scratch_folder();
@@ -253,8 +272,31 @@ impl Reconstruct {
             // The saved probe replaces the start probe, so a search for one would be wasted.
             start.probe.source = ProbeSource::MeanPattern;
         }
-        let mut problem =
-            Problem::new(&scan, &start).map_err(|e| self.origin.of_problem(&name, &e))?;
+        let problem = Problem::new(&scan, &start).map_err(|e| self.origin.of_problem(&name, &e))?;
+        Ok(Opened {
+            scan,
+            scan_notes: file.notes,
+            problem,
+            backend,
+            memory_request,
+            memory,
+        })
+    }
+
+    /// Makes the engine. All ranks have opened what they need, and call the same collective operations.
+    fn prepare(&self, opened: Opened, ranks: &Ranks) -> Result<Prepared, Failure> {
+        let Opened {
+            scan,
+            scan_notes,
+            mut problem,
+            backend,
+            memory_request,
+            memory,
+        } = opened;
+        if !ranks.agree(backend.kind().name().to_string().as_bytes())? {
+            return Err(Failure::failed(DIFFERENT));
+        }
+        let [_, rows, columns] = scan.shape();
         let chosen = engines_of(backend, &problem, &memory_request, memory, ranks)?;
         let backend = chosen.engine.backend();
         if let Some((path, saved)) = &self.resume {
@@ -291,12 +333,21 @@ impl Reconstruct {
         if self.files.profile.is_some() && several.iter().any(|(count, _)| *count > 1) {
             return Err(Failure::usage("--profile: expected one GPU, found several"));
         }
-        for (count, what) in several.into_iter().filter(|(count, _)| *count > 1) {
-            problem
-                .notes
-                .push(divided_note(count, what, backend, &self.recipe));
+        let streams = ranks.any(chosen.engine.any_streams())?;
+        let [_, modes, _, _] = problem.shape();
+        let of_scan = (scan.shape(), modes, streams);
+        let through_hosts = chosen.engine.through_hosts();
+        let direct = through_hosts.is_none() && ranks.local_size() == ranks.size();
+        for of in several.into_iter().filter(|(count, _)| *count > 1) {
+            let note = divided_note(of, (backend, direct), of_scan, &self.recipe);
+            problem.notes.push(note);
         }
-        let notes = chosen.note.into_iter().chain(file.notes);
+        if let Some(why) = through_hosts {
+            problem.notes.push(format!(
+                "GPUs exchange sums through the memory of their hosts, which is slow: {why}"
+            ));
+        }
+        let notes = chosen.note.into_iter().chain(scan_notes);
         let notes: Vec<String> = notes.chain(problem.notes.iter().cloned()).collect();
         let diagnosis = diagnose(&scan, &self.recipe.engines).map_err(Failure::failed)?;
         Ok(Prepared {
@@ -322,13 +373,14 @@ impl Reconstruct {
             notes,
             interrupt,
             begun,
+            processes,
         } = shared;
         // Only the first rank prints and writes.
         let progress_output = match ranks.is_first() {
             true => self.progress_output,
             false => ProgressOutput::Quiet,
         };
-        let own = |error: RunError| failure(error, ranks);
+        let own = |error: RunError| failure(error, (ranks, *processes));
         if progress_output == ProgressOutput::Text {
             let warnings = problems.iter().map(|text| format!("warning: {text}\n"));
             say(&(note_lines(notes) + &warnings.collect::<String>()))?;
@@ -430,10 +482,30 @@ impl Reconstruct {
     }
 }
 
-/// What is divided among devices or processes.
-fn divided_note(count: usize, what: &str, backend: &str, recipe: &Recipe) -> String {
+/// What is divided among devices or processes, of a scan with frames of so many modes, whose counts may travel in blocks; `direct`: GPUs of one host
+/// copy from one to the other.
+fn divided_note(
+    (count, what): (usize, &str),
+    (backend, direct): (&str, bool),
+    ([frames, rows, columns], modes, streams): ([usize; 3], usize, bool),
+    recipe: &Recipe,
+) -> String {
+    // As in `GpuEngine::divides`.
+    let always = backend == "emulator";
+    let of_frame = [modes, rows, columns];
+    let refines = !recipe.positions.refine.is_empty() || recipe.fit_frame_scales;
     let undivided = |engine: &&EngineSpec| {
-        backend != "cpu" && (!engine.name.projects() || engine.subpixel == Some(true))
+        let exact = engine.subpixel == Some(true);
+        let divides = match engine.method() {
+            Method::Projection => !exact,
+            Method::Batches(method) => {
+                let divides = !streams && method.divides_among(count, frames);
+                let gains = direct && method.gains_by_division(frames, of_frame);
+                divides && (always || gains) && !(exact && refines)
+            }
+            Method::Likelihood(_) => false,
+        };
+        backend != "cpu" && !divides
     };
     let mut names: Vec<&str> = Vec::new();
     for engine in recipe.engines.iter().filter(undivided) {
@@ -446,16 +518,21 @@ fn divided_note(count: usize, what: &str, backend: &str, recipe: &Recipe) -> Str
         divide
     } else {
         format!(
-            "{divide} of dm, raar and ap on whole pixels; each of them computes all frames of {}, which takes as long as with one",
+            "{divide} of some engines only; each of them computes all frames of {}, which takes as long as with one",
             names.join(", ")
         )
     }
 }
 
 /// The failure of a rank: its own, or one that all ranks have.
-fn failure(error: RunError, ranks: &Ranks) -> Failure {
+fn failure(error: RunError, (ranks, processes): (&Ranks, bool)) -> Failure {
     if ranks.size() > 1 && failed_alone(&error) {
-        Failure::OfRank(error.to_string())
+        let text = error.to_string();
+        // At once, as what a process has queued on its GPU may wait for others, and they for this one.
+        if processes {
+            end_processes(ranks, &text);
+        }
+        Failure::OfRank(text)
     } else {
         Failure::failed(error)
     }

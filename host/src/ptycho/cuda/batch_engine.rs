@@ -2,6 +2,7 @@
 
 use super::batch_sums::{Slices, probe_sums};
 use super::buffers::{Buffers, Layout};
+use super::exchange::Exchange;
 use super::frame_stream::Metrics;
 use super::frames::{Batch, FrameBuffers, ShiftTo};
 use super::fused_batches::alpha;
@@ -19,6 +20,7 @@ use warpstride_kernels::ptycho::{
 };
 
 mod deferred;
+mod divided;
 mod memory;
 mod steps;
 
@@ -48,6 +50,8 @@ pub(super) struct Run<'a, M: Device> {
     pub(super) frames: &'a mut FrameBuffers<M>,
     pub(super) batches: &'a mut BatchBuffers<M>,
     pub(super) probe_fft: &'a M::Fft,
+    /// Other devices that have other frames of the batches; none if there are none.
+    pub(super) exchange: Option<&'a mut Exchange<M>>,
     /// Whether the momentum beyond a batch's windows is deferred, for some of the batches.
     pub(super) deferred: Option<Deferred>,
 }
@@ -91,6 +95,7 @@ impl<M: Device> Run<'_, M> {
             frames,
             batches: own,
             probe_fft,
+            exchange,
             ..
         } = self;
         let mut part = if buffers.stream.is_some() {
@@ -109,6 +114,7 @@ impl<M: Device> Run<'_, M> {
                 frames,
                 batches: &mut **own,
                 probe_fft,
+                exchange: exchange.as_deref_mut(),
                 deferred,
             };
             run.pass(step, method, batches, part)?;
@@ -135,8 +141,17 @@ impl<M: Device> Run<'_, M> {
         for batch in batches.iter().copied() {
             self.catch_up(step, method, batch)?;
             self.deviations(batch)?;
+            if step.update_object {
+                self.device.zero(&mut self.batches.largest[0])?;
+                self.sums_on_object(method, batch)?;
+            }
+            if step.update_probe {
+                self.sums_on_probe(batch)?;
+            }
+            let scale = self.frames.layers_scale(self.layout);
+            self.add_devices(step, batch, scale)?;
             self.object_direction(step, method, batch)?;
-            self.probe_direction(step, method, batch)?;
+            self.probe_direction(step, method)?;
             if let BatchUpdate::LeastSquares { smoothness, .. } = method.update {
                 self.steps(step, smoothness, batch)?;
             }
@@ -148,25 +163,21 @@ impl<M: Device> Run<'_, M> {
     fn deviations(&mut self, batch: Batch) -> Result<()> {
         let (device, layout) = (self.device, self.layout);
         let (frames, buffers) = (&mut *self.frames, &mut *self.buffers);
-        frames.transform_probe(device, buffers, self.probe_fft)?;
-        frames.shift(device, layout, buffers, batch, ShiftTo::Probes, 0)?;
-        frames.model(device, layout, buffers, batch)?;
+        let same = frames.same_probe();
+        if !same {
+            frames.transform_probe(device, buffers, self.probe_fft)?;
+            frames.shift(device, layout, buffers, batch, ShiftTo::Probes, 0)?;
+        }
+        frames.model_of(device, layout, buffers, batch, same)?;
         frames.deviation(device, layout, buffers, batch)?;
         frames.back(device)
     }
 
     fn object_direction(&mut self, step: &Step, method: &BatchMethod, batch: Batch) -> Result<()> {
         let (device, layout) = (self.device, self.layout);
-        let BatchBuffers {
-            object,
-            largest: [largest, _],
-            ..
-        } = &mut *self.batches;
         if !step.update_object {
-            return device.zero(object);
+            return device.zero(&mut self.batches.object);
         }
-        device.zero(largest)?;
-        self.sums_on_object(method, batch)?;
         let extra = self.add_smoothness(method, batch)?;
         let BatchBuffers {
             object,
@@ -214,6 +225,10 @@ impl<M: Device> Run<'_, M> {
         } = &mut *self.batches;
         let (frames, buffers) = (&*self.frames, &*self.buffers);
         let most = frames.size as u32;
+        let (probes, of_probe) = match frames.same_probe() {
+            true => (1, &buffers.probe),
+            false => (most, &frames.probes),
+        };
         let tiles = (layout.object_rows as usize).div_ceil(TILE[0])
             * (layout.object_columns as usize).div_ceil(TILE[1]);
         let groups = (layout.pixels() as usize).div_ceil(TILE[1]) * layout.modes as usize;
@@ -225,18 +240,20 @@ impl<M: Device> Run<'_, M> {
                 probe_weights: probe_weights.write(),
                 largest: largest.write(),
                 bounds: bounds.write(),
-                probe: frames.probes.read(),
+                probe: of_probe.read(),
                 spectra: frames.work.read(),
                 chi: frames.chi.read(),
                 object: buffers.object.read(),
                 corners: buffers.corners.read(),
                 order: frames.order.read(),
                 ranges: frames.ranges.read(),
+                share_ends: frames.share_ends.read(),
+                given_bounds: frames.bounds.read(),
                 frames: layout.frames,
                 most,
                 batches: frames.ranges.len() as u32,
                 batch: batch.number,
-                probes: most,
+                probes,
                 slices: most,
                 modes: layout.modes,
                 rows: layout.rows,
@@ -244,6 +261,7 @@ impl<M: Device> Run<'_, M> {
                 object_rows: layout.object_rows,
                 object_columns: layout.object_columns,
                 updates: OBJECT,
+                given: frames.bounds.len() as u32,
                 whole: whole(method),
                 scale: 1.0,
             },
@@ -284,41 +302,63 @@ impl<M: Device> Run<'_, M> {
         Ok(NEIGHBOURS * weight)
     }
 
-    fn probe_direction(&mut self, step: &Step, method: &BatchMethod, batch: Batch) -> Result<()> {
+    /// Numerators and weights of a batch on the probe, before they are shifted back.
+    fn sums_on_probe(&mut self, batch: Batch) -> Result<()> {
+        let (device, layout) = (self.device, self.layout);
+        let divided = self.exchange.is_some();
+        let BatchBuffers {
+            probe,
+            probe_weights,
+            slices,
+            apart,
+            ..
+        } = &mut *self.batches;
+        self.frames
+            .back_projected(device, layout, self.buffers, batch)?;
+        let sliced = Slices {
+            count: match *apart {
+                0 => (*slices).min(batch.count).max(1),
+                apart => apart,
+            },
+            scaled: false,
+            add: false,
+            apart: *apart > 0,
+        };
+        let from = (&*self.buffers, &*self.frames);
+        let to = (&mut *probe, &mut *probe_weights);
+        probe_sums(device, layout, from, batch, &sliced, to)?;
+        let (elements, pixels) = (layout.probe_elements(), layout.pixels());
+        device.launch(
+            &PtychoSliceSums {
+                sums: probe.write(),
+                weights: probe_weights.write(),
+                slices: sliced.count,
+                elements: elements as u32,
+                pixels,
+                apart: u32::from(sliced.apart),
+                // The sums of several devices have their factor when they are added.
+                scale: if divided {
+                    1.0
+                } else {
+                    self.frames.layers_scale(layout)
+                },
+            },
+            Work::Elements(elements),
+        )
+    }
+
+    fn probe_direction(&mut self, step: &Step, method: &BatchMethod) -> Result<()> {
         let (device, layout) = (self.device, self.layout);
         let BatchBuffers {
             probe,
             probe_weights,
             largest: [_, largest],
-            slices,
             ..
         } = &mut *self.batches;
         if !step.update_probe {
             return device.zero(probe);
         }
-        self.frames
-            .back_projected(device, layout, self.buffers, batch)?;
-        let slices = (*slices).min(batch.count).max(1);
-        let sliced = Slices {
-            count: slices,
-            scaled: false,
-            add: false,
-        };
-        let from = (&*self.buffers, &*self.frames);
-        let to = (&mut *probe, &mut *probe_weights);
-        probe_sums(device, layout, from, batch, &sliced, to)?;
-        let (elements, pixels) = (layout.probe_elements(), layout.pixels() as usize);
-        device.launch(
-            &PtychoSliceSums {
-                sums: probe.write(),
-                weights: probe_weights.write(),
-                slices,
-                elements: elements as u32,
-                pixels: pixels as u32,
-                scale: self.frames.layers_scale(layout),
-            },
-            Work::Elements(elements),
-        )?;
+        let pixels = layout.pixels() as usize;
         self.frames.layers_from(device, probe, self.probe_fft)?;
         find_largest(device, largest, probe_weights, pixels)?;
         let denominator = method.probe_denominator();

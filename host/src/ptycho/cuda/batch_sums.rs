@@ -75,6 +75,8 @@ pub(super) struct Slices {
     pub(super) scaled: bool,
     /// Whether they are added to what is there.
     pub(super) add: bool,
+    /// Whether each share of the batch has a quarter of the slices.
+    pub(super) apart: bool,
 }
 
 /// Slices of Σ S⁻¹ of the spectra in the work waves and of Σ |O|² over the batch.
@@ -109,6 +111,10 @@ pub(super) fn probe_sums<M: Device>(
             slices: slices.count,
             scaled: u32::from(slices.scaled),
             add: u32::from(slices.add),
+            apart: u32::from(slices.apart),
+            end_0: batch.ends[0],
+            end_1: batch.ends[1],
+            end_2: batch.ends[2],
         },
         Work::Blocks(slices.count as usize * layout.modes as usize * groups),
     )

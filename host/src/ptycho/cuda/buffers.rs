@@ -2,6 +2,7 @@
 
 use super::frame_stream::FrameStream;
 use crate::gpu::{Buffer, Device, PendingCopy, Result};
+use crate::ptycho::batch_shares::shares_of;
 use crate::ptycho::interleaved::Interleaved;
 use crate::ptycho::probe_slices::probe_slices_for;
 use crate::ptycho::{GpuWaves, Magnitudes, Problem, Ranks, StreamPlan, UpdateVersion};
@@ -33,6 +34,8 @@ pub(super) struct Layout {
     pub(super) parts: u32,
     /// Slices of these frames in a probe update.
     pub(super) slices: u32,
+    /// Shares of a batch that this device has.
+    pub(super) shares: u32,
 }
 
 impl Layout {
@@ -54,6 +57,7 @@ impl Layout {
             object_columns: narrow(object_columns),
             parts: narrow(pixels.div_ceil(PART)),
             slices: narrow(slices),
+            shares: shares_of(ranks.size()),
         }
     }
 

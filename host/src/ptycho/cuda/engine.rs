@@ -11,7 +11,7 @@ mod state;
 mod undivided;
 
 use read_back::Pending;
-use undivided::Undivided;
+use undivided::{BatchDivision, Undivided};
 
 use super::batch_engine::{self, BatchBuffers};
 use super::buffers::{Buffers, Layout};
@@ -25,6 +25,7 @@ use super::normalisation::normalise;
 use super::wave_stream::WaveStream;
 use super::{centring, metrics};
 use crate::gpu::{Device, ProfileSpan, ReadBack, Result};
+use crate::ptycho::batch_shares::own_lists;
 use crate::ptycho::batches::KeptBatches;
 use crate::ptycho::likelihood::{LikelihoodMethod, Search};
 use crate::ptycho::refinement::FrameParameters;
@@ -53,6 +54,10 @@ pub struct GpuEngine<M: Device> {
     device_names: String,
     /// What engines are made of that every device runs for all frames; none if there is one device.
     undivided: Option<Undivided>,
+    /// The mini-batches that devices divide.
+    divides_batches: BatchDivision,
+    /// Whether the counts of any device travel in blocks.
+    streams: bool,
     /// Such an engine, while it runs, in place of this one.
     whole: Option<Box<Self>>,
     /// Metrics of iterations that were waited for.
@@ -131,7 +136,7 @@ impl<M: Device> GpuEngine<M> {
 
     /// Like [`GpuEngine::streamed`], for one of several devices that divide the frames of the scan among them: a rank with a
     /// device. Every rank has an engine for the same problem and calls the same operations. Arrays are exchanged by direct copies
-    /// if there are `peers`, otherwise through the ranks' communicator. Projections on whole pixels are divided; any other
+    /// if there are `peers`, otherwise through the ranks' communicator. Projections on whole pixels are divided, and large compact mini-batches if there are `peers`; any other
     /// step is computed by each device for all frames ([`Step::can_be_divided`]), so the devices must be of one model. The bits are those of one device; of fused
     /// projections, if there are 2, 3, 4, 6 or 12 devices, and of others (`gpu.step = "unfused"`, other frame sizes, several
     /// `overlap_loops`) but for rounding.
@@ -145,11 +150,18 @@ impl<M: Device> GpuEngine<M> {
         stream: Option<StreamPlan>,
         (ranks, peers): (Ranks, Option<M::Peers>),
     ) -> std::result::Result<Self, EngineError> {
+        // Of all devices, which have to divide the same steps.
+        let streams = ranks.any(stream.is_some())?;
         let (layout, buffers) = Buffers::new(&device, problem, version, stream, &ranks)?;
         let names = vec![device.device_name(); ranks.size()];
         let slices = match version {
             UpdateVersion::Tiled => layout.slices,
             UpdateVersion::Atomic => 1,
+        };
+        let divides_batches = match peers {
+            // Between hosts an exchange takes longer than most batches.
+            Some(_) if ranks.local_size() == ranks.size() => BatchDivision::Gaining,
+            _ => BatchDivision::Never,
         };
         let exchange = Exchange::new(&device, (&layout, slices), ranks, peers)?;
         let shape = [layout.rows as usize, layout.columns as usize];
@@ -162,6 +174,8 @@ impl<M: Device> GpuEngine<M> {
                 problem: problem.clone(),
                 stream,
             }),
+            divides_batches,
+            streams,
             whole: None,
             finished: Vec::new(),
             in_step: several,
@@ -251,10 +265,12 @@ impl<M: Device> GpuEngine<M> {
 
     /// One pass over mini-batches.
     fn pass(&mut self, step: &Step, method: &BatchMethod) -> Result<()> {
-        let positions = self.parameters.frames(step.subpixel).exact();
+        let of_scan = self.parameters.frames(step.subpixel);
         let (size, seed) = (method.size, step.seed);
+        let positions = of_scan.exact();
         let lists = (self.kept_batches).of(method.order, &positions, size, seed, step.iteration);
-        self.start_batches(size)?;
+        let own = own_lists(&lists, self.exchange.frames());
+        self.start_batches(self.batch_sizes(size, &lists))?;
         let Self {
             layout,
             device,
@@ -263,6 +279,7 @@ impl<M: Device> GpuEngine<M> {
             batches: Some(batches),
             probe_fft,
             supports,
+            exchange,
             ..
         } = self
         else {
@@ -270,6 +287,10 @@ impl<M: Device> GpuEngine<M> {
         };
         let of_step = [step.probe_support, step.probe_fourier_support];
         supports.set(device, layout, buffers, of_step)?;
+        if !exchange.alone() {
+            let of_scan = (&lists[..], &of_scan.corners[..]);
+            batches.begin_divided(device, layout, frames, exchange.frames(), of_scan)?;
+        }
         let mut run = batch_engine::Run {
             device,
             layout,
@@ -277,9 +298,10 @@ impl<M: Device> GpuEngine<M> {
             frames,
             batches,
             probe_fft,
+            exchange: (!exchange.alone()).then_some(exchange),
             deferred: None,
         };
-        run.iterate(step, method, &lists)?;
+        run.iterate(step, method, &own)?;
         if let Some(tolerance) = step.centre_tolerance {
             centring::centre(device, layout, buffers, tolerance)?;
         }
@@ -365,7 +387,7 @@ impl<M: Device> Engine for GpuEngine<M> {
             return Err(EngineError::Streamed);
         }
         if !self.exchange.alone() {
-            if !step.can_be_divided() {
+            if !self.divides(step) {
                 return self.step_undivided(step);
             }
             self.divide_again()?;

@@ -43,7 +43,7 @@ impl<M: Device> Run<'_, M> {
                 corners,
                 (&self.frames.order, batch),
                 (waves, batch.first),
-                (&self.frames.probes, 0),
+                (&self.frames.probes, Some(0)),
                 object,
                 false,
             )?;
@@ -159,6 +159,7 @@ impl<M: Device> Run<'_, M> {
                 count: slices,
                 scaled: true,
                 add: !first || batch.first > 0,
+                apart: false,
             };
             let BatchBuffers {
                 probe,
@@ -184,6 +185,7 @@ impl<M: Device> Run<'_, M> {
                 slices,
                 elements: elements as u32,
                 pixels: layout.pixels(),
+                apart: 0,
                 scale: layout.scale(),
             },
             Work::Elements(elements),
@@ -210,6 +212,7 @@ impl<M: Device> Run<'_, M> {
                 slices: 1,
                 weight: 1.0,
                 incremental: 1,
+                devices: 1,
             },
             Work::Elements(elements),
         )

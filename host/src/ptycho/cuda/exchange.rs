@@ -5,8 +5,9 @@
 //! slices of a probe update, have the same bits for any division; sums in floating point are added in the order of the ranks.
 
 use super::buffers::{Buffers, Layout};
-use crate::cuda::PeerCopy;
+use crate::cuda::{PeerCopy, Transfers};
 use crate::gpu::{Buffer, Device, GpuError, Result};
+use crate::ptycho::batch_shares::order_of_devices;
 use crate::ptycho::interleaved::Interleaved;
 use crate::ptycho::{EngineError, Ranks};
 use crate::ranks::RankError;
@@ -22,7 +23,7 @@ use warpstride_kernels::ptycho::{
 /// The exchange between devices, as one of them sees it.
 pub(super) struct Exchange<M: Device> {
     ranks: Ranks,
-    /// Direct copies between devices; without them, arrays go through the hosts.
+    /// Copies between devices; without them, arrays go through the hosts.
     peers: Option<M::Peers>,
     frames: Interleaved,
     /// The pixels of the object that each device updates from sums in fixed point.
@@ -31,7 +32,7 @@ pub(super) struct Exchange<M: Device> {
     fixed: Option<M::Buffer<u64>>,
     /// (rank, pixel of the object): sums in floating point, once they are needed.
     object: Option<(M::Buffer<Complex32>, M::Buffer<f32>)>,
-    /// (slice, mode, row, column) and (slice, row, column) of all devices.
+    /// (device, slice, mode, row, column) and (device, slice, row, column).
     probe: (M::Buffer<Complex32>, M::Buffer<f32>),
 }
 
@@ -109,7 +110,7 @@ impl<M: Device> Exchange<M> {
         sums: &M::Buffer<u64>,
         wanted: bool,
     ) -> Result<(&M::Buffer<u64>, usize)> {
-        let (rank, size) = (self.ranks.rank(), self.ranks.size());
+        let size = self.ranks.size();
         let own = self.own_pixels();
         let mut others = match self.fixed.take() {
             Some(others) => others,
@@ -117,15 +118,19 @@ impl<M: Device> Exchange<M> {
         };
         let count = if wanted { size - 1 } else { 0 };
         if count > 0 {
-            let devices = (0..size).filter(|device| *device != rank);
-            let copies: Vec<PeerCopy> = (devices.enumerate())
-                .map(|(n, device)| PeerCopy {
-                    device,
-                    from: own.clone(),
-                    at: n * own.len(),
-                })
-                .collect();
-            self.gather(device, sums, &mut others, &copies)?;
+            let pixels = self.pixels.clone();
+            let copies = move |rank: usize| -> Vec<PeerCopy> {
+                let own = &pixels[rank];
+                let devices = (0..size).filter(|device| *device != rank);
+                (devices.enumerate())
+                    .map(|(n, device)| PeerCopy {
+                        device,
+                        from: own.clone(),
+                        at: n * own.len(),
+                    })
+                    .collect()
+            };
+            self.gather(device, (sums, sums.len()), &mut others, copies)?;
         }
         Ok((self.fixed.insert(others), count))
     }
@@ -142,15 +147,19 @@ impl<M: Device> Exchange<M> {
         let rank = self.ranks.rank();
         let own = self.own_pixels();
         if let Some(peers) = &mut self.peers {
-            let others = (self.pixels.iter().enumerate()).filter(|(device, _)| *device != rank);
-            let copies: Vec<PeerCopy> = others
-                .map(|(device, pixels)| PeerCopy {
-                    device,
-                    from: 0..pixels.len(),
-                    at: pixels.start,
-                })
-                .collect();
-            return device.share_with_peers(peers, array, own, &copies);
+            let pixels = &self.pixels;
+            let copies = |rank: usize| {
+                let others = (pixels.iter().enumerate()).filter(|(device, _)| *device != rank);
+                others
+                    .map(|(device, pixels)| PeerCopy {
+                        device,
+                        from: 0..pixels.len(),
+                        at: pixels.start,
+                    })
+                    .collect()
+            };
+            let transfers = Transfers::new(rank, pixels.len(), copies);
+            return device.share_with_peers(peers, array, own, &transfers);
         }
         let mut values = vec![T::zeroed(); array.len()];
         device.download(array, &mut values)?;
@@ -176,9 +185,10 @@ impl<M: Device> Exchange<M> {
                 device.alloc("the object's weights of all devices", size * elements)?,
             ),
         };
-        let copies = all_copies(size, elements, 1);
-        self.gather(device, &buffers.object_work, &mut sums, &copies)?;
-        self.gather(device, &buffers.object_weights, &mut weights, &copies)?;
+        let copies = |_: usize| all_copies(size, elements);
+        let (work, weight) = (&buffers.object_work, &buffers.object_weights);
+        self.gather(device, (work, work.len()), &mut sums, copies)?;
+        self.gather(device, (weight, weight.len()), &mut weights, copies)?;
         let Buffers {
             object_work,
             object_weights,
@@ -201,15 +211,15 @@ impl<M: Device> Exchange<M> {
         Ok(())
     }
 
-    /// The slices of the probe's sums of all devices, in their order, and their number; `own` has those of this device.
+    /// The slices of the probe's sums of all devices (device, slice), their number and that of the devices; `own` has those of this device.
     pub(super) fn slices<'a>(
         &'a mut self,
         device: &M,
         own: ProbeSums<'a, M>,
         slices: u32,
-    ) -> Result<(ProbeSums<'a, M>, u32)> {
+    ) -> Result<(ProbeSums<'a, M>, u32, u32)> {
         if self.alone() {
-            return Ok((own, slices));
+            return Ok((own, slices, 1));
         }
         let (mut sums, mut weights) = std::mem::replace(
             &mut self.probe,
@@ -218,17 +228,43 @@ impl<M: Device> Exchange<M> {
                 device.alloc("the probe's weights of all devices", 0)?,
             ),
         );
-        let (pieces, size) = (slices as usize, self.ranks.size());
-        let copies = all_copies(size, own.0.len(), pieces);
-        let mut gathered = self.gather(device, own.0, &mut sums, &copies);
+        let size = self.ranks.size();
+        let [elements, pixels] = [own.0.len(), own.1.len()];
+        let copies = |_: usize| all_copies(size, elements);
+        let mut gathered = self.gather(device, (own.0, elements), &mut sums, copies);
         if gathered.is_ok() {
-            let copies = all_copies(size, own.1.len(), pieces);
-            gathered = self.gather(device, own.1, &mut weights, &copies);
+            let copies = |_: usize| all_copies(size, pixels);
+            gathered = self.gather(device, (own.1, pixels), &mut weights, copies);
         }
         self.probe = (sums, weights);
         gathered?;
         let (sums, weights) = &self.probe;
-        Ok(((sums, weights), slices * self.ranks.size() as u32))
+        Ok(((sums, weights), slices * size as u32, size as u32))
+    }
+
+    /// The first values of `mine` of all devices, as many of each as `lengths` says, one after the other; devices in the order in which their sums are
+    /// added ([`order_of_devices`]).
+    pub(super) fn gather_in_order<T: Pod + Send>(
+        &mut self,
+        device: &M,
+        mine: &M::Buffer<T>,
+        to: &mut M::Buffer<T>,
+        lengths: &[usize],
+    ) -> Result<()> {
+        let mut at = 0;
+        let mut copies = Vec::with_capacity(lengths.len());
+        for (device, length) in order_of_devices(self.ranks.size()).into_iter().zip(lengths) {
+            if *length > 0 {
+                copies.push(PeerCopy {
+                    device,
+                    from: 0..*length,
+                    at,
+                });
+            }
+            at += length;
+        }
+        let sent = lengths.iter().copied().max().unwrap_or(0);
+        self.gather(device, (mine, sent), to, |_| copies.clone())
     }
 
     /// Values of all frames, in their order, from those of this device's; `values` of them for each frame.
@@ -244,23 +280,26 @@ impl<M: Device> Exchange<M> {
         Ok(self.frames.sorted(&all, values))
     }
 
-    /// Copies from the `mine` of all devices.
+    /// Copies from the first `sent` elements of the `mine` of all devices, which may have different lengths; `copies` says what each rank copies.
     fn gather<T: Pod + Send>(
         &mut self,
         device: &M,
-        mine: &M::Buffer<T>,
+        (mine, sent): (&M::Buffer<T>, usize),
         to: &mut M::Buffer<T>,
-        copies: &[PeerCopy],
+        copies: impl Fn(usize) -> Vec<PeerCopy>,
     ) -> Result<()> {
+        let rank = self.ranks.rank();
         if let Some(peers) = &mut self.peers {
-            return device.gather_from_peers(peers, mine, to, copies);
+            let transfers = Transfers::new(rank, self.ranks.size(), copies);
+            return device.gather_from_peers(peers, mine, to, &transfers);
         }
         let mut own = vec![T::zeroed(); mine.len()];
         device.download(mine, &mut own)?;
+        own.truncate(sent);
         let of_ranks = self.ranks.gathered(&own).map_err(failed)?;
         let mut values = vec![T::zeroed(); to.len()];
-        for copy in copies {
-            let from = &of_ranks[copy.device * mine.len()..][copy.from.clone()];
+        for copy in copies(rank) {
+            let from = &of_ranks[copy.device * sent..][copy.from.clone()];
             values[copy.at..copy.at + from.len()].copy_from_slice(from);
         }
         device.upload(to, &values)
@@ -274,17 +313,14 @@ fn failed(error: RankError) -> GpuError {
     }
 }
 
-/// Copies of whole arrays of `elements` elements from all devices, in `pieces` pieces of equal length: (piece, device, element).
-fn all_copies(devices: usize, elements: usize, pieces: usize) -> Vec<PeerCopy> {
-    let piece = elements / pieces.max(1);
-    let of_device = |device: usize| {
-        (0..pieces).map(move |number| PeerCopy {
-            device,
-            from: number * piece..(number + 1) * piece,
-            at: (number * devices + device) * piece,
-        })
+/// Copies of whole arrays of `elements` elements from all devices: (device, element).
+fn all_copies(devices: usize, elements: usize) -> Vec<PeerCopy> {
+    let of_device = |device: usize| PeerCopy {
+        device,
+        from: 0..elements,
+        at: device * elements,
     };
-    (0..devices).flat_map(of_device).collect()
+    (0..devices).map(of_device).collect()
 }
 
 /// The pixels of the object that each of `devices` devices updates: whole rows of tiles of the fluence.

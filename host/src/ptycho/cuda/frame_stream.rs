@@ -9,8 +9,9 @@ mod host;
 mod slots;
 
 use super::buffers::{Buffers, Layout};
-use super::frames::{Batch, FrameBuffers};
+use super::frames::{Batch, FrameBuffers, batches};
 use crate::gpu::{Buffer, Device, Result};
+use crate::ptycho::batch_shares::SHARES;
 use crate::ptycho::{Magnitudes, StreamPlan};
 use host::Host;
 use slots::Slots;
@@ -45,11 +46,13 @@ struct Arrays<M: Device> {
     magnitudes: M::Buffer<f32>,
 }
 
-/// First frame and number of frames of the batches of a block.
+/// First frame and number of frames of the batches of a block, and where their shares end.
 struct Ranges<M: Device> {
     values: Vec<[u32; 2]>,
     /// The same on the device.
     buffer: M::Buffer<[u32; 2]>,
+    ends: Vec<[u32; SHARES]>,
+    share_ends: M::Buffer<[u32; SHARES]>,
 }
 
 /// The counts of a scan in blocks.
@@ -119,23 +122,6 @@ fn blocks(lists: &[Vec<u32>], most: usize) -> Vec<Block> {
         first = end;
     }
     blocks
-}
-
-/// The lists as batches of a block whose frames are numbered from 0.
-fn batches(lists: &[Vec<u32>]) -> Vec<Batch> {
-    let mut first = 0;
-    (0..)
-        .zip(lists)
-        .map(|(number, list)| {
-            let count = list.len() as u32;
-            first += count;
-            Batch {
-                number,
-                first: first - count,
-                count,
-            }
-        })
-        .collect()
 }
 
 impl<M: Device> FrameStream<M> {
@@ -265,7 +251,7 @@ impl<M: Device> FrameStream<M> {
             }
         }
         for (number, block) in blocks.iter().enumerate() {
-            let batches = batches(&lists[block.lists.clone()]);
+            let batches = batches(layout, &lists[block.lists.clone()]);
             let ranges = self.ranges_of(device, &batches)?;
             if uses.counts {
                 self.make_ready(device, number)?;
@@ -291,12 +277,26 @@ impl<M: Device> FrameStream<M> {
     /// Where the ranges of batches are on the device.
     fn ranges_of(&mut self, device: &M, batches: &[Batch]) -> Result<usize> {
         let values: Vec<[u32; 2]> = batches.iter().map(|b| [b.first, b.count]).collect();
+        let ends: Vec<[u32; SHARES]> = batches.iter().map(|b| b.ends).collect();
         if let Some(place) = self.ranges.iter().position(|of| of.values == values) {
+            let of = &mut self.ranges[place];
+            // Spread batches have other frames in each iteration.
+            if of.ends != ends {
+                device.upload(&mut of.share_ends, &ends)?;
+                of.ends = ends;
+            }
             return Ok(place);
         }
         let mut buffer = device.alloc("the batches of a block", values.len())?;
+        let mut share_ends = device.alloc("the shares of a block's batches", values.len())?;
         device.upload(&mut buffer, &values)?;
-        let ranges = Ranges { values, buffer };
+        device.upload(&mut share_ends, &ends)?;
+        let ranges = Ranges {
+            values,
+            buffer,
+            ends,
+            share_ends,
+        };
         if self.ranges.len() < RANGES {
             self.ranges.push(ranges);
             return Ok(self.ranges.len() - 1);
@@ -409,6 +409,7 @@ impl<M: Device> FrameStream<M> {
             swap(&mut own.order, &mut frames.order);
             if let Some(of_block) = self.ranges.get_mut(ranges) {
                 swap(&mut of_block.buffer, &mut frames.ranges);
+                swap(&mut of_block.share_ends, &mut frames.share_ends);
             }
         }
         match (&mut self.kept, counts) {

@@ -6,6 +6,7 @@ use super::buffers::{Buffers, Layout};
 use super::frame_stream::{BlockWork, Metrics};
 use super::fused_batches::Epoch;
 use crate::gpu::{Buffer, Device, Direction, Result};
+use crate::ptycho::batch_shares::{SHARES, share_ends};
 use crate::ptycho::frames_together;
 use warpstride_device::Complex32;
 use warpstride_device::launch::Work;
@@ -26,6 +27,24 @@ pub(super) struct Batch {
     pub(super) number: u32,
     pub(super) first: u32,
     pub(super) count: u32,
+    /// The places in it where its shares end.
+    pub(super) ends: [u32; SHARES],
+}
+
+/// Lists of frames of a device as batches whose frames follow each other.
+pub(super) fn batches(layout: &Layout, lists: &[Vec<u32>]) -> Vec<Batch> {
+    let mut first = 0;
+    let batch = |(number, list): (u32, &Vec<u32>)| {
+        let count = list.len() as u32;
+        first += count;
+        Batch {
+            number,
+            first: first - count,
+            count,
+            ends: share_ends(list, [layout.frames, layout.shares]),
+        }
+    };
+    (0..).zip(lists).map(batch).collect()
 }
 
 /// Buffers for `size` frames at a time. Shapes are (frame of the batch, mode, row, column) unless
@@ -46,6 +65,12 @@ pub(super) struct FrameBuffers<M: Device> {
     pub(super) ranges: M::Buffer<[u32; 2]>,
     /// What `ranges` holds.
     present_ranges: Vec<[u32; 2]>,
+    /// (batch): where its shares end.
+    pub(super) share_ends: M::Buffer<[u32; SHARES]>,
+    /// What `share_ends` holds.
+    present_ends: Vec<[u32; SHARES]>,
+    /// (batch): the object's pixels under its windows, if other devices have some of them; otherwise empty.
+    pub(super) bounds: M::Buffer<[u32; 4]>,
     /// An epoch's launches, if they have been captured; they use these buffers.
     pub(super) epoch: Option<Epoch<M>>,
     /// Shifted probes.
@@ -78,6 +103,9 @@ impl<M: Device> FrameBuffers<M> {
             order: device.alloc("the order of the frames", layout.frames as usize)?,
             ranges: device.alloc("the batches", 0)?,
             present_ranges: Vec::new(),
+            share_ends: device.alloc("the shares of the batches", 0)?,
+            present_ends: Vec::new(),
+            bounds: device.alloc("the bounds of the batches", 0)?,
             epoch: None,
             probes: device.alloc("a batch's probes", waves)?,
             chi: device.alloc("a batch's waves", waves)?,
@@ -95,34 +123,35 @@ impl<M: Device> FrameBuffers<M> {
     }
 
     /// Sets the order of the frames from lists of at most `size`; returns the batches.
-    pub(super) fn set_order(&mut self, device: &M, lists: &[Vec<u32>]) -> Result<Vec<Batch>> {
+    pub(super) fn set_order(
+        &mut self,
+        device: &M,
+        layout: &Layout,
+        lists: &[Vec<u32>],
+    ) -> Result<Vec<Batch>> {
         device.upload(&mut self.order, &lists.concat())?;
-        let mut first = 0;
-        let mut batches = Vec::with_capacity(lists.len());
-        for (number, list) in (0..).zip(lists) {
-            let count = list.len() as u32;
-            batches.push(Batch {
-                number,
-                first,
-                count,
-            });
-            first += count;
-        }
+        let batches = batches(layout, lists);
         let ranges: Vec<[u32; 2]> = batches.iter().map(|b| [b.first, b.count]).collect();
+        let ends: Vec<[u32; SHARES]> = batches.iter().map(|b| b.ends).collect();
         if self.ranges.len() != ranges.len() {
             self.epoch = None;
             self.ranges = device.alloc("the batches", ranges.len())?;
+            self.share_ends = device.alloc("the shares of the batches", ends.len())?;
         }
         if self.present_ranges != ranges {
             device.upload(&mut self.ranges, &ranges)?;
             self.present_ranges = ranges;
+        }
+        if self.present_ends != ends {
+            device.upload(&mut self.share_ends, &ends)?;
+            self.present_ends = ends;
         }
         Ok(batches)
     }
 
     /// All frames in their order, as many at a time as there is memory for.
     pub(super) fn all(&mut self, device: &M, layout: &Layout) -> Result<Vec<Batch>> {
-        self.set_order(device, &self.lists(layout))
+        self.set_order(device, layout, &self.lists(layout))
     }
 
     /// Does `work` on `lists` of frames: at once, or on one block after the other if not all counts are on the device; then
@@ -137,7 +166,7 @@ impl<M: Device> FrameBuffers<M> {
         work: &mut BlockWork<'_, M>,
     ) -> Result<()> {
         let Some(mut stream) = buffers.stream.take() else {
-            let batches = self.set_order(device, lists)?;
+            let batches = self.set_order(device, layout, lists)?;
             return work(layout, buffers, self, &batches);
         };
         let done = stream.each(device, layout, (buffers, self), lists, metrics, work);
@@ -245,6 +274,23 @@ impl<M: Device> FrameBuffers<M> {
         buffers: &Buffers<M>,
         batch: Batch,
     ) -> Result<()> {
+        self.model_of(device, layout, buffers, batch, false)
+    }
+
+    /// Whether all frames of a batch have the same probe, that of the buffers: at whole pixels, without factors of the frames.
+    pub(super) fn same_probe(&self) -> bool {
+        !self.exact && !self.scaled
+    }
+
+    /// [`Self::model`], or with `same_probe` the spectra of the probe itself, times O.
+    pub(super) fn model_of(
+        &mut self,
+        device: &M,
+        layout: &Layout,
+        buffers: &Buffers<M>,
+        batch: Batch,
+        same_probe: bool,
+    ) -> Result<()> {
         let Self {
             order,
             probes,
@@ -252,14 +298,19 @@ impl<M: Device> FrameBuffers<M> {
             fft,
             ..
         } = self;
-        let (from, object) = (&*probes, &buffers.object);
+        let (from, first) = if same_probe {
+            (&buffers.probe, None)
+        } else {
+            (&*probes, Some(0))
+        };
+        let object = &buffers.object;
         product(
             device,
             layout,
             &buffers.corners,
             (order, batch),
             (chi, 0),
-            (from, 0),
+            (from, first),
             object,
             false,
         )?;
@@ -289,7 +340,7 @@ impl<M: Device> FrameBuffers<M> {
             &buffers.corners,
             (order, batch),
             (work, 0),
-            (from, 0),
+            (from, Some(0)),
             object,
             true,
         )?;
@@ -327,7 +378,7 @@ impl<M: Device> FrameBuffers<M> {
             &buffers.corners,
             (order, batch),
             (to, 0),
-            (from, 0),
+            (from, Some(0)),
             object,
             false,
         )?;
@@ -408,7 +459,8 @@ pub(super) fn product<M: Device>(
     corners: &M::Buffer<[u32; 2]>,
     (order, batch): (&M::Buffer<u32>, Batch),
     (to, to_first): (&mut M::Buffer<Complex32>, u32),
-    (from, from_first): (&M::Buffer<Complex32>, u32),
+    // Without a first frame, all frames have the same.
+    (from, from_first): (&M::Buffer<Complex32>, Option<u32>),
     grid: &M::Buffer<Complex32>,
     conjugate: bool,
 ) -> Result<()> {
@@ -429,8 +481,9 @@ pub(super) fn product<M: Device>(
             object_columns: layout.object_columns,
             parts: layout.parts,
             to_first,
-            from_first,
+            from_first: from_first.unwrap_or(0),
             conjugate: u32::from(conjugate),
+            sources: from_first.map_or(1, |first| first + batch.count),
         },
         Work::Blocks(batch.count as usize * layout.parts as usize),
     )

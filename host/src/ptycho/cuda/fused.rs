@@ -521,6 +521,7 @@ mod tests {
             object_columns: 5,
             parts: 1,
             slices: 1,
+            shares: 4,
         };
         assert_eq!(most_windows(&layout, &[]), 0);
         assert_eq!(most_windows(&layout, &[[0, 0], [3, 0], [0, 2], [3, 3]]), 1);

@@ -140,7 +140,9 @@ impl<M: Device> Run<'_, M> {
         if part != Part::Later && self.shifts() {
             self.transform_probe()?;
         }
+        let divided = self.exchange.is_some();
         if self.frames.size == 1
+            && !divided
             && self.has_pass()
             && step.probe_fourier_support.is_none()
             && let BatchUpdate::Pie {
@@ -151,8 +153,9 @@ impl<M: Device> Run<'_, M> {
         {
             return self.pie_pass(step, method, [object_step, probe_step], part);
         }
-        // With a regulariser, launches depend on the number of frames in each batch; those of blocks are captured nowhere.
-        if method.smoothness().is_some() || part != Part::All {
+        // With a regulariser, launches depend on the number of frames in each batch; those of blocks are captured nowhere, and devices meet
+        // between launches.
+        if method.smoothness().is_some() || divided || part != Part::All {
             return self.each(step, method, batches);
         }
         // What changes from one iteration to the next and no launch depends on.
@@ -188,6 +191,7 @@ impl<M: Device> Run<'_, M> {
             self.catch_up(step, method, *batch)?;
             self.chi(step, *batch)?;
             self.sums(step, method, *batch)?;
+            self.add_devices(step, *batch, 1.0)?;
             let extra = if step.update_object {
                 self.add_smoothness(method, *batch)?
             } else {
@@ -288,6 +292,8 @@ impl<M: Device> Run<'_, M> {
                 corners: buffers.corners.read(),
                 order: frames.order.read(),
                 ranges: frames.ranges.read(),
+                share_ends: frames.share_ends.read(),
+                given_bounds: frames.bounds.read(),
                 frames: layout.frames,
                 most,
                 batches: frames.ranges.len() as u32,
@@ -300,6 +306,7 @@ impl<M: Device> Run<'_, M> {
                 object_rows: layout.object_rows,
                 object_columns: layout.object_columns,
                 updates: updates(step),
+                given: frames.bounds.len() as u32,
                 whole: whole(method),
                 scale: 1.0,
             },

@@ -23,13 +23,15 @@ mod object_update;
 mod packed_waves;
 mod passes;
 mod probe_update;
+mod processes;
 mod refinement;
 mod tile_windows;
 mod wave_stream;
 
 pub use engine::GpuEngine;
+pub use processes::{ProcessExchange, join_processes};
 
-use crate::cuda::PeerGather;
+use crate::cuda::CudaPeers;
 use crate::gpu::{CudaDevice, EmulatedDevice};
 use crate::ptycho::{
     Engine, EngineError, EngineName, GpuWaves, Problem, Ranks, Recipe, StreamPlan, UpdateVersion,
@@ -58,7 +60,7 @@ pub fn on_cuda_among(
     problem: &Problem,
     version: UpdateVersion,
     stream: Option<StreamPlan>,
-    ranks: (Ranks, Option<PeerGather>),
+    ranks: (Ranks, Option<CudaPeers>),
 ) -> Result<Box<dyn Engine>, EngineError> {
     let engine = GpuEngine::among(device, problem, version, stream, ranks)?;
     Ok(Box::new(engine))
@@ -89,7 +91,8 @@ pub fn on_emulator_among(
     ranks: Ranks,
 ) -> Result<Box<dyn Engine>, EngineError> {
     let engine = GpuEngine::among(device, problem, version, stream, (ranks, None))?;
-    Ok(Box::new(engine))
+    // As GPUs do that copy directly.
+    Ok(Box::new(engine.with_divided_batches()))
 }
 
 /// Kernels launched by the engines, for [`CudaDevice::new`](crate::gpu::CudaDevice::new).
@@ -101,7 +104,9 @@ pub fn kernels() -> crate::cuda::Kernels {
 /// Kernels that only projection engines launch.
 const OF_PROJECTIONS: [&str; 3] = ["ptycho_fused_", "ptycho_columns_", "ptycho_rows_"];
 /// Kernels that only engines with batches launch.
-const OF_BATCHES: [&str; 8] = [
+const OF_BATCHES: [&str; 10] = [
+    "ptycho_add_sums",
+    "ptycho_pack_sums",
     "ptycho_deferred_",
     "ptycho_frame_chi_",
     "ptycho_exact_chi_",

@@ -161,7 +161,8 @@ pub(super) fn finish<M: Device>(
         UpdateVersion::Tiled => layout.slices,
         UpdateVersion::Atomic => 1,
     };
-    let ((sums, weights), slices) = exchange.slices(device, (probe_sums, probe_weights), own)?;
+    let ((sums, weights), slices, devices) =
+        exchange.slices(device, (probe_sums, probe_weights), own)?;
     device.launch(
         &PtychoProbeFinish {
             probe: probe.write(),
@@ -174,6 +175,7 @@ pub(super) fn finish<M: Device>(
             slices,
             weight: weight as f32,
             incremental: 0,
+            devices,
         },
         Work::Elements(layout.probe_elements()),
     )

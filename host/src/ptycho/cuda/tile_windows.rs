@@ -76,6 +76,7 @@ mod tests {
             object_columns: 65,
             parts: 1,
             slices: 1,
+            shares: 4,
         };
         let corners = [[37, 58], [0, 0], [31, 25], [32, 26]];
         let (starts, listed) = list(&layout, &corners);

@@ -124,6 +124,7 @@ pub(super) fn momentum<M: Device>(
     let corners = on.upload(&windows)?;
     let order = on.upload(&batch.order)?;
     let ranges = on.upload(&super::ranges(&batch))?;
+    let given_bounds = on.upload(&[[0_u32; 4]; 0])?;
     let mut outputs = (
         on.upload(&object)?,
         on.upload(&velocity)?,
@@ -136,6 +137,7 @@ pub(super) fn momentum<M: Device>(
         corners: corners.read(),
         order: order.read(),
         ranges: ranges.read(),
+        given_bounds: given_bounds.read(),
         frames: shape.frames,
         most: batch.count + 1,
         batches: ranges.len() as u32,
@@ -145,6 +147,7 @@ pub(super) fn momentum<M: Device>(
         object_rows: rows,
         object_columns: columns,
         before: BEFORE,
+        given: 0,
         whole: u32::from(whole),
         momentum,
         clip_low: limits[0],

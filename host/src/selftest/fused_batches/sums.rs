@@ -141,6 +141,11 @@ fn sums_within<M: Device>(
     let corners = on.upload(&windows)?;
     let order = on.upload(&batch.order)?;
     let ranges = on.upload(&ranges(&batch))?;
+    // An empty share among them.
+    let third = batch.count / 3;
+    let ends = [third, third, batch.count.saturating_sub(1), batch.count];
+    let share_ends = on.upload(&[[9_u32; 4], ends, [0; 4]])?;
+    let given_bounds = on.upload(&[[0; 4], bounds, [0; 4]])?;
     let tiles = shape.object_rows.div_ceil(8) * shape.object_columns.div_ceil(32);
     let blocks = tiles as usize + shape.pixels().div_ceil(32) * shape.modes as usize;
     bench.run(
@@ -173,6 +178,8 @@ fn sums_within<M: Device>(
                 corners: corners.read(),
                 order: order.read(),
                 ranges: ranges.read(),
+                share_ends: share_ends.read(),
+                given_bounds: given_bounds.read(),
                 frames: shape.frames,
                 most,
                 batches: 3,
@@ -185,6 +192,8 @@ fn sums_within<M: Device>(
                 object_rows: shape.object_rows,
                 object_columns: shape.object_columns,
                 updates,
+                // Given, or found from the windows.
+                given: if apart { 3 } else { 0 },
                 whole: u32::from(whole),
                 scale: SCALE,
             };

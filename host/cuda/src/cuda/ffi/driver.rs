@@ -82,6 +82,7 @@ unsafe extern "C" {
     pub(crate) fn cuInit(flags: c_uint) -> u32;
     pub(crate) fn cuDriverGetVersion(version: *mut c_int) -> u32;
     pub(crate) fn cuDeviceGetAttribute(value: *mut c_int, attribute: c_uint, device: c_int) -> u32;
+    pub(crate) fn cuDeviceGetUuid(uuid: *mut [u8; 16], device: c_int) -> u32;
     pub(crate) fn cuDeviceCanAccessPeer(can: *mut c_int, device: c_int, peer: c_int) -> u32;
     pub(crate) fn cuCtxSetCurrent(context: Handle) -> u32;
     pub(crate) fn cuCtxSynchronize() -> u32;

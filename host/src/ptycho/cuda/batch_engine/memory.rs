@@ -1,9 +1,12 @@
 //! Device memory of an engine by mini-batches.
 
 use super::SMOOTHNESS_BLOCKS;
+use super::divided::Divided;
 use crate::gpu::{Buffer, Device, Result};
+use crate::ptycho::batch_shares::{SHARES, SMALLEST};
 use crate::ptycho::cuda::buffers::Layout;
 use crate::ptycho::cuda::fused_batches::{Fused, PARTS};
+use crate::ptycho::probe_slices::probe_slices;
 use num_complex::Complex;
 use warpstride_device::Complex32;
 
@@ -19,6 +22,12 @@ pub(in crate::ptycho::cuda) struct BatchBuffers<M: Device> {
     /// (slice, row, column).
     pub(in crate::ptycho::cuda) probe_weights: M::Buffer<f32>,
     pub(in crate::ptycho::cuda) slices: u32,
+    /// Frames of a batch on all devices, at most.
+    pub(in crate::ptycho::cuda) whole: usize,
+    /// Slices of a batch, for each share as many; 0: the batches are too small for shares.
+    pub(super) apart: u32,
+    /// What is exchanged with other devices that have other frames of the batches; none if there are none.
+    pub(in crate::ptycho::cuda) divided: Option<Divided<M>>,
     /// Bits of the largest weight: object (and a second element for kernels that have both), probe.
     pub(in crate::ptycho::cuda) largest: [M::Buffer<u32>; 2],
     /// 1 element: the object's pixels under the windows of the batch (top, left, bottom, right).
@@ -43,24 +52,33 @@ pub(in crate::ptycho::cuda) struct BatchBuffers<M: Device> {
 }
 
 impl<M: Device> BatchBuffers<M> {
-    pub(in crate::ptycho::cuda) fn new(device: &M, layout: &Layout, size: usize) -> Result<Self> {
+    /// Memory for `size` frames of batches of at most `whole` frames.
+    pub(in crate::ptycho::cuda) fn new(
+        device: &M,
+        layout: &Layout,
+        [size, whole]: [usize; 2],
+    ) -> Result<Self> {
         let (object, probe) = (layout.object_elements(), layout.probe_elements());
         let slices = layout.slices.min(size as u32).max(1);
+        let apart = slices_of_shares(layout, whole);
+        let allocated = slices.max(apart) as usize;
+        let most = size.max(whole);
         let largest = |len: usize| device.alloc("the largest weight", len);
         Ok(Self {
             size,
             object: device.alloc("the object's direction", object)?,
             object_weights: device.alloc("the object's weights", object)?,
-            probe: device.alloc("the probe's direction", slices as usize * probe)?,
-            probe_weights: device.alloc(
-                "the probe's weights",
-                slices as usize * layout.pixels() as usize,
-            )?,
+            probe: device.alloc("the probe's direction", allocated * probe)?,
+            probe_weights: device
+                .alloc("the probe's weights", allocated * layout.pixels() as usize)?,
             slices,
+            whole,
+            apart,
+            divided: None,
             largest: [largest(2)?, largest(1)?],
             bounds: device.alloc("the bounds of a batch", 1)?,
-            step_sums: device.alloc("the steps' sums", size * PARTS.max(layout.modes) as usize)?,
-            solved: device.alloc("the frames' steps", size)?,
+            step_sums: device.alloc("the steps' sums", most * PARTS.max(layout.modes) as usize)?,
+            solved: device.alloc("the frames' steps", most)?,
             steps: device.alloc("the steps", 2)?,
             set_steps: None,
             smoothness_sums: device.alloc("the regulariser's sums", SMOOTHNESS_BLOCKS)?,
@@ -71,6 +89,16 @@ impl<M: Device> BatchBuffers<M> {
             probe_velocity: device.alloc("the probe's momentum", 0)?,
         })
     }
+}
+
+/// Slices of the frames of a batch of `whole` frames on all devices, a quarter of them for each share; 0 for batches that are too small. They do not depend on the
+/// number of devices.
+fn slices_of_shares(layout: &Layout, whole: usize) -> u32 {
+    if whole < SMALLEST {
+        return 0;
+    }
+    let slices = probe_slices(layout.probe_elements(), layout.scan_frames as usize);
+    ((slices.min(whole) / SHARES).max(1) * SHARES) as u32
 }
 
 impl<M: Device> BatchBuffers<M> {

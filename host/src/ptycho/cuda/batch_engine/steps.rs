@@ -6,6 +6,7 @@ use crate::ptycho::Step;
 use crate::ptycho::cpu::{DAMPING, LIT, STEP, TRIM};
 use crate::ptycho::cuda::constraints::fourier_support;
 use crate::ptycho::cuda::frames::{Batch, ShiftTo};
+use crate::ptycho::cuda::fused_batches::PARTS;
 use crate::ptycho::cuda::object_update::clip_limits;
 use crate::ptycho::step::{BatchMethod, Smoothness};
 use warpstride_device::launch::Work;
@@ -34,21 +35,29 @@ impl<M: Device> Run<'_, M> {
             step_sums,
             ..
         } = &mut *self.batches;
-        if step.update_probe {
-            let open = &self.buffers.open;
-            self.frames
-                .transform_layers(device, open, probe, self.probe_fft)?;
-            let to = ShiftTo::Work;
-            self.frames
-                .shift(device, layout, self.buffers, batch, to, 0)?;
-        } else {
-            device.zero(&mut self.frames.work)?;
+        let same = self.frames.same_probe();
+        match (same, step.update_probe) {
+            // A direction that is not updated is 0.
+            (true, _) => {}
+            (false, true) => {
+                let open = &self.buffers.open;
+                self.frames
+                    .transform_layers(device, open, probe, self.probe_fft)?;
+                let to = ShiftTo::Work;
+                self.frames
+                    .shift(device, layout, self.buffers, batch, to, 0)?;
+            }
+            (false, false) => device.zero(&mut self.frames.work)?,
         }
+        let (sources, probes, probe_changes) = match same {
+            true => (1, &self.buffers.probe, &*probe),
+            false => (batch.count, &self.frames.probes, &self.frames.work),
+        };
         device.launch(
             &PtychoStepSums {
                 sums: step_sums.write(),
-                probes: self.frames.probes.read(),
-                probe_changes: self.frames.work.read(),
+                probes: probes.read(),
+                probe_changes: probe_changes.read(),
                 chi: self.frames.chi.read(),
                 object: self.buffers.object.read(),
                 direction: object.read(),
@@ -62,10 +71,12 @@ impl<M: Device> Run<'_, M> {
                 columns: layout.columns,
                 object_rows: layout.object_rows,
                 object_columns: layout.object_columns,
+                sources,
+                parts: PARTS,
             },
-            Work::Blocks(batch.count as usize),
+            Work::Blocks(batch.count as usize * PARTS as usize),
         )?;
-        self.step_mean(step, smoothness, batch, 1)
+        self.step_mean(step, smoothness, batch, PARTS)
     }
 
     /// The steps from the sums of each frame in `parts` parts, and those of the regulariser.
@@ -76,6 +87,7 @@ impl<M: Device> Run<'_, M> {
         batch: Batch,
         parts: u32,
     ) -> Result<()> {
+        self.gather_step_sums(batch, parts)?;
         let (device, layout) = (self.device, self.layout);
         let BatchBuffers {
             object,
@@ -87,6 +99,8 @@ impl<M: Device> Run<'_, M> {
             steps,
             smoothness_sums,
             smoothness: smoothness_sum,
+            whole,
+            divided,
             ..
         } = &mut *self.batches;
         if smoothness.weight > 0.0 && step.update_object {
@@ -115,15 +129,20 @@ impl<M: Device> Run<'_, M> {
                 Work::Blocks(1),
             )?;
         }
+        // Those of all devices, if there are several.
+        let (sums, ranges, most) = match divided {
+            Some(of) => (&of.step_sums, &of.ranges, *whole),
+            None => (&*step_sums, &self.frames.ranges, self.frames.size),
+        };
         device.launch(
             &PtychoStepMean {
                 steps: steps.write(),
                 solved: solved.write(),
-                sums: step_sums.read(),
+                sums: sums.read(),
                 smoothness: smoothness_sum.read(),
-                ranges: self.frames.ranges.read(),
-                most: self.frames.size as u32,
-                batches: self.frames.ranges.len() as u32,
+                ranges: ranges.read(),
+                most: most as u32,
+                batches: ranges.len() as u32,
                 batch: batch.number,
                 parts,
                 smooth: (smoothness.weight / f64::from(layout.scan_frames)) as f32,

@@ -73,7 +73,7 @@ impl<M: Device> GpuEngine<M> {
         let elements = largest.wave_elements();
         self.buffers.waves = device.alloc("the exit waves of a block", elements)?;
         if self.subpixel {
-            self.start_sums(chunk(&self.layout))?;
+            self.start_sums([chunk(&self.layout), 0])?;
         }
         Ok(())
     }

@@ -26,7 +26,7 @@ impl<M: Device> GpuEngine<M> {
         self.start_wave_blocks(fuses)?;
         if self.subpixel && !fuses {
             // Engines and saved states may have begun before frames were at their exact positions.
-            self.start_sums(chunk(&self.layout))?;
+            self.start_sums([chunk(&self.layout), 0])?;
         }
         self.projected = Some(if self.plan.is_fused() && !fuses {
             self.plan.at_exact_positions()

@@ -111,7 +111,7 @@ impl<M: Device> GpuEngine<M> {
         if !self.subpixel {
             return Ok(None);
         }
-        self.start_sums(chunk(&self.layout))?;
+        self.start_sums([chunk(&self.layout), 0])?;
         Ok(match self {
             Self {
                 layout,
@@ -155,23 +155,24 @@ impl<M: Device> GpuEngine<M> {
         Ok(())
     }
 
-    /// Frees the exit waves and allocates memory for batches of `size` frames.
-    pub(super) fn start_batches(&mut self, size: usize) -> Result<()> {
+    /// Frees the exit waves and allocates memory for `size` frames of batches of at most `whole` frames.
+    pub(super) fn start_batches(&mut self, size: [usize; 2]) -> Result<()> {
         self.free_projections()?;
         self.start_sums(size)
     }
 
-    /// Allocates memory for `size` frames at a time and for sums over them, unless there is some.
-    pub(super) fn start_sums(&mut self, size: usize) -> Result<()> {
+    /// Allocates memory for `size` frames at a time and for sums over them, unless there is some; of batches of at most `whole` frames, or 0: of none.
+    pub(super) fn start_sums(&mut self, [size, whole]: [usize; 2]) -> Result<()> {
         self.start_frames(size)?;
         let needed = self.frames.as_ref().map_or(1, |f| f.size);
-        if self.batches.as_ref().is_none_or(|b| b.size != needed) {
+        let fits = |b: &BatchBuffers<M>| b.size == needed && (whole == 0 || b.whole == whole);
+        if !self.batches.as_ref().is_some_and(fits) {
             // The momentum does not depend on the size of a batch.
             let momentum = (self.batches.take()).map(|b| [b.object_velocity, b.probe_velocity]);
             if let Some(frames) = &mut self.frames {
                 frames.epoch = None;
             }
-            let mut buffers = BatchBuffers::new(&self.device, &self.layout, needed)?;
+            let mut buffers = BatchBuffers::new(&self.device, &self.layout, [needed, whole])?;
             match momentum {
                 Some(momentum) => [buffers.object_velocity, buffers.probe_velocity] = momentum,
                 None => {

@@ -6,6 +6,7 @@
 
 use super::GpuEngine;
 use crate::gpu::Device;
+use crate::ptycho::step::Method;
 use crate::ptycho::{Engine as _, EngineError, Problem, Ranks, Step, StreamPlan};
 
 /// What an engine for all frames is made of.
@@ -14,10 +15,66 @@ pub(super) struct Undivided {
     pub(super) stream: Option<StreamPlan>,
 }
 
+/// The mini-batches that devices divide.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum BatchDivision {
+    /// None: arrays are exchanged through the hosts or between them, which takes longer than to compute them.
+    Never,
+    /// Those for which that takes less time than to compute them on each device.
+    Gaining,
+    /// All that can be.
+    Always,
+}
+
 impl<M: Device> GpuEngine<M> {
     /// The engine that has the present state.
     pub(super) fn present(&self) -> &Self {
         self.whole.as_deref().unwrap_or(self)
+    }
+
+    /// Divides mini-batches also where that takes longer than to compute them on each device.
+    #[must_use]
+    pub fn with_divided_batches(mut self) -> Self {
+        self.divides_batches = BatchDivision::Always;
+        self
+    }
+
+    /// Whether the devices divide the frames of a step: of batches only if all counts are in the devices' memory.
+    pub(super) fn divides(&self, step: &Step) -> bool {
+        let devices = self.exchange.ranks().size();
+        let of_scan = self.layout.scan_frames as usize;
+        step.can_be_divided()
+            && match &step.method {
+                Method::Batches(method) => {
+                    let layout = &self.layout;
+                    let of_frame = [layout.modes, layout.rows, layout.columns];
+                    let wanted = match self.divides_batches {
+                        BatchDivision::Never => false,
+                        BatchDivision::Gaining => {
+                            method.gains_by_division(of_scan, of_frame.map(|n| n as usize))
+                        }
+                        BatchDivision::Always => true,
+                    };
+                    wanted && !self.streams && method.divides_among(devices, of_scan)
+                }
+                _ => true,
+            }
+    }
+
+    /// Frames of a batch of `lists`, at most `size` each, for which this device needs memory, and frames of a batch of all devices.
+    pub(super) fn batch_sizes(&self, size: usize, lists: &[Vec<u32>]) -> [usize; 2] {
+        let whole = size.min(self.layout.scan_frames as usize);
+        if self.exchange.alone() {
+            return [size, whole];
+        }
+        let division = self.exchange.frames();
+        let counts = lists.iter().flat_map(|list| division.counts(list));
+        let longest = counts.max().unwrap_or(1);
+        // Spread batches have other numbers of frames in each iteration.
+        let enough = longest..=whole.min(2 * longest);
+        let present = self.frames.as_ref().map(|frames| frames.size);
+        let size = present.filter(|size| enough.contains(size));
+        [size.unwrap_or(longest), whole]
     }
 
     /// Queues a step that every device computes for all frames.

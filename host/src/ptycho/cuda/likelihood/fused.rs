@@ -11,6 +11,7 @@ use super::ahead::Captured;
 use super::{Pair, Run, updated};
 use crate::gpu::{Buffer, Device, ReadBack, Result};
 use crate::ptycho::Step;
+use crate::ptycho::batch_shares::SHARES;
 use crate::ptycho::cuda::buffers::{Buffers, Layout};
 use crate::ptycho::cuda::frames::FrameBuffers;
 use crate::ptycho::cuda::fused_batches::{roots, side_of, side_of_modes, updates};
@@ -60,6 +61,10 @@ pub(in crate::ptycho::cuda) struct Fused<M: Device> {
     order: M::Buffer<u32>,
     /// (first, count) of all frames.
     ranges: M::Buffer<[u32; 2]>,
+    /// 1 element: quarters of all frames.
+    share_ends: M::Buffer<[u32; SHARES]>,
+    /// Empty: the bounds are those of the object.
+    given_bounds: M::Buffer<[u32; 4]>,
     /// 1 element: the bounds of the sums on the object, all of it.
     bounds: M::Buffer<[u32; 4]>,
     /// (frame): err_fourier, moved, photon, residual and free of the model of ξ.
@@ -95,6 +100,8 @@ impl<M: Device> Fused<M> {
             order: device.alloc("the order of the frames", frames)?,
             bounds: device.alloc("the bounds of the sums", 1)?,
             ranges: device.alloc("the range of the frames", 1)?,
+            share_ends: device.alloc("the shares of the frames", 1)?,
+            given_bounds: device.alloc("the bounds of the batches", 0)?,
             metrics: [metric()?, metric()?, metric()?, metric()?, metric()?],
             current: None,
             metrics_wait: false,
@@ -107,6 +114,9 @@ impl<M: Device> Fused<M> {
         let order: Vec<u32> = (0..layout.frames).collect();
         device.upload(&mut new.order, &order)?;
         device.upload(&mut new.ranges, &[[0, layout.frames]])?;
+        let quarter = layout.frames.div_ceil(SHARES as u32);
+        let ends = [1, 2, 3, 4].map(|k| (k * quarter).min(layout.frames));
+        device.upload(&mut new.share_ends, &[ends])?;
         Ok(new)
     }
 
@@ -230,6 +240,8 @@ impl<M: Device> Fused<M> {
                 corners: buffers.corners.read(),
                 order: self.order.read(),
                 ranges: self.ranges.read(),
+                share_ends: self.share_ends.read(),
+                given_bounds: self.given_bounds.read(),
                 frames: layout.frames,
                 most: layout.frames,
                 batches: 1,
@@ -242,6 +254,7 @@ impl<M: Device> Fused<M> {
                 object_rows: layout.object_rows,
                 object_columns: layout.object_columns,
                 updates: updates(step),
+                given: 0,
                 whole: 1,
                 // ∂/∂(conj z) of a real function is half of its gradient.
                 scale: 2.0,

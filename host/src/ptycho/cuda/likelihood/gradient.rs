@@ -233,6 +233,7 @@ impl<M: Device> Run<'_, M> {
             count: *slices,
             scaled: false,
             add,
+            apart: false,
         };
         let from = (&*self.buffers, &*self.frames);
         probe_sums(device, layout, from, batch, &slices, (sums, weights))
@@ -256,6 +257,7 @@ impl<M: Device> Run<'_, M> {
                 slices: *slices,
                 elements: elements as u32,
                 pixels: layout.pixels(),
+                apart: 0,
                 scale: 2.0 * self.frames.layers_scale(layout),
             },
             Work::Elements(elements),
