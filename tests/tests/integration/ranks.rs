@@ -358,7 +358,7 @@ fn devices_divide_batches_of_few_frames() {
     });
 }
 
-/// What is expected of them would also hold if each device computed all frames.
+/// Equal results alone do not show this: they would be the same if each device computed all frames.
 #[test]
 fn devices_exchange_sums_of_batches() {
     let (problem, recipe) = prepared([24, 40, 1], &["lsqml:1"], |recipe| {
