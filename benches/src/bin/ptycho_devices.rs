@@ -1,6 +1,6 @@
 //! Times of an iteration on one GPU and on several that divide the frames, and whether the bits are the same.
 //!
-//! Usage: `ptycho_devices [ENGINE[:BATCH] …] [FRAMESxSIDE …]`, as `ptycho_devices dm lsqml:100 16000x256`; without engines `dm` and `lsqml` with
+//! Usage: `ptycho_devices [ENGINE[:BATCH[:REGIONS]] …] [FRAMESxSIDE …]`, as `ptycho_devices dm lsqml:100 lsqml:100:1 16000x256`; without engines `dm` and `lsqml` with
 //! batches of 100 frames, without sizes 16 000 frames of 256² and 60 000 of 128². It runs on one GPU, then on 2, 3, … up to all
 //! GPUs of the computer, with direct copies between them, by NCCL if it is installed, and `dm` through the host too. The floor is the time of one GPU divided by
 //! their number.
@@ -25,7 +25,10 @@ use warpstride_benches::median;
 use warpstride_benches::scan::random_scan_at;
 
 const SIZES: [[usize; 2]; 2] = [[16_000, 256], [60_000, 128]];
-const ENGINES: [Measure; 2] = [(EngineName::Dm, None), (EngineName::Lsqml, Some(100))];
+const ENGINES: [Measure; 2] = [
+    (EngineName::Dm, None, None),
+    (EngineName::Lsqml, Some(100), None),
+];
 /// How devices exchange arrays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Route {
@@ -45,22 +48,26 @@ enum Joining {
 /// Iterations of one measurement.
 const ITERATIONS: usize = 10;
 
-/// An engine, and the frames of a batch if it has batches.
-type Measure = (EngineName, Option<usize>);
+/// An engine, and the frames of a batch and the regions if it has batches.
+type Measure = (EngineName, Option<usize>, Option<usize>);
 
-fn spec_of((name, batch): Measure) -> EngineSpec {
+fn spec_of((name, batch, regions): Measure) -> EngineSpec {
     let mut spec = EngineSpec::new(name, 100);
     spec.subpixel = Some(false);
     spec.batch = batch;
+    spec.regions = regions;
     spec
 }
 
 /// An engine of the arguments.
 fn engine_of(text: &str) -> anyhow::Result<Measure> {
-    let (name, batch) = match text.split_once(':') {
-        Some((name, batch)) => (name, Some(batch.parse().with_context(|| text.to_owned())?)),
-        None => (text, None),
+    let mut parts = text.split(':');
+    let name = parts.next().unwrap_or_default();
+    let mut number = || -> anyhow::Result<Option<usize>> {
+        let parsed = parts.next().map(str::parse).transpose();
+        parsed.with_context(|| text.to_owned())
     };
+    let (batch, regions) = (number()?, number()?);
     let known = [
         EngineName::Dm,
         EngineName::Raar,
@@ -69,7 +76,7 @@ fn engine_of(text: &str) -> anyhow::Result<Measure> {
     ];
     let found = known.into_iter().find(|known| known.as_str() == name);
     let name = found.with_context(|| format!("{text}: expected dm, raar, lsqml or rpie"))?;
-    Ok((name, batch))
+    Ok((name, batch, regions))
 }
 
 /// What a run ends with.
@@ -218,11 +225,14 @@ fn main() -> anyhow::Result<()> {
     };
     for [frames, side] in sizes {
         let scan = random_scan_at(frames, side, false)?;
-        let mut problem = Problem::new(&scan, &Recipe::default())?;
-        drop(scan);
-        problem.projects_first = true;
         for engine in &engines {
             let spec = spec_of(*engine);
+            let recipe = Recipe {
+                engines: vec![spec.clone()],
+                ..Recipe::default()
+            };
+            let mut problem = Problem::new(&scan, &recipe)?;
+            problem.projects_first = true;
             compare(&mut out, (&problem, &spec), devices)?;
         }
     }
@@ -239,7 +249,11 @@ fn compare(
     let one = on_devices(of, 1, Route::Direct)?;
     let [frames, _, height, width] = problem.shape();
     let [rows, columns] = problem.positions.object_shape;
-    let batch = spec.batch.map(|size| format!(" with batches of {size}"));
+    let regions = spec.regions.map(|count| format!(", regions {count}"));
+    let batch = spec.batch.map(|size| {
+        let regions = regions.unwrap_or_default();
+        format!(" with batches of {size}{regions}")
+    });
     writeln!(
         out,
         "{frames} x {height}x{width}, object {rows}x{columns}, {}{}: {:.3} ms an iteration on one GPU",

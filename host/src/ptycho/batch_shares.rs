@@ -1,7 +1,7 @@
 //! The shares of a batch: four parts of its frames, which GPUs sum apart, so that sums have the same bits for one device and for two
 //! or four that divide the frames.
 //!
-//! Share s has the frames whose number, counted from the last frame of the scan, is s modulo 4. So a device of two has two of them, and a device of
+//! Share s has the frames whose number in the order of the devices, counted from the last, is s modulo 4. So a device of two has two of them, and a device of
 //! four one ([`Interleaved`]). The sums are (0 + 2) + (1 + 3), and a batch has its frames in this order.
 
 use super::interleaved::Interleaved;
@@ -32,8 +32,13 @@ fn place(frame: u32, [frames, shares]: [u32; 2]) -> usize {
     }
 }
 
-/// The places in a list of frames, which has one share after the other, where the shares end. `of_device`: frames and shares of the device.
+/// The places in a list of frames, which has one share after the other, where the shares end. `of_device`: frames and shares of the device; without shares, a list
+/// that no devices divide has them as parts of about the same length.
 pub(super) fn share_ends(list: &[u32], of_device: [u32; 2]) -> [u32; SHARES] {
+    if of_device[1] == 0 {
+        let end = |part: usize| ((part + 1) * list.len() / SHARES) as u32;
+        return std::array::from_fn(end);
+    }
     let mut ends = [0; SHARES];
     for frame in list {
         for end in &mut ends[place(*frame, of_device)..] {
@@ -108,5 +113,6 @@ mod tests {
         assert_eq!(share_ends(&list, [9, 4]), [3, 5, 7, 9]);
         assert_eq!(share_ends(&[1, 3, 0], [4, 2]), [2, 3, 3, 3]);
         assert_eq!(share_ends(&[1, 3, 0], [4, 1]), [3; 4]);
+        assert_eq!(share_ends(&[1, 3, 0], [4, 0]), [0, 1, 2, 3]);
     }
 }

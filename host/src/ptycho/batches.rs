@@ -119,6 +119,17 @@ fn split(
     split(high, count - first, arrange, lists);
 }
 
+/// Cuts `frames` in two, the first with `first` frames, across the axis on which their positions extend further.
+pub(super) fn split_in_two(
+    positions: &[[f64; 2]],
+    mut frames: Vec<u32>,
+    first: usize,
+) -> (Vec<u32>, Vec<u32>) {
+    sort_along_longer_side(positions, &mut frames);
+    let second = frames.split_off(first.min(frames.len()));
+    (frames, second)
+}
+
 /// Sorts `part` along the axis on which its positions extend further.
 fn sort_along_longer_side(positions: &[[f64; 2]], part: &mut [u32]) {
     let at = |frame: &u32, axis: usize| positions[*frame as usize][axis];

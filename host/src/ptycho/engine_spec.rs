@@ -1,6 +1,7 @@
 //! Options of one engine of a recipe.
 
 use super::likelihood::{LikelihoodMethod, Noise};
+use super::regions::REGIONS;
 use super::step::{BatchMethod, BatchUpdate, Method, Smoothness};
 use super::{BatchOrder, RecipeError};
 use crate::text::shortest;
@@ -126,6 +127,10 @@ pub struct EngineSpec {
     /// Where the frames of a batch lie (default: `lsqml` `"compact"`, `epie` and `rpie` `"spread"`).
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub batch_order: Option<BatchOrder>,
+    /// Regions of the scan whose mini-batches are worked on side by side, each with its own copy of object and probe: 1 or 4 (only `lsqml`, `epie` and `rpie`; default: 4 for
+    /// large scans, 1 for others).
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub regions: Option<usize>,
     /// Share of the last change that is repeated (only `lsqml`; default 0.5).
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub momentum: Option<f64>,
@@ -229,6 +234,7 @@ impl EngineSpec {
             probe_inertia: None,
             batch: None,
             batch_order: None,
+            regions: None,
             momentum: None,
             regulariser: None,
             regulariser_edge: None,
@@ -367,6 +373,7 @@ impl EngineSpec {
             size: self.batch.unwrap_or(1),
             order: self.batch_order.unwrap_or(BatchOrder::Spread),
             update,
+            regions: false,
         })
     }
 
@@ -423,6 +430,7 @@ impl EngineSpec {
             ("object_inertia", self.object_inertia, 0.0, 1e6, projections),
             ("probe_inertia", self.probe_inertia, 0.0, 1e6, projections),
             ("batch", self.batch.map(|n| n as f64), 1.0, 1e9, batched),
+            ("regions", self.regions.map(|n| n as f64), 1.0, 4.0, batched),
             ("momentum", self.momentum, 0.0, 0.99, &[Lsqml]),
             ("regulariser", self.regulariser, 0.0, 1e9, &[Lsqml, Ml]),
             (
@@ -448,6 +456,18 @@ impl EngineSpec {
             let Some(value) = value else { continue };
             self.belongs(option, engines, shortest(value))?;
             within(option, value, low, high)?;
+        }
+        if let Some(count) = self.regions {
+            let smooth = self.regulariser.is_some_and(|weight| weight > 0.0);
+            let expected = match smooth {
+                // It acts on the whole object in each batch.
+                true => "1, because there is a regulariser",
+                false => "1 or 4",
+            };
+            if count != 1 && (smooth || count != REGIONS) {
+                let option = format!("{name}.regions");
+                return Err(RecipeError::new(option, expected, count.to_string()));
+            }
         }
         if let Some(edge) = self.regulariser_edge
             && edge > 0.0

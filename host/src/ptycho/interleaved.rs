@@ -1,14 +1,20 @@
-//! Frames of a scan that are divided among ranks by turns: every rank has every nth frame.
+//! Frames of a scan that are divided among ranks by turns: every rank has every nth frame, in the order of the scan or by turns from its
+//! regions.
 //!
 //! So each rank has nearly as many frames, of every batch too, and whole slices of a probe update, whose frames are taken by
 //! turns as well ([`super::probe_slices`]): from the last frame on, as there.
 
+use super::regions::Regions;
+use std::sync::Arc;
+
 /// The division of the frames of a scan among ranks, as one of them sees it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub(super) struct Interleaved {
     frames: usize,
     ranks: usize,
     rank: usize,
+    /// Whose order the frames have; none: that of the scan.
+    regions: Option<Arc<Regions>>,
 }
 
 impl Interleaved {
@@ -18,22 +24,41 @@ impl Interleaved {
             frames,
             ranks: ranks.max(1),
             rank,
+            regions: None,
         }
     }
 
-    /// The rank of a frame of the scan.
-    fn rank_of(&self, frame: usize) -> usize {
-        (self.frames - 1 - frame) % self.ranks
+    /// With the frames by turns from the regions, so that each rank has whole regions.
+    pub(super) fn with_regions(mut self, regions: Option<Arc<Regions>>) -> Self {
+        self.regions = regions;
+        self
+    }
+
+    /// The rank of the frame at a place in the order.
+    fn rank_at(&self, place: usize) -> usize {
+        (self.frames - 1 - place) % self.ranks
     }
 
     /// The frames of a rank, in their order.
-    fn of_rank(self, rank: usize) -> impl Iterator<Item = usize> {
-        (0..self.frames).filter(move |frame| self.rank_of(*frame) == rank)
+    fn of_rank(&self, rank: usize) -> impl Iterator<Item = usize> {
+        let order = self.regions.as_deref().map(Regions::order);
+        let places = (0..self.frames).filter(move |place| self.rank_at(*place) == rank);
+        places.map(move |place| order.map_or(place, |order| order[place] as usize))
+    }
+
+    /// Whether this rank has frames in another order than the scan, or some of them only.
+    pub(super) fn differs(&self) -> bool {
+        self.ranks > 1 || self.regions.is_some()
     }
 
     /// The frames of this rank, in their order.
     pub(super) fn own(&self) -> Vec<usize> {
         self.of_rank(self.rank).collect()
+    }
+
+    /// Number of this rank.
+    pub(super) fn rank(&self) -> usize {
+        self.rank
     }
 
     /// Number of ranks.
@@ -43,23 +68,23 @@ impl Interleaved {
 
     /// For each frame of the scan its number among those of this rank; none if it is another's.
     pub(super) fn own_numbers(&self) -> Vec<Option<u32>> {
-        let mut next = 0;
-        let number = |frame| {
-            let own = self.rank_of(frame) == self.rank;
-            next += u32::from(own);
-            own.then(|| next - 1)
-        };
-        (0..self.frames).map(number).collect()
+        let mut numbers = vec![None; self.frames];
+        for (number, frame) in (0..).zip(self.of_rank(self.rank)) {
+            numbers[frame] = Some(number);
+        }
+        numbers
     }
 
     /// How many of some frames of the scan each rank has.
     pub(super) fn counts(&self, frames: &[u32]) -> Vec<usize> {
+        let places = self.regions.as_deref().map(Regions::places);
         let mut counts = vec![0; self.ranks];
         for frame in frames
             .iter()
             .filter(|frame| (**frame as usize) < self.frames)
         {
-            counts[self.rank_of(*frame as usize)] += 1;
+            let place = places.map_or(*frame, |places| places[*frame as usize]);
+            counts[self.rank_at(place as usize)] += 1;
         }
         counts
     }
@@ -93,7 +118,7 @@ mod tests {
                 let of_rank = |rank| {
                     let division = Interleaved::new(frames, [rank, ranks]);
                     let own = division.own();
-                    assert!(own.iter().all(|frame| division.rank_of(*frame) == rank));
+                    assert!(own.iter().all(|frame| division.rank_at(*frame) == rank));
                     assert_eq!(own, division.pick(&(0..frames).collect::<Vec<_>>()));
                     own.into_iter().flat_map(|frame| [2 * frame, 2 * frame + 1])
                 };

@@ -48,11 +48,23 @@ pub fn memory_estimate(
         .saturating_mul(8)
         .saturating_add(object.saturating_mul(64))
         .saturating_add(probe.saturating_mul(64));
+    // On the CPU regions have four copies of the object and its momentum; on a GPU they have those of their parts, packed twice for a merge.
+    let shape = [frames, modes, rows, columns];
+    let uses_regions = |e: &EngineSpec| e.uses_regions(shape, object_shape);
+    let regions = recipe.engines.iter().any(uses_regions);
+    let copies = if regions { object } else { 0 };
+    // The four parts of an object overlap by windows and some tiles, those of a small one have all of it. Object and momentum, copied and packed.
+    let wider =
+        |of_object: usize, of_window: usize| 1.0 + 2.0 * of_window as f64 / of_object.max(1) as f64;
+    let overlap = wider(object_shape[0], rows.saturating_add(48))
+        * wider(object_shape[1], columns.saturating_add(192));
+    let parts = (copies as f64 * 32.0 * overlap.min(4.0)) as u64;
     let cpu = shared
         .saturating_add(pixels.saturating_mul(4))
         .saturating_add(waves.saturating_mul(3 * complex))
         .saturating_add(few.saturating_mul(2 * complex))
-        .saturating_add(object.saturating_mul(9 * complex));
+        .saturating_add(object.saturating_mul(9 * complex))
+        .saturating_add(copies.saturating_mul(10 * complex));
     // Exit waves, their work copy and cuFFT's work area, magnitudes; a batch's four sets of waves and
     // cuFFT's work area; object with sums, directions and momentum.
     // The fused step has the exit waves only, perhaps in bf16, in passes those of a group besides.
@@ -110,6 +122,7 @@ pub fn memory_estimate(
         .saturating_add(few.saturating_mul(40))
         .saturating_add(pixels.saturating_mul(4))
         .saturating_add(object.saturating_mul(92))
+        .saturating_add(parts)
         .saturating_add(probe.saturating_mul(104));
     MemoryEstimate {
         cpu,

@@ -41,6 +41,7 @@ mod recipe;
 mod recipe_line;
 mod reconstructor;
 mod refinement;
+pub(crate) mod regions;
 #[cfg(feature = "plots")]
 pub mod report;
 mod result;

@@ -4,12 +4,14 @@ use super::free_pixels::FREE;
 use super::magnitudes::Magnitudes;
 use super::recipe::{GpuStep, GpuWaves, Recipe};
 use super::refinement::PositionOptions;
+use super::regions::{REGIONS, Regions, Windows};
 use super::start;
 use crate::data::{Mask, PixelPositions, PositionError, Scan};
 use crate::system::ScratchError;
-use crate::text::shortest;
+use crate::text::{count, shortest};
 use ndarray::{Array2, Array3};
 use num_complex::Complex;
+use std::sync::Arc;
 
 /// Why a scan cannot be reconstructed with a recipe.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -68,6 +70,8 @@ pub struct Problem {
     pub gpu_waves: GpuWaves,
     /// Whether the first engine has frames at their exact positions.
     pub exact_first: bool,
+    /// The regions of the scan, if an engine of the recipe works on them.
+    pub(crate) regions: Option<Arc<Regions>>,
     /// Seed of random choices.
     pub seed: u64,
     /// Notes for the user.
@@ -127,6 +131,24 @@ impl Problem {
         let probe = start::probe(scan, recipe, &mut notes)?;
         let object = start::object(positions.object_shape, recipe.seed);
         let mean_power = scan.brightest_frame() / (rows * columns) as f64;
+        let shape = [frames, probe.dim().0, rows, columns];
+        let uses_regions = recipe
+            .engines
+            .iter()
+            .any(|spec| spec.uses_regions(shape, positions.object_shape));
+        let windows = Windows {
+            corners: &positions.corners,
+            object_shape: positions.object_shape,
+            shape: [rows, columns],
+            bound: recipe.positions.bound,
+        };
+        if frames < REGIONS && recipe.engines.iter().any(|e| e.regions == Some(REGIONS)) {
+            notes.push(format!(
+                "regions = {REGIONS}: the scan has {}, fewer than regions; computed without them",
+                count(frames, ["frame", "frames"])
+            ));
+        }
+        let regions = uses_regions.then(|| Arc::new(Regions::new(&windows)));
         Ok(Self {
             poisson_bound: poisson_bound(scan),
             magnitudes,
@@ -143,6 +165,7 @@ impl Problem {
             gpu_step: recipe.gpu.step,
             gpu_waves: recipe.gpu.waves,
             projects_first: recipe.engines.first().is_some_and(|e| e.name.projects()),
+            regions,
             seed: recipe.seed,
             notes,
         })

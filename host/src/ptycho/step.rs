@@ -148,7 +148,10 @@ pub(super) struct ScanSizes {
     fit_frame_scales: bool,
     poisson_bound: f64,
     mean_power: f64,
-    frames: usize,
+    /// Frames, modes, rows, columns.
+    shape: [usize; 4],
+    object_shape: [usize; 2],
+    regions: bool,
     seed: u64,
 }
 
@@ -157,7 +160,9 @@ impl ScanSizes {
         Self {
             poisson_bound: problem.poisson_bound,
             mean_power: problem.mean_power,
-            frames: problem.shape()[0],
+            shape: problem.shape(),
+            object_shape: problem.positions.object_shape,
+            regions: problem.regions.is_some(),
             seed: problem.seed,
             refinement: problem.refinement.clone(),
             fit_frame_scales: problem.fit_frame_scales,
@@ -174,12 +179,12 @@ impl Step {
     }
 
     /// Whether several devices can divide the frames of this iteration: a projection on whole pixels, or mini-batches without a
-    /// regulariser and without a refinement of positions. (Two or four devices divide batches of at least four frames for each.)
+    /// regulariser. (Two or four devices divide batches of at least four frames for each, or have whole regions.)
     #[must_use]
     pub fn can_be_divided(&self) -> bool {
         match &self.method {
             Method::Projection => !self.subpixel,
-            Method::Batches(method) => method.smoothness().is_none() && self.refinement.is_none(),
+            Method::Batches(method) => method.smoothness().is_none(),
             Method::Likelihood(_) => false,
         }
     }
@@ -207,12 +212,18 @@ impl Step {
         let ScanSizes {
             poisson_bound,
             mean_power,
-            frames,
+            shape,
+            object_shape,
+            regions,
             seed,
             ..
         } = *sizes;
+        let mut method = spec.method();
+        if let Method::Batches(of_batches) = &mut method {
+            of_batches.regions = regions && spec.uses_regions(shape, object_shape);
+        }
         Self {
-            method: spec.method(),
+            method,
             subpixel: spec.subpixel.unwrap_or(false),
             seed,
             refinement: (spec.subpixel.unwrap_or(false))
@@ -226,7 +237,7 @@ impl Step {
             overlap_loops: spec.overlap_loops.unwrap_or(1),
             overlap_tolerance: spec.overlap_tolerance.unwrap_or(0.0),
             object_weight: spec.object_inertia.unwrap_or(0.0) * mean_power,
-            probe_weight: spec.probe_inertia.unwrap_or(0.0) * frames as f64,
+            probe_weight: spec.probe_inertia.unwrap_or(0.0) * shape[0] as f64,
             clip_object: spec.clip_object,
             probe_support: spec.probe_support,
             probe_fourier_support: spec.probe_fourier_support,
@@ -256,6 +267,8 @@ pub struct BatchMethod {
     pub order: BatchOrder,
     /// How the steps are chosen.
     pub update: BatchUpdate,
+    /// Whether the batches are those of the regions of the scan, each of which has its own copy of object and probe.
+    pub regions: bool,
 }
 
 /// How a batch updates object and probe.

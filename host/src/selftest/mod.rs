@@ -56,6 +56,8 @@ mod probe_update;
 #[cfg(feature = "ptycho")]
 pub(crate) mod ptycho;
 pub(crate) mod random_data;
+#[cfg(feature = "ptycho")]
+mod region_merge;
 mod report;
 #[cfg(feature = "sas")]
 pub(crate) mod sas;

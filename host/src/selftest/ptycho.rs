@@ -5,7 +5,7 @@ use super::shape::shapes;
 use super::{
     Size, batch_exchange, batch_steps, batch_sums, batch_waves, exit_waves, fourier, frame_blocks,
     fused_batches, fused_step, layers, likelihood, normalisation, object_sums, object_update,
-    passes, probe, probe_update, trials,
+    passes, probe, probe_update, region_merge, trials,
 };
 use crate::gpu::{Device, Result};
 
@@ -24,6 +24,7 @@ pub(crate) fn cases<M: Device>(bench: &mut Bench<'_, M>, size: Size) -> Result<(
         probe::cases(bench, shape)?;
         batch_waves::cases(bench, shape)?;
         batch_sums::cases(bench, shape)?;
+        region_merge::cases(bench, shape)?;
         trials::cases(bench, shape)?;
         frame_blocks::cases(bench, shape)?;
     }

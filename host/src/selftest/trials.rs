@@ -39,6 +39,11 @@ fn frames_of(shape: &Shape) -> usize {
     shape.frame_elements().min(MOST)
 }
 
+/// The number in the scan of a device's frame.
+fn number(frame: u32) -> u32 {
+    3 * frame + 5
+}
+
 /// The finaliser of SplitMix64.
 fn hash(value: u64) -> u64 {
     let mut hash = value.wrapping_add(0x9E37_79B9_7F4A_7C15);
@@ -83,7 +88,8 @@ fn positions<M: Device>(
     let mut new_corners = corners.clone();
     let mut new_fractions: Vec<[f64; 2]> = fractions.iter().map(|f| f.map(f64::from)).collect();
     for frame in 0..if trial == 0 { 0 } else { frames } {
-        let shift = shift(seed, iteration, trial, amplitude, frame);
+        let of_scan = number(frame as u32) as usize;
+        let shift = shift(seed, iteration, trial, amplitude, of_scan);
         for axis in 0..2 {
             let from = moved[frame][axis];
             let allowed = (from + shift[axis]).clamp(-bound, bound);
@@ -97,6 +103,7 @@ fn positions<M: Device>(
     let from_corners = on.upload(&corners)?;
     let from_fractions = on.upload(&fractions)?;
     let displacements = on.upload(&moved)?;
+    let numbers = on.upload(&(0..frames as u32).map(number).collect::<Vec<_>>())?;
     bench.run(
         Case::of::<PtychoTrialPositions<'_, Emulated>>(format!(
             "{frames} frames, seed {seed}, iteration {iteration}, trial {trial}, amplitude \
@@ -114,6 +121,7 @@ fn positions<M: Device>(
                 from_corners: from_corners.read(),
                 from_fractions: from_fractions.read(),
                 displacements: displacements.read(),
+                numbers: numbers.read(),
                 frames: frames as u32,
                 seed,
                 iteration,

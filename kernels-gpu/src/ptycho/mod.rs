@@ -81,6 +81,7 @@ mod probe_sums;
 pub mod probe_update_atomic;
 pub mod probe_update_tiled;
 pub mod rank_sums;
+pub mod region_merge;
 pub mod roll_frames;
 pub mod roll_layers;
 pub mod rows_metrics;

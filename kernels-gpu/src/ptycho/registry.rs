@@ -11,9 +11,10 @@ use super::{
     model_metrics, modes_gradient, modes_line, object_direction, object_finish, object_from_sums,
     object_sums_tiled, object_update_atomic, object_update_tiled, phase_ramp_layers, pie_cluster,
     pie_cluster_exact, pie_pass, position_equations, probe_change, probe_direction, probe_finish,
-    probe_update_atomic, probe_update_tiled, rank_sums, roll_frames, roll_layers, rows_metrics,
-    rows_project, scale_layers, scale_to_power, shifted_spectra, slice_sums, smoothness, step_mean,
-    step_sums, trial_positions, wave_limit, widen_waves, window_product, window_residual,
+    probe_update_atomic, probe_update_tiled, rank_sums, region_merge, roll_frames, roll_layers,
+    rows_metrics, rows_project, scale_layers, scale_to_power, shifted_spectra, slice_sums,
+    smoothness, step_mean, step_sums, trial_positions, wave_limit, widen_waves, window_product,
+    window_residual,
 };
 use crate::info;
 use warpstride_device::launch::{Emulated, KernelInfo};
@@ -136,6 +137,9 @@ pub(crate) const KERNELS: &[KernelInfo] = &[
     info::<probe_update_tiled::PtychoProbeUpdateTiled<'static, Emulated>>(),
     info::<probe_update_tiled::PtychoProbeUpdateTiledBf16<'static, Emulated>>(),
     info::<rank_sums::PtychoAddRanks<'static, Emulated>>(),
+    info::<region_merge::PtychoCopyRegion<'static, Emulated>>(),
+    info::<region_merge::PtychoMergeRegions<'static, Emulated>>(),
+    info::<region_merge::PtychoPackRegion<'static, Emulated>>(),
     info::<roll_frames::PtychoRollFrames<'static, Emulated>>(),
     info::<roll_frames::PtychoRollFramesBf16<'static, Emulated>>(),
     info::<roll_layers::PtychoRollLayers<'static, Emulated>>(),

@@ -4,7 +4,7 @@
 //! frames are processed nor on what was drawn before. The two functions are those of the CPU too, bit for bit: integers,
 //! and single roundings of `f32`.
 //!
-//! A thread processes one frame: reads 24 bytes, writes 16. Block of 256: the threads are independent.
+//! A thread processes one frame: reads 28 bytes, writes 16. Block of 256: the threads are independent.
 
 use warpstride_device::prelude::*;
 
@@ -66,7 +66,7 @@ pub fn trial_position(
 }
 
 /// Writes the positions of trial `trial`, counted from 1, of every frame to `corners` and `fractions`; those where the
-/// frames are if it is 0.
+/// frames are if it is 0. `numbers` are those of the frames in the scan, on which the random numbers depend.
 #[kernel(block = 256)]
 #[allow(
     clippy::too_many_arguments,
@@ -78,6 +78,7 @@ pub unsafe fn ptycho_trial_positions(
     #[len(frames)] from_corners: *const [u32; 2],
     #[len(frames)] from_fractions: *const [f32; 2],
     #[len(frames)] displacements: *const [f32; 2],
+    #[len(frames)] numbers: *const u32,
     frames: u32,
     seed: u64,
     iteration: u32,
@@ -90,7 +91,8 @@ pub unsafe fn ptycho_trial_positions(
         let (corner, fraction) = if trial == 0 {
             (corner, fraction)
         } else {
-            let shift = trial_shift(seed, frame as u32, iteration, trial, amplitude);
+            let number = *numbers.add(frame);
+            let shift = trial_shift(seed, number, iteration, trial, amplitude);
             trial_position(corner, fraction, *displacements.add(frame), shift, bound)
         };
         *corners.add(frame) = corner;

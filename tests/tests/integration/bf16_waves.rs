@@ -186,10 +186,8 @@ fn a_saved_run_goes_on_with_the_same_bits_or_elsewhere() {
         let mut run = begun(&problem);
         let (state, again, _, same) = resumed(&mut run, on_emulator(&problem));
         assert_eq!(state, again);
-        let unfused = Problem {
-            gpu_step: GpuStep::Unfused,
-            ..problem.clone()
-        };
+        let mut unfused = problem.clone();
+        unfused.gpu_step = GpuStep::Unfused;
         let cpu: Box<dyn Engine> = Box::new(CpuEngine::<f32>::new(&problem));
         let others = [on_emulator(&single), on_emulator(&unfused), cpu];
         let elsewhere = others.map(|engine| resumed(&mut run, engine).2);

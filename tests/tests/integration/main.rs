@@ -17,6 +17,7 @@ mod passes;
 mod pie_pass;
 mod precision;
 mod ranks;
+mod regions;
 mod sas_cpu;
 mod sas_fits;
 mod sas_published;

@@ -75,10 +75,10 @@ pub(crate) fn on_ranks<R: Send + PartialEq + std::fmt::Debug>(
 }
 
 /// A simulated scan and its recipe, with metrics of every iteration.
-fn prepared(
+pub(crate) fn prepared(
     [frame, positions, modes]: [usize; 3],
     engines: &[&str],
-    change: fn(&mut Recipe),
+    change: impl Fn(&mut Recipe),
 ) -> (Problem, Recipe) {
     let options = SimulateOptions {
         frame,
@@ -151,6 +151,17 @@ fn batches() {
 }
 
 #[test]
+fn batches_of_regions() {
+    check(53, 2, &["lsqml:3", "rpie:2"], |recipe| {
+        for engine in &mut recipe.engines {
+            engine.regions = Some(4);
+            engine.batch = Some(5);
+        }
+        refine(recipe);
+    });
+}
+
+#[test]
 fn conjugate_gradients() {
     check(49, 1, &["dm:2", "ml:4"], |recipe| {
         recipe.engines[1].subpixel = Some(true);
@@ -170,7 +181,7 @@ fn refine(recipe: &mut Recipe) {
 }
 
 /// Runs on emulated devices that divide the frames.
-fn on_devices(
+pub(crate) fn on_devices(
     size: usize,
     problem: &Problem,
     recipe: &Recipe,
@@ -223,9 +234,9 @@ fn check_devices(
 }
 
 /// Bytes of shared memory with which a frame of 64² or 128² is projected by one kernel.
-const LARGE: usize = 227 * 1024;
+pub(crate) const LARGE: usize = 227 * 1024;
 /// Bytes with which it takes three.
-const SMALL: usize = 48 * 1024;
+pub(crate) const SMALL: usize = 48 * 1024;
 
 #[test]
 fn devices_project_in_one_kernel() {

@@ -95,10 +95,8 @@ fn projections_that_change_into_each_other() {
             },
             ..recipe
         };
-        let problem = Problem {
-            gpu_waves: waves,
-            ..problem
-        };
+        let mut problem = problem;
+        problem.gpu_waves = waves;
         let tiled = UpdateVersion::Tiled;
         let several = plan(&scan, (&problem, &recipe), [12, 2]);
         let found = ended_with(&problem, &recipe, tiled, Some(several));

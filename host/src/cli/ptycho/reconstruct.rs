@@ -334,12 +334,14 @@ impl Reconstruct {
             return Err(Failure::usage("--profile: expected one GPU, found several"));
         }
         let streams = ranks.any(chosen.engine.any_streams())?;
-        let [_, modes, _, _] = problem.shape();
-        let of_scan = (scan.shape(), modes, streams);
         let through_hosts = chosen.engine.through_hosts();
-        let direct = through_hosts.is_none() && ranks.local_size() == ranks.size();
+        let copies = through_hosts.is_none();
+        let exchange = Exchange {
+            copies,
+            direct: copies && ranks.local_size() == ranks.size(),
+        };
         for of in several.into_iter().filter(|(count, _)| *count > 1) {
-            let note = divided_note(of, (backend, direct), of_scan, &self.recipe);
+            let note = divided_note(of, (backend, exchange), (&problem, streams), &self.recipe);
             problem.notes.push(note);
         }
         if let Some(why) = through_hosts {
@@ -482,26 +484,40 @@ impl Reconstruct {
     }
 }
 
-/// What is divided among devices or processes, of a scan with frames of so many modes, whose counts may travel in blocks; `direct`: GPUs of one host
-/// copy from one to the other.
+/// How GPUs exchange arrays.
+#[derive(Debug, Clone, Copy)]
+struct Exchange {
+    /// Not through the memory of their hosts.
+    copies: bool,
+    /// So, and all of them are in one host.
+    direct: bool,
+}
+
+/// What is divided among devices or processes, of a scan whose counts may travel in blocks.
 fn divided_note(
     (count, what): (usize, &str),
-    (backend, direct): (&str, bool),
-    ([frames, rows, columns], modes, streams): ([usize; 3], usize, bool),
+    (backend, exchange): (&str, Exchange),
+    (problem, streams): (&Problem, bool),
     recipe: &Recipe,
 ) -> String {
     // As in `GpuEngine::divides`.
     let always = backend == "emulator";
+    let shape = problem.shape();
+    let [frames, modes, rows, columns] = shape;
     let of_frame = [modes, rows, columns];
-    let refines = !recipe.positions.refine.is_empty() || recipe.fit_frame_scales;
     let undivided = |engine: &&EngineSpec| {
         let exact = engine.subpixel == Some(true);
         let divides = match engine.method() {
             Method::Projection => !exact,
+            Method::Batches(_) if engine.uses_regions(shape, problem.positions.object_shape) => {
+                (always || exchange.copies) && matches!(count, 2 | 4)
+            }
             Method::Batches(method) => {
                 let divides = !streams && method.divides_among(count, frames);
-                let gains = direct && method.gains_by_division(frames, of_frame);
-                divides && (always || gains) && !(exact && refines)
+                let gains = exchange.direct
+                    && problem.regions.is_none()
+                    && method.gains_by_division(frames, of_frame);
+                divides && (always || gains)
             }
             Method::Likelihood(_) => false,
         };

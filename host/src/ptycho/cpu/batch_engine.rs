@@ -11,6 +11,7 @@ use super::engine::CpuEngine;
 use super::fourier_projection::FrameErrors;
 use super::model::{Ramps, Scratch, add_shifted_back, compare, model_spectra, shifted, spectra};
 use super::part_sums::{BAND, ObjectPart, ProbePart};
+use super::regions::side_by_side;
 use super::smoothness;
 use super::window::{Layout, Window};
 use crate::fft::{Real, TransposedFft2};
@@ -62,6 +63,11 @@ pub(super) fn iterate<T: Real>(
     method: &BatchMethod,
 ) -> Result<Vec<FrameErrors>, EngineError> {
     let positions = engine.layout.positions(step.subpixel);
+    let mut errors = vec![FrameErrors::default(); positions.len()];
+    if let Some(regions) = engine.regions.clone().filter(|_| method.regions) {
+        side_by_side(engine, step, method, &regions, &mut errors)?;
+        return Ok(errors);
+    }
     let lists = batches(
         method.order,
         &positions,
@@ -69,56 +75,68 @@ pub(super) fn iterate<T: Real>(
         step.seed,
         step.iteration,
     );
-    let mut errors = vec![FrameErrors::default(); positions.len()];
-    for frames in lists {
-        let (batch, found) = deviations(engine, step, &frames);
-        for (frame, found) in frames.iter().zip(engine.ranks.gathered(&found)?) {
-            errors[*frame as usize] = found;
-        }
-        // Of the regulariser, a batch has the share of its frames.
-        let share = frames.len() as f64 / positions.len() as f64;
-        let object = step
-            .update_object
-            .then(|| object_direction(engine, &batch, method, share))
-            .transpose()?;
-        let probe = step
-            .update_probe
-            .then(|| probe_direction(engine, &batch, method))
-            .transpose()?;
-        let factors = match method.update {
-            BatchUpdate::LeastSquares { smoothness, .. } => {
-                let smooth = Smoothness {
-                    weight: smoothness.weight / positions.len() as f64,
-                    ..smoothness
-                };
-                steps(engine, &batch, object.as_ref(), probe.as_deref(), smooth)?
-            }
-            BatchUpdate::Pie {
-                object_step,
-                probe_step,
-                ..
-            } => [object_step, probe_step],
-        };
-        let momentum = method.momentum();
-        let CpuEngine {
-            object: o,
-            probe: p,
-            batch_state,
-            ..
-        } = engine;
-        if let Some(ObjectDirection { direction, .. }) = object {
-            advance(o, &direction, factors[0], momentum, &mut batch_state.object);
-            if let Some(limits) = step.clip_object {
-                o.par_iter_mut()
-                    .for_each(|v| *v = super::object_update::clipped(*v, limits));
-            }
-        }
-        if let Some(direction) = probe {
-            advance(p, &direction, factors[1], momentum, &mut batch_state.probe);
-            engine.constrain_probe(step);
-        }
+    for frames in &lists {
+        update(engine, step, method, frames, &mut errors)?;
     }
     Ok(errors)
+}
+
+/// Updates object and probe by the batch `frames`.
+pub(super) fn update<T: Real>(
+    engine: &mut CpuEngine<T>,
+    step: &Step,
+    method: &BatchMethod,
+    frames: &[u32],
+    errors: &mut [FrameErrors],
+) -> Result<(), EngineError> {
+    let of_scan = errors.len() as f64;
+    let (batch, found) = deviations(engine, step, frames);
+    for (frame, found) in frames.iter().zip(engine.ranks.gathered(&found)?) {
+        errors[*frame as usize] = found;
+    }
+    // Of the regulariser, a batch has the share of its frames.
+    let share = frames.len() as f64 / of_scan;
+    let object = step
+        .update_object
+        .then(|| object_direction(engine, &batch, method, share))
+        .transpose()?;
+    let probe = step
+        .update_probe
+        .then(|| probe_direction(engine, &batch, method))
+        .transpose()?;
+    let factors = match method.update {
+        BatchUpdate::LeastSquares { smoothness, .. } => {
+            let smooth = Smoothness {
+                weight: smoothness.weight / of_scan,
+                ..smoothness
+            };
+            steps(engine, &batch, object.as_ref(), probe.as_deref(), smooth)?
+        }
+        BatchUpdate::Pie {
+            object_step,
+            probe_step,
+            ..
+        } => [object_step, probe_step],
+    };
+    let momentum = method.momentum();
+    let CpuEngine {
+        object: o,
+        probe: p,
+        batch_state,
+        ..
+    } = engine;
+    if let Some(ObjectDirection { direction, .. }) = object {
+        advance(o, &direction, factors[0], momentum, &mut batch_state.object);
+        if let Some(limits) = step.clip_object {
+            o.par_iter_mut()
+                .for_each(|v| *v = super::object_update::clipped(*v, limits));
+        }
+    }
+    if let Some(direction) = probe {
+        advance(p, &direction, factors[1], momentum, &mut batch_state.probe);
+        engine.constrain_probe(step);
+    }
+    Ok(())
 }
 
 /// `values += v` with `v ← momentum · v + factor · direction`.

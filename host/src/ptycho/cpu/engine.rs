@@ -14,8 +14,10 @@ use super::{
     refinement,
 };
 use crate::fft::{Real, TransposedFft2};
+use crate::ptycho::batches::KeptBatches;
 use crate::ptycho::ranks::Ranks;
 use crate::ptycho::refinement::{FrameParameters, Refinement, Stage};
+use crate::ptycho::regions::{REGIONS, Regions};
 use crate::ptycho::step::Method;
 use crate::ptycho::{
     Engine, EngineError, EngineState, Frames, ModelErrors, Problem, Step, StepErrors, WaveSpace,
@@ -25,6 +27,7 @@ use crate::system::ScratchError;
 use ndarray::{Array2, Array3};
 use num_complex::Complex;
 use rayon::prelude::*;
+use std::sync::Arc;
 
 /// Bytes of exit waves that are written before the sums of object and probe read them again: a part
 /// of the last-level cache.
@@ -50,6 +53,9 @@ pub struct CpuEngine<T: Real> {
     pub(super) object: Vec<Complex<T>>,
     pub(super) probe: Vec<Complex<T>>,
     pub(super) batch_state: BatchState<T>,
+    /// The regions of the scan, if engines work on them, and the batches of each.
+    pub(super) regions: Option<Arc<Regions>>,
+    pub(super) kept_batches: [KeptBatches; REGIONS],
     pub(super) likelihood: LikelihoodState<T>,
     /// Whether the last iteration had frames at their exact positions.
     subpixel: bool,
@@ -118,6 +124,8 @@ impl<T: Real> CpuEngine<T> {
             object: problem.object.iter().map(convert).collect(),
             probe: problem.probe.iter().map(convert).collect(),
             batch_state: BatchState::default(),
+            regions: problem.regions.clone(),
+            kept_batches: Default::default(),
             likelihood: LikelihoodState::default(),
             subpixel: false,
             parameters,

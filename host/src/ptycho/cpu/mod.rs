@@ -19,6 +19,7 @@ mod object_update;
 mod part_sums;
 mod probe_update;
 mod refinement;
+mod regions;
 mod scratch_pool;
 mod simd;
 mod smoothness;

@@ -4,6 +4,7 @@ use super::buffers::{Buffers, Layout};
 use super::frame_stream::Metrics;
 use super::frames::{Batch, FrameBuffers, ShiftTo};
 use crate::gpu::{Buffer, Device, ReadBack, Result};
+use crate::ptycho::interleaved::Interleaved;
 use crate::ptycho::refinement::{FrameParameters, Trials};
 use std::mem::swap;
 use warpstride_device::launch::Work;
@@ -18,6 +19,8 @@ pub(super) struct TrialBuffers<M: Device> {
     fractions: M::Buffer<[f32; 2]>,
     best: M::Buffer<f32>,
     chosen: M::Buffer<u32>,
+    /// Numbers of the frames in the scan.
+    numbers: M::Buffer<u32>,
 }
 
 impl<M: Device> TrialBuffers<M> {
@@ -28,6 +31,7 @@ impl<M: Device> TrialBuffers<M> {
             fractions: device.alloc("the trials' fractions", frames)?,
             best: device.alloc("the trials' best residuals", frames)?,
             chosen: device.alloc("the best trials", frames)?,
+            numbers: device.alloc("the numbers of the frames", frames)?,
         })
     }
 }
@@ -41,12 +45,14 @@ pub(super) fn best_trials<M: Device>(
     buffers: &mut Buffers<M>,
     frames: &mut FrameBuffers<M>,
     probe_fft: &M::Fft,
-    parameters: &FrameParameters,
+    (parameters, division): (&FrameParameters, &Interleaved),
     trials: &Trials,
 ) -> Result<Vec<u32>> {
     let count = layout.frames as usize;
     let starts = parameters.trial_starts();
     let from: Vec<[f32; 2]> = starts.iter().map(|start| start.displacement).collect();
+    let from = division.pick(&from);
+    let of_scan: Vec<u32> = division.own().iter().map(|frame| *frame as u32).collect();
     // Kept, because nothing is freed while graphs exist.
     let mut own = match frames.trials.take() {
         Some(own) => own,
@@ -58,8 +64,10 @@ pub(super) fn best_trials<M: Device>(
         fractions,
         best,
         chosen,
+        numbers,
     } = &mut own;
     device.upload(displacements, &from)?;
+    device.upload(numbers, &of_scan)?;
     frames.transform_probe(device, buffers, probe_fft)?;
     let lists = frames.lists(layout);
     for trial in 0..=trials.count {
@@ -70,6 +78,7 @@ pub(super) fn best_trials<M: Device>(
                 from_corners: buffers.corners.read(),
                 from_fractions: buffers.fractions.read(),
                 displacements: displacements.read(),
+                numbers: numbers.read(),
                 frames: layout.frames,
                 seed: trials.seed,
                 iteration: trials.iteration,

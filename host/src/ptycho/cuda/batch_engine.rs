@@ -22,11 +22,13 @@ use warpstride_kernels::ptycho::{
 mod deferred;
 mod divided;
 mod memory;
+mod regions;
 mod steps;
 
 pub(super) use deferred::Deferred;
 use deferred::defers;
 pub(super) use memory::BatchBuffers;
+pub(super) use regions::Schedule;
 
 /// Blocks of the sums of the regulariser.
 const SMOOTHNESS_BLOCKS: usize = 128;
@@ -54,6 +56,8 @@ pub(super) struct Run<'a, M: Device> {
     pub(super) exchange: Option<&'a mut Exchange<M>>,
     /// Whether the momentum beyond a batch's windows is deferred, for some of the batches.
     pub(super) deferred: Option<Deferred>,
+    /// Number of the part of an iteration that may be captured by itself.
+    pub(super) group: usize,
 }
 
 impl<M: Device> Run<'_, M> {
@@ -64,25 +68,8 @@ impl<M: Device> Run<'_, M> {
         method: &BatchMethod,
         lists: &[Vec<u32>],
     ) -> Result<()> {
+        self.begin(method)?;
         let device = self.device;
-        if method.momentum() > 0.0 && self.batches.object_velocity.is_empty() {
-            let (object, probe) = (self.layout.object_elements(), self.layout.probe_elements());
-            self.batches.object_velocity = device.alloc("the object's momentum", object)?;
-            self.batches.probe_velocity = device.alloc("the probe's momentum", probe)?;
-        }
-        let steps = match method.update {
-            BatchUpdate::Pie {
-                object_step,
-                probe_step,
-                ..
-            } => Some([object_step as f32, probe_step as f32]),
-            BatchUpdate::LeastSquares { .. } => None,
-        };
-        if let Some(steps) = steps.filter(|_| self.batches.set_steps != steps) {
-            device.upload(&mut self.batches.steps, &steps)?;
-        }
-        self.batches.set_steps = steps;
-        self.frames.scaled = false;
         if defers(device, self.layout, step, method, lists.len()) {
             self.begin_deferred()?;
         } else {
@@ -116,6 +103,7 @@ impl<M: Device> Run<'_, M> {
                 probe_fft,
                 exchange: exchange.as_deref_mut(),
                 deferred,
+                group: 0,
             };
             run.pass(step, method, batches, part)?;
             part = Part::Later;
@@ -125,6 +113,35 @@ impl<M: Device> Run<'_, M> {
         frames.each(device, layout, buffers, lists, Metrics::Written, &mut pass)?;
         self.deferred = deferred;
         self.end_deferred(step, method)
+    }
+
+    /// Prepares an iteration.
+    fn begin(&mut self, method: &BatchMethod) -> Result<()> {
+        let device = self.device;
+        if method.momentum() > 0.0 {
+            // A checkpoint may have one of them.
+            let (object, probe) = (self.layout.object_elements(), self.layout.probe_elements());
+            if self.batches.object_velocity.is_empty() {
+                self.batches.object_velocity = device.alloc("the object's momentum", object)?;
+            }
+            if self.batches.probe_velocity.is_empty() {
+                self.batches.probe_velocity = device.alloc("the probe's momentum", probe)?;
+            }
+        }
+        let steps = match method.update {
+            BatchUpdate::Pie {
+                object_step,
+                probe_step,
+                ..
+            } => Some([object_step as f32, probe_step as f32]),
+            BatchUpdate::LeastSquares { .. } => None,
+        };
+        if let Some(steps) = steps.filter(|_| self.batches.set_steps != steps) {
+            device.upload(&mut self.batches.steps, &steps)?;
+        }
+        self.batches.set_steps = steps;
+        self.frames.scaled = false;
+        Ok(())
     }
 
     /// A pass over `batches`.

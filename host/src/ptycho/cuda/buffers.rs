@@ -34,7 +34,7 @@ pub(super) struct Layout {
     pub(super) parts: u32,
     /// Slices of these frames in a probe update.
     pub(super) slices: u32,
-    /// Shares of a batch that this device has.
+    /// Shares of a batch that this device has; 0 where devices do not divide batches.
     pub(super) shares: u32,
 }
 
@@ -165,7 +165,8 @@ impl<M: Device> Buffers<M> {
         stream: Option<StreamPlan>,
         ranks: &Ranks,
     ) -> Result<(Layout, Self)> {
-        let division = Interleaved::new(problem.shape()[0], [ranks.rank(), ranks.size()]);
+        let division = Interleaved::new(problem.shape()[0], [ranks.rank(), ranks.size()])
+            .with_regions(problem.regions.clone());
         let own = division.own();
         let layout = Layout::new(problem, ranks, own.len());
         // The slices of a probe update are those of this device.
@@ -304,7 +305,8 @@ fn upload<M: Device>(
     (magnitudes, own): (&Magnitudes, &[usize]),
 ) -> Result<()> {
     let [frames, rows, columns] = magnitudes.shape();
-    if let Some(all) = magnitudes.in_memory().filter(|_| own.len() == frames)
+    let in_order = own.len() == frames && own.is_sorted();
+    if let Some(all) = magnitudes.in_memory().filter(|_| in_order)
         && let Some(all) = all.as_standard_layout().as_slice()
     {
         return device.upload(to, all);

@@ -6,6 +6,7 @@ mod memory;
 mod projection;
 mod read_back;
 mod refine;
+mod regions;
 mod stage_times;
 mod state;
 mod undivided;
@@ -29,6 +30,7 @@ use crate::ptycho::batch_shares::own_lists;
 use crate::ptycho::batches::KeptBatches;
 use crate::ptycho::likelihood::{LikelihoodMethod, Search};
 use crate::ptycho::refinement::FrameParameters;
+use crate::ptycho::regions::{REGIONS, Regions};
 use crate::ptycho::step::{BatchMethod, Method};
 use crate::ptycho::{
     Engine, EngineError, EngineState, Frames, ModelErrors, Problem, Ranks, Step, StepErrors,
@@ -38,6 +40,7 @@ use crate::run::Setup;
 use ndarray::{Array2, Array3};
 use num_complex::Complex;
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// Largest number of iterations whose metrics may be pending; beyond it the oldest is waited for,
 /// so that neither the queue nor the page-locked memory grows.
@@ -92,6 +95,9 @@ pub struct GpuEngine<M: Device> {
     /// Memory for a few frames at a time, once it is needed.
     frames: Option<FrameBuffers<M>>,
     kept_batches: KeptBatches,
+    /// The regions of the scan, if engines work on them, and the batches of each.
+    regions: Option<Arc<Regions>>,
+    kept_regions: [KeptBatches; REGIONS],
     /// Memory of a batch engine, once it is needed.
     batches: Option<BatchBuffers<M>>,
     /// Whether a frame is between pixels, of those at exact positions.
@@ -136,7 +142,7 @@ impl<M: Device> GpuEngine<M> {
 
     /// Like [`GpuEngine::streamed`], for one of several devices that divide the frames of the scan among them: a rank with a
     /// device. Every rank has an engine for the same problem and calls the same operations. Arrays are exchanged by direct copies
-    /// if there are `peers`, otherwise through the ranks' communicator. Projections on whole pixels are divided, and large compact mini-batches if there are `peers`; any other
+    /// if there are `peers`, otherwise through the ranks' communicator. Projections on whole pixels are divided, and if there are `peers` the mini-batches of regions and large compact ones; any other
     /// step is computed by each device for all frames ([`Step::can_be_divided`]), so the devices must be of one model. The bits are those of one device; of fused
     /// projections, if there are 2, 3, 4, 6 or 12 devices, and of others (`gpu.step = "unfused"`, other frame sizes, several
     /// `overlap_loops`) but for rounding.
@@ -163,7 +169,8 @@ impl<M: Device> GpuEngine<M> {
             Some(_) if ranks.local_size() == ranks.size() => BatchDivision::Gaining,
             _ => BatchDivision::Never,
         };
-        let exchange = Exchange::new(&device, (&layout, slices), ranks, peers)?;
+        let of_scan = (ranks, problem.regions.clone());
+        let exchange = Exchange::new(&device, (&layout, slices), of_scan, peers)?;
         let shape = [layout.rows as usize, layout.columns as usize];
         let probe_fft = device.plan_fft(&shape, layout.modes as usize)?;
         let plan = StepPlan::new(problem.gpu_step, problem.shape(), device.shared_memory())
@@ -201,6 +208,8 @@ impl<M: Device> GpuEngine<M> {
             buffers,
             frames: None,
             kept_batches: KeptBatches::default(),
+            regions: problem.regions.clone(),
+            kept_regions: Default::default(),
             batches: None,
             between_pixels: false,
             saved_momentum: [Vec::new(), Vec::new()],
@@ -265,6 +274,9 @@ impl<M: Device> GpuEngine<M> {
 
     /// One pass over mini-batches.
     fn pass(&mut self, step: &Step, method: &BatchMethod) -> Result<()> {
+        if let Some(regions) = self.regions.clone().filter(|_| method.regions) {
+            return self.pass_regions(step, method, &regions);
+        }
         let of_scan = self.parameters.frames(step.subpixel);
         let (size, seed) = (method.size, step.seed);
         let positions = of_scan.exact();
@@ -300,6 +312,7 @@ impl<M: Device> GpuEngine<M> {
             probe_fft,
             exchange: (!exchange.alone()).then_some(exchange),
             deferred: None,
+            group: 0,
         };
         run.iterate(step, method, &own)?;
         if let Some(tolerance) = step.centre_tolerance {

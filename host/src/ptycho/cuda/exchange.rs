@@ -7,12 +7,14 @@
 use super::buffers::{Buffers, Layout};
 use crate::cuda::{PeerCopy, Transfers};
 use crate::gpu::{Buffer, Device, GpuError, Result};
+use crate::ptycho::Ranks;
 use crate::ptycho::batch_shares::order_of_devices;
 use crate::ptycho::interleaved::Interleaved;
-use crate::ptycho::{EngineError, Ranks};
+use crate::ptycho::regions::Regions;
 use crate::ranks::RankError;
 use bytemuck::Pod;
 use std::ops::Range;
+use std::sync::Arc;
 use warpstride_device::Complex32;
 use warpstride_device::launch::Work;
 use warpstride_kernels::ptycho::{
@@ -47,7 +49,7 @@ impl<M: Device> Exchange<M> {
     pub(super) fn new(
         device: &M,
         (layout, slices): (&Layout, u32),
-        ranks: Ranks,
+        (ranks, regions): (Ranks, Option<Arc<Regions>>),
         peers: Option<M::Peers>,
     ) -> Result<Self> {
         let scan = layout.scan_frames as usize;
@@ -57,7 +59,7 @@ impl<M: Device> Exchange<M> {
         };
         let pixels = layout.pixels() as usize;
         Ok(Self {
-            frames: Interleaved::new(scan, [ranks.rank(), ranks.size()]),
+            frames: Interleaved::new(scan, [ranks.rank(), ranks.size()]).with_regions(regions),
             pixels: parts_of_object(layout, ranks.size()),
             fixed: None,
             object: None,
@@ -81,6 +83,11 @@ impl<M: Device> Exchange<M> {
     /// Whether there is one device.
     pub(super) fn alone(&self) -> bool {
         self.ranks.size() == 1
+    }
+
+    /// Whether arrays are copied directly between the devices.
+    pub(super) fn has_peers(&self) -> bool {
+        self.peers.is_some()
     }
 
     /// The frames of this device.
@@ -267,17 +274,16 @@ impl<M: Device> Exchange<M> {
         self.gather(device, (mine, sent), to, |_| copies.clone())
     }
 
-    /// Values of all frames, in their order, from those of this device's; `values` of them for each frame.
+    /// Values of all frames, in their order, from those of this device's.
     pub(super) fn of_frames<T: Pod + Default>(
         &self,
         own: Vec<T>,
-        values: usize,
-    ) -> std::result::Result<Vec<T>, EngineError> {
-        if self.alone() {
+    ) -> std::result::Result<Vec<T>, RankError> {
+        if !self.frames.differs() {
             return Ok(own);
         }
         let all = self.ranks.gathered(&own)?;
-        Ok(self.frames.sorted(&all, values))
+        Ok(self.frames.sorted(&all, 1))
     }
 
     /// Copies from the first `sent` elements of the `mine` of all devices, which may have different lengths; `copies` says what each rank copies.
@@ -295,7 +301,7 @@ impl<M: Device> Exchange<M> {
         }
         let mut own = vec![T::zeroed(); mine.len()];
         device.download(mine, &mut own)?;
-        own.truncate(sent);
+        own.resize(sent, T::zeroed());
         let of_ranks = self.ranks.gathered(&own).map_err(failed)?;
         let mut values = vec![T::zeroed(); to.len()];
         for copy in copies(rank) {
@@ -307,7 +313,7 @@ impl<M: Device> Exchange<M> {
 }
 
 /// An error of the ranks as one of a device.
-fn failed(error: RankError) -> GpuError {
+pub(super) fn failed(error: RankError) -> GpuError {
     GpuError::Exchange {
         reason: error.to_string(),
     }

@@ -8,6 +8,7 @@ use super::fused_batches::Epoch;
 use crate::gpu::{Buffer, Device, Direction, Result};
 use crate::ptycho::batch_shares::{SHARES, share_ends};
 use crate::ptycho::frames_together;
+use std::collections::BTreeMap;
 use warpstride_device::Complex32;
 use warpstride_device::launch::Work;
 use warpstride_kernels::ptycho::{
@@ -71,8 +72,8 @@ pub(super) struct FrameBuffers<M: Device> {
     present_ends: Vec<[u32; SHARES]>,
     /// (batch): the object's pixels under its windows, if other devices have some of them; otherwise empty.
     pub(super) bounds: M::Buffer<[u32; 4]>,
-    /// An epoch's launches, if they have been captured; they use these buffers.
-    pub(super) epoch: Option<Epoch<M>>,
+    /// The launches of an epoch, or of each group of batches on a region, if they have been captured; they use these buffers.
+    pub(super) epochs: BTreeMap<usize, Epoch<M>>,
     /// Shifted probes.
     pub(super) probes: M::Buffer<Complex32>,
     /// Exit waves, their spectra, then what the counts ask of them.
@@ -106,7 +107,7 @@ impl<M: Device> FrameBuffers<M> {
             share_ends: device.alloc("the shares of the batches", 0)?,
             present_ends: Vec::new(),
             bounds: device.alloc("the bounds of the batches", 0)?,
-            epoch: None,
+            epochs: BTreeMap::new(),
             probes: device.alloc("a batch's probes", waves)?,
             chi: device.alloc("a batch's waves", waves)?,
             work: device.alloc("a batch's work waves", waves)?,
@@ -134,7 +135,7 @@ impl<M: Device> FrameBuffers<M> {
         let ranges: Vec<[u32; 2]> = batches.iter().map(|b| [b.first, b.count]).collect();
         let ends: Vec<[u32; SHARES]> = batches.iter().map(|b| b.ends).collect();
         if self.ranges.len() != ranges.len() {
-            self.epoch = None;
+            self.epochs.clear();
             self.ranges = device.alloc("the batches", ranges.len())?;
             self.share_ends = device.alloc("the shares of the batches", ends.len())?;
         }

@@ -141,8 +141,10 @@ impl<M: Device> Run<'_, M> {
             self.transform_probe()?;
         }
         let divided = self.exchange.is_some();
+        // That launch goes through all frames.
         if self.frames.size == 1
             && !divided
+            && !method.regions
             && self.has_pass()
             && step.probe_fourier_support.is_none()
             && let BatchUpdate::Pie {
@@ -165,21 +167,22 @@ impl<M: Device> Run<'_, M> {
             metrics: StepMetrics::ALL,
             ..*step
         };
-        let (device, shifts) = (self.device, self.shifts());
+        let (device, shifts, group) = (self.device, self.shifts(), self.group);
         let same = |epoch: &Epoch<M>| epoch.step == key && epoch.shifts == shifts;
-        if !self.frames.epoch.as_ref().is_some_and(same) {
-            self.frames.epoch = None;
+        if !self.frames.epochs.get(&group).is_some_and(same) {
+            self.frames.epochs.remove(&group);
             let graph = device.capture(&mut || self.each(step, method, batches))?;
             let Some(graph) = graph else {
                 return self.each(step, method, batches);
             };
-            self.frames.epoch = Some(Epoch {
+            let epoch = Epoch {
                 step: key,
                 shifts,
                 graph,
-            });
+            };
+            self.frames.epochs.insert(group, epoch);
         }
-        match &mut self.frames.epoch {
+        match self.frames.epochs.get_mut(&group) {
             Some(epoch) => device.replay(&mut epoch.graph),
             None => Ok(()),
         }

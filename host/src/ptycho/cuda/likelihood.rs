@@ -112,7 +112,7 @@ impl<M: Device> Run<'_, M> {
     /// One step; it waits for the device where the host decides.
     pub(super) fn iterate(&mut self, step: &Step, method: &LikelihoodMethod) -> Result<()> {
         // Buffers change places below, and a captured epoch has their addresses.
-        self.frames.epoch = None;
+        self.frames.epochs.clear();
         self.fuse(step, method.noise)?;
         let loss = self.gradient(step, method)?;
         let smoothing = method.smoothing(self.own.count);

@@ -104,9 +104,12 @@ pub fn kernels() -> crate::cuda::Kernels {
 /// Kernels that only projection engines launch.
 const OF_PROJECTIONS: [&str; 3] = ["ptycho_fused_", "ptycho_columns_", "ptycho_rows_"];
 /// Kernels that only engines with batches launch.
-const OF_BATCHES: [&str; 10] = [
+const OF_BATCHES: [&str; 13] = [
     "ptycho_add_sums",
     "ptycho_pack_sums",
+    "ptycho_copy_region",
+    "ptycho_pack_region",
+    "ptycho_merge_regions",
     "ptycho_deferred_",
     "ptycho_frame_chi_",
     "ptycho_exact_chi_",

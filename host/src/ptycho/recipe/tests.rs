@@ -142,6 +142,40 @@ fn the_edge_of_a_regulariser_needs_its_weight() {
 }
 
 #[test]
+fn regions_are_one_or_four_and_have_no_regulariser() {
+    let refused = |engine: &str, options: &[&str]| {
+        let mut recipe = Recipe {
+            engines: vec![EngineSpec::parse(engine).unwrap()],
+            ..Recipe::default()
+        };
+        for option in options {
+            recipe.set(option).unwrap();
+        }
+        recipe.check().err().map(|error| error.to_string())
+    };
+    for count in [1, 4] {
+        assert_eq!(refused("rpie:5", &[&format!("rpie.regions={count}")]), None);
+    }
+    assert_eq!(
+        refused("lsqml:5", &["lsqml.regions=2"]).unwrap(),
+        "lsqml.regions: expected 1 or 4, found 2"
+    );
+    assert_eq!(
+        refused("ml:5", &["ml.regions=4"]).unwrap(),
+        "ml.regions: expected an option of ml (regions is one of lsqml, epie, rpie), found 4"
+    );
+    let options = ["lsqml.regions=4", "lsqml.regulariser=2"];
+    assert_eq!(
+        refused("lsqml:5", &options).unwrap(),
+        "lsqml.regions: expected 1, because there is a regulariser, found 4"
+    );
+    assert_eq!(
+        refused("lsqml:5", &["lsqml.regions=1", "lsqml.regulariser=2"]),
+        None
+    );
+}
+
+#[test]
 fn values_out_of_range_are_refused() {
     for wrong in [
         "dm.alpha=-1",

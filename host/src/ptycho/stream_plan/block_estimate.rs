@@ -2,6 +2,7 @@
 
 use super::{AHEAD, BLOCK_PIXELS, LEAST_SLOTS, StreamPlan, WAVE_PIXELS};
 use crate::ptycho::memory_estimate::frames_together;
+use crate::ptycho::regions::REGIONS;
 use crate::ptycho::{CountCodes, EngineName, GpuWaves, Noise, Recipe, StepPlan, memory_estimate};
 
 /// What a run in blocks needs.
@@ -31,6 +32,11 @@ impl BlockEstimate {
         for engine in &mut in_blocks.engines {
             if engine.name == EngineName::Ml {
                 engine.noise = Some(Noise::Gaussian);
+            }
+            // Those of the scan, which a block is too small for.
+            if !engine.name.projects() && engine.name != EngineName::Ml {
+                let uses_regions = engine.uses_regions(shape, object_shape);
+                engine.regions = Some(if uses_regions { REGIONS } else { 1 });
             }
         }
         // An engine without batches has as many frames together; projections as few as there is memory for.

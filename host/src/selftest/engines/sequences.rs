@@ -152,6 +152,7 @@ fn batches(dm: Step, size: usize, order: BatchOrder, update: BatchUpdate) -> Ste
             size,
             order,
             update,
+            regions: false,
         }),
         subpixel: true,
         ..dm

@@ -31,7 +31,14 @@ impl Deferred {
     /// After so many more batches.
     pub(super) fn and(self, batches: usize) -> Self {
         Self {
-            before: self.before + batches as u32,
+            before: self.before.wrapping_add(batches as u32),
+        }
+    }
+
+    /// When so many batches are `done`, and the next one has the number `next`, which is added to those before.
+    pub(super) fn at(self, done: u32, next: u32) -> Self {
+        Self {
+            before: done.wrapping_sub(next),
         }
     }
 }
@@ -58,16 +65,21 @@ impl<M: Device> Run<'_, M> {
     /// No tile has any batch of the iteration that begins.
     pub(super) fn begin_deferred(&mut self) -> Result<()> {
         let [rows, columns] = [self.layout.object_rows, self.layout.object_columns];
+        let count = tiles(rows as usize, columns as usize);
+        self.hold_counters(count)?;
+        self.device.zero(&mut self.batches.applied)?;
+        self.deferred = Some(Deferred { before: 0 });
+        Ok(())
+    }
+
+    /// Makes the counters of at least `count` tiles.
+    pub(super) fn hold_counters(&mut self, count: usize) -> Result<()> {
         let applied = &mut self.batches.applied;
-        if applied.is_empty() {
-            let count = tiles(rows as usize, columns as usize);
+        if applied.len() < count {
             *applied = self
                 .device
                 .alloc("the counters of deferred momentum", count)?;
-        } else {
-            self.device.zero(applied)?;
         }
-        self.deferred = Some(Deferred { before: 0 });
         Ok(())
     }
 

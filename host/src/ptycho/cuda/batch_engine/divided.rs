@@ -55,6 +55,19 @@ fn bounds_of(layout: &Layout, frames: &[u32], corners: &[[u32; 2]]) -> [u32; 4] 
 }
 
 impl<M: Device> BatchBuffers<M> {
+    /// The frames of the batches that follow are not divided.
+    pub(in crate::ptycho::cuda) fn end_divided(
+        &mut self,
+        device: &M,
+        frames: &mut FrameBuffers<M>,
+    ) -> Result<()> {
+        self.divided = None;
+        if !frames.bounds.is_empty() {
+            frames.bounds = device.alloc("the bounds of the batches", 0)?;
+        }
+        Ok(())
+    }
+
     /// Prepares an iteration over `lists` of the frames of the scan, which have windows at `corners`.
     pub(in crate::ptycho::cuda) fn begin_divided(
         &mut self,

@@ -2,6 +2,7 @@
 
 use super::SMOOTHNESS_BLOCKS;
 use super::divided::Divided;
+use super::regions::RegionBuffers;
 use crate::gpu::{Buffer, Device, Result};
 use crate::ptycho::batch_shares::{SHARES, SMALLEST};
 use crate::ptycho::cuda::buffers::Layout;
@@ -28,6 +29,8 @@ pub(in crate::ptycho::cuda) struct BatchBuffers<M: Device> {
     pub(super) apart: u32,
     /// What is exchanged with other devices that have other frames of the batches; none if there are none.
     pub(in crate::ptycho::cuda) divided: Option<Divided<M>>,
+    /// Copies of object and probe of regions; none until they are used.
+    pub(super) regions: Option<RegionBuffers<M>>,
     /// Bits of the largest weight: object (and a second element for kernels that have both), probe.
     pub(in crate::ptycho::cuda) largest: [M::Buffer<u32>; 2],
     /// 1 element: the object's pixels under the windows of the batch (top, left, bottom, right).
@@ -59,7 +62,12 @@ impl<M: Device> BatchBuffers<M> {
         [size, whole]: [usize; 2],
     ) -> Result<Self> {
         let (object, probe) = (layout.object_elements(), layout.probe_elements());
-        let slices = layout.slices.min(size as u32).max(1);
+        // Those of a device alone, unless frames are divided.
+        let slices = match whole {
+            1 => probe_slices(probe, layout.scan_frames as usize) as u32,
+            _ => layout.slices,
+        };
+        let slices = slices.min(size as u32).max(1);
         let apart = slices_of_shares(layout, whole);
         let allocated = slices.max(apart) as usize;
         let most = size.max(whole);
@@ -75,6 +83,7 @@ impl<M: Device> BatchBuffers<M> {
             whole,
             apart,
             divided: None,
+            regions: None,
             largest: [largest(2)?, largest(1)?],
             bounds: device.alloc("the bounds of a batch", 1)?,
             step_sums: device.alloc("the steps' sums", most * PARTS.max(layout.modes) as usize)?,

@@ -170,7 +170,7 @@ impl<M: Device> GpuEngine<M> {
             // The momentum does not depend on the size of a batch.
             let momentum = (self.batches.take()).map(|b| [b.object_velocity, b.probe_velocity]);
             if let Some(frames) = &mut self.frames {
-                frames.epoch = None;
+                frames.epochs.clear();
             }
             let mut buffers = BatchBuffers::new(&self.device, &self.layout, [needed, whole])?;
             match momentum {

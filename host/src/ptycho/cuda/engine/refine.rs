@@ -3,6 +3,7 @@
 use super::GpuEngine;
 use crate::gpu::{Device, Result};
 use crate::ptycho::Step;
+use crate::ptycho::cuda::exchange::failed;
 use crate::ptycho::cuda::frames::chunk;
 use crate::ptycho::cuda::{annealing, refinement};
 use crate::ptycho::refinement::{NormalEquations, Refinement, Stage, Trials};
@@ -14,10 +15,12 @@ impl<M: Device> GpuEngine<M> {
             match stage {
                 Stage::Equations(positions) => {
                     let equations = self.normal_equations()?;
+                    let equations = self.exchange.of_frames(equations).map_err(failed)?;
                     self.parameters.refine(&equations, positions, how);
                 }
                 Stage::Trials(trials) => {
                     let chosen = self.best_trials(&trials)?;
+                    let chosen = self.exchange.of_frames(chosen).map_err(failed)?;
                     self.parameters.take_trials(&chosen, &trials, how.bound);
                 }
                 Stage::DrawIn => self.parameters.draw_in(how.bound),
@@ -56,13 +59,13 @@ impl<M: Device> GpuEngine<M> {
             frames: Some(frames),
             probe_fft,
             parameters,
+            exchange,
             ..
         } = self
         else {
             return Ok(Vec::new());
         };
-        annealing::best_trials(
-            device, layout, buffers, frames, probe_fft, parameters, trials,
-        )
+        let of_scan = (&*parameters, exchange.frames());
+        annealing::best_trials(device, layout, buffers, frames, probe_fft, of_scan, trials)
     }
 }

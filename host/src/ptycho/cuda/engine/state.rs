@@ -27,7 +27,7 @@ impl<M: Device> GpuEngine<M> {
             (None, WaveSpace::Fourier) => self.download(spectra, spectra.len())?,
         };
         let ranks = self.exchange.ranks();
-        let exit = if self.exchange.alone() {
+        let exit = if !self.exchange.frames().differs() {
             exit
         } else if ranks.is_first() {
             let all = ranks.gathered_first(exit)?;
@@ -67,7 +67,7 @@ impl<M: Device> GpuEngine<M> {
         let of_device = [lengths[0], lengths[1], layout.wave_elements()];
         let all = layout.scan_frames as usize * layout.probe_elements();
         let selected;
-        let [object, probe, exit] = if state.exit.len() == all && !self.exchange.alone() {
+        let [object, probe, exit] = if state.exit.len() == all && self.exchange.frames().differs() {
             let [object, probe, exit] = state.parts::<f32>([lengths[0], lengths[1], all])?;
             let waves = exit.chunks_exact(layout.probe_elements());
             let waves: Vec<&[Complex<f32>]> = waves.collect();
@@ -109,7 +109,7 @@ impl<M: Device> GpuEngine<M> {
             batches.set_momentum(&self.device, &momentum)?;
             // It adds to the buffers that are gone.
             if let Some(frames) = &mut self.frames {
-                frames.epoch = None;
+                frames.epochs.clear();
             }
         } else {
             self.saved_momentum = momentum;

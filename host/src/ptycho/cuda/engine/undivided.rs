@@ -6,6 +6,7 @@
 
 use super::GpuEngine;
 use crate::gpu::Device;
+use crate::ptycho::regions::regions_divide_among;
 use crate::ptycho::step::Method;
 use crate::ptycho::{Engine as _, EngineError, Problem, Ranks, Step, StreamPlan};
 
@@ -18,7 +19,7 @@ pub(super) struct Undivided {
 /// The mini-batches that devices divide.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum BatchDivision {
-    /// None: arrays are exchanged through the hosts or between them, which takes longer than to compute them.
+    /// None, but those of regions: arrays are exchanged through the hosts or between them, which takes longer than to compute them.
     Never,
     /// Those for which that takes less time than to compute them on each device.
     Gaining,
@@ -39,7 +40,7 @@ impl<M: Device> GpuEngine<M> {
         self
     }
 
-    /// Whether the devices divide the frames of a step: of batches only if all counts are in the devices' memory.
+    /// Whether the devices divide the frames of a step: of batches without regions only if all counts are in the devices' memory.
     pub(super) fn divides(&self, step: &Step) -> bool {
         let devices = self.exchange.ranks().size();
         let of_scan = self.layout.scan_frames as usize;
@@ -48,10 +49,17 @@ impl<M: Device> GpuEngine<M> {
                 Method::Batches(method) => {
                     let layout = &self.layout;
                     let of_frame = [layout.modes, layout.rows, layout.columns];
+                    if method.regions {
+                        let exchanges = self.exchange.has_peers()
+                            || self.divides_batches == BatchDivision::Always;
+                        return exchanges && regions_divide_among(devices);
+                    }
                     let wanted = match self.divides_batches {
                         BatchDivision::Never => false,
+                        // With the frames of a region on one device, it would have most of a batch.
                         BatchDivision::Gaining => {
-                            method.gains_by_division(of_scan, of_frame.map(|n| n as usize))
+                            self.regions.is_none()
+                                && method.gains_by_division(of_scan, of_frame.map(|n| n as usize))
                         }
                         BatchDivision::Always => true,
                     };
