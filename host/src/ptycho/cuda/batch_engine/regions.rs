@@ -38,7 +38,7 @@ pub(in crate::ptycho::cuda) struct Schedule {
 }
 
 impl Schedule {
-    /// Of `segments` of the scan, the regions of this device.
+    /// The regions of this device in `segments` of the scan.
     pub(in crate::ptycho::cuda) fn new(
         segments: &[[Vec<Vec<u32>>; REGIONS]],
         division: &Interleaved,

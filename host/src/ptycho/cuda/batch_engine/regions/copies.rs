@@ -19,9 +19,9 @@ use warpstride_kernels::ptycho::region_merge::{
 /// A merge of the copies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Merge {
-    /// Of the tiles of several regions, into the copies.
+    /// The tiles of several regions, into the copies.
     Shared,
-    /// Of all tiles with windows, into object and probe.
+    /// All tiles with windows, into object and probe.
     All,
 }
 
