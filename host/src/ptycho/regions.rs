@@ -473,7 +473,7 @@ mod tests {
     #[test]
     fn a_large_scan_has_borders_and_insides() {
         let regions = regions([40, 40]);
-        let whole = |shares: &&[f64; REGIONS]| shares.iter().any(|share| *share == 1.0);
+        let whole = |shares: &&[f64; REGIONS]| shares.contains(&1.0);
         let inside = regions.shares.iter().filter(whole).count();
         assert!(inside > regions.shares.len() / 2 && inside < regions.shares.len());
         assert!(regions.shared.len() < regions.shares.len() / 2);

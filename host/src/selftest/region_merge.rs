@@ -156,7 +156,7 @@ fn merge<M: Device>(bench: &mut Bench<'_, M>, shape: Shape, momentum: bool) -> R
     let mut counts = [0_usize; 4];
     let entry = |tile: &u32| {
         let mut numbers = [NO_ENTRY; 4];
-        for region in (0..4).filter(|region| tile % 16 >> region & 1 == 0) {
+        for region in (0..4).filter(|region| (tile >> region) & 1 == 0) {
             numbers[region] = counts[region] as u32;
             counts[region] += 1;
         }
