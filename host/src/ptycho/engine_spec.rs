@@ -430,7 +430,6 @@ impl EngineSpec {
             ("object_inertia", self.object_inertia, 0.0, 1e6, projections),
             ("probe_inertia", self.probe_inertia, 0.0, 1e6, projections),
             ("batch", self.batch.map(|n| n as f64), 1.0, 1e9, batched),
-            ("regions", self.regions.map(|n| n as f64), 1.0, 4.0, batched),
             ("momentum", self.momentum, 0.0, 0.99, &[Lsqml]),
             ("regulariser", self.regulariser, 0.0, 1e9, &[Lsqml, Ml]),
             (
@@ -458,6 +457,7 @@ impl EngineSpec {
             within(option, value, low, high)?;
         }
         if let Some(count) = self.regions {
+            self.belongs("regions", batched, count.to_string())?;
             let smooth = self.regulariser.is_some_and(|weight| weight > 0.0);
             let expected = match smooth {
                 // It acts on the whole object in each batch.

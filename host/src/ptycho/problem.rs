@@ -1,5 +1,6 @@
 //! A scan prepared for iteration: magnitudes, windows, start values.
 
+use super::EngineSpec;
 use super::free_pixels::FREE;
 use super::magnitudes::Magnitudes;
 use super::recipe::{GpuStep, GpuWaves, Recipe};
@@ -136,6 +137,15 @@ impl Problem {
             .engines
             .iter()
             .any(|spec| spec.uses_regions(shape, positions.object_shape));
+        let chosen = |spec: &&EngineSpec| {
+            spec.regions.is_none() && spec.uses_regions(shape, positions.object_shape)
+        };
+        if let Some(spec) = recipe.engines.iter().find(chosen) {
+            let name = spec.name.as_str();
+            notes.push(format!(
+                "{name} works on {REGIONS} regions of this large scan (--set {name}.regions=1: on the whole)"
+            ));
+        }
         let windows = Windows {
             corners: &positions.corners,
             object_shape: positions.object_shape,
