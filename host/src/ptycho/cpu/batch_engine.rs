@@ -7,6 +7,8 @@
 //! `ΔO = Σ conj(S[P]) χ / D(W)`, `ΔP = Σ S⁻¹[conj(O) χ] / D(V)`, where D(W) = √(W² + (0.1 max W)²) for
 //! LSQ-ML and (1−α) W + α max W for ePIE (α = 1) and rPIE. Both use the old object and probe.
 
+mod steps;
+
 use super::engine::CpuEngine;
 use super::fourier_projection::FrameErrors;
 use super::model::{Ramps, Scratch, add_shifted_back, compare, model_spectra, shifted, spectra};
@@ -21,17 +23,13 @@ use crate::ptycho::step::{BatchMethod, BatchUpdate, Smoothness};
 use crate::ptycho::{EngineError, MAGNITUDE_FLOOR, Step};
 use num_complex::Complex;
 use rayon::prelude::*;
+use steps::steps;
+pub(crate) use steps::{DAMPING, STEP, TRIM};
 
 /// Frames per task of the probe's sums.
 const GROUP: usize = 8;
 /// δ of the LSQ-ML denominator, in units of the largest weight.
 pub(crate) const FLOOR: f64 = 0.1;
-/// Part of the optimal step that LSQ-ML takes.
-pub(crate) const STEP: f64 = 0.9;
-/// Added to the diagonal of the 2 × 2 systems, in units of its mean over the batch.
-pub(crate) const DAMPING: f64 = 0.1;
-/// Share of the smallest and of the largest steps that the mean over the batch leaves out.
-pub(crate) const TRIM: f64 = 0.1;
 /// Neighbours of a pixel, of the regulariser.
 pub(crate) const NEIGHBOURS: f64 = 4.0;
 
@@ -502,105 +500,4 @@ pub(super) fn for_each_window_value<T: Real>(
             take(row * layout.columns + column, *o);
         }
     }
-}
-
-/// Steps along ΔO and ΔP: means over the batch of the steps that are optimal for each frame, which
-/// minimise |χ − α_O ΔO S\[P\] − α_P S\[ΔP\] O|².
-fn steps<T: Real>(
-    engine: &CpuEngine<T>,
-    batch: &Batch<T>,
-    object: Option<&ObjectDirection<T>>,
-    probe: Option<&[Complex<T>]>,
-    regulariser: Smoothness,
-) -> Result<[f64; 2], EngineError> {
-    let CpuEngine {
-        layout,
-        fft,
-        object: current,
-        ..
-    } = engine;
-    let pixels = layout.pixels();
-    let waves = layout.modes * pixels;
-    let probe_spectra = probe.map(|p| spectra(p, pixels, fft));
-    let systems: Vec<[f64; 5]> = (0..batch.frames.len())
-        .into_par_iter()
-        .map_init(
-            || (Scratch::new(layout, fft), vec![Complex::default(); waves]),
-            |(scratch, delta_probe), n| {
-                let corner = layout.corners[batch.frames[n] as usize];
-                if let Some(spectra) = &probe_spectra {
-                    shifted(spectra, &batch.ramps[n], delta_probe, fft, scratch);
-                }
-                let mut sums = [0.0; 5];
-                for mode in 0..layout.modes {
-                    let chi = &batch.chi[n * waves + mode * pixels..][..pixels];
-                    let shifted_probe = &batch.probes[n * waves + mode * pixels..][..pixels];
-                    let delta_probe = &delta_probe[mode * pixels..][..pixels];
-                    let wave = &mut scratch.wave;
-                    match object {
-                        Some(object) => {
-                            for_each_window_value(layout, corner, &object.direction, |i, o| {
-                                wave[i] = o * shifted_probe[i];
-                            })
-                        }
-                        None => wave.fill(Complex::default()),
-                    }
-                    let mut own = [T::default(); 5];
-                    for_each_window_value(layout, corner, current, |i, o| {
-                        let (a, b, chi) = (wave[i], delta_probe[i] * o, chi[i]);
-                        own[0] += a.norm_sqr();
-                        own[1] += a.re * b.re + a.im * b.im;
-                        own[2] += b.norm_sqr();
-                        own[3] += a.re * chi.re + a.im * chi.im;
-                        own[4] += b.re * chi.re + b.im * chi.im;
-                    });
-                    sums.iter_mut().zip(own).for_each(|(s, v)| *s += v.wide());
-                }
-                sums
-            },
-        )
-        .collect();
-    let mut systems = engine.ranks.gathered(&systems)?;
-    if let Some(ObjectDirection { direction, weights }) = object
-        && regulariser.weight > 0.0
-    {
-        let width = layout.object_shape[1];
-        let sums = smoothness::sums(current, direction, weights, width, regulariser.edge);
-        for system in &mut systems {
-            system[0] += regulariser.weight * sums[0];
-            system[3] += regulariser.weight * sums[1];
-        }
-    }
-    Ok(mean_steps(&systems))
-}
-
-/// Solves the damped systems \[aa, ab, bb, aχ, bχ\] and returns the trimmed means, times 0.9.
-pub(crate) fn mean_steps(systems: &[[f64; 5]]) -> [f64; 2] {
-    let count = systems.len().max(1) as f64;
-    let mean = |n: usize| systems.iter().map(|s| s[n]).sum::<f64>() / count;
-    let damping = [mean(0) * DAMPING, mean(2) * DAMPING];
-    let solved = systems.iter().map(|s| {
-        let (aa, bb, ab) = (s[0] + damping[0], s[2] + damping[1], s[1]);
-        let determinant = aa * bb - ab * ab;
-        // Without one of the directions the other one's step is its own.
-        let one = |numerator: f64, norm: f64| if norm > 0.0 { numerator / norm } else { 0.0 };
-        if determinant > 0.0 {
-            [
-                (s[3] * bb - s[4] * ab) / determinant,
-                (s[4] * aa - s[3] * ab) / determinant,
-            ]
-        } else {
-            [one(s[3], aa), one(s[4], bb)]
-        }
-        .map(|step| step.max(0.0))
-    });
-    let steps: Vec<[f64; 2]> = solved.collect();
-    [0, 1].map(|n| STEP * trimmed_mean(steps.iter().map(|s| s[n]).collect()))
-}
-
-fn trimmed_mean(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    let cut = (values.len() as f64 * TRIM) as usize;
-    let kept = &values[cut..values.len() - cut];
-    kept.iter().sum::<f64>() / kept.len().max(1) as f64
 }

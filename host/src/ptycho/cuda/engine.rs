@@ -28,6 +28,7 @@ use super::{centring, metrics};
 use crate::gpu::{Device, ProfileSpan, ReadBack, Result};
 use crate::ptycho::batch_shares::own_lists;
 use crate::ptycho::batches::KeptBatches;
+use crate::ptycho::interleaved::Interleaved;
 use crate::ptycho::likelihood::{LikelihoodMethod, Search};
 use crate::ptycho::refinement::FrameParameters;
 use crate::ptycho::regions::{REGIONS, Regions};
@@ -283,6 +284,23 @@ impl<M: Device> GpuEngine<M> {
         let lists = (self.kept_batches).of(method.order, &positions, size, seed, step.iteration);
         let own = own_lists(&lists, self.exchange.frames());
         self.start_batches(self.batch_sizes(size, &lists))?;
+        self.with_batches(step, |run, division| {
+            if run.exchange.is_some() {
+                let of_scan = (&lists[..], &of_scan.corners[..]);
+                let (device, layout) = (run.device, run.layout);
+                run.batches
+                    .begin_divided(device, layout, run.frames, division, of_scan)?;
+            }
+            run.iterate(step, method, &own)
+        })
+    }
+
+    /// Does `work` with the memory of batches, which has been allocated, then centres the probe.
+    fn with_batches(
+        &mut self,
+        step: &Step,
+        work: impl FnOnce(&mut batch_engine::Run<'_, M>, &Interleaved) -> Result<()>,
+    ) -> Result<()> {
         let Self {
             layout,
             device,
@@ -299,10 +317,7 @@ impl<M: Device> GpuEngine<M> {
         };
         let of_step = [step.probe_support, step.probe_fourier_support];
         supports.set(device, layout, buffers, of_step)?;
-        if !exchange.alone() {
-            let of_scan = (&lists[..], &of_scan.corners[..]);
-            batches.begin_divided(device, layout, frames, exchange.frames(), of_scan)?;
-        }
+        let division = exchange.frames().clone();
         let mut run = batch_engine::Run {
             device,
             layout,
@@ -314,11 +329,11 @@ impl<M: Device> GpuEngine<M> {
             deferred: None,
             group: 0,
         };
-        run.iterate(step, method, &own)?;
-        if let Some(tolerance) = step.centre_tolerance {
-            centring::centre(device, layout, buffers, tolerance)?;
+        work(&mut run, &division)?;
+        match step.centre_tolerance {
+            Some(tolerance) => centring::centre(device, layout, buffers, tolerance),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     /// One step of conjugate gradient.
