@@ -1,7 +1,8 @@
 //! Times of an iteration of `lsqml` and `dm` on a GPU with everything there, and with blocks of frames that travel from and to page-locked
 //! host memory.
 //!
-//! Usage: `ptycho_stream [--scratch FOLDER] [ENGINE …] [FRAMESxSIDE …]`; without engines both, without sizes 20 000 frames of 256² and 60 000 of 128². The
+//! Usage: `ptycho_stream [--scratch FOLDER] [ENGINE[:REGIONS] …] [FRAMESxSIDE …]`; without engines both, without regions those that the engine chooses, without
+//! sizes 20 000 frames of 256² and 60 000 of 128². The
 //! device memory of the run in blocks is a tenth of what counts and exit waves need. The floor is the larger one of the
 //! iteration with everything there and of the bytes that travel in either direction, at the rate of one large copy, which is
 //! measured first.
@@ -15,6 +16,7 @@ use std::path::Path;
 use std::slice;
 use std::sync::Arc;
 use std::time::Instant;
+use warpstride::data::Scan;
 use warpstride::gpu::{CudaDevice, Device};
 use warpstride::ptycho::cuda::{GpuEngine, kernels_for};
 use warpstride::ptycho::{
@@ -38,9 +40,20 @@ fn open(recipe: &Recipe, side: usize) -> Result<CudaDevice, warpstride::gpu::Gpu
     CudaDevice::new(0, &kernels_for(recipe, [side; 2]))
 }
 
-fn recipe(engine: EngineName) -> Recipe {
+/// What is measured: an engine at whole pixels, `lsqml` with its batches on so many regions, or on those that it chooses.
+fn spec_of(name: EngineName, regions: Option<usize>) -> EngineSpec {
+    let mut spec = EngineSpec::new(name, 100);
+    spec.subpixel = Some(false);
+    if name == EngineName::Lsqml {
+        spec.batch = Some(BATCH);
+        spec.regions = regions;
+    }
+    spec
+}
+
+fn recipe(spec: &EngineSpec) -> Recipe {
     Recipe {
-        engines: vec![EngineSpec::new(engine, 100)],
+        engines: vec![spec.clone()],
         ..Recipe::default()
     }
 }
@@ -64,16 +77,11 @@ fn copy_rate(device: &CudaDevice) -> anyhow::Result<f64> {
 /// Milliseconds of an iteration, and the last error.
 fn measure(
     problem: &Problem,
-    name: EngineName,
+    spec: &EngineSpec,
     plan: Option<StreamPlan>,
 ) -> anyhow::Result<(f64, u64)> {
-    let device = open(&recipe(name), problem.shape()[2])?;
+    let device = open(&recipe(spec), problem.shape()[2])?;
     let mut engine = GpuEngine::streamed(device, problem, UpdateVersion::Tiled, plan)?;
-    let mut spec = EngineSpec::new(name, 100);
-    spec.subpixel = Some(false);
-    if name == EngineName::Lsqml {
-        spec.batch = Some(BATCH);
-    }
     let mut iteration = 1;
     let mut last = 0;
     let mut run = |iterations: usize| -> anyhow::Result<f64> {
@@ -81,7 +89,7 @@ fn measure(
         for _ in 0..iterations {
             // The first iteration leaves the probe as it is.
             iteration += 1;
-            engine.step(&Step::new(&spec, problem, iteration))?;
+            engine.step(&Step::new(spec, problem, iteration))?;
             engine.errors(false)?;
         }
         for errors in engine.errors(true)? {
@@ -115,20 +123,25 @@ fn plans(problem: &Problem, name: EngineName) -> Vec<StreamPlan> {
 
 fn compare(
     out: &mut impl Write,
-    name: EngineName,
-    problem: &mut Problem,
+    spec: &EngineSpec,
+    problem: &Problem,
     rate: f64,
 ) -> anyhow::Result<()> {
-    problem.projects_first = name.projects();
+    let name = spec.name;
     let [frames, _, _, side] = problem.shape();
-    let (inside, expected) = measure(problem, name, None)?;
+    let (inside, expected) = measure(problem, spec, None)?;
+    let regions = if problem.has_regions() {
+        " on regions"
+    } else {
+        ""
+    };
     writeln!(
         out,
-        "{frames} x {side}x{side}, {}, host to device {rate:.1} GB/s: {inside:.2} ms an iteration with everything on the device",
+        "{frames} x {side}x{side}, {}{regions}, host to device {rate:.1} GB/s: {inside:.2} ms an iteration with everything on the device",
         name.as_str()
     )?;
     for plan in plans(problem, name) {
-        let (ms, found) = measure(problem, name, Some(plan))?;
+        let (ms, found) = measure(problem, spec, Some(plan))?;
         anyhow::ensure!(found == expected, "blocks gave another error");
         let [up, down] = plan.wave_bytes();
         let bytes = (plan.pass_bytes() + up).max(down);
@@ -155,39 +168,39 @@ fn peak_memory() -> anyhow::Result<f64> {
     Ok(kib * 1024.0 / 1e9)
 }
 
-/// Times `lsqml` with counts in a temporary file in `folder`, with a tenth of them on the device and with all of them.
+/// Times an engine with counts in a temporary file in `folder`, with a tenth of them on the device and with all of them.
 fn from_file(
     out: &mut impl Write,
     folder: &Path,
     [frames, side]: [usize; 2],
-    rate: f64,
+    (spec, rate): (&EngineSpec, f64),
 ) -> anyhow::Result<()> {
     let clock = Instant::now();
     let scan = random_scan_in(folder, frames, side)?;
-    let problem = Problem::new(&scan, &recipe(EngineName::Lsqml))?;
+    let problem = Problem::new(&scan, &recipe(spec))?;
     let prepared = clock.elapsed().as_secs_f64();
     drop(scan);
-    let plans = plans(&problem, EngineName::Lsqml);
+    let plans = plans(&problem, spec.name);
     let plan = plans.first().context("expected a plan")?.in_file();
-    let (ms, found) = measure(&problem, EngineName::Lsqml, Some(plan))?;
+    let (ms, found) = measure(&problem, spec, Some(plan))?;
     let peak = peak_memory()?;
-    let (pinned_ms, _) = measure(&problem, EngineName::Lsqml, plans.first().copied())?;
-    let (inside, expected) = measure(&problem, EngineName::Lsqml, None)?;
+    let (pinned_ms, _) = measure(&problem, spec, plans.first().copied())?;
+    let (inside, expected) = measure(&problem, spec, None)?;
     anyhow::ensure!(found == expected, "blocks of a file gave another error");
     let copies = plan.pass_bytes() as f64 / (rate * 1e6);
     let floor = inside.max(copies);
     writeln!(
         out,
-        "{frames} x {side}x{side}, lsqml, prepared in {prepared:.1} s: {inside:.2} ms an iteration with everything on the device\n  {plan}: {ms:.2} ms, {:.3} of the floor {floor:.2} (copies {copies:.2} ms), from page-locked memory {pinned_ms:.2} ms; largest host memory {peak:.2} GB",
+        "{frames} x {side}x{side}, {}, prepared in {prepared:.1} s: {inside:.2} ms an iteration with everything on the device\n  {plan}: {ms:.2} ms, {:.3} of the floor {floor:.2} (copies {copies:.2} ms), from page-locked memory {pinned_ms:.2} ms; largest host memory {peak:.2} GB",
+        spec.name.as_str(),
         ms / floor
     )?;
     Ok(())
 }
 
-/// A scan with whole counts.
-fn problem([frames, side]: [usize; 2]) -> anyhow::Result<Problem> {
-    let scan = random_scan_at(frames, side, false)?;
-    let mut problem = Problem::new(&scan, &Recipe::default())?;
+/// The problem of an engine, with whole counts.
+fn problem(scan: &Scan, spec: &EngineSpec) -> anyhow::Result<Problem> {
+    let mut problem = Problem::new(scan, &recipe(spec))?;
     if let Some(magnitudes) = problem.magnitudes.in_memory_mut() {
         magnitudes.mapv_inplace(|root| (root * root).round().sqrt());
     }
@@ -196,15 +209,26 @@ fn problem([frames, side]: [usize; 2]) -> anyhow::Result<Problem> {
 
 fn main() -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
-    let (mut sizes, mut names, mut scratch) = (Vec::new(), Vec::new(), None);
+    let (mut sizes, mut specs, mut scratch) = (Vec::new(), Vec::new(), None);
     let mut args = std::env::args().skip(1);
     while let Some(text) = args.next() {
         if text == "--scratch" {
             scratch = Some(args.next().context("--scratch: expected a folder")?);
             continue;
         }
-        if let Some(name) = EngineName::from_name(&text) {
-            names.push(name);
+        let (name, regions) = match text.split_once(':') {
+            Some((name, regions)) => {
+                let parsed = regions.parse();
+                let known = parsed.ok().filter(|regions| matches!(regions, 1 | 4));
+                (
+                    name,
+                    Some(known.with_context(|| format!("{text}: expected 1 or 4 regions"))?),
+                )
+            }
+            None => (text.as_str(), None),
+        };
+        if let Some(name) = EngineName::from_name(name) {
+            specs.push(spec_of(name, regions));
             continue;
         }
         let parts: Vec<usize> = text
@@ -217,7 +241,7 @@ fn main() -> anyhow::Result<()> {
         };
         sizes.push([frames, side]);
     }
-    let rate = match open(&recipe(EngineName::Epie), 1) {
+    let rate = match open(&recipe(&spec_of(EngineName::Epie, None)), 1) {
         Ok(device) => copy_rate(&device)?,
         Err(why) => {
             writeln!(out, "skipped: {why}")?;
@@ -228,18 +252,23 @@ fn main() -> anyhow::Result<()> {
         sizes.extend(SIZES);
     }
     if let Some(folder) = scratch {
+        if specs.is_empty() {
+            specs.push(spec_of(EngineName::Lsqml, None));
+        }
         for size in sizes {
-            from_file(&mut out, Path::new(&folder), size, rate)?;
+            for spec in &specs {
+                from_file(&mut out, Path::new(&folder), size, (spec, rate))?;
+            }
         }
         return Ok(());
     }
-    if names.is_empty() {
-        names.extend([EngineName::Lsqml, EngineName::Dm]);
+    if specs.is_empty() {
+        specs.extend([EngineName::Lsqml, EngineName::Dm].map(|name| spec_of(name, None)));
     }
-    for size in sizes {
-        let mut problem = problem(size)?;
-        for name in &names {
-            compare(&mut out, *name, &mut problem, rate)?;
+    for [frames, side] in sizes {
+        let scan = random_scan_at(frames, side, false)?;
+        for spec in &specs {
+            compare(&mut out, spec, &problem(&scan, spec)?, rate)?;
         }
     }
     Ok(())

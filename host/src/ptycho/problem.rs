@@ -1,11 +1,10 @@
 //! A scan prepared for iteration: magnitudes, windows, start values.
 
-use super::EngineSpec;
 use super::free_pixels::FREE;
 use super::magnitudes::Magnitudes;
 use super::recipe::{GpuStep, GpuWaves, Recipe};
 use super::refinement::PositionOptions;
-use super::regions::{REGIONS, Regions, Windows};
+use super::regions::{REGIONS, Regions, Windows, chosen_note};
 use super::start;
 use crate::data::{Mask, PixelPositions, PositionError, Scan};
 use crate::system::ScratchError;
@@ -137,15 +136,7 @@ impl Problem {
             .engines
             .iter()
             .any(|spec| spec.uses_regions(shape, positions.object_shape));
-        let chosen = |spec: &&EngineSpec| {
-            spec.regions.is_none() && spec.uses_regions(shape, positions.object_shape)
-        };
-        if let Some(spec) = recipe.engines.iter().find(chosen) {
-            let name = spec.name.as_str();
-            notes.push(format!(
-                "{name} works on {REGIONS} regions of this large scan (--set {name}.regions=1: on the whole)"
-            ));
-        }
+        notes.extend(chosen_note(&recipe.engines, shape, positions.object_shape));
         let windows = Windows {
             corners: &positions.corners,
             object_shape: positions.object_shape,
@@ -200,6 +191,12 @@ impl Problem {
             recipe.as_bytes(),
         ]
         .concat()
+    }
+
+    /// Whether an engine of the recipe has mini-batches on regions of the scan.
+    #[must_use]
+    pub fn has_regions(&self) -> bool {
+        self.regions.is_some()
     }
 
     /// Numbers of frames, probe modes, rows and columns.

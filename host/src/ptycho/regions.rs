@@ -390,6 +390,20 @@ impl EngineSpec {
     }
 }
 
+/// What is to be said of the engines that work on regions because the scan is large.
+pub(crate) fn chosen_note(
+    engines: &[EngineSpec],
+    shape: [usize; 4],
+    object_shape: [usize; 2],
+) -> Option<String> {
+    let chosen =
+        |spec: &&EngineSpec| spec.regions.is_none() && spec.uses_regions(shape, object_shape);
+    let name = engines.iter().find(chosen)?.name.as_str();
+    Some(format!(
+        "{name} works on {REGIONS} regions of this large scan (--set {name}.regions=1: on the whole)"
+    ))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

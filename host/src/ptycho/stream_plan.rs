@@ -5,9 +5,11 @@ use super::{CountCodes, EngineName, GpuWaves, Noise, Recipe, memory_estimate};
 use crate::run::OutOfMemory;
 use crate::system::{Bytes, Memory};
 use crate::text::count;
+use advice::Needs;
 use block_estimate::BlockEstimate;
 use std::fmt;
 
+mod advice;
 mod block_estimate;
 
 /// Pixels of a block of frames, if batches are smaller: 2 MB in 16 bits, 0.04 ms at 55 GB/s, as long as the launches of a block
@@ -176,27 +178,25 @@ impl StreamPlan {
         if estimate.gpu_device <= limit {
             return Ok(None);
         }
-        let out_of_memory = |needed: u64| OutOfMemory {
+        let whole = Needs {
+            shape,
+            object_shape,
+            recipe,
+            codes,
+        };
+        let fitting = if estimate.gpu_device == u64::MAX {
+            None
+        } else {
+            BlockEstimate::new(shape, object_shape, recipe, codes).plan(limit)
+        };
+        fitting.map(Some).ok_or_else(|| OutOfMemory {
             what: "the reconstruction",
-            needed: Bytes(u128::from(needed)),
+            needed: Bytes(u128::from(whole.least())),
             whose: "device".to_owned(),
             backend: "the GPU back end",
             available: Bytes(u128::from(limit)),
-            advice: if recipe.engines.iter().all(|e| e.name.projects()) {
-                "take fewer probe modes (--probe-modes) or a smaller part of each frame (--set data.crop=[64,64])"
-            } else {
-                "take smaller batches (--set lsqml.batch=20), fewer probe modes (--probe-modes) or a smaller part of each frame (--set data.crop=[64,64])"
-            },
-        };
-        // An estimate that is too large for its type has no parts.
-        if estimate.gpu_device == u64::MAX {
-            return Err(out_of_memory(estimate.gpu_device));
-        }
-        let needs = BlockEstimate::new(shape, object_shape, recipe, codes);
-        let fitting = needs.plan(limit);
-        fitting
-            .map(Some)
-            .ok_or_else(|| out_of_memory(needs.least()))
+            advice: whole.advice(limit).into(),
+        })
     }
 
     /// Largest number of frames of a block.
@@ -385,10 +385,13 @@ mod tests {
         let mut travelled = u64::MAX;
         for limit in [rest + (200 << 20), needed / 4, needed / 3, needed / 2] {
             let plan = choose(&["lsqml:5"], limit).unwrap().unwrap();
-            let used = rest + plan.device_bytes();
-            assert!(used <= limit, "{plan}");
-            let of_slot = plan.bytes_of(plan.block()) + GRANULE;
-            assert!(used + of_slot > limit, "{plan}");
+            let needs = BlockEstimate::new(SHAPE, OBJECT, &recipe(&["lsqml:5"]), plan.codes());
+            let used = needs.bytes(&plan);
+            assert!(used >= rest && used <= limit, "{plan}");
+            assert!(
+                used + granules(plan.bytes_of(plan.block())) > limit,
+                "{plan}"
+            );
             assert!(plan.pass_bytes() < travelled, "{plan}");
             travelled = plan.pass_bytes();
         }

@@ -2,6 +2,7 @@
 
 use crate::system::{Bytes, Memory};
 use serde::Serialize;
+use std::borrow::Cow;
 
 /// Bytes that a run needs with each back end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -58,7 +59,7 @@ pub struct OutOfMemory {
     /// Bytes that may be used.
     pub available: Bytes,
     /// How to need less.
-    pub advice: &'static str,
+    pub advice: Cow<'static, str>,
 }
 
 impl MemoryEstimate {
@@ -132,7 +133,7 @@ impl MemoryEstimate {
             whose: whose.to_owned(),
             backend,
             available: Bytes(u128::from(available)),
-            advice: self.advice,
+            advice: Cow::Borrowed(self.advice),
         })
     }
 }

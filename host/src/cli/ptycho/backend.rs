@@ -14,7 +14,7 @@ use crate::ptycho::{
     host_besides, memory_estimate,
 };
 use crate::run::{BackendKind, EngineChoice, MemoryEstimate, OutOfMemory};
-use crate::system::{Memory, processor};
+use crate::system::{Bytes, Memory, processor};
 
 /// What does not fit, for messages.
 const WHAT: &str = "the reconstruction";
@@ -218,7 +218,13 @@ impl MemoryRequest {
         codes: Option<CountCodes>,
     ) -> Result<Option<StreamPlan>, OutOfMemory> {
         let choose = |limit: u64| {
-            StreamPlan::choose(self.shape, self.object_shape, &self.recipe, codes, limit)
+            StreamPlan::choose(self.shape, self.object_shape, &self.recipe, codes, limit).map_err(
+                |error| OutOfMemory {
+                    needed: Bytes(error.needed.0.saturating_add(self.exchanged.into())),
+                    available: Bytes(error.available.0.saturating_add(self.exchanged.into())),
+                    ..error
+                },
+            )
         };
         let limit = self.device_memory.map_or(free, |limit| limit.min(free));
         let (limit, free) = (

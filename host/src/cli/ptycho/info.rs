@@ -8,6 +8,7 @@ use crate::cli::failure::Failure;
 use crate::cli::output::{facts, say, say_json};
 use crate::data::{PixelPositions, Scan};
 use crate::ptycho::io::scan;
+use crate::ptycho::regions::chosen_note;
 use crate::ptycho::{
     CountCodes, Diagnosis, EngineSpec, Overlap, Precision, Recipe, StepPlan, StreamPlan, diagnose,
     host_besides, mask_bytes, masked_pixels, memory_estimate,
@@ -228,6 +229,8 @@ impl ScanInfo {
             ));
         }
         self.object_shape = Some(object_shape);
+        self.notes
+            .extend(chosen_note(&recipe.engines, shape, object_shape));
         let projects = |engine: &EngineSpec| engine.name.projects();
         if recipe.engines.iter().any(projects) {
             let plan = StepPlan::on_hopper(recipe.gpu.step, shape).with_waves(recipe.gpu.waves);

@@ -531,13 +531,23 @@ fn divided_note(
     }
     let divide = format!("{count} {what} divide the frames");
     if names.is_empty() {
-        divide
-    } else {
-        format!(
-            "{divide} of some engines only; each of them computes all frames of {}, which takes as long as with one",
-            names.join(", ")
-        )
+        return divide;
     }
+    let all = recipe.engines.iter().all(|engine| undivided(&engine));
+    let (divide, of_engines) = if all {
+        (
+            format!("{count} {what} do not divide the frames"),
+            String::new(),
+        )
+    } else {
+        (
+            format!("{divide} of some engines only"),
+            format!(" of {}", names.join(", ")),
+        )
+    };
+    format!(
+        "{divide}; each of them computes all frames{of_engines}, which takes as long as with one"
+    )
 }
 
 /// The failure of a rank: its own, or one that all ranks have.
