@@ -5,7 +5,7 @@ use super::{CountCodes, EngineName, GpuWaves, Noise, Recipe, memory_estimate};
 use crate::run::OutOfMemory;
 use crate::system::{Bytes, Memory};
 use crate::text::count;
-use advice::Needs;
+use advice::StreamedRun;
 use block_estimate::BlockEstimate;
 use std::fmt;
 
@@ -178,7 +178,7 @@ impl StreamPlan {
         if estimate.gpu_device <= limit {
             return Ok(None);
         }
-        let whole = Needs {
+        let whole = StreamedRun {
             shape,
             object_shape,
             recipe,

@@ -8,7 +8,7 @@ const SMALLEST_SIDE: usize = 16;
 
 /// A run whose counts may travel in blocks.
 #[derive(Clone)]
-pub(super) struct Needs<'a> {
+pub(super) struct StreamedRun<'a> {
     /// (frames, modes, rows, columns)
     pub(super) shape: [usize; 4],
     /// (rows, columns)
@@ -17,7 +17,7 @@ pub(super) struct Needs<'a> {
     pub(super) codes: Option<CountCodes>,
 }
 
-impl Needs<'_> {
+impl StreamedRun<'_> {
     /// The least device memory that the run can do with, bytes.
     pub(super) fn least(&self) -> u64 {
         let Self {
@@ -88,7 +88,7 @@ impl Needs<'_> {
             }
             uses
         })?;
-        let least = Needs {
+        let least = StreamedRun {
             recipe: &recipe,
             ..self.clone()
         }
@@ -110,7 +110,7 @@ impl Needs<'_> {
                 }
                 larger
             })?;
-            let least = Needs {
+            let least = StreamedRun {
                 recipe: &recipe,
                 ..self.clone()
             }
@@ -127,7 +127,7 @@ impl Needs<'_> {
     fn fewer_modes(&self, limit: u64) -> Option<(String, u64)> {
         let [frames, modes, rows, columns] = self.shape;
         let with = |modes: usize| {
-            Needs {
+            StreamedRun {
                 shape: [frames, modes, rows, columns],
                 ..self.clone()
             }
@@ -149,7 +149,7 @@ impl Needs<'_> {
             object_shape[0] = object_shape[0].saturating_sub(rows - rows / 2);
             object_shape[1] = object_shape[1].saturating_sub(columns - columns / 2);
             (rows, columns) = (rows / 2, columns / 2);
-            let least = Needs {
+            let least = StreamedRun {
                 shape: [frames, modes, rows, columns],
                 object_shape,
                 ..self.clone()
@@ -186,8 +186,8 @@ mod tests {
         }
     }
 
-    fn needs(recipe: &Recipe, modes: usize) -> Needs<'_> {
-        Needs {
+    fn needs(recipe: &Recipe, modes: usize) -> StreamedRun<'_> {
+        StreamedRun {
             shape: [20_000, modes, 256, 256],
             object_shape: [1500, 1500],
             recipe,
@@ -225,7 +225,7 @@ mod tests {
                 .unwrap();
             let mut smaller = lsqml.clone();
             smaller.engines[0].batch = Some(size);
-            let again = Needs {
+            let again = StreamedRun {
                 recipe: &smaller,
                 ..needs.clone()
             };
@@ -242,7 +242,7 @@ mod tests {
             needs.advice(1000),
             "take fewer probe modes (--probe-modes 1) and take a smaller part of each frame (--set data.crop=[16,16])"
         );
-        let tiny = Needs {
+        let tiny = StreamedRun {
             shape: [20, 1, 16, 16],
             object_shape: [3000, 3000],
             ..needs
