@@ -61,7 +61,10 @@ mod tests {
         Array2::from_shape_fn((24, 20), |(r, c)| {
             let (y, x) = (r as f64, c as f64);
             let thickness = 1.0 + (0.9 * y).sin() * (0.7 * x + 0.2 * y).cos();
-            Complex::from_polar((-0.1 * thickness).exp(), ramp * (y - 2.0 * x) - delta * thickness)
+            Complex::from_polar(
+                (-0.1 * thickness).exp(),
+                ramp * (y - 2.0 * x) - delta * thickness,
+            )
         })
     }
 
@@ -93,6 +96,9 @@ mod tests {
 
     #[test]
     fn a_constant_object_has_no_sign() {
-        assert_eq!(of(&Array2::from_elem((24, 20), Complex::new(0.5, 0.5))), None);
+        assert_eq!(
+            of(&Array2::from_elem((24, 20), Complex::new(0.5, 0.5))),
+            None
+        );
     }
 }

@@ -57,11 +57,7 @@ impl Orientation {
     /// The orientation in the options of a scan file.
     #[must_use]
     pub fn of(options: &ReadOptions) -> Self {
-        Self::new(
-            options.swap_axes,
-            options.flip_rows,
-            options.flip_columns,
-        )
+        Self::new(options.swap_axes, options.flip_rows, options.flip_columns)
     }
 
     /// Puts the orientation into the options of a scan file.

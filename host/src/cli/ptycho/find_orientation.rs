@@ -75,7 +75,10 @@ impl TrialSettings<'_> {
         let most = most.min(FEWEST.max(PIXELS / (rows * columns)));
         let part = central_part(self.scan, most)?;
         // Without counts in the middle, all frames may have some.
-        let part = part.map_or_else(|| central_part(self.scan, self.scan.shape()[0]), |p| Ok(Some(p)))?;
+        let part = part.map_or_else(
+            || central_part(self.scan, self.scan.shape()[0]),
+            |p| Ok(Some(p)),
+        )?;
         let Some(part) = part else {
             return Err(Failure::failed(format!("{}: no frames to try", self.name)));
         };
@@ -220,8 +223,8 @@ impl TrialSettings<'_> {
             in_scratch: None,
         };
         let alone = Ranks::alone();
-        let cpu_only = (recipe.precision == Precision::F64)
-            .then_some("the GPU back end computes in f32 only");
+        let cpu_only =
+            (recipe.precision == Precision::F64).then_some("the GPU back end computes in f32 only");
         let kernels = || crate::ptycho::cuda::kernels_for(recipe, [rows, columns]);
         let backend = (self.request.open(cpu_only, kernels)?)
             .checked(|kind| needed.check(kind, self.memory, &alone))?;

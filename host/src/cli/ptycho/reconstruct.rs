@@ -20,9 +20,9 @@ use crate::cli::threads;
 use crate::data::{HistoryEntry, PixelPositions, Scan};
 use crate::ptycho::io::scan::{self, ScanFile};
 use crate::ptycho::{
-    Engine, EngineError, EngineSpec, Method, OrientationSearch, Origin, Precision, ProbeSource, Problem, Ranks,
-    Recipe, ReconstructionSteps, Reconstructor, Run, RunError, SavedRun, StreamPlan, diagnose,
-    mask_bytes, result,
+    Engine, EngineError, EngineSpec, Method, OrientationSearch, Origin, Precision, ProbeSource,
+    Problem, Ranks, Recipe, ReconstructionSteps, Reconstructor, Run, RunError, SavedRun,
+    StreamPlan, diagnose, mask_bytes, result,
 };
 use crate::run::{Bar, End, Interrupt, JsonLines, Observer, RunRecord, Schedule, Silent};
 use crate::system::Memory;

@@ -169,13 +169,22 @@ mod tests {
     #[test]
     fn other_texts_are_refused() {
         for (list, expected) in [
-            ("turn", "--transform-positions turn: expected swap, flip-rows"),
+            (
+                "turn",
+                "--transform-positions turn: expected swap, flip-rows",
+            ),
             ("", "--transform-positions : expected swap"),
             ("swap,", "expected swap, flip-rows"),
             ("swap,none", "or none, found none"),
             ("swap=1", "expected swap"),
-            ("rotate=30", "expected an angle in degrees, such as rotate=30deg"),
-            ("swap,rotate=xdeg", "such as rotate=30deg, found rotate=xdeg"),
+            (
+                "rotate=30",
+                "expected an angle in degrees, such as rotate=30deg",
+            ),
+            (
+                "swap,rotate=xdeg",
+                "such as rotate=30deg, found rotate=xdeg",
+            ),
             ("rotate=infdeg", "expected an angle in degrees"),
             ("affine=1,0,0,1", "expected four numbers in brackets"),
             ("affine=[1,0,0]", "expected four numbers in brackets"),

@@ -9,7 +9,7 @@ use std::fmt;
 /// R_free of the best class, as a share of that of the second best, up to which the class is found.
 const CLASS: f64 = 0.6;
 /// R_free of an orientation, as a share of that of its twin, up to which the start probe decides between the two.
-const TWIN: f64 = 0.7;
+const TWIN: f64 = 0.6;
 /// Correlation of phase and absorption from which its sign decides between an orientation and its twin.
 const ABSORPTION: f64 = 0.15;
 
@@ -203,9 +203,15 @@ impl OrientationSearch {
             };
             return found(*best, TwinDecision::Resolved(evidence));
         }
-        let absorption = r.absorption.filter(|c| self.x_rays && c.abs() >= ABSORPTION);
+        let absorption = r
+            .absorption
+            .filter(|c| self.x_rays && c.abs() >= ABSORPTION);
         if let Some(correlation) = absorption {
-            let right = if correlation > 0.0 { *best } else { best.twin() };
+            let right = if correlation > 0.0 {
+                *best
+            } else {
+                best.twin()
+            };
             let evidence = Evidence::Absorption(correlation.abs());
             return found(right, TwinDecision::Resolved(evidence));
         }
@@ -228,15 +234,8 @@ impl OrientationSearch {
     }
 
     /// The columns of [`Self::rows`].
-    pub const HEADER: [&'static str; 7] = [
-        "class",
-        "positions",
-        "R",
-        "R_free",
-        "twin",
-        "R",
-        "R_free",
-    ];
+    pub const HEADER: [&'static str; 7] =
+        ["class", "positions", "R", "R_free", "twin", "R", "R_free"];
 
     /// A row for each class, with its orientations: the one with fewer changes, and its twin.
     #[must_use]
@@ -269,17 +268,18 @@ impl OrientationSearch {
     #[must_use]
     pub fn sentences(&self) -> Vec<String> {
         let skipped = self.trials.iter().filter_map(|trial| match &trial.outcome {
-            TrialOutcome::Skipped(why) => {
-                Some(format!("orientation {} was not tried: {why}", trial.orientation))
-            }
+            TrialOutcome::Skipped(why) => Some(format!(
+                "orientation {} was not tried: {why}",
+                trial.orientation
+            )),
             TrialOutcome::Fitted(_) => None,
         });
         let mut sentences: Vec<String> = skipped.collect();
         let tried = format!(
-            "{} after {} with {}",
-            self.start,
+            "{}, {} {}",
+            count(self.frames, ["frame", "frames"]),
             count(self.iterations, ["iteration", "iterations"]),
-            count(self.frames, ["frame", "frames"])
+            self.start
         );
         let ranked = self.ranked();
         match &self.decision {

@@ -210,7 +210,10 @@ fn twins_are_told_apart_by_the_probe_then_by_the_phase_then_not() {
 
 #[test]
 fn orientations_that_were_not_tried_have_their_reason() {
-    let mut found = search(&[(Orientation::default(), 0.02, None)], Orientation::default());
+    let mut found = search(
+        &[(Orientation::default(), 0.02, None)],
+        Orientation::default(),
+    );
     found.trials.push(Trial {
         orientation: Orientation::CLASSES[2],
         outcome: TrialOutcome::Skipped("an object of 9 pixels".to_owned()),
