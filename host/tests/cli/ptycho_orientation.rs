@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::PoisonError;
 use warpstride::data::Scan;
 use warpstride::ptycho::io::{results, scan};
-use warpstride::ptycho::{Orientation, ReadOptions, Recipe};
+use warpstride::ptycho::{Orientation, ReadOptions, Recipe, central_part};
 
 fn read(path: &Path, orientation: Orientation) -> Scan {
     let mut options = ReadOptions::default();
@@ -17,9 +17,13 @@ fn read(path: &Path, orientation: Orientation) -> Scan {
 
 /// Writes the scan of `path` to `scan.cxi`, with its positions in an orientation.
 fn turned(folder: &TestFolder, path: &Path, orientation: Orientation) {
-    let scan = read(path, orientation);
+    written(folder, &read(path, orientation));
+}
+
+/// Writes `scan.cxi`.
+fn written(folder: &TestFolder, scan: &Scan) {
     let _held = STARTING.lock().unwrap_or_else(PoisonError::into_inner);
-    scan::write(&folder.path("scan.cxi"), &scan).unwrap();
+    scan::write(&folder.path("scan.cxi"), scan).unwrap();
 }
 
 /// 48 frames of 32 × 32, without the truth, which transformed positions do not have.
@@ -98,9 +102,13 @@ fn star() -> Option<PathBuf> {
 fn the_orientation_of_a_measured_scan_is_found() {
     let Some(path) = star() else { return };
     let folder = TestFolder::new();
-    let orientation = Orientation::CLASSES[3].twin();
-    turned(&folder, &path, orientation);
     let upright = read(&path, Orientation::default());
+    // Fewer frames than a trial takes of the whole scan, as these tests are compiled with few optimisations.
+    let upright = central_part(&upright, 70).unwrap().unwrap();
+    written(&folder, &upright);
+    std::fs::rename(folder.path("scan.cxi"), folder.path("part.cxi")).unwrap();
+    let orientation = Orientation::CLASSES[3].twin();
+    turned(&folder, &folder.path("part.cxi"), orientation);
     assert_found(&folder, orientation.inverse(), &upright);
 }
 
@@ -120,10 +128,7 @@ fn without_an_illumination_the_phase_decides() {
             geometry.wavelength = wavelength;
         }
         let bare = Scan::new(frames, None, scan.positions().clone(), geometry, None).unwrap();
-        {
-            let _held = STARTING.lock().unwrap_or_else(PoisonError::into_inner);
-            scan::write(&folder.path("scan.cxi"), &bare).unwrap();
-        }
+        written(&folder, &bare);
         let (summary, printed, _) = search(&folder, &[]);
         let found = &summary["orientation"]["decision"]["found"];
         assert_eq!(found["orientation"], "flip-rows", "{printed}");
@@ -148,10 +153,7 @@ fn where_nothing_fits_the_positions_stay() {
     let wrong = scan.positions().select(ndarray::Axis(0), &order);
     let frames = scan.frames().unwrap().into_owned();
     let wrong = Scan::new(frames, None, wrong, *scan.geometry(), scan.probe().cloned()).unwrap();
-    {
-        let _held = STARTING.lock().unwrap_or_else(PoisonError::into_inner);
-        scan::write(&folder.path("scan.cxi"), &wrong).unwrap();
-    }
+    written(&folder, &wrong);
     let (summary, printed, positions) = search(&folder, &["--transform-positions", "swap"]);
     assert_eq!(summary["orientation"]["decision"], "unclear");
     assert!(
@@ -222,6 +224,66 @@ fn the_report_has_the_classes() {
         .well();
     let page = std::fs::read_to_string(folder.path("r.html")).unwrap();
     assert!(page.contains("<code>--find-orientation</code>"));
+}
+
+/// Pixels a thousand times wider than high: with exchanged axes the object would have as many more rows.
+#[test]
+fn orientations_with_an_absurd_object_are_skipped() {
+    let folder = simulated();
+    let scan = read(&folder.path("truth.cxi"), Orientation::default());
+    let mut geometry = *scan.geometry();
+    geometry.pixel_size[1] /= 1e3;
+    let mut positions = scan.positions().clone();
+    positions.column_mut(1).mapv_inplace(|x| 1e3 * x);
+    let frames = scan.frames().unwrap().into_owned();
+    let probe = scan.probe().cloned();
+    let wide = Scan::new(frames, None, positions, geometry, probe).unwrap();
+    written(&folder, &wide);
+    let (summary, printed, _) = search(&folder, &[]);
+    let search = &summary["orientation"];
+    assert_eq!(search["decision"]["found"]["orientation"], "none");
+    for trial in search["trials"].as_array().unwrap() {
+        let swaps = trial["orientation"].as_str().unwrap().starts_with("swap");
+        assert_eq!(trial["outcome"]["skipped"].is_string(), swaps, "{trial}");
+    }
+    let note = "note: orientation swap was not tried: expected positions in metres";
+    assert!(printed.contains(note), "{printed}");
+}
+
+/// Nothing is written before the run has begun.
+#[cfg(target_os = "linux")]
+#[test]
+fn ctrl_c_ends_the_search() {
+    let folder = TestFolder::new();
+    folder.simulate("scan.cxi", &["--frame", "128", "--positions", "100"]);
+    let mut command = folder.command();
+    command
+        .args(["ptycho", "reconstruct", "scan.cxi", "-o", "out.h5"])
+        .args(["--backend", "cpu", "--find-orientation"])
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped());
+    let child = folder.start(&mut command);
+    let status = format!("/proc/{}/status", child.id());
+    let handled = || {
+        let text = std::fs::read_to_string(&status).unwrap();
+        let mask = text.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+        // Bit n − 1 of signal n; SIGINT is 2.
+        u64::from_str_radix(mask.unwrap().trim(), 16).unwrap() & 2 != 0
+    };
+    while !handled() {
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+    let kill = format!("kill -INT {}", child.id());
+    let mut kill = folder.start(std::process::Command::new("sh").args(["-c", &kill]));
+    assert!(kill.wait().unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    let err = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(130), "{err}");
+    assert!(
+        err.contains("stopped while the orientation was searched for"),
+        "{err}"
+    );
+    assert_eq!(folder.names(), ["scan.cxi"]);
 }
 
 /// What a list says is in the recipe of the result, which repeats the run, and so does a checkpoint.
