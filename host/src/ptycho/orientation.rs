@@ -8,7 +8,7 @@
 mod search;
 
 pub use search::{
-    Decision, Evidence, OrientationSearch, StartOfTrials, Trial, TrialOutcome, TrialR, TwinDecision,
+    Decision, Evidence, OrientationSearch, StartOfTrials, Trial, TrialR, TrialResult, TwinDecision,
 };
 
 use super::ReadOptions;

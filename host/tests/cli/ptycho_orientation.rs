@@ -244,7 +244,7 @@ fn orientations_with_an_absurd_object_are_skipped() {
     assert_eq!(search["decision"]["found"]["orientation"], "none");
     for trial in search["trials"].as_array().unwrap() {
         let swaps = trial["orientation"].as_str().unwrap().starts_with("swap");
-        assert_eq!(trial["outcome"]["skipped"].is_string(), swaps, "{trial}");
+        assert_eq!(trial["result"]["skipped"].is_string(), swaps, "{trial}");
     }
     let note = "note: orientation swap was not tried: expected positions in metres";
     assert!(printed.contains(note), "{printed}");

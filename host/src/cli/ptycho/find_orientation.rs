@@ -8,7 +8,7 @@ use crate::data::{PixelPositions, Scan};
 use crate::ptycho::{
     Decision, Engine, EngineError, EngineName, EngineSpec, GpuOptions, Orientation,
     OrientationSearch, Precision, ProbeSource, Problem, ProblemError, Ranks, Recipe, Reconstructor,
-    StartOfTrials, StopRule, Trial, TrialOutcome, TrialR, absorption_correlation, central_part,
+    StartOfTrials, StopRule, Trial, TrialR, TrialResult, absorption_correlation, central_part,
 };
 use crate::run::Interrupt;
 use crate::system::Memory;
@@ -101,13 +101,13 @@ impl TrialSettings<'_> {
         for class in Orientation::CLASSES {
             for orientation in [class, class.twin()] {
                 let turned = search.turned(&part, orientation)?;
-                let (outcome, own_twin) = match self.trial(&turned, &recipe, interrupt)? {
+                let (result, own_twin) = match self.trial(&turned, &recipe, interrupt)? {
                     None => return Ok(None),
                     Some(found) => found,
                 };
                 search.trials.push(Trial {
                     orientation,
-                    outcome,
+                    result,
                 });
                 if own_twin || start == StartOfTrials::Searched {
                     break;
@@ -159,11 +159,11 @@ impl TrialSettings<'_> {
         scan: &Scan,
         recipe: &Recipe,
         interrupt: &Interrupt,
-    ) -> Result<Option<(TrialOutcome, bool)>, Failure> {
+    ) -> Result<Option<(TrialResult, bool)>, Failure> {
         if interrupt.requested() {
             return Ok(None);
         }
-        let skipped = |why: String| Ok(Some((TrialOutcome::Skipped(why), false)));
+        let skipped = |why: String| Ok(Some((TrialResult::Skipped(why), false)));
         let problem = match Problem::new(scan, recipe) {
             Ok(problem) => problem,
             Err(error @ (ProblemError::Positions(_) | ProblemError::TooMany { .. })) => {
@@ -192,7 +192,7 @@ impl TrialSettings<'_> {
         }
         let engine = run.engine();
         let (object, probe) = (engine.object()?, engine.probe()?);
-        let fitted = TrialOutcome::Fitted(TrialR {
+        let fitted = TrialResult::Fitted(TrialR {
             r_factor,
             r_free,
             absorption: absorption_correlation(&object, &probe, &engine.frames()),

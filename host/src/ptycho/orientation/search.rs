@@ -39,7 +39,7 @@ pub struct TrialR {
 /// What a trial found.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum TrialOutcome {
+pub enum TrialResult {
     /// How well the frames are fitted.
     Fitted(TrialR),
     /// Why the orientation was not tried.
@@ -52,16 +52,16 @@ pub struct Trial {
     /// The orientation.
     pub orientation: Orientation,
     /// What it gave.
-    pub outcome: TrialOutcome,
+    pub result: TrialResult,
 }
 
 impl Trial {
     /// R, if the orientation was tried.
     #[must_use]
     pub fn fitted(&self) -> Option<&TrialR> {
-        match &self.outcome {
-            TrialOutcome::Fitted(r) => Some(r),
-            TrialOutcome::Skipped(_) => None,
+        match &self.result {
+            TrialResult::Fitted(r) => Some(r),
+            TrialResult::Skipped(_) => None,
         }
     }
 }
@@ -81,7 +81,7 @@ pub enum Evidence {
     Absorption(f64),
 }
 
-/// How an orientation was told from its twin.
+/// How an orientation was distinguished from its twin.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TwinDecision {
@@ -101,7 +101,7 @@ pub enum Decision {
         orientation: Orientation,
         /// The other one of its class.
         twin: Orientation,
-        /// How the two were told apart.
+        /// How the two were distinguished.
         by: TwinDecision,
     },
     /// No class does, or there was nothing to compare with.
@@ -242,9 +242,9 @@ impl OrientationSearch {
     pub fn rows(&self) -> Vec<[String; 7]> {
         let cells = |orientation: Orientation| {
             let trial = self.trials.iter().find(|t| t.orientation == orientation);
-            match trial.map(|t| &t.outcome) {
-                Some(TrialOutcome::Fitted(r)) => [r.r_factor, r.r_free].map(|v| significant(v, 4)),
-                Some(TrialOutcome::Skipped(_)) => ["-".to_owned(), "-".to_owned()],
+            match trial.map(|t| &t.result) {
+                Some(TrialResult::Fitted(r)) => [r.r_factor, r.r_free].map(|v| significant(v, 4)),
+                Some(TrialResult::Skipped(_)) => ["-".to_owned(), "-".to_owned()],
                 None => [String::new(), String::new()],
             }
         };
@@ -267,12 +267,12 @@ impl OrientationSearch {
     /// One sentence on the class, and one on the twin; before them those on orientations that were not tried.
     #[must_use]
     pub fn sentences(&self) -> Vec<String> {
-        let skipped = self.trials.iter().filter_map(|trial| match &trial.outcome {
-            TrialOutcome::Skipped(why) => Some(format!(
+        let skipped = self.trials.iter().filter_map(|trial| match &trial.result {
+            TrialResult::Skipped(why) => Some(format!(
                 "orientation {} was not tried: {why}",
                 trial.orientation
             )),
-            TrialOutcome::Fitted(_) => None,
+            TrialResult::Fitted(_) => None,
         });
         let mut sentences: Vec<String> = skipped.collect();
         let tried = format!(

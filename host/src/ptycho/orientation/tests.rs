@@ -112,7 +112,7 @@ fn the_twin_fits_inverted_positions() {
 fn search(trials: &[(Orientation, f64, Option<f64>)], given: Orientation) -> OrientationSearch {
     let trials = trials.iter().map(|(orientation, r, absorption)| Trial {
         orientation: *orientation,
-        outcome: TrialOutcome::Fitted(TrialR {
+        result: TrialResult::Fitted(TrialR {
             r_factor: *r,
             r_free: *r,
             absorption: *absorption,
@@ -176,7 +176,7 @@ fn a_class_is_found_only_if_it_is_clearly_better() {
 }
 
 #[test]
-fn twins_are_told_apart_by_the_probe_then_by_the_phase_then_not() {
+fn twins_are_distinguished_by_the_probe_then_by_the_phase_then_not() {
     let [none, flipped, ..] = Orientation::CLASSES;
     let decided = |own: f64, twin: f64, absorption: Option<f64>, given: Orientation| {
         search(
@@ -216,7 +216,7 @@ fn orientations_that_were_not_tried_have_their_reason() {
     );
     found.trials.push(Trial {
         orientation: Orientation::CLASSES[2],
-        outcome: TrialOutcome::Skipped("an object of 9 pixels".to_owned()),
+        result: TrialResult::Skipped("an object of 9 pixels".to_owned()),
     });
     let found = found.decided();
     let text = found.sentences().join("\n");
