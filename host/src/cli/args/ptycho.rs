@@ -37,11 +37,9 @@ Examples:
   warpstride ptycho reconstruct scan.cxi -o result.h5 --engine dm:100 \\
       --engine raar:50 --engine ap:10 --set dm.alpha=0.9 --probe-modes 3
   warpstride ptycho reconstruct scan.cxi -o result.h5 --engine lsqml:200 \\
-      --refine-positions gradient --fit-frame-scales
-  warpstride ptycho reconstruct scan.cxi -o result.h5 --find-orientation
-  warpstride ptycho reconstruct scan.cxi -o result.h5 \\
+      --refine-positions gradient --fit-frame-scales \\
       --transform-positions swap,rotate=30deg
-  warpstride ptycho reconstruct scan.cxi -o result.h5 --engine epie:200
+  warpstride ptycho reconstruct scan.cxi -o result.h5 --find-orientation
   warpstride ptycho reconstruct scan.cxi -o result.h5 --engine rpie:200 \\
       --profile timeline.json
   warpstride ptycho reconstruct scan.cxi -o result.h5 --backend cpu \\
