@@ -83,8 +83,10 @@ mod tests {
     fn matter_and_its_conjugate_have_opposite_signs_whatever_the_ramp() {
         for ramp in [0.0, 0.4] {
             let object = matter(0.5, ramp);
-            assert!((of(&object).unwrap() - 1.0).abs() < 1e-9);
-            assert!((of(&object.mapv(|v| v.conj())).unwrap() + 1.0).abs() < 1e-9);
+            let (own, other) = (of(&object), of(&object.mapv(|v| v.conj())));
+            // The mean direction of steps is not exactly that of the mean step.
+            assert!(own.unwrap() > 0.999);
+            assert!((own.unwrap() + other.unwrap()).abs() < 1e-9);
         }
     }
 
