@@ -73,7 +73,7 @@ pub use magnitudes::{Magnitudes, StoredMagnitudes};
 use memory_estimate::frames_together;
 pub use memory_estimate::{host_besides, mask_bytes, memory_estimate};
 pub use orientation::{
-    Decision, Evidence, Orientation, OrientationSearch, StartOfTrials, Trial, TrialResult, TrialR,
+    Decision, Evidence, Orientation, OrientationSearch, StartOfTrials, Trial, TrialR, TrialResult,
     TwinDecision, is_own_twin,
 };
 pub use overlap::Overlap;
