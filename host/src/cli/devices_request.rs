@@ -74,6 +74,22 @@ impl DevicesRequest {
         own
     }
 
+    /// The request of the first of several devices.
+    #[cfg(all(feature = "ptycho", feature = "hdf5"))]
+    pub(crate) fn first(&self) -> Self {
+        let first = match &self.devices {
+            DeviceList::Named(numbers) if self.backend != BackendName::Emulator => {
+                numbers.first().copied()
+            }
+            _ => None,
+        };
+        Self {
+            backend: self.backend,
+            device: self.device.or(first),
+            devices: DeviceList::First,
+        }
+    }
+
     /// Opens the back end, with `kernels` on GPUs. With `cpu_only`, the reason why the kernels cannot do this
     /// computation, `auto` takes the CPU.
     pub(crate) fn open(

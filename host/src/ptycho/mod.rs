@@ -4,9 +4,11 @@
 //! A [`Scan`](crate::data::Scan) is prepared as a [`Problem`] (magnitudes, windows, start values).
 //! An engine of [`cpu`] or [`cuda`] performs single iterations, and [`Reconstructor`] runs them.
 
+mod absorption;
 mod affine;
 mod batch_shares;
 mod batches;
+mod central_part;
 mod checkpointing;
 mod count_codes;
 pub mod cpu;
@@ -27,6 +29,7 @@ mod magnitudes;
 mod memory_estimate;
 mod metrics_schedule;
 pub(crate) mod normalisation;
+mod orientation;
 mod overlap;
 mod predict;
 mod probe_search;
@@ -55,8 +58,10 @@ mod stream_plan;
 mod summary;
 mod update_version;
 
+pub use absorption::absorption_correlation;
 pub use affine::AffineFit;
 pub use batches::BatchOrder;
+pub use central_part::central_part;
 pub use checkpointing::{CheckpointError, SavedRun, fingerprint};
 pub use count_codes::CountCodes;
 pub use diagnosis::{Diagnosis, diagnose, masked_pixels};
@@ -67,6 +72,10 @@ pub use likelihood::{LikelihoodMethod, Noise};
 pub use magnitudes::{Magnitudes, StoredMagnitudes};
 use memory_estimate::frames_together;
 pub use memory_estimate::{host_besides, mask_bytes, memory_estimate};
+pub use orientation::{
+    Decision, Evidence, Orientation, OrientationSearch, StartOfTrials, Trial, TrialR, TrialResult,
+    TwinDecision, is_own_twin,
+};
 pub use overlap::Overlap;
 pub use predict::{PredictError, Prediction, predict};
 pub use probe_size::ProbeSize;

@@ -4,11 +4,12 @@
 //! largest part of the missing phase. A few frames are reconstructed with each of several defocus
 //! distances, and the distance with the smallest R is chosen.
 
+use super::central_part::central_part;
 use super::cpu::CpuEngine;
 use super::recipe::{ProbeSource, Recipe};
 use super::start;
 use super::{Engine, EngineName, EngineSpec, Problem, Step, StepMetrics};
-use crate::data::{Mask, Scan};
+use crate::data::Scan;
 use crate::system::ScratchError;
 use ndarray::{Array2, Axis};
 use num_complex::Complex;
@@ -25,7 +26,7 @@ const WIDTHS: [f64; 6] = [0.08, 0.16, 0.25, 0.35, 0.46, 0.58];
 pub(super) fn search(scan: &Scan) -> Result<(Array2<Complex<f64>>, f64), ScratchError> {
     let pattern = start::mean_pattern(scan);
     let unit = defocus_of_full_width(scan);
-    let Some(part) = central_part(scan)? else {
+    let Some(part) = central_part(scan, FRAMES)? else {
         return Ok((pattern, 0.0));
     };
     let trial = |width: f64| {
@@ -64,28 +65,6 @@ fn defocus_of_full_width(scan: &Scan) -> f64 {
         .clamp(0.02, 1.0);
     let pixel = scan.object_pixel()[0];
     rows as f64 * pixel * pixel / (scan.geometry().wavelength * lit)
-}
-
-/// The frames nearest to the centre of the scan.
-fn central_part(scan: &Scan) -> Result<Option<Scan>, ScratchError> {
-    let positions = scan.positions();
-    let Some(middle) = positions.mean_axis(Axis(0)) else {
-        return Ok(None);
-    };
-    let distance = |frame: usize| {
-        let p = positions.row(frame);
-        (p[0] - middle[0]).hypot(p[1] - middle[1])
-    };
-    let mut order: Vec<usize> = (0..positions.nrows()).collect();
-    order.sort_by(|a, b| distance(*a).total_cmp(&distance(*b)).then(a.cmp(b)));
-    order.truncate(FRAMES);
-    let mask = match scan.mask() {
-        Mask::Shared(m) => Mask::Shared(m.clone()),
-        Mask::PerFrame(m) => Mask::PerFrame(m.select(Axis(0), &order)),
-    };
-    let frames = scan.some_frames(&order)?;
-    let positions = positions.select(Axis(0), &order);
-    Ok(Scan::new(frames, Some(mask), positions, *scan.geometry(), None).ok())
 }
 
 /// R after a short difference map from `probe`.

@@ -1,7 +1,8 @@
 //! Options for reading a scan file: the `[data]` table of a recipe.
 
-use super::RecipeError;
+use super::{Orientation, RecipeError};
 use crate::text::shortest;
+use ndarray::Array2;
 use serde::{Deserialize, Serialize};
 use std::ops::RangeInclusive;
 
@@ -23,6 +24,10 @@ pub struct ReadOptions {
     /// Rows and columns to keep around the zero frequency; all by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub crop: Option<[usize; 2]>,
+    /// Matrix [[a, b], [c, d]] that is applied to the positions before axes are exchanged and flipped: row' = a·row + b·column,
+    /// column' = c·row + d·column.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub affine: Option<[[f64; 2]; 2]>,
     /// Exchanges rows and columns of the positions, before any flip.
     pub swap_axes: bool,
     /// Inverts the sign of the positions' rows.
@@ -58,6 +63,13 @@ impl ReadOptions {
         {
             let found = format!("[{rows}, {columns}]");
             return refuse("crop", "[rows, columns] of at least 1 each", found);
+        }
+        if let Some(matrix) = self.affine
+            && !invertible(matrix)
+        {
+            let [[a, b], [c, d]] = matrix.map(|row| row.map(shortest));
+            let found = format!("[[{a}, {b}], [{c}, {d}]]");
+            return refuse("affine", AFFINE, found);
         }
         if let NoData::Values(values) = &self.no_data
             && values.len() > MAX_NO_DATA
@@ -125,6 +137,44 @@ impl ReadOptions {
             _ => Ok(()),
         }
     }
+}
+
+impl ReadOptions {
+    /// Whether the positions are not those of the file.
+    #[must_use]
+    pub fn transforms_positions(&self) -> bool {
+        self.affine.is_some() || self.swap_axes || self.flip_rows || self.flip_columns
+    }
+
+    /// Transforms positions (frame, (row, column)) of the file.
+    pub(super) fn transform(&self, positions: &Array2<f64>) -> Array2<f64> {
+        let mapped = match self.affine {
+            Some([[a, b], [c, d]]) => {
+                let mut mapped = positions.clone();
+                for mut position in mapped.rows_mut() {
+                    let (row, column) = (position[0], position[1]);
+                    position[0] = a * row + b * column;
+                    position[1] = c * row + d * column;
+                }
+                mapped
+            }
+            None => positions.clone(),
+        };
+        Orientation::of(self).applied_to(&mapped)
+    }
+}
+
+/// What `affine` has to be.
+const AFFINE: &str = "[[a, b], [c, d]] of finite numbers whose determinant is not 0";
+
+/// Smallest determinant of a matrix, relative to the product of the lengths of its rows.
+const FLATTEST: f64 = 1e-9;
+
+/// Whether no direction of the positions is lost.
+fn invertible([[a, b], [c, d]]: [[f64; 2]; 2]) -> bool {
+    let lengths = a.hypot(b) * c.hypot(d);
+    let determinant = a * d - b * c;
+    lengths.is_finite() && lengths > 0.0 && determinant.abs() > FLATTEST * lengths
 }
 
 /// Named settings of [`NoData`].

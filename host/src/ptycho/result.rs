@@ -76,7 +76,11 @@ pub fn result(
 }
 
 /// Σ_j Σ_m |P_m|² on an object of the given shape, photons.
-fn fluence(shape: (usize, usize), probe: &Array3<Complex<f64>>, frames: &Frames) -> Array2<f64> {
+pub(super) fn fluence(
+    shape: (usize, usize),
+    probe: &Array3<Complex<f64>>,
+    frames: &Frames,
+) -> Array2<f64> {
     let power = probe.map(Complex::norm_sqr).sum_axis(ndarray::Axis(0));
     let (rows, columns) = power.dim();
     let mut fluence = Array2::zeros(shape);

@@ -3,7 +3,7 @@
 use crate::data::{HistoryEntry, Reconstruction};
 use crate::ptycho::frame_statistics::affine_fit;
 use crate::ptycho::quality::Comparison;
-use crate::ptycho::{AffineFit, Displacements, ProbeSize, ScaleSpread};
+use crate::ptycho::{AffineFit, Displacements, OrientationSearch, ProbeSize, ScaleSpread};
 use crate::run::RunRecord;
 use serde::Serialize;
 
@@ -15,6 +15,9 @@ pub struct Summary {
     pub record: RunRecord,
     /// Doubtful properties of the scan, as `ptycho info` finds them.
     pub problems: Vec<String>,
+    /// The search for the orientation of the positions; absent if there was none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub orientation: Option<OrientationSearch>,
     /// Engines in the order they ran, with the iterations that each did: `dm:40,raar:40`.
     pub engine: String,
     /// How a GPU computed the last projection; absent on a CPU and without projections.
@@ -81,6 +84,7 @@ impl Summary {
         Self {
             record,
             problems: Vec::new(),
+            orientation: None,
             engine: engine_spans(&of.history)
                 .iter()
                 .map(|(name, [first, last])| format!("{name}:{}", last - first + 1))
@@ -114,6 +118,13 @@ impl Summary {
     #[must_use]
     pub fn with_problems(mut self, problems: Vec<String>) -> Self {
         self.problems = problems;
+        self
+    }
+
+    /// Adds the search for the orientation that preceded the run.
+    #[must_use]
+    pub fn with_orientation(mut self, search: Option<OrientationSearch>) -> Self {
+        self.orientation = search;
         self
     }
 

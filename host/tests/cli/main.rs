@@ -27,6 +27,7 @@ mod ptycho_free;
 mod ptycho_host_memory;
 mod ptycho_metrics;
 mod ptycho_notes;
+mod ptycho_orientation;
 mod ptycho_predict;
 mod ptycho_problems;
 mod ptycho_profile;

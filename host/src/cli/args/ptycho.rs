@@ -27,6 +27,7 @@ Examples:
   warpstride ptycho info scan.cxi
   warpstride ptycho info scan.cxi --probe-modes 5 --precision f64
   warpstride ptycho info scan.cxi --json
+  warpstride ptycho info scan.cxi --transform-positions swap,flip-rows
   warpstride ptycho info raw.h5 --recipe beamline.toml")]
     Info(InfoArgs),
     /// Reconstruct the object and the probe from a scan
@@ -36,8 +37,9 @@ Examples:
   warpstride ptycho reconstruct scan.cxi -o result.h5 --engine dm:100 \\
       --engine raar:50 --engine ap:10 --set dm.alpha=0.9 --probe-modes 3
   warpstride ptycho reconstruct scan.cxi -o result.h5 --engine lsqml:200 \\
-      --refine-positions gradient --fit-frame-scales
-  warpstride ptycho reconstruct scan.cxi -o result.h5 --engine epie:200
+      --refine-positions gradient --fit-frame-scales \\
+      --transform-positions swap,rotate=30deg
+  warpstride ptycho reconstruct scan.cxi -o result.h5 --find-orientation
   warpstride ptycho reconstruct scan.cxi -o result.h5 --engine rpie:200 \\
       --profile timeline.json
   warpstride ptycho reconstruct scan.cxi -o result.h5 --backend cpu \\
@@ -122,6 +124,9 @@ pub(crate) struct InfoArgs {
     /// Set one recipe option, such as data.swap_axes=true
     #[arg(long, value_name = "OPTION=VALUE")]
     pub(crate) set: Vec<String>,
+    /// Transform the positions of the file, as ptycho reconstruct does, such as swap,flip-rows
+    #[arg(long, value_name = "LIST")]
+    pub(crate) transform_positions: Option<String>,
     /// Probe modes of the reconstruction whose memory is estimated [default: 1, or as in the recipe]
     #[arg(long, value_name = "N")]
     pub(crate) probe_modes: Option<usize>,
@@ -164,6 +169,13 @@ pub(crate) struct ReconstructArgs {
     /// Set one recipe option, such as dm.alpha=0.9 or probe.source=aperture
     #[arg(long, value_name = "OPTION=VALUE", help_heading = "What to compute")]
     pub(crate) set: Vec<String>,
+    /// Transform the positions of the file: swap, flip-rows, flip-columns, rotate=30deg, affine=[a,b,c,d], separated by
+    /// commas, applied in this order; none: as in the file
+    #[arg(long, value_name = "LIST", help_heading = "What to compute")]
+    pub(crate) transform_positions: Option<String>,
+    /// Try first which flip or swap of the positions fits the frames, and reconstruct with it
+    #[arg(long, help_heading = "What to compute")]
+    pub(crate) find_orientation: bool,
     /// Mutually incoherent probe modes
     #[arg(long, value_name = "N", help_heading = "What to compute")]
     pub(crate) probe_modes: Option<usize>,
@@ -210,6 +222,8 @@ pub(crate) struct ReconstructArgs {
             "engine",
             "recipe",
             "set",
+            "transform_positions",
+            "find_orientation",
             "probe_modes",
             "free_pixels",
             "stop",

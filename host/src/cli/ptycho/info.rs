@@ -2,6 +2,7 @@
 
 use super::recipe_arguments::{engines, precision, read_recipe, set};
 use super::recipe_origin::RecipeOrigin;
+use super::transform_positions::transform_positions;
 use crate::cli::args::InfoArgs;
 use crate::cli::byte_size;
 use crate::cli::failure::Failure;
@@ -27,7 +28,7 @@ const ELECTRONVOLT: f64 = 1.602_176_634e-19;
 const BYTES_PER_MILLISECOND: f64 = 55e6;
 
 /// What to try where the positions' axes may differ from those of the frames.
-const ORIENTATION: &str = "positions as in the file; if R stays high or the object looks blurred, try data.swap_axes, data.flip_rows and data.flip_columns (--set data.swap_axes=true)";
+const ORIENTATION: &str = "if R stays high or the object looks blurred, let ptycho reconstruct --find-orientation try flips and swaps";
 
 /// The file to describe.
 #[derive(Debug)]
@@ -97,7 +98,8 @@ struct ScanInfo {
 impl Info {
     /// Reads the recipe, if one was given.
     pub(crate) fn from_args(args: InfoArgs) -> Result<Self, Failure> {
-        let origin = RecipeOrigin::of(args.recipe.as_deref(), args.probe_modes, &args.set);
+        let origin = RecipeOrigin::of(args.recipe.as_deref(), args.probe_modes, &args.set)
+            .with_transform(args.transform_positions.as_deref());
         let mut recipe = args
             .recipe
             .as_deref()
@@ -106,6 +108,9 @@ impl Info {
         recipe.precision = args.precision.map_or(recipe.precision, precision);
         if !args.engine.is_empty() {
             recipe.engines = engines(&args.engine)?;
+        }
+        if let Some(list) = &args.transform_positions {
+            transform_positions(list, &mut recipe.data)?;
         }
         set(&mut recipe, &args.set)?;
         let device_memory = byte_size::parse("--device-memory", args.device_memory.as_deref())?;

@@ -5,6 +5,7 @@ mod compare;
 mod demo;
 mod device_group;
 mod files;
+mod find_orientation;
 mod info;
 mod predict;
 mod recipe_arguments;
@@ -12,6 +13,7 @@ mod recipe_origin;
 mod reconstruct;
 mod results;
 mod simulate;
+mod transform_positions;
 
 pub(crate) use demo::demo;
 

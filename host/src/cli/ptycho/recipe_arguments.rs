@@ -1,6 +1,7 @@
 //! The recipe that arguments describe.
 
 use super::recipe_origin::RecipeOrigin;
+use super::transform_positions::transform_positions;
 use crate::cli::args::{PositionMethodArg, PrecisionArg, ReconstructArgs, StopArg};
 use crate::cli::failure::Failure;
 use crate::ptycho::{EngineSpec, PositionMethod, Precision, Recipe, StopRule};
@@ -18,6 +19,9 @@ pub(super) fn resolve(args: &ReconstructArgs, origin: &RecipeOrigin) -> Result<R
     };
     if !args.engine.is_empty() {
         recipe.engines = engines(&args.engine)?;
+    }
+    if let Some(list) = &args.transform_positions {
+        transform_positions(list, &mut recipe.data)?;
     }
     if let Some(modes) = args.probe_modes {
         recipe.probe_modes = modes;

@@ -21,7 +21,8 @@ impl RecipeOrigin {
     /// The sources of `ptycho reconstruct`.
     pub(super) fn new(args: &ReconstructArgs) -> Self {
         let file = args.recipe.as_deref().or(args.resume.as_deref());
-        let mut origin = Self::of(file, args.probe_modes, &args.set);
+        let mut origin = Self::of(file, args.probe_modes, &args.set)
+            .with_transform(args.transform_positions.as_deref());
         if let Some(seed) = args.seed {
             let argument = ("seed".to_owned(), format!("--seed {seed}"));
             origin.arguments.insert(0, argument);
@@ -71,6 +72,16 @@ impl RecipeOrigin {
             file: file.map(|path| path.display().to_string()),
             arguments: modes.into_iter().chain(set).collect(),
         }
+    }
+
+    /// Adds `--transform-positions`, which `--set` may replace.
+    pub(super) fn with_transform(mut self, list: Option<&str>) -> Self {
+        if let Some(list) = list {
+            let argument = format!("--transform-positions {list}");
+            self.arguments
+                .insert(0, ("data.affine".to_owned(), argument));
+        }
+        self
     }
 
     /// The argument that sets the option, or a table that has it.

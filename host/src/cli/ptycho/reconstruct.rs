@@ -5,6 +5,7 @@ use super::backend::{
 };
 use super::device_group::{failed_alone, on_all};
 use super::files::{Files, remove};
+use super::find_orientation::TrialSettings;
 use super::recipe_arguments::resolve;
 use super::recipe_origin::RecipeOrigin;
 use super::results::FinishedRun;
@@ -17,11 +18,11 @@ use crate::cli::paths::{self, OutputFile, same};
 use crate::cli::processes::common;
 use crate::cli::threads;
 use crate::data::{HistoryEntry, PixelPositions, Scan};
-use crate::ptycho::io::scan;
+use crate::ptycho::io::scan::{self, ScanFile};
 use crate::ptycho::{
-    Engine, EngineError, EngineSpec, Method, Origin, Precision, ProbeSource, Problem, Ranks,
-    Recipe, ReconstructionSteps, Reconstructor, Run, RunError, SavedRun, StreamPlan, diagnose,
-    mask_bytes, result,
+    Engine, EngineError, EngineSpec, Method, OrientationSearch, Origin, Precision, ProbeSource,
+    Problem, Ranks, Recipe, ReconstructionSteps, Reconstructor, Run, RunError, SavedRun,
+    StreamPlan, diagnose, mask_bytes, result,
 };
 use crate::run::{Bar, End, Interrupt, JsonLines, Observer, RunRecord, Schedule, Silent};
 use crate::system::Memory;
@@ -64,10 +65,20 @@ pub(crate) struct Reconstruct {
     schedule: Schedule,
     profile_iterations: usize,
     progress_output: ProgressOutput,
+    find_orientation: bool,
+    /// What the search for the orientation has found.
+    orientation: Option<OrientationSearch>,
 }
 
 /// Why processes cannot compute together.
 const DIFFERENT: &str = "the processes of MPI: expected the same scan, recipe, checkpoint, back end and model of processor or GPU for all of them, found different ones";
+
+/// The scan that was read.
+struct ReadScan {
+    file: ScanFile,
+    /// The host's memory before that.
+    memory: Memory,
+}
 
 /// What each rank opens by itself.
 struct Opened {
@@ -200,14 +211,23 @@ impl Reconstruct {
                 (_, true) => ProgressOutput::Quiet,
                 _ => ProgressOutput::Text,
             },
+            find_orientation: args.find_orientation,
+            orientation: None,
         })
     }
 
     /// Reads the scan, runs the reconstruction and writes the outputs. With several ranks, each of them runs it, and the first
     /// one writes.
-    pub(crate) fn run(self, ranks: &Ranks) -> Result<(), Failure> {
+    pub(crate) fn run(mut self, ranks: &Ranks) -> Result<(), Failure> {
         let begun = Instant::now();
-        let opened = common(ranks, self.open(ranks))?;
+        threads::start(self.threads)?;
+        let (read, interrupt) = if self.find_orientation {
+            let interrupt = Interrupt::on_ctrl_c()?;
+            (self.orient(&interrupt, ranks)?, Some(interrupt))
+        } else {
+            (None, None)
+        };
+        let opened = common(ranks, self.open(read, ranks))?;
         let prepared = common(ranks, self.prepare(opened, ranks))?;
         let progress = self
             .resume
@@ -234,7 +254,7 @@ impl Reconstruct {
             problem,
             problems,
             notes,
-            interrupt: Interrupt::on_ctrl_c()?,
+            interrupt: interrupt.map_or_else(Interrupt::on_ctrl_c, Ok)?,
             begun,
             processes: ranks.size() > 1,
         };
@@ -248,13 +268,67 @@ impl Reconstruct {
         }
     }
 
-    /// Reads the scan and opens the back end.
-    fn open(&self, ranks: &Ranks) -> Result<Opened, Failure> {
-        threads::start(self.threads)?;
+    /// Finds the orientation and puts it into the recipe; every rank does, and finds the same. Returns the scan, if it does not
+    /// have to be read again.
+    fn orient(
+        &mut self,
+        interrupt: &Interrupt,
+        ranks: &Ranks,
+    ) -> Result<Option<ReadScan>, Failure> {
+        let found = common(ranks, self.search_orientation(interrupt, ranks))?;
+        let stopped = ranks.any(found.is_none())?;
+        let Some((read, search)) = found.filter(|_| !stopped) else {
+            let text = "stopped while the orientation was searched for; nothing was written";
+            return Err(Failure::Interrupted(text.to_owned()));
+        };
+        let orientation = search.orientation();
+        if !ranks.agree(orientation.to_string().as_bytes())? {
+            return Err(Failure::failed(DIFFERENT));
+        }
+        if ranks.is_first() && self.progress_output == ProgressOutput::Text {
+            say(&search.table().to_string())?;
+        }
+        let turned = orientation != search.given;
+        if turned {
+            orientation.set(&mut self.recipe.data);
+            self.recipe_text = self.recipe.to_toml().map_err(Failure::usage)?;
+        }
+        self.orientation = Some(search);
+        Ok((!turned).then_some(read))
+    }
+
+    /// Reads the scan and tries the orientations; `None` if it was interrupted.
+    fn search_orientation(
+        &self,
+        interrupt: &Interrupt,
+        ranks: &Ranks,
+    ) -> Result<Option<(ReadScan, OrientationSearch)>, Failure> {
+        let read = self.read()?;
+        let settings = TrialSettings {
+            scan: &read.file.scan,
+            name: self.scan.display().to_string(),
+            recipe: &self.recipe,
+            origin: &self.origin,
+            request: self.request.for_rank(ranks).first(),
+            device_memory: self.device_memory,
+            memory: read.memory,
+        };
+        let search = settings.search(interrupt)?;
+        Ok(search.map(|search| (read, search)))
+    }
+
+    /// Reads the scan.
+    fn read(&self) -> Result<ReadScan, Failure> {
         let memory = byte_size::host_limit(self.host_memory);
         let scratch = self.scratch_folder();
         let file = scan::read_with_scratch(&self.scan, &self.recipe.data, memory, scratch)
             .map_err(|error| self.origin.of_reading(error))?;
+        Ok(ReadScan { file, memory })
+    }
+
+    /// Reads the scan, unless that is done, and opens the back end.
+    fn open(&self, read: Option<ReadScan>, ranks: &Ranks) -> Result<Opened, Failure> {
+        let ReadScan { file, memory } = read.map_or_else(|| self.read(), Ok)?;
         let scan = file.scan;
         let memory_request = self.memory_request(&scan)?;
         let cpu_only = (self.recipe.precision == Precision::F64)
@@ -349,7 +423,8 @@ impl Reconstruct {
                 "GPUs exchange sums through the memory of their hosts, which is slow: {why}"
             ));
         }
-        let notes = chosen.note.into_iter().chain(scan_notes);
+        let oriented = (self.orientation.iter()).flat_map(OrientationSearch::sentences);
+        let notes = chosen.note.into_iter().chain(oriented).chain(scan_notes);
         let notes: Vec<String> = notes.chain(problem.notes.iter().cloned()).collect();
         let diagnosis = diagnose(&scan, &self.recipe.engines).map_err(Failure::failed)?;
         Ok(Prepared {
@@ -427,6 +502,7 @@ impl Reconstruct {
             scan,
             record: record.after(self.inputs.clone(), setup_seconds, notes.clone()),
             problems: problems.clone(),
+            orientation: self.orientation.clone(),
             profile,
             files: &self.files,
             interrupted: end == End::Interrupted,

@@ -7,7 +7,7 @@ use crate::data::{Reconstruction, Scan};
 use crate::gpu::MAX_PROFILE_SPANS;
 use crate::ptycho::quality::{Comparison, Reference, compare};
 use crate::ptycho::report::{Pictures, report};
-use crate::ptycho::{Profile, Summary};
+use crate::ptycho::{OrientationSearch, Profile, Summary};
 use crate::run::{self, RunRecord};
 use crate::system::write_whole;
 use crate::text::{count, length, significant};
@@ -20,6 +20,8 @@ pub(super) struct FinishedRun<'a> {
     pub(super) record: RunRecord,
     /// Doubtful properties of the scan.
     pub(super) problems: Vec<String>,
+    /// The search for the orientation, if there was one.
+    pub(super) orientation: Option<OrientationSearch>,
     /// What the device did, if it was profiled.
     pub(super) profile: Option<Profile>,
     pub(super) files: &'a Files,
@@ -37,8 +39,9 @@ impl FinishedRun<'_> {
         let mut record = self.record.clone();
         record.notes.extend(note.clone());
         record.notes.extend(self.profile_note());
-        let mut summary =
-            Summary::new(&self.result, record, truth.as_ref()).with_problems(self.problems.clone());
+        let mut summary = Summary::new(&self.result, record, truth.as_ref())
+            .with_problems(self.problems.clone())
+            .with_orientation(self.orientation.clone());
 
         if files.pictures.is_some() || files.report.is_some() {
             let pictures = Pictures::new(&self.result)?;

@@ -5,9 +5,9 @@ use super::diffraction::mean_pattern;
 use super::pictures::Pictures;
 use super::positions::positions;
 use crate::data::{HistoryEntry, Reconstruction, Scan};
-use crate::ptycho::ProbeSize;
 use crate::ptycho::quality::Comparison;
 use crate::ptycho::summary::Summary;
+use crate::ptycho::{OrientationSearch, ProbeSize};
 use crate::report::ReportError;
 use crate::report::page::{self, curve, escaped, figure, table};
 use crate::text::{count, length, significant, trimmed};
@@ -44,7 +44,7 @@ const QUANTITIES: [Quantity; 5] = [
 ];
 
 /// What to try where the positions' axes may differ from those of the frames.
-const ORIENTATION: &str = "If the object looks blurred or doubled and R stays high, the axes of the positions may be exchanged or inverted with respect to the frames: try <code>--set data.swap_axes=true</code>, <code>--set data.flip_rows=true</code> and <code>--set data.flip_columns=true</code>, also together, and keep what gives the lowest R.";
+const ORIENTATION: &str = "If the object looks blurred or doubled and R stays high, the axes of the positions may be exchanged or inverted with respect to the frames: <code>--find-orientation</code> tries flips and swaps.";
 
 /// Makes the page for `of` with its pictures, the mean diffraction pattern of `scan` if it is at hand,
 /// and, if the truth is known, the comparison with it.
@@ -69,7 +69,10 @@ pub fn report(
     }
     page += &figure(&pictures.modulus, "Modulus of the object");
     page += "</div>\n";
-    page += &format!("<p>{ORIENTATION}</p>\n");
+    match &summary.orientation {
+        Some(search) => page += &orientations(search),
+        None => page += &format!("<p>{ORIENTATION}</p>\n"),
+    }
     page += "</section>\n<section>\n<h2>Probe</h2>\n";
     page += &figure(&pictures.probe, "Probe modes");
     if let Some(size) = &summary.probe_size {
@@ -133,6 +136,26 @@ fn lead(of: &Summary) -> String {
         );
     }
     escaped(&text)
+}
+
+/// The orientations of the positions that were tried, and what follows.
+fn orientations(search: &OrientationSearch) -> String {
+    let cells = |element: &str, cells: &[String]| {
+        let cell = |text: &String| format!("<{element}>{}</{element}>", escaped(text));
+        let cells: String = cells.iter().map(cell).collect();
+        format!("<tr>{cells}</tr>\n")
+    };
+    let header = OrientationSearch::HEADER.map(str::to_owned);
+    let rows = search.rows();
+    let rows: String = rows.iter().map(|row| cells("td", row)).collect();
+    let head = cells("th", &header);
+    let mut text = format!(
+        "<h3>Orientations that were tried</h3>\n<table>\n<tbody>\n{head}{rows}</tbody>\n</table>\n"
+    );
+    for sentence in search.sentences() {
+        text += &format!("<p class=\"explanation\">{}.</p>\n", escaped(&sentence));
+    }
+    text
 }
 
 /// Why curves have gaps, if they do.

@@ -72,11 +72,7 @@ pub(super) fn read(
         None => None,
     };
     let scan = truth::ScanGrid {
-        positions: if options.swap_axes {
-            positions.select(ndarray::Axis(1), &[1, 0])
-        } else {
-            positions.clone()
-        },
+        positions: options.transform(&positions),
         frame: [shape[1], shape[2]],
         pixel: geometry.object_pixel(shape[1], shape[2]),
     };

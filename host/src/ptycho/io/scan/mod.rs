@@ -124,18 +124,7 @@ impl Parts {
                 Bytes(u128::from(source.memory().limit()))
             ));
         }
-        let mut positions = self.positions.1;
-        if options.swap_axes {
-            positions = positions.select(Axis(1), &[1, 0]);
-        }
-        for (axis, flip) in [options.flip_rows, options.flip_columns]
-            .into_iter()
-            .enumerate()
-        {
-            if flip {
-                positions.column_mut(axis).mapv_inplace(|v| -v);
-            }
-        }
+        let positions = options.transform(&self.positions.1);
         let mut dropped =
             |what: &str, why: &str| self.notes.push(format!("{what} is ignored: {why}"));
         if options.crop.is_some() {
@@ -149,10 +138,8 @@ impl Parts {
                 dropped("the truth", "cropped frames have larger object pixels");
             }
         }
-        if (options.swap_axes || options.flip_rows || options.flip_columns)
-            && self.simulation.take().is_some()
-        {
-            dropped("the truth", "the positions are flipped or swapped");
+        if options.transforms_positions() && self.simulation.take().is_some() {
+            dropped("the truth", "the positions are transformed");
         }
         let mask_path = self.mask.as_ref().map(|m| m.0.clone());
         let masked = |mask: &Mask| match mask {

@@ -1,0 +1,239 @@
+//! `--find-orientation`: short reconstructions of a part of the scan, one for each orientation of the positions.
+
+use super::backend::{Engines, MemoryRequest, engines as engines_of};
+use super::recipe_origin::RecipeOrigin;
+use crate::cli::devices_request::DevicesRequest;
+use crate::cli::failure::Failure;
+use crate::data::{PixelPositions, Scan};
+use crate::ptycho::{
+    Decision, Engine, EngineError, EngineName, EngineSpec, GpuOptions, Orientation,
+    OrientationSearch, Precision, ProbeSource, Problem, ProblemError, Ranks, Recipe, Reconstructor,
+    StartOfTrials, StopRule, Trial, TrialR, TrialResult, absorption_correlation, central_part,
+};
+use crate::run::Interrupt;
+use crate::system::Memory;
+use std::ops::RangeInclusive;
+use std::time::Instant;
+
+/// Frames of a trial, and its iterations: of a first search, and of one where the first has found nothing.
+const EFFORTS: [[usize; 2]; 2] = [[100, 20], [200, 30]];
+/// Most pixels of the frames of a trial, if it has [`FEWEST`] frames.
+const PIXELS: usize = 1 << 25;
+/// Frames of a trial, at least, however large they are.
+const FEWEST: usize = 48;
+/// Share of free pixels, at least.
+const FREE_PIXELS: f64 = 0.02;
+/// Wavelengths, m, at which X-rays are likely: electrons in microscopes have shorter ones, lasers longer ones.
+const X_RAYS: RangeInclusive<f64> = 2e-11..=5e-9;
+
+/// What the trials take from the run.
+pub(super) struct TrialSettings<'a> {
+    /// The scan, at the orientation of the recipe.
+    pub(super) scan: &'a Scan,
+    /// Its file.
+    pub(super) name: String,
+    pub(super) recipe: &'a Recipe,
+    pub(super) origin: &'a RecipeOrigin,
+    /// One device, or the CPU.
+    pub(super) request: DevicesRequest,
+    /// Most device memory in bytes.
+    pub(super) device_memory: Option<u64>,
+    /// The host's memory before the scan was read.
+    pub(super) memory: Memory,
+}
+
+impl TrialSettings<'_> {
+    /// Tries the orientations; `None` if it was interrupted. If no class fits clearly better than the others, they are tried
+    /// once more, with more frames and iterations and with a probe that is searched for.
+    pub(super) fn search(
+        &self,
+        interrupt: &Interrupt,
+    ) -> Result<Option<OrientationSearch>, Failure> {
+        let begun = Instant::now();
+        let mut found = None;
+        for (effort, searched) in EFFORTS.into_iter().zip([false, true]) {
+            let Some(search) = self.attempt(effort, searched, interrupt)? else {
+                return Ok(None);
+            };
+            let seconds = begun.elapsed().as_secs_f64();
+            let search = found.insert(OrientationSearch { seconds, ..search });
+            if search.decision != Decision::Unclear {
+                break;
+            }
+        }
+        Ok(found)
+    }
+
+    /// Tries the orientations once.
+    fn attempt(
+        &self,
+        [most, iterations]: [usize; 2],
+        searched: bool,
+        interrupt: &Interrupt,
+    ) -> Result<Option<OrientationSearch>, Failure> {
+        let [_, rows, columns] = self.scan.shape();
+        let most = most.min(FEWEST.max(PIXELS / (rows * columns)));
+        let part = central_part(self.scan, most)?;
+        // Without counts in the middle, all frames may have some.
+        let part = part.map_or_else(
+            || central_part(self.scan, self.scan.shape()[0]),
+            |p| Ok(Some(p)),
+        )?;
+        let Some(part) = part else {
+            return Err(Failure::failed(format!("{}: no frames to try", self.name)));
+        };
+        let start = if searched {
+            StartOfTrials::Searched
+        } else {
+            self.start()
+        };
+        let recipe = self.recipe(start, iterations);
+        let mut search = OrientationSearch {
+            given: Orientation::of(&self.recipe.data),
+            frames: part.shape()[0],
+            iterations,
+            start,
+            x_rays: X_RAYS.contains(&part.geometry().wavelength),
+            trials: Vec::new(),
+            decision: Decision::Unclear,
+            seconds: 0.0,
+        };
+        for class in Orientation::CLASSES {
+            for orientation in [class, class.twin()] {
+                let turned = search.turned(&part, orientation)?;
+                let (result, own_twin) = match self.trial(&turned, &recipe, interrupt)? {
+                    None => return Ok(None),
+                    Some(found) => found,
+                };
+                search.trials.push(Trial {
+                    orientation,
+                    result,
+                });
+                if own_twin || start == StartOfTrials::Searched {
+                    break;
+                }
+            }
+        }
+        Ok(Some(search.decided()))
+    }
+
+    /// The start probe of the first search.
+    fn start(&self) -> StartOfTrials {
+        let probe = &self.recipe.probe;
+        match (probe.source, self.scan.probe()) {
+            (ProbeSource::Auto, Some(_)) | (ProbeSource::File, _) => StartOfTrials::File,
+            (ProbeSource::Auto, None) => StartOfTrials::Searched,
+            (ProbeSource::MeanPattern, _) if probe.defocus == 0.0 => StartOfTrials::Searched,
+            (ProbeSource::MeanPattern | ProbeSource::Aperture, _) => StartOfTrials::Recipe,
+        }
+    }
+
+    /// The recipe of a trial.
+    fn recipe(&self, start: StartOfTrials, iterations: usize) -> Recipe {
+        let of = self.recipe;
+        let mut probe = of.probe.clone();
+        if start == StartOfTrials::Searched {
+            probe.source = ProbeSource::Auto;
+        }
+        Recipe {
+            seed: of.seed,
+            precision: of.precision,
+            free_pixels: of.free_pixels.max(FREE_PIXELS),
+            stop: StopRule::Off,
+            metrics_every: iterations,
+            probe,
+            gpu: GpuOptions {
+                // The others may depend on the order of additions.
+                updates: GpuOptions::default().updates,
+                ..of.gpu.clone()
+            },
+            data: of.data.clone(),
+            engines: vec![EngineSpec::new(EngineName::Dm, iterations)],
+            ..Recipe::default()
+        }
+    }
+
+    /// What one orientation gives, and whether its twin would start from the same probe; `None` if it was interrupted.
+    fn trial(
+        &self,
+        scan: &Scan,
+        recipe: &Recipe,
+        interrupt: &Interrupt,
+    ) -> Result<Option<(TrialResult, bool)>, Failure> {
+        if interrupt.requested() {
+            return Ok(None);
+        }
+        let skipped = |why: String| Ok(Some((TrialResult::Skipped(why), false)));
+        let problem = match Problem::new(scan, recipe) {
+            Ok(problem) => problem,
+            Err(error @ (ProblemError::Positions(_) | ProblemError::TooMany { .. })) => {
+                return skipped(error.to_string());
+            }
+            Err(error) => return Err(self.origin.of_problem(&self.name, &error)),
+        };
+        let own_twin = crate::ptycho::is_own_twin(&problem.probe);
+        let mut run = Reconstructor::new(self.engine(scan, &problem, recipe)?, &problem, recipe);
+        while !run.finished() {
+            if interrupt.requested() {
+                return Ok(None);
+            }
+            match run.advance() {
+                Err(error @ EngineError::Sums { .. }) => return skipped(error.to_string()),
+                done => done?,
+            }
+        }
+        let last = run.progress().history.last();
+        let Some((r_factor, r_free)) = last.and_then(|h| Some((h.r_factor?, h.r_free))) else {
+            return skipped("R was not computed".to_owned());
+        };
+        let r_free = r_free.unwrap_or(r_factor);
+        if !(r_factor.is_finite() && r_free.is_finite()) {
+            return skipped("the reconstruction diverged".to_owned());
+        }
+        let engine = run.engine();
+        let (object, probe) = (engine.object()?, engine.probe()?);
+        let fitted = TrialResult::Fitted(TrialR {
+            r_factor,
+            r_free,
+            absorption: absorption_correlation(&object, &probe, &engine.frames()),
+        });
+        Ok(Some((fitted, own_twin)))
+    }
+
+    /// An engine on the back end of the run.
+    fn engine(
+        &self,
+        scan: &Scan,
+        problem: &Problem,
+        recipe: &Recipe,
+    ) -> Result<Box<dyn Engine>, Failure> {
+        let [frames, rows, columns] = scan.shape();
+        let positions = PixelPositions::new(
+            scan.positions(),
+            scan.object_pixel(),
+            [rows, columns],
+            recipe.positions.margin(),
+        )?;
+        let needed = MemoryRequest {
+            shape: [frames, recipe.probe_modes, rows, columns],
+            object_shape: positions.object_shape,
+            recipe: recipe.clone(),
+            device_memory: self.device_memory,
+            exchanged: 0,
+            in_scratch: None,
+        };
+        let alone = Ranks::alone();
+        let cpu_only =
+            (recipe.precision == Precision::F64).then_some("the GPU back end computes in f32 only");
+        let kernels = || crate::ptycho::cuda::kernels_for(recipe, [rows, columns]);
+        let backend = (self.request.open(cpu_only, kernels)?)
+            .checked(|kind| needed.check(kind, self.memory, &alone))?;
+        let chosen = engines_of(backend, problem, &needed, self.memory, &alone)?;
+        match chosen.engine {
+            Engines::One(engine, _) => Ok(engine),
+            Engines::Several(_) => Err(Failure::failed(
+                "--find-orientation: expected one device, found several",
+            )),
+        }
+    }
+}
