@@ -1,6 +1,7 @@
 //! The option `--threads`, and the variables of the environment that have the same effect.
 
 use super::failure::Failure;
+use std::sync::OnceLock;
 
 /// Most threads that `--threads` accepts.
 const MOST_THREADS: usize = 256;
@@ -34,12 +35,18 @@ pub(crate) fn check_environment() -> Result<(), Failure> {
     Ok(())
 }
 
-/// Sets the size of the global thread pool, if `--threads` is given.
+/// The threads of the global pool, once [`start`] has set them.
+static STARTED: OnceLock<usize> = OnceLock::new();
+
+/// Sets the size of the global thread pool, if `--threads` is given. A command that computes several times has one pool.
 pub(crate) fn start(threads: Option<usize>) -> Result<(), Failure> {
-    if let Some(n) = threads {
+    if let Some(n) = threads
+        && STARTED.get() != Some(&n)
+    {
         rayon::ThreadPoolBuilder::new()
             .num_threads(n)
             .build_global()?;
+        STARTED.get_or_init(|| n);
     }
     Ok(())
 }

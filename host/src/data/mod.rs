@@ -3,6 +3,7 @@
 mod count_sums;
 mod frames;
 mod geometry;
+mod halves;
 mod image;
 mod kspace;
 mod positions;
@@ -13,6 +14,7 @@ mod scattering;
 pub use count_sums::CountSums;
 pub use frames::{FrameWriter, Frames};
 pub use geometry::Geometry;
+pub use halves::half_of;
 pub use image::{FieldPhases, MriImage};
 pub use kspace::{Extent, KSpace, KSpaceError, Readout, Truth};
 pub use positions::{PixelPositions, PositionError};

@@ -1,6 +1,6 @@
 //! A ptychographic scan as plain, validated data.
 
-use super::{CountSums, Frames, Geometry};
+use super::{CountSums, FrameWriter, Frames, Geometry};
 use crate::system::ScratchError;
 use ndarray::{Array2, Array3, ArrayView2, ArrayView3, ArrayViewMut2, Axis, CowArray, Ix3};
 use num_complex::Complex;
@@ -267,6 +267,39 @@ impl Scan {
     pub fn with_simulation(mut self, simulation: Simulation) -> Self {
         self.simulation = Some(simulation);
         self
+    }
+
+    /// The scan of some of its frames in the order of `numbers`, which must be those of frames. Counts in a temporary file are
+    /// copied to another one.
+    ///
+    /// # Errors
+    /// Those frames are no scan ([`ScanError::Empty`], [`ScanError::AllMasked`], [`ScanError::Dark`]), or a temporary file
+    /// cannot be read or written.
+    pub fn of_some(self, numbers: &[usize]) -> Result<Self, ScanError> {
+        let [_, rows, columns] = self.shape();
+        let frames = match self.frames.scratch_folder() {
+            None => self.frames.select(numbers)?.into(),
+            Some(folder) => {
+                let mut writer = FrameWriter::in_scratch(folder, [numbers.len(), rows, columns])?;
+                for (to, number) in numbers.iter().enumerate() {
+                    writer.put(to, self.frames.select(&[*number])?.view())?;
+                }
+                writer.finish()
+            }
+        };
+        let mask = match self.mask {
+            Mask::PerFrame(each) => Mask::PerFrame(each.select(Axis(0), numbers)),
+            shared @ Mask::Shared(_) => shared,
+        };
+        let positions = self.positions.select(Axis(0), numbers);
+        let scan = Self::of_frames(frames, Some(mask), positions, self.geometry, self.probe)?;
+        Ok(match self.simulation {
+            Some(truth) => scan.with_simulation(Simulation {
+                positions: truth.positions.select(Axis(0), numbers),
+                ..truth
+            }),
+            None => scan,
+        })
     }
 
     /// Counts (frame, row, column); zero frequency at (rows/2, columns/2), masked pixels 0. Those of a temporary file are read

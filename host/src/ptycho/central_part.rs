@@ -4,8 +4,7 @@ use crate::data::{Mask, Scan};
 use crate::system::ScratchError;
 use ndarray::Axis;
 
-/// The frames nearest to the centre of the scan, at most `most`, with the scan's start probe. `None` if they are not a scan,
-/// because they have no counts or no valid pixel.
+/// The frames with counts nearest to the centre of the scan, at most `most`, with the scan's start probe. `None` if they are not a scan.
 ///
 /// # Errors
 /// The counts are in a temporary file that cannot be read.
@@ -18,7 +17,9 @@ pub fn central_part(scan: &Scan, most: usize) -> Result<Option<Scan>, ScratchErr
         let p = positions.row(frame);
         (p[0] - middle[0]).hypot(p[1] - middle[1])
     };
-    let mut order: Vec<usize> = (0..positions.nrows()).collect();
+    let counts = &scan.sums().of_frames;
+    let lit = |frame: &usize| counts.get(*frame).is_none_or(|counts| *counts > 0.0);
+    let mut order: Vec<usize> = (0..positions.nrows()).filter(lit).collect();
     order.sort_by(|a, b| distance(*a).total_cmp(&distance(*b)).then(a.cmp(b)));
     order.truncate(most);
     let mask = match scan.mask() {

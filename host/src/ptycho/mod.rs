@@ -14,6 +14,7 @@ mod count_codes;
 pub mod cpu;
 pub mod cuda;
 mod diagnosis;
+mod earlier_result;
 mod engine;
 mod engine_spec;
 #[cfg(test)]
@@ -32,6 +33,7 @@ pub(crate) mod normalisation;
 mod orientation;
 mod overlap;
 mod predict;
+pub(crate) mod probe_grid;
 mod probe_search;
 mod probe_size;
 mod probe_slices;
@@ -65,6 +67,7 @@ pub use central_part::central_part;
 pub use checkpointing::{CheckpointError, SavedRun, fingerprint};
 pub use count_codes::CountCodes;
 pub use diagnosis::{Diagnosis, diagnose, masked_pixels};
+pub use earlier_result::{EarlierResultError, FrameStart};
 pub use engine::{Engine, EngineError, EngineState, Frames, Values, WaveSpace};
 pub use engine_spec::{EngineName, EngineSpec, PowerBound, PowerBoundSetting};
 pub use frame_statistics::{Displacements, ScaleSpread};
@@ -85,7 +88,7 @@ pub use ranks::Ranks;
 pub use read_options::{NoData, NoDataSetting, ReadOptions};
 pub use recipe::{
     GpuOptions, GpuStep, GpuWaves, Precision, ProbeSource, ProbeStart, Recipe, RecipeError,
-    StopRule, Updates,
+    StartOptions, StopRule, Updates,
 };
 pub use reconstructor::{Progress, Reconstructor};
 pub use refinement::{PositionMethod, PositionOptions, Refinement};

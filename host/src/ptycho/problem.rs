@@ -11,6 +11,7 @@ use crate::system::ScratchError;
 use crate::text::{count, shortest};
 use ndarray::{Array2, Array3};
 use num_complex::Complex;
+use std::hash::Hasher;
 use std::sync::Arc;
 
 /// Why a scan cannot be reconstructed with a recipe.
@@ -86,12 +87,8 @@ impl Problem {
     pub fn new(scan: &Scan, recipe: &Recipe) -> Result<Self, ProblemError> {
         let [frames, rows, columns] = scan.shape();
         let pixel = scan.object_pixel();
-        let positions = PixelPositions::new(
-            scan.positions(),
-            pixel,
-            [rows, columns],
-            recipe.positions.margin(),
-        )?;
+        let positions =
+            PixelPositions::new(scan.positions(), pixel, [rows, columns], recipe.margin())?;
         // Kernels count pixels, parts and layers in 32 bits, with a margin for the stride.
         let limit = i32::MAX as usize;
         let object_elements = positions.object_shape[0].saturating_mul(positions.object_shape[1]);
@@ -191,6 +188,33 @@ impl Problem {
             recipe.as_bytes(),
         ]
         .concat()
+    }
+
+    /// Photons of the brightest frame, to which engines by mini-batches scale the probe: those of the start probe, unless it is of an
+    /// earlier result.
+    #[must_use]
+    pub fn power(&self) -> f64 {
+        let [_, _, rows, columns] = self.shape();
+        self.mean_power * (rows * columns) as f64
+    }
+
+    /// Bytes that differ, in all likelihood, if object or probe do.
+    #[must_use]
+    pub fn start_digest(&self) -> Vec<u8> {
+        let hash = |values: &[Complex<f64>]| {
+            let mut hasher = std::hash::DefaultHasher::new();
+            hasher.write(bytemuck::cast_slice(values));
+            hasher.finish()
+        };
+        let parts = [
+            self.object.as_slice().map(hash),
+            self.probe.as_slice().map(hash),
+        ];
+        parts
+            .into_iter()
+            .flatten()
+            .flat_map(u64::to_le_bytes)
+            .collect()
     }
 
     /// Whether an engine of the recipe has mini-batches on regions of the scan.

@@ -9,6 +9,9 @@ use std::ops::RangeInclusive;
 /// Plausible wavelengths of photons or electrons, m: from γ rays to the far infrared.
 pub(super) const WAVELENGTHS: RangeInclusive<f64> = 1e-13..=1e-3;
 
+/// Largest factor on the object pixel of a coarse reconstruction.
+pub const MAX_COARSE: usize = 64;
+
 /// Most counts that `no_data` may name.
 const MAX_NO_DATA: usize = 64;
 
@@ -21,9 +24,16 @@ pub struct ReadOptions {
     /// Range of frames `[first, end]`, `end` excluded; all frames by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub frames: Option<[usize; 2]>,
+    /// One half of the scan, 1 or 2: one frame of each pair of neighbours. All frames by default.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub half: Option<usize>,
     /// Rows and columns to keep around the zero frequency; all by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub crop: Option<[usize; 2]>,
+    /// Keeps this part of the rows and columns around the zero frequency, so that object pixels are as many times larger; 1 by
+    /// default.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub coarse: Option<usize>,
     /// Matrix [[a, b], [c, d]] that is applied to the positions before axes are exchanged and flipped: row' = a·row + b·column,
     /// column' = c·row + d·column.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -57,6 +67,17 @@ impl ReadOptions {
         {
             let found = format!("[{first}, {end}]");
             return refuse("frames", "[first, end] with first below end", found);
+        }
+        if let Some(half) = self.half
+            && !(1..=2).contains(&half)
+        {
+            return refuse("half", "1 or 2", half.to_string());
+        }
+        if let Some(coarse) = self.coarse
+            && !(1..=MAX_COARSE).contains(&coarse)
+        {
+            let expected = format!("1 to {MAX_COARSE}");
+            return refuse("coarse", &expected, coarse.to_string());
         }
         if let Some([rows, columns]) = self.crop
             && (rows == 0 || columns == 0)

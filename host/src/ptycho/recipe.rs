@@ -73,6 +73,22 @@ impl Default for ProbeStart {
     }
 }
 
+/// What a run starts from, besides the probe.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct StartOptions {
+    /// File with the result of an earlier run, from which object, probe (if its source is `auto`), positions and intensity
+    /// scales are taken. It may have frames of another size.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub result: Option<String>,
+}
+
+impl StartOptions {
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
 /// When an engine ends before all its iterations are done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -106,6 +122,9 @@ pub struct Recipe {
     /// Whether the probe in the results includes the quadratic phase exp(−iπ(x² + y²)/(λz)) that
     /// the model omits, and thus is the physical wave at the specimen.
     pub physical_probe: bool,
+    /// What the run starts from, besides the probe.
+    #[serde(skip_serializing_if = "StartOptions::is_default")]
+    pub start: StartOptions,
     /// Start probe.
     pub probe: ProbeStart,
     /// Whether the frames' intensity scales are fitted.
@@ -130,6 +149,7 @@ impl Default for Recipe {
             stop: StopRule::Off,
             metrics_every: METRICS_EVERY,
             physical_probe: false,
+            start: StartOptions::default(),
             probe: ProbeStart::default(),
             fit_frame_scales: false,
             positions: PositionOptions::default(),
@@ -347,6 +367,15 @@ impl Recipe {
         Ok(())
     }
 
+    /// Object pixels around the windows at the recorded positions, for positions that change.
+    #[must_use]
+    pub fn margin(&self) -> usize {
+        match self.start.result {
+            Some(_) => self.positions.widest_margin(),
+            None => self.positions.margin(),
+        }
+    }
+
     /// Checks all values.
     ///
     /// # Errors
@@ -387,6 +416,12 @@ impl Recipe {
             "metrics_every",
             &format!("1 to {MAX_ITERATIONS}"),
             self.metrics_every.to_string(),
+        )?;
+        within(
+            self.start.result.as_deref() != Some(""),
+            "start.result",
+            "the name of a result file",
+            "\"\"".to_owned(),
         )?;
         let p = &self.probe;
         within(

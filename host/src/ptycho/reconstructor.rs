@@ -3,7 +3,8 @@
 use super::metrics_schedule::{MetricsSchedule, STOP_WINDOW};
 use super::step::ScanSizes;
 use super::{
-    Engine, EngineError, EngineSpec, EngineState, ModelErrors, Problem, Recipe, Step, StopRule,
+    Engine, EngineError, EngineSpec, EngineState, FrameStart, ModelErrors, Problem, Recipe, Step,
+    StopRule, Values,
 };
 use crate::data::HistoryEntry;
 use ndarray::{Array2, Array3};
@@ -77,6 +78,21 @@ impl Reconstructor {
         self.progress = progress;
         self.skip_finished();
         Ok(())
+    }
+
+    /// Starts from other positions and intensity scales of the frames than those of the scan. Before the first iteration.
+    ///
+    /// # Errors
+    /// They are of other frames, or further from those of the scan than the bound of the recipe.
+    pub fn start_frames(&mut self, start: &FrameStart) -> Result<(), EngineError> {
+        let mut state = self.engine.save()?;
+        // Made again from object and probe at the new positions.
+        state.drop_exit_waves();
+        let complex = |[re, im]: [f64; 2]| Complex::new(re, im);
+        state.positions = Values::F64(start.positions.iter().copied().map(complex).collect());
+        let scales = start.scales.iter().map(|scale| Complex::from(*scale));
+        state.scales = Values::F64(scales.collect());
+        self.engine.restore(&state)
     }
 
     /// Total number of planned iterations.

@@ -101,8 +101,13 @@ impl PositionOptions {
         if self.refine.is_empty() {
             0
         } else {
-            self.bound.ceil() as usize + 1
+            self.widest_margin()
         }
+    }
+
+    /// The same for positions that may be as far as the bound.
+    pub(super) fn widest_margin(&self) -> usize {
+        self.bound.ceil() as usize + 1
     }
 
     /// Checks all values.

@@ -55,7 +55,7 @@ pub fn result(
         probe,
         mode_power: modes.power,
         pixel: problem.pixel,
-        positions: positions(scan, problem, recipe, &frames),
+        positions: positions(scan, problem, &frames),
         recorded_positions: scan.positions().clone(),
         corners: frames.corners,
         fractions: frames.fractions,
@@ -94,11 +94,8 @@ pub(super) fn fluence(
 
 /// Positions (frame, (row, column)), m. The refined displacements are added to the recorded
 /// positions, so that a frame that was not moved keeps its position exactly.
-fn positions(scan: &Scan, problem: &Problem, recipe: &Recipe, frames: &Frames) -> Array2<f64> {
+fn positions(scan: &Scan, problem: &Problem, frames: &Frames) -> Array2<f64> {
     let mut positions = scan.positions().clone();
-    if recipe.positions.refine.is_empty() {
-        return positions;
-    }
     let start = &problem.positions;
     for (frame, refined) in frames.positions.iter().enumerate() {
         for axis in 0..2 {

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 #[cfg(feature = "cli")]
+use std::sync::{Mutex, PoisonError};
+#[cfg(feature = "cli")]
 use std::time::{Duration, Instant};
 
 /// Exit code of a process ended by Ctrl-C: 128 + SIGINT.
@@ -25,13 +27,18 @@ impl Interrupt {
         Self::default()
     }
 
-    /// A flag that the first Ctrl-C (or SIGTERM) sets; another one more than a second later ends the process
-    /// at once.
+    /// The flag that the first Ctrl-C (or SIGTERM) sets; another one more than a second later ends the process
+    /// at once. Every call in a process returns the same flag.
     ///
     /// # Errors
-    /// The operating system refuses the signal handler, or one is already installed.
+    /// The operating system refuses the signal handler, or another one is already installed.
     #[cfg(feature = "cli")]
     pub fn on_ctrl_c() -> Result<Self, ctrlc::Error> {
+        static INSTALLED: Mutex<Option<Interrupt>> = Mutex::new(None);
+        let mut installed = INSTALLED.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(interrupt) = &*installed {
+            return Ok(interrupt.clone());
+        }
         let interrupt = Self::new();
         let shared = interrupt.clone();
         let mut first = None;
@@ -41,6 +48,7 @@ impl Interrupt {
                 std::process::exit(ENDED_BY_CTRL_C);
             }
         })?;
+        *installed = Some(interrupt.clone());
         Ok(interrupt)
     }
 

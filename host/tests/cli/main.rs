@@ -31,6 +31,8 @@ mod ptycho_orientation;
 mod ptycho_predict;
 mod ptycho_problems;
 mod ptycho_profile;
+mod ptycho_resolution;
+mod ptycho_start;
 mod sas;
 mod sas_devices;
 mod sas_doubtful;

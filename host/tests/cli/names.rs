@@ -34,6 +34,14 @@ const OUTPUTS: &[(&str, &[(&str, &str)])] = &[
             ("--checkpoint", "a.checkpoint"),
         ],
     ),
+    (
+        "ptycho resolution scan.cxi",
+        &[
+            ("--summary", "a.json"),
+            ("--report", "a.html"),
+            ("--plot", "a.svg"),
+        ],
+    ),
     ("mri simulate --matrix 32 --coils 2", &[("", "a.h5")]),
     (
         "mri reconstruct raw.h5",
@@ -81,7 +89,9 @@ fn run(folder: &TestFolder, command: &str, option: &str, name: &str) -> super::s
     match command {
         "series ingest" => words.extend(["points.csv", "--policy", "low"]),
         _ if option == "-o" || option.is_empty() => {}
-        _ if command.contains("reconstruct") => words.extend(["-o", "other.h5"]),
+        _ if command.contains("reconstruct") || command.contains("resolution") => {
+            words.extend(["-o", "other.h5"])
+        }
         _ if command.contains("resample") => words.extend(["-o", "other.csv"]),
         _ => {}
     }
@@ -125,7 +135,7 @@ fn links_to_files_that_do_not_exist_are_followed() {
     std::fs::create_dir(folder.path("far")).unwrap();
     for (command, outputs) in OUTPUTS {
         // These take seconds; their outputs are written by the same routine.
-        if ["ladder", "reconstruct", "fit"]
+        if ["ladder", "reconstruct", "resolution", "fit"]
             .iter()
             .any(|long| command.contains(long))
         {

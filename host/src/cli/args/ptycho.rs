@@ -43,12 +43,26 @@ Examples:
   warpstride ptycho reconstruct scan.cxi -o result.h5 --engine rpie:200 \\
       --profile timeline.json
   warpstride ptycho reconstruct scan.cxi -o result.h5 --backend cpu \\
-      --report result.html --metrics-every 1
+      --report result.html --metrics-every 1 --coarse 4,2,1
+  warpstride ptycho reconstruct scan.cxi -o better.h5 --start result.h5 \\
+      --engine lsqml:100 --probe-modes 3
   warpstride ptycho reconstruct scan.cxi -o result.h5 --resume result.checkpoint
 
 --profile implies --backend cuda, unless --backend emulator is given. Ctrl-C saves a checkpoint and
 the current result; --resume continues bit for bit.")]
     Reconstruct(Box<ReconstructArgs>),
+    /// Reconstruct two halves of a scan apart, and find the resolution up to which they agree
+    #[command(after_help = "\
+Examples:
+  warpstride ptycho resolution scan.cxi -o scan.h5
+  warpstride ptycho resolution scan.cxi -o scan.h5 --engine lsqml:200 \\
+      --probe-modes 3 --report resolution.html --plot frc.svg
+  warpstride ptycho resolution scan.cxi -o scan.h5 --recipe recipe.toml --resume
+
+The resolution is half the period at which the Fourier ring correlation of the halves falls below
+the half-bit or the one-bit threshold. Each half has one of every two neighbouring
+frames, so that its reconstruction is worse than that of the whole scan.")]
+    Resolution(Box<ResolutionArgs>),
     /// Compare a result with another result, or with the ground truth of a simulated scan
     #[command(after_help = "\
 Examples:
@@ -150,7 +164,7 @@ pub(crate) struct InfoArgs {
     pub(crate) json: bool,
 }
 
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct ReconstructArgs {
     /// Scan file: CXI, PtyPy's ptyd, or plain HDF5 with a recipe that names its datasets
     #[arg(value_name = "FILE")]
@@ -159,60 +173,19 @@ pub(crate) struct ReconstructArgs {
     #[arg(short, long, value_name = "OUT.h5")]
     pub(crate) output: PathBuf,
 
-    /// Engine (dm, raar, ap, ml, lsqml, epie, rpie) and iterations; repeat to run several in order
-    /// [default: dm:100 raar:50]
-    #[arg(long, value_name = "NAME:N", help_heading = "What to compute")]
-    pub(crate) engine: Vec<String>,
-    /// Recipe with all options of the run (TOML); the recipe stored in a result repeats that run
-    #[arg(long, value_name = "R.toml", help_heading = "What to compute")]
-    pub(crate) recipe: Option<PathBuf>,
-    /// Set one recipe option, such as dm.alpha=0.9 or probe.source=aperture
-    #[arg(long, value_name = "OPTION=VALUE", help_heading = "What to compute")]
-    pub(crate) set: Vec<String>,
-    /// Transform the positions of the file: swap, flip-rows, flip-columns, rotate=30deg, affine=[a,b,c,d], separated by
-    /// commas, applied in this order; none: as in the file
-    #[arg(long, value_name = "LIST", help_heading = "What to compute")]
-    pub(crate) transform_positions: Option<String>,
+    #[command(flatten)]
+    pub(crate) recipe: RecipeArgs,
     /// Try first which flip or swap of the positions fits the frames, and reconstruct with it
-    #[arg(long, help_heading = "What to compute")]
+    #[arg(long, help_heading = "What to compute", conflicts_with = "coarse")]
     pub(crate) find_orientation: bool,
-    /// Mutually incoherent probe modes
-    #[arg(long, value_name = "N", help_heading = "What to compute")]
-    pub(crate) probe_modes: Option<usize>,
-    /// Share of each frame's pixels that no update sees, for R_free, such as 0.02
-    /// [default: 0.01 without --engine and --recipe, else 0]
+    /// Reconstruct with larger object pixels first, by these factors, such as 4,2,1: each result is the start of the next
     #[arg(
         long,
-        value_name = "SHARE",
-        allow_negative_numbers = true,
-        help_heading = "What to compute"
-    )]
-    pub(crate) free_pixels: Option<f64>,
-    /// Whether an engine ends when R_free has risen; auto needs --free-pixels [default: off]
-    #[arg(long, value_enum, help_heading = "What to compute")]
-    pub(crate) stop: Option<StopArg>,
-    /// Compute R, R_free, the photon error and the exit-wave change in every K-th iteration of dm,
-    /// raar and ap, such as 1; with --stop auto in all [default: 10]
-    #[arg(long, value_name = "K", help_heading = "What to compute")]
-    pub(crate) metrics_every: Option<usize>,
-    /// Refine the positions by these methods, such as gradient,affine [default: none]
-    #[arg(
-        long,
-        value_enum,
-        value_name = "METHODS",
+        value_name = "FACTORS",
         value_delimiter = ',',
         help_heading = "What to compute"
     )]
-    pub(crate) refine_positions: Vec<PositionMethodArg>,
-    /// Fit a factor on the intensities of each frame, for beams whose brightness varies
-    #[arg(long, help_heading = "What to compute")]
-    pub(crate) fit_frame_scales: bool,
-    /// Floating-point precision on the CPU [default: f32]
-    #[arg(long, value_enum, help_heading = "What to compute")]
-    pub(crate) precision: Option<PrecisionArg>,
-    /// Seed of the random number generator
-    #[arg(long, value_name = "N", help_heading = "What to compute")]
-    pub(crate) seed: Option<u64>,
+    pub(crate) coarse: Vec<usize>,
     /// Resume the run saved in a checkpoint, with its recipe
     #[arg(
         long,
@@ -230,40 +203,15 @@ pub(crate) struct ReconstructArgs {
             "metrics_every",
             "refine_positions",
             "fit_frame_scales",
+            "start",
+            "coarse",
             "precision",
             "seed",
         ]
     )]
     pub(crate) resume: Option<PathBuf>,
-
-    /// Back end [default: auto, or the back end of the resumed run]
-    #[arg(long, value_enum, help_heading = "Where to compute")]
-    pub(crate) backend: Option<BackendArg>,
-    /// GPU number [default: 0]
-    #[arg(long, value_name = "N", help_heading = "Where to compute")]
-    pub(crate) device: Option<usize>,
-    /// GPU numbers (0,2,3), or all, which divide the frames [default: one GPU]
-    #[arg(
-        long,
-        value_name = "LIST|all",
-        conflicts_with = "device",
-        help_heading = "Where to compute"
-    )]
-    pub(crate) devices: Option<String>,
-    /// Most device memory that the run may take, such as 500M or 2GiB: counts and exit waves that need more stay
-    /// in host memory, and blocks of frames travel to the GPU [default: what is free]
-    #[arg(long, value_name = "SIZE", help_heading = "Where to compute")]
-    pub(crate) device_memory: Option<String>,
-    /// Most host memory that the run may take, such as 4GiB: counts that need more are in a temporary file when a GPU
-    /// computes [default: what is available]
-    #[arg(long, value_name = "SIZE", help_heading = "Where to compute")]
-    pub(crate) host_memory: Option<String>,
-    /// Folder of that temporary file, best on a fast local drive [default: the folder of the result]
-    #[arg(long, value_name = "FOLDER", help_heading = "Where to compute")]
-    pub(crate) scratch: Option<PathBuf>,
-    /// Number of CPU threads [default: all]
-    #[arg(long, value_name = "N", help_heading = "Where to compute")]
-    pub(crate) threads: Option<usize>,
+    #[command(flatten)]
+    pub(crate) compute: ComputeArgs,
 
     /// JSON file for metrics and history
     #[arg(long, value_name = "S.json", help_heading = "What to write")]
@@ -290,6 +238,127 @@ pub(crate) struct ReconstructArgs {
     /// Checkpoint file to write [default: OUT.checkpoint, or the one resumed from]
     #[arg(long, value_name = "FILE", help_heading = "What to write")]
     pub(crate) checkpoint: Option<PathBuf>,
+    /// Seconds between checkpoints; 0 saves after every iteration
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value_t = 60.0,
+        allow_negative_numbers = true,
+        help_heading = "What to write"
+    )]
+    pub(crate) checkpoint_every: f64,
+    /// Print progress as JSON lines on standard output, and no other text there
+    #[arg(long, help_heading = "What to write", conflicts_with = "quiet")]
+    pub(crate) json_progress: bool,
+    /// Print errors only
+    #[arg(long, help_heading = "What to write")]
+    pub(crate) quiet: bool,
+}
+
+/// What a reconstruction computes.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "What to compute")]
+pub(crate) struct RecipeArgs {
+    /// Engine (dm, raar, ap, ml, lsqml, epie, rpie) and iterations; repeat to run several in order
+    /// [default: dm:100 raar:50]
+    #[arg(long, value_name = "NAME:N")]
+    pub(crate) engine: Vec<String>,
+    /// Recipe with all options of the run (TOML); the recipe stored in a result repeats that run
+    #[arg(long, value_name = "R.toml")]
+    pub(crate) recipe: Option<PathBuf>,
+    /// Set one recipe option, such as dm.alpha=0.9 or probe.source=aperture
+    #[arg(long, value_name = "OPTION=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// Transform the positions of the file: swap, flip-rows, flip-columns, rotate=30deg, affine=[a,b,c,d], separated by
+    /// commas, applied in this order; none: as in the file
+    #[arg(long, value_name = "LIST")]
+    pub(crate) transform_positions: Option<String>,
+    /// Mutually incoherent probe modes
+    #[arg(long, value_name = "N")]
+    pub(crate) probe_modes: Option<usize>,
+    /// Share of each frame's pixels that no update sees, for R_free, such as 0.02
+    /// [default: 0.01 without --engine and --recipe, else 0]
+    #[arg(long, value_name = "SHARE", allow_negative_numbers = true)]
+    pub(crate) free_pixels: Option<f64>,
+    /// Whether an engine ends when R_free has risen; auto needs --free-pixels [default: off]
+    #[arg(long, value_enum)]
+    pub(crate) stop: Option<StopArg>,
+    /// Compute R, R_free, the photon error and the exit-wave change in every K-th iteration of dm,
+    /// raar and ap, such as 1; with --stop auto in all [default: 10]
+    #[arg(long, value_name = "K")]
+    pub(crate) metrics_every: Option<usize>,
+    /// Refine the positions by these methods, such as gradient,affine [default: none]
+    #[arg(long, value_enum, value_name = "METHODS", value_delimiter = ',')]
+    pub(crate) refine_positions: Vec<PositionMethodArg>,
+    /// Fit a factor on the intensities of each frame, for beams whose brightness varies
+    #[arg(long)]
+    pub(crate) fit_frame_scales: bool,
+    /// Start with object, probe, positions and scales of an earlier result, whose frames may have another size
+    #[arg(long, value_name = "RESULT.h5")]
+    pub(crate) start: Option<PathBuf>,
+    /// Floating-point precision on the CPU [default: f32]
+    #[arg(long, value_enum)]
+    pub(crate) precision: Option<PrecisionArg>,
+    /// Seed of the random number generator
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+}
+
+/// Where a reconstruction is computed.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Where to compute")]
+pub(crate) struct ComputeArgs {
+    /// Back end [default: auto, or the back end of the resumed run]
+    #[arg(long, value_enum)]
+    pub(crate) backend: Option<BackendArg>,
+    /// GPU number [default: 0]
+    #[arg(long, value_name = "N")]
+    pub(crate) device: Option<usize>,
+    /// GPU numbers (0,2,3), or all, which divide the frames [default: one GPU]
+    #[arg(long, value_name = "LIST|all", conflicts_with = "device")]
+    pub(crate) devices: Option<String>,
+    /// Most device memory that the run may take, such as 500M or 2GiB: counts and exit waves that need more stay
+    /// in host memory, and blocks of frames travel to the GPU [default: what is free]
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) device_memory: Option<String>,
+    /// Most host memory that the run may take, such as 4GiB: counts that need more are in a temporary file when a GPU
+    /// computes [default: what is available]
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) host_memory: Option<String>,
+    /// Folder of that temporary file, best on a fast local drive [default: the folder of the result]
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) scratch: Option<PathBuf>,
+    /// Number of CPU threads [default: all]
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<usize>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ResolutionArgs {
+    /// Scan file: CXI, PtyPy's ptyd, or plain HDF5 with a recipe that names its datasets
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// Name of the results of the halves, which are written to OUT-half1.h5 and OUT-half2.h5
+    #[arg(short, long, value_name = "OUT.h5")]
+    pub(crate) output: PathBuf,
+
+    #[command(flatten)]
+    pub(crate) recipe: RecipeArgs,
+    /// Keep halves that an earlier run of the same command has finished, and resume those that it has begun
+    #[arg(long, help_heading = "What to compute")]
+    pub(crate) resume: bool,
+    #[command(flatten)]
+    pub(crate) compute: ComputeArgs,
+
+    /// JSON file for the resolution and the ring correlation
+    #[arg(long, value_name = "S.json", help_heading = "What to write")]
+    pub(crate) summary: Option<PathBuf>,
+    /// HTML file for the ring correlation and pictures of both halves
+    #[arg(long, value_name = "R.html", help_heading = "What to write")]
+    pub(crate) report: Option<PathBuf>,
+    /// Picture of the ring correlation (SVG)
+    #[arg(long, value_name = "FRC.svg", help_heading = "What to write")]
+    pub(crate) plot: Option<PathBuf>,
     /// Seconds between checkpoints; 0 saves after every iteration
     #[arg(
         long,

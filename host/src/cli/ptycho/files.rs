@@ -86,7 +86,7 @@ impl Files {
 }
 
 /// Replaces the extension of `path` by `ending`.
-fn beside(path: &Path, ending: &str) -> PathBuf {
+pub(super) fn beside(path: &Path, ending: &str) -> PathBuf {
     let mut name = OsString::from(path.file_stem().unwrap_or_default());
     name.push(ending);
     path.with_file_name(name)

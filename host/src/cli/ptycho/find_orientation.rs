@@ -73,13 +73,7 @@ impl TrialSettings<'_> {
     ) -> Result<Option<OrientationSearch>, Failure> {
         let [_, rows, columns] = self.scan.shape();
         let most = most.min(FEWEST.max(PIXELS / (rows * columns)));
-        let part = central_part(self.scan, most)?;
-        // Without counts in the middle, all frames may have some.
-        let part = part.map_or_else(
-            || central_part(self.scan, self.scan.shape()[0]),
-            |p| Ok(Some(p)),
-        )?;
-        let Some(part) = part else {
+        let Some(part) = central_part(self.scan, most)? else {
             return Err(Failure::failed(format!("{}: no frames to try", self.name)));
         };
         let start = if searched {
@@ -172,7 +166,12 @@ impl TrialSettings<'_> {
             Err(error) => return Err(self.origin.of_problem(&self.name, &error)),
         };
         let own_twin = crate::ptycho::is_own_twin(&problem.probe);
-        let mut run = Reconstructor::new(self.engine(scan, &problem, recipe)?, &problem, recipe);
+        // Another orientation may need less memory. If none can be computed, the run says so too.
+        let engine = match self.engine(scan, &problem, recipe) {
+            Err(Failure::Failed(why)) => return skipped(why),
+            engine => engine?,
+        };
+        let mut run = Reconstructor::new(engine, &problem, recipe);
         while !run.finished() {
             if interrupt.requested() {
                 return Ok(None);

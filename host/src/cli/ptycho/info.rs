@@ -136,7 +136,7 @@ impl Info {
         let name = self.file.display().to_string();
         let [_, rows, columns] = read.scan.shape();
         let pixel = read.scan.object_pixel();
-        let margin = self.recipe.positions.margin();
+        let margin = self.recipe.margin();
         let windows = PixelPositions::new(read.scan.positions(), pixel, [rows, columns], margin);
         let fatal = windows.as_ref().err().map(|e| format!("{name}: {e}"));
         let diagnosis = diagnose(&read.scan, &self.recipe.engines).map_err(Failure::failed)?;

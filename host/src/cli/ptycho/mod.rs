@@ -1,6 +1,7 @@
 //! The commands of `warpstride ptycho`.
 
 mod backend;
+mod coarse_to_fine;
 mod compare;
 mod demo;
 mod device_group;
@@ -11,6 +12,7 @@ mod predict;
 mod recipe_arguments;
 mod recipe_origin;
 mod reconstruct;
+mod resolution;
 mod results;
 mod simulate;
 mod transform_positions;
@@ -21,10 +23,12 @@ use super::Failure;
 use super::args::PtychoCommand;
 use super::output::complain;
 use super::processes;
+use coarse_to_fine::CoarseToFine;
 use compare::Compare;
 use info::Info;
 use predict::Predict;
 use reconstruct::Reconstruct;
+use resolution::Resolution;
 use simulate::Simulate;
 
 /// Runs the command.
@@ -34,8 +38,12 @@ pub(crate) fn run(command: PtychoCommand) -> Result<(), Failure> {
         PtychoCommand::Info(args) => Info::from_args(args)?.run(),
         PtychoCommand::Reconstruct(args) => {
             let ranks = processes::ranks()?;
-            let checked = processes::common(&ranks, Reconstruct::from_args(*args))?;
-            match checked.run(&ranks) {
+            let done = if args.coarse.is_empty() {
+                processes::common(&ranks, Reconstruct::from_args(*args))?.run(&ranks)
+            } else {
+                processes::common(&ranks, CoarseToFine::from_args(&args))?.run(&ranks)
+            };
+            match done {
                 Err(failure @ Failure::OfRank(_)) if ranks.size() > 1 => {
                     complain(&failure.to_string());
                     ranks.fail(&failure.to_string());
@@ -44,6 +52,7 @@ pub(crate) fn run(command: PtychoCommand) -> Result<(), Failure> {
                 done => done,
             }
         }
+        PtychoCommand::Resolution(args) => Resolution::from_args(*args)?.run(),
         PtychoCommand::Compare(args) => Compare::from_args(args).run(),
         PtychoCommand::Predict(args) => Predict::from_args(args)?.run(),
     }

@@ -2,7 +2,7 @@
 
 use super::recipe_origin::RecipeOrigin;
 use super::transform_positions::transform_positions;
-use crate::cli::args::{PositionMethodArg, PrecisionArg, ReconstructArgs, StopArg};
+use crate::cli::args::{PositionMethodArg, PrecisionArg, RecipeArgs, StopArg};
 use crate::cli::failure::Failure;
 use crate::ptycho::{EngineSpec, PositionMethod, Precision, Recipe, StopRule};
 use std::path::Path;
@@ -11,7 +11,7 @@ use std::path::Path;
 const MAX_RECIPE_BYTES: u64 = 1 << 20;
 
 /// Resolves the recipe: first the recipe file, then `--engine` and the other options, then `--set`.
-pub(super) fn resolve(args: &ReconstructArgs, origin: &RecipeOrigin) -> Result<Recipe, Failure> {
+pub(super) fn resolve(args: &RecipeArgs, origin: &RecipeOrigin) -> Result<Recipe, Failure> {
     let mut recipe = match &args.recipe {
         None if args.engine.is_empty() => Recipe::automatic(),
         None => Recipe::default(),
@@ -44,6 +44,15 @@ pub(super) fn resolve(args: &ReconstructArgs, origin: &RecipeOrigin) -> Result<R
     }
     if args.fit_frame_scales {
         recipe.fit_frame_scales = true;
+    }
+    if let Some(path) = &args.start {
+        let name = path.to_str().ok_or_else(|| {
+            Failure::usage(format!(
+                "--start {}: expected a name in UTF-8, as it is part of the recipe",
+                path.display()
+            ))
+        })?;
+        recipe.start.result = Some(name.to_owned());
     }
     if let Some(given) = args.precision {
         recipe.precision = precision(given);

@@ -1,6 +1,6 @@
 //! Where the options of a recipe come from, so that an error names what the user has to change.
 
-use crate::cli::args::{ReconstructArgs, StopArg};
+use crate::cli::args::{RecipeArgs, StopArg};
 use crate::cli::failure::Failure;
 use crate::io::IoError;
 use crate::ptycho::{ProblemError, RecipeError};
@@ -18,9 +18,9 @@ pub(super) struct RecipeOrigin {
 }
 
 impl RecipeOrigin {
-    /// The sources of `ptycho reconstruct`.
-    pub(super) fn new(args: &ReconstructArgs) -> Self {
-        let file = args.recipe.as_deref().or(args.resume.as_deref());
+    /// The sources of `ptycho reconstruct`, which may resume a run with its recipe.
+    pub(super) fn new(args: &RecipeArgs, resume: Option<&Path>) -> Self {
+        let file = args.recipe.as_deref().or(resume);
         let mut origin = Self::of(file, args.probe_modes, &args.set)
             .with_transform(args.transform_positions.as_deref());
         if let Some(seed) = args.seed {
@@ -51,6 +51,12 @@ impl RecipeOrigin {
             origin
                 .arguments
                 .insert(0, ("fit_frame_scales".to_owned(), argument));
+        }
+        if let Some(path) = &args.start {
+            let argument = format!("--start {}", path.display());
+            origin
+                .arguments
+                .insert(0, ("start.result".to_owned(), argument));
         }
         if let Some(share) = args.free_pixels {
             let argument = format!("--free-pixels {}", shortest(share));

@@ -17,12 +17,12 @@ use crate::cli::output::{ProgressStream, note_lines, say};
 use crate::cli::paths::{self, OutputFile, same};
 use crate::cli::processes::common;
 use crate::cli::threads;
-use crate::data::{HistoryEntry, PixelPositions, Scan};
+use crate::data::{HistoryEntry, PixelPositions, Reconstruction, Scan};
 use crate::ptycho::io::scan::{self, ScanFile};
 use crate::ptycho::{
-    Engine, EngineError, EngineSpec, Method, OrientationSearch, Origin, Precision, ProbeSource,
-    Problem, Ranks, Recipe, ReconstructionSteps, Reconstructor, Run, RunError, SavedRun,
-    StreamPlan, diagnose, mask_bytes, result,
+    Engine, EngineError, EngineSpec, FrameStart, Method, OrientationSearch, Origin, Precision,
+    ProbeSource, Problem, Ranks, Recipe, ReconstructionSteps, Reconstructor, Run, RunError,
+    SavedRun, StreamPlan, diagnose, mask_bytes, result,
 };
 use crate::run::{Bar, End, Interrupt, JsonLines, Observer, RunRecord, Schedule, Silent};
 use crate::system::Memory;
@@ -89,6 +89,7 @@ struct Opened {
     memory_request: MemoryRequest,
     /// The host's memory before the scan was read.
     memory: Memory,
+    frame_start: Option<FrameStart>,
 }
 
 /// What the iterations start from.
@@ -99,6 +100,7 @@ struct Prepared {
     /// Doubtful properties of the scan.
     problems: Vec<String>,
     notes: Vec<String>,
+    frame_start: Option<FrameStart>,
 }
 
 /// What the ranks of a run share.
@@ -107,6 +109,7 @@ struct Shared {
     problem: Problem,
     problems: Vec<String>,
     notes: Vec<String>,
+    frame_start: Option<FrameStart>,
     interrupt: Interrupt,
     begun: Instant,
     /// Whether the ranks are processes.
@@ -126,15 +129,16 @@ impl Reconstruct {
             let text = "--profile-iterations 0: expected 1 or more";
             return Err(Failure::usage(text));
         }
-        threads::check(args.threads)?;
+        let compute = args.compute;
+        threads::check(compute.threads)?;
         let checkpoint = args.checkpoint.as_deref();
         OutputFile::given("--checkpoint", checkpoint, &[paths::CHECKPOINT])
             .as_ref()
             .map_or(Ok(()), paths::check_name)?;
-        let origin = RecipeOrigin::new(&args);
+        let origin = RecipeOrigin::new(&args.recipe, args.resume.as_deref());
         let (recipe, recipe_text, resume) = match &args.resume {
             None => {
-                let recipe = resolve(&args, &origin)?;
+                let recipe = resolve(&args.recipe, &origin)?;
                 let text = recipe.to_toml().map_err(Failure::usage)?;
                 (recipe, text, None)
             }
@@ -148,7 +152,12 @@ impl Reconstruct {
                 )
             }
         };
-        let backend = args.backend.unwrap_or_else(|| match &resume {
+        if let (true, Some(start)) = (args.find_orientation, &recipe.start.result) {
+            return Err(Failure::usage(format!(
+                "--find-orientation: expected a run without an earlier result, whose object would have another orientation, found start.result = {start}"
+            )));
+        }
+        let backend = compute.backend.unwrap_or_else(|| match &resume {
             Some((_, saved)) if saved.backend == "cuda" => BackendArg::Cuda,
             Some((_, saved)) if saved.backend == "emulator" => BackendArg::Emulator,
             Some(_) => BackendArg::Cpu,
@@ -156,21 +165,21 @@ impl Reconstruct {
         });
         let backend = match (args.profile.is_some(), backend, args.resume.as_deref()) {
             (true, BackendArg::Auto, _) => BackendArg::Cuda,
-            (true, BackendArg::Cpu, from) => return Err(no_profile(args.backend, from)),
+            (true, BackendArg::Cpu, from) => return Err(no_profile(compute.backend, from)),
             _ => backend,
         };
         let double = recipe.precision == Precision::F64;
         let devices = DevicesArgs {
             backend: BackendArgs {
                 backend,
-                device: args.device,
-                threads: args.threads,
+                device: compute.device,
+                threads: compute.threads,
             },
-            devices: args.devices,
+            devices: compute.devices,
         };
         let request = DevicesRequest::from_args(&devices, double, false)?;
-        let device_memory = byte_size::parse("--device-memory", args.device_memory.as_deref())?;
-        let host_memory = byte_size::parse("--host-memory", args.host_memory.as_deref())?;
+        let device_memory = byte_size::parse("--device-memory", compute.device_memory.as_deref())?;
+        let host_memory = byte_size::parse("--host-memory", compute.host_memory.as_deref())?;
         let checkpoint = args
             .checkpoint
             .or_else(|| args.resume.clone())
@@ -184,13 +193,23 @@ impl Reconstruct {
             result: args.output,
         };
         let mut inputs = vec![args.file.as_path()];
-        inputs.extend(args.recipe.as_deref());
+        inputs.extend(args.recipe.recipe.as_deref());
+        let start = recipe.start.result.as_deref().map(Path::new);
+        inputs.extend(start.filter(|_| resume.is_none()));
         // The resumed run may overwrite its own checkpoint; no other output may.
         let differs_from_output = |path: &&Path| !same(path, &files.checkpoint);
         inputs.extend(args.resume.as_deref().filter(differs_from_output));
         files.check(&inputs)?;
         files.check_checkpoint(args.resume.as_deref())?;
-        let read = [Some(&args.file), args.recipe.as_ref(), args.resume.as_ref()];
+        // A resumed run does not read its start again.
+        let started = recipe.start.result.as_deref().map(PathBuf::from);
+        let started = started.filter(|_| resume.is_none());
+        let read = [
+            Some(&args.file),
+            args.recipe.recipe.as_ref(),
+            started.as_ref(),
+            args.resume.as_ref(),
+        ];
         Ok(Self {
             inputs: paths::names(read.into_iter().flatten().map(PathBuf::as_path)),
             scan: args.file,
@@ -201,9 +220,9 @@ impl Reconstruct {
             request,
             device_memory,
             host_memory,
-            scratch: args.scratch,
+            scratch: compute.scratch,
             resume,
-            threads: args.threads,
+            threads: compute.threads,
             schedule: Schedule { every: Some(every) },
             profile_iterations: args.profile_iterations,
             progress_output: match (args.json_progress, args.quiet) {
@@ -214,6 +233,11 @@ impl Reconstruct {
             find_orientation: args.find_orientation,
             orientation: None,
         })
+    }
+
+    /// The resolved recipe, TOML.
+    pub(super) fn recipe_text(&self) -> &str {
+        &self.recipe_text
     }
 
     /// Reads the scan, runs the reconstruction and writes the outputs. With several ranks, each of them runs it, and the first
@@ -238,7 +262,12 @@ impl Reconstruct {
             prepared.engines.computed_by(),
             self.recipe_text
         );
-        let digest = prepared.problem.digest(&computed);
+        let mut digest = prepared.problem.digest(&computed);
+        if self.recipe.start.result.is_some() && self.resume.is_none() {
+            // Each rank has read the earlier result, which may be another file there.
+            digest.extend(prepared.problem.start_digest());
+            digest.extend(format!("{:?}", prepared.frame_start).bytes());
+        }
         if !ranks.agree(&digest)? {
             return Err(Failure::failed(DIFFERENT));
         }
@@ -248,12 +277,14 @@ impl Reconstruct {
             engines,
             problems,
             notes,
+            frame_start,
         } = prepared;
         let shared = Shared {
             scan,
             problem,
             problems,
             notes,
+            frame_start,
             interrupt: interrupt.map_or_else(Interrupt::on_ctrl_c, Ok)?,
             begun,
             processes: ranks.size() > 1,
@@ -346,7 +377,25 @@ impl Reconstruct {
             // The saved probe replaces the start probe, so a search for one would be wasted.
             start.probe.source = ProbeSource::MeanPattern;
         }
-        let problem = Problem::new(&scan, &start).map_err(|e| self.origin.of_problem(&name, &e))?;
+        let earlier = self.earlier_result()?;
+        if earlier.is_some() && start.probe.source == ProbeSource::Auto {
+            // That of the earlier result takes the place of any other.
+            start.probe.source = ProbeSource::MeanPattern;
+        }
+        let mut problem =
+            Problem::new(&scan, &start).map_err(|e| self.origin.of_problem(&name, &e))?;
+        let frame_start = match &earlier {
+            None => None,
+            Some((path, result)) => {
+                if self.recipe.probe.source == ProbeSource::Auto {
+                    problem
+                        .notes
+                        .retain(|note| !note.starts_with("start probe"));
+                }
+                (problem.start_from(result, &scan, &self.recipe))
+                    .map_err(|e| Failure::failed(format!("{path}: start: {e}")))?
+            }
+        };
         Ok(Opened {
             scan,
             scan_notes: file.notes,
@@ -354,7 +403,19 @@ impl Reconstruct {
             backend,
             memory_request,
             memory,
+            frame_start,
         })
+    }
+
+    /// The result from which the run starts, and its file; a resumed run has begun with it.
+    fn earlier_result(&self) -> Result<Option<(&str, Reconstruction)>, Failure> {
+        match (&self.recipe.start.result, &self.resume) {
+            (Some(path), None) => {
+                let result = crate::ptycho::io::results::read(Path::new(path))?;
+                Ok(Some((path, result)))
+            }
+            _ => Ok(None),
+        }
     }
 
     /// Makes the engine. All ranks have opened what they need, and call the same collective operations.
@@ -366,6 +427,7 @@ impl Reconstruct {
             backend,
             memory_request,
             memory,
+            frame_start,
         } = opened;
         if !ranks.agree(backend.kind().name().to_string().as_bytes())? {
             return Err(Failure::failed(DIFFERENT));
@@ -433,6 +495,7 @@ impl Reconstruct {
             engines: chosen.engine,
             problems: diagnosis.problems,
             notes,
+            frame_start,
         })
     }
 
@@ -448,6 +511,7 @@ impl Reconstruct {
             problem,
             problems,
             notes,
+            frame_start,
             interrupt,
             begun,
             processes,
@@ -476,6 +540,9 @@ impl Reconstruct {
         if let Some((path, saved)) = &self.resume {
             steps.resume(saved, path).map_err(own)?;
             resumed_from = Some(path);
+        } else if let Some(start) = frame_start {
+            let started = steps.reconstructor().start_frames(start);
+            started.map_err(|error| own(error.into()))?;
         }
 
         let setup_seconds = begun.elapsed().as_secs_f64();
@@ -545,7 +612,7 @@ impl Reconstruct {
     fn memory_request(&self, scan: &Scan) -> Result<MemoryRequest, Failure> {
         let [frames, rows, columns] = scan.shape();
         let pixel = scan.object_pixel();
-        let margin = self.recipe.positions.margin();
+        let margin = self.recipe.margin();
         let positions = PixelPositions::new(scan.positions(), pixel, [rows, columns], margin)
             .map_err(|e| Failure::failed(format!("{}: {e}", self.scan.display())))?;
         let shape = [frames, self.recipe.probe_modes, rows, columns];

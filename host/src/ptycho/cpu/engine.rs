@@ -62,7 +62,7 @@ pub struct CpuEngine<T: Real> {
     parameters: FrameParameters,
     /// Largest distance of a position from its start, pixels.
     bound: f64,
-    /// Power of the start probe, photons.
+    /// Power to which the probe is scaled, photons.
     power: f64,
     /// Ψ, unnormalised transforms of the exit waves (frame, mode, column, row) of this rank's frames.
     spectra: Vec<Complex<T>>,
@@ -130,7 +130,7 @@ impl<T: Real> CpuEngine<T> {
             subpixel: false,
             parameters,
             bound: problem.refinement.bound,
-            power: problem.probe.iter().map(Complex::norm_sqr).sum(),
+            power: problem.power(),
             spectra: Vec::new(),
             exit: Vec::new(),
             scratch: Pool::default(),

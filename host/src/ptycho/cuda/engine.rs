@@ -75,7 +75,7 @@ pub struct GpuEngine<M: Device> {
     parameters: FrameParameters,
     /// Largest distance of a position from its start, pixels.
     bound: f64,
-    /// Power of the start probe, photons.
+    /// Power to which the probe is scaled, photons.
     power: f64,
     /// Whether the last iteration had frames at their exact positions.
     subpixel: bool,
@@ -197,7 +197,7 @@ impl<M: Device> GpuEngine<M> {
             free_counts: problem.free_counts,
             parameters: FrameParameters::new(&problem.positions),
             bound: problem.refinement.bound,
-            power: problem.probe.iter().map(Complex::norm_sqr).sum(),
+            power: problem.power(),
             subpixel: false,
             pending: VecDeque::new(),
             waves_fft: None,

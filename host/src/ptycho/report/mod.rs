@@ -2,11 +2,13 @@
 
 mod curves;
 mod diffraction;
+mod halves;
 mod html;
 mod pictures;
 mod positions;
 #[cfg(test)]
 pub(crate) mod sample;
 
+pub use halves::{report_of_halves, ring_correlation_svg};
 pub use html::report;
 pub use pictures::Pictures;

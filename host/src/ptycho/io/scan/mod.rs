@@ -10,13 +10,14 @@ mod window;
 mod write;
 
 pub use crate::ptycho::read_options::{
-    Constants, Format, MaskPolarity, NoData, NoDataSetting, Paths, ReadOptions,
+    Constants, Format, MAX_COARSE, MaskPolarity, NoData, NoDataSetting, Paths, ReadOptions,
 };
 pub use write::write;
 
-use crate::data::{Frames, Geometry, Mask, Scan, ScanError, Simulation};
+use crate::data::{Frames, Geometry, Mask, Scan, ScanError, Simulation, half_of};
 use crate::io::IoError;
 use crate::io::source::Source;
+use crate::ptycho::probe_grid::with_window;
 use crate::system::{Bytes, Memory};
 use ndarray::{Array2, Array3, Axis, Ix2, Ix3};
 use num_complex::Complex;
@@ -127,12 +128,15 @@ impl Parts {
         let positions = options.transform(&self.positions.1);
         let mut dropped =
             |what: &str, why: &str| self.notes.push(format!("{what} is ignored: {why}"));
-        if options.crop.is_some() {
-            if self.probe.take().is_some() {
-                dropped(
-                    "the start probe",
-                    "cropped frames have larger object pixels",
-                );
+        if options.crop.is_some() || options.coarse.is_some_and(|factor| factor > 1) {
+            if let Some((path, probe)) = self.probe.take() {
+                let [_, rows, columns] = self.frames.1.shape();
+                let cropped = with_window(&probe, [rows, columns]);
+                if cropped.iter().any(|v| v.norm_sqr() > 0.0) {
+                    self.probe = Some((path, cropped));
+                } else {
+                    dropped("the start probe", "it has no light in the cropped frames");
+                }
             }
             if self.simulation.take().is_some() {
                 dropped("the truth", "cropped frames have larger object pixels");
@@ -163,16 +167,9 @@ impl Parts {
             });
         }
         let probe_path = self.probe.as_ref().map(|p| p.0.clone());
-        let scan = Scan::of_frames(
-            self.frames.1,
-            mask,
-            positions,
-            self.geometry,
-            self.probe.map(|p| p.1),
-        )
-        .map_err(|error| {
+        let as_io_error = |error: ScanError| {
             let dataset = match &error {
-                ScanError::Scratch(error) => return error.clone().into(),
+                ScanError::Scratch(error) => return IoError::from(error.clone()),
                 ScanError::Empty(..) | ScanError::Count { .. } | ScanError::Dark { .. } => {
                     self.frames.0.clone()
                 }
@@ -180,10 +177,10 @@ impl Parts {
                     self.positions.0.clone()
                 }
                 ScanError::MaskShape { .. } | ScanError::AllMasked => {
-                    mask_path.unwrap_or_else(|| self.frames.0.clone())
+                    mask_path.clone().unwrap_or_else(|| self.frames.0.clone())
                 }
                 ScanError::ProbeShape { .. } | ScanError::Probe => {
-                    probe_path.unwrap_or_else(|| self.frames.0.clone())
+                    probe_path.clone().unwrap_or_else(|| self.frames.0.clone())
                 }
                 ScanError::Length { .. } => "the geometry".to_owned(),
             };
@@ -192,11 +189,41 @@ impl Parts {
                 dataset,
                 source: error,
             }
-        })?;
-        let scan = match self.simulation {
+        };
+        let scan = Scan::of_frames(
+            self.frames.1,
+            mask,
+            positions,
+            self.geometry,
+            self.probe.map(|p| p.1),
+        )
+        .map_err(&as_io_error)?;
+        let mut scan = match self.simulation {
             Some(simulation) => scan.with_simulation(simulation),
             None => scan,
         };
+        if let Some(half) = options.half {
+            let frames = half_of(scan.positions(), half);
+            let all = scan.shape()[0];
+            if frames.is_empty() {
+                return Err(IoError::Option {
+                    file: source.name().to_owned(),
+                    option: "data.half",
+                    reason: format!("expected at least 2 frames, found {all}"),
+                });
+            }
+            if scan.scratch_folder().is_none() {
+                // A copy of the half, beside the whole scan.
+                let [_, rows, columns] = scan.shape().map(|n| n as u128);
+                let both = (all + frames.len()) as u128;
+                source.allow(&self.frames.0, both * rows * columns * 4)?;
+            }
+            self.notes.push(format!(
+                "data.half = {half}: {} of {all} frames, one of each two neighbours",
+                frames.len()
+            ));
+            scan = scan.of_some(&frames).map_err(&as_io_error)?;
+        }
         Ok(ScanFile {
             scan,
             notes: self.notes,

@@ -68,10 +68,20 @@ impl Window {
                 ),
             );
         }
+        let coarse = options.coarse.unwrap_or(1).max(1);
+        if keep_rows.min(keep_columns) < coarse {
+            return refuse(
+                "data.coarse",
+                format!(
+                    "expected at most {}, so that frames of {keep_rows} x {keep_columns} keep a pixel, found {coarse}",
+                    keep_rows.min(keep_columns)
+                ),
+            );
+        }
         Ok(Self {
             frames,
-            rows: around_centre(rows, keep_rows),
-            columns: around_centre(columns, keep_columns),
+            rows: around_centre(rows, keep_rows / coarse),
+            columns: around_centre(columns, keep_columns / coarse),
         })
     }
 

@@ -1,0 +1,108 @@
+//! `ptycho reconstruct --coarse 4,2,1`: reconstructions with ever smaller object pixels, each the start of the next.
+
+use super::files::{Files, beside, remove};
+use super::reconstruct::Reconstruct;
+use crate::cli::args::ReconstructArgs;
+use crate::cli::failure::Failure;
+use crate::cli::output::say;
+use crate::cli::processes::common;
+use crate::ptycho::Ranks;
+use crate::ptycho::io::scan::MAX_COARSE;
+use std::path::PathBuf;
+
+/// Checked reconstructions, the coarsest first.
+pub(super) struct CoarseToFine {
+    levels: Vec<Level>,
+    /// Whether progress is text.
+    text: bool,
+}
+
+struct Level {
+    /// Factor on the object pixel.
+    factor: usize,
+    result: PathBuf,
+    run: Reconstruct,
+}
+
+impl CoarseToFine {
+    /// Checks options and outputs of all reconstructions.
+    pub(super) fn from_args(args: &ReconstructArgs) -> Result<Self, Failure> {
+        let factors = &args.coarse;
+        let falling = factors.windows(2).all(|pair| pair[0] > pair[1]);
+        let within = factors
+            .iter()
+            .all(|factor| (1..=MAX_COARSE).contains(factor));
+        if !(falling && within && factors.last() == Some(&1)) {
+            let found: Vec<String> = factors.iter().map(ToString::to_string).collect();
+            return Err(Failure::usage(format!(
+                "--coarse {}: expected factors from {MAX_COARSE} to 1, each smaller than the one before it, the last one 1",
+                found.join(",")
+            )));
+        }
+        let mut levels: Vec<Level> = Vec::new();
+        for factor in factors {
+            let mut of_level = args.clone();
+            of_level.coarse.clear();
+            if let Some(before) = levels.last() {
+                of_level.recipe.start = Some(before.result.clone());
+            }
+            of_level.recipe.set.push(format!("data.coarse={factor}"));
+            if *factor > 1 {
+                of_level.output = beside(&args.output, &format!("-coarse{factor}.h5"));
+                of_level.no_pictures = true;
+                of_level.checkpoint = None;
+                (of_level.summary, of_level.report, of_level.profile) = (None, None, None);
+            }
+            levels.push(Level {
+                factor: *factor,
+                result: of_level.output.clone(),
+                run: Reconstruct::from_args(of_level)?,
+            });
+        }
+        Ok(Self {
+            levels,
+            text: !(args.json_progress || args.quiet),
+        })
+    }
+
+    /// Runs them one after the other.
+    pub(super) fn run(self, ranks: &Ranks) -> Result<(), Failure> {
+        let factors: Vec<String> = self
+            .levels
+            .iter()
+            .map(|one| one.factor.to_string())
+            .collect();
+        for (number, level) in (1..).zip(self.levels) {
+            let Level {
+                factor,
+                result,
+                run,
+            } = level;
+            if self.text && ranks.is_first() {
+                say(&match factor {
+                    1 => "object pixels of the scan\n".to_owned(),
+                    _ => format!("object pixels {factor} times as large\n"),
+                })?;
+            }
+            let done = run.run(ranks);
+            if matches!(done, Err(Failure::OfRank(_))) {
+                return done;
+            }
+            // Only the first rank says that it was interrupted.
+            if ranks.any(matches!(done, Err(Failure::Interrupted(_))))? {
+                if factor == 1 || done.is_ok() {
+                    return done;
+                }
+                remove(&Files::checkpoint_beside(&result))?;
+                let result = result.display();
+                return Err(Failure::Interrupted(format!(
+                    "stopped with object pixels {factor} times as large; the current result is in {result}; go on from it with --start {result} --coarse {}",
+                    factors.get(number..).unwrap_or_default().join(",")
+                )));
+            }
+            // The next one reads what the first rank has written.
+            common(ranks, done)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,285 @@
+//! Start values from an earlier result: object, probe modes, positions and intensity scales, on another grid of pixels if the
+//! frames have another size.
+
+use super::probe_grid::with_window;
+use super::result::quadratic_phase;
+use super::start::with_modes;
+use super::{ProbeSource, Problem, Recipe};
+use crate::data::{Geometry, Reconstruction, Scan};
+use crate::text::{length, significant};
+use ndarray::{Array2, s};
+use num_complex::Complex;
+use std::f64::consts::PI;
+
+/// Largest relative difference of the windows' sizes, which are λz/p.
+const SAME_WINDOW: f64 = 1e-3;
+/// Positions are those of the scan if they differ by less than this part of a pixel.
+const SAME_POSITION: f64 = 1e-3;
+/// Displacements of the grids by less than this part of a pixel are 0.
+const ON_PIXEL: f64 = 1e-6;
+/// Half the width of the interpolation kernel (Lanczos), pixels of the coarser grid.
+const LOBES: f64 = 3.0;
+/// Ratio of the probe's power to the brightest frame's counts, or its inverse, above which another exposure is assumed.
+const OTHER_EXPOSURE: f64 = 5.0;
+
+/// Why a result cannot be the start of a run.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum EarlierResultError {
+    /// The windows have different sizes.
+    #[error(
+        "expected a window of {} x {}, wavelength times distance divided by the detector's pixel, as in the scan, found {} x {}",
+        length(.expected[0], 4), length(.expected[1], 4), length(.found[0], 4), length(.found[1], 4)
+    )]
+    Window {
+        /// Window of the scan (row, column), m.
+        expected: [f64; 2],
+        /// Window of the result (row, column), m.
+        found: [f64; 2],
+    },
+    /// The object has no pixel in common with that of the scan.
+    #[error(
+        "expected an object in the part of the specimen that the scan covers, found one elsewhere"
+    )]
+    Elsewhere,
+    /// The object or the probe has NaN or infinite values, or the probe no power.
+    #[error("expected a finite object and a finite probe with power > 0, found others")]
+    NotFinite,
+}
+
+/// Positions and intensity scales of the frames from which a run starts.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FrameStart {
+    /// Positions (row, column), object pixels.
+    pub positions: Vec<[f64; 2]>,
+    /// Factors on the model intensities.
+    pub scales: Vec<f64>,
+}
+
+impl Problem {
+    /// Takes the start object, and unless `recipe` names another source the start probe, from `result`. Returns the positions
+    /// and scales of the frames, if the result is of the same frames and has others than the scan.
+    ///
+    /// The object is interpolated (Lanczos kernel of three lobes, on a coarser grid wider by the ratio of the pixels); beyond the result's object it stays as it is. The probe's
+    /// far field is cropped or padded, so that it keeps its photons in the detector pixels that both have.
+    ///
+    /// # Errors
+    /// The result does not fit the scan.
+    pub fn start_from(
+        &mut self,
+        result: &Reconstruction,
+        scan: &Scan,
+        recipe: &Recipe,
+    ) -> Result<Option<FrameStart>, EarlierResultError> {
+        let [_, _, rows, columns] = self.shape();
+        let (_, old_rows, old_columns) = result.probe.dim();
+        let finite = |v: &Complex<f64>| v.re.is_finite() && v.im.is_finite();
+        let power: f64 = result.probe.iter().map(Complex::norm_sqr).sum();
+        if !(result.object.iter().all(finite) && power.is_finite() && power > 0.0) {
+            return Err(EarlierResultError::NotFinite);
+        }
+        let window = |sizes: [usize; 2], pixel: [f64; 2]| {
+            [0, 1].map(|axis| sizes[axis] as f64 * pixel[axis])
+        };
+        let expected = window([rows, columns], self.pixel);
+        let found = window([old_rows, old_columns], result.pixel);
+        let differs = |axis: usize| (found[axis] / expected[axis] - 1.0).abs() > SAME_WINDOW;
+        if differs(0) || differs(1) || found.iter().any(|side| !side.is_finite()) {
+            return Err(EarlierResultError::Window { expected, found });
+        }
+        self.take_object(result)?;
+        if recipe.probe.source == ProbeSource::Auto {
+            self.take_probe(result, scan, recipe)?;
+        }
+        self.notes.push(format!(
+            "start: object{} of an earlier result",
+            if recipe.probe.source == ProbeSource::Auto {
+                " and probe"
+            } else {
+                ""
+            }
+        ));
+        Ok(self.frames_of(result, scan, recipe))
+    }
+
+    fn take_object(&mut self, result: &Reconstruction) -> Result<(), EarlierResultError> {
+        let (rows, columns) = self.object.dim();
+        let (old_rows, old_columns) = result.object.dim();
+        let weights = |axis: usize, new: usize, old: usize| -> Vec<Weights> {
+            let ratio = self.pixel[axis] / result.pixel[axis];
+            let offset = (self.positions.origin[axis] - result.origin[axis]) / result.pixel[axis];
+            // The middles of the windows are the same place, those of odd sizes half a pixel before the half.
+            let middle = |sizes: &[usize]| (sizes[axis + 1] / 2) as f64;
+            let middles = middle(result.probe.shape()) - middle(self.probe.shape()) * ratio;
+            let at = |i: usize| offset + middles + i as f64 * ratio;
+            (0..new)
+                .map(|i| Weights::new(at(i), ratio.max(1.0), old))
+                .collect()
+        };
+        let of_rows = weights(0, rows, old_rows);
+        let of_columns = weights(1, columns, old_columns);
+        let covered = |all: &[Weights]| all.iter().any(|one| !one.values.is_empty());
+        if !(covered(&of_rows) && covered(&of_columns)) {
+            return Err(EarlierResultError::Elsewhere);
+        }
+        // The rows that are needed, of an object that may be much longer.
+        let used = of_rows.iter().filter(|one| !one.values.is_empty());
+        let top = used.clone().map(|one| one.first).min().unwrap_or(0);
+        let end = used
+            .map(|one| one.first + one.values.len())
+            .max()
+            .unwrap_or(0);
+        let along = Array2::from_shape_fn((end - top, columns), |(r, c)| {
+            let Weights { first, values } = &of_columns[c];
+            let pairs = values.iter().zip(*first..);
+            pairs
+                .map(|(weight, column)| result.object[[top + r, column]] * *weight)
+                .sum::<Complex<f64>>()
+        });
+        for ((r, c), value) in self.object.indexed_iter_mut() {
+            let Weights { first, values } = &of_rows[r];
+            if values.is_empty() || of_columns[c].values.is_empty() {
+                continue;
+            }
+            let pairs = values.iter().zip(*first..);
+            *value = pairs
+                .map(|(weight, row)| along[[row - top, c]] * *weight)
+                .sum();
+        }
+        Ok(())
+    }
+
+    fn take_probe(
+        &mut self,
+        result: &Reconstruction,
+        scan: &Scan,
+        recipe: &Recipe,
+    ) -> Result<(), EarlierResultError> {
+        let [_, _, rows, columns] = self.shape();
+        let (have, old_rows, old_columns) = result.probe.dim();
+        let kept = have.min(recipe.probe_modes);
+        let mut probe = result.probe.slice(s![..kept, .., ..]).to_owned();
+        if Recipe::from_toml(&result.recipe).is_ok_and(|recipe| recipe.physical_probe) {
+            let geometry = Geometry {
+                wavelength: result.wavelength,
+                distance: result.distance,
+                ..*scan.geometry()
+            };
+            quadratic_phase(&mut probe, result.pixel, &geometry, 1.0);
+        }
+        let probe = with_window(&probe, [rows, columns]);
+        let mut probe = with_modes(probe, recipe.probe_modes, recipe.probe.mode_power);
+        let power: f64 = probe.iter().map(Complex::norm_sqr).sum();
+        let ratio = scan.brightest_frame() / power;
+        // Of larger frames the result has seen a part of the light only.
+        let seen = old_rows >= rows && old_columns >= columns;
+        if !ratio.is_finite() {
+            return Err(EarlierResultError::NotFinite);
+        }
+        if seen && !(1.0 / OTHER_EXPOSURE..=OTHER_EXPOSURE).contains(&ratio) {
+            probe.mapv_inplace(|v| v * ratio.sqrt());
+            self.notes.push(format!(
+                "start: the probe's power is scaled by {} to the brightest frame",
+                significant(ratio, 3)
+            ));
+        }
+        self.probe = probe;
+        Ok(())
+    }
+
+    /// Positions and scales of `result` for the frames of `scan`.
+    fn frames_of(
+        &self,
+        result: &Reconstruction,
+        scan: &Scan,
+        recipe: &Recipe,
+    ) -> Option<FrameStart> {
+        let recorded = scan.positions();
+        if result.recorded_positions.dim() != recorded.dim()
+            || result.positions.dim() != recorded.dim()
+            || result.frame_scales.len() != recorded.nrows()
+        {
+            return None;
+        }
+        let same = |((_, axis), value): ((usize, usize), &f64), other: &f64| {
+            (value - other).abs() <= SAME_POSITION * self.pixel[axis]
+        };
+        let mut pairs = recorded.indexed_iter().zip(&result.recorded_positions);
+        if !pairs.all(|(own, other)| same(own, other)) {
+            return None;
+        }
+        let moved = result.positions != result.recorded_positions;
+        let scaled = result.frame_scales.iter().any(|scale| *scale != 1.0);
+        if !moved && !scaled {
+            return None;
+        }
+        let bound = recipe.positions.bound;
+        let positions = (0..recorded.nrows()).map(|frame| {
+            [0, 1].map(|axis| {
+                let at = f64::from(self.positions.corners[frame][axis])
+                    + self.positions.fractions[frame][axis];
+                let by = (result.positions[[frame, axis]]
+                    - result.recorded_positions[[frame, axis]])
+                    / self.pixel[axis];
+                at + by.clamp(-bound, bound)
+            })
+        });
+        Some(FrameStart {
+            positions: positions.collect(),
+            scales: result.frame_scales.clone(),
+        })
+    }
+}
+
+/// Factors on neighbouring values of a line, from the value `first` on; none beyond the line.
+struct Weights {
+    first: usize,
+    values: Vec<f64>,
+}
+
+impl Weights {
+    /// The value at `at`, in a line of `count` values, by a kernel that is `wide` times as wide as theirs.
+    fn new(at: f64, wide: f64, count: usize) -> Self {
+        let none = Self {
+            first: 0,
+            values: Vec::new(),
+        };
+        // Half a pixel beyond the last value there is nothing to interpolate.
+        if !(-0.5..count as f64 - 0.5).contains(&at) {
+            return none;
+        }
+        if wide == 1.0 && (at - at.round()).abs() < ON_PIXEL {
+            return Self {
+                first: at.round() as usize,
+                values: vec![1.0],
+            };
+        }
+        let reach = LOBES * wide;
+        let first = (at - reach).ceil().max(0.0) as usize;
+        let last = ((at + reach).floor() as usize).min(count - 1);
+        let mut values: Vec<f64> = (first..=last)
+            .map(|i| lanczos((i as f64 - at) / wide))
+            .collect();
+        let sum: f64 = values.iter().sum();
+        values.iter_mut().for_each(|weight| *weight /= sum);
+        Self { first, values }
+    }
+}
+
+/// sinc(x) sinc(x/3) for |x| < 3.
+fn lanczos(x: f64) -> f64 {
+    let sinc = |x: f64| {
+        if x == 0.0 {
+            1.0
+        } else {
+            (PI * x).sin() / (PI * x)
+        }
+    };
+    if x.abs() < LOBES {
+        sinc(x) * sinc(x / LOBES)
+    } else {
+        0.0
+    }
+}
+
+#[cfg(test)]
+mod tests;
