@@ -143,7 +143,7 @@ fn info_says_what_travels() {
     assert!(!info(&ENGINE).contains("counts, GPU"));
     let said = info(&["--device-memory", "64K"]);
     assert!(
-        said.contains("64.0 KiB is available") && said.contains("--probe-modes"),
+        said.contains("64.0 KiB is available") && said.contains("data.crop=[16,16]"),
         "{said}"
     );
 }
@@ -152,7 +152,7 @@ fn info_says_what_travels() {
 fn what_cannot_be_done_with_so_little_is_refused() {
     let folder = folder();
     let with = |options: &[&str]| folder.reconstruct_on("emulator", options);
-    for (engine, advice) in [("lsqml:3", "lsqml.batch"), ("dm:3", "--probe-modes")] {
+    for (engine, advice) in [("lsqml:3", "lsqml.batch"), ("dm:3", "data.crop=[16,16]")] {
         with(&["--engine", engine, "--device-memory", "100K"])
             .refused(1, &["device memory", "100.0 KiB is available", advice]);
     }

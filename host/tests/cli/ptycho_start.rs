@@ -115,7 +115,7 @@ fn refined_positions_and_scales_are_taken_over() {
     assert!(history(&next)[0] < 1.1 * history(&first)[29]);
 }
 
-/// Engines on devices, several devices and in blocks begin at the positions of the earlier result as the CPU does.
+/// Engines on a device and on several begin at the positions of the earlier result as the CPU does.
 #[test]
 fn devices_start_as_the_cpu_does() {
     let folder = simulated(&["--position-error", "1"]);
@@ -135,7 +135,7 @@ fn devices_start_as_the_cpu_does() {
     ] {
         let start = ["--start", "first.h5"];
         let expected = history(&run(&folder, "cpu.h5", &[engine, &start].concat()));
-        for place in [&[][..], &["--devices", "0,1"], &["--device-memory", "4M"]] {
+        for place in [&[][..], &["--devices", "0,1"]] {
             let fixed = ["--no-pictures", "--quiet", "--metrics-every", "1"];
             let options = [engine, &start, place, &fixed].concat();
             folder.reconstruct_on("emulator", &options).well();

@@ -39,9 +39,8 @@ Examples:
   warpstride ptycho reconstruct scan.cxi -o result.h5 --engine lsqml:200 \\
       --refine-positions gradient --fit-frame-scales \\
       --transform-positions swap,rotate=30deg
-  warpstride ptycho reconstruct scan.cxi -o result.h5 --find-orientation
-  warpstride ptycho reconstruct scan.cxi -o result.h5 --engine rpie:200 \\
-      --profile timeline.json
+  warpstride ptycho reconstruct scan.cxi -o result.h5 --find-orientation \\
+      --engine rpie:200 --profile timeline.json
   warpstride ptycho reconstruct scan.cxi -o result.h5 --backend cpu \\
       --report result.html --metrics-every 1 --coarse 4,2,1
   warpstride ptycho reconstruct scan.cxi -o better.h5 --start result.h5 \\
