@@ -85,7 +85,7 @@ pub use probe_size::ProbeSize;
 pub use problem::{Problem, ProblemError};
 pub use profile::Profile;
 pub use ranks::Ranks;
-pub use read_options::{NoData, NoDataSetting, ReadOptions};
+pub use read_options::{MAX_COARSE, NoData, NoDataSetting, ReadOptions};
 pub use recipe::{
     GpuOptions, GpuStep, GpuWaves, Precision, ProbeSource, ProbeStart, Recipe, RecipeError,
     StartOptions, StopRule, Updates,

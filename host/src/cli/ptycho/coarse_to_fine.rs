@@ -6,8 +6,7 @@ use crate::cli::args::ReconstructArgs;
 use crate::cli::failure::Failure;
 use crate::cli::output::say;
 use crate::cli::processes::common;
-use crate::ptycho::Ranks;
-use crate::ptycho::io::scan::MAX_COARSE;
+use crate::ptycho::{MAX_COARSE, Ranks};
 use std::path::PathBuf;
 
 /// Checked reconstructions, the coarsest first.

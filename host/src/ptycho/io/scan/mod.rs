@@ -10,7 +10,7 @@ mod window;
 mod write;
 
 pub use crate::ptycho::read_options::{
-    Constants, Format, MAX_COARSE, MaskPolarity, NoData, NoDataSetting, Paths, ReadOptions,
+    Constants, Format, MaskPolarity, NoData, NoDataSetting, Paths, ReadOptions,
 };
 pub use write::write;
 
