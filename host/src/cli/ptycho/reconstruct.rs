@@ -1,32 +1,31 @@
 //! `warpstride ptycho reconstruct`: from the arguments to the finished run.
 
-use super::backend::{
-    Engines, MemoryRequest, check_division, end_processes, engines as engines_of,
-};
+mod divided_note;
+mod opening;
+
+use super::backend::{Engines, end_processes, engines as engines_of};
 use super::device_group::{failed_alone, on_all};
 use super::files::{Files, remove};
-use super::find_orientation::TrialSettings;
 use super::recipe_arguments::resolve;
 use super::recipe_origin::RecipeOrigin;
 use super::results::FinishedRun;
 use crate::cli::args::{BackendArg, BackendArgs, DevicesArgs, ReconstructArgs};
 use crate::cli::byte_size;
-use crate::cli::devices_request::{DevicesBackend, DevicesRequest};
+use crate::cli::devices_request::DevicesRequest;
 use crate::cli::failure::Failure;
 use crate::cli::output::{ProgressStream, note_lines, say};
 use crate::cli::paths::{self, OutputFile, same};
 use crate::cli::processes::common;
 use crate::cli::threads;
-use crate::data::{HistoryEntry, PixelPositions, Reconstruction, Scan};
-use crate::ptycho::io::scan::{self, ScanFile};
+use crate::data::{HistoryEntry, Scan};
 use crate::ptycho::{
-    Engine, EngineError, EngineSpec, FrameStart, Method, OrientationSearch, Origin, Precision,
-    ProbeSource, Problem, Ranks, Recipe, ReconstructionSteps, Reconstructor, Run, RunError,
-    SavedRun, StreamPlan, diagnose, mask_bytes, result,
+    Engine, EngineError, FrameStart, OrientationSearch, Origin, Precision, Problem, Ranks, Recipe,
+    ReconstructionSteps, Reconstructor, Run, RunError, SavedRun, StreamPlan, diagnose, result,
 };
 use crate::run::{Bar, End, Interrupt, JsonLines, Observer, RunRecord, Schedule, Silent};
-use crate::system::Memory;
 use crate::text::{count, shortest, significant};
+use divided_note::{Exchange, divided_note};
+use opening::Opened;
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -72,25 +71,6 @@ pub(crate) struct Reconstruct {
 
 /// Why processes cannot compute together.
 const DIFFERENT: &str = "the processes of MPI: expected the same scan, recipe, checkpoint, back end and model of processor or GPU for all of them, found different ones";
-
-/// The scan that was read.
-struct ReadScan {
-    file: ScanFile,
-    /// The host's memory before that.
-    memory: Memory,
-}
-
-/// What each rank opens by itself.
-struct Opened {
-    scan: Scan,
-    scan_notes: Vec<String>,
-    problem: Problem,
-    backend: DevicesBackend,
-    memory_request: MemoryRequest,
-    /// The host's memory before the scan was read.
-    memory: Memory,
-    frame_start: Option<FrameStart>,
-}
 
 /// What the iterations start from.
 struct Prepared {
@@ -299,125 +279,6 @@ impl Reconstruct {
         }
     }
 
-    /// Finds the orientation and puts it into the recipe; every rank does, and finds the same. Returns the scan, if it does not
-    /// have to be read again.
-    fn orient(
-        &mut self,
-        interrupt: &Interrupt,
-        ranks: &Ranks,
-    ) -> Result<Option<ReadScan>, Failure> {
-        let found = common(ranks, self.search_orientation(interrupt, ranks))?;
-        let stopped = ranks.any(found.is_none())?;
-        let Some((read, search)) = found.filter(|_| !stopped) else {
-            let text = "stopped while the orientation was searched for; nothing was written";
-            return Err(Failure::Interrupted(text.to_owned()));
-        };
-        let orientation = search.orientation();
-        if !ranks.agree(orientation.to_string().as_bytes())? {
-            return Err(Failure::failed(DIFFERENT));
-        }
-        if ranks.is_first() && self.progress_output == ProgressOutput::Text {
-            say(&search.table().to_string())?;
-        }
-        let turned = orientation != search.given;
-        if turned {
-            orientation.set(&mut self.recipe.data);
-            self.recipe_text = self.recipe.to_toml().map_err(Failure::usage)?;
-        }
-        self.orientation = Some(search);
-        Ok((!turned).then_some(read))
-    }
-
-    /// Reads the scan and tries the orientations; `None` if it was interrupted.
-    fn search_orientation(
-        &self,
-        interrupt: &Interrupt,
-        ranks: &Ranks,
-    ) -> Result<Option<(ReadScan, OrientationSearch)>, Failure> {
-        let read = self.read()?;
-        let settings = TrialSettings {
-            scan: &read.file.scan,
-            name: self.scan.display().to_string(),
-            recipe: &self.recipe,
-            origin: &self.origin,
-            request: self.request.for_rank(ranks).first(),
-            device_memory: self.device_memory,
-            memory: read.memory,
-        };
-        let search = settings.search(interrupt)?;
-        Ok(search.map(|search| (read, search)))
-    }
-
-    /// Reads the scan.
-    fn read(&self) -> Result<ReadScan, Failure> {
-        let memory = byte_size::host_limit(self.host_memory);
-        let scratch = self.scratch_folder();
-        let file = scan::read_with_scratch(&self.scan, &self.recipe.data, memory, scratch)
-            .map_err(|error| self.origin.of_reading(error))?;
-        Ok(ReadScan { file, memory })
-    }
-
-    /// Reads the scan, unless that is done, and opens the back end.
-    fn open(&self, read: Option<ReadScan>, ranks: &Ranks) -> Result<Opened, Failure> {
-        let ReadScan { file, memory } = read.map_or_else(|| self.read(), Ok)?;
-        let scan = file.scan;
-        let memory_request = self.memory_request(&scan)?;
-        let cpu_only = (self.recipe.precision == Precision::F64)
-            .then_some("the GPU back end computes in f32 only");
-        let [_, rows, columns] = scan.shape();
-        let kernels = || crate::ptycho::cuda::kernels_for(&self.recipe, [rows, columns]);
-        let backend = (self.request.for_rank(ranks))
-            .open(cpu_only, kernels)?
-            .checked(|kind| memory_request.check(kind, memory, ranks))?;
-        check_division(backend.kind(), scan.shape()[0], ranks)?;
-        let name = self.scan.display().to_string();
-        let mut start = self.recipe.clone();
-        if let Some((path, saved)) = &self.resume {
-            saved.check_scan(path, &scan)?;
-            // The saved probe replaces the start probe, so a search for one would be wasted.
-            start.probe.source = ProbeSource::MeanPattern;
-        }
-        let earlier = self.earlier_result()?;
-        if earlier.is_some() && start.probe.source == ProbeSource::Auto {
-            // That of the earlier result takes the place of any other.
-            start.probe.source = ProbeSource::MeanPattern;
-        }
-        let mut problem =
-            Problem::new(&scan, &start).map_err(|e| self.origin.of_problem(&name, &e))?;
-        let frame_start = match &earlier {
-            None => None,
-            Some((path, result)) => {
-                if self.recipe.probe.source == ProbeSource::Auto {
-                    problem
-                        .notes
-                        .retain(|note| !note.starts_with("start probe"));
-                }
-                (problem.start_from(result, &scan, &self.recipe))
-                    .map_err(|e| Failure::failed(format!("{path}: start: {e}")))?
-            }
-        };
-        Ok(Opened {
-            scan,
-            scan_notes: file.notes,
-            problem,
-            backend,
-            memory_request,
-            memory,
-            frame_start,
-        })
-    }
-
-    /// The result from which the run starts, and its file; a resumed run has begun with it.
-    fn earlier_result(&self) -> Result<Option<(&str, Reconstruction)>, Failure> {
-        match (&self.recipe.start.result, &self.resume) {
-            (Some(path), None) => {
-                let result = crate::ptycho::io::results::read(Path::new(path))?;
-                Ok(Some((path, result)))
-            }
-            _ => Ok(None),
-        }
-    }
-
     /// Makes the engine. All ranks have opened what they need, and call the same collective operations.
     fn prepare(&self, opened: Opened, ranks: &Ranks) -> Result<Prepared, Failure> {
         let Opened {
@@ -595,102 +456,6 @@ impl Reconstruct {
             ))),
         }
     }
-
-    /// Where the counts of a scan that is too large for the host's memory are put; the CPU needs them in memory.
-    fn scratch_folder(&self) -> Option<&Path> {
-        let single = self.recipe.precision == Precision::F32;
-        let beside = || self.files.result.parent().unwrap_or(Path::new("."));
-        let folder = self.scratch.as_deref().unwrap_or_else(beside);
-        let folder = match folder.as_os_str().is_empty() {
-            true => Path::new("."),
-            false => folder,
-        };
-        (single && self.request.may_take_device()).then_some(folder)
-    }
-
-    /// What the run needs; fails if the positions do not define an object.
-    fn memory_request(&self, scan: &Scan) -> Result<MemoryRequest, Failure> {
-        let [frames, rows, columns] = scan.shape();
-        let pixel = scan.object_pixel();
-        let margin = self.recipe.margin();
-        let positions = PixelPositions::new(scan.positions(), pixel, [rows, columns], margin)
-            .map_err(|e| Failure::failed(format!("{}: {e}", self.scan.display())))?;
-        let shape = [frames, self.recipe.probe_modes, rows, columns];
-        Ok(MemoryRequest {
-            shape,
-            object_shape: positions.object_shape,
-            recipe: self.recipe.clone(),
-            device_memory: self.device_memory,
-            exchanged: 0,
-            in_scratch: scan.scratch_folder().map(|_| mask_bytes(scan)),
-        })
-    }
-}
-
-/// How GPUs exchange arrays.
-#[derive(Debug, Clone, Copy)]
-struct Exchange {
-    /// Not through the memory of their hosts.
-    copies: bool,
-    /// So, and all of them are in one host.
-    direct: bool,
-}
-
-/// What is divided among devices or processes, of a scan whose counts may travel in blocks.
-fn divided_note(
-    (count, what): (usize, &str),
-    (backend, exchange): (&str, Exchange),
-    (problem, streams): (&Problem, bool),
-    recipe: &Recipe,
-) -> String {
-    // As in `GpuEngine::divides`.
-    let always = backend == "emulator";
-    let shape = problem.shape();
-    let [frames, modes, rows, columns] = shape;
-    let of_frame = [modes, rows, columns];
-    let undivided = |engine: &&EngineSpec| {
-        let exact = engine.subpixel == Some(true);
-        let divides = match engine.method() {
-            Method::Projection => !exact,
-            Method::Batches(_) if engine.uses_regions(shape, problem.positions.object_shape) => {
-                (always || exchange.copies) && matches!(count, 2 | 4)
-            }
-            Method::Batches(method) => {
-                let divides = !streams && method.divides_among(count, frames);
-                let gains = exchange.direct
-                    && problem.regions.is_none()
-                    && method.gains_by_division(frames, of_frame);
-                divides && (always || gains)
-            }
-            Method::Likelihood(_) => false,
-        };
-        backend != "cpu" && !divides
-    };
-    let mut names: Vec<&str> = Vec::new();
-    for engine in recipe.engines.iter().filter(undivided) {
-        if !names.contains(&engine.name.as_str()) {
-            names.push(engine.name.as_str());
-        }
-    }
-    let divide = format!("{count} {what} divide the frames");
-    if names.is_empty() {
-        return divide;
-    }
-    let all = recipe.engines.iter().all(|engine| undivided(&engine));
-    let (divide, of_engines) = if all {
-        (
-            format!("{count} {what} do not divide the frames"),
-            String::new(),
-        )
-    } else {
-        (
-            format!("{divide} of some engines only"),
-            format!(" of {}", names.join(", ")),
-        )
-    };
-    format!(
-        "{divide}; each of them computes all frames{of_engines}, which takes as long as with one"
-    )
 }
 
 /// The failure of a rank: its own, or one that all ranks have.

@@ -1,0 +1,188 @@
+//! What each rank opens by itself before a reconstruction: the scan, its orientation, an earlier result, the back end.
+
+use super::{DIFFERENT, ProgressOutput, Reconstruct};
+use crate::cli::byte_size;
+use crate::cli::devices_request::DevicesBackend;
+use crate::cli::failure::Failure;
+use crate::cli::output::say;
+use crate::cli::processes::common;
+use crate::cli::ptycho::backend::{MemoryRequest, check_division};
+use crate::cli::ptycho::find_orientation::TrialSettings;
+use crate::data::{PixelPositions, Reconstruction, Scan};
+use crate::ptycho::io::scan::{self, ScanFile};
+use crate::ptycho::{
+    FrameStart, OrientationSearch, Precision, ProbeSource, Problem, Ranks, mask_bytes,
+};
+use crate::run::Interrupt;
+use crate::system::Memory;
+use std::path::Path;
+
+/// The scan that was read.
+pub(super) struct ReadScan {
+    pub(super) file: ScanFile,
+    /// The host's memory before that.
+    pub(super) memory: Memory,
+}
+
+/// What each rank opens by itself.
+pub(super) struct Opened {
+    pub(super) scan: Scan,
+    pub(super) scan_notes: Vec<String>,
+    pub(super) problem: Problem,
+    pub(super) backend: DevicesBackend,
+    pub(super) memory_request: MemoryRequest,
+    /// The host's memory before the scan was read.
+    pub(super) memory: Memory,
+    pub(super) frame_start: Option<FrameStart>,
+}
+
+impl Reconstruct {
+    /// Finds the orientation and puts it into the recipe; every rank does, and finds the same. Returns the scan, if it does not
+    /// have to be read again.
+    pub(super) fn orient(
+        &mut self,
+        interrupt: &Interrupt,
+        ranks: &Ranks,
+    ) -> Result<Option<ReadScan>, Failure> {
+        let found = common(ranks, self.search_orientation(interrupt, ranks))?;
+        let stopped = ranks.any(found.is_none())?;
+        let Some((read, search)) = found.filter(|_| !stopped) else {
+            let text = "stopped while the orientation was searched for; nothing was written";
+            return Err(Failure::Interrupted(text.to_owned()));
+        };
+        let orientation = search.orientation();
+        if !ranks.agree(orientation.to_string().as_bytes())? {
+            return Err(Failure::failed(DIFFERENT));
+        }
+        if ranks.is_first() && self.progress_output == ProgressOutput::Text {
+            say(&search.table().to_string())?;
+        }
+        let turned = orientation != search.given;
+        if turned {
+            orientation.set(&mut self.recipe.data);
+            self.recipe_text = self.recipe.to_toml().map_err(Failure::usage)?;
+        }
+        self.orientation = Some(search);
+        Ok((!turned).then_some(read))
+    }
+
+    /// Reads the scan and tries the orientations; `None` if it was interrupted.
+    fn search_orientation(
+        &self,
+        interrupt: &Interrupt,
+        ranks: &Ranks,
+    ) -> Result<Option<(ReadScan, OrientationSearch)>, Failure> {
+        let read = self.read()?;
+        let settings = TrialSettings {
+            scan: &read.file.scan,
+            name: self.scan.display().to_string(),
+            recipe: &self.recipe,
+            origin: &self.origin,
+            request: self.request.for_rank(ranks).first(),
+            device_memory: self.device_memory,
+            memory: read.memory,
+        };
+        let search = settings.search(interrupt)?;
+        Ok(search.map(|search| (read, search)))
+    }
+
+    /// Reads the scan.
+    fn read(&self) -> Result<ReadScan, Failure> {
+        let memory = byte_size::host_limit(self.host_memory);
+        let scratch = self.scratch_folder();
+        let file = scan::read_with_scratch(&self.scan, &self.recipe.data, memory, scratch)
+            .map_err(|error| self.origin.of_reading(error))?;
+        Ok(ReadScan { file, memory })
+    }
+
+    /// Reads the scan, unless that is done, and opens the back end.
+    pub(super) fn open(&self, read: Option<ReadScan>, ranks: &Ranks) -> Result<Opened, Failure> {
+        let ReadScan { file, memory } = read.map_or_else(|| self.read(), Ok)?;
+        let scan = file.scan;
+        let memory_request = self.memory_request(&scan)?;
+        let cpu_only = (self.recipe.precision == Precision::F64)
+            .then_some("the GPU back end computes in f32 only");
+        let [_, rows, columns] = scan.shape();
+        let kernels = || crate::ptycho::cuda::kernels_for(&self.recipe, [rows, columns]);
+        let backend = (self.request.for_rank(ranks))
+            .open(cpu_only, kernels)?
+            .checked(|kind| memory_request.check(kind, memory, ranks))?;
+        check_division(backend.kind(), scan.shape()[0], ranks)?;
+        let name = self.scan.display().to_string();
+        let mut start = self.recipe.clone();
+        if let Some((path, saved)) = &self.resume {
+            saved.check_scan(path, &scan)?;
+            // The saved probe replaces the start probe, so a search for one would be wasted.
+            start.probe.source = ProbeSource::MeanPattern;
+        }
+        let earlier = self.earlier_result()?;
+        if earlier.is_some() && start.probe.source == ProbeSource::Auto {
+            // That of the earlier result takes the place of any other.
+            start.probe.source = ProbeSource::MeanPattern;
+        }
+        let mut problem =
+            Problem::new(&scan, &start).map_err(|e| self.origin.of_problem(&name, &e))?;
+        let frame_start = match &earlier {
+            None => None,
+            Some((path, result)) => {
+                if self.recipe.probe.source == ProbeSource::Auto {
+                    problem
+                        .notes
+                        .retain(|note| !note.starts_with("start probe"));
+                }
+                (problem.start_from(result, &scan, &self.recipe))
+                    .map_err(|e| Failure::failed(format!("{path}: start: {e}")))?
+            }
+        };
+        Ok(Opened {
+            scan,
+            scan_notes: file.notes,
+            problem,
+            backend,
+            memory_request,
+            memory,
+            frame_start,
+        })
+    }
+
+    /// The result from which the run starts, and its file; a resumed run has begun with it.
+    fn earlier_result(&self) -> Result<Option<(&str, Reconstruction)>, Failure> {
+        match (&self.recipe.start.result, &self.resume) {
+            (Some(path), None) => {
+                let result = crate::ptycho::io::results::read(Path::new(path))?;
+                Ok(Some((path, result)))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Where the counts of a scan that is too large for the host's memory are put; the CPU needs them in memory.
+    fn scratch_folder(&self) -> Option<&Path> {
+        let single = self.recipe.precision == Precision::F32;
+        let beside = || self.files.result.parent().unwrap_or(Path::new("."));
+        let folder = self.scratch.as_deref().unwrap_or_else(beside);
+        let folder = match folder.as_os_str().is_empty() {
+            true => Path::new("."),
+            false => folder,
+        };
+        (single && self.request.may_take_device()).then_some(folder)
+    }
+
+    /// What the run needs; fails if the positions do not define an object.
+    fn memory_request(&self, scan: &Scan) -> Result<MemoryRequest, Failure> {
+        let [frames, rows, columns] = scan.shape();
+        let pixel = scan.object_pixel();
+        let margin = self.recipe.margin();
+        let positions = PixelPositions::new(scan.positions(), pixel, [rows, columns], margin)
+            .map_err(|e| Failure::failed(format!("{}: {e}", self.scan.display())))?;
+        let shape = [frames, self.recipe.probe_modes, rows, columns];
+        Ok(MemoryRequest {
+            shape,
+            object_shape: positions.object_shape,
+            recipe: self.recipe.clone(),
+            device_memory: self.device_memory,
+            exchanged: 0,
+            in_scratch: scan.scratch_folder().map(|_| mask_bytes(scan)),
+        })
+    }
+}
