@@ -4,42 +4,73 @@ mod bad_input;
 mod commands;
 mod full_disk;
 mod interruption;
+#[cfg(feature = "jacobi")]
 mod jacobi;
+#[cfg(feature = "jacobi")]
 mod jacobi_emulated;
+#[cfg(feature = "jacobi")]
 mod jacobi_refused;
+#[cfg(feature = "jacobi")]
 mod jacobi_restart;
 mod leftovers;
 mod links;
 mod messages;
+#[cfg(feature = "mri")]
 mod mri;
+#[cfg(feature = "mri")]
 mod mri_coil_maps;
+#[cfg(feature = "mri")]
 mod mri_devices;
+#[cfg(feature = "mri")]
 mod mri_doubtful;
+#[cfg(feature = "mri")]
 mod mri_raw;
+#[cfg(feature = "mri")]
 mod mri_refused;
 mod names;
 mod pictures;
 mod printed;
+#[cfg(feature = "ptycho")]
 mod ptycho_device_memory;
+#[cfg(feature = "ptycho")]
 mod ptycho_devices;
+#[cfg(feature = "ptycho")]
 mod ptycho_doubtful;
+#[cfg(feature = "ptycho")]
 mod ptycho_free;
+#[cfg(feature = "ptycho")]
 mod ptycho_host_memory;
+#[cfg(feature = "ptycho")]
 mod ptycho_metrics;
+#[cfg(feature = "ptycho")]
 mod ptycho_notes;
+#[cfg(feature = "ptycho")]
 mod ptycho_orientation;
+#[cfg(feature = "ptycho")]
 mod ptycho_predict;
+#[cfg(feature = "ptycho")]
 mod ptycho_problems;
+#[cfg(feature = "ptycho")]
 mod ptycho_profile;
+#[cfg(feature = "ptycho")]
 mod ptycho_resolution;
+#[cfg(feature = "ptycho")]
 mod ptycho_start;
+#[cfg(feature = "sas")]
 mod sas;
+#[cfg(feature = "sas")]
 mod sas_devices;
+#[cfg(feature = "sas")]
 mod sas_doubtful;
+#[cfg(feature = "sas")]
 mod sas_fit;
+#[cfg(feature = "sas")]
 mod sas_refused;
+#[cfg(feature = "series")]
 mod series;
+#[cfg(feature = "series")]
 mod series_refused;
+#[cfg(feature = "series")]
 mod series_store;
 mod summaries;
 mod support;
