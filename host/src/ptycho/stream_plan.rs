@@ -25,8 +25,14 @@ const GRANULE: u64 = 2 << 20;
 /// Blocks that are sent before they are needed, if there is memory for them beside the present one.
 pub(super) const AHEAD: usize = 2;
 
-/// Blocks of a file in host memory, on their way to the device.
-pub(super) const FILE_PIECES: usize = AHEAD + 2;
+/// Blocks that are read, or put together from frames in host memory, before they can be sent.
+pub(super) const READ_AHEAD: usize = 2;
+
+/// Blocks in host memory that are read or on their way to the device: those, the one that is needed and one more.
+pub(super) const PIECES: usize = AHEAD + READ_AHEAD + 2;
+
+/// Bytes of a frame on its way from which a copy of its own is fast enough: to queue one takes the host about 6 µs.
+pub(super) const LARGE_FRAME: usize = 256 << 10;
 
 /// Blocks on the device: at least the one that is worked on and the one that arrives.
 const LEAST_SLOTS: usize = 2;
@@ -245,8 +251,11 @@ impl StreamPlan {
         let waves = self.waves.map_or(0, |waves| {
             (self.frames as u64).saturating_mul(waves.frame_bytes)
         });
+        let pieces = self.block.saturating_mul(PIECES);
         let frames = if self.in_file {
-            self.block.saturating_mul(FILE_PIECES)
+            pieces
+        } else if self.pixels.saturating_mul(self.pixel_bytes()) < LARGE_FRAME {
+            self.frames.saturating_add(pieces)
         } else {
             self.frames
         };

@@ -137,6 +137,21 @@ impl Device for RecordingDevice {
     ) -> Result<&'a mut [T]> {
         self.device.piece(pieces, number)
     }
+    fn take_piece<T: Pod + Send + Sync>(
+        &self,
+        pieces: &mut Vec<Vec<T>>,
+        number: usize,
+    ) -> Result<Vec<T>> {
+        self.device.take_piece(pieces, number)
+    }
+    fn put_piece<T: Pod + Send + Sync>(
+        &self,
+        pieces: &mut Vec<Vec<T>>,
+        number: usize,
+        memory: Vec<T>,
+    ) -> Result<()> {
+        self.device.put_piece(pieces, number, memory)
+    }
     fn exchange_beside<T: Pod + Send + Sync>(
         &self,
         pieces: &mut Vec<Vec<T>>,

@@ -70,6 +70,11 @@ impl<T: Pod> PinnedBuffer<T> {
         })
     }
 
+    /// The context of the device for which it was allocated.
+    pub(super) fn context(&self) -> &Arc<Context> {
+        &self.context
+    }
+
     /// The address, for copies that are pending while the buffer is not used as a slice.
     pub(super) fn raw(&self) -> *mut T {
         self.address.as_ptr()

@@ -1,7 +1,8 @@
 //! Page-locked memory in pieces that device buffers are exchanged with, beside the work of a device.
 //!
-//! The host reaches a piece only through [`PinnedPieces::piece`], which waits for the copies from and to it. So nothing
-//! reads or changes a piece meanwhile, and none is freed before the streams of the copies are idle.
+//! The host reaches a piece only through [`PinnedPieces::piece`] and [`PinnedPieces::take`], which wait for the copies from and to
+//! it; a piece that was taken is in no copy until it is back. So nothing reads or changes a piece meanwhile, and none is freed
+//! before the streams of the copies are idle.
 
 use std::fmt;
 use std::sync::Arc;
@@ -18,8 +19,21 @@ use super::stream::{Priority, Stream};
 
 /// A piece, and an event after the last copy from or to it.
 struct Piece<T: Pod> {
-    memory: PinnedBuffer<T>,
+    /// None while the host has it ([`PinnedPieces::take`]).
+    memory: Option<PinnedBuffer<T>>,
+    len: usize,
     copied: Option<Event>,
+}
+
+impl<T: Pod> Piece<T> {
+    /// Waits for the copies from and to it.
+    fn wait(&mut self) -> Result<()> {
+        if let Some(copied) = &self.copied {
+            copied.synchronize()?;
+        }
+        self.copied = None;
+        Ok(())
+    }
 }
 
 /// Pieces of page-locked memory, and a stream of copies for each direction.
@@ -89,7 +103,8 @@ impl<T: Pod> PinnedPieces<T> {
         let piece = |len: &usize| {
             let memory = PinnedBuffer::zeroed(context, PinnedKind::Plain, what, *len)?;
             Ok(Piece {
-                memory,
+                memory: Some(memory),
+                len: *len,
                 copied: None,
             })
         };
@@ -107,11 +122,37 @@ impl<T: Pod> PinnedPieces<T> {
     pub fn piece(&mut self, number: usize) -> Result<&mut [T]> {
         let count = self.pieces.len();
         let piece = self.pieces.get_mut(number).ok_or(range(number, count))?;
-        if let Some(copied) = &piece.copied {
-            copied.synchronize()?;
+        piece.wait()?;
+        let memory = piece.memory.as_mut();
+        Ok(memory.ok_or(range(number, count))?)
+    }
+
+    /// Waits for the copies from and to a piece and takes it out, for any thread to read or change. Until it is back
+    /// ([`PinnedPieces::put`]) there is no such piece.
+    ///
+    /// # Errors
+    /// There is no such piece, or the error of a copy or of work before it.
+    pub fn take(&mut self, number: usize) -> Result<PinnedBuffer<T>> {
+        let count = self.pieces.len();
+        let piece = self.pieces.get_mut(number).ok_or(range(number, count))?;
+        piece.wait()?;
+        piece.memory.take().ok_or(range(number, count))
+    }
+
+    /// Puts back a piece that was taken.
+    ///
+    /// # Errors
+    /// The piece was not taken, `memory` has another length, or it was allocated for another device.
+    pub fn put(&mut self, number: usize, memory: PinnedBuffer<T>) -> Result<()> {
+        let context = self.to_device.context();
+        context.expect_same(memory.context(), "the piece")?;
+        let count = self.pieces.len();
+        let piece = self.pieces.get_mut(number).ok_or(range(number, count))?;
+        if piece.memory.is_some() || memory.elements() != piece.len {
+            return Err(range(number, count));
         }
-        piece.copied = None;
-        Ok(&mut piece.memory)
+        piece.memory = Some(memory);
+        Ok(())
     }
 
     /// The stream of copies in one direction.
@@ -127,7 +168,7 @@ impl<T: Pod> PinnedPieces<T> {
     #[must_use]
     pub fn bytes(&self, number: usize) -> Option<usize> {
         let piece = self.pieces.get(number)?;
-        Some(piece.memory.elements() * size_of::<T>())
+        Some(piece.len * size_of::<T>())
     }
 
     /// Makes the stream of a copy between a piece and the buffer of `exchange` wait for what both wait for, as
@@ -168,7 +209,8 @@ impl<T: Pod> PinnedPieces<T> {
         let Exchange { buffer, done } = exchange;
         let count = self.pieces.len();
         let piece = self.pieces.get_mut(number).ok_or(range(number, count))?;
-        let elements = piece.memory.elements();
+        let memory = piece.memory.as_ref().ok_or(range(number, count))?;
+        let elements = memory.elements();
         buffer.expect_range("exchange", &(0..elements))?;
         let stream = match direction {
             CopyDirection::ToDevice => &self.to_device,
@@ -176,7 +218,7 @@ impl<T: Pod> PinnedPieces<T> {
         };
         (stream.context()).expect_same(buffer.context(), "the buffer")?;
         let bytes = elements * size_of::<T>();
-        let host = piece.memory.raw();
+        let host = memory.raw();
         let copied = queue_copy(stream, &mut piece.copied, bytes, || {
             // SAFETY: the piece fits into the buffer; it is not freed or handed to the host before the copy is done, and
             // freeing the buffer waits for all streams.

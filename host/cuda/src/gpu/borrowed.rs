@@ -111,6 +111,23 @@ impl<D: Device> Device for &D {
         (**self).piece(pieces, number)
     }
 
+    fn take_piece<T: Pod + Send + Sync>(
+        &self,
+        pieces: &mut D::Pieces<T>,
+        number: usize,
+    ) -> Result<D::Pinned<T>> {
+        (**self).take_piece(pieces, number)
+    }
+
+    fn put_piece<T: Pod + Send + Sync>(
+        &self,
+        pieces: &mut D::Pieces<T>,
+        number: usize,
+        memory: D::Pinned<T>,
+    ) -> Result<()> {
+        (**self).put_piece(pieces, number, memory)
+    }
+
     fn exchange_beside<T: Pod + Send + Sync>(
         &self,
         pieces: &mut D::Pieces<T>,

@@ -357,6 +357,23 @@ impl Device for CudaDevice {
         Ok(pieces.piece(number)?)
     }
 
+    fn take_piece<T: Pod + Send + Sync>(
+        &self,
+        pieces: &mut PinnedPieces<T>,
+        number: usize,
+    ) -> Result<PinnedBuffer<T>> {
+        Ok(pieces.take(number)?)
+    }
+
+    fn put_piece<T: Pod + Send + Sync>(
+        &self,
+        pieces: &mut PinnedPieces<T>,
+        number: usize,
+        memory: PinnedBuffer<T>,
+    ) -> Result<()> {
+        Ok(pieces.put(number, memory)?)
+    }
+
     fn exchange_beside<T: Pod + Send + Sync>(
         &self,
         pieces: &mut PinnedPieces<T>,

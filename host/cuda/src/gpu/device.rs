@@ -207,6 +207,28 @@ pub trait Device: Sized {
         number: usize,
     ) -> Result<&'a mut [T]>;
 
+    /// Waits for the copies from and to a piece and takes it out, for any thread to read or change. Until
+    /// [`Device::put_piece`] has put it back, there is no such piece.
+    ///
+    /// # Errors
+    /// There is no such piece, or the error of a copy or of work before it.
+    fn take_piece<T: Pod + Send + Sync>(
+        &self,
+        pieces: &mut Self::Pieces<T>,
+        number: usize,
+    ) -> Result<Self::Pinned<T>>;
+
+    /// Puts back a piece that was taken.
+    ///
+    /// # Errors
+    /// It was not taken, or `memory` has another length.
+    fn put_piece<T: Pod + Send + Sync>(
+        &self,
+        pieces: &mut Self::Pieces<T>,
+        number: usize,
+        memory: Self::Pinned<T>,
+    ) -> Result<()>;
+
     /// Queues a copy of the start of `buffer` to the piece `to_host`, then one of the piece `to_device` to the start of
     /// `buffer`, in a queue of its own for each direction: they begin after what has been queued so far, and run at the same
     /// time as what is queued afterwards. No work can use `buffer` before [`Device::exchanged`].

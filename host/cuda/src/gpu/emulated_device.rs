@@ -8,6 +8,7 @@ pub use fft::EmulatedFft;
 
 use std::convert::Infallible;
 use std::fmt;
+use std::mem::take;
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
@@ -358,6 +359,25 @@ impl Device for EmulatedDevice {
         number: usize,
     ) -> Result<&'a mut [T]> {
         Ok(elements_mut(pieces, number..number.saturating_add(1))?[0].as_mut_slice())
+    }
+
+    fn take_piece<T: Pod + Send + Sync>(
+        &self,
+        pieces: &mut Vec<Vec<T>>,
+        number: usize,
+    ) -> Result<Vec<T>> {
+        let piece = elements_mut(pieces, number..number.saturating_add(1))?;
+        Ok(take(&mut piece[0]))
+    }
+
+    fn put_piece<T: Pod + Send + Sync>(
+        &self,
+        pieces: &mut Vec<Vec<T>>,
+        number: usize,
+        memory: Vec<T>,
+    ) -> Result<()> {
+        elements_mut(pieces, number..number.saturating_add(1))?[0] = memory;
+        Ok(())
     }
 
     fn exchange_beside<T: Pod + Send + Sync>(

@@ -6,6 +6,7 @@
 //! [`super::wave_stream::WaveStream`] adds the exit waves of the block.
 
 mod host;
+mod reader;
 mod slots;
 
 use super::buffers::{Buffers, Layout};
@@ -144,7 +145,7 @@ impl<M: Device> FrameStream<M> {
                 Some(stored) => Host::stored(device, shape, move |frame, to| {
                     stored.read_codes(frames[frame as usize], codes, to)
                 })?,
-                None => Host::copied(device, pixels, own, |part, to| {
+                None => Host::copied(device, shape, own, |part, to| {
                     let part = magnitudes.select(part)?;
                     codes.encode(part.as_slice().unwrap_or_default(), to);
                     Ok(())
@@ -157,7 +158,7 @@ impl<M: Device> FrameStream<M> {
                 Some(stored) => Host::stored(device, shape, move |frame, to| {
                     stored.read(frames[frame as usize], to)
                 })?,
-                None => Host::copied(device, pixels, own, |part, to| {
+                None => Host::copied(device, shape, own, |part, to| {
                     let part = magnitudes.select(part)?;
                     to.copy_from_slice(part.as_slice().unwrap_or_default());
                     Ok(())

@@ -1,10 +1,10 @@
 //! Where the values of all frames are, and how blocks of them are sent.
 
+use super::reader::{Read, Reader};
 use crate::gpu::{Device, Result};
-use crate::ptycho::stream_plan::FILE_PIECES;
+use crate::ptycho::stream_plan::LARGE_FRAME;
 use crate::system::ScratchError;
 use bytemuck::Pod;
-use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -14,19 +14,22 @@ const COUNTS: &str = "the counts of blocks of frames";
 /// Values that are copied together.
 const PART: usize = 1 << 22;
 
-/// Reads the values of a frame.
-type Read<T> = dyn Fn(u32, &mut [T]) -> std::result::Result<(), ScratchError> + Send + Sync;
+/// Copies of a block that are queued one by one rather than put together before.
+const FEW_COPIES: usize = 8;
+
+/// Threads with which frames are put together as fast as they travel.
+const ENOUGH_THREADS: usize = 4;
 
 /// The values of all frames.
 pub(super) enum Host<M: Device, T: Pod + Send + Sync> {
-    /// In page-locked memory.
-    Memory(Arc<M::Pinned<T>>),
-    /// In a file, from which blocks are read into pieces of page-locked memory in turn.
-    File {
-        read: Box<Read<T>>,
-        pieces: M::Pieces<T>,
-        next: usize,
+    /// In page-locked memory, from which a copy can begin anywhere.
+    Memory {
+        values: Arc<M::Pinned<T>>,
+        /// Puts blocks of many small frames together.
+        gather: Option<Reader<M, T>>,
     },
+    /// In a file.
+    File(Reader<M, T>),
 }
 
 /// A block on its way.
@@ -62,20 +65,43 @@ pub(super) fn parts(frames: &[u32], pixels: usize) -> Vec<Range<usize>> {
 }
 
 impl<M: Device, T: Pod + Send + Sync> Host<M, T> {
-    /// Page-locked memory of `frames` of `pixels` values each, some of which `fill` writes at a time.
+    /// Page-locked memory of `frames` of `pixels` values each, some of which `fill` writes at a time, for blocks of at most `most` frames.
     pub(super) fn copied(
         device: &M,
-        pixels: usize,
+        [most, pixels, _]: [usize; 3],
         frames: &[usize],
         fill: impl Fn(&[usize], &mut [T]) -> Result<()>,
     ) -> Result<Self> {
         let mut host = device.pinned(COUNTS, frames.len() * pixels)?;
-        let most = (PART / pixels.max(1)).max(1);
-        let values = host.chunks_mut(most * pixels.max(1));
-        for (frames, to) in frames.chunks(most).zip(values) {
+        let together = (PART / pixels.max(1)).max(1);
+        let values = host.chunks_mut(together * pixels.max(1));
+        for (frames, to) in frames.chunks(together).zip(values) {
             fill(frames, to)?;
         }
-        Ok(Self::Memory(Arc::new(host)))
+        let small = pixels * size_of::<T>() < LARGE_FRAME;
+        let threads = rayon::current_num_threads() >= ENOUGH_THREADS;
+        Self::in_memory(device, [most, pixels], host, small && threads)
+    }
+
+    /// The frames in `values`; with `gather`, blocks of frames in many places are put together by other threads.
+    pub(super) fn in_memory(
+        device: &M,
+        [most, pixels]: [usize; 2],
+        values: M::Pinned<T>,
+        gather: bool,
+    ) -> Result<Self> {
+        let values = Arc::new(values);
+        let from = Arc::clone(&values);
+        let read = move |frame: u32, to: &mut [T]| {
+            let first = frame as usize * pixels;
+            to.copy_from_slice(&from[first..first + to.len()]);
+            Ok(())
+        };
+        let gather = gather.then(|| Reader::new(device, COUNTS, [most, pixels], Arc::new(read)));
+        Ok(Self::Memory {
+            values,
+            gather: gather.transpose()?,
+        })
     }
 
     /// A file that `read` reads, and memory for blocks of at most `most` frames.
@@ -84,11 +110,25 @@ impl<M: Device, T: Pod + Send + Sync> Host<M, T> {
         [most, pixels, _]: [usize; 3],
         read: impl Fn(u32, &mut [T]) -> std::result::Result<(), ScratchError> + Send + Sync + 'static,
     ) -> Result<Self> {
-        Ok(Self::File {
-            read: Box::new(read),
-            pieces: device.pieces(COUNTS, &[most * pixels; FILE_PIECES])?,
-            next: 0,
-        })
+        let read: Arc<Read<T>> = Arc::new(read);
+        Ok(Self::File(Reader::new(
+            device,
+            COUNTS,
+            [most, pixels],
+            read,
+        )?))
+    }
+
+    /// Begins to read a block that will be sent.
+    pub(super) fn begin(&mut self, device: &M, frames: &[u32], pixels: usize) -> Result<()> {
+        match self {
+            Self::Memory {
+                gather: Some(reader),
+                ..
+            } if parts(frames, pixels).len() > FEW_COPIES => reader.begin(device, frames),
+            Self::Memory { .. } => Ok(()),
+            Self::File(reader) => reader.begin(device, frames),
+        }
     }
 
     /// Queues copies of the values of `frames` to `buffer`.
@@ -100,20 +140,16 @@ impl<M: Device, T: Pod + Send + Sync> Host<M, T> {
         buffer: M::Buffer<T>,
     ) -> Result<Arriving<M, T>> {
         match self {
-            Self::Memory(host) => {
+            Self::Memory { values, gather } => {
                 let parts = parts(frames, pixels);
-                Ok(Arriving::Sent(device.send_beside(host, &parts, buffer)?))
+                match gather {
+                    Some(reader) if parts.len() > FEW_COPIES => {
+                        Ok(Arriving::Exchanged(reader.send(device, frames, buffer)?))
+                    }
+                    _ => Ok(Arriving::Sent(device.send_beside(values, &parts, buffer)?)),
+                }
             }
-            Self::File { read, pieces, next } => {
-                let number = *next;
-                *next = (number + 1) % FILE_PIECES;
-                // Waits for the copy of the block that was read into it before.
-                let piece = device.piece(pieces, number)?;
-                (piece.par_chunks_mut(pixels.max(1)).zip(frames))
-                    .try_for_each(|(to, frame)| read(*frame, to))?;
-                let copies = device.exchange_beside(pieces, None, Some(number), buffer)?;
-                Ok(Arriving::Exchanged(copies))
-            }
+            Self::File(reader) => Ok(Arriving::Exchanged(reader.send(device, frames, buffer)?)),
         }
     }
 }

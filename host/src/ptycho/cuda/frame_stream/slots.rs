@@ -2,7 +2,7 @@
 
 use super::host::{Arriving, Host};
 use crate::gpu::{Device, GpuError, Result};
-use crate::ptycho::stream_plan::AHEAD;
+use crate::ptycho::stream_plan::{AHEAD, READ_AHEAD};
 use bytemuck::Pod;
 use std::collections::HashMap;
 use std::mem::{replace, swap};
@@ -78,12 +78,18 @@ impl<M: Device, T: Pod + Send + Sync> Slots<M, T> {
     }
 
     /// The memory that holds block `number` of the pass, for work that is queued from now on; sends the blocks behind it as
-    /// far as there is memory that no earlier one needs.
+    /// far as there is memory that no earlier one needs, and begins to read those that come then.
     pub(super) fn make_ready(&mut self, device: &M, number: usize) -> Result<&M::Buffer<T>> {
         let ahead = AHEAD.min(self.slots.len().saturating_sub(1));
         for next in number..self.blocks.len().min(number + ahead + 1) {
             if self.slots.iter().all(|slot| slot.block != Some(next)) {
                 self.send(device, number, next)?;
+            }
+        }
+        let later = self.blocks.iter().skip(number + ahead + 1).take(READ_AHEAD);
+        for frames in later {
+            if self.slots.iter().all(|slot| slot.frames != *frames) {
+                self.host.begin(device, frames, self.pixels)?;
             }
         }
         let used = self.used;

@@ -2,19 +2,28 @@ use super::super::host::parts;
 use super::*;
 use crate::gpu::EmulatedDevice;
 use crate::system::ScratchFile;
-use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
 const PIXELS: usize = 3;
 const FRAMES: usize = 10;
 
-fn slots(device: &EmulatedDevice, count: usize) -> Slots<EmulatedDevice, u16> {
-    let mut host = device.pinned("test", FRAMES * PIXELS).unwrap();
+/// With `gather`, blocks of frames in many places are put together.
+fn slots_of(
+    device: &EmulatedDevice,
+    [frames, most, count]: [usize; 3],
+    gather: bool,
+) -> Slots<EmulatedDevice, u16> {
+    let mut host = device.pinned("test", frames * PIXELS).unwrap();
     for (place, value) in host.iter_mut().enumerate() {
         *value = place as u16;
     }
-    Slots::new(device, Host::Memory(Arc::new(host)), [4, PIXELS, count]).unwrap()
+    let host = Host::in_memory(device, [most, PIXELS], host, gather).unwrap();
+    Slots::new(device, host, [most, PIXELS, count]).unwrap()
+}
+
+fn slots(device: &EmulatedDevice, count: usize) -> Slots<EmulatedDevice, u16> {
+    slots_of(device, [FRAMES, 4, count], false)
 }
 
 /// Goes through the blocks, checks what is there, and returns how many were sent.
@@ -27,10 +36,9 @@ fn pass(
     let mut here: Vec<Vec<u32>> = slots.slots.iter().map(|s| s.frames.clone()).collect();
     let mut sent = 0;
     for (number, block) in blocks.iter().enumerate() {
-        let mut values = vec![0_u16; 4 * PIXELS];
-        device
-            .download(slots.make_ready(device, number).unwrap(), &mut values)
-            .unwrap();
+        let buffer = slots.make_ready(device, number).unwrap();
+        let mut values = vec![0_u16; buffer.len()];
+        device.download(buffer, &mut values).unwrap();
         let expected = block
             .iter()
             .flat_map(|frame| (0..PIXELS).map(move |pixel| *frame as usize * PIXELS + pixel));
@@ -113,6 +121,42 @@ fn a_slow_file_gives_the_same_blocks() {
         for _ in 0..3 {
             pass(&mut slots, &device, &blocks);
         }
+    }
+}
+
+/// Frames that follow each other are copied as they are, others are put together, in every order of the two.
+#[test]
+fn frames_in_many_places_are_put_together() {
+    let device = EmulatedDevice::new();
+    let spread = |first: u32| -> Vec<u32> { (0..12).map(|n| first + 5 * n).collect() };
+    let beside = |first: u32| -> Vec<u32> { (first..first + 12).collect() };
+    let lists = [
+        [spread(0), beside(0), spread(1), spread(2), beside(40)],
+        [beside(7), spread(2), beside(0), spread(4), spread(3)],
+    ];
+    for count in 2..7 {
+        let mut slots = slots_of(&device, [60, 12, count], true);
+        for blocks in lists.iter().chain(&lists) {
+            let blocks: Vec<&[u32]> = blocks.iter().map(Vec::as_slice).collect();
+            pass(&mut slots, &device, &blocks);
+        }
+    }
+}
+
+/// A pass that is not finished leaves blocks that were read for nothing.
+#[test]
+fn another_pass_can_begin_before_the_last_block() {
+    let device = EmulatedDevice::new();
+    let mut slots = from_file(&device, Duration::from_millis(1));
+    let all: Vec<Vec<u32>> = (0..FRAMES as u32).map(|frame| vec![frame]).collect();
+    let blocks: Vec<&[u32]> = all.iter().map(Vec::as_slice).collect();
+    for last in 0..FRAMES {
+        slots.begin(&blocks);
+        for number in 0..last {
+            slots.make_ready(&device, number).map(drop).unwrap();
+        }
+        let turned: Vec<&[u32]> = blocks.iter().rev().copied().collect();
+        pass(&mut slots, &device, &turned);
     }
 }
 
