@@ -73,6 +73,11 @@ impl Reconstruct {
         ranks: &Ranks,
     ) -> Result<Option<(ReadScan, OrientationSearch)>, Failure> {
         let read = self.read()?;
+        if read.file.scan.geometry().is_near_field() {
+            return Err(Failure::usage(
+                "--find-orientation: expected a far-field scan, found a near-field one, for which no orientations are tried; --transform-positions sets one",
+            ));
+        }
         let settings = TrialSettings {
             scan: &read.file.scan,
             name: self.scan.display().to_string(),
@@ -176,10 +181,13 @@ impl Reconstruct {
         let positions = PixelPositions::new(scan.positions(), pixel, [rows, columns], margin)
             .map_err(|e| Failure::failed(format!("{}: {e}", self.scan.display())))?;
         let shape = [frames, self.recipe.probe_modes, rows, columns];
+        let mut recipe = self.recipe.clone();
+        // The file may say so.
+        recipe.data.near_field = scan.geometry().is_near_field();
         Ok(MemoryRequest {
             shape,
             object_shape: positions.object_shape,
-            recipe: self.recipe.clone(),
+            recipe,
             device_memory: self.device_memory,
             exchanged: 0,
             in_scratch: scan.scratch_folder().map(|_| mask_bytes(scan)),

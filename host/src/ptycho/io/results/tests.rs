@@ -1,6 +1,7 @@
 //! Round trips of results, and files that are refused.
 
 use super::*;
+use crate::data::Propagation;
 use ndarray::Array3;
 
 fn result(double: bool) -> Reconstruction {
@@ -37,6 +38,7 @@ fn result(double: bool) -> Reconstruction {
         source: "a/b ü.cxi".to_owned(),
         wavelength: 1e-10,
         distance: 2.0,
+        propagation: Propagation::FarField,
         double_precision: double,
     }
 }
