@@ -118,7 +118,7 @@ mod tests {
         assert!((r - 4e-8).abs() < 1e-20 && (c - 1e-8).abs() < 1e-20);
     }
 
-    /// The published figures of the scan `p25-near-field.cxi` (Zenodo 10.5281/zenodo.17899482): magnification 307.8, object
+    /// The published values of the scan `p25-near-field.cxi` (Zenodo 10.5281/zenodo.17899482): magnification 307.8, object
     /// pixel 0.1787 µm, effective distance 3.638 mm, where 1.12 m is the distance from the specimen to the detector.
     #[test]
     fn a_cone_beam_has_the_published_magnification() {
@@ -136,7 +136,10 @@ mod tests {
         g.propagation = Propagation::NearField {
             focus_to_sample: None,
         };
-        assert_eq!((g.object_pixel(9, 7), g.effective_distance()), ([55e-6; 2], 1.12));
+        assert_eq!(
+            (g.object_pixel(9, 7), g.effective_distance()),
+            ([55e-6; 2], 1.12)
+        );
     }
 
     #[test]

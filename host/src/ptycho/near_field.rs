@@ -66,9 +66,8 @@ impl NearField {
         };
         let (down, across) = (ramp(rows), ramp(columns));
         let transfer = self.transfer(rows, columns);
-        let factor = |((row, column), k): ((usize, usize), &Complex<f64>)| {
-            k * down[row] * across[column]
-        };
+        let factor =
+            |((row, column), k): ((usize, usize), &Complex<f64>)| k * down[row] * across[column];
         transfer.indexed_iter().map(factor).collect()
     }
 

@@ -181,6 +181,7 @@ impl Problem {
             self.free_counts,
             self.poisson_bound,
             self.mean_power,
+            self.near_field.map_or(0.0, |near| near.distance),
         ];
         let sizes = self.shape().map(|n| n as u64);
         let positions = &self.positions;

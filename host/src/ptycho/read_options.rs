@@ -127,7 +127,8 @@ impl ReadOptions {
             return refuse("focus_to_sample", expected, shortest(z1));
         }
         if let (Some(coarse), true) = (self.coarse.filter(|c| *c > 1), self.near_field) {
-            let expected = "1 with data.near_field, as object pixels do not depend on the size of the frames";
+            let expected =
+                "1 with data.near_field, as object pixels do not depend on the size of the frames";
             return refuse("coarse", expected, coarse.to_string());
         }
         for (option, value) in [

@@ -230,9 +230,7 @@ impl fmt::Display for StepPlan {
             Separate::Subpixel => {
                 f.write_str("exact positions, the fused step is for whole pixels")
             }
-            Separate::NearField => {
-                f.write_str("a near field, the fused step is for far fields")
-            }
+            Separate::NearField => f.write_str("a near field, the fused step is for far fields"),
         }
     }
 }

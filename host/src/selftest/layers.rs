@@ -10,9 +10,8 @@ use std::f64::consts::TAU;
 use warpstride_device::launch::{Emulated, Work};
 use warpstride_kernels::ptycho::{
     copy_waves::PtychoCopyWaves, layer_power::PtychoLayerPower,
-    near_field_factors::PtychoNearFieldFactors,
-    phase_ramp_layers::PtychoPhaseRampLayers, roll_layers::PtychoRollLayers,
-    scale_layers::PtychoScaleLayers,
+    near_field_factors::PtychoNearFieldFactors, phase_ramp_layers::PtychoPhaseRampLayers,
+    roll_layers::PtychoRollLayers, scale_layers::PtychoScaleLayers,
 };
 
 /// Shifts in rows and columns: none, small, larger than a frame, the extremes of i32.

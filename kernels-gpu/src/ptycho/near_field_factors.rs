@@ -20,7 +20,11 @@ pub unsafe fn ptycho_near_field_factors(
     }
     for at in thread::grid_stride(layers as usize * pixels as usize) {
         let factor = *factors.add(at % pixels as usize);
-        let factor = if conjugate != 0 { factor.conj() } else { factor };
+        let factor = if conjugate != 0 {
+            factor.conj()
+        } else {
+            factor
+        };
         *spectra.add(at) = *spectra.add(at) * factor;
     }
 }

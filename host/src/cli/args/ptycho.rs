@@ -40,14 +40,14 @@ Examples:
       --engine raar:50 --engine ap:10 --set dm.alpha=0.9 --probe-modes 3
   warpstride ptycho reconstruct scan.cxi -o result.h5 --engine lsqml:200 \\
       --refine-positions gradient --fit-frame-scales \\
-      --transform-positions swap,rotate=30deg
+      --transform-positions swap,rotate=30deg --near-field \\
+      --focus-to-sample 3.65mm
   warpstride ptycho reconstruct scan.cxi -o result.h5 --find-orientation \\
       --engine rpie:200 --profile timeline.json
-  warpstride ptycho reconstruct scan.cxi -o result.h5 --near-field \\
-      --focus-to-sample 3.65mm --engine lsqml:200
   warpstride ptycho reconstruct scan.cxi -o result.h5 --backend cpu \\
       --report result.html --metrics-every 1 --coarse 4,2,1
-  warpstride ptycho reconstruct scan.cxi -o better.h5 --start result.h5
+  warpstride ptycho reconstruct scan.cxi -o better.h5 --start result.h5 \\
+      --engine lsqml:100 --probe-modes 3
   warpstride ptycho reconstruct scan.cxi -o result.h5 --resume result.checkpoint
 
 --profile implies --backend cuda, unless --backend emulator is given. Ctrl-C saves a checkpoint and

@@ -12,8 +12,8 @@ use crate::data::{PixelPositions, Scan};
 use crate::ptycho::io::scan;
 use crate::ptycho::regions::chosen_note;
 use crate::ptycho::{
-    CountCodes, Diagnosis, EngineSpec, NearFieldSummary, Overlap, Precision, Recipe, StepPlan, StreamPlan, diagnose,
-    host_besides, mask_bytes, masked_pixels, memory_estimate,
+    CountCodes, Diagnosis, EngineSpec, NearFieldSummary, Overlap, Precision, Recipe, StepPlan,
+    StreamPlan, diagnose, host_besides, mask_bytes, masked_pixels, memory_estimate,
 };
 use crate::run::MemoryInfo;
 use crate::system::Bytes;

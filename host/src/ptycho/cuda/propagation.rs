@@ -23,7 +23,11 @@ impl<M: Device> Propagator<M> {
         };
         let scale = 1.0 / ((rows * columns) as f64).sqrt();
         let narrow = |v: Complex<f64>| Complex::new((v.re * scale) as f32, (v.im * scale) as f32);
-        let values: Vec<Complex<f32>> = near.factors([rows, columns]).into_iter().map(narrow).collect();
+        let values: Vec<Complex<f32>> = near
+            .factors([rows, columns])
+            .into_iter()
+            .map(narrow)
+            .collect();
         let mut factors = device.alloc("the transfer function", values.len())?;
         device.upload(&mut factors, &values)?;
         Ok(Self { factors })

@@ -49,6 +49,9 @@ mod tests {
         // 12 · (1 µm)² / 0.1 nm.
         assert_eq!(aliased(&scan(0.119)), None);
         let text = aliased(&scan(0.121)).unwrap();
-        assert!(text.contains("12.1 µm²") && text.contains("12 rows"), "{text}");
+        assert!(
+            text.contains("12.1 µm²") && text.contains("12 rows"),
+            "{text}"
+        );
     }
 }

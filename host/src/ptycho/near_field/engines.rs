@@ -110,7 +110,10 @@ fn error(engine: &mut dyn Engine, scan: &Scan) -> f64 {
     let truth = &scan.simulation().unwrap().object;
     let object = engine.object().unwrap();
     let [rows, columns] = [truth.nrows(), truth.ncols()];
-    let part = s![rows / 3..rows - rows / 3, columns / 3..columns - columns / 3];
+    let part = s![
+        rows / 3..rows - rows / 3,
+        columns / 3..columns - columns / 3
+    ];
     let (a, b) = (object.slice(part), truth.slice(part));
     let pairs = || a.iter().zip(b.iter());
     let dot: Complex<f64> = pairs().map(|(a, b)| a.conj() * b).sum();
@@ -135,21 +138,22 @@ fn every_engine_finds_the_true_object() {
         let mut found = Vec::new();
         let mut engine = CpuEngine::<f64>::new(&problem);
         run(&mut engine, &spec, &problem, 1, 80);
-        found.push((engine.metrics().unwrap().r_factor, error(&mut engine, &scan)));
+        found.push((
+            engine.metrics().unwrap().r_factor,
+            error(&mut engine, &scan),
+        ));
         let mut engine = CpuEngine::<f32>::new(&problem);
         run(&mut engine, &spec, &problem, 1, 80);
-        found.push((engine.metrics().unwrap().r_factor, error(&mut engine, &scan)));
-        println_for_tests(name, &found);
+        found.push((
+            engine.metrics().unwrap().r_factor,
+            error(&mut engine, &scan),
+        ));
         for (r_factor, error) in found {
-            assert!(r_factor < 0.01 && error < 0.1, "{name:?}: {r_factor} {error}");
+            assert!(
+                r_factor < 1e-3 && error < 0.06,
+                "{name:?}: {r_factor} {error}"
+            );
         }
-    }
-}
-
-fn println_for_tests(name: EngineName, found: &[(f64, f64)]) {
-    #[allow(clippy::print_stderr, reason = "while writing the test")]
-    {
-        eprintln!("{name:?} {found:?}");
     }
 }
 
@@ -225,7 +229,10 @@ fn nothing_is_fused() {
         run(&mut gpu, &spec, &problem, 1, 2);
         let r_factors = [&mut cpu as &mut dyn Engine, &mut gpu]
             .map(|engine| engine.metrics().unwrap().r_factor);
-        assert!((r_factors[1] / r_factors[0] - 1.0).abs() < 1e-3, "{name:?}: {r_factors:?}");
+        assert!(
+            (r_factors[1] / r_factors[0] - 1.0).abs() < 1e-3,
+            "{name:?}: {r_factors:?}"
+        );
         if name == EngineName::Dm {
             let plan = gpu.plan().unwrap();
             assert!(plan.to_string().contains("near field"), "{plan}");
@@ -238,7 +245,12 @@ fn nothing_is_fused() {
 fn blocks_of_frames_have_the_same_bits() {
     let problem = refined();
     let [frames, modes, rows, columns] = problem.shape();
-    for name in [EngineName::Dm, EngineName::Raar, EngineName::Lsqml, EngineName::Epie] {
+    for name in [
+        EngineName::Dm,
+        EngineName::Raar,
+        EngineName::Lsqml,
+        EngineName::Epie,
+    ] {
         let spec = spec(name, false, 2);
         let plan = StreamPlan::new([frames, rows * columns], 2, 2, None);
         let plan = if name.projects() {
@@ -271,7 +283,7 @@ fn centring_moves_the_exit_waves_too() {
     let mut problem = Problem::new(&scan, &Recipe::default()).unwrap();
     problem.probe = Array3::from_shape_fn(problem.probe.dim(), |(mode, row, column)| {
         let simulation = scan.simulation().unwrap();
-        simulation.probe[[mode, (row + 27 - 2) % 27, (column + 3) % 32]]
+        simulation.probe[[mode, (row + 27 - 4) % 27, (column + 3) % 32]]
     });
     let [frames, modes, rows, columns] = problem.shape();
     let dm = spec(EngineName::Dm, false, 1);
@@ -306,7 +318,10 @@ fn centring_moves_the_exit_waves_too() {
     for make in makers {
         let (without, off) = r_factor(make().as_mut(), None);
         let (with, centred) = r_factor(make().as_mut(), Some(0.5));
-        assert!((off - 13.0).abs() > 1.5 && (centred - 13.0).abs() < 1.0, "{off} {centred}");
+        assert!(
+            (off - 13.0).abs() > 1.5 && (centred - 13.0).abs() < 1.0,
+            "{off} {centred}"
+        );
         assert!((with / without - 1.0).abs() < 0.02, "{with} {without}");
     }
 }

@@ -445,11 +445,7 @@ fn adjoint_to_the_model(engine: &CpuEngine<f64>) {
 }
 
 /// Waves at the specimen, by the unitary propagation, of those at the detector (mode, column, row).
-fn inverse(
-    y: &[Complex<f64>],
-    pixels: usize,
-    propagator: &Propagator<f64>,
-) -> Vec<Complex<f64>> {
+fn inverse(y: &[Complex<f64>], pixels: usize, propagator: &Propagator<f64>) -> Vec<Complex<f64>> {
     let mut waves = vec![Complex::default(); y.len()];
     let mut scratch = TransposedFft2::<f64>::new(SHAPE[0], SHAPE[1]).scratch();
     for (y, wave) in y.chunks_exact(pixels).zip(waves.chunks_exact_mut(pixels)) {

@@ -66,6 +66,27 @@ fn a_result_is_read_back_unchanged_in_both_precisions() {
 }
 
 #[test]
+fn the_propagation_to_a_near_field_is_read_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("r.h5");
+    for focus_to_sample in [None, Some(3.65e-3)] {
+        let mut given = result(true);
+        given.propagation = Propagation::NearField { focus_to_sample };
+        write(&path, &given).unwrap();
+        assert_eq!(read(&path).unwrap(), given);
+    }
+    let file = hdf5::File::open_rw(&path).unwrap();
+    let focus = file.dataset(&format!("{SOURCE}/focus_to_sample")).unwrap();
+    focus.write_scalar(&-1.0).unwrap();
+    drop((focus, file));
+    let error = read(&path).unwrap_err().to_string();
+    assert!(
+        error.contains("focus_to_sample") && error.contains("above 0"),
+        "{error}"
+    );
+}
+
+#[test]
 fn a_result_without_frames_or_iterations_is_read_back_unchanged() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("r.h5");
