@@ -2,7 +2,7 @@
 
 use super::support::TestFolder;
 use serde_json::Value;
-use warpstride::data::{Propagation, Reconstruction};
+use warpstride::data::{Propagation, Reconstruction, Scan};
 use warpstride::ptycho::io::results;
 
 const CONE: [&str; 3] = ["--near-field", "--focus-to-sample", "4mm"];
@@ -30,6 +30,23 @@ fn run(folder: &TestFolder, output: &str, options: &[&str]) -> Reconstruction {
         .reconstruct(&[&["-o", output], &QUIET[..], options].concat())
         .well();
     read(folder, output)
+}
+
+fn scan(folder: &TestFolder, name: &str) -> Scan {
+    let options = Default::default();
+    warpstride::ptycho::io::scan::read(&folder.path(name), &options)
+        .unwrap()
+        .scan
+}
+
+/// R of frames compared with others.
+fn deviation(model: &Scan, measured: &Scan) -> f64 {
+    let [model, measured] = [model, measured].map(|scan| scan.frames().unwrap());
+    let pairs = model.iter().zip(&measured);
+    let sum: f64 = pairs
+        .map(|(a, b)| f64::from(a.sqrt() - b.sqrt()).powi(2))
+        .sum();
+    sum / measured.iter().map(|v| f64::from(*v)).sum::<f64>()
 }
 
 #[test]
@@ -86,21 +103,21 @@ fn a_simulated_near_field_is_reconstructed_and_predicted() {
             given.recipe
         );
 
-        let predicted = folder.run(&["ptycho", "predict", "out.h5", "scan.cxi", "-o", "model.cxi"]);
-        predicted.well();
-        let model =
-            warpstride::ptycho::io::scan::read(&folder.path("model.cxi"), &Default::default());
-        let measured =
-            warpstride::ptycho::io::scan::read(&folder.path("scan.cxi"), &Default::default());
-        let [model, measured] = [model, measured].map(|read| read.unwrap().scan);
-        assert_eq!(model.geometry(), measured.geometry());
-        let [model, measured] = [&model, &measured].map(|scan| scan.frames().unwrap());
-        let deviation: f32 = (model.iter().zip(&measured))
-            .map(|(a, b)| (a.sqrt() - b.sqrt()).powi(2))
-            .sum();
-        let found = f64::from(deviation / measured.sum());
-        // The last R of the history is that of the same object and probe.
-        assert!((found / r_factor - 1.0).abs() < 0.01, "{found} {r_factor}");
+        let [model, measured] = ["model.cxi", "scan.cxi"];
+        let physical = [&engine[..], &["--set", "physical_probe=true"]].concat();
+        let physical = run(&folder, "physical.h5", &physical);
+        assert_eq!(physical.object, found.object);
+        assert_eq!(physical.probe == found.probe, !cone);
+        for result in ["out.h5", "physical.h5"] {
+            let command = ["ptycho", "predict", result, measured, "-o", model];
+            folder.run(&command).well();
+            let [of_model, of_scan] = [model, measured].map(|name| scan(&folder, name));
+            assert_eq!(of_model.geometry(), of_scan.geometry());
+            let found = deviation(&of_model, &of_scan);
+            // The last R of the history is that of the same object and probe.
+            assert!((found / r_factor - 1.0).abs() < 0.01, "{found} {r_factor}");
+            std::fs::remove_file(folder.path(model)).unwrap();
+        }
     }
 }
 
