@@ -1,6 +1,7 @@
 //! Near fields: simulated scans are recognised and reconstructed, and what is for far fields only is refused.
 
 use super::support::TestFolder;
+use ndarray::Array2;
 use serde_json::Value;
 use warpstride::data::{Propagation, Reconstruction, Scan};
 use warpstride::ptycho::io::results;
@@ -149,10 +150,6 @@ fn what_is_for_far_fields_is_refused() {
             &["--set", "data.coarse=2"],
             &["data.coarse=2", "near-field scan"],
         ),
-        (
-            &["--find-orientation"],
-            &["--find-orientation", "--transform-positions"],
-        ),
     ] {
         let options = [&["-o", "out.h5", "--engine", "lsqml:1"], options].concat();
         folder.reconstruct(&options).refused(2, words);
@@ -179,6 +176,51 @@ fn what_is_for_far_fields_is_refused() {
         "near.h5",
     ];
     folder.run(&start).refused(1, &["far-field", "near-field"]);
+}
+
+/// All eight orientations are tried, and none is a twin of another; without an illumination in the file too.
+#[test]
+fn the_orientation_of_positions_is_found() {
+    let folder = simulated(&CONE);
+    let upright = scan(&folder, "scan.cxi");
+    for (given, back) in [
+        ("swap,flip-rows", "swap,flip-columns"),
+        ("flip-rows,flip-columns", "flip-rows,flip-columns"),
+    ] {
+        let turned = folder.path("turned.cxi");
+        let swap = given.starts_with("swap");
+        let positions = upright.positions();
+        let from = |axis: usize| if swap { 1 - axis } else { axis };
+        let flips = [true, !swap];
+        let turned_positions = Array2::from_shape_fn(positions.dim(), |(frame, axis)| {
+            let value = positions[[frame, from(axis)]];
+            if flips[axis] { -value } else { value }
+        });
+        let frames = upright.frames().unwrap().into_owned();
+        for probe in [upright.probe().cloned(), None] {
+            let geometry = *upright.geometry();
+            let frames = frames.clone();
+            let scan = Scan::new(frames, None, turned_positions.clone(), geometry, probe).unwrap();
+            warpstride::ptycho::io::scan::write(&turned, &scan).unwrap();
+            let command = ["ptycho", "reconstruct", "turned.cxi", "-o", "turned.h5"];
+            let rest = [
+                "--backend",
+                "cpu",
+                "--find-orientation",
+                "--engine",
+                "lsqml:1",
+            ];
+            let found = folder.run(&[&command[..], &rest, &["--no-pictures"]].concat());
+            found.well();
+            let sentence = format!("--transform-positions {back}: R_free is");
+            assert!(found.out.contains(&sentence), "{}", found.out);
+            assert!(!found.out.contains("twin:"), "{}", found.out);
+            let result = read(&folder, "turned.h5");
+            for (a, b) in result.recorded_positions.iter().zip(positions) {
+                assert!((a - b).abs() < 1e-12, "{given}");
+            }
+        }
+    }
 }
 
 /// Smaller frames have the same pixels; a run goes on with them.

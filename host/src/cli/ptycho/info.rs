@@ -389,9 +389,7 @@ impl ScanInfo {
         ));
         if let (Some([rows, columns]), Some(memory)) = (self.object_shape, &self.memory) {
             lines.push(("object", format!("{rows} x {columns} pixels")));
-            if geometry.near_field.is_none() {
-                lines.push(("orientation", ORIENTATION.to_owned()));
-            }
+            lines.push(("orientation", ORIENTATION.to_owned()));
             lines.push((
                 "memory, CPU",
                 format!(

@@ -45,8 +45,6 @@ const QUANTITIES: [Quantity; 5] = [
 
 /// What to try where the positions' axes may differ from those of the frames.
 const ORIENTATION: &str = "If the object looks blurred or doubled and R stays high, the axes of the positions may be exchanged or inverted with respect to the frames: <code>--find-orientation</code> tries flips and swaps.";
-/// The same of a near field.
-const NEAR_ORIENTATION: &str = "If the object looks blurred or doubled and R stays high, the axes of the positions may be exchanged or inverted with respect to the frames: <code>--transform-positions</code> exchanges and inverts them.";
 
 /// Makes the page for `of` with its pictures, the mean diffraction pattern of `scan` if it is at hand,
 /// and, if the truth is known, the comparison with it.
@@ -73,7 +71,6 @@ pub fn report(
     page += "</div>\n";
     match &summary.orientation {
         Some(search) => page += &orientations(search),
-        None if summary.near_field.is_some() => page += &format!("<p>{NEAR_ORIENTATION}</p>\n"),
         None => page += &format!("<p>{ORIENTATION}</p>\n"),
     }
     page += "</section>\n<section>\n<h2>Probe</h2>\n";

@@ -73,11 +73,6 @@ impl Reconstruct {
         ranks: &Ranks,
     ) -> Result<Option<(ReadScan, OrientationSearch)>, Failure> {
         let read = self.read()?;
-        if read.file.scan.geometry().is_near_field() {
-            return Err(Failure::usage(
-                "--find-orientation: expected a far-field scan, found a near-field one, for which no orientations are tried; --transform-positions sets one",
-            ));
-        }
         let settings = TrialSettings {
             scan: &read.file.scan,
             name: self.scan.display().to_string(),
