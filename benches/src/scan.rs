@@ -3,7 +3,7 @@
 use ndarray::{Array2, Array3};
 use num_complex::Complex;
 use std::path::Path;
-use warpstride::data::{FrameWriter, Geometry, Scan};
+use warpstride::data::{FrameWriter, Geometry, Propagation, Scan};
 
 /// A scan with random counts, positions on a grid with jitter, and an illumination; zeros would be computed faster.
 ///
@@ -54,6 +54,7 @@ fn random_scan_with(
         wavelength: 1e-10,
         distance: 1.0,
         pixel_size: [75e-6; 2],
+        propagation: Propagation::FarField,
     };
     let pixel = geometry.object_pixel(side, side);
     let across = (frames as f64).sqrt().ceil();

@@ -1,7 +1,20 @@
-//! The far-field geometry of a scan.
+//! The geometry of a scan.
 
 /// Planck constant times speed of light, J m (CODATA 2018, exact).
 const PLANCK_TIMES_LIGHT: f64 = 6.626_070_15e-34 * 299_792_458.0;
+
+/// How waves travel from the specimen to the detector.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub enum Propagation {
+    /// To the far field, by a Fourier transform.
+    #[default]
+    FarField,
+    /// To the near field, by Fresnel propagation.
+    NearField {
+        /// Distance z1 from the focus of a cone beam to the specimen, m; `None` for a parallel beam.
+        focus_to_sample: Option<f64>,
+    },
+}
 
 /// Wavelength, distance and detector pixels of a scan; all finite and positive.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -12,13 +25,57 @@ pub struct Geometry {
     pub distance: f64,
     /// Detector pixel (row direction, column direction), m.
     pub pixel_size: [f64; 2],
+    /// How waves travel to the detector.
+    pub propagation: Propagation,
 }
 
 impl Geometry {
-    /// Size of an object pixel (row, column), m, for frames of `rows` × `columns`:
-    /// Δ = λ z / (n p) per axis.
+    /// Whether waves travel to the near field.
+    #[must_use]
+    pub fn is_near_field(&self) -> bool {
+        matches!(self.propagation, Propagation::NearField { .. })
+    }
+
+    /// Distance from the focus of a cone beam in the near field to the specimen, m.
+    #[must_use]
+    pub fn focus_to_sample(&self) -> Option<f64> {
+        match self.propagation {
+            Propagation::FarField => None,
+            Propagation::NearField { focus_to_sample } => focus_to_sample,
+        }
+    }
+
+    /// Geometric magnification M = (z1 + z2)/z1 of a cone beam in the near field, z1 from the focus to the specimen and z2 from
+    /// there to the detector; otherwise 1.
+    #[must_use]
+    pub fn magnification(&self) -> f64 {
+        self.focus_to_sample()
+            .map_or(1.0, |z1| (z1 + self.distance) / z1)
+    }
+
+    /// Distance, m, over which a parallel beam propagates like this one, z1 z2/(z1 + z2) for a cone beam in the near field
+    /// (Fresnel scaling theorem: D. Paganin, Coherent X-Ray Optics, Oxford 2006, appendix B); otherwise the distance itself.
+    #[must_use]
+    pub fn effective_distance(&self) -> f64 {
+        self.distance / self.magnification()
+    }
+
+    /// Fresnel number Δ²/(λz) of an object pixel Δ (row, column) at the effective distance z in the near field, which
+    /// has no meaning in the far field.
+    #[must_use]
+    pub fn fresnel_number(&self, rows: usize, columns: usize) -> [f64; 2] {
+        let area = self.wavelength * self.effective_distance();
+        self.object_pixel(rows, columns)
+            .map(|pixel| pixel * pixel / area)
+    }
+
+    /// Size of an object pixel (row, column), m, for frames of `rows` × `columns`: Δ = λ z/(n p) per axis in the far field, and
+    /// Δ = p/M in the near field, M from [`Self::magnification`].
     #[must_use]
     pub fn object_pixel(&self, rows: usize, columns: usize) -> [f64; 2] {
+        if self.is_near_field() {
+            return self.pixel_size.map(|p| p / self.magnification());
+        }
         let size = |n: usize, p: f64| self.wavelength * self.distance / (n as f64 * p);
         [
             size(rows, self.pixel_size[0]),
@@ -55,9 +112,34 @@ mod tests {
             wavelength: 1e-10,
             distance: 2.0,
             pixel_size: [50e-6, 100e-6],
+            propagation: Propagation::FarField,
         };
         let [r, c] = g.object_pixel(100, 200);
         assert!((r - 4e-8).abs() < 1e-20 && (c - 1e-8).abs() < 1e-20);
+    }
+
+    /// The published values of the scan `p25-near-field.cxi` (Zenodo 10.5281/zenodo.17899482): magnification 307.8, object
+    /// pixel 0.1787 µm, effective distance 3.638 mm, where 1.12 m is the distance from the specimen to the detector.
+    #[test]
+    fn a_cone_beam_has_the_published_magnification() {
+        let mut g = Geometry {
+            wavelength: 97.95e-12,
+            distance: 1.12,
+            pixel_size: [55e-6; 2],
+            propagation: Propagation::NearField {
+                focus_to_sample: Some(3.65e-3),
+            },
+        };
+        assert!((g.magnification() - 307.8).abs() < 0.05);
+        assert!((g.object_pixel(100, 90)[1] - 0.1787e-6).abs() < 5e-11);
+        assert!((g.effective_distance() - 3.638e-3).abs() < 5e-7);
+        g.propagation = Propagation::NearField {
+            focus_to_sample: None,
+        };
+        assert_eq!(
+            (g.object_pixel(9, 7), g.effective_distance()),
+            ([55e-6; 2], 1.12)
+        );
     }
 
     #[test]

@@ -13,7 +13,7 @@ mod scattering;
 
 pub use count_sums::CountSums;
 pub use frames::{FrameWriter, Frames};
-pub use geometry::Geometry;
+pub use geometry::{Geometry, Propagation};
 pub use halves::half_of;
 pub use image::{FieldPhases, MriImage};
 pub use kspace::{Extent, KSpace, KSpaceError, Readout, Truth};

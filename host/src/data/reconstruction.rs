@@ -1,5 +1,6 @@
 //! Result of a ptychographic reconstruction.
 
+use super::Propagation;
 use ndarray::{Array2, Array3};
 use num_complex::Complex;
 use serde::{Deserialize, Serialize};
@@ -73,6 +74,8 @@ pub struct Reconstruction {
     pub wavelength: f64,
     /// Distance from the specimen to the detector, m.
     pub distance: f64,
+    /// How waves travelled to the detector.
+    pub propagation: Propagation,
     /// Whether the arrays are stored in double precision.
     pub double_precision: bool,
 }

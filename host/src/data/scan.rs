@@ -192,6 +192,10 @@ impl Scan {
             ("the distance", geometry.distance),
             ("the detector pixel (rows)", geometry.pixel_size[0]),
             ("the detector pixel (columns)", geometry.pixel_size[1]),
+            (
+                "the distance from the focus to the specimen",
+                geometry.focus_to_sample().unwrap_or(1.0),
+            ),
         ] {
             if !(found.is_finite() && found > 0.0) {
                 return Err(ScanError::Length { name, found });
@@ -450,6 +454,7 @@ fn sums(frames: &Frames, mask: &Mask) -> Result<CountSums, ScanError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::data::Propagation;
 
     #[test]
     fn negative_zeros_are_zeros() {
@@ -458,6 +463,7 @@ mod tests {
             wavelength: 1e-10,
             distance: 1.0,
             pixel_size: [1e-4; 2],
+            propagation: Propagation::FarField,
         };
         let scan = Scan::new(frames, None, Array2::zeros((1, 2)), geometry, None).unwrap();
         let bits: Vec<u32> = scan.frames().unwrap().iter().map(|v| v.to_bits()).collect();
@@ -472,6 +478,7 @@ mod tests {
             wavelength: 1e-10,
             distance: 1.0,
             pixel_size: [1e-4; 2],
+            propagation: Propagation::FarField,
         };
         let scan = Scan::new(frames, None, Array2::zeros((3, 2)), geometry, None).unwrap();
         let mean = scan.mean_frame();

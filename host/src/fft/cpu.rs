@@ -48,6 +48,7 @@ impl Real for f64 {
 ///
 /// The scale 1/√(rows·columns) is not applied; the caller folds [`TransposedFft2::scale`] into a
 /// neighbouring pass.
+#[derive(Clone)]
 pub struct TransposedFft2<T: Real> {
     rows: usize,
     columns: usize,

@@ -335,6 +335,10 @@ pub fn fingerprint(scan: &Scan) -> Result<String, ScratchError> {
     {
         sum.update(value.to_le_bytes());
     }
+    if geometry.is_near_field() {
+        sum.update(b"near field");
+        sum.update(geometry.focus_to_sample().unwrap_or(0.0).to_le_bytes());
+    }
     let digits = sum.finalize();
     Ok(digits.iter().map(|byte| format!("{byte:02x}")).collect())
 }

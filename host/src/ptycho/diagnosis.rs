@@ -2,6 +2,7 @@
 
 mod groups;
 mod light;
+mod near_field;
 
 use super::EngineSpec;
 use super::overlap::Overlap;
@@ -61,10 +62,15 @@ pub fn diagnose(scan: &Scan, engines: &[EngineSpec]) -> Result<Diagnosis, Scratc
     problems.extend(masked(scan));
     problems.extend(counts(scan)?);
     problems.extend(light::no_photon_counts(scan, engines));
-    problems.extend(light::unlimited_illumination(scan));
+    if let Some(problem) = near_field::aliased(scan) {
+        problems.push(problem);
+    }
     problems.extend(hot(scan, &mean));
-    problems.extend(far_field(scan, &mean));
-    problems.extend(centre(&mean));
+    if !scan.geometry().is_near_field() {
+        problems.extend(light::unlimited_illumination(scan));
+        problems.extend(far_field(scan, &mean));
+        problems.extend(centre(&mean));
+    }
     Ok(Diagnosis { overlap, problems })
 }
 
@@ -72,7 +78,7 @@ fn few_overlaps(overlap: Option<&Overlap>) -> Option<String> {
     match overlap {
         None => Some("the scan has a single frame, so nothing overlaps".to_owned()),
         Some(o) if o.linear < MIN_OVERLAP => Some(format!(
-            "the linear overlap is {} {}'s width: expected {:.0} % or more (a small one may also mean a wrong distance, pixel size or wavelength, or a near-field scan)",
+            "the linear overlap is {} {}'s width: expected {:.0} % or more (a small one may also mean a wrong distance, pixel size or wavelength, or a near-field scan, which needs --near-field)",
             if o.linear > 0.0 {
                 format!("about {:.0} % of the", 100.0 * o.linear)
             } else {
@@ -283,7 +289,7 @@ fn far_field(scan: &Scan, mean: &Array2<f64>) -> Option<String> {
     let ratio = (border[0] / border[1]) / (whole[0] / whole[1]);
     (ratio > MAX_BORDER).then(|| {
         format!(
-            "the frames are {} times as bright at their border as on average: expected far-field patterns, which fade towards it (near-field and holographic scans cannot be reconstructed)",
+            "the frames are {} times as bright at their border as on average: expected far-field patterns, which fade towards it (a near-field scan needs --near-field)",
             significant(ratio, 2)
         )
     })
@@ -315,7 +321,7 @@ fn centre(mean: &Array2<f64>) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::Geometry;
+    use crate::data::{Geometry, Propagation};
     use crate::ptycho::EngineName;
     use ndarray::{Array2, Array3};
 
@@ -333,6 +339,7 @@ mod tests {
             wavelength: 1e-10,
             distance: 1.0,
             pixel_size: [1e-4; 2],
+            propagation: Propagation::FarField,
         };
         let count = frames.dim().0;
         let step = geometry.object_pixel(32, 32)[0] * 4.0;

@@ -1,11 +1,11 @@
 //! Start values from an earlier result: object, probe modes, positions and intensity scales, on another grid of pixels if the
 //! frames have another size.
 
-use super::probe_grid::with_window;
+use super::probe_grid::{cut_or_padded, with_window};
 use super::result::quadratic_phase;
 use super::start::with_modes;
 use super::{ProbeSource, Problem, Recipe};
-use crate::data::{Geometry, Reconstruction, Scan};
+use crate::data::{Geometry, Propagation, Reconstruction, Scan};
 use crate::text::{length, significant};
 use ndarray::{Array2, s};
 use num_complex::Complex;
@@ -36,6 +36,26 @@ pub enum EarlierResultError {
         /// Window of the result (row, column), m.
         found: [f64; 2],
     },
+    /// The waves of the result travelled to another kind of field.
+    #[error(
+        "expected a result of a {} scan, as this one, found one of a {} scan",
+        field_of(*.expected), field_of(!.expected)
+    )]
+    Field {
+        /// Whether the scan is one of the near field.
+        expected: bool,
+    },
+    /// The object pixels have different sizes.
+    #[error(
+        "expected object pixels of {} x {}, as in the scan (in the near field they do not depend on the size of the frames), found {} x {}",
+        length(.expected[0], 4), length(.expected[1], 4), length(.found[0], 4), length(.found[1], 4)
+    )]
+    Pixel {
+        /// Pixel of the scan (row, column), m.
+        expected: [f64; 2],
+        /// Pixel of the result (row, column), m.
+        found: [f64; 2],
+    },
     /// The object has no pixel in common with that of the scan.
     #[error(
         "expected an object in the part of the specimen that the scan covers, found one elsewhere"
@@ -55,12 +75,17 @@ pub struct FrameStart {
     pub scales: Vec<f64>,
 }
 
+fn field_of(near: bool) -> &'static str {
+    if near { "near-field" } else { "far-field" }
+}
+
 impl Problem {
     /// Takes the start object, and unless `recipe` names another source the start probe, from `result`. Returns the positions
     /// and scales of the frames, if the result is of the same frames and has others than the scan.
     ///
     /// The object is interpolated (Lanczos kernel of three lobes, on a coarser grid wider by the ratio of the pixels); beyond the result's object it stays as it is. The probe's
-    /// far field is cropped or padded, so that it keeps its photons in the detector pixels that both have.
+    /// far field is cropped or padded, so that it keeps its photons in the detector pixels that both have; in the near field, where
+    /// pixels do not depend on the size of the frames, the probe itself is.
     ///
     /// # Errors
     /// The result does not fit the scan.
@@ -82,9 +107,22 @@ impl Problem {
         };
         let expected = window([rows, columns], self.pixel);
         let found = window([old_rows, old_columns], result.pixel);
+        let near = scan.geometry().is_near_field();
+        if near != matches!(result.propagation, Propagation::NearField { .. }) {
+            return Err(EarlierResultError::Field { expected: near });
+        }
+        let (expected, found) = if near {
+            (self.pixel, result.pixel)
+        } else {
+            (expected, found)
+        };
         let differs = |axis: usize| (found[axis] / expected[axis] - 1.0).abs() > SAME_WINDOW;
         if differs(0) || differs(1) || found.iter().any(|side| !side.is_finite()) {
-            return Err(EarlierResultError::Window { expected, found });
+            return Err(if near {
+                EarlierResultError::Pixel { expected, found }
+            } else {
+                EarlierResultError::Window { expected, found }
+            });
         }
         self.take_object(result)?;
         if recipe.probe.source == ProbeSource::Auto {
@@ -162,11 +200,16 @@ impl Problem {
             let geometry = Geometry {
                 wavelength: result.wavelength,
                 distance: result.distance,
+                propagation: result.propagation,
                 ..*scan.geometry()
             };
             quadratic_phase(&mut probe, result.pixel, &geometry, 1.0);
         }
-        let probe = with_window(&probe, [rows, columns]);
+        let probe = if scan.geometry().is_near_field() {
+            cut_or_padded(&probe, [rows, columns])
+        } else {
+            with_window(&probe, [rows, columns])
+        };
         let mut probe = with_modes(probe, recipe.probe_modes, recipe.probe.mode_power);
         let power: f64 = probe.iter().map(Complex::norm_sqr).sum();
         let ratio = scan.brightest_frame() / power;

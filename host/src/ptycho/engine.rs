@@ -258,7 +258,8 @@ impl Values {
 /// The form in which an engine keeps the exit waves between iterations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WaveSpace {
-    /// Unnormalised transforms Ψ, zero frequency at (0, 0).
+    /// Unnormalised detector waves Ψ, the frames' pixel (rows/2, columns/2) at (0, 0): transforms of ψ in the far field. In the near
+    /// field no engine has another form.
     Fourier,
     /// ψ itself.
     Real,

@@ -68,13 +68,15 @@ pub fn memory_estimate(
     // Exit waves, their work copy and cuFFT's work area, magnitudes; a batch's four sets of waves and
     // cuFFT's work area; object with sums, directions and momentum.
     // The fused step has the exit waves only, perhaps in bf16, in passes those of a group besides.
+    let near = recipe.data.near_field;
     let plan = StepPlan::on_hopper(recipe.gpu.step, [frames, modes, rows, columns])
+        .in_field(near)
         .with_waves(recipe.gpu.waves);
     let separate = |e: &EngineSpec| e.name.projects() && e.subpixel == Some(true);
     let fused = plan.is_fused() && !recipe.engines.iter().any(separate);
     // Fused conjugate gradients keep the spectra and the gradients of all frames in all modes, for several modes the slopes of
     // the losses.
-    let fuses = rows == columns && matches!(rows, 64 | 128);
+    let fuses = rows == columns && matches!(rows, 64 | 128) && !near;
     let several = modes > 1;
     let of_pixel = wide(modes).saturating_mul(16) + if several { 4 } else { 0 };
     let searches = |e: &&EngineSpec| e.name == EngineName::Ml && e.noise != Some(Noise::Gaussian);

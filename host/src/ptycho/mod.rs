@@ -29,6 +29,7 @@ pub(crate) mod likelihood;
 mod magnitudes;
 mod memory_estimate;
 mod metrics_schedule;
+mod near_field;
 pub(crate) mod normalisation;
 mod orientation;
 mod overlap;
@@ -75,6 +76,7 @@ pub use likelihood::{LikelihoodMethod, Noise};
 pub use magnitudes::{Magnitudes, StoredMagnitudes};
 use memory_estimate::frames_together;
 pub use memory_estimate::{host_besides, mask_bytes, memory_estimate};
+pub use near_field::NearField;
 pub use orientation::{
     Decision, Evidence, Orientation, OrientationSearch, StartOfTrials, Trial, TrialR, TrialResult,
     TwinDecision, is_own_twin,
@@ -102,5 +104,5 @@ pub use step::{
 };
 pub use step_plan::StepPlan;
 pub use stream_plan::StreamPlan;
-pub use summary::Summary;
+pub use summary::{NearFieldSummary, Summary};
 pub use update_version::UpdateVersion;

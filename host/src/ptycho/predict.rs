@@ -1,6 +1,7 @@
 //! Model intensities of a result.
 
 use super::Recipe;
+use super::near_field::{NearField, Propagator};
 use super::result::quadratic_phase;
 use crate::data::{Geometry, Mask, Reconstruction, Scan, ScanError};
 use crate::fft::Fft2;
@@ -50,8 +51,8 @@ pub enum PredictError {
 /// What a result predicts of its scan.
 #[derive(Debug)]
 pub struct Prediction {
-    /// The scan's geometry and positions with the model intensities c Σ|F[S P·O]|² as frames, also
-    /// where the scan is masked; no mask. S is the frame's subpixel shift, c its intensity scale.
+    /// The scan's geometry and positions with the model intensities c Σ|D[S P·O]|² as frames, also
+    /// where the scan is masked; no mask. D is the propagation to the detector, S the frame's subpixel shift, c its intensity scale.
     pub scan: Scan,
     /// R over the valid pixels, free ones included: Σ w (√I_model − √I)²/Σ w I; `None` without
     /// counts.
@@ -91,6 +92,11 @@ pub fn predict(result: &Reconstruction, scan: &Scan) -> Result<Prediction, Predi
             });
         }
     }
+    let geometry = Geometry {
+        propagation: result.propagation,
+        ..*scan.geometry()
+    };
+    let near = NearField::of(&geometry);
     let probe = ShiftedProbe::new(model_probe(result));
     let measured = scan.frames()?;
     let mut intensities = Array3::<f32>::zeros((frames, rows, columns));
@@ -98,8 +104,11 @@ pub fn predict(result: &Reconstruction, scan: &Scan) -> Result<Prediction, Predi
         .zip(&result.corners)
         .enumerate()
         .map_init(
-            || Fft2::<f64>::new(rows, columns),
-            |fft, (frame, (mut intensity, corner))| {
+            || {
+                let fft = Fft2::<f64>::new(rows, columns);
+                (fft, Propagator::new([rows, columns], near.as_ref()))
+            },
+            |(fft, propagator), (frame, (mut intensity, corner))| {
                 let [top, left] = corner.map(|v| v as usize);
                 let window = result
                     .object
@@ -109,7 +118,7 @@ pub fn predict(result: &Reconstruction, scan: &Scan) -> Result<Prediction, Predi
                 for mode in 0..probe.modes() {
                     let mut wave = probe.mode(mode, result.fractions[frame], fft);
                     wave.iter_mut().zip(&window).for_each(|(p, o)| *p *= o);
-                    fft.forward(&mut wave);
+                    propagator.to_detector(&mut wave);
                     for (sum, f) in model.iter_mut().zip(&wave) {
                         *sum += scale * f.norm_sqr();
                     }
@@ -137,7 +146,7 @@ pub fn predict(result: &Reconstruction, scan: &Scan) -> Result<Prediction, Predi
         .collect();
     let [deviation, total] = [0, 1].map(|n| sums.iter().map(|sum| sum[n]).sum::<f64>());
     let positions = scan.positions().clone();
-    let scan = Scan::new(intensities, None, positions, *scan.geometry(), None)?;
+    let scan = Scan::new(intensities, None, positions, geometry, None)?;
     Ok(Prediction {
         scan,
         r_factor: (total > 0.0).then(|| deviation / total),
@@ -213,6 +222,7 @@ fn model_probe(result: &Reconstruction) -> Array3<Complex<f64>> {
             wavelength: result.wavelength,
             distance: result.distance,
             pixel_size: [0.0; 2],
+            propagation: result.propagation,
         };
         quadratic_phase(&mut probe, result.pixel, &geometry, 1.0);
     }

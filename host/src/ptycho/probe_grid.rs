@@ -32,6 +32,23 @@ pub(crate) fn with_window(
     new
 }
 
+/// The probe modes (mode, row, column) in a window with so many rows and columns of the same size in metres: the pixels around
+/// the middle (rows/2, columns/2), and 0 in further ones.
+pub(crate) fn cut_or_padded(
+    probe: &Array3<Complex<f64>>,
+    [rows, columns]: [usize; 2],
+) -> Array3<Complex<f64>> {
+    let (modes, old_rows, old_columns) = probe.dim();
+    Array3::from_shape_fn((modes, rows, columns), |(mode, r, c)| {
+        let row = (r + old_rows / 2).checked_sub(rows / 2);
+        let column = (c + old_columns / 2).checked_sub(columns / 2);
+        let inside = row
+            .zip(column)
+            .and_then(|(row, column)| probe.get([mode, row, column]));
+        inside.copied().unwrap_or_default()
+    })
+}
+
 /// A transform of an array with its origin in the middle, at (rows/2, columns/2), before and after it.
 fn transformed(
     wave: &Array2<Complex<f64>>,

@@ -2,6 +2,7 @@
 
 use super::free_pixels::FREE;
 use super::magnitudes::Magnitudes;
+use super::near_field::NearField;
 use super::recipe::{GpuStep, GpuWaves, Recipe};
 use super::refinement::PositionOptions;
 use super::regions::{REGIONS, Regions, Windows, chosen_note};
@@ -59,6 +60,8 @@ pub struct Problem {
     pub mean_power: f64,
     /// Object pixel (row, column), m.
     pub pixel: [f64; 2],
+    /// The propagation to the near field; `None` if frames are far fields.
+    pub near_field: Option<NearField>,
     /// Refinement of the positions.
     pub refinement: PositionOptions,
     /// Whether the frames' intensity scales are fitted.
@@ -157,6 +160,7 @@ impl Problem {
             probe,
             mean_power,
             pixel,
+            near_field: NearField::of(scan.geometry()),
             refinement: recipe.positions.clone(),
             fit_frame_scales: recipe.fit_frame_scales,
             exact_first: (recipe.engines.first()).is_some_and(|e| e.subpixel == Some(true)),
@@ -177,6 +181,7 @@ impl Problem {
             self.free_counts,
             self.poisson_bound,
             self.mean_power,
+            self.near_field.map_or(0.0, |near| near.distance),
         ];
         let sizes = self.shape().map(|n| n as u64);
         let positions = &self.positions;

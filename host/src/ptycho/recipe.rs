@@ -282,7 +282,7 @@ impl Recipe {
                 .map(|(option, _)| format!("gpu.{option} has no effect on the CPU"))
                 .collect();
         }
-        let plan = StepPlan::on_hopper(gpu.step, shape);
+        let plan = StepPlan::on_hopper(gpu.step, shape).in_field(self.data.near_field);
         let projects = |engine: &&EngineSpec| engine.name.projects();
         let whole = |engine: &EngineSpec| engine.subpixel != Some(true);
         let mut projecting = self.engines.iter().filter(projects).peekable();

@@ -3,7 +3,7 @@
 use super::intensity_ramp::remove_intensity_ramp;
 use super::quality::orthogonalise;
 use super::{EngineError, Frames, Precision, Problem, Recipe, Reconstructor};
-use crate::data::{Geometry, Reconstruction, Scan};
+use crate::data::{Geometry, Propagation, Reconstruction, Scan};
 use ndarray::{Array2, Array3, s};
 use num_complex::Complex;
 
@@ -71,6 +71,7 @@ pub fn result(
         source: origin.source.clone(),
         wavelength: scan.geometry().wavelength,
         distance: scan.geometry().distance,
+        propagation: scan.geometry().propagation,
         double_precision: recipe.precision == Precision::F64,
     })
 }
@@ -110,7 +111,9 @@ fn positions(scan: &Scan, problem: &Problem, frames: &Frames) -> Array2<f64> {
 /// probe the physical one, +1 the opposite.
 ///
 /// Fresnel's kernel exp(+iπ(x − u)²/(λz)) is exp(+iπx²/(λz)) · exp(−2πi x u/(λz)) times a phase at the
-/// detector; the first factor is what the model's bare transform leaves to the probe.
+/// detector; the first factor is what the model's bare transform leaves to the probe. In the near field of a cone beam the
+/// physical probe has the factor exp(+iπ(x² + y²)/(λz1)) of the spherical wave besides, which the model with its effective
+/// distance leaves out; in that of a parallel beam both are the same.
 pub(super) fn quadratic_phase(
     probe: &mut Array3<Complex<f64>>,
     pixel: [f64; 2],
@@ -118,7 +121,16 @@ pub(super) fn quadratic_phase(
     sign: f64,
 ) {
     let (_, rows, columns) = probe.dim();
-    let curvature = std::f64::consts::PI / (geometry.wavelength * geometry.distance);
+    let inverse_radius = match geometry.propagation {
+        Propagation::FarField => 1.0 / geometry.distance,
+        Propagation::NearField {
+            focus_to_sample: Some(z1),
+        } => -1.0 / z1,
+        Propagation::NearField {
+            focus_to_sample: None,
+        } => return,
+    };
+    let curvature = std::f64::consts::PI * inverse_radius / geometry.wavelength;
     for ((_, row, column), value) in probe.indexed_iter_mut() {
         let y = (row as f64 - (rows / 2) as f64) * pixel[0];
         let x = (column as f64 - (columns / 2) as f64) * pixel[1];
@@ -139,6 +151,7 @@ mod tests {
             wavelength: 1e-10,
             distance: 2.0,
             pixel_size: [75e-6, 60e-6],
+            propagation: Propagation::FarField,
         };
         let pixel = geometry.object_pixel(rows, columns);
         let model = Array3::from_shape_fn((1, rows, columns), |(_, r, c)| {
@@ -165,5 +178,50 @@ mod tests {
             let norm = wave.norm() / ((rows * columns) as f64).sqrt();
             assert!((norm - expected.norm()).abs() < 1e-9 * (1.0 + norm), "{k}");
         }
+    }
+
+    /// In a cone beam, the physical probe at the distance z2 gives the magnitudes that the model's probe gives at the effective
+    /// distance on a detector that is smaller by the magnification, both by Fresnel's sum.
+    #[test]
+    fn the_physical_probe_of_a_cone_beam_gives_the_same_magnified_pattern() {
+        let geometry = Geometry {
+            wavelength: 1e-10,
+            distance: 1.5,
+            pixel_size: [75e-6, 60e-6],
+            propagation: Propagation::NearField {
+                focus_to_sample: Some(4e-3),
+            },
+        };
+        let (rows, columns) = (5, 6);
+        let pixel = geometry.object_pixel(rows, columns);
+        let model = Array3::from_shape_fn((1, rows, columns), |(_, r, c)| {
+            Complex::new((r * 3 + c) as f64 % 7.0 - 2.0, (r + 2 * c) as f64 % 5.0)
+        });
+        let mut physical = model.clone();
+        quadratic_phase(&mut physical, pixel, &geometry, -1.0);
+        let place = |i: usize, n: usize| i as f64 - (n / 2) as f64;
+        let sum = |probe: &Array3<Complex<f64>>, distance: f64, v: f64, u: f64| -> f64 {
+            let wave: Complex<f64> = probe
+                .indexed_iter()
+                .map(|((_, r, c), p)| {
+                    let y = place(r, rows) * pixel[0] - v;
+                    let x = place(c, columns) * pixel[1] - u;
+                    let scale = geometry.wavelength * distance;
+                    p * Complex::cis(std::f64::consts::PI * (x * x + y * y) / scale)
+                })
+                .sum();
+            wave.norm()
+        };
+        for k in 0..rows * columns {
+            let v = place(k / columns, rows) * geometry.pixel_size[0];
+            let u = place(k % columns, columns) * geometry.pixel_size[1];
+            let m = geometry.magnification();
+            let found = sum(&physical, geometry.distance, v, u);
+            let expected = sum(&model, geometry.effective_distance(), v / m, u / m);
+            assert!((found - expected).abs() < 1e-6 * (1.0 + expected), "{k}");
+        }
+        let mut back = physical;
+        quadratic_phase(&mut back, pixel, &geometry, 1.0);
+        assert!(back.iter().zip(&model).all(|(a, b)| (a - b).norm() < 1e-12));
     }
 }

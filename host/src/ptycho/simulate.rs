@@ -1,8 +1,10 @@
-//! Simulation of scans: synthetic object and probe, exact far-field model, Poisson counts.
+//! Simulation of scans: synthetic object and probe, exact model of the far or the near field, Poisson counts.
 
+use super::near_field::{NearField, Propagator};
 use super::start;
-use crate::data::{Geometry, PixelPositions, PositionError, Scan, ScanError, Simulation};
-use crate::fft::Fft2;
+use crate::data::{
+    Geometry, PixelPositions, PositionError, Propagation, Scan, ScanError, Simulation,
+};
 use crate::text::shortest;
 use ndarray::{Array2, Array3, Axis, s};
 use num_complex::Complex;
@@ -42,6 +44,8 @@ pub struct SimulateOptions {
     pub position_error: f64,
     /// Whether counts have Poisson noise; otherwise they are expected values.
     pub noise: bool,
+    /// How waves travel to the detector. Distances of near fields follow from the number of pixels and the distance from the focus.
+    pub propagation: Propagation,
     /// Seed of the random number generator.
     pub seed: u64,
 }
@@ -57,6 +61,7 @@ impl Default for SimulateOptions {
             probe_modes: 1,
             position_error: 0.0,
             noise: true,
+            propagation: Propagation::FarField,
             seed: 0,
         }
     }
@@ -89,6 +94,10 @@ const WAVELENGTH: f64 = 1.239_841_984e-10;
 const DETECTOR_PIXEL: f64 = 75e-6;
 /// Object pixel, m; the distance follows from it.
 const OBJECT_PIXEL: f64 = 20e-9;
+/// Pixel of a detector with a scintillator and a microscope, m: that of a parallel beam's near field.
+const MICROSCOPE_PIXEL: f64 = 1e-6;
+/// λz/(nΔ²) of a near field, so that its transfer function is sampled finely enough and the beam stays inside the frame.
+const NEAR: f64 = 0.3;
 /// Lit fraction of the detector's width.
 const APERTURE: f64 = 0.42;
 /// Diameter of the defocused beam, as a fraction of the frame's width.
@@ -151,6 +160,17 @@ impl SimulateOptions {
             shortest(error),
             "0 to 100 pixels",
         )?;
+        if let Propagation::NearField {
+            focus_to_sample: Some(z1),
+        } = self.propagation
+        {
+            option(
+                z1.is_finite() && z1 > 0.0 && near_pixel(z1, self.frame) < 0.5 * DETECTOR_PIXEL,
+                "--focus-to-sample",
+                shortest(z1),
+                "a length above 0 m, so short that the beam is magnified at least twice on the detector",
+            )?;
+        }
         let seed = self.seed;
         option(
             i64::try_from(seed).is_ok(),
@@ -219,6 +239,7 @@ pub fn simulate(options: &SimulateOptions) -> Result<Scan, SimulateError> {
 
     let object = specimen(windows.object_shape, n, options.seed);
 
+    let near = NearField::of(&geometry);
     let mut frames = Array3::<f32>::zeros((options.positions, n, n));
     frames
         .axis_iter_mut(Axis(0))
@@ -228,11 +249,11 @@ pub fn simulate(options: &SimulateOptions) -> Result<Scan, SimulateError> {
             let [top, left] = windows.corners[i].map(|v| v as usize);
             let window = object.slice(s![top..top + n, left..left + n]);
             let mut intensity = Array2::<f64>::zeros((n, n));
-            let mut fft = Fft2::new(n, n);
+            let mut propagator = Propagator::new([n, n], near.as_ref());
             for mode in probe.outer_iter() {
                 let mut wave = &mode * &window;
                 if let Some(data) = wave.as_slice_mut() {
-                    fft.forward(data);
+                    propagator.to_detector(data);
                 }
                 intensity.zip_mut_with(&wave, |sum, f| *sum += f.norm_sqr());
             }
@@ -283,12 +304,7 @@ struct BeamPath {
 impl BeamPath {
     fn new(options: &SimulateOptions) -> Result<Self, SimulateError> {
         let n = options.frame;
-        let distance = OBJECT_PIXEL * n as f64 * DETECTOR_PIXEL / WAVELENGTH;
-        let geometry = Geometry {
-            wavelength: WAVELENGTH,
-            distance,
-            pixel_size: [DETECTOR_PIXEL; 2],
-        };
+        let geometry = geometry(options);
         let pixel = geometry.object_pixel(n, n);
 
         let ideal = beam(n, 0.0);
@@ -305,6 +321,40 @@ impl BeamPath {
             whole,
             windows,
         })
+    }
+}
+
+/// Object pixel, m, of the near field of a cone beam whose focus is `z1` m before the specimen: λ z1 = 0.3 n Δ², where the
+/// effective distance is z1 but for the magnification.
+fn near_pixel(z1: f64, n: usize) -> f64 {
+    (WAVELENGTH * z1 / (NEAR * n as f64)).sqrt()
+}
+
+fn geometry(options: &SimulateOptions) -> Geometry {
+    let n = options.frame as f64;
+    let (distance, pixel) = match options.propagation {
+        Propagation::FarField => {
+            let distance = OBJECT_PIXEL * n * DETECTOR_PIXEL / WAVELENGTH;
+            (distance, DETECTOR_PIXEL)
+        }
+        Propagation::NearField {
+            focus_to_sample: None,
+        } => {
+            let distance = NEAR * n * MICROSCOPE_PIXEL * MICROSCOPE_PIXEL / WAVELENGTH;
+            (distance, MICROSCOPE_PIXEL)
+        }
+        Propagation::NearField {
+            focus_to_sample: Some(z1),
+        } => {
+            let magnification = DETECTOR_PIXEL / near_pixel(z1, options.frame);
+            (z1 * (magnification - 1.0), DETECTOR_PIXEL)
+        }
+    };
+    Geometry {
+        wavelength: WAVELENGTH,
+        distance,
+        pixel_size: [pixel; 2],
+        propagation: options.propagation,
     }
 }
 
@@ -489,6 +539,41 @@ mod tests {
         assert!((power / options.photons - 1.0).abs() < 1e-9);
     }
 
+    /// The same model as for the far field: the frames are those of the true object and probe.
+    #[test]
+    fn near_fields_have_the_power_of_their_exit_waves_in_a_fine_enough_geometry() {
+        for focus_to_sample in [None, Some(3.65e-3)] {
+            let options = SimulateOptions {
+                noise: false,
+                propagation: Propagation::NearField { focus_to_sample },
+                ..small()
+            };
+            let scan = simulate(&options).unwrap();
+            let truth = scan.simulation().unwrap();
+            let pixel = scan.object_pixel();
+            let windows = PixelPositions::new(&truth.positions, pixel, [32, 32], 0).unwrap();
+            let near = NearField::of(scan.geometry()).unwrap();
+            assert!(near.wavelength * near.distance < 0.31 * 32.0 * pixel[0] * pixel[0]);
+            for (frame, [top, left]) in scan.frames().unwrap().outer_iter().zip(&windows.corners) {
+                let (top, left) = (*top as usize, *left as usize);
+                let window = truth.object.slice(s![top..top + 32, left..left + 32]);
+                let probe = truth.probe.index_axis(Axis(0), 0);
+                let mut wave = &probe * &window;
+                let power: f64 = wave.iter().map(Complex::norm_sqr).sum();
+                let found: f64 = frame.iter().map(|v| f64::from(*v)).sum();
+                assert!((found / power - 1.0).abs() < 1e-5);
+                // The detector's pixels are where those of the specimen are.
+                let values = wave.as_slice_mut().unwrap();
+                Propagator::new([32, 32], Some(&near)).to_detector(values);
+                let placed = start::roll(&wave, 16, 16);
+                for (wave, count) in placed.iter().zip(frame) {
+                    let error = (wave.norm_sqr() - f64::from(*count)).abs();
+                    assert!(error < 1e-6 * (1.0 + wave.norm_sqr()));
+                }
+            }
+        }
+    }
+
     #[test]
     fn counts_have_poisson_statistics() {
         let clean = simulate(&SimulateOptions {
@@ -588,6 +673,12 @@ mod tests {
             },
             SimulateOptions {
                 probe_modes: 0,
+                ..small()
+            },
+            SimulateOptions {
+                propagation: Propagation::NearField {
+                    focus_to_sample: Some(1e6),
+                },
                 ..small()
             },
         ] {

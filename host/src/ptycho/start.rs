@@ -1,6 +1,7 @@
 //! Start values: a probe from the file, the mean pattern or an aperture, with extra modes.
 
 use super::ProblemError;
+use super::near_field::NearField;
 use super::probe_search;
 use super::recipe::{ProbeSource, ProbeStart, Recipe};
 use crate::data::Scan;
@@ -65,6 +66,13 @@ pub(super) fn probe(
     };
     unused(source, &recipe.probe, notes);
     let given = match source {
+        ProbeSource::Auto if scan.geometry().is_near_field() => {
+            notes.push(
+                "start probe: none in the scan; the mean pattern, propagated back to the specimen"
+                    .into(),
+            );
+            mean_pattern(scan).insert_axis(Axis(0))
+        }
         ProbeSource::Auto => {
             let (main, defocus) = probe_search::search(scan)?;
             notes.push(format!(
@@ -87,7 +95,7 @@ pub(super) fn probe(
                 "start probe: an aperture of {} of the frame's width with a defocus of {:e} m",
                 recipe.probe.aperture, recipe.probe.defocus
             ));
-            let mut main = aperture(rows, columns, recipe.probe.aperture);
+            let mut main = at_specimen(scan, lit_disc(rows, columns, recipe.probe.aperture));
             if main.iter().all(|v| v.norm_sqr() == 0.0) {
                 return Err(StartError::DarkAperture(shortest(recipe.probe.aperture)).into());
             }
@@ -130,20 +138,27 @@ pub(super) fn object(shape: [usize; 2], seed: u64) -> Array2<Complex<f64>> {
     })
 }
 
-/// Inverse transform of √(mean of the frames), centred at (rows/2, columns/2).
+/// √(mean of the frames) transformed back to the specimen; from the far field centred at (rows/2, columns/2).
 pub(super) fn mean_pattern(scan: &Scan) -> Array2<Complex<f64>> {
     let root = |v| Complex::new(f64::sqrt(v), 0.0);
-    from_centred_spectrum(scan.mean_frame().mapv(root))
+    at_specimen(scan, scan.mean_frame().mapv(root))
 }
 
-/// Focus of a uniformly lit disc on the detector whose diameter is `fraction` times the width.
-fn aperture(rows: usize, columns: usize, fraction: f64) -> Array2<Complex<f64>> {
-    let spectrum = Array2::from_shape_fn((rows, columns), |(r, c)| {
+/// The wave at the specimen whose detector wave is `pattern`.
+fn at_specimen(scan: &Scan, pattern: Array2<Complex<f64>>) -> Array2<Complex<f64>> {
+    match NearField::of(scan.geometry()) {
+        Some(near) => near.at_specimen(&pattern),
+        None => from_centred_spectrum(pattern),
+    }
+}
+
+/// A uniformly lit disc on the detector whose diameter is `fraction` times the width.
+fn lit_disc(rows: usize, columns: usize, fraction: f64) -> Array2<Complex<f64>> {
+    Array2::from_shape_fn((rows, columns), |(r, c)| {
         let y = (r as f64 - (rows / 2) as f64) / (0.5 * fraction * rows as f64);
         let x = (c as f64 - (columns / 2) as f64) / (0.5 * fraction * columns as f64);
         Complex::new(if x * x + y * y <= 1.0 { 1.0 } else { 0.0 }, 0.0)
-    });
-    from_centred_spectrum(spectrum)
+    })
 }
 
 pub(super) fn from_centred_spectrum(spectrum: Array2<Complex<f64>>) -> Array2<Complex<f64>> {
@@ -352,7 +367,7 @@ mod tests {
     #[test]
     fn an_aperture_is_focused_at_the_centre() {
         for (rows, columns) in [(16, 16), (15, 22)] {
-            let focus = aperture(rows, columns, 0.5);
+            let focus = from_centred_spectrum(lit_disc(rows, columns, 0.5));
             let brightest = focus
                 .indexed_iter()
                 .max_by(|a, b| a.1.norm_sqr().total_cmp(&b.1.norm_sqr()))

@@ -41,6 +41,8 @@ pub enum Separate {
     SharedMemory(usize),
     /// Frames are at their exact positions.
     Subpixel,
+    /// Frames are near fields.
+    NearField,
 }
 
 /// Bytes of shared memory that a block has besides: for sums over the block, for roots of unity (`pie_pass`), and for a phase
@@ -150,6 +152,16 @@ impl StepPlan {
         }
     }
 
+    /// The plan for near fields, from that for far fields: separate kernels.
+    #[must_use]
+    pub fn in_field(self, near: bool) -> Self {
+        if near && self.is_fused() {
+            Self::Separate(Separate::NearField)
+        } else {
+            self
+        }
+    }
+
     /// The same plan with exit waves stored as `waves`; separate kernels always have them in single precision.
     #[must_use]
     pub fn with_waves(self, waves: GpuWaves) -> Self {
@@ -218,6 +230,7 @@ impl fmt::Display for StepPlan {
             Separate::Subpixel => {
                 f.write_str("exact positions, the fused step is for whole pixels")
             }
+            Separate::NearField => f.write_str("a near field, the fused step is for far fields"),
         }
     }
 }
@@ -289,6 +302,21 @@ mod tests {
         ] {
             let text = of(step, shape);
             assert!(text.contains(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn near_fields_have_separate_kernels() {
+        for (step, modes, expected) in [
+            (GpuStep::Auto, 1, "a near field"),
+            (GpuStep::Auto, 3, "a near field"),
+            (GpuStep::Unfused, 1, "gpu.step is \"unfused\""),
+        ] {
+            let plan = StepPlan::on_hopper(step, [9, modes, 64, 64]);
+            assert_eq!(plan.in_field(false), plan);
+            let near = plan.in_field(true);
+            assert!(!near.is_fused() && near.to_string().contains(expected));
+            assert_eq!(near.at_exact_positions(), near);
         }
     }
 

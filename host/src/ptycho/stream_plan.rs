@@ -159,7 +159,8 @@ impl StreamPlan {
         let square = rows == columns && matches!(rows, 64 | 128);
         recipe.engines.iter().any(|e| {
             let keeps = e.name == EngineName::Ml && e.noise != Some(Noise::Gaussian);
-            square && keeps || e.name.projects() && e.subpixel == Some(true)
+            square && keeps && !recipe.data.near_field
+                || e.name.projects() && e.subpixel == Some(true)
         })
     }
 

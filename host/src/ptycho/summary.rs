@@ -1,6 +1,6 @@
 //! The summary of a run for other programs.
 
-use crate::data::{HistoryEntry, Reconstruction};
+use crate::data::{Geometry, HistoryEntry, Reconstruction};
 use crate::ptycho::frame_statistics::affine_fit;
 use crate::ptycho::quality::Comparison;
 use crate::ptycho::{AffineFit, Displacements, OrientationSearch, ProbeSize, ScaleSpread};
@@ -60,6 +60,9 @@ pub struct Summary {
     pub object_shape: [usize; 2],
     /// Object pixel (row, column), m.
     pub pixel: [f64; 2],
+    /// The propagation to a near field; absent for far fields.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub near_field: Option<NearFieldSummary>,
     /// One entry an iteration.
     pub history: Vec<HistoryEntry>,
     /// ‖w (O − truth)‖ / ‖w truth‖ without the ambiguities; absent where the truth is unknown.
@@ -72,6 +75,49 @@ pub struct Summary {
     /// The same at one bit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resolution_one_bit: Option<f64>,
+}
+
+/// The propagation to a near field.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct NearFieldSummary {
+    /// Distance from the focus of a cone beam to the specimen, m; `null` for a parallel beam.
+    pub focus_to_sample: Option<f64>,
+    /// Geometric magnification, 1 for a parallel beam.
+    pub magnification: f64,
+    /// Distance, m, over which a parallel beam propagates likewise.
+    pub effective_distance: f64,
+    /// Δ²/(λz) of an object pixel Δ (row, column) at the effective distance z.
+    pub fresnel_number: [f64; 2],
+}
+
+impl NearFieldSummary {
+    /// That of a result; `None` for far fields.
+    fn of(of: &Reconstruction) -> Option<Self> {
+        let of_pixel = Geometry {
+            wavelength: of.wavelength,
+            distance: of.distance,
+            pixel_size: of.pixel,
+            propagation: of.propagation,
+        };
+        let magnification = of_pixel.magnification();
+        // The detector's pixel is the object's times the magnification.
+        let geometry = Geometry {
+            pixel_size: of.pixel.map(|side| side * magnification),
+            ..of_pixel
+        };
+        Self::new(&geometry)
+    }
+
+    /// That of a scan's geometry; `None` for far fields.
+    #[must_use]
+    pub fn new(geometry: &Geometry) -> Option<Self> {
+        geometry.is_near_field().then(|| Self {
+            focus_to_sample: geometry.focus_to_sample(),
+            magnification: geometry.magnification(),
+            effective_distance: geometry.effective_distance(),
+            fresnel_number: geometry.fresnel_number(1, 1),
+        })
+    }
 }
 
 impl Summary {
@@ -107,6 +153,7 @@ impl Summary {
             frame_scales: ScaleSpread::new(&of.frame_scales),
             object_shape: of.object.dim().into(),
             pixel: of.pixel,
+            near_field: NearFieldSummary::of(of),
             history: of.history.clone(),
             relative_l2: truth.map(|t| t.relative_l2),
             resolution_half_bit: truth.and_then(|t| t.resolution_half_bit),

@@ -1,4 +1,4 @@
-//! The kernels `ptycho_copy_waves`, `ptycho_layer_power`, `ptycho_phase_ramp_layers`,
+//! The kernels `ptycho_copy_waves`, `ptycho_layer_power`, `ptycho_near_field_factors`, `ptycho_phase_ramp_layers`,
 //! `ptycho_roll_layers` and `ptycho_scale_layers`.
 
 use super::bench::{Bench, Case, all_wide, wide};
@@ -10,8 +10,8 @@ use std::f64::consts::TAU;
 use warpstride_device::launch::{Emulated, Work};
 use warpstride_kernels::ptycho::{
     copy_waves::PtychoCopyWaves, layer_power::PtychoLayerPower,
-    phase_ramp_layers::PtychoPhaseRampLayers, roll_layers::PtychoRollLayers,
-    scale_layers::PtychoScaleLayers,
+    near_field_factors::PtychoNearFieldFactors, phase_ramp_layers::PtychoPhaseRampLayers,
+    roll_layers::PtychoRollLayers, scale_layers::PtychoScaleLayers,
 };
 
 /// Shifts in rows and columns: none, small, larger than a frame, the extremes of i32.
@@ -22,6 +22,7 @@ pub(super) fn cases<M: Device>(bench: &mut Bench<'_, M>, shape: Shape) -> Result
     for closed in [false, true] {
         copy(bench, shape, closed)?;
         scale(bench, shape, closed)?;
+        near_field(bench, shape, closed)?;
     }
     for shift in SHIFTS {
         ramp(bench, shape, shift)?;
@@ -122,6 +123,39 @@ fn scale<M: Device>(bench: &mut Bench<'_, M>, shape: Shape, closed: bool) -> Res
             device.launch(&launch, Work::Elements(before.len()))
         },
         |on, waves| on.error(waves, &reference),
+    )
+}
+
+fn near_field<M: Device>(bench: &mut Bench<'_, M>, shape: Shape, conjugate: bool) -> Result<()> {
+    let on = bench.on();
+    let (pixels, layers) = (shape.pixels(), shape.frames * shape.modes);
+    let mut source = Source::new("near field", &shape);
+    let before = source.complex(shape.wave_elements());
+    let of_pixels = source.complex(pixels);
+    let one = |(at, wave)| {
+        let factor = wide(of_pixels[at % pixels]);
+        wide(wave) * if conjugate { factor.conj() } else { factor }
+    };
+    let reference: Vec<Complex<f64>> = before.iter().copied().enumerate().map(one).collect();
+    let factors = on.upload(&of_pixels)?;
+    let direction = if conjugate { "back" } else { "forward" };
+    bench.run(
+        Case::of::<PtychoNearFieldFactors<'_, Emulated>>(format!(
+            "{layers} × {pixels}, {direction}"
+        ))
+        .timed(shape.timed, 16 * before.len() + 8 * pixels),
+        on.upload(&before)?,
+        |device, spectra| {
+            let launch = PtychoNearFieldFactors {
+                spectra: spectra.write(),
+                factors: factors.read(),
+                layers,
+                pixels: pixels as u32,
+                conjugate: u32::from(conjugate),
+            };
+            device.launch(&launch, Work::Elements(before.len()))
+        },
+        |on, spectra| on.error(spectra, &reference),
     )
 }
 

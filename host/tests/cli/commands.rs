@@ -150,12 +150,25 @@ fn the_recipe_in_a_result_repeats_the_run() {
 #[test]
 fn the_recipes_in_the_documentation_run() {
     let folder = TestFolder::with_scan();
+    let size = ["--frame", "32", "--positions", "12"];
+    let cone = ["--near-field", "--focus-to-sample", "3.65mm"];
+    folder.simulate("near.cxi", &[&size[..], &cone].concat());
     let recipes = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/recipes");
     let mut count = 0;
     for entry in std::fs::read_dir(recipes).unwrap() {
         let recipe = entry.unwrap().path();
+        let text = std::fs::read_to_string(&recipe).unwrap();
+        let scan = match text.contains("near_field = true") {
+            true => "near.cxi",
+            false => "scan.cxi",
+        };
         let recipe = recipe.to_str().unwrap();
         let options = [
+            "ptycho",
+            "reconstruct",
+            scan,
+            "--backend",
+            "cpu",
             "-o",
             "a.h5",
             "--recipe",
@@ -163,7 +176,7 @@ fn the_recipes_in_the_documentation_run() {
             "--set",
             "lsqml.iterations=3",
         ];
-        folder.reconstruct(&options).well();
+        folder.run(&options).well();
         count += 1;
     }
     assert!(count > 0);

@@ -61,6 +61,7 @@ mod mode_rows;
 pub mod model_metrics;
 pub mod modes_gradient;
 pub mod modes_line;
+pub mod near_field_factors;
 pub mod object_direction;
 pub mod object_finish;
 pub mod object_from_sums;

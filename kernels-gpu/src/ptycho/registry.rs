@@ -8,13 +8,13 @@ use super::{
     fourier_step, frame_blocks, frame_chi, frame_gradient, frame_line, fused_metrics, fused_step,
     gaussian_smoothing, gram, keep_better, largest, layer_power, likelihood_deviation,
     likelihood_losses, line_point, line_sums, line_waves, magnitude_deviation, mix_layers,
-    model_metrics, modes_gradient, modes_line, object_direction, object_finish, object_from_sums,
-    object_sums_tiled, object_update_atomic, object_update_tiled, phase_ramp_layers, pie_cluster,
-    pie_cluster_exact, pie_pass, position_equations, probe_change, probe_direction, probe_finish,
-    probe_update_atomic, probe_update_tiled, rank_sums, region_merge, roll_frames, roll_layers,
-    rows_metrics, rows_project, scale_layers, scale_to_power, shifted_spectra, slice_sums,
-    smoothness, step_mean, step_sums, trial_positions, wave_limit, widen_waves, window_product,
-    window_residual,
+    model_metrics, modes_gradient, modes_line, near_field_factors, object_direction, object_finish,
+    object_from_sums, object_sums_tiled, object_update_atomic, object_update_tiled,
+    phase_ramp_layers, pie_cluster, pie_cluster_exact, pie_pass, position_equations, probe_change,
+    probe_direction, probe_finish, probe_update_atomic, probe_update_tiled, rank_sums,
+    region_merge, roll_frames, roll_layers, rows_metrics, rows_project, scale_layers,
+    scale_to_power, shifted_spectra, slice_sums, smoothness, step_mean, step_sums, trial_positions,
+    wave_limit, widen_waves, window_product, window_residual,
 };
 use crate::info;
 use warpstride_device::launch::{Emulated, KernelInfo};
@@ -114,6 +114,7 @@ pub(crate) const KERNELS: &[KernelInfo] = &[
     info::<modes_gradient::PtychoModesGradient128<'static, Emulated>>(),
     info::<modes_line::PtychoModesLine64<'static, Emulated>>(),
     info::<modes_line::PtychoModesLine128<'static, Emulated>>(),
+    info::<near_field_factors::PtychoNearFieldFactors<'static, Emulated>>(),
     info::<object_direction::PtychoObjectDirection<'static, Emulated>>(),
     info::<object_finish::PtychoObjectFinish<'static, Emulated>>(),
     info::<object_from_sums::PtychoObjectFromSums<'static, Emulated>>(),

@@ -19,7 +19,8 @@ Examples:
   warpstride ptycho simulate small.cxi --frame 64 --positions 40 --photons 1e6
   warpstride ptycho simulate modes.cxi --probe-modes 3 --pattern round \\
       --overlap 0.8
-  warpstride ptycho simulate clean.cxi --no-noise --seed 7")]
+  warpstride ptycho simulate clean.cxi --no-noise --seed 7
+  warpstride ptycho simulate cone.cxi --near-field --focus-to-sample 4mm")]
     Simulate(SimulateArgs),
     /// Describe a scan file: contents, possible problems, and the memory a reconstruction needs
     #[command(after_help = "\
@@ -28,6 +29,7 @@ Examples:
   warpstride ptycho info scan.cxi --probe-modes 5 --precision f64
   warpstride ptycho info scan.cxi --json
   warpstride ptycho info scan.cxi --transform-positions swap,flip-rows
+  warpstride ptycho info scan.cxi --near-field --focus-to-sample 3.65mm
   warpstride ptycho info raw.h5 --recipe beamline.toml")]
     Info(InfoArgs),
     /// Reconstruct the object and the probe from a scan
@@ -38,7 +40,8 @@ Examples:
       --engine raar:50 --engine ap:10 --set dm.alpha=0.9 --probe-modes 3
   warpstride ptycho reconstruct scan.cxi -o result.h5 --engine lsqml:200 \\
       --refine-positions gradient --fit-frame-scales \\
-      --transform-positions swap,rotate=30deg
+      --transform-positions swap,rotate=30deg --near-field \\
+      --focus-to-sample 3.65mm
   warpstride ptycho reconstruct scan.cxi -o result.h5 --find-orientation \\
       --engine rpie:200 --profile timeline.json
   warpstride ptycho reconstruct scan.cxi -o result.h5 --backend cpu \\
@@ -75,6 +78,18 @@ Examples:
   warpstride ptycho predict result.h5 scan.cxi -o model.cxi
   warpstride ptycho info model.cxi")]
     Predict(PredictArgs),
+}
+
+/// How waves travel from the specimen to the detector.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct NearFieldArgs {
+    /// Frames are near fields (Fresnel propagation), not far fields
+    #[arg(long)]
+    pub(crate) near_field: bool,
+    /// Distance from the focus of a cone beam to the specimen, such as 3.65mm, for near fields [default: a parallel beam, or as in
+    /// the file]
+    #[arg(long, value_name = "LENGTH", allow_hyphen_values = true)]
+    pub(crate) focus_to_sample: Option<String>,
 }
 
 #[derive(Debug, Args)]
@@ -121,6 +136,8 @@ pub(crate) struct SimulateArgs {
     /// Store expected counts without Poisson noise
     #[arg(long)]
     pub(crate) no_noise: bool,
+    #[command(flatten)]
+    pub(crate) near_field: NearFieldArgs,
     /// Seed of the random number generator
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) seed: u64,
@@ -140,6 +157,8 @@ pub(crate) struct InfoArgs {
     /// Transform the positions of the file, as ptycho reconstruct does, such as swap,flip-rows
     #[arg(long, value_name = "LIST")]
     pub(crate) transform_positions: Option<String>,
+    #[command(flatten)]
+    pub(crate) near_field: NearFieldArgs,
     /// Probe modes of the reconstruction whose memory is estimated [default: 1, or as in the recipe]
     #[arg(long, value_name = "N")]
     pub(crate) probe_modes: Option<usize>,
@@ -195,6 +214,8 @@ pub(crate) struct ReconstructArgs {
             "recipe",
             "set",
             "transform_positions",
+            "near_field",
+            "focus_to_sample",
             "find_orientation",
             "probe_modes",
             "free_pixels",
@@ -272,6 +293,8 @@ pub(crate) struct RecipeArgs {
     /// commas, applied in this order; none: as in the file
     #[arg(long, value_name = "LIST")]
     pub(crate) transform_positions: Option<String>,
+    #[command(flatten)]
+    pub(crate) near_field: NearFieldArgs,
     /// Mutually incoherent probe modes
     #[arg(long, value_name = "N")]
     pub(crate) probe_modes: Option<usize>,

@@ -76,10 +76,11 @@ impl TrialSettings<'_> {
         let Some(part) = central_part(self.scan, most)? else {
             return Err(Failure::failed(format!("{}: no frames to try", self.name)));
         };
-        let start = if searched {
-            StartOfTrials::Searched
-        } else {
-            self.start()
+        let near_field = self.scan.geometry().is_near_field();
+        let start = match (searched, near_field) {
+            (true, true) => StartOfTrials::Propagated,
+            (true, false) => StartOfTrials::Searched,
+            (false, _) => self.start(near_field),
         };
         let recipe = self.recipe(start, iterations);
         let mut search = OrientationSearch {
@@ -87,6 +88,7 @@ impl TrialSettings<'_> {
             frames: part.shape()[0],
             iterations,
             start,
+            near_field,
             x_rays: X_RAYS.contains(&part.geometry().wavelength),
             trials: Vec::new(),
             decision: Decision::Unclear,
@@ -103,7 +105,7 @@ impl TrialSettings<'_> {
                     orientation,
                     result,
                 });
-                if own_twin || start == StartOfTrials::Searched {
+                if !near_field && (own_twin || start == StartOfTrials::Searched) {
                     break;
                 }
             }
@@ -112,9 +114,11 @@ impl TrialSettings<'_> {
     }
 
     /// The start probe of the first search.
-    fn start(&self) -> StartOfTrials {
+    fn start(&self, near_field: bool) -> StartOfTrials {
         let probe = &self.recipe.probe;
         match (probe.source, self.scan.probe()) {
+            (ProbeSource::Auto, None) if near_field => StartOfTrials::Propagated,
+            (ProbeSource::MeanPattern, _) if near_field => StartOfTrials::Recipe,
             (ProbeSource::Auto, Some(_)) | (ProbeSource::File, _) => StartOfTrials::File,
             (ProbeSource::Auto, None) => StartOfTrials::Searched,
             (ProbeSource::MeanPattern, _) if probe.defocus == 0.0 => StartOfTrials::Searched,
@@ -126,7 +130,7 @@ impl TrialSettings<'_> {
     fn recipe(&self, start: StartOfTrials, iterations: usize) -> Recipe {
         let of = self.recipe;
         let mut probe = of.probe.clone();
-        if start == StartOfTrials::Searched {
+        if matches!(start, StartOfTrials::Searched | StartOfTrials::Propagated) {
             probe.source = ProbeSource::Auto;
         }
         Recipe {

@@ -1,5 +1,6 @@
 //! `warpstride ptycho info`.
 
+use super::near_field_arguments::near_field;
 use super::recipe_arguments::{engines, precision, read_recipe, set};
 use super::recipe_origin::RecipeOrigin;
 use super::transform_positions::transform_positions;
@@ -11,8 +12,8 @@ use crate::data::{PixelPositions, Scan};
 use crate::ptycho::io::scan;
 use crate::ptycho::regions::chosen_note;
 use crate::ptycho::{
-    CountCodes, Diagnosis, EngineSpec, Overlap, Precision, Recipe, StepPlan, StreamPlan, diagnose,
-    host_besides, mask_bytes, masked_pixels, memory_estimate,
+    CountCodes, Diagnosis, EngineSpec, NearFieldSummary, Overlap, Precision, Recipe, StepPlan,
+    StreamPlan, diagnose, host_besides, mask_bytes, masked_pixels, memory_estimate,
 };
 use crate::run::MemoryInfo;
 use crate::system::Bytes;
@@ -62,6 +63,9 @@ struct ScanGeometry {
     detector_pixel: [f64; 2],
     /// (row, column).
     object_pixel: [f64; 2],
+    /// Absent for far fields.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    near_field: Option<NearFieldSummary>,
 }
 
 /// Everything known about a scan; `--json` prints it.
@@ -99,7 +103,8 @@ impl Info {
     /// Reads the recipe, if one was given.
     pub(crate) fn from_args(args: InfoArgs) -> Result<Self, Failure> {
         let origin = RecipeOrigin::of(args.recipe.as_deref(), args.probe_modes, &args.set)
-            .with_transform(args.transform_positions.as_deref());
+            .with_transform(args.transform_positions.as_deref())
+            .with_near_field(&args.near_field);
         let mut recipe = args
             .recipe
             .as_deref()
@@ -112,6 +117,7 @@ impl Info {
         if let Some(list) = &args.transform_positions {
             transform_positions(list, &mut recipe.data)?;
         }
+        near_field(&args.near_field, &mut recipe.data)?;
         set(&mut recipe, &args.set)?;
         let device_memory = byte_size::parse("--device-memory", args.device_memory.as_deref())?;
         let host_memory = byte_size::parse("--host-memory", args.host_memory.as_deref())?;
@@ -128,11 +134,13 @@ impl Info {
     }
 
     /// Reads the scan and prints its description; fails if the scan cannot be reconstructed.
-    pub(crate) fn run(self) -> Result<(), Failure> {
+    pub(crate) fn run(mut self) -> Result<(), Failure> {
         let memory = byte_size::host_limit(self.host_memory);
         let scratch = self.scratch.as_deref();
         let read = scan::read_with_scratch(&self.file, &self.recipe.data, memory, scratch)
             .map_err(|error| self.origin.of_reading(error))?;
+        // The file may say so.
+        self.recipe.data.near_field = read.scan.geometry().is_near_field();
         let name = self.file.display().to_string();
         let [_, rows, columns] = read.scan.shape();
         let pixel = read.scan.object_pixel();
@@ -203,6 +211,7 @@ impl ScanInfo {
                 distance: geometry.distance,
                 detector_pixel: geometry.pixel_size,
                 object_pixel: pixel,
+                near_field: NearFieldSummary::new(geometry),
             },
             counts,
             extent,
@@ -238,7 +247,9 @@ impl ScanInfo {
             .extend(chosen_note(&recipe.engines, shape, object_shape));
         let projects = |engine: &EngineSpec| engine.name.projects();
         if recipe.engines.iter().any(projects) {
-            let plan = StepPlan::on_hopper(recipe.gpu.step, shape).with_waves(recipe.gpu.waves);
+            let plan = StepPlan::on_hopper(recipe.gpu.step, shape)
+                .in_field(recipe.data.near_field)
+                .with_waves(recipe.gpu.waves);
             let exact = |engine: &EngineSpec| projects(engine) && engine.subpixel == Some(true);
             let whole = |engine: &EngineSpec| projects(engine) && !exact(engine);
             let whole = recipe.engines.iter().any(whole);
@@ -323,6 +334,7 @@ impl ScanInfo {
             ),
             ("distance", length(geometry.distance, 4)),
             ("detector pixel", by(geometry.detector_pixel)),
+            ("propagation", propagation(geometry.near_field.as_ref())),
             ("object pixel", by(geometry.object_pixel)),
             ("scan", by(self.extent)),
             (
@@ -413,5 +425,28 @@ impl ScanInfo {
             lines.push(("problems", "none found".to_owned()));
         }
         facts(&lines)
+    }
+}
+
+/// How waves travel to the detector.
+fn propagation(near_field: Option<&NearFieldSummary>) -> String {
+    let Some(near) = near_field else {
+        return "far field".to_owned();
+    };
+    let [rows, columns] = near.fresnel_number.map(|number| significant(number, 3));
+    let numbers = if rows == columns {
+        rows
+    } else {
+        format!("{rows} (rows), {columns} (columns)")
+    };
+    let numbers = format!("Fresnel number of an object pixel {numbers}");
+    match near.focus_to_sample {
+        None => format!("near field, parallel beam; {numbers}"),
+        Some(z1) => format!(
+            "near field, cone beam with its focus {} before the specimen: magnification {}, effective distance {}; {numbers}",
+            length(z1, 4),
+            significant(near.magnification, 4),
+            length(near.effective_distance, 4)
+        ),
     }
 }

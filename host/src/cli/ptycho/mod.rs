@@ -8,6 +8,7 @@ mod device_group;
 mod files;
 mod find_orientation;
 mod info;
+mod near_field_arguments;
 mod predict;
 mod recipe_arguments;
 mod recipe_origin;

@@ -1,5 +1,6 @@
 //! The recipe that arguments describe.
 
+use super::near_field_arguments::near_field;
 use super::recipe_origin::RecipeOrigin;
 use super::transform_positions::transform_positions;
 use crate::cli::args::{PositionMethodArg, PrecisionArg, RecipeArgs, StopArg};
@@ -23,6 +24,7 @@ pub(super) fn resolve(args: &RecipeArgs, origin: &RecipeOrigin) -> Result<Recipe
     if let Some(list) = &args.transform_positions {
         transform_positions(list, &mut recipe.data)?;
     }
+    near_field(&args.near_field, &mut recipe.data)?;
     if let Some(modes) = args.probe_modes {
         recipe.probe_modes = modes;
     }

@@ -1,6 +1,7 @@
 //! Where the options of a recipe come from, so that an error names what the user has to change.
 
-use crate::cli::args::{RecipeArgs, StopArg};
+use super::near_field_arguments::origins;
+use crate::cli::args::{NearFieldArgs, RecipeArgs, StopArg};
 use crate::cli::failure::Failure;
 use crate::io::IoError;
 use crate::ptycho::{ProblemError, RecipeError};
@@ -64,7 +65,13 @@ impl RecipeOrigin {
                 .arguments
                 .insert(0, ("free_pixels".to_owned(), argument));
         }
-        origin
+        origin.with_near_field(&args.near_field)
+    }
+
+    /// Adds `--near-field` and `--focus-to-sample`, which `--set` may replace.
+    pub(super) fn with_near_field(mut self, args: &NearFieldArgs) -> Self {
+        self.arguments.splice(0..0, origins(args));
+        self
     }
 
     /// A recipe from a file, or the default one, with options that the command line sets.

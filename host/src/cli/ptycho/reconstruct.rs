@@ -305,11 +305,14 @@ impl Reconstruct {
                 ));
             }
         }
-        let without_effect = self.recipe.without_effect(backend, problem.shape());
-        problem.notes.extend(without_effect);
+        // With the field of the scan.
+        let recipe = &memory_request.recipe;
+        problem
+            .notes
+            .extend(recipe.without_effect(backend, problem.shape()));
         if let Some(plan) = chosen.engine.streaming() {
             problem.notes.push(plan.to_string());
-            if StreamPlan::changes_bits(&self.recipe, [rows, columns]) {
+            if StreamPlan::changes_bits(recipe, [rows, columns]) {
                 let note = "in blocks, ml and projections at exact positions add in another order: results differ by rounding from those without blocks";
                 problem.notes.push(note.to_owned());
             }

@@ -1,5 +1,6 @@
 //! `warpstride ptycho simulate`.
 
+use super::near_field_arguments::propagation;
 use crate::cli::args::{PatternArg, SimulateArgs};
 use crate::cli::failure::Failure;
 use crate::cli::output::{facts, say};
@@ -33,6 +34,7 @@ impl Simulate {
             probe_modes: args.probe_modes,
             position_error: args.position_error,
             noise: !args.no_noise,
+            propagation: propagation(&args.near_field)?,
             seed: args.seed,
         };
         options.check().map_err(|error| match error {

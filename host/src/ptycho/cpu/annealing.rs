@@ -19,6 +19,7 @@ pub(super) fn best_trials<T: Real>(
         ranks,
         layout,
         fft,
+        propagator,
         magnitudes,
         object,
         probe,
@@ -50,7 +51,7 @@ pub(super) fn best_trials<T: Real>(
                         probe: moved,
                         object,
                     };
-                    model_spectra(&window, fft, scratch);
+                    model_spectra(&window, propagator, scratch);
                     let scale = scale2 * T::of(layout.scale(frame));
                     compare(magnitudes, scale, scratch).0.residual
                 };

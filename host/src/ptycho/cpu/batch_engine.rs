@@ -170,6 +170,7 @@ fn deviations<T: Real>(
     let CpuEngine {
         layout,
         fft,
+        propagator,
         magnitudes,
         object,
         probe,
@@ -206,7 +207,7 @@ fn deviations<T: Real>(
                     object,
                 };
                 let magnitudes = &magnitudes[frame * pixels..][..pixels];
-                model_spectra(&window, fft, scratch);
+                model_spectra(&window, propagator, scratch);
                 let scale = scale2 * T::of(layout.scale(frame));
                 let (model, fourier) = compare(magnitudes, scale, scratch);
                 for (factor, magnitude) in scratch.factor.iter_mut().zip(magnitudes) {
@@ -227,7 +228,7 @@ fn deviations<T: Real>(
                     {
                         *to = f.scale(*factor);
                     }
-                    fft.inverse(&mut scratch.spectrum, chi, &mut scratch.fft);
+                    propagator.inverse(&mut scratch.spectrum, chi, &mut scratch.fft);
                 }
                 let exit = chi.iter().map(|v| v.norm_sqr().wide()).sum();
                 FrameErrors {

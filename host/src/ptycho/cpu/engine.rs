@@ -7,6 +7,7 @@ use super::fourier_projection::{
 };
 use super::likelihood::{self, LikelihoodState};
 use super::object_update::ObjectSums;
+use super::propagation::Propagator;
 use super::scratch_pool::Pool;
 use super::window::{Layout, Window};
 use super::{
@@ -45,7 +46,10 @@ pub struct CpuEngine<T: Real> {
     /// The ranks among which the frames are divided; each has the counts of all frames, but only its own exit waves.
     pub(super) ranks: Ranks,
     pub(super) layout: Layout,
+    /// Transforms that shift probes.
     pub(super) fft: TransposedFft2<T>,
+    /// To the detector.
+    pub(super) propagator: Propagator<T>,
     /// √counts (frame, column, row), negative where masked or free.
     pub(super) magnitudes: Vec<f32>,
     total_counts: f64,
@@ -64,7 +68,7 @@ pub struct CpuEngine<T: Real> {
     bound: f64,
     /// Power to which the probe is scaled, photons.
     power: f64,
-    /// Ψ, unnormalised transforms of the exit waves (frame, mode, column, row) of this rank's frames.
+    /// Ψ, unnormalised detector waves of the exit waves (frame, mode, column, row) of this rank's frames.
     spectra: Vec<Complex<T>>,
     /// Exit waves ψ (frame, mode, row, column) of the current iteration and this rank's frames.
     pub(super) exit: Vec<Complex<T>>,
@@ -115,9 +119,12 @@ impl<T: Real> CpuEngine<T> {
         })?;
         let convert = |v: &Complex<f64>| Complex::new(T::of(v.re), T::of(v.im));
         let parameters = FrameParameters::new(&problem.positions);
+        let fft = TransposedFft2::new(rows, columns);
+        let near = problem.near_field.as_ref();
         Ok(Self {
             ranks,
-            fft: TransposedFft2::new(rows, columns),
+            propagator: Propagator::new(fft.clone(), [rows, columns], near),
+            fft,
             magnitudes,
             total_counts: problem.total_counts,
             free_counts: problem.free_counts,
@@ -145,6 +152,7 @@ impl<T: Real> CpuEngine<T> {
             ranks,
             layout,
             fft,
+            propagator,
             object,
             probe,
             spectra,
@@ -170,7 +178,7 @@ impl<T: Real> CpuEngine<T> {
                     probe: shifter.probe(layout, &of_probe, frame, exact, fft),
                     object,
                 };
-                model_spectra(&window, fft, scratch);
+                model_spectra(&window, propagator, scratch);
                 state.copy_from_slice(&scratch.model);
             },
         );
@@ -183,6 +191,7 @@ impl<T: Real> CpuEngine<T> {
             ranks,
             layout,
             fft,
+            propagator,
             magnitudes,
             object,
             probe,
@@ -227,7 +236,7 @@ impl<T: Real> CpuEngine<T> {
                             probe: shifter.probe(layout, &of_probe, frame, step.subpixel, fft),
                             object,
                         };
-                        step_frame(&window, state, magnitudes, frame_step, fft, scratch)
+                        step_frame(&window, state, magnitudes, frame_step, propagator, scratch)
                     },
                 );
             errors.par_extend(of_frames);
@@ -298,7 +307,13 @@ impl<T: Real> CpuEngine<T> {
         let shift = centring::centring_shift(sums, frame.map(|n| n / 2), tolerance);
         if shift != [0, 0] {
             centring::roll(&mut self.probe, frame, shift);
-            centring::roll_spectra(&mut self.spectra, frame, shift);
+            if self.propagator.is_near_field() {
+                // (column, row); detector waves move with the exit waves.
+                let [rows, columns] = frame;
+                centring::roll(&mut self.spectra, [columns, rows], [shift[1], shift[0]]);
+            } else {
+                centring::roll_spectra(&mut self.spectra, frame, shift);
+            }
             centring::roll(&mut self.object, layout.object_shape, shift);
             // Its directions are those of the old windows.
             self.likelihood.last = None;

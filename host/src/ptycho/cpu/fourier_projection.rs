@@ -1,6 +1,6 @@
 //! The exit-wave update in Fourier space: reflect, project onto the data, combine.
 //!
-//! The state is Ψ = F ψ. As F is linear, F[(1−c) ψ + c P·O] = (1−c) Ψ + c F[P·O] and
+//! The state is Ψ = F ψ, with F the propagation to the detector, in the far field a Fourier transform. As F is linear, F[(1−c) ψ + c P·O] = (1−c) Ψ + c F[P·O] and
 //! Ψ ← (1−a−b) Ψ + a F[P·O] + b Π[…]. This needs one forward transform of P·O and one inverse
 //! transform of Ψ, and also yields |F[P·O]|² for err_phot and R.
 //!
@@ -9,6 +9,7 @@
 //! precision.
 
 use super::model_deviation::{MODEL_SUMS, ModelSums, frame_model, intensities};
+use super::propagation::Propagator;
 use super::simd::{PixelLoop, lanes, vectorised, wide_sum};
 use super::window::{Layout, Window};
 use crate::fft::{FftScratch, Real, TransposedFft2};
@@ -67,14 +68,14 @@ pub(super) struct FrameModel {
 /// Writes the unnormalised transforms of P·O of all modes to `scratch.model`.
 pub(super) fn model_spectra<T: Real>(
     window: &Window<'_, T>,
-    fft: &TransposedFft2<T>,
+    propagator: &Propagator<T>,
     scratch: &mut Scratch<T>,
 ) {
     let pixels = window.layout.pixels();
     for mode in 0..window.layout.modes {
         window.product(mode, &mut scratch.wave);
         let spectrum = &mut scratch.model[mode * pixels..(mode + 1) * pixels];
-        fft.forward(&mut scratch.wave, spectrum, &mut scratch.fft);
+        propagator.forward(&mut scratch.wave, spectrum, &mut scratch.fft);
     }
 }
 
@@ -106,12 +107,12 @@ pub(super) fn step_frame<T: Real>(
     (state, exit): (&mut [Complex<T>], &mut [Complex<T>]),
     magnitudes: &[f32],
     step: FrameStep,
-    fft: &TransposedFft2<T>,
+    propagator: &Propagator<T>,
     scratch: &mut Scratch<T>,
 ) -> FrameErrors {
     let pixels = window.layout.pixels();
-    let scale2 = fft.scale() * fft.scale();
-    model_spectra(window, fft, scratch);
+    let scale2 = propagator.scale() * propagator.scale();
+    model_spectra(window, propagator, scratch);
     let coefficients = step.coefficients;
     let reflect = [1.0 - coefficients.c, coefficients.c].map(T::of);
     let [deviation, model @ ..] = vectorised(Reflect {
@@ -138,7 +139,7 @@ pub(super) fn step_frame<T: Real>(
     });
     let spectra = scratch.model.chunks_exact_mut(pixels);
     for (spectrum, exit) in spectra.zip(exit.chunks_exact_mut(pixels)) {
-        fft.inverse_in_order(spectrum, &mut scratch.wave, exit, &mut scratch.fft);
+        propagator.inverse_in_order(spectrum, &mut scratch.wave, exit, &mut scratch.fft);
     }
     // By Parseval's theorem the unnormalised transform has rows·columns times the power.
     FrameErrors {

@@ -18,6 +18,7 @@ mod normalisation;
 mod object_update;
 mod part_sums;
 mod probe_update;
+mod propagation;
 mod refinement;
 mod regions;
 mod scratch_pool;

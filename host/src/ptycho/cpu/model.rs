@@ -8,6 +8,7 @@
 use super::engine::CpuEngine;
 use super::fourier_projection::FrameModel;
 use super::model_deviation;
+use super::propagation::Propagator;
 use super::window::{Layout, Window};
 use crate::fft::{FftScratch, Real, TransposedFft2};
 use crate::ptycho::EngineError;
@@ -65,7 +66,7 @@ pub(super) struct Scratch<T> {
     pub(super) wave: Vec<Complex<T>>,
     /// Input of an inverse transform (column, row).
     pub(super) spectrum: Vec<Complex<T>>,
-    /// Unnormalised transforms of the exit waves (mode, column, row).
+    /// Unnormalised detector waves of the exit waves (mode, column, row).
     pub(super) model: Vec<Complex<T>>,
     /// Factor on each pixel of the model (column, row).
     pub(super) factor: Vec<T>,
@@ -165,18 +166,18 @@ pub(super) fn add_shifted_back<T: Real>(
     ramps.for_each(|i, ramp| sum[i] += spectrum[i] * ramp.conj());
 }
 
-/// Writes the unnormalised transforms of the exit waves of a frame with the shifted probe in
+/// Writes the unnormalised detector waves of the exit waves of a frame with the shifted probe in
 /// `window` to `scratch.model`.
 pub(super) fn model_spectra<T: Real>(
     window: &Window<'_, T>,
-    fft: &TransposedFft2<T>,
+    propagator: &Propagator<T>,
     scratch: &mut Scratch<T>,
 ) {
     let pixels = window.layout.pixels();
     for mode in 0..window.layout.modes {
         window.product(mode, &mut scratch.wave);
         let spectrum = &mut scratch.model[mode * pixels..(mode + 1) * pixels];
-        fft.forward(&mut scratch.wave, spectrum, &mut scratch.fft);
+        propagator.forward(&mut scratch.wave, spectrum, &mut scratch.fft);
     }
 }
 
@@ -200,6 +201,7 @@ pub(super) fn all_errors<T: Real>(
         ranks,
         layout,
         fft,
+        propagator,
         magnitudes,
         object,
         probe,
@@ -226,7 +228,7 @@ pub(super) fn all_errors<T: Real>(
                     probe: moved,
                     object,
                 };
-                model_spectra(&window, fft, scratch);
+                model_spectra(&window, propagator, scratch);
                 compare(magnitudes, scale2 * T::of(layout.scale(frame)), scratch).0
             },
         )

@@ -18,6 +18,7 @@ pub(super) fn normal_equations<T: Real>(
         ranks,
         layout,
         fft,
+        propagator,
         magnitudes,
         object,
         probe,
@@ -50,7 +51,7 @@ pub(super) fn normal_equations<T: Real>(
                     probe: moved,
                     object,
                 };
-                model_spectra(&window, fft, scratch);
+                model_spectra(&window, propagator, scratch);
                 let frame_scale = layout.scale(frame);
                 let factor = T::of(frame_scale) * scale * scale;
                 intensity.fill(T::default());
@@ -67,7 +68,7 @@ pub(super) fn normal_equations<T: Real>(
                         shifted_derivative(spectrum, &ramps, axis, fft, scratch);
                         let wave = &mut scratch.wave;
                         for_each_window_value(layout, corner, object, |i, o| wave[i] *= o);
-                        fft.forward(wave, &mut scratch.spectrum, &mut scratch.fft);
+                        propagator.forward(wave, &mut scratch.spectrum, &mut scratch.fft);
                         let model = &scratch.model[mode * pixels..][..pixels];
                         for ((sum, f), d) in product.iter_mut().zip(model).zip(&scratch.spectrum) {
                             *sum += (f.re * d.re + f.im * d.im) * factor;

@@ -1,6 +1,7 @@
 //! Device memory of a run, allocated once.
 
 use super::frame_stream::FrameStream;
+use super::propagation::Propagator;
 use crate::gpu::{Buffer, Device, PendingCopy, Result};
 use crate::ptycho::batch_shares::shares_of;
 use crate::ptycho::interleaved::Interleaved;
@@ -90,7 +91,9 @@ pub(super) struct Buffers<M: Device> {
     pub(super) object: M::Buffer<Complex32>,
     /// (mode, row, column); probe update, constraints, centring.
     pub(super) probe: M::Buffer<Complex32>,
-    /// Ψ, unnormalised transforms of the exit waves (frame, mode, row, column); empty unless a
+    /// To the detector.
+    pub(super) propagator: Propagator<M>,
+    /// Ψ, unnormalised detector waves of the exit waves (frame, mode, row, column); empty unless a
     /// projection engine runs; Fourier projection, centring.
     pub(super) spectra: M::Buffer<Complex32>,
     /// (frame, mode, row, column): P·O and its unnormalised transforms, then rows · columns · ψ; of
@@ -188,6 +191,7 @@ impl<M: Device> Buffers<M> {
         };
         let resident = if stream.is_some() { 0 } else { frames * pixels };
         let mut new = Self {
+            propagator: Propagator::new(device, problem)?,
             spectra: device.alloc("the exit waves' spectra", 0)?,
             waves: device.alloc("the exit waves", 0)?,
             packed_waves: device.alloc("the exit waves in bf16", 0)?,

@@ -175,6 +175,7 @@ impl<M: Device> GpuEngine<M> {
         let shape = [layout.rows as usize, layout.columns as usize];
         let probe_fft = device.plan_fft(&shape, layout.modes as usize)?;
         let plan = StepPlan::new(problem.gpu_step, problem.shape(), device.shared_memory())
+            .in_field(problem.near_field.is_some())
             .with_waves(problem.gpu_waves);
         let several = !exchange.alone();
         let mut engine = Self {

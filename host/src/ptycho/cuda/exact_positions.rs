@@ -27,7 +27,7 @@ pub(super) struct Run<'a, M: Device> {
 }
 
 impl<M: Device> Run<'_, M> {
-    /// Writes the unnormalised transforms of `√c S[P]·O` of every frame to the exit waves.
+    /// Writes the unnormalised detector waves of `√c S[P]·O` of every frame to the exit waves.
     pub(super) fn model_spectra(&mut self) -> Result<()> {
         for batch in self.chunks()? {
             self.probes(batch)?;
@@ -48,8 +48,10 @@ impl<M: Device> Run<'_, M> {
                 false,
             )?;
         }
-        let waves = &mut self.buffers.waves;
-        self.device.fft(self.waves_fft, waves, Direction::Forward)
+        let Buffers {
+            propagator, waves, ..
+        } = &mut *self.buffers;
+        propagator.propagate(self.device, self.waves_fft, waves, Direction::Forward)
     }
 
     /// The frames in their order; computes the probe's spectra.

@@ -61,7 +61,7 @@ pub(super) fn mix<M: Device>(
     }
 }
 
-/// Writes the unnormalised transforms of P·O to `waves`.
+/// Writes the unnormalised detector waves of P·O to `waves`.
 pub(super) fn model_spectra<M: Device>(
     device: &M,
     layout: &Layout,
@@ -69,7 +69,10 @@ pub(super) fn model_spectra<M: Device>(
     fft: &M::Fft,
 ) -> Result<()> {
     build(device, layout, buffers)?;
-    device.fft(fft, &mut buffers.waves, Direction::Forward)
+    let Buffers {
+        propagator, waves, ..
+    } = buffers;
+    propagator.propagate(device, fft, waves, Direction::Forward)
 }
 
 /// Computes Ψ ← (1−a−b) Ψ + a F[P·O] + b Π[(1−c) Ψ + c F[P·O]] and all metrics of the frames.
@@ -115,10 +118,11 @@ pub(super) fn project<M: Device>(
     bound: f64,
 ) -> Result<()> {
     advance(device, layout, buffers, coefficients, bound)?;
-    device.fft_to(
-        fft,
-        &buffers.spectra,
-        &mut buffers.waves,
-        Direction::Inverse,
-    )
+    let Buffers {
+        propagator,
+        spectra,
+        waves,
+        ..
+    } = buffers;
+    propagator.propagate_to(device, fft, spectra, waves, Direction::Inverse)
 }

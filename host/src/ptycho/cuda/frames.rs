@@ -267,7 +267,7 @@ impl<M: Device> FrameBuffers<M> {
         }
     }
 
-    /// Writes the unnormalised spectra of `probes`·O to `chi`.
+    /// Writes the unnormalised detector waves of `probes`·O to `chi`.
     pub(super) fn model(
         &mut self,
         device: &M,
@@ -283,7 +283,7 @@ impl<M: Device> FrameBuffers<M> {
         !self.exact && !self.scaled
     }
 
-    /// [`Self::model`], or with `same_probe` the spectra of the probe itself, times O.
+    /// [`Self::model`], or with `same_probe` the detector waves of the probe itself, times O.
     pub(super) fn model_of(
         &mut self,
         device: &M,
@@ -315,7 +315,8 @@ impl<M: Device> FrameBuffers<M> {
             object,
             false,
         )?;
-        device.fft(fft, chi, Direction::Forward)
+        let propagator = &buffers.propagator;
+        propagator.propagate(device, fft, chi, Direction::Forward)
     }
 
     /// Writes the spectra of conj(O)·`chi` to `work`, or conj(O)·`chi` itself at whole pixels.
@@ -351,7 +352,7 @@ impl<M: Device> FrameBuffers<M> {
         device.fft(fft, work, Direction::Forward)
     }
 
-    /// Writes the unnormalised spectra of `probes`·O to `work` or, if `second`, to `more`.
+    /// Writes the unnormalised detector waves of `probes`·O to `work` or, if `second`, to `more`.
     pub(super) fn model_beside(
         &mut self,
         device: &M,
@@ -383,7 +384,8 @@ impl<M: Device> FrameBuffers<M> {
             object,
             false,
         )?;
-        device.fft(fft, to, Direction::Forward)
+        let propagator = &buffers.propagator;
+        propagator.propagate(device, fft, to, Direction::Forward)
     }
 
     /// Turns the model's spectra in `chi` into what the counts ask of them, and computes the
@@ -417,9 +419,11 @@ impl<M: Device> FrameBuffers<M> {
         )
     }
 
-    /// Transforms `chi` back; χ is then in real space.
-    pub(super) fn back(&mut self, device: &M) -> Result<()> {
-        device.fft(&self.fft, &mut self.chi, Direction::Inverse)
+    /// Propagates `chi` back; χ is then at the specimen.
+    pub(super) fn back(&mut self, device: &M, buffers: &Buffers<M>) -> Result<()> {
+        let Self { fft, chi, .. } = self;
+        let propagator = &buffers.propagator;
+        propagator.propagate(device, fft, chi, Direction::Inverse)
     }
 }
 

@@ -24,6 +24,7 @@ mod packed_waves;
 mod passes;
 mod probe_update;
 mod processes;
+mod propagation;
 mod refinement;
 mod tile_windows;
 mod wave_stream;

@@ -1,4 +1,5 @@
 use super::*;
+use crate::data::Propagation;
 use crate::ptycho::EngineSpec;
 use ndarray::Array3;
 
@@ -9,6 +10,7 @@ fn scan(rows: usize, columns: usize) -> Scan {
         distance: 1.0,
         // λz/p is the window.
         pixel_size: [1e-10 / 320e-9, 1e-10 / 400e-9],
+        propagation: Propagation::FarField,
     };
     let positions = Array2::from_shape_fn((9, 2), |(frame, axis)| {
         [frame / 3, frame % 3][axis] as f64 * 60e-9
@@ -85,6 +87,7 @@ fn result(rows: usize, columns: usize) -> Reconstruction {
         source: String::new(),
         wavelength: 1e-10,
         distance: 1.0,
+        propagation: Propagation::FarField,
         double_precision: true,
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! `docs/formats.md` lists datasets, shapes and units.
 
-use crate::data::{Geometry, HistoryEntry, Reconstruction};
+use crate::data::{Geometry, HistoryEntry, Propagation, Reconstruction};
 use crate::io::IoError;
 use crate::io::output;
 use crate::io::source::{Numbers, Source};
@@ -68,8 +68,17 @@ pub fn write(path: &Path, result: &Reconstruction) -> Result<(), IoError> {
         output::number(&source, "wavelength", result.wavelength)?;
         let energy = Geometry::energy_of_wavelength(result.wavelength);
         output::number(&source, "energy", energy)?;
+        if let Propagation::NearField {
+            focus_to_sample: Some(z1),
+        } = result.propagation
+        {
+            output::number(&source, "focus_to_sample", z1)?;
+        }
         let detector = file.create_group(DETECTOR)?;
         output::number(&detector, "distance", result.distance)?;
+        if result.propagation != Propagation::FarField {
+            output::number(&detector, "near_field", 1_u8)?;
+        }
         output::array(file, TRANSLATION, &translation(&result.positions))?;
         let recorded = translation(&result.recorded_positions);
         output::array(file, TRANSLATION_RECORDED, &recorded)?;
@@ -231,7 +240,32 @@ pub fn read_within(path: &Path, memory: Memory) -> Result<Reconstruction, IoErro
         source: text("source_file")?,
         wavelength: number("wavelength", format!("{SOURCE}/wavelength"))?,
         distance: number("distance", format!("{DETECTOR}/distance"))?,
+        propagation: read_propagation(&source)?,
     })
+}
+
+/// How waves travelled to the detector; results of earlier versions are of the far field.
+fn read_propagation(source: &Source) -> Result<Propagation, IoError> {
+    let near = source.first(&[&format!("{DETECTOR}/near_field")])?;
+    if near
+        .map(|n| n.common_value())
+        .transpose()?
+        .is_none_or(|v| v == 0.0)
+    {
+        return Ok(Propagation::FarField);
+    }
+    let focus = source.first(&[&format!("{SOURCE}/focus_to_sample")])?;
+    let Some(focus) = focus else {
+        return Ok(Propagation::NearField {
+            focus_to_sample: None,
+        });
+    };
+    match focus.common_value()? {
+        z1 if z1.is_finite() && z1 > 0.0 => Ok(Propagation::NearField {
+            focus_to_sample: Some(z1),
+        }),
+        wrong => Err(focus.bad_value(wrong, "a finite length above 0, in metres")),
+    }
 }
 
 fn at<'s>(source: &'s Source, what: &str, path: &str) -> Result<Numbers<'s>, IoError> {

@@ -6,7 +6,7 @@ use crate::text::{Table, count, significant};
 use serde::Serialize;
 use std::fmt;
 
-/// R_free of the best class, as a share of that of the second best, up to which the class is found.
+/// R_free of the best class, or in the near field of the best orientation, as a share of that of the second best, up to which it is found.
 const CLASS: f64 = 0.6;
 /// R_free of an orientation, as a share of that of its twin, up to which the start probe decides between the two.
 const TWIN: f64 = 0.6;
@@ -23,6 +23,8 @@ pub enum StartOfTrials {
     Recipe,
     /// The mean pattern with a defocus found by trial, of either sign.
     Searched,
+    /// The mean pattern of near fields, propagated back to the specimen.
+    Propagated,
 }
 
 /// R of a trial.
@@ -77,6 +79,13 @@ pub enum Evidence {
         /// R_free of its twin.
         twin: f64,
     },
+    /// Intensities of near fields, which differ between all orientations: R_free of the right one and of its twin.
+    NearField {
+        /// R_free of the orientation.
+        r_free: f64,
+        /// R_free of its twin.
+        twin: f64,
+    },
     /// X-rays: the phase is negative where the specimen absorbs; the correlation with log|O|.
     Absorption(f64),
 }
@@ -119,9 +128,11 @@ pub struct OrientationSearch {
     pub iterations: usize,
     /// Start probe.
     pub start: StartOfTrials,
+    /// Whether frames are near fields, in which no two orientations are twins.
+    pub near_field: bool,
     /// Whether the phase can tell twins apart: with X-rays.
     pub x_rays: bool,
-    /// The trials: one of a class if its twin would start from its own twin, else both.
+    /// The trials: one of a class if its twin would start from its own twin, else both, as always in the near field.
     pub trials: Vec<Trial>,
     /// What follows from them.
     pub decision: Decision,
@@ -144,7 +155,8 @@ impl OrientationSearch {
     pub fn turned(&self, part: &Scan, orientation: Orientation) -> Result<Scan, ScanError> {
         let change = orientation.after(self.given.inverse());
         let frames = part.frames()?.into_owned();
-        let known = self.start != StartOfTrials::Searched;
+        let unknown = [StartOfTrials::Searched, StartOfTrials::Propagated];
+        let known = !unknown.contains(&self.start);
         let probe = part.probe().filter(|_| known).cloned();
         let positions = change.applied_to(part.positions());
         let mask = Some(part.mask().clone());
@@ -174,9 +186,16 @@ impl OrientationSearch {
     }
 
     /// The classes that were tried, the best first.
+    ///
+    /// In the near field, the orientations.
     fn ranked(&self) -> Vec<(Orientation, &TrialR)> {
         let classes = Orientation::CLASSES.into_iter();
-        let mut ranked: Vec<_> = classes.filter_map(|class| self.best_of(class)).collect();
+        let mut ranked: Vec<_> = if self.near_field {
+            let fitted = |trial: &'_ Trial| Some(trial.orientation).zip(self.of(trial.orientation));
+            self.trials.iter().filter_map(fitted).collect()
+        } else {
+            classes.filter_map(|class| self.best_of(class)).collect()
+        };
         ranked.sort_by(|a, b| a.1.r_free.total_cmp(&b.1.r_free));
         ranked
     }
@@ -194,6 +213,14 @@ impl OrientationSearch {
             twin: orientation.twin(),
             by,
         };
+        if self.near_field {
+            let twin = self.of(best.twin()).map_or(f64::NAN, |other| other.r_free);
+            let evidence = Evidence::NearField {
+                r_free: r.r_free,
+                twin,
+            };
+            return found(*best, TwinDecision::Resolved(evidence));
+        }
         if let Some(other) = self.of(best.twin())
             && r.r_free <= TWIN * other.r_free
         {
@@ -290,7 +317,7 @@ impl OrientationSearch {
                         significant(r.r_free, 3),
                         significant(other.r_free, 3)
                     ),
-                    _ => "fewer than two classes could be reconstructed".to_owned(),
+                    _ => "fewer than two of them could be reconstructed".to_owned(),
                 };
                 sentences.push(format!(
                     "the orientation cannot be told: {values} ({tried}); the positions stay as they are (--transform-positions {})",
@@ -306,11 +333,19 @@ impl OrientationSearch {
                     .map(|(_, r)| significant(r.r_free, 3))
                     .collect();
                 sentences.push(format!(
-                    "orientation: {}, --transform-positions {orientation}: R_free is {}, and at least {} in other classes ({tried})",
+                    "orientation: {}, --transform-positions {orientation}: R_free is {}, and at least {} in other {} ({tried})",
                     orientation.class(),
                     values[0],
-                    values[1]
+                    values[1],
+                    if self.near_field {
+                        "orientations"
+                    } else {
+                        "classes"
+                    }
                 ));
+                if self.near_field {
+                    return sentences;
+                }
                 let contradicted = match (by, self.of(*orientation).and_then(|r| r.absorption)) {
                     (TwinDecision::Resolved(Evidence::Probe { .. }), Some(correlation))
                         if self.x_rays && correlation <= -ABSORPTION =>
@@ -340,6 +375,7 @@ impl fmt::Display for StartOfTrials {
             Self::File => "from the illumination in the file",
             Self::Recipe => "from the start probe of the recipe",
             Self::Searched => "from the mean pattern with a defocus found by trial",
+            Self::Propagated => "from the mean pattern, propagated back to the specimen",
         })
     }
 }
@@ -351,6 +387,12 @@ impl fmt::Display for Evidence {
             Self::Probe { r_free, twin } => write!(
                 f,
                 "excluded by the start probe, with which R_free is {} there instead of {}",
+                significant(*twin, 3),
+                significant(*r_free, 3)
+            ),
+            Self::NearField { r_free, twin } => write!(
+                f,
+                "excluded by the near field, with which R_free is {} there instead of {}",
                 significant(*twin, 3),
                 significant(*r_free, 3)
             ),

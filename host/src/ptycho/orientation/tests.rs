@@ -123,6 +123,7 @@ fn search(trials: &[(Orientation, f64, Option<f64>)], given: Orientation) -> Ori
         frames: 100,
         iterations: 20,
         start: StartOfTrials::File,
+        near_field: false,
         x_rays: true,
         trials: trials.collect(),
         decision: Decision::Unclear,

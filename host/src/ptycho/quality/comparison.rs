@@ -165,6 +165,7 @@ fn lit(of: &Reconstruction, region: LitRegion) -> Result<Array2<f64>, QualityErr
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::data::Propagation;
     use ndarray::Array3;
 
     const PIXEL: [f64; 2] = [2e-8, 3e-8];
@@ -210,6 +211,7 @@ mod tests {
             source: String::new(),
             wavelength: 1e-10,
             distance: 1.0,
+            propagation: Propagation::FarField,
             double_precision: true,
         }
     }

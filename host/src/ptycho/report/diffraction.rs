@@ -114,7 +114,7 @@ fn masks(scan: &Scan, masked: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::Geometry;
+    use crate::data::{Geometry, Propagation};
     use crate::report::png::Rgb;
     use ndarray::Array3;
 
@@ -127,6 +127,7 @@ mod tests {
             wavelength: 1e-10,
             distance: 1.0,
             pixel_size: [1e-4; 2],
+            propagation: Propagation::FarField,
         };
         Scan::new(frames, Some(mask), Array2::zeros((4, 2)), geometry, None).unwrap()
     }

@@ -4,7 +4,7 @@ use super::curves::{against_iteration, ring_correlation};
 use super::diffraction::mean_pattern;
 use super::pictures::Pictures;
 use super::positions::positions;
-use crate::data::{HistoryEntry, Reconstruction, Scan};
+use crate::data::{Geometry, HistoryEntry, Propagation, Reconstruction, Scan};
 use crate::ptycho::quality::Comparison;
 use crate::ptycho::summary::Summary;
 use crate::ptycho::{OrientationSearch, ProbeSize};
@@ -289,6 +289,7 @@ fn facts(of: &Reconstruction, summary: &Summary) -> String {
         ),
         ("Wavelength", length(of.wavelength, 5)),
         ("Specimen to detector", length(of.distance, 5)),
+        ("Propagation", propagation(of)),
         (
             "Object",
             format!(
@@ -307,6 +308,30 @@ fn facts(of: &Reconstruction, summary: &Summary) -> String {
         ("Back end", summary.record.setup.to_string()),
         ("Program", format!("warpstride {}", of.version)),
     ])
+}
+
+/// How waves travelled to the detector.
+fn propagation(of: &Reconstruction) -> String {
+    let geometry = Geometry {
+        wavelength: of.wavelength,
+        distance: of.distance,
+        pixel_size: of.pixel,
+        propagation: of.propagation,
+    };
+    match of.propagation {
+        Propagation::FarField => "far field".to_owned(),
+        Propagation::NearField {
+            focus_to_sample: None,
+        } => "near field, parallel beam".to_owned(),
+        Propagation::NearField {
+            focus_to_sample: Some(z1),
+        } => format!(
+            "near field, cone beam with its focus {} before the specimen: magnification {}, effective distance {}",
+            length(z1, 5),
+            significant(geometry.magnification(), 4),
+            length(geometry.effective_distance(), 5)
+        ),
+    }
 }
 
 #[cfg(test)]

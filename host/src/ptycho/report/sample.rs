@@ -1,6 +1,6 @@
 //! A small reconstruction for the tests of this module.
 
-use crate::data::{Geometry, HistoryEntry, Reconstruction, Scan};
+use crate::data::{Geometry, HistoryEntry, Propagation, Reconstruction, Scan};
 use crate::run::{RunRecord, Setup};
 use ndarray::{Array2, Array3};
 use num_complex::Complex;
@@ -25,6 +25,7 @@ pub(crate) fn scan() -> Scan {
         wavelength: 1e-10,
         distance: 2.0,
         pixel_size: [1e-4; 2],
+        propagation: Propagation::FarField,
     };
     Scan::new(frames, None, reconstruction().positions, geometry, None).expect("a valid scan")
 }
@@ -83,6 +84,7 @@ pub(crate) fn reconstruction() -> Reconstruction {
         source: "scan & more.cxi".to_owned(),
         wavelength: 1e-10,
         distance: 2.0,
+        propagation: Propagation::FarField,
         double_precision: true,
     }
 }

@@ -43,7 +43,9 @@ impl BlockEstimate {
         let together = frames_together(modes.saturating_mul(rows.saturating_mul(columns)));
         let batched = recipe.engines.iter().filter(|e| !e.name.projects());
         let sizes = batched.map(|e| e.batch.unwrap_or(together));
-        let plan = StepPlan::on_hopper(recipe.gpu.step, shape).with_waves(recipe.gpu.waves);
+        let plan = StepPlan::on_hopper(recipe.gpu.step, shape)
+            .in_field(recipe.data.near_field)
+            .with_waves(recipe.gpu.waves);
         let exact = (recipe.engines.iter()).any(|e| e.name.projects() && e.subpixel == Some(true));
         Self {
             shape,

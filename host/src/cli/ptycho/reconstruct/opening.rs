@@ -176,10 +176,13 @@ impl Reconstruct {
         let positions = PixelPositions::new(scan.positions(), pixel, [rows, columns], margin)
             .map_err(|e| Failure::failed(format!("{}: {e}", self.scan.display())))?;
         let shape = [frames, self.recipe.probe_modes, rows, columns];
+        let mut recipe = self.recipe.clone();
+        // The file may say so.
+        recipe.data.near_field = scan.geometry().is_near_field();
         Ok(MemoryRequest {
             shape,
             object_shape: positions.object_shape,
-            recipe: self.recipe.clone(),
+            recipe,
             device_memory: self.device_memory,
             exchanged: 0,
             in_scratch: scan.scratch_folder().map(|_| mask_bytes(scan)),

@@ -164,7 +164,7 @@ fn compare_with_definition(frame: &Frame, coefficients: Coefficients, bound: f64
             bound,
             metrics: true,
         },
-        &fft,
+        &Propagator::new(fft.clone(), [rows, columns], None),
         &mut Scratch::new(layout, &fft),
     );
     let (next, expected) = definition(frame, coefficients, bound);

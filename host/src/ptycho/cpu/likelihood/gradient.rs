@@ -136,7 +136,12 @@ fn deviations<T: Real>(
     probe_spectra: &[Complex<T>],
     frames: &[u32],
 ) -> (Chunk<T>, Vec<(f64, FrameErrors)>) {
-    let CpuEngine { layout, fft, .. } = engine;
+    let CpuEngine {
+        layout,
+        fft,
+        propagator,
+        ..
+    } = engine;
     let pixels = layout.pixels();
     let waves = layout.modes * pixels;
     let scale2 = fft.scale() * fft.scale();
@@ -167,7 +172,7 @@ fn deviations<T: Real>(
                     for ((to, f), factor) in to.zip(spectrum).zip(&scratch.factor) {
                         *to = f.scale(*factor);
                     }
-                    fft.inverse(&mut scratch.spectrum, xi, &mut scratch.fft);
+                    propagator.inverse(&mut scratch.spectrum, xi, &mut scratch.fft);
                 }
                 (loss, errors)
             },
@@ -212,7 +217,12 @@ fn model<'a, T: Real>(
     probes: &mut [Complex<T>],
     scratch: &mut Scratch<T>,
 ) -> Compared<'a> {
-    let CpuEngine { layout, fft, .. } = engine;
+    let CpuEngine {
+        layout,
+        fft,
+        propagator,
+        ..
+    } = engine;
     let pixels = layout.pixels();
     if step.subpixel {
         let ramps = Ramps::new(layout, layout.fractions[frame]);
@@ -226,7 +236,7 @@ fn model<'a, T: Real>(
         probe: probes,
         object: &engine.object,
     };
-    model_spectra(&window, fft, scratch);
+    model_spectra(&window, propagator, scratch);
     let magnitudes = &engine.magnitudes[frame * pixels..][..pixels];
     let scale = layout.scale(frame);
     let (model, fourier) = compare(

@@ -84,7 +84,7 @@ fn along<T: Real>(
 ) {
     let CpuEngine {
         layout,
-        fft,
+        propagator,
         object,
         ..
     } = engine;
@@ -100,12 +100,12 @@ fn along<T: Real>(
     for mode in 0..layout.modes {
         let wave = &mut scratch.wave;
         window(layout, corner, moved, object).for_each_product(mode, |i, v| wave[i] = v);
-        fft.forward(wave, &mut waves[0], &mut scratch.fft);
+        propagator.forward(wave, &mut waves[0], &mut scratch.fft);
         window(layout, corner, moved, object_direction).for_each_product(mode, |i, v| wave[i] = v);
         window(layout, corner, change, object).for_each_product(mode, |i, v| wave[i] += v);
-        fft.forward(wave, &mut waves[1], &mut scratch.fft);
+        propagator.forward(wave, &mut waves[1], &mut scratch.fft);
         window(layout, corner, change, object_direction).for_each_product(mode, |i, v| wave[i] = v);
-        fft.forward(wave, &mut waves[2], &mut scratch.fft);
+        propagator.forward(wave, &mut waves[2], &mut scratch.fft);
         let [f, a, b] = &*waves;
         let dot = |x: &Complex<T>, y: &Complex<T>| x.re * y.re + x.im * y.im;
         for (((along, f), a), b) in along.iter_mut().zip(f).zip(a).zip(b) {

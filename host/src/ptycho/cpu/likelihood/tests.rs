@@ -10,11 +10,13 @@ use crate::ptycho::cpu::batch_engine::for_each_window_value;
 use crate::ptycho::cpu::model::{
     Ramps, Scratch, model_spectra, shifted, shifted_derivative, spectra,
 };
+use crate::ptycho::cpu::propagation::Propagator;
 use crate::ptycho::cpu::refinement::normal_equations;
 use crate::ptycho::cpu::window::Window;
 use crate::ptycho::likelihood::Noise;
 use crate::ptycho::{
-    Engine, EngineName, EngineSpec, Problem, Recipe, SimulateOptions, Smoothness, simulate,
+    Engine, EngineName, EngineSpec, NearField, Problem, Recipe, SimulateOptions, Smoothness,
+    simulate,
 };
 use ndarray::{Array2, Array3};
 use rand::{RngExt, SeedableRng};
@@ -47,6 +49,22 @@ fn random(seed: u64) -> Random {
 /// Five frames of 7 × 10 pixels in which nothing is trivial: two modes, fractions, scales, masked
 /// and free pixels.
 fn engine() -> CpuEngine<f64> {
+    engine_in(None)
+}
+
+/// The same in a near field.
+fn near_engine() -> CpuEngine<f64> {
+    engine_in(Some(NearField {
+        wavelength: 1e-10,
+        distance: 0.02,
+        pixel: [1e-6, 0.8e-6],
+    }))
+}
+
+/// The same in either field.
+const FIELDS: [fn() -> CpuEngine<f64>; 2] = [engine, near_engine];
+
+fn engine_in(near_field: Option<NearField>) -> CpuEngine<f64> {
     let [rows, columns] = SHAPE;
     let corners = vec![[0, 0], [2, 3], [4, 1], [1, 5], [5, 6]];
     let mut random = random(3);
@@ -75,6 +93,7 @@ fn engine() -> CpuEngine<f64> {
         },
         object: Array2::from_shape_fn(object_shape, |_| 1.0 + random.complex()),
         probe: Array3::from_shape_fn((MODES, rows, columns), |_| 2.0 * random.complex()),
+        near_field,
         ..other
     };
     let mut engine = CpuEngine::new(&problem);
@@ -119,8 +138,8 @@ fn difference(h: f64, mut objective: impl FnMut(f64) -> f64) -> f64 {
 #[test]
 fn gradients_are_derivatives_of_the_likelihood() {
     let step = plain_step();
-    for noise in ALL {
-        let mut engine = engine();
+    for (noise, field) in ALL.into_iter().flat_map(|n| FIELDS.map(|f| (n, f))) {
+        let mut engine = field();
         let (found, _) = gradient(&engine, &step, &method(noise)).unwrap();
         assert!((found.loss / loss(&engine, &step, noise).unwrap() - 1.0).abs() < 1e-13);
         for which in 0..2 {
@@ -151,7 +170,12 @@ fn gradients_are_derivatives_of_the_likelihood() {
 #[test]
 fn scales_and_positions_have_the_derivatives_of_the_normal_equations() {
     let step = plain_step();
-    let mut engine = engine();
+    for field in FIELDS {
+        derivatives_of_the_normal_equations(&step, field());
+    }
+}
+
+fn derivatives_of_the_normal_equations(step: &Step, mut engine: CpuEngine<f64>) {
     let equations = normal_equations(&engine, true).unwrap();
     for (frame, equations) in equations.iter().enumerate() {
         let noise = Noise::Amplitude;
@@ -159,7 +183,7 @@ fn scales_and_positions_have_the_derivatives_of_the_normal_equations() {
             let before = engine.layout.fractions[frame][axis];
             let slope = difference(1e-4, |t| {
                 engine.layout.fractions[frame][axis] = before + t;
-                loss(&engine, &step, noise).unwrap()
+                loss(&engine, step, noise).unwrap()
             });
             engine.layout.fractions[frame][axis] = before;
             let expected = -2.0 * equations[6 + axis];
@@ -168,7 +192,7 @@ fn scales_and_positions_have_the_derivatives_of_the_normal_equations() {
         let before = engine.layout.scales[frame];
         let slope = difference(1e-4, |t| {
             engine.layout.scales[frame] = before * t.exp();
-            loss(&engine, &step, noise).unwrap()
+            loss(&engine, step, noise).unwrap()
         });
         engine.layout.scales[frame] = before;
         let expected = -2.0 * equations[8];
@@ -180,8 +204,8 @@ fn scales_and_positions_have_the_derivatives_of_the_normal_equations() {
 #[test]
 fn scales_and_positions_have_their_derivatives_with_every_noise() {
     let step = plain_step();
-    for noise in ALL {
-        let mut engine = engine();
+    for (noise, field) in ALL.into_iter().flat_map(|n| FIELDS.map(|f| (n, f))) {
+        let mut engine = field();
         for frame in 0..engine.layout.corners.len() {
             let expected = frame_derivatives(&engine, frame, noise);
             for (axis, expected) in expected[1..].iter().enumerate() {
@@ -206,7 +230,12 @@ fn scales_and_positions_have_their_derivatives_with_every_noise() {
 
 /// Derivatives of the loss by a frame's scale, row and column.
 fn frame_derivatives(engine: &CpuEngine<f64>, frame: usize, noise: Noise) -> [f64; 3] {
-    let CpuEngine { layout, fft, .. } = engine;
+    let CpuEngine {
+        layout,
+        fft,
+        propagator,
+        ..
+    } = engine;
     let pixels = layout.pixels();
     let mut scratch = Scratch::new(layout, fft);
     let ramps = Ramps::new(layout, layout.fractions[frame]);
@@ -219,7 +248,7 @@ fn frame_derivatives(engine: &CpuEngine<f64>, frame: usize, noise: Noise) -> [f6
         probe: &moved,
         object: &engine.object,
     };
-    model_spectra(&window, fft, &mut scratch);
+    model_spectra(&window, propagator, &mut scratch);
     let (model, scale) = (scratch.model.clone(), layout.scale(frame));
     let unit = fft.scale() * fft.scale();
     let magnitudes = &engine.magnitudes[frame * pixels..][..pixels];
@@ -247,7 +276,7 @@ fn frame_derivatives(engine: &CpuEngine<f64>, frame: usize, noise: Noise) -> [f6
             for_each_window_value(layout, layout.corners[frame], &engine.object, |i, o| {
                 wave[i] *= o;
             });
-            fft.forward(wave, &mut scratch.spectrum, &mut scratch.fft);
+            propagator.forward(wave, &mut scratch.spectrum, &mut scratch.fft);
             for ((f, change), d) in f.iter().zip(&scratch.spectrum).zip(&slopes) {
                 sums[1 + axis] += 2.0 * scale * unit * d * (f.conj() * change).re;
             }
@@ -311,8 +340,8 @@ fn the_regulariser_adds_its_derivative() {
 #[test]
 fn line_sums_are_the_series_of_the_objective() {
     let step = plain_step();
-    for noise in ALL {
-        let mut engine = engine();
+    for (noise, field) in ALL.into_iter().flat_map(|n| FIELDS.map(|f| (n, f))) {
+        let mut engine = field();
         let mut random = random(9);
         let direction = [engine.object.len(), engine.probe.len()].map(|n| random.vector(n));
         let sums = line::sums(&engine, &step, noise, &direction).unwrap();
@@ -342,13 +371,23 @@ fn line_sums_are_the_series_of_the_objective() {
     }
 }
 
-/// ⟨F(S\[x\]·O), y⟩ = ⟨x, S⁻¹\[conj(O) F⁻¹ y\]⟩, and likewise for the object.
+/// ⟨D(S\[x\]·O), y⟩ = ⟨x, S⁻¹\[conj(O) D⁻¹ y\]⟩, D the propagation to the detector, and likewise for the object.
 #[test]
 fn the_gradients_operator_is_adjoint_to_the_model() {
+    for field in FIELDS {
+        adjoint_to_the_model(&field());
+    }
+}
+
+fn adjoint_to_the_model(engine: &CpuEngine<f64>) {
     use crate::ptycho::cpu::batch_engine::{add_object_sums, add_probe_sums, inverse_layers};
     use crate::ptycho::cpu::part_sums::{ObjectPart, ProbePart};
-    let engine = engine();
-    let CpuEngine { layout, fft, .. } = &engine;
+    let CpuEngine {
+        layout,
+        fft,
+        propagator,
+        ..
+    } = engine;
     let (pixels, frame) = (layout.pixels(), 3);
     let mut random = random(11);
     let x = random.vector(engine.probe.len());
@@ -370,12 +409,12 @@ fn the_gradients_operator_is_adjoint_to_the_model() {
         probe: &moved,
         object: &object,
     };
-    model_spectra(&window, fft, &mut scratch);
+    model_spectra(&window, propagator, &mut scratch);
     let inner = |a: &[Complex<f64>], b: &[Complex<f64>]| -> Complex<f64> {
         a.iter().zip(b).map(|(a, b)| a.conj() * b).sum()
     };
     let left = inner(&scratch.model, &y) * fft.scale();
-    let waves = inverse(&y, pixels, fft);
+    let waves = inverse(&y, pixels, propagator);
     let frames = [frame as u32];
     let mut to_probe = ProbePart::zeros(layout);
     let of_frame = (&frames[..], std::slice::from_ref(&ramps));
@@ -405,13 +444,13 @@ fn the_gradients_operator_is_adjoint_to_the_model() {
     );
 }
 
-/// Unitary inverse transforms of spectra (mode, column, row).
-fn inverse(y: &[Complex<f64>], pixels: usize, fft: &TransposedFft2<f64>) -> Vec<Complex<f64>> {
+/// Waves at the specimen, by the unitary propagation, of those at the detector (mode, column, row).
+fn inverse(y: &[Complex<f64>], pixels: usize, propagator: &Propagator<f64>) -> Vec<Complex<f64>> {
     let mut waves = vec![Complex::default(); y.len()];
-    let mut scratch = fft.scratch();
+    let mut scratch = TransposedFft2::<f64>::new(SHAPE[0], SHAPE[1]).scratch();
     for (y, wave) in y.chunks_exact(pixels).zip(waves.chunks_exact_mut(pixels)) {
-        let mut spectrum: Vec<_> = y.iter().map(|v| v * fft.scale()).collect();
-        fft.inverse(&mut spectrum, wave, &mut scratch);
+        let mut spectrum: Vec<_> = y.iter().map(|v| v * propagator.scale()).collect();
+        propagator.inverse(&mut spectrum, wave, &mut scratch);
     }
     waves
 }

@@ -60,6 +60,7 @@ impl<M: Device> BatchBuffers<M> {
         device: &M,
         layout: &Layout,
         [size, whole]: [usize; 2],
+        near_field: bool,
     ) -> Result<Self> {
         let (object, probe) = (layout.object_elements(), layout.probe_elements());
         // Those of a device alone, unless frames are divided.
@@ -92,7 +93,11 @@ impl<M: Device> BatchBuffers<M> {
             set_steps: None,
             smoothness_sums: device.alloc("the regulariser's sums", SMOOTHNESS_BLOCKS)?,
             smoothness: device.alloc("the regulariser's sum", 2)?,
-            fused: Fused::new(device, layout)?,
+            fused: if near_field {
+                None
+            } else {
+                Fused::new(device, layout)?
+            },
             applied: device.alloc("the counters of deferred momentum", 0)?,
             object_velocity: device.alloc("the object's momentum", 0)?,
             probe_velocity: device.alloc("the probe's momentum", 0)?,

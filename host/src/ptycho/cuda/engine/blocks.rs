@@ -212,8 +212,13 @@ impl<M: Device> GpuEngine<M> {
                     std::mem::swap(&mut first, &mut last);
                 }
                 if let Some(fft) = waves_fft.as_ref() {
-                    let Buffers { spectra, waves, .. } = &mut *buffers;
-                    device.fft_to(fft, spectra, waves, Direction::Inverse)?;
+                    let Buffers {
+                        propagator,
+                        spectra,
+                        waves,
+                        ..
+                    } = &mut *buffers;
+                    propagator.propagate_to(device, fft, spectra, waves, Direction::Inverse)?;
                     if let (Some(frames), Some(sums)) = (frames, sums.as_mut()) {
                         let mut exact = exact_positions::Run {
                             device,

@@ -172,7 +172,9 @@ impl<M: Device> GpuEngine<M> {
             if let Some(frames) = &mut self.frames {
                 frames.epochs.clear();
             }
-            let mut buffers = BatchBuffers::new(&self.device, &self.layout, [needed, whole])?;
+            let near_field = self.buffers.propagator.is_near_field();
+            let sizes = [needed, whole];
+            let mut buffers = BatchBuffers::new(&self.device, &self.layout, sizes, near_field)?;
             match momentum {
                 Some(momentum) => [buffers.object_velocity, buffers.probe_velocity] = momentum,
                 None => {

@@ -2,6 +2,7 @@
 
 use super::GpuEngine;
 use crate::gpu::{Device, Direction, Result};
+use crate::ptycho::cuda::buffers::Buffers;
 use crate::ptycho::cuda::{fourier_projection, object_update, probe_update};
 use crate::ptycho::{EngineError, Step, StepMetrics};
 
@@ -49,18 +50,22 @@ impl<M: Device> GpuEngine<M> {
             fourier_projection::build(device, layout, buffers)
         })?;
         timed("transform, forward", &mut || {
-            device.fft(waves_fft, &mut buffers.waves, Direction::Forward)
+            let Buffers {
+                propagator, waves, ..
+            } = &mut *buffers;
+            propagator.propagate(device, waves_fft, waves, Direction::Forward)
         })?;
         timed("Fourier step", &mut || {
             fourier_projection::advance(device, layout, buffers, c, step.bound)
         })?;
         timed("transform, inverse", &mut || {
-            device.fft_to(
-                waves_fft,
-                &buffers.spectra,
-                &mut buffers.waves,
-                Direction::Inverse,
-            )
+            let Buffers {
+                propagator,
+                spectra,
+                waves,
+                ..
+            } = &mut *buffers;
+            propagator.propagate_to(device, waves_fft, spectra, waves, Direction::Inverse)
         })?;
         timed("object update", &mut || {
             let (weight, clip) = (step.object_weight, step.clip_object);

@@ -307,7 +307,9 @@ impl<M: Device> Run<'_, M> {
         let side = side_of(device, layout).or_else(|| side_of_modes(device, layout));
         // Blocks of frames have no place for f and ξ of all.
         let all = self.buffers.stream.is_none();
-        let side = side.filter(|_| noise != Noise::Gaussian && all);
+        // They transform waves to the far field in registers.
+        let far = !self.buffers.propagator.is_near_field();
+        let side = side.filter(|_| noise != Noise::Gaussian && all && far);
         let Some(side) = side else {
             self.own.fused = None;
             return Ok(());

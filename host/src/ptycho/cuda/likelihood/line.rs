@@ -55,7 +55,7 @@ impl<M: Device> Run<'_, M> {
                     Work::Blocks(batch.count as usize * layout.parts as usize),
                 )?;
                 for waves in [&mut *probes, &mut *more, &mut *work] {
-                    device.fft(fft, waves, Direction::Forward)?;
+                    (buffers.propagator).propagate(device, fft, waves, Direction::Forward)?;
                 }
                 device.launch(
                     &PtychoLineSums {

@@ -1,6 +1,7 @@
 //! Round trips of results, and files that are refused.
 
 use super::*;
+use crate::data::Propagation;
 use ndarray::Array3;
 
 fn result(double: bool) -> Reconstruction {
@@ -37,6 +38,7 @@ fn result(double: bool) -> Reconstruction {
         source: "a/b ü.cxi".to_owned(),
         wavelength: 1e-10,
         distance: 2.0,
+        propagation: Propagation::FarField,
         double_precision: double,
     }
 }
@@ -61,6 +63,27 @@ fn a_result_is_read_back_unchanged_in_both_precisions() {
         write(&path, &given).unwrap();
         assert_eq!(read(&path).unwrap(), given);
     }
+}
+
+#[test]
+fn the_propagation_to_a_near_field_is_read_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("r.h5");
+    for focus_to_sample in [None, Some(3.65e-3)] {
+        let mut given = result(true);
+        given.propagation = Propagation::NearField { focus_to_sample };
+        write(&path, &given).unwrap();
+        assert_eq!(read(&path).unwrap(), given);
+    }
+    let file = hdf5::File::open_rw(&path).unwrap();
+    let focus = file.dataset(&format!("{SOURCE}/focus_to_sample")).unwrap();
+    focus.write_scalar(&-1.0).unwrap();
+    drop((focus, file));
+    let error = read(&path).unwrap_err().to_string();
+    assert!(
+        error.contains("focus_to_sample") && error.contains("above 0"),
+        "{error}"
+    );
 }
 
 #[test]

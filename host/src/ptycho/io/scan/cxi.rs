@@ -35,6 +35,8 @@ const ENERGY: &str = "/entry_1/instrument_1/source_1/energy";
 const DISTANCE: &str = "/entry_1/instrument_1/detector_1/distance";
 const PIXEL_ROWS: &str = "/entry_1/instrument_1/detector_1/y_pixel_size";
 const PIXEL_COLUMNS: &str = "/entry_1/instrument_1/detector_1/x_pixel_size";
+const NEAR_FIELD: &str = "/entry_1/instrument_1/detector_1/near_field";
+const FOCUS_TO_SAMPLE: &str = "/entry_1/instrument_1/source_1/focus_to_sample";
 const BASIS: &str = "/entry_1/instrument_1/detector_1/basis_vectors";
 
 /// Reads the first entry of a CXI file.
@@ -167,6 +169,10 @@ fn found(source: &Source, notes: &mut Vec<String>) -> Result<FileGeometry, IoErr
         energy: value(ENERGY)?,
         distance: value(DISTANCE)?,
         pixel_size,
+        near_field: value(NEAR_FIELD)?
+            .filter(|(_, value)| *value != 0.0)
+            .map(|(path, _)| path),
+        focus_to_sample: value(FOCUS_TO_SAMPLE)?,
     })
 }
 

@@ -1,7 +1,7 @@
 //! Wavelength, distance and pixel size from the file or the options.
 
 use super::{Constants, ReadOptions};
-use crate::data::Geometry;
+use crate::data::{Geometry, Propagation};
 use crate::io::IoError;
 use crate::io::source::Source;
 use crate::ptycho::read_options::WAVELENGTHS;
@@ -28,6 +28,10 @@ pub(super) struct FileGeometry {
     pub(super) distance: Option<(String, f64)>,
     /// (row direction, column direction), m.
     pub(super) pixel_size: Option<(String, [f64; 2])>,
+    /// Path of the dataset that says that the scan is one of the near field, if it does.
+    pub(super) near_field: Option<String>,
+    /// Distance from the focus of a cone beam to the specimen, m.
+    pub(super) focus_to_sample: Option<(String, f64)>,
 }
 
 /// Paths at which a format stores these values, for the error that one is missing.
@@ -182,7 +186,45 @@ pub(super) fn resolve(
         wavelength,
         distance,
         pixel_size,
+        propagation: propagation(source, found, options, notes)?,
     })
+}
+
+/// Whether waves travel to the near field, and of what beam.
+fn propagation(
+    source: &Source,
+    found: &FileGeometry,
+    options: &ReadOptions,
+    notes: &mut Vec<String>,
+) -> Result<Propagation, IoError> {
+    if !options.near_field {
+        let Some(path) = &found.near_field else {
+            return Ok(Propagation::FarField);
+        };
+        notes.push(format!("according to {path} the scan is a near-field one"));
+    }
+    let (path, focus_to_sample) = match (options.focus_to_sample, &found.focus_to_sample) {
+        (Some(given), file) => {
+            if let Some((path, z1)) = file
+                && (z1 - given).abs() > 0.01 * given
+            {
+                notes.push(format!(
+                    "data.focus_to_sample ({} m) is used; {path} has {} m",
+                    shortest(given),
+                    shortest(*z1)
+                ));
+            }
+            ("option data.focus_to_sample", Some(given))
+        }
+        (None, Some((path, z1))) => (path.as_str(), Some(*z1)),
+        (None, None) => ("", None),
+    };
+    match focus_to_sample {
+        Some(z1) if !(z1.is_finite() && z1 > 0.0) => {
+            Err(value(source, path, z1, "a finite length > 0 in metres"))
+        }
+        _ => Ok(Propagation::NearField { focus_to_sample }),
+    }
 }
 
 /// Notes constants that differ from the file's values by more than a percent, which they replace.

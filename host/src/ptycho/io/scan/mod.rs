@@ -17,7 +17,7 @@ pub use write::write;
 use crate::data::{Frames, Geometry, Mask, Scan, ScanError, Simulation, half_of};
 use crate::io::IoError;
 use crate::io::source::Source;
-use crate::ptycho::probe_grid::with_window;
+use crate::ptycho::probe_grid::{cut_or_padded, with_window};
 use crate::system::{Bytes, Memory};
 use ndarray::{Array2, Array3, Axis, Ix2, Ix3};
 use num_complex::Complex;
@@ -118,6 +118,13 @@ struct Parts {
 impl Parts {
     /// Applies the options common to all formats and builds the scan.
     fn into_scan(mut self, source: &Source, options: &ReadOptions) -> Result<ScanFile, IoError> {
+        if self.geometry.is_near_field() && options.coarse.is_some_and(|factor| factor > 1) {
+            return Err(IoError::Option {
+                file: source.name().to_owned(),
+                option: "data.coarse",
+                reason: "expected 1 for a near-field scan, whose object pixels do not depend on the size of the frames (data.crop leaves out pixels)".to_owned(),
+            });
+        }
         if let Some(folder) = self.frames.1.scratch_folder() {
             self.notes.push(format!(
                 "the counts are in a temporary file in {}, as a reconstruction with all of them in host memory needs more than {} of it",
@@ -131,7 +138,11 @@ impl Parts {
         if options.crop.is_some() || options.coarse.is_some_and(|factor| factor > 1) {
             if let Some((path, probe)) = self.probe.take() {
                 let [_, rows, columns] = self.frames.1.shape();
-                let cropped = with_window(&probe, [rows, columns]);
+                let cropped = if self.geometry.is_near_field() {
+                    cut_or_padded(&probe, [rows, columns])
+                } else {
+                    with_window(&probe, [rows, columns])
+                };
                 if cropped.iter().any(|v| v.norm_sqr() > 0.0) {
                     self.probe = Some((path, cropped));
                 } else {
@@ -139,7 +150,12 @@ impl Parts {
                 }
             }
             if self.simulation.take().is_some() {
-                dropped("the truth", "cropped frames have larger object pixels");
+                let why = if self.geometry.is_near_field() {
+                    "cropped frames have smaller windows"
+                } else {
+                    "cropped frames have larger object pixels"
+                };
+                dropped("the truth", why);
             }
         }
         if options.transforms_positions() && self.simulation.take().is_some() {

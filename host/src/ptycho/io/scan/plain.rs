@@ -149,5 +149,6 @@ fn found(source: &Source, paths: &Paths) -> Result<FileGeometry, IoError> {
         energy: value("energy", &paths.energy)?,
         distance: value("distance", &paths.distance)?,
         pixel_size,
+        ..FileGeometry::default()
     })
 }

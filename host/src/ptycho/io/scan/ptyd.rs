@@ -71,7 +71,12 @@ pub(super) fn read(
         },
         &mut notes,
     )?;
-    let offset = centre_offset(source, rows, columns, &mut notes)?;
+    let offset = if geometry.is_near_field() {
+        // Pixels of near fields are where they are.
+        [0, 0]
+    } else {
+        centre_offset(source, rows, columns, &mut notes)?
+    };
     let targets = target_indices(&chunks, &window, &mut notes);
     let shape = window.shape();
     let mut frames = match scratch {
@@ -266,6 +271,7 @@ fn found(source: &Source) -> Result<FileGeometry, IoError> {
         energy,
         distance,
         pixel_size,
+        ..FileGeometry::default()
     })
 }
 

@@ -1,6 +1,7 @@
 //! Measured files agree with published values, and written files are read back unchanged.
 
 use super::*;
+use crate::data::Propagation;
 use ndarray::{Array, Array3};
 use std::path::PathBuf;
 
@@ -103,6 +104,7 @@ pub(crate) fn small(frames: usize, per_frame_mask: bool, scale: f32) -> Scan {
         wavelength: 1.3e-10,
         distance: 2.1,
         pixel_size: [55e-6, 75e-6],
+        propagation: Propagation::FarField,
     };
     Scan::new(
         counts,

@@ -68,6 +68,9 @@ fn detector(entry: &hdf5::Group, scan: &Scan, frames: &CowArray<'_, f32, Ix3>) -
     let geometry = scan.geometry();
     let [rows, columns] = geometry.pixel_size;
     output::number(&group, "distance", geometry.distance)?;
+    if geometry.is_near_field() {
+        output::number(&group, "near_field", 1_u8)?;
+    }
     output::number(&group, "y_pixel_size", rows)?;
     output::number(&group, "x_pixel_size", columns)?;
     // Rows run along −y and columns along −x, as in files from beamlines.
@@ -80,6 +83,9 @@ fn source(entry: &hdf5::Group, scan: &Scan) -> hdf5::Result<()> {
     let geometry = scan.geometry();
     output::number(&group, "wavelength", geometry.wavelength)?;
     output::number(&group, "energy", geometry.energy())?;
+    if let Some(z1) = geometry.focus_to_sample() {
+        output::number(&group, "focus_to_sample", z1)?;
+    }
     match scan.probe() {
         None => Ok(()),
         Some(probe) => output::array(&group, "illumination", probe),

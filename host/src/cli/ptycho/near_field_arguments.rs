@@ -1,0 +1,107 @@
+//! `--near-field` and `--focus-to-sample`.
+
+use crate::cli::args::NearFieldArgs;
+use crate::cli::failure::Failure;
+use crate::data::Propagation;
+use crate::ptycho::ReadOptions;
+
+/// Units of lengths, in metres; longer names first.
+const UNITS: [(&str, f64); 6] = [
+    ("mm", 1e-3),
+    ("cm", 1e-2),
+    ("um", 1e-6),
+    ("µm", 1e-6),
+    ("nm", 1e-9),
+    ("m", 1.0),
+];
+
+/// Sets the options that were given.
+pub(super) fn near_field(args: &NearFieldArgs, options: &mut ReadOptions) -> Result<(), Failure> {
+    options.near_field |= args.near_field;
+    if let Some(text) = &args.focus_to_sample {
+        options.focus_to_sample = Some(length(text)?);
+    }
+    Ok(())
+}
+
+/// How the waves of a simulation travel.
+pub(super) fn propagation(args: &NearFieldArgs) -> Result<Propagation, Failure> {
+    let focus_to_sample = args.focus_to_sample.as_deref().map(length).transpose()?;
+    match (args.near_field, focus_to_sample) {
+        (true, focus_to_sample) => Ok(Propagation::NearField { focus_to_sample }),
+        (false, None) => Ok(Propagation::FarField),
+        (false, Some(_)) => Err(Failure::usage(format!(
+            "--focus-to-sample {}: expected --near-field beside it",
+            args.focus_to_sample.as_deref().unwrap_or_default()
+        ))),
+    }
+}
+
+/// The recipe's options that the arguments set, each with its argument.
+pub(super) fn origins(args: &NearFieldArgs) -> Vec<(String, String)> {
+    let near = (args.near_field).then(|| ("data.near_field".to_owned(), "--near-field".to_owned()));
+    let focus = (args.focus_to_sample.as_ref()).map(|text| {
+        let argument = format!("--focus-to-sample {text}");
+        ("data.focus_to_sample".to_owned(), argument)
+    });
+    near.into_iter().chain(focus).collect()
+}
+
+/// A length above 0, m: a number with a unit, or one of metres.
+fn length(text: &str) -> Result<f64, Failure> {
+    let refused = || {
+        Failure::usage(format!(
+            "--focus-to-sample {text}: expected a length above 0, such as 3.65mm or 0.00365 (m)"
+        ))
+    };
+    let unit = UNITS.iter().find(|(unit, _)| text.ends_with(unit));
+    let (number, metres) = unit.map_or((text, 1.0), |(unit, metres)| {
+        (&text[..text.len() - unit.len()], *metres)
+    });
+    let value: f64 = number.trim().parse().map_err(|_| refused())?;
+    let value = value * metres;
+    if value.is_finite() && value > 0.0 {
+        Ok(value)
+    } else {
+        Err(refused())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_have_units_or_are_metres() {
+        for (text, expected) in [
+            ("3.65mm", 3.65e-3),
+            ("3.65 mm", 3.65e-3),
+            ("0.00365", 3.65e-3),
+            ("2m", 2.0),
+            ("1.5cm", 0.015),
+            ("70um", 7e-5),
+            ("70µm", 7e-5),
+            ("5e3nm", 5e-6),
+        ] {
+            let found = length(text).unwrap();
+            assert!((found / expected - 1.0).abs() < 1e-12, "{text}: {found}");
+        }
+        for text in ["", "mm", "-1mm", "0", "nan", "inf", "3 furlongs", "1e400m"] {
+            let error = length(text).unwrap_err().to_string();
+            assert!(error.contains("3.65mm") && error.contains(text), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_focus_without_a_near_field_is_refused() {
+        let args = |near_field| NearFieldArgs {
+            near_field,
+            focus_to_sample: Some("4mm".to_owned()),
+        };
+        assert!(propagation(&args(false)).is_err());
+        let cone = Propagation::NearField {
+            focus_to_sample: Some(4e-3),
+        };
+        assert_eq!(propagation(&args(true)).ok(), Some(cone));
+    }
+}
