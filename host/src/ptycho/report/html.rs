@@ -2,12 +2,13 @@
 
 use super::curves::{against_iteration, ring_correlation};
 use super::diffraction::mean_pattern;
+use super::focus::size_along_beam;
 use super::pictures::Pictures;
 use super::positions::positions;
 use crate::data::{HistoryEntry, Reconstruction, Scan};
 use crate::ptycho::quality::Comparison;
 use crate::ptycho::summary::Summary;
-use crate::ptycho::{OrientationSearch, ProbeSize};
+use crate::ptycho::{EngineSpec, FocusSearch, OrientationSearch, ProbeSize, Recipe};
 use crate::report::ReportError;
 use crate::report::page::{self, curve, escaped, figure, table};
 use crate::text::{count, length, significant, trimmed};
@@ -76,7 +77,10 @@ pub fn report(
     page += "</section>\n<section>\n<h2>Probe</h2>\n";
     page += &figure(&pictures.probe, "Probe modes");
     if let Some(size) = &summary.probe_size {
-        page += &sizes(size);
+        page += &sizes(size, &summary.mode_power);
+    }
+    if let Some(search) = &summary.probe_focus {
+        page += &focus(search)?;
     }
     page += "</section>\n";
     page += &measured(of, scan, summary)?;
@@ -170,15 +174,57 @@ fn gaps(history: &[HistoryEntry]) -> String {
     )
 }
 
-/// The size of the probe.
-fn sizes(size: &ProbeSize) -> String {
+/// Most modes whose power is listed.
+const LISTED: usize = 16;
+
+/// The size of the probe, and the power of its modes.
+fn sizes(size: &ProbeSize, powers: &[f64]) -> String {
     let [rows, columns] = size.rms.map(|rms| length(rms, 3));
-    let mut text = table(&[
+    let shares = powers.iter().take(LISTED);
+    let shares: Vec<String> = shares.map(|share| significant(100.0 * share, 3)).collect();
+    let mut lines = vec![
         ("Full width at half maximum", length(size.fwhm, 3)),
         ("RMS width (row, column)", format!("{rows}, {columns}")),
-    ]);
+    ];
+    if powers.len() > 1 {
+        lines.push(("Power of the modes, %", shares.join(", ")));
+    }
+    let mut text = table(&lines);
     text += "<p class=\"explanation\">Of the intensity of all modes together: the diameter of the disc with the area over which it is at least half its maximum, and its standard deviation.</p>\n";
     text
+}
+
+/// The focus of the probe, and its size along the beam.
+fn focus(search: &FocusSearch) -> Result<String, ReportError> {
+    let mut text = String::from("<h3>Focus</h3>\n");
+    match &search.focus {
+        None => text += &format!("<p>Focus: {}.</p>\n", escaped(&search.to_string())),
+        Some(focus) => {
+            let side = match focus.distance {
+                d if d >= 0.0 => "downstream",
+                _ => "upstream",
+            };
+            let by = length(focus.distance.abs(), 3);
+            text += &table(&[
+                (
+                    "Specimen, from the focus",
+                    format!("{by} {side} (distance {:.3e} m)", focus.distance),
+                ),
+                (
+                    "Full width at half maximum in the focus",
+                    length(focus.size.fwhm, 3),
+                ),
+                ("Depth of focus", length(focus.depth, 2)),
+            ]);
+        }
+    }
+    let drawn = size_along_beam(search).map_err(|e| ReportError(e.to_string()))?;
+    let meaning = format!(
+        "The probe propagated through free space to planes along the beam: 0 is the specimen, negative planes are upstream of it, and the orange line is the focus, where the diameter is smallest (planes {} apart). The effective diameter is that of a uniform disc of the area (ΣI)²/ΣI², with the intensity I of all modes together. The distance of the specimen is positive if it is downstream of the focus, as in probe.defocus.",
+        length(search.step, 2)
+    );
+    text += &curve("Size along the beam", "plane", &meaning, drawn.as_deref());
+    Ok(text)
 }
 
 /// The section of what was measured: the mean diffraction pattern and the positions.
@@ -269,6 +315,32 @@ fn against_truth(truth: &Comparison, pixel: [f64; 2]) -> Result<String, ReportEr
     Ok(text + "</section>\n")
 }
 
+/// What was refined besides object and probe, by the recipe.
+fn refined(of: &Reconstruction) -> String {
+    let Ok(recipe) = Recipe::from_toml(&of.recipe) else {
+        return "object and probe".to_owned();
+    };
+    let updates = |of: fn(&EngineSpec) -> bool| recipe.engines.iter().any(of);
+    let mut parts: Vec<String> = Vec::new();
+    for (name, updated) in [
+        ("object", updates(|engine| engine.update_object)),
+        ("probe", updates(|engine| engine.update_probe)),
+    ] {
+        if updated {
+            parts.push(name.to_owned());
+        }
+    }
+    let methods = recipe.positions.refine.iter();
+    let methods: Vec<&str> = methods.map(|method| method.name()).collect();
+    if !methods.is_empty() {
+        parts.push(format!("positions ({})", methods.join(", ")));
+    }
+    if recipe.fit_frame_scales {
+        parts.push("intensity scales of the frames".to_owned());
+    }
+    parts.join(", ")
+}
+
 fn facts(of: &Reconstruction, summary: &Summary) -> String {
     let (modes, rows, columns) = of.probe.dim();
     let pixel = if of.pixel[0] == of.pixel[1] {
@@ -280,6 +352,13 @@ fn facts(of: &Reconstruction, summary: &Summary) -> String {
             length(of.pixel[1], 4)
         )
     };
+    let resolution = summary.resolution_half_bit.map_or_else(
+        || {
+            "not known from this run: ptycho resolution finds it from two halves of the scan"
+                .to_owned()
+        },
+        |half_period| format!("{}, against the truth", length(half_period, 3)),
+    );
     let number = |v: Option<f64>| v.map_or("not computed".to_owned(), |v| significant(v, 4));
     table(&[
         ("Scan", of.source.clone()),
@@ -298,6 +377,8 @@ fn facts(of: &Reconstruction, summary: &Summary) -> String {
         ),
         ("Probe modes", modes.to_string()),
         ("Engines", summary.engine.clone()),
+        ("Refined", refined(of)),
+        ("Resolution (half period, half bit)", resolution),
         ("Iterations", summary.iterations.to_string()),
         ("R factor, last", number(summary.r_factor)),
         ("R factor of the free pixels, last", number(summary.r_free)),

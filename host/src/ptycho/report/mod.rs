@@ -2,6 +2,7 @@
 
 mod curves;
 mod diffraction;
+mod focus;
 mod halves;
 mod html;
 mod pictures;

@@ -1,4 +1,4 @@
-//! What each rank opens by itself before a reconstruction: the scan, its orientation, an earlier result, the back end.
+//! What each rank opens by itself before a reconstruction: the scan, its orientation, what the run starts from, the back end.
 
 use super::{DIFFERENT, ProgressOutput, Reconstruct};
 use crate::cli::byte_size;
@@ -134,6 +134,11 @@ impl Reconstruct {
                     .map_err(|e| Failure::failed(format!("{path}: start: {e}")))?
             }
         };
+        if let (Some((path, dataset)), None) = (self.recipe.start.object_file(), &self.resume) {
+            let image = crate::ptycho::io::start_object::read(path, dataset)?;
+            (problem.take_start_object(&image))
+                .map_err(|e| Failure::failed(format!("{}: start.object: {e}", path.display())))?;
+        }
         Ok(Opened {
             scan,
             scan_notes: file.notes,
