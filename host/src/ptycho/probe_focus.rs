@@ -142,6 +142,7 @@ impl FocusSearch {
         let focus = match none {
             Some(_) => None,
             None => Some(Focus {
+                // Not −0 where the specimen is in the focus.
                 distance: 0.0 - at,
                 size: size_at(probe, pixel, wavelength, at)?,
                 depth,

@@ -81,7 +81,6 @@ pub struct ProbeStart {
     pub waist_radius: Option<f64>,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
 fn is_zero(value: &f64) -> bool {
     *value == 0.0
 }

@@ -2,13 +2,13 @@
 
 use super::curves::{against_iteration, ring_correlation};
 use super::diffraction::mean_pattern;
-use super::focus::size_along_beam;
 use super::pictures::Pictures;
 use super::positions::positions;
+use super::probe::probe;
 use crate::data::{HistoryEntry, Reconstruction, Scan};
 use crate::ptycho::quality::Comparison;
 use crate::ptycho::summary::Summary;
-use crate::ptycho::{EngineSpec, FocusSearch, OrientationSearch, ProbeSize, Recipe};
+use crate::ptycho::{EngineSpec, OrientationSearch, Recipe};
 use crate::report::ReportError;
 use crate::report::page::{self, curve, escaped, figure, table};
 use crate::text::{count, length, significant, trimmed};
@@ -74,15 +74,8 @@ pub fn report(
         Some(search) => page += &orientations(search),
         None => page += &format!("<p>{ORIENTATION}</p>\n"),
     }
-    page += "</section>\n<section>\n<h2>Probe</h2>\n";
-    page += &figure(&pictures.probe, "Probe modes");
-    if let Some(size) = &summary.probe_size {
-        page += &sizes(size, &summary.mode_power);
-    }
-    if let Some(search) = &summary.probe_focus {
-        page += &focus(search)?;
-    }
     page += "</section>\n";
+    page += &probe(&pictures.probe, summary)?;
     page += &measured(of, scan, summary)?;
     page += "<section>\n<h2>Convergence</h2>\n<div class=\"pair\">\n";
     for (name, meaning, value) in QUANTITIES {
@@ -172,59 +165,6 @@ fn gaps(history: &[HistoryEntry]) -> String {
         "<p class=\"explanation\">R factors, photon error and exit-wave change were computed in {known} of {}; dots are iterations between gaps. <code>--metrics-every 1</code> computes them in every iteration.</p>\n",
         count(history.len(), ["iteration", "iterations"])
     )
-}
-
-/// Most modes whose power is listed.
-const LISTED: usize = 16;
-
-/// The size of the probe, and the power of its modes.
-fn sizes(size: &ProbeSize, powers: &[f64]) -> String {
-    let [rows, columns] = size.rms.map(|rms| length(rms, 3));
-    let shares = powers.iter().take(LISTED);
-    let shares: Vec<String> = shares.map(|share| significant(100.0 * share, 3)).collect();
-    let mut lines = vec![
-        ("Full width at half maximum", length(size.fwhm, 3)),
-        ("RMS width (row, column)", format!("{rows}, {columns}")),
-    ];
-    if powers.len() > 1 {
-        lines.push(("Power of the modes, %", shares.join(", ")));
-    }
-    let mut text = table(&lines);
-    text += "<p class=\"explanation\">Of the intensity of all modes together: the diameter of the disc with the area over which it is at least half its maximum, and its standard deviation.</p>\n";
-    text
-}
-
-/// The focus of the probe, and its size along the beam.
-fn focus(search: &FocusSearch) -> Result<String, ReportError> {
-    let mut text = String::from("<h3>Focus</h3>\n");
-    match &search.focus {
-        None => text += &format!("<p>Focus: {}.</p>\n", escaped(&search.to_string())),
-        Some(focus) => {
-            let side = match focus.distance {
-                d if d >= 0.0 => "downstream",
-                _ => "upstream",
-            };
-            let by = length(focus.distance.abs(), 3);
-            text += &table(&[
-                (
-                    "Specimen, from the focus",
-                    format!("{by} {side} (distance {:.3e} m)", focus.distance),
-                ),
-                (
-                    "Full width at half maximum in the focus",
-                    length(focus.size.fwhm, 3),
-                ),
-                ("Depth of focus", length(focus.depth, 2)),
-            ]);
-        }
-    }
-    let drawn = size_along_beam(search).map_err(|e| ReportError(e.to_string()))?;
-    let meaning = format!(
-        "The probe propagated through free space to planes along the beam: 0 is the specimen, negative planes are upstream of it, and the orange line is the focus, where the diameter is smallest (planes {} apart). The effective diameter is that of a uniform disc of the area (ΣI)²/ΣI², with the intensity I of all modes together. The distance of the specimen is positive if it is downstream of the focus, as in probe.defocus.",
-        length(search.step, 2)
-    );
-    text += &curve("Size along the beam", "plane", &meaning, drawn.as_deref());
-    Ok(text)
 }
 
 /// The section of what was measured: the mean diffraction pattern and the positions.

@@ -7,6 +7,7 @@ mod halves;
 mod html;
 mod pictures;
 mod positions;
+mod probe;
 #[cfg(test)]
 pub(crate) mod sample;
 

@@ -135,7 +135,8 @@ impl Reconstruct {
             }
         };
         if let (Some((path, dataset)), None) = (self.recipe.start.object_file(), &self.resume) {
-            let image = crate::ptycho::io::start_object::read(path, dataset)?;
+            let mut image = crate::ptycho::io::start_object::read(path, dataset)?;
+            image.pixel = self.recipe.start.object_pixel.or(image.pixel);
             (problem.take_start_object(&image))
                 .map_err(|e| Failure::failed(format!("{}: start.object: {e}", path.display())))?;
         }
