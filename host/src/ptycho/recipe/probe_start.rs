@@ -50,7 +50,7 @@ pub struct ProbeStart {
     /// For `aperture`: diameter of the lit disc on the detector, or width of the lit rectangle, as a
     /// fraction of the frame's width.
     pub aperture: f64,
-    /// For `aperture` and `mean-pattern`, `zone-plate` and `gaussian`: distance from the focus to the
+    /// For `aperture`, `mean-pattern`, `zone-plate` and `gaussian`: distance from the focus to the
     /// specimen, m; positive if the specimen is downstream of the focus.
     pub defocus: f64,
     /// Initial fraction of the probe's power in each extra mode; all extra modes together start

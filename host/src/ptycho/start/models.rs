@@ -61,7 +61,7 @@ impl Grid {
         self.pixel[0].max(self.pixel[1])
     }
 
-    /// A lit region: `lit` of the spatial frequencies (row, column), 1/m.
+    /// The far field with an amplitude at each spatial frequency (row, column), 1/m.
     fn far_field(&self, amplitude: impl Fn(f64, f64) -> f64) -> Array2<Complex<f64>> {
         let [rows, columns] = self.sizes;
         let window = self.window_sides();
@@ -158,7 +158,7 @@ pub(super) fn aperture(
 
 /// The far field of a Fresnel zone plate's first-order focus, by an ideal lens of the same diameter D. The focal length is
 /// f = D Δr/λ, so that a disc of diameter D z/f = λz/Δr is lit on the detector at z (Attwood, Soft X-Rays and Extreme Ultraviolet
-/// Radiation, section 9.3), of which the central stop takes its share.
+/// Radiation, chapter 9), of which the central stop takes its share.
 ///
 /// # Errors
 /// The disc, the focus or the defocused probe does not fit the grid.

@@ -94,7 +94,7 @@ fn apertures_have_their_areas() {
     );
 }
 
-/// The focus of a zone plate is an Airy pattern, whose first dark ring has the radius 1.22 Δr (Attwood, section 9.4); its disc on
+/// The focus of a zone plate is an Airy pattern, whose first dark ring has the radius 1.22 Δr (Attwood, chapter 9); its disc on
 /// the detector has the diameter D z/f.
 #[test]
 fn a_zone_plate_has_its_resolution_and_its_disc() {
