@@ -85,6 +85,14 @@ pub fn is_double(path: &Path) -> Result<bool, IoError> {
     Ok(Opened::new(path)?.header.kind == Kind::Double)
 }
 
+/// Whether the array in a file has complex numbers.
+///
+/// # Errors
+/// The file does not exist or is not `.npy`.
+pub fn is_complex(path: &Path) -> Result<bool, IoError> {
+    Ok(Opened::new(path)?.header.complex)
+}
+
 /// Reads an array (row, column). The conversion from f32 to f64 is exact, that from f64 to f32
 /// rounds to nearest.
 ///

@@ -1,24 +1,20 @@
 //! Start values from an earlier result: object, probe modes, positions and intensity scales, on another grid of pixels if the
 //! frames have another size.
 
+use super::interpolation::{Weights, interpolate};
 use super::probe_grid::{cut_or_padded, with_window};
 use super::result::quadratic_phase;
 use super::start::with_modes;
 use super::{ProbeSource, Problem, Recipe};
 use crate::data::{Geometry, Propagation, Reconstruction, Scan};
 use crate::text::{length, significant};
-use ndarray::{Array2, s};
+use ndarray::s;
 use num_complex::Complex;
-use std::f64::consts::PI;
 
 /// Largest relative difference of the windows' sizes, which are λz/p.
 const SAME_WINDOW: f64 = 1e-3;
 /// Positions are those of the scan if they differ by less than this part of a pixel.
 const SAME_POSITION: f64 = 1e-3;
-/// Displacements of the grids by less than this part of a pixel are 0.
-const ON_PIXEL: f64 = 1e-6;
-/// Half the width of the interpolation kernel (Lanczos), pixels of the coarser grid.
-const LOBES: f64 = 3.0;
 /// Ratio of the probe's power to the brightest frame's counts, or its inverse, above which another exposure is assumed.
 const OTHER_EXPOSURE: f64 = 5.0;
 
@@ -155,33 +151,8 @@ impl Problem {
         };
         let of_rows = weights(0, rows, old_rows);
         let of_columns = weights(1, columns, old_columns);
-        let covered = |all: &[Weights]| all.iter().any(|one| !one.values.is_empty());
-        if !(covered(&of_rows) && covered(&of_columns)) {
+        if !interpolate(&result.object, [&of_rows, &of_columns], &mut self.object) {
             return Err(EarlierResultError::Elsewhere);
-        }
-        // The rows that are needed, of an object that may be much longer.
-        let used = of_rows.iter().filter(|one| !one.values.is_empty());
-        let top = used.clone().map(|one| one.first).min().unwrap_or(0);
-        let end = used
-            .map(|one| one.first + one.values.len())
-            .max()
-            .unwrap_or(0);
-        let along = Array2::from_shape_fn((end - top, columns), |(r, c)| {
-            let Weights { first, values } = &of_columns[c];
-            let pairs = values.iter().zip(*first..);
-            pairs
-                .map(|(weight, column)| result.object[[top + r, column]] * *weight)
-                .sum::<Complex<f64>>()
-        });
-        for ((r, c), value) in self.object.indexed_iter_mut() {
-            let Weights { first, values } = &of_rows[r];
-            if values.is_empty() || of_columns[c].values.is_empty() {
-                continue;
-            }
-            let pairs = values.iter().zip(*first..);
-            *value = pairs
-                .map(|(weight, row)| along[[row - top, c]] * *weight)
-                .sum();
         }
         Ok(())
     }
@@ -270,57 +241,6 @@ impl Problem {
             positions: positions.collect(),
             scales: result.frame_scales.clone(),
         })
-    }
-}
-
-/// Factors on neighbouring values of a line, from the value `first` on; none beyond the line.
-struct Weights {
-    first: usize,
-    values: Vec<f64>,
-}
-
-impl Weights {
-    /// The value at `at`, in a line of `count` values, by a kernel that is `wide` times as wide as theirs.
-    fn new(at: f64, wide: f64, count: usize) -> Self {
-        let none = Self {
-            first: 0,
-            values: Vec::new(),
-        };
-        // Half a pixel beyond the last value there is nothing to interpolate.
-        if !(-0.5..count as f64 - 0.5).contains(&at) {
-            return none;
-        }
-        if wide == 1.0 && (at - at.round()).abs() < ON_PIXEL {
-            return Self {
-                first: at.round() as usize,
-                values: vec![1.0],
-            };
-        }
-        let reach = LOBES * wide;
-        let first = (at - reach).ceil().max(0.0) as usize;
-        let last = ((at + reach).floor() as usize).min(count - 1);
-        let mut values: Vec<f64> = (first..=last)
-            .map(|i| lanczos((i as f64 - at) / wide))
-            .collect();
-        let sum: f64 = values.iter().sum();
-        values.iter_mut().for_each(|weight| *weight /= sum);
-        Self { first, values }
-    }
-}
-
-/// sinc(x) sinc(x/3) for |x| < 3.
-fn lanczos(x: f64) -> f64 {
-    let sinc = |x: f64| {
-        if x == 0.0 {
-            1.0
-        } else {
-            (PI * x).sin() / (PI * x)
-        }
-    };
-    if x.abs() < LOBES {
-        sinc(x) * sinc(x / LOBES)
-    } else {
-        0.0
     }
 }
 

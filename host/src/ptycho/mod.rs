@@ -24,6 +24,7 @@ mod frame_statistics;
 pub(crate) mod free_pixels;
 mod intensity_ramp;
 mod interleaved;
+mod interpolation;
 pub mod io;
 pub(crate) mod likelihood;
 mod magnitudes;
@@ -34,6 +35,7 @@ pub(crate) mod normalisation;
 mod orientation;
 mod overlap;
 mod predict;
+mod probe_focus;
 pub(crate) mod probe_grid;
 mod probe_search;
 mod probe_size;
@@ -55,6 +57,7 @@ mod run;
 pub(crate) mod science;
 mod simulate;
 mod start;
+mod start_object;
 mod step;
 pub(crate) mod step_plan;
 mod stream_plan;
@@ -83,14 +86,15 @@ pub use orientation::{
 };
 pub use overlap::Overlap;
 pub use predict::{PredictError, Prediction, predict};
+pub use probe_focus::{Focus, FocusSearch, NoFocus};
 pub use probe_size::ProbeSize;
 pub use problem::{Problem, ProblemError};
 pub use profile::Profile;
 pub use ranks::Ranks;
 pub use read_options::{MAX_COARSE, NoData, NoDataSetting, ReadOptions};
 pub use recipe::{
-    GpuOptions, GpuStep, GpuWaves, Precision, ProbeSource, ProbeStart, Recipe, RecipeError,
-    StartOptions, StopRule, Updates,
+    ApertureShape, GpuOptions, GpuStep, GpuWaves, Precision, ProbeSource, ProbeStart, Recipe,
+    RecipeError, StartOptions, StopRule, Updates,
 };
 pub use reconstructor::{Progress, Reconstructor};
 pub use refinement::{PositionMethod, PositionOptions, Refinement};
@@ -98,6 +102,7 @@ pub use result::{Origin, result};
 pub use run::{ReconstructionSteps, Run, RunError};
 pub use simulate::{Pattern, SimulateError, SimulateOptions, simulate};
 pub use start::StartError;
+pub use start_object::{StartObject, StartObjectError};
 pub use step::{
     BatchMethod, BatchUpdate, Coefficients, MAGNITUDE_FLOOR, Method, ModelErrors, Smoothness, Step,
     StepErrors, StepMetrics,

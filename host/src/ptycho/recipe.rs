@@ -4,10 +4,12 @@
 //! is stored in the results file; used as a recipe, it repeats the run.
 
 mod gpu_options;
+mod probe_start;
 #[cfg(test)]
 mod tests;
 
 pub use gpu_options::{GpuOptions, GpuStep, GpuWaves, Updates};
+pub use probe_start::{ApertureShape, ProbeSource, ProbeStart, StartOptions};
 
 use super::engine_spec::{EngineName, EngineSpec, MAX_ITERATIONS};
 use super::recipe_line::line_of;
@@ -29,64 +31,6 @@ pub enum Precision {
     F32,
     /// Double precision (CPU only).
     F64,
-}
-
-/// Source of the start probe.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ProbeSource {
-    /// The file's illumination, if it has one, otherwise the mean pattern with a defocus found by
-    /// trial.
-    Auto,
-    /// The file's illumination.
-    File,
-    /// √(mean of all frames), back-transformed.
-    MeanPattern,
-    /// A circular aperture, focused and then propagated by `defocus`.
-    Aperture,
-}
-
-/// The start probe.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct ProbeStart {
-    /// Source of the probe.
-    pub source: ProbeSource,
-    /// For `aperture`: diameter of the lit disc on the detector, as a fraction of the frame's
-    /// width.
-    pub aperture: f64,
-    /// For `aperture` and `mean-pattern`: distance from the focus to the specimen, m.
-    pub defocus: f64,
-    /// Initial fraction of the probe's power in each extra mode; all extra modes together start
-    /// with at most half of the power.
-    pub mode_power: f64,
-}
-
-impl Default for ProbeStart {
-    fn default() -> Self {
-        Self {
-            source: ProbeSource::Auto,
-            aperture: 0.5,
-            defocus: 0.0,
-            mode_power: 0.05,
-        }
-    }
-}
-
-/// What a run starts from, besides the probe.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct StartOptions {
-    /// File with the result of an earlier run, from which object, probe (if its source is `auto`), positions and intensity
-    /// scales are taken. It may have frames of another size.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub result: Option<String>,
-}
-
-impl StartOptions {
-    fn is_default(&self) -> bool {
-        *self == Self::default()
-    }
 }
 
 /// When an engine ends before all its iterations are done.
@@ -417,31 +361,8 @@ impl Recipe {
             &format!("1 to {MAX_ITERATIONS}"),
             self.metrics_every.to_string(),
         )?;
-        within(
-            self.start.result.as_deref() != Some(""),
-            "start.result",
-            "the name of a result file",
-            "\"\"".to_owned(),
-        )?;
-        let p = &self.probe;
-        within(
-            p.aperture > 0.0 && p.aperture <= 1.0,
-            "probe.aperture",
-            "more than 0, at most 1",
-            shortest(p.aperture),
-        )?;
-        within(
-            (-10.0..=10.0).contains(&p.defocus),
-            "probe.defocus",
-            "-10 to 10 (metres)",
-            shortest(p.defocus),
-        )?;
-        within(
-            p.mode_power > 0.0 && p.mode_power <= 0.5,
-            "probe.mode_power",
-            "more than 0, at most 0.5",
-            shortest(p.mode_power),
-        )?;
+        self.start.check()?;
+        self.probe.check()?;
         within(
             !self.engines.is_empty(),
             "engines",

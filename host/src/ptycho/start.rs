@@ -1,17 +1,24 @@
-//! Start values: a probe from the file, the mean pattern or an aperture, with extra modes.
+//! Start values: a probe from the file, the mean pattern or the optics, with extra modes.
+
+mod models;
+mod modes;
+mod unused;
+
+pub(super) use modes::with_modes;
 
 use super::ProblemError;
 use super::near_field::NearField;
 use super::probe_search;
-use super::recipe::{ProbeSource, ProbeStart, Recipe};
+use super::recipe::{ProbeSource, Recipe};
 use crate::data::Scan;
 use crate::fft::Fft2;
-use crate::text::shortest;
-use ndarray::{Array2, Array3, ArrayViewMut2, Axis, s};
+use models::{Grid, aperture, gaussian, zone_plate};
+use ndarray::{Array2, Array3, Axis};
 use num_complex::Complex;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
-use std::f64::consts::{PI, TAU};
+use std::f64::consts::PI;
+use unused::unused;
 
 /// Why no start probe can be made.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -22,6 +29,16 @@ pub enum StartError {
     /// The aperture illuminates no pixel.
     #[error("{}: {}", self.option(), self.reason())]
     DarkAperture(String),
+    /// The model does not fit the grid of pixels.
+    #[error("{}: {}", self.option(), self.reason())]
+    Grid {
+        /// Path of the option in the recipe.
+        option: &'static str,
+        /// What was expected.
+        expected: String,
+        /// What was found.
+        found: String,
+    },
 }
 
 impl StartError {
@@ -31,6 +48,7 @@ impl StartError {
         match self {
             Self::NoIllumination => "probe.source",
             Self::DarkAperture(_) => "probe.aperture",
+            Self::Grid { option, .. } => option,
         }
     }
 
@@ -45,6 +63,9 @@ impl StartError {
             Self::DarkAperture(found) => format!(
                 "expected a fraction of the frame's width that illuminates a detector pixel, found {found}"
             ),
+            Self::Grid {
+                expected, found, ..
+            } => format!("expected {expected}, found {found}"),
         }
     }
 }
@@ -59,7 +80,6 @@ pub(super) fn probe(
     recipe: &Recipe,
     notes: &mut Vec<String>,
 ) -> Result<Array3<Complex<f64>>, ProblemError> {
-    let [_, rows, columns] = scan.shape();
     let source = match (recipe.probe.source, scan.probe()) {
         (ProbeSource::Auto, Some(_)) => ProbeSource::File,
         (source, _) => source,
@@ -90,16 +110,24 @@ pub(super) fn probe(
             propagate(&mut main, scan, recipe.probe.defocus);
             main.insert_axis(Axis(0))
         }
-        ProbeSource::Aperture => {
-            notes.push(format!(
-                "start probe: an aperture of {} of the frame's width with a defocus of {:e} m",
-                recipe.probe.aperture, recipe.probe.defocus
-            ));
-            let mut main = at_specimen(scan, lit_disc(rows, columns, recipe.probe.aperture));
-            if main.iter().all(|v| v.norm_sqr() == 0.0) {
-                return Err(StartError::DarkAperture(shortest(recipe.probe.aperture)).into());
+        ProbeSource::ZonePlate | ProbeSource::Gaussian if scan.geometry().is_near_field() => {
+            return Err(StartError::Grid {
+                option: "probe.source",
+                expected: "auto, file, mean-pattern or aperture for a near field".to_owned(),
+                found: source.name().to_owned(),
             }
-            propagate(&mut main, scan, recipe.probe.defocus);
+            .into());
+        }
+        ProbeSource::Aperture | ProbeSource::ZonePlate | ProbeSource::Gaussian => {
+            let (grid, options) = (Grid::new(scan), &recipe.probe);
+            let model = match source {
+                ProbeSource::ZonePlate => zone_plate(&grid, options),
+                ProbeSource::Gaussian => gaussian(&grid, options),
+                _ => aperture(&grid, options, notes),
+            }?;
+            notes.push(format!("start probe: {}", model.note));
+            let mut main = at_specimen(scan, model.far_field);
+            propagate(&mut main, scan, options.defocus);
             main.insert_axis(Axis(0))
         }
     };
@@ -108,21 +136,6 @@ pub(super) fn probe(
     let scale = (scan.brightest_frame() / power).sqrt();
     probe.mapv_inplace(|v| v * scale);
     Ok(probe)
-}
-
-/// Notes options of the start probe that are set, but have no effect on one from `source`.
-fn unused(source: ProbeSource, options: &ProbeStart, notes: &mut Vec<String>) {
-    let default = ProbeStart::default();
-    let aperture = source != ProbeSource::Aperture && options.aperture != default.aperture;
-    let propagated = matches!(source, ProbeSource::Aperture | ProbeSource::MeanPattern);
-    let defocus = !propagated && options.defocus != default.defocus;
-    for (option, set) in [("aperture", aperture), ("defocus", defocus)] {
-        if set {
-            notes.push(format!(
-                "probe.{option} has no effect on this start probe (probe.source chooses another)"
-            ));
-        }
-    }
 }
 
 /// Largest absolute phase of the start object, rad.
@@ -150,15 +163,6 @@ fn at_specimen(scan: &Scan, pattern: Array2<Complex<f64>>) -> Array2<Complex<f64
         Some(near) => near.at_specimen(&pattern),
         None => from_centred_spectrum(pattern),
     }
-}
-
-/// A uniformly lit disc on the detector whose diameter is `fraction` times the width.
-fn lit_disc(rows: usize, columns: usize, fraction: f64) -> Array2<Complex<f64>> {
-    Array2::from_shape_fn((rows, columns), |(r, c)| {
-        let y = (r as f64 - (rows / 2) as f64) / (0.5 * fraction * rows as f64);
-        let x = (c as f64 - (columns / 2) as f64) / (0.5 * fraction * columns as f64);
-        Complex::new(if x * x + y * y <= 1.0 { 1.0 } else { 0.0 }, 0.0)
-    })
 }
 
 pub(super) fn from_centred_spectrum(spectrum: Array2<Complex<f64>>) -> Array2<Complex<f64>> {
@@ -190,8 +194,25 @@ pub(super) fn propagate(wave: &mut Array2<Complex<f64>>, scan: &Scan, distance: 
         return;
     }
     let (rows, columns) = wave.dim();
-    let pixel = scan.object_pixel();
     let wavelength = scan.geometry().wavelength;
+    let factors = transfer([rows, columns], scan.object_pixel(), wavelength, distance);
+    let mut fft = Fft2::new(rows, columns);
+    if let Some(data) = wave.as_slice_mut() {
+        fft.forward(data);
+        for (value, factor) in data.iter_mut().zip(factors) {
+            *value *= factor;
+        }
+        fft.inverse(data);
+    }
+}
+
+/// exp(−iπ λ z f²) for z = `distance`, m, of every frequency of a transform (row, column), the zero frequency first.
+pub(super) fn transfer(
+    [rows, columns]: [usize; 2],
+    pixel: [f64; 2],
+    wavelength: f64,
+    distance: f64,
+) -> impl Iterator<Item = Complex<f64>> {
     let frequency = |i: usize, n: usize, pixel: f64| {
         let signed = if i < n.div_ceil(2) {
             i as f64
@@ -200,179 +221,12 @@ pub(super) fn propagate(wave: &mut Array2<Complex<f64>>, scan: &Scan, distance: 
         };
         signed / (n as f64 * pixel)
     };
-    let mut fft = Fft2::new(rows, columns);
-    if let Some(data) = wave.as_slice_mut() {
-        fft.forward(data);
-        for (i, value) in data.iter_mut().enumerate() {
-            let fy = frequency(i / columns, rows, pixel[0]);
-            let fx = frequency(i % columns, columns, pixel[1]);
-            *value *= Complex::cis(-PI * wavelength * distance * (fx * fx + fy * fy));
-        }
-        fft.inverse(data);
-    }
-}
-
-/// Largest fraction of the probe's power that all extra modes together start with.
-const MAX_EXTRA_POWER: f64 = 0.5;
-
-/// Extends the given modes to `modes` modes. Each extra mode is the strongest given one times a
-/// Hermite–Gauss-like polynomial of its width, orthogonal to all modes before it, with the fraction
-/// `fraction` of the total power. Identical modes would never separate.
-pub(super) fn with_modes(
-    given: Array3<Complex<f64>>,
-    modes: usize,
-    fraction: f64,
-) -> Array3<Complex<f64>> {
-    let (have, rows, columns) = given.dim();
-    let mut out = Array3::zeros((modes, rows, columns));
-    let copied = have.min(modes);
-    out.slice_mut(s![..copied, .., ..])
-        .assign(&given.slice(s![..copied, .., ..]));
-    if modes <= have {
-        return out;
-    }
-    let given_power: f64 = out.iter().map(Complex::norm_sqr).sum();
-    let extra = (modes - have) as f64;
-    let fraction = fraction.min(MAX_EXTRA_POWER / extra);
-    let each = given_power * fraction / (1.0 - fraction * extra);
-    // The first mode of a file may be dark, so take the strongest.
-    let power_of = |mode: &usize| -> f64 {
-        given
-            .index_axis(Axis(0), *mode)
-            .iter()
-            .map(Complex::norm_sqr)
-            .sum()
-    };
-    let strongest = (0..copied).max_by(|a, b| power_of(a).total_cmp(&power_of(b)));
-    let main = given.index_axis(Axis(0), strongest.unwrap_or(0));
-    let (centre, width) = centre_and_width(&main.to_owned());
-    let orders = (1..).flat_map(|n: i32| (0..=n).map(move |k| (n - k, k)));
-    for (mode, (down, right)) in (have..modes).zip(orders) {
-        let mut wave = Array2::from_shape_fn((rows, columns), |(r, c)| {
-            let y = (r as f64 - centre[0]) / width[0];
-            let x = (c as f64 - centre[1]) / width[1];
-            // Bounded, so that distant tails do not dominate.
-            let bounded = |v: f64| v / (1.0 + 0.1 * v * v);
-            main[[r, c]] * bounded(y).powi(down) * bounded(x).powi(right)
-        });
-        for before in 0..mode {
-            remove_component(
-                &mut wave.view_mut(),
-                &out.index_axis(Axis(0), before).to_owned(),
-            );
-        }
-        let mut power: f64 = wave.iter().map(Complex::norm_sqr).sum();
-        if power <= 1e-12 * given_power {
-            // A probe of one pixel is too small for polynomials; use distinct phases instead.
-            wave = Array2::from_shape_fn((rows, columns), |(r, c)| {
-                let turns = 0.618_034 * ((r * columns + c) * mode) as f64;
-                main[[r, c]] * Complex::cis(TAU * turns)
-            });
-            power = wave.iter().map(Complex::norm_sqr).sum();
-        }
-        let scale = (each / power).sqrt();
-        out.index_axis_mut(Axis(0), mode)
-            .assign(&wave.mapv(|v| v * scale));
-    }
-    out
-}
-
-fn remove_component(wave: &mut ArrayViewMut2<'_, Complex<f64>>, other: &Array2<Complex<f64>>) {
-    let norm: f64 = other.iter().map(Complex::norm_sqr).sum();
-    if norm > 0.0 {
-        let dot: Complex<f64> = wave.iter().zip(other).map(|(w, o)| o.conj() * w).sum();
-        wave.zip_mut_with(other, |w, o| *w -= o * (dot / norm));
-    }
-}
-
-/// Centre of mass and root-mean-square width (at least 1) of |wave|², (row, column), pixels.
-fn centre_and_width(wave: &Array2<Complex<f64>>) -> ([f64; 2], [f64; 2]) {
-    let power: f64 = wave.iter().map(Complex::norm_sqr).sum();
-    let moment = |f: &dyn Fn(usize, usize) -> f64| -> f64 {
-        wave.indexed_iter()
-            .map(|((r, c), v)| f(r, c) * v.norm_sqr())
-            .sum::<f64>()
-            / power
-    };
-    let centre = [moment(&|r, _| r as f64), moment(&|_, c| c as f64)];
-    let width = [
-        moment(&|r, _| (r as f64 - centre[0]).powi(2))
-            .sqrt()
-            .max(1.0),
-        moment(&|_, c| (c as f64 - centre[1]).powi(2))
-            .sqrt()
-            .max(1.0),
-    ];
-    (centre, width)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn wave(rows: usize, columns: usize) -> Array3<Complex<f64>> {
-        Array3::from_shape_fn((1, rows, columns), |(_, r, c)| {
-            let y = r as f64 - 0.4 * rows as f64;
-            let x = c as f64 - 0.5 * columns as f64;
-            Complex::cis(0.1 * x) * (-(x * x + 2.0 * y * y) / 30.0).exp()
+    let turned = -PI * wavelength * distance;
+    (0..rows).flat_map(move |row| {
+        let fy = frequency(row, rows, pixel[0]);
+        (0..columns).map(move |column| {
+            let fx = frequency(column, columns, pixel[1]);
+            Complex::cis(turned * (fx * fx + fy * fy))
         })
-    }
-
-    #[test]
-    fn extra_modes_are_orthogonal_and_have_the_requested_power() {
-        for modes in [2, 3, 7] {
-            let probe = with_modes(wave(19, 23), modes, 0.05);
-            let total: f64 = probe.iter().map(Complex::norm_sqr).sum();
-            for i in 0..modes {
-                let a = probe.index_axis(Axis(0), i);
-                let power: f64 = a.iter().map(Complex::norm_sqr).sum();
-                if i > 0 {
-                    assert!((power / total - 0.05).abs() < 1e-9);
-                }
-                for j in 0..i {
-                    let b = probe.index_axis(Axis(0), j);
-                    let dot: Complex<f64> = a.iter().zip(b).map(|(x, y)| x.conj() * y).sum();
-                    assert!(dot.norm() < 1e-9 * total);
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn a_dark_first_mode_is_not_copied() {
-        let mut given = Array3::zeros((2, 9, 11));
-        given
-            .index_axis_mut(Axis(0), 1)
-            .assign(&wave(9, 11).index_axis(Axis(0), 0));
-        let probe = with_modes(given, 4, 0.05);
-        assert!(probe.iter().all(|v| v.norm_sqr().is_finite()));
-        let last: f64 = probe
-            .index_axis(Axis(0), 3)
-            .iter()
-            .map(Complex::norm_sqr)
-            .sum();
-        assert!(last > 0.0);
-    }
-
-    #[test]
-    fn a_single_pixel_gets_extra_modes() {
-        let probe = with_modes(Array3::from_elem((1, 1, 1), Complex::new(2.0, 0.0)), 3, 0.1);
-        assert!(
-            probe
-                .iter()
-                .all(|v| v.norm_sqr() > 0.0 && v.norm_sqr().is_finite())
-        );
-    }
-
-    #[test]
-    fn an_aperture_is_focused_at_the_centre() {
-        for (rows, columns) in [(16, 16), (15, 22)] {
-            let focus = from_centred_spectrum(lit_disc(rows, columns, 0.5));
-            let brightest = focus
-                .indexed_iter()
-                .max_by(|a, b| a.1.norm_sqr().total_cmp(&b.1.norm_sqr()))
-                .map(|(pixel, _)| pixel);
-            assert_eq!(brightest, Some((rows / 2, columns / 2)));
-        }
-    }
+    })
 }

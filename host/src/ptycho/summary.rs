@@ -3,7 +3,9 @@
 use crate::data::{Geometry, HistoryEntry, Reconstruction};
 use crate::ptycho::frame_statistics::affine_fit;
 use crate::ptycho::quality::Comparison;
-use crate::ptycho::{AffineFit, Displacements, OrientationSearch, ProbeSize, ScaleSpread};
+use crate::ptycho::{
+    AffineFit, Displacements, FocusSearch, OrientationSearch, ProbeSize, ScaleSpread,
+};
 use crate::run::RunRecord;
 use serde::Serialize;
 
@@ -46,6 +48,9 @@ pub struct Summary {
     /// Size of the probe; absent if it has no power.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub probe_size: Option<ProbeSize>,
+    /// The search for the probe's focus; absent if the probe has no power.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub probe_focus: Option<FocusSearch>,
     /// Distances of the refined positions from the recorded ones; absent if they were not refined.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub displacements: Option<Displacements>,
@@ -148,6 +153,7 @@ impl Summary {
             probe_modes: of.probe.shape()[0],
             mode_power: of.mode_power.clone(),
             probe_size: ProbeSize::new(&of.probe, of.pixel),
+            probe_focus: FocusSearch::of_result(of),
             displacements: Displacements::new(of),
             affine: affine_fit(of),
             frame_scales: ScaleSpread::new(&of.frame_scales),
@@ -235,6 +241,10 @@ mod tests {
         assert!(value.get("relative_l2").is_none());
         assert!(value["probe_size"]["fwhm"].as_f64().unwrap() > 1e-8);
         assert_eq!(value["probe_size"]["rms"].as_array().unwrap().len(), 2);
+        let focus = &value["probe_focus"];
+        assert!(focus["distance"].is_f64() && focus["size"]["fwhm"].as_f64().unwrap() > 1e-8);
+        assert!(focus["curve"].as_array().unwrap().len() > 80);
+        assert!(focus.get("none").is_none(), "{focus}");
     }
 
     #[test]

@@ -58,6 +58,7 @@ mod ptycho_profile;
 mod ptycho_resolution;
 #[cfg(feature = "ptycho")]
 mod ptycho_start;
+mod ptycho_start_object;
 #[cfg(feature = "sas")]
 mod sas;
 #[cfg(feature = "sas")]

@@ -37,7 +37,9 @@ Examples:
 Examples:
   warpstride ptycho reconstruct scan.cxi -o result.h5
   warpstride ptycho reconstruct scan.cxi -o result.h5 --engine dm:100 \\
-      --engine raar:50 --engine ap:10 --set dm.alpha=0.9 --probe-modes 3
+      --engine raar:50 --set dm.alpha=0.9 --set probe.source=zone-plate \\
+      --set probe.diameter=100e-6 --set probe.outermost_zone=50e-9 \\
+      --set probe.defocus=0.4e-3 --start-object object.npy
   warpstride ptycho reconstruct scan.cxi -o result.h5 --engine lsqml:200 \\
       --refine-positions gradient --fit-frame-scales \\
       --transform-positions swap,rotate=30deg --near-field \\
@@ -224,6 +226,7 @@ pub(crate) struct ReconstructArgs {
             "refine_positions",
             "fit_frame_scales",
             "start",
+            "start_object",
             "coarse",
             "precision",
             "seed",
@@ -286,7 +289,7 @@ pub(crate) struct RecipeArgs {
     /// Recipe with all options of the run (TOML); the recipe stored in a result repeats that run
     #[arg(long, value_name = "R.toml")]
     pub(crate) recipe: Option<PathBuf>,
-    /// Set one recipe option, such as dm.alpha=0.9 or probe.source=aperture
+    /// Set one recipe option, such as dm.alpha=0.9, or probe.source=gaussian and probe.waist_radius=300e-9
     #[arg(long, value_name = "OPTION=VALUE")]
     pub(crate) set: Vec<String>,
     /// Transform the positions of the file: swap, flip-rows, flip-columns, rotate=30deg, affine=[a,b,c,d], separated by
@@ -318,6 +321,10 @@ pub(crate) struct RecipeArgs {
     /// Start with object, probe, positions and scales of an earlier result, whose frames may have another size
     #[arg(long, value_name = "RESULT.h5")]
     pub(crate) start: Option<PathBuf>,
+    /// Start with this object, a complex image (row, column): a .npy file, or a dataset of an HDF5 file, by default that of a
+    /// result
+    #[arg(long, value_name = "FILE[:/DATASET]", conflicts_with = "start")]
+    pub(crate) start_object: Option<String>,
     /// Floating-point precision on the CPU [default: f32]
     #[arg(long, value_enum)]
     pub(crate) precision: Option<PrecisionArg>,

@@ -44,6 +44,9 @@ impl CoarseToFine {
             of_level.coarse.clear();
             if let Some(before) = levels.last() {
                 of_level.recipe.start = Some(before.result.clone());
+                of_level.recipe.start_object = None;
+                let starts = |assignment: &String| assignment.trim_start().starts_with("start.");
+                of_level.recipe.set.retain(|assignment| !starts(assignment));
             }
             of_level.recipe.set.push(format!("data.coarse={factor}"));
             if *factor > 1 {

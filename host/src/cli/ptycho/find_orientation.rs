@@ -122,7 +122,13 @@ impl TrialSettings<'_> {
             (ProbeSource::Auto, Some(_)) | (ProbeSource::File, _) => StartOfTrials::File,
             (ProbeSource::Auto, None) => StartOfTrials::Searched,
             (ProbeSource::MeanPattern, _) if probe.defocus == 0.0 => StartOfTrials::Searched,
-            (ProbeSource::MeanPattern | ProbeSource::Aperture, _) => StartOfTrials::Recipe,
+            (
+                ProbeSource::MeanPattern
+                | ProbeSource::Aperture
+                | ProbeSource::ZonePlate
+                | ProbeSource::Gaussian,
+                _,
+            ) => StartOfTrials::Recipe,
         }
     }
 

@@ -5,7 +5,7 @@ use super::recipe_origin::RecipeOrigin;
 use super::transform_positions::transform_positions;
 use crate::cli::args::{PositionMethodArg, PrecisionArg, RecipeArgs, StopArg};
 use crate::cli::failure::Failure;
-use crate::ptycho::{EngineSpec, PositionMethod, Precision, Recipe, StopRule};
+use crate::ptycho::{EngineSpec, PositionMethod, Precision, Recipe, StartOptions, StopRule};
 use std::path::Path;
 
 /// Largest recipe file that is read, bytes; real recipes are far smaller.
@@ -54,7 +54,17 @@ pub(super) fn resolve(args: &RecipeArgs, origin: &RecipeOrigin) -> Result<Recipe
                 path.display()
             ))
         })?;
-        recipe.start.result = Some(name.to_owned());
+        recipe.start = StartOptions {
+            result: Some(name.to_owned()),
+            ..StartOptions::default()
+        };
+    }
+    if let Some(name) = &args.start_object {
+        recipe.start = StartOptions {
+            object: Some(name.clone()),
+            object_pixel: recipe.start.object_pixel,
+            result: None,
+        };
     }
     if let Some(given) = args.precision {
         recipe.precision = precision(given);

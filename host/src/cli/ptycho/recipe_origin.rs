@@ -59,6 +59,12 @@ impl RecipeOrigin {
                 .arguments
                 .insert(0, ("start.result".to_owned(), argument));
         }
+        if let Some(name) = &args.start_object {
+            let argument = format!("--start-object {name}");
+            origin
+                .arguments
+                .insert(0, ("start.object".to_owned(), argument));
+        }
         if let Some(share) = args.free_pixels {
             let argument = format!("--free-pixels {}", shortest(share));
             origin

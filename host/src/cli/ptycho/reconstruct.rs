@@ -132,10 +132,13 @@ impl Reconstruct {
                 )
             }
         };
-        if let (true, Some(start)) = (args.find_orientation, &recipe.start.result) {
-            return Err(Failure::usage(format!(
-                "--find-orientation: expected a run without an earlier result, whose object would have another orientation, found start.result = {start}"
-            )));
+        let start = &recipe.start;
+        for (option, given) in [("result", &start.result), ("object", &start.object)] {
+            if let (true, Some(given)) = (args.find_orientation, given) {
+                return Err(Failure::usage(format!(
+                    "--find-orientation: expected a run without an earlier result or a start object, which would have another orientation, found start.{option} = {given}"
+                )));
+            }
         }
         let backend = compute.backend.unwrap_or_else(|| match &resume {
             Some((_, saved)) if saved.backend == "cuda" => BackendArg::Cuda,
@@ -174,7 +177,7 @@ impl Reconstruct {
         };
         let mut inputs = vec![args.file.as_path()];
         inputs.extend(args.recipe.recipe.as_deref());
-        let start = recipe.start.result.as_deref().map(Path::new);
+        let start = recipe.start.path();
         inputs.extend(start.filter(|_| resume.is_none()));
         // The resumed run may overwrite its own checkpoint; no other output may.
         let differs_from_output = |path: &&Path| !same(path, &files.checkpoint);
@@ -182,7 +185,7 @@ impl Reconstruct {
         files.check(&inputs)?;
         files.check_checkpoint(args.resume.as_deref())?;
         // A resumed run does not read its start again.
-        let started = recipe.start.result.as_deref().map(PathBuf::from);
+        let started = recipe.start.path().map(Path::to_owned);
         let started = started.filter(|_| resume.is_none());
         let read = [
             Some(&args.file),
@@ -243,8 +246,8 @@ impl Reconstruct {
             self.recipe_text
         );
         let mut digest = prepared.problem.digest(&computed);
-        if self.recipe.start.result.is_some() && self.resume.is_none() {
-            // Each rank has read the earlier result, which may be another file there.
+        if self.recipe.start.path().is_some() && self.resume.is_none() {
+            // Each rank has read the file of the start, which may be another one there.
             digest.extend(prepared.problem.start_digest());
             digest.extend(format!("{:?}", prepared.frame_start).bytes());
         }

@@ -190,10 +190,13 @@ impl Half {
     fn new(number: usize, result: &Path, args: &ResolutionArgs) -> Result<Self, Failure> {
         let origin = RecipeOrigin::new(&args.recipe, None);
         let whole = resolve(&args.recipe, &origin)?;
-        if let Some(start) = &whole.start.result {
-            return Err(Failure::usage(format!(
-                "start.result: expected none, as the halves would have their start object in common, found {start}"
-            )));
+        let start = &whole.start;
+        for (option, given) in [("result", &start.result), ("object", &start.object)] {
+            if let Some(given) = given {
+                return Err(Failure::usage(format!(
+                    "start.{option}: expected none, as the halves would have their start object in common, found {given}"
+                )));
+            }
         }
         let mut recipe = args.recipe.clone();
         recipe.set.push(format!("data.half={number}"));

@@ -182,6 +182,9 @@ impl FinishedRun<'_> {
         if let Some(size) = &summary.probe_size {
             lines.push(("probe", size.to_string()));
         }
+        if let Some(focus) = &summary.probe_focus {
+            lines.push(("focus", focus.to_string()));
+        }
         if let Some(displacements) = &summary.displacements {
             lines.push(("positions", format!("moved by {displacements}")));
         }

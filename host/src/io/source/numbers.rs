@@ -93,6 +93,11 @@ impl Numbers<'_> {
         matches!(self.complex, Some(Precision::Double))
     }
 
+    /// Whether the numbers are complex.
+    pub(crate) fn is_complex(&self) -> bool {
+        self.complex.is_some()
+    }
+
     /// The error for the shape of this dataset.
     pub(crate) fn bad_shape(&self, expected: &str) -> IoError {
         self.source.bad_shape(&self.path, &self.shape, expected)

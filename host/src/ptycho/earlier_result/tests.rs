@@ -1,7 +1,8 @@
 use super::*;
 use crate::data::Propagation;
 use crate::ptycho::EngineSpec;
-use ndarray::Array3;
+use ndarray::{Array2, Array3};
+use std::f64::consts::PI;
 
 /// A scan of nine frames of so many rows and columns in one window of 320 nm × 400 nm.
 fn scan(rows: usize, columns: usize) -> Scan {

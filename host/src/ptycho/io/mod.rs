@@ -1,10 +1,12 @@
-//! Files of ptychography: scans, results and checkpoints.
+//! Files of ptychography: scans, results, start objects and checkpoints.
 
 pub mod checkpoint;
 #[cfg(feature = "hdf5")]
 pub mod results;
 #[cfg(feature = "hdf5")]
 pub mod scan;
+#[cfg(feature = "hdf5")]
+pub mod start_object;
 
 #[cfg(all(test, feature = "hdf5"))]
 mod malformed_files;

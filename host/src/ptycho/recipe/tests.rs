@@ -51,11 +51,11 @@ fn assignments_are_refused_with_what_was_expected() {
         ("=3", "expected OPTION=VALUE"),
         (
             "probe.x=2",
-            "expected one of the keys source, aperture, defocus or mode_power",
+            "expected one of the keys source, aperture, defocus, mode_power, shape, aperture_height",
         ),
         (
             "probe.source=lens",
-            "expected auto, file, mean-pattern or aperture",
+            "expected auto, file, mean-pattern, aperture, zone-plate or gaussian",
         ),
         ("gpu.waves=f16", "expected f32 or bf16"),
         ("dm.alpha=high", "expected a number"),
@@ -183,6 +183,14 @@ fn values_out_of_range_are_refused() {
         "probe_modes=0",
         "metrics_every=0",
         "probe.aperture=7",
+        "probe.aperture_height=0",
+        "probe.central_stop=1",
+        "probe.diameter=2",
+        "probe.outermost_zone=0",
+        "probe.waist_radius=nan",
+        "probe.stop_diameter=-1e-6",
+        "start.object=",
+        "start.object_pixel=[1e-8, 1e-8]",
         "dm.overlap_loops=0",
         "dm.iterations=0",
         "dm.clip_object=[2, 1]",
@@ -242,4 +250,100 @@ fn waves_in_bf16_are_noted_where_they_have_no_effect() {
             "gpu.waves has no effect on the CPU"
         ]
     );
+}
+
+#[test]
+fn models_of_the_probe_need_their_options() {
+    let refused = |settings: &[&str]| {
+        let mut recipe = Recipe::default();
+        for setting in settings {
+            recipe.set(setting).unwrap();
+        }
+        recipe.check().unwrap_err().to_string()
+    };
+    let zone_plate = ["probe.source=zone-plate", "probe.diameter=1e-4"];
+    for (settings, start) in [
+        (
+            &["probe.source=gaussian"][..],
+            "probe.waist_radius: expected the 1/e^2 radius of the waist",
+        ),
+        (
+            &zone_plate[..1],
+            "probe.diameter: expected the outer diameter in metres",
+        ),
+        (
+            &zone_plate,
+            "probe.outermost_zone: expected the width of the outermost zone",
+        ),
+        (
+            &[&zone_plate[..], &["probe.outermost_zone=5e-5"]].concat(),
+            "probe.outermost_zone: expected at most a quarter of probe.diameter, found 5e-5",
+        ),
+        (
+            &[
+                &zone_plate[..],
+                &["probe.outermost_zone=5e-8", "probe.stop_diameter=1e-4"],
+            ]
+            .concat(),
+            "probe.stop_diameter: expected 0 to below probe.diameter",
+        ),
+        (
+            &["start.object=a.npy", "start.result=b.h5"],
+            "start.object: expected none together with start.result, which has an object, found a.npy",
+        ),
+        (
+            &["start.object=a.npy", "start.object_pixel=[0, 1e-8]"],
+            "start.object_pixel: expected two sizes",
+        ),
+    ] {
+        let text = refused(settings);
+        assert!(text.starts_with(start), "{text}");
+    }
+}
+
+#[test]
+fn a_dataset_of_the_start_object_begins_with_a_slash() {
+    let parts = |name: &str| {
+        let options = StartOptions {
+            object: Some(name.to_owned()),
+            ..StartOptions::default()
+        };
+        let (path, dataset) = options.object_file().unwrap();
+        (path.display().to_string(), dataset.map(str::to_owned))
+    };
+    let with = |path: &str, dataset: &str| (path.to_owned(), Some(dataset.to_owned()));
+    assert_eq!(parts("a.h5:/x/data"), with("a.h5", "/x/data"));
+    assert_eq!(parts("12:30.npy"), ("12:30.npy".to_owned(), None));
+    assert_eq!(parts("b/12:30.h5:/c"), with("b/12:30.h5", "/c"));
+    assert_eq!(parts(":/a"), (":/a".to_owned(), None));
+    assert_eq!(StartOptions::default().path(), None);
+}
+
+/// Options of the start that are not set are not in the text, so that recipes of earlier versions stay the same.
+#[test]
+fn options_that_are_not_set_are_left_out() {
+    let text = Recipe::default().to_toml().unwrap();
+    for option in [
+        "shape",
+        "central_stop",
+        "waist_radius",
+        "diameter",
+        "object",
+    ] {
+        assert!(!text.contains(&format!("\n{option} = ")), "{text}");
+    }
+    let mut recipe = Recipe::default();
+    for setting in [
+        "probe.source=zone-plate",
+        "probe.diameter=1e-4",
+        "probe.outermost_zone=5e-8",
+        "probe.stop_diameter=4e-5",
+        "probe.shape=rectangle",
+        "start.object=a.npy",
+        "start.object_pixel=[1e-8, 2e-8]",
+    ] {
+        recipe.set(setting).unwrap();
+    }
+    let again = Recipe::from_toml(&recipe.to_toml().unwrap()).unwrap();
+    assert_eq!(again, recipe);
 }

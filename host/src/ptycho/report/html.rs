@@ -4,10 +4,11 @@ use super::curves::{against_iteration, ring_correlation};
 use super::diffraction::mean_pattern;
 use super::pictures::Pictures;
 use super::positions::positions;
+use super::probe::probe;
 use crate::data::{Geometry, HistoryEntry, Propagation, Reconstruction, Scan};
 use crate::ptycho::quality::Comparison;
 use crate::ptycho::summary::Summary;
-use crate::ptycho::{OrientationSearch, ProbeSize};
+use crate::ptycho::{EngineSpec, OrientationSearch, Recipe};
 use crate::report::ReportError;
 use crate::report::page::{self, curve, escaped, figure, table};
 use crate::text::{count, length, significant, trimmed};
@@ -73,12 +74,8 @@ pub fn report(
         Some(search) => page += &orientations(search),
         None => page += &format!("<p>{ORIENTATION}</p>\n"),
     }
-    page += "</section>\n<section>\n<h2>Probe</h2>\n";
-    page += &figure(&pictures.probe, "Probe modes");
-    if let Some(size) = &summary.probe_size {
-        page += &sizes(size);
-    }
     page += "</section>\n";
+    page += &probe(&pictures.probe, summary)?;
     page += &measured(of, scan, summary)?;
     page += "<section>\n<h2>Convergence</h2>\n<div class=\"pair\">\n";
     for (name, meaning, value) in QUANTITIES {
@@ -170,17 +167,6 @@ fn gaps(history: &[HistoryEntry]) -> String {
     )
 }
 
-/// The size of the probe.
-fn sizes(size: &ProbeSize) -> String {
-    let [rows, columns] = size.rms.map(|rms| length(rms, 3));
-    let mut text = table(&[
-        ("Full width at half maximum", length(size.fwhm, 3)),
-        ("RMS width (row, column)", format!("{rows}, {columns}")),
-    ]);
-    text += "<p class=\"explanation\">Of the intensity of all modes together: the diameter of the disc with the area over which it is at least half its maximum, and its standard deviation.</p>\n";
-    text
-}
-
 /// The section of what was measured: the mean diffraction pattern and the positions.
 fn measured(
     of: &Reconstruction,
@@ -269,6 +255,32 @@ fn against_truth(truth: &Comparison, pixel: [f64; 2]) -> Result<String, ReportEr
     Ok(text + "</section>\n")
 }
 
+/// What was refined besides object and probe, by the recipe.
+fn refined(of: &Reconstruction) -> String {
+    let Ok(recipe) = Recipe::from_toml(&of.recipe) else {
+        return "object and probe".to_owned();
+    };
+    let updates = |of: fn(&EngineSpec) -> bool| recipe.engines.iter().any(of);
+    let mut parts: Vec<String> = Vec::new();
+    for (name, updated) in [
+        ("object", updates(|engine| engine.update_object)),
+        ("probe", updates(|engine| engine.update_probe)),
+    ] {
+        if updated {
+            parts.push(name.to_owned());
+        }
+    }
+    let methods = recipe.positions.refine.iter();
+    let methods: Vec<&str> = methods.map(|method| method.name()).collect();
+    if !methods.is_empty() {
+        parts.push(format!("positions ({})", methods.join(", ")));
+    }
+    if recipe.fit_frame_scales {
+        parts.push("intensity scales of the frames".to_owned());
+    }
+    parts.join(", ")
+}
+
 fn facts(of: &Reconstruction, summary: &Summary) -> String {
     let (modes, rows, columns) = of.probe.dim();
     let pixel = if of.pixel[0] == of.pixel[1] {
@@ -280,6 +292,13 @@ fn facts(of: &Reconstruction, summary: &Summary) -> String {
             length(of.pixel[1], 4)
         )
     };
+    let resolution = summary.resolution_half_bit.map_or_else(
+        || {
+            "not known from this run: ptycho resolution finds it from two halves of the scan"
+                .to_owned()
+        },
+        |half_period| format!("{}, against the truth", length(half_period, 3)),
+    );
     let number = |v: Option<f64>| v.map_or("not computed".to_owned(), |v| significant(v, 4));
     table(&[
         ("Scan", of.source.clone()),
@@ -299,6 +318,8 @@ fn facts(of: &Reconstruction, summary: &Summary) -> String {
         ),
         ("Probe modes", modes.to_string()),
         ("Engines", summary.engine.clone()),
+        ("Refined", refined(of)),
+        ("Resolution (half period, half bit)", resolution),
         ("Iterations", summary.iterations.to_string()),
         ("R factor, last", number(summary.r_factor)),
         ("R factor of the free pixels, last", number(summary.r_free)),

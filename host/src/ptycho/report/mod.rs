@@ -2,10 +2,12 @@
 
 mod curves;
 mod diffraction;
+mod focus;
 mod halves;
 mod html;
 mod pictures;
 mod positions;
+mod probe;
 #[cfg(test)]
 pub(crate) mod sample;
 

@@ -1,4 +1,4 @@
-//! What each rank opens by itself before a reconstruction: the scan, its orientation, an earlier result, the back end.
+//! What each rank opens by itself before a reconstruction: the scan, its orientation, what the run starts from, the back end.
 
 use super::{DIFFERENT, ProgressOutput, Reconstruct};
 use crate::cli::byte_size;
@@ -134,6 +134,12 @@ impl Reconstruct {
                     .map_err(|e| Failure::failed(format!("{path}: start: {e}")))?
             }
         };
+        if let (Some((path, dataset)), None) = (self.recipe.start.object_file(), &self.resume) {
+            let mut image = crate::ptycho::io::start_object::read(path, dataset)?;
+            image.pixel = self.recipe.start.object_pixel.or(image.pixel);
+            (problem.take_start_object(&image))
+                .map_err(|e| Failure::failed(format!("{}: start.object: {e}", path.display())))?;
+        }
         Ok(Opened {
             scan,
             scan_notes: file.notes,

@@ -1,0 +1,333 @@
+//! Start probes from the optics: an aperture, a Fresnel zone plate, a Gaussian beam. Each is given by its far field, and must
+//! fit the grid of pixels.
+
+use super::StartError;
+use crate::data::Scan;
+use crate::ptycho::recipe::{ApertureShape, ProbeStart};
+use crate::text::{length, shortest};
+use ndarray::Array2;
+use num_complex::Complex;
+use std::f64::consts::PI;
+
+/// Relative tolerance of limits, for rounding.
+const ROUNDING: f64 = 1e-9;
+
+/// A wave in the focus, by its far field.
+pub(super) struct Model {
+    /// Far field (row, column), zero frequency at (rows/2, columns/2).
+    pub(super) far_field: Array2<Complex<f64>>,
+    /// What it is, for the user.
+    pub(super) note: String,
+}
+
+/// The frames' pixels on the object and on the detector.
+pub(super) struct Grid {
+    /// Rows and columns of a frame.
+    sizes: [usize; 2],
+    /// Object pixel (row, column), m.
+    pixel: [f64; 2],
+    /// Wavelength, m.
+    wavelength: f64,
+    /// Specimen to detector, m.
+    distance: f64,
+    /// Detector pixel (row, column), m.
+    detector_pixel: [f64; 2],
+}
+
+impl Grid {
+    pub(super) fn new(scan: &Scan) -> Self {
+        let [_, rows, columns] = scan.shape();
+        let geometry = scan.geometry();
+        Self {
+            sizes: [rows, columns],
+            pixel: scan.object_pixel(),
+            wavelength: geometry.wavelength,
+            distance: geometry.distance,
+            detector_pixel: geometry.pixel_size,
+        }
+    }
+
+    /// The shorter side of the window on the specimen, m.
+    fn window(&self) -> f64 {
+        let [rows, columns] = self.window_sides();
+        rows.min(columns)
+    }
+
+    fn window_sides(&self) -> [f64; 2] {
+        [0, 1].map(|axis| self.sizes[axis] as f64 * self.pixel[axis])
+    }
+
+    fn largest_pixel(&self) -> f64 {
+        self.pixel[0].max(self.pixel[1])
+    }
+
+    /// The far field with an amplitude at each spatial frequency (row, column), 1/m.
+    fn far_field(&self, amplitude: impl Fn(f64, f64) -> f64) -> Array2<Complex<f64>> {
+        let [rows, columns] = self.sizes;
+        let window = self.window_sides();
+        Array2::from_shape_fn((rows, columns), |(r, c)| {
+            let y = (r as f64 - (rows / 2) as f64) / window[0];
+            let x = (c as f64 - (columns / 2) as f64) / window[1];
+            Complex::from(amplitude(y, x))
+        })
+    }
+
+    /// An aperture in the far field: `widths` (row, column) in spatial frequencies, 1/m; in its middle the share `stop` of it is
+    /// dark.
+    fn lit(&self, widths: [f64; 2], shape: ApertureShape, stop: f64) -> Array2<Complex<f64>> {
+        self.far_field(|y, x| {
+            let (y, x) = (2.0 * y / widths[0], 2.0 * x / widths[1]);
+            let outward = match shape {
+                ApertureShape::Circle => y.hypot(x),
+                ApertureShape::Rectangle => y.abs().max(x.abs()),
+            };
+            let open = outward <= 1.0 + ROUNDING && (stop == 0.0 || outward > stop);
+            f64::from(u8::from(open))
+        })
+    }
+}
+
+fn is_dark(far_field: &Array2<Complex<f64>>) -> bool {
+    far_field.iter().all(|v| v.norm_sqr() == 0.0)
+}
+
+/// The far field of an aperture: a uniformly lit disc or rectangle on the detector, with a central stop.
+///
+/// # Errors
+/// No detector pixel is lit.
+pub(super) fn aperture(
+    grid: &Grid,
+    options: &ProbeStart,
+    notes: &mut Vec<String>,
+) -> Result<Model, StartError> {
+    let ProbeStart {
+        aperture,
+        shape,
+        central_stop: stop,
+        defocus,
+        ..
+    } = *options;
+    let height = match shape {
+        ApertureShape::Circle => aperture,
+        ApertureShape::Rectangle => options.aperture_height.unwrap_or(aperture),
+    };
+    // Shares of the detector, whose width in spatial frequencies is one over the object pixel.
+    let widths = [height / grid.pixel[0], aperture / grid.pixel[1]];
+    if is_dark(&grid.lit(widths, shape, 0.0)) {
+        return Err(StartError::DarkAperture(shortest(aperture)));
+    }
+    let far_field = grid.lit(widths, shape, stop);
+    if is_dark(&far_field) {
+        return Err(StartError::Grid {
+            option: "probe.central_stop",
+            expected: "a share of the aperture that leaves a detector pixel lit".to_owned(),
+            found: shortest(stop),
+        });
+    }
+    let beam = [0, 1].map(|axis| defocus.abs() * grid.wavelength * widths[axis]);
+    let window = grid.window_sides();
+    if beam[0] > window[0] || beam[1] > window[1] {
+        notes.push(format!(
+            "probe.defocus = {defocus:e} makes the start probe about {} x {} wide, more than the window of {} x {}",
+            length(beam[0], 3),
+            length(beam[1], 3),
+            length(window[0], 3),
+            length(window[1], 3)
+        ));
+    }
+    let name = match shape {
+        ApertureShape::Circle => "an aperture".to_owned(),
+        ApertureShape::Rectangle if height == aperture => "a rectangular aperture".to_owned(),
+        ApertureShape::Rectangle => format!(
+            "a rectangular aperture of {} of the frame's height and",
+            shortest(height)
+        ),
+    };
+    let of = if name.ends_with("and") { "" } else { "of " };
+    let stopped = match stop {
+        0.0 => String::new(),
+        stop => format!(", its central {} dark,", shortest(stop)),
+    };
+    Ok(Model {
+        far_field,
+        note: format!(
+            "{name} {of}{aperture} of the frame's width{stopped} with a defocus of {defocus:e} m"
+        ),
+    })
+}
+
+/// The far field of a Fresnel zone plate's first-order focus, by an ideal lens of the same diameter D. The focal length is
+/// f = D Δr/λ, so that a disc of diameter D z/f = λz/Δr is lit on the detector at z (Attwood, Soft X-Rays and Extreme Ultraviolet
+/// Radiation, chapter 9), of which the central stop takes its share.
+///
+/// # Errors
+/// The disc, the focus or the defocused probe does not fit the grid.
+pub(super) fn zone_plate(grid: &Grid, options: &ProbeStart) -> Result<Model, StartError> {
+    // A checked recipe has both.
+    let diameter = options.diameter.unwrap_or(1.0);
+    let zone = options.outermost_zone.unwrap_or(1.0);
+    let (stop, defocus) = (options.stop_diameter / diameter, options.defocus);
+    let disc = grid.wavelength * grid.distance / zone;
+    let misfit = |option, expected, found| {
+        Err(StartError::Grid {
+            option,
+            expected,
+            found,
+        })
+    };
+    let pixel = grid.largest_pixel();
+    if zone < pixel * (1.0 - ROUNDING) {
+        let detector =
+            [0, 1].map(|axis| length(grid.sizes[axis] as f64 * grid.detector_pixel[axis], 3));
+        return misfit(
+            "probe.outermost_zone",
+            format!(
+                "at least the object pixel of {}, so that the lit disc is within the frames",
+                length(pixel, 3)
+            ),
+            format!(
+                "{}, whose disc has a diameter of {} on frames of {} x {}",
+                length(zone, 3),
+                length(disc, 3),
+                detector[0],
+                detector[1]
+            ),
+        );
+    }
+    let window = grid.window();
+    if zone > window / 2.0 {
+        return misfit(
+            "probe.outermost_zone",
+            format!(
+                "at most half the window of {}, so that the focus is within it",
+                length(window, 3)
+            ),
+            length(zone, 3),
+        );
+    }
+    // Wavelength over zone is the diameter over the focal length.
+    let widest = window * zone / grid.wavelength;
+    if defocus.abs() > widest {
+        return misfit(
+            "probe.defocus",
+            format!(
+                "at most {} (metres) up or down, where the probe is as wide as the window of {}",
+                rounded_down(widest),
+                length(window, 3)
+            ),
+            format!(
+                "{}, where it is {} wide",
+                shortest(defocus),
+                length(defocus.abs() * grid.wavelength / zone, 3)
+            ),
+        );
+    }
+    let far_field = grid.lit([1.0 / zone; 2], ApertureShape::Circle, stop);
+    if is_dark(&far_field) {
+        return misfit(
+            "probe.stop_diameter",
+            "a diameter that leaves a detector pixel lit".to_owned(),
+            format!(
+                "{} in a zone plate of {}",
+                length(options.stop_diameter, 3),
+                length(diameter, 3)
+            ),
+        );
+    }
+    let stopped = match options.stop_diameter {
+        0.0 => String::new(),
+        stop => format!(" and a central stop of {}", length(stop, 3)),
+    };
+    Ok(Model {
+        far_field,
+        note: format!(
+            "a zone plate of {} with an outermost zone of {}{stopped}: focal length {}, a disc of {} on the detector; {}",
+            length(diameter, 3),
+            length(zone, 3),
+            length(diameter * zone / grid.wavelength, 3),
+            length(disc, 3),
+            in_words(defocus)
+        ),
+    })
+}
+
+/// The far field of the waist of a Gaussian beam, exp(−(π w₀ f)²) at the spatial frequency f for the amplitude exp(−r²/w₀²).
+/// Propagated by z, its radius is w₀ √(1 + (z/z_R)²) with z_R = π w₀²/λ (Saleh & Teich, Fundamentals of Photonics, section 3.1).
+///
+/// # Errors
+/// The waist is smaller than a pixel, or the beam is wider than the window.
+pub(super) fn gaussian(grid: &Grid, options: &ProbeStart) -> Result<Model, StartError> {
+    // A checked recipe has it.
+    let waist = options.waist_radius.unwrap_or(1.0);
+    let defocus = options.defocus;
+    let (pixel, window) = (grid.largest_pixel(), grid.window());
+    let misfit = |option, expected, found| {
+        Err(StartError::Grid {
+            option,
+            expected,
+            found,
+        })
+    };
+    if waist < pixel * (1.0 - ROUNDING) {
+        return misfit(
+            "probe.waist_radius",
+            format!("at least the object pixel of {}", length(pixel, 3)),
+            length(waist, 3),
+        );
+    }
+    if 2.0 * waist > window {
+        return misfit(
+            "probe.waist_radius",
+            format!("at most half the window of {}", length(window, 3)),
+            length(waist, 3),
+        );
+    }
+    let rayleigh = PI * waist * waist / grid.wavelength;
+    let radius = waist * (1.0 + (defocus / rayleigh).powi(2)).sqrt();
+    if 2.0 * radius > window {
+        let widest = rayleigh * ((0.5 * window / waist).powi(2) - 1.0).sqrt();
+        return misfit(
+            "probe.defocus",
+            format!(
+                "at most {} (metres) up or down, where the 1/e^2 diameter is the window of {}",
+                rounded_down(widest),
+                length(window, 3)
+            ),
+            format!(
+                "{}, where it is {}",
+                shortest(defocus),
+                length(2.0 * radius, 3)
+            ),
+        );
+    }
+    let far_field = grid.far_field(|y, x| (-(PI * waist).powi(2) * (y * y + x * x)).exp());
+    Ok(Model {
+        far_field,
+        note: format!(
+            "a Gaussian beam with a waist of {} (1/e^2 radius), of {} on the specimen; {}",
+            length(waist, 3),
+            length(radius, 3),
+            in_words(defocus)
+        ),
+    })
+}
+
+/// `value` rounded down to three digits, so that it is within the limit.
+fn rounded_down(value: f64) -> String {
+    let unit = 10_f64.powf(value.log10().floor() - 2.0);
+    format!("{:.2e}", (value / unit * (1.0 + ROUNDING)).floor() * unit)
+}
+
+/// Where the specimen is: `the specimen is 400 µm downstream of the focus`.
+fn in_words(defocus: f64) -> String {
+    let side = match defocus {
+        0.0 => return "the specimen is in the focus".to_owned(),
+        d if d > 0.0 => "downstream",
+        _ => "upstream",
+    };
+    let by = length(defocus.abs(), 4);
+    format!("the specimen is {by} {side} of the focus")
+}
+
+#[cfg(test)]
+mod tests;
