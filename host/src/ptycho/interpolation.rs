@@ -1,6 +1,6 @@
 //! Interpolation of a complex image on another grid, by the Lanczos kernel of three lobes along each axis.
 
-use ndarray::Array2;
+use ndarray::{Array2, s};
 use num_complex::Complex;
 use std::f64::consts::PI;
 
@@ -20,29 +20,33 @@ pub(super) fn interpolate(
     if !(covered(of_rows) && covered(of_columns)) {
         return false;
     }
-    // The rows that are needed, of an image that may be much longer.
-    let used = of_rows.iter().filter(|one| !one.values.is_empty());
-    let top = used.clone().map(|one| one.first).min().unwrap_or(0);
+    // The columns that are needed, of an image that may be much wider.
+    let used = of_columns.iter().filter(|one| !one.values.is_empty());
+    let left = used.clone().map(|one| one.first).min().unwrap_or(0);
     let end = used
         .map(|one| one.first + one.values.len())
         .max()
         .unwrap_or(0);
-    let along = Array2::from_shape_fn((end - top, of_columns.len()), |(r, c)| {
-        let Weights { first, values } = &of_columns[c];
-        let pairs = values.iter().zip(*first..);
-        pairs
-            .map(|(weight, column)| from[[top + r, column]] * *weight)
-            .sum::<Complex<f64>>()
-    });
-    for ((r, c), value) in to.indexed_iter_mut() {
-        let Weights { first, values } = &of_rows[r];
-        if values.is_empty() || of_columns[c].values.is_empty() {
+    // One line of the image at a time, so that memory is small whatever the ratio of the pixels.
+    let mut line = vec![Complex::default(); end - left];
+    for (mut row, of_row) in to.outer_iter_mut().zip(of_rows) {
+        if of_row.values.is_empty() {
             continue;
         }
-        let pairs = values.iter().zip(*first..);
-        *value = pairs
-            .map(|(weight, row)| along[[row - top, c]] * *weight)
-            .sum();
+        line.fill(Complex::default());
+        for (weight, r) in of_row.values.iter().zip(of_row.first..) {
+            let values = from.slice(s![r, left..end]);
+            for (sum, value) in line.iter_mut().zip(values) {
+                *sum += value * *weight;
+            }
+        }
+        for (value, of_column) in row.iter_mut().zip(of_columns) {
+            let Weights { first, values } = of_column;
+            if !values.is_empty() {
+                let pairs = values.iter().zip(&line[first - left..]);
+                *value = pairs.map(|(weight, v)| v * *weight).sum();
+            }
+        }
     }
     true
 }

@@ -4,7 +4,7 @@ use super::ProbeSize;
 use super::probe_grid::with_window;
 use super::recipe::Recipe;
 use super::result::quadratic_phase;
-use super::start::transfer;
+use super::start::Transfer;
 use crate::data::{Geometry, Propagation, Reconstruction};
 use crate::fft::Fft2;
 use crate::text::length;
@@ -18,7 +18,11 @@ use std::fmt;
 /// Planes on each side of the specimen that are tried first, and of large probes.
 const PLANES: [i32; 2] = [40, 20];
 /// Values of all modes together above which a probe is large.
-const LARGE: usize = 1 << 22;
+const LARGE: usize = 1 << 20;
+/// Most values of all modes together that are propagated: of more, the weakest modes are left out.
+const MOST: usize = 1 << 22;
+/// Most rows and columns of the far field that are used, those around the zero frequency.
+const WIDEST: usize = 2048;
 /// Factor from the distance of planes to that of the next, finer ones.
 const FINER: i32 = 5;
 /// Planes per depth of focus, at least, in the end.
@@ -36,8 +40,12 @@ const BYTES: usize = 1 << 29;
 /// Where a probe is smallest along the beam, and its size there.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Focus {
-    /// Distance from the focus to the specimen, m; positive if the specimen is downstream of the focus, as `probe.defocus`.
+    /// Distance from the focus to the specimen, m; positive if the specimen is downstream of the focus, as
+    /// `probe.defocus` for `zone-plate` and `gaussian`.
     pub distance: f64,
+    /// The same distance d′ of the model's wave, without the quadratic phase, m: 1/d′ = 1/d + 1/z, with z from specimen to
+    /// detector; as `probe.defocus` for `mean-pattern` and `aperture`. [`FocusSearch::new`] takes z as infinite.
+    pub model_distance: f64,
     /// Size of the intensity of all modes together in the focus.
     pub size: ProbeSize,
     /// Depth of focus λ/NA² of a uniform disc with the effective area of the far field, m: the focus is not sharper than this.
@@ -94,15 +102,29 @@ impl FocusSearch {
             };
             quadratic_phase(&mut probe, of.pixel, &geometry, -1.0);
         }
-        Self::new(&probe, of.pixel, of.wavelength)
+        let mut search = Self::new(&probe, of.pixel, of.wavelength)?;
+        if let Some(focus) = &mut search.focus {
+            focus.model_distance = focus.distance / (1.0 + focus.distance / of.distance);
+        }
+        Some(search)
     }
 
     /// Searches for the focus of `probe` (mode, row, column) with pixels `pixel` (row, column), m, by the paraxial transfer function
     /// exp(−iπλz f²) (Goodman, Introduction to Fourier Optics, section 4.2). The focus has the smallest effective diameter.
     ///
+    /// Of a probe with more than 2048 rows or columns the middle 2048 of the far field are used, of more than 4 million values the
+    /// strongest modes, so that the search takes seconds.
+    ///
     /// `None` for a probe without power, with values that are not finite, or without pixels.
     #[must_use]
     pub fn new(probe: &Array3<Complex<f64>>, pixel: [f64; 2], wavelength: f64) -> Option<Self> {
+        let (_, rows, columns) = probe.dim();
+        if rows.max(columns) > WIDEST {
+            let kept = [rows, columns].map(|n| n.min(WIDEST));
+            let wider =
+                |axis: usize| pixel[axis] * [rows, columns][axis] as f64 / kept[axis] as f64;
+            return Self::new(&with_window(probe, kept), [wider(0), wider(1)], wavelength);
+        }
         let beam = Beam::new(probe, pixel, wavelength)?;
         let range = beam.window() / beam.angle();
         let depth = 4.0 * wavelength / beam.angle().powi(2);
@@ -149,6 +171,7 @@ impl FocusSearch {
             None => Some(Focus {
                 // Not −0 where the specimen is in the focus.
                 distance: 0.0 - at,
+                model_distance: 0.0 - at,
                 size: size_at(probe, pixel, wavelength, at)?,
                 depth,
             }),
@@ -188,8 +211,15 @@ impl Beam {
         let mut fft = Fft2::new(rows, columns);
         let mut lit = Array2::<f64>::zeros((rows, columns));
         let mut far_fields = Vec::new();
-        for (mode, _) in (probe.outer_iter().zip(&powers)).filter(|(_, own)| **own >= WEAK * power)
-        {
+        let strong = powers.iter().enumerate();
+        let mut strong: Vec<(usize, f64)> = strong
+            .map(|(mode, own)| (mode, *own))
+            .filter(|(_, own)| *own >= WEAK * power)
+            .collect();
+        strong.sort_by(|a, b| b.1.total_cmp(&a.1));
+        strong.truncate((MOST / (rows * columns).max(1)).max(1));
+        for (mode, _) in strong {
+            let mode = probe.index_axis(Axis(0), mode);
             let mut wave = mode.as_standard_layout().into_owned();
             fft.forward(wave.as_slice_mut()?);
             lit.zip_mut_with(&wave, |sum, v| *sum += v.norm_sqr());
@@ -236,10 +266,11 @@ impl Beam {
         let (rows, columns) = self.far_fields[0].dim();
         let mut intensity = vec![0.0; rows * columns];
         let mut wave = Vec::with_capacity(rows * columns);
+        let factors = Transfer::new([rows, columns], self.pixel, self.wavelength, plane);
         for far_field in &self.far_fields {
-            let factors = transfer([rows, columns], self.pixel, self.wavelength, plane);
             wave.clear();
-            wave.extend(far_field.iter().zip(factors).map(|(v, factor)| v * factor));
+            wave.extend(far_field.iter().copied());
+            factors.apply(&mut wave);
             fft.inverse(&mut wave);
             for (sum, v) in intensity.iter_mut().zip(&wave) {
                 *sum += v.norm_sqr();
@@ -268,16 +299,37 @@ fn size_at(
     let mut probe = with_window(probe, [rows, columns]);
     let pixel = pixel.map(|side| side / factor as f64);
     let mut fft = Fft2::new(rows, columns);
+    let factors = Transfer::new([rows, columns], pixel, wavelength, plane);
     for mut mode in probe.axis_iter_mut(Axis(0)) {
         let values = mode.as_slice_mut()?;
         fft.forward(values);
-        let factors = transfer([rows, columns], pixel, wavelength, plane);
-        for (value, factor) in values.iter_mut().zip(factors) {
-            *value *= factor;
-        }
+        factors.apply(values);
         fft.inverse(values);
     }
     ProbeSize::new(&probe, pixel)
+}
+
+impl FocusSearch {
+    /// Where the specimen is: `88.5 µm upstream`, or nothing if it is in the focus, within the distance of the planes.
+    pub(crate) fn side(&self) -> Option<String> {
+        let distance = self.focus?.distance;
+        if distance.abs() < 0.5 * self.step {
+            return None;
+        }
+        let side = if distance > 0.0 {
+            "downstream"
+        } else {
+            "upstream"
+        };
+        Some(format!("{} {side}", length(distance.abs(), 3)))
+    }
+}
+
+impl Focus {
+    /// Whether the distances of the physical and of the model's wave differ by a hundredth or more.
+    pub(crate) fn model_differs(&self) -> bool {
+        (self.model_distance / self.distance - 1.0).abs() >= 0.01
+    }
 }
 
 /// `specimen 88.5 µm upstream of it; 49.1 nm FWHM in the focus, depth of focus 11.2 µm`.
@@ -286,16 +338,19 @@ impl fmt::Display for FocusSearch {
         let range = length(self.range, 3);
         match (&self.focus, self.none) {
             (Some(focus), _) => {
-                let side = match focus.distance {
-                    d if d >= 0.0 => "downstream",
-                    _ => "upstream",
+                let place = match self.side() {
+                    None => "specimen in it".to_owned(),
+                    Some(side) if focus.model_differs() => format!(
+                        "specimen {side} of it (probe.defocus of mean-pattern and aperture: {:.3e})",
+                        focus.model_distance
+                    ),
+                    Some(side) => format!("specimen {side} of it"),
                 };
-                let by = length(focus.distance.abs(), 3);
                 let fwhm = length(focus.size.fwhm, 3);
                 let depth = length(focus.depth, 2);
                 write!(
                     f,
-                    "specimen {by} {side} of it; {fwhm} FWHM in the focus, depth of focus {depth}"
+                    "{place}; {fwhm} FWHM in the focus, depth of focus {depth}"
                 )
             }
             (None, Some(NoFocus::Border)) => write!(

@@ -119,15 +119,15 @@ pub(super) fn probe(
             .into());
         }
         ProbeSource::Aperture | ProbeSource::ZonePlate | ProbeSource::Gaussian => {
-            let (grid, options) = (Grid::new(scan), &recipe.probe);
+            let (grid, options) = (Grid::new(scan, &recipe.data), &recipe.probe);
             let model = match source {
                 ProbeSource::ZonePlate => zone_plate(&grid, options),
                 ProbeSource::Gaussian => gaussian(&grid, options),
                 _ => aperture(&grid, options, notes),
             }?;
             notes.push(format!("start probe: {}", model.note));
-            let mut main = at_specimen(scan, model.far_field);
-            propagate(&mut main, scan, options.defocus);
+            let mut main = at_specimen(scan, grid.cropped(&model.far_field, notes)?);
+            propagate(&mut main, scan, model.distance);
             main.insert_axis(Axis(0))
         }
     };
@@ -195,38 +195,48 @@ pub(super) fn propagate(wave: &mut Array2<Complex<f64>>, scan: &Scan, distance: 
     }
     let (rows, columns) = wave.dim();
     let wavelength = scan.geometry().wavelength;
-    let factors = transfer([rows, columns], scan.object_pixel(), wavelength, distance);
+    let factors = Transfer::new([rows, columns], scan.object_pixel(), wavelength, distance);
     let mut fft = Fft2::new(rows, columns);
     if let Some(data) = wave.as_slice_mut() {
         fft.forward(data);
-        for (value, factor) in data.iter_mut().zip(factors) {
-            *value *= factor;
-        }
+        factors.apply(data);
         fft.inverse(data);
     }
 }
 
-/// exp(−iπ λ z f²) for z = `distance`, m, of every frequency of a transform (row, column), the zero frequency first.
-pub(super) fn transfer(
-    [rows, columns]: [usize; 2],
-    pixel: [f64; 2],
-    wavelength: f64,
-    distance: f64,
-) -> impl Iterator<Item = Complex<f64>> {
-    let frequency = |i: usize, n: usize, pixel: f64| {
-        let signed = if i < n.div_ceil(2) {
-            i as f64
-        } else {
-            i as f64 - n as f64
-        };
-        signed / (n as f64 * pixel)
-    };
-    let turned = -PI * wavelength * distance;
-    (0..rows).flat_map(move |row| {
-        let fy = frequency(row, rows, pixel[0]);
-        (0..columns).map(move |column| {
-            let fx = frequency(column, columns, pixel[1]);
-            Complex::cis(turned * (fx * fx + fy * fy))
-        })
-    })
+/// The paraxial transfer function exp(−iπ λ z f²), the product of factors of its rows and of its columns.
+pub(super) struct Transfer {
+    rows: Vec<Complex<f64>>,
+    columns: Vec<Complex<f64>>,
+}
+
+impl Transfer {
+    /// For z = `distance`, m, and every frequency of a transform (row, column), the zero frequency first.
+    pub(super) fn new(sizes: [usize; 2], pixel: [f64; 2], wavelength: f64, distance: f64) -> Self {
+        let turned = -PI * wavelength * distance;
+        let [rows, columns] = [0, 1].map(|axis| {
+            let n = sizes[axis];
+            let factor = |i: usize| {
+                let signed = if i < n.div_ceil(2) {
+                    i as f64
+                } else {
+                    i as f64 - n as f64
+                };
+                let frequency = signed / (n as f64 * pixel[axis]);
+                Complex::cis(turned * frequency * frequency)
+            };
+            (0..n).map(factor).collect()
+        });
+        Self { rows, columns }
+    }
+
+    /// Multiplies a transform (row, column) by it.
+    pub(super) fn apply(&self, values: &mut [Complex<f64>]) {
+        let lines = values.chunks_mut(self.columns.len().max(1));
+        for (line, row) in lines.zip(&self.rows) {
+            for (value, column) in line.iter_mut().zip(&self.columns) {
+                *value *= row * column;
+            }
+        }
+    }
 }

@@ -2,7 +2,8 @@
 
 use super::Problem;
 use super::interpolation::{Weights, interpolate};
-use crate::text::length;
+use super::start;
+use crate::text::{length, significant};
 use ndarray::Array2;
 use num_complex::Complex;
 
@@ -10,13 +11,15 @@ use num_complex::Complex;
 const SAME_GRID: f64 = 0.25;
 /// Largest ratio of the pixels of the grids, and its inverse.
 const LARGEST_RATIO: f64 = 100.0;
+/// Mean moduli outside of this range are noted.
+const USUAL_MODULUS: [f64; 2] = [0.1, 2.0];
 
 /// A complex image from which a run starts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StartObject {
     /// Complex transmission (row, column).
     pub values: Array2<Complex<f64>>,
-    /// Its pixel (row, column), m; none: that of the reconstruction.
+    /// Its pixel (row, column), m; none: that of the reconstruction, whose shape and origin it then has.
     pub pixel: Option<[f64; 2]>,
     /// Position (row, column), m, of a window that begins at its pixel (0, 0); none: its middle is that of the
     /// reconstruction's object.
@@ -53,8 +56,13 @@ pub enum StartObjectError {
         "expected an image of the part of the specimen that the scan covers, found one elsewhere"
     )]
     Elsewhere,
-    /// The image has NaN or infinite values.
-    #[error("expected finite values, found others")]
+    /// The image is elsewhere than the object, and its pixel size is not known.
+    #[error(
+        "expected its pixel size (start.object_pixel) beside its origin, which is not that of this reconstruction, found none"
+    )]
+    NoPixel,
+    /// The image has NaN or infinite values, or values whose squares are infinite in single precision.
+    #[error("expected finite values, also squared and in single precision, found others")]
     NotFinite,
     /// All values are 0, or there are none.
     #[error("expected a transmission that is not 0 everywhere, found none")]
@@ -66,11 +74,13 @@ impl Problem {
     /// the object. Others are interpolated (Lanczos kernel of three lobes, on a coarser grid wider by the ratio of the pixels);
     /// beyond the image the object stays as it is. They are placed by their origin, or with their middle on that of the object.
     ///
+    /// An image that has one value everywhere is multiplied by the small random phases of the object without an image.
+    ///
     /// # Errors
     /// The image does not fit the object, or has values that are not finite, or none but 0.
     pub fn take_start_object(&mut self, image: &StartObject) -> Result<(), StartObjectError> {
         let values = &image.values;
-        if !values.iter().all(|v| v.re.is_finite() && v.im.is_finite()) {
+        if !values.iter().all(|v| v.norm_sqr() <= f64::from(f32::MAX)) {
             return Err(StartObjectError::NotFinite);
         }
         if values.iter().all(|v| v.norm_sqr() == 0.0) {
@@ -97,14 +107,18 @@ impl Problem {
             first[axis].abs() < SAME_GRID && (first[axis] + drift).abs() < SAME_GRID
         };
         let whole = |values: [usize; 2]| format!("{} x {} pixels", values[0], values[1]);
-        if expected == found && ((on_grid(0) && on_grid(1)) || image.pixel.is_none()) {
+        if expected == found && on_grid(0) && on_grid(1) {
             self.object.assign(values);
             let note = format!("start: the given object of {}, as it is", whole(found));
             self.notes.push(note);
+            self.make_usable(values);
             return Ok(());
         }
-        if image.pixel.is_none() {
+        if image.pixel.is_none() && expected != found {
             return Err(StartObjectError::Shape { expected, found });
+        }
+        if image.pixel.is_none() {
+            return Err(StartObjectError::NoPixel);
         }
         let weights = [0, 1].map(|axis| -> Vec<Weights> {
             let at = |i: usize| first[axis] + i as f64 * ratio[axis];
@@ -124,7 +138,31 @@ impl Problem {
             length(self.pixel[0], 4),
             length(self.pixel[1], 4)
         ));
+        self.make_usable(values);
         Ok(())
+    }
+
+    /// Gives an object of one value everywhere small random phases, and notes unusual moduli.
+    fn make_usable(&mut self, values: &Array2<Complex<f64>>) {
+        let first = values.iter().next().copied().unwrap_or_default();
+        if values.iter().all(|v| *v == first) {
+            let [rows, columns]: [usize; 2] = self.object.dim().into();
+            let phases = start::object([rows, columns], self.seed);
+            // Beyond the image the object has such phases.
+            let near = 1e-6 * first.norm();
+            self.object.zip_mut_with(&phases, |v, phase| {
+                if (*v - first).norm() <= near {
+                    *v *= phase;
+                }
+            });
+        }
+        let mean = values.iter().map(|v| v.norm()).sum::<f64>() / values.len() as f64;
+        if !(USUAL_MODULUS[0]..=USUAL_MODULUS[1]).contains(&mean) {
+            self.notes.push(format!(
+                "start: the mean modulus of the given object is {}; that of a transmission is at most about 1, and the start probe is scaled for such an object",
+                significant(mean, 3)
+            ));
+        }
     }
 
     /// The place of the object's first pixel in the image, image pixels along an axis.

@@ -48,7 +48,7 @@ pub struct Summary {
     /// Size of the probe; absent if it has no power.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub probe_size: Option<ProbeSize>,
-    /// The search for the probe's focus; absent if the probe has no power.
+    /// The search for the probe's focus; absent if there was none, or the probe has no power.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub probe_focus: Option<FocusSearch>,
     /// Distances of the refined positions from the recorded ones; absent if they were not refined.
@@ -153,7 +153,7 @@ impl Summary {
             probe_modes: of.probe.shape()[0],
             mode_power: of.mode_power.clone(),
             probe_size: ProbeSize::new(&of.probe, of.pixel),
-            probe_focus: FocusSearch::of_result(of),
+            probe_focus: None,
             displacements: Displacements::new(of),
             affine: affine_fit(of),
             frame_scales: ScaleSpread::new(&of.frame_scales),
@@ -171,6 +171,13 @@ impl Summary {
     #[must_use]
     pub fn with_problems(mut self, problems: Vec<String>) -> Self {
         self.problems = problems;
+        self
+    }
+
+    /// Searches for the focus of the probe of the result `of`, which takes longer than the rest of the summary.
+    #[must_use]
+    pub fn with_focus(mut self, of: &Reconstruction) -> Self {
+        self.probe_focus = FocusSearch::of_result(of);
         self
     }
 
@@ -210,7 +217,9 @@ mod tests {
     fn the_keys_of_the_contract_are_there_and_nothing_is_nan() {
         let mut of = sample::reconstruction();
         of.history[7].err_exit = Some(f64::NAN);
-        let json = Summary::new(&of, sample::record(), None).to_json().unwrap();
+        let without = Summary::new(&of, sample::record(), None);
+        assert!(!without.to_json().unwrap().contains("probe_focus"));
+        let json = without.with_focus(&of).to_json().unwrap();
         let value: serde_json::Value = serde_json::from_str(&json).unwrap();
         for key in [
             "backend",

@@ -119,6 +119,58 @@ fn a_given_object_is_the_start() {
         out.out
     );
     assert!(out.out.contains("interpolated to"), "{}", out.out);
+    // The recipe's pixel takes the place of that in the file.
+    let options = [
+        "-o",
+        "out.h5",
+        "--engine",
+        "ap:1",
+        "--start-object",
+        "first.h5",
+    ];
+    let own = folder.reconstruct(&options);
+    own.well();
+    assert!(own.out.contains("as it is"), "{}", own.out);
+    let pixel = format!("start.object_pixel=[{0:e}, {0:e}]", 1.5 * first.pixel[0]);
+    let other = folder.reconstruct(&[&options[..], &["--set", &pixel]].concat());
+    other.well();
+    let size = warpstride::text::length(1.5 * first.pixel[0], 4);
+    let expected = format!("of {size} x {size}, interpolated to");
+    assert!(other.out.contains(&expected), "{}", other.out);
+}
+
+/// Only the first, coarsest reconstruction starts with the object, however it is set; a model of the probe that fits the whole
+/// frames does not have to fit the cropped ones.
+#[test]
+fn coarse_reconstructions_start_with_an_object_and_a_model() {
+    let folder = TestFolder::new();
+    folder.simulate("scan.cxi", &["--frame", "64", "--positions", "30"]);
+    let first = run(&folder, "first.h5", &["--engine", "dm:2"]);
+    write(&folder, "object.npy", &first.object);
+    let pixel = first.pixel;
+    let table = format!(
+        "start={{object=\"object.npy\", object_pixel=[{:e}, {:e}]}}",
+        pixel[0], pixel[1]
+    );
+    let options = [
+        "--engine",
+        "dm:2",
+        "--coarse",
+        "4,2,1",
+        "--set",
+        &table,
+        "--set",
+        "probe.source=zone-plate",
+        "--set",
+        "probe.diameter=50e-6",
+        "--set",
+        "probe.outermost_zone=47.6e-9",
+    ];
+    let fine = run(&folder, "out.h5", &options);
+    assert!(fine.recipe.contains("out-coarse2.h5") && !fine.recipe.contains("object.npy"));
+    let coarse = read(&folder, "out-coarse4.h5");
+    assert!(coarse.recipe.contains("object.npy"), "{}", coarse.recipe);
+    assert_eq!(coarse.probe.dim(), (1, 16, 16));
 }
 
 #[cfg(unix)]

@@ -45,8 +45,7 @@ impl CoarseToFine {
             if let Some(before) = levels.last() {
                 of_level.recipe.start = Some(before.result.clone());
                 of_level.recipe.start_object = None;
-                let starts = |assignment: &String| assignment.trim_start().starts_with("start.");
-                of_level.recipe.set.retain(|assignment| !starts(assignment));
+                (of_level.recipe.set).retain(|assignment| !sets_start(assignment));
             }
             of_level.recipe.set.push(format!("data.coarse={factor}"));
             if *factor > 1 {
@@ -106,5 +105,31 @@ impl CoarseToFine {
             common(ranks, done)?;
         }
         Ok(())
+    }
+}
+
+/// Whether `--set` has an option of the table `start`, or the table.
+fn sets_start(assignment: &str) -> bool {
+    let path = assignment.split('=').next().unwrap_or_default();
+    let table = path.split('.').next().unwrap_or_default();
+    table.trim().trim_matches(['"', '\'']) == "start"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_and_options_of_the_start_are_told_from_others() {
+        for of_start in [
+            "start.object=\"a\"",
+            "start={object=\"a.npy\"}",
+            " start . result = 1",
+        ] {
+            assert!(sets_start(of_start), "{of_start}");
+        }
+        for other in ["probe.source=\"start.a\"", "started=1", "seed=1"] {
+            assert!(!sets_start(other), "{other}");
+        }
     }
 }

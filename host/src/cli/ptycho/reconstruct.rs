@@ -439,6 +439,9 @@ impl Reconstruct {
             orientation: self.orientation.clone(),
             profile,
             files: &self.files,
+            // It is printed, and of reconstructions with larger pixels it is of no interest.
+            focus: progress_output == ProgressOutput::Text
+                && self.recipe.data.coarse.is_none_or(|factor| factor <= 1),
             interrupted: end == End::Interrupted,
         };
         let summary = finished.write()?;

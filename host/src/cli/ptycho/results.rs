@@ -25,6 +25,8 @@ pub(super) struct FinishedRun<'a> {
     /// What the device did, if it was profiled.
     pub(super) profile: Option<Profile>,
     pub(super) files: &'a Files,
+    /// Whether the focus of the probe is searched for without a summary or report.
+    pub(super) focus: bool,
     pub(super) interrupted: bool,
 }
 
@@ -42,6 +44,9 @@ impl FinishedRun<'_> {
         let mut summary = Summary::new(&self.result, record, truth.as_ref())
             .with_problems(self.problems.clone())
             .with_orientation(self.orientation.clone());
+        if self.focus || files.summary.is_some() || files.report.is_some() {
+            summary = summary.with_focus(&self.result);
+        }
 
         if files.pictures.is_some() || files.report.is_some() {
             let pictures = Pictures::new(&self.result)?;

@@ -60,7 +60,9 @@ pub fn read_within(
     let (rows, columns) = (beside("y_pixel_size")?, beside("x_pixel_size")?);
     let pixel = match (rows, columns) {
         (Some(rows), Some(columns)) => Some([side(&rows)?, side(&columns)?]),
-        _ => None,
+        (Some(lone), None) => return Err(without(&lone, "x_pixel_size")),
+        (None, Some(lone)) => return Err(without(&lone, "y_pixel_size")),
+        (None, None) => None,
     };
     let origin = beside("origin")?
         .map(|numbers| place(&numbers))
@@ -122,6 +124,11 @@ fn finite(values: &Array2<Complex<f64>>) -> Result<(), Complex<f64>> {
         .iter()
         .find(|v| !(v.re.is_finite() && v.im.is_finite()));
     wrong.map_or(Ok(()), |value| Err(*value))
+}
+
+/// The error of one side of a pixel without the other.
+fn without(numbers: &Numbers<'_>, other: &str) -> IoError {
+    numbers.bad_value("it alone", &format!("{other} beside it"))
 }
 
 fn side(numbers: &Numbers<'_>) -> Result<f64, IoError> {
@@ -195,6 +202,13 @@ mod tests {
         let other = read(&path, Some("/other")).unwrap();
         assert_eq!((other.pixel, other.origin), (None, None));
         assert_eq!(other.values[[0, 0]], Complex::new(1.0, 2.0));
+        let file = hdf5::File::open_rw(&path).unwrap();
+        let lone = file.new_dataset::<f64>().shape([1]);
+        (lone.create("y_pixel_size").unwrap().write(&arr1(&[2e-8]))).unwrap();
+        file.close().unwrap();
+        let text_of_lone = text(read(&path, Some("/other")));
+        let expected = "y_pixel_size: expected x_pixel_size beside it";
+        assert!(text_of_lone.contains(expected), "{text_of_lone}");
         let real = text(read(&path, Some("/entry_1/image_1/real")));
         assert!(
             real.contains("real: expected complex numbers (r, i)"),

@@ -50,22 +50,25 @@ fn focus(search: &FocusSearch) -> Result<String, ReportError> {
     match &search.focus {
         None => text += &format!("<p>Focus: {}.</p>\n", escaped(&search.to_string())),
         Some(focus) => {
-            let side = match focus.distance {
-                d if d >= 0.0 => "downstream",
-                _ => "upstream",
-            };
-            let by = length(focus.distance.abs(), 3);
-            text += &table(&[
-                (
-                    "Specimen, from the focus",
-                    format!("{by} {side} (distance {:.3e} m)", focus.distance),
-                ),
+            let place = search.side().unwrap_or_else(|| "in the focus".to_owned());
+            let mut lines = vec![(
+                "Specimen, from the focus",
+                format!("{place} (distance {:.3e} m)", focus.distance),
+            )];
+            if focus.model_differs() {
+                lines.push((
+                    "The same in the model, for aperture and mean-pattern",
+                    format!("{:.3e} m", focus.model_distance),
+                ));
+            }
+            lines.extend([
                 (
                     "Full width at half maximum in the focus",
                     length(focus.size.fwhm, 3),
                 ),
                 ("Depth of focus", length(focus.depth, 2)),
             ]);
+            text += &table(&lines);
         }
     }
     let drawn = size_along_beam(search).map_err(|e| ReportError(e.to_string()))?;
@@ -76,7 +79,7 @@ fn focus(search: &FocusSearch) -> Result<String, ReportError> {
         )
     });
     let meaning = format!(
-        "The probe propagated through free space to planes along the beam: 0 is the specimen, negative planes are upstream of it{line}. The effective diameter is that of a uniform disc of the area (ΣI)²/ΣI², with the intensity I of all modes together. The distance of the specimen is positive if it is downstream of the focus, as in probe.defocus."
+        "The probe propagated through free space to planes along the beam: 0 is the specimen, negative planes are upstream of it{line}. The effective diameter is that of a uniform disc of the area (ΣI)²/ΣI², with the intensity I of all modes together. The distance of the specimen is positive if it is downstream of the focus, as in probe.defocus of zone plates and Gaussian beams. A probe that reaches over the border of its window comes in again on the other side, and may show a focus that there is not."
     );
     text += &curve("Size along the beam", "plane", &meaning, drawn.as_deref());
     Ok(text)
@@ -91,7 +94,7 @@ mod tests {
     #[test]
     fn size_powers_and_focus_are_listed_or_why_there_is_none() {
         let of = sample::reconstruction();
-        let mut summary = Summary::new(&of, sample::record(), None);
+        let mut summary = Summary::new(&of, sample::record(), None).with_focus(&of);
         let pictures = Pictures::new(&of).unwrap();
         let page = probe(&pictures.probe, &summary).unwrap();
         for text in [

@@ -1,31 +1,46 @@
 //! Start probes from the optics: an aperture, a Fresnel zone plate, a Gaussian beam. Each is given by its far field, and must
 //! fit the grid of pixels.
+//!
+//! The model's wave is the physical one without the quadratic phase exp(−iπr²/(λz)) of Fraunhofer's integral, z being the distance
+//! to the detector. A wave that is d downstream of its focus therefore becomes one that is d′ downstream of another focus, with
+//! 1/d′ = 1/d + 1/z, which is smaller by z/(z + d).
 
 use super::StartError;
 use crate::data::Scan;
+use crate::ptycho::ReadOptions;
 use crate::ptycho::recipe::{ApertureShape, ProbeStart};
-use crate::text::{length, shortest};
+use crate::text::{length, shortest, significant};
 use ndarray::Array2;
 use num_complex::Complex;
 use std::f64::consts::PI;
 
 /// Relative tolerance of limits, for rounding.
 const ROUNDING: f64 = 1e-9;
+/// Share of the light beyond the cropped frames above which there is a note.
+const NOTED_LOSS: f64 = 0.01;
 
 /// A wave in the focus, by its far field.
 pub(super) struct Model {
     /// Far field (row, column), zero frequency at (rows/2, columns/2).
     pub(super) far_field: Array2<Complex<f64>>,
+    /// Distance from the focus of the model's wave to the specimen, m.
+    pub(super) distance: f64,
     /// What it is, for the user.
     pub(super) note: String,
 }
 
-/// The frames' pixels on the object and on the detector.
+/// The frames' pixels on the object and on the detector, before `data.coarse` crops them.
 pub(super) struct Grid {
     /// Rows and columns of a frame.
     sizes: [usize; 2],
     /// Object pixel (row, column), m.
     pixel: [f64; 2],
+    /// The smallest object pixel that the frames may have had before `data.coarse`, which rounds their sizes down, m.
+    finest: [f64; 2],
+    /// Whether `data.crop` cuts the frames, so that a lit disc may be larger than they are.
+    cropped: bool,
+    /// Rows and columns of the frames that are reconstructed.
+    kept: [usize; 2],
     /// Wavelength, m.
     wavelength: f64,
     /// Specimen to detector, m.
@@ -35,12 +50,24 @@ pub(super) struct Grid {
 }
 
 impl Grid {
-    pub(super) fn new(scan: &Scan) -> Self {
+    /// The grid of a scan that was read with the options `data`.
+    pub(super) fn new(scan: &Scan, data: &ReadOptions) -> Self {
         let [_, rows, columns] = scan.shape();
         let geometry = scan.geometry();
+        let coarse = data.coarse.unwrap_or(1).max(1);
+        let of_coarse = scan.object_pixel();
+        let kept = [rows, columns];
+        // The window does not depend on the number of pixels.
+        let finest = |axis: usize| {
+            let most = kept[axis] * coarse + coarse - 1;
+            of_coarse[axis] * kept[axis] as f64 / most as f64
+        };
         Self {
-            sizes: [rows, columns],
-            pixel: scan.object_pixel(),
+            sizes: kept.map(|n| n * coarse),
+            pixel: of_coarse.map(|side| side / coarse as f64),
+            finest: [finest(0), finest(1)],
+            cropped: data.crop.is_some(),
+            kept,
             wavelength: geometry.wavelength,
             distance: geometry.distance,
             detector_pixel: geometry.pixel_size,
@@ -57,8 +84,67 @@ impl Grid {
         [0, 1].map(|axis| self.sizes[axis] as f64 * self.pixel[axis])
     }
 
-    fn largest_pixel(&self) -> f64 {
-        self.pixel[0].max(self.pixel[1])
+    /// The least size of a focus, m, if there is a limit.
+    fn least(&self) -> f64 {
+        if self.cropped {
+            return 0.0;
+        }
+        self.finest[0].max(self.finest[1])
+    }
+
+    /// Crops a far field to the pixels of the frames that are reconstructed, with a note if more than a hundredth of its light is
+    /// beyond them.
+    ///
+    /// # Errors
+    /// There is no light in these pixels.
+    pub(super) fn cropped(
+        &self,
+        far_field: &Array2<Complex<f64>>,
+        notes: &mut Vec<String>,
+    ) -> Result<Array2<Complex<f64>>, StartError> {
+        if self.kept == self.sizes {
+            return Ok(far_field.clone());
+        }
+        let first = [0, 1].map(|axis| self.sizes[axis] / 2 - self.kept[axis] / 2);
+        let [rows, columns] = self.kept;
+        let kept = Array2::from_shape_fn((rows, columns), |(r, c)| {
+            far_field[[first[0] + r, first[1] + c]]
+        });
+        if is_dark(&kept) {
+            return Err(StartError::Grid {
+                option: "data.coarse",
+                expected: "frames with light of the start probe".to_owned(),
+                found: format!("none in their middle {rows} x {columns} pixels"),
+            });
+        }
+        let power = |of: &Array2<Complex<f64>>| of.iter().map(Complex::norm_sqr).sum::<f64>();
+        let lost = 1.0 - power(&kept) / power(far_field);
+        if lost > NOTED_LOSS {
+            notes.push(format!(
+                "start probe: {} % of its light is beyond the {rows} x {columns} pixels that data.coarse leaves",
+                significant(100.0 * lost, 2)
+            ));
+        }
+        Ok(kept)
+    }
+
+    /// The ratio of the distances from the focus and from the specimen to the detector, 1 + d/z.
+    ///
+    /// # Errors
+    /// The focus is behind the detector.
+    fn spread(&self, defocus: f64) -> Result<f64, StartError> {
+        let spread = 1.0 + defocus / self.distance;
+        if spread > 0.0 {
+            return Ok(spread);
+        }
+        Err(StartError::Grid {
+            option: "probe.defocus",
+            expected: format!(
+                "more than {} (metres), so that the focus is before the detector",
+                shortest(-self.distance)
+            ),
+            found: shortest(defocus),
+        })
     }
 
     /// The far field with an amplitude at each spatial frequency (row, column), 1/m.
@@ -91,7 +177,8 @@ fn is_dark(far_field: &Array2<Complex<f64>>) -> bool {
     far_field.iter().all(|v| v.norm_sqr() == 0.0)
 }
 
-/// The far field of an aperture: a uniformly lit disc or rectangle on the detector, with a central stop.
+/// The far field of an aperture: a uniformly lit disc or rectangle on the detector, with a central stop. Its defocus is that of the
+/// model's wave.
 ///
 /// # Errors
 /// No detector pixel is lit.
@@ -150,6 +237,7 @@ pub(super) fn aperture(
     };
     Ok(Model {
         far_field,
+        distance: defocus,
         note: format!(
             "{name} {of}{aperture} of the frame's width{stopped} with a defocus of {defocus:e} m"
         ),
@@ -157,8 +245,8 @@ pub(super) fn aperture(
 }
 
 /// The far field of a Fresnel zone plate's first-order focus, by an ideal lens of the same diameter D. The focal length is
-/// f = D Δr/λ, so that a disc of diameter D z/f = λz/Δr is lit on the detector at z (Attwood, Soft X-Rays and Extreme Ultraviolet
-/// Radiation, chapter 9), of which the central stop takes its share.
+/// f = D Δr/λ, so that a disc of diameter D (z + d)/f = λ(z + d)/Δr is lit on the detector at z + d from the focus (Attwood, Soft
+/// X-Rays and Extreme Ultraviolet Radiation, chapter 9), of which the central stop takes its share.
 ///
 /// # Errors
 /// The disc, the focus or the defocused probe does not fit the grid.
@@ -167,7 +255,8 @@ pub(super) fn zone_plate(grid: &Grid, options: &ProbeStart) -> Result<Model, Sta
     let diameter = options.diameter.unwrap_or(1.0);
     let zone = options.outermost_zone.unwrap_or(1.0);
     let (stop, defocus) = (options.stop_diameter / diameter, options.defocus);
-    let disc = grid.wavelength * grid.distance / zone;
+    let spread = grid.spread(defocus)?;
+    let disc = grid.wavelength * grid.distance * spread / zone;
     let misfit = |option, expected, found| {
         Err(StartError::Grid {
             option,
@@ -175,15 +264,15 @@ pub(super) fn zone_plate(grid: &Grid, options: &ProbeStart) -> Result<Model, Sta
             found,
         })
     };
-    let pixel = grid.largest_pixel();
-    if zone < pixel * (1.0 - ROUNDING) {
+    let least = grid.least() * spread;
+    if zone < least * (1.0 - ROUNDING) {
         let detector =
             [0, 1].map(|axis| length(grid.sizes[axis] as f64 * grid.detector_pixel[axis], 3));
         return misfit(
             "probe.outermost_zone",
             format!(
-                "at least the object pixel of {}, so that the lit disc is within the frames",
-                length(pixel, 3)
+                "at least {}, so that the lit disc is within the frames",
+                in_pixels(least, spread)
             ),
             format!(
                 "{}, whose disc has a diameter of {} on frames of {} x {}",
@@ -222,7 +311,7 @@ pub(super) fn zone_plate(grid: &Grid, options: &ProbeStart) -> Result<Model, Sta
             ),
         );
     }
-    let far_field = grid.lit([1.0 / zone; 2], ApertureShape::Circle, stop);
+    let far_field = grid.lit([spread / zone; 2], ApertureShape::Circle, stop);
     if is_dark(&far_field) {
         return misfit(
             "probe.stop_diameter",
@@ -240,6 +329,7 @@ pub(super) fn zone_plate(grid: &Grid, options: &ProbeStart) -> Result<Model, Sta
     };
     Ok(Model {
         far_field,
+        distance: defocus / spread,
         note: format!(
             "a zone plate of {} with an outermost zone of {}{stopped}: focal length {}, a disc of {} on the detector; {}",
             length(diameter, 3),
@@ -252,7 +342,10 @@ pub(super) fn zone_plate(grid: &Grid, options: &ProbeStart) -> Result<Model, Sta
 }
 
 /// The far field of the waist of a Gaussian beam, exp(−(π w₀ f)²) at the spatial frequency f for the amplitude exp(−r²/w₀²).
-/// Propagated by z, its radius is w₀ √(1 + (z/z_R)²) with z_R = π w₀²/λ (Saleh & Teich, Fundamentals of Photonics, section 3.1).
+/// At d its radius is w₀ √(1 + (d/z_R)²) with z_R = π w₀²/λ (Saleh & Teich, Fundamentals of Photonics, section 3.1).
+///
+/// Without the quadratic phase the parameter q = d − i z_R becomes q′ with 1/q′ = 1/q + 1/z, that of a waist of
+/// w₀ z/√((z + d)² + z_R²) at d′ = z (d (z + d) + z_R²)/((z + d)² + z_R²).
 ///
 /// # Errors
 /// The waist is smaller than a pixel, or the beam is wider than the window.
@@ -260,7 +353,12 @@ pub(super) fn gaussian(grid: &Grid, options: &ProbeStart) -> Result<Model, Start
     // A checked recipe has it.
     let waist = options.waist_radius.unwrap_or(1.0);
     let defocus = options.defocus;
-    let (pixel, window) = (grid.largest_pixel(), grid.window());
+    let window = grid.window();
+    let along = grid.distance * grid.spread(defocus)?;
+    let rayleigh = PI * waist * waist / grid.wavelength;
+    let far = along.hypot(rayleigh);
+    let spread = far / grid.distance;
+    let least = grid.least() * spread;
     let misfit = |option, expected, found| {
         Err(StartError::Grid {
             option,
@@ -268,10 +366,10 @@ pub(super) fn gaussian(grid: &Grid, options: &ProbeStart) -> Result<Model, Start
             found,
         })
     };
-    if waist < pixel * (1.0 - ROUNDING) {
+    if waist < least * (1.0 - ROUNDING) {
         return misfit(
             "probe.waist_radius",
-            format!("at least the object pixel of {}", length(pixel, 3)),
+            format!("at least {}", in_pixels(least, spread)),
             length(waist, 3),
         );
     }
@@ -282,7 +380,6 @@ pub(super) fn gaussian(grid: &Grid, options: &ProbeStart) -> Result<Model, Start
             length(waist, 3),
         );
     }
-    let rayleigh = PI * waist * waist / grid.wavelength;
     let radius = waist * (1.0 + (defocus / rayleigh).powi(2)).sqrt();
     if 2.0 * radius > window {
         let widest = rayleigh * ((0.5 * window / waist).powi(2) - 1.0).sqrt();
@@ -300,9 +397,11 @@ pub(super) fn gaussian(grid: &Grid, options: &ProbeStart) -> Result<Model, Start
             ),
         );
     }
-    let far_field = grid.far_field(|y, x| (-(PI * waist).powi(2) * (y * y + x * x)).exp());
+    let of_model = waist / spread;
+    let far_field = grid.far_field(|y, x| (-(PI * of_model).powi(2) * (y * y + x * x)).exp());
     Ok(Model {
         far_field,
+        distance: grid.distance * (defocus * along + rayleigh * rayleigh) / (far * far),
         note: format!(
             "a Gaussian beam with a waist of {} (1/e^2 radius), of {} on the specimen; {}",
             length(waist, 3),
@@ -312,8 +411,20 @@ pub(super) fn gaussian(grid: &Grid, options: &ProbeStart) -> Result<Model, Start
     })
 }
 
+/// The least size, `spread` object pixels: `the object pixel of 20.0 nm`, `24.0 nm, 1.20 object pixels`.
+fn in_pixels(least: f64, spread: f64) -> String {
+    let size = length(least, 3);
+    if (spread - 1.0).abs() < 1e-3 {
+        return format!("the object pixel of {size}");
+    }
+    format!("{size}, {} object pixels", significant(spread, 3))
+}
+
 /// `value` rounded down to three digits, so that it is within the limit.
 fn rounded_down(value: f64) -> String {
+    if value <= 0.0 {
+        return "0".to_owned();
+    }
     let unit = 10_f64.powf(value.log10().floor() - 2.0);
     format!("{:.2e}", (value / unit * (1.0 + ROUNDING)).floor() * unit)
 }
@@ -329,5 +440,7 @@ fn in_words(defocus: f64) -> String {
     format!("the specimen is {by} {side} of the focus")
 }
 
+#[cfg(test)]
+mod distance_tests;
 #[cfg(test)]
 mod tests;

@@ -151,3 +151,83 @@ fn images_that_do_not_fit_are_refused() {
     let text = refused(Array2::from_elem((rows, columns), nan), None);
     assert!(text.contains("expected finite values"), "{text}");
 }
+
+/// An object of one value would leave an ideal beam without light outside its aperture.
+#[test]
+fn an_object_of_one_value_gets_small_phases() {
+    let mut problem = problem();
+    let [rows, columns]: [usize; 2] = problem.object.dim().into();
+    let without = problem.object.clone();
+    let one = Complex::from(1.0);
+    for (shape, pixel) in [((rows, columns), None), ((9, 9), Some([20e-9; 2]))] {
+        let start = StartObject {
+            values: Array2::from_elem(shape, one),
+            pixel,
+            origin: None,
+        };
+        problem.take_start_object(&start).unwrap();
+        assert_eq!(problem.object, without);
+    }
+    assert!(
+        !problem
+            .notes
+            .iter()
+            .any(|note| note.contains("mean modulus"))
+    );
+    let start = StartObject {
+        values: image([rows, columns], 20e-9, [0.0; 2]).mapv(|v| v * 100.0),
+        pixel: None,
+        origin: None,
+    };
+    problem.take_start_object(&start).unwrap();
+    assert_eq!(problem.object, start.values);
+    let note = problem.notes.last().unwrap();
+    assert!(
+        note.contains("the mean modulus of the given object is 8"),
+        "{note}"
+    );
+    for large in [1e300, 1e20] {
+        let start = StartObject {
+            values: Array2::from_elem((rows, columns), Complex::from(large)),
+            pixel: None,
+            origin: None,
+        };
+        let refused = problem.take_start_object(&start).unwrap_err();
+        assert_eq!(refused, StartObjectError::NotFinite);
+    }
+}
+
+#[test]
+fn an_origin_without_a_pixel_must_be_that_of_the_object() {
+    let mut problem = problem();
+    let [rows, columns]: [usize; 2] = problem.object.dim().into();
+    let own = problem.positions.origin;
+    let start = |origin: [f64; 2]| StartObject {
+        values: image([rows, columns], 20e-9, [0.0; 2]),
+        pixel: None,
+        origin: Some(origin),
+    };
+    problem.take_start_object(&start(own)).unwrap();
+    let refused = problem.take_start_object(&start([own[0] + 1e-7, own[1]]));
+    assert_eq!(refused.unwrap_err(), StartObjectError::NoPixel);
+}
+
+/// Many rows of a hundredth of the object's pixel are averaged.
+#[test]
+fn a_long_image_covers_a_column() {
+    let mut problem = problem();
+    let [rows, columns]: [usize; 2] = problem.object.dim().into();
+    problem.object.fill(Complex::from(7.0));
+    let start = StartObject {
+        values: Array2::from_shape_fn((40_000, 1), |(r, _)| {
+            Complex::from(1.0 + 0.1 * (r % 2) as f64)
+        }),
+        pixel: Some([20.1e-11, 20e-9]),
+        origin: None,
+    };
+    problem.take_start_object(&start).unwrap();
+    let changed = |c: usize| (0..rows).all(|r| (problem.object[[r, c]].re - 1.05).abs() < 1e-2);
+    let changed: Vec<usize> = (0..columns).filter(|c| changed(*c)).collect();
+    assert!((1..=2).contains(&changed.len()), "{changed:?}");
+    assert_eq!(problem.object[[0, 0]], Complex::from(7.0));
+}

@@ -74,7 +74,7 @@ fn apertures_are_focused_at_the_centre() {
 fn apertures_have_their_areas() {
     let area = |options: &[&str]| {
         let recipe = recipe(&[&["probe.source=aperture"], options].concat());
-        let grid = Grid::new(&scan([200, 300]));
+        let grid = Grid::new(&scan([200, 300]), &recipe.data);
         let model = aperture(&grid, &recipe.probe, &mut Vec::new()).unwrap();
         model.far_field.iter().map(Complex::norm_sqr).sum::<f64>() / 60_000.0
     };
@@ -115,7 +115,7 @@ fn a_zone_plate_has_its_resolution_and_its_disc() {
         text.contains("focal length 200 mm, a disc of 1.00 mm on the detector"),
         "{text}"
     );
-    let grid = Grid::new(&scan([256, 256]));
+    let grid = Grid::new(&scan([256, 256]), &ReadOptions::default());
     let recipe = recipe(&[&options[..], &["probe.stop_diameter=40e-6"]].concat());
     let ring = zone_plate(&grid, &recipe.probe).unwrap().far_field;
     let lit: f64 = ring.iter().map(Complex::norm_sqr).sum();
@@ -251,6 +251,23 @@ fn models_that_do_not_fit_the_grid_are_refused() {
         text.starts_with("probe.central_stop: expected a share"),
         "{text}"
     );
+}
+
+#[test]
+fn limits_are_rounded_down() {
+    assert_eq!(rounded_down(0.0), "0");
+    assert_eq!(rounded_down(1.2899e-3), "1.28e-3");
+    assert_eq!(in_pixels(20e-9, 1.0), "the object pixel of 20.0 nm");
+    assert_eq!(in_pixels(24e-9, 1.2), "24.0 nm, 1.20 object pixels");
+    let behind = [
+        "probe.source=gaussian",
+        "probe.waist_radius=100e-9",
+        "probe.defocus=-2.5",
+    ];
+    let text = refused([64, 64], &behind);
+    let expected =
+        "probe.defocus: expected more than -2 (metres), so that the focus is before the detector";
+    assert!(text.starts_with(expected), "{text}");
 }
 
 #[test]
