@@ -6,6 +6,7 @@
 
 mod absorption;
 mod affine;
+mod automatic;
 mod batch_shares;
 mod batches;
 mod central_part;
@@ -62,6 +63,10 @@ mod update_version;
 
 pub use absorption::absorption_correlation;
 pub use affine::AffineFit;
+pub use automatic::{
+    AutomaticRecipe, AutomaticSearch, Decided, Trial as AutomaticTrial, Tried, free_share, margin,
+    template, too_small,
+};
 pub use batches::BatchOrder;
 pub use central_part::central_part;
 pub use checkpointing::{CheckpointError, SavedRun, fingerprint};

@@ -45,7 +45,7 @@ pub enum PositionMethod {
 }
 
 impl PositionMethod {
-    fn name(self) -> &'static str {
+    pub(super) fn name(self) -> &'static str {
         match self {
             Self::Gradient => "gradient",
             Self::Affine => "affine",

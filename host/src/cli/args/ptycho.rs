@@ -431,4 +431,6 @@ pub(crate) enum StopArg {
     Off,
     /// The next engine starts, or the run ends, when R_free has risen over two times ten iterations
     Auto,
+    /// The same when R_free no longer falls from ten iterations to the next ten (not in dm, raar and ap)
+    Plateau,
 }
