@@ -9,7 +9,7 @@ mod search;
 #[cfg(test)]
 mod tests;
 
-pub use search::{AutomaticSearch, Decided, Trial};
+pub use search::{AutomaticSearch, Decided, MOST_ITERATIONS, MOST_TRIALS, Trial};
 
 use super::{EngineName, EngineSpec, Recipe, StopRule};
 use crate::text::{Table, count, significant};
@@ -18,9 +18,9 @@ use serde::{Deserialize, Serialize};
 /// Iterations of the first engine.
 const FIRST: usize = 40;
 /// Most iterations of the engine that refines.
-const REFINING: usize = 200;
+const REFINING: usize = 100;
 /// Most iterations of the last engine.
-const LAST: usize = 200;
+const LAST: usize = 100;
 /// Most frames of a batch of the engine that refines.
 const BATCH: usize = 50;
 /// More than the frames of any scan: all of them are one batch.
@@ -39,6 +39,8 @@ const MARGIN: f64 = 0.005;
 const FEWEST_FRAMES: usize = 8;
 /// Free pixels from which on trials are made.
 const FEWEST_FREE: f64 = 200.0;
+/// Mean count of a pixel below which the first object is tried without the difference map too.
+const DARK: f64 = 3.0;
 
 /// The recipe from which the search starts: `dm`, then `lsqml` in batches of 50 frames, then `lsqml` with all frames at once,
 /// which ends when R_free no longer falls. With an earlier result, `dm` is left out.
@@ -75,23 +77,47 @@ pub fn free_share(valid: usize) -> f64 {
 /// The misfits of n pixels that are normally distributed have a sum of squares with a relative standard deviation of √(2/n).
 /// Trials share their free pixels, so that the ratio of two R_free scatters less than this.
 #[must_use]
-pub fn margin(free: f64) -> f64 {
+fn margin(free: f64) -> f64 {
     MARGIN + (2.0 / free.max(1.0)).sqrt()
 }
 
-/// Why no trials are made with `frames` frames and `free` free pixels, if so.
-#[must_use]
-pub fn too_small(frames: usize, free: f64) -> Option<String> {
-    if frames < FEWEST_FRAMES {
-        let found = count(frames, ["frame", "frames"]);
-        return Some(format!("{found} with counts, fewer than {FEWEST_FRAMES}"));
+/// The data of the trials.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TrialData {
+    /// Frames of the scan that the trials use.
+    pub frames: usize,
+    /// Free pixels of these frames, about.
+    pub free: f64,
+    /// Mean of the counts of their valid pixels.
+    pub mean_count: f64,
+}
+
+impl TrialData {
+    /// By which part R_free must fall for a trial to be kept.
+    #[must_use]
+    pub fn margin(&self) -> f64 {
+        margin(self.free)
     }
-    (free < FEWEST_FREE).then(|| {
-        format!(
-            "about {} free pixels, fewer than {FEWEST_FREE}",
-            free.round()
-        )
-    })
+
+    /// Whether there is so little light that a difference map may harm.
+    fn is_dark(&self) -> bool {
+        self.mean_count < DARK
+    }
+
+    /// Why no trials are made, if so.
+    #[must_use]
+    pub fn too_small(&self) -> Option<String> {
+        if self.frames < FEWEST_FRAMES {
+            let found = count(self.frames, ["frame", "frames"]);
+            return Some(format!("{found} with counts, fewer than {FEWEST_FRAMES}"));
+        }
+        (self.free < FEWEST_FREE).then(|| {
+            format!(
+                "about {} free pixels, fewer than {FEWEST_FREE}",
+                self.free.round()
+            )
+        })
+    }
 }
 
 /// A trial reconstruction and what came of it.

@@ -64,8 +64,8 @@ mod update_version;
 pub use absorption::absorption_correlation;
 pub use affine::AffineFit;
 pub use automatic::{
-    AutomaticRecipe, AutomaticSearch, Decided, Trial as AutomaticTrial, Tried, free_share, margin,
-    template, too_small,
+    AutomaticRecipe, AutomaticSearch, Decided, MOST_ITERATIONS, MOST_TRIALS,
+    Trial as AutomaticTrial, TrialData, Tried, free_share, template,
 };
 pub use batches::BatchOrder;
 pub use central_part::central_part;

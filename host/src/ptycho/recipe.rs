@@ -96,7 +96,7 @@ pub enum StopRule {
     /// When R_free has risen: its mean over 10 iterations is larger than that over the 10 before, and
     /// that one larger than that over the 10 before it. The next engine goes on.
     Auto,
-    /// When R_free no longer falls: its mean over 10 iterations is not lower by at least 0.3 % than that over the 10
+    /// When R_free no longer falls: its mean over 10 iterations is not lower by at least 0.5 % than that over the 10
     /// before. For `dm`, `raar` and `ap`, whose R_free rises and falls, the engine does all its iterations.
     Plateau,
 }

@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 use std::time::Instant;
 
 /// By which part the mean of R_free must fall from one window to the next, or it no longer falls.
-const LEVEL: f64 = 0.003;
+const LEVEL: f64 = 0.005;
 
 /// Progress of a run; together with an [`EngineState`] it is all that is needed to resume.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]

@@ -8,18 +8,18 @@ use crate::cli::failure::Failure;
 use crate::cli::output::ProgressStream;
 use crate::data::{HistoryEntry, Reconstruction, Scan};
 use crate::ptycho::{
-    AutomaticRecipe, AutomaticSearch, AutomaticTrial, EngineError, Origin, ProbeSource, Problem,
-    Recipe, Reconstructor, Tried, central_part, free_share, margin, masked_pixels, result,
-    too_small,
+    AutomaticRecipe, AutomaticSearch, AutomaticTrial, EngineError, MOST_ITERATIONS, MOST_TRIALS,
+    Origin, ProbeSource, Problem, Recipe, Reconstructor, TrialData, Tried, central_part,
+    free_share, masked_pixels, result,
 };
 use crate::run::{Bar, Interrupt, Observer, Silent};
-use crate::text::significant;
+use crate::text::{count, significant};
 use serde::Serialize;
 use std::io::Write;
 use std::time::Instant;
 
-/// Most pixels of the frames of a trial, if it has [`FEWEST`] frames: 256 frames of 128².
-const PIXELS: usize = 1 << 22;
+/// Most pixels of the frames of a trial, if it has [`FEWEST`] frames: 128 frames of 128².
+const PIXELS: usize = 1 << 21;
 /// Frames of a trial, at least, however large they are.
 const FEWEST: usize = 48;
 
@@ -67,25 +67,28 @@ impl AutomaticSettings<'_> {
         if !self.automatic.free_pixels {
             template.free_pixels = free_share(valid_pixels(self.scan));
         }
-        let [_, rows, columns] = self.scan.shape();
-        let most = FEWEST.max(PIXELS / (rows * columns).max(1));
-        let part = central_part(self.scan, most)?;
-        let frames = part.as_ref().map_or(0, |part| part.shape()[0]);
-        let free = part
-            .as_ref()
-            .map_or(0.0, |part| template.free_pixels * valid_pixels(part) as f64);
-        let margin = margin(free);
-        let mut search = AutomaticSearch::new(&template, self.automatic.decided, margin);
-        if let Some(why) = too_small(frames, free) {
-            let seconds = begun.elapsed().as_secs_f64();
-            let report = AutomaticRecipe {
-                untried: Some(why),
-                ..search.report(frames, free, seconds)
-            };
-            return Ok(Chosen::Recipe(Box::new(search.recipe()), report));
-        }
+        let part = central_part(self.scan, most_frames(self.scan))?;
+        let data = part.as_ref().map_or(
+            TrialData {
+                frames: 0,
+                free: 0.0,
+                mean_count: 0.0,
+            },
+            |part| {
+                let valid = valid_pixels(part) as f64;
+                TrialData {
+                    frames: part.shape()[0],
+                    free: template.free_pixels * valid,
+                    mean_count: part.sums().total() / valid.max(1.0),
+                }
+            },
+        );
+        let mut search = AutomaticSearch::new(&template, self.automatic.decided, data);
+        let part = part.filter(|_| data.too_small().is_none());
         let mut results: Vec<Option<Reconstruction>> = Vec::new();
-        while let (Some(trial), Some(part)) = (search.next_trial(), &part) {
+        while let Some(part) = &part
+            && let Some(trial) = search.next_trial()
+        {
             let start = trial.from.and_then(|number| results.get(number)?.as_ref());
             let Some(outcome) = self.trial(part, &trial, start.or(self.earlier), interrupt)? else {
                 return Ok(Chosen::Interrupted(search.sentence()));
@@ -106,7 +109,7 @@ impl AutomaticSettings<'_> {
             }
         }
         let seconds = begun.elapsed().as_secs_f64();
-        let report = search.report(frames, free, seconds);
+        let report = search.report(seconds);
         Ok(Chosen::Recipe(Box::new(search.recipe()), report))
     }
 
@@ -220,4 +223,24 @@ fn valid_pixels(scan: &Scan) -> usize {
     let (bad, of) = masked_pixels(scan);
     let valid = 1.0 - bad as f64 / of.max(1) as f64;
     (valid * (frames * rows * columns) as f64).round() as usize
+}
+
+/// What the automatic recipe would do with the scan, for `info`.
+pub(super) fn planned(scan: &Scan, template: &Recipe) -> String {
+    let engines: Vec<String> = (template.engines.iter())
+        .map(|engine| format!("{}:{}", engine.name.as_str(), engine.iterations))
+        .collect();
+    format!(
+        "reconstruct without --engine is automatic: at most {} of at most {} on {} choose the rest of {}, which ends when R_free no longer falls; the memory here is for the number of probe modes above, and a number for which it is too small is not tried",
+        count(MOST_TRIALS, ["trial", "trials"]),
+        count(MOST_ITERATIONS, ["iteration", "iterations"]),
+        count(scan.shape()[0].min(most_frames(scan)), ["frame", "frames"]),
+        engines.join(" "),
+    )
+}
+
+/// Most frames of a trial.
+fn most_frames(scan: &Scan) -> usize {
+    let [_, rows, columns] = scan.shape();
+    FEWEST.max(PIXELS / (rows * columns).max(1))
 }

@@ -48,9 +48,9 @@ pub(super) fn with_default_engines(args: &RecipeArgs) -> RecipeArgs {
 }
 
 /// Whether the automatic recipe is asked for: by its name, or without engines and recipe.
-fn asks_for_automatic(args: &RecipeArgs) -> bool {
-    match args.engine.as_slice() {
-        [] => args.recipe.is_none(),
+pub(super) fn names_automatic(engines: &[String], recipe: Option<&Path>) -> bool {
+    match engines {
+        [] => recipe.is_none(),
         [only] => only == AUTO,
         _ => false,
     }
@@ -62,7 +62,7 @@ pub(super) fn resolve_or_automatic(
     args: &RecipeArgs,
     origin: &RecipeOrigin,
 ) -> Result<(Recipe, Option<Automatic>), Failure> {
-    if !asks_for_automatic(args) {
+    if !names_automatic(&args.engine, args.recipe.as_deref()) {
         return Ok((resolve(args, origin)?, None));
     }
     let without = args.free_pixels == Some(0.0) || sets_to(args, "free_pixels", 0.0);

@@ -1,23 +1,28 @@
 //! The order of the trials, and what follows from their R_free.
 
-use super::{AutomaticRecipe, Tried, engine_list};
+use super::{AutomaticRecipe, TrialData, Tried, engine_list};
 use crate::ptycho::{
     EngineName, EngineSpec, GpuOptions, PositionMethod, PositionOptions, Recipe, StopRule,
 };
 use crate::text::shortest;
 
 /// Iterations of a trial.
-const SHORT: usize = 30;
+const SHORT: usize = 20;
 /// Iterations of a trial of the last engine.
-const SHORT_LAST: usize = 30;
+const SHORT_LAST: usize = 20;
 /// Iteration of a trial, and of the engine that refines, after which positions and scales are refined.
-const REFINED_FROM: usize = 5;
+const REFINED_FROM: usize = 3;
 /// Numbers of probe modes that are tried, as long as R_free falls.
-const MODES: [usize; 6] = [2, 3, 4, 6, 8, 12];
+const MODES: [usize; 4] = [2, 3, 4, 6];
 /// Weights of the regulariser that are tried, as long as R_free falls.
 const WEIGHTS: [f64; 5] = [0.0, 100.0, 400.0, 1600.0, 6400.0];
 /// δ of the regulariser, where there is one.
 const EDGE: f64 = 0.02;
+
+/// Most trials of a search.
+pub const MOST_TRIALS: usize = 4 + 6 + MODES.len() + WEIGHTS.len() + 1;
+/// Most iterations of a trial.
+pub const MOST_ITERATIONS: usize = super::FIRST + SHORT;
 
 /// What the user has decided, so that it is not tried.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -107,7 +112,7 @@ struct Choices {
 pub struct AutomaticSearch {
     template: Recipe,
     decided: Decided,
-    margin: f64,
+    data: TrialData,
     stage: Stage,
     chosen: Choices,
     /// What the trial that was asked for last would choose.
@@ -122,10 +127,10 @@ pub struct AutomaticSearch {
 }
 
 impl AutomaticSearch {
-    /// A search among variations of `template`, of which the user has `decided` some; trials are kept if R_free falls by more
-    /// than the part `margin`.
+    /// A search among variations of `template`, of which the user has `decided` some; the trials have
+    /// these `data`.
     #[must_use]
-    pub fn new(template: &Recipe, decided: Decided, margin: f64) -> Self {
+    pub fn new(template: &Recipe, decided: Decided, data: TrialData) -> Self {
         let chosen = Choices {
             first: template.engines.len() > 2,
             probe_modes: template.probe_modes,
@@ -136,7 +141,7 @@ impl AutomaticSearch {
         Self {
             template: template.clone(),
             decided,
-            margin,
+            data,
             stage: Stage::First,
             chosen,
             asked: None,
@@ -231,7 +236,7 @@ impl AutomaticSearch {
         let margin = match self.stage {
             // Those of all weights have the same number of parameters.
             Stage::Last(_) => 0.0,
-            _ => self.margin,
+            _ => self.data.margin(),
         };
         before.is_none_or(|before| found < before * (1.0 - margin))
     }
@@ -255,7 +260,7 @@ impl AutomaticSearch {
                 let modes = chosen.probe_modes;
                 Some((format!("{modes} probe {}", noun(modes)), chosen.clone()))
             }
-            Stage::Direct => (chosen.first)
+            Stage::Direct => (chosen.first && self.data.is_dark())
                 .then(|| with(&|c| c.first = false))
                 .map(|c| ("lsqml from the beginning".to_owned(), c)),
             Stage::DirectBaseline => {
@@ -431,15 +436,15 @@ impl AutomaticSearch {
         recipe
     }
 
-    /// The trials and what was kept; they used `frames` frames with about `free` free pixels, and took some `seconds`.
+    /// The trials and what was kept; they took some `seconds`.
     #[must_use]
-    pub fn report(&self, frames: usize, free: f64, seconds: f64) -> AutomaticRecipe {
+    pub fn report(&self, seconds: f64) -> AutomaticRecipe {
         AutomaticRecipe {
-            frames,
-            free_pixels: free.round() as usize,
-            margin: self.margin,
+            frames: self.data.frames,
+            free_pixels: self.data.free.round() as usize,
+            margin: self.data.margin(),
             tried: self.tried.clone(),
-            untried: None,
+            untried: self.data.too_small(),
             kept: self.sentence(),
             seconds,
         }

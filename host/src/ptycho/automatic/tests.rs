@@ -49,9 +49,19 @@ impl Needs {
     }
 }
 
+/// Data with a margin of 2 %.
+fn data(mean_count: f64) -> TrialData {
+    TrialData {
+        frames: 100,
+        free: 8889.0,
+        mean_count,
+    }
+}
+
 /// The recipe that follows, with the trials.
 fn search(needs: Needs, decided: Decided, template: &Recipe) -> (Recipe, AutomaticRecipe) {
-    let mut search = AutomaticSearch::new(template, decided, 0.02);
+    let mean_count = if needs.dark { 0.1 } else { 100.0 };
+    let mut search = AutomaticSearch::new(template, decided, data(mean_count));
     let mut firsts = Vec::new();
     while let Some(trial) = search.next_trial() {
         if let Some(number) = trial.from {
@@ -66,7 +76,7 @@ fn search(needs: Needs, decided: Decided, template: &Recipe) -> (Recipe, Automat
     }
     let recipe = search.recipe();
     recipe.check().unwrap();
-    (recipe, search.report(100, 5000.0, 1.0))
+    (recipe, search.report(1.0))
 }
 
 fn of(needs: Needs) -> Recipe {
@@ -78,7 +88,7 @@ fn a_plain_scan_keeps_one_mode_and_its_positions() {
     let (recipe, report) = search(PLAIN, Decided::default(), &template());
     assert_eq!(recipe.probe_modes, 1);
     assert!(recipe.positions.refine.is_empty() && !recipe.fit_frame_scales);
-    assert_eq!(engine_list(&recipe.engines), "dm:40 lsqml:200 lsqml:200");
+    assert_eq!(engine_list(&recipe.engines), "dm:40 lsqml:100 lsqml:100");
     assert_eq!(recipe.engines[2].regulariser, Some(0.0));
     assert_eq!(recipe.stop, StopRule::Plateau);
     let kept: Vec<&str> = (report.tried.iter().filter(|t| t.kept))
@@ -132,7 +142,7 @@ fn what_a_scan_needs_is_kept() {
     assert_eq!(all.probe_modes, 3);
     assert!(all.fit_frame_scales && !all.positions.refine.is_empty());
     // Refined from the engine that refines, with its first iterations behind it.
-    assert_eq!(all.positions.start, 45);
+    assert_eq!(all.positions.start, 43);
 }
 
 #[test]
@@ -141,7 +151,7 @@ fn weak_light_starts_without_the_difference_map() {
         dark: true,
         ..PLAIN
     });
-    assert_eq!(engine_list(&recipe.engines), "lsqml:240 lsqml:200");
+    assert_eq!(engine_list(&recipe.engines), "lsqml:140 lsqml:100");
 }
 
 #[test]
@@ -196,13 +206,13 @@ fn an_earlier_result_takes_the_place_of_the_first_object() {
     given.engines.remove(0);
     let (recipe, report) = search(Needs { modes: 2, ..PLAIN }, Decided::default(), &given);
     assert_eq!(report.tried[0].name, "1 probe mode");
-    assert_eq!(engine_list(&recipe.engines), "lsqml:200 lsqml:200");
-    assert_eq!(recipe.positions.start, 5);
+    assert_eq!(engine_list(&recipe.engines), "lsqml:100 lsqml:100");
+    assert_eq!(recipe.positions.start, 3);
 }
 
 #[test]
 fn a_trial_that_fails_is_not_kept_and_said() {
-    let mut search = AutomaticSearch::new(&template(), Decided::default(), 0.02);
+    let mut search = AutomaticSearch::new(&template(), Decided::default(), data(100.0));
     let mut fails = 0;
     while let Some(trial) = search.next_trial() {
         let modes = trial.recipe.probe_modes;
@@ -215,7 +225,7 @@ fn a_trial_that_fails_is_not_kept_and_said() {
         };
         search.record(&trial, outcome);
     }
-    let (recipe, report) = (search.recipe(), search.report(10, 900.0, 1.0));
+    let (recipe, report) = (search.recipe(), search.report(1.0));
     assert_eq!(recipe.probe_modes, 1);
     // The first engine failed.
     assert_eq!(recipe.engines[0].name, EngineName::Lsqml);
@@ -234,9 +244,17 @@ fn small_scans_have_more_free_pixels_and_a_wider_margin() {
     assert_eq!(free_share(1_000_000), 0.02);
     assert!((margin(84_500.0) - 0.00986).abs() < 1e-4);
     assert!(margin(800.0) > 0.05 && margin(0.0).is_finite());
-    assert!(too_small(1, 1e6).is_some_and(|why| why.starts_with("1 frame with counts")));
-    assert!(too_small(40, 30.0).is_some());
-    assert_eq!(too_small(8, 200.0), None);
+    let small = |frames, free| {
+        TrialData {
+            frames,
+            free,
+            mean_count: 9.0,
+        }
+        .too_small()
+    };
+    assert!(small(1, 1e6).is_some_and(|why| why.starts_with("1 frame with counts")));
+    assert!(small(40, 30.0).is_some());
+    assert_eq!(small(8, 200.0), None);
 }
 
 #[test]

@@ -137,6 +137,8 @@ impl Reconstruct {
         ranks: &Ranks,
     ) -> Result<(ReadScan, Chosen), Failure> {
         let read = read.map_or_else(|| self.read(), Ok)?;
+        // Positions without an object are refused for the whole scan.
+        self.memory_request(&read.file.scan)?;
         let earlier = self.earlier_result()?;
         let settings = AutomaticSettings {
             scan: &read.file.scan,
