@@ -39,6 +39,12 @@ const MARGIN: f64 = 0.005;
 const FEWEST_FRAMES: usize = 8;
 /// Free pixels from which on trials are made.
 const FEWEST_FREE: f64 = 200.0;
+/// Fewest iterations of a trial.
+const SHORT: usize = 20;
+/// Most iterations of a trial.
+const MOST_SHORT: usize = 60;
+/// Pixels from which on trials have the fewest iterations: 128 frames of 128².
+const LARGE: usize = 1 << 21;
 /// Mean count of a pixel below which the first object is tried without the difference map too.
 const DARK: f64 = 3.0;
 
@@ -86,6 +92,8 @@ fn margin(free: f64) -> f64 {
 pub struct TrialData {
     /// Frames of the scan that the trials use.
     pub frames: usize,
+    /// Pixels of these frames that are not masked.
+    pub valid: usize,
     /// Free pixels of these frames, about.
     pub free: f64,
     /// Mean of the counts of their valid pixels.
@@ -97,6 +105,11 @@ impl TrialData {
     #[must_use]
     pub fn margin(&self) -> f64 {
         margin(self.free)
+    }
+
+    /// Iterations of a trial: more where they cost little, so that what converges slowly is not mistaken.
+    fn iterations(&self) -> usize {
+        (SHORT * LARGE / self.valid.max(1)).clamp(SHORT, MOST_SHORT)
     }
 
     /// Whether there is so little light that a difference map may harm.

@@ -71,15 +71,17 @@ impl AutomaticSettings<'_> {
         let data = part.as_ref().map_or(
             TrialData {
                 frames: 0,
+                valid: 0,
                 free: 0.0,
                 mean_count: 0.0,
             },
             |part| {
-                let valid = valid_pixels(part) as f64;
+                let valid = valid_pixels(part);
                 TrialData {
                     frames: part.shape()[0],
-                    free: template.free_pixels * valid,
-                    mean_count: part.sums().total() / valid.max(1.0),
+                    valid,
+                    free: template.free_pixels * valid as f64,
+                    mean_count: part.sums().total() / valid.max(1) as f64,
                 }
             },
         );

@@ -6,10 +6,6 @@ use crate::ptycho::{
 };
 use crate::text::shortest;
 
-/// Iterations of a trial.
-const SHORT: usize = 20;
-/// Iterations of a trial of the last engine.
-const SHORT_LAST: usize = 20;
 /// Iteration of a trial, and of the engine that refines, after which positions and scales are refined.
 const REFINED_FROM: usize = 3;
 /// Numbers of probe modes that are tried, as long as R_free falls.
@@ -22,7 +18,7 @@ const EDGE: f64 = 0.02;
 /// Most trials of a search.
 pub const MOST_TRIALS: usize = 4 + 6 + MODES.len() + WEIGHTS.len() + 1;
 /// Most iterations of a trial.
-pub const MOST_ITERATIONS: usize = super::FIRST + SHORT;
+pub const MOST_ITERATIONS: usize = super::FIRST + super::MOST_SHORT;
 
 /// What the user has decided, so that it is not tried.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -355,6 +351,7 @@ impl AutomaticSearch {
     fn trial_recipe(&self, choices: &Choices) -> Recipe {
         let of = &self.template;
         let refining = &of.engines[of.engines.len() - 2];
+        let iterations = self.data.iterations();
         let short = |spec: &EngineSpec, iterations: usize| EngineSpec {
             iterations,
             ..spec.clone()
@@ -362,14 +359,14 @@ impl AutomaticSearch {
         let (engines, from) = match self.stage {
             Stage::First => (of.engines[..1].to_vec(), None),
             Stage::Direct => {
-                let both = of.engines[0].iterations + SHORT;
-                (vec![short(refining, both)], Some(both - SHORT))
+                let both = of.engines[0].iterations + iterations;
+                (vec![short(refining, both)], Some(both - iterations))
             }
             Stage::Last(_) | Stage::Likelihood => {
                 let last = choices.last.as_ref().unwrap_or(refining);
-                (vec![short(last, SHORT_LAST)], Some(0))
+                (vec![short(last, iterations)], Some(0))
             }
-            _ => (vec![short(refining, SHORT)], Some(0)),
+            _ => (vec![short(refining, iterations)], Some(0)),
         };
         let mut recipe = Recipe {
             stop: StopRule::Off,
@@ -418,8 +415,14 @@ impl AutomaticSearch {
                 engines[0].iterations = engines[0].iterations.saturating_add(iterations);
             }
         }
-        if let (Some(last), Some(spec)) = (engines.last_mut(), &chosen.last) {
-            *last = spec.clone();
+        match &chosen.last {
+            Some(spec) => {
+                engines.pop();
+                engines.push(spec.clone());
+            }
+            // None of its trials has lowered R_free.
+            None if self.stage == Stage::Done => drop(engines.pop()),
+            None => {}
         }
         let mut recipe = Recipe {
             probe_modes: chosen.probe_modes,

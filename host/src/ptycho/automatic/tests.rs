@@ -35,7 +35,13 @@ impl Needs {
         let mut r = 0.01;
         let lacks = |yes: bool, by: f64| if yes { by } else { 1.0 };
         // More modes than there are fit noise.
-        r *= lacks(of.probe_modes < self.modes, 1.3) * lacks(of.probe_modes > self.modes, 1.001);
+        let missing = self.modes.saturating_sub(of.probe_modes);
+        r *= 1.1_f64.powi(missing as i32) * lacks(of.probe_modes > self.modes, 1.001);
+        // Trials of the last engine go on from others.
+        r *= lacks(
+            engine.batch == Some(ALL) || engine.name == EngineName::Ml,
+            0.95,
+        );
         let refined = of.positions.refine.contains(&PositionMethod::Gradient);
         let mapped = of.positions.refine.contains(&PositionMethod::Affine);
         r *= lacks(self.positions && !refined, 1.2) * lacks(!self.positions && refined, 1.002);
@@ -53,6 +59,7 @@ impl Needs {
 fn data(mean_count: f64) -> TrialData {
     TrialData {
         frames: 100,
+        valid: 1 << 22,
         free: 8889.0,
         mean_count,
     }
@@ -173,6 +180,16 @@ fn the_last_engine_is_the_one_with_the_lowest_r_free() {
 }
 
 #[test]
+fn a_last_engine_that_raises_r_free_is_left_out() {
+    let mut search = AutomaticSearch::new(&template(), Decided::default(), data(100.0));
+    while let Some(trial) = search.next_trial() {
+        let last = trial.recipe.engines[0].batch == Some(ALL);
+        search.record(&trial, Ok(if last { 0.02 } else { 0.01 }));
+    }
+    assert_eq!(engine_list(&search.recipe().engines), "dm:40 lsqml:100");
+}
+
+#[test]
 fn what_the_user_has_decided_is_not_tried() {
     let needs = Needs {
         modes: 4,
@@ -247,6 +264,7 @@ fn small_scans_have_more_free_pixels_and_a_wider_margin() {
     let small = |frames, free| {
         TrialData {
             frames,
+            valid: 1 << 10,
             free,
             mean_count: 9.0,
         }
@@ -255,6 +273,11 @@ fn small_scans_have_more_free_pixels_and_a_wider_margin() {
     assert!(small(1, 1e6).is_some_and(|why| why.starts_with("1 frame with counts")));
     assert!(small(40, 30.0).is_some());
     assert_eq!(small(8, 200.0), None);
+    let iterations = |valid| TrialData { valid, ..data(9.0) }.iterations();
+    assert_eq!(
+        [1 << 22, 1 << 21, 1 << 20, 1 << 10, 0].map(iterations),
+        [20, 20, 40, 60, 60]
+    );
 }
 
 #[test]
