@@ -25,7 +25,7 @@ const LAST: usize = 100;
 const BATCH: usize = 50;
 /// More than the frames of any scan: all of them are one batch.
 const ALL: usize = 1_000_000;
-/// Momentum of the last engine.
+/// Momentum of `lsqml` with all frames in one batch.
 const MOMENTUM: f64 = 0.9;
 /// Free pixels that a scan should have, if that is between [`LEAST_SHARE`] and [`MOST_SHARE`] of its pixels.
 const ENOUGH_FREE: f64 = 20_000.0;
@@ -42,25 +42,21 @@ const FEWEST_FREE: f64 = 200.0;
 /// Fewest iterations of a trial.
 const SHORT: usize = 20;
 /// Most iterations of a trial.
-const MOST_SHORT: usize = 60;
+const MOST_SHORT: usize = 80;
 /// Pixels from which on trials have the fewest iterations: 128 frames of 128².
 const LARGE: usize = 1 << 21;
 /// Mean count of a pixel below which the first object is tried without the difference map too.
 const DARK: f64 = 3.0;
 
-/// The recipe from which the search starts: `dm`, then `lsqml` in batches of 50 frames, then `lsqml` with all frames at once,
-/// which ends when R_free no longer falls. With an earlier result, `dm` is left out.
+/// The recipe from which the search starts: `dm`, then `lsqml` in batches of 50 frames, then `ml`, which both end when R_free
+/// no longer falls. With an earlier result, `dm` is left out.
 #[must_use]
 pub fn template() -> Recipe {
     let refining = EngineSpec {
         batch: Some(BATCH),
         ..EngineSpec::new(EngineName::Lsqml, REFINING)
     };
-    let last = EngineSpec {
-        batch: Some(ALL),
-        momentum: Some(MOMENTUM),
-        ..EngineSpec::new(EngineName::Lsqml, LAST)
-    };
+    let last = EngineSpec::new(EngineName::Ml, LAST);
     Recipe {
         free_pixels: LEAST_SHARE,
         stop: StopRule::Plateau,
@@ -110,6 +106,12 @@ impl TrialData {
     /// Iterations of a trial: more where they cost little, so that what converges slowly is not mistaken.
     fn iterations(&self) -> usize {
         (SHORT * LARGE / self.valid.max(1)).clamp(SHORT, MOST_SHORT)
+    }
+
+    /// Iterations of `lsqml` in a trial; those of `ml`, which tells numbers of modes apart better as it converges faster, are the
+    /// rest.
+    fn of_lsqml(&self) -> usize {
+        (self.iterations() / 4).max(SHORT / 2)
     }
 
     /// Whether there is so little light that a difference map may harm.

@@ -10,7 +10,14 @@ use warpstride::ptycho::{AutomaticRecipe, ReadOptions, Recipe, StopRule};
 /// Options of a simulated scan that takes little time.
 const SMALL: [&str; 4] = ["--frame", "32", "--positions", "36"];
 /// So few iterations that the run is short; the trials are as they are.
-const SHORT: [&str; 4] = ["--set", "lsqml.iterations=20", "--no-pictures", "-o"];
+const SHORT: [&str; 6] = [
+    "--set",
+    "lsqml.iterations=20",
+    "--set",
+    "ml.iterations=20",
+    "--no-pictures",
+    "-o",
+];
 
 fn simulated(options: &[&str]) -> TestFolder {
     let folder = TestFolder::new();
@@ -238,32 +245,32 @@ fn info_says_what_would_be_tried() {
     assert!(!output.out.contains("automatic"), "{}", output.out);
 }
 
-/// The emulator makes the same trials, with few iterations of small frames.
+/// The emulator makes the same trials; those that are left take few iterations.
 #[test]
 fn the_emulator_tries_the_same() {
     let folder = TestFolder::new();
-    folder.simulate("scan.cxi", &["--frame", "16", "--positions", "16"]);
-    let options = [
-        "--no-pictures",
-        "--set",
+    folder.simulate("scan.cxi", &["--frame", "16", "--positions", "8"]);
+    let mut options = vec!["--no-pictures", "--free-pixels", "0.2"];
+    for set in [
         "lsqml.iterations=2",
-        "--set",
         "dm.iterations=2",
-    ];
-    let given = [
-        "--refine-positions",
-        "gradient",
-        "--fit-frame-scales",
-        "--probe-modes",
-        "1",
-    ];
-    let names = |backend: &str| {
-        let output = folder.reconstruct_on(backend, &[&options[..], &given].concat());
-        output.well();
-        let tried = trials(&read(&folder, "out.h5")).tried;
-        tried.into_iter().map(|t| t.name).collect::<Vec<_>>()
+        "ml.iterations=2",
+        "ml.regulariser=10",
+        "positions.refine=[]",
+        "fit_frame_scales=false",
+        "probe_modes=1",
+    ] {
+        options.extend(["--set", set]);
+    }
+    let found = |backend: &str| {
+        folder.reconstruct_on(backend, &options).well();
+        let result = read(&folder, "out.h5");
+        (result.recipe.clone(), trials(&result).tried)
     };
-    let emulated = names("emulator");
-    assert!(emulated.len() >= 3, "{emulated:?}");
-    assert_eq!(emulated[..3], names("cpu")[..3]);
+    let [(recipe, tried), (expected, of_cpu)] = ["emulator", "cpu"].map(found);
+    assert_eq!(tried.len(), 4, "{tried:?}");
+    assert_eq!(recipe, expected);
+    for (one, other) in tried.iter().zip(&of_cpu) {
+        assert_eq!((&one.name, one.kept), (&other.name, other.kept));
+    }
 }

@@ -106,7 +106,7 @@ pub(super) fn resolve_or_automatic(
                 "fit_frame_scales",
                 args.fit_frame_scales || base.fit_frame_scales,
             ),
-            lsqml: sets(args, "lsqml"),
+            regulariser: sets(args, "ml.regulariser") || sets(args, "ml.regulariser_edge"),
         },
         free_pixels: given(
             "free_pixels",

@@ -29,8 +29,8 @@ pub struct Decided {
     pub positions: bool,
     /// Whether intensity scales are fitted.
     pub frame_scales: bool,
-    /// Options of `lsqml`, so that its regulariser is not chosen.
-    pub lsqml: bool,
+    /// The regulariser of the last engine.
+    pub regulariser: bool,
 }
 
 /// A trial reconstruction to make.
@@ -66,8 +66,8 @@ enum Stage {
     Modes,
     /// The last engine with a weight of the regulariser.
     Last(usize),
-    /// Conjugate gradients instead.
-    Likelihood,
+    /// `lsqml` instead, with all frames in one batch.
+    OneBatch,
     Done,
 }
 
@@ -84,8 +84,8 @@ impl Stage {
             Self::Modes => Self::Gradient(true),
             Self::Scales(true) => Self::Last(0),
             Self::Last(n) if n + 1 < WEIGHTS.len() => Self::Last(n + 1),
-            Self::Last(_) => Self::Likelihood,
-            Self::Likelihood | Self::Done => Self::Done,
+            Self::Last(_) => Self::OneBatch,
+            Self::OneBatch | Self::Done => Self::Done,
         }
     }
 }
@@ -212,7 +212,7 @@ impl AutomaticSearch {
         self.stage = match self.stage {
             // As long as it helps.
             Stage::Modes if kept => Stage::Modes,
-            Stage::Last(n) if n > 0 && !kept => Stage::Likelihood,
+            Stage::Last(n) if n > 0 && !kept => Stage::OneBatch,
             stage => stage.after(),
         };
         tried
@@ -300,7 +300,7 @@ impl AutomaticSearch {
                 let spec = self.template.engines.last()?;
                 let mut spec = spec.clone();
                 if n > 0 {
-                    if self.decided.lsqml {
+                    if self.decided.regulariser {
                         return None;
                     }
                     spec.regulariser = Some(weight);
@@ -310,17 +310,19 @@ impl AutomaticSearch {
                     0 => String::new(),
                     _ => format!(", regulariser {}", shortest(weight)),
                 };
-                let name = format!("then lsqml with all frames at once{regularised}");
+                let name = format!("then ml{regularised}");
                 Some((name, with(&|c| c.last = Some(spec.clone()))))
             }
-            Stage::Likelihood => {
+            Stage::OneBatch => {
                 let last = chosen.last.as_ref()?;
                 let spec = EngineSpec {
                     regulariser: last.regulariser,
                     regulariser_edge: last.regulariser_edge,
-                    ..EngineSpec::new(EngineName::Ml, last.iterations)
+                    batch: Some(super::ALL),
+                    momentum: Some(super::MOMENTUM),
+                    ..EngineSpec::new(EngineName::Lsqml, last.iterations)
                 };
-                let name = "then ml instead".to_owned();
+                let name = "then lsqml with all frames at once instead".to_owned();
                 Some((name, with(&|c| c.last = Some(spec.clone()))))
             }
             Stage::Done => None,
@@ -331,7 +333,7 @@ impl AutomaticSearch {
     fn start(&self) -> Option<usize> {
         match self.stage {
             Stage::First | Stage::Direct => None,
-            Stage::Last(_) | Stage::Likelihood => match self.chosen.last {
+            Stage::Last(_) | Stage::OneBatch => match self.chosen.last {
                 // All from what was there before the first of them.
                 Some(_) => self.kept_before_last(),
                 None => self.kept,
@@ -352,6 +354,8 @@ impl AutomaticSearch {
         let of = &self.template;
         let refining = &of.engines[of.engines.len() - 2];
         let iterations = self.data.iterations();
+        let searched = iterations - self.data.of_lsqml();
+        let ml = EngineSpec::new(EngineName::Ml, searched);
         let short = |spec: &EngineSpec, iterations: usize| EngineSpec {
             iterations,
             ..spec.clone()
@@ -360,13 +364,16 @@ impl AutomaticSearch {
             Stage::First => (of.engines[..1].to_vec(), None),
             Stage::Direct => {
                 let both = of.engines[0].iterations + iterations;
-                (vec![short(refining, both)], Some(both - iterations))
+                (
+                    vec![short(refining, both - searched), ml],
+                    Some(both - iterations),
+                )
             }
-            Stage::Last(_) | Stage::Likelihood => {
+            Stage::Last(_) | Stage::OneBatch => {
                 let last = choices.last.as_ref().unwrap_or(refining);
                 (vec![short(last, iterations)], Some(0))
             }
-            _ => (vec![short(refining, iterations)], Some(0)),
+            _ => (vec![short(refining, iterations - searched), ml], Some(0)),
         };
         let mut recipe = Recipe {
             stop: StopRule::Off,
@@ -388,7 +395,7 @@ impl AutomaticSearch {
         };
         recipe.positions.start = match self.stage {
             // Positions and scales are those found so far.
-            Stage::Last(_) | Stage::Likelihood => 1,
+            Stage::Last(_) | Stage::OneBatch => 1,
             _ => from.unwrap_or(0) + REFINED_FROM,
         };
         recipe.positions.stop = 0;

@@ -1,7 +1,7 @@
 //! Decisions from invented R_free: no engine runs.
 
 use super::*;
-use crate::ptycho::{Noise, PositionMethod};
+use crate::ptycho::PositionMethod;
 
 /// What an invented scan needs; what a recipe lacks multiplies its R_free.
 #[derive(Clone, Copy)]
@@ -14,7 +14,8 @@ struct Needs {
     dark: bool,
     /// The best weight of the regulariser.
     weight: f64,
-    likelihood: bool,
+    /// Whether one batch of all frames is the better last engine.
+    one_batch: bool,
 }
 
 /// A good scan of one coherent mode.
@@ -25,7 +26,7 @@ const PLAIN: Needs = Needs {
     scales: false,
     dark: false,
     weight: 0.0,
-    likelihood: false,
+    one_batch: false,
 };
 
 impl Needs {
@@ -50,8 +51,9 @@ impl Needs {
         r *= lacks(self.dark && first, 2.0);
         let weight = engine.regulariser.unwrap_or(0.0);
         r *= 1.0 + 0.02 * ((1.0 + weight).ln() - (1.0 + self.weight).ln()).abs();
-        let likelihood = engine.name == EngineName::Ml;
-        r * lacks(likelihood != self.likelihood, 1.1)
+        // The other last engine.
+        let one_batch = engine.batch == Some(ALL);
+        r * lacks(!one_batch && self.one_batch, 1.1) * lacks(one_batch && !self.one_batch, 1.1)
     }
 }
 
@@ -95,20 +97,13 @@ fn a_plain_scan_keeps_one_mode_and_its_positions() {
     let (recipe, report) = search(PLAIN, Decided::default(), &template());
     assert_eq!(recipe.probe_modes, 1);
     assert!(recipe.positions.refine.is_empty() && !recipe.fit_frame_scales);
-    assert_eq!(engine_list(&recipe.engines), "dm:40 lsqml:100 lsqml:100");
+    assert_eq!(engine_list(&recipe.engines), "dm:40 lsqml:100 ml:100");
     assert_eq!(recipe.engines[2].regulariser, Some(0.0));
     assert_eq!(recipe.stop, StopRule::Plateau);
     let kept: Vec<&str> = (report.tried.iter().filter(|t| t.kept))
         .map(|t| t.name.as_str())
         .collect();
-    assert_eq!(
-        kept,
-        [
-            "first object by dm:40",
-            "1 probe mode",
-            "then lsqml with all frames at once"
-        ]
-    );
+    assert_eq!(kept, ["first object by dm:40", "1 probe mode", "then ml"]);
     // Two modes were tried, and no more.
     let tried = |name: &str| report.tried.iter().any(|t| t.name == name);
     assert!(tried("2 probe modes") && !tried("3 probe modes"));
@@ -158,7 +153,7 @@ fn weak_light_starts_without_the_difference_map() {
         dark: true,
         ..PLAIN
     });
-    assert_eq!(engine_list(&recipe.engines), "lsqml:140 lsqml:100");
+    assert_eq!(engine_list(&recipe.engines), "lsqml:140 ml:100");
 }
 
 #[test]
@@ -167,23 +162,26 @@ fn the_last_engine_is_the_one_with_the_lowest_r_free() {
     assert_eq!(weight(90.0).regulariser, Some(100.0));
     assert_eq!(weight(90.0).regulariser_edge, Some(0.02));
     assert_eq!(weight(1500.0).regulariser, Some(1600.0));
-    let likelihood = of(Needs {
+    let one_batch = of(Needs {
         weight: 400.0,
-        likelihood: true,
+        one_batch: true,
         ..PLAIN
     })
     .engines[2]
         .clone();
-    assert_eq!(likelihood.name, EngineName::Ml);
-    assert_eq!(likelihood.regulariser, Some(400.0));
-    assert_eq!(likelihood.noise, Some(Noise::Amplitude));
+    assert_eq!(
+        (one_batch.name, one_batch.batch),
+        (EngineName::Lsqml, Some(ALL))
+    );
+    assert_eq!(one_batch.regulariser, Some(400.0));
 }
 
 #[test]
 fn a_last_engine_that_raises_r_free_is_left_out() {
     let mut search = AutomaticSearch::new(&template(), Decided::default(), data(100.0));
     while let Some(trial) = search.next_trial() {
-        let last = trial.recipe.engines[0].batch == Some(ALL);
+        let engine = &trial.recipe.engines[0];
+        let last = engine.batch == Some(ALL) || engine.name == EngineName::Ml;
         search.record(&trial, Ok(if last { 0.02 } else { 0.01 }));
     }
     assert_eq!(engine_list(&search.recipe().engines), "dm:40 lsqml:100");
@@ -202,7 +200,7 @@ fn what_the_user_has_decided_is_not_tried() {
         probe_modes: true,
         positions: true,
         frame_scales: true,
-        lsqml: true,
+        regulariser: true,
     };
     let given = Recipe {
         probe_modes: 2,
@@ -223,7 +221,7 @@ fn an_earlier_result_takes_the_place_of_the_first_object() {
     given.engines.remove(0);
     let (recipe, report) = search(Needs { modes: 2, ..PLAIN }, Decided::default(), &given);
     assert_eq!(report.tried[0].name, "1 probe mode");
-    assert_eq!(engine_list(&recipe.engines), "lsqml:100 lsqml:100");
+    assert_eq!(engine_list(&recipe.engines), "lsqml:100 ml:100");
     assert_eq!(recipe.positions.start, 3);
 }
 
@@ -276,7 +274,7 @@ fn small_scans_have_more_free_pixels_and_a_wider_margin() {
     let iterations = |valid| TrialData { valid, ..data(9.0) }.iterations();
     assert_eq!(
         [1 << 22, 1 << 21, 1 << 20, 1 << 10, 0].map(iterations),
-        [20, 20, 40, 60, 60]
+        [20, 20, 40, 80, 80]
     );
 }
 
