@@ -106,6 +106,7 @@ fn reconstruction() -> Reconstruction {
         backend: "cpu".to_owned(),
         device: "this computer".to_owned(),
         plan: String::new(),
+        trials: String::new(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         source: "made by hand".to_owned(),
         wavelength: 1e-10,

@@ -62,6 +62,7 @@ pub fn reconstruct(
     let origin = Origin {
         source: "memory".to_owned(),
         recipe: recipe.to_toml()?,
+        trials: String::new(),
     };
     Ok(result(&mut run, scan, &problem, recipe, &origin)?)
 }

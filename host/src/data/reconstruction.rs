@@ -68,6 +68,8 @@ pub struct Reconstruction {
     pub plan: String,
     /// Program version.
     pub version: String,
+    /// What the automatic recipe tried and kept, JSON; empty if the recipe was given, and in results of earlier versions.
+    pub trials: String,
     /// Path of the scan file, as given.
     pub source: String,
     /// Wavelength, m.

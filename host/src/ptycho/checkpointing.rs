@@ -83,6 +83,8 @@ struct Header {
     backend: String,
     fingerprint: String,
     recipe: String,
+    #[serde(default)]
+    trials: String,
     #[serde(rename = "place")]
     progress: Progress,
 }
@@ -98,6 +100,8 @@ pub struct SavedRun {
     pub fingerprint: String,
     /// The resolved recipe, TOML.
     pub recipe: String,
+    /// What the automatic recipe tried and kept, JSON; empty if the recipe was given, and in checkpoints of earlier versions.
+    pub trials: String,
     /// Progress of the run, with its history.
     pub progress: Progress,
     /// Object, probe and exit waves.
@@ -117,6 +121,7 @@ impl SavedRun {
             backend: self.backend,
             fingerprint: self.fingerprint,
             recipe: self.recipe,
+            trials: self.trials,
             progress: self.progress,
         };
         let header = serde_json::to_string(&header).map_err(|e| {
@@ -238,6 +243,7 @@ impl SavedRun {
             backend: header.backend,
             fingerprint: header.fingerprint,
             recipe: header.recipe,
+            trials: header.trials,
             progress: header.progress,
             state,
         })
@@ -362,6 +368,7 @@ mod tests {
             backend: "cpu".into(),
             fingerprint: "ab".into(),
             recipe: Recipe::default().to_toml().unwrap(),
+            trials: "{}".into(),
             progress: Progress {
                 engine: 1,
                 iteration: 2,

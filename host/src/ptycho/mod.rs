@@ -6,6 +6,7 @@
 
 mod absorption;
 mod affine;
+mod automatic;
 mod batch_shares;
 mod batches;
 mod central_part;
@@ -66,6 +67,10 @@ mod update_version;
 
 pub use absorption::absorption_correlation;
 pub use affine::AffineFit;
+pub use automatic::{
+    AutomaticRecipe, AutomaticSearch, Decided, MOST_ITERATIONS, MOST_TRIALS,
+    Trial as AutomaticTrial, TrialData, Tried, free_share, template,
+};
 pub use batches::BatchOrder;
 pub use central_part::central_part;
 pub use checkpointing::{CheckpointError, SavedRun, fingerprint};

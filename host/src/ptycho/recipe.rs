@@ -18,8 +18,6 @@ use super::step_plan::StepPlan;
 use crate::text::{TomlError, shortest};
 use serde::{Deserialize, Serialize};
 
-/// Share of free pixels where neither engines nor a recipe are given.
-const AUTOMATIC_FREE_PIXELS: f64 = 0.01;
 /// Every how many iterations all metrics are computed, unless a recipe says otherwise.
 const METRICS_EVERY: usize = 10;
 
@@ -42,6 +40,9 @@ pub enum StopRule {
     /// When R_free has risen: its mean over 10 iterations is larger than that over the 10 before, and
     /// that one larger than that over the 10 before it. The next engine goes on.
     Auto,
+    /// When R_free no longer falls: its mean over 10 iterations is not lower by at least 0.5 % than that over the 10
+    /// before. For `dm`, `raar` and `ap`, whose R_free rises and falls, the engine does all its iterations.
+    Plateau,
 }
 
 /// All options of a reconstruction.
@@ -149,16 +150,6 @@ impl RecipeError {
 }
 
 impl Recipe {
-    /// The recipe of a run for which neither engines nor a recipe are given: the default one, with free
-    /// pixels, so that the run reports R_free.
-    #[must_use]
-    pub fn automatic() -> Self {
-        Self {
-            free_pixels: AUTOMATIC_FREE_PIXELS,
-            ..Self::default()
-        }
-    }
-
     /// Parses a TOML document.
     ///
     /// # Errors
@@ -353,7 +344,10 @@ impl Recipe {
             self.stop == StopRule::Off || self.free_pixels > 0.0,
             "stop",
             "off, or free_pixels above 0, on which R_free is computed",
-            "auto without free pixels".to_owned(),
+            match self.stop {
+                StopRule::Plateau => "plateau without free pixels".to_owned(),
+                _ => "auto without free pixels".to_owned(),
+            },
         )?;
         within(
             (1..=MAX_ITERATIONS).contains(&self.metrics_every),

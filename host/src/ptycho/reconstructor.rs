@@ -13,6 +13,9 @@ use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::time::Instant;
 
+/// By which part the mean of R_free must fall from one window to the next, or it no longer falls.
+const LEVEL: f64 = 0.005;
+
 /// Progress of a run; together with an [`EngineState`] it is all that is needed to resume.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
 pub struct Progress {
@@ -148,14 +151,14 @@ impl Reconstructor {
             ..Step::resolve(spec, &self.sizes, total)
         };
         let name = spec.name.as_str();
-        let may_stop = spec.stop_below_change.is_some() || self.stop == StopRule::Auto;
+        let may_stop = spec.stop_below_change.is_some() || self.stop != StopRule::Off;
         let checks_stopping = may_stop && iteration.is_multiple_of(STOP_WINDOW);
         self.engine.step(&step)?;
         self.progress.iteration = iteration;
         self.progress.total = total;
         self.pending.push_back((total, name));
         self.collect(checks_stopping)?;
-        if last || (checks_stopping && (self.stalled() || self.risen())) {
+        if last || (checks_stopping && (self.stalled() || self.risen() || self.levelled())) {
             self.progress.engine += 1;
             self.progress.iteration = 0;
             self.skip_finished();
@@ -269,21 +272,35 @@ impl Reconstructor {
     fn risen(&self) -> bool {
         let known = self.progress.iteration.saturating_sub(1);
         let history = &self.progress.history;
-        if self.stop == StopRule::Off || known < 3 * STOP_WINDOW || history.len() < known {
+        if self.stop != StopRule::Auto || known < 3 * STOP_WINDOW || history.len() < known {
             return false;
         }
         let recent = &history[history.len() - 3 * STOP_WINDOW..];
-        let mean = |entries: &[HistoryEntry]| {
-            let values = entries.iter().map(|entry| entry.r_free);
-            values
-                .sum::<Option<f64>>()
-                .map(|sum| sum / entries.len() as f64)
-        };
-        let means: Vec<Option<f64>> = recent.chunks(STOP_WINDOW).map(mean).collect();
+        let means: Vec<Option<f64>> = recent.chunks(STOP_WINDOW).map(mean_r_free).collect();
         means.windows(2).all(|pair| match pair {
             [Some(before), Some(now)] => now > before,
             _ => false,
         })
+    }
+
+    /// Whether R_free of this engine no longer falls, from one window to the next; engines with exit waves do all their
+    /// iterations.
+    fn levelled(&self) -> bool {
+        let known = self.progress.iteration.saturating_sub(1);
+        let history = &self.progress.history;
+        let applies =
+            self.stop == StopRule::Plateau && !self.specs[self.progress.engine].name.projects();
+        if !applies || known < 2 * STOP_WINDOW || history.len() < known {
+            return false;
+        }
+        let recent = &history[history.len() - 2 * STOP_WINDOW..];
+        let [Some(before), Some(now)] =
+            [0, STOP_WINDOW].map(|first| mean_r_free(&recent[first..first + STOP_WINDOW]))
+        else {
+            return false;
+        };
+        // Also where they are not numbers.
+        !(now < before * (1.0 - LEVEL))
     }
 
     fn skip_finished(&mut self) {
@@ -295,4 +312,11 @@ impl Reconstructor {
             self.progress.engine += 1;
         }
     }
+}
+
+/// The mean of R_free, if all entries have it.
+fn mean_r_free(entries: &[HistoryEntry]) -> Option<f64> {
+    let values = entries.iter().map(|entry| entry.r_free);
+    let sum = values.sum::<Option<f64>>()?;
+    Some(sum / entries.len() as f64)
 }

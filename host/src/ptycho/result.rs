@@ -14,6 +14,8 @@ pub struct Origin {
     pub source: String,
     /// The resolved recipe, TOML.
     pub recipe: String,
+    /// What the automatic recipe tried and kept, JSON; empty if the recipe was given.
+    pub trials: String,
 }
 
 /// Takes object, probe and history out of `run`; the modes are orthogonal, strongest first.
@@ -67,6 +69,7 @@ pub fn result(
         backend: setup.backend.into(),
         device: setup.device,
         plan: plan.map_or_else(String::new, |plan| plan.to_string()),
+        trials: origin.trials.clone(),
         version: env!("CARGO_PKG_VERSION").into(),
         source: origin.source.clone(),
         wavelength: scan.geometry().wavelength,

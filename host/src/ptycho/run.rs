@@ -192,6 +192,7 @@ impl Steps for ReconstructionSteps<'_> {
             backend: self.reconstructor.engine().setup().backend.to_owned(),
             fingerprint,
             recipe: self.origin.recipe.clone(),
+            trials: self.origin.trials.clone(),
             progress: self.reconstructor.progress().clone(),
             state,
         };
@@ -230,6 +231,7 @@ mod tests {
         let origin = Origin {
             source: "memory".into(),
             recipe: recipe.to_toml().unwrap(),
+            trials: String::new(),
         };
         let steps = |problem: &Problem| {
             let engine = Box::new(CpuEngine::<f32>::new(problem));

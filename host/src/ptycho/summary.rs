@@ -4,7 +4,8 @@ use crate::data::{Geometry, HistoryEntry, Reconstruction};
 use crate::ptycho::frame_statistics::affine_fit;
 use crate::ptycho::quality::Comparison;
 use crate::ptycho::{
-    AffineFit, Displacements, FocusSearch, OrientationSearch, ProbeSize, ScaleSpread,
+    AffineFit, AutomaticRecipe, Displacements, FocusSearch, OrientationSearch, ProbeSize,
+    ScaleSpread,
 };
 use crate::run::RunRecord;
 use serde::Serialize;
@@ -20,6 +21,9 @@ pub struct Summary {
     /// The search for the orientation of the positions; absent if there was none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub orientation: Option<OrientationSearch>,
+    /// What the automatic recipe tried and kept; absent if the recipe was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub automatic: Option<AutomaticRecipe>,
     /// Engines in the order they ran, with the iterations that each did: `dm:40,raar:40`.
     pub engine: String,
     /// How a GPU computed the last projection; absent on a CPU and without projections.
@@ -136,6 +140,7 @@ impl Summary {
             record,
             problems: Vec::new(),
             orientation: None,
+            automatic: AutomaticRecipe::from_json(&of.trials),
             engine: engine_spans(&of.history)
                 .iter()
                 .map(|(name, [first, last])| format!("{name}:{}", last - first + 1))

@@ -31,6 +31,8 @@ mod names;
 mod pictures;
 mod printed;
 #[cfg(feature = "ptycho")]
+mod ptycho_automatic;
+#[cfg(feature = "ptycho")]
 mod ptycho_device_memory;
 #[cfg(feature = "ptycho")]
 mod ptycho_devices;

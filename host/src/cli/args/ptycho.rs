@@ -35,7 +35,7 @@ Examples:
     /// Reconstruct the object and the probe from a scan
     #[command(after_help = "\
 Examples:
-  warpstride ptycho reconstruct scan.cxi -o result.h5
+  warpstride ptycho reconstruct scan.cxi -o result.h5 --report result.html
   warpstride ptycho reconstruct scan.cxi -o result.h5 --engine dm:100 \\
       --engine raar:50 --set dm.alpha=0.9 --set probe.source=zone-plate \\
       --set probe.diameter=100e-6 --set probe.outermost_zone=50e-9 \\
@@ -49,9 +49,11 @@ Examples:
   warpstride ptycho reconstruct scan.cxi -o result.h5 --backend cpu \\
       --report result.html --metrics-every 1 --coarse 4,2,1
   warpstride ptycho reconstruct scan.cxi -o better.h5 --start result.h5 \\
-      --engine lsqml:100 --probe-modes 3
+      --engine auto --probe-modes 3
   warpstride ptycho reconstruct scan.cxi -o result.h5 --resume result.checkpoint
 
+Without engines and recipe, trials choose both (--engine auto): more probe modes, refined positions,
+intensity scales and a regulariser, each only if R_free falls. The result has the recipe.
 --profile implies --backend cuda, unless --backend emulator is given. Ctrl-C saves a checkpoint and
 the current result; --resume continues bit for bit.")]
     Reconstruct(Box<ReconstructArgs>),
@@ -167,7 +169,7 @@ pub(crate) struct InfoArgs {
     /// Its floating-point precision [default: f32, or as in the recipe]
     #[arg(long, value_enum)]
     pub(crate) precision: Option<PrecisionArg>,
-    /// Its engine and iterations, such as lsqml:200; repeat for several [default: dm:100 raar:50, or as in the recipe]
+    /// Its engine and iterations, such as lsqml:200; repeat for several [default: auto, or as in the recipe]
     #[arg(long, value_name = "NAME:N")]
     pub(crate) engine: Vec<String>,
     /// Device memory that it may take, such as 500M or 2GiB; says how a larger scan would travel to the GPU
@@ -282,8 +284,9 @@ pub(crate) struct ReconstructArgs {
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "What to compute")]
 pub(crate) struct RecipeArgs {
-    /// Engine (dm, raar, ap, ml, lsqml, epie, rpie) and iterations; repeat to run several in order
-    /// [default: dm:100 raar:50]
+    /// Engine (dm, raar, ap, ml, lsqml, epie, rpie) and iterations; repeat to run several in order. auto: trials choose
+    /// engines, probe modes, refinements and regulariser by R_free [default: auto, or as in the recipe; resolution:
+    /// dm:100 raar:50]
     #[arg(long, value_name = "NAME:N")]
     pub(crate) engine: Vec<String>,
     /// Recipe with all options of the run (TOML); the recipe stored in a result repeats that run
@@ -298,14 +301,15 @@ pub(crate) struct RecipeArgs {
     pub(crate) transform_positions: Option<String>,
     #[command(flatten)]
     pub(crate) near_field: NearFieldArgs,
-    /// Mutually incoherent probe modes
+    /// Mutually incoherent probe modes [default: 1, with auto those that lower R_free]
     #[arg(long, value_name = "N")]
     pub(crate) probe_modes: Option<usize>,
     /// Share of each frame's pixels that no update sees, for R_free, such as 0.02
-    /// [default: 0.01 without --engine and --recipe, else 0]
+    /// [default: 0.01 to 0.05 with auto, else 0]
     #[arg(long, value_name = "SHARE", allow_negative_numbers = true)]
     pub(crate) free_pixels: Option<f64>,
-    /// Whether an engine ends when R_free has risen; auto needs --free-pixels [default: off]
+    /// Whether an engine ends when R_free has risen or no longer falls; needs --free-pixels
+    /// [default: off, with --engine auto: plateau]
     #[arg(long, value_enum)]
     pub(crate) stop: Option<StopArg>,
     /// Compute R, R_free, the photon error and the exit-wave change in every K-th iteration of dm,
@@ -461,4 +465,6 @@ pub(crate) enum StopArg {
     Off,
     /// The next engine starts, or the run ends, when R_free has risen over two times ten iterations
     Auto,
+    /// The same when R_free no longer falls from ten iterations to the next ten (not in dm, raar and ap)
+    Plateau,
 }

@@ -21,6 +21,13 @@ pub(crate) fn demo(demo: &Demo) -> Result<DemoPart, Failure> {
         report.as_ref(),
         "--summary".as_ref(),
         summary.as_ref(),
+        // Without trials, which would take longer than the run.
+        "--engine".as_ref(),
+        "dm:100".as_ref(),
+        "--engine".as_ref(),
+        "raar:50".as_ref(),
+        "--free-pixels".as_ref(),
+        "0.01".as_ref(),
     ])?;
     Ok(DemoPart {
         heading: "Ptychography: simulated and reconstructed",

@@ -1,17 +1,15 @@
 //! `--find-orientation`: short reconstructions of a part of the scan, one for each orientation of the positions.
 
-use super::backend::{Engines, MemoryRequest, engines as engines_of};
 use super::recipe_origin::RecipeOrigin;
-use crate::cli::devices_request::DevicesRequest;
+use super::trial_device::TrialDevice;
 use crate::cli::failure::Failure;
-use crate::data::{PixelPositions, Scan};
+use crate::data::Scan;
 use crate::ptycho::{
-    Decision, Engine, EngineError, EngineName, EngineSpec, GpuOptions, Orientation,
-    OrientationSearch, Precision, ProbeSource, Problem, ProblemError, Ranks, Recipe, Reconstructor,
-    StartOfTrials, StopRule, Trial, TrialR, TrialResult, absorption_correlation, central_part,
+    Decision, EngineError, EngineName, EngineSpec, GpuOptions, Orientation, OrientationSearch,
+    ProbeSource, Problem, ProblemError, Recipe, Reconstructor, StartOfTrials, StopRule, Trial,
+    TrialR, TrialResult, absorption_correlation, central_part,
 };
 use crate::run::Interrupt;
-use crate::system::Memory;
 use std::ops::RangeInclusive;
 use std::time::Instant;
 
@@ -34,12 +32,7 @@ pub(super) struct TrialSettings<'a> {
     pub(super) name: String,
     pub(super) recipe: &'a Recipe,
     pub(super) origin: &'a RecipeOrigin,
-    /// One device, or the CPU.
-    pub(super) request: DevicesRequest,
-    /// Most device memory in bytes.
-    pub(super) device_memory: Option<u64>,
-    /// The host's memory before the scan was read.
-    pub(super) memory: Memory,
+    pub(super) device: TrialDevice,
 }
 
 impl TrialSettings<'_> {
@@ -177,7 +170,7 @@ impl TrialSettings<'_> {
         };
         let own_twin = crate::ptycho::is_own_twin(&problem.probe);
         // Another orientation may need less memory. If none can be computed, the run says so too.
-        let engine = match self.engine(scan, &problem, recipe) {
+        let engine = match self.device.engine(scan, &problem, recipe) {
             Err(Failure::Failed(why)) => return skipped(why),
             engine => engine?,
         };
@@ -207,42 +200,5 @@ impl TrialSettings<'_> {
             absorption: absorption_correlation(&object, &probe, &engine.frames()),
         });
         Ok(Some((fitted, own_twin)))
-    }
-
-    /// An engine on the back end of the run.
-    fn engine(
-        &self,
-        scan: &Scan,
-        problem: &Problem,
-        recipe: &Recipe,
-    ) -> Result<Box<dyn Engine>, Failure> {
-        let [frames, rows, columns] = scan.shape();
-        let positions = PixelPositions::new(
-            scan.positions(),
-            scan.object_pixel(),
-            [rows, columns],
-            recipe.positions.margin(),
-        )?;
-        let needed = MemoryRequest {
-            shape: [frames, recipe.probe_modes, rows, columns],
-            object_shape: positions.object_shape,
-            recipe: recipe.clone(),
-            device_memory: self.device_memory,
-            exchanged: 0,
-            in_scratch: None,
-        };
-        let alone = Ranks::alone();
-        let cpu_only =
-            (recipe.precision == Precision::F64).then_some("the GPU back end computes in f32 only");
-        let kernels = || crate::ptycho::cuda::kernels_for(recipe, [rows, columns]);
-        let backend = (self.request.open(cpu_only, kernels)?)
-            .checked(|kind| needed.check(kind, self.memory, &alone))?;
-        let chosen = engines_of(backend, problem, &needed, self.memory, &alone)?;
-        match chosen.engine {
-            Engines::One(engine, _) => Ok(engine),
-            Engines::Several(_) => Err(Failure::failed(
-                "--find-orientation: expected one device, found several",
-            )),
-        }
     }
 }

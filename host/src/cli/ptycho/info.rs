@@ -1,7 +1,8 @@
 //! `warpstride ptycho info`.
 
+use super::automatic::planned;
 use super::near_field_arguments::near_field;
-use super::recipe_arguments::{engines, precision, read_recipe, set};
+use super::recipe_arguments::{engines, names_automatic, precision, read_recipe, set};
 use super::recipe_origin::RecipeOrigin;
 use super::transform_positions::transform_positions;
 use crate::cli::args::InfoArgs;
@@ -13,7 +14,7 @@ use crate::ptycho::io::scan;
 use crate::ptycho::regions::chosen_note;
 use crate::ptycho::{
     CountCodes, Diagnosis, EngineSpec, NearFieldSummary, Overlap, Precision, Recipe, StepPlan,
-    StreamPlan, diagnose, host_besides, mask_bytes, masked_pixels, memory_estimate,
+    StreamPlan, diagnose, host_besides, mask_bytes, masked_pixels, memory_estimate, template,
 };
 use crate::run::MemoryInfo;
 use crate::system::Bytes;
@@ -37,6 +38,8 @@ pub(crate) struct Info {
     file: PathBuf,
     origin: RecipeOrigin,
     recipe: Recipe,
+    /// Whether trials decide the rest of the recipe.
+    automatic: bool,
     /// Most device memory in bytes.
     device_memory: Option<u64>,
     /// Most host memory in bytes.
@@ -109,9 +112,19 @@ impl Info {
             .recipe
             .as_deref()
             .map_or_else(|| Ok(Recipe::default()), read_recipe)?;
+        let automatic = names_automatic(&args.engine, args.recipe.as_deref());
+        if automatic {
+            let template = template();
+            recipe = Recipe {
+                engines: template.engines,
+                stop: template.stop,
+                free_pixels: template.free_pixels.max(recipe.free_pixels),
+                ..recipe
+            };
+        }
         recipe.probe_modes = args.probe_modes.unwrap_or(recipe.probe_modes);
         recipe.precision = args.precision.map_or(recipe.precision, precision);
-        if !args.engine.is_empty() {
+        if !automatic && !args.engine.is_empty() {
             recipe.engines = engines(&args.engine)?;
         }
         if let Some(list) = &args.transform_positions {
@@ -126,6 +139,7 @@ impl Info {
             file: args.file,
             origin,
             recipe,
+            automatic,
             device_memory,
             host_memory,
             scratch: args.scratch,
@@ -149,6 +163,9 @@ impl Info {
         let fatal = windows.as_ref().err().map(|e| format!("{name}: {e}"));
         let diagnosis = diagnose(&read.scan, &self.recipe.engines).map_err(Failure::failed)?;
         let mut info = ScanInfo::new(name, &read.scan, &self.recipe, diagnosis, read.notes);
+        if self.automatic {
+            info.notes.push(planned(&read.scan, &self.recipe));
+        }
         match windows {
             Ok(positions) => {
                 info.plan(positions.object_shape, &self.recipe, memory);

@@ -1,5 +1,6 @@
 //! The commands of `warpstride ptycho`.
 
+mod automatic;
 mod backend;
 mod coarse_to_fine;
 mod compare;
@@ -17,6 +18,7 @@ mod resolution;
 mod results;
 mod simulate;
 mod transform_positions;
+mod trial_device;
 
 pub(crate) use demo::demo;
 

@@ -5,22 +5,148 @@ use super::recipe_origin::RecipeOrigin;
 use super::transform_positions::transform_positions;
 use crate::cli::args::{PositionMethodArg, PrecisionArg, RecipeArgs, StopArg};
 use crate::cli::failure::Failure;
-use crate::ptycho::{EngineSpec, PositionMethod, Precision, Recipe, StartOptions, StopRule};
+use crate::ptycho::{
+    Decided, EngineSpec, PositionMethod, Precision, Recipe, StartOptions, StopRule, template,
+};
 use std::path::Path;
 
 /// Largest recipe file that is read, bytes; real recipes are far smaller.
 const MAX_RECIPE_BYTES: u64 = 1 << 20;
 
+/// The name that stands for the automatic recipe in `--engine`.
+const AUTO: &str = "auto";
+/// Share of free pixels where neither engines nor a recipe are given, and trials are not made.
+const UNNAMED_FREE_PIXELS: f64 = 0.01;
+
+/// What the automatic recipe may decide.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Automatic {
+    pub(super) decided: Decided,
+    /// Whether the share of free pixels is given.
+    pub(super) free_pixels: bool,
+}
+
 /// Resolves the recipe: first the recipe file, then `--engine` and the other options, then `--set`.
 pub(super) fn resolve(args: &RecipeArgs, origin: &RecipeOrigin) -> Result<Recipe, Failure> {
     let mut recipe = match &args.recipe {
-        None if args.engine.is_empty() => Recipe::automatic(),
         None => Recipe::default(),
         Some(path) => read_recipe(path)?,
     };
     if !args.engine.is_empty() {
         recipe.engines = engines(&args.engine)?;
     }
+    finish(recipe, args, origin)
+}
+
+/// The arguments, with the default engines and some free pixels if neither engines nor a recipe are given.
+pub(super) fn with_default_engines(args: &RecipeArgs) -> RecipeArgs {
+    let mut args = args.clone();
+    if args.engine.is_empty() && args.recipe.is_none() {
+        let engines = Recipe::default().engines;
+        let name = |e: &EngineSpec| format!("{}:{}", e.name.as_str(), e.iterations);
+        args.engine = engines.iter().map(name).collect();
+        args.free_pixels.get_or_insert(UNNAMED_FREE_PIXELS);
+    }
+    args
+}
+
+/// Whether the automatic recipe is asked for: by its name, or without engines and recipe.
+pub(super) fn names_automatic(engines: &[String], recipe: Option<&Path>) -> bool {
+    match engines {
+        [] => recipe.is_none(),
+        [only] => only == AUTO,
+        _ => false,
+    }
+}
+
+/// Resolves the recipe; if the automatic one is asked for, it is that from which the search starts, and what may be decided.
+/// Without free pixels nothing can be decided.
+pub(super) fn resolve_or_automatic(
+    args: &RecipeArgs,
+    origin: &RecipeOrigin,
+) -> Result<(Recipe, Option<Automatic>), Failure> {
+    if !names_automatic(&args.engine, args.recipe.as_deref()) {
+        return Ok((resolve(args, origin)?, None));
+    }
+    let without = args.free_pixels == Some(0.0) || sets_to(args, "free_pixels", 0.0);
+    if without {
+        if !args.engine.is_empty() {
+            return Err(Failure::usage(
+                "--engine auto: expected free pixels, by which it chooses, found a share of 0",
+            ));
+        }
+        return Ok((resolve(&with_default_engines(args), origin)?, None));
+    }
+    let template = template();
+    let base = match &args.recipe {
+        None => template,
+        Some(path) => {
+            let read = read_recipe(path)?;
+            Recipe {
+                free_pixels: match read.free_pixels {
+                    0.0 => template.free_pixels,
+                    share => share,
+                },
+                stop: template.stop,
+                engines: template.engines,
+                ..read
+            }
+        }
+    };
+    let default = Recipe::default();
+    let given = |option: &str, other: bool| other || sets(args, option);
+    let automatic = Automatic {
+        decided: Decided {
+            probe_modes: given(
+                "probe_modes",
+                args.probe_modes.is_some() || base.probe_modes != default.probe_modes,
+            ),
+            positions: given(
+                "positions.refine",
+                !args.refine_positions.is_empty() || !base.positions.refine.is_empty(),
+            ),
+            frame_scales: given(
+                "fit_frame_scales",
+                args.fit_frame_scales || base.fit_frame_scales,
+            ),
+            regulariser: sets(args, "ml.regulariser") || sets(args, "ml.regulariser_edge"),
+        },
+        free_pixels: given(
+            "free_pixels",
+            args.free_pixels.is_some() || args.recipe.is_some(),
+        ),
+    };
+    let mut recipe = finish(base, args, origin)?;
+    if recipe.start.result.is_some() && recipe.engines.len() > 2 {
+        // There is an object already.
+        recipe.engines.remove(0);
+    }
+    Ok((recipe, Some(automatic)))
+}
+
+/// Whether `--set` sets the option, a table that has it, or, for a table, one of its options.
+fn sets(args: &RecipeArgs, option: &str) -> bool {
+    args.set.iter().any(|assignment| {
+        let path = assignment.split('=').next().unwrap_or_default().trim();
+        let within = |whole: &str, part: &str| {
+            part.strip_prefix(whole)
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        };
+        within(path, option) || within(option, path)
+    })
+}
+
+/// Whether the last `--set` of the option has this value.
+fn sets_to(args: &RecipeArgs, option: &str, value: f64) -> bool {
+    let pairs = args.set.iter().filter_map(|a| a.split_once('='));
+    let mut of_option = pairs.filter(|(path, _)| path.trim() == option);
+    of_option
+        .next_back()
+        .is_some_and(|(_, found)| found.trim().parse() == Ok(value))
+}
+
+/// Applies the other options, then `--set`, and checks the recipe.
+fn finish(mut recipe: Recipe, args: &RecipeArgs, origin: &RecipeOrigin) -> Result<Recipe, Failure> {
     if let Some(list) = &args.transform_positions {
         transform_positions(list, &mut recipe.data)?;
     }
@@ -35,6 +161,7 @@ pub(super) fn resolve(args: &RecipeArgs, origin: &RecipeOrigin) -> Result<Recipe
         recipe.stop = match stop {
             StopArg::Off => StopRule::Off,
             StopArg::Auto => StopRule::Auto,
+            StopArg::Plateau => StopRule::Plateau,
         };
     }
     if let Some(every) = args.metrics_every {

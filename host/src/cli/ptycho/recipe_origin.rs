@@ -28,8 +28,13 @@ impl RecipeOrigin {
             let argument = ("seed".to_owned(), format!("--seed {seed}"));
             origin.arguments.insert(0, argument);
         }
-        if args.stop == Some(StopArg::Auto) {
-            let argument = ("stop".to_owned(), "--stop auto".to_owned());
+        let stop = match args.stop {
+            Some(StopArg::Auto) => Some("--stop auto"),
+            Some(StopArg::Plateau) => Some("--stop plateau"),
+            Some(StopArg::Off) | None => None,
+        };
+        if let Some(argument) = stop {
+            let argument = ("stop".to_owned(), argument.to_owned());
             origin.arguments.insert(0, argument);
         }
         if let Some(every) = args.metrics_every {

@@ -6,7 +6,7 @@ mod opening;
 use super::backend::{Engines, end_processes, engines as engines_of};
 use super::device_group::{failed_alone, on_all};
 use super::files::{Files, remove};
-use super::recipe_arguments::resolve;
+use super::recipe_arguments::{Automatic, resolve_or_automatic};
 use super::recipe_origin::RecipeOrigin;
 use super::results::FinishedRun;
 use crate::cli::args::{BackendArg, BackendArgs, DevicesArgs, ReconstructArgs};
@@ -19,8 +19,9 @@ use crate::cli::processes::common;
 use crate::cli::threads;
 use crate::data::{HistoryEntry, Scan};
 use crate::ptycho::{
-    Engine, EngineError, FrameStart, OrientationSearch, Origin, Precision, Problem, Ranks, Recipe,
-    ReconstructionSteps, Reconstructor, Run, RunError, SavedRun, StreamPlan, diagnose, result,
+    AutomaticRecipe, Engine, EngineError, FrameStart, OrientationSearch, Origin, Precision,
+    Problem, Ranks, Recipe, ReconstructionSteps, Reconstructor, Run, RunError, SavedRun,
+    StreamPlan, diagnose, result,
 };
 use crate::run::{Bar, End, Interrupt, JsonLines, Observer, RunRecord, Schedule, Silent};
 use crate::text::{count, shortest, significant};
@@ -67,6 +68,10 @@ pub(crate) struct Reconstruct {
     find_orientation: bool,
     /// What the search for the orientation has found.
     orientation: Option<OrientationSearch>,
+    /// What trials may decide, if the recipe is the automatic one.
+    automatic: Option<Automatic>,
+    /// What they have found, JSON; empty without them.
+    trials: String,
 }
 
 /// Why processes cannot compute together.
@@ -116,9 +121,11 @@ impl Reconstruct {
             .as_ref()
             .map_or(Ok(()), paths::check_name)?;
         let origin = RecipeOrigin::new(&args.recipe, args.resume.as_deref());
+        let mut automatic = None;
         let (recipe, recipe_text, resume) = match &args.resume {
             None => {
-                let recipe = resolve(&args.recipe, &origin)?;
+                let recipe;
+                (recipe, automatic) = resolve_or_automatic(&args.recipe, &origin)?;
                 let text = recipe.to_toml().map_err(Failure::usage)?;
                 (recipe, text, None)
             }
@@ -193,7 +200,10 @@ impl Reconstruct {
             started.as_ref(),
             args.resume.as_ref(),
         ];
+        let trials = resume.as_ref().map(|(_, saved)| saved.trials.clone());
         Ok(Self {
+            automatic,
+            trials: trials.unwrap_or_default(),
             inputs: paths::names(read.into_iter().flatten().map(PathBuf::as_path)),
             scan: args.file,
             origin,
@@ -228,12 +238,15 @@ impl Reconstruct {
     pub(crate) fn run(mut self, ranks: &Ranks) -> Result<(), Failure> {
         let begun = Instant::now();
         threads::start(self.threads)?;
-        let (read, interrupt) = if self.find_orientation {
-            let interrupt = Interrupt::on_ctrl_c()?;
-            (self.orient(&interrupt, ranks)?, Some(interrupt))
-        } else {
-            (None, None)
-        };
+        let trying = self.find_orientation || self.automatic.is_some();
+        let interrupt = trying.then(Interrupt::on_ctrl_c).transpose()?;
+        let mut read = None;
+        if let (true, Some(interrupt)) = (self.find_orientation, &interrupt) {
+            read = self.orient(interrupt, ranks)?;
+        }
+        if let (Some(automatic), Some(interrupt)) = (self.automatic, &interrupt) {
+            read = Some(self.choose(read, (automatic, interrupt), ranks)?);
+        }
         let opened = common(ranks, self.open(read, ranks))?;
         let prepared = common(ranks, self.prepare(opened, ranks))?;
         let progress = self
@@ -353,7 +366,11 @@ impl Reconstruct {
             ));
         }
         let oriented = (self.orientation.iter()).flat_map(OrientationSearch::sentences);
-        let notes = chosen.note.into_iter().chain(oriented).chain(scan_notes);
+        let tried = AutomaticRecipe::from_json(&self.trials);
+        let tried = tried.iter().flat_map(AutomaticRecipe::sentences);
+        let tried = tried.filter(|_| self.resume.is_none());
+        let searched = oriented.chain(tried);
+        let notes = chosen.note.into_iter().chain(searched).chain(scan_notes);
         let notes: Vec<String> = notes.chain(problem.notes.iter().cloned()).collect();
         let diagnosis = diagnose(&scan, &self.recipe.engines).map_err(Failure::failed)?;
         Ok(Prepared {
@@ -397,6 +414,7 @@ impl Reconstruct {
         let origin = Origin {
             source: self.scan.display().to_string(),
             recipe: self.recipe_text.clone(),
+            trials: self.trials.clone(),
         };
         let mut steps =
             ReconstructionSteps::new(reconstructor, scan, origin.clone(), &self.files.checkpoint);

@@ -1,7 +1,7 @@
 //! `warpstride ptycho resolution`: the Fourier ring correlation of two halves of a scan.
 
 use super::files::{Files, beside};
-use super::recipe_arguments::resolve;
+use super::recipe_arguments::{resolve, with_default_engines};
 use super::recipe_origin::RecipeOrigin;
 use super::reconstruct::Reconstruct;
 use crate::cli::args::{RecipeArgs, ReconstructArgs, ResolutionArgs};
@@ -189,7 +189,9 @@ impl Half {
     /// Half `number`, with its result in `result`.
     fn new(number: usize, result: &Path, args: &ResolutionArgs) -> Result<Self, Failure> {
         let origin = RecipeOrigin::new(&args.recipe, None);
-        let whole = resolve(&args.recipe, &origin)?;
+        // The halves must have one recipe, so that none is chosen for each of them.
+        let given = with_default_engines(&args.recipe);
+        let whole = resolve(&given, &origin)?;
         let start = &whole.start;
         for (option, given) in [("result", &start.result), ("object", &start.object)] {
             if let Some(given) = given {
@@ -198,7 +200,7 @@ impl Half {
                 )));
             }
         }
-        let mut recipe = args.recipe.clone();
+        let mut recipe = given;
         recipe.set.push(format!("data.half={number}"));
         if number == 2 {
             // Another start object, so that the halves have nothing in common but the specimen.
@@ -224,7 +226,7 @@ impl Half {
                 )));
             }
             let planned: usize = whole.engines.iter().map(|e| e.iterations).sum();
-            let early = whole.stop == StopRule::Auto
+            let early = whole.stop != StopRule::Off
                 || whole.engines.iter().any(|e| e.stop_below_change.is_some());
             if found.history.len() < planned && !early {
                 return Err(Failure::failed(format!(

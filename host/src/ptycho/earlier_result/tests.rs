@@ -84,6 +84,7 @@ fn result(rows: usize, columns: usize) -> Reconstruction {
         backend: "cpu".to_owned(),
         device: String::new(),
         plan: String::new(),
+        trials: String::new(),
         version: String::new(),
         source: String::new(),
         wavelength: 1e-10,

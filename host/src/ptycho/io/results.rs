@@ -116,6 +116,7 @@ fn process(group: &hdf5::Group, result: &Reconstruction) -> hdf5::Result<()> {
         ("backend", &result.backend),
         ("device", &result.device),
         ("plan", &result.plan),
+        ("trials", &result.trials),
         ("source_file", &result.source),
         ("recipe", &result.recipe),
     ] {
@@ -235,6 +236,9 @@ pub fn read_within(path: &Path, memory: Memory) -> Result<Reconstruction, IoErro
         // Earlier versions had none.
         plan: source
             .text(&format!("{IMAGE}/process_1/plan"))?
+            .unwrap_or_default(),
+        trials: source
+            .text(&format!("{IMAGE}/process_1/trials"))?
             .unwrap_or_default(),
         version: text("version")?,
         source: text("source_file")?,

@@ -207,6 +207,7 @@ mod tests {
             backend: "cpu".to_owned(),
             device: String::new(),
             plan: String::new(),
+            trials: String::new(),
             version: String::new(),
             source: String::new(),
             wavelength: 1e-10,

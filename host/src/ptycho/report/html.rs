@@ -8,7 +8,7 @@ use super::probe::probe;
 use crate::data::{Geometry, HistoryEntry, Propagation, Reconstruction, Scan};
 use crate::ptycho::quality::Comparison;
 use crate::ptycho::summary::Summary;
-use crate::ptycho::{EngineSpec, OrientationSearch, Recipe};
+use crate::ptycho::{AutomaticRecipe, EngineSpec, OrientationSearch, Recipe};
 use crate::report::ReportError;
 use crate::report::page::{self, curve, escaped, figure, table};
 use crate::text::{count, length, significant, trimmed};
@@ -76,6 +76,9 @@ pub fn report(
     }
     page += "</section>\n";
     page += &probe(&pictures.probe, summary)?;
+    if let Some(automatic) = &summary.automatic {
+        page += &trials(automatic);
+    }
     page += &measured(of, scan, summary)?;
     page += "<section>\n<h2>Convergence</h2>\n<div class=\"pair\">\n";
     for (name, meaning, value) in QUANTITIES {
@@ -135,13 +138,30 @@ fn lead(of: &Summary) -> String {
     escaped(&text)
 }
 
+/// A row of a table, of cells `td` or `th`.
+fn cells(element: &str, cells: &[String]) -> String {
+    let cell = |text: &String| format!("<{element}>{}</{element}>", escaped(text));
+    let cells: String = cells.iter().map(cell).collect();
+    format!("<tr>{cells}</tr>\n")
+}
+
+/// What the automatic recipe tried and kept.
+fn trials(automatic: &AutomaticRecipe) -> String {
+    let mut text = String::from("<section>\n<h2>Automatic recipe</h2>\n");
+    let rows = automatic.rows();
+    if !rows.is_empty() {
+        let rows: String = rows.iter().map(|row| cells("td", row)).collect();
+        let head = cells("th", &AutomaticRecipe::HEADER.map(str::to_owned));
+        text += &format!("<table>\n<tbody>\n{head}{rows}</tbody>\n</table>\n");
+    }
+    for sentence in automatic.sentences() {
+        text += &format!("<p class=\"explanation\">{}.</p>\n", escaped(&sentence));
+    }
+    text + "</section>\n"
+}
+
 /// The orientations of the positions that were tried, and what follows.
 fn orientations(search: &OrientationSearch) -> String {
-    let cells = |element: &str, cells: &[String]| {
-        let cell = |text: &String| format!("<{element}>{}</{element}>", escaped(text));
-        let cells: String = cells.iter().map(cell).collect();
-        format!("<tr>{cells}</tr>\n")
-    };
     let header = OrientationSearch::HEADER.map(str::to_owned);
     let rows = search.rows();
     let rows: String = rows.iter().map(|row| cells("td", row)).collect();

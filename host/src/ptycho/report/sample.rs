@@ -80,6 +80,7 @@ pub(crate) fn reconstruction() -> Reconstruction {
         backend: "cpu".to_owned(),
         device: "two <cores>".to_owned(),
         plan: String::new(),
+        trials: String::new(),
         version: "0.1.0".to_owned(),
         source: "scan & more.cxi".to_owned(),
         wavelength: 1e-10,

@@ -6,8 +6,11 @@ use crate::cli::devices_request::DevicesBackend;
 use crate::cli::failure::Failure;
 use crate::cli::output::say;
 use crate::cli::processes::common;
+use crate::cli::ptycho::automatic::{AutomaticSettings, Chosen};
 use crate::cli::ptycho::backend::{MemoryRequest, check_division};
 use crate::cli::ptycho::find_orientation::TrialSettings;
+use crate::cli::ptycho::recipe_arguments::Automatic;
+use crate::cli::ptycho::trial_device::TrialDevice;
 use crate::data::{PixelPositions, Reconstruction, Scan};
 use crate::ptycho::io::scan::{self, ScanFile};
 use crate::ptycho::{
@@ -78,12 +81,80 @@ impl Reconstruct {
             name: self.scan.display().to_string(),
             recipe: &self.recipe,
             origin: &self.origin,
-            request: self.request.for_rank(ranks).first(),
-            device_memory: self.device_memory,
-            memory: read.memory,
+            device: self.trial_device(&read, ranks),
         };
         let search = settings.search(interrupt)?;
         Ok(search.map(|search| (read, search)))
+    }
+
+    /// Where trials are computed.
+    fn trial_device(&self, read: &ReadScan, ranks: &Ranks) -> TrialDevice {
+        TrialDevice {
+            request: self.request.for_rank(ranks).first(),
+            device_memory: self.device_memory,
+            memory: read.memory,
+        }
+    }
+
+    /// Finds the recipe by trials; every rank does, and finds the same. Returns the scan.
+    pub(super) fn choose(
+        &mut self,
+        read: Option<ReadScan>,
+        (automatic, interrupt): (Automatic, &Interrupt),
+        ranks: &Ranks,
+    ) -> Result<ReadScan, Failure> {
+        let chosen = self.search_recipe(read, (automatic, interrupt), ranks);
+        let (read, chosen) = common(ranks, chosen)?;
+        let stopped = ranks.any(matches!(chosen, Chosen::Interrupted(_)))?;
+        let (recipe, trials) = match chosen {
+            Chosen::Recipe(recipe, trials) if !stopped => (*recipe, trials),
+            Chosen::Recipe(_, trials) => return Err(stopped_in_trials(&trials.kept)),
+            Chosen::Interrupted(so_far) => return Err(stopped_in_trials(&so_far)),
+        };
+        recipe
+            .check()
+            .map_err(|error| self.origin.failure(&error))?;
+        let text = recipe.to_toml().map_err(Failure::usage)?;
+        if !ranks.agree(text.as_bytes())? {
+            return Err(Failure::failed(DIFFERENT));
+        }
+        if ranks.is_first()
+            && self.progress_output == ProgressOutput::Text
+            && !trials.tried.is_empty()
+        {
+            say(&trials.table().to_string())?;
+        }
+        (self.recipe, self.recipe_text) = (recipe, text);
+        self.trials = trials.to_json();
+        Ok(read)
+    }
+
+    /// Reads the scan, unless that is done, and makes the trials.
+    fn search_recipe(
+        &self,
+        read: Option<ReadScan>,
+        (automatic, interrupt): (Automatic, &Interrupt),
+        ranks: &Ranks,
+    ) -> Result<(ReadScan, Chosen), Failure> {
+        let read = read.map_or_else(|| self.read(), Ok)?;
+        // Positions without an object are refused for the whole scan.
+        self.memory_request(&read.file.scan)?;
+        let earlier = self.earlier_result()?;
+        let settings = AutomaticSettings {
+            scan: &read.file.scan,
+            name: self.scan.display().to_string(),
+            template: &self.recipe,
+            automatic,
+            origin: &self.origin,
+            device: self.trial_device(&read, ranks),
+            earlier: earlier.as_ref().map(|(_, result)| result),
+            output: match ranks.is_first() {
+                true => self.progress_output,
+                false => ProgressOutput::Quiet,
+            },
+        };
+        let chosen = settings.search(interrupt)?;
+        Ok((read, chosen))
     }
 
     /// Reads the scan.
@@ -194,4 +265,11 @@ impl Reconstruct {
             in_scratch: scan.scratch_folder().map(|_| mask_bytes(scan)),
         })
     }
+}
+
+/// The failure of a run that was interrupted in its trials.
+fn stopped_in_trials(so_far: &str) -> Failure {
+    Failure::Interrupted(format!(
+        "stopped in the trials of the automatic recipe; nothing was written; kept so far: {so_far}"
+    ))
 }

@@ -34,6 +34,7 @@ fn result(double: bool) -> Reconstruction {
         backend: "cpu".to_owned(),
         device: String::new(),
         plan: "fused into one kernel".to_owned(),
+        trials: "{\"tried\":[]}".to_owned(),
         version: "0.1.0".to_owned(),
         source: "a/b ü.cxi".to_owned(),
         wavelength: 1e-10,

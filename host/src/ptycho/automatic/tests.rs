@@ -1,0 +1,288 @@
+//! Decisions from invented R_free: no engine runs.
+
+use super::*;
+use crate::ptycho::PositionMethod;
+
+/// What an invented scan needs; what a recipe lacks multiplies its R_free.
+#[derive(Clone, Copy)]
+struct Needs {
+    modes: usize,
+    positions: bool,
+    affine: bool,
+    scales: bool,
+    /// Whether a difference map harms.
+    dark: bool,
+    /// The best weight of the regulariser.
+    weight: f64,
+    /// Whether one batch of all frames is the better last engine.
+    one_batch: bool,
+}
+
+/// A good scan of one coherent mode.
+const PLAIN: Needs = Needs {
+    modes: 1,
+    positions: false,
+    affine: false,
+    scales: false,
+    dark: false,
+    weight: 0.0,
+    one_batch: false,
+};
+
+impl Needs {
+    fn r_free(self, trial: &Trial, first: bool) -> f64 {
+        let of = &trial.recipe;
+        let engine = &of.engines[0];
+        let mut r = 0.01;
+        let lacks = |yes: bool, by: f64| if yes { by } else { 1.0 };
+        // More modes than there are fit noise.
+        let missing = self.modes.saturating_sub(of.probe_modes);
+        r *= 1.1_f64.powi(missing as i32) * lacks(of.probe_modes > self.modes, 1.001);
+        // Trials of the last engine go on from others.
+        r *= lacks(
+            engine.batch == Some(ALL) || engine.name == EngineName::Ml,
+            0.95,
+        );
+        let refined = of.positions.refine.contains(&PositionMethod::Gradient);
+        let mapped = of.positions.refine.contains(&PositionMethod::Affine);
+        r *= lacks(self.positions && !refined, 1.2) * lacks(!self.positions && refined, 1.002);
+        r *= lacks(self.affine && !mapped, 1.05);
+        r *= lacks(self.scales && !of.fit_frame_scales, 1.1);
+        r *= lacks(self.dark && first, 2.0);
+        let weight = engine.regulariser.unwrap_or(0.0);
+        r *= 1.0 + 0.02 * ((1.0 + weight).ln() - (1.0 + self.weight).ln()).abs();
+        // The other last engine.
+        let one_batch = engine.batch == Some(ALL);
+        r * lacks(!one_batch && self.one_batch, 1.1) * lacks(one_batch && !self.one_batch, 1.1)
+    }
+}
+
+/// Data with a margin of 2 %.
+fn data(mean_count: f64) -> TrialData {
+    TrialData {
+        frames: 100,
+        valid: 1 << 22,
+        free: 8889.0,
+        mean_count,
+    }
+}
+
+/// The recipe that follows, with the trials.
+fn search(needs: Needs, decided: Decided, template: &Recipe) -> (Recipe, AutomaticRecipe) {
+    let mean_count = if needs.dark { 0.1 } else { 100.0 };
+    let mut search = AutomaticSearch::new(template, decided, data(mean_count));
+    let mut firsts = Vec::new();
+    while let Some(trial) = search.next_trial() {
+        if let Some(number) = trial.from {
+            assert!(search.needs(number), "{} starts from {number}", trial.name);
+        }
+        let begun = trial.from.and_then(|n| firsts.get(n).copied());
+        let first = begun.unwrap_or(trial.recipe.engines[0].name == EngineName::Dm);
+        firsts.push(first);
+        let r = needs.r_free(&trial, first);
+        search.record(&trial, Ok(r));
+        assert!(firsts.len() < 40, "the search does not end");
+    }
+    let recipe = search.recipe();
+    recipe.check().unwrap();
+    (recipe, search.report(1.0))
+}
+
+fn of(needs: Needs) -> Recipe {
+    search(needs, Decided::default(), &template()).0
+}
+
+#[test]
+fn a_plain_scan_keeps_one_mode_and_its_positions() {
+    let (recipe, report) = search(PLAIN, Decided::default(), &template());
+    assert_eq!(recipe.probe_modes, 1);
+    assert!(recipe.positions.refine.is_empty() && !recipe.fit_frame_scales);
+    assert_eq!(engine_list(&recipe.engines), "dm:40 lsqml:100 ml:100");
+    assert_eq!(recipe.engines[2].regulariser, Some(0.0));
+    assert_eq!(recipe.stop, StopRule::Plateau);
+    let kept: Vec<&str> = (report.tried.iter().filter(|t| t.kept))
+        .map(|t| t.name.as_str())
+        .collect();
+    assert_eq!(kept, ["first object by dm:40", "1 probe mode", "then ml"]);
+    // Two modes were tried, and no more.
+    let tried = |name: &str| report.tried.iter().any(|t| t.name == name);
+    assert!(tried("2 probe modes") && !tried("3 probe modes"));
+    assert_eq!(report.rows().len(), report.tried.len());
+}
+
+#[test]
+fn what_a_scan_needs_is_kept() {
+    for modes in [2, 3, 4, 6] {
+        assert_eq!(of(Needs { modes, ..PLAIN }).probe_modes, modes);
+    }
+    let refine = |needs| of(needs).positions.refine;
+    let positions = Needs {
+        positions: true,
+        ..PLAIN
+    };
+    assert_eq!(refine(positions), [PositionMethod::Gradient]);
+    let both = [PositionMethod::Gradient, PositionMethod::Affine];
+    assert_eq!(
+        refine(Needs {
+            affine: true,
+            ..positions
+        }),
+        both
+    );
+    assert!(
+        of(Needs {
+            scales: true,
+            ..PLAIN
+        })
+        .fit_frame_scales
+    );
+    let all = of(Needs {
+        modes: 3,
+        scales: true,
+        ..positions
+    });
+    assert_eq!(all.probe_modes, 3);
+    assert!(all.fit_frame_scales && !all.positions.refine.is_empty());
+    // Refined from the engine that refines, with its first iterations behind it.
+    assert_eq!(all.positions.start, 43);
+}
+
+#[test]
+fn weak_light_starts_without_the_difference_map() {
+    let recipe = of(Needs {
+        dark: true,
+        ..PLAIN
+    });
+    assert_eq!(engine_list(&recipe.engines), "lsqml:140 ml:100");
+}
+
+#[test]
+fn the_last_engine_is_the_one_with_the_lowest_r_free() {
+    let weight = |weight| of(Needs { weight, ..PLAIN }).engines[2].clone();
+    assert_eq!(weight(90.0).regulariser, Some(100.0));
+    assert_eq!(weight(90.0).regulariser_edge, Some(0.02));
+    assert_eq!(weight(1500.0).regulariser, Some(1600.0));
+    let one_batch = of(Needs {
+        weight: 400.0,
+        one_batch: true,
+        ..PLAIN
+    })
+    .engines[2]
+        .clone();
+    assert_eq!(
+        (one_batch.name, one_batch.batch),
+        (EngineName::Lsqml, Some(ALL))
+    );
+    assert_eq!(one_batch.regulariser, Some(400.0));
+}
+
+#[test]
+fn a_last_engine_that_raises_r_free_is_left_out() {
+    let mut search = AutomaticSearch::new(&template(), Decided::default(), data(100.0));
+    while let Some(trial) = search.next_trial() {
+        let engine = &trial.recipe.engines[0];
+        let last = engine.batch == Some(ALL) || engine.name == EngineName::Ml;
+        search.record(&trial, Ok(if last { 0.02 } else { 0.01 }));
+    }
+    assert_eq!(engine_list(&search.recipe().engines), "dm:40 lsqml:100");
+}
+
+#[test]
+fn what_the_user_has_decided_is_not_tried() {
+    let needs = Needs {
+        modes: 4,
+        positions: true,
+        scales: true,
+        weight: 400.0,
+        ..PLAIN
+    };
+    let decided = Decided {
+        probe_modes: true,
+        positions: true,
+        frame_scales: true,
+        regulariser: true,
+    };
+    let given = Recipe {
+        probe_modes: 2,
+        ..template()
+    };
+    let (recipe, report) = search(needs, decided, &given);
+    assert_eq!(recipe.probe_modes, 2);
+    assert!(recipe.positions.refine.is_empty() && !recipe.fit_frame_scales);
+    assert_eq!(recipe.engines[2], given.engines[2]);
+    for tried in &report.tried {
+        assert!(!tried.name.contains("scales") && !tried.name.contains("regulariser"));
+    }
+}
+
+#[test]
+fn an_earlier_result_takes_the_place_of_the_first_object() {
+    let mut given = template();
+    given.engines.remove(0);
+    let (recipe, report) = search(Needs { modes: 2, ..PLAIN }, Decided::default(), &given);
+    assert_eq!(report.tried[0].name, "1 probe mode");
+    assert_eq!(engine_list(&recipe.engines), "lsqml:100 ml:100");
+    assert_eq!(recipe.positions.start, 3);
+}
+
+#[test]
+fn a_trial_that_fails_is_not_kept_and_said() {
+    let mut search = AutomaticSearch::new(&template(), Decided::default(), data(100.0));
+    let mut fails = 0;
+    while let Some(trial) = search.next_trial() {
+        let modes = trial.recipe.probe_modes;
+        let first = trial.recipe.engines[0].name == EngineName::Dm;
+        let outcome = if first || modes > 1 {
+            fails += 1;
+            Err("no memory".to_owned())
+        } else {
+            Ok(0.02 - 1e-4 * trial.recipe.engines[0].regulariser.unwrap_or(0.0).min(9.0))
+        };
+        search.record(&trial, outcome);
+    }
+    let (recipe, report) = (search.recipe(), search.report(1.0));
+    assert_eq!(recipe.probe_modes, 1);
+    // The first engine failed.
+    assert_eq!(recipe.engines[0].name, EngineName::Lsqml);
+    assert_eq!(fails, 2);
+    let sentences = report.sentences();
+    assert_eq!(sentences.len(), 3, "{sentences:?}");
+    assert!(sentences[1].ends_with("could not be tried: no memory"));
+    assert_eq!(AutomaticRecipe::from_json(&report.to_json()), Some(report));
+    assert_eq!(AutomaticRecipe::from_json(""), None);
+}
+
+#[test]
+fn small_scans_have_more_free_pixels_and_a_wider_margin() {
+    assert_eq!(free_share(516 * 128 * 128), 0.01);
+    assert_eq!(free_share(40 * 32 * 32), 0.05);
+    assert_eq!(free_share(1_000_000), 0.02);
+    assert!((margin(84_500.0) - 0.00986).abs() < 1e-4);
+    assert!(margin(800.0) > 0.05 && margin(0.0).is_finite());
+    let small = |frames, free| {
+        TrialData {
+            frames,
+            valid: 1 << 10,
+            free,
+            mean_count: 9.0,
+        }
+        .too_small()
+    };
+    assert!(small(1, 1e6).is_some_and(|why| why.starts_with("1 frame with counts")));
+    assert!(small(40, 30.0).is_some());
+    assert_eq!(small(8, 200.0), None);
+    let iterations = |valid| TrialData { valid, ..data(9.0) }.iterations();
+    assert_eq!(
+        [1 << 22, 1 << 21, 1 << 20, 1 << 10, 0].map(iterations),
+        [20, 20, 40, 80, 80]
+    );
+}
+
+#[test]
+fn the_template_is_a_recipe() {
+    let given = template();
+    given.check().unwrap();
+    let text = given.to_toml().unwrap();
+    assert_eq!(Recipe::from_toml(&text).unwrap(), given);
+    assert!(text.contains("stop = \"plateau\""));
+}
