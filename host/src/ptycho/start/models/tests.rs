@@ -13,6 +13,7 @@ fn scan(sizes: [usize; 2]) -> Scan {
         wavelength: WAVELENGTH,
         distance: 2.0,
         pixel_size: sizes.map(|n| WAVELENGTH * 2.0 / (n as f64 * 20e-9)),
+        propagation: crate::data::Propagation::FarField,
     };
     let counts = Array3::from_elem((1, sizes[0], sizes[1]), 10.0);
     Scan::new(counts, None, Array2::zeros((1, 2)), geometry, None).unwrap()
