@@ -94,10 +94,14 @@ impl Problem {
     /// Returns [`ProblemError`] if the scan cannot be reconstructed.
     pub fn new(scan: &Scan, recipe: &Recipe) -> Result<Self, ProblemError> {
         let [frames, rows, columns] = scan.shape();
-        let mut centring = recipe.engines.iter().map(|spec| spec.probe_centre_tolerance);
-        if let (true, Some(tolerance)) =
-            (scan.geometry().is_near_field(), centring.find_map(|tolerance| tolerance))
-        {
+        let mut centring = recipe
+            .engines
+            .iter()
+            .map(|spec| spec.probe_centre_tolerance);
+        if let (true, Some(tolerance)) = (
+            scan.geometry().is_near_field(),
+            centring.find_map(|tolerance| tolerance),
+        ) {
             return Err(ProblemError::Centring(tolerance));
         }
         let pixel = scan.object_pixel();

@@ -453,8 +453,13 @@ impl Recipe {
         self.engines.iter().try_for_each(EngineSpec::check)?;
         let mut centring = self.engines.iter().filter_map(|e| e.probe_centre_tolerance);
         if let (true, Some(tolerance)) = (self.data.is_near_field(), centring.next()) {
-            let expected = "none with data.near_field, where the beam's place on the detector is measured";
-            return Err(RecipeError::new("probe_centre_tolerance", expected, shortest(tolerance)));
+            let expected =
+                "none with data.near_field, where the beam's place on the detector is measured";
+            return Err(RecipeError::new(
+                "probe_centre_tolerance",
+                expected,
+                shortest(tolerance),
+            ));
         }
         let exact = self.engines.iter().any(|e| e.subpixel == Some(true));
         let expected = "an engine at exact positions (lsqml, epie, rpie, ml, or another with its option subpixel = true)";

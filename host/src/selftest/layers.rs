@@ -174,7 +174,10 @@ fn near_field<M: Device>(bench: &mut Bench<'_, M>, shape: Shape, case: Near) -> 
     };
     let one = |(at, wave)| {
         let (layer, pixel) = (at / pixels, at % pixels);
-        let (row, column) = (pixel / shape.columns as usize, pixel % shape.columns as usize);
+        let (row, column) = (
+            pixel / shape.columns as usize,
+            pixel % shape.columns as usize,
+        );
         let frequency = [
             signed(row, shape.rows as usize),
             signed(column, shape.columns as usize),

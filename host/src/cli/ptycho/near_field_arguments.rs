@@ -21,9 +21,10 @@ pub(super) fn near_field(args: &NearFieldArgs, options: &mut ReadOptions) -> Res
         options.near_field = Some(true);
     }
     if let Some(text) = &args.focus_to_sample {
+        // The focus of a parallel beam is at infinity.
         options.focus_to_sample = Some(match text.trim() {
             "inf" => f64::INFINITY,
-            text => length(text)?,
+            _ => length(text)?,
         });
     }
     Ok(())

@@ -143,7 +143,8 @@ impl<T: Real> Propagator<T> {
             let pairs = at_detector.iter_mut().zip(&near.factors);
             pairs.for_each(|(v, k)| *v *= k.conj());
             if fraction != [0.0; 2] {
-                near.ramps(fraction).for_each(|i, ramp| at_detector[i] *= ramp);
+                near.ramps(fraction)
+                    .for_each(|i, ramp| at_detector[i] *= ramp);
             }
         }
     }
@@ -160,7 +161,8 @@ impl<T: Real> Near<T> {
         let pairs = spectrum.iter_mut().zip(&self.factors);
         pairs.for_each(|(v, k)| *v *= *k);
         if fraction != [0.0; 2] {
-            self.ramps(fraction).for_each(|i, ramp| spectrum[i] *= ramp.conj());
+            self.ramps(fraction)
+                .for_each(|i, ramp| spectrum[i] *= ramp.conj());
         }
     }
 }

@@ -344,10 +344,7 @@ impl<M: Device> FrameBuffers<M> {
         same_probe: bool,
     ) -> Result<()> {
         let Self {
-            order,
-            probes,
-            chi,
-            ..
+            order, probes, chi, ..
         } = self;
         let (from, first) = if same_probe {
             (&buffers.probe, None)

@@ -16,11 +16,7 @@ pub(super) struct Propagator<M: Device> {
     /// Modes, rows and columns.
     shape: [u32; 3],
     /// What a launch takes for frames at whole pixels, and without a derivative; empty.
-    none: (
-        M::Buffer<[f32; 2]>,
-        M::Buffer<u32>,
-        M::Buffer<Complex32>,
-    ),
+    none: (M::Buffer<[f32; 2]>, M::Buffer<u32>, M::Buffer<Complex32>),
 }
 
 /// The frames of the first layers, whose probes are shifted by fractions of a pixel.

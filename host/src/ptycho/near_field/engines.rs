@@ -249,13 +249,16 @@ fn nothing_is_fused() {
 fn blocks_of_frames_have_the_same_bits() {
     let problem = refined();
     let [frames, modes, rows, columns] = problem.shape();
-    for name in [
+    for (name, subpixel) in [
         EngineName::Dm,
         EngineName::Raar,
         EngineName::Lsqml,
         EngineName::Epie,
-    ] {
-        let spec = spec(name, false, 2);
+    ]
+    .into_iter()
+    .flat_map(|name| [(name, false), (name, true)])
+    {
+        let spec = spec(name, subpixel, 2);
         let plan = StreamPlan::new([frames, rows * columns], 2, 2, None);
         let plan = if name.projects() {
             plan.with_waves(modes, problem.gpu_waves, 2)
@@ -276,7 +279,7 @@ fn blocks_of_frames_have_the_same_bits() {
             }
             (engine.object().unwrap(), engine.probe().unwrap())
         };
-        assert_eq!(of(None), of(Some(plan)), "{name:?}");
+        assert_eq!(of(None), of(Some(plan)), "{name:?} {subpixel}");
     }
 }
 
@@ -287,7 +290,9 @@ fn centring_is_refused() {
     recipe.engines[0].probe_centre_tolerance = Some(2.0);
     let error = Problem::new(&scan([15, 18], 3, 1), &recipe).unwrap_err();
     assert!(
-        error.to_string().starts_with("probe_centre_tolerance: expected none"),
+        error
+            .to_string()
+            .starts_with("probe_centre_tolerance: expected none"),
         "{error}"
     );
     assert!(recipe.check().is_ok());

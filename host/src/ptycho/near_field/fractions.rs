@@ -137,7 +137,14 @@ fn r_factors(problem: &Problem) -> [f64; 3] {
 #[test]
 fn the_true_object_and_probe_explain_frames_between_pixels() {
     let problem = problem(&positions(7), PositionOptions::default());
-    assert!(problem.positions.fractions.iter().flatten().any(|f| f.abs() > 0.3));
+    assert!(
+        problem
+            .positions
+            .fractions
+            .iter()
+            .flatten()
+            .any(|f| f.abs() > 0.3)
+    );
     let [wide, narrow, gpu] = r_factors(&problem);
     assert!(wide < 1e-10, "{wide}");
     assert!(narrow < 1e-9 && gpu < 1e-9, "{narrow} {gpu}");
@@ -148,7 +155,12 @@ fn the_true_object_and_probe_explain_frames_between_pixels() {
 fn the_model_is_continuous_at_half_a_pixel() {
     for beyond in [-1e-6, 1e-6] {
         let all: Vec<[f64; 2]> = (0..4)
-            .map(|n| [2.0 * f64::from(n) + if n > 0 { 0.5 + beyond } else { 0.0 }, 0.5 - beyond])
+            .map(|n| {
+                [
+                    2.0 * f64::from(n) + if n > 0 { 0.5 + beyond } else { 0.0 },
+                    0.5 - beyond,
+                ]
+            })
             .chain([[0.0, 0.0]])
             .collect();
         let problem = problem(&all, PositionOptions::default());
@@ -238,10 +250,7 @@ fn annealing_approaches_the_positions() {
     };
     let mut problem = problem(&positions(8), options);
     let exact = displace(&mut problem, 0.6);
-    let before = rms(
-        &CpuEngine::<f64>::new(&problem).frames().positions,
-        &exact,
-    );
+    let before = rms(&CpuEngine::<f64>::new(&problem).frames().positions, &exact);
     let mut narrow = CpuEngine::<f32>::new(&problem);
     let mut gpu = emulated(&problem);
     keep(&mut narrow, &problem, 25);

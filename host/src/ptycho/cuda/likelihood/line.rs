@@ -57,8 +57,13 @@ impl<M: Device> Run<'_, M> {
                 )?;
                 for waves in [&mut *probes, &mut *more, &mut *work] {
                     let between = between(*exact, layout, buffers, (order, batch));
-                    (buffers.propagator)
-                        .propagate(device, fft, waves, between, Direction::Forward)?;
+                    (buffers.propagator).propagate(
+                        device,
+                        fft,
+                        waves,
+                        between,
+                        Direction::Forward,
+                    )?;
                 }
                 device.launch(
                     &PtychoLineSums {
