@@ -352,7 +352,7 @@ pub fn fingerprint(scan: &Scan) -> Result<String, ScratchError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::HistoryEntry;
+    use crate::data::{Geometry, HistoryEntry, Propagation};
     use crate::ptycho::{SimulateOptions, simulate};
 
     fn saved() -> SavedRun {
@@ -451,6 +451,18 @@ mod tests {
         let other = simulate(&SimulateOptions { seed: 1, ..options }).unwrap();
         assert_eq!(fingerprint(&scan), fingerprint(&again));
         assert_ne!(fingerprint(&scan), fingerprint(&other));
+        let near = [None, Some(2e-3), Some(3e-3)].map(|focus_to_sample| {
+            let geometry = Geometry {
+                propagation: Propagation::NearField { focus_to_sample },
+                ..*scan.geometry()
+            };
+            let counts = scan.frames().unwrap().to_owned();
+            Scan::new(counts, None, scan.positions().clone(), geometry, None).unwrap()
+        });
+        let prints: std::collections::BTreeSet<String> = (near.iter().chain([&scan]))
+            .map(|scan| fingerprint(scan).unwrap())
+            .collect();
+        assert_eq!(prints.len(), 4);
         let run = SavedRun {
             fingerprint: fingerprint(&scan).unwrap(),
             ..saved()

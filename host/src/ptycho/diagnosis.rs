@@ -62,9 +62,8 @@ pub fn diagnose(scan: &Scan, engines: &[EngineSpec]) -> Result<Diagnosis, Scratc
     problems.extend(masked(scan));
     problems.extend(counts(scan)?);
     problems.extend(light::no_photon_counts(scan, engines));
-    if let Some(problem) = near_field::aliased(scan) {
-        problems.push(problem);
-    }
+    problems.extend(near_field::aliased(scan));
+    problems.extend(near_field::evanescent(scan));
     problems.extend(hot(scan, &mean));
     if !scan.geometry().is_near_field() {
         problems.extend(light::unlimited_illumination(scan));

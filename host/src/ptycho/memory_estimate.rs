@@ -68,7 +68,7 @@ pub fn memory_estimate(
     // Exit waves, their work copy and cuFFT's work area, magnitudes; a batch's four sets of waves and
     // cuFFT's work area; object with sums, directions and momentum.
     // The fused step has the exit waves only, perhaps in bf16, in passes those of a group besides.
-    let near = recipe.data.near_field;
+    let near = recipe.data.is_near_field();
     let plan = StepPlan::on_hopper(recipe.gpu.step, [frames, modes, rows, columns])
         .in_field(near)
         .with_waves(recipe.gpu.waves);

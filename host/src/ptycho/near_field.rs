@@ -86,6 +86,7 @@ impl NearField {
 /// The unitary transform of waves (row, column) to the detector and back, in double precision; the detector's pixel
 /// (rows/2, columns/2) is at (0, 0).
 pub(super) struct Propagator {
+    shape: [usize; 2],
     fft: Fft2<f64>,
     /// K with the shift (row, column); `None` in the far field.
     factors: Option<Vec<Complex<f64>>>,
@@ -95,16 +96,25 @@ impl Propagator {
     /// Plans for waves of `shape` (rows, columns), to the far field without `near_field`.
     pub(super) fn new(shape: [usize; 2], near_field: Option<&NearField>) -> Self {
         Self {
+            shape,
             fft: Fft2::new(shape[0], shape[1]),
             factors: near_field.map(|near| near.factors(shape)),
         }
     }
 
-    /// Propagates a wave to the detector, in place.
-    pub(super) fn to_detector(&mut self, wave: &mut [Complex<f64>]) {
+    /// Propagates a wave to the detector, in place. In the near field it is first shifted back by `fraction` (rows, columns),
+    /// pixels: that of the frame whose probe is shifted by as much, otherwise 0.
+    pub(super) fn to_detector(&mut self, wave: &mut [Complex<f64>], fraction: [f64; 2]) {
         self.fft.forward(wave);
         if let Some(factors) = &self.factors {
             wave.iter_mut().zip(factors).for_each(|(v, k)| *v *= k);
+            if fraction != [0.0; 2] {
+                let [rows, columns] = self.shape;
+                let [down, across] = [ramp(rows, -fraction[0]), ramp(columns, -fraction[1])];
+                for (i, v) in wave.iter_mut().enumerate() {
+                    *v *= down[i / columns] * across[i % columns];
+                }
+            }
             self.fft.inverse(wave);
         }
     }
@@ -119,7 +129,24 @@ impl Propagator {
     }
 }
 
+/// exp(−2πi k·shift/n) for the signed frequencies k of `n` values, zero frequency first; n/2 counts
+/// as −n/2.
+pub(super) fn ramp(n: usize, shift: f64) -> Vec<Complex<f64>> {
+    let signed = |k: usize| {
+        if 2 * k < n {
+            k as f64
+        } else {
+            k as f64 - n as f64
+        }
+    };
+    (0..n)
+        .map(|k| Complex::cis(-TAU * signed(k) * shift / n as f64))
+        .collect()
+}
+
 #[cfg(test)]
 mod engines;
+#[cfg(test)]
+mod fractions;
 #[cfg(test)]
 mod tests;

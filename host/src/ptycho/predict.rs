@@ -1,7 +1,7 @@
 //! Model intensities of a result.
 
 use super::Recipe;
-use super::near_field::{NearField, Propagator};
+use super::near_field::{NearField, Propagator, ramp};
 use super::result::quadratic_phase;
 use crate::data::{Geometry, Mask, Reconstruction, Scan, ScanError};
 use crate::fft::Fft2;
@@ -9,7 +9,6 @@ use crate::system::ScratchError;
 use ndarray::{Array3, Axis, s};
 use num_complex::Complex;
 use rayon::prelude::*;
-use std::f64::consts::TAU;
 
 /// Why a result does not predict a scan.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -92,11 +91,12 @@ pub fn predict(result: &Reconstruction, scan: &Scan) -> Result<Prediction, Predi
             });
         }
     }
+    // That of the reconstruction, whatever the scan's file says.
+    let near = near_field(result);
     let geometry = Geometry {
         propagation: result.propagation,
         ..*scan.geometry()
     };
-    let near = NearField::of(&geometry);
     let probe = ShiftedProbe::new(model_probe(result));
     let measured = scan.frames()?;
     let mut intensities = Array3::<f32>::zeros((frames, rows, columns));
@@ -116,9 +116,10 @@ pub fn predict(result: &Reconstruction, scan: &Scan) -> Result<Prediction, Predi
                 let mut model = vec![0.0; rows * columns];
                 let scale = result.frame_scales[frame];
                 for mode in 0..probe.modes() {
-                    let mut wave = probe.mode(mode, result.fractions[frame], fft);
+                    let fraction = result.fractions[frame];
+                    let mut wave = probe.mode(mode, fraction, fft);
                     wave.iter_mut().zip(&window).for_each(|(p, o)| *p *= o);
-                    propagator.to_detector(&mut wave);
+                    propagator.to_detector(&mut wave, fraction);
                     for (sum, f) in model.iter_mut().zip(&wave) {
                         *sum += scale * f.norm_sqr();
                     }
@@ -150,6 +151,21 @@ pub fn predict(result: &Reconstruction, scan: &Scan) -> Result<Prediction, Predi
     Ok(Prediction {
         scan,
         r_factor: (total > 0.0).then(|| deviation / total),
+    })
+}
+
+/// The propagation of a result, with its wavelength, distances and object pixel; `None` in the far field.
+fn near_field(result: &Reconstruction) -> Option<NearField> {
+    let geometry = Geometry {
+        wavelength: result.wavelength,
+        distance: result.distance,
+        pixel_size: result.pixel,
+        propagation: result.propagation,
+    };
+    geometry.is_near_field().then(|| NearField {
+        wavelength: result.wavelength,
+        distance: geometry.effective_distance(),
+        pixel: result.pixel,
     })
 }
 
@@ -197,21 +213,6 @@ impl ShiftedProbe {
         fft.inverse(&mut shifted);
         shifted
     }
-}
-
-/// exp(−2πi k·shift/n) for the signed frequencies k of `n` values, zero frequency first; n/2 counts
-/// as −n/2.
-fn ramp(n: usize, shift: f64) -> Vec<Complex<f64>> {
-    let signed = |k: usize| {
-        if 2 * k < n {
-            k as f64
-        } else {
-            k as f64 - n as f64
-        }
-    };
-    (0..n)
-        .map(|k| Complex::cis(-TAU * signed(k) * shift / n as f64))
-        .collect()
 }
 
 /// The probe without the quadratic phase that `physical_probe` adds to results.

@@ -34,6 +34,11 @@ pub enum ProblemError {
         /// Largest number of elements.
         limit: usize,
     },
+    /// Object and probe would be moved together, but frames of near fields show where the beam is.
+    #[error(
+        "probe_centre_tolerance: expected none in the near field, where the beam's place on the detector is measured, found {0}"
+    )]
+    Centring(f64),
     /// The counts are in a temporary file that cannot be read or written.
     #[error(transparent)]
     Scratch(#[from] ScratchError),
@@ -89,6 +94,16 @@ impl Problem {
     /// Returns [`ProblemError`] if the scan cannot be reconstructed.
     pub fn new(scan: &Scan, recipe: &Recipe) -> Result<Self, ProblemError> {
         let [frames, rows, columns] = scan.shape();
+        let mut centring = recipe
+            .engines
+            .iter()
+            .map(|spec| spec.probe_centre_tolerance);
+        if let (true, Some(tolerance)) = (
+            scan.geometry().is_near_field(),
+            centring.find_map(|tolerance| tolerance),
+        ) {
+            return Err(ProblemError::Centring(tolerance));
+        }
         let pixel = scan.object_pixel();
         let positions =
             PixelPositions::new(scan.positions(), pixel, [rows, columns], recipe.margin())?;
@@ -181,12 +196,16 @@ impl Problem {
             self.free_counts,
             self.poisson_bound,
             self.mean_power,
-            self.near_field.map_or(0.0, |near| near.distance),
         ];
+        let near = self.near_field.map(|near| {
+            let [row, column] = near.pixel;
+            [near.distance, near.wavelength, row, column]
+        });
         let sizes = self.shape().map(|n| n as u64);
         let positions = &self.positions;
         [
             bytemuck::cast_slice::<f64, u8>(&numbers),
+            bytemuck::cast_slice(near.as_slice()),
             bytemuck::cast_slice(&sizes),
             bytemuck::cast_slice(&positions.corners),
             bytemuck::cast_slice(&positions.fractions),

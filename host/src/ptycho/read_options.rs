@@ -34,11 +34,11 @@ pub struct ReadOptions {
     /// default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub coarse: Option<usize>,
-    /// Whether frames are near fields; by default only if the file says so.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub near_field: bool,
-    /// Distance from the focus of a cone beam to the specimen, m, for near fields; a parallel beam by default, unless the file
-    /// has the distance.
+    /// Whether frames are near fields, whatever the file says; by default only if it says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub near_field: Option<bool>,
+    /// Distance from the focus of a cone beam to the specimen, m, for near fields, infinite for a parallel beam; by default that in
+    /// the file, and a parallel beam without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub focus_to_sample: Option<f64>,
     /// Matrix [[a, b], [c, d]] that is applied to the positions before axes are exchanged and flipped: row' = a·row + b·column,
@@ -61,6 +61,12 @@ pub struct ReadOptions {
 }
 
 impl ReadOptions {
+    /// Whether the options say that frames are near fields; those of a run have been completed from the file.
+    #[must_use]
+    pub fn is_near_field(&self) -> bool {
+        self.near_field == Some(true)
+    }
+
     /// Checks what does not depend on the scan.
     ///
     /// # Errors
@@ -122,17 +128,21 @@ impl ReadOptions {
             return refuse("constants.energy", expected, shortest(energy));
         }
         let [height, width] = pixel_size.map_or([None; 2], |side| side.map(Some));
-        if let (Some(z1), false) = (self.focus_to_sample, self.near_field) {
+        let near_field = self.is_near_field();
+        if let (Some(z1), false) = (self.focus_to_sample, near_field) {
             let expected = "data.near_field = true (--near-field) beside it";
             return refuse("focus_to_sample", expected, shortest(z1));
         }
-        if let (Some(coarse), true) = (self.coarse.filter(|c| *c > 1), self.near_field) {
+        if let (Some(coarse), true) = (self.coarse.filter(|c| *c > 1), near_field) {
             let expected =
                 "1 with data.near_field, as object pixels do not depend on the size of the frames";
             return refuse("coarse", expected, coarse.to_string());
         }
         for (option, value) in [
-            ("focus_to_sample", self.focus_to_sample),
+            (
+                "focus_to_sample",
+                self.focus_to_sample.filter(|z1| *z1 != f64::INFINITY),
+            ),
             ("constants.energy", energy),
             ("constants.distance", distance),
             ("constants.pixel_size", height),

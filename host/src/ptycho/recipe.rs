@@ -217,7 +217,7 @@ impl Recipe {
                 .map(|(option, _)| format!("gpu.{option} has no effect on the CPU"))
                 .collect();
         }
-        let plan = StepPlan::on_hopper(gpu.step, shape).in_field(self.data.near_field);
+        let plan = StepPlan::on_hopper(gpu.step, shape).in_field(self.data.is_near_field());
         let projects = |engine: &&EngineSpec| engine.name.projects();
         let whole = |engine: &EngineSpec| engine.subpixel != Some(true);
         let mut projecting = self.engines.iter().filter(projects).peekable();
@@ -366,6 +366,16 @@ impl Recipe {
         self.positions.check()?;
         self.data.check()?;
         self.engines.iter().try_for_each(EngineSpec::check)?;
+        let mut centring = self.engines.iter().filter_map(|e| e.probe_centre_tolerance);
+        if let (true, Some(tolerance)) = (self.data.is_near_field(), centring.next()) {
+            let expected =
+                "none with data.near_field, where the beam's place on the detector is measured";
+            return Err(RecipeError::new(
+                "probe_centre_tolerance",
+                expected,
+                shortest(tolerance),
+            ));
+        }
         let exact = self.engines.iter().any(|e| e.subpixel == Some(true));
         let expected = "an engine at exact positions (lsqml, epie, rpie, ml, or another with its option subpixel = true)";
         let names: Vec<&str> = self.engines.iter().map(|e| e.name.as_str()).collect();

@@ -12,7 +12,7 @@ use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, Normal, Poisson};
 use rand_pcg::Pcg64Mcg;
 use rayon::prelude::*;
-use std::f64::consts::{PI, TAU};
+use std::f64::consts::{FRAC_1_SQRT_2, PI, TAU};
 
 /// Scan pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -164,11 +164,13 @@ impl SimulateOptions {
             focus_to_sample: Some(z1),
         } = self.propagation
         {
+            // All frequencies of the frames travel to the detector.
+            let pixels = WAVELENGTH * FRAC_1_SQRT_2..0.5 * DETECTOR_PIXEL;
             option(
-                z1.is_finite() && z1 > 0.0 && near_pixel(z1, self.frame) < 0.5 * DETECTOR_PIXEL,
+                z1.is_finite() && z1 > 0.0 && pixels.contains(&near_pixel(z1, self.frame)),
                 "--focus-to-sample",
                 shortest(z1),
-                "a length above 0 m, so short that the beam is magnified at least twice on the detector",
+                "a length for which the beam is magnified at least twice on the detector and object pixels are at least the wavelength divided by the root of 2",
             )?;
         }
         let seed = self.seed;
@@ -253,7 +255,7 @@ pub fn simulate(options: &SimulateOptions) -> Result<Scan, SimulateError> {
             for mode in probe.outer_iter() {
                 let mut wave = &mode * &window;
                 if let Some(data) = wave.as_slice_mut() {
-                    propagator.to_detector(data);
+                    propagator.to_detector(data, [0.0; 2]);
                 }
                 intensity.zip_mut_with(&wave, |sum, f| *sum += f.norm_sqr());
             }
@@ -564,7 +566,7 @@ mod tests {
                 assert!((found / power - 1.0).abs() < 1e-5);
                 // The detector's pixels are where those of the specimen are.
                 let values = wave.as_slice_mut().unwrap();
-                Propagator::new([32, 32], Some(&near)).to_detector(values);
+                Propagator::new([32, 32], Some(&near)).to_detector(values, [0.0; 2]);
                 let placed = start::roll(&wave, 16, 16);
                 for (wave, count) in placed.iter().zip(frame) {
                     let error = (wave.norm_sqr() - f64::from(*count)).abs();

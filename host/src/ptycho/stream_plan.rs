@@ -159,7 +159,7 @@ impl StreamPlan {
         let square = rows == columns && matches!(rows, 64 | 128);
         recipe.engines.iter().any(|e| {
             let keeps = e.name == EngineName::Ml && e.noise != Some(Noise::Gaussian);
-            square && keeps && !recipe.data.near_field
+            square && keeps && !recipe.data.is_near_field()
                 || e.name.projects() && e.subpixel == Some(true)
         })
     }

@@ -22,7 +22,14 @@ pub(super) fn cases<M: Device>(bench: &mut Bench<'_, M>, shape: Shape) -> Result
     for closed in [false, true] {
         copy(bench, shape, closed)?;
         scale(bench, shape, closed)?;
-        near_field(bench, shape, closed)?;
+        for (between, derivative) in [(false, 0), (true, 0), (true, 1), (true, 2)] {
+            let case = Near {
+                conjugate: closed,
+                between,
+                derivative,
+            };
+            near_field(bench, shape, case)?;
+        }
     }
     for shift in SHIFTS {
         ramp(bench, shape, shift)?;
@@ -126,31 +133,102 @@ fn scale<M: Device>(bench: &mut Bench<'_, M>, shape: Shape, closed: bool) -> Res
     )
 }
 
-fn near_field<M: Device>(bench: &mut Bench<'_, M>, shape: Shape, conjugate: bool) -> Result<()> {
+/// How a case of the kernel of near fields differs.
+#[derive(Clone, Copy)]
+struct Near {
+    conjugate: bool,
+    /// Whether frames are between pixels.
+    between: bool,
+    derivative: u32,
+}
+
+fn near_field<M: Device>(bench: &mut Bench<'_, M>, shape: Shape, case: Near) -> Result<()> {
     let on = bench.on();
     let (pixels, layers) = (shape.pixels(), shape.frames * shape.modes);
+    let Near {
+        conjugate,
+        between,
+        derivative,
+    } = case;
     let mut source = Source::new("near field", &shape);
     let before = source.complex(shape.wave_elements());
     let of_pixels = source.complex(pixels);
+    let beside = match derivative {
+        0 => Vec::new(),
+        _ => source.complex(shape.wave_elements()),
+    };
+    let frames = shape.frames as usize;
+    // In reverse order, the last frame's layers left out.
+    let order: Vec<u32> = (0..shape.frames).rev().collect();
+    let fractions: Vec<[f32; 2]> = (0..frames)
+        .map(|n| [0, 1].map(|axis| ((7 * n + 3 * axis + 2) % 11) as f32 / 11.0 - 0.5))
+        .collect();
+    let count = if between {
+        shape.frames.saturating_sub(1)
+    } else {
+        0
+    };
+    let signed = |k: usize, n: usize| {
+        let k = k as f64 - if 2 * k < n { 0.0 } else { n as f64 };
+        k / n as f64
+    };
     let one = |(at, wave)| {
-        let factor = wide(of_pixels[at % pixels]);
-        wide(wave) * if conjugate { factor.conj() } else { factor }
+        let (layer, pixel) = (at / pixels, at % pixels);
+        let (row, column) = (
+            pixel / shape.columns as usize,
+            pixel % shape.columns as usize,
+        );
+        let frequency = [
+            signed(row, shape.rows as usize),
+            signed(column, shape.columns as usize),
+        ];
+        let member = layer / shape.modes as usize;
+        let mut factor = wide(of_pixels[pixel]);
+        if member < count as usize {
+            let [down, across] = fractions[order[member] as usize].map(f64::from);
+            factor *= Complex::cis(TAU * (frequency[0] * down + frequency[1] * across));
+        }
+        let value = wide(wave) * if conjugate { factor.conj() } else { factor };
+        match derivative {
+            0 => value,
+            axis => {
+                let by = TAU * frequency[axis as usize - 1];
+                value + wide(beside[at]) * Complex::new(0.0, by)
+            }
+        }
     };
     let reference: Vec<Complex<f64>> = before.iter().copied().enumerate().map(one).collect();
     let factors = on.upload(&of_pixels)?;
+    let others = on.upload(&beside)?;
+    let of_frames = on.upload(if between { &fractions[..] } else { &[] })?;
+    let in_order = on.upload(if between { &order[..] } else { &[] })?;
     let direction = if conjugate { "back" } else { "forward" };
+    let place = if between { "between" } else { "whole" };
     bench.run(
         Case::of::<PtychoNearFieldFactors<'_, Emulated>>(format!(
-            "{layers} × {pixels}, {direction}"
+            "{layers} × {pixels}, {direction}, {place} pixels, derivative {derivative}"
         ))
-        .timed(shape.timed, 16 * before.len() + 8 * pixels),
+        .timed(
+            shape.timed,
+            16 * before.len() + 8 * beside.len() + 8 * pixels,
+        ),
         on.upload(&before)?,
         |device, spectra| {
             let launch = PtychoNearFieldFactors {
                 spectra: spectra.write(),
+                beside: others.read(),
                 factors: factors.read(),
+                fractions: of_frames.read(),
+                order: in_order.read(),
+                frames: if between { shape.frames } else { 0 },
+                first: 0,
+                count,
+                modes: shape.modes,
+                rows: shape.rows,
+                columns: shape.columns,
                 layers,
-                pixels: pixels as u32,
+                beside_layers: if derivative == 0 { 0 } else { layers },
+                derivative,
                 conjugate: u32::from(conjugate),
             };
             device.launch(&launch, Work::Elements(before.len()))

@@ -154,7 +154,24 @@ fn what_is_for_far_fields_is_refused() {
         let options = [&["-o", "out.h5", "--engine", "lsqml:1"], options].concat();
         folder.reconstruct(&options).refused(2, words);
     }
+    // Also if only the file says so.
+    let centring = ["--set", "lsqml.probe_centre_tolerance=2"];
+    let options = [&["-o", "out.h5", "--engine", "lsqml:1"][..], &centring].concat();
+    let words = [
+        "probe_centre_tolerance: expected none in the near field",
+        "found 2",
+    ];
+    folder.reconstruct(&options).refused(1, &words);
+    let near = [&options[..], &["--near-field"]].concat();
+    folder
+        .reconstruct(&near)
+        .refused(2, &["probe_centre_tolerance", "data.near_field"]);
+
     let simulate = ["ptycho", "simulate", "no.cxi", "--focus-to-sample"];
+    let short = [&simulate[..], &["1e-12", "--near-field"]].concat();
+    folder
+        .run(&short)
+        .refused(2, &["--focus-to-sample 1e-12", "wavelength"]);
     let alone = [&simulate[..], &["4mm"]].concat();
     folder.run(&alone).refused(2, &["--near-field"]);
     let far = [&simulate[..], &["90km", "--near-field"]].concat();
@@ -316,4 +333,24 @@ fn a_measured_cone_beam_fits_with_the_sign_of_its_positions() {
         .concat(),
     );
     assert!(right < 0.7 * wrong, "{right} {wrong}");
+}
+
+/// Options replace what the file says of the field and of the beam.
+#[test]
+fn options_replace_the_field_of_the_file() {
+    let folder = simulated(&CONE);
+    let engine = ["--engine", "lsqml:1"];
+    let far = run(
+        &folder,
+        "far.h5",
+        &[&engine[..], &["--set", "data.near_field=false"]].concat(),
+    );
+    assert_eq!(far.propagation, Propagation::FarField);
+    let beam = ["--near-field", "--focus-to-sample", "inf"];
+    let parallel = run(&folder, "parallel.h5", &[&engine[..], &beam].concat());
+    let focus_to_sample = None;
+    assert_eq!(
+        parallel.propagation,
+        Propagation::NearField { focus_to_sample }
+    );
 }

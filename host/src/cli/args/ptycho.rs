@@ -90,8 +90,8 @@ pub(crate) struct NearFieldArgs {
     /// Frames are near fields (Fresnel propagation), not far fields
     #[arg(long)]
     pub(crate) near_field: bool,
-    /// Distance from the focus of a cone beam to the specimen, such as 3.65mm, for near fields [default: a parallel beam, or as in
-    /// the file]
+    /// Distance from the focus of a cone beam to the specimen, such as 3.65mm, or inf for a parallel beam, for near fields [default:
+    /// as in the file, else a parallel beam]
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true)]
     pub(crate) focus_to_sample: Option<String>,
 }

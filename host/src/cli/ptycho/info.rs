@@ -154,7 +154,7 @@ impl Info {
         let read = scan::read_with_scratch(&self.file, &self.recipe.data, memory, scratch)
             .map_err(|error| self.origin.of_reading(error))?;
         // The file may say so.
-        self.recipe.data.near_field = read.scan.geometry().is_near_field();
+        self.recipe.data.near_field = Some(read.scan.geometry().is_near_field());
         let name = self.file.display().to_string();
         let [_, rows, columns] = read.scan.shape();
         let pixel = read.scan.object_pixel();
@@ -265,7 +265,7 @@ impl ScanInfo {
         let projects = |engine: &EngineSpec| engine.name.projects();
         if recipe.engines.iter().any(projects) {
             let plan = StepPlan::on_hopper(recipe.gpu.step, shape)
-                .in_field(recipe.data.near_field)
+                .in_field(recipe.data.is_near_field())
                 .with_waves(recipe.gpu.waves);
             let exact = |engine: &EngineSpec| projects(engine) && engine.subpixel == Some(true);
             let whole = |engine: &EngineSpec| projects(engine) && !exact(engine);

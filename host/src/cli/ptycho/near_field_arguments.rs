@@ -17,9 +17,15 @@ const UNITS: [(&str, f64); 6] = [
 
 /// Sets the options that were given.
 pub(super) fn near_field(args: &NearFieldArgs, options: &mut ReadOptions) -> Result<(), Failure> {
-    options.near_field |= args.near_field;
+    if args.near_field {
+        options.near_field = Some(true);
+    }
     if let Some(text) = &args.focus_to_sample {
-        options.focus_to_sample = Some(length(text)?);
+        // The focus of a parallel beam is at infinity.
+        options.focus_to_sample = Some(match text.trim() {
+            "inf" => f64::INFINITY,
+            _ => length(text)?,
+        });
     }
     Ok(())
 }

@@ -48,6 +48,7 @@ pub(super) fn best_trials<T: Real>(
                     let window = Window {
                         layout,
                         corner,
+                        fraction,
                         probe: moved,
                         object,
                     };

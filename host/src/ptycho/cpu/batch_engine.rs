@@ -203,6 +203,7 @@ fn deviations<T: Real>(
                 let window = Window {
                     layout,
                     corner: layout.corners[frame],
+                    fraction: layout.fraction(frame, step.subpixel),
                     probe: probes,
                     object,
                 };
@@ -228,7 +229,8 @@ fn deviations<T: Real>(
                     {
                         *to = f.scale(*factor);
                     }
-                    propagator.inverse(&mut scratch.spectrum, chi, &mut scratch.fft);
+                    let (spectrum, fraction) = (&mut scratch.spectrum, window.fraction);
+                    propagator.inverse(spectrum, chi, fraction, &mut scratch.fft);
                 }
                 let exit = chi.iter().map(|v| v.norm_sqr().wide()).sum();
                 FrameErrors {

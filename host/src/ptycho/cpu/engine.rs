@@ -175,6 +175,7 @@ impl<T: Real> CpuEngine<T> {
                 let window = Window {
                     layout,
                     corner: layout.corners[frame],
+                    fraction: layout.fraction(frame, exact),
                     probe: shifter.probe(layout, &of_probe, frame, exact, fft),
                     object,
                 };
@@ -233,6 +234,7 @@ impl<T: Real> CpuEngine<T> {
                         let window = Window {
                             layout,
                             corner: layout.corners[frame],
+                            fraction: layout.fraction(frame, step.subpixel),
                             probe: shifter.probe(layout, &of_probe, frame, step.subpixel, fft),
                             object,
                         };
@@ -307,13 +309,7 @@ impl<T: Real> CpuEngine<T> {
         let shift = centring::centring_shift(sums, frame.map(|n| n / 2), tolerance);
         if shift != [0, 0] {
             centring::roll(&mut self.probe, frame, shift);
-            if self.propagator.is_near_field() {
-                // (column, row); detector waves move with the exit waves.
-                let [rows, columns] = frame;
-                centring::roll(&mut self.spectra, [columns, rows], [shift[1], shift[0]]);
-            } else {
-                centring::roll_spectra(&mut self.spectra, frame, shift);
-            }
+            centring::roll_spectra(&mut self.spectra, frame, shift);
             centring::roll(&mut self.object, layout.object_shape, shift);
             // Its directions are those of the old windows.
             self.likelihood.last = None;

@@ -75,7 +75,8 @@ pub(super) fn model_spectra<T: Real>(
     for mode in 0..window.layout.modes {
         window.product(mode, &mut scratch.wave);
         let spectrum = &mut scratch.model[mode * pixels..(mode + 1) * pixels];
-        propagator.forward(&mut scratch.wave, spectrum, &mut scratch.fft);
+        let fraction = window.fraction;
+        propagator.forward(&mut scratch.wave, spectrum, fraction, &mut scratch.fft);
     }
 }
 
@@ -139,7 +140,8 @@ pub(super) fn step_frame<T: Real>(
     });
     let spectra = scratch.model.chunks_exact_mut(pixels);
     for (spectrum, exit) in spectra.zip(exit.chunks_exact_mut(pixels)) {
-        propagator.inverse_in_order(spectrum, &mut scratch.wave, exit, &mut scratch.fft);
+        let (wave, fraction) = (&mut scratch.wave, window.fraction);
+        propagator.inverse_in_order(spectrum, wave, exit, fraction, &mut scratch.fft);
     }
     // By Parseval's theorem the unnormalised transform has rows·columns times the power.
     FrameErrors {

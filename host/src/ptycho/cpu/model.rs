@@ -3,7 +3,7 @@
 //!
 //! A frame at a position with the integer corner r and the fraction f has the exit waves
 //! ψ_m = S_f[P_m] · O(window at r), where S_f shifts by f pixels with a phase ramp in Fourier space
-//! and is unitary, so its adjoint is the shift by −f.
+//! and is unitary, so its adjoint is the shift by −f. They are moved by f; the propagation to a near field shifts them back.
 
 use super::engine::CpuEngine;
 use super::fourier_projection::FrameModel;
@@ -25,14 +25,19 @@ pub(super) struct Ramps<T> {
 impl<T: Real> Ramps<T> {
     /// The ramps that shift by `fraction` (rows, columns).
     pub(super) fn new(layout: &Layout, fraction: [f64; 2]) -> Self {
+        Self::of_shape([layout.rows, layout.columns], fraction)
+    }
+
+    /// The same for `shape` (rows, columns).
+    pub(super) fn of_shape(shape: [usize; 2], fraction: [f64; 2]) -> Self {
         Self {
-            rows: ramp(layout.rows, fraction[0]),
-            columns: ramp(layout.columns, fraction[1]),
+            rows: ramp(shape[0], fraction[0]),
+            columns: ramp(shape[1], fraction[1]),
         }
     }
 
     /// Calls `take(i, ramp)` for each value of a spectrum (column, row).
-    fn for_each(&self, mut take: impl FnMut(usize, Complex<T>)) {
+    pub(super) fn for_each(&self, mut take: impl FnMut(usize, Complex<T>)) {
         let rows = self.rows.len();
         for (column, c) in self.columns.iter().enumerate() {
             for (row, r) in self.rows.iter().enumerate() {
@@ -177,7 +182,8 @@ pub(super) fn model_spectra<T: Real>(
     for mode in 0..window.layout.modes {
         window.product(mode, &mut scratch.wave);
         let spectrum = &mut scratch.model[mode * pixels..(mode + 1) * pixels];
-        propagator.forward(&mut scratch.wave, spectrum, &mut scratch.fft);
+        let fraction = window.fraction;
+        propagator.forward(&mut scratch.wave, spectrum, fraction, &mut scratch.fft);
     }
 }
 
@@ -225,6 +231,7 @@ pub(super) fn all_errors<T: Real>(
                 let window = Window {
                     layout,
                     corner: layout.corners[frame],
+                    fraction: layout.fraction(frame, subpixel),
                     probe: moved,
                     object,
                 };

@@ -3,10 +3,16 @@
 //! Both are unitary but for the scale 1/√(rows · columns), which [`Propagator::scale`] has and callers apply. Detector waves are
 //! transposed, (column, row), and have the frame's pixel (rows/2, columns/2) at (0, 0). Transforms that shift probes by fractions of
 //! a pixel, or that limit their spectra, are plain Fourier transforms.
+//!
+//! A frame whose position has the fraction f has the product of its shifted probe and the object, S_f\[P\]·O: the exit wave, moved
+//! by f. The far field's intensities do not depend on that, but the near field's do: the beam stays where it is, and the object
+//! moves. There the wave is shifted back by S_−f, of which the propagation is a product in Fourier space.
 
+use super::model::{Ramps, frequency};
 use crate::fft::{FftScratch, Real, TransposedFft2};
 use crate::ptycho::NearField;
 use num_complex::Complex;
+use std::f64::consts::TAU;
 
 /// Propagates waves of one size.
 pub(super) struct Propagator<T: Real> {
@@ -44,40 +50,68 @@ impl<T: Real> Propagator<T> {
         Self { fft, near }
     }
 
-    /// Whether waves travel to the near field.
-    pub(super) fn is_near_field(&self) -> bool {
-        self.near.is_some()
-    }
-
     /// Scale 1/√(rows · columns), which makes either direction unitary.
     pub(super) fn scale(&self) -> T {
         self.fft.scale()
     }
 
-    /// Propagates `wave` (row, column) to `at_detector` (column, row), unnormalised; overwrites `wave`.
+    /// Propagates `wave` (row, column), S_f\[P\]·O of a frame with the fraction f of a pixel (rows, columns), to `at_detector`
+    /// (column, row), unnormalised; overwrites `wave`.
     pub(super) fn forward(
         &self,
         wave: &mut [Complex<T>],
         at_detector: &mut [Complex<T>],
+        fraction: [f64; 2],
         scratch: &mut FftScratch<T>,
     ) {
         self.fft.forward(wave, at_detector, scratch);
         if let Some(near) = &self.near {
-            let pairs = at_detector.iter_mut().zip(&near.factors);
-            pairs.for_each(|(v, k)| *v *= *k);
+            near.apply(at_detector, fraction);
             self.fft.inverse(at_detector, wave, scratch);
             transpose::transpose(wave, at_detector, near.columns, near.rows);
         }
     }
 
-    /// Propagates `at_detector` (column, row) back to `wave` (row, column), unnormalised; overwrites `at_detector`.
+    /// Like [`Propagator::forward`] for the derivative of a frame's detector wave by its position along `axis` (0 rows, 1 columns):
+    /// `wave` is the derivative of S_f\[P\] times O, and `model` (column, row) the detector wave, unnormalised. In the near field
+    /// the derivative of S_−f is added, (2πi k/n) of the detector wave's spectrum.
+    pub(super) fn forward_derivative(
+        &self,
+        wave: &mut [Complex<T>],
+        model: &[Complex<T>],
+        at_detector: &mut [Complex<T>],
+        (fraction, axis): ([f64; 2], usize),
+        scratch: &mut FftScratch<T>,
+    ) {
+        self.fft.forward(wave, at_detector, scratch);
+        if let Some(near) = &self.near {
+            near.apply(at_detector, fraction);
+            let mut spectrum = vec![Complex::default(); model.len()];
+            transpose::transpose(model, wave, near.rows, near.columns);
+            self.fft.forward(wave, &mut spectrum, scratch);
+            let n = [near.rows, near.columns][axis];
+            let by: Vec<T> = (0..n)
+                .map(|k| T::of(TAU * frequency(k, n) / model.len() as f64))
+                .collect();
+            for (i, (to, v)) in at_detector.iter_mut().zip(spectrum).enumerate() {
+                let k = [i % near.rows, i / near.rows][axis];
+                *to += Complex::new(-v.im, v.re).scale(by[k]);
+            }
+            self.fft.inverse(at_detector, wave, scratch);
+            transpose::transpose(wave, at_detector, near.columns, near.rows);
+        }
+    }
+
+    /// Propagates `at_detector` (column, row) back to `wave` (row, column), unnormalised, by the adjoint of
+    /// [`Propagator::forward`]; overwrites `at_detector`.
     pub(super) fn inverse(
         &self,
         at_detector: &mut [Complex<T>],
         wave: &mut [Complex<T>],
+        fraction: [f64; 2],
         scratch: &mut FftScratch<T>,
     ) {
-        self.to_spectrum(at_detector, wave, scratch);
+        self.to_spectrum(at_detector, wave, fraction, scratch);
         self.fft.inverse(at_detector, wave, scratch);
     }
 
@@ -88,9 +122,10 @@ impl<T: Real> Propagator<T> {
         at_detector: &mut [Complex<T>],
         work: &mut [Complex<T>],
         wave: &mut [Complex<T>],
+        fraction: [f64; 2],
         scratch: &mut FftScratch<T>,
     ) {
-        self.to_spectrum(at_detector, work, scratch);
+        self.to_spectrum(at_detector, work, fraction, scratch);
         self.fft.inverse_in_order(at_detector, work, wave, scratch);
     }
 
@@ -99,6 +134,7 @@ impl<T: Real> Propagator<T> {
         &self,
         at_detector: &mut [Complex<T>],
         work: &mut [Complex<T>],
+        fraction: [f64; 2],
         scratch: &mut FftScratch<T>,
     ) {
         if let Some(near) = &self.near {
@@ -106,6 +142,27 @@ impl<T: Real> Propagator<T> {
             self.fft.forward(work, at_detector, scratch);
             let pairs = at_detector.iter_mut().zip(&near.factors);
             pairs.for_each(|(v, k)| *v *= k.conj());
+            if fraction != [0.0; 2] {
+                near.ramps(fraction)
+                    .for_each(|i, ramp| at_detector[i] *= ramp);
+            }
+        }
+    }
+}
+
+impl<T: Real> Near<T> {
+    /// The ramps of S_f.
+    fn ramps(&self, fraction: [f64; 2]) -> Ramps<T> {
+        Ramps::of_shape([self.rows, self.columns], fraction)
+    }
+
+    /// From the spectrum of S_f\[P\]·O, or of its derivative, to that of the detector wave: shifts back and propagates.
+    fn apply(&self, spectrum: &mut [Complex<T>], fraction: [f64; 2]) {
+        let pairs = spectrum.iter_mut().zip(&self.factors);
+        pairs.for_each(|(v, k)| *v *= *k);
+        if fraction != [0.0; 2] {
+            self.ramps(fraction)
+                .for_each(|i, ramp| spectrum[i] *= ramp.conj());
         }
     }
 }
@@ -129,28 +186,33 @@ mod tests {
             pixel: [1e-6, 0.7e-6],
         };
         for [rows, columns] in [[8, 8], [7, 12], [9, 5], [1, 4]] {
-            for near in [Some(near), None] {
+            for (near, fraction) in [
+                (Some(near), [0.0; 2]),
+                (Some(near), [0.3, -0.45]),
+                (None, [0.0; 2]),
+                (None, [0.3, -0.45]),
+            ] {
                 let pixels = rows * columns;
                 let fft = TransposedFft2::<f64>::new(rows, columns);
                 let mut scratch = fft.scratch();
                 let own = Propagator::new(fft, [rows, columns], near.as_ref());
                 let mut expected = wave(pixels);
-                Wide::new([rows, columns], near.as_ref()).to_detector(&mut expected);
+                Wide::new([rows, columns], near.as_ref()).to_detector(&mut expected, fraction);
                 let zero = vec![Complex::default(); pixels];
                 let (mut found, mut back, mut work) = (zero.clone(), zero.clone(), zero);
-                own.forward(&mut wave(pixels), &mut found, &mut scratch);
+                own.forward(&mut wave(pixels), &mut found, fraction, &mut scratch);
                 for (i, v) in found.iter().enumerate() {
                     let expected = expected[i % rows * columns + i / rows];
                     assert!((v * own.scale() - expected).norm() < 1e-13);
                 }
                 let unit = own.scale() * own.scale();
                 let mut copy = found.clone();
-                own.inverse(&mut copy, &mut back, &mut scratch);
+                own.inverse(&mut copy, &mut back, fraction, &mut scratch);
                 for (a, b) in back.iter().zip(wave(pixels)) {
                     assert!((a * unit - b).norm() < 1e-13);
                 }
                 back.fill(Complex::default());
-                own.inverse_in_order(&mut found, &mut work, &mut back, &mut scratch);
+                own.inverse_in_order(&mut found, &mut work, &mut back, fraction, &mut scratch);
                 for (a, b) in back.iter().zip(wave(pixels)) {
                     assert!((a * unit - b).norm() < 1e-13);
                 }

@@ -42,12 +42,14 @@ pub(super) fn normal_equations<T: Real>(
             },
             |(scratch, moved, [intensity, by_row, by_column]), (n, magnitudes)| {
                 let frame = own.start + n;
-                let ramps = Ramps::new(layout, layout.fraction(frame, subpixel));
+                let fraction = layout.fraction(frame, subpixel);
+                let ramps = Ramps::new(layout, fraction);
                 let corner = layout.corners[frame];
                 shifted(&probe_spectra, &ramps, moved, fft, scratch);
                 let window = Window {
                     layout,
                     corner,
+                    fraction,
                     probe: moved,
                     object,
                 };
@@ -68,8 +70,9 @@ pub(super) fn normal_equations<T: Real>(
                         shifted_derivative(spectrum, &ramps, axis, fft, scratch);
                         let wave = &mut scratch.wave;
                         for_each_window_value(layout, corner, object, |i, o| wave[i] *= o);
-                        propagator.forward(wave, &mut scratch.spectrum, &mut scratch.fft);
                         let model = &scratch.model[mode * pixels..][..pixels];
+                        let (to, along) = (&mut scratch.spectrum, (fraction, axis));
+                        propagator.forward_derivative(wave, model, to, along, &mut scratch.fft);
                         for ((sum, f), d) in product.iter_mut().zip(model).zip(&scratch.spectrum) {
                             *sum += (f.re * d.re + f.im * d.im) * factor;
                         }

@@ -60,6 +60,8 @@ impl Layout {
 pub(super) struct Window<'a, T> {
     pub(super) layout: &'a Layout,
     pub(super) corner: [u32; 2],
+    /// The fraction of a pixel by which the probe is shifted.
+    pub(super) fraction: [f64; 2],
     pub(super) probe: &'a [Complex<T>],
     pub(super) object: &'a [Complex<T>],
 }

@@ -187,7 +187,7 @@ impl<M: Device> Run<'_, M> {
         }
         frames.model_of(device, layout, buffers, batch, same)?;
         frames.deviation(device, layout, buffers, batch)?;
-        frames.back(device, buffers)
+        frames.back(device, layout, buffers, batch)
     }
 
     fn object_direction(&mut self, step: &Step, method: &BatchMethod, batch: Batch) -> Result<()> {

@@ -66,21 +66,14 @@ pub(super) fn shift_waves<M: Device>(
         waves,
         packed_waves,
         shift,
-        propagator,
         ..
     } = buffers;
-    let near_field = propagator.is_near_field();
     if spectra.is_empty() {
         return if waves.is_empty() && packed_waves.is_empty() {
             Ok(())
         } else {
             fused::roll(device, layout, buffers)
         };
-    }
-    if near_field {
-        // Detector waves move with the exit waves, whose array is free to work in.
-        let (layers, frame) = (layout.frames * layout.modes, [layout.rows, layout.columns]);
-        return roll::<M>(device, spectra, waves, shift, layers, frame);
     }
     device.launch(
         &PtychoPhaseRampLayers {

@@ -4,6 +4,7 @@ use super::batch_engine::{BatchBuffers, find_largest, finish};
 use super::batch_sums::{Slices, Waves, object_sums, probe_sums};
 use super::buffers::{Buffers, Layout};
 use super::frames::{Batch, FrameBuffers, ShiftTo, product};
+use super::propagation::BetweenPixels;
 use crate::gpu::{Buffer, Device, Direction, Result};
 use crate::ptycho::Step;
 use crate::ptycho::cpu::Denominator;
@@ -49,9 +50,14 @@ impl<M: Device> Run<'_, M> {
             )?;
         }
         let Buffers {
-            propagator, waves, ..
+            propagator,
+            waves,
+            fractions,
+            ..
         } = &mut *self.buffers;
-        propagator.propagate(self.device, self.waves_fft, waves, Direction::Forward)
+        let between = BetweenPixels::all(self.layout, fractions, &self.frames.order);
+        let (device, fft) = (self.device, self.waves_fft);
+        propagator.propagate(device, fft, waves, Some(between), Direction::Forward)
     }
 
     /// The frames in their order; computes the probe's spectra.

@@ -1,6 +1,7 @@
 //! Mirrors cpu/fourier_projection.rs: the exit-wave update in Fourier space.
 
 use super::buffers::{Buffers, Layout};
+use super::propagation::BetweenPixels;
 use crate::gpu::{Buffer, Device, Direction, Result};
 use crate::ptycho::Coefficients;
 use warpstride_device::launch::Work;
@@ -72,7 +73,7 @@ pub(super) fn model_spectra<M: Device>(
     let Buffers {
         propagator, waves, ..
     } = buffers;
-    propagator.propagate(device, fft, waves, Direction::Forward)
+    propagator.propagate(device, fft, waves, None, Direction::Forward)
 }
 
 /// Computes Ψ ← (1−a−b) Ψ + a F[P·O] + b Π[(1−c) Ψ + c F[P·O]] and all metrics of the frames.
@@ -108,21 +109,34 @@ pub(super) fn advance<M: Device>(
 }
 
 /// Performs one step of every frame, from the transforms of P·O in `waves`; leaves rows · columns · ψ
-/// there.
+/// there. Frames at exact positions have their `order`.
 pub(super) fn project<M: Device>(
     device: &M,
     layout: &Layout,
     buffers: &mut Buffers<M>,
     fft: &M::Fft,
-    coefficients: Coefficients,
-    bound: f64,
+    order: Option<&M::Buffer<u32>>,
+    (coefficients, bound): (Coefficients, f64),
 ) -> Result<()> {
     advance(device, layout, buffers, coefficients, bound)?;
+    back(device, layout, buffers, fft, order)
+}
+
+/// Propagates the detector waves back; leaves rows · columns · ψ in `waves`. Frames at exact positions have their `order`.
+pub(super) fn back<M: Device>(
+    device: &M,
+    layout: &Layout,
+    buffers: &mut Buffers<M>,
+    fft: &M::Fft,
+    order: Option<&M::Buffer<u32>>,
+) -> Result<()> {
     let Buffers {
         propagator,
         spectra,
         waves,
+        fractions,
         ..
     } = buffers;
-    propagator.propagate_to(device, fft, spectra, waves, Direction::Inverse)
+    let between = order.map(|order| BetweenPixels::all(layout, fractions, order));
+    propagator.propagate_to(device, fft, (spectra, waves), between, Direction::Inverse)
 }

@@ -5,6 +5,7 @@ use super::annealing::TrialBuffers;
 use super::buffers::{Buffers, Layout};
 use super::frame_stream::{BlockWork, Metrics};
 use super::fused_batches::Epoch;
+use super::propagation::BetweenPixels;
 use crate::gpu::{Buffer, Device, Direction, Result};
 use crate::ptycho::batch_shares::{SHARES, share_ends};
 use crate::ptycho::frames_together;
@@ -292,12 +293,58 @@ impl<M: Device> FrameBuffers<M> {
         batch: Batch,
         same_probe: bool,
     ) -> Result<()> {
+        self.products(device, layout, buffers, batch, same_probe)?;
         let Self {
             order,
-            probes,
             chi,
             fft,
+            exact,
             ..
+        } = self;
+        let between = between(*exact, layout, buffers, (order, batch));
+        let propagator = &buffers.propagator;
+        propagator.propagate(device, fft, chi, between, Direction::Forward)
+    }
+
+    /// Writes what [`Self::model`] writes, but in the near field the spectra of the detector waves: [`Self::model_beside`] needs
+    /// them, and [`Self::finish_model`] makes detector waves of them.
+    pub(super) fn begin_model(
+        &mut self,
+        device: &M,
+        layout: &Layout,
+        buffers: &Buffers<M>,
+        batch: Batch,
+    ) -> Result<()> {
+        self.products(device, layout, buffers, batch, false)?;
+        let Self {
+            order,
+            chi,
+            fft,
+            exact,
+            ..
+        } = self;
+        let between = between(*exact, layout, buffers, (order, batch));
+        let propagator = &buffers.propagator;
+        propagator.begin(device, fft, chi, between, None)
+    }
+
+    /// Completes [`Self::begin_model`].
+    pub(super) fn finish_model(&mut self, device: &M, buffers: &Buffers<M>) -> Result<()> {
+        let Self { chi, fft, .. } = self;
+        buffers.propagator.finish(device, fft, chi)
+    }
+
+    /// Writes `probes`·O, or with `same_probe` the probe itself times O, to `chi`.
+    fn products(
+        &mut self,
+        device: &M,
+        layout: &Layout,
+        buffers: &Buffers<M>,
+        batch: Batch,
+        same_probe: bool,
+    ) -> Result<()> {
+        let Self {
+            order, probes, chi, ..
         } = self;
         let (from, first) = if same_probe {
             (&buffers.probe, None)
@@ -314,9 +361,7 @@ impl<M: Device> FrameBuffers<M> {
             (from, first),
             object,
             false,
-        )?;
-        let propagator = &buffers.propagator;
-        propagator.propagate(device, fft, chi, Direction::Forward)
+        )
     }
 
     /// Writes the spectra of conj(O)·`chi` to `work`, or conj(O)·`chi` itself at whole pixels.
@@ -352,7 +397,8 @@ impl<M: Device> FrameBuffers<M> {
         device.fft(fft, work, Direction::Forward)
     }
 
-    /// Writes the unnormalised detector waves of `probes`·O to `work` or, if `second`, to `more`.
+    /// Writes the derivatives of the unnormalised detector waves by the frames' rows to `work` or, if `second`, by their columns to
+    /// `more`, from those of the shifted probes in `probes` and the waves of [`Self::begin_model`].
     pub(super) fn model_beside(
         &mut self,
         device: &M,
@@ -364,9 +410,11 @@ impl<M: Device> FrameBuffers<M> {
         let Self {
             order,
             probes,
+            chi,
             work,
             more,
             fft,
+            exact,
             ..
         } = self;
         if second && more.is_empty() {
@@ -384,8 +432,11 @@ impl<M: Device> FrameBuffers<M> {
             object,
             false,
         )?;
+        let between = between(*exact, layout, buffers, (order, batch));
         let propagator = &buffers.propagator;
-        propagator.propagate(device, fft, to, Direction::Forward)
+        let derivative = Some((&*chi, if second { 2 } else { 1 }));
+        propagator.begin(device, fft, to, between, derivative)?;
+        propagator.finish(device, fft, to)
     }
 
     /// Turns the model's spectra in `chi` into what the counts ask of them, and computes the
@@ -420,11 +471,34 @@ impl<M: Device> FrameBuffers<M> {
     }
 
     /// Propagates `chi` back; χ is then at the specimen.
-    pub(super) fn back(&mut self, device: &M, buffers: &Buffers<M>) -> Result<()> {
-        let Self { fft, chi, .. } = self;
+    pub(super) fn back(
+        &mut self,
+        device: &M,
+        layout: &Layout,
+        buffers: &Buffers<M>,
+        batch: Batch,
+    ) -> Result<()> {
+        let Self {
+            order,
+            fft,
+            chi,
+            exact,
+            ..
+        } = self;
+        let between = between(*exact, layout, buffers, (order, batch));
         let propagator = &buffers.propagator;
-        propagator.propagate(device, fft, chi, Direction::Inverse)
+        propagator.propagate(device, fft, chi, between, Direction::Inverse)
     }
+}
+
+/// The fractions of the frames of a batch, if they are at their `exact` positions.
+pub(super) fn between<'a, M: Device>(
+    exact: bool,
+    layout: &Layout,
+    buffers: &'a Buffers<M>,
+    order: (&'a M::Buffer<u32>, Batch),
+) -> Option<BetweenPixels<'a, M>> {
+    exact.then(|| BetweenPixels::batch(layout, &buffers.fractions, order))
 }
 
 /// Copies as many elements as `to` has; `open` is the open gate.

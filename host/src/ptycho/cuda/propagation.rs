@@ -1,5 +1,7 @@
 //! Mirrors cpu/propagation.rs: propagation of exit waves to the detector and back, unnormalised as the transforms of cuFFT are.
 
+use super::buffers::Layout;
+use super::frames::Batch;
 use crate::gpu::{Buffer, Device, Direction, Result};
 use crate::ptycho::Problem;
 use num_complex::Complex;
@@ -11,26 +13,81 @@ use warpstride_kernels::ptycho::near_field_factors::PtychoNearFieldFactors;
 pub(super) struct Propagator<M: Device> {
     /// The transfer function with the shift to (0, 0), times 1/√(rows · columns) (row, column); empty in the far field.
     factors: M::Buffer<Complex32>,
+    /// Modes, rows and columns.
+    shape: [u32; 3],
+    /// What a launch takes for frames at whole pixels, and without a derivative; empty.
+    none: (M::Buffer<[f32; 2]>, M::Buffer<u32>, M::Buffer<Complex32>),
 }
+
+/// The frames of the first layers, whose probes are shifted by fractions of a pixel.
+pub(super) struct BetweenPixels<'a, M: Device> {
+    /// (frame).
+    fractions: &'a M::Buffer<[f32; 2]>,
+    /// Frames in the order of the layers.
+    order: &'a M::Buffer<u32>,
+    frames: u32,
+    first: u32,
+    count: u32,
+}
+
+impl<'a, M: Device> BetweenPixels<'a, M> {
+    /// Those of a batch in `order`.
+    pub(super) fn batch(
+        layout: &Layout,
+        fractions: &'a M::Buffer<[f32; 2]>,
+        (order, batch): (&'a M::Buffer<u32>, Batch),
+    ) -> Self {
+        Self {
+            fractions,
+            order,
+            frames: layout.frames,
+            first: batch.first,
+            count: batch.count,
+        }
+    }
+
+    /// All frames in `order`.
+    pub(super) fn all(
+        layout: &Layout,
+        fractions: &'a M::Buffer<[f32; 2]>,
+        order: &'a M::Buffer<u32>,
+    ) -> Self {
+        Self {
+            fractions,
+            order,
+            frames: layout.frames,
+            first: 0,
+            count: layout.frames,
+        }
+    }
+}
+
+/// What a launch adds for the derivative of detector waves: the spectra of these, and 1 (rows) or 2 (columns).
+type Derivative<'a, M> = (&'a <M as Device>::Buffer<Complex32>, u32);
 
 impl<M: Device> Propagator<M> {
     /// Uploads the transfer function of the problem's near field, if it has one.
     pub(super) fn new(device: &M, problem: &Problem) -> Result<Self> {
-        let [_, _, rows, columns] = problem.shape();
-        let Some(near) = &problem.near_field else {
-            let factors = device.alloc("the transfer function", 0)?;
-            return Ok(Self { factors });
-        };
+        let [_, modes, rows, columns] = problem.shape();
+        let narrow = |v: Complex<f64>| Complex::new(v.re as f32, v.im as f32);
         let scale = 1.0 / ((rows * columns) as f64).sqrt();
-        let narrow = |v: Complex<f64>| Complex::new((v.re * scale) as f32, (v.im * scale) as f32);
-        let values: Vec<Complex<f32>> = near
-            .factors([rows, columns])
-            .into_iter()
-            .map(narrow)
+        let values: Vec<Complex<f32>> = (problem.near_field.iter())
+            .flat_map(|near| near.factors([rows, columns]))
+            .map(|v| narrow(v * scale))
             .collect();
         let mut factors = device.alloc("the transfer function", values.len())?;
-        device.upload(&mut factors, &values)?;
-        Ok(Self { factors })
+        if !values.is_empty() {
+            device.upload(&mut factors, &values)?;
+        }
+        Ok(Self {
+            factors,
+            shape: [modes, rows, columns].map(|n| n as u32),
+            none: (
+                device.alloc("no fractions", 0)?,
+                device.alloc("no frames", 0)?,
+                device.alloc("no waves", 0)?,
+            ),
+        })
     }
 
     /// Whether waves travel to the near field, so that launches which transform waves themselves cannot be taken.
@@ -44,13 +101,15 @@ impl<M: Device> Propagator<M> {
         device: &M,
         fft: &M::Fft,
         waves: &mut M::Buffer<Complex32>,
+        between: Option<BetweenPixels<'_, M>>,
         direction: Direction,
     ) -> Result<()> {
         if !self.is_near_field() {
             return device.fft(fft, waves, direction);
         }
         device.fft(fft, waves, Direction::Forward)?;
-        self.finish(device, fft, waves, direction)
+        self.multiply(device, waves, between, direction, None)?;
+        device.fft(fft, waves, Direction::Inverse)
     }
 
     /// Propagates `from` to the detector, or back, into `to`.
@@ -58,37 +117,89 @@ impl<M: Device> Propagator<M> {
         &self,
         device: &M,
         fft: &M::Fft,
-        from: &M::Buffer<Complex32>,
-        to: &mut M::Buffer<Complex32>,
+        (from, to): (&M::Buffer<Complex32>, &mut M::Buffer<Complex32>),
+        between: Option<BetweenPixels<'_, M>>,
         direction: Direction,
     ) -> Result<()> {
         if !self.is_near_field() {
             return device.fft_to(fft, from, to, direction);
         }
         device.fft_to(fft, from, to, Direction::Forward)?;
-        self.finish(device, fft, to, direction)
+        self.multiply(device, to, between, direction, None)?;
+        device.fft(fft, to, Direction::Inverse)
     }
 
-    /// From spectra to waves at the other end.
-    fn finish(
+    /// The first part of the propagation of `waves` to the detector, which [`Propagator::finish`] completes: in the near field
+    /// up to the spectra of the detector waves. With `derivative` the waves are the derivatives of shifted probes times the object,
+    /// and that of the shift back is added.
+    pub(super) fn begin(
         &self,
         device: &M,
         fft: &M::Fft,
+        waves: &mut M::Buffer<Complex32>,
+        between: Option<BetweenPixels<'_, M>>,
+        derivative: Option<Derivative<'_, M>>,
+    ) -> Result<()> {
+        device.fft(fft, waves, Direction::Forward)?;
+        if !self.is_near_field() {
+            return Ok(());
+        }
+        self.multiply(device, waves, between, Direction::Forward, derivative)
+    }
+
+    /// The rest of the propagation after [`Propagator::begin`].
+    pub(super) fn finish(
+        &self,
+        device: &M,
+        fft: &M::Fft,
+        waves: &mut M::Buffer<Complex32>,
+    ) -> Result<()> {
+        if !self.is_near_field() {
+            return Ok(());
+        }
+        device.fft(fft, waves, Direction::Inverse)
+    }
+
+    /// From spectra at one end to those at the other.
+    fn multiply(
+        &self,
+        device: &M,
         spectra: &mut M::Buffer<Complex32>,
+        between: Option<BetweenPixels<'_, M>>,
         direction: Direction,
+        derivative: Option<Derivative<'_, M>>,
     ) -> Result<()> {
         let pixels = self.factors.len();
         let layers = spectra.len() / pixels;
+        let [modes, rows, columns] = self.shape;
+        let (no_fractions, no_frames, no_waves) = &self.none;
+        let at = between.unwrap_or(BetweenPixels {
+            fractions: no_fractions,
+            order: no_frames,
+            frames: 0,
+            first: 0,
+            count: 0,
+        });
+        let (beside, derivative) = derivative.unwrap_or((no_waves, 0));
         device.launch(
             &PtychoNearFieldFactors {
                 spectra: spectra.write(),
+                beside: beside.read(),
                 factors: self.factors.read(),
+                fractions: at.fractions.read(),
+                order: at.order.read(),
+                frames: at.frames,
+                first: at.first,
+                count: at.count,
+                modes,
+                rows,
+                columns,
                 layers: layers as u32,
-                pixels: pixels as u32,
+                beside_layers: (beside.len() / pixels) as u32,
+                derivative,
                 conjugate: u32::from(direction == Direction::Inverse),
             },
             Work::Elements(layers * pixels),
-        )?;
-        device.fft(fft, spectra, Direction::Inverse)
+        )
     }
 }

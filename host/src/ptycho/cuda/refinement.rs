@@ -36,11 +36,12 @@ pub(super) fn normal_equations<M: Device>(
             for batch in batches {
                 let batch = *batch;
                 frames.shift(device, layout, buffers, batch, ShiftTo::Probes, 0)?;
-                frames.model(device, layout, buffers, batch)?;
+                frames.begin_model(device, layout, buffers, batch)?;
                 frames.shift(device, layout, buffers, batch, ShiftTo::Probes, 1)?;
                 frames.model_beside(device, layout, buffers, batch, false)?;
                 frames.shift(device, layout, buffers, batch, ShiftTo::Probes, 2)?;
                 frames.model_beside(device, layout, buffers, batch, true)?;
+                frames.finish_model(device, buffers)?;
                 device.launch(
                     &PtychoPositionEquations {
                         equations: equations.write(),

@@ -26,6 +26,25 @@ pub(super) fn aliased(scan: &Scan) -> Option<String> {
     })
 }
 
+/// The problem that object pixels are at most λ/√2, so that not all frequencies of the frames travel to the detector.
+pub(super) fn evanescent(scan: &Scan) -> Option<String> {
+    let geometry = scan.geometry();
+    if !geometry.is_near_field() {
+        return None;
+    }
+    let [rows, columns] = scan.object_pixel();
+    // The highest frequency is 1/(2Δ) on both axes.
+    let highest = (0.5 / rows).hypot(0.5 / columns);
+    (geometry.wavelength * highest >= 1.0).then(|| {
+        format!(
+            "the object pixel is {} x {} nm, not above the wavelength of {} nm divided by the root of 2: light of higher frequencies does not reach the detector, so focus_to_sample, distance or pixel size is wrong",
+            significant(rows * 1e9, 3),
+            significant(columns * 1e9, 3),
+            significant(geometry.wavelength * 1e9, 3),
+        )
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -46,6 +65,7 @@ mod tests {
             let counts = Array3::from_elem((2, 12, 16), 1.0);
             Scan::new(counts, None, Array2::zeros((2, 2)), geometry, None).unwrap()
         };
+        assert_eq!(evanescent(&scan(0.119)), None);
         // 12 · (1 µm)² / 0.1 nm.
         assert_eq!(aliased(&scan(0.119)), None);
         let text = aliased(&scan(0.121)).unwrap();
@@ -53,5 +73,30 @@ mod tests {
             text.contains("12.1 µm²") && text.contains("12 rows"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn pixels_below_the_wavelength_are_named() {
+        let scan = |z1: f64, far: bool| {
+            let geometry = Geometry {
+                wavelength: 1e-10,
+                distance: 1.0,
+                pixel_size: [1e-4; 2],
+                propagation: if far {
+                    Propagation::FarField
+                } else {
+                    Propagation::NearField {
+                        focus_to_sample: Some(z1),
+                    }
+                },
+            };
+            let counts = Array3::from_elem((2, 12, 16), 1.0);
+            Scan::new(counts, None, Array2::zeros((2, 2)), geometry, None).unwrap()
+        };
+        // Δ is nearly 1e-4 z1, and λ/√2 is 0.0707 nm.
+        assert_eq!(evanescent(&scan(7.2e-7, false)), None);
+        assert_eq!(evanescent(&scan(7e-7, true)), None);
+        let text = evanescent(&scan(7e-7, false)).unwrap();
+        assert!(text.contains("0.1 nm") && text.contains("0.07"), "{text}");
     }
 }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::data::Propagation;
+use crate::data::{Geometry, Propagation};
 use crate::ptycho::EngineSpec;
 use ndarray::{Array2, Array3};
 use std::f64::consts::PI;
@@ -183,4 +183,30 @@ fn results_that_do_not_fit_are_refused() {
     other = earlier;
     other.probe.fill(Complex::default());
     assert_eq!(refused(&other), EarlierResultError::NotFinite);
+}
+
+#[test]
+fn results_of_the_other_field_are_refused() {
+    let near = Propagation::NearField {
+        focus_to_sample: None,
+    };
+    for (of_scan, of_result) in [(near, Propagation::FarField), (Propagation::FarField, near)] {
+        let far = scan(32, 40);
+        let geometry = Geometry {
+            propagation: of_scan,
+            ..*far.geometry()
+        };
+        let counts = far.frames().unwrap().to_owned();
+        let probe = far.probe().cloned();
+        let scan = Scan::new(counts, None, far.positions().clone(), geometry, probe).unwrap();
+        let recipe = recipe(3.0);
+        let mut problem = problem(&far, &recipe);
+        let earlier = Reconstruction {
+            propagation: of_result,
+            ..result(32, 40)
+        };
+        let error = problem.start_from(&earlier, &scan, &recipe).unwrap_err();
+        let expected = of_scan == near;
+        assert_eq!(error, EarlierResultError::Field { expected });
+    }
 }

@@ -11,7 +11,7 @@ use crate::ptycho::{
     Engine, EngineName, EngineSpec, PositionMethod, PositionOptions, Problem, Recipe,
     SimulateOptions, Step, StepErrors, StreamPlan, UpdateVersion, simulate,
 };
-use ndarray::{Array3, Axis, s};
+use ndarray::{Array3, s};
 
 /// Frames without noise of `shape` pixels, and their truth: the middle of the simulated beam.
 fn scan([rows, columns]: [usize; 2], positions: usize, probe_modes: usize) -> Scan {
@@ -46,7 +46,7 @@ fn scan([rows, columns]: [usize; 2], positions: usize, probe_modes: usize) -> Sc
         let mut intensity = Array2::<f64>::zeros((rows, columns));
         for mode in probe.outer_iter() {
             let mut wave = &mode * &window;
-            propagator.to_detector(wave.as_slice_mut().unwrap());
+            propagator.to_detector(wave.as_slice_mut().unwrap(), [0.0; 2]);
             intensity.zip_mut_with(&wave, |sum, f| *sum += f.norm_sqr());
         }
         let placed = roll(&intensity, rows / 2, columns / 2);
@@ -84,7 +84,7 @@ fn run(engine: &mut dyn Engine, spec: &EngineSpec, problem: &Problem, from: usiz
     }
 }
 
-/// Frames of an odd and an even side with two modes, positions and scales refined, and free pixels.
+/// Frames of an odd and an even side with two modes, between pixels, positions and scales refined, and free pixels.
 fn refined() -> Problem {
     let recipe = Recipe {
         free_pixels: 0.05,
@@ -98,7 +98,11 @@ fn refined() -> Problem {
         },
         ..Recipe::default()
     };
-    Problem::new(&scan([15, 18], 7, 2), &recipe).unwrap()
+    let mut problem = Problem::new(&scan([15, 18], 7, 2), &recipe).unwrap();
+    for (n, fraction) in problem.positions.fractions.iter_mut().enumerate() {
+        *fraction = [0.618, 0.414].map(|by| 0.9 * ((n as f64 + 1.0) * by).fract() - 0.45);
+    }
+    problem
 }
 
 fn emulated(problem: &Problem) -> GpuEngine<EmulatedDevice> {
@@ -245,13 +249,16 @@ fn nothing_is_fused() {
 fn blocks_of_frames_have_the_same_bits() {
     let problem = refined();
     let [frames, modes, rows, columns] = problem.shape();
-    for name in [
+    for (name, subpixel) in [
         EngineName::Dm,
         EngineName::Raar,
         EngineName::Lsqml,
         EngineName::Epie,
-    ] {
-        let spec = spec(name, false, 2);
+    ]
+    .into_iter()
+    .flat_map(|name| [(name, false), (name, true)])
+    {
+        let spec = spec(name, subpixel, 2);
         let plan = StreamPlan::new([frames, rows * columns], 2, 2, None);
         let plan = if name.projects() {
             plan.with_waves(modes, problem.gpu_waves, 2)
@@ -272,56 +279,56 @@ fn blocks_of_frames_have_the_same_bits() {
             }
             (engine.object().unwrap(), engine.probe().unwrap())
         };
-        assert_eq!(of(None), of(Some(plan)), "{name:?}");
+        assert_eq!(of(None), of(Some(plan)), "{name:?} {subpixel}");
     }
 }
 
-/// A beam off the middle is moved there with its detector waves, in blocks of frames too: the iterations go on as without.
+/// Moving object and probe together would move the frames.
 #[test]
-fn centring_moves_the_exit_waves_too() {
-    let scan = scan([27, 32], 9, 1);
-    let mut problem = Problem::new(&scan, &Recipe::default()).unwrap();
-    problem.probe = Array3::from_shape_fn(problem.probe.dim(), |(mode, row, column)| {
-        let simulation = scan.simulation().unwrap();
-        simulation.probe[[mode, (row + 27 - 4) % 27, (column + 3) % 32]]
-    });
-    let [frames, modes, rows, columns] = problem.shape();
-    let dm = spec(EngineName::Dm, false, 1);
-    // The first step centres; the second one has the exit waves of the first.
-    let r_factor = |engine: &mut dyn Engine, tolerance: Option<f64>| {
-        for iteration in 1..=3 {
-            let step = Step {
-                centre_tolerance: tolerance.filter(|_| iteration == 2),
-                ..Step::new(&dm, &problem, iteration)
-            };
-            engine.step(&step).unwrap();
-        }
-        let probe = engine.probe().unwrap().index_axis(Axis(0), 0).to_owned();
-        let power: f64 = probe.iter().map(Complex::norm_sqr).sum();
-        let row: f64 = (probe.indexed_iter())
-            .map(|((r, _), p)| r as f64 * p.norm_sqr())
-            .sum();
-        (engine.metrics().unwrap().r_factor, row / power)
-    };
-    let plan = StreamPlan::new([frames, rows * columns], 4, 2, None).with_waves(
-        modes,
-        problem.gpu_waves,
-        2,
+fn centring_is_refused() {
+    let mut recipe = Recipe::default();
+    recipe.engines[0].probe_centre_tolerance = Some(2.0);
+    let error = Problem::new(&scan([15, 18], 3, 1), &recipe).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .starts_with("probe_centre_tolerance: expected none"),
+        "{error}"
     );
-    let device = EmulatedDevice::new;
-    let tiled = UpdateVersion::Tiled;
-    let makers: [&dyn Fn() -> Box<dyn Engine>; 3] = [
-        &|| Box::new(CpuEngine::<f32>::new(&problem)),
-        &|| Box::new(GpuEngine::new(device(), &problem, tiled).unwrap()),
-        &|| Box::new(GpuEngine::streamed(device(), &problem, tiled, Some(plan)).unwrap()),
+    assert!(recipe.check().is_ok());
+    recipe.data.near_field = Some(true);
+    let error = recipe.check().unwrap_err().to_string();
+    assert!(error.contains("probe_centre_tolerance"), "{error}");
+}
+
+/// The digest of a problem depends on all that the propagation does.
+#[test]
+fn the_digest_has_the_propagation() {
+    let problem = Problem::new(&scan([15, 18], 3, 1), &Recipe::default()).unwrap();
+    let of = |near_field: Option<NearField>| {
+        let other = Problem {
+            near_field,
+            ..problem.clone()
+        };
+        other.digest("")
+    };
+    let near = problem.near_field.unwrap();
+    let changed = [
+        None,
+        Some(NearField {
+            wavelength: 1.1 * near.wavelength,
+            ..near
+        }),
+        Some(NearField {
+            distance: 1.1 * near.distance,
+            ..near
+        }),
+        Some(NearField {
+            pixel: near.pixel.map(|side| 1.1 * side),
+            ..near
+        }),
     ];
-    for make in makers {
-        let (without, off) = r_factor(make().as_mut(), None);
-        let (with, centred) = r_factor(make().as_mut(), Some(0.5));
-        assert!(
-            (off - 13.0).abs() > 1.5 && (centred - 13.0).abs() < 1.0,
-            "{off} {centred}"
-        );
-        assert!((with / without - 1.0).abs() < 0.02, "{with} {without}");
+    for other in changed {
+        assert_ne!(of(other), of(Some(near)), "{other:?}");
     }
 }

@@ -255,7 +255,7 @@ impl Reconstruct {
         let shape = [frames, self.recipe.probe_modes, rows, columns];
         let mut recipe = self.recipe.clone();
         // The file may say so.
-        recipe.data.near_field = scan.geometry().is_near_field();
+        recipe.data.near_field = Some(scan.geometry().is_near_field());
         Ok(MemoryRequest {
             shape,
             object_shape: positions.object_shape,

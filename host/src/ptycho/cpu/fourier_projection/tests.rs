@@ -150,6 +150,7 @@ fn compare_with_definition(frame: &Frame, coefficients: Coefficients, bound: f64
     let window = Window {
         layout,
         corner: layout.corners[0],
+        fraction: [0.0; 2],
         probe: &frame.probe,
         object: &frame.object,
     };

@@ -158,6 +158,7 @@ fn deviations<T: Real>(
                     .losses(noise, scratch);
                 let magnitudes = &engine.magnitudes[frame * pixels..][..pixels];
                 let scale = T::of(layout.scale(frame)) * scale2;
+                let fraction = layout.fraction(frame, step.subpixel);
                 for (factor, magnitude) in scratch.factor.iter_mut().zip(magnitudes) {
                     *factor = if *magnitude < 0.0 {
                         T::default()
@@ -172,7 +173,8 @@ fn deviations<T: Real>(
                     for ((to, f), factor) in to.zip(spectrum).zip(&scratch.factor) {
                         *to = f.scale(*factor);
                     }
-                    propagator.inverse(&mut scratch.spectrum, xi, &mut scratch.fft);
+                    let spectrum = &mut scratch.spectrum;
+                    propagator.inverse(spectrum, xi, fraction, &mut scratch.fft);
                 }
                 (loss, errors)
             },
@@ -233,6 +235,7 @@ fn model<'a, T: Real>(
     let window = Window {
         layout,
         corner: layout.corners[frame],
+        fraction: layout.fraction(frame, step.subpixel),
         probe: probes,
         object: &engine.object,
     };

@@ -54,7 +54,7 @@ pub(super) fn sums<T: Real>(
                 shifted(&of_probe, &ramps, moved, fft, &mut line.scratch);
                 shifted(&of_change, &ramps, change, fft, &mut line.scratch);
             }
-            along(engine, &direction[0], frame, line);
+            along(engine, &direction[0], (frame, step.subpixel), line);
             let scale = (T::of(layout.scale(frame)) * fft.scale() * fft.scale()).wide();
             let magnitudes = &engine.magnitudes[frame * pixels..][..pixels];
             let mut sums = [0.0; 9];
@@ -79,7 +79,7 @@ pub(super) fn sums<T: Real>(
 fn along<T: Real>(
     engine: &CpuEngine<T>,
     object_direction: &[Complex<T>],
-    frame: usize,
+    (frame, subpixel): (usize, bool),
     line: &mut Line<T>,
 ) {
     let CpuEngine {
@@ -95,17 +95,18 @@ fn along<T: Real>(
         along,
     } = line;
     let corner = layout.corners[frame];
+    let fraction = layout.fraction(frame, subpixel);
     along.fill([T::default(); 5]);
     let two = T::of(2.0);
     for mode in 0..layout.modes {
         let wave = &mut scratch.wave;
         window(layout, corner, moved, object).for_each_product(mode, |i, v| wave[i] = v);
-        propagator.forward(wave, &mut waves[0], &mut scratch.fft);
+        propagator.forward(wave, &mut waves[0], fraction, &mut scratch.fft);
         window(layout, corner, moved, object_direction).for_each_product(mode, |i, v| wave[i] = v);
         window(layout, corner, change, object).for_each_product(mode, |i, v| wave[i] += v);
-        propagator.forward(wave, &mut waves[1], &mut scratch.fft);
+        propagator.forward(wave, &mut waves[1], fraction, &mut scratch.fft);
         window(layout, corner, change, object_direction).for_each_product(mode, |i, v| wave[i] = v);
-        propagator.forward(wave, &mut waves[2], &mut scratch.fft);
+        propagator.forward(wave, &mut waves[2], fraction, &mut scratch.fft);
         let [f, a, b] = &*waves;
         let dot = |x: &Complex<T>, y: &Complex<T>| x.re * y.re + x.im * y.im;
         for (((along, f), a), b) in along.iter_mut().zip(f).zip(a).zip(b) {
@@ -118,6 +119,7 @@ fn along<T: Real>(
     }
 }
 
+/// The window for products only.
 fn window<'a, T>(
     layout: &'a Layout,
     corner: [u32; 2],
@@ -127,6 +129,7 @@ fn window<'a, T>(
     Window {
         layout,
         corner,
+        fraction: [0.0; 2],
         probe,
         object,
     }

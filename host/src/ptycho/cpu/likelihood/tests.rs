@@ -245,6 +245,7 @@ fn frame_derivatives(engine: &CpuEngine<f64>, frame: usize, noise: Noise) -> [f6
     let window = Window {
         layout,
         corner: layout.corners[frame],
+        fraction: layout.fractions[frame],
         probe: &moved,
         object: &engine.object,
     };
@@ -276,7 +277,8 @@ fn frame_derivatives(engine: &CpuEngine<f64>, frame: usize, noise: Noise) -> [f6
             for_each_window_value(layout, layout.corners[frame], &engine.object, |i, o| {
                 wave[i] *= o;
             });
-            propagator.forward(wave, &mut scratch.spectrum, &mut scratch.fft);
+            let (to, along) = (&mut scratch.spectrum, (layout.fractions[frame], axis));
+            propagator.forward_derivative(wave, f, to, along, &mut scratch.fft);
             for ((f, change), d) in f.iter().zip(&scratch.spectrum).zip(&slopes) {
                 sums[1 + axis] += 2.0 * scale * unit * d * (f.conj() * change).re;
             }
@@ -406,6 +408,7 @@ fn adjoint_to_the_model(engine: &CpuEngine<f64>) {
     let window = Window {
         layout,
         corner: layout.corners[frame],
+        fraction: layout.fractions[frame],
         probe: &moved,
         object: &object,
     };
@@ -414,7 +417,7 @@ fn adjoint_to_the_model(engine: &CpuEngine<f64>) {
         a.iter().zip(b).map(|(a, b)| a.conj() * b).sum()
     };
     let left = inner(&scratch.model, &y) * fft.scale();
-    let waves = inverse(&y, pixels, propagator);
+    let waves = inverse(&y, pixels, (propagator, layout.fractions[frame]));
     let frames = [frame as u32];
     let mut to_probe = ProbePart::zeros(layout);
     let of_frame = (&frames[..], std::slice::from_ref(&ramps));
@@ -445,12 +448,16 @@ fn adjoint_to_the_model(engine: &CpuEngine<f64>) {
 }
 
 /// Waves at the specimen, by the unitary propagation, of those at the detector (mode, column, row).
-fn inverse(y: &[Complex<f64>], pixels: usize, propagator: &Propagator<f64>) -> Vec<Complex<f64>> {
+fn inverse(
+    y: &[Complex<f64>],
+    pixels: usize,
+    (propagator, fraction): (&Propagator<f64>, [f64; 2]),
+) -> Vec<Complex<f64>> {
     let mut waves = vec![Complex::default(); y.len()];
     let mut scratch = TransposedFft2::<f64>::new(SHAPE[0], SHAPE[1]).scratch();
     for (y, wave) in y.chunks_exact(pixels).zip(waves.chunks_exact_mut(pixels)) {
         let mut spectrum: Vec<_> = y.iter().map(|v| v * propagator.scale()).collect();
-        propagator.inverse(&mut spectrum, wave, &mut scratch);
+        propagator.inverse(&mut spectrum, wave, fraction, &mut scratch);
     }
     waves
 }

@@ -1,9 +1,8 @@
 //! Projections whose exit waves travel to the device in blocks of frames; projection.rs has the same for waves that stay there.
 
 use super::GpuEngine;
-use crate::gpu::{Device, Direction, Result};
+use crate::gpu::{Device, Result};
 use crate::ptycho::Step;
-use crate::ptycho::cuda::buffers::Buffers;
 use crate::ptycho::cuda::constraints::fourier_support;
 use crate::ptycho::cuda::frame_stream::Metrics;
 use crate::ptycho::cuda::frames::chunk;
@@ -132,7 +131,7 @@ impl<M: Device> GpuEngine<M> {
                 let Some(fft) = waves_fft.as_ref() else {
                     return Ok(());
                 };
-                let (coefficients, bound) = (step.coefficients, step.bound);
+                let how = (step.coefficients, step.bound);
                 let first = number == 0;
                 if let (Some(frames), Some(sums)) = (frames, sums.as_mut()) {
                     let mut exact = exact_positions::Run {
@@ -146,14 +145,8 @@ impl<M: Device> GpuEngine<M> {
                         batches: Some(batches),
                     };
                     exact.model_spectra()?;
-                    fourier_projection::project(
-                        device,
-                        layout,
-                        exact.buffers,
-                        fft,
-                        coefficients,
-                        bound,
-                    )?;
+                    let order = Some(&exact.frames.order);
+                    fourier_projection::project(device, layout, exact.buffers, fft, order, how)?;
                     return if step.update_object {
                         exact.add_to_object(first)
                     } else {
@@ -161,7 +154,7 @@ impl<M: Device> GpuEngine<M> {
                     };
                 }
                 fourier_projection::model_spectra(device, layout, buffers, fft)?;
-                fourier_projection::project(device, layout, buffers, fft, coefficients, bound)?;
+                fourier_projection::project(device, layout, buffers, fft, None, how)?;
                 if step.update_object {
                     let last = number == last;
                     let part = Part { first, last };
@@ -212,13 +205,8 @@ impl<M: Device> GpuEngine<M> {
                     std::mem::swap(&mut first, &mut last);
                 }
                 if let Some(fft) = waves_fft.as_ref() {
-                    let Buffers {
-                        propagator,
-                        spectra,
-                        waves,
-                        ..
-                    } = &mut *buffers;
-                    propagator.propagate_to(device, fft, spectra, waves, Direction::Inverse)?;
+                    let order = frames.as_ref().map(|frames| &frames.order);
+                    fourier_projection::back(device, layout, buffers, fft, order)?;
                     if let (Some(frames), Some(sums)) = (frames, sums.as_mut()) {
                         let mut exact = exact_positions::Run {
                             device,

@@ -81,13 +81,20 @@ impl<M: Device> GpuEngine<M> {
             waves_fft: Some(fft),
             buffers,
             device,
+            frames,
+            subpixel,
             ..
         } = self
         else {
             return Ok(());
         };
-        let (coefficients, bound) = (step.coefficients, step.bound);
-        fourier_projection::project(device, layout, buffers, fft, coefficients, bound)
+        // The model has put them in order.
+        let frames = frames.as_ref().filter(|_| *subpixel);
+        let (order, how) = (
+            frames.map(|frames| &frames.order),
+            (step.coefficients, step.bound),
+        );
+        fourier_projection::project(device, layout, buffers, fft, order, how)
     }
 
     fn update_object(&mut self, step: &Step) -> Result<()> {

@@ -53,19 +53,13 @@ impl<M: Device> GpuEngine<M> {
             let Buffers {
                 propagator, waves, ..
             } = &mut *buffers;
-            propagator.propagate(device, waves_fft, waves, Direction::Forward)
+            propagator.propagate(device, waves_fft, waves, None, Direction::Forward)
         })?;
         timed("Fourier step", &mut || {
             fourier_projection::advance(device, layout, buffers, c, step.bound)
         })?;
         timed("transform, inverse", &mut || {
-            let Buffers {
-                propagator,
-                spectra,
-                waves,
-                ..
-            } = &mut *buffers;
-            propagator.propagate_to(device, waves_fft, spectra, waves, Direction::Inverse)
+            fourier_projection::back(device, layout, buffers, waves_fft, None)
         })?;
         timed("object update", &mut || {
             let (weight, clip) = (step.object_weight, step.clip_object);

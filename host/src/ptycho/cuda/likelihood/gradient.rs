@@ -35,7 +35,7 @@ impl<M: Device> Run<'_, M> {
             frames.shift(device, layout, buffers, batch, ShiftTo::Probes, 0)?;
             frames.model(device, layout, buffers, batch)?;
             run.deviation(batch, method.noise)?;
-            run.frames.back(device, run.buffers)?;
+            run.frames.back(device, layout, run.buffers, batch)?;
             if step.update_object {
                 run.add_to_object(batch, !first)?;
             }

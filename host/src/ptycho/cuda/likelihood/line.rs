@@ -3,7 +3,7 @@
 use super::{Run, number};
 use crate::gpu::{Buffer, Device, Direction, ReadBack, Result};
 use crate::ptycho::cuda::frame_stream::Metrics;
-use crate::ptycho::cuda::frames::{FrameBuffers, ShiftTo};
+use crate::ptycho::cuda::frames::{FrameBuffers, ShiftTo, between};
 use crate::ptycho::likelihood::Noise;
 use warpstride_device::launch::Work;
 use warpstride_kernels::ptycho::{line_sums::PtychoLineSums, line_waves::PtychoLineWaves};
@@ -31,6 +31,7 @@ impl<M: Device> Run<'_, M> {
                     work,
                     order,
                     fft,
+                    exact,
                     ..
                 } = &mut *frames;
                 device.launch(
@@ -55,7 +56,14 @@ impl<M: Device> Run<'_, M> {
                     Work::Blocks(batch.count as usize * layout.parts as usize),
                 )?;
                 for waves in [&mut *probes, &mut *more, &mut *work] {
-                    (buffers.propagator).propagate(device, fft, waves, Direction::Forward)?;
+                    let between = between(*exact, layout, buffers, (order, batch));
+                    (buffers.propagator).propagate(
+                        device,
+                        fft,
+                        waves,
+                        between,
+                        Direction::Forward,
+                    )?;
                 }
                 device.launch(
                     &PtychoLineSums {

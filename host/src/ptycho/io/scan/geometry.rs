@@ -197,16 +197,23 @@ fn propagation(
     options: &ReadOptions,
     notes: &mut Vec<String>,
 ) -> Result<Propagation, IoError> {
-    if !options.near_field {
-        let Some(path) = &found.near_field else {
+    match (options.near_field, &found.near_field) {
+        (Some(true), _) => {}
+        (None, Some(path)) => {
+            notes.push(format!("according to {path} the scan is a near-field one"));
+        }
+        (Some(false), Some(path)) => {
+            notes.push(format!(
+                "data.near_field = false is used; according to {path} the scan is a near-field one"
+            ));
             return Ok(Propagation::FarField);
-        };
-        notes.push(format!("according to {path} the scan is a near-field one"));
+        }
+        (Some(false) | None, None) => return Ok(Propagation::FarField),
     }
     let (path, focus_to_sample) = match (options.focus_to_sample, &found.focus_to_sample) {
         (Some(given), file) => {
             if let Some((path, z1)) = file
-                && (z1 - given).abs() > 0.01 * given
+                && (given.is_infinite() || (z1 - given).abs() > 0.01 * given)
             {
                 notes.push(format!(
                     "data.focus_to_sample ({} m) is used; {path} has {} m",
@@ -214,7 +221,9 @@ fn propagation(
                     shortest(*z1)
                 ));
             }
-            ("option data.focus_to_sample", Some(given))
+            // An infinite distance is that of a parallel beam.
+            let finite = (given != f64::INFINITY).then_some(given);
+            ("option data.focus_to_sample", finite)
         }
         (None, Some((path, z1))) => (path.as_str(), Some(*z1)),
         (None, None) => ("", None),
