@@ -60,6 +60,7 @@ mod ptycho_profile;
 mod ptycho_resolution;
 #[cfg(feature = "ptycho")]
 mod ptycho_start;
+#[cfg(feature = "ptycho")]
 mod ptycho_start_object;
 #[cfg(feature = "sas")]
 mod sas;

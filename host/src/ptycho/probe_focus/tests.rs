@@ -60,10 +60,10 @@ fn the_waist_of_a_gaussian_beam_is_found() {
         }
         assert!(search.curve.windows(2).all(|pair| pair[0][0] < pair[1][0]));
         let text = search.to_string();
-        let side = if share < 0.0 {
-            "upstream"
-        } else {
-            "downstream"
+        let side = match share {
+            0.0 => "specimen in it",
+            s if s < 0.0 => "upstream of it",
+            _ => "downstream of it",
         };
         assert!(
             text.contains(side) && text.contains("FWHM in the focus"),

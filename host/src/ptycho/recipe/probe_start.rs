@@ -65,7 +65,8 @@ pub struct ProbeStart {
     /// fraction of the frame's width.
     pub aperture: f64,
     /// For `aperture`, `mean-pattern`, `zone-plate` and `gaussian`: distance from the focus to the
-    /// specimen, m; positive if the specimen is downstream of the focus.
+    /// specimen, m; positive if the specimen is downstream of the focus. For `zone-plate` and `gaussian` it is that of the
+    /// physical wave, for the others that of the model's wave, d z/(z + d) with z from specimen to detector.
     pub defocus: f64,
     /// Initial fraction of the probe's power in each extra mode; all extra modes together start
     /// with at most half of the power.

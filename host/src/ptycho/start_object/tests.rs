@@ -167,7 +167,9 @@ fn an_object_of_one_value_gets_small_phases() {
             origin: None,
         };
         problem.take_start_object(&start).unwrap();
-        assert_eq!(problem.object, without);
+        let off = problem.object.iter().zip(&without);
+        let most = off.map(|(a, b)| (a - b).norm()).fold(0.0, f64::max);
+        assert!(most < 1e-12, "{shape:?}: {most}");
     }
     assert!(
         !problem
