@@ -454,6 +454,8 @@ fn scans_larger_than_memory_are_refused() {
     let options = [
         "-o",
         "out.h5",
+        "--engine",
+        "dm:100",
         "--probe-modes",
         "64",
         "--precision",

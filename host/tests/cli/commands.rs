@@ -295,6 +295,8 @@ fn a_closed_standard_output_is_not_an_error() {
             "--backend",
             "cpu",
             "--json-progress",
+            "--engine",
+            "dm:5",
         ],
     ] {
         let mut child = folder.start(

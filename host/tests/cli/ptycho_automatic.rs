@@ -19,6 +19,16 @@ const SHORT: [&str; 6] = [
     "-o",
 ];
 
+/// Answers that leave little to try.
+const DECIDED: [&str; 6] = [
+    "--set",
+    "positions.refine=[]",
+    "--set",
+    "fit_frame_scales=false",
+    "--set",
+    "ml.regulariser=0",
+];
+
 fn simulated(options: &[&str]) -> TestFolder {
     let folder = TestFolder::new();
     folder.simulate("scan.cxi", &[&SMALL, options].concat());
@@ -113,7 +123,7 @@ fn partial_coherence_is_found_unless_the_number_of_modes_is_given() {
         recipe.probe_modes
     );
     for given in [&["--probe-modes", "1"][..], &["--set", "probe_modes=1"]] {
-        let (recipe, result, _) = chosen(&folder, given);
+        let (recipe, result, _) = chosen(&folder, &[given, &DECIDED].concat());
         assert_eq!(recipe.probe_modes, 1);
         let names = trials(&result).tried;
         assert!(
@@ -126,10 +136,10 @@ fn partial_coherence_is_found_unless_the_number_of_modes_is_given() {
 #[test]
 fn errors_of_positions_are_found() {
     let folder = simulated(&["--position-error", "1.5"]);
-    let (recipe, result, _) = chosen(&folder, &["--probe-modes", "1"]);
+    let (recipe, result, _) = chosen(&folder, &[&["--probe-modes", "1"], &DECIDED[2..]].concat());
     assert!(!recipe.positions.refine.is_empty(), "{:?}", trials(&result));
     let given = ["--refine-positions", "annealing", "--probe-modes", "1"];
-    let (recipe, ..) = chosen(&folder, &given);
+    let (recipe, ..) = chosen(&folder, &[&given, &DECIDED[2..]].concat());
     assert_eq!(recipe.positions.refine.len(), 1);
     assert!(
         recipe
@@ -158,7 +168,7 @@ fn fluctuating_intensities_are_found() {
         let _held = STARTING.lock().unwrap_or_else(PoisonError::into_inner);
         scan::write(&folder.path("scan.cxi"), &changed).unwrap();
     }
-    let (recipe, result, _) = chosen(&folder, &["--probe-modes", "1"]);
+    let (recipe, result, _) = chosen(&folder, &[&["--probe-modes", "1"], &DECIDED[4..]].concat());
     assert!(recipe.fit_frame_scales, "{:?}", trials(&result));
     let [low, high] = [f64::min, f64::max].map(|pick| {
         let scales = result.frame_scales.iter().copied();
@@ -204,11 +214,12 @@ fn ctrl_c_and_resume() {
     assert!(output.err.contains(said), "{output:?}");
     assert_eq!(folder.names(), ["scan.cxi"]);
 
-    let (recipe, whole, _) = chosen(&folder, &[]);
+    let (recipe, whole, _) = chosen(&folder, &DECIDED);
     let mut command = folder.command();
     command
         .args(["ptycho", "reconstruct", "scan.cxi", "--backend", "cpu"])
         .args(["--json-progress"])
+        .args(DECIDED)
         .args(SHORT)
         .arg("part.h5");
     let output = folder.interrupt_at(&mut command, "\"iteration\":10,");

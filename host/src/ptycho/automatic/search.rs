@@ -314,7 +314,7 @@ impl AutomaticSearch {
                 Some((name, with(&|c| c.last = Some(spec.clone()))))
             }
             Stage::OneBatch => {
-                let last = chosen.last.as_ref()?;
+                let last = chosen.last.as_ref().or(self.template.engines.last())?;
                 let spec = EngineSpec {
                     regulariser: last.regulariser,
                     regulariser_edge: last.regulariser_edge,
