@@ -317,7 +317,7 @@ impl OrientationSearch {
                         significant(r.r_free, 3),
                         significant(other.r_free, 3)
                     ),
-                    _ => "fewer than two of them could be reconstructed".to_owned(),
+                    _ => "fewer than two classes could be reconstructed".to_owned(),
                 };
                 sentences.push(format!(
                     "the orientation cannot be told: {values} ({tried}); the positions stay as they are (--transform-positions {})",
