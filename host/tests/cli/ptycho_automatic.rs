@@ -285,3 +285,47 @@ fn the_emulator_tries_the_same() {
         assert_eq!((&one.name, one.kept), (&other.name, other.kept));
     }
 }
+
+/// Engines in `--set` are the user's, as those of `--engine`; an earlier result may have been fitted to free pixels.
+#[test]
+fn engines_and_earlier_results_make_no_trials() {
+    let folder = TestFolder::new();
+    folder.simulate("scan.cxi", &["--frame", "16", "--positions", "12"]);
+    for (engines, count) in [
+        ("engines=[{name=\"dm\",iterations=3}]", 3),
+        (
+            "engines=[{name=\"dm\",iterations=1},{name=\"ap\",iterations=1},{name=\"ml\",iterations=2}]",
+            4,
+        ),
+    ] {
+        let options = ["-o", "first.h5", "--no-pictures", "--set", engines];
+        folder.reconstruct(&options).well();
+        let result = read(&folder, "first.h5");
+        assert_eq!(result.history.len(), count);
+        assert!(result.trials.is_empty());
+        let both = [&options[..], &["--engine", "auto"]].concat();
+        folder
+            .reconstruct(&both)
+            .refused(2, &["--engine auto: expected no engines besides"]);
+        folder
+            .run(&["ptycho", "info", "scan.cxi", "--set", engines])
+            .well();
+    }
+    let named = ["--engine", "auto", "-o", "out.h5"];
+    for (options, why) in [
+        (["--start", "first.h5"], "without an earlier result"),
+        (["--set", "start.result=first.h5"], "without an earlier result"),
+        (["--coarse", "2,1"], "without --coarse"),
+    ] {
+        let refused = folder.reconstruct(&[&named[..], &options].concat());
+        refused.refused(2, &["--engine auto: expected a run", why]);
+        let short = ["--set", "dm.iterations=3", "--set", "raar.iterations=2"];
+        let unnamed = ["-o", "out.h5", "--no-pictures"];
+        let output = folder.reconstruct(&[&unnamed[..], &short, &options].concat());
+        output.well();
+        assert!(output.out.contains("note: no trials: "), "{}", output.out);
+        let result = read(&folder, "out.h5");
+        assert_eq!(result.history.len(), 5);
+        assert!(result.trials.is_empty());
+    }
+}

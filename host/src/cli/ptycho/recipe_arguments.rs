@@ -26,6 +26,15 @@ pub(super) struct Automatic {
     pub(super) free_pixels: bool,
 }
 
+/// The recipe of a reconstruction.
+pub(super) struct Resolved {
+    pub(super) recipe: Recipe,
+    /// What trials may decide, if the recipe is the automatic one.
+    pub(super) automatic: Option<Automatic>,
+    /// Why it is not, though no engines are named, if that is not asked for.
+    pub(super) note: Option<String>,
+}
+
 /// Resolves the recipe: first the recipe file, then `--engine` and the other options, then `--set`.
 pub(super) fn resolve(args: &RecipeArgs, origin: &RecipeOrigin) -> Result<Recipe, Failure> {
     let mut recipe = match &args.recipe {
@@ -60,13 +69,28 @@ pub(super) fn names_automatic(engines: &[String], recipe: Option<&Path>) -> bool
 }
 
 /// Resolves the recipe; if the automatic one is asked for, it is that from which the search starts, and what may be decided.
-/// Without free pixels nothing can be decided.
+/// Without free pixels, or with an earlier result, which may have been fitted to them, nothing can be decided.
 pub(super) fn resolve_or_automatic(
     args: &RecipeArgs,
     origin: &RecipeOrigin,
-) -> Result<(Recipe, Option<Automatic>), Failure> {
+) -> Result<Resolved, Failure> {
+    let simple = |args: &RecipeArgs, note: Option<String>| {
+        Ok(Resolved {
+            recipe: resolve(args, origin)?,
+            automatic: None,
+            note,
+        })
+    };
     if !names_automatic(&args.engine, args.recipe.as_deref()) {
-        return Ok((resolve(args, origin)?, None));
+        return simple(args, None);
+    }
+    if sets(args, "engines") {
+        if !args.engine.is_empty() {
+            return Err(Failure::usage(
+                "--engine auto: expected no engines besides, as it chooses them, found --set engines",
+            ));
+        }
+        return simple(args, None);
     }
     let without = args.free_pixels == Some(0.0) || sets_to(args, "free_pixels", 0.0);
     if without {
@@ -75,24 +99,35 @@ pub(super) fn resolve_or_automatic(
                 "--engine auto: expected free pixels, by which it chooses, found a share of 0",
             ));
         }
-        return Ok((resolve(&with_default_engines(args), origin)?, None));
+        return simple(&with_default_engines(args), None);
     }
     let template = template();
-    let base = match &args.recipe {
-        None => template,
+    let (base, base_share) = match &args.recipe {
+        None => (template, false),
         Some(path) => {
             let read = read_recipe(path)?;
-            Recipe {
-                free_pixels: match read.free_pixels {
-                    0.0 => template.free_pixels,
-                    share => share,
+            let share = read.free_pixels > 0.0;
+            let base = Recipe {
+                free_pixels: match share {
+                    true => read.free_pixels,
+                    false => template.free_pixels,
                 },
                 stop: template.stop,
                 engines: template.engines,
                 ..read
-            }
+            };
+            (base, share)
         }
     };
+    if args.start.is_some() || sets(args, "start.result") || base.start.result.is_some() {
+        if !args.engine.is_empty() {
+            return Err(Failure::usage(
+                "--engine auto: expected a run without an earlier result, which may have been fitted to the free pixels by which it chooses, found one (start.result)",
+            ));
+        }
+        let note = "no trials: the run starts from an earlier result, which may have been fitted to the free pixels by which trials choose; the default engines run";
+        return simple(&with_default_engines(args), Some(note.to_owned()));
+    }
     let default = Recipe::default();
     let given = |option: &str, other: bool| other || sets(args, option);
     let automatic = Automatic {
@@ -113,19 +148,18 @@ pub(super) fn resolve_or_automatic(
         },
         free_pixels: given(
             "free_pixels",
-            args.free_pixels.is_some() || args.recipe.is_some(),
+            args.free_pixels.is_some() || base_share,
         ),
     };
-    let mut recipe = finish(base, args, origin)?;
-    if recipe.start.result.is_some() && recipe.engines.len() > 2 {
-        // There is an object already.
-        recipe.engines.remove(0);
-    }
-    Ok((recipe, Some(automatic)))
+    Ok(Resolved {
+        recipe: finish(base, args, origin)?,
+        automatic: Some(automatic),
+        note: None,
+    })
 }
 
 /// Whether `--set` sets the option, a table that has it, or, for a table, one of its options.
-fn sets(args: &RecipeArgs, option: &str) -> bool {
+pub(super) fn sets(args: &RecipeArgs, option: &str) -> bool {
     args.set.iter().any(|assignment| {
         let path = assignment.split('=').next().unwrap_or_default().trim();
         let within = |whole: &str, part: &str| {

@@ -124,7 +124,7 @@ pub struct AutomaticSearch {
 
 impl AutomaticSearch {
     /// A search among variations of `template`, of which the user has `decided` some; the trials have
-    /// these `data`.
+    /// these `data`. It has two engines, the one that refines and the last one, or three, with one before them for a first object.
     #[must_use]
     pub fn new(template: &Recipe, decided: Decided, data: TrialData) -> Self {
         let chosen = Choices {
@@ -352,7 +352,7 @@ impl AutomaticSearch {
     /// The recipe of the trial with `choices`.
     fn trial_recipe(&self, choices: &Choices) -> Recipe {
         let of = &self.template;
-        let refining = &of.engines[of.engines.len() - 2];
+        let refining = &of.engines[of.engines.len().saturating_sub(2)];
         let iterations = self.data.iterations();
         let searched = iterations - self.data.of_lsqml();
         let ml = EngineSpec::new(EngineName::Ml, searched);
