@@ -329,3 +329,23 @@ fn engines_and_earlier_results_make_no_trials() {
         assert!(result.trials.is_empty());
     }
 }
+
+/// A trial goes on with the probe of the one before it, also if the first one began with that of an optic.
+#[test]
+fn trials_keep_their_probe_whatever_its_source() {
+    let folder = simulated(&[]);
+    let optic = ["probe.source=aperture", "probe.aperture=0.3"];
+    let mut options = vec!["--probe-modes", "1"];
+    for set in optic {
+        options.extend(["--set", set]);
+    }
+    let (recipe, result, _) = chosen(&folder, &[&options[..], &DECIDED].concat());
+    assert_eq!(recipe.probe_modes, 1);
+    let tried = trials(&result).tried;
+    let r_free = |name: &str| {
+        let found = tried.iter().find(|t| t.name.starts_with(name));
+        found.and_then(|t| t.r_free).unwrap()
+    };
+    // Without the probe of the first trial it would be far worse.
+    assert!(r_free("1 probe mode") < 1.05 * r_free("first object"), "{tried:?}");
+}

@@ -35,8 +35,6 @@ pub(super) struct AutomaticSettings<'a> {
     pub(super) automatic: Automatic,
     pub(super) origin: &'a RecipeOrigin,
     pub(super) device: TrialDevice,
-    /// The result from which the run starts, if there is one.
-    pub(super) earlier: Option<&'a Reconstruction>,
     pub(super) output: ProgressOutput,
 }
 
@@ -92,7 +90,7 @@ impl AutomaticSettings<'_> {
             && let Some(trial) = search.next_trial()
         {
             let start = trial.from.and_then(|number| results.get(number)?.as_ref());
-            let Some(outcome) = self.trial(part, &trial, start.or(self.earlier), interrupt)? else {
+            let Some(outcome) = self.trial(part, &trial, start, interrupt)? else {
                 return Ok(Chosen::Interrupted(search.sentence()));
             };
             let (r_free, result) = match outcome {
@@ -129,19 +127,20 @@ impl AutomaticSettings<'_> {
         let failed = |why: String| Ok(Some(Err(why)));
         let recipe = &trial.recipe;
         let mut prepared = recipe.clone();
-        if start.is_some() && recipe.probe.source == ProbeSource::Auto {
+        if start.is_some() {
             // That of the start takes its place, so a search for one would be wasted.
             prepared.probe.source = ProbeSource::MeanPattern;
         }
         let mut problem = (Problem::new(scan, &prepared))
             .map_err(|error| self.origin.of_problem(&self.name, &error))?;
-        let started = start.map(|result| problem.start_from(result, scan, recipe));
+        let started = start.map(|result| problem.start_from(result, scan, &going_on(recipe)));
         let frames = match started.transpose() {
             Ok(frames) => frames.flatten(),
             Err(error) => return failed(format!("start: {error}")),
         };
         let engine = match self.device.engine(scan, &problem, recipe) {
-            Err(Failure::Failed(why)) => return failed(why),
+            // With more modes than the run has at least, or with other engines, there may be too little memory.
+            Err(Failure::Failed(why)) if !trial.first => return failed(why),
             engine => engine?,
         };
         // What would not fit for the whole scan is not tried. GPUs take the frames of larger scans in blocks.
@@ -203,6 +202,13 @@ impl AutomaticSettings<'_> {
             format!("trial: {name}, {}{r_free}", entry.engine)
         }))
     }
+}
+
+/// The recipe by which a trial goes on from another: with the probe of that one, whatever the source of the first was.
+fn going_on(recipe: &Recipe) -> Recipe {
+    let mut recipe = recipe.clone();
+    recipe.probe.source = ProbeSource::Auto;
+    recipe
 }
 
 /// A line of JSON for a trial; the reader may close the pipe.

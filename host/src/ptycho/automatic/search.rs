@@ -44,6 +44,8 @@ pub struct Trial {
     pub run: Recipe,
     /// Number of the earlier trial, from 0, whose result it starts from; `None`: the start of the run.
     pub from: Option<usize>,
+    /// Whether it is one of those with which the search begins: an engine for it is needed.
+    pub first: bool,
 }
 
 /// The questions, in their order.
@@ -120,6 +122,8 @@ pub struct AutomaticSearch {
     /// The trial with the choices.
     kept: Option<usize>,
     tried: Vec<Tried>,
+    /// Whether there is nothing to compare with, so that the template runs.
+    stopped: bool,
 }
 
 impl AutomaticSearch {
@@ -145,6 +149,7 @@ impl AutomaticSearch {
             first: None,
             kept: None,
             tried: Vec::new(),
+            stopped: false,
         }
     }
 
@@ -157,6 +162,7 @@ impl AutomaticSearch {
                     recipe: self.trial_recipe(&choices),
                     run: self.recipe_of(&choices),
                     from: self.start(),
+                    first: matches!(self.stage, Stage::First | Stage::Baseline),
                 };
                 self.asked = Some(choices);
                 return Some(trial);
@@ -212,6 +218,11 @@ impl AutomaticSearch {
         self.stage = match self.stage {
             // As long as it helps.
             Stage::Modes if kept => Stage::Modes,
+            // There is nothing to compare with.
+            Stage::Baseline if !kept => {
+                self.stopped = true;
+                Stage::Done
+            }
             Stage::Last(n) if n > 0 && !kept => Stage::OneBatch,
             stage => stage.after(),
         };
@@ -250,7 +261,7 @@ impl AutomaticSearch {
         match self.stage {
             Stage::First => (chosen.first).then(|| {
                 let engine = engine_list(&self.template.engines[..1]);
-                (format!("first object by {engine}"), chosen.clone())
+                (format!("{} {engine}", super::FIRST_OBJECT), chosen.clone())
             }),
             Stage::Baseline => {
                 let modes = chosen.probe_modes;
@@ -428,7 +439,7 @@ impl AutomaticSearch {
                 engines.push(spec.clone());
             }
             // None of its trials has lowered R_free.
-            None if self.stage == Stage::Done => drop(engines.pop()),
+            None if self.stage == Stage::Done && !self.stopped => drop(engines.pop()),
             None => {}
         }
         let mut recipe = Recipe {

@@ -139,7 +139,6 @@ impl Reconstruct {
         let read = read.map_or_else(|| self.read(), Ok)?;
         // Positions without an object are refused for the whole scan.
         self.memory_request(&read.file.scan)?;
-        let earlier = self.earlier_result()?;
         let settings = AutomaticSettings {
             scan: &read.file.scan,
             name: self.scan.display().to_string(),
@@ -147,7 +146,6 @@ impl Reconstruct {
             automatic,
             origin: &self.origin,
             device: self.trial_device(&read, ranks),
-            earlier: earlier.as_ref().map(|(_, result)| result),
             output: match ranks.is_first() {
                 true => self.progress_output,
                 false => ProgressOutput::Quiet,
