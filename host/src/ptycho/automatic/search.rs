@@ -1,9 +1,7 @@
 //! The order of the trials, and what follows from their R_free.
 
 use super::{AutomaticRecipe, TrialData, Tried, engine_list};
-use crate::ptycho::{
-    EngineName, EngineSpec, GpuOptions, PositionMethod, PositionOptions, Recipe, StopRule,
-};
+use crate::ptycho::{EngineSpec, GpuOptions, PositionMethod, PositionOptions, Recipe, StopRule};
 use crate::text::shortest;
 
 /// Iteration of a trial, and of the engine that refines, after which positions and scales are refined.
@@ -326,12 +324,18 @@ impl AutomaticSearch {
             }
             Stage::OneBatch => {
                 let last = chosen.last.as_ref().or(self.template.engines.last())?;
+                let refining = self.refining();
+                let default = EngineSpec::new(refining.name, 1).momentum;
                 let spec = EngineSpec {
+                    iterations: last.iterations,
                     regulariser: last.regulariser,
                     regulariser_edge: last.regulariser_edge,
                     batch: Some(super::ALL),
-                    momentum: Some(super::MOMENTUM),
-                    ..EngineSpec::new(EngineName::Lsqml, last.iterations)
+                    momentum: match refining.momentum {
+                        given if given != default => given,
+                        _ => Some(super::MOMENTUM),
+                    },
+                    ..refining.clone()
                 };
                 let name = "then lsqml with all frames at once instead".to_owned();
                 Some((name, with(&|c| c.last = Some(spec.clone()))))
@@ -360,17 +364,23 @@ impl AutomaticSearch {
             .rposition(|tried| tried.kept && !tried.name.starts_with("then "))
     }
 
+    /// The engine that refines.
+    fn refining(&self) -> &EngineSpec {
+        let engines = &self.template.engines;
+        &engines[engines.len().saturating_sub(2)]
+    }
+
     /// The recipe of the trial with `choices`.
     fn trial_recipe(&self, choices: &Choices) -> Recipe {
         let of = &self.template;
-        let refining = &of.engines[of.engines.len().saturating_sub(2)];
+        let refining = self.refining();
         let iterations = self.data.iterations();
         let searched = iterations - self.data.of_lsqml();
-        let ml = EngineSpec::new(EngineName::Ml, searched);
         let short = |spec: &EngineSpec, iterations: usize| EngineSpec {
             iterations,
             ..spec.clone()
         };
+        let ml = short(of.engines.last().unwrap_or(refining), searched);
         let (engines, from) = match self.stage {
             Stage::First => (of.engines[..1].to_vec(), None),
             Stage::Direct => {
