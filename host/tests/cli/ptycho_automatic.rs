@@ -314,7 +314,10 @@ fn engines_and_earlier_results_make_no_trials() {
     let named = ["--engine", "auto", "-o", "out.h5"];
     for (options, why) in [
         (["--start", "first.h5"], "without an earlier result"),
-        (["--set", "start.result=first.h5"], "without an earlier result"),
+        (
+            ["--set", "start.result=first.h5"],
+            "without an earlier result",
+        ),
         (["--coarse", "2,1"], "without --coarse"),
     ] {
         let refused = folder.reconstruct(&[&named[..], &options].concat());
@@ -347,5 +350,56 @@ fn trials_keep_their_probe_whatever_its_source() {
         found.and_then(|t| t.r_free).unwrap()
     };
     // Without the probe of the first trial it would be far worse.
-    assert!(r_free("1 probe mode") < 1.05 * r_free("first object"), "{tried:?}");
+    assert!(
+        r_free("1 probe mode") < 1.05 * r_free("first object"),
+        "{tried:?}"
+    );
+}
+
+/// What a recipe names is kept, also where it is the default; without free pixels of its own they are chosen.
+#[test]
+fn a_recipe_keeps_what_it_names() {
+    let folder = TestFolder::new();
+    folder.simulate("scan.cxi", &["--frame", "32", "--positions", "16"]);
+    let text = "probe_modes = 1\nfit_frame_scales = false\nstop = \"off\"\nfree_pixels = 0.0\n\
+                [positions]\nrefine = []\n";
+    let text = format!("{text}[[engines]]\nname = \"dm\"\niterations = 2\n");
+    std::fs::write(folder.path("given.toml"), text).unwrap();
+    let options = ["--recipe", "given.toml", "--engine", "auto"];
+    let (recipe, result, _) = chosen(&folder, &[&options[..], &DECIDED[4..]].concat());
+    let tried = trials(&result);
+    assert!(
+        tried.untried.is_none() && tried.tried.len() >= 3,
+        "{tried:?}"
+    );
+    for one in &tried.tried {
+        let asks = ["positions", "scales", "probe modes"];
+        assert!(asks.iter().all(|what| !one.name.contains(what)), "{one:?}");
+    }
+    assert_eq!(recipe.stop, StopRule::Off);
+    assert_eq!((recipe.probe_modes, recipe.free_pixels), (1, 0.05));
+}
+
+/// Near fields, and start probes from the optics.
+#[test]
+fn near_fields_and_probes_of_optics_have_trials() {
+    let small = ["--frame", "31", "--positions", "20", "--overlap", "0.8"];
+    let optic = [
+        "--set",
+        "probe.source=zone-plate",
+        "--set",
+        "probe.diameter=50e-6",
+        "--set",
+        "probe.outermost_zone=47.6e-9",
+    ];
+    for (beam, probe) in [(&["--near-field"][..], &[][..]), (&[], &optic)] {
+        let folder = TestFolder::new();
+        folder.simulate("scan.cxi", &[&small, beam].concat());
+        let modes = ["--probe-modes", "1"];
+        let options = [&modes[..], probe, &DECIDED].concat();
+        let (_, result, _) = chosen(&folder, &options);
+        let tried = trials(&result).tried;
+        assert!(tried.len() >= 4, "{tried:?}");
+        assert!(tried.iter().all(|one| one.failed.is_none()), "{tried:?}");
+    }
 }

@@ -74,7 +74,7 @@ pub(super) fn resolve_or_automatic(
     args: &RecipeArgs,
     origin: &RecipeOrigin,
 ) -> Result<Resolved, Failure> {
-    let simple = |args: &RecipeArgs, note: Option<String>| {
+    let simple = |args: &RecipeArgs, note: Option<String>| -> Result<Resolved, Failure> {
         Ok(Resolved {
             recipe: resolve(args, origin)?,
             automatic: None,
@@ -102,17 +102,23 @@ pub(super) fn resolve_or_automatic(
         return simple(&with_default_engines(args), None);
     }
     let template = template();
+    let mut named = toml::Table::new();
     let (base, base_share) = match &args.recipe {
         None => (template, false),
         Some(path) => {
-            let read = read_recipe(path)?;
+            let (read, text) = read_recipe_text(path)?;
+            // It was read as a recipe.
+            named = toml::from_str(&text).unwrap_or_default();
             let share = read.free_pixels > 0.0;
             let base = Recipe {
                 free_pixels: match share {
                     true => read.free_pixels,
                     false => template.free_pixels,
                 },
-                stop: template.stop,
+                stop: match named.contains_key("stop") {
+                    true => read.stop,
+                    false => template.stop,
+                },
                 engines: template.engines,
                 ..read
             };
@@ -128,28 +134,26 @@ pub(super) fn resolve_or_automatic(
         let note = "no trials: the run starts from an earlier result, which may have been fitted to the free pixels by which trials choose; the default engines run";
         return simple(&with_default_engines(args), Some(note.to_owned()));
     }
-    let default = Recipe::default();
+    let positions = named.get("positions").and_then(toml::Value::as_table);
+    let names_positions = positions.is_some_and(|table| table.contains_key("refine"));
     let given = |option: &str, other: bool| other || sets(args, option);
     let automatic = Automatic {
         decided: Decided {
             probe_modes: given(
                 "probe_modes",
-                args.probe_modes.is_some() || base.probe_modes != default.probe_modes,
+                args.probe_modes.is_some() || named.contains_key("probe_modes"),
             ),
             positions: given(
                 "positions.refine",
-                !args.refine_positions.is_empty() || !base.positions.refine.is_empty(),
+                !args.refine_positions.is_empty() || names_positions,
             ),
             frame_scales: given(
                 "fit_frame_scales",
-                args.fit_frame_scales || base.fit_frame_scales,
+                args.fit_frame_scales || named.contains_key("fit_frame_scales"),
             ),
             regulariser: sets(args, "ml.regulariser") || sets(args, "ml.regulariser_edge"),
         },
-        free_pixels: given(
-            "free_pixels",
-            args.free_pixels.is_some() || base_share,
-        ),
+        free_pixels: given("free_pixels", args.free_pixels.is_some() || base_share),
     };
     Ok(Resolved {
         recipe: finish(base, args, origin)?,
@@ -274,6 +278,11 @@ fn method(given: PositionMethodArg) -> PositionMethod {
 
 /// Reads a recipe from a file and checks it.
 pub(super) fn read_recipe(path: &Path) -> Result<Recipe, Failure> {
+    Ok(read_recipe_text(path)?.0)
+}
+
+/// Reads a recipe from a file and checks it; the file's text too, as it says which options are named.
+fn read_recipe_text(path: &Path) -> Result<(Recipe, String), Failure> {
     let name = path.display();
     let unreadable = |e| Failure::failed(format!("{name}: cannot be read: {e}"));
     let metadata = std::fs::metadata(path).map_err(unreadable)?;
@@ -299,5 +308,5 @@ pub(super) fn read_recipe(path: &Path) -> Result<Recipe, Failure> {
     recipe
         .check()
         .map_err(|e| Failure::failed(format!("{name}: {}", e.in_text(&text))))?;
-    Ok(recipe)
+    Ok((recipe, text))
 }
