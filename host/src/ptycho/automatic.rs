@@ -125,6 +125,11 @@ impl TrialData {
     #[must_use]
     pub fn too_small(&self) -> Option<String> {
         if self.frames < FEWEST_FRAMES {
+            if self.frames == 0 || self.valid / self.frames > LARGE / FEWEST_FRAMES {
+                return Some(format!(
+                    "fewer than {FEWEST_FRAMES} frames with counts, or frames so large that so many would take too long"
+                ));
+            }
             let found = count(self.frames, ["frame", "frames"]);
             return Some(format!("{found} with counts, fewer than {FEWEST_FRAMES}"));
         }

@@ -20,8 +20,10 @@ use std::time::Instant;
 
 /// Most pixels of the frames of a trial, if it has [`FEWEST`] frames: 128 frames of 128².
 const PIXELS: usize = 1 << 21;
-/// Frames of a trial, at least, however large they are.
+/// Frames of a trial, at least, if they do not have more than [`MOST_PIXELS`].
 const FEWEST: usize = 48;
+/// Most pixels of the frames of a trial, by which its work is bounded: 16 frames of 1024².
+const MOST_PIXELS: usize = 1 << 24;
 
 /// What the trials take from the run.
 pub(super) struct AutomaticSettings<'a> {
@@ -250,5 +252,26 @@ pub(super) fn planned(scan: &Scan, template: &Recipe) -> String {
 /// Most frames of a trial.
 fn most_frames(scan: &Scan) -> usize {
     let [_, rows, columns] = scan.shape();
-    FEWEST.max(PIXELS / (rows * columns).max(1))
+    frames_of(rows * columns)
+}
+
+/// Most frames of a trial, if each has this number of pixels.
+fn frames_of(pixels: usize) -> usize {
+    let pixels = pixels.max(1);
+    FEWEST.min(MOST_PIXELS / pixels).max(PIXELS / pixels)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_work_of_a_trial_is_bounded() {
+        let sides = [0, 32, 128, 256, 512, 1024, 2048, 8192];
+        let frames = sides.map(|side| frames_of(side * side));
+        assert_eq!(frames, [PIXELS, 2048, 128, 48, 48, 16, 4, 0]);
+        for (side, frames) in sides.into_iter().zip(frames) {
+            assert!(side * side * frames <= MOST_PIXELS);
+        }
+    }
 }
