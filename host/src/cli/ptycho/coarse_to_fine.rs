@@ -1,7 +1,7 @@
 //! `ptycho reconstruct --coarse 4,2,1`: reconstructions with ever smaller object pixels, each the start of the next.
 
-use super::recipe_arguments::{names_automatic, sets, with_default_engines};
 use super::files::{Files, beside, remove};
+use super::recipe_arguments::{names_automatic, sets, with_default_engines};
 use super::reconstruct::Reconstruct;
 use crate::cli::args::ReconstructArgs;
 use crate::cli::failure::Failure;
@@ -11,8 +11,7 @@ use crate::ptycho::{MAX_COARSE, Ranks};
 use std::path::PathBuf;
 
 /// Said if no engines are named.
-const NO_TRIALS: &str =
-    "no trials: results with larger pixels may have been fitted to the free pixels by which trials choose; the default engines run";
+const NO_TRIALS: &str = "no trials: results with larger pixels may have been fitted to the free pixels by which trials choose; the default engines run";
 
 /// Checked reconstructions, the coarsest first.
 pub(super) struct CoarseToFine {
@@ -74,7 +73,8 @@ impl CoarseToFine {
             levels.push(Level {
                 factor: *factor,
                 result: of_level.output.clone(),
-                run: Reconstruct::from_args(of_level)?.with_recipe_note(automatic.then_some(NO_TRIALS)),
+                run: Reconstruct::from_args(of_level)?
+                    .with_recipe_note(automatic.then_some(NO_TRIALS)),
             });
         }
         Ok(Self {

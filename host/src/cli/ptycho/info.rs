@@ -116,8 +116,7 @@ impl Info {
             let path = set.split('=').next().unwrap_or_default();
             path.trim() == "engines"
         });
-        let automatic =
-            names_automatic(&args.engine, args.recipe.as_deref()) && !sets_engines;
+        let automatic = names_automatic(&args.engine, args.recipe.as_deref()) && !sets_engines;
         if automatic {
             let template = template();
             recipe = Recipe {
