@@ -68,6 +68,8 @@ pub struct Scan {
     geometry: Geometry,
     probe: Option<Array3<Complex<f64>>>,
     simulation: Option<Simulation>,
+    /// Numbers of the frames in the scan that this is a part of.
+    numbers: Option<Vec<usize>>,
 }
 
 /// Why data are not a valid scan. A reader adds the file and the dataset.
@@ -263,7 +265,25 @@ impl Scan {
             geometry,
             probe,
             simulation: None,
+            numbers: None,
         })
+    }
+
+    /// Says of which frames of another scan this one is a part, from 0, so that their free pixels are the same. Others than one
+    /// for each frame are not taken.
+    #[must_use]
+    pub fn with_frame_numbers(mut self, numbers: Vec<usize>) -> Self {
+        self.numbers = (numbers.len() == self.shape()[0]).then_some(numbers);
+        self
+    }
+
+    /// The number of a frame in the scan that this is a part of; otherwise its own.
+    #[must_use]
+    pub fn frame_number(&self, frame: usize) -> usize {
+        let numbers = self.numbers.as_ref();
+        numbers
+            .and_then(|of| of.get(frame).copied())
+            .unwrap_or(frame)
     }
 
     /// Adds the ground truth of a simulated scan.

@@ -15,6 +15,8 @@ use super::{EngineName, EngineSpec, Recipe, StopRule};
 use crate::text::{Table, count, significant};
 use serde::{Deserialize, Serialize};
 
+/// Begin of the name of the trial that makes the first object.
+const FIRST_OBJECT: &str = "first object by";
 /// Iterations of the first engine.
 const FIRST: usize = 40;
 /// Most iterations of the engine that refines.
@@ -123,6 +125,11 @@ impl TrialData {
     #[must_use]
     pub fn too_small(&self) -> Option<String> {
         if self.frames < FEWEST_FRAMES {
+            if self.frames == 0 || self.valid / self.frames > LARGE / FEWEST_FRAMES {
+                return Some(format!(
+                    "fewer than {FEWEST_FRAMES} frames with counts, or frames so large that so many would take too long"
+                ));
+            }
             let found = count(self.frames, ["frame", "frames"]);
             return Some(format!("{found} with counts, fewer than {FEWEST_FRAMES}"));
         }
@@ -236,6 +243,13 @@ impl AutomaticRecipe {
             ))
         });
         sentences.extend(failed);
+        let compared = |tried: &Tried| tried.kept && !tried.name.starts_with(FIRST_OBJECT);
+        if !self.tried.is_empty() && !self.tried.iter().any(compared) {
+            sentences.push(
+                "automatic recipe: there was no R_free to compare with, so nothing else was tried"
+                    .to_owned(),
+            );
+        }
         sentences
     }
 

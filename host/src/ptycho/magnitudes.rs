@@ -234,7 +234,11 @@ fn of_frames(
         .enumerate()
         .for_each(|(f, (mut frame, counts))| {
             let valid = scan.mask().of_frame(first + f);
-            let mut free = FreePixels::new(recipe.free_pixels, recipe.seed, first + f);
+            let mut free = FreePixels::new(
+                recipe.free_pixels,
+                recipe.seed,
+                scan.frame_number(first + f),
+            );
             for ((row, column), value) in frame.indexed_iter_mut() {
                 let source = [(row + rows / 2) % rows, (column + columns / 2) % columns];
                 let root = counts[source].sqrt();

@@ -285,3 +285,121 @@ fn the_emulator_tries_the_same() {
         assert_eq!((&one.name, one.kept), (&other.name, other.kept));
     }
 }
+
+/// Engines in `--set` are the user's, as those of `--engine`; an earlier result may have been fitted to free pixels.
+#[test]
+fn engines_and_earlier_results_make_no_trials() {
+    let folder = TestFolder::new();
+    folder.simulate("scan.cxi", &["--frame", "16", "--positions", "12"]);
+    for (engines, count) in [
+        ("engines=[{name=\"dm\",iterations=3}]", 3),
+        (
+            "engines=[{name=\"dm\",iterations=1},{name=\"ap\",iterations=1},{name=\"ml\",iterations=2}]",
+            4,
+        ),
+    ] {
+        let options = ["-o", "first.h5", "--no-pictures", "--set", engines];
+        folder.reconstruct(&options).well();
+        let result = read(&folder, "first.h5");
+        assert_eq!(result.history.len(), count);
+        assert!(result.trials.is_empty());
+        let both = [&options[..], &["--engine", "auto"]].concat();
+        folder
+            .reconstruct(&both)
+            .refused(2, &["--engine auto: expected no engines besides"]);
+        folder
+            .run(&["ptycho", "info", "scan.cxi", "--set", engines])
+            .well();
+    }
+    let named = ["--engine", "auto", "-o", "out.h5"];
+    for (options, why) in [
+        (["--start", "first.h5"], "without an earlier result"),
+        (
+            ["--set", "start.result=first.h5"],
+            "without an earlier result",
+        ),
+        (["--coarse", "2,1"], "without --coarse"),
+    ] {
+        let refused = folder.reconstruct(&[&named[..], &options].concat());
+        refused.refused(2, &["--engine auto: expected a run", why]);
+        let short = ["--set", "dm.iterations=3", "--set", "raar.iterations=2"];
+        let unnamed = ["-o", "out.h5", "--no-pictures"];
+        let output = folder.reconstruct(&[&unnamed[..], &short, &options].concat());
+        output.well();
+        assert!(output.out.contains("note: no trials: "), "{}", output.out);
+        let result = read(&folder, "out.h5");
+        assert_eq!(result.history.len(), 5);
+        assert!(result.trials.is_empty());
+    }
+}
+
+/// A trial goes on with the probe of the one before it, also if the first one began with that of an optic.
+#[test]
+fn trials_keep_their_probe_whatever_its_source() {
+    let folder = simulated(&[]);
+    let optic = ["probe.source=aperture", "probe.aperture=0.3"];
+    let mut options = vec!["--probe-modes", "1"];
+    for set in optic {
+        options.extend(["--set", set]);
+    }
+    let (recipe, result, _) = chosen(&folder, &[&options[..], &DECIDED].concat());
+    assert_eq!(recipe.probe_modes, 1);
+    let tried = trials(&result).tried;
+    let r_free = |name: &str| {
+        let found = tried.iter().find(|t| t.name.starts_with(name));
+        found.and_then(|t| t.r_free).unwrap()
+    };
+    // Without the probe of the first trial it would be far worse.
+    assert!(
+        r_free("1 probe mode") < 1.05 * r_free("first object"),
+        "{tried:?}"
+    );
+}
+
+/// What a recipe names is kept, also where it is the default; without free pixels of its own they are chosen.
+#[test]
+fn a_recipe_keeps_what_it_names() {
+    let folder = TestFolder::new();
+    folder.simulate("scan.cxi", &["--frame", "32", "--positions", "16"]);
+    let text = "probe_modes = 1\nfit_frame_scales = false\nstop = \"off\"\nfree_pixels = 0.0\n\
+                [positions]\nrefine = []\n";
+    let text = format!("{text}[[engines]]\nname = \"dm\"\niterations = 2\n");
+    std::fs::write(folder.path("given.toml"), text).unwrap();
+    let options = ["--recipe", "given.toml", "--engine", "auto"];
+    let (recipe, result, _) = chosen(&folder, &[&options[..], &DECIDED[4..]].concat());
+    let tried = trials(&result);
+    assert!(
+        tried.untried.is_none() && tried.tried.len() >= 3,
+        "{tried:?}"
+    );
+    for one in &tried.tried {
+        let asks = ["positions", "scales", "probe modes"];
+        assert!(asks.iter().all(|what| !one.name.contains(what)), "{one:?}");
+    }
+    assert_eq!(recipe.stop, StopRule::Off);
+    assert_eq!((recipe.probe_modes, recipe.free_pixels), (1, 0.05));
+}
+
+/// Near fields, and start probes from the optics.
+#[test]
+fn near_fields_and_probes_of_optics_have_trials() {
+    let small = ["--frame", "31", "--positions", "20", "--overlap", "0.8"];
+    let optic = [
+        "--set",
+        "probe.source=zone-plate",
+        "--set",
+        "probe.diameter=50e-6",
+        "--set",
+        "probe.outermost_zone=47.6e-9",
+    ];
+    for (beam, probe) in [(&["--near-field"][..], &[][..]), (&[], &optic)] {
+        let folder = TestFolder::new();
+        folder.simulate("scan.cxi", &[&small, beam].concat());
+        let modes = ["--probe-modes", "1"];
+        let options = [&modes[..], probe, &DECIDED].concat();
+        let (_, result, _) = chosen(&folder, &options);
+        let tried = trials(&result).tried;
+        assert!(tried.len() >= 4, "{tried:?}");
+        assert!(tried.iter().all(|one| one.failed.is_none()), "{tried:?}");
+    }
+}

@@ -49,11 +49,13 @@ Examples:
   warpstride ptycho reconstruct scan.cxi -o result.h5 --backend cpu \\
       --report result.html --metrics-every 1 --coarse 4,2,1
   warpstride ptycho reconstruct scan.cxi -o better.h5 --start result.h5 \\
-      --engine auto --probe-modes 3
+      --engine lsqml:100 --probe-modes 3
+  warpstride ptycho reconstruct scan.cxi -o result.h5 --engine auto --probe-modes 3
   warpstride ptycho reconstruct scan.cxi -o result.h5 --resume result.checkpoint
 
 Without engines and recipe, trials choose both (--engine auto): more probe modes, refined positions,
 intensity scales and a regulariser, each only if R_free falls. The result has the recipe.
+With --start or --coarse there are no trials: the default engines run (dm:100 raar:50).
 --profile implies --backend cuda, unless --backend emulator is given. Ctrl-C saves a checkpoint and
 the current result; --resume continues bit for bit.")]
     Reconstruct(Box<ReconstructArgs>),

@@ -20,8 +20,10 @@ use std::time::Instant;
 
 /// Most pixels of the frames of a trial, if it has [`FEWEST`] frames: 128 frames of 128².
 const PIXELS: usize = 1 << 21;
-/// Frames of a trial, at least, however large they are.
+/// Frames of a trial, at least, if they do not have more than [`MOST_PIXELS`].
 const FEWEST: usize = 48;
+/// Most pixels of the frames of a trial, by which its work is bounded: 16 frames of 1024².
+const MOST_PIXELS: usize = 1 << 24;
 
 /// What the trials take from the run.
 pub(super) struct AutomaticSettings<'a> {
@@ -35,8 +37,6 @@ pub(super) struct AutomaticSettings<'a> {
     pub(super) automatic: Automatic,
     pub(super) origin: &'a RecipeOrigin,
     pub(super) device: TrialDevice,
-    /// The result from which the run starts, if there is one.
-    pub(super) earlier: Option<&'a Reconstruction>,
     pub(super) output: ProgressOutput,
 }
 
@@ -92,7 +92,7 @@ impl AutomaticSettings<'_> {
             && let Some(trial) = search.next_trial()
         {
             let start = trial.from.and_then(|number| results.get(number)?.as_ref());
-            let Some(outcome) = self.trial(part, &trial, start.or(self.earlier), interrupt)? else {
+            let Some(outcome) = self.trial(part, &trial, start, interrupt)? else {
                 return Ok(Chosen::Interrupted(search.sentence()));
             };
             let (r_free, result) = match outcome {
@@ -129,19 +129,20 @@ impl AutomaticSettings<'_> {
         let failed = |why: String| Ok(Some(Err(why)));
         let recipe = &trial.recipe;
         let mut prepared = recipe.clone();
-        if start.is_some() && recipe.probe.source == ProbeSource::Auto {
+        if start.is_some() {
             // That of the start takes its place, so a search for one would be wasted.
             prepared.probe.source = ProbeSource::MeanPattern;
         }
         let mut problem = (Problem::new(scan, &prepared))
             .map_err(|error| self.origin.of_problem(&self.name, &error))?;
-        let started = start.map(|result| problem.start_from(result, scan, recipe));
+        let started = start.map(|result| problem.start_from(result, scan, &going_on(recipe)));
         let frames = match started.transpose() {
             Ok(frames) => frames.flatten(),
             Err(error) => return failed(format!("start: {error}")),
         };
         let engine = match self.device.engine(scan, &problem, recipe) {
-            Err(Failure::Failed(why)) => return failed(why),
+            // With more modes than the run has at least, or with other engines, there may be too little memory.
+            Err(Failure::Failed(why)) if !trial.first => return failed(why),
             engine => engine?,
         };
         // What would not fit for the whole scan is not tried. GPUs take the frames of larger scans in blocks.
@@ -205,6 +206,13 @@ impl AutomaticSettings<'_> {
     }
 }
 
+/// The recipe by which a trial goes on from another: with the probe of that one, whatever the source of the first was.
+fn going_on(recipe: &Recipe) -> Recipe {
+    let mut recipe = recipe.clone();
+    recipe.probe.source = ProbeSource::Auto;
+    recipe
+}
+
 /// A line of JSON for a trial; the reader may close the pipe.
 fn tell(tried: &Tried) {
     let event = TrialEvent {
@@ -244,5 +252,26 @@ pub(super) fn planned(scan: &Scan, template: &Recipe) -> String {
 /// Most frames of a trial.
 fn most_frames(scan: &Scan) -> usize {
     let [_, rows, columns] = scan.shape();
-    FEWEST.max(PIXELS / (rows * columns).max(1))
+    frames_of(rows * columns)
+}
+
+/// Most frames of a trial, if each has this number of pixels.
+fn frames_of(pixels: usize) -> usize {
+    let pixels = pixels.max(1);
+    FEWEST.min(MOST_PIXELS / pixels).max(PIXELS / pixels)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_work_of_a_trial_is_bounded() {
+        let sides = [0, 32, 128, 256, 512, 1024, 2048, 8192];
+        let frames = sides.map(|side| frames_of(side * side));
+        assert_eq!(frames, [PIXELS, 2048, 128, 48, 48, 16, 4, 0]);
+        for (side, frames) in sides.into_iter().zip(frames) {
+            assert!(side * side * frames <= MOST_PIXELS);
+        }
+    }
 }

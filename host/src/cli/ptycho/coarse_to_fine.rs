@@ -1,6 +1,7 @@
 //! `ptycho reconstruct --coarse 4,2,1`: reconstructions with ever smaller object pixels, each the start of the next.
 
 use super::files::{Files, beside, remove};
+use super::recipe_arguments::{names_automatic, sets, with_default_engines};
 use super::reconstruct::Reconstruct;
 use crate::cli::args::ReconstructArgs;
 use crate::cli::failure::Failure;
@@ -8,6 +9,9 @@ use crate::cli::output::say;
 use crate::cli::processes::common;
 use crate::ptycho::{MAX_COARSE, Ranks};
 use std::path::PathBuf;
+
+/// Said if no engines are named.
+const NO_TRIALS: &str = "no trials: results with larger pixels may have been fitted to the free pixels by which trials choose; the default engines run";
 
 /// Checked reconstructions, the coarsest first.
 pub(super) struct CoarseToFine {
@@ -38,10 +42,22 @@ impl CoarseToFine {
                 found.join(",")
             )));
         }
+        let automatic = names_automatic(&args.recipe.engine, args.recipe.recipe.as_deref())
+            && !sets(&args.recipe, "engines");
+        if automatic && !args.recipe.engine.is_empty() {
+            return Err(Failure::usage(
+                "--engine auto: expected a run without --coarse, as results with larger pixels may have been fitted to the free pixels by which it chooses",
+            ));
+        }
+        let recipe = match automatic {
+            true => with_default_engines(&args.recipe),
+            false => args.recipe.clone(),
+        };
         let mut levels: Vec<Level> = Vec::new();
         for factor in factors {
             let mut of_level = args.clone();
             of_level.coarse.clear();
+            of_level.recipe = recipe.clone();
             if let Some(before) = levels.last() {
                 of_level.recipe.start = Some(before.result.clone());
                 of_level.recipe.start_object = None;
@@ -57,7 +73,8 @@ impl CoarseToFine {
             levels.push(Level {
                 factor: *factor,
                 result: of_level.output.clone(),
-                run: Reconstruct::from_args(of_level)?,
+                run: Reconstruct::from_args(of_level)?
+                    .with_recipe_note(automatic.then_some(NO_TRIALS)),
             });
         }
         Ok(Self {

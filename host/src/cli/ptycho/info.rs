@@ -112,7 +112,11 @@ impl Info {
             .recipe
             .as_deref()
             .map_or_else(|| Ok(Recipe::default()), read_recipe)?;
-        let automatic = names_automatic(&args.engine, args.recipe.as_deref());
+        let sets_engines = (args.set.iter()).any(|set| {
+            let path = set.split('=').next().unwrap_or_default();
+            path.trim() == "engines"
+        });
+        let automatic = names_automatic(&args.engine, args.recipe.as_deref()) && !sets_engines;
         if automatic {
             let template = template();
             recipe = Recipe {
@@ -124,7 +128,7 @@ impl Info {
         }
         recipe.probe_modes = args.probe_modes.unwrap_or(recipe.probe_modes);
         recipe.precision = args.precision.map_or(recipe.precision, precision);
-        if !automatic && !args.engine.is_empty() {
+        if !automatic && !sets_engines && !args.engine.is_empty() {
             recipe.engines = engines(&args.engine)?;
         }
         if let Some(list) = &args.transform_positions {

@@ -26,6 +26,15 @@ pub(super) struct Automatic {
     pub(super) free_pixels: bool,
 }
 
+/// The recipe of a reconstruction.
+pub(super) struct Resolved {
+    pub(super) recipe: Recipe,
+    /// What trials may decide, if the recipe is the automatic one.
+    pub(super) automatic: Option<Automatic>,
+    /// Why it is not, though no engines are named, if that is not asked for.
+    pub(super) note: Option<String>,
+}
+
 /// Resolves the recipe: first the recipe file, then `--engine` and the other options, then `--set`.
 pub(super) fn resolve(args: &RecipeArgs, origin: &RecipeOrigin) -> Result<Recipe, Failure> {
     let mut recipe = match &args.recipe {
@@ -60,13 +69,28 @@ pub(super) fn names_automatic(engines: &[String], recipe: Option<&Path>) -> bool
 }
 
 /// Resolves the recipe; if the automatic one is asked for, it is that from which the search starts, and what may be decided.
-/// Without free pixels nothing can be decided.
+/// Without free pixels, or with an earlier result, which may have been fitted to them, nothing can be decided.
 pub(super) fn resolve_or_automatic(
     args: &RecipeArgs,
     origin: &RecipeOrigin,
-) -> Result<(Recipe, Option<Automatic>), Failure> {
+) -> Result<Resolved, Failure> {
+    let simple = |args: &RecipeArgs, note: Option<String>| -> Result<Resolved, Failure> {
+        Ok(Resolved {
+            recipe: resolve(args, origin)?,
+            automatic: None,
+            note,
+        })
+    };
     if !names_automatic(&args.engine, args.recipe.as_deref()) {
-        return Ok((resolve(args, origin)?, None));
+        return simple(args, None);
+    }
+    if sets(args, "engines") {
+        if !args.engine.is_empty() {
+            return Err(Failure::usage(
+                "--engine auto: expected no engines besides, as it chooses them, found --set engines",
+            ));
+        }
+        return simple(args, None);
     }
     let without = args.free_pixels == Some(0.0) || sets_to(args, "free_pixels", 0.0);
     if without {
@@ -75,57 +99,71 @@ pub(super) fn resolve_or_automatic(
                 "--engine auto: expected free pixels, by which it chooses, found a share of 0",
             ));
         }
-        return Ok((resolve(&with_default_engines(args), origin)?, None));
+        return simple(&with_default_engines(args), None);
     }
     let template = template();
-    let base = match &args.recipe {
-        None => template,
+    let mut named = toml::Table::new();
+    let (base, base_share) = match &args.recipe {
+        None => (template, false),
         Some(path) => {
-            let read = read_recipe(path)?;
-            Recipe {
-                free_pixels: match read.free_pixels {
-                    0.0 => template.free_pixels,
-                    share => share,
+            let (read, text) = read_recipe_text(path)?;
+            // It was read as a recipe.
+            named = toml::from_str(&text).unwrap_or_default();
+            let share = read.free_pixels > 0.0;
+            let base = Recipe {
+                free_pixels: match share {
+                    true => read.free_pixels,
+                    false => template.free_pixels,
                 },
-                stop: template.stop,
+                stop: match named.contains_key("stop") {
+                    true => read.stop,
+                    false => template.stop,
+                },
                 engines: template.engines,
                 ..read
-            }
+            };
+            (base, share)
         }
     };
-    let default = Recipe::default();
+    if args.start.is_some() || sets(args, "start.result") || base.start.result.is_some() {
+        if !args.engine.is_empty() {
+            return Err(Failure::usage(
+                "--engine auto: expected a run without an earlier result, which may have been fitted to the free pixels by which it chooses, found one (start.result)",
+            ));
+        }
+        let note = "no trials: the run starts from an earlier result, which may have been fitted to the free pixels by which trials choose; the default engines run";
+        return simple(&with_default_engines(args), Some(note.to_owned()));
+    }
+    let positions = named.get("positions").and_then(toml::Value::as_table);
+    let names_positions = positions.is_some_and(|table| table.contains_key("refine"));
     let given = |option: &str, other: bool| other || sets(args, option);
     let automatic = Automatic {
         decided: Decided {
             probe_modes: given(
                 "probe_modes",
-                args.probe_modes.is_some() || base.probe_modes != default.probe_modes,
+                args.probe_modes.is_some() || named.contains_key("probe_modes"),
             ),
             positions: given(
                 "positions.refine",
-                !args.refine_positions.is_empty() || !base.positions.refine.is_empty(),
+                !args.refine_positions.is_empty() || names_positions,
             ),
             frame_scales: given(
                 "fit_frame_scales",
-                args.fit_frame_scales || base.fit_frame_scales,
+                args.fit_frame_scales || named.contains_key("fit_frame_scales"),
             ),
             regulariser: sets(args, "ml.regulariser") || sets(args, "ml.regulariser_edge"),
         },
-        free_pixels: given(
-            "free_pixels",
-            args.free_pixels.is_some() || args.recipe.is_some(),
-        ),
+        free_pixels: given("free_pixels", args.free_pixels.is_some() || base_share),
     };
-    let mut recipe = finish(base, args, origin)?;
-    if recipe.start.result.is_some() && recipe.engines.len() > 2 {
-        // There is an object already.
-        recipe.engines.remove(0);
-    }
-    Ok((recipe, Some(automatic)))
+    Ok(Resolved {
+        recipe: finish(base, args, origin)?,
+        automatic: Some(automatic),
+        note: None,
+    })
 }
 
 /// Whether `--set` sets the option, a table that has it, or, for a table, one of its options.
-fn sets(args: &RecipeArgs, option: &str) -> bool {
+pub(super) fn sets(args: &RecipeArgs, option: &str) -> bool {
     args.set.iter().any(|assignment| {
         let path = assignment.split('=').next().unwrap_or_default().trim();
         let within = |whole: &str, part: &str| {
@@ -240,6 +278,11 @@ fn method(given: PositionMethodArg) -> PositionMethod {
 
 /// Reads a recipe from a file and checks it.
 pub(super) fn read_recipe(path: &Path) -> Result<Recipe, Failure> {
+    Ok(read_recipe_text(path)?.0)
+}
+
+/// Reads a recipe from a file and checks it; the file's text too, as it says which options are named.
+fn read_recipe_text(path: &Path) -> Result<(Recipe, String), Failure> {
     let name = path.display();
     let unreadable = |e| Failure::failed(format!("{name}: cannot be read: {e}"));
     let metadata = std::fs::metadata(path).map_err(unreadable)?;
@@ -265,5 +308,5 @@ pub(super) fn read_recipe(path: &Path) -> Result<Recipe, Failure> {
     recipe
         .check()
         .map_err(|e| Failure::failed(format!("{name}: {}", e.in_text(&text))))?;
-    Ok(recipe)
+    Ok((recipe, text))
 }

@@ -70,6 +70,8 @@ pub(crate) struct Reconstruct {
     orientation: Option<OrientationSearch>,
     /// What trials may decide, if the recipe is the automatic one.
     automatic: Option<Automatic>,
+    /// Why there are no trials, if that has to be said.
+    recipe_note: Option<String>,
     /// What they have found, JSON; empty without them.
     trials: String,
 }
@@ -121,11 +123,12 @@ impl Reconstruct {
             .as_ref()
             .map_or(Ok(()), paths::check_name)?;
         let origin = RecipeOrigin::new(&args.recipe, args.resume.as_deref());
-        let mut automatic = None;
+        let (mut automatic, mut recipe_note) = (None, None);
         let (recipe, recipe_text, resume) = match &args.resume {
             None => {
-                let recipe;
-                (recipe, automatic) = resolve_or_automatic(&args.recipe, &origin)?;
+                let resolved = resolve_or_automatic(&args.recipe, &origin)?;
+                let recipe = resolved.recipe;
+                (automatic, recipe_note) = (resolved.automatic, resolved.note);
                 let text = recipe.to_toml().map_err(Failure::usage)?;
                 (recipe, text, None)
             }
@@ -203,6 +206,7 @@ impl Reconstruct {
         let trials = resume.as_ref().map(|(_, saved)| saved.trials.clone());
         Ok(Self {
             automatic,
+            recipe_note,
             trials: trials.unwrap_or_default(),
             inputs: paths::names(read.into_iter().flatten().map(PathBuf::as_path)),
             scan: args.file,
@@ -226,6 +230,12 @@ impl Reconstruct {
             find_orientation: args.find_orientation,
             orientation: None,
         })
+    }
+
+    /// The run with a note why its recipe is not the automatic one.
+    pub(super) fn with_recipe_note(mut self, note: Option<&str>) -> Self {
+        self.recipe_note = note.map(str::to_owned).or(self.recipe_note);
+        self
     }
 
     /// The resolved recipe, TOML.
@@ -369,7 +379,7 @@ impl Reconstruct {
         let tried = AutomaticRecipe::from_json(&self.trials);
         let tried = tried.iter().flat_map(AutomaticRecipe::sentences);
         let tried = tried.filter(|_| self.resume.is_none());
-        let searched = oriented.chain(tried);
+        let searched = oriented.chain(self.recipe_note.clone()).chain(tried);
         let notes = chosen.note.into_iter().chain(searched).chain(scan_notes);
         let notes: Vec<String> = notes.chain(problem.notes.iter().cloned()).collect();
         let diagnosis = diagnose(&scan, &self.recipe.engines).map_err(Failure::failed)?;

@@ -1,9 +1,7 @@
 //! The order of the trials, and what follows from their R_free.
 
 use super::{AutomaticRecipe, TrialData, Tried, engine_list};
-use crate::ptycho::{
-    EngineName, EngineSpec, GpuOptions, PositionMethod, PositionOptions, Recipe, StopRule,
-};
+use crate::ptycho::{EngineSpec, GpuOptions, PositionMethod, PositionOptions, Recipe, StopRule};
 use crate::text::shortest;
 
 /// Iteration of a trial, and of the engine that refines, after which positions and scales are refined.
@@ -44,6 +42,8 @@ pub struct Trial {
     pub run: Recipe,
     /// Number of the earlier trial, from 0, whose result it starts from; `None`: the start of the run.
     pub from: Option<usize>,
+    /// Whether it is one of those with which the search begins: an engine for it is needed.
+    pub first: bool,
 }
 
 /// The questions, in their order.
@@ -120,11 +120,13 @@ pub struct AutomaticSearch {
     /// The trial with the choices.
     kept: Option<usize>,
     tried: Vec<Tried>,
+    /// Whether there is nothing to compare with, so that the template runs.
+    stopped: bool,
 }
 
 impl AutomaticSearch {
     /// A search among variations of `template`, of which the user has `decided` some; the trials have
-    /// these `data`.
+    /// these `data`. It has two engines, the one that refines and the last one, or three, with one before them for a first object.
     #[must_use]
     pub fn new(template: &Recipe, decided: Decided, data: TrialData) -> Self {
         let chosen = Choices {
@@ -145,6 +147,7 @@ impl AutomaticSearch {
             first: None,
             kept: None,
             tried: Vec::new(),
+            stopped: false,
         }
     }
 
@@ -157,6 +160,7 @@ impl AutomaticSearch {
                     recipe: self.trial_recipe(&choices),
                     run: self.recipe_of(&choices),
                     from: self.start(),
+                    first: matches!(self.stage, Stage::First | Stage::Baseline),
                 };
                 self.asked = Some(choices);
                 return Some(trial);
@@ -212,6 +216,11 @@ impl AutomaticSearch {
         self.stage = match self.stage {
             // As long as it helps.
             Stage::Modes if kept => Stage::Modes,
+            // There is nothing to compare with.
+            Stage::Baseline if !kept => {
+                self.stopped = true;
+                Stage::Done
+            }
             Stage::Last(n) if n > 0 && !kept => Stage::OneBatch,
             stage => stage.after(),
         };
@@ -250,7 +259,7 @@ impl AutomaticSearch {
         match self.stage {
             Stage::First => (chosen.first).then(|| {
                 let engine = engine_list(&self.template.engines[..1]);
-                (format!("first object by {engine}"), chosen.clone())
+                (format!("{} {engine}", super::FIRST_OBJECT), chosen.clone())
             }),
             Stage::Baseline => {
                 let modes = chosen.probe_modes;
@@ -315,12 +324,18 @@ impl AutomaticSearch {
             }
             Stage::OneBatch => {
                 let last = chosen.last.as_ref().or(self.template.engines.last())?;
+                let refining = self.refining();
+                let default = EngineSpec::new(refining.name, 1).momentum;
                 let spec = EngineSpec {
+                    iterations: last.iterations,
                     regulariser: last.regulariser,
                     regulariser_edge: last.regulariser_edge,
                     batch: Some(super::ALL),
-                    momentum: Some(super::MOMENTUM),
-                    ..EngineSpec::new(EngineName::Lsqml, last.iterations)
+                    momentum: match refining.momentum {
+                        given if given != default => given,
+                        _ => Some(super::MOMENTUM),
+                    },
+                    ..refining.clone()
                 };
                 let name = "then lsqml with all frames at once instead".to_owned();
                 Some((name, with(&|c| c.last = Some(spec.clone()))))
@@ -349,17 +364,23 @@ impl AutomaticSearch {
             .rposition(|tried| tried.kept && !tried.name.starts_with("then "))
     }
 
+    /// The engine that refines.
+    fn refining(&self) -> &EngineSpec {
+        let engines = &self.template.engines;
+        &engines[engines.len().saturating_sub(2)]
+    }
+
     /// The recipe of the trial with `choices`.
     fn trial_recipe(&self, choices: &Choices) -> Recipe {
         let of = &self.template;
-        let refining = &of.engines[of.engines.len() - 2];
+        let refining = self.refining();
         let iterations = self.data.iterations();
         let searched = iterations - self.data.of_lsqml();
-        let ml = EngineSpec::new(EngineName::Ml, searched);
         let short = |spec: &EngineSpec, iterations: usize| EngineSpec {
             iterations,
             ..spec.clone()
         };
+        let ml = short(of.engines.last().unwrap_or(refining), searched);
         let (engines, from) = match self.stage {
             Stage::First => (of.engines[..1].to_vec(), None),
             Stage::Direct => {
@@ -428,7 +449,7 @@ impl AutomaticSearch {
                 engines.push(spec.clone());
             }
             // None of its trials has lowered R_free.
-            None if self.stage == Stage::Done => drop(engines.pop()),
+            None if self.stage == Stage::Done && !self.stopped => drop(engines.pop()),
             None => {}
         }
         let mut recipe = Recipe {

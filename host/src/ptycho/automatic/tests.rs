@@ -286,3 +286,71 @@ fn the_template_is_a_recipe() {
     assert_eq!(Recipe::from_toml(&text).unwrap(), given);
     assert!(text.contains("stop = \"plateau\""));
 }
+
+/// Without an R_free to compare with, nothing more is tried.
+#[test]
+fn a_failed_baseline_ends_the_search_with_the_template() {
+    for (first, baseline, engines) in [
+        (
+            Ok(0.02),
+            Err("too little memory".to_owned()),
+            "dm:40 lsqml:100 ml:100",
+        ),
+        (Ok(0.02), Ok(f64::NAN), "dm:40 lsqml:100 ml:100"),
+        // A first object that fails is left out.
+        (
+            Err("diverged".to_owned()),
+            Ok(f64::INFINITY),
+            "lsqml:140 ml:100",
+        ),
+    ] {
+        let mut search = AutomaticSearch::new(&template(), Decided::default(), data(0.1));
+        for outcome in [first, baseline] {
+            let trial = search.next_trial().unwrap();
+            assert!(trial.first);
+            assert!(!search.record(&trial, outcome.clone()).kept || outcome.is_ok());
+        }
+        assert_eq!(search.next_trial(), None);
+        let recipe = search.recipe();
+        assert_eq!(engine_list(&recipe.engines), engines);
+        assert_eq!(recipe.probe_modes, 1);
+        assert!(!search.report(1.0).tried[1].kept);
+        let said = search.report(1.0).sentences().join("\n");
+        assert!(said.contains("nothing else was tried"), "{said}");
+    }
+}
+
+#[test]
+fn templates_without_a_first_engine_are_searched() {
+    let mut one = template();
+    one.engines.truncate(1);
+    let mut search = AutomaticSearch::new(&one, Decided::default(), data(1.0));
+    while let Some(trial) = search.next_trial() {
+        assert!(search.record(&trial, Ok(0.01)).r_free.is_some());
+    }
+}
+
+/// Options of the engines are those of the trials and of the run, also where `lsqml` is the last engine.
+#[test]
+fn options_of_engines_are_kept() {
+    let mut given = template();
+    given.set("lsqml.clip_object=[0.0,1.1]").unwrap();
+    given.set("ml.noise=poisson").unwrap();
+    let clip = given.engines[1].clip_object;
+    assert!(clip.is_some());
+    let mut search = AutomaticSearch::new(&given, Decided::default(), data(100.0));
+    while let Some(trial) = search.next_trial() {
+        for engine in &trial.recipe.engines {
+            match engine.name {
+                EngineName::Lsqml => assert_eq!(engine.clip_object, clip, "{}", trial.name),
+                EngineName::Ml => assert_eq!(engine.noise, given.engines[2].noise),
+                _ => {}
+            }
+        }
+        let all = trial.recipe.engines[0].batch == Some(ALL);
+        search.record(&trial, Ok(if all { 0.001 } else { 0.01 }));
+    }
+    let engines = search.recipe().engines;
+    assert_eq!(engine_list(&engines), "dm:40 lsqml:100 lsqml:100");
+    assert!(engines[1..].iter().all(|engine| engine.clip_object == clip));
+}

@@ -14,7 +14,7 @@ use crate::cli::ptycho::trial_device::TrialDevice;
 use crate::data::{PixelPositions, Reconstruction, Scan};
 use crate::ptycho::io::scan::{self, ScanFile};
 use crate::ptycho::{
-    FrameStart, OrientationSearch, Precision, ProbeSource, Problem, Ranks, mask_bytes,
+    FrameStart, OrientationSearch, Precision, ProbeSource, Problem, Ranks, Recipe, mask_bytes,
 };
 use crate::run::Interrupt;
 use crate::system::Memory;
@@ -96,7 +96,7 @@ impl Reconstruct {
         }
     }
 
-    /// Finds the recipe by trials; every rank does, and finds the same. Returns the scan.
+    /// Finds the recipe by trials; every rank does, and all take what the first one has found. Returns the scan.
     pub(super) fn choose(
         &mut self,
         read: Option<ReadScan>,
@@ -114,10 +114,14 @@ impl Reconstruct {
         recipe
             .check()
             .map_err(|error| self.origin.failure(&error))?;
-        let text = recipe.to_toml().map_err(Failure::usage)?;
-        if !ranks.agree(text.as_bytes())? {
-            return Err(Failure::failed(DIFFERENT));
-        }
+        let own = recipe.to_toml().map_err(Failure::usage)?;
+        let text = of_first(&own, ranks)?;
+        let recipe = match text == own {
+            true => recipe,
+            // Which numbers of modes are tried depends on the memory, which may differ.
+            false => Recipe::from_toml(&text)
+                .map_err(|error| Failure::failed(format!("{DIFFERENT}: {error}")))?,
+        };
         if ranks.is_first()
             && self.progress_output == ProgressOutput::Text
             && !trials.tried.is_empty()
@@ -125,7 +129,7 @@ impl Reconstruct {
             say(&trials.table().to_string())?;
         }
         (self.recipe, self.recipe_text) = (recipe, text);
-        self.trials = trials.to_json();
+        self.trials = of_first(&trials.to_json(), ranks)?;
         Ok(read)
     }
 
@@ -139,7 +143,6 @@ impl Reconstruct {
         let read = read.map_or_else(|| self.read(), Ok)?;
         // Positions without an object are refused for the whole scan.
         self.memory_request(&read.file.scan)?;
-        let earlier = self.earlier_result()?;
         let settings = AutomaticSettings {
             scan: &read.file.scan,
             name: self.scan.display().to_string(),
@@ -147,7 +150,6 @@ impl Reconstruct {
             automatic,
             origin: &self.origin,
             device: self.trial_device(&read, ranks),
-            earlier: earlier.as_ref().map(|(_, result)| result),
             output: match ranks.is_first() {
                 true => self.progress_output,
                 false => ProgressOutput::Quiet,
@@ -265,6 +267,13 @@ impl Reconstruct {
             in_scratch: scan.scratch_folder().map(|_| mask_bytes(scan)),
         })
     }
+}
+
+/// The text that the first rank has.
+fn of_first(own: &str, ranks: &Ranks) -> Result<String, Failure> {
+    let all = ranks.each(own.as_bytes())?;
+    let first = all.into_iter().next().unwrap_or_default();
+    String::from_utf8(first).map_err(|_| Failure::failed(DIFFERENT))
 }
 
 /// The failure of a run that was interrupted in its trials.
