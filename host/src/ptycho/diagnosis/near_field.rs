@@ -97,6 +97,9 @@ mod tests {
         assert_eq!(evanescent(&scan(7.2e-7, false)), None);
         assert_eq!(evanescent(&scan(7e-7, true)), None);
         let text = evanescent(&scan(7e-7, false)).unwrap();
-        assert!(text.contains("0.100 nm") && text.contains("0.0700"), "{text}");
+        assert!(
+            text.contains("0.100 nm") && text.contains("0.0700"),
+            "{text}"
+        );
     }
 }
