@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tables_and_options_of_the_start_are_told_from_others() {
+    fn tables_and_options_of_the_start_are_found_among_others() {
         for of_start in [
             "start.object=\"a\"",
             "start={object=\"a.npy\"}",

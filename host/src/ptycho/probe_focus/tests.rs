@@ -160,7 +160,7 @@ fn distances_are_those_of_the_physical_wave() {
 }
 
 #[test]
-fn probes_without_a_focus_are_told_apart() {
+fn probes_without_a_focus_say_why() {
     // Very few far-field pixels: the range is within the depth of focus.
     let wide = Array3::from_shape_fn((1, 32, 32), |(_, r, c)| {
         let wave = |i: usize| (std::f64::consts::TAU * i as f64 / 32.0).cos();
