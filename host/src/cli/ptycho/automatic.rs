@@ -49,7 +49,7 @@ pub(super) enum Chosen {
 }
 
 /// R_free and the result of a trial, or why it failed.
-type Outcome = Result<(f64, Reconstruction), String>;
+type TrialResult = Result<(f64, Reconstruction), String>;
 
 /// A line of progress.
 #[derive(Serialize)]
@@ -122,7 +122,7 @@ impl AutomaticSettings<'_> {
         trial: &AutomaticTrial,
         start: Option<&Reconstruction>,
         interrupt: &Interrupt,
-    ) -> Result<Option<Outcome>, Failure> {
+    ) -> Result<Option<TrialResult>, Failure> {
         if interrupt.requested() {
             return Ok(None);
         }

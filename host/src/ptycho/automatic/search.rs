@@ -10,7 +10,7 @@ const REFINED_FROM: usize = 3;
 const MODES: [usize; 4] = [2, 3, 4, 6];
 /// Weights of the regulariser that are tried, as long as R_free falls.
 const WEIGHTS: [f64; 5] = [0.0, 100.0, 400.0, 1600.0, 6400.0];
-/// δ of the regulariser, where there is one.
+/// δ of the regulariser, if it is used.
 const EDGE: f64 = 0.02;
 
 /// Most trials of a search.
@@ -179,7 +179,7 @@ impl AutomaticSearch {
             Stage::First | Stage::Baseline | Stage::DirectBaseline => None,
             _ => self.best,
         };
-        let kept = self.keeps(r_free, before);
+        let kept = self.is_kept(r_free, before);
         let tried = Tried {
             name: trial.name.clone(),
             engines: engine_list(&trial.recipe.engines),
@@ -234,7 +234,7 @@ impl AutomaticSearch {
     }
 
     /// Whether a trial with `r_free` is kept instead of what has `before`.
-    fn keeps(&self, r_free: Option<f64>, before: Option<f64>) -> bool {
+    fn is_kept(&self, r_free: Option<f64>, before: Option<f64>) -> bool {
         let Some(found) = r_free.filter(|r| r.is_finite()) else {
             return false;
         };

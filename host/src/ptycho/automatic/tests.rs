@@ -5,7 +5,7 @@ use crate::ptycho::PositionMethod;
 
 /// What an invented scan needs; what a recipe lacks multiplies its R_free.
 #[derive(Clone, Copy)]
-struct Needs {
+struct InventedScan {
     modes: usize,
     positions: bool,
     affine: bool,
@@ -19,7 +19,7 @@ struct Needs {
 }
 
 /// A good scan of one coherent mode.
-const PLAIN: Needs = Needs {
+const PLAIN: InventedScan = InventedScan {
     modes: 1,
     positions: false,
     affine: false,
@@ -29,7 +29,7 @@ const PLAIN: Needs = Needs {
     one_batch: false,
 };
 
-impl Needs {
+impl InventedScan {
     fn r_free(self, trial: &Trial, first: bool) -> f64 {
         let of = &trial.recipe;
         let engine = &of.engines[0];
@@ -68,8 +68,8 @@ fn data(mean_count: f64) -> TrialData {
 }
 
 /// The recipe that follows, with the trials.
-fn search(needs: Needs, decided: Decided, template: &Recipe) -> (Recipe, AutomaticRecipe) {
-    let mean_count = if needs.dark { 0.1 } else { 100.0 };
+fn search(scan: InventedScan, decided: Decided, template: &Recipe) -> (Recipe, AutomaticRecipe) {
+    let mean_count = if scan.dark { 0.1 } else { 100.0 };
     let mut search = AutomaticSearch::new(template, decided, data(mean_count));
     let mut firsts = Vec::new();
     while let Some(trial) = search.next_trial() {
@@ -79,7 +79,7 @@ fn search(needs: Needs, decided: Decided, template: &Recipe) -> (Recipe, Automat
         let begun = trial.from.and_then(|n| firsts.get(n).copied());
         let first = begun.unwrap_or(trial.recipe.engines[0].name == EngineName::Dm);
         firsts.push(first);
-        let r = needs.r_free(&trial, first);
+        let r = scan.r_free(&trial, first);
         search.record(&trial, Ok(r));
         assert!(firsts.len() < 40, "the search does not end");
     }
@@ -88,8 +88,8 @@ fn search(needs: Needs, decided: Decided, template: &Recipe) -> (Recipe, Automat
     (recipe, search.report(1.0))
 }
 
-fn of(needs: Needs) -> Recipe {
-    search(needs, Decided::default(), &template()).0
+fn of(scan: InventedScan) -> Recipe {
+    search(scan, Decided::default(), &template()).0
 }
 
 #[test]
@@ -113,30 +113,30 @@ fn a_plain_scan_keeps_one_mode_and_its_positions() {
 #[test]
 fn what_a_scan_needs_is_kept() {
     for modes in [2, 3, 4, 6] {
-        assert_eq!(of(Needs { modes, ..PLAIN }).probe_modes, modes);
+        assert_eq!(of(InventedScan { modes, ..PLAIN }).probe_modes, modes);
     }
-    let refine = |needs| of(needs).positions.refine;
-    let positions = Needs {
+    let refine = |scan| of(scan).positions.refine;
+    let positions = InventedScan {
         positions: true,
         ..PLAIN
     };
     assert_eq!(refine(positions), [PositionMethod::Gradient]);
     let both = [PositionMethod::Gradient, PositionMethod::Affine];
     assert_eq!(
-        refine(Needs {
+        refine(InventedScan {
             affine: true,
             ..positions
         }),
         both
     );
     assert!(
-        of(Needs {
+        of(InventedScan {
             scales: true,
             ..PLAIN
         })
         .fit_frame_scales
     );
-    let all = of(Needs {
+    let all = of(InventedScan {
         modes: 3,
         scales: true,
         ..positions
@@ -149,7 +149,7 @@ fn what_a_scan_needs_is_kept() {
 
 #[test]
 fn weak_light_starts_without_the_difference_map() {
-    let recipe = of(Needs {
+    let recipe = of(InventedScan {
         dark: true,
         ..PLAIN
     });
@@ -158,11 +158,11 @@ fn weak_light_starts_without_the_difference_map() {
 
 #[test]
 fn the_last_engine_is_the_one_with_the_lowest_r_free() {
-    let weight = |weight| of(Needs { weight, ..PLAIN }).engines[2].clone();
+    let weight = |weight| of(InventedScan { weight, ..PLAIN }).engines[2].clone();
     assert_eq!(weight(90.0).regulariser, Some(100.0));
     assert_eq!(weight(90.0).regulariser_edge, Some(0.02));
     assert_eq!(weight(1500.0).regulariser, Some(1600.0));
-    let one_batch = of(Needs {
+    let one_batch = of(InventedScan {
         weight: 400.0,
         one_batch: true,
         ..PLAIN
@@ -189,7 +189,7 @@ fn a_last_engine_that_raises_r_free_is_left_out() {
 
 #[test]
 fn what_the_user_has_decided_is_not_tried() {
-    let needs = Needs {
+    let scan = InventedScan {
         modes: 4,
         positions: true,
         scales: true,
@@ -206,7 +206,7 @@ fn what_the_user_has_decided_is_not_tried() {
         probe_modes: 2,
         ..template()
     };
-    let (recipe, report) = search(needs, decided, &given);
+    let (recipe, report) = search(scan, decided, &given);
     assert_eq!(recipe.probe_modes, 2);
     assert!(recipe.positions.refine.is_empty() && !recipe.fit_frame_scales);
     assert_eq!(recipe.engines[2], given.engines[2]);
@@ -219,7 +219,11 @@ fn what_the_user_has_decided_is_not_tried() {
 fn an_earlier_result_takes_the_place_of_the_first_object() {
     let mut given = template();
     given.engines.remove(0);
-    let (recipe, report) = search(Needs { modes: 2, ..PLAIN }, Decided::default(), &given);
+    let (recipe, report) = search(
+        InventedScan { modes: 2, ..PLAIN },
+        Decided::default(),
+        &given,
+    );
     assert_eq!(report.tried[0].name, "1 probe mode");
     assert_eq!(engine_list(&recipe.engines), "lsqml:100 ml:100");
     assert_eq!(recipe.positions.start, 3);
