@@ -77,7 +77,7 @@ impl NearField {
         let mut wave = roll(frame, rows - rows / 2, columns - columns / 2);
         let mut propagator = Propagator::new([rows, columns], Some(self));
         if let Some(values) = wave.as_slice_mut() {
-            propagator.to_specimen(values);
+            propagator.propagate_to_specimen(values);
         }
         wave
     }
@@ -104,7 +104,7 @@ impl Propagator {
 
     /// Propagates a wave to the detector, in place. In the near field it is first shifted back by `fraction` (rows, columns),
     /// pixels: that of the frame whose probe is shifted by as much, otherwise 0.
-    pub(super) fn to_detector(&mut self, wave: &mut [Complex<f64>], fraction: [f64; 2]) {
+    pub(super) fn propagate_to_detector(&mut self, wave: &mut [Complex<f64>], fraction: [f64; 2]) {
         self.fft.forward(wave);
         if let Some(factors) = &self.factors {
             wave.iter_mut().zip(factors).for_each(|(v, k)| *v *= k);
@@ -120,7 +120,7 @@ impl Propagator {
     }
 
     /// Propagates a wave from the detector to the specimen, in place.
-    pub(super) fn to_specimen(&mut self, wave: &mut [Complex<f64>]) {
+    pub(super) fn propagate_to_specimen(&mut self, wave: &mut [Complex<f64>]) {
         if let Some(factors) = &self.factors {
             self.fft.forward(wave);
             (wave.iter_mut().zip(factors)).for_each(|(v, k)| *v *= k.conj());

@@ -119,7 +119,7 @@ pub fn predict(result: &Reconstruction, scan: &Scan) -> Result<Prediction, Predi
                     let fraction = result.fractions[frame];
                     let mut wave = probe.mode(mode, fraction, fft);
                     wave.iter_mut().zip(&window).for_each(|(p, o)| *p *= o);
-                    propagator.to_detector(&mut wave, fraction);
+                    propagator.propagate_to_detector(&mut wave, fraction);
                     for (sum, f) in model.iter_mut().zip(&wave) {
                         *sum += scale * f.norm_sqr();
                     }

@@ -299,8 +299,9 @@ impl Reconstructor {
         else {
             return false;
         };
-        // Also where they are not numbers.
-        !(now < before * (1.0 - LEVEL))
+        // Not numbers end it too.
+        let falls = now < before * (1.0 - LEVEL);
+        !falls
     }
 
     fn skip_finished(&mut self) {

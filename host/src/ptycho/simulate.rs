@@ -255,7 +255,7 @@ pub fn simulate(options: &SimulateOptions) -> Result<Scan, SimulateError> {
             for mode in probe.outer_iter() {
                 let mut wave = &mode * &window;
                 if let Some(data) = wave.as_slice_mut() {
-                    propagator.to_detector(data, [0.0; 2]);
+                    propagator.propagate_to_detector(data, [0.0; 2]);
                 }
                 intensity.zip_mut_with(&wave, |sum, f| *sum += f.norm_sqr());
             }
@@ -566,7 +566,7 @@ mod tests {
                 assert!((found / power - 1.0).abs() < 1e-5);
                 // The detector's pixels are where those of the specimen are.
                 let values = wave.as_slice_mut().unwrap();
-                Propagator::new([32, 32], Some(&near)).to_detector(values, [0.0; 2]);
+                Propagator::new([32, 32], Some(&near)).propagate_to_detector(values, [0.0; 2]);
                 let placed = start::roll(&wave, 16, 16);
                 for (wave, count) in placed.iter().zip(frame) {
                     let error = (wave.norm_sqr() - f64::from(*count)).abs();

@@ -56,7 +56,7 @@ pub unsafe fn ptycho_near_field_factors(
         if derivative != 0 && (layer as u32) < beside_layers {
             let by = core::f32::consts::TAU * if derivative == 1 { r } else { c };
             let other = *beside.add(at);
-            value = value + Complex32::new(-other.im * by, other.re * by);
+            value += Complex32::new(-other.im * by, other.re * by);
         }
         *spectra.add(at) = value;
     }

@@ -197,7 +197,8 @@ mod tests {
                 let mut scratch = fft.scratch();
                 let own = Propagator::new(fft, [rows, columns], near.as_ref());
                 let mut expected = wave(pixels);
-                Wide::new([rows, columns], near.as_ref()).to_detector(&mut expected, fraction);
+                Wide::new([rows, columns], near.as_ref())
+                    .propagate_to_detector(&mut expected, fraction);
                 let zero = vec![Complex::default(); pixels];
                 let (mut found, mut back, mut work) = (zero.clone(), zero.clone(), zero);
                 own.forward(&mut wave(pixels), &mut found, fraction, &mut scratch);

@@ -16,8 +16,15 @@ pub(super) struct Propagator<M: Device> {
     /// Modes, rows and columns.
     shape: [u32; 3],
     /// What a launch takes for frames at whole pixels, and without a derivative; empty.
-    none: (M::Buffer<[f32; 2]>, M::Buffer<u32>, M::Buffer<Complex32>),
+    none: Nothing<M>,
 }
+
+/// Empty buffers: fractions, frames, waves.
+type Nothing<M> = (
+    <M as Device>::Buffer<[f32; 2]>,
+    <M as Device>::Buffer<u32>,
+    <M as Device>::Buffer<Complex32>,
+);
 
 /// The frames of the first layers, whose probes are shifted by fractions of a pixel.
 pub(super) struct BetweenPixels<'a, M: Device> {

@@ -46,7 +46,7 @@ fn scan([rows, columns]: [usize; 2], positions: usize, probe_modes: usize) -> Sc
         let mut intensity = Array2::<f64>::zeros((rows, columns));
         for mode in probe.outer_iter() {
             let mut wave = &mode * &window;
-            propagator.to_detector(wave.as_slice_mut().unwrap(), [0.0; 2]);
+            propagator.propagate_to_detector(wave.as_slice_mut().unwrap(), [0.0; 2]);
             intensity.zip_mut_with(&wave, |sum, f| *sum += f.norm_sqr());
         }
         let placed = roll(&intensity, rows / 2, columns / 2);

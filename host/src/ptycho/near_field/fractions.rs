@@ -89,7 +89,7 @@ fn problem(positions: &[[f64; 2]], options: PositionOptions) -> Problem {
             for ((row, column), value) in wave.indexed_iter_mut() {
                 *value *= object(top + row as f64, left + column as f64);
             }
-            propagator.to_detector(wave.as_slice_mut().unwrap(), [0.0; 2]);
+            propagator.propagate_to_detector(wave.as_slice_mut().unwrap(), [0.0; 2]);
             intensity.zip_mut_with(&wave, |sum, f| *sum += f.norm_sqr());
         }
         let placed = roll(&intensity, rows / 2, columns / 2);

@@ -26,7 +26,7 @@ fn at_detector(near: &NearField, wave: &Array2<Complex<f64>>) -> Array2<Complex<
     let (rows, columns) = wave.dim();
     let mut values = wave.clone();
     let slice = values.as_slice_mut().unwrap();
-    Propagator::new([rows, columns], Some(near)).to_detector(slice, [0.0; 2]);
+    Propagator::new([rows, columns], Some(near)).propagate_to_detector(slice, [0.0; 2]);
     roll(&values, rows / 2, columns / 2)
 }
 
@@ -37,13 +37,13 @@ fn the_transform_back_is_the_adjoint_and_the_inverse() {
             let mut propagator = Propagator::new([rows, columns], near.as_ref());
             let (x, y) = (wave(rows * columns, 0.4), wave(rows * columns, 1.3));
             let (mut forward, mut back) = (x.clone(), y.clone());
-            propagator.to_detector(&mut forward, [0.0; 2]);
-            propagator.to_specimen(&mut back);
+            propagator.propagate_to_detector(&mut forward, [0.0; 2]);
+            propagator.propagate_to_specimen(&mut back);
             let (a, b) = (dot(&forward, &y), dot(&x, &back));
             assert!((a - b).norm() < 1e-12 * (1.0 + a.norm()), "{a} {b}");
             let [before, after] = [&x, &forward].map(|w| dot(w, w).re);
             assert!((after / before - 1.0).abs() < 1e-13);
-            propagator.to_specimen(&mut forward);
+            propagator.propagate_to_specimen(&mut forward);
             let most = forward.iter().zip(&x).map(|(a, b)| (a - b).norm());
             assert!(most.fold(0.0, f64::max) < 1e-13);
         }

@@ -36,7 +36,8 @@ fn image(shape: [usize; 2], pixel: f64, first: [f64; 2]) -> Array2<Complex<f64>>
 
 fn largest(a: &Array2<Complex<f64>>, b: &Array2<Complex<f64>>) -> f64 {
     // Where the kernel has all its values.
-    let part = s![5..-5, 5..-5];
+    let (rows, columns) = a.dim();
+    let part = s![5..rows - 5, 5..columns - 5];
     let pairs = a.slice(part).to_owned() - b.slice(part);
     pairs.iter().map(|v| v.norm()).fold(0.0, f64::max)
 }

@@ -2,7 +2,7 @@
 
 use super::super::probe;
 use super::*;
-use crate::ptycho::{ProbeSource, Recipe};
+use crate::ptycho::Recipe;
 use ndarray::Array3;
 
 const WAVELENGTH: f64 = 1e-10;
