@@ -7,7 +7,7 @@ use ndarray::{Array2, Array3, Axis, s};
 use num_complex::Complex;
 use std::error::Error;
 use std::io::Write;
-use warpstride::data::{Geometry, PixelPositions, Scan};
+use warpstride::data::{Geometry, PixelPositions, Propagation, Scan};
 use warpstride::fft::Fft2;
 use warpstride::ptycho::cpu::CpuEngine;
 use warpstride::ptycho::{EngineName, EngineSpec, Problem, Recipe, Reconstructor};
@@ -71,6 +71,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         wavelength: 1.24e-10,
         distance: 2.0,
         pixel_size: [75e-6, 75e-6],
+        propagation: Propagation::FarField,
     };
     let pixel = geometry.object_pixel(FRAME, FRAME);
     let positions = positions(pixel);

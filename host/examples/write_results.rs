@@ -9,7 +9,7 @@ use rand::SeedableRng;
 use rand_distr::{Distribution, StandardNormal};
 use rand_pcg::Pcg64;
 use std::path::PathBuf;
-use warpstride::data::{HistoryEntry, Reconstruction, Simulation};
+use warpstride::data::{HistoryEntry, Propagation, Reconstruction, Simulation};
 use warpstride::ptycho::Summary;
 use warpstride::ptycho::io::results;
 use warpstride::ptycho::quality::{Reference, compare, orthogonalise};
@@ -107,6 +107,7 @@ fn reconstruction() -> Reconstruction {
         device: "this computer".to_owned(),
         plan: String::new(),
         trials: String::new(),
+        propagation: Propagation::FarField,
         version: env!("CARGO_PKG_VERSION").to_owned(),
         source: "made by hand".to_owned(),
         wavelength: 1e-10,

@@ -7,7 +7,7 @@
 
 use std::path::Path;
 use warpstride::data::{
-    Curve, Geometry, Mask, Scan, Scattering, ScatteringImage, Simulation, Smearing,
+    Curve, Geometry, Mask, Propagation, Scan, Scattering, ScatteringImage, Simulation, Smearing,
 };
 use warpstride::ptycho::io::scan;
 use warpstride::sas::io::{self as sas, Computed};
@@ -26,6 +26,7 @@ fn scan_of(frames: usize, per_frame: bool) -> Option<Scan> {
         wavelength: 1e-10,
         distance: 2.0,
         pixel_size: [55e-6; 2],
+        propagation: Propagation::FarField,
     };
     Some(
         Scan::new(
