@@ -258,7 +258,9 @@ fn a_real_near_field_scan_is_warned_of_and_a_real_far_field_scan_is_not() {
 fn the_estimate_of_info_follows_modes_and_precision() {
     let folder = scan();
     let memory = |options: &[&str]| {
-        let info = folder.run(&[&["ptycho", "info", "scan.cxi", "--json"], options].concat());
+        let engine = ["--engine", "dm:9"];
+        let scan = ["ptycho", "info", "scan.cxi", "--json"];
+        let info = folder.run(&[&scan[..], &engine, options].concat());
         info.well();
         let info: serde_json::Value = serde_json::from_str(&info.out).unwrap();
         info["memory"]["cpu_bytes"]

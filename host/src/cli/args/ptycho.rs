@@ -35,7 +35,8 @@ Examples:
     /// Reconstruct the object and the probe from a scan
     #[command(after_help = "\
 Examples:
-  warpstride ptycho reconstruct scan.cxi -o result.h5 --report result.html
+  warpstride ptycho reconstruct scan.cxi -o result.h5 --engine auto \\
+      --probe-modes 3 --report result.html
   warpstride ptycho reconstruct scan.cxi -o result.h5 --engine dm:100 \\
       --engine raar:50 --set dm.alpha=0.9 --set probe.source=zone-plate \\
       --set probe.diameter=100e-6 --set probe.outermost_zone=50e-9 \\
@@ -50,7 +51,6 @@ Examples:
       --report result.html --metrics-every 1 --coarse 4,2,1
   warpstride ptycho reconstruct scan.cxi -o better.h5 --start result.h5 \\
       --engine lsqml:100 --probe-modes 3
-  warpstride ptycho reconstruct scan.cxi -o result.h5 --engine auto --probe-modes 3
   warpstride ptycho reconstruct scan.cxi -o result.h5 --resume result.checkpoint
 
 Without engines and recipe, trials choose both (--engine auto): more probe modes, refined positions,

@@ -54,7 +54,10 @@ impl StreamedRun<'_> {
             match texts.split_last() {
                 Some((end, [])) => (*end).to_owned(),
                 Some((end, others)) => format!("{} {last} {end}", others.join(", ")),
-                None => "take a smaller scan (--set data.frames=[0,100])".to_owned(),
+                None => format!(
+                    "take a smaller scan (--set data.frames=[0,{}])",
+                    (self.shape[0] / 2).max(1)
+                ),
             }
         };
         if changes.iter().any(|(_, alone)| *alone) {
@@ -249,7 +252,7 @@ mod tests {
         };
         assert_eq!(
             tiny.advice(1000),
-            "take a smaller scan (--set data.frames=[0,100])"
+            "take a smaller scan (--set data.frames=[0,10])"
         );
     }
 }
