@@ -2,7 +2,9 @@
 //!
 //! The detector wave is D ψ = F⁻¹[K · F ψ] with the unitary discrete Fourier transform F and the transfer function of free space
 //!
-//!     K(f) = exp(2πi (z/λ) (√(1 − (λf)²) − 1)),  0 where λ|f| > 1
+//! ```text
+//! K(f) = exp(2πi (z/λ) (√(1 − (λf)²) − 1)),  0 where λ|f| > 1
+//! ```
 //!
 //! (angular spectrum without the plane wave's own phase: J. Goodman, Introduction to Fourier Optics, section 3.10), z the
 //! effective distance and f the frequencies of the object's pixels. Magnitudes have the frame's pixel (rows/2, columns/2) at
