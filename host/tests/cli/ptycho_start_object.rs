@@ -221,7 +221,7 @@ fn objects_that_do_not_fit_are_refused() {
         "found 5 x 6; with its pixel size",
     ];
     refused(&["--start-object", "small.npy"], 1, &shape);
-    // The shape that is expected is that of info.
+    // `ptycho info` prints the expected shape.
     let info = folder.run(&["ptycho", "info", "scan.cxi", "--json"]);
     let info: Value = serde_json::from_str(&info.out).unwrap();
     let side = |axis: usize| info["object_shape"][axis].to_string();
