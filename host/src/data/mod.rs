@@ -10,6 +10,7 @@ mod positions;
 mod reconstruction;
 mod scan;
 mod scattering;
+mod travel;
 
 pub use count_sums::CountSums;
 pub use frames::{FrameWriter, Frames};

@@ -70,6 +70,8 @@ pub struct Scan {
     simulation: Option<Simulation>,
     /// Numbers of the frames in the scan that this is a part of.
     numbers: Option<Vec<usize>>,
+    /// Steps along the direction of travel (row, column), m, of a part of another scan.
+    travel: Option<Vec<[f64; 2]>>,
 }
 
 /// Why data are not a valid scan. A reader adds the file and the dataset.
@@ -266,6 +268,7 @@ impl Scan {
             probe,
             simulation: None,
             numbers: None,
+            travel: None,
         })
     }
 
@@ -286,6 +289,24 @@ impl Scan {
             .unwrap_or(frame)
     }
 
+    /// Says in which direction the scan that this is a part of went on from each frame: [`Scan::travel`] of these frames. Others than
+    /// one for each frame are not taken.
+    #[must_use]
+    pub fn with_travel(mut self, travel: Vec<[f64; 2]>) -> Self {
+        self.travel = (travel.len() == self.shape()[0]).then_some(travel);
+        self
+    }
+
+    /// The step (row, column), m, from each frame along the scan's direction of travel: to the next frame or, at the end of a
+    /// line, that of the frame before.
+    #[must_use]
+    pub fn travel(&self) -> Vec<[f64; 2]> {
+        match &self.travel {
+            Some(travel) => travel.clone(),
+            None => super::travel::travel(&self.positions),
+        }
+    }
+
     /// Adds the ground truth of a simulated scan.
     #[must_use]
     pub fn with_simulation(mut self, simulation: Simulation) -> Self {
@@ -301,6 +322,8 @@ impl Scan {
     /// cannot be read or written.
     pub fn of_some(self, numbers: &[usize]) -> Result<Self, ScanError> {
         let [_, rows, columns] = self.shape();
+        let travel = self.travel();
+        let travel = numbers.iter().map(|number| travel[*number]).collect();
         let frames = match self.frames.scratch_folder() {
             None => self.frames.select(numbers)?.into(),
             Some(folder) => {
@@ -316,7 +339,8 @@ impl Scan {
             shared @ Mask::Shared(_) => shared,
         };
         let positions = self.positions.select(Axis(0), numbers);
-        let scan = Self::of_frames(frames, Some(mask), positions, self.geometry, self.probe)?;
+        let scan = Self::of_frames(frames, Some(mask), positions, self.geometry, self.probe)?
+            .with_travel(travel);
         Ok(match self.simulation {
             Some(truth) => scan.with_simulation(Simulation {
                 positions: truth.positions.select(Axis(0), numbers),

@@ -33,7 +33,12 @@ pub fn central_part(scan: &Scan, most: usize) -> Result<Option<Scan>, ScratchErr
     let probe = scan.probe().cloned();
     let part = Scan::new(frames, Some(mask), positions, *scan.geometry(), probe).ok();
     let numbers = order.iter().map(|frame| scan.frame_number(*frame));
-    Ok(part.map(|part| part.with_frame_numbers(numbers.collect())))
+    let travel = scan.travel();
+    let travel = order.iter().map(|frame| travel[*frame]);
+    Ok(part.map(|part| {
+        part.with_frame_numbers(numbers.collect())
+            .with_travel(travel.collect())
+    }))
 }
 
 #[cfg(test)]

@@ -20,6 +20,7 @@ mod engine;
 mod engine_spec;
 #[cfg(test)]
 mod every_engine;
+mod fly;
 mod frame_parameters;
 mod frame_statistics;
 pub(crate) mod free_pixels;
@@ -33,6 +34,7 @@ mod memory_estimate;
 mod metrics_schedule;
 mod near_field;
 pub(crate) mod normalisation;
+mod object_modes;
 mod orientation;
 mod overlap;
 mod predict;
@@ -98,7 +100,7 @@ pub use profile::Profile;
 pub use ranks::Ranks;
 pub use read_options::{MAX_COARSE, NoData, NoDataSetting, ReadOptions};
 pub use recipe::{
-    ApertureShape, GpuOptions, GpuStep, GpuWaves, Precision, ProbeSource, ProbeStart, Recipe,
+    ApertureShape, FlyOptions, FlyPath, FlyPositions, GpuOptions, GpuStep, GpuWaves, Precision, ProbeSource, ProbeStart, Recipe,
     RecipeError, StartOptions, StopRule, Updates,
 };
 pub use reconstructor::{Progress, Reconstructor};

@@ -1,5 +1,6 @@
 //! A scan prepared for iteration: magnitudes, windows, start values.
 
+use super::fly::{FlyPaths, to_middles};
 use super::free_pixels::FREE;
 use super::magnitudes::Magnitudes;
 use super::near_field::NearField;
@@ -59,6 +60,8 @@ pub struct Problem {
     pub object: Array2<Complex<f64>>,
     /// The other layers of the start object (layer − 1, row, column); none for an object with one layer.
     pub more_layers: Array3<Complex<f64>>,
+    /// Motion during the exposures.
+    pub(crate) fly: FlyPaths,
     /// Start probe (mode, row, column).
     pub probe: Array3<Complex<f64>>,
     /// Variance of √counts caused by photon noise, averaged over valid pixels, counts.
@@ -107,8 +110,15 @@ impl Problem {
             return Err(ProblemError::Centring(tolerance));
         }
         let pixel = scan.object_pixel();
-        let positions =
-            PixelPositions::new(scan.positions(), pixel, [rows, columns], recipe.margin())?;
+        let mut middles = scan.positions().clone();
+        if let Some(shifts) = to_middles(scan, &recipe.fly) {
+            for (mut position, by) in middles.rows_mut().into_iter().zip(shifts) {
+                position[0] += by[0];
+                position[1] += by[1];
+            }
+        }
+        let positions = PixelPositions::new(&middles, pixel, [rows, columns], recipe.margin())?;
+        let fly = FlyPaths::new(scan, &recipe.fly, pixel);
         // Kernels count pixels, parts and layers in 32 bits, with a margin for the stride.
         let limit = i32::MAX as usize;
         let object_elements = (positions.object_shape[0])
@@ -119,7 +129,8 @@ impl Problem {
             (
                 "frame",
                 rows.saturating_mul(columns)
-                    .saturating_mul(recipe.probe_modes),
+                    .saturating_mul(recipe.probe_modes)
+                    .saturating_mul(recipe.waves_of_mode()),
             ),
             ("list of frames", frames),
         ] {
@@ -155,7 +166,13 @@ impl Problem {
             .engines
             .iter()
             .any(|spec| spec.uses_regions(shape, positions.object_shape));
-        notes.extend(chosen_note(&recipe.engines, shape, positions.object_shape));
+        if recipe.waves_of_mode() == 1 {
+            notes.extend(chosen_note(&recipe.engines, shape, positions.object_shape));
+        } else if recipe.engines.iter().any(|e| e.regions == Some(REGIONS)) {
+            notes.push(format!(
+                "regions = {REGIONS}: computed without them, as there are several object modes or points of an exposure"
+            ));
+        }
         let windows = Windows {
             corners: &positions.corners,
             object_shape: positions.object_shape,
@@ -168,13 +185,15 @@ impl Problem {
                 count(frames, ["frame", "frames"])
             ));
         }
+        let uses_regions = uses_regions && recipe.waves_of_mode() == 1;
         let regions = uses_regions.then(|| Arc::new(Regions::new(&windows)));
-        Ok(Self {
+        let mut problem = Self {
             poisson_bound: poisson_bound(scan),
             magnitudes,
             total_counts,
             free_counts,
             positions,
+            fly,
             more_layers: Array3::zeros((0, object.nrows(), object.ncols())),
             object,
             probe,
@@ -183,14 +202,17 @@ impl Problem {
             near_field: NearField::of(scan.geometry()),
             refinement: recipe.positions.clone(),
             fit_frame_scales: recipe.fit_frame_scales,
-            exact_first: (recipe.engines.first()).is_some_and(|e| e.subpixel == Some(true)),
+            exact_first: (recipe.engines.first()).is_some_and(|e| e.subpixel == Some(true))
+                || recipe.fly.moves(),
             gpu_step: recipe.gpu.step,
             gpu_waves: recipe.gpu.waves,
             projects_first: recipe.engines.first().is_some_and(|e| e.name.projects()),
             regions,
             seed: recipe.seed,
             notes,
-        })
+        };
+        problem.make_object_modes(&[], recipe.object_modes);
+        Ok(problem)
     }
 
     /// Bytes that differ, in all likelihood, if scan or recipe do.
@@ -258,6 +280,12 @@ impl Problem {
     #[must_use]
     pub fn object_layers(&self) -> usize {
         1 + self.more_layers.dim().0
+    }
+
+    /// Exit waves of a frame: points of an exposure times layers of the object times probe modes.
+    #[must_use]
+    pub fn waves(&self) -> usize {
+        self.fly.points() * self.object_layers() * self.probe.dim().0
     }
 
     /// The start object of all layers (layer, row, column), in this order.

@@ -3,11 +3,13 @@
 //! A recipe is resolved once (file, then `--engine`, then `--set`) and checked. The resolved text
 //! is stored in the results file; used as a recipe, it repeats the run.
 
+mod fly_options;
 mod gpu_options;
 mod probe_start;
 #[cfg(test)]
 mod tests;
 
+pub use fly_options::{FlyOptions, FlyPath, FlyPositions};
 pub use gpu_options::{GpuOptions, GpuStep, GpuWaves, Updates};
 pub use probe_start::{ApertureShape, ProbeSource, ProbeStart, StartOptions};
 
@@ -20,6 +22,15 @@ use serde::{Deserialize, Serialize};
 
 /// Every how many iterations all metrics are computed, unless a recipe says otherwise.
 const METRICS_EVERY: usize = 10;
+
+/// Most modes of the object.
+const MAX_OBJECT_MODES: usize = 16;
+
+/// Whether an option that is written only if it is not 1 is left out.
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "the form that serde expects")]
+fn is_one(value: &usize) -> bool {
+    *value == 1
+}
 
 /// Floating-point precision on the CPU; the GPU computes in `f32`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -55,6 +66,9 @@ pub struct Recipe {
     pub precision: Precision,
     /// Number of mutually incoherent probe modes.
     pub probe_modes: usize,
+    /// Number of mutually incoherent modes of the object.
+    #[serde(skip_serializing_if = "is_one")]
+    pub object_modes: usize,
     /// Share of the valid pixels of each frame that are left out of every update, and on which
     /// R_free is computed; others in each frame, chosen by `seed`. The start values use them.
     pub free_pixels: f64,
@@ -70,6 +84,9 @@ pub struct Recipe {
     /// What the run starts from, besides the probe.
     #[serde(skip_serializing_if = "StartOptions::is_default")]
     pub start: StartOptions,
+    /// Motion during the exposures.
+    #[serde(skip_serializing_if = "FlyOptions::is_default")]
+    pub fly: FlyOptions,
     /// Start probe.
     pub probe: ProbeStart,
     /// Whether the frames' intensity scales are fitted.
@@ -88,7 +105,13 @@ impl Recipe {
     /// Layers of the object (layer, row, column).
     #[must_use]
     pub fn object_layers(&self) -> usize {
-        1
+        self.object_modes
+    }
+
+    /// Exit waves of a frame for each probe mode: object modes times points of an exposure.
+    #[must_use]
+    pub fn waves_of_mode(&self) -> usize {
+        self.object_modes.saturating_mul(self.fly.points)
     }
 }
 
@@ -98,6 +121,8 @@ impl Default for Recipe {
             seed: 0,
             precision: Precision::F32,
             probe_modes: 1,
+            object_modes: 1,
+            fly: FlyOptions::default(),
             free_pixels: 0.0,
             stop: StopRule::Off,
             metrics_every: METRICS_EVERY,
@@ -363,6 +388,13 @@ impl Recipe {
             &format!("1 to {MAX_ITERATIONS}"),
             self.metrics_every.to_string(),
         )?;
+        within(
+            (1..=MAX_OBJECT_MODES).contains(&self.object_modes),
+            "object_modes",
+            &format!("1 to {MAX_OBJECT_MODES}"),
+            self.object_modes.to_string(),
+        )?;
+        self.fly.check()?;
         self.start.check()?;
         self.probe.check()?;
         within(

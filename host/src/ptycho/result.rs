@@ -1,6 +1,7 @@
 //! The present state of a run as a [`Reconstruction`]: what files, pictures and comparisons take.
 
 use super::intensity_ramp::remove_intensity_ramp;
+use super::object_modes::orthogonalise_objects;
 use super::quality::orthogonalise;
 use super::{EngineError, Frames, Precision, Problem, Recipe, Reconstructor};
 use crate::data::{Geometry, Propagation, Reconstruction, Scan};
@@ -48,6 +49,7 @@ pub fn result(
             last.r_free = model.r_free;
         }
     }
+    let object_power = orthogonalise_objects(&mut layers, &lit);
     let modes = orthogonalise(&raw);
     let mut probe = modes.probe;
     if recipe.physical_probe {

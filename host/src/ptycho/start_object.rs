@@ -112,6 +112,7 @@ impl Problem {
             let note = format!("start: the given object of {}, as it is", whole(found));
             self.notes.push(note);
             self.make_usable(values);
+            self.make_object_modes(&[], self.object_layers());
             return Ok(());
         }
         if image.pixel.is_none() && expected != found {
@@ -139,6 +140,7 @@ impl Problem {
             length(self.pixel[1], 4)
         ));
         self.make_usable(values);
+        self.make_object_modes(&[], self.object_layers());
         Ok(())
     }
 

@@ -152,6 +152,8 @@ pub(super) struct ScanSizes {
     shape: [usize; 4],
     object_shape: [usize; 2],
     regions: bool,
+    /// Whether the specimen moves during the exposures: frames are at their exact positions then.
+    moves: bool,
     seed: u64,
 }
 
@@ -163,6 +165,7 @@ impl ScanSizes {
             shape: problem.shape(),
             object_shape: problem.positions.object_shape,
             regions: problem.regions.is_some(),
+            moves: problem.fly.points() > 1,
             seed: problem.seed,
             refinement: problem.refinement.clone(),
             fit_frame_scales: problem.fit_frame_scales,
@@ -207,6 +210,16 @@ impl Step {
             && self.iteration.is_multiple_of(EVERY)
     }
 
+    /// Whether the iteration ends with making `modes` modes of the object orthogonal. Projections have exit waves of each of them,
+    /// and do not.
+    #[must_use]
+    pub(super) fn mixes_objects(&self, modes: usize) -> bool {
+        modes > 1
+            && !matches!(self.method, Method::Projection)
+            && self.update_object
+            && self.iteration.is_multiple_of(EVERY)
+    }
+
     /// Like [`Step::new`], but from what the steps of all iterations share.
     pub(super) fn resolve(spec: &EngineSpec, sizes: &ScanSizes, run_iteration: usize) -> Self {
         let ScanSizes {
@@ -215,18 +228,20 @@ impl Step {
             shape,
             object_shape,
             regions,
+            moves,
             seed,
             ..
         } = *sizes;
+        let subpixel = spec.subpixel.unwrap_or(false) || moves;
         let mut method = spec.method();
         if let Method::Batches(of_batches) = &mut method {
             of_batches.regions = regions && spec.uses_regions(shape, object_shape);
         }
         Self {
             method,
-            subpixel: spec.subpixel.unwrap_or(false),
+            subpixel,
             seed,
-            refinement: (spec.subpixel.unwrap_or(false))
+            refinement: subpixel
                 .then(|| sizes.refinement.at(run_iteration, sizes.fit_frame_scales))
                 .flatten(),
             iteration: run_iteration,

@@ -2,7 +2,7 @@
 //! [`crate::ptycho::refinement`].
 
 use super::engine::CpuEngine;
-use super::model::{Ramps, Scratch, compare, model_spectra, shifted, spectra};
+use super::model::{PointRamps, Scratch, compare, model_spectra, shifted, spectra};
 use super::window::Window;
 use crate::fft::Real;
 use crate::ptycho::EngineError;
@@ -34,19 +34,20 @@ pub(super) fn best_trials<T: Real>(
         .par_chunks(pixels)
         .enumerate()
         .map_init(
-            || (Scratch::new(layout, fft), probe.clone()),
+            || (Scratch::new(layout, fft), layout.moved(probe)),
             |(scratch, moved), (n, magnitudes)| {
                 let frame = own.start + n;
                 let mut residual = |corner, fraction| {
                     shifted(
                         &probe_spectra,
-                        &Ramps::new(layout, fraction),
+                        &PointRamps::new(layout, frame, fraction),
                         moved,
                         fft,
                         scratch,
                     );
                     let window = Window {
                         layout,
+                        frame,
                         corner,
                         fraction,
                         probe: moved,

@@ -11,7 +11,7 @@ mod steps;
 
 use super::engine::CpuEngine;
 use super::fourier_projection::FrameErrors;
-use super::model::{Ramps, Scratch, add_shifted_back, compare, model_spectra, shifted, spectra};
+use super::model::{PointRamps, Scratch, add_shifted_back, compare, model_spectra, shifted, spectra};
 use super::part_sums::{BAND, ObjectPart, ProbePart};
 use super::regions::side_by_side;
 use super::smoothness;
@@ -47,10 +47,10 @@ struct Batch<T> {
     parts: Parts,
     /// Frames of this rank.
     frames: Vec<u32>,
-    ramps: Vec<Ramps<T>>,
-    /// `S[P]` (frame, mode, row, column).
+    ramps: Vec<PointRamps<T>>,
+    /// `S[P]` (frame, point, mode, row, column).
     probes: Vec<Complex<T>>,
-    /// χ (frame, mode, row, column).
+    /// χ (frame, wave, row, column).
     chi: Vec<Complex<T>>,
 }
 
@@ -177,17 +177,16 @@ fn deviations<T: Real>(
         ..
     } = engine;
     let pixels = layout.pixels();
-    let waves = layout.modes * pixels;
+    let [moved, waves] = [layout.probes(), layout.waves()].map(|n| n * pixels);
     let scale2 = fft.scale() * fft.scale();
-    let ramps: Vec<Ramps<T>> = frames
-        .iter()
-        .map(|frame| Ramps::new(layout, layout.fraction(*frame as usize, step.subpixel)))
+    let ramps: Vec<PointRamps<T>> = (frames.iter().map(|frame| *frame as usize))
+        .map(|frame| PointRamps::new(layout, frame, layout.fraction(frame, step.subpixel)))
         .collect();
     let probe_spectra = spectra(probe, pixels, fft);
-    let mut probes = vec![Complex::default(); frames.len() * waves];
+    let mut probes = vec![Complex::default(); frames.len() * moved];
     let mut chi = vec![Complex::default(); frames.len() * waves];
     let errors = probes
-        .par_chunks_mut(waves)
+        .par_chunks_mut(moved)
         .zip(chi.par_chunks_mut(waves))
         .zip(&frames)
         .zip(&ramps)
@@ -202,6 +201,7 @@ fn deviations<T: Real>(
                 }
                 let window = Window {
                     layout,
+                    frame,
                     corner: layout.corners[frame],
                     fraction: layout.fraction(frame, step.subpixel),
                     probe: probes,
@@ -219,8 +219,8 @@ fn deviations<T: Real>(
                         (target - modelled) / (modelled + T::of(MAGNITUDE_FLOOR)) * scale2
                     };
                 }
-                for (mode, chi) in chi.chunks_exact_mut(pixels).enumerate() {
-                    let spectrum = &scratch.model[mode * pixels..][..pixels];
+                for (wave, chi) in chi.chunks_exact_mut(pixels).enumerate() {
+                    let spectrum = &scratch.model[wave * pixels..][..pixels];
                     for ((to, f), factor) in scratch
                         .spectrum
                         .iter_mut()
@@ -229,7 +229,7 @@ fn deviations<T: Real>(
                     {
                         *to = f.scale(*factor);
                     }
-                    let (spectrum, fraction) = (&mut scratch.spectrum, window.fraction);
+                    let (spectrum, fraction) = (&mut scratch.spectrum, window.shift(wave));
                     propagator.inverse(spectrum, chi, fraction, &mut scratch.fft);
                 }
                 let exit = chi.iter().map(|v| v.norm_sqr().wide()).sum();
@@ -266,7 +266,7 @@ fn object_direction<T: Real>(
 ) -> Result<ObjectDirection<T>, EngineError> {
     let layout = &engine.layout;
     let width = layout.object_shape[1];
-    let waves = layout.modes * layout.pixels();
+    let [moved, waves] = [layout.probes(), layout.waves()].map(|n| n * layout.pixels());
     let begin = batch.parts.own_frames().start;
     let mut sums = PartSums::new(batch.parts.count());
     for part in batch.parts.own() {
@@ -275,8 +275,10 @@ fn object_direction<T: Real>(
         let frames = &batch.frames[own.clone()];
         let corners = frames.iter().map(|frame| layout.corners[*frame as usize]);
         let mut sum = ObjectPart::under(layout, corners);
-        let values = own.start * waves..own.end * waves;
-        let arrays = (&batch.probes[values.clone()], &batch.chi[values]);
+        let arrays = (
+            &batch.probes[own.start * moved..own.end * moved],
+            &batch.chi[own.start * waves..own.end * waves],
+        );
         add_object_sums(layout, frames, arrays, &mut sum);
         sums.push(part, sum);
     }
@@ -291,13 +293,17 @@ fn object_direction<T: Real>(
             weight,
             ..regulariser
         };
-        smoothness::add_gradient(&engine.object, &weights, width, own, &mut numerators);
+        let size = layout.object_pixels();
+        let layers = engine.object.chunks_exact(size);
+        for (object, numerators) in layers.zip(numerators.chunks_exact_mut(size)) {
+            smoothness::add_gradient(object, &weights, width, own, numerators);
+        }
     }
     divide(
         &mut numerators,
         &weights,
         extra,
-        1,
+        layout.object_layers,
         method.object_denominator(),
     );
     Ok(ObjectDirection {
@@ -306,8 +312,8 @@ fn object_direction<T: Real>(
     })
 }
 
-/// Adds Σ conj(S\[P\]) χ and Σ |S\[P\]|² of `frames` to `sums`, whose rectangle has their windows; `probes` and `chi` are
-/// (frame, mode, row, column).
+/// Adds Σ conj(S\[P\]) χ, for each layer of the object those of its exit waves, and Σ |S\[P\]|² of `frames` to `sums`, whose
+/// rectangle has their windows; `probes` are (frame, point, mode, row, column), `chi` (frame, wave, row, column).
 pub(super) fn add_object_sums<T: Real>(
     layout: &Layout,
     frames: &[u32],
@@ -316,11 +322,8 @@ pub(super) fn add_object_sums<T: Real>(
 ) {
     let (width, origin) = (sums.columns.len(), [sums.rows.start, sums.columns.start]);
     let pixels = layout.pixels();
-    (sums.numerators)
-        .par_chunks_mut(BAND * width)
-        .zip(sums.weights.par_chunks_mut(BAND * width))
-        .enumerate()
-        .for_each(|(band, (numerators, weights))| {
+    let (moved, waves) = (layout.probes(), layout.waves());
+    sums.for_each_band(|layer, band, numerators, weights| {
             let first = origin[0] + band * BAND;
             let last = first + weights.len() / width;
             for (n, frame) in frames.iter().enumerate() {
@@ -330,10 +333,10 @@ pub(super) fn add_object_sums<T: Real>(
                     let own = (row - top) * layout.columns;
                     let sums = &mut numerators[start..start + layout.columns];
                     let weights = &mut weights[start..start + layout.columns];
-                    for mode in 0..layout.modes {
-                        let at = (n * layout.modes + mode) * pixels + own;
-                        let chi = &chi[at..at + layout.columns];
-                        let probe = &probes[at..at + layout.columns];
+                    for probe in 0..moved {
+                        let wave = layout.wave(probe, layer);
+                        let chi = &chi[(n * waves + wave) * pixels + own..][..layout.columns];
+                        let probe = &probes[(n * moved + probe) * pixels + own..][..layout.columns];
                         for (((sum, weight), p), chi) in
                             sums.iter_mut().zip(&mut *weights).zip(probe).zip(chi)
                         {
@@ -397,7 +400,7 @@ fn probe_direction<T: Real>(
         ..
     } = engine;
     let pixels = layout.pixels();
-    let waves = layout.modes * pixels;
+    let waves = layout.waves() * pixels;
     let begin = batch.parts.own_frames().start;
     let mut sums = PartSums::new(batch.parts.count());
     for part in batch.parts.own() {
@@ -425,19 +428,19 @@ fn probe_direction<T: Real>(
     Ok(direction)
 }
 
-/// Adds the spectra (mode, column, row) of Σ √c S⁻¹\[conj(O) χ\] and Σ c |O|² (row, column) of the frames
-/// to `sums`; c is each frame's `scale`.
+/// Adds the spectra (mode, column, row) of Σ √c S⁻¹\[conj(O) χ\] and Σ c |O|² (row, column) of the frames, over all layers of the
+/// object, to `sums`; c is each frame's `scale`. `chi` is (frame, wave, row, column).
 pub(super) fn add_probe_sums<T: Real>(
     layout: &Layout,
     fft: &TransposedFft2<T>,
     object: &[Complex<T>],
-    (frames, ramps): (&[u32], &[Ramps<T>]),
+    (frames, ramps): (&[u32], &[PointRamps<T>]),
     chi: &[Complex<T>],
     scale: impl Fn(usize) -> f64 + Sync,
     total: &mut ProbePart<T>,
 ) {
     let pixels = layout.pixels();
-    let waves = layout.modes * pixels;
+    let waves = layout.waves() * pixels;
     let partial: Vec<(Vec<Complex<T>>, Vec<T>)> = frames
         .par_chunks(GROUP)
         .zip(chi.par_chunks(GROUP * waves))
@@ -445,22 +448,31 @@ pub(super) fn add_probe_sums<T: Real>(
         .map_init(
             || Scratch::new(layout, fft),
             |scratch, ((frames, chi), ramps)| {
-                let mut sums = vec![Complex::default(); waves];
+                let mut sums = vec![Complex::default(); layout.modes * pixels];
                 let mut weights = vec![T::default(); pixels];
                 for ((frame, chi), ramps) in frames.iter().zip(chi.chunks_exact(waves)).zip(ramps) {
                     let corner = layout.corners[*frame as usize];
                     let c = scale(*frame as usize);
                     let (c, root) = (T::of(c), T::of(c.sqrt()));
-                    for_each_window_value(layout, corner, object, |i, o| {
-                        weights[i] += o.norm_sqr() * c;
-                    });
-                    for (mode, sum) in sums.chunks_exact_mut(pixels).enumerate() {
-                        let chi = &chi[mode * pixels..][..pixels];
-                        let wave = &mut scratch.wave;
+                    for layer in 0..layout.object_layers {
+                        let object = layout.layer(object, layer);
                         for_each_window_value(layout, corner, object, |i, o| {
-                            wave[i] = (o.conj() * chi[i]).scale(root);
+                            weights[i] += o.norm_sqr() * c;
                         });
-                        add_shifted_back(ramps, sum, fft, scratch);
+                    }
+                    for probe in 0..layout.probes() {
+                        let wave = &mut scratch.wave;
+                        for layer in 0..layout.object_layers {
+                            let chi = &chi[layout.wave(probe, layer) * pixels..][..pixels];
+                            let object = layout.layer(object, layer);
+                            for_each_window_value(layout, corner, object, |i, o| {
+                                let value = (o.conj() * chi[i]).scale(root);
+                                wave[i] = if layer == 0 { value } else { wave[i] + value };
+                            });
+                        }
+                        let (point, mode) = (probe / layout.modes, probe % layout.modes);
+                        let sum = &mut sums[mode * pixels..][..pixels];
+                        add_shifted_back(ramps, point, sum, fft, scratch);
                     }
                 }
                 (sums, weights)
@@ -489,7 +501,7 @@ pub(super) fn inverse_layers<T: Real>(
     }
 }
 
-/// Calls `take(pixel, O)` for each pixel of the frame with this corner.
+/// Calls `take(pixel, O)` for each pixel of the frame with this corner, O a layer (row, column) of the object.
 pub(super) fn for_each_window_value<T: Real>(
     layout: &Layout,
     corner: [u32; 2],

@@ -11,7 +11,7 @@ use super::propagation::Propagator;
 use super::scratch_pool::Pool;
 use super::window::{Layout, Window};
 use super::{
-    annealing, centring, constraints, exact_positions, model, normalisation, probe_update,
+    annealing, centring, constraints, exact_positions, model, normalisation, object_modes, probe_update,
     refinement,
 };
 use crate::fft::{Real, TransposedFft2};
@@ -70,9 +70,9 @@ pub struct CpuEngine<T: Real> {
     bound: f64,
     /// Power to which the probe is scaled, photons.
     power: f64,
-    /// Ψ, unnormalised detector waves of the exit waves (frame, mode, column, row) of this rank's frames.
+    /// Ψ, unnormalised detector waves of the exit waves (frame, wave, column, row) of this rank's frames.
     spectra: Vec<Complex<T>>,
-    /// Exit waves ψ (frame, mode, row, column) of the current iteration and this rank's frames.
+    /// Exit waves ψ (frame, wave, row, column) of the current iteration and this rank's frames.
     pub(super) exit: Vec<Complex<T>>,
     scratch: Pool<Scratch<T>>,
     finished: Vec<StepErrors>,
@@ -105,6 +105,7 @@ impl<T: Real> CpuEngine<T> {
             columns,
             object_shape: problem.positions.object_shape,
             object_layers: problem.object_layers(),
+            fly: problem.fly.clone(),
             corners: problem.positions.corners.clone(),
             fractions: vec![[0.0; 2]; frames],
             scales: vec![1.0; frames],
@@ -162,7 +163,7 @@ impl<T: Real> CpuEngine<T> {
             exit,
             ..
         } = self;
-        let waves = layout.modes * layout.pixels();
+        let waves = layout.waves() * layout.pixels();
         let own = ranks.parts(layout.corners.len()).own_frames();
         let total = own.len() * waves;
         if spectra.len() == total {
@@ -177,6 +178,7 @@ impl<T: Real> CpuEngine<T> {
                 let frame = own.start + frame;
                 let window = Window {
                     layout,
+                    frame,
                     corner: layout.corners[frame],
                     fraction: layout.fraction(frame, exact),
                     probe: shifter.probe(layout, &of_probe, frame, exact, fft),
@@ -205,7 +207,7 @@ impl<T: Real> CpuEngine<T> {
             ..
         } = self;
         let pixels = layout.pixels();
-        let waves = layout.modes * pixels;
+        let waves = layout.waves() * pixels;
         let of_probe = if step.subpixel {
             model::spectra(probe, pixels, fft)
         } else {
@@ -236,6 +238,7 @@ impl<T: Real> CpuEngine<T> {
                         let frame = first + frame;
                         let window = Window {
                             layout,
+                            frame,
                             corner: layout.corners[frame],
                             fraction: layout.fraction(frame, step.subpixel),
                             probe: shifter.probe(layout, &of_probe, frame, step.subpixel, fft),
@@ -412,6 +415,9 @@ impl<T: Real> Engine for CpuEngine<T> {
             };
             normalisation::normalise(object, probe, batch_state, others, pixels, power);
         }
+        if step.mixes_objects(self.layout.object_layers) {
+            object_modes::orthogonalise(self);
+        }
         if let Some(tolerance) = step.centre_tolerance {
             self.centre(tolerance);
         }
@@ -480,7 +486,7 @@ impl<T: Real> Engine for CpuEngine<T> {
 
     fn restore(&mut self, state: &EngineState) -> Result<(), EngineError> {
         self.finished.clear();
-        let waves = self.layout.modes * self.layout.pixels();
+        let waves = self.layout.waves() * self.layout.pixels();
         let frames = self.layout.corners.len();
         let lengths = [self.object.len(), self.probe.len(), frames * waves];
         let own = self.ranks.parts(frames).own_frames();

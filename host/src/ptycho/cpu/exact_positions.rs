@@ -6,7 +6,7 @@ use super::batch_engine::{
     Denominator, add_object_sums, add_probe_sums, divide, for_each_window_value, inverse_layers,
 };
 use super::engine::CpuEngine;
-use super::model::{Ramps, Scratch, shifted, spectra};
+use super::model::{PointRamps, Scratch, shifted, spectra};
 use super::object_update::clipped;
 use super::part_sums::{ObjectPart, ProbePart};
 use super::window::Layout;
@@ -43,14 +43,14 @@ impl<'p, T: Real> Shifter<'p, T> {
         if !exact {
             return self.whole;
         }
-        let make = || (self.whole.to_vec(), Scratch::new(layout, fft));
+        let make = || (layout.moved(self.whole), Scratch::new(layout, fft));
         let (own, scratch) = self.own.get_or_insert_with(make);
         own_probe(layout, probe_spectra, frame, own, fft, scratch);
         own
     }
 }
 
-/// Writes √c S\[P\] of one frame to `to` (mode, row, column).
+/// Writes √c S\[P\] of one frame to `to` (point, mode, row, column).
 pub(super) fn own_probe<T: Real>(
     layout: &Layout,
     probe_spectra: &[Complex<T>],
@@ -59,7 +59,7 @@ pub(super) fn own_probe<T: Real>(
     fft: &TransposedFft2<T>,
     scratch: &mut Scratch<T>,
 ) {
-    let ramps = Ramps::new(layout, layout.fractions[frame]);
+    let ramps = PointRamps::new(layout, frame, layout.fractions[frame]);
     shifted(probe_spectra, &ramps, to, fft, scratch);
     let root = T::of(layout.scale(frame).sqrt());
     to.iter_mut().for_each(|v| *v = v.scale(root));
@@ -80,20 +80,20 @@ pub(super) fn object_update<T: Real>(
         ..
     } = engine;
     let pixels = layout.pixels();
-    let waves = layout.modes * pixels;
+    let [moved, waves] = [layout.probes(), layout.waves()].map(|n| n * pixels);
     let probe_spectra = spectra(probe, pixels, fft);
     let parts = ranks.parts(layout.corners.len());
     let begin = parts.own_frames().start;
     let mut sums = PartSums::new(parts.count());
-    let mut probes = vec![Complex::default(); CHUNK.min(parts.own_frames().len()) * waves];
+    let mut probes = vec![Complex::default(); CHUNK.min(parts.own_frames().len()) * moved];
     for part in parts.own() {
         let of_part = parts.frames(part);
         let mut own = ObjectPart::under(layout, layout.corners[of_part.clone()].iter().copied());
         let exit = &exit[(of_part.start - begin) * waves..];
         let frames: Vec<u32> = of_part.map(|frame| frame as u32).collect();
         for (frames, exit) in frames.chunks(CHUNK).zip(exit.chunks(CHUNK * waves)) {
-            let probes = &mut probes[..frames.len() * waves];
-            probes.par_chunks_mut(waves).zip(frames).for_each_init(
+            let probes = &mut probes[..frames.len() * moved];
+            probes.par_chunks_mut(moved).zip(frames).for_each_init(
                 || Scratch::new(layout, fft),
                 |scratch, (to, frame)| {
                     own_probe(layout, &probe_spectra, *frame as usize, to, fft, scratch);
@@ -108,7 +108,8 @@ pub(super) fn object_update<T: Real>(
     };
     let (numerators, weights) = total.whole(layout.object_shape);
     let weight = T::of(step.object_weight);
-    for ((o, n), d) in object.iter_mut().zip(&numerators).zip(&weights) {
+    let weights = weights.iter().cycle();
+    for ((o, n), d) in object.iter_mut().zip(&numerators).zip(weights) {
         let total = *d + weight;
         if total > T::default() {
             *o = (o.scale(weight) + n).unscale(total);
@@ -137,10 +138,10 @@ pub(super) fn probe_update<T: Real>(
         ..
     } = engine;
     let pixels = layout.pixels();
-    let waves = layout.modes * pixels;
+    let waves = layout.waves() * pixels;
     let probe_spectra = spectra(probe, pixels, fft);
-    let ramps: Vec<Ramps<T>> = (layout.fractions.iter())
-        .map(|fraction| Ramps::new(layout, *fraction))
+    let ramps: Vec<PointRamps<T>> = (layout.fractions.iter().enumerate())
+        .map(|(frame, fraction)| PointRamps::new(layout, frame, *fraction))
         .collect();
     let scale = |frame: usize| layout.scale(frame);
     let parts = ranks.parts(layout.corners.len());
@@ -156,14 +157,18 @@ pub(super) fn probe_update<T: Real>(
             let rest = &mut rest[..frames.len() * waves];
             let chunk = rest.par_chunks_mut(waves).zip(exit.par_chunks(waves));
             chunk.zip(frames).for_each_init(
-                || Scratch::new(layout, fft),
-                |scratch, ((to, exit), frame)| {
+                || (Scratch::new(layout, fft), layout.moved(probe)),
+                |(scratch, own), ((to, exit), frame)| {
                     let frame = *frame as usize;
-                    own_probe(layout, &probe_spectra, frame, to, fft, scratch);
-                    for (to, exit) in to.chunks_exact_mut(pixels).zip(exit.chunks_exact(pixels)) {
+                    own_probe(layout, &probe_spectra, frame, own, fft, scratch);
+                    let waves = to.chunks_exact_mut(pixels).zip(exit.chunks_exact(pixels));
+                    for (wave, (to, exit)) in waves.enumerate() {
                         let corner = layout.corners[frame];
+                        let [moved, layer] = layout.parts_of(wave);
+                        let own = &own[moved * pixels..][..pixels];
+                        let object = layout.layer(object, layer);
                         for_each_window_value(layout, corner, object, |i, o| {
-                            to[i] = exit[i] - to[i] * o;
+                            to[i] = exit[i] - own[i] * o;
                         });
                     }
                 },

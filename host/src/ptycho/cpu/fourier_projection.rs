@@ -34,7 +34,7 @@ impl<T: Real> Scratch<T> {
         let pixels = layout.pixels();
         Self {
             wave: vec![Complex::default(); pixels],
-            model: vec![Complex::default(); layout.modes * pixels],
+            model: vec![Complex::default(); layout.waves() * pixels],
             reflected: vec![T::default(); pixels],
             fft: fft.scratch(),
         }
@@ -72,10 +72,10 @@ pub(super) fn model_spectra<T: Real>(
     scratch: &mut Scratch<T>,
 ) {
     let pixels = window.layout.pixels();
-    for mode in 0..window.layout.modes {
-        window.product(mode, &mut scratch.wave);
-        let spectrum = &mut scratch.model[mode * pixels..(mode + 1) * pixels];
-        let fraction = window.fraction;
+    for wave in 0..window.layout.waves() {
+        window.product(wave, &mut scratch.wave);
+        let spectrum = &mut scratch.model[wave * pixels..(wave + 1) * pixels];
+        let fraction = window.shift(wave);
         propagator.forward(&mut scratch.wave, spectrum, fraction, &mut scratch.fft);
     }
 }
@@ -139,8 +139,8 @@ pub(super) fn step_frame<T: Real>(
         scale2,
     });
     let spectra = scratch.model.chunks_exact_mut(pixels);
-    for (spectrum, exit) in spectra.zip(exit.chunks_exact_mut(pixels)) {
-        let (wave, fraction) = (&mut scratch.wave, window.fraction);
+    for (n, (spectrum, exit)) in spectra.zip(exit.chunks_exact_mut(pixels)).enumerate() {
+        let (wave, fraction) = (&mut scratch.wave, window.shift(n));
         propagator.inverse_in_order(spectrum, wave, exit, fraction, &mut scratch.fft);
     }
     // By Parseval's theorem the unnormalised transform has rows·columns times the power.

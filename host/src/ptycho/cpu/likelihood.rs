@@ -26,7 +26,7 @@ mod tests;
 /// Values per task of the inner products.
 const PART: usize = 4096;
 
-/// Object (row, column) and probe (mode, row, column), or their gradients or directions.
+/// Object (layer, row, column) and probe (mode, row, column), or their gradients or directions.
 type Pair<T> = [Vec<Complex<T>>; 2];
 
 /// What the iterations remember.
@@ -89,7 +89,8 @@ fn preconditioned<T: Real>(
     smoothing::smooth(&mut object, engine.layout.object_shape, kernel);
     let denominator = method.denominator();
     let extra = T::of(method.extra());
-    divide(&mut object, &found.object_weights, extra, 1, denominator);
+    let layers = engine.layout.object_layers;
+    divide(&mut object, &found.object_weights, extra, layers, denominator);
     let modes = engine.layout.modes;
     let none = T::default();
     divide(&mut probe, &found.probe_weights, none, modes, denominator);
@@ -139,9 +140,14 @@ fn search<T: Real>(
     let mut regulariser = [0.0; 2];
     if let Some(of) = method.regulariser() {
         let width = engine.layout.object_shape[1];
-        let (object, weights) = (&engine.object, &found.object_weights);
-        let [bent, falls] = smoothness::sums(object, &direction[0], weights, width, of.edge);
-        regulariser = [-2.0 * of.weight * falls, of.weight * bent];
+        let layout = &engine.layout;
+        for layer in 0..layout.object_layers {
+            let [o, d] = [&engine.object, &direction[0]].map(|of| layout.layer(of, layer));
+            let weights = &found.object_weights;
+            let [bent, falls] = smoothness::sums(o, d, weights, width, of.edge);
+            regulariser[0] += -2.0 * of.weight * falls;
+            regulariser[1] += of.weight * bent;
+        }
     }
     let Some(first) = noise.step(&sums, regulariser) else {
         return Ok(false);

@@ -15,6 +15,7 @@ mod likelihood;
 mod model;
 mod model_deviation;
 mod normalisation;
+mod object_modes;
 mod object_update;
 mod part_sums;
 mod probe_update;

@@ -47,6 +47,23 @@ impl<T: Real> Ramps<T> {
     }
 }
 
+/// The phase ramps of the points of a frame's exposure, and the root of the share of the light that each of them has.
+pub(super) struct PointRamps<T> {
+    points: Vec<Ramps<T>>,
+    root: T,
+}
+
+impl<T: Real> PointRamps<T> {
+    /// For a frame whose position has this fraction.
+    pub(super) fn new(layout: &Layout, frame: usize, fraction: [f64; 2]) -> Self {
+        let of_point = |point| Ramps::new(layout, layout.fly.at(frame, point, fraction));
+        Self {
+            points: (0..layout.fly.points()).map(of_point).collect(),
+            root: T::of(layout.fly.root()),
+        }
+    }
+}
+
 /// The signed frequency of index `k` of `n`; that of n/2 is −n/2.
 pub(super) fn frequency(k: usize, n: usize) -> f64 {
     let signed = if 2 * k < n {
@@ -71,7 +88,7 @@ pub(super) struct Scratch<T> {
     pub(super) wave: Vec<Complex<T>>,
     /// Input of an inverse transform (column, row).
     pub(super) spectrum: Vec<Complex<T>>,
-    /// Unnormalised detector waves of the exit waves (mode, column, row).
+    /// Unnormalised detector waves of the exit waves (wave, column, row).
     pub(super) model: Vec<Complex<T>>,
     /// Factor on each pixel of the model (column, row).
     pub(super) factor: Vec<T>,
@@ -84,7 +101,7 @@ impl<T: Real> Scratch<T> {
         Self {
             wave: vec![Complex::default(); pixels],
             spectrum: vec![Complex::default(); pixels],
-            model: vec![Complex::default(); layout.modes * pixels],
+            model: vec![Complex::default(); layout.waves() * pixels],
             factor: vec![T::default(); pixels],
             fft: fft.scratch(),
         }
@@ -108,38 +125,42 @@ pub(super) fn spectra<T: Real>(
     spectra
 }
 
-/// Writes the layers whose unnormalised transforms are `spectra`, shifted by the ramps, to `to`
-/// (mode, row, column).
+/// Writes the layers whose unnormalised transforms are `spectra`, shifted to each point, to `to`
+/// (point, mode, row, column), with the root of the point's share of the light as a factor.
 pub(super) fn shifted<T: Real>(
     spectra: &[Complex<T>],
-    ramps: &Ramps<T>,
+    ramps: &PointRamps<T>,
     to: &mut [Complex<T>],
     fft: &TransposedFft2<T>,
     scratch: &mut Scratch<T>,
 ) {
     let pixels = scratch.spectrum.len();
-    let scale2 = fft.scale() * fft.scale();
-    for (from, to) in spectra
-        .chunks_exact(pixels)
-        .zip(to.chunks_exact_mut(pixels))
-    {
-        let spectrum = &mut scratch.spectrum;
-        ramps.for_each(|i, ramp| spectrum[i] = (from[i] * ramp).scale(scale2));
-        fft.inverse(spectrum, to, &mut scratch.fft);
+    let scale2 = fft.scale() * fft.scale() * ramps.root;
+    let of_points = to.chunks_exact_mut(spectra.len().max(1));
+    for (ramps, to) in ramps.points.iter().zip(of_points) {
+        for (from, to) in spectra
+            .chunks_exact(pixels)
+            .zip(to.chunks_exact_mut(pixels))
+        {
+            let spectrum = &mut scratch.spectrum;
+            ramps.for_each(|i, ramp| spectrum[i] = (from[i] * ramp).scale(scale2));
+            fft.inverse(spectrum, to, &mut scratch.fft);
+        }
     }
 }
 
-/// Writes the derivative of the shifted layer by the shift along `axis` to `scratch.wave`; `spectrum`
+/// Writes the derivative of the layer, shifted to `point`, by the shift along `axis` to `scratch.wave`; `spectrum`
 /// is the layer's unnormalised transform.
 pub(super) fn shifted_derivative<T: Real>(
     spectrum: &[Complex<T>],
-    ramps: &Ramps<T>,
-    axis: usize,
+    ramps: &PointRamps<T>,
+    (point, axis): (usize, usize),
     fft: &TransposedFft2<T>,
     scratch: &mut Scratch<T>,
 ) {
+    let scale2 = fft.scale() * fft.scale() * ramps.root;
+    let ramps = &ramps.points[point];
     let [rows, columns] = [ramps.rows.len(), ramps.columns.len()];
-    let scale2 = fft.scale() * fft.scale();
     let factors = |n: usize| -> Vec<T> {
         (0..n)
             .map(|k| T::of(-TAU * frequency(k, n)) * scale2)
@@ -159,16 +180,18 @@ pub(super) fn shifted_derivative<T: Real>(
     fft.inverse(to, &mut scratch.wave, &mut scratch.fft);
 }
 
-/// Adds the unnormalised transform of `scratch.wave`, shifted back, to `sum` (column, row).
+/// Adds the unnormalised transform of `scratch.wave`, shifted back from `point` and with its factor, to `sum` (column, row): the
+/// adjoint of [`shifted`].
 pub(super) fn add_shifted_back<T: Real>(
-    ramps: &Ramps<T>,
+    ramps: &PointRamps<T>,
+    point: usize,
     sum: &mut [Complex<T>],
     fft: &TransposedFft2<T>,
     scratch: &mut Scratch<T>,
 ) {
     fft.forward(&mut scratch.wave, &mut scratch.spectrum, &mut scratch.fft);
-    let spectrum = &scratch.spectrum;
-    ramps.for_each(|i, ramp| sum[i] += spectrum[i] * ramp.conj());
+    let (spectrum, root) = (&scratch.spectrum, ramps.root);
+    ramps.points[point].for_each(|i, ramp| sum[i] += (spectrum[i] * ramp.conj()).scale(root));
 }
 
 /// Writes the unnormalised detector waves of the exit waves of a frame with the shifted probe in
@@ -179,10 +202,10 @@ pub(super) fn model_spectra<T: Real>(
     scratch: &mut Scratch<T>,
 ) {
     let pixels = window.layout.pixels();
-    for mode in 0..window.layout.modes {
-        window.product(mode, &mut scratch.wave);
-        let spectrum = &mut scratch.model[mode * pixels..(mode + 1) * pixels];
-        let fraction = window.fraction;
+    for wave in 0..window.layout.waves() {
+        window.product(wave, &mut scratch.wave);
+        let spectrum = &mut scratch.model[wave * pixels..(wave + 1) * pixels];
+        let fraction = window.shift(wave);
         propagator.forward(&mut scratch.wave, spectrum, fraction, &mut scratch.fft);
     }
 }
@@ -221,15 +244,16 @@ pub(super) fn all_errors<T: Real>(
         .par_chunks(pixels)
         .enumerate()
         .map_init(
-            || (Scratch::new(layout, fft), probe.clone()),
+            || (Scratch::new(layout, fft), layout.moved(probe)),
             |(scratch, moved), (n, magnitudes)| {
                 let frame = own.start + n;
                 if subpixel {
-                    let ramps = Ramps::new(layout, layout.fractions[frame]);
+                    let ramps = PointRamps::new(layout, frame, layout.fractions[frame]);
                     shifted(&probe_spectra, &ramps, moved, fft, scratch);
                 }
                 let window = Window {
                     layout,
+                    frame,
                     corner: layout.corners[frame],
                     fraction: layout.fraction(frame, subpixel),
                     probe: moved,

@@ -44,7 +44,7 @@ pub(super) fn normalise<T: Real>(
 }
 
 /// Replaces layers by sums of them; `mixture` is (new layer, old layer).
-fn mix<T: Real>(layers: &mut [Complex<T>], mixture: &[Complex<f64>], pixels: usize) {
+pub(super) fn mix<T: Real>(layers: &mut [Complex<T>], mixture: &[Complex<f64>], pixels: usize) {
     let before = layers.to_vec();
     let count = layers.len() / pixels.max(1);
     for (to, layer) in layers.chunks_exact_mut(pixels.max(1)).enumerate() {

@@ -19,7 +19,9 @@ pub(super) struct ObjectPart<T> {
     pub(super) rows: Range<usize>,
     /// Columns of the object.
     pub(super) columns: Range<usize>,
-    /// (row, column) of the rectangle.
+    /// Layers of the object.
+    layers: usize,
+    /// (layer, row, column) of the rectangle.
     pub(super) numerators: Vec<Complex<T>>,
     /// (row, column) of the rectangle.
     pub(super) weights: Vec<T>,
@@ -27,12 +29,13 @@ pub(super) struct ObjectPart<T> {
 
 impl<T: Real> ObjectPart<T> {
     /// Zeros in a rectangle.
-    fn zeros(rows: Range<usize>, columns: Range<usize>) -> Self {
+    fn zeros(layers: usize, rows: Range<usize>, columns: Range<usize>) -> Self {
         let count = rows.len() * columns.len();
         Self {
             rows,
             columns,
-            numerators: vec![Complex::default(); count],
+            layers,
+            numerators: vec![Complex::default(); layers * count],
             weights: vec![T::default(); count],
         }
     }
@@ -51,10 +54,40 @@ impl<T: Real> ObjectPart<T> {
             })
         });
         let [rows, columns] = bounds.unwrap_or([0..0, 0..0]);
-        Self::zeros(rows, columns)
+        Self::zeros(layout.object_layers, rows, columns)
     }
 
-    /// Numerators and weights on the whole object, of this shape (row, column).
+    /// Calls `work(layer, band, numerators, weights)` with the numerators of each band of rows, and with its weights for the first
+    /// layer, which are the same for all of them; for others with scratch memory.
+    pub(super) fn for_each_band(
+        &mut self,
+        work: impl Fn(usize, usize, &mut [Complex<T>], &mut [T]) + Sync,
+    ) {
+        let count = self.weights.len();
+        let band = BAND * self.columns.len();
+        if count == 0 {
+            return;
+        }
+        let mut scratch = Vec::new();
+        for (layer, numerators) in self.numerators.chunks_exact_mut(count).enumerate() {
+            if layer == 1 {
+                scratch = vec![T::default(); count];
+            }
+            let weights = if layer == 0 {
+                &mut self.weights
+            } else {
+                &mut scratch
+            };
+            (numerators.par_chunks_mut(band))
+                .zip(weights.par_chunks_mut(band))
+                .enumerate()
+                .for_each(|(number, (numerators, weights))| {
+                    work(layer, number, numerators, weights);
+                });
+        }
+    }
+
+    /// Numerators (layer, row, column) and weights (row, column) on the whole object, of this shape (row, column).
     pub(super) fn whole(self, [height, width]: [usize; 2]) -> (Vec<Complex<T>>, Vec<T>) {
         let all = self.within(0..height, 0..width);
         (all.numerators, all.weights)
@@ -65,7 +98,7 @@ impl<T: Real> ObjectPart<T> {
         if self.rows == rows && self.columns == columns {
             return self;
         }
-        let mut all = Self::zeros(rows, columns);
+        let mut all = Self::zeros(self.layers, rows, columns);
         all.add(&self);
         all
     }
@@ -78,16 +111,20 @@ impl<T: Real> ObjectPart<T> {
         }
         let first = (other.rows.start - self.rows.start) * width;
         let left = other.columns.start - self.columns.start;
-        let rows = (self.numerators[first..].par_chunks_mut(width))
-            .zip(self.weights[first..].par_chunks_mut(width))
-            .zip(other.numerators.par_chunks(own))
-            .zip(other.weights.par_chunks(own));
-        rows.for_each(|(((numerators, weights), n), w)| {
-            let pairs = numerators[left..].iter_mut().zip(n);
-            pairs.for_each(|(to, v)| *to += v);
+        let rows = (self.weights[first..].par_chunks_mut(width)).zip(other.weights.par_chunks(own));
+        rows.for_each(|(weights, w)| {
             let pairs = weights[left..].iter_mut().zip(w);
             pairs.for_each(|(to, v)| *to += *v);
         });
+        let layers = (self.numerators.chunks_exact_mut(self.weights.len()))
+            .zip(other.numerators.chunks_exact(other.weights.len()));
+        for (to, from) in layers {
+            let rows = (to[first..].par_chunks_mut(width)).zip(from.par_chunks(own));
+            rows.for_each(|(numerators, n)| {
+                let pairs = numerators[left..].iter_mut().zip(n);
+                pairs.for_each(|(to, v)| *to += v);
+            });
+        }
     }
 
     fn is_empty(&self) -> bool {
@@ -117,7 +154,8 @@ impl<T: Real> Summand for ObjectPart<T> {
 
     fn encode(&self) -> Vec<u8> {
         let bounds = [&self.rows, &self.columns].map(|range| [range.start, range.end]);
-        let bounds: Vec<u64> = bounds.as_flattened().iter().map(|n| *n as u64).collect();
+        let mut bounds: Vec<u64> = bounds.as_flattened().iter().map(|n| *n as u64).collect();
+        bounds.push(self.layers as u64);
         let mut bytes = bytemuck::cast_slice(&bounds).to_vec();
         put(&self.numerators, &mut bytes);
         put(&self.weights, &mut bytes);
@@ -125,14 +163,15 @@ impl<T: Real> Summand for ObjectPart<T> {
     }
 
     fn decode(bytes: &[u8]) -> Option<Self> {
-        let (bounds, rest) = bytes.split_at_checked(4 * size_of::<u64>())?;
+        let (bounds, rest) = bytes.split_at_checked(5 * size_of::<u64>())?;
         let bounds: Vec<usize> = (bytemuck::pod_collect_to_vec::<u8, u64>(bounds).iter())
             .map(|n| usize::try_from(*n).ok())
             .collect::<Option<_>>()?;
         let count =
             (bounds[1].checked_sub(bounds[0])?).checked_mul(bounds[3].checked_sub(bounds[2])?)?;
-        let (numerators, weights) = take::<T>(rest, count)?;
+        let (numerators, weights) = take::<T>(rest, count.checked_mul(bounds[4])?)?;
         (weights.len() == count).then_some(Self {
+            layers: bounds[4],
             rows: bounds[0]..bounds[1],
             columns: bounds[2]..bounds[3],
             numerators,
@@ -202,6 +241,7 @@ fn take<T: Real>(bytes: &[u8], count: usize) -> Option<(Vec<Complex<T>>, Vec<T>)
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ptycho::fly::FlyPaths;
 
     fn layout() -> Layout {
         Layout {
@@ -209,7 +249,8 @@ mod tests {
             rows: 2,
             columns: 3,
             object_shape: [9, 8],
-            object_layers: 1,
+            object_layers: 2,
+            fly: FlyPaths::default(),
             corners: Vec::new(),
             fractions: Vec::new(),
             scales: Vec::new(),
@@ -218,7 +259,9 @@ mod tests {
 
     fn filled(corners: &[[u32; 2]], value: f32) -> ObjectPart<f32> {
         let mut part = ObjectPart::under(&layout(), corners.iter().copied());
-        part.numerators.fill(Complex::new(value, -value));
+        let layer = part.weights.len();
+        part.numerators[..layer].fill(Complex::new(value, -value));
+        part.numerators[layer..].fill(Complex::new(3.0 * value, 0.0));
         part.weights.fill(value);
         part
     }
@@ -240,6 +283,8 @@ mod tests {
                 assert_eq!(weights[row * 8 + column], expected, "{row} {column}");
                 let numerator = numerators[row * 8 + column];
                 assert_eq!(numerator, Complex::new(expected, -expected));
+                let second = numerators[72 + row * 8 + column];
+                assert_eq!(second, Complex::new(3.0 * expected, 0.0));
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use super::batch_engine::for_each_window_value;
 use super::engine::CpuEngine;
-use super::model::{Ramps, Scratch, model_spectra, shifted, shifted_derivative, spectra};
+use super::model::{PointRamps, Scratch, model_spectra, shifted, shifted_derivative, spectra};
 use super::window::Window;
 use crate::fft::Real;
 use crate::ptycho::refinement::NormalEquations;
@@ -36,18 +36,19 @@ pub(super) fn normal_equations<T: Real>(
                 let zero = vec![T::default(); pixels];
                 (
                     Scratch::new(layout, fft),
-                    probe.clone(),
+                    layout.moved(probe),
                     [zero.clone(), zero.clone(), zero],
                 )
             },
             |(scratch, moved, [intensity, by_row, by_column]), (n, magnitudes)| {
                 let frame = own.start + n;
                 let fraction = layout.fraction(frame, subpixel);
-                let ramps = Ramps::new(layout, fraction);
+                let ramps = PointRamps::new(layout, frame, fraction);
                 let corner = layout.corners[frame];
                 shifted(&probe_spectra, &ramps, moved, fft, scratch);
                 let window = Window {
                     layout,
+                    frame,
                     corner,
                     fraction,
                     probe: moved,
@@ -65,13 +66,17 @@ pub(super) fn normal_equations<T: Real>(
                 // Σ_m Re(conj(f) ∂f) along both axes.
                 for (axis, product) in [&mut *by_row, &mut *by_column].into_iter().enumerate() {
                     product.fill(T::default());
-                    for mode in 0..layout.modes {
+                    for n in 0..layout.waves() {
+                        let [moved, layer] = layout.parts_of(n);
+                        let (point, mode) = (moved / layout.modes, moved % layout.modes);
                         let spectrum = &probe_spectra[mode * pixels..][..pixels];
-                        shifted_derivative(spectrum, &ramps, axis, fft, scratch);
+                        shifted_derivative(spectrum, &ramps, (point, axis), fft, scratch);
                         let wave = &mut scratch.wave;
+                        let object = layout.layer(object, layer);
                         for_each_window_value(layout, corner, object, |i, o| wave[i] *= o);
-                        let model = &scratch.model[mode * pixels..][..pixels];
-                        let (to, along) = (&mut scratch.spectrum, (fraction, axis));
+                        let model = &scratch.model[n * pixels..][..pixels];
+                        let along = (layout.fly.at(frame, point, fraction), axis);
+                        let to = &mut scratch.spectrum;
                         propagator.forward_derivative(wave, model, to, along, &mut scratch.fft);
                         for ((sum, f), d) in product.iter_mut().zip(model).zip(&scratch.spectrum) {
                             *sum += (f.re * d.re + f.im * d.im) * factor;

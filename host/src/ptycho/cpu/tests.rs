@@ -5,6 +5,7 @@ use super::object_update::ObjectSums;
 use super::probe_update;
 use super::window::Layout;
 use crate::ptycho::Ranks;
+use crate::ptycho::fly::FlyPaths;
 use num_complex::Complex;
 
 const FRAMES: usize = 14;
@@ -19,6 +20,7 @@ fn layout() -> Layout {
         rows: ROWS,
         columns: COLUMNS,
         object_layers: 1,
+        fly: FlyPaths::default(),
         object_shape: OBJECT,
         corners: (0..FRAMES as u32)
             .map(|n| [3 * n % 20, 5 * n % 12])

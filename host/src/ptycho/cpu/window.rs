@@ -4,17 +4,21 @@ use super::complex_products::multiply;
 use super::simd::vectorised;
 use crate::fft::Real;
 use crate::ptycho::Frames;
+use crate::ptycho::fly::FlyPaths;
 use num_complex::Complex;
 
 /// Array sizes and windows of the frames.
 #[derive(Debug, Clone)]
 pub(super) struct Layout {
+    /// Layers of the probe.
     pub(super) modes: usize,
     pub(super) rows: usize,
     pub(super) columns: usize,
     pub(super) object_shape: [usize; 2],
     /// Layers of the object (layer, row, column).
     pub(super) object_layers: usize,
+    /// Motion during the exposures.
+    pub(super) fly: FlyPaths,
     pub(super) corners: Vec<[u32; 2]>,
     /// Positions minus corners, pixels.
     pub(super) fractions: Vec<[f64; 2]>,
@@ -57,6 +61,51 @@ impl Layout {
         self.rows * self.columns
     }
 
+    /// Shifted probes of a frame (point, mode).
+    pub(super) fn probes(&self) -> usize {
+        self.fly.points() * self.modes
+    }
+
+    /// Exit waves of a frame (point, object layer, mode).
+    pub(super) fn waves(&self) -> usize {
+        self.probes() * self.object_layers
+    }
+
+    /// The shifted probe and the layer of the object of an exit wave.
+    pub(super) fn parts_of(&self, wave: usize) -> [usize; 2] {
+        let (point, mode) = (wave / (self.object_layers * self.modes), wave % self.modes);
+        [
+            point * self.modes + mode,
+            wave / self.modes % self.object_layers,
+        ]
+    }
+
+    /// The exit wave of a shifted probe behind a layer of the object.
+    pub(super) fn wave(&self, probe: usize, layer: usize) -> usize {
+        let (point, mode) = (probe / self.modes, probe % self.modes);
+        (point * self.object_layers + layer) * self.modes + mode
+    }
+
+    /// By how much the probe of an exit wave of a frame whose position has this fraction is shifted, pixels.
+    pub(super) fn shift(&self, frame: usize, wave: usize, fraction: [f64; 2]) -> [f64; 2] {
+        let point = wave / (self.object_layers * self.modes);
+        self.fly.at(frame, point, fraction)
+    }
+
+    /// A layer of an array on the object (layer, row, column).
+    pub(super) fn layer<'a, V>(&self, object: &'a [V], layer: usize) -> &'a [V] {
+        &object[layer * self.object_pixels()..][..self.object_pixels()]
+    }
+
+    /// Memory for the shifted probes of a frame (point, mode, row, column): the probe itself for those of step scans.
+    pub(super) fn moved<T: Real>(&self, probe: &[Complex<T>]) -> Vec<Complex<T>> {
+        if self.fly.points() == 1 {
+            probe.to_vec()
+        } else {
+            vec![Complex::default(); self.probes() * self.pixels()]
+        }
+    }
+
     /// Pixels of a layer of the object.
     pub(super) fn object_pixels(&self) -> usize {
         self.object_shape[0] * self.object_shape[1]
@@ -66,34 +115,45 @@ impl Layout {
 /// Probe and object within the window of one frame.
 pub(super) struct Window<'a, T> {
     pub(super) layout: &'a Layout,
+    pub(super) frame: usize,
     pub(super) corner: [u32; 2],
-    /// The fraction of a pixel by which the probe is shifted.
+    /// The fraction of a pixel by which the probe is shifted at the frame's position.
     pub(super) fraction: [f64; 2],
+    /// Shifted probes (point, mode, row, column).
     pub(super) probe: &'a [Complex<T>],
+    /// (layer, row, column).
     pub(super) object: &'a [Complex<T>],
 }
 
 impl<T: Real> Window<'_, T> {
-    /// Writes P_mode·O to `to` (row, column).
-    pub(super) fn product(&self, mode: usize, to: &mut [Complex<T>]) {
+    /// By how much the probe of an exit wave is shifted, pixels.
+    pub(super) fn shift(&self, wave: usize) -> [f64; 2] {
+        self.layout.shift(self.frame, wave, self.fraction)
+    }
+
+    /// Writes P·O of an exit wave to `to` (row, column).
+    pub(super) fn product(&self, wave: usize, to: &mut [Complex<T>]) {
         let layout = self.layout;
         let [top, left] = self.corner.map(|v| v as usize);
+        let [probe, layer] = layout.parts_of(wave);
         vectorised(WindowProduct {
-            probe: &self.probe[mode * layout.pixels()..][..layout.pixels()],
-            object: &self.object[top * layout.object_shape[1] + left..],
+            probe: &self.probe[probe * layout.pixels()..][..layout.pixels()],
+            object: &layout.layer(self.object, layer)[top * layout.object_shape[1] + left..],
             columns: layout.columns,
             width: layout.object_shape[1],
             to,
         });
     }
 
-    /// Calls `take(pixel, P_mode·O)` for each pixel of the frame, row by row.
-    pub(super) fn for_each_product(&self, mode: usize, mut take: impl FnMut(usize, Complex<T>)) {
+    /// Calls `take(pixel, P·O)` of an exit wave for each pixel of the frame, row by row.
+    pub(super) fn for_each_product(&self, wave: usize, mut take: impl FnMut(usize, Complex<T>)) {
         let layout = self.layout;
         let [top, left] = self.corner.map(|v| v as usize);
-        let probe = &self.probe[mode * layout.pixels()..];
+        let [probe, layer] = layout.parts_of(wave);
+        let probe = &self.probe[probe * layout.pixels()..];
+        let object = layout.layer(self.object, layer);
         for row in 0..layout.rows {
-            let o = &self.object[(top + row) * layout.object_shape[1] + left..][..layout.columns];
+            let o = &object[(top + row) * layout.object_shape[1] + left..][..layout.columns];
             let p = &probe[row * layout.columns..][..layout.columns];
             for (column, (p, o)) in p.iter().zip(o).enumerate() {
                 take(row * layout.columns + column, p * o);

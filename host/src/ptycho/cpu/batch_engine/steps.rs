@@ -33,26 +33,29 @@ pub(super) fn steps<T: Real>(
         ..
     } = engine;
     let pixels = layout.pixels();
-    let waves = layout.modes * pixels;
+    let [moved, waves] = [layout.probes(), layout.waves()].map(|n| n * pixels);
     let probe_spectra = probe.map(|p| spectra(p, pixels, fft));
     let systems: Vec<[f64; 5]> = (0..batch.frames.len())
         .into_par_iter()
         .map_init(
-            || (Scratch::new(layout, fft), vec![Complex::default(); waves]),
+            || (Scratch::new(layout, fft), vec![Complex::default(); moved]),
             |(scratch, delta_probe), n| {
                 let corner = layout.corners[batch.frames[n] as usize];
                 if let Some(spectra) = &probe_spectra {
                     shifted(spectra, &batch.ramps[n], delta_probe, fft, scratch);
                 }
                 let mut sums = [0.0; 5];
-                for mode in 0..layout.modes {
-                    let chi = &batch.chi[n * waves + mode * pixels..][..pixels];
-                    let shifted_probe = &batch.probes[n * waves + mode * pixels..][..pixels];
-                    let delta_probe = &delta_probe[mode * pixels..][..pixels];
+                for of_wave in 0..layout.waves() {
+                    let [probe, layer] = layout.parts_of(of_wave);
+                    let chi = &batch.chi[n * waves + of_wave * pixels..][..pixels];
+                    let shifted_probe = &batch.probes[n * moved + probe * pixels..][..pixels];
+                    let delta_probe = &delta_probe[probe * pixels..][..pixels];
+                    let current = layout.layer(current, layer);
                     let wave = &mut scratch.wave;
                     match object {
                         Some(object) => {
-                            for_each_window_value(layout, corner, &object.direction, |i, o| {
+                            let direction = layout.layer(&object.direction, layer);
+                            for_each_window_value(layout, corner, direction, |i, o| {
                                 wave[i] = o * shifted_probe[i];
                             })
                         }
@@ -78,10 +81,13 @@ pub(super) fn steps<T: Real>(
         && regulariser.weight > 0.0
     {
         let width = layout.object_shape[1];
-        let sums = smoothness::sums(current, direction, weights, width, regulariser.edge);
-        for system in &mut systems {
-            system[0] += regulariser.weight * sums[0];
-            system[3] += regulariser.weight * sums[1];
+        for layer in 0..layout.object_layers {
+            let [o, d] = [current, direction].map(|of| layout.layer(of, layer));
+            let sums = smoothness::sums(o, d, weights, width, regulariser.edge);
+            for system in &mut systems {
+                system[0] += regulariser.weight * sums[0];
+                system[3] += regulariser.weight * sums[1];
+            }
         }
     }
     Ok(mean_steps(&systems))

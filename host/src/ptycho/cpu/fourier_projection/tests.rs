@@ -3,6 +3,7 @@
 
 use super::*;
 use crate::fft::Fft2;
+use crate::ptycho::fly::FlyPaths;
 use crate::ptycho::free_pixels::{FREE, free_magnitude};
 
 /// Frames of these (rows, columns): fewer pixels than lanes, no multiple, one segment, more.
@@ -43,6 +44,7 @@ fn frame([rows, columns]: [usize; 2], modes: usize) -> Frame {
             rows,
             columns,
             object_layers: 1,
+        fly: FlyPaths::default(),
             object_shape: [rows + 3, columns + 2],
             corners: vec![[2, 1]],
             fractions: vec![[0.0; 2]],
@@ -150,6 +152,7 @@ fn compare_with_definition(frame: &Frame, coefficients: Coefficients, bound: f64
     let fft = TransposedFft2::new(rows, columns);
     let window = Window {
         layout,
+        frame: 0,
         corner: layout.corners[0],
         fraction: [0.0; 2],
         probe: &frame.probe,

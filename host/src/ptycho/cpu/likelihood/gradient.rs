@@ -8,7 +8,7 @@ use crate::fft::Real;
 use crate::ptycho::cpu::batch_engine::{add_object_sums, add_probe_sums, inverse_layers};
 use crate::ptycho::cpu::engine::CpuEngine;
 use crate::ptycho::cpu::fourier_projection::FrameErrors;
-use crate::ptycho::cpu::model::{Ramps, Scratch, compare, model_spectra, shifted, spectra};
+use crate::ptycho::cpu::model::{PointRamps, Scratch, compare, model_spectra, shifted, spectra};
 use crate::ptycho::cpu::part_sums::{ObjectPart, ProbePart};
 use crate::ptycho::cpu::smoothness;
 use crate::ptycho::cpu::window::Window;
@@ -23,7 +23,7 @@ const CHUNK: usize = 64;
 
 /// The objective's gradients and weights.
 pub(super) struct Gradient<T> {
-    /// g_O (row, column) with the regulariser's, and g_P (mode, row, column); 0 where not updated.
+    /// g_O (layer, row, column) with the regulariser's, and g_P (mode, row, column); 0 where not updated.
     pub(super) values: Pair<T>,
     /// W = Σ|S\[P\]|² (row, column) on the object.
     pub(super) object_weights: Vec<T>,
@@ -72,7 +72,8 @@ pub(super) fn gradient<T: Real>(
             if step.update_probe {
                 let ramps: Vec<_> = (frames.iter())
                     .map(|frame| {
-                        Ramps::new(layout, layout.fraction(*frame as usize, step.subpixel))
+                        let frame = *frame as usize;
+                        PointRamps::new(layout, frame, layout.fraction(frame, step.subpixel))
                     })
                     .collect();
                 let frames = (frames, &ramps[..]);
@@ -115,16 +116,19 @@ pub(super) fn gradient<T: Real>(
             object_weights: weights,
             ..
         } = &mut found;
-        smoothness::add_gradient(object, weights, width, twice, to);
+        let size = layout.object_pixels();
+        for (object, to) in object.chunks_exact(size).zip(to.chunks_exact_mut(size)) {
+            smoothness::add_gradient(object, weights, width, twice, to);
+        }
     }
     Ok((found, errors))
 }
 
 /// Frames in memory.
 struct Chunk<T> {
-    /// S\[P\] (frame, mode, row, column).
+    /// S\[P\] (frame, point, mode, row, column).
     probes: Vec<Complex<T>>,
-    /// ξ = F⁻¹\[c_j D f\] (frame, mode, row, column).
+    /// ξ = F⁻¹\[c_j D f\] (frame, wave, row, column).
     xi: Vec<Complex<T>>,
 }
 
@@ -143,11 +147,11 @@ fn deviations<T: Real>(
         ..
     } = engine;
     let pixels = layout.pixels();
-    let waves = layout.modes * pixels;
+    let [moved, waves] = [layout.probes(), layout.waves()].map(|n| n * pixels);
     let scale2 = fft.scale() * fft.scale();
-    let mut probes = vec![Complex::default(); frames.len() * waves];
+    let mut probes = vec![Complex::default(); frames.len() * moved];
     let mut xi = vec![Complex::default(); frames.len() * waves];
-    let errors = (probes.par_chunks_mut(waves))
+    let errors = (probes.par_chunks_mut(moved))
         .zip(xi.par_chunks_mut(waves))
         .zip(frames)
         .map_init(
@@ -166,14 +170,14 @@ fn deviations<T: Real>(
                         T::of(noise.slope(factor.wide(), f64::from(*magnitude))) * scale
                     };
                 }
-                for (spectrum, xi) in
-                    (scratch.model.chunks_exact(pixels)).zip(xi.chunks_exact_mut(pixels))
-                {
+                let waves = (scratch.model.chunks_exact(pixels)).zip(xi.chunks_exact_mut(pixels));
+                for (wave, (spectrum, xi)) in waves.enumerate() {
                     let to = scratch.spectrum.iter_mut();
                     for ((to, f), factor) in to.zip(spectrum).zip(&scratch.factor) {
                         *to = f.scale(*factor);
                     }
                     let spectrum = &mut scratch.spectrum;
+                    let fraction = layout.shift(frame, wave, fraction);
                     propagator.inverse(spectrum, xi, fraction, &mut scratch.fft);
                 }
                 (loss, errors)
@@ -227,13 +231,14 @@ fn model<'a, T: Real>(
     } = engine;
     let pixels = layout.pixels();
     if step.subpixel {
-        let ramps = Ramps::new(layout, layout.fractions[frame]);
+        let ramps = PointRamps::new(layout, frame, layout.fractions[frame]);
         shifted(probe_spectra, &ramps, probes, fft, scratch);
     } else {
         probes.copy_from_slice(&engine.probe);
     }
     let window = Window {
         layout,
+        frame,
         corner: layout.corners[frame],
         fraction: layout.fraction(frame, step.subpixel),
         probe: probes,
@@ -276,7 +281,7 @@ pub(super) fn loss<T: Real>(
     let losses: Vec<f64> = own
         .into_par_iter()
         .map_init(
-            || (Scratch::new(layout, fft), probe.clone()),
+            || (Scratch::new(layout, fft), layout.moved(probe)),
             |(scratch, probes), frame| {
                 model(engine, step, &probe_spectra, frame, probes, scratch)
                     .losses(noise, scratch)

@@ -3,7 +3,7 @@
 use super::Pair;
 use crate::fft::Real;
 use crate::ptycho::cpu::engine::CpuEngine;
-use crate::ptycho::cpu::model::{Ramps, Scratch, shifted, spectra};
+use crate::ptycho::cpu::model::{PointRamps, Scratch, shifted, spectra};
 use crate::ptycho::cpu::window::{Layout, Window};
 use crate::ptycho::likelihood::Noise;
 use crate::ptycho::{EngineError, Step};
@@ -13,7 +13,7 @@ use rayon::prelude::*;
 /// Scratch memory of one thread.
 struct Line<T> {
     scratch: Scratch<T>,
-    /// S\[P\] and S\[h_P\] (mode, row, column).
+    /// S\[P\] and S\[h_P\] (point, mode, row, column).
     probes: [Vec<Complex<T>>; 2],
     /// Unnormalised f, a and b of one mode (column, row).
     waves: [Vec<Complex<T>>; 3],
@@ -40,7 +40,7 @@ pub(super) fn sums<T: Real>(
     let of_change = spectra(&direction[1], pixels, fft);
     let new = || Line {
         scratch: Scratch::new(layout, fft),
-        probes: [probe.clone(), direction[1].clone()],
+        probes: [layout.moved(probe), layout.moved(&direction[1])],
         waves: std::array::from_fn(|_| vec![Complex::default(); pixels]),
         along: vec![[T::default(); 5]; pixels],
     };
@@ -49,7 +49,7 @@ pub(super) fn sums<T: Real>(
         .into_par_iter()
         .map_init(new, |line, frame| {
             if step.subpixel {
-                let ramps = Ramps::new(layout, layout.fractions[frame]);
+                let ramps = PointRamps::new(layout, frame, layout.fractions[frame]);
                 let [moved, change] = &mut line.probes;
                 shifted(&of_probe, &ramps, moved, fft, &mut line.scratch);
                 shifted(&of_change, &ramps, change, fft, &mut line.scratch);
@@ -98,14 +98,15 @@ fn along<T: Real>(
     let fraction = layout.fraction(frame, subpixel);
     along.fill([T::default(); 5]);
     let two = T::of(2.0);
-    for mode in 0..layout.modes {
+    for n in 0..layout.waves() {
+        let fraction = layout.shift(frame, n, fraction);
         let wave = &mut scratch.wave;
-        window(layout, corner, moved, object).for_each_product(mode, |i, v| wave[i] = v);
+        window(layout, corner, moved, object).for_each_product(n, |i, v| wave[i] = v);
         propagator.forward(wave, &mut waves[0], fraction, &mut scratch.fft);
-        window(layout, corner, moved, object_direction).for_each_product(mode, |i, v| wave[i] = v);
-        window(layout, corner, change, object).for_each_product(mode, |i, v| wave[i] += v);
+        window(layout, corner, moved, object_direction).for_each_product(n, |i, v| wave[i] = v);
+        window(layout, corner, change, object).for_each_product(n, |i, v| wave[i] += v);
         propagator.forward(wave, &mut waves[1], fraction, &mut scratch.fft);
-        window(layout, corner, change, object_direction).for_each_product(mode, |i, v| wave[i] = v);
+        window(layout, corner, change, object_direction).for_each_product(n, |i, v| wave[i] = v);
         propagator.forward(wave, &mut waves[2], fraction, &mut scratch.fft);
         let [f, a, b] = &*waves;
         let dot = |x: &Complex<T>, y: &Complex<T>| x.re * y.re + x.im * y.im;
@@ -128,6 +129,7 @@ fn window<'a, T>(
 ) -> Window<'a, T> {
     Window {
         layout,
+        frame: 0,
         corner,
         fraction: [0.0; 2],
         probe,

@@ -8,7 +8,7 @@ use crate::fft::TransposedFft2;
 use crate::ptycho::Magnitudes;
 use crate::ptycho::cpu::batch_engine::for_each_window_value;
 use crate::ptycho::cpu::model::{
-    Ramps, Scratch, model_spectra, shifted, shifted_derivative, spectra,
+    PointRamps, Scratch, model_spectra, shifted, shifted_derivative, spectra,
 };
 use crate::ptycho::cpu::propagation::Propagator;
 use crate::ptycho::cpu::refinement::normal_equations;
@@ -238,12 +238,13 @@ fn frame_derivatives(engine: &CpuEngine<f64>, frame: usize, noise: Noise) -> [f6
     } = engine;
     let pixels = layout.pixels();
     let mut scratch = Scratch::new(layout, fft);
-    let ramps = Ramps::new(layout, layout.fractions[frame]);
+    let ramps = PointRamps::new(layout, frame, layout.fractions[frame]);
     let of_probe = spectra(&engine.probe, pixels, fft);
     let mut moved = engine.probe.clone();
     shifted(&of_probe, &ramps, &mut moved, fft, &mut scratch);
     let window = Window {
         layout,
+        frame,
         corner: layout.corners[frame],
         fraction: layout.fractions[frame],
         probe: &moved,
@@ -272,7 +273,7 @@ fn frame_derivatives(engine: &CpuEngine<f64>, frame: usize, noise: Noise) -> [f6
     for axis in 0..2 {
         for (mode, f) in model.chunks_exact(pixels).enumerate() {
             let spectrum = &of_probe[mode * pixels..][..pixels];
-            shifted_derivative(spectrum, &ramps, axis, fft, &mut scratch);
+            shifted_derivative(spectrum, &ramps, (0, axis), fft, &mut scratch);
             let wave = &mut scratch.wave;
             for_each_window_value(layout, layout.corners[frame], &engine.object, |i, o| {
                 wave[i] *= o;
@@ -395,7 +396,7 @@ fn adjoint_to_the_model(engine: &CpuEngine<f64>) {
     let x = random.vector(engine.probe.len());
     let object = random.vector(engine.object.len());
     let y = random.vector(engine.probe.len());
-    let ramps = Ramps::new(layout, layout.fractions[frame]);
+    let ramps = PointRamps::new(layout, frame, layout.fractions[frame]);
     let mut scratch = Scratch::new(layout, fft);
     let mut moved = x.clone();
     shifted(
@@ -407,6 +408,7 @@ fn adjoint_to_the_model(engine: &CpuEngine<f64>) {
     );
     let window = Window {
         layout,
+        frame,
         corner: layout.corners[frame],
         fraction: layout.fractions[frame],
         probe: &moved,

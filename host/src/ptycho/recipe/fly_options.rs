@@ -1,0 +1,103 @@
+//! Options of fly scans.
+
+use super::RecipeError;
+use crate::text::shortest;
+use serde::{Deserialize, Serialize};
+
+/// Most points of an exposure.
+pub(crate) const MAX_POINTS: usize = 64;
+/// Longest path, m: a shift in other units is larger.
+const LONGEST: f64 = 0.1;
+
+/// Where the specimen goes during an exposure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FlyPath {
+    /// Along `shift`, the same for all frames.
+    Shift,
+    /// From each position towards the next one.
+    Scan,
+}
+
+/// Which place of a path the recorded positions are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FlyPositions {
+    /// Its middle.
+    Middle,
+    /// Its start.
+    Start,
+    /// Its end.
+    End,
+}
+
+/// Motion during each exposure.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct FlyOptions {
+    /// Points of the path, 1 to 64; 1: a step scan.
+    pub points: usize,
+    /// Where the path comes from.
+    pub path: FlyPath,
+    /// Path during an exposure (row, column), m, in the directions of the positions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shift: Option<[f64; 2]>,
+    /// Share of the step to the next position during which the shutter is open.
+    pub exposure: f64,
+    /// Which place of the path the recorded positions are.
+    pub positions: FlyPositions,
+}
+
+impl Default for FlyOptions {
+    fn default() -> Self {
+        Self {
+            points: 1,
+            path: FlyPath::Shift,
+            shift: None,
+            exposure: 1.0,
+            positions: FlyPositions::Middle,
+        }
+    }
+}
+
+impl FlyOptions {
+    /// Whether all options have their defaults.
+    pub(crate) fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Whether exposures have several points.
+    #[must_use]
+    pub fn moves(&self) -> bool {
+        self.points > 1
+    }
+
+    pub(super) fn check(&self) -> Result<(), RecipeError> {
+        if !(1..=MAX_POINTS).contains(&self.points) {
+            let expected = format!("1 to {MAX_POINTS}");
+            return Err(RecipeError::new("fly.points", expected, self.points.to_string()));
+        }
+        if let Some(wrong) = (self.shift.iter().flatten()).find(|v| !(v.abs() <= LONGEST)) {
+            return Err(RecipeError::new(
+                "fly.shift",
+                "[row, column] of at most 0.1 m",
+                shortest(*wrong),
+            ));
+        }
+        if self.moves() && self.path == FlyPath::Shift && self.shift.is_none() {
+            return Err(RecipeError::new(
+                "fly.shift",
+                "[row, column] in metres, or fly.path = \"scan\", if fly.points is above 1",
+                "none",
+            ));
+        }
+        if !(self.exposure > 0.0 && self.exposure <= 1.0) {
+            return Err(RecipeError::new(
+                "fly.exposure",
+                "a share above 0, at most 1",
+                shortest(self.exposure),
+            ));
+        }
+        Ok(())
+    }
+}
