@@ -1,6 +1,6 @@
 //! Result of a ptychographic reconstruction.
 
-use super::Propagation;
+use super::{ModelParts, Propagation};
 use ndarray::{Array2, Array3};
 use num_complex::Complex;
 use serde::{Deserialize, Serialize};
@@ -30,10 +30,6 @@ pub struct HistoryEntry {
     /// Seconds spent in this iteration and those before it, without set-up and saving.
     pub seconds: f64,
 }
-
-/// What a model of ptychography has beyond object, probe and frames; nothing, unless the recipe asks for it.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct ModelParts {}
 
 /// Result of a run, as stored in results files, drawn in pictures and compared with others.
 #[derive(Debug, Clone, PartialEq)]

@@ -44,7 +44,7 @@ impl Mask {
 /// Ground truth of a simulated scan.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Simulation {
-    /// Complex transmission of the object (row, column).
+    /// Complex transmission of the object (row, column), of its first state if it has several.
     pub object: Array2<Complex<f64>>,
     /// Probe modes (mode, row, column), √photons.
     pub probe: Array3<Complex<f64>>,

@@ -66,7 +66,11 @@ mod tests {
     fn frames_travel_along_their_line() {
         for (snake, rows) in [(false, 3.0), (true, 3.0), (true, 8.0), (false, 1.0)] {
             let (positions, expected) = lines(snake, rows);
-            assert_eq!(travel(&ndarray::arr2(&positions)), expected, "{snake} {rows}");
+            assert_eq!(
+                travel(&ndarray::arr2(&positions)),
+                expected,
+                "{snake} {rows}"
+            );
         }
         assert_eq!(travel(&ndarray::arr2(&[[1.0, 2.0]])), [[0.0; 2]]);
         assert_eq!(travel(&ndarray::arr2(&[[1.0, 2.0]; 3])), [[0.0; 2]; 3]);

@@ -6,9 +6,9 @@ use super::probe_grid::{cut_or_padded, with_window};
 use super::result::quadratic_phase;
 use super::start::with_modes;
 use super::{ProbeSource, Problem, Recipe};
-use crate::data::{Geometry, Propagation, Reconstruction, Scan};
+use crate::data::{Geometry, ObjectModes, Propagation, Reconstruction, Scan};
 use crate::text::{length, significant};
-use ndarray::s;
+use ndarray::{Array2, s};
 use num_complex::Complex;
 
 /// Largest relative difference of the windows' sizes, which are λz/p.
@@ -120,10 +120,11 @@ impl Problem {
                 EarlierResultError::Window { expected, found }
             });
         }
-        self.take_object(result)?;
+        let modes = self.take_object(result)?;
         if recipe.probe.source == ProbeSource::Auto {
             self.take_probe(result, scan, recipe)?;
         }
+        self.make_object_modes(&modes, recipe.object_modes);
         self.notes.push(format!(
             "start: object{} of an earlier result",
             if recipe.probe.source == ProbeSource::Auto {
@@ -135,7 +136,11 @@ impl Problem {
         Ok(self.frames_of(result, scan, recipe))
     }
 
-    fn take_object(&mut self, result: &Reconstruction) -> Result<(), EarlierResultError> {
+    /// Takes the object; returns its further modes on the grid of this problem.
+    fn take_object(
+        &mut self,
+        result: &Reconstruction,
+    ) -> Result<Vec<Array2<Complex<f64>>>, EarlierResultError> {
         let (rows, columns) = self.object.dim();
         let (old_rows, old_columns) = result.object.dim();
         let weights = |axis: usize, new: usize, old: usize| -> Vec<Weights> {
@@ -154,7 +159,14 @@ impl Problem {
         if !interpolate(&result.object, [&of_rows, &of_columns], &mut self.object) {
             return Err(EarlierResultError::Elsewhere);
         }
-        Ok(())
+        let modes = (result.parts.object_modes.iter()).flat_map(ObjectModes::further);
+        let modes = modes.filter(|mode| mode.dim() == result.object.dim());
+        let on_grid = |mode: Array2<Complex<f64>>| {
+            let mut to = Array2::zeros(self.object.dim());
+            interpolate(&mode, [&of_rows, &of_columns], &mut to);
+            to
+        };
+        Ok(modes.map(on_grid).collect())
     }
 
     fn take_probe(

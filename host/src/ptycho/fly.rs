@@ -5,7 +5,7 @@
 //! frame's position plus (s − (S−1)/2)/S · p.
 
 use super::recipe::{FlyOptions, FlyPath, FlyPositions};
-use crate::data::Scan;
+use crate::data::{Exposures, Scan};
 
 /// The paths of the frames during their exposures.
 #[derive(Debug, Clone, PartialEq)]
@@ -44,9 +44,39 @@ impl FlyPaths {
         Self { points, paths }
     }
 
+    /// The same path (row, column), object pixels, for each of `frames` frames.
+    pub(crate) fn along(points: usize, path: [f64; 2], frames: usize) -> Self {
+        match points {
+            0 | 1 => Self::default(),
+            points => Self {
+                points,
+                paths: vec![path; frames],
+            },
+        }
+    }
+
     /// Points of each exposure.
     pub(crate) fn points(&self) -> usize {
         self.points
+    }
+
+    /// What a result says of them; nothing of a step scan.
+    pub(crate) fn exposures(&self) -> Option<Exposures> {
+        (self.points > 1).then(|| Exposures {
+            points: self.points,
+            paths: self.paths.clone(),
+        })
+    }
+
+    /// Those of a result of `frames` frames; `None` if they are of others.
+    pub(crate) fn of_result(exposures: Option<&Exposures>, frames: usize) -> Option<Self> {
+        match exposures {
+            None => Some(Self::default()),
+            Some(of) => (of.paths.len() == frames && of.points > 0).then(|| Self {
+                points: of.points,
+                paths: of.paths.clone(),
+            }),
+        }
     }
 
     /// Path of each frame (row, column), object pixels; empty with one point.
@@ -75,7 +105,8 @@ impl FlyPaths {
 
     /// Longest path on each axis, pixels.
     pub(crate) fn longest(&self) -> [f64; 2] {
-        [0, 1].map(|axis| (self.paths.iter()).fold(0.0, |most: f64, path| most.max(path[axis].abs())))
+        [0, 1]
+            .map(|axis| (self.paths.iter()).fold(0.0, |most: f64, path| most.max(path[axis].abs())))
     }
 }
 

@@ -36,13 +36,16 @@ pub fn memory_estimate(
     };
     // Only projection engines hold the exit waves of all frames; the others those of a batch.
     let projects = recipe.engines.iter().any(|e| e.name.projects());
-    let together = frames_together(modes.saturating_mul(rows.saturating_mul(columns)));
+    // Exit waves for each probe mode.
+    let of_mode = recipe.waves_of_mode();
+    let of_frame = modes.saturating_mul(rows.saturating_mul(columns));
+    let together = frames_together(of_frame.saturating_mul(of_mode));
     let few = |e: &&EngineSpec| e.subpixel == Some(true) || !e.name.projects();
     let sizes = (recipe.engines.iter().filter(few)).map(|e| e.batch.unwrap_or(together));
     let batch = sizes.max().unwrap_or(0).min(frames);
     let all = if projects { pixels } else { 0 };
-    let waves = all.saturating_mul(wide(modes));
-    let few = wide(batch).saturating_mul(probe);
+    let waves = (all.saturating_mul(wide(modes))).saturating_mul(wide(of_mode));
+    let few = (wide(batch).saturating_mul(probe)).saturating_mul(wide(of_mode));
     // Counts and magnitudes (4 bytes each), the magnitudes once more in the engine's order,
     // the exit waves and their spectra, the spectra once more while they are saved; start
     // values, fluence and result in double precision.
@@ -75,10 +78,10 @@ pub fn memory_estimate(
         .in_field(near)
         .with_waves(recipe.gpu.waves);
     let separate = |e: &EngineSpec| e.name.projects() && e.subpixel == Some(true);
-    let fused = plan.is_fused() && !recipe.engines.iter().any(separate);
+    let fused = plan.is_fused() && of_mode == 1 && !recipe.engines.iter().any(separate);
     // Fused conjugate gradients keep the spectra and the gradients of all frames in all modes, for several modes the slopes of
     // the losses.
-    let fuses = rows == columns && matches!(rows, 64 | 128) && !near;
+    let fuses = rows == columns && matches!(rows, 64 | 128) && !near && of_mode == 1;
     let several = modes > 1;
     let of_pixel = wide(modes).saturating_mul(16) + if several { 4 } else { 0 };
     let searches = |e: &&EngineSpec| e.name == EngineName::Ml && e.noise != Some(Noise::Gaussian);

@@ -28,6 +28,8 @@ mod intensity_ramp;
 mod interleaved;
 mod interpolation;
 pub mod io;
+#[cfg(test)]
+mod layered_engines;
 pub(crate) mod likelihood;
 mod magnitudes;
 mod memory_estimate;
@@ -100,8 +102,8 @@ pub use profile::Profile;
 pub use ranks::Ranks;
 pub use read_options::{MAX_COARSE, NoData, NoDataSetting, ReadOptions};
 pub use recipe::{
-    ApertureShape, FlyOptions, FlyPath, FlyPositions, GpuOptions, GpuStep, GpuWaves, Precision, ProbeSource, ProbeStart, Recipe,
-    RecipeError, StartOptions, StopRule, Updates,
+    ApertureShape, FlyOptions, FlyPath, FlyPositions, GpuOptions, GpuStep, GpuWaves, Precision,
+    ProbeSource, ProbeStart, Recipe, RecipeError, StartOptions, StopRule, Updates,
 };
 pub use reconstructor::{Progress, Reconstructor};
 pub use refinement::{PositionMethod, PositionOptions, Refinement};

@@ -37,25 +37,27 @@ pub(super) fn further_modes(
             None => {
                 let seed = seed.wrapping_add((n as u64 + 1).wrapping_mul(SEED_STEP));
                 let mut mode = random_factor([rows, columns], seed);
-                ndarray::Zip::from(&mut mode)
-                    .and(first)
-                    .and(fluence)
-                    .for_each(|mode, first, lit| {
-                        *mode = if *lit > 0.0 {
-                            *mode * first
-                        } else {
-                            Complex::default()
-                        };
-                    });
-                for before in std::iter::once(first.view()).chain(further.slice(s![..n, .., ..]).outer_iter()) {
+                mode.zip_mut_with(first, |mode, first| *mode *= first);
+                for before in
+                    std::iter::once(first.view()).chain(further.slice(s![..n, .., ..]).outer_iter())
+                {
                     let norm = inner(before, before, fluence).re;
                     if norm > 0.0 {
                         let share = inner(before, mode.view(), fluence) / norm;
                         mode.scaled_add(-share, &before);
                     }
                 }
+                mode.zip_mut_with(fluence, |mode, lit| {
+                    if *lit <= 0.0 {
+                        *mode = Complex::default();
+                    }
+                });
                 let own = inner(mode.view(), mode.view(), fluence).re;
-                let factor = if own > 0.0 { START_POWER * power / own } else { 0.0 };
+                let factor = if own > 0.0 {
+                    START_POWER * power / own
+                } else {
+                    0.0
+                };
                 mode.mapv_inplace(|v| v * factor.sqrt());
                 mode
             }
@@ -152,9 +154,13 @@ mod tests {
 
     fn problem() -> (Array2<Complex<f64>>, Array2<f64>) {
         let object = start::object([13, 11], 3);
-        let fluence = Array2::from_shape_fn((13, 11), |(r, c)| {
-            if r > 9 { 0.0 } else { 1.0 + (r * c) as f64 }
-        });
+        let fluence =
+            Array2::from_shape_fn(
+                (13, 11),
+                |(r, c)| {
+                    if r > 9 { 0.0 } else { 1.0 + (r * c) as f64 }
+                },
+            );
         (object, fluence)
     }
 
@@ -173,7 +179,12 @@ mod tests {
             }
         }
         // A pixel that was never lit has one mode.
-        assert!(further.slice(s![.., 10.., ..]).iter().all(|v| v.norm() < 1e-12));
+        assert!(
+            further
+                .slice(s![.., 10.., ..])
+                .iter()
+                .all(|v| v.norm() < 1e-12)
+        );
         assert_eq!(further, further_modes(&object, &[], 4, &fluence, 7));
         assert_ne!(further, further_modes(&object, &[], 4, &fluence, 8));
         let dark = further_modes(&object, &[], 2, &Array2::zeros((13, 11)), 7);
@@ -187,11 +198,17 @@ mod tests {
         let mut modes = ndarray::concatenate![Axis(0), object.insert_axis(Axis(0)), further];
         // Mixed, weaker first.
         let before = modes.clone();
-        modes.index_axis_mut(Axis(0), 0).assign(&(&before.slice(s![1, .., ..]) * Complex::new(0.5, 0.0)));
-        modes.index_axis_mut(Axis(0), 1).assign(&(&before.slice(s![0, .., ..]) + &before.slice(s![1, .., ..])));
+        modes
+            .index_axis_mut(Axis(0), 0)
+            .assign(&(&before.slice(s![1, .., ..]) * Complex::new(0.5, 0.0)));
+        modes
+            .index_axis_mut(Axis(0), 1)
+            .assign(&(&before.slice(s![0, .., ..]) + &before.slice(s![1, .., ..])));
         let mixed = modes.clone();
         let shares = orthogonalise_objects(&mut modes, &fluence);
-        assert!(shares.is_sorted_by(|a, b| a >= b) && (shares.iter().sum::<f64>() - 1.0).abs() < 1e-12);
+        assert!(
+            shares.is_sorted_by(|a, b| a >= b) && (shares.iter().sum::<f64>() - 1.0).abs() < 1e-12
+        );
         for r in 0..13 {
             for c in 0..11 {
                 let sum = |of: &Array3<Complex<f64>>| -> f64 {

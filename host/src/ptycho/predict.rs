@@ -1,12 +1,13 @@
 //! Model intensities of a result.
 
 use super::Recipe;
+use super::fly::FlyPaths;
 use super::near_field::{NearField, Propagator, ramp};
 use super::result::quadratic_phase;
-use crate::data::{Geometry, Mask, Reconstruction, Scan, ScanError};
+use crate::data::{Geometry, Mask, ObjectModes, Reconstruction, Scan, ScanError};
 use crate::fft::Fft2;
 use crate::system::ScratchError;
-use ndarray::{Array3, Axis, s};
+use ndarray::{Array2, Array3, Axis, s};
 use num_complex::Complex;
 use rayon::prelude::*;
 
@@ -23,6 +24,9 @@ pub enum PredictError {
         /// Windows, rows and columns of the probe.
         result: [usize; 3],
     },
+    /// The modes of the object, or the paths of the exposures, do not fit the object or the frames.
+    #[error("expected object modes of the object's shape and a path for each frame, found others")]
+    Parts,
     /// A window that leaves the object.
     #[error(
         "the window of frame {frame}: expected {rows} x {columns} pixels within the object of {object:?}, found the corner {corner:?}"
@@ -50,7 +54,7 @@ pub enum PredictError {
 /// What a result predicts of its scan.
 #[derive(Debug)]
 pub struct Prediction {
-    /// The scan's geometry and positions with the model intensities c Σ|D[S P·O]|² as frames, also
+    /// The scan's geometry and positions with the model intensities c Σ|D[S P·O]|², over all modes and the points of an exposure, as frames, also
     /// where the scan is masked; no mask. D is the propagation to the detector, S the frame's subpixel shift, c its intensity scale.
     pub scan: Scan,
     /// R over the valid pixels, free ones included: Σ w (√I_model − √I)²/Σ w I; `None` without
@@ -91,6 +95,16 @@ pub fn predict(result: &Reconstruction, scan: &Scan) -> Result<Prediction, Predi
             });
         }
     }
+    let modes = (result.parts.object_modes.iter()).flat_map(ObjectModes::further);
+    let objects: Vec<Array2<Complex<f64>>> = std::iter::once(result.object.clone())
+        .chain(modes)
+        .collect();
+    let fly = FlyPaths::of_result(result.parts.exposures.as_ref(), frames);
+    let fly = fly.filter(|_| objects.iter().all(|o| o.dim() == result.object.dim()));
+    let Some(fly) = fly else {
+        return Err(PredictError::Parts);
+    };
+    let share = 1.0 / fly.points() as f64;
     // That of the reconstruction, whatever the scan's file says.
     let near = near_field(result);
     let geometry = Geometry {
@@ -110,18 +124,21 @@ pub fn predict(result: &Reconstruction, scan: &Scan) -> Result<Prediction, Predi
             },
             |(fft, propagator), (frame, (mut intensity, corner))| {
                 let [top, left] = corner.map(|v| v as usize);
-                let window = result
-                    .object
-                    .slice(s![top..top + rows, left..left + columns]);
                 let mut model = vec![0.0; rows * columns];
-                let scale = result.frame_scales[frame];
-                for mode in 0..probe.modes() {
-                    let fraction = result.fractions[frame];
-                    let mut wave = probe.mode(mode, fraction, fft);
-                    wave.iter_mut().zip(&window).for_each(|(p, o)| *p *= o);
-                    propagator.propagate_to_detector(&mut wave, fraction);
-                    for (sum, f) in model.iter_mut().zip(&wave) {
-                        *sum += scale * f.norm_sqr();
+                let scale = result.frame_scales[frame] * share;
+                for (point, mode) in
+                    (0..fly.points()).flat_map(|s| (0..probe.modes()).map(move |m| (s, m)))
+                {
+                    let fraction = fly.at(frame, point, result.fractions[frame]);
+                    let shifted = probe.mode(mode, fraction, fft);
+                    for object in &objects {
+                        let window = object.slice(s![top..top + rows, left..left + columns]);
+                        let mut wave = shifted.clone();
+                        wave.iter_mut().zip(&window).for_each(|(p, o)| *p *= o);
+                        propagator.propagate_to_detector(&mut wave, fraction);
+                        for (sum, f) in model.iter_mut().zip(&wave) {
+                            *sum += scale * f.norm_sqr();
+                        }
                     }
                 }
                 let counts = measured.index_axis(Axis(0), frame);

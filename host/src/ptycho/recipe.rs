@@ -27,7 +27,10 @@ const METRICS_EVERY: usize = 10;
 const MAX_OBJECT_MODES: usize = 16;
 
 /// Whether an option that is written only if it is not 1 is left out.
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "the form that serde expects")]
+#[allow(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "the form that serde expects"
+)]
 fn is_one(value: &usize) -> bool {
     *value == 1
 }

@@ -4,7 +4,7 @@ use super::intensity_ramp::remove_intensity_ramp;
 use super::object_modes::orthogonalise_objects;
 use super::quality::orthogonalise;
 use super::{EngineError, Frames, Precision, Problem, Recipe, Reconstructor};
-use crate::data::{Geometry, Propagation, Reconstruction, Scan};
+use crate::data::{Geometry, ObjectModes, Propagation, Reconstruction, Scan};
 use ndarray::{Array2, Array3, Axis, s};
 use num_complex::Complex;
 
@@ -55,6 +55,14 @@ pub fn result(
     if recipe.physical_probe {
         quadratic_phase(&mut probe, problem.pixel, scan.geometry(), -1.0);
     }
+    let mut parts = run.engine().model_parts()?;
+    if object_power.len() > 1 {
+        parts.object_modes = Some(ObjectModes {
+            further: layers.slice(s![1.., .., ..]).to_owned(),
+            power: object_power,
+        });
+    }
+    parts.exposures = problem.fly.exposures();
     Ok(Reconstruction {
         object: layers.index_axis_move(Axis(0), 0),
         probe,
@@ -79,7 +87,7 @@ pub fn result(
         distance: scan.geometry().distance,
         propagation: scan.geometry().propagation,
         double_precision: recipe.precision == Precision::F64,
-        parts: run.engine().model_parts()?,
+        parts,
     })
 }
 

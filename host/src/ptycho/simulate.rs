@@ -1,10 +1,12 @@
 //! Simulation of scans: synthetic object and probe, exact model of the far or the near field, Poisson counts.
 
-use super::near_field::{NearField, Propagator};
+use super::fly::FlyPaths;
+use super::near_field::{NearField, Propagator, ramp};
 use super::start;
 use crate::data::{
     Geometry, PixelPositions, PositionError, Propagation, Scan, ScanError, Simulation,
 };
+use crate::fft::Fft2;
 use crate::text::shortest;
 use ndarray::{Array2, Array3, Axis, s};
 use num_complex::Complex;
@@ -40,6 +42,12 @@ pub struct SimulateOptions {
     pub photons: f64,
     /// Number of mutually incoherent probe modes.
     pub probe_modes: usize,
+    /// Number of mutually incoherent states of the specimen, between which it changes during each exposure.
+    pub object_modes: usize,
+    /// Path of the specimen's displacement during each exposure (row, column), object pixels.
+    pub fly_shift: [f64; 2],
+    /// Points of the path; 0: four for each pixel, at least 8.
+    pub fly_points: usize,
     /// Standard deviation of the recorded from the true positions along each axis, object pixels.
     pub position_error: f64,
     /// Whether counts have Poisson noise; otherwise they are expected values.
@@ -59,6 +67,9 @@ impl Default for SimulateOptions {
             overlap: 0.7,
             photons: 1e8,
             probe_modes: 1,
+            object_modes: 1,
+            fly_shift: [0.0; 2],
+            fly_points: 0,
             position_error: 0.0,
             noise: true,
             propagation: Propagation::FarField,
@@ -153,6 +164,27 @@ impl SimulateOptions {
             modes.to_string(),
             "1 to 64",
         )?;
+        let states = self.object_modes;
+        option(
+            (1..=16).contains(&states),
+            "--object-modes",
+            states.to_string(),
+            "1 to 16",
+        )?;
+        let longest = self.frame as f64 / 2.0;
+        if let Some(wrong) = self.fly_shift.iter().find(|v| !(v.abs() <= longest)) {
+            return Err(SimulateError::Option {
+                option: "--fly-shift",
+                found: shortest(*wrong),
+                expected: "at most half a frame on each axis, in pixels",
+            });
+        }
+        option(
+            self.fly_points <= 1024,
+            "--fly-points",
+            self.fly_points.to_string(),
+            "1 to 1024",
+        )?;
         let error = self.position_error;
         option(
             (0.0..=100.0).contains(&error),
@@ -182,6 +214,17 @@ impl SimulateOptions {
         )
     }
 
+    /// Points of each exposure.
+    fn points(&self) -> usize {
+        let [rows, columns] = self.fly_shift;
+        let length = rows.hypot(columns);
+        match self.fly_points {
+            _ if length == 0.0 => 1,
+            0 => ((4.0 * length).ceil() as usize).clamp(8, 1024),
+            points => points,
+        }
+    }
+
     /// Bytes needed to simulate the scan, without the object: counts, positions, and work arrays of
     /// the threads.
     #[must_use]
@@ -207,6 +250,7 @@ impl SimulateOptions {
         let [rows, columns] = BeamPath::new(self)?.windows.object_shape;
         Ok(rows
             .saturating_mul(columns)
+            .saturating_mul(self.object_modes)
             .saturating_mul(2 * size_of::<Complex<f64>>()))
     }
 }
@@ -240,6 +284,10 @@ pub fn simulate(options: &SimulateOptions) -> Result<Scan, SimulateError> {
     probe.mapv_inplace(|v| v * (options.photons / power).sqrt());
 
     let object = specimen(windows.object_shape, n, options.seed);
+    let states = states(&object, options);
+    let shares = state_shares(options.object_modes);
+    let points = options.points();
+    let fly = FlyPaths::along(points, options.fly_shift, options.positions);
 
     let near = NearField::of(&geometry);
     let mut frames = Array3::<f32>::zeros((options.positions, n, n));
@@ -252,12 +300,30 @@ pub fn simulate(options: &SimulateOptions) -> Result<Scan, SimulateError> {
             let window = object.slice(s![top..top + n, left..left + n]);
             let mut intensity = Array2::<f64>::zeros((n, n));
             let mut propagator = Propagator::new([n, n], near.as_ref());
-            for mode in probe.outer_iter() {
-                let mut wave = &mode * &window;
-                if let Some(data) = wave.as_slice_mut() {
-                    propagator.propagate_to_detector(data, [0.0; 2]);
+            if points == 1 && states.is_empty() {
+                for mode in probe.outer_iter() {
+                    let mut wave = &mode * &window;
+                    if let Some(data) = wave.as_slice_mut() {
+                        propagator.propagate_to_detector(data, [0.0; 2]);
+                    }
+                    intensity.zip_mut_with(&wave, |sum, f| *sum += f.norm_sqr());
                 }
-                intensity.zip_mut_with(&wave, |sum, f| *sum += f.norm_sqr());
+            } else {
+                for point in 0..points {
+                    let by = fly.at(i, point, [0.0; 2]);
+                    for mode in moved(&probe, by).outer_iter() {
+                        let all = std::iter::once(&object).chain(&states);
+                        for (state, share) in all.zip(&shares) {
+                            let window = state.slice(s![top..top + n, left..left + n]);
+                            let mut wave = &mode * &window;
+                            if let Some(data) = wave.as_slice_mut() {
+                                propagator.propagate_to_detector(data, by);
+                            }
+                            let share = share / points as f64;
+                            intensity.zip_mut_with(&wave, |sum, f| *sum += share * f.norm_sqr());
+                        }
+                    }
+                }
             }
             let mut random = generator(options.seed, 1 + i as u64);
             let centred = start::roll(&intensity, n / 2, n / 2);
@@ -289,6 +355,63 @@ pub fn simulate(options: &SimulateOptions) -> Result<Scan, SimulateError> {
     };
     let given = ideal.insert_axis(Axis(0));
     Ok(Scan::new(frames, None, recorded, geometry, Some(given))?.with_simulation(simulation))
+}
+
+/// The share of the exposure in each of so many states: half as long in each as in the one before.
+pub(super) fn state_shares(states: usize) -> Vec<f64> {
+    let shares = (0..states).map(|n| 0.5_f64.powi(n as i32));
+    let total: f64 = shares.clone().sum();
+    shares.map(|share| share / total).collect()
+}
+
+/// The states of the specimen after the first, `object`: its phase shifts change in parts of it.
+pub(super) fn states(
+    object: &Array2<Complex<f64>>,
+    options: &SimulateOptions,
+) -> Vec<Array2<Complex<f64>>> {
+    let (rows, columns) = object.dim();
+    let lit = options.frame as f64 * BEAM;
+    (1..options.object_modes)
+        .map(|state| {
+            let mut random = generator(options.seed, u64::MAX - state as u64);
+            let spots: Vec<[f64; 4]> = (0..24)
+                .map(|_| {
+                    let mut next = || random.random::<f64>();
+                    [
+                        rows as f64 * (0.25 + 0.5 * next()),
+                        columns as f64 * (0.25 + 0.5 * next()),
+                        lit * (0.08 + 0.12 * next()),
+                        1.6 * (next() - 0.5),
+                    ]
+                })
+                .collect();
+            Array2::from_shape_fn((rows, columns), |(row, column)| {
+                let phase = spots.iter().map(|[r, c, width, phase]| {
+                    let distance = (row as f64 - r).hypot(column as f64 - c) / width;
+                    phase * (-distance * distance).exp()
+                });
+                object[[row, column]] * Complex::cis(phase.sum())
+            })
+        })
+        .collect()
+}
+
+/// The modes shifted by `by` (rows, columns), pixels.
+fn moved(probe: &Array3<Complex<f64>>, by: [f64; 2]) -> Array3<Complex<f64>> {
+    let (_, rows, columns) = probe.dim();
+    let [down, across] = [ramp(rows, by[0]), ramp(columns, by[1])];
+    let mut fft = Fft2::<f64>::new(rows, columns);
+    let mut moved = probe.as_standard_layout().into_owned();
+    for mut mode in moved.outer_iter_mut() {
+        if let Some(values) = mode.as_slice_mut() {
+            fft.forward(values);
+            for (at, value) in values.iter_mut().enumerate() {
+                *value *= down[at / columns] * across[at % columns];
+            }
+            fft.inverse(values);
+        }
+    }
+    moved
 }
 
 /// Geometry, ideal beam and positions of a simulation.

@@ -131,6 +131,15 @@ pub(crate) struct SimulateArgs {
     /// Mutually incoherent probe modes
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) probe_modes: usize,
+    /// Mutually incoherent states of the specimen, each half as long as the one before
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) object_modes: usize,
+    /// Fly scan: path during each exposure, in object pixels, such as 0,3 [default: a step scan]
+    #[arg(long, value_name = "ROWS,COLUMNS", allow_hyphen_values = true)]
+    pub(crate) fly_shift: Option<String>,
+    /// Points of the path at which frames are computed [default: 4 for each pixel, at least 8]
+    #[arg(long, value_name = "N")]
+    pub(crate) fly_points: Option<usize>,
     /// Standard deviation of the error of the recorded positions, in object pixels
     #[arg(
         long,

@@ -11,6 +11,20 @@ use crate::system::Memory;
 use crate::text::{length, significant};
 use std::path::PathBuf;
 
+/// `ROWS,COLUMNS` in pixels; zeros without a value.
+fn pixels(option: &str, value: Option<&str>) -> Result<[f64; 2], Failure> {
+    let Some(text) = value else {
+        return Ok([0.0; 2]);
+    };
+    let parsed: Option<Vec<f64>> = text.split(',').map(|v| v.trim().parse().ok()).collect();
+    match parsed.as_deref() {
+        Some(&[rows, columns]) => Ok([rows, columns]),
+        _ => Err(Failure::usage(format!(
+            "{option} {text}: expected ROWS,COLUMNS in object pixels, such as 0,3"
+        ))),
+    }
+}
+
 /// A checked simulation.
 #[derive(Debug)]
 pub(crate) struct Simulate {
@@ -32,6 +46,9 @@ impl Simulate {
             overlap: args.overlap,
             photons: args.photons,
             probe_modes: args.probe_modes,
+            object_modes: args.object_modes,
+            fly_shift: pixels("--fly-shift", args.fly_shift.as_deref())?,
+            fly_points: args.fly_points.unwrap_or(0),
             position_error: args.position_error,
             noise: !args.no_noise,
             propagation: propagation(&args.near_field)?,

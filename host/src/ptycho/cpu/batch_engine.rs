@@ -11,7 +11,9 @@ mod steps;
 
 use super::engine::CpuEngine;
 use super::fourier_projection::FrameErrors;
-use super::model::{PointRamps, Scratch, add_shifted_back, compare, model_spectra, shifted, spectra};
+use super::model::{
+    PointRamps, Scratch, add_shifted_back, compare, model_spectra, shifted, spectra,
+};
 use super::part_sums::{BAND, ObjectPart, ProbePart};
 use super::regions::side_by_side;
 use super::smoothness;
@@ -324,29 +326,29 @@ pub(super) fn add_object_sums<T: Real>(
     let pixels = layout.pixels();
     let (moved, waves) = (layout.probes(), layout.waves());
     sums.for_each_band(|layer, band, numerators, weights| {
-            let first = origin[0] + band * BAND;
-            let last = first + weights.len() / width;
-            for (n, frame) in frames.iter().enumerate() {
-                let [top, left] = layout.corners[*frame as usize].map(|v| v as usize);
-                for row in first.max(top)..last.min(top + layout.rows) {
-                    let start = (row - first) * width + left - origin[1];
-                    let own = (row - top) * layout.columns;
-                    let sums = &mut numerators[start..start + layout.columns];
-                    let weights = &mut weights[start..start + layout.columns];
-                    for probe in 0..moved {
-                        let wave = layout.wave(probe, layer);
-                        let chi = &chi[(n * waves + wave) * pixels + own..][..layout.columns];
-                        let probe = &probes[(n * moved + probe) * pixels + own..][..layout.columns];
-                        for (((sum, weight), p), chi) in
-                            sums.iter_mut().zip(&mut *weights).zip(probe).zip(chi)
-                        {
-                            *sum += p.conj() * chi;
-                            *weight += p.norm_sqr();
-                        }
+        let first = origin[0] + band * BAND;
+        let last = first + weights.len() / width;
+        for (n, frame) in frames.iter().enumerate() {
+            let [top, left] = layout.corners[*frame as usize].map(|v| v as usize);
+            for row in first.max(top)..last.min(top + layout.rows) {
+                let start = (row - first) * width + left - origin[1];
+                let own = (row - top) * layout.columns;
+                let sums = &mut numerators[start..start + layout.columns];
+                let weights = &mut weights[start..start + layout.columns];
+                for probe in 0..moved {
+                    let wave = layout.wave(probe, layer);
+                    let chi = &chi[(n * waves + wave) * pixels + own..][..layout.columns];
+                    let probe = &probes[(n * moved + probe) * pixels + own..][..layout.columns];
+                    for (((sum, weight), p), chi) in
+                        sums.iter_mut().zip(&mut *weights).zip(probe).zip(chi)
+                    {
+                        *sum += p.conj() * chi;
+                        *weight += p.norm_sqr();
                     }
                 }
             }
-        });
+        }
+    });
 }
 
 /// How a weight W becomes a denominator: √(W² + δ²) or (1−α) W + α max W.

@@ -11,8 +11,8 @@ use super::propagation::Propagator;
 use super::scratch_pool::Pool;
 use super::window::{Layout, Window};
 use super::{
-    annealing, centring, constraints, exact_positions, model, normalisation, object_modes, probe_update,
-    refinement,
+    annealing, centring, constraints, exact_positions, model, normalisation, object_modes,
+    probe_update, refinement,
 };
 use crate::fft::{Real, TransposedFft2};
 use crate::ptycho::batches::KeptBatches;
@@ -125,6 +125,10 @@ impl<T: Real> CpuEngine<T> {
         let parameters = FrameParameters::new(&problem.positions);
         let fft = TransposedFft2::new(rows, columns);
         let near = problem.near_field.as_ref();
+        let mut layout = layout;
+        if layout.fly.points() > 1 {
+            layout.set(parameters.frames(true));
+        }
         Ok(Self {
             ranks,
             propagator: Propagator::new(fft.clone(), [rows, columns], near),
@@ -138,7 +142,8 @@ impl<T: Real> CpuEngine<T> {
             regions: problem.regions.clone(),
             kept_batches: Default::default(),
             likelihood: LikelihoodState::default(),
-            subpixel: false,
+            // Points of an exposure are between pixels.
+            subpixel: problem.fly.points() > 1,
             parameters,
             bound: problem.refinement.bound,
             power: problem.power(),

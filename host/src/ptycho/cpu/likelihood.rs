@@ -90,7 +90,13 @@ fn preconditioned<T: Real>(
     let denominator = method.denominator();
     let extra = T::of(method.extra());
     let layers = engine.layout.object_layers;
-    divide(&mut object, &found.object_weights, extra, layers, denominator);
+    divide(
+        &mut object,
+        &found.object_weights,
+        extra,
+        layers,
+        denominator,
+    );
     let modes = engine.layout.modes;
     let none = T::default();
     divide(&mut probe, &found.probe_weights, none, modes, denominator);

@@ -100,20 +100,20 @@ fn add_frames<T: Real>(
 ) {
     let (top, columns) = (sums.rows.start, sums.columns.clone());
     sums.for_each_band(|layer, band, numerators, weights| {
-            vectorised(Band {
-                layout,
-                layer,
-                first: top + band * BAND,
-                left: columns.start,
-                width: columns.len(),
-                corners,
-                probe,
-                power,
-                exit,
-                numerators,
-                weights,
-            });
+        vectorised(Band {
+            layout,
+            layer,
+            first: top + band * BAND,
+            left: columns.start,
+            width: columns.len(),
+            corners,
+            probe,
+            power,
+            exit,
+            numerators,
+            weights,
         });
+    });
 }
 
 /// The sums of an object update over all frames.
@@ -128,7 +128,9 @@ impl<T: Real> ObjectTotal<T> {
     /// Updates the object (layer, row, column); `weight` is c_o, photons.
     pub(super) fn finish(&self, object: &mut [Complex<T>], weight: f64, clip: Option<[f64; 2]>) {
         let pixels = self.weights.len();
-        let layers = object.chunks_exact_mut(pixels).zip(self.numerators.chunks_exact(pixels));
+        let layers = object
+            .chunks_exact_mut(pixels)
+            .zip(self.numerators.chunks_exact(pixels));
         for (object, numerators) in layers {
             self.finish_layer(object, numerators, weight, clip);
         }

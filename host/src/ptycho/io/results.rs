@@ -216,11 +216,14 @@ pub fn read_within(path: &Path, memory: Memory) -> Result<Reconstruction, IoErro
             .text(&path)?
             .ok_or_else(|| source.missing(name, &path))
     };
+    let double_precision = object.is_double();
+    let object = finite(&object)?
+        .into_dimensionality::<Ix2>()
+        .map_err(|_| object.bad_shape("shape (row, column)"))?;
     Ok(Reconstruction {
-        double_precision: object.is_double(),
-        object: finite(&object)?
-            .into_dimensionality::<Ix2>()
-            .map_err(|_| object.bad_shape("shape (row, column)"))?,
+        double_precision,
+        parts: model_parts::read(&source, count, object.dim().into())?,
+        object,
         probe: finite(&probe)?
             .into_dimensionality::<Ix3>()
             .map_err(|_| probe.bad_shape("shape (mode, row, column)"))?,
@@ -249,7 +252,6 @@ pub fn read_within(path: &Path, memory: Memory) -> Result<Reconstruction, IoErro
         wavelength: number("wavelength", format!("{SOURCE}/wavelength"))?,
         distance: number("distance", format!("{DETECTOR}/distance"))?,
         propagation: read_propagation(&source)?,
-        parts: model_parts::read(&source)?,
     })
 }
 

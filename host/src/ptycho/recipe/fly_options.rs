@@ -75,7 +75,11 @@ impl FlyOptions {
     pub(super) fn check(&self) -> Result<(), RecipeError> {
         if !(1..=MAX_POINTS).contains(&self.points) {
             let expected = format!("1 to {MAX_POINTS}");
-            return Err(RecipeError::new("fly.points", expected, self.points.to_string()));
+            return Err(RecipeError::new(
+                "fly.points",
+                expected,
+                self.points.to_string(),
+            ));
         }
         if let Some(wrong) = (self.shift.iter().flatten()).find(|v| !(v.abs() <= LONGEST)) {
             return Err(RecipeError::new(

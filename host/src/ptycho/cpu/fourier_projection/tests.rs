@@ -44,7 +44,7 @@ fn frame([rows, columns]: [usize; 2], modes: usize) -> Frame {
             rows,
             columns,
             object_layers: 1,
-        fly: FlyPaths::default(),
+            fly: FlyPaths::default(),
             object_shape: [rows + 3, columns + 2],
             corners: vec![[2, 1]],
             fractions: vec![[0.0; 2]],

@@ -13,6 +13,7 @@ use crate::ptycho::cpu::model::{
 use crate::ptycho::cpu::propagation::Propagator;
 use crate::ptycho::cpu::refinement::normal_equations;
 use crate::ptycho::cpu::window::Window;
+use crate::ptycho::fly::FlyPaths;
 use crate::ptycho::likelihood::Noise;
 use crate::ptycho::{
     Engine, EngineName, EngineSpec, NearField, Problem, Recipe, SimulateOptions, Smoothness,
@@ -25,6 +26,11 @@ use rand_pcg::Pcg64Mcg;
 const ALL: [Noise; 3] = [Noise::Gaussian, Noise::Poisson, Noise::Amplitude];
 const SHAPE: [usize; 2] = [7, 10];
 const MODES: usize = 2;
+const NEAR: NearField = NearField {
+    wavelength: 1e-10,
+    distance: 0.02,
+    pixel: [1e-6, 0.8e-6],
+};
 
 struct Random(Pcg64Mcg);
 
@@ -54,17 +60,34 @@ fn engine() -> CpuEngine<f64> {
 
 /// The same in a near field.
 fn near_engine() -> CpuEngine<f64> {
-    engine_in(Some(NearField {
-        wavelength: 1e-10,
-        distance: 0.02,
-        pixel: [1e-6, 0.8e-6],
-    }))
+    engine_in(Some(NEAR))
 }
 
-/// The same in either field.
-const FIELDS: [fn() -> CpuEngine<f64>; 2] = [engine, near_engine];
+/// Three modes of the object, and three points of each exposure.
+fn layered_engine() -> CpuEngine<f64> {
+    layered_engine_in(None)
+}
+
+/// The same in a near field.
+fn layered_near_engine() -> CpuEngine<f64> {
+    layered_engine_in(Some(NEAR))
+}
+
+/// The same in either field, for one exit wave a mode and for several.
+const FIELDS: [fn() -> CpuEngine<f64>; 4] =
+    [engine, near_engine, layered_engine, layered_near_engine];
+
+fn layered_engine_in(near_field: Option<NearField>) -> CpuEngine<f64> {
+    let mut random = random(21);
+    let paths = (0..5).map(|_| [3.0 * random.next(), 3.0 * random.next()]);
+    engine_of(near_field, 3, FlyPaths::given(3, paths.collect()))
+}
 
 fn engine_in(near_field: Option<NearField>) -> CpuEngine<f64> {
+    engine_of(near_field, 1, FlyPaths::default())
+}
+
+fn engine_of(near_field: Option<NearField>, layers: usize, fly: FlyPaths) -> CpuEngine<f64> {
     let [rows, columns] = SHAPE;
     let corners = vec![[0, 0], [2, 3], [4, 1], [1, 5], [5, 6]];
     let mut random = random(3);
@@ -93,6 +116,10 @@ fn engine_in(near_field: Option<NearField>) -> CpuEngine<f64> {
         },
         object: Array2::from_shape_fn(object_shape, |_| 1.0 + random.complex()),
         probe: Array3::from_shape_fn((MODES, rows, columns), |_| 2.0 * random.complex()),
+        more_layers: Array3::from_shape_fn((layers - 1, object_shape[0], object_shape[1]), |_| {
+            random.complex()
+        }),
+        fly,
         near_field,
         ..other
     };
@@ -240,7 +267,7 @@ fn frame_derivatives(engine: &CpuEngine<f64>, frame: usize, noise: Noise) -> [f6
     let mut scratch = Scratch::new(layout, fft);
     let ramps = PointRamps::new(layout, frame, layout.fractions[frame]);
     let of_probe = spectra(&engine.probe, pixels, fft);
-    let mut moved = engine.probe.clone();
+    let mut moved = layout.moved(&engine.probe);
     shifted(&of_probe, &ramps, &mut moved, fft, &mut scratch);
     let window = Window {
         layout,
@@ -271,14 +298,18 @@ fn frame_derivatives(engine: &CpuEngine<f64>, frame: usize, noise: Noise) -> [f6
     let mut sums = [0.0; 3];
     sums[0] = slopes.iter().enumerate().map(|(i, d)| d * power(i)).sum();
     for axis in 0..2 {
-        for (mode, f) in model.chunks_exact(pixels).enumerate() {
+        for (n, f) in model.chunks_exact(pixels).enumerate() {
+            let [probe, layer] = layout.parts_of(n);
+            let (point, mode) = (probe / MODES, probe % MODES);
             let spectrum = &of_probe[mode * pixels..][..pixels];
-            shifted_derivative(spectrum, &ramps, (0, axis), fft, &mut scratch);
+            shifted_derivative(spectrum, &ramps, (point, axis), fft, &mut scratch);
             let wave = &mut scratch.wave;
-            for_each_window_value(layout, layout.corners[frame], &engine.object, |i, o| {
+            let object = layout.layer(&engine.object, layer);
+            for_each_window_value(layout, layout.corners[frame], object, |i, o| {
                 wave[i] *= o;
             });
-            let (to, along) = (&mut scratch.spectrum, (layout.fractions[frame], axis));
+            let fraction = layout.shift(frame, n, layout.fractions[frame]);
+            let (to, along) = (&mut scratch.spectrum, (fraction, axis));
             propagator.forward_derivative(wave, f, to, along, &mut scratch.fft);
             for ((f, change), d) in f.iter().zip(&scratch.spectrum).zip(&slopes) {
                 sums[1 + axis] += 2.0 * scale * unit * d * (f.conj() * change).re;
@@ -291,8 +322,8 @@ fn frame_derivatives(engine: &CpuEngine<f64>, frame: usize, noise: Noise) -> [f6
 #[test]
 fn the_regulariser_adds_its_derivative() {
     let step = plain_step();
-    for edge in [0.0, 0.4] {
-        let mut engine = engine();
+    for (edge, new) in [(0.0, FIELDS[0]), (0.4, FIELDS[0]), (0.4, FIELDS[2])] {
+        let mut engine = new();
         let noise = Noise::Poisson;
         let smoothness = Smoothness { weight: 3.0, edge };
         let regularised = LikelihoodMethod {
@@ -307,7 +338,8 @@ fn the_regulariser_adds_its_derivative() {
             .map(|w| *w > crate::ptycho::cpu::LIT * most)
             .collect();
         assert!(lit.iter().any(|lit| !lit) && lit.iter().any(|lit| *lit));
-        let penalty = |object: &[Complex<f64>]| {
+        let pixels = engine.layout.object_pixels();
+        let of_layer = |object: &[Complex<f64>]| {
             let mut sum = 0.0;
             for at in 0..object.len() {
                 for (there, n) in [
@@ -326,6 +358,8 @@ fn the_regulariser_adds_its_derivative() {
             }
             3.0 * sum
         };
+        let penalty =
+            |object: &[Complex<f64>]| -> f64 { object.chunks_exact(pixels).map(of_layer).sum() };
         let h = random(8).vector(engine.object.len());
         let before = engine.object.clone();
         let expected: f64 = (with.values[0].iter().zip(&without.values[0]).zip(&h))
@@ -395,10 +429,10 @@ fn adjoint_to_the_model(engine: &CpuEngine<f64>) {
     let mut random = random(11);
     let x = random.vector(engine.probe.len());
     let object = random.vector(engine.object.len());
-    let y = random.vector(engine.probe.len());
+    let y = random.vector(layout.waves() * pixels);
     let ramps = PointRamps::new(layout, frame, layout.fractions[frame]);
     let mut scratch = Scratch::new(layout, fft);
-    let mut moved = x.clone();
+    let mut moved = layout.moved(&x);
     shifted(
         &spectra(&x, pixels, fft),
         &ramps,
@@ -419,7 +453,8 @@ fn adjoint_to_the_model(engine: &CpuEngine<f64>) {
         a.iter().zip(b).map(|(a, b)| a.conj() * b).sum()
     };
     let left = inner(&scratch.model, &y) * fft.scale();
-    let waves = inverse(&y, pixels, (propagator, layout.fractions[frame]));
+    let fractions = (0..layout.waves()).map(|n| layout.shift(frame, n, layout.fractions[frame]));
+    let waves = inverse(&y, pixels, propagator, fractions);
     let frames = [frame as u32];
     let mut to_probe = ProbePart::zeros(layout);
     let of_frame = (&frames[..], std::slice::from_ref(&ramps));
@@ -453,11 +488,13 @@ fn adjoint_to_the_model(engine: &CpuEngine<f64>) {
 fn inverse(
     y: &[Complex<f64>],
     pixels: usize,
-    (propagator, fraction): (&Propagator<f64>, [f64; 2]),
+    propagator: &Propagator<f64>,
+    fractions: impl Iterator<Item = [f64; 2]>,
 ) -> Vec<Complex<f64>> {
     let mut waves = vec![Complex::default(); y.len()];
     let mut scratch = TransposedFft2::<f64>::new(SHAPE[0], SHAPE[1]).scratch();
-    for (y, wave) in y.chunks_exact(pixels).zip(waves.chunks_exact_mut(pixels)) {
+    let pairs = y.chunks_exact(pixels).zip(waves.chunks_exact_mut(pixels));
+    for ((y, wave), fraction) in pairs.zip(fractions) {
         let mut spectrum: Vec<_> = y.iter().map(|v| v * propagator.scale()).collect();
         propagator.inverse(&mut spectrum, wave, fraction, &mut scratch);
     }

@@ -1,17 +1,113 @@
 //! What a model has beyond object, probe and frames, in results files.
 
-use crate::data::{ModelParts, Reconstruction};
+use super::{IMAGE, complex, finite, shaped};
+use crate::data::{Exposures, ModelParts, ObjectModes, Reconstruction};
 use crate::io::IoError;
+use crate::io::output;
 use crate::io::source::Source;
 use hdf5_metno as hdf5;
+use ndarray::{Array1, Array2, Ix1, Ix2, Ix3};
+
+/// Longest path of an exposure, pixels.
+const LONGEST: f64 = 1e6;
+/// Most points of an exposure.
+const POINTS: f64 = 64.0;
 
 /// Writes `result.parts`.
-pub(super) fn write(_file: &hdf5::File, result: &Reconstruction) -> hdf5::Result<()> {
-    let ModelParts {} = &result.parts;
+pub(super) fn write(file: &hdf5::File, result: &Reconstruction) -> hdf5::Result<()> {
+    let ModelParts {
+        object_modes,
+        exposures,
+    } = &result.parts;
+    let image = file.group(IMAGE)?;
+    if let Some(ObjectModes { further, power }) = object_modes {
+        complex(
+            &image,
+            "further_object_modes",
+            further,
+            result.double_precision,
+        )?;
+        output::array(
+            &image,
+            "object_mode_power",
+            &Array1::from_vec(power.clone()),
+        )?;
+    }
+    if let Some(Exposures { points, paths }) = exposures {
+        output::number(&image, "exposure_points", *points as u64)?;
+        let paths = Array2::from_shape_fn((paths.len(), 2), |(j, axis)| paths[j][axis]);
+        output::array(&image, "exposure_paths", &paths)?;
+    }
     Ok(())
 }
 
-/// Reads what [`write`] has written; results of earlier versions have nothing.
-pub(super) fn read(_source: &Source) -> Result<ModelParts, IoError> {
-    Ok(ModelParts {})
+/// Reads what [`write`] has written for a result of `frames` frames with an object of this shape (row, column); results of earlier
+/// versions have nothing.
+pub(super) fn read(
+    source: &Source,
+    frames: usize,
+    [rows, columns]: [usize; 2],
+) -> Result<ModelParts, IoError> {
+    Ok(ModelParts {
+        object_modes: read_object_modes(source, [rows, columns])?,
+        exposures: read_exposures(source, frames)?,
+    })
+}
+
+fn read_object_modes(
+    source: &Source,
+    [rows, columns]: [usize; 2],
+) -> Result<Option<ObjectModes>, IoError> {
+    let Some(further) = source.first(&[&format!("{IMAGE}/further_object_modes")])? else {
+        return Ok(None);
+    };
+    let expected = format!("shape (mode, {rows}, {columns}), as for the object");
+    if !matches!(further.shape(), [modes, r, c] if *modes > 0 && [*r, *c] == [rows, columns]) {
+        return Err(further.bad_shape(&expected));
+    }
+    let modes = 1 + further.shape()[0];
+    let power = source.require(
+        "power of the object's modes",
+        &[&format!("{IMAGE}/object_mode_power")],
+    )?;
+    let expected_power = format!("shape ({modes}), one share per mode");
+    if power.shape() != [modes] {
+        return Err(power.bad_shape(&expected_power));
+    }
+    let shares = shaped::<Ix1>(&power, &expected_power)?;
+    if let Some(wrong) = shares.iter().find(|v| !(0.0..=1.0 + 1e-6).contains(*v)) {
+        return Err(power.bad_value(wrong, "shares from 0 to 1"));
+    }
+    Ok(Some(ObjectModes {
+        further: finite(&further)?
+            .into_dimensionality::<Ix3>()
+            .map_err(|_| further.bad_shape(&expected))?,
+        power: shares.to_vec(),
+    }))
+}
+
+fn read_exposures(source: &Source, frames: usize) -> Result<Option<Exposures>, IoError> {
+    let Some(numbers) = source.first(&[&format!("{IMAGE}/exposure_points")])? else {
+        return Ok(None);
+    };
+    let points = numbers.common_value()?;
+    if !((2.0..=POINTS).contains(&points) && points.fract() == 0.0) {
+        return Err(numbers.bad_value(points, "a whole number from 2 to 64"));
+    }
+    let paths = source.require(
+        "paths of the exposures",
+        &[&format!("{IMAGE}/exposure_paths")],
+    )?;
+    let expected = format!("shape ({frames}, 2), one path per position");
+    if paths.shape() != [frames, 2] {
+        return Err(paths.bad_shape(&expected));
+    }
+    let values = shaped::<Ix2>(&paths, &expected)?;
+    if let Some(wrong) = values.iter().find(|v| v.is_nan() || v.abs() > LONGEST) {
+        return Err(paths.bad_value(wrong, "paths of at most 1e6 pixels"));
+    }
+    Ok(Some(Exposures {
+        points: points as usize,
+        paths: values.rows().into_iter().map(|p| [p[0], p[1]]).collect(),
+    }))
 }

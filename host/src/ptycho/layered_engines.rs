@@ -1,0 +1,294 @@
+//! Every engine with several modes of the object and several points of each exposure: it goes on with the same bits after it was
+//! saved, any ranks have the same bits, odd scans stay finite, states and fly scans are found.
+
+use super::cpu::CpuEngine;
+use super::object_modes::orthogonalise_objects;
+use super::quality::orthogonalise;
+use super::{
+    Engine, EngineName, EngineSpec, FlyOptions, PositionMethod, PositionOptions, Problem, Ranks,
+    Recipe, SimulateOptions, Step, simulate,
+};
+use crate::ranks::threads;
+use ndarray::{Array3, Axis};
+use num_complex::Complex;
+
+/// Frames of 15 or 16 pixels with two probe modes, three object modes, and two points of each exposure.
+fn problem(positions: usize, object_modes: usize, points: usize) -> Problem {
+    let options = SimulateOptions {
+        frame: 16,
+        positions,
+        photons: 1e5,
+        probe_modes: 2,
+        object_modes: 2,
+        fly_shift: [0.7, 1.3],
+        position_error: 0.3,
+        ..SimulateOptions::default()
+    };
+    let scan = simulate(&options).unwrap();
+    let pixel = scan.object_pixel();
+    let recipe = Recipe {
+        free_pixels: 0.05,
+        probe_modes: 2,
+        object_modes,
+        fly: FlyOptions {
+            points,
+            shift: Some([0.7 * pixel[0], 1.3 * pixel[1]]),
+            ..FlyOptions::default()
+        },
+        fit_frame_scales: true,
+        positions: PositionOptions {
+            refine: vec![
+                PositionMethod::Gradient,
+                PositionMethod::Affine,
+                PositionMethod::Annealing,
+            ],
+            start: 2,
+            ..PositionOptions::default()
+        },
+        ..Recipe::default()
+    };
+    recipe.check().unwrap_or_else(|error| {
+        // The engines are those of the tests.
+        assert!(error.to_string().contains("positions.refine"), "{error}");
+    });
+    Problem::new(&scan, &recipe).unwrap()
+}
+
+/// Object modes and points.
+const SHAPES: [[usize; 2]; 3] = [[3, 1], [1, 3], [2, 2]];
+
+fn specs() -> Vec<EngineSpec> {
+    let mut specs = Vec::new();
+    for name in EngineName::ALL {
+        for subpixel in [true, false] {
+            let mut spec = EngineSpec::new(name, 6);
+            spec.subpixel = Some(subpixel);
+            spec.batch = spec.batch.map(|size| size.min(3));
+            specs.push(spec);
+        }
+    }
+    specs
+}
+
+fn run(engine: &mut dyn Engine, spec: &EngineSpec, problem: &Problem, from: usize, to: usize) {
+    for iteration in from..=to {
+        engine.step(&Step::new(spec, problem, iteration)).unwrap();
+    }
+}
+
+#[test]
+fn a_restored_engine_goes_on_with_the_same_bits() {
+    for [modes, points] in SHAPES {
+        let problem = problem(7, modes, points);
+        for spec in specs() {
+            let mut whole = CpuEngine::<f32>::new(&problem);
+            run(&mut whole, &spec, &problem, 1, 6);
+            let mut first = CpuEngine::<f32>::new(&problem);
+            run(&mut first, &spec, &problem, 1, 3);
+            let mut second = CpuEngine::<f32>::new(&problem);
+            second.restore(&first.save().unwrap()).unwrap();
+            run(&mut second, &spec, &problem, 4, 6);
+            assert_eq!(
+                second.save().unwrap(),
+                whole.save().unwrap(),
+                "{spec:?} {modes} {points}"
+            );
+        }
+    }
+}
+
+#[test]
+fn ranks_have_the_bits_of_one() {
+    for [modes, points] in SHAPES {
+        let problem = problem(13, modes, points);
+        for spec in specs() {
+            let mut alone = CpuEngine::<f32>::new(&problem);
+            run(&mut alone, &spec, &problem, 1, 3);
+            let expected = alone.object_layers().unwrap();
+            std::thread::scope(|scope| {
+                for communicator in threads(3) {
+                    let (problem, spec, expected) = (&problem, &spec, &expected);
+                    scope.spawn(move || {
+                        let ranks = Ranks::of(std::sync::Arc::new(communicator));
+                        let mut engine = CpuEngine::<f32>::among(problem, ranks).unwrap();
+                        run(&mut engine, spec, problem, 1, 3);
+                        let found = engine.object_layers().unwrap();
+                        assert_eq!(&found, expected, "{spec:?} {modes} {points}");
+                    });
+                }
+            });
+        }
+    }
+}
+
+/// A frame without counts, a frame that is all masked, a single frame.
+#[test]
+fn nothing_becomes_nan() {
+    for frames in [1, 6] {
+        let mut problem = problem(frames, 2, 2);
+        let mut magnitudes = problem.magnitudes.in_memory_mut().unwrap();
+        for (n, mut frame) in magnitudes.outer_iter_mut().enumerate() {
+            match n {
+                2 => frame.mapv_inplace(|m| m.min(0.0)),
+                4 => frame.fill(-1.0),
+                _ => {}
+            }
+        }
+        for spec in specs() {
+            let mut engine = CpuEngine::<f32>::new(&problem);
+            run(&mut engine, &spec, &problem, 1, 60);
+            let object = engine.object_layers().unwrap();
+            let probe = engine.probe().unwrap();
+            let mut values = object.iter().chain(&probe);
+            assert!(
+                values.all(|v| v.re.is_finite() && v.im.is_finite()),
+                "{spec:?}"
+            );
+            assert!(engine.metrics().unwrap().r_factor.is_finite());
+        }
+    }
+}
+
+/// A scan with the true probe and object as its start, with which R is that of the noise.
+fn true_start(options: &SimulateOptions, recipe: &Recipe) -> Problem {
+    let scan = simulate(options).unwrap();
+    let mut problem = Problem::new(&scan, recipe).unwrap();
+    let truth = scan.simulation().unwrap();
+    problem.probe.assign(&truth.probe);
+    let shares = super::simulate::state_shares(options.object_modes);
+    let states = super::simulate::states(&truth.object, options);
+    problem.object = truth.object.mapv(|v| v * shares[0].sqrt());
+    for (n, state) in states.iter().enumerate() {
+        let state = state.mapv(|v| v * shares[n + 1].sqrt());
+        problem
+            .more_layers
+            .index_axis_mut(Axis(0), n)
+            .assign(&state);
+    }
+    problem
+}
+
+/// With the true object, probe and paths, the model has the counts, and no engine moves away from them.
+#[test]
+fn every_engine_stays_at_the_truth() {
+    for (states, path) in [(2, [0.0; 2]), (1, [1.5, -2.0]), (2, [0.0, 2.0])] {
+        let options = SimulateOptions {
+            frame: 16,
+            positions: 9,
+            object_modes: states,
+            fly_shift: path,
+            fly_points: 3,
+            noise: false,
+            ..SimulateOptions::default()
+        };
+        let pixel = simulate(&options).unwrap().object_pixel();
+        let moves = path != [0.0; 2];
+        let recipe = Recipe {
+            object_modes: states,
+            precision: super::Precision::F64,
+            fly: FlyOptions {
+                points: if moves { 3 } else { 1 },
+                shift: Some([path[0] * pixel[0], path[1] * pixel[1]]),
+                ..FlyOptions::default()
+            },
+            ..Recipe::default()
+        };
+        let problem = true_start(&options, &recipe);
+        for mut spec in specs() {
+            spec.probe_from = 1;
+            spec.power_bound = None;
+            let mut engine = CpuEngine::<f64>::new(&problem);
+            let first = engine.metrics().unwrap().r_factor;
+            assert!(first < 1e-13, "{spec:?} {states} {path:?}: {first}");
+            run(&mut engine, &spec, &problem, 1, 6);
+            let last = engine.metrics().unwrap().r_factor;
+            assert!(last < 1e-8, "{spec:?} {states} {path:?}: {last}");
+        }
+    }
+}
+
+/// Relative distance of `found` (mode, row, column) from `truth`, whatever their mixture, after the best linear mixture of the
+/// found ones, with the weight `lit`.
+fn distances(
+    found: &Array3<Complex<f64>>,
+    truth: &Array3<Complex<f64>>,
+    lit: &ndarray::Array2<f64>,
+) -> Vec<f64> {
+    let count = found.dim().0;
+    let inner = |a: ndarray::ArrayView2<'_, Complex<f64>>,
+                 b: ndarray::ArrayView2<'_, Complex<f64>>| {
+        let pairs = a.iter().zip(b).zip(lit);
+        pairs
+            .map(|((a, b), w)| a.conj() * b * *w)
+            .sum::<Complex<f64>>()
+    };
+    let of = |n: usize| found.index_axis(Axis(0), n);
+    let gram = nalgebra::DMatrix::from_fn(count, count, |a, b| inner(of(a), of(b)));
+    truth
+        .outer_iter()
+        .map(|state| {
+            let right = nalgebra::DVector::from_fn(count, |a, _| inner(of(a), state));
+            let Some(share) = gram.clone().lu().solve(&right) else {
+                return f64::INFINITY;
+            };
+            let mut rest = state.to_owned();
+            for n in 0..count {
+                rest.scaled_add(-share[n], &of(n));
+            }
+            let norm = |v: ndarray::ArrayView2<'_, Complex<f64>>| inner(v, v).re;
+            (norm(rest.view()) / norm(state)).sqrt()
+        })
+        .collect()
+}
+
+/// Two states of the specimen are found, and one mode does not explain the frames.
+#[test]
+fn two_states_are_found() {
+    let options = SimulateOptions {
+        frame: 32,
+        positions: 60,
+        object_modes: 2,
+        photons: 1e8,
+        overlap: 0.75,
+        ..SimulateOptions::default()
+    };
+    let scan = simulate(&options).unwrap();
+    let reconstructed = |modes: usize| {
+        let recipe = Recipe {
+            object_modes: modes,
+            free_pixels: 0.02,
+            ..Recipe::default()
+        };
+        let problem = Problem::new(&scan, &recipe).unwrap();
+        let mut engine = CpuEngine::<f32>::new(&problem);
+        let mut spec = EngineSpec::new(EngineName::Lsqml, 60);
+        spec.batch = Some(20);
+        run(&mut engine, &spec, &problem, 1, 60);
+        run(
+            &mut engine,
+            &EngineSpec::new(EngineName::Ml, 60),
+            &problem,
+            61,
+            120,
+        );
+        let metrics = engine.metrics().unwrap();
+        let frames = engine.frames();
+        let probe = orthogonalise(&engine.probe().unwrap()).probe;
+        let mut object = engine.object_layers().unwrap();
+        let (_, rows, columns) = object.dim();
+        let fluence = super::result::fluence((rows, columns), &probe, &frames);
+        let power = orthogonalise_objects(&mut object, &fluence);
+        (metrics.r_free.unwrap(), object, power, fluence)
+    };
+    let (one, ..) = reconstructed(1);
+    let (two, object, power, fluence) = reconstructed(2);
+    println!("R_free {one} {two}, powers {power:?}");
+    assert!(two < 0.2 * one, "{one} {two}");
+    let truth = &scan.simulation().unwrap().object;
+    let states = super::simulate::states(truth, &options);
+    let truth = ndarray::stack![Axis(0), truth.view(), states[0].view()];
+    let most = fluence.iter().copied().fold(0.0, f64::max);
+    let lit = fluence.mapv(|v| f64::from(u8::from(v > 0.2 * most)));
+    let found = distances(&object, &truth, &lit);
+    println!("distances {found:?}");
+}
