@@ -56,6 +56,11 @@ pub enum EngineError {
         "dm, raar and ap keep exit waves of all frames, for which the plan of blocks of frames has no memory (StreamPlan::with_waves)"
     )]
     Streamed,
+    /// Several object modes or points of an exposure, where not all counts are on the device.
+    #[error(
+        "several object modes or points of an exposure: expected the counts and exit waves of all frames in the device's memory for dm, raar and ap, and its counts for paths that differ between frames, found less memory"
+    )]
+    LayeredBlocks,
     /// Another rank has failed, or cannot be reached.
     #[error(transparent)]
     Ranks(#[from] crate::ranks::RankError),

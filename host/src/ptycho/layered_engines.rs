@@ -2,18 +2,32 @@
 //! saved, any ranks have the same bits, odd scans stay finite, states and fly scans are found.
 
 use super::cpu::CpuEngine;
+use super::cuda::GpuEngine;
+use super::fly::FlyPaths;
 use super::object_modes::orthogonalise_objects;
 use super::quality::orthogonalise;
 use super::{
-    Engine, EngineName, EngineSpec, FlyOptions, PositionMethod, PositionOptions, Problem, Ranks,
-    Recipe, SimulateOptions, Step, simulate,
+    Engine, EngineName, EngineSpec, FlyOptions, FlyPath, FlyPositions, Origin, Pattern,
+    PositionMethod, PositionOptions, Problem, Ranks, Recipe, Reconstructor, SimulateOptions, Step,
+    StepErrors, UpdateVersion, predict, result, simulate,
 };
+use crate::data::Propagation;
+use crate::gpu::EmulatedDevice;
 use crate::ranks::threads;
 use ndarray::{Array3, Axis};
 use num_complex::Complex;
 
 /// Frames of 15 or 16 pixels with two probe modes, three object modes, and two points of each exposure.
 fn problem(positions: usize, object_modes: usize, points: usize) -> Problem {
+    problem_of(Propagation::FarField, positions, object_modes, points)
+}
+
+fn problem_of(
+    propagation: Propagation,
+    positions: usize,
+    object_modes: usize,
+    points: usize,
+) -> Problem {
     let options = SimulateOptions {
         frame: 16,
         positions,
@@ -22,6 +36,7 @@ fn problem(positions: usize, object_modes: usize, points: usize) -> Problem {
         object_modes: 2,
         fly_shift: [0.7, 1.3],
         position_error: 0.3,
+        propagation,
         ..SimulateOptions::default()
     };
     let scan = simulate(&options).unwrap();
@@ -51,7 +66,13 @@ fn problem(positions: usize, object_modes: usize, points: usize) -> Problem {
         // The engines are those of the tests.
         assert!(error.to_string().contains("positions.refine"), "{error}");
     });
-    Problem::new(&scan, &recipe).unwrap()
+    let mut problem = Problem::new(&scan, &recipe).unwrap();
+    if points > 1 && object_modes > 1 {
+        // A path of its own for each frame.
+        let path = |n: usize| [0.7 - 0.2 * n as f64, 1.3 + 0.1 * n as f64];
+        problem.fly = FlyPaths::given(points, (0..positions).map(path).collect());
+    }
+    problem
 }
 
 /// Object modes and points.
@@ -126,7 +147,7 @@ fn ranks_have_the_bits_of_one() {
 fn nothing_becomes_nan() {
     for frames in [1, 6] {
         let mut problem = problem(frames, 2, 2);
-        let mut magnitudes = problem.magnitudes.in_memory_mut().unwrap();
+        let magnitudes = problem.magnitudes.in_memory_mut().unwrap();
         for (n, mut frame) in magnitudes.outer_iter_mut().enumerate() {
             match n {
                 2 => frame.mapv_inplace(|m| m.min(0.0)),
@@ -147,6 +168,69 @@ fn nothing_becomes_nan() {
             assert!(engine.metrics().unwrap().r_factor.is_finite());
         }
     }
+}
+
+/// Metrics of all iterations, then object and probe, of the emulated device against the CPU in single precision.
+#[test]
+fn the_emulated_device_takes_the_steps_of_the_cpu() {
+    let near = Propagation::NearField {
+        focus_to_sample: None,
+    };
+    for (field, [modes, points]) in [
+        (Propagation::FarField, [3, 1]),
+        (Propagation::FarField, [1, 3]),
+        (Propagation::FarField, [2, 2]),
+        (near, [2, 2]),
+    ] {
+        let problem = problem_of(field, 5, modes, points);
+        for mut spec in specs() {
+            spec.regulariser = spec.regulariser.map(|_| 0.5);
+            let case = format!("{field:?} {modes} {points} {spec:?}");
+            let problem = Problem {
+                exact_first: Step::new(&spec, &problem, 1).subpixel,
+                ..problem.clone()
+            };
+            let mut cpu = CpuEngine::<f32>::new(&problem);
+            let mut gpu = emulated(&problem);
+            run(&mut cpu, &spec, &problem, 1, 4);
+            run(&mut gpu, &spec, &problem, 1, 4);
+            let each = |e: &StepErrors| {
+                let start = e.start.unwrap();
+                [e.fourier, e.exit.unwrap(), start.photon, start.r_factor]
+            };
+            let (expected, found) = (cpu.errors(true).unwrap(), gpu.errors(true).unwrap());
+            for (expected, found) in expected.iter().zip(&found) {
+                for (expected, found) in each(expected).into_iter().zip(each(found)) {
+                    let error = (found / expected - 1.0).abs();
+                    assert!(error < 3e-3, "{case}: {found} {expected}");
+                }
+            }
+            let objects = [cpu.object_layers().unwrap(), gpu.object_layers().unwrap()];
+            let norm =
+                |of: &Array3<Complex<f64>>| -> f64 { of.iter().map(Complex::norm_sqr).sum() };
+            let distance = (norm(&(&objects[0] - &objects[1])) / norm(&objects[0])).sqrt();
+            assert!(distance < 3e-3, "{case}: {distance}");
+        }
+    }
+}
+
+#[test]
+fn the_emulated_device_goes_on_with_the_same_bits() {
+    let problem = problem(5, 2, 2);
+    for spec in specs() {
+        let mut whole = emulated(&problem);
+        run(&mut whole, &spec, &problem, 1, 5);
+        let mut first = emulated(&problem);
+        run(&mut first, &spec, &problem, 1, 3);
+        let mut second = emulated(&problem);
+        second.restore(&first.save().unwrap()).unwrap();
+        run(&mut second, &spec, &problem, 4, 5);
+        assert_eq!(second.save().unwrap(), whole.save().unwrap(), "{spec:?}");
+    }
+}
+
+fn emulated(problem: &Problem) -> GpuEngine<EmulatedDevice> {
+    GpuEngine::new(EmulatedDevice::new(), problem, UpdateVersion::Tiled).unwrap()
 }
 
 /// A scan with the true probe and object as its start, with which R is that of the noise.
@@ -204,6 +288,109 @@ fn every_engine_stays_at_the_truth() {
             let last = engine.metrics().unwrap().r_factor;
             assert!(last < 1e-8, "{spec:?} {states} {path:?}: {last}");
         }
+    }
+}
+
+/// A result predicts its scan with the R of its run, is read as it was written, and starts another run where it ended.
+#[test]
+fn results_have_the_whole_model() {
+    let options = SimulateOptions {
+        frame: 16,
+        positions: 12,
+        pattern: Pattern::Raster,
+        photons: 1e6,
+        object_modes: 2,
+        fly_shift: [0.0, 2.0],
+        ..SimulateOptions::default()
+    };
+    let scan = simulate(&options).unwrap();
+    let mut spec = EngineSpec::new(EngineName::Lsqml, 6);
+    spec.batch = Some(4);
+    let recipe = Recipe {
+        object_modes: 2,
+        precision: super::Precision::F64,
+        fly: FlyOptions {
+            points: 3,
+            path: FlyPath::Scan,
+            exposure: 0.5,
+            ..FlyOptions::default()
+        },
+        engines: vec![spec],
+        ..Recipe::default()
+    };
+    recipe.check().unwrap();
+    let problem = Problem::new(&scan, &recipe).unwrap();
+    let engine = Box::new(CpuEngine::<f64>::new(&problem));
+    let mut run = Reconstructor::new(engine, &problem, &recipe);
+    while !run.finished() {
+        run.advance().unwrap();
+    }
+    let origin = Origin {
+        source: "scan.cxi".to_owned(),
+        recipe: recipe.to_toml().unwrap(),
+        trials: String::new(),
+    };
+    let found = result(&mut run, &scan, &problem, &recipe, &origin).unwrap();
+    let r_factor = found.history.last().unwrap().r_factor.unwrap();
+    let predicted = predict(&found, &scan).unwrap().r_factor.unwrap();
+    assert!(
+        (predicted / r_factor - 1.0).abs() < 1e-6,
+        "{predicted} {r_factor}"
+    );
+    let power = &found.parts.object_modes.as_ref().unwrap().power;
+    assert!(power.len() == 2 && power[0] > power[1] && power[1] > 0.0);
+
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("result.h5");
+    super::io::results::write(&path, &found).unwrap();
+    let read = super::io::results::read(&path).unwrap();
+    assert_eq!(read.parts, found.parts);
+    assert_eq!(Recipe::from_toml(&read.recipe).unwrap().fly, recipe.fly);
+
+    let at_start = |modes: usize| {
+        let recipe = Recipe {
+            object_modes: modes,
+            ..recipe.clone()
+        };
+        let mut next = Problem::new(&scan, &recipe).unwrap();
+        next.start_from(&read, &scan, &recipe).unwrap();
+        assert_eq!(next.object_layers(), modes);
+        CpuEngine::<f64>::new(&next).metrics().unwrap().r_factor
+    };
+    assert!((at_start(2) / r_factor - 1.0).abs() < 1e-6);
+    // Further modes are weak.
+    assert!(at_start(3) > r_factor && at_start(1) > r_factor);
+}
+
+/// A frame whose recorded position is the start of its path is where it goes on average.
+#[test]
+fn recorded_positions_may_be_the_start_of_the_path() {
+    let options = SimulateOptions {
+        frame: 16,
+        positions: 9,
+        pattern: Pattern::Raster,
+        ..SimulateOptions::default()
+    };
+    let scan = simulate(&options).unwrap();
+    let pixel = scan.object_pixel();
+    let at = |positions: FlyPositions| {
+        let recipe = Recipe {
+            fly: FlyOptions {
+                points: 2,
+                shift: Some([2.0 * pixel[0], -3.0 * pixel[1]]),
+                positions,
+                ..FlyOptions::default()
+            },
+            ..Recipe::default()
+        };
+        Problem::new(&scan, &recipe).unwrap().positions.origin
+    };
+    let [middle, start, end] =
+        [FlyPositions::Middle, FlyPositions::Start, FlyPositions::End].map(at);
+    for (axis, by) in [(0, 1.0), (1, -1.5)] {
+        let moved = |to: [f64; 2]| (to[axis] - middle[axis]) / pixel[axis];
+        // The origin is that of whole pixels.
+        assert!((moved(start) - by).abs() <= 0.5 && (moved(end) + by).abs() <= 0.5);
     }
 }
 

@@ -76,9 +76,10 @@ pub fn memory_estimate(
     let near = recipe.data.is_near_field();
     let plan = StepPlan::on_hopper(recipe.gpu.step, [frames, modes, rows, columns])
         .in_field(near)
+        .with_exit_waves(of_mode)
         .with_waves(recipe.gpu.waves);
     let separate = |e: &EngineSpec| e.name.projects() && e.subpixel == Some(true);
-    let fused = plan.is_fused() && of_mode == 1 && !recipe.engines.iter().any(separate);
+    let fused = plan.is_fused() && !recipe.engines.iter().any(separate);
     // Fused conjugate gradients keep the spectra and the gradients of all frames in all modes, for several modes the slopes of
     // the losses.
     let fuses = rows == columns && matches!(rows, 64 | 128) && !near && of_mode == 1;

@@ -203,7 +203,9 @@ impl Problem {
             refinement: recipe.positions.clone(),
             fit_frame_scales: recipe.fit_frame_scales,
             exact_first: (recipe.engines.first()).is_some_and(|e| e.subpixel == Some(true))
-                || recipe.fly.moves(),
+                || recipe.fly.moves()
+                || (recipe.object_modes > 1
+                    && (recipe.engines.first()).is_some_and(|e| e.name.projects())),
             gpu_step: recipe.gpu.step,
             gpu_waves: recipe.gpu.waves,
             projects_first: recipe.engines.first().is_some_and(|e| e.name.projects()),

@@ -217,6 +217,16 @@ impl Recipe {
                 format!("metrics_every = {every} has no effect: {reason}")
             }));
         }
+        let fly = &self.fly;
+        if !fly.moves() && (fly.shift.is_some() || fly.path == FlyPath::Scan) {
+            let option = if fly.shift.is_some() { "shift" } else { "path" };
+            sentences.push(format!(
+                "fly.{option} has no effect: fly.points is 1, a step scan"
+            ));
+        }
+        if fly.moves() && fly.path == FlyPath::Scan && fly.shift.is_some() {
+            sentences.push("fly.shift has no effect: fly.path is \"scan\"".to_owned());
+        }
         let refines = !self.positions.refine.is_empty() || self.fit_frame_scales;
         if refines && self.positions.start > planned {
             sentences.push(format!(
@@ -253,7 +263,9 @@ impl Recipe {
                 .map(|(option, _)| format!("gpu.{option} has no effect on the CPU"))
                 .collect();
         }
-        let plan = StepPlan::on_hopper(gpu.step, shape).in_field(self.data.is_near_field());
+        let plan = StepPlan::on_hopper(gpu.step, shape)
+            .in_field(self.data.is_near_field())
+            .with_exit_waves(self.waves_of_mode());
         let projects = |engine: &&EngineSpec| engine.name.projects();
         let whole = |engine: &EngineSpec| engine.subpixel != Some(true);
         let mut projecting = self.engines.iter().filter(projects).peekable();

@@ -154,6 +154,8 @@ pub(super) struct ScanSizes {
     regions: bool,
     /// Whether the specimen moves during the exposures: frames are at their exact positions then.
     moves: bool,
+    /// Whether the object has modes: projections have frames at their exact positions then.
+    has_object_modes: bool,
     seed: u64,
 }
 
@@ -166,6 +168,7 @@ impl ScanSizes {
             object_shape: problem.positions.object_shape,
             regions: problem.regions.is_some(),
             moves: problem.fly.points() > 1,
+            has_object_modes: problem.object_layers() > 1,
             seed: problem.seed,
             refinement: problem.refinement.clone(),
             fit_frame_scales: problem.fit_frame_scales,
@@ -229,10 +232,12 @@ impl Step {
             object_shape,
             regions,
             moves,
+            has_object_modes,
             seed,
             ..
         } = *sizes;
-        let subpixel = spec.subpixel.unwrap_or(false) || moves;
+        let subpixel =
+            spec.subpixel.unwrap_or(false) || moves || (has_object_modes && spec.name.projects());
         let mut method = spec.method();
         if let Method::Batches(of_batches) = &mut method {
             of_batches.regions = regions && spec.uses_regions(shape, object_shape);

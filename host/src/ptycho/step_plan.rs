@@ -43,6 +43,8 @@ pub enum Separate {
     Subpixel,
     /// Frames are near fields.
     NearField,
+    /// There are several object modes or points of an exposure.
+    ExitWaves,
 }
 
 /// Bytes of shared memory that a block has besides: for sums over the block, for roots of unity (`pie_pass`), and for a phase
@@ -162,6 +164,16 @@ impl StepPlan {
         }
     }
 
+    /// The plan for so many exit waves of each probe mode: object modes times points of an exposure.
+    #[must_use]
+    pub fn with_exit_waves(self, waves: usize) -> Self {
+        if waves > 1 && self.is_fused() {
+            Self::Separate(Separate::ExitWaves)
+        } else {
+            self
+        }
+    }
+
     /// The same plan with exit waves stored as `waves`; separate kernels always have them in single precision.
     #[must_use]
     pub fn with_waves(self, waves: GpuWaves) -> Self {
@@ -231,6 +243,9 @@ impl fmt::Display for StepPlan {
                 f.write_str("exact positions, the fused step is for whole pixels")
             }
             Separate::NearField => f.write_str("a near field, the fused step is for far fields"),
+            Separate::ExitWaves => f.write_str(
+                "several object modes or points of an exposure, the fused step has one exit wave for each probe mode",
+            ),
         }
     }
 }

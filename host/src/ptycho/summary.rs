@@ -49,6 +49,12 @@ pub struct Summary {
     pub probe_modes: usize,
     /// Share of each mode in the probe's power, strongest first.
     pub mode_power: Vec<f64>,
+    /// Share of each object mode in the power behind the probe, strongest first; absent for one mode.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub object_mode_power: Vec<f64>,
+    /// Points of each exposure of a fly scan; absent for a step scan.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exposure_points: Option<usize>,
     /// Size of the probe; absent if it has no power.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub probe_size: Option<ProbeSize>,
@@ -157,6 +163,9 @@ impl Summary {
             frames: of.corners.len(),
             probe_modes: of.probe.shape()[0],
             mode_power: of.mode_power.clone(),
+            object_mode_power: (of.parts.object_modes.as_ref())
+                .map_or_else(Vec::new, |modes| modes.power.clone()),
+            exposure_points: of.parts.exposures.as_ref().map(|of| of.points),
             probe_size: ProbeSize::new(&of.probe, of.pixel),
             probe_focus: None,
             displacements: Displacements::new(of),

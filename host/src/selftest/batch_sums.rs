@@ -126,6 +126,7 @@ fn object<M: Device>(
                 object_columns,
                 chi_first,
                 add: u32::from(add),
+                layers: 1,
                 scale: SCALE,
             };
             device.launch(&launch, Work::Blocks(tiles as usize))
@@ -244,6 +245,7 @@ fn probe<M: Device>(
                 apart: u32::from(apart),
                 end_0: ends[0],
                 end_1: ends[1],
+                layers: 1,
                 end_2: ends[2],
             };
             device.launch(&launch, Work::Blocks(blocks))
@@ -384,6 +386,7 @@ fn steps<M: Device>(bench: &mut Bench<'_, M>, shape: Shape, same: bool) -> Resul
                 columns,
                 object_rows,
                 object_columns,
+                layers: 1,
                 sources: if same { 1 } else { batch.count },
                 parts,
             };

@@ -296,6 +296,8 @@ fn product<M: Device>(
                 to_first,
                 from_first,
                 conjugate: u32::from(conjugate),
+                to_layers: 1,
+                from_layers: 1,
                 sources: if same { 1 } else { from_first + batch.count },
             };
             device.launch(&launch, Work::Blocks((batch.count * parts) as usize))
@@ -362,6 +364,7 @@ fn residual<M: Device>(bench: &mut Bench<'_, M>, shape: Shape, psi_first: u32) -
                 object_columns,
                 parts,
                 psi_first,
+                layers: 1,
                 scale: SCALE,
             };
             device.launch(&launch, Work::Blocks((batch.count * parts) as usize))

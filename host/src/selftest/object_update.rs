@@ -406,6 +406,7 @@ fn finish<M: Device>(
                 numerator: numerator.read(),
                 denominator: denominator.read(),
                 gate: gate.read(),
+                plane: shape.object_elements() as u32,
                 pixels: shape.object_elements() as u32,
                 weight,
                 clip_low,

@@ -71,7 +71,7 @@ unsafe fn divide(of: &Arrays, from: u32, to: u32, floor: f32, alpha: f32) -> [f6
 /// `descent` z ← g/D(W + extra) of the object (with `smoothed` z/D(W + extra)), `probe_descent` (mode, pixel) ← g/D(V) of the
 /// probe, D as in `ptycho_direction_finish`; `sums` (block) of the gradient g, z, the last gradient and the last direction
 /// h. `largest` has the bits of the largest weights of object and probe. A block has `share` values; there must be
-/// ⌈elements/share⌉ + ⌈modes · pixels/share⌉ blocks.
+/// ⌈elements/share⌉ + ⌈modes · pixels/share⌉ blocks. The object has layers of `object_pixels` values.
 #[kernel(block = 512, min_blocks = 1, hot, f64)]
 #[allow(
     clippy::too_many_arguments,
@@ -87,12 +87,13 @@ pub unsafe fn ptycho_conjugate_precondition(
     #[len(modes * pixels)] probe_last: *const Complex32,
     #[len(elements)] direction: *const Complex32,
     #[len(modes * pixels)] probe_direction: *const Complex32,
-    #[len(elements)] weights: *const f32,
+    #[len(object_pixels)] weights: *const f32,
     #[len(pixels)] probe_weights: *const f32,
     #[len(2)] largest: *const u32,
     blocks: u32,
     share: u32,
     elements: u32,
+    object_pixels: u32,
     modes: u32,
     pixels: u32,
     extra: f32,
@@ -124,7 +125,7 @@ pub unsafe fn ptycho_conjugate_precondition(
                 last,
                 direction,
                 weights,
-                pixels: elements.max(1),
+                pixels: object_pixels.max(1),
                 smoothed: smoothed != 0,
                 extra,
                 most: f32::from_bits(*largest) + extra,

@@ -15,17 +15,17 @@ const WARPS: usize = (THREADS / 32) as usize;
 const TOGETHER: usize = 4;
 
 /// `numerators` and `weights` of the frames `order[first..first + count]`, whose `scale · chi` begin at frame
-/// `chi_first`; added to what is there if `add` is not 0.
+/// `chi_first`; added to what is there if `add` is not 0. The object has `layers` layers, and each frame waves of all of them (layer, mode).
 #[kernel(block = (32, 8), min_blocks = 4, hot)]
 #[allow(
     clippy::too_many_arguments,
     reason = "the arrays of the model and their shapes"
 )]
 pub unsafe fn ptycho_object_direction(
-    #[len(object_rows * object_columns)] numerators: *mut Complex32,
+    #[len(layers * object_rows * object_columns)] numerators: *mut Complex32,
     #[len(object_rows * object_columns)] weights: *mut f32,
     #[len(count * modes * rows * columns)] probes: *const Complex32,
-    #[len((chi_first + count) * modes * rows * columns)] chi: *const Complex32,
+    #[len((chi_first + count) * layers * modes * rows * columns)] chi: *const Complex32,
     #[len(frames)] corners: *const [u32; 2],
     #[len(frames)] order: *const u32,
     frames: u32,
@@ -38,6 +38,7 @@ pub unsafe fn ptycho_object_direction(
     object_columns: u32,
     chi_first: u32,
     add: u32,
+    layers: u32,
     scale: f32,
 ) {
     if object_columns == 0 || first >= frames || count > frames - first {
@@ -48,9 +49,13 @@ pub unsafe fn ptycho_object_direction(
     let counts = shared_array![u32; WARPS];
     let thread_index = thread::index_in_block();
     let pixels = (rows * columns) as usize;
-    let chi = chi.add(chi_first as usize * modes as usize * pixels);
+    let of_frame = layers as usize * modes as usize * pixels;
+    let chi = chi.add(chi_first as usize * of_frame);
     let across = object_columns.div_ceil(TILE_COLUMNS);
-    for tile in thread::block_stride(object_rows.div_ceil(TILE_ROWS) * across) {
+    let tiles = object_rows.div_ceil(TILE_ROWS) * across;
+    for item in thread::block_stride(layers * tiles) {
+        let (layer, tile) = (item / tiles.max(1), item % tiles.max(1));
+        let chi = chi.add(layer as usize * modes as usize * pixels);
         let (first_row, first_column) = (tile / across * TILE_ROWS, tile % across * TILE_COLUMNS);
         let row = first_row + thread::thread_idx_y();
         let column = first_column + thread::thread_idx_x();
@@ -91,14 +96,17 @@ pub unsafe fn ptycho_object_direction(
                 // Frames beyond the end of the list, or that do not contain the pixel, have weight 0.
                 let mut inside = [0.0; TOGETHER];
                 let mut places = [0; TOGETHER];
+                let mut waves = [0; TOGETHER];
                 for u in 0..TOGETHER {
                     let [member, top, left] = *kept.add((k + u as u32).min(total - 1) as usize);
                     // A negative difference wraps to a large number.
                     let (r, c) = (row.wrapping_sub(top), column.wrapping_sub(left));
                     places[u] = member as usize * modes as usize * pixels;
+                    waves[u] = member as usize * of_frame;
                     if k + (u as u32) < total && r < rows && c < columns {
                         inside[u] = 1.0;
                         places[u] += (r * columns + c) as usize;
+                        waves[u] += (r * columns + c) as usize;
                     }
                 }
                 for _ in 0..modes {
@@ -106,8 +114,9 @@ pub unsafe fn ptycho_object_direction(
                     let mut wave = [Complex32::ZERO; TOGETHER];
                     for u in 0..TOGETHER {
                         p[u] = *probes.add(places[u]);
-                        wave[u] = *chi.add(places[u]);
+                        wave[u] = *chi.add(waves[u]);
                         places[u] += pixels;
+                        waves[u] += pixels;
                     }
                     for u in 0..TOGETHER {
                         let p = p[u].scale(inside[u]);
@@ -122,13 +131,20 @@ pub unsafe fn ptycho_object_direction(
         }
         if row < object_rows && column < object_columns {
             let at = row as usize * object_columns as usize + column as usize;
+            let numerators =
+                numerators.add(layer as usize * object_rows as usize * object_columns as usize);
             let mut numerator = numerator.scale(scale);
             if add != 0 {
                 numerator += *numerators.add(at);
-                weight += *weights.add(at);
             }
             *numerators.add(at) = numerator;
-            *weights.add(at) = weight;
+            // The same for all layers.
+            if layer == 0 {
+                if add != 0 {
+                    weight += *weights.add(at);
+                }
+                *weights.add(at) = weight;
+            }
         }
     }
 }

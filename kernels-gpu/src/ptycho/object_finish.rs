@@ -6,7 +6,7 @@
 use warpstride_device::prelude::*;
 
 /// `O ← [weight · O + numerator] / [weight + denominator]`, with its modulus clipped to the limits (see
-/// `object_update_tiled`). Does nothing while `*gate` is not 0.
+/// `object_update_tiled`) for `pixels` values in layers of `plane` with the same denominators. Does nothing while `*gate` is not 0.
 #[kernel(block = 256)]
 #[allow(
     clippy::too_many_arguments,
@@ -15,19 +15,20 @@ use warpstride_device::prelude::*;
 pub unsafe fn ptycho_object_finish(
     #[len(pixels)] object: *mut Complex32,
     #[len(pixels)] numerator: *const Complex32,
-    #[len(pixels)] denominator: *const f32,
+    #[len(plane)] denominator: *const f32,
     #[len(1)] gate: *const u32,
     pixels: u32,
+    plane: u32,
     weight: f32,
     clip_low: f32,
     clip_high: f32,
 ) {
-    if *gate != 0 {
+    if *gate != 0 || plane == 0 {
         return;
     }
     for pixel in thread::grid_stride(pixels as usize) {
         let sum = *numerator.add(pixel);
-        let total = *denominator.add(pixel);
+        let total = *denominator.add(pixel % plane as usize);
         let place = object.add(pixel);
         *place = finished(*place, sum, total, weight, clip_low, clip_high);
     }

@@ -13,7 +13,7 @@ use warpstride_device::prelude::*;
 /// `sums` (slice, mode, row, column) and `weights` (slice, row, column) of the frames `order[first..first + count]` in
 /// `slices` > 0 slices, or with `apart` not 0, a multiple of 4 slices, a quarter of them for each share of the frames; the first three shares end at places `end_0`, `end_1` and `end_2`
 /// of the batch. Added to what is there if `add` is not 0. With `scaled` not 0, values have the roots of the
-/// frames' scales as factors and weights the scales.
+/// frames' scales as factors and weights the scales. Weights are sums over the `layers` layers of the object.
 #[kernel(block = 256, min_blocks = 6, hot)]
 #[allow(
     clippy::too_many_arguments,
@@ -23,7 +23,7 @@ pub unsafe fn ptycho_probe_direction(
     #[len(slices * modes * rows * columns)] sums: *mut Complex32,
     #[len(slices * rows * columns)] weights: *mut f32,
     #[len(count * modes * rows * columns)] spectra: *const Complex32,
-    #[len(object_rows * object_columns)] object: *const Complex32,
+    #[len(layers * object_rows * object_columns)] object: *const Complex32,
     #[len(frames)] corners: *const [u32; 2],
     #[len(frames)] fractions: *const [f32; 2],
     #[len(frames)] scales: *const f32,
@@ -43,8 +43,9 @@ pub unsafe fn ptycho_probe_direction(
     end_0: u32,
     end_1: u32,
     end_2: u32,
+    layers: u32,
 ) {
-    let _ = object_rows;
+    let size = object_rows as usize * object_columns as usize;
     let threads = thread::block_threads();
     if slices == 0 || columns == 0 || modes == 0 || threads == 0 {
         return;
@@ -94,9 +95,11 @@ pub unsafe fn ptycho_probe_direction(
             if mode == 0 {
                 let [top, left] = *corners.add(frame);
                 let corner = top as usize * object_columns as usize + left as usize;
-                weight = (*object.add(corner + window))
-                    .norm_sqr()
-                    .mul_add(factor, weight);
+                for layer in 0..layers as usize {
+                    weight = (*object.add(layer * size + corner + window))
+                        .norm_sqr()
+                        .mul_add(factor, weight);
+                }
             }
         }
         let to = sums.add(layer as usize * pixels as usize + pixel as usize);

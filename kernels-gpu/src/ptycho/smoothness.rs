@@ -16,15 +16,16 @@ fn edge_weight(difference: Complex32, edge: f32) -> f32 {
     }
 }
 
-/// Adds `weight · Σ h·(O_n − O_i)` to `numerators` (row, column) over the neighbours with weights above `lit` times the
+/// Adds `weight · Σ h·(O_n − O_i)` to `numerators` (layer, row, column) over the neighbours with weights above `lit` times the
 /// largest; `largest` has its bits.
 #[kernel(block = 256)]
 #[allow(clippy::too_many_arguments, reason = "the arrays and their shapes")]
 pub unsafe fn ptycho_smoothness(
-    #[len(rows * columns)] numerators: *mut Complex32,
-    #[len(rows * columns)] object: *const Complex32,
+    #[len(layers * rows * columns)] numerators: *mut Complex32,
+    #[len(layers * rows * columns)] object: *const Complex32,
     #[len(rows * columns)] weights: *const f32,
     #[len(1)] largest: *const u32,
+    layers: u32,
     rows: u32,
     columns: u32,
     weight: f32,
@@ -35,10 +36,14 @@ pub unsafe fn ptycho_smoothness(
         return;
     }
     let least = lit * f32::from_bits(*largest);
-    for at in thread::grid_stride(rows as usize * columns as usize) {
+    let size = rows as usize * columns as usize;
+    for item in thread::grid_stride(layers as usize * size) {
+        let (layer, at) = (item / size.max(1), item % size.max(1));
         if *weights.add(at) <= least {
             continue;
         }
+        let object = object.add(layer * size);
+        let numerators = numerators.add(layer * size);
         let o = *object.add(at);
         let mut sum = Complex32::ZERO;
         for_neighbours(at, rows, columns, |n| {
@@ -57,11 +62,12 @@ pub unsafe fn ptycho_smoothness(
 #[allow(clippy::too_many_arguments, reason = "the arrays and their shapes")]
 pub unsafe fn ptycho_smoothness_sums(
     #[len(blocks)] sums: *mut [f32; 2],
-    #[len(rows * columns)] object: *const Complex32,
-    #[len(rows * columns)] direction: *const Complex32,
+    #[len(layers * rows * columns)] object: *const Complex32,
+    #[len(layers * rows * columns)] direction: *const Complex32,
     #[len(rows * columns)] weights: *const f32,
     #[len(1)] largest: *const u32,
     blocks: u32,
+    layers: u32,
     rows: u32,
     columns: u32,
     edge: f32,
@@ -77,23 +83,27 @@ pub unsafe fn ptycho_smoothness_sums(
         let (mut squares, mut products) = (0.0, 0.0);
         let from = block.saturating_mul(share).min(elements);
         let to = from.saturating_add(share).min(elements);
-        let mut at = from + thread::index_in_block();
-        while at < to {
-            if *weights.add(at as usize) > least {
-                let (row, column) = (at / columns, at % columns);
-                let mut pair = |there: bool, n: u32| {
-                    if there && *weights.add(n as usize) > least {
-                        let o = *object.add(n as usize) - *object.add(at as usize);
-                        let d = *direction.add(n as usize) - *direction.add(at as usize);
-                        let h = edge_weight(o, edge);
-                        squares = h.mul_add(d.norm_sqr(), squares);
-                        products -= h * d.re.mul_add(o.re, d.im * o.im);
-                    }
-                };
-                pair(column + 1 < columns, at + 1);
-                pair(row + 1 < rows, at + columns);
+        for layer in 0..layers as usize {
+            let object = object.add(layer * elements as usize);
+            let direction = direction.add(layer * elements as usize);
+            let mut at = from + thread::index_in_block();
+            while at < to {
+                if *weights.add(at as usize) > least {
+                    let (row, column) = (at / columns, at % columns);
+                    let mut pair = |there: bool, n: u32| {
+                        if there && *weights.add(n as usize) > least {
+                            let o = *object.add(n as usize) - *object.add(at as usize);
+                            let d = *direction.add(n as usize) - *direction.add(at as usize);
+                            let h = edge_weight(o, edge);
+                            squares = h.mul_add(d.norm_sqr(), squares);
+                            products -= h * d.re.mul_add(o.re, d.im * o.im);
+                        }
+                    };
+                    pair(column + 1 < columns, at + 1);
+                    pair(row + 1 < rows, at + columns);
+                }
+                at += thread::block_threads();
             }
-            at += thread::block_threads();
         }
         let (squares, products) = reduce::block_sum_pair(squares, products);
         if thread::index_in_block() == 0 {

@@ -12,7 +12,8 @@ use warpstride_device::prelude::*;
 const TOGETHER: usize = 2;
 
 /// `sums` (frame of the batch, part, 5). A direction that is not used must be 0. `probes` and `probe_changes` are those of each frame, or with
-/// `sources` = 1 the same for all frames; with fewer `sources` than frames otherwise it does nothing.
+/// `sources` = 1 the same for all frames; with fewer `sources` than frames otherwise it does nothing. Object and
+/// direction have `layers` layers, and each frame waves of all of them (layer, mode).
 #[kernel(block = 512, min_blocks = 2, hot)]
 #[allow(
     clippy::too_many_arguments,
@@ -22,9 +23,9 @@ pub unsafe fn ptycho_step_sums(
     #[len(count * parts)] sums: *mut [f32; 5],
     #[len(sources * modes * rows * columns)] probes: *const Complex32,
     #[len(sources * modes * rows * columns)] probe_changes: *const Complex32,
-    #[len(count * modes * rows * columns)] chi: *const Complex32,
-    #[len(object_rows * object_columns)] object: *const Complex32,
-    #[len(object_rows * object_columns)] direction: *const Complex32,
+    #[len(count * layers * modes * rows * columns)] chi: *const Complex32,
+    #[len(layers * object_rows * object_columns)] object: *const Complex32,
+    #[len(layers * object_rows * object_columns)] direction: *const Complex32,
     #[len(frames)] corners: *const [u32; 2],
     #[len(frames)] order: *const u32,
     frames: u32,
@@ -37,8 +38,9 @@ pub unsafe fn ptycho_step_sums(
     object_columns: u32,
     sources: u32,
     parts: u32,
+    layers: u32,
 ) {
-    let _ = object_rows;
+    let size = object_rows as usize * object_columns as usize;
     let incomplete = sources != 1 && sources < count;
     if columns == 0 || first >= frames || count > frames - first || incomplete || parts == 0 {
         return;
@@ -49,46 +51,54 @@ pub unsafe fn ptycho_step_sums(
         let frame = *order.add((first + member) as usize);
         let [top, left] = *corners.add(frame as usize);
         let corner = top as usize * object_columns as usize + left as usize;
-        let start = member as usize * modes as usize * pixels as usize;
-        let start_of_probe = if sources == 1 { 0 } else { start };
+        let of_probe = modes as usize * pixels as usize;
+        let start_of_probe = if sources == 1 {
+            0
+        } else {
+            member as usize * of_probe
+        };
         let mut own = [0.0; 5];
         let (from, end) = part_of(pixels, parts, part);
-        let mut walk = WindowWalk::new(from, end, columns);
-        while let Some(one) = walk.next() {
-            // A pixel beyond the end is the first one again, with nothing to add.
-            let next = walk.next();
-            let there = [true, next.is_some()];
-            let of = [one, next.unwrap_or(one)];
-            let mut o = [Complex32::ZERO; TOGETHER];
-            let mut change = [Complex32::ZERO; TOGETHER];
-            for u in 0..TOGETHER {
-                let (_, row, column) = of[u];
-                let place = corner + row as usize * object_columns as usize + column as usize;
-                (o[u], change[u]) = (*object.add(place), *direction.add(place));
-            }
-            let mut layer = 0;
-            for _ in 0..modes {
-                let mut probe = [Complex32::ZERO; TOGETHER];
-                let mut probe_change = [Complex32::ZERO; TOGETHER];
-                let mut wave = [Complex32::ZERO; TOGETHER];
+        for of_object in 0..layers as usize {
+            let start = (member as usize * layers as usize + of_object) * of_probe;
+            let corner = corner + of_object * size;
+            let mut walk = WindowWalk::new(from, end, columns);
+            while let Some(one) = walk.next() {
+                // A pixel beyond the end is the first one again, with nothing to add.
+                let next = walk.next();
+                let there = [true, next.is_some()];
+                let of = [one, next.unwrap_or(one)];
+                let mut o = [Complex32::ZERO; TOGETHER];
+                let mut change = [Complex32::ZERO; TOGETHER];
                 for u in 0..TOGETHER {
-                    let at = layer + of[u].0 as usize;
-                    probe[u] = *probes.add(start_of_probe + at);
-                    probe_change[u] = *probe_changes.add(start_of_probe + at);
-                    wave[u] = *chi.add(start + at);
+                    let (_, row, column) = of[u];
+                    let place = corner + row as usize * object_columns as usize + column as usize;
+                    (o[u], change[u]) = (*object.add(place), *direction.add(place));
                 }
-                for u in 0..TOGETHER {
-                    if !there[u] {
-                        continue;
+                let mut layer = 0;
+                for _ in 0..modes {
+                    let mut probe = [Complex32::ZERO; TOGETHER];
+                    let mut probe_change = [Complex32::ZERO; TOGETHER];
+                    let mut wave = [Complex32::ZERO; TOGETHER];
+                    for u in 0..TOGETHER {
+                        let at = layer + of[u].0 as usize;
+                        probe[u] = *probes.add(start_of_probe + at);
+                        probe_change[u] = *probe_changes.add(start_of_probe + at);
+                        wave[u] = *chi.add(start + at);
                     }
-                    let (a, b, chi) = (change[u] * probe[u], probe_change[u] * o[u], wave[u]);
-                    own[0] += a.norm_sqr();
-                    own[1] += a.re.mul_add(b.re, a.im * b.im);
-                    own[2] += b.norm_sqr();
-                    own[3] += a.re.mul_add(chi.re, a.im * chi.im);
-                    own[4] += b.re.mul_add(chi.re, b.im * chi.im);
+                    for u in 0..TOGETHER {
+                        if !there[u] {
+                            continue;
+                        }
+                        let (a, b, chi) = (change[u] * probe[u], probe_change[u] * o[u], wave[u]);
+                        own[0] += a.norm_sqr();
+                        own[1] += a.re.mul_add(b.re, a.im * b.im);
+                        own[2] += b.norm_sqr();
+                        own[3] += a.re.mul_add(chi.re, a.im * chi.im);
+                        own[4] += b.re.mul_add(chi.re, b.im * chi.im);
+                    }
+                    layer += pixels as usize;
                 }
-                layer += pixels as usize;
             }
         }
         let (aa, ab) = reduce::block_sum_pair(own[0], own[1]);

@@ -20,6 +20,7 @@ Examples:
   warpstride ptycho simulate modes.cxi --probe-modes 3 --pattern round \\
       --overlap 0.8
   warpstride ptycho simulate clean.cxi --no-noise --seed 7
+  warpstride ptycho simulate fly.cxi --pattern raster --fly-shift 0,3
   warpstride ptycho simulate cone.cxi --near-field --focus-to-sample 4mm")]
     Simulate(SimulateArgs),
     /// Describe a scan file: contents, possible problems, and the memory a reconstruction needs
@@ -45,6 +46,8 @@ Examples:
       --refine-positions gradient --fit-frame-scales \\
       --transform-positions swap,rotate=30deg --near-field \\
       --focus-to-sample 3.65mm
+  warpstride ptycho reconstruct scan.cxi -o result.h5 --engine lsqml:200 \\
+      --fly-points 5 --fly-shift scan --object-modes 2
   warpstride ptycho reconstruct scan.cxi -o result.h5 --find-orientation \\
       --engine rpie:200 --profile timeline.json
   warpstride ptycho reconstruct scan.cxi -o result.h5 --backend cpu \\
@@ -96,6 +99,21 @@ pub(crate) struct NearFieldArgs {
     /// as in the file, else a parallel beam]
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true)]
     pub(crate) focus_to_sample: Option<String>,
+}
+
+/// Object modes and fly scans.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct LayerArgs {
+    /// Mutually incoherent modes of the object, for specimens that change or vibrate during an exposure [default: 1]
+    #[arg(long, value_name = "N")]
+    pub(crate) object_modes: Option<usize>,
+    /// Points of each exposure of a fly scan, about one for each object pixel of its path [default: 1, a step scan]
+    #[arg(long, value_name = "N")]
+    pub(crate) fly_points: Option<usize>,
+    /// Path during an exposure: ROWS,COLUMNS in the directions of the positions, such as 0,1.5um, or scan: from each position
+    /// towards the next
+    #[arg(long, value_name = "PATH", allow_hyphen_values = true)]
+    pub(crate) fly_shift: Option<String>,
 }
 
 #[derive(Debug, Args)]
@@ -177,6 +195,8 @@ pub(crate) struct InfoArgs {
     /// Probe modes of the reconstruction whose memory is estimated [default: 1, or as in the recipe]
     #[arg(long, value_name = "N")]
     pub(crate) probe_modes: Option<usize>,
+    #[command(flatten)]
+    pub(crate) layers: LayerArgs,
     /// Its floating-point precision [default: f32, or as in the recipe]
     #[arg(long, value_enum)]
     pub(crate) precision: Option<PrecisionArg>,
@@ -233,6 +253,9 @@ pub(crate) struct ReconstructArgs {
             "focus_to_sample",
             "find_orientation",
             "probe_modes",
+            "object_modes",
+            "fly_points",
+            "fly_shift",
             "free_pixels",
             "stop",
             "metrics_every",
@@ -315,6 +338,8 @@ pub(crate) struct RecipeArgs {
     /// Mutually incoherent probe modes [default: 1, with auto those that lower R_free]
     #[arg(long, value_name = "N")]
     pub(crate) probe_modes: Option<usize>,
+    #[command(flatten)]
+    pub(crate) layers: LayerArgs,
     /// Share of each frame's pixels that no update sees, for R_free, such as 0.02
     /// [default: 0.01 to 0.05 with auto, else 0]
     #[arg(long, value_name = "SHARE", allow_negative_numbers = true)]

@@ -1,6 +1,7 @@
 //! `warpstride ptycho info`.
 
 use super::automatic::planned;
+use super::layer_arguments::layers;
 use super::near_field_arguments::near_field;
 use super::recipe_arguments::{engines, names_automatic, precision, read_recipe, set};
 use super::recipe_origin::RecipeOrigin;
@@ -107,7 +108,8 @@ impl Info {
     pub(crate) fn from_args(args: InfoArgs) -> Result<Self, Failure> {
         let origin = RecipeOrigin::of(args.recipe.as_deref(), args.probe_modes, &args.set)
             .with_transform(args.transform_positions.as_deref())
-            .with_near_field(&args.near_field);
+            .with_near_field(&args.near_field)
+            .with_layers(&args.layers);
         let mut recipe = args
             .recipe
             .as_deref()
@@ -127,6 +129,7 @@ impl Info {
             };
         }
         recipe.probe_modes = args.probe_modes.unwrap_or(recipe.probe_modes);
+        layers(&args.layers, &mut recipe)?;
         recipe.precision = args.precision.map_or(recipe.precision, precision);
         if !automatic && !sets_engines && !args.engine.is_empty() {
             recipe.engines = engines(&args.engine)?;

@@ -53,6 +53,15 @@ pub(super) fn origins(args: &NearFieldArgs) -> Vec<(String, String)> {
     near.into_iter().chain(focus).collect()
 }
 
+/// A length, m: a number with a unit, or one of metres; `None` if it is neither or not finite.
+pub(super) fn metres(text: &str) -> Option<f64> {
+    let (number, unit) = (UNITS.iter())
+        .find_map(|(name, unit)| Some((text.strip_suffix(name)?, *unit)))
+        .unwrap_or((text, 1.0));
+    let value: f64 = number.trim().parse().ok()?;
+    value.is_finite().then_some(value * unit)
+}
+
 /// A length above 0, m: a number with a unit, or one of metres.
 fn length(text: &str) -> Result<f64, Failure> {
     let refused = || {

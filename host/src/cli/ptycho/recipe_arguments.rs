@@ -1,5 +1,6 @@
 //! The recipe that arguments describe.
 
+use super::layer_arguments::layers;
 use super::near_field_arguments::near_field;
 use super::recipe_origin::RecipeOrigin;
 use super::transform_positions::transform_positions;
@@ -192,6 +193,7 @@ fn finish(mut recipe: Recipe, args: &RecipeArgs, origin: &RecipeOrigin) -> Resul
     if let Some(modes) = args.probe_modes {
         recipe.probe_modes = modes;
     }
+    layers(&args.layers, &mut recipe)?;
     if let Some(share) = args.free_pixels {
         recipe.free_pixels = share;
     }

@@ -1,7 +1,8 @@
 //! Where the options of a recipe come from, so that an error names what the user has to change.
 
+use super::layer_arguments;
 use super::near_field_arguments::origins;
-use crate::cli::args::{NearFieldArgs, RecipeArgs, StopArg};
+use crate::cli::args::{LayerArgs, NearFieldArgs, RecipeArgs, StopArg};
 use crate::cli::failure::Failure;
 use crate::io::IoError;
 use crate::ptycho::{ProblemError, RecipeError};
@@ -76,7 +77,15 @@ impl RecipeOrigin {
                 .arguments
                 .insert(0, ("free_pixels".to_owned(), argument));
         }
-        origin.with_near_field(&args.near_field)
+        origin
+            .with_near_field(&args.near_field)
+            .with_layers(&args.layers)
+    }
+
+    /// Adds `--object-modes`, `--fly-points` and `--fly-shift`, which `--set` may replace.
+    pub(super) fn with_layers(mut self, args: &LayerArgs) -> Self {
+        self.arguments.splice(0..0, layer_arguments::origins(args));
+        self
     }
 
     /// Adds `--near-field` and `--focus-to-sample`, which `--set` may replace.

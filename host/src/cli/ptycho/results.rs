@@ -97,6 +97,9 @@ impl FinishedRun<'_> {
             .object
             .iter()
             .all(|v| v.re.is_finite() && v.im.is_finite())
+            && (self.result.parts.object_modes.iter())
+                .flat_map(|modes| &modes.further)
+                .all(|v| v.re.is_finite() && v.im.is_finite())
             && self
                 .result
                 .probe
@@ -186,6 +189,17 @@ impl FinishedRun<'_> {
         }
         if let Some(size) = &summary.probe_size {
             lines.push(("probe", size.to_string()));
+        }
+        if !summary.object_mode_power.is_empty() {
+            let shares = summary.object_mode_power.iter();
+            let shares: Vec<String> = shares.map(|v| significant(100.0 * v, 3)).collect();
+            lines.push((
+                "object modes",
+                format!("{} % of the power", shares.join(", ")),
+            ));
+        }
+        if let Some(points) = summary.exposure_points {
+            lines.push(("exposures", format!("{points} points each")));
         }
         if let Some(focus) = &summary.probe_focus {
             lines.push(("focus", focus.to_string()));

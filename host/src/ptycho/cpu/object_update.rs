@@ -37,7 +37,7 @@ impl<T: Real> ObjectSums<T> {
         }
     }
 
-    /// Adds `frames`, the next ones of this rank, with the exit waves `exit` (frame, wave, row, column) of these frames alone.
+    /// Adds `frames`, the next ones of this rank, with the exit waves `exit` (frame, mode, row, column) of these frames alone.
     pub(super) fn add(
         &mut self,
         layout: &Layout,
@@ -45,7 +45,7 @@ impl<T: Real> ObjectSums<T> {
         frames: Range<usize>,
         exit: &[Complex<T>],
     ) {
-        let waves = layout.waves() * layout.pixels();
+        let waves = layout.modes * layout.pixels();
         let mut first = frames.start;
         while first < frames.end {
             let part = self.parts.of_frame(first);
@@ -99,52 +99,39 @@ fn add_frames<T: Real>(
     sums: &mut ObjectPart<T>,
 ) {
     let (top, columns) = (sums.rows.start, sums.columns.clone());
-    sums.for_each_band(|layer, band, numerators, weights| {
-        vectorised(Band {
-            layout,
-            layer,
-            first: top + band * BAND,
-            left: columns.start,
-            width: columns.len(),
-            corners,
-            probe,
-            power,
-            exit,
-            numerators,
-            weights,
+    let rows = BAND * columns.len();
+    (sums.numerators.par_chunks_mut(rows))
+        .zip(sums.weights.par_chunks_mut(rows))
+        .enumerate()
+        .for_each(|(band, (numerators, weights))| {
+            vectorised(Band {
+                layout,
+                first: top + band * BAND,
+                left: columns.start,
+                width: columns.len(),
+                corners,
+                probe,
+                power,
+                exit,
+                numerators,
+                weights,
+            });
         });
-    });
 }
 
-/// The sums of an object update over all frames.
+/// The sums of an object update over all frames (row, column).
 pub(super) struct ObjectTotal<T> {
-    /// Σ conj(P) ψ (layer, row, column).
+    /// Σ conj(P) ψ.
     pub(super) numerators: Vec<Complex<T>>,
-    /// Σ|P|² (row, column).
+    /// Σ|P|².
     pub(super) weights: Vec<T>,
 }
 
 impl<T: Real> ObjectTotal<T> {
-    /// Updates the object (layer, row, column); `weight` is c_o, photons.
+    /// Updates the object; `weight` is c_o, photons.
     pub(super) fn finish(&self, object: &mut [Complex<T>], weight: f64, clip: Option<[f64; 2]>) {
-        let pixels = self.weights.len();
-        let layers = object
-            .chunks_exact_mut(pixels)
-            .zip(self.numerators.chunks_exact(pixels));
-        for (object, numerators) in layers {
-            self.finish_layer(object, numerators, weight, clip);
-        }
-    }
-
-    fn finish_layer(
-        &self,
-        object: &mut [Complex<T>],
-        numerators: &[Complex<T>],
-        weight: f64,
-        clip: Option<[f64; 2]>,
-    ) {
         let weight = T::of(weight);
-        let sums = (numerators.par_chunks(PIXELS)).zip(self.weights.par_chunks(PIXELS));
+        let sums = (self.numerators.par_chunks(PIXELS)).zip(self.weights.par_chunks(PIXELS));
         object
             .par_chunks_mut(PIXELS)
             .zip(sums)
@@ -168,8 +155,6 @@ const PIXELS: usize = 8192;
 /// Adds frames to a band of object rows.
 struct Band<'a, T> {
     layout: &'a Layout,
-    /// The layer of the object.
-    layer: usize,
     /// First object row of the band.
     first: usize,
     /// First object column of the rectangle, and its columns.
@@ -198,7 +183,6 @@ impl<T: Real> pulp::WithSimd for Band<'_, T> {
         } = *self.layout;
         let width = self.width;
         let pixels = rows * columns;
-        let waves = self.layout.waves();
         let last = self.first + self.weights.len() / width;
         for (frame, corner) in self.corners.iter().enumerate() {
             let [top, left] = corner.map(|v| v as usize);
@@ -207,8 +191,7 @@ impl<T: Real> pulp::WithSimd for Band<'_, T> {
                 let own = (row - top) * columns;
                 let sums = &mut self.numerators[start..start + columns];
                 for mode in 0..modes {
-                    let wave = self.layout.wave(mode, self.layer);
-                    let psi = &self.exit[(frame * waves + wave) * pixels + own..][..columns];
+                    let psi = &self.exit[(frame * modes + mode) * pixels + own..][..columns];
                     let probe = &self.probe[mode * pixels + own..][..columns];
                     add_conjugate_products(simd, sums, probe, psi);
                 }

@@ -24,7 +24,7 @@ pub(super) fn probe_update<T: Real>(
     exit: &[Complex<T>],
     weight: f64,
 ) -> Result<(), EngineError> {
-    let together = frames_together::<T>(layout.waves() * layout.pixels());
+    let together = frames_together::<T>(layout.modes * layout.pixels());
     let parts = ranks.parts(layout.corners.len());
     let total = ranks.total(sums(layout, &parts, object, exit, together))?;
     if let Some(total) = total {
@@ -43,7 +43,7 @@ pub(super) fn sums<T: Real>(
     exit: &[Complex<T>],
     together: usize,
 ) -> PartSums<ProbePart<T>> {
-    let waves = layout.waves() * layout.pixels();
+    let waves = layout.modes * layout.pixels();
     let begin = parts.own_frames().start;
     let of_part = |part: usize| {
         let frames = parts.frames(part);
@@ -69,7 +69,7 @@ fn part_sums<T: Real>(
     exit: &[Complex<T>],
     together: usize,
 ) -> ProbePart<T> {
-    let waves = layout.waves() * layout.pixels();
+    let waves = layout.modes * layout.pixels();
     let band = |first: usize| {
         let count = BAND.min(layout.rows - first) * layout.columns;
         Band {
@@ -140,7 +140,7 @@ struct AddFrames<'a, T> {
     /// Corners of the frames to add.
     corners: &'a [[u32; 2]],
     object: &'a [Complex<T>],
-    /// Exit waves of these frames (frame, wave, row, column).
+    /// Exit waves of these frames (frame, mode, row, column).
     exit: &'a [Complex<T>],
     band: &'a mut Band<T>,
 }
@@ -163,22 +163,17 @@ impl<T: Real> pulp::WithSimd for AddFrames<'_, T> {
             denominators,
         } = self.band;
         let count = denominators.len();
-        let waves = self.layout.waves();
         for (frame, corner) in self.corners.iter().enumerate().rev() {
             let [top, left] = corner.map(|v| v as usize);
-            let rows = 0..count / columns;
-            let layers = 0..self.layout.object_layers;
-            for (layer, row) in layers.flat_map(|k| rows.clone().map(move |row| (k, row))) {
+            for row in 0..count / columns {
                 let own = row * columns;
-                let object = self.layout.layer(self.object, layer);
-                let object = &object[(top + *first + row) * width + left..][..columns];
+                let object = &self.object[(top + *first + row) * width + left..][..columns];
                 let denominators = &mut denominators[own..own + columns];
                 for (sum, o) in denominators.iter_mut().zip(object) {
                     *sum += o.norm_sqr();
                 }
                 for mode in 0..modes {
-                    let wave = frame * waves + self.layout.wave(mode, layer);
-                    let at = wave * pixels + *first * columns + own;
+                    let at = (frame * modes + mode) * pixels + *first * columns + own;
                     let psi = &self.exit[at..at + columns];
                     let sums = &mut numerators[mode * count + own..][..columns];
                     add_conjugate_products(simd, sums, object, psi);

@@ -1,6 +1,6 @@
 //! Mirrors cpu/batch_engine.rs: LSQ-ML, ePIE and rPIE.
 
-use super::batch_sums::{Slices, probe_sums};
+use super::batch_sums::{Slices, Waves, object_sums, probe_sums};
 use super::buffers::{Buffers, Layout};
 use super::exchange::Exchange;
 use super::frame_stream::Metrics;
@@ -158,7 +158,9 @@ impl<M: Device> Run<'_, M> {
         for batch in batches.iter().copied() {
             self.catch_up(step, method, batch)?;
             self.deviations(batch)?;
-            if step.update_object {
+            if step.update_object && self.layout.is_layered() {
+                self.layered_sums_on_object(batch)?;
+            } else if step.update_object {
                 self.device.zero(&mut self.batches.largest[0])?;
                 self.sums_on_object(method, batch)?;
             }
@@ -196,6 +198,13 @@ impl<M: Device> Run<'_, M> {
             return device.zero(&mut self.batches.object);
         }
         let extra = self.add_smoothness(method, batch)?;
+        if layout.is_layered() {
+            let of = &mut *self.batches;
+            let weights = (&of.object_weights, &of.largest[0], extra);
+            let layers = (layout.object_layers as usize, layout.object_pixels());
+            let denominator = method.object_denominator();
+            return finish(device, &mut of.object, weights, layers, denominator);
+        }
         let BatchBuffers {
             object,
             object_weights,
@@ -226,6 +235,28 @@ impl<M: Device> Run<'_, M> {
             },
             Work::Elements(elements),
         )
+    }
+
+    /// [`Self::sums_on_object`] for an object of several layers or exposures of several points.
+    fn layered_sums_on_object(&mut self, batch: Batch) -> Result<()> {
+        let (device, layout) = (self.device, self.layout);
+        if self.frames.same_probe() {
+            // They are of each frame.
+            let (frames, buffers) = (&mut *self.frames, &*self.buffers);
+            frames.transform_probe(device, buffers, self.probe_fft)?;
+            frames.shift(device, layout, buffers, batch, ShiftTo::Probes, 0)?;
+        }
+        let of = &mut *self.batches;
+        let waves = Waves {
+            chi: &self.frames.chi,
+            first: 0,
+            scale: 1.0,
+        };
+        let from = (&*self.buffers, &*self.frames);
+        let to = (&mut of.object, &mut of.object_weights);
+        object_sums(device, layout, from, batch, &waves, to, false)?;
+        let pixels = layout.object_pixels();
+        find_largest(device, &mut of.largest[0], &of.object_weights, pixels)
     }
 
     /// Numerators, weights and the largest weight of a batch on the object, each frame with a shifted probe of its own.
@@ -308,6 +339,7 @@ impl<M: Device> Run<'_, M> {
                 object: self.buffers.object.read(),
                 weights: object_weights.read(),
                 largest: largest.read(),
+                layers: layout.object_layers,
                 rows: layout.object_rows,
                 columns: layout.object_columns,
                 weight: weight as f32,

@@ -2,6 +2,7 @@
 //! `add_object_sums` and `add_probe_sums` of cpu/batch_engine.rs.
 
 use super::buffers::{Buffers, Layout};
+use super::exposure_points::PointView;
 use super::frames::{Batch, FrameBuffers};
 use crate::gpu::{Buffer, Device, Result};
 use crate::ptycho::update_version::TILE;
@@ -41,6 +42,12 @@ pub(super) fn object_sums<M: Device>(
         object_columns,
         ..
     } = *layout;
+    let at = PointView::new(
+        layout,
+        buffers,
+        frames.points.as_ref(),
+        (&frames.order, batch),
+    );
     let tiles =
         (object_rows as usize).div_ceil(TILE[0]) * (object_columns as usize).div_ceil(TILE[1]);
     device.launch(
@@ -49,21 +56,22 @@ pub(super) fn object_sums<M: Device>(
             weights: weights.write(),
             probes: frames.probes.read(),
             chi: waves.chi.read(),
-            corners: buffers.corners.read(),
-            order: frames.order.read(),
-            frames: layout.frames,
-            first: batch.first,
-            count: batch.count,
+            corners: at.corners.read(),
+            order: at.order.read(),
+            frames: at.frames,
+            first: at.first,
+            count: at.count,
             modes: layout.modes,
             rows: layout.rows,
             columns: layout.columns,
             object_rows,
             object_columns,
-            chi_first: waves.first,
+            chi_first: waves.first * at.points,
             add: u32::from(add),
+            layers: layout.object_layers,
             scale: waves.scale,
         },
-        Work::Blocks(tiles),
+        Work::Blocks(tiles * layout.object_layers as usize),
     )
 }
 
@@ -90,31 +98,38 @@ pub(super) fn probe_sums<M: Device>(
 ) -> Result<()> {
     let threads = <PtychoProbeDirection<'_, M::Space> as Launch<M::Space>>::INFO.block[0];
     let groups = layout.pixels().div_ceil(threads) as usize;
+    let at = PointView::new(
+        layout,
+        buffers,
+        frames.points.as_ref(),
+        (&frames.order, batch),
+    );
     device.launch(
         &PtychoProbeDirection {
             sums: sums.write(),
             weights: weights.write(),
             spectra: frames.work.read(),
             object: buffers.object.read(),
-            corners: buffers.corners.read(),
-            fractions: buffers.fractions.read(),
-            scales: buffers.scales.read(),
-            order: frames.order.read(),
-            frames: layout.frames,
-            first: batch.first,
-            count: batch.count,
+            corners: at.corners.read(),
+            fractions: at.fractions.read(),
+            scales: at.scales.read(),
+            order: at.order.read(),
+            frames: at.frames,
+            first: at.first,
+            count: at.count,
             modes: layout.modes,
             rows: layout.rows,
             columns: layout.columns,
             object_rows: layout.object_rows,
             object_columns: layout.object_columns,
             slices: slices.count,
-            scaled: u32::from(slices.scaled),
+            scaled: u32::from(slices.scaled || at.shared),
             add: u32::from(slices.add),
             apart: u32::from(slices.apart),
-            end_0: batch.ends[0],
-            end_1: batch.ends[1],
-            end_2: batch.ends[2],
+            end_0: batch.ends[0] * at.points,
+            end_1: batch.ends[1] * at.points,
+            end_2: batch.ends[2] * at.points,
+            layers: layout.object_layers,
         },
         Work::Blocks(slices.count as usize * layout.modes as usize * groups),
     )

@@ -33,6 +33,8 @@ pub(super) struct Layout {
     pub(super) object_columns: u32,
     /// Layers of the object (layer, row, column).
     pub(super) object_layers: u32,
+    /// Points of each exposure.
+    pub(super) points: u32,
     /// Parts of a frame for kernels that need not see it whole.
     pub(super) parts: u32,
     /// Slices of these frames in a probe update.
@@ -59,6 +61,7 @@ impl Layout {
             object_rows: narrow(object_rows),
             object_columns: narrow(object_columns),
             object_layers: narrow(problem.object_layers()),
+            points: narrow(problem.fly.points()),
             parts: narrow(pixels.div_ceil(PART)),
             slices: narrow(slices),
             shares: shares_of(ranks.size()),
@@ -73,6 +76,31 @@ impl Layout {
         self.modes as usize * self.pixels() as usize
     }
 
+    /// Exit waves of a frame (point, object layer, mode).
+    pub(super) fn waves(&self) -> u32 {
+        self.points * self.object_layers * self.modes
+    }
+
+    /// Exit waves of a point of a frame (object layer, mode).
+    pub(super) fn waves_of_point(&self) -> u32 {
+        self.object_layers * self.modes
+    }
+
+    /// Whether frames have more exit waves than the probe modes.
+    pub(super) fn is_layered(&self) -> bool {
+        self.points * self.object_layers > 1
+    }
+
+    /// Values of the shifted probes of a frame (point, mode, row, column).
+    pub(super) fn moved_elements(&self) -> usize {
+        self.points as usize * self.probe_elements()
+    }
+
+    /// Values of the exit waves of a frame.
+    pub(super) fn frame_elements(&self) -> usize {
+        self.waves() as usize * self.pixels() as usize
+    }
+
     /// Pixels of a layer of the object.
     pub(super) fn object_pixels(&self) -> usize {
         self.object_rows as usize * self.object_columns as usize
@@ -84,7 +112,7 @@ impl Layout {
     }
 
     pub(super) fn wave_elements(&self) -> usize {
-        self.frames as usize * self.probe_elements()
+        self.frames as usize * self.frame_elements()
     }
 
     /// Scale 1/(rows · columns) of a forward transform followed by an inverse one.
@@ -120,6 +148,8 @@ pub(super) struct Buffers<M: Device> {
     pub(super) corners: M::Buffer<[u32; 2]>,
     /// (frame): shift of the probe in its window, pixels.
     pub(super) fractions: M::Buffer<[f32; 2]>,
+    /// (frame), or one for all frames: path during the exposure, pixels; empty with one point; constant.
+    pub(super) paths: M::Buffer<[f32; 2]>,
     /// (frame): factor on the model intensities.
     pub(super) scales: M::Buffer<f32>,
     /// (frame): mean square deviation of the magnitudes; Fourier projection.
@@ -163,6 +193,8 @@ pub(super) struct Buffers<M: Device> {
     pub(super) gram: M::Buffer<[f64; 2]>,
     /// (mode, mode): shares of the modes in new modes; normalisation.
     pub(super) mixture: M::Buffer<Complex32>,
+    /// (layer, layer): shares of the object's modes in new modes; empty with one layer; normalisation.
+    pub(super) object_mixture: M::Buffer<Complex32>,
     /// 1 element: factor of the object; normalisation.
     pub(super) object_factor: M::Buffer<Complex32>,
 }
@@ -198,6 +230,17 @@ impl<M: Device> Buffers<M> {
             }
             _ => layout.object_pixels(),
         };
+        let layers = match layout.object_layers as usize {
+            1 => 0,
+            layers => layers,
+        };
+        let narrow = |path: &[f64; 2]| path.map(|v| v as f32);
+        let mut paths: Vec<[f32; 2]> = problem.fly.paths().iter().map(narrow).collect();
+        if paths.windows(2).all(|pair| pair[0] == pair[1]) {
+            paths.truncate(1);
+        } else {
+            paths = division.pick(&paths);
+        }
         let resident = if stream.is_some() { 0 } else { frames * pixels };
         let mut new = Self {
             propagator: Propagator::new(device, problem)?,
@@ -210,6 +253,7 @@ impl<M: Device> Buffers<M> {
             probe: device.alloc("the probe", layout.probe_elements())?,
             corners: device.alloc("the positions", frames)?,
             fractions: device.alloc("the positions' fractions", frames)?,
+            paths: device.alloc("the paths of the exposures", paths.len())?,
             scales: device.alloc("the intensity scales", frames)?,
             errors: device.alloc("the frames' errors", frames)?,
             moved: device.alloc("the exit waves' errors", frames)?,
@@ -229,6 +273,7 @@ impl<M: Device> Buffers<M> {
             shift: device.alloc("a shift", 2)?,
             gram: device.alloc("the modes' products", pairs)?,
             mixture: device.alloc("the modes' mixture", pairs)?,
+            object_mixture: device.alloc("the object modes' mixture", layers * layers)?,
             object_factor: device.alloc("the object's factor", 1)?,
         };
         let narrow = |v: &Complex<f64>| Complex::new(v.re as f32, v.im as f32);
@@ -237,6 +282,7 @@ impl<M: Device> Buffers<M> {
         device.upload(&mut new.object, &object)?;
         device.upload(&mut new.probe, &probe)?;
         device.upload(&mut new.corners, &division.pick(&problem.positions.corners))?;
+        device.upload(&mut new.paths, &paths)?;
         device.upload(&mut new.support, &vec![1.0_f32; pixels])?;
         device.upload(&mut new.scales, &vec![1.0_f32; frames])?;
         if let Some(plan) = stream {

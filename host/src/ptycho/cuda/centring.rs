@@ -79,7 +79,7 @@ pub(super) fn shift_waves<M: Device>(
         &PtychoPhaseRampLayers {
             spectra: spectra.write(),
             shift: shift.read(),
-            layers: layout.frames * layout.modes,
+            layers: layout.frames * layout.waves(),
             rows: layout.rows,
             columns: layout.columns,
         },

@@ -24,8 +24,8 @@ use super::fused::{Fused, FusedScan};
 use super::likelihood::{self, LikelihoodBuffers};
 use super::normalisation::normalise;
 use super::wave_stream::WaveStream;
-use super::{centring, metrics};
-use crate::gpu::{Device, ProfileSpan, ReadBack, Result};
+use super::{centring, metrics, object_modes};
+use crate::gpu::{Buffer, Device, ProfileSpan, ReadBack, Result};
 use crate::ptycho::batch_shares::own_lists;
 use crate::ptycho::batches::KeptBatches;
 use crate::ptycho::interleaved::Interleaved;
@@ -160,6 +160,11 @@ impl<M: Device> GpuEngine<M> {
         // Of all devices, which have to divide the same steps.
         let streams = ranks.any(stream.is_some())?;
         let (layout, buffers) = Buffers::new(&device, problem, version, stream, &ranks)?;
+        if let Some(plan) = stream.filter(|_| layout.is_layered())
+            && (plan.wave_blocks().is_some() || buffers.paths.len() > 1)
+        {
+            return Err(EngineError::LayeredBlocks);
+        }
         let names = vec![device.device_name(); ranks.size()];
         let slices = match version {
             UpdateVersion::Tiled => layout.slices,
@@ -176,6 +181,7 @@ impl<M: Device> GpuEngine<M> {
         let probe_fft = device.plan_fft(&shape, layout.modes as usize)?;
         let plan = StepPlan::new(problem.gpu_step, problem.shape(), device.shared_memory())
             .in_field(problem.near_field.is_some())
+            .with_exit_waves(problem.waves() / problem.shape()[1].max(1))
             .with_waves(problem.gpu_waves);
         let several = !exchange.alone();
         let mut engine = Self {
@@ -264,6 +270,15 @@ impl<M: Device> GpuEngine<M> {
             let others = self.likelihood.as_mut().and_then(|of| of.on_probe());
             let (device, layout) = (&self.device, &self.layout);
             normalise(device, layout, buffers, momentum, others, power)?;
+            if let Some(own) = &mut self.likelihood {
+                own.changed();
+            }
+        }
+        if step.mixes_objects(self.layout.object_layers as usize) {
+            let corners = self.parameters.frames(self.subpixel).corners;
+            let others = (self.batches.as_mut(), self.likelihood.as_mut());
+            let (device, layout) = (&self.device, &self.layout);
+            object_modes::orthogonalise(device, layout, &mut self.buffers, others, &corners)?;
             if let Some(own) = &mut self.likelihood {
                 own.changed();
             }

@@ -3,8 +3,8 @@
 use super::batch_engine::{BatchBuffers, find_largest, finish};
 use super::batch_sums::{Slices, Waves, object_sums, probe_sums};
 use super::buffers::{Buffers, Layout};
+use super::exposure_points::PointView;
 use super::frames::{Batch, FrameBuffers, ShiftTo, product};
-use super::propagation::BetweenPixels;
 use crate::gpu::{Buffer, Device, Direction, Result};
 use crate::ptycho::Step;
 use crate::ptycho::cpu::Denominator;
@@ -32,30 +32,29 @@ impl<M: Device> Run<'_, M> {
     pub(super) fn model_spectra(&mut self) -> Result<()> {
         for batch in self.chunks()? {
             self.probes(batch)?;
-            let Buffers {
-                waves,
-                object,
-                corners,
-                ..
-            } = &mut *self.buffers;
-            product(
-                self.device,
-                self.layout,
-                corners,
-                (&self.frames.order, batch),
-                (waves, batch.first),
-                (&self.frames.probes, Some(0)),
-                object,
-                false,
-            )?;
+            // The other buffers are read.
+            let mut waves = std::mem::replace(
+                &mut self.buffers.waves,
+                self.device.alloc("no exit waves", 0)?,
+            );
+            let points = self.frames.points.as_ref();
+            let order = (&self.frames.order, batch);
+            let at = PointView::new(self.layout, self.buffers, points, order);
+            let (to, from) = ((&mut waves, batch.first), (&self.frames.probes, Some(0)));
+            let object = &self.buffers.object;
+            let done = product(self.device, self.layout, &at, to, from, object, false);
+            self.buffers.waves = waves;
+            done?;
         }
+        self.frames
+            .set_all_points(self.device, self.layout, self.buffers)?;
         let Buffers {
             propagator,
             waves,
             fractions,
             ..
         } = &mut *self.buffers;
-        let between = BetweenPixels::all(self.layout, fractions, &self.frames.order);
+        let between = self.frames.between_all(self.layout, fractions);
         let (device, fft) = (self.device, self.waves_fft);
         propagator.propagate(device, fft, waves, Some(between), Direction::Forward)
     }
@@ -118,6 +117,7 @@ impl<M: Device> Run<'_, M> {
                 denominator: self.sums.object_weights.read(),
                 gate: self.buffers.gate.read(),
                 pixels: self.layout.object_elements() as u32,
+                plane: self.layout.object_pixels() as u32,
                 weight: step.object_weight as f32,
                 clip_low: clip[0],
                 clip_high: clip[1],
@@ -138,31 +138,40 @@ impl<M: Device> Run<'_, M> {
         let slices = self.sums.slices;
         for batch in self.chunks()? {
             self.probes(batch)?;
+            let points = self.frames.points.as_ref();
+            let order = (&self.frames.order, batch);
+            let at = PointView::new(layout, self.buffers, points, order);
             self.device.launch(
                 &PtychoWindowResidual {
                     to: self.frames.work.write(),
                     psi: self.buffers.waves.read(),
                     probes: self.frames.probes.read(),
                     object: self.buffers.object.read(),
-                    corners: self.buffers.corners.read(),
-                    order: self.frames.order.read(),
-                    frames: layout.frames,
-                    first: batch.first,
-                    count: batch.count,
+                    corners: at.corners.read(),
+                    order: at.order.read(),
+                    frames: at.frames,
+                    first: at.first,
+                    count: at.count,
                     modes: layout.modes,
                     rows: layout.rows,
                     columns: layout.columns,
                     object_rows: layout.object_rows,
                     object_columns: layout.object_columns,
                     parts: layout.parts,
-                    psi_first: batch.first,
+                    psi_first: batch.first * at.points,
+                    layers: layout.object_layers,
                     scale: layout.scale(),
                 },
-                Work::Blocks(batch.count as usize * layout.parts as usize),
+                Work::Blocks(at.count as usize * layout.parts as usize),
             )?;
-            let work = &mut self.frames.work;
-            self.device
-                .fft(&self.frames.fft, work, Direction::Forward)?;
+            let FrameBuffers {
+                work,
+                fft,
+                moved_fft,
+                ..
+            } = &mut *self.frames;
+            let fft = moved_fft.as_ref().unwrap_or(fft);
+            self.device.fft(fft, work, Direction::Forward)?;
             let sliced = Slices {
                 count: slices,
                 scaled: true,

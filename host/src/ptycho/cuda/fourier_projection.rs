@@ -1,7 +1,7 @@
 //! Mirrors cpu/fourier_projection.rs: the exit-wave update in Fourier space.
 
 use super::buffers::{Buffers, Layout};
-use super::propagation::BetweenPixels;
+use super::frames::FrameBuffers;
 use crate::gpu::{Buffer, Device, Direction, Result};
 use crate::ptycho::Coefficients;
 use warpstride_device::launch::Work;
@@ -95,7 +95,7 @@ pub(super) fn advance<M: Device>(
             residual: buffers.residual.write(),
             free: buffers.free.write(),
             frames: layout.frames,
-            modes: layout.modes,
+            modes: layout.waves(),
             pixels: layout.pixels(),
             scale: layout.scale(),
             bound: bound as f32,
@@ -109,26 +109,26 @@ pub(super) fn advance<M: Device>(
 }
 
 /// Performs one step of every frame, from the transforms of P·O in `waves`; leaves rows · columns · ψ
-/// there. Frames at exact positions have their `order`.
+/// there. `frames` of frames at exact positions, whose model they have made.
 pub(super) fn project<M: Device>(
     device: &M,
     layout: &Layout,
     buffers: &mut Buffers<M>,
     fft: &M::Fft,
-    order: Option<&M::Buffer<u32>>,
+    frames: Option<&FrameBuffers<M>>,
     (coefficients, bound): (Coefficients, f64),
 ) -> Result<()> {
     advance(device, layout, buffers, coefficients, bound)?;
-    back(device, layout, buffers, fft, order)
+    back(device, layout, buffers, fft, frames)
 }
 
-/// Propagates the detector waves back; leaves rows · columns · ψ in `waves`. Frames at exact positions have their `order`.
+/// Propagates the detector waves back; leaves rows · columns · ψ in `waves`. `frames` of frames at exact positions, whose model they have made.
 pub(super) fn back<M: Device>(
     device: &M,
     layout: &Layout,
     buffers: &mut Buffers<M>,
     fft: &M::Fft,
-    order: Option<&M::Buffer<u32>>,
+    frames: Option<&FrameBuffers<M>>,
 ) -> Result<()> {
     let Buffers {
         propagator,
@@ -137,6 +137,6 @@ pub(super) fn back<M: Device>(
         fractions,
         ..
     } = buffers;
-    let between = order.map(|order| BetweenPixels::all(layout, fractions, order));
+    let between = frames.map(|frames| frames.between_all(layout, fractions));
     propagator.propagate_to(device, fft, (spectra, waves), between, Direction::Inverse)
 }

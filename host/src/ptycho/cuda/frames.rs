@@ -3,6 +3,7 @@
 
 use super::annealing::TrialBuffers;
 use super::buffers::{Buffers, Layout};
+use super::exposure_points::{PointView, Points};
 use super::frame_stream::{BlockWork, Metrics};
 use super::fused_batches::Epoch;
 use super::propagation::BetweenPixels;
@@ -19,7 +20,7 @@ use warpstride_kernels::ptycho::{
 
 /// Frames whose waves are in memory together where the engine has no batches of its own.
 pub(super) fn chunk(layout: &Layout) -> usize {
-    frames_together(layout.probe_elements()).min((layout.frames as usize).max(1))
+    frames_together(layout.frame_elements()).min((layout.frames as usize).max(1))
 }
 
 /// Some of the frames: `order[first..first + count]`.
@@ -60,7 +61,14 @@ pub(super) struct FrameBuffers<M: Device> {
     pub(super) between_pixels: bool,
     /// Whether shifted probes have the roots of the frames' scales as factors.
     pub(super) scaled: bool,
+    /// Transforms of exit waves.
     pub(super) fft: M::Fft,
+    /// Transforms of shifted probes, if there are fewer of them.
+    pub(super) moved_fft: Option<M::Fft>,
+    /// The points of exposures, if frames have several.
+    pub(super) points: Option<Points<M>>,
+    /// The points of all exposures, of exit waves at exact positions.
+    all_points: Option<Points<M>>,
     /// (frame): frames in the order of the batches.
     pub(super) order: M::Buffer<u32>,
     /// (batch): first frame in this order, and number of frames.
@@ -75,12 +83,14 @@ pub(super) struct FrameBuffers<M: Device> {
     pub(super) bounds: M::Buffer<[u32; 4]>,
     /// The launches of an epoch, or of each group of batches on a region, if they have been captured; they use these buffers.
     pub(super) epochs: BTreeMap<usize, Epoch<M>>,
-    /// Shifted probes.
+    /// Shifted probes (frame of the batch, point, mode, row, column).
     pub(super) probes: M::Buffer<Complex32>,
-    /// Exit waves, their spectra, then what the counts ask of them.
+    /// Exit waves, their spectra, then what the counts ask of them (frame of the batch, point, object layer, mode, row, column).
     pub(super) chi: M::Buffer<Complex32>,
-    /// Scratch memory.
+    /// Scratch memory, as shifted probes.
     pub(super) work: M::Buffer<Complex32>,
+    /// Derivatives of waves by the rows, and b along a line, as exit waves; empty until it is used, and where `work` serves.
+    pub(super) other: M::Buffer<Complex32>,
     /// Scratch memory of the refinement; empty until it is used.
     pub(super) more: M::Buffer<Complex32>,
     /// (frame): equations of the refinement of positions; none until it is used.
@@ -94,14 +104,22 @@ pub(super) struct FrameBuffers<M: Device> {
 impl<M: Device> FrameBuffers<M> {
     /// Allocates memory for `size` frames.
     pub(super) fn new(device: &M, layout: &Layout, size: usize) -> Result<Self> {
-        let waves = size * layout.probe_elements();
+        let [moved, waves] =
+            [layout.moved_elements(), layout.frame_elements()].map(|elements| size * elements);
         let shape = [layout.rows as usize, layout.columns as usize];
         Ok(Self {
             size,
             exact: true,
             between_pixels: true,
             scaled: false,
-            fft: device.plan_fft(&shape, size * layout.modes as usize)?,
+            fft: device.plan_fft(&shape, size * layout.waves() as usize)?,
+            moved_fft: (layout.object_layers > 1)
+                .then(|| device.plan_fft(&shape, size * (layout.points * layout.modes) as usize))
+                .transpose()?,
+            points: (layout.points > 1)
+                .then(|| Points::new(device, layout, size))
+                .transpose()?,
+            all_points: None,
             order: device.alloc("the order of the frames", layout.frames as usize)?,
             ranges: device.alloc("the batches", 0)?,
             present_ranges: Vec::new(),
@@ -109,9 +127,10 @@ impl<M: Device> FrameBuffers<M> {
             present_ends: Vec::new(),
             bounds: device.alloc("the bounds of the batches", 0)?,
             epochs: BTreeMap::new(),
-            probes: device.alloc("a batch's probes", waves)?,
+            probes: device.alloc("a batch's probes", moved)?,
             chi: device.alloc("a batch's waves", waves)?,
-            work: device.alloc("a batch's work waves", waves)?,
+            work: device.alloc("a batch's work waves", moved)?,
+            other: device.alloc("other waves of a batch", 0)?,
             more: device.alloc("more work waves", 0)?,
             equations: None,
             trials: None,
@@ -219,6 +238,10 @@ impl<M: Device> FrameBuffers<M> {
         to: ShiftTo,
         derivative: u32,
     ) -> Result<()> {
+        if let Some(points) = &mut self.points {
+            points.set(device, layout, buffers, (&self.order, batch), self.scaled)?;
+        }
+        let at = PointView::new(layout, buffers, self.points.as_ref(), (&self.order, batch));
         let to = match to {
             ShiftTo::Probes => &mut self.probes,
             ShiftTo::Work => &mut self.work,
@@ -227,26 +250,62 @@ impl<M: Device> FrameBuffers<M> {
             &PtychoShiftedSpectra {
                 to: to.write(),
                 spectra: self.probe_spectra.read(),
-                fractions: buffers.fractions.read(),
-                scales: buffers.scales.read(),
-                order: self.order.read(),
-                frames: layout.frames,
-                first: batch.first,
-                count: batch.count,
+                fractions: at.fractions.read(),
+                scales: at.scales.read(),
+                order: at.order.read(),
+                frames: at.frames,
+                first: at.first,
+                count: at.count,
                 modes: layout.modes,
                 rows: layout.rows,
                 columns: layout.columns,
                 parts: layout.parts,
                 derivative,
-                scaled: u32::from(self.scaled),
+                scaled: u32::from(self.scaled || at.shared),
                 scale: if self.exact { layout.scale() } else { 1.0 },
             },
-            Work::Blocks(batch.count as usize * layout.parts as usize),
+            Work::Blocks(at.count as usize * layout.parts as usize),
         )?;
         if !self.exact {
             return Ok(());
         }
-        device.fft(&self.fft, to, Direction::Inverse)
+        let fft = self.moved_fft.as_ref().unwrap_or(&self.fft);
+        device.fft(fft, to, Direction::Inverse)
+    }
+
+    /// Computes the points of the exposures of all frames, in the order that [`FrameBuffers::all`] has set.
+    pub(super) fn set_all_points(
+        &mut self,
+        device: &M,
+        layout: &Layout,
+        buffers: &Buffers<M>,
+    ) -> Result<()> {
+        if self.points.is_none() {
+            return Ok(());
+        }
+        let points = match &mut self.all_points {
+            Some(points) => points,
+            none => none.insert(Points::new(device, layout, layout.frames as usize)?),
+        };
+        let all = Batch {
+            number: 0,
+            first: 0,
+            count: layout.frames,
+            ends: [layout.frames; SHARES],
+        };
+        points.set(device, layout, buffers, (&self.order, all), true)
+    }
+
+    /// The fractions of all frames in their order, or of the points that [`FrameBuffers::set_all_points`] has computed.
+    pub(super) fn between_all<'a>(
+        &'a self,
+        layout: &Layout,
+        fractions: &'a M::Buffer<[f32; 2]>,
+    ) -> BetweenPixels<'a, M> {
+        match &self.all_points {
+            Some(points) => points.all(),
+            None => BetweenPixels::all(layout, fractions, &self.order),
+        }
     }
 
     /// Factor on the sums of `back_projected`, before [`FrameBuffers::layers_from`].
@@ -299,9 +358,11 @@ impl<M: Device> FrameBuffers<M> {
             chi,
             fft,
             exact,
+            points,
             ..
         } = self;
-        let between = between(*exact, layout, buffers, (order, batch));
+        let at = PointView::new(layout, buffers, points.as_ref(), (order, batch));
+        let between = between(*exact, &at);
         let propagator = &buffers.propagator;
         propagator.propagate(device, fft, chi, between, Direction::Forward)
     }
@@ -321,9 +382,11 @@ impl<M: Device> FrameBuffers<M> {
             chi,
             fft,
             exact,
+            points,
             ..
         } = self;
-        let between = between(*exact, layout, buffers, (order, batch));
+        let at = PointView::new(layout, buffers, points.as_ref(), (order, batch));
+        let between = between(*exact, &at);
         let propagator = &buffers.propagator;
         propagator.begin(device, fft, chi, between, None)
     }
@@ -344,7 +407,11 @@ impl<M: Device> FrameBuffers<M> {
         same_probe: bool,
     ) -> Result<()> {
         let Self {
-            order, probes, chi, ..
+            order,
+            probes,
+            chi,
+            points,
+            ..
         } = self;
         let (from, first) = if same_probe {
             (&buffers.probe, None)
@@ -352,16 +419,8 @@ impl<M: Device> FrameBuffers<M> {
             (&*probes, Some(0))
         };
         let object = &buffers.object;
-        product(
-            device,
-            layout,
-            &buffers.corners,
-            (order, batch),
-            (chi, 0),
-            (from, first),
-            object,
-            false,
-        )
+        let at = PointView::new(layout, buffers, points.as_ref(), (order, batch));
+        product(device, layout, &at, (chi, 0), (from, first), object, false)
     }
 
     /// Writes the spectra of conj(O)·`chi` to `work`, or conj(O)·`chi` itself at whole pixels.
@@ -377,15 +436,17 @@ impl<M: Device> FrameBuffers<M> {
             chi,
             work,
             fft,
+            moved_fft,
             exact,
+            points,
             ..
         } = self;
         let (from, object) = (&*chi, &buffers.object);
+        let at = PointView::new(layout, buffers, points.as_ref(), (order, batch));
         product(
             device,
             layout,
-            &buffers.corners,
-            (order, batch),
+            &at,
             (work, 0),
             (from, Some(0)),
             object,
@@ -394,6 +455,7 @@ impl<M: Device> FrameBuffers<M> {
         if !*exact {
             return Ok(());
         }
+        let fft = moved_fft.as_ref().unwrap_or(fft);
         device.fft(fft, work, Direction::Forward)
     }
 
@@ -412,27 +474,30 @@ impl<M: Device> FrameBuffers<M> {
             probes,
             chi,
             work,
+            other,
             more,
             fft,
             exact,
+            points,
             ..
         } = self;
         if second && more.is_empty() {
-            *more = device.alloc("more work waves", work.len())?;
+            *more = device.alloc("more work waves", chi.len())?;
         }
-        let to = if second { more } else { work };
+        let to = match (second, work.len() == chi.len()) {
+            (true, _) => more,
+            (false, true) => work,
+            (false, false) => {
+                if other.is_empty() {
+                    *other = device.alloc("other waves of a batch", chi.len())?;
+                }
+                other
+            }
+        };
         let (from, object) = (&*probes, &buffers.object);
-        product(
-            device,
-            layout,
-            &buffers.corners,
-            (order, batch),
-            (to, 0),
-            (from, Some(0)),
-            object,
-            false,
-        )?;
-        let between = between(*exact, layout, buffers, (order, batch));
+        let at = PointView::new(layout, buffers, points.as_ref(), (order, batch));
+        product(device, layout, &at, (to, 0), (from, Some(0)), object, false)?;
+        let between = between(*exact, &at);
         let propagator = &buffers.propagator;
         let derivative = Some((&*chi, if second { 2 } else { 1 }));
         propagator.begin(device, fft, to, between, derivative)?;
@@ -462,12 +527,21 @@ impl<M: Device> FrameBuffers<M> {
                 frames: layout.frames,
                 first: batch.first,
                 count: batch.count,
-                modes: layout.modes,
+                modes: layout.waves(),
                 pixels: layout.pixels(),
                 scale: layout.scale(),
             },
             Work::Blocks(batch.count as usize),
         )
+    }
+
+    /// Where [`FrameBuffers::model_beside`] has written the derivatives by the rows.
+    pub(super) fn by_rows(&self) -> &M::Buffer<Complex32> {
+        if self.other.is_empty() {
+            &self.work
+        } else {
+            &self.other
+        }
     }
 
     /// Propagates `chi` back; χ is then at the specimen.
@@ -483,22 +557,22 @@ impl<M: Device> FrameBuffers<M> {
             fft,
             chi,
             exact,
+            points,
             ..
         } = self;
-        let between = between(*exact, layout, buffers, (order, batch));
+        let at = PointView::new(layout, buffers, points.as_ref(), (order, batch));
+        let between = between(*exact, &at);
         let propagator = &buffers.propagator;
         propagator.propagate(device, fft, chi, between, Direction::Inverse)
     }
 }
 
-/// The fractions of the frames of a batch, if they are at their `exact` positions.
+/// The fractions of the frames of a batch, or of their points, if they are at their `exact` positions.
 pub(super) fn between<'a, M: Device>(
     exact: bool,
-    layout: &Layout,
-    buffers: &'a Buffers<M>,
-    order: (&'a M::Buffer<u32>, Batch),
+    at: &PointView<'a, M>,
 ) -> Option<BetweenPixels<'a, M>> {
-    exact.then(|| BetweenPixels::batch(layout, &buffers.fractions, order))
+    exact.then(|| BetweenPixels::of(at))
 }
 
 /// Copies as many elements as `to` has; `open` is the open gate.
@@ -527,44 +601,44 @@ pub(super) enum ShiftTo {
     Work,
 }
 
-/// `to = from · grid` or `from · conj(grid)` in the windows of the frames.
-#[allow(
-    clippy::too_many_arguments,
-    reason = "the arrays of the model and where their frames begin"
-)]
+/// `to = from · grid` for every layer of the grid, or the sum over the layers of `from · conj(grid)`, in the windows of the frames.
 pub(super) fn product<M: Device>(
     device: &M,
     layout: &Layout,
-    corners: &M::Buffer<[u32; 2]>,
-    (order, batch): (&M::Buffer<u32>, Batch),
+    at: &PointView<'_, M>,
     (to, to_first): (&mut M::Buffer<Complex32>, u32),
     // Without a first frame, all frames have the same.
     (from, from_first): (&M::Buffer<Complex32>, Option<u32>),
     grid: &M::Buffer<Complex32>,
     conjugate: bool,
 ) -> Result<()> {
+    let layers = layout.object_layers;
+    let (to_layers, from_layers) = if conjugate { (1, layers) } else { (layers, 1) };
+    let from_start = from_first.unwrap_or(0) * at.points;
     device.launch(
         &PtychoWindowProduct {
             to: to.write(),
             from: from.read(),
             grid: grid.read(),
-            corners: corners.read(),
-            order: order.read(),
-            frames: layout.frames,
-            first: batch.first,
-            count: batch.count,
+            corners: at.corners.read(),
+            order: at.order.read(),
+            frames: at.frames,
+            first: at.first,
+            count: at.count,
             modes: layout.modes,
             rows: layout.rows,
             columns: layout.columns,
             object_rows: layout.object_rows,
             object_columns: layout.object_columns,
             parts: layout.parts,
-            to_first,
-            from_first: from_first.unwrap_or(0),
+            to_first: to_first * at.points,
+            from_first: from_start,
             conjugate: u32::from(conjugate),
-            sources: from_first.map_or(1, |first| first + batch.count),
+            sources: from_first.map_or(1, |_| from_start + at.count),
+            to_layers,
+            from_layers,
         },
-        Work::Blocks(batch.count as usize * layout.parts as usize),
+        Work::Blocks(at.count as usize * layout.parts as usize),
     )
 }
 

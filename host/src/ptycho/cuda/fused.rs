@@ -520,6 +520,7 @@ mod tests {
             object_rows: 6,
             object_columns: 5,
             object_layers: 1,
+            points: 1,
             parts: 1,
             slices: 1,
             shares: 4,

@@ -23,7 +23,7 @@ pub(super) fn model_metrics<M: Device>(
             residual: buffers.residual.write(),
             free: buffers.free.write(),
             frames: layout.frames,
-            modes: layout.modes,
+            modes: layout.waves(),
             pixels: layout.pixels(),
             scale: layout.scale(),
         },

@@ -110,7 +110,7 @@ fn scale_to_power<M: Device>(
 }
 
 /// Replaces `layers` by sums of them.
-fn mix<M: Device>(
+pub(super) fn mix<M: Device>(
     device: &M,
     values: &mut M::Buffer<Complex32>,
     work: &mut M::Buffer<Complex32>,

@@ -215,6 +215,7 @@ pub(super) fn finish<M: Device>(
             denominator: buffers.object_weights.read(),
             gate: buffers.gate.read(),
             pixels: layout.object_rows * layout.object_columns,
+            plane: layout.object_rows * layout.object_columns,
             weight,
             clip_low,
             clip_high,

@@ -1,6 +1,7 @@
 //! Mirrors cpu/propagation.rs: propagation of exit waves to the detector and back, unnormalised as the transforms of cuFFT are.
 
 use super::buffers::Layout;
+use super::exposure_points::PointView;
 use super::frames::Batch;
 use crate::gpu::{Buffer, Device, Direction, Result};
 use crate::ptycho::Problem;
@@ -13,7 +14,7 @@ use warpstride_kernels::ptycho::near_field_factors::PtychoNearFieldFactors;
 pub(super) struct Propagator<M: Device> {
     /// The transfer function with the shift to (0, 0), times 1/√(rows · columns) (row, column); empty in the far field.
     factors: M::Buffer<Complex32>,
-    /// Modes, rows and columns.
+    /// Exit waves of a point of a frame, rows and columns.
     shape: [u32; 3],
     /// What a launch takes for frames at whole pixels, and without a derivative; empty.
     none: Nothing<M>,
@@ -38,6 +39,32 @@ pub(super) struct BetweenPixels<'a, M: Device> {
 }
 
 impl<'a, M: Device> BetweenPixels<'a, M> {
+    /// Those of the first `count` frames of `order`.
+    pub(super) fn new(
+        fractions: &'a M::Buffer<[f32; 2]>,
+        order: &'a M::Buffer<u32>,
+        count: u32,
+    ) -> Self {
+        Self {
+            fractions,
+            order,
+            frames: count,
+            first: 0,
+            count,
+        }
+    }
+
+    /// Those of the frames of `at`, or of the points of their exposures.
+    pub(super) fn of(at: &PointView<'a, M>) -> Self {
+        Self {
+            fractions: at.fractions,
+            order: at.order,
+            frames: at.frames,
+            first: at.first,
+            count: at.count,
+        }
+    }
+
     /// Those of a batch in `order`.
     pub(super) fn batch(
         layout: &Layout,
@@ -88,7 +115,7 @@ impl<M: Device> Propagator<M> {
         }
         Ok(Self {
             factors,
-            shape: [modes, rows, columns].map(|n| n as u32),
+            shape: [problem.object_layers() * modes, rows, columns].map(|n| n as u32),
             none: (
                 device.alloc("no fractions", 0)?,
                 device.alloc("no frames", 0)?,

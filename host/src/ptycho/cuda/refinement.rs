@@ -46,7 +46,7 @@ pub(super) fn normal_equations<M: Device>(
                     &PtychoPositionEquations {
                         equations: equations.write(),
                         spectra: frames.chi.read(),
-                        by_row: frames.work.read(),
+                        by_row: frames.by_rows().read(),
                         by_column: frames.more.read(),
                         magnitudes: buffers.magnitudes.read(),
                         scales: buffers.scales.read(),
@@ -54,7 +54,7 @@ pub(super) fn normal_equations<M: Device>(
                         frames: layout.frames,
                         first: batch.first,
                         count: batch.count,
-                        modes: layout.modes,
+                        modes: layout.waves(),
                         pixels: layout.pixels(),
                         scale: layout.scale(),
                     },

@@ -75,6 +75,7 @@ mod tests {
             object_rows: 70,
             object_columns: 65,
             object_layers: 1,
+            points: 1,
             parts: 1,
             slices: 1,
             shares: 4,

@@ -2,6 +2,7 @@
 
 use super::curves::{against_iteration, ring_correlation};
 use super::diffraction::mean_pattern;
+use super::object_modes::object_modes;
 use super::pictures::Pictures;
 use super::positions::positions;
 use super::probe::probe;
@@ -75,6 +76,7 @@ pub fn report(
         None => page += &format!("<p>{ORIENTATION}</p>\n"),
     }
     page += "</section>\n";
+    page += &object_modes(of)?;
     page += &probe(&pictures.probe, summary)?;
     if let Some(automatic) = &summary.automatic {
         page += &trials(automatic);

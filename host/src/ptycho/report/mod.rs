@@ -5,6 +5,7 @@ mod diffraction;
 mod focus;
 mod halves;
 mod html;
+mod object_modes;
 mod pictures;
 mod positions;
 mod probe;

@@ -133,6 +133,7 @@ fn precondition<M: Device>(
                 largest: largest.read(),
                 blocks: blocks as u32,
                 share,
+                object_pixels: lengths[0] as u32,
                 elements: lengths[0] as u32,
                 modes: shape.modes,
                 pixels: shape.pixels() as u32,

@@ -58,6 +58,7 @@ pub(super) fn defers<M: Device>(
         && method.smoothness().is_none()
         && method.order == BatchOrder::Compact
         && batches > 1
+        && !layout.is_layered()
         && layout.object_elements() >= large
 }
 

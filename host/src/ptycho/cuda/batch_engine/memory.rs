@@ -87,13 +87,16 @@ impl<M: Device> BatchBuffers<M> {
             regions: None,
             largest: [largest(2)?, largest(1)?],
             bounds: device.alloc("the bounds of a batch", 1)?,
-            step_sums: device.alloc("the steps' sums", most * PARTS.max(layout.modes) as usize)?,
+            step_sums: device.alloc(
+                "the steps' sums",
+                most * PARTS.max(layout.modes).max(layout.points) as usize,
+            )?,
             solved: device.alloc("the frames' steps", most)?,
             steps: device.alloc("the steps", 2)?,
             set_steps: None,
             smoothness_sums: device.alloc("the regulariser's sums", SMOOTHNESS_BLOCKS)?,
             smoothness: device.alloc("the regulariser's sum", 2)?,
-            fused: if near_field {
+            fused: if near_field || layout.is_layered() {
                 None
             } else {
                 Fused::new(device, layout)?

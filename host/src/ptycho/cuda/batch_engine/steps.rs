@@ -5,6 +5,7 @@ use crate::gpu::{Buffer, Device, Result};
 use crate::ptycho::Step;
 use crate::ptycho::cpu::{DAMPING, LIT, STEP, TRIM};
 use crate::ptycho::cuda::constraints::fourier_support;
+use crate::ptycho::cuda::exposure_points::PointView;
 use crate::ptycho::cuda::frames::{Batch, ShiftTo};
 use crate::ptycho::cuda::fused_batches::PARTS;
 use crate::ptycho::cuda::object_update::clip_limits;
@@ -49,10 +50,14 @@ impl<M: Device> Run<'_, M> {
             }
             (false, false) => device.zero(&mut self.frames.work)?,
         }
+        let points = self.frames.points.as_ref();
+        let at = PointView::new(layout, self.buffers, points, (&self.frames.order, batch));
         let (sources, probes, probe_changes) = match same {
             true => (1, &self.buffers.probe, &*probe),
-            false => (batch.count, &self.frames.probes, &self.frames.work),
+            false => (at.count, &self.frames.probes, &self.frames.work),
         };
+        // The parts of all points of a frame.
+        let parts = PARTS / at.points.min(PARTS);
         device.launch(
             &PtychoStepSums {
                 sums: step_sums.write(),
@@ -61,22 +66,24 @@ impl<M: Device> Run<'_, M> {
                 chi: self.frames.chi.read(),
                 object: self.buffers.object.read(),
                 direction: object.read(),
-                corners: self.buffers.corners.read(),
-                order: self.frames.order.read(),
-                frames: layout.frames,
-                first: batch.first,
-                count: batch.count,
+                corners: at.corners.read(),
+                order: at.order.read(),
+                frames: at.frames,
+                first: at.first,
+                count: at.count,
                 modes: layout.modes,
                 rows: layout.rows,
                 columns: layout.columns,
                 object_rows: layout.object_rows,
                 object_columns: layout.object_columns,
                 sources,
-                parts: PARTS,
+                parts,
+                layers: layout.object_layers,
             },
-            Work::Blocks(batch.count as usize * PARTS as usize),
+            Work::Blocks(at.count as usize * parts as usize),
         )?;
-        self.step_mean(step, smoothness, batch, PARTS)
+        let parts = parts * at.points;
+        self.step_mean(step, smoothness, batch, parts)
     }
 
     /// The steps from the sums of each frame in `parts` parts, and those of the regulariser.
@@ -113,6 +120,7 @@ impl<M: Device> Run<'_, M> {
                     weights: object_weights.read(),
                     largest: largest.read(),
                     blocks: SMOOTHNESS_BLOCKS as u32,
+                    layers: layout.object_layers,
                     rows: layout.object_rows,
                     columns: layout.object_columns,
                     edge: smoothness.edge as f32,
@@ -168,9 +176,26 @@ impl<M: Device> Run<'_, M> {
             probe_velocity,
             ..
         } = &mut *self.batches;
-        if step.update_object {
+        let elements = layout.object_elements();
+        if step.update_object && layout.is_layered() {
             let clip = clip_limits(step.clip_object);
-            let elements = layout.object_elements();
+            device.launch(
+                &PtychoAdvanceLayers {
+                    values: self.buffers.object.write(),
+                    velocity: object_velocity.write(),
+                    direction: object.read(),
+                    steps: steps.read(),
+                    elements: elements as u32,
+                    velocities: velocities[0],
+                    which: 0,
+                    momentum: momentum as f32,
+                    clip_low: clip[0],
+                    clip_high: clip[1],
+                },
+                Work::Elements(elements),
+            )?;
+        } else if step.update_object {
+            let clip = clip_limits(step.clip_object);
             device.launch(
                 &PtychoBatchAdvance {
                     object: self.buffers.object.write(),

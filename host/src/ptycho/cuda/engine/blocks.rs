@@ -145,8 +145,8 @@ impl<M: Device> GpuEngine<M> {
                         batches: Some(batches),
                     };
                     exact.model_spectra()?;
-                    let order = Some(&exact.frames.order);
-                    fourier_projection::project(device, layout, exact.buffers, fft, order, how)?;
+                    let of = Some(&*exact.frames);
+                    fourier_projection::project(device, layout, exact.buffers, fft, of, how)?;
                     return if step.update_object {
                         exact.add_to_object(first)
                     } else {
@@ -205,8 +205,8 @@ impl<M: Device> GpuEngine<M> {
                     std::mem::swap(&mut first, &mut last);
                 }
                 if let Some(fft) = waves_fft.as_ref() {
-                    let order = frames.as_ref().map(|frames| &frames.order);
-                    fourier_projection::back(device, layout, buffers, fft, order)?;
+                    let made = frames.as_deref();
+                    fourier_projection::back(device, layout, buffers, fft, made)?;
                     if let (Some(frames), Some(sums)) = (frames, sums.as_mut()) {
                         let mut exact = exact_positions::Run {
                             device,

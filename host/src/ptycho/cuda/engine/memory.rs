@@ -24,7 +24,7 @@ impl<M: Device> GpuEngine<M> {
         self.free_batches();
         let layout = self.layout;
         let shape = [layout.rows as usize, layout.columns as usize];
-        let count = layout.frames as usize * layout.modes as usize;
+        let count = layout.frames as usize * layout.waves() as usize;
         // Its memory is freed before more is taken.
         let was_fused = self.fused.take().is_some();
         let was_packed = self.buffers.packed();

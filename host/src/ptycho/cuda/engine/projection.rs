@@ -90,11 +90,8 @@ impl<M: Device> GpuEngine<M> {
         };
         // The model has put them in order.
         let frames = frames.as_ref().filter(|_| *subpixel);
-        let (order, how) = (
-            frames.map(|frames| &frames.order),
-            (step.coefficients, step.bound),
-        );
-        fourier_projection::project(device, layout, buffers, fft, order, how)
+        let how = (step.coefficients, step.bound);
+        fourier_projection::project(device, layout, buffers, fft, frames, how)
     }
 
     fn update_object(&mut self, step: &Step) -> Result<()> {

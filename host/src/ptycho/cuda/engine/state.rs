@@ -31,7 +31,7 @@ impl<M: Device> GpuEngine<M> {
             exit
         } else if ranks.is_first() {
             let all = ranks.gathered_first(exit)?;
-            self.exchange.frames().sorted(&all, layout.probe_elements())
+            self.exchange.frames().sorted(&all, layout.frame_elements())
         } else {
             ranks.gathered_first(exit)?
         };
@@ -65,11 +65,11 @@ impl<M: Device> GpuEngine<M> {
         let layout = self.layout;
         let lengths = [layout.object_elements(), layout.probe_elements()];
         let of_device = [lengths[0], lengths[1], layout.wave_elements()];
-        let all = layout.scan_frames as usize * layout.probe_elements();
+        let all = layout.scan_frames as usize * layout.frame_elements();
         let selected;
         let [object, probe, exit] = if state.exit.len() == all && self.exchange.frames().differs() {
             let [object, probe, exit] = state.parts::<f32>([lengths[0], lengths[1], all])?;
-            let waves = exit.chunks_exact(layout.probe_elements());
+            let waves = exit.chunks_exact(layout.frame_elements());
             let waves: Vec<&[Complex<f32>]> = waves.collect();
             selected = self.exchange.frames().pick(&waves).concat();
             [object, probe, &selected]

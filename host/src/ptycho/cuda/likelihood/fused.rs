@@ -309,7 +309,8 @@ impl<M: Device> Run<'_, M> {
         let all = self.buffers.stream.is_none();
         // They transform waves to the far field in registers.
         let far = !self.buffers.propagator.is_near_field();
-        let side = side.filter(|_| noise != Noise::Gaussian && all && far);
+        let plain = !layout.is_layered();
+        let side = side.filter(|_| noise != Noise::Gaussian && all && far && plain);
         let Some(side) = side else {
             self.own.fused = None;
             return Ok(());

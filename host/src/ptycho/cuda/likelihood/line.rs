@@ -2,18 +2,26 @@
 
 use super::{Run, number};
 use crate::gpu::{Buffer, Device, Direction, ReadBack, Result};
+use crate::ptycho::cuda::exposure_points::PointView;
 use crate::ptycho::cuda::frame_stream::Metrics;
 use crate::ptycho::cuda::frames::{FrameBuffers, ShiftTo, between};
 use crate::ptycho::likelihood::Noise;
 use warpstride_device::launch::Work;
-use warpstride_kernels::ptycho::{line_sums::PtychoLineSums, line_waves::PtychoLineWaves};
+use warpstride_kernels::ptycho::{
+    layered_line_waves::PtychoLayeredLineWaves, line_sums::PtychoLineSums,
+    line_waves::PtychoLineWaves,
+};
 
 impl<M: Device> Run<'_, M> {
     /// Sums of the coefficients over the pixels of all frames, along the direction, with separate launches.
     pub(super) fn separate_line_sums(&mut self, noise: Noise) -> Result<[f64; 9]> {
+        let layered = self.layout.object_layers > 1;
+        let elements = self.frames.chi.len();
         if self.frames.more.is_empty() {
-            let elements = self.frames.work.len();
             self.frames.more = self.device.alloc("more work waves", elements)?;
+        }
+        if layered && self.frames.other.is_empty() {
+            self.frames.other = self.device.alloc("other waves of a batch", elements)?;
         }
         let mut sums: Vec<(M::ReadBack<[f64; 9]>, usize)> = Vec::new();
         self.each_block(Metrics::Unchanged, &mut |run, batches| {
@@ -27,36 +35,69 @@ impl<M: Device> Run<'_, M> {
                 frames.shift(device, layout, buffers, batch, ShiftTo::Work, 0)?;
                 let FrameBuffers {
                     probes,
+                    chi,
                     more,
                     work,
+                    other,
                     order,
                     fft,
                     exact,
+                    points,
                     ..
                 } = &mut *frames;
-                device.launch(
-                    &PtychoLineWaves {
-                        probes: probes.write(),
-                        mixed: more.write(),
-                        changes: work.write(),
-                        object: buffers.object.read(),
-                        direction: own.direction[0].read(),
-                        corners: buffers.corners.read(),
-                        order: order.read(),
-                        frames: layout.frames,
-                        first: batch.first,
-                        count: batch.count,
-                        modes: layout.modes,
-                        rows: layout.rows,
-                        columns: layout.columns,
-                        object_rows: layout.object_rows,
-                        object_columns: layout.object_columns,
-                        parts: layout.parts,
-                    },
-                    Work::Blocks(batch.count as usize * layout.parts as usize),
-                )?;
-                for waves in [&mut *probes, &mut *more, &mut *work] {
-                    let between = between(*exact, layout, buffers, (order, batch));
+                let at = PointView::new(layout, buffers, points.as_ref(), (order, batch));
+                let (f, b) = if layered {
+                    device.launch(
+                        &PtychoLayeredLineWaves {
+                            f: chi.write(),
+                            mixed: more.write(),
+                            b: other.write(),
+                            probes: probes.read(),
+                            changes: work.read(),
+                            object: buffers.object.read(),
+                            direction: own.direction[0].read(),
+                            corners: at.corners.read(),
+                            order: at.order.read(),
+                            frames: at.frames,
+                            first: at.first,
+                            count: at.count,
+                            layers: layout.object_layers,
+                            modes: layout.modes,
+                            rows: layout.rows,
+                            columns: layout.columns,
+                            object_rows: layout.object_rows,
+                            object_columns: layout.object_columns,
+                            parts: layout.parts,
+                        },
+                        Work::Blocks(at.count as usize * layout.parts as usize),
+                    )?;
+                    (chi, other)
+                } else {
+                    device.launch(
+                        &PtychoLineWaves {
+                            probes: probes.write(),
+                            mixed: more.write(),
+                            changes: work.write(),
+                            object: buffers.object.read(),
+                            direction: own.direction[0].read(),
+                            corners: at.corners.read(),
+                            order: at.order.read(),
+                            frames: at.frames,
+                            first: at.first,
+                            count: at.count,
+                            modes: layout.modes,
+                            rows: layout.rows,
+                            columns: layout.columns,
+                            object_rows: layout.object_rows,
+                            object_columns: layout.object_columns,
+                            parts: layout.parts,
+                        },
+                        Work::Blocks(at.count as usize * layout.parts as usize),
+                    )?;
+                    (probes, work)
+                };
+                for waves in [&mut *f, &mut *more, &mut *b] {
+                    let between = between(*exact, &at);
                     (buffers.propagator).propagate(
                         device,
                         fft,
@@ -68,16 +109,16 @@ impl<M: Device> Run<'_, M> {
                 device.launch(
                     &PtychoLineSums {
                         sums: own.line.write(),
-                        f: probes.read(),
+                        f: f.read(),
                         a: more.read(),
-                        b: work.read(),
+                        b: b.read(),
                         magnitudes: buffers.magnitudes.read(),
                         scales: buffers.scales.read(),
                         order: order.read(),
                         frames: layout.frames,
                         first: batch.first,
                         count: batch.count,
-                        modes: layout.modes,
+                        modes: layout.waves(),
                         pixels: layout.pixels(),
                         scale: layout.scale(),
                         noise: number(noise),

@@ -61,6 +61,13 @@ impl<M: Device> LikelihoodBuffers<M> {
         self.last.is_some().then_some([gradient, direction])
     }
 
+    /// The same on the object.
+    pub(in crate::ptycho::cuda) fn on_object(&mut self) -> Option<[&mut M::Buffer<Complex32>; 2]> {
+        let [gradient, _] = &mut self.last_gradient;
+        let [direction, _] = &mut self.direction;
+        self.last.is_some().then_some([gradient, direction])
+    }
+
     /// Allocates memory for `size` frames at a time of `most_frames` that are worked on as a scan, and continues a search.
     pub(in crate::ptycho::cuda) fn new(
         device: &M,
