@@ -32,6 +32,7 @@ mod fused_step;
 #[cfg(feature = "jacobi")]
 pub(crate) mod jacobi;
 #[cfg(feature = "ptycho")]
+mod layered;
 mod layers;
 #[cfg(feature = "ptycho")]
 mod likelihood;

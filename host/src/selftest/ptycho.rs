@@ -4,8 +4,8 @@ use super::bench::Bench;
 use super::shape::shapes;
 use super::{
     Size, batch_exchange, batch_steps, batch_sums, batch_waves, exit_waves, fourier, frame_blocks,
-    fused_batches, fused_step, layers, likelihood, normalisation, object_sums, object_update,
-    passes, probe, probe_update, region_merge, trials,
+    fused_batches, fused_step, layered, layers, likelihood, normalisation, object_sums,
+    object_update, passes, probe, probe_update, region_merge, trials,
 };
 use crate::gpu::{Device, Result};
 
@@ -14,6 +14,7 @@ pub(crate) fn cases<M: Device>(bench: &mut Bench<'_, M>, size: Size) -> Result<(
         batch_exchange::cases(bench, shape)?;
         batch_steps::cases(bench, shape)?;
         normalisation::cases(bench, shape)?;
+        layered::cases(bench, shape)?;
         layers::cases(bench, shape)?;
         likelihood::cases(bench, shape)?;
         exit_waves::cases(bench, shape)?;

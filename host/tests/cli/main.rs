@@ -43,6 +43,8 @@ mod ptycho_free;
 #[cfg(feature = "ptycho")]
 mod ptycho_host_memory;
 #[cfg(feature = "ptycho")]
+mod ptycho_layers;
+#[cfg(feature = "ptycho")]
 mod ptycho_metrics;
 #[cfg(feature = "ptycho")]
 mod ptycho_near_field;
