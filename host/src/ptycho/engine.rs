@@ -9,7 +9,7 @@ use crate::data::ModelParts;
 use crate::fft::{Fft2, Real};
 use crate::gpu::ProfileSpan;
 use crate::run::Setup;
-use ndarray::{Array2, Array3};
+use ndarray::{Array2, Array3, Axis};
 use num_complex::Complex;
 use rayon::prelude::*;
 use std::any::Any;
@@ -107,11 +107,19 @@ pub trait Engine {
     /// Returns the device's error.
     fn metrics(&mut self) -> Result<ModelErrors, EngineError>;
 
-    /// The object (row, column).
+    /// The object (row, column); of one with layers the first, which is the strongest of several modes.
     ///
     /// # Errors
     /// Returns the device's error.
-    fn object(&mut self) -> Result<Array2<Complex<f64>>, EngineError>;
+    fn object(&mut self) -> Result<Array2<Complex<f64>>, EngineError> {
+        Ok(self.object_layers()?.index_axis_move(Axis(0), 0))
+    }
+
+    /// All layers of the object (layer, row, column), at least one.
+    ///
+    /// # Errors
+    /// Returns the device's error.
+    fn object_layers(&mut self) -> Result<Array3<Complex<f64>>, EngineError>;
 
     /// The probe (mode, row, column), √photons.
     ///
@@ -278,7 +286,7 @@ pub enum WaveSpace {
 /// Everything that the next step depends on.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EngineState {
-    /// (row, column)
+    /// (layer, row, column)
     pub object: Values,
     /// (mode, row, column)
     pub probe: Values,
@@ -427,10 +435,10 @@ impl EngineState {
         self
     }
 
-    /// Takes another object, probe and scales; returns the old ones.
+    /// Takes another object (layer, row, column), probe and scales; returns the old ones.
     pub(super) fn replace(
         &mut self,
-        object: &Array2<Complex<f64>>,
+        object: &Array3<Complex<f64>>,
         probe: &Array3<Complex<f64>>,
         scales: &[f64],
     ) -> [Values; 3] {

@@ -7,7 +7,7 @@
 use super::Frames;
 use super::quality::LitRegion;
 use nalgebra::{Matrix3, Vector3};
-use ndarray::{Array2, Array3};
+use ndarray::{Array2, Array3, Axis};
 use num_complex::Complex;
 
 /// Part of the mean of |O| over the lit region below which a pixel says nothing about the ramp.
@@ -15,19 +15,20 @@ const DARK: f64 = 0.01;
 /// Largest change of log|O| over the object that is taken for a ramp.
 const STEEPEST: f64 = 1.0;
 
-/// Removes the ramp; the mean of the scales and the probe's power stay. `fluence` says what is lit. Returns
-/// whether there was a ramp.
+/// Removes the ramp of the first layer of `object` (layer, row, column) from all of them, which are modes; the mean of
+/// the scales and the probe's power stay. `fluence` says what is lit. Returns whether there was a ramp.
 pub(super) fn remove_intensity_ramp(
-    object: &mut Array2<Complex<f64>>,
+    object: &mut Array3<Complex<f64>>,
     probe: &mut Array3<Complex<f64>>,
     frames: &mut Frames,
     fluence: &Array2<f64>,
 ) -> bool {
-    let Some(ramp) = ramp(object, &LitRegion::default().weight(fluence)) else {
+    let first = object.index_axis(Axis(0), 0).to_owned();
+    let Some(ramp) = ramp(&first, &LitRegion::default().weight(fluence)) else {
         return false;
     };
     let (_, rows, columns) = probe.dim();
-    let centre = centre(object.dim());
+    let centre = centre(first.dim());
     let exponent = |place: [f64; 2], middle: [f64; 2]| {
         ramp[0] * (place[0] - middle[0]) + ramp[1] * (place[1] - middle[1])
     };
@@ -52,7 +53,7 @@ pub(super) fn remove_intensity_ramp(
     };
     probe.mapv_inplace(|value| value * factor);
     let factor = mean.sqrt() / factor;
-    for ((row, column), value) in object.indexed_iter_mut() {
+    for ((_, row, column), value) in object.indexed_iter_mut() {
         *value *= factor * (-exponent([row as f64, column as f64], centre)).exp();
     }
     true
@@ -96,8 +97,10 @@ mod tests {
             Complex::from_polar(0.8, phase)
         };
         let ramp = |r: f64, c: f64| (slope * r + other * c).exp();
-        let mut object =
-            Array2::from_shape_fn((60, 50), |(r, c)| value(r, c) * ramp(r as f64, c as f64));
+        // Two modes, of which the second is weak.
+        let mut object = Array3::from_shape_fn((2, 60, 50), |(k, r, c)| {
+            value(r, c) * ramp(r as f64, c as f64) * [1.0, 0.1][k]
+        });
         let flat = Array3::from_shape_fn((2, 16, 16), |(m, r, c)| {
             Complex::new((m + r) as f64, c as f64 + 0.5)
         });
@@ -133,7 +136,9 @@ mod tests {
         let after = probe.iter().map(Complex::norm_sqr).sum::<f64>();
         assert!((after / before - 1.0).abs() < 1e-12);
         let constant = |values: Vec<f64>| values.iter().all(|v| (v / values[0] - 1.0).abs() < 1e-9);
-        assert!(constant(object.iter().map(|o| o.norm()).collect()));
+        for layer in object.outer_iter() {
+            assert!(constant(layer.iter().map(|o| o.norm()).collect()));
+        }
         assert!(constant(
             probe
                 .iter()
@@ -146,8 +151,9 @@ mod tests {
     #[test]
     fn dark_and_steep_objects_are_left_alone() {
         let fluence = Array2::from_elem((8, 8), 1.0);
-        let steep = Array2::from_shape_fn((8, 8), |(r, _)| Complex::new((r as f64).exp(), 0.0));
-        for object in [Array2::zeros((8, 8)), steep] {
+        let steep =
+            Array3::from_shape_fn((1, 8, 8), |(_, r, _)| Complex::new((r as f64).exp(), 0.0));
+        for object in [Array3::zeros((1, 8, 8)), steep] {
             let mut changed = object.clone();
             let mut probe = Array3::from_elem((1, 4, 4), Complex::new(1.0, 0.0));
             let mut frames = Frames {

@@ -25,7 +25,9 @@ pub fn memory_estimate(
     let wide = |n: usize| n as u64;
     let frame = wide(rows).saturating_mul(wide(columns));
     let pixels = wide(frames).saturating_mul(frame);
-    let object = wide(object_shape[0]).saturating_mul(wide(object_shape[1]));
+    let object = wide(object_shape[0])
+        .saturating_mul(wide(object_shape[1]))
+        .saturating_mul(wide(recipe.object_layers()));
     let probe = wide(modes).saturating_mul(frame);
     let complex: u64 = if recipe.precision == Precision::F64 {
         16

@@ -55,8 +55,10 @@ pub struct Problem {
     pub free_counts: f64,
     /// Windows of the frames on the object.
     pub positions: PixelPositions,
-    /// Start object (row, column).
+    /// Start object (row, column); of an object with layers the first.
     pub object: Array2<Complex<f64>>,
+    /// The other layers of the start object (layer − 1, row, column); none for an object with one layer.
+    pub more_layers: Array3<Complex<f64>>,
     /// Start probe (mode, row, column).
     pub probe: Array3<Complex<f64>>,
     /// Variance of √counts caused by photon noise, averaged over valid pixels, counts.
@@ -109,7 +111,9 @@ impl Problem {
             PixelPositions::new(scan.positions(), pixel, [rows, columns], recipe.margin())?;
         // Kernels count pixels, parts and layers in 32 bits, with a margin for the stride.
         let limit = i32::MAX as usize;
-        let object_elements = positions.object_shape[0].saturating_mul(positions.object_shape[1]);
+        let object_elements = (positions.object_shape[0])
+            .saturating_mul(positions.object_shape[1])
+            .saturating_mul(recipe.object_layers());
         for (what, elements) in [
             ("object", object_elements),
             (
@@ -171,6 +175,7 @@ impl Problem {
             total_counts,
             free_counts,
             positions,
+            more_layers: Array3::zeros((0, object.nrows(), object.ncols())),
             object,
             probe,
             mean_power,
@@ -230,9 +235,11 @@ impl Problem {
             hasher.write(bytemuck::cast_slice(values));
             hasher.finish()
         };
+        let layers = (!self.more_layers.is_empty()).then_some(&self.more_layers);
         let parts = [
             self.object.as_slice().map(hash),
             self.probe.as_slice().map(hash),
+            layers.and_then(|of| of.as_slice()).map(hash),
         ];
         parts
             .into_iter()
@@ -245,6 +252,17 @@ impl Problem {
     #[must_use]
     pub fn has_regions(&self) -> bool {
         self.regions.is_some()
+    }
+
+    /// Layers of the object.
+    #[must_use]
+    pub fn object_layers(&self) -> usize {
+        1 + self.more_layers.dim().0
+    }
+
+    /// The start object of all layers (layer, row, column), in this order.
+    pub(super) fn object_values(&self) -> impl Iterator<Item = &Complex<f64>> {
+        self.object.iter().chain(&self.more_layers)
     }
 
     /// Numbers of frames, probe modes, rows and columns.

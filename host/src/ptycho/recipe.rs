@@ -84,6 +84,14 @@ pub struct Recipe {
     pub engines: Vec<EngineSpec>,
 }
 
+impl Recipe {
+    /// Layers of the object (layer, row, column).
+    #[must_use]
+    pub fn object_layers(&self) -> usize {
+        1
+    }
+}
+
 impl Default for Recipe {
     fn default() -> Self {
         Self {

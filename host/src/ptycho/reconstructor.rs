@@ -7,7 +7,7 @@ use super::{
     StopRule, Values,
 };
 use crate::data::HistoryEntry;
-use ndarray::{Array2, Array3};
+use ndarray::Array3;
 use num_complex::Complex;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -195,10 +195,10 @@ impl Reconstructor {
         Ok(())
     }
 
-    /// Metrics of another object, probe and scales in the present frames; the engine stays as it is.
+    /// Metrics of another object (layer, row, column), probe and scales in the present frames; the engine stays as it is.
     pub(super) fn metrics_of(
         &mut self,
-        object: &Array2<Complex<f64>>,
+        object: &Array3<Complex<f64>>,
         probe: &Array3<Complex<f64>>,
         scales: &[f64],
     ) -> Result<ModelErrors, EngineError> {

@@ -4,7 +4,7 @@ use super::intensity_ramp::remove_intensity_ramp;
 use super::quality::orthogonalise;
 use super::{EngineError, Frames, Precision, Problem, Recipe, Reconstructor};
 use crate::data::{Geometry, Propagation, Reconstruction, Scan};
-use ndarray::{Array2, Array3, s};
+use ndarray::{Array2, Array3, Axis, s};
 use num_complex::Complex;
 
 /// Where a run came from, for the record.
@@ -33,15 +33,16 @@ pub fn result(
     let setup = run.engine().setup();
     let plan = run.engine().plan();
     let mut frames = run.engine().frames();
-    let mut object = run.engine().object()?;
+    let mut layers = run.engine().object_layers()?;
     let mut raw = run.engine().probe()?;
-    let mut lit = fluence(object.dim(), &raw, &frames);
+    let (_, height, width) = layers.dim();
+    let mut lit = fluence((height, width), &raw, &frames);
     let mut history = run.progress().history.clone();
     let fitted = frames.scales.iter().any(|scale| *scale != 1.0);
-    if fitted && remove_intensity_ramp(&mut object, &mut raw, &mut frames, &lit) {
-        lit = fluence(object.dim(), &raw, &frames);
+    if fitted && remove_intensity_ramp(&mut layers, &mut raw, &mut frames, &lit) {
+        lit = fluence((height, width), &raw, &frames);
         // The probe is shifted in a periodic window, in which a ramp has a step at the border.
-        let model = run.metrics_of(&object, &raw, &frames.scales)?;
+        let model = run.metrics_of(&layers, &raw, &frames.scales)?;
         if let Some(last) = history.last_mut() {
             (last.err_phot, last.r_factor) = (Some(model.photon), Some(model.r_factor));
             last.r_free = model.r_free;
@@ -53,7 +54,7 @@ pub fn result(
         quadratic_phase(&mut probe, problem.pixel, scan.geometry(), -1.0);
     }
     Ok(Reconstruction {
-        object,
+        object: layers.index_axis_move(Axis(0), 0),
         probe,
         mode_power: modes.power,
         pixel: problem.pixel,
@@ -86,7 +87,7 @@ pub(super) fn fluence(
     probe: &Array3<Complex<f64>>,
     frames: &Frames,
 ) -> Array2<f64> {
-    let power = probe.map(Complex::norm_sqr).sum_axis(ndarray::Axis(0));
+    let power = probe.map(Complex::norm_sqr).sum_axis(Axis(0));
     let (rows, columns) = power.dim();
     let mut fluence = Array2::zeros(shape);
     for corner in &frames.corners {

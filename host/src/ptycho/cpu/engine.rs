@@ -25,7 +25,7 @@ use crate::ptycho::{
 };
 use crate::run::Setup;
 use crate::system::ScratchError;
-use ndarray::{Array2, Array3};
+use ndarray::Array3;
 use num_complex::Complex;
 use rayon::prelude::*;
 use std::sync::Arc;
@@ -54,7 +54,9 @@ pub struct CpuEngine<T: Real> {
     pub(super) magnitudes: Vec<f32>,
     total_counts: f64,
     free_counts: f64,
+    /// (layer, row, column).
     pub(super) object: Vec<Complex<T>>,
+    /// (mode, row, column).
     pub(super) probe: Vec<Complex<T>>,
     pub(super) batch_state: BatchState<T>,
     /// The regions of the scan, if engines work on them, and the batches of each.
@@ -102,6 +104,7 @@ impl<T: Real> CpuEngine<T> {
             rows,
             columns,
             object_shape: problem.positions.object_shape,
+            object_layers: problem.object_layers(),
             corners: problem.positions.corners.clone(),
             fractions: vec![[0.0; 2]; frames],
             scales: vec![1.0; frames],
@@ -128,7 +131,7 @@ impl<T: Real> CpuEngine<T> {
             magnitudes,
             total_counts: problem.total_counts,
             free_counts: problem.free_counts,
-            object: problem.object.iter().map(convert).collect(),
+            object: problem.object_values().map(convert).collect(),
             probe: problem.probe.iter().map(convert).collect(),
             batch_state: BatchState::default(),
             regions: problem.regions.clone(),
@@ -435,11 +438,14 @@ impl<T: Real> Engine for CpuEngine<T> {
         Ok(self.combine(frames.iter().copied()))
     }
 
-    fn object(&mut self) -> Result<Array2<Complex<f64>>, EngineError> {
-        let [rows, columns] = self.layout.object_shape;
-        Ok(Array2::from_shape_fn((rows, columns), |(r, c)| {
-            wide(self.object[r * columns + c])
-        }))
+    fn object_layers(&mut self) -> Result<Array3<Complex<f64>>, EngineError> {
+        let Layout {
+            object_shape: [rows, columns],
+            object_layers: layers,
+            ..
+        } = self.layout;
+        let value = |(k, r, c)| wide(self.object[(k * rows + r) * columns + c]);
+        Ok(Array3::from_shape_fn((layers, rows, columns), value))
     }
 
     fn probe(&mut self) -> Result<Array3<Complex<f64>>, EngineError> {

@@ -209,6 +209,7 @@ mod tests {
             rows: 2,
             columns: 3,
             object_shape: [9, 8],
+            object_layers: 1,
             corners: Vec::new(),
             fractions: Vec::new(),
             scales: Vec::new(),

@@ -92,7 +92,7 @@ fn sum<T: Real>([a, b, c, d]: [Complex<T>; REGIONS]) -> Complex<T> {
     (a + b) + (c + d)
 }
 
-/// Calls `work` with the pixels of each of `tiles` and its number.
+/// Calls `work` with the pixels of each of `tiles` in all layers, and its number.
 fn over(layout: &Layout, regions: &Regions, tiles: &[u32], mut work: impl FnMut(usize, usize)) {
     let [rows, columns] = layout.object_shape;
     for tile in tiles.iter().map(|tile| *tile as usize) {
@@ -102,7 +102,9 @@ fn over(layout: &Layout, regions: &Regions, tiles: &[u32], mut work: impl FnMut(
         ];
         for row in top..(top + TILE[0]).min(rows) {
             for column in left..(left + TILE[1]).min(columns) {
-                work(tile, row * columns + column);
+                for layer in 0..layout.object_layers {
+                    work(tile, (layer * rows + row) * columns + column);
+                }
             }
         }
     }

@@ -18,6 +18,7 @@ fn layout() -> Layout {
         modes: MODES,
         rows: ROWS,
         columns: COLUMNS,
+        object_layers: 1,
         object_shape: OBJECT,
         corners: (0..FRAMES as u32)
             .map(|n| [3 * n % 20, 5 * n % 12])

@@ -13,6 +13,8 @@ pub(super) struct Layout {
     pub(super) rows: usize,
     pub(super) columns: usize,
     pub(super) object_shape: [usize; 2],
+    /// Layers of the object (layer, row, column).
+    pub(super) object_layers: usize,
     pub(super) corners: Vec<[u32; 2]>,
     /// Positions minus corners, pixels.
     pub(super) fractions: Vec<[f64; 2]>,
@@ -53,6 +55,11 @@ impl Layout {
 
     pub(super) fn pixels(&self) -> usize {
         self.rows * self.columns
+    }
+
+    /// Pixels of a layer of the object.
+    pub(super) fn object_pixels(&self) -> usize {
+        self.object_shape[0] * self.object_shape[1]
     }
 }
 

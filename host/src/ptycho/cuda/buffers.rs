@@ -31,6 +31,8 @@ pub(super) struct Layout {
     pub(super) columns: u32,
     pub(super) object_rows: u32,
     pub(super) object_columns: u32,
+    /// Layers of the object (layer, row, column).
+    pub(super) object_layers: u32,
     /// Parts of a frame for kernels that need not see it whole.
     pub(super) parts: u32,
     /// Slices of these frames in a probe update.
@@ -56,6 +58,7 @@ impl Layout {
             columns: narrow(columns),
             object_rows: narrow(object_rows),
             object_columns: narrow(object_columns),
+            object_layers: narrow(problem.object_layers()),
             parts: narrow(pixels.div_ceil(PART)),
             slices: narrow(slices),
             shares: shares_of(ranks.size()),
@@ -70,8 +73,14 @@ impl Layout {
         self.modes as usize * self.pixels() as usize
     }
 
-    pub(super) fn object_elements(&self) -> usize {
+    /// Pixels of a layer of the object.
+    pub(super) fn object_pixels(&self) -> usize {
         self.object_rows as usize * self.object_columns as usize
+    }
+
+    /// Values of all layers of the object.
+    pub(super) fn object_elements(&self) -> usize {
+        self.object_layers as usize * self.object_pixels()
     }
 
     pub(super) fn wave_elements(&self) -> usize {
@@ -87,7 +96,7 @@ impl Layout {
 /// Device buffers of a run. Each comment gives the shape and, after the semicolon, the stages that
 /// write the buffer.
 pub(super) struct Buffers<M: Device> {
-    /// (row, column); object update, centring.
+    /// (layer, row, column); object update, centring.
     pub(super) object: M::Buffer<Complex32>,
     /// (mode, row, column); probe update, constraints, centring.
     pub(super) probe: M::Buffer<Complex32>,
@@ -125,7 +134,7 @@ pub(super) struct Buffers<M: Device> {
     pub(super) free: M::Buffer<f32>,
     /// (row, column): Σ|P|²; object update, centring.
     pub(super) power: M::Buffer<f32>,
-    /// (row, column): sums of an object update with `object_weights`, and scratch memory of centring; object
+    /// (layer, row, column): sums of an object update with `object_weights`, and scratch memory of centring; object
     /// update, centring.
     pub(super) object_work: M::Buffer<Complex32>,
     /// (row, column): weights of the atomic object update, and of the tiled one if exit waves travel in blocks or there are other devices,
@@ -187,7 +196,7 @@ impl<M: Device> Buffers<M> {
             {
                 0
             }
-            _ => layout.object_elements(),
+            _ => layout.object_pixels(),
         };
         let resident = if stream.is_some() { 0 } else { frames * pixels };
         let mut new = Self {
@@ -223,7 +232,7 @@ impl<M: Device> Buffers<M> {
             object_factor: device.alloc("the object's factor", 1)?,
         };
         let narrow = |v: &Complex<f64>| Complex::new(v.re as f32, v.im as f32);
-        let object: Vec<Complex<f32>> = problem.object.iter().map(narrow).collect();
+        let object: Vec<Complex<f32>> = problem.object_values().map(narrow).collect();
         let probe: Vec<Complex<f32>> = problem.probe.iter().map(narrow).collect();
         device.upload(&mut new.object, &object)?;
         device.upload(&mut new.probe, &probe)?;

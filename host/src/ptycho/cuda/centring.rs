@@ -51,7 +51,7 @@ pub(super) fn centre_model<M: Device>(
         shift,
         ..
     } = buffers;
-    roll::<M>(device, o, object_work, shift, 1, object)?;
+    roll::<M>(device, o, object_work, shift, layout.object_layers, object)?;
     roll::<M>(device, probe, probe_before, shift, layout.modes, frame)
 }
 

@@ -38,7 +38,7 @@ use crate::ptycho::{
     StepPlan, StreamPlan, UpdateVersion,
 };
 use crate::run::Setup;
-use ndarray::{Array2, Array3};
+use ndarray::Array3;
 use num_complex::Complex;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -478,14 +478,19 @@ impl<M: Device> Engine for GpuEngine<M> {
         self.combine(photon, residual, free)
     }
 
-    fn object(&mut self) -> std::result::Result<Array2<Complex<f64>>, EngineError> {
+    fn object_layers(&mut self) -> std::result::Result<Array3<Complex<f64>>, EngineError> {
         let present = self.present();
         let values = present.download(&present.buffers.object, self.layout.object_elements())?;
-        let columns = self.layout.object_columns as usize;
-        Ok(Array2::from_shape_fn(
-            (self.layout.object_rows as usize, columns),
-            |(r, c)| wide(values[r * columns + c]),
-        ))
+        let Layout {
+            object_layers,
+            object_rows,
+            object_columns,
+            ..
+        } = self.layout;
+        let [layers, rows, columns] =
+            [object_layers, object_rows, object_columns].map(|n| n as usize);
+        let value = |(k, r, c)| wide(values[(k * rows + r) * columns + c]);
+        Ok(Array3::from_shape_fn((layers, rows, columns), value))
     }
 
     fn probe(&mut self) -> std::result::Result<Array3<Complex<f64>>, EngineError> {

@@ -519,6 +519,7 @@ mod tests {
             columns: 2,
             object_rows: 6,
             object_columns: 5,
+            object_layers: 1,
             parts: 1,
             slices: 1,
             shares: 4,

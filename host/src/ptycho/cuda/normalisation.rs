@@ -46,7 +46,7 @@ pub(super) fn normalise<M: Device>(
     device.upload(&mut buffers.mixture, &shares)?;
     let of_object = [Complex::new(found.object as f32, 0.0)];
     device.upload(&mut buffers.object_factor, &of_object)?;
-    let object = layout.object_rows * layout.object_columns;
+    let object = layout.object_elements() as u32;
     let Buffers {
         object: o,
         object_work,

@@ -74,6 +74,7 @@ mod tests {
             columns: 7,
             object_rows: 70,
             object_columns: 65,
+            object_layers: 1,
             parts: 1,
             slices: 1,
             shares: 4,

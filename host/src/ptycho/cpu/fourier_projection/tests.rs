@@ -42,6 +42,7 @@ fn frame([rows, columns]: [usize; 2], modes: usize) -> Frame {
             modes,
             rows,
             columns,
+            object_layers: 1,
             object_shape: [rows + 3, columns + 2],
             corners: vec![[2, 1]],
             fractions: vec![[0.0; 2]],

@@ -76,7 +76,7 @@ impl<M: Device> BatchBuffers<M> {
         Ok(Self {
             size,
             object: device.alloc("the object's direction", object)?,
-            object_weights: device.alloc("the object's weights", object)?,
+            object_weights: device.alloc("the object's weights", layout.object_pixels())?,
             probe: device.alloc("the probe's direction", allocated * probe)?,
             probe_weights: device
                 .alloc("the probe's weights", allocated * layout.pixels() as usize)?,

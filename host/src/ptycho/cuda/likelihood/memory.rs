@@ -90,7 +90,7 @@ impl<M: Device> LikelihoodBuffers<M> {
             probe_sums: device.alloc("the probe's sums", slices as usize * lengths[1])?,
             slices,
             weights: [
-                device.alloc("the object's weights", lengths[0])?,
+                device.alloc("the object's weights", layout.object_pixels())?,
                 device.alloc("the probe's weights", slices as usize * pixels)?,
             ],
             largest: device.alloc("the largest weights", 2)?,
