@@ -8,7 +8,7 @@ use super::start::with_modes;
 use super::{ProbeSource, Problem, Recipe};
 use crate::data::{Geometry, Propagation, Reconstruction, Scan};
 use crate::text::{length, significant};
-use ndarray::s;
+use ndarray::{Array2, s};
 use num_complex::Complex;
 
 /// Largest relative difference of the windows' sizes, which are λz/p.
@@ -151,10 +151,13 @@ impl Problem {
         };
         let of_rows = weights(0, rows, old_rows);
         let of_columns = weights(1, columns, old_columns);
-        if !interpolate(&result.object, [&of_rows, &of_columns], &mut self.object) {
-            return Err(EarlierResultError::Elsewhere);
-        }
-        Ok(())
+        let taken = |from: &Array2<Complex<f64>>, to: &mut Array2<Complex<f64>>| {
+            if !interpolate(from, [&of_rows, &of_columns], to) {
+                return Err(EarlierResultError::Elsewhere);
+            }
+            Ok(())
+        };
+        self.take_slices(result, taken)
     }
 
     fn take_probe(

@@ -32,6 +32,7 @@ mod magnitudes;
 mod memory_estimate;
 mod metrics_schedule;
 mod near_field;
+mod multislice;
 pub(crate) mod normalisation;
 mod orientation;
 mod overlap;
@@ -84,6 +85,8 @@ pub use likelihood::{LikelihoodMethod, Noise};
 pub use magnitudes::{Magnitudes, StoredMagnitudes};
 use memory_estimate::frames_together;
 pub use memory_estimate::{host_besides, mask_bytes, memory_estimate};
+pub(crate) use multislice::MOST_SLICES;
+pub use multislice::{SliceDistance, SliceOptions, SlicePlan};
 pub use near_field::NearField;
 pub use orientation::{
     Decision, Evidence, Orientation, OrientationSearch, StartOfTrials, Trial, TrialR, TrialResult,
@@ -114,5 +117,5 @@ pub use step::{
 };
 pub use step_plan::StepPlan;
 pub use stream_plan::StreamPlan;
-pub use summary::{NearFieldSummary, Summary};
+pub use summary::{NearFieldSummary, SlicesSummary, Summary};
 pub use update_version::UpdateVersion;

@@ -2,6 +2,7 @@
 
 use super::free_pixels::FREE;
 use super::magnitudes::Magnitudes;
+use super::multislice::SlicePlan;
 use super::near_field::NearField;
 use super::recipe::{GpuStep, GpuWaves, Recipe};
 use super::refinement::PositionOptions;
@@ -39,6 +40,9 @@ pub enum ProblemError {
         "probe_centre_tolerance: expected none in the near field, where the beam's place on the detector is measured, found {0}"
     )]
     Centring(f64),
+    /// Slices of frames that are near fields.
+    #[error("slices.count: expected 1 in the near field, found {0}")]
+    NearSlices(usize),
     /// The counts are in a temporary file that cannot be read or written.
     #[error(transparent)]
     Scratch(#[from] ScratchError),
@@ -67,6 +71,8 @@ pub struct Problem {
     pub mean_power: f64,
     /// Object pixel (row, column), m.
     pub pixel: [f64; 2],
+    /// The slices of a thick specimen, which are the layers of the object; `None` for a thin one.
+    pub slices: Option<SlicePlan>,
     /// The propagation to the near field; `None` if frames are far fields.
     pub near_field: Option<NearField>,
     /// Refinement of the positions.
@@ -106,7 +112,11 @@ impl Problem {
         ) {
             return Err(ProblemError::Centring(tolerance));
         }
+        if recipe.slices.are_on() && scan.geometry().is_near_field() {
+            return Err(ProblemError::NearSlices(recipe.slices.count));
+        }
         let pixel = scan.object_pixel();
+        let slices = SlicePlan::new(&recipe.slices, scan.geometry().wavelength, pixel);
         let positions =
             PixelPositions::new(scan.positions(), pixel, [rows, columns], recipe.margin())?;
         // Kernels count pixels, parts and layers in 32 bits, with a margin for the stride.
@@ -151,11 +161,14 @@ impl Problem {
         let object = start::object(positions.object_shape, recipe.seed);
         let mean_power = scan.brightest_frame() / (rows * columns) as f64;
         let shape = [frames, probe.dim().0, rows, columns];
-        let uses_regions = recipe
-            .engines
-            .iter()
-            .any(|spec| spec.uses_regions(shape, positions.object_shape));
-        notes.extend(chosen_note(&recipe.engines, shape, positions.object_shape));
+        let uses_regions = slices.is_none()
+            && recipe
+                .engines
+                .iter()
+                .any(|spec| spec.uses_regions(shape, positions.object_shape));
+        if slices.is_none() {
+            notes.extend(chosen_note(&recipe.engines, shape, positions.object_shape));
+        }
         let windows = Windows {
             corners: &positions.corners,
             object_shape: positions.object_shape,
@@ -175,8 +188,9 @@ impl Problem {
             total_counts,
             free_counts,
             positions,
-            more_layers: Array3::zeros((0, object.nrows(), object.ncols())),
+            more_layers: more_layers(slices.as_ref(), &object, recipe.seed),
             object,
+            slices,
             probe,
             mean_power,
             pixel,
@@ -206,11 +220,18 @@ impl Problem {
             let [row, column] = near.pixel;
             [near.distance, near.wavelength, row, column]
         });
+        // The distances come from the recipe, or from a start result.
+        let slices = self.slices.iter().flat_map(|plan| {
+            let [row, column] = plan.pixel;
+            [plan.wavelength, row, column].into_iter().chain(plan.distances.iter().copied())
+        });
+        let slices: Vec<f64> = slices.collect();
         let sizes = self.shape().map(|n| n as u64);
         let positions = &self.positions;
         [
             bytemuck::cast_slice::<f64, u8>(&numbers),
             bytemuck::cast_slice(near.as_slice()),
+            bytemuck::cast_slice(&slices),
             bytemuck::cast_slice(&sizes),
             bytemuck::cast_slice(&positions.corners),
             bytemuck::cast_slice(&positions.fractions),
@@ -271,6 +292,24 @@ impl Problem {
         let [frames, rows, columns] = self.magnitudes.shape();
         [frames, self.probe.dim().0, rows, columns]
     }
+}
+
+/// The slices of the start object behind the first one; without slices none.
+fn more_layers(
+    slices: Option<&SlicePlan>,
+    first: &Array2<Complex<f64>>,
+    seed: u64,
+) -> Array3<Complex<f64>> {
+    let (rows, columns) = first.dim();
+    let more = slices.map_or(0, |plan| plan.count() - 1);
+    let mut layers = Array3::zeros((more, rows, columns));
+    for (n, mut layer) in layers.outer_iter_mut().enumerate() {
+        layer.assign(&start::object(
+            [rows, columns],
+            seed.wrapping_add(n as u64 + 1),
+        ));
+    }
+    layers
 }
 
 /// Mean square deviation of √n from √λ for Poisson counts n of mean λ: 2 λ for weak light (most

@@ -38,8 +38,11 @@ pub fn result(
     let (_, height, width) = layers.dim();
     let mut lit = fluence((height, width), &raw, &frames);
     let mut history = run.progress().history.clone();
+    let parts = run.engine().model_parts()?;
     let fitted = frames.scales.iter().any(|scale| *scale != 1.0);
-    if fitted && remove_intensity_ramp(&mut layers, &mut raw, &mut frames, &lit) {
+    if fitted
+        && parts.slices.is_none()
+        && remove_intensity_ramp(&mut layers, &mut raw, &mut frames, &lit) {
         lit = fluence((height, width), &raw, &frames);
         // The probe is shifted in a periodic window, in which a ramp has a step at the border.
         let model = run.metrics_of(&layers, &raw, &frames.scales)?;
@@ -54,7 +57,10 @@ pub fn result(
         quadratic_phase(&mut probe, problem.pixel, scan.geometry(), -1.0);
     }
     Ok(Reconstruction {
-        object: layers.index_axis_move(Axis(0), 0),
+        object: match &parts.slices {
+            Some(stack) => stack.product(),
+            None => layers.index_axis_move(Axis(0), 0),
+        },
         probe,
         mode_power: modes.power,
         pixel: problem.pixel,
@@ -77,7 +83,7 @@ pub fn result(
         distance: scan.geometry().distance,
         propagation: scan.geometry().propagation,
         double_precision: recipe.precision == Precision::F64,
-        parts: run.engine().model_parts()?,
+        parts,
     })
 }
 

@@ -163,6 +163,7 @@ impl Problem {
                 significant(mean, 3)
             ));
         }
+        self.share_object();
     }
 
     /// The place of the object's first pixel in the image, image pixels along an axis.

@@ -31,7 +31,7 @@ pub(crate) use mri::{
 pub(crate) use precision::PrecisionArg;
 #[cfg(all(feature = "ptycho", feature = "hdf5"))]
 pub(crate) use ptycho::{
-    CompareArgs, InfoArgs, NearFieldArgs, PatternArg, PositionMethodArg, PredictArgs,
+    CompareArgs, InfoArgs, NearFieldArgs, PatternArg, PositionMethodArg, PredictArgs, SliceArgs,
     PtychoCommand, RecipeArgs, ReconstructArgs, ResolutionArgs, SimulateArgs, StopArg,
 };
 #[cfg(feature = "sas")]

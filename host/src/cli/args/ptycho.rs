@@ -98,6 +98,17 @@ pub(crate) struct NearFieldArgs {
     pub(crate) focus_to_sample: Option<String>,
 }
 
+/// The slices of a thick specimen.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct SliceArgs {
+    /// Slices of a thick specimen, for lsqml and ml [default: 1]
+    #[arg(long, value_name = "N")]
+    pub(crate) slices: Option<usize>,
+    /// Distance between neighbouring slices, such as 20um or 30nm; one for all, or a list for each two, separated by commas
+    #[arg(long, value_name = "LENGTH", allow_hyphen_values = true)]
+    pub(crate) slice_distance: Option<String>,
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct SimulateArgs {
     /// Scan file to write (CXI)
@@ -144,6 +155,11 @@ pub(crate) struct SimulateArgs {
     pub(crate) no_noise: bool,
     #[command(flatten)]
     pub(crate) near_field: NearFieldArgs,
+    #[command(flatten)]
+    pub(crate) slices: SliceArgs,
+    /// 300 kV electrons instead of 10 keV X-rays, with --slices
+    #[arg(long)]
+    pub(crate) electrons: bool,
     /// Seed of the random number generator
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) seed: u64,
@@ -222,6 +238,9 @@ pub(crate) struct ReconstructArgs {
             "transform_positions",
             "near_field",
             "focus_to_sample",
+            "slices",
+            "slice_distance",
+            "refine_slice_distance",
             "find_orientation",
             "probe_modes",
             "free_pixels",
@@ -303,6 +322,11 @@ pub(crate) struct RecipeArgs {
     pub(crate) transform_positions: Option<String>,
     #[command(flatten)]
     pub(crate) near_field: NearFieldArgs,
+    #[command(flatten)]
+    pub(crate) slices: SliceArgs,
+    /// Refine the distances between slices
+    #[arg(long)]
+    pub(crate) refine_slice_distance: bool,
     /// Mutually incoherent probe modes [default: 1, with auto those that lower R_free]
     #[arg(long, value_name = "N")]
     pub(crate) probe_modes: Option<usize>,

@@ -60,17 +60,19 @@ fn length(text: &str) -> Result<f64, Failure> {
             "--focus-to-sample {text}: expected a length above 0, such as 3.65mm or 0.00365 (m)"
         ))
     };
+    metres(text).ok_or_else(refused)
+}
+
+/// A length above 0, m: a number with a unit, or one of metres; `None` for other texts.
+pub(super) fn metres(text: &str) -> Option<f64> {
+    let text = text.trim();
     let unit = UNITS.iter().find(|(unit, _)| text.ends_with(unit));
     let (number, metres) = unit.map_or((text, 1.0), |(unit, metres)| {
         (&text[..text.len() - unit.len()], *metres)
     });
-    let value: f64 = number.trim().parse().map_err(|_| refused())?;
+    let value: f64 = number.trim().parse().ok()?;
     let value = value * metres;
-    if value.is_finite() && value > 0.0 {
-        Ok(value)
-    } else {
-        Err(refused())
-    }
+    (value.is_finite() && value > 0.0).then_some(value)
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Where the options of a recipe come from, so that an error names what the user has to change.
 
 use super::near_field_arguments::origins;
+use super::slice_arguments::origins as slice_origins;
 use crate::cli::args::{NearFieldArgs, RecipeArgs, StopArg};
 use crate::cli::failure::Failure;
 use crate::io::IoError;
@@ -76,6 +77,7 @@ impl RecipeOrigin {
                 .arguments
                 .insert(0, ("free_pixels".to_owned(), argument));
         }
+        origin.arguments.splice(0..0, slice_origins(args));
         origin.with_near_field(&args.near_field)
     }
 

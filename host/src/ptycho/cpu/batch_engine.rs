@@ -11,6 +11,7 @@ mod steps;
 
 use super::engine::CpuEngine;
 use super::fourier_projection::FrameErrors;
+use super::multislice;
 use super::model::{Ramps, Scratch, add_shifted_back, compare, model_spectra, shifted, spectra};
 use super::part_sums::{BAND, ObjectPart, ProbePart};
 use super::regions::side_by_side;
@@ -23,6 +24,7 @@ use crate::ptycho::step::{BatchMethod, BatchUpdate, Smoothness};
 use crate::ptycho::{EngineError, MAGNITUDE_FLOOR, Step};
 use num_complex::Complex;
 use rayon::prelude::*;
+pub(super) use steps::mean_steps;
 use steps::steps;
 pub(crate) use steps::{DAMPING, STEP, TRIM};
 
@@ -87,6 +89,9 @@ pub(super) fn update<T: Real>(
     frames: &[u32],
     errors: &mut [FrameErrors],
 ) -> Result<(), EngineError> {
+    if engine.slices.is_some() {
+        return multislice::update(engine, step, method, frames, errors);
+    }
     let of_scan = errors.len() as f64;
     let (batch, found) = deviations(engine, step, frames);
     for (frame, found) in frames.iter().zip(engine.ranks.gathered(&found)?) {
@@ -138,7 +143,7 @@ pub(super) fn update<T: Real>(
 }
 
 /// `values += v` with `v ← momentum · v + factor · direction`.
-fn advance<T: Real>(
+pub(super) fn advance<T: Real>(
     values: &mut [Complex<T>],
     direction: &[Complex<T>],
     factor: f64,

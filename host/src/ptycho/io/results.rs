@@ -2,7 +2,7 @@
 //!
 //! `docs/formats.md` lists datasets, shapes and units.
 
-use crate::data::{Geometry, HistoryEntry, Propagation, Reconstruction};
+use crate::data::{Geometry, HistoryEntry, ModelParts, Propagation, Reconstruction};
 use crate::io::IoError;
 use crate::io::output;
 use crate::io::source::{Numbers, Source};
@@ -216,6 +216,10 @@ pub fn read_within(path: &Path, memory: Memory) -> Result<Reconstruction, IoErro
             .text(&path)?
             .ok_or_else(|| source.missing(name, &path))
     };
+    let parts = match *object.shape() {
+        [rows, columns] => model_parts::read(&source, [rows, columns])?,
+        _ => ModelParts::default(),
+    };
     Ok(Reconstruction {
         double_precision: object.is_double(),
         object: finite(&object)?
@@ -249,7 +253,7 @@ pub fn read_within(path: &Path, memory: Memory) -> Result<Reconstruction, IoErro
         wavelength: number("wavelength", format!("{SOURCE}/wavelength"))?,
         distance: number("distance", format!("{DETECTOR}/distance"))?,
         propagation: read_propagation(&source)?,
-        parts: model_parts::read(&source)?,
+        parts,
     })
 }
 
