@@ -41,6 +41,11 @@ pub enum EngineError {
         /// Largest distance on an axis, object pixels.
         bound: f64,
     },
+    /// Slices of a thick specimen, where not all counts are on the device.
+    #[error(
+        "slices: expected enough device memory for the counts of all frames, found less; take fewer frames, or --backend cpu"
+    )]
+    StreamedSlices,
     /// Saved distances between slices that the run does not have.
     #[error(
         "the saved distances between slices: expected those of this run, within a factor of 2 of its start, found others"

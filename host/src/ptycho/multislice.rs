@@ -163,6 +163,7 @@ impl SliceOptions {
         for spec in &recipe.engines {
             let unsupported = [
                 ("regulariser", spec.regulariser.is_some_and(|w| w > 0.0)),
+                ("smooth_gradient", spec.smooth_gradient.is_some_and(|w| w > 0.0)),
                 ("regions", spec.regions.is_some_and(|n| n > 1)),
             ];
             if let Some((option, _)) = unsupported.iter().find(|(_, on)| *on) {
@@ -447,5 +448,7 @@ impl Problem {
     }
 }
 
+#[cfg(test)]
+mod engines;
 #[cfg(test)]
 mod tests;

@@ -83,7 +83,7 @@ impl Compare {
         }
         say(&text(&comparison, a.pixel))?;
         for (n, comparison) in slices.iter().enumerate() {
-            say(&format!("slice {}", n + 1))?;
+            say(&format!("\nslice {}\n", n + 1))?;
             say(&text(comparison, a.pixel))?;
         }
         Ok(())

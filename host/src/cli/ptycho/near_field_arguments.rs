@@ -71,7 +71,8 @@ pub(super) fn metres(text: &str) -> Option<f64> {
         (&text[..text.len() - unit.len()], *metres)
     });
     let value: f64 = number.trim().parse().ok()?;
-    let value = value * metres;
+    // 20 µm are 20/10⁶, which is the nearest number, unlike 20 · 10⁻⁶.
+    let value = value / (1.0 / metres).round();
     (value.is_finite() && value > 0.0).then_some(value)
 }
 

@@ -15,7 +15,8 @@ use crate::fft::Real;
 use crate::ptycho::likelihood::{Last, LikelihoodMethod, Noise, Search, conjugate, falling};
 use crate::ptycho::{EngineError, Step};
 pub(super) use gradient::{Gradient, compared};
-use gradient::{gradient, loss};
+use gradient::gradient;
+pub(super) use gradient::loss;
 use num_complex::Complex;
 use rayon::prelude::*;
 

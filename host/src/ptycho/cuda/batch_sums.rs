@@ -33,6 +33,21 @@ pub(super) fn object_sums<M: Device>(
     (buffers, frames): (&Buffers<M>, &FrameBuffers<M>),
     batch: Batch,
     waves: &Waves<'_, M>,
+    sums: Sums<'_, M>,
+    add: bool,
+) -> Result<()> {
+    let windows = (&buffers.corners, &frames.order);
+    let waves = (&frames.probes, waves);
+    object_sums_with(device, layout, windows, batch, waves, sums, add)
+}
+
+/// [`object_sums`] in windows with these corners, of frames in this order, with other waves for S\[P\].
+pub(super) fn object_sums_with<M: Device>(
+    device: &M,
+    layout: &Layout,
+    (corners, order): (&M::Buffer<[u32; 2]>, &M::Buffer<u32>),
+    batch: Batch,
+    (probes, waves): (&M::Buffer<Complex32>, &Waves<'_, M>),
     (numerators, weights): Sums<'_, M>,
     add: bool,
 ) -> Result<()> {
@@ -47,10 +62,10 @@ pub(super) fn object_sums<M: Device>(
         &PtychoObjectDirection {
             numerators: numerators.write(),
             weights: weights.write(),
-            probes: frames.probes.read(),
+            probes: probes.read(),
             chi: waves.chi.read(),
-            corners: buffers.corners.read(),
-            order: frames.order.read(),
+            corners: corners.read(),
+            order: order.read(),
             frames: layout.frames,
             first: batch.first,
             count: batch.count,

@@ -18,6 +18,7 @@ mod fused;
 mod fused_batches;
 mod likelihood;
 mod metrics;
+mod multislice;
 mod normalisation;
 mod object_update;
 mod packed_waves;

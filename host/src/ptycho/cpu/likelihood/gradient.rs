@@ -272,7 +272,7 @@ pub(in crate::ptycho::cpu) fn compared<'a, T: Real>(
 }
 
 /// The likelihood's part of the objective at the current object and probe.
-pub(super) fn loss<T: Real>(
+pub(in crate::ptycho::cpu) fn loss<T: Real>(
     engine: &CpuEngine<T>,
     step: &Step,
     noise: Noise,

@@ -161,13 +161,16 @@ fn directions<T: Real>(
     let count = slices.count();
     let refines = slices.refines(step.iteration);
     let mut of_gaps = vec![Vec::new(); count - 1];
-    let mut object = (step.update_object)
-        .then(|| vec![Complex::default(); count * layout.object_pixels()]);
+    let none = || vec![Complex::default(); count * layout.object_pixels()];
+    let mut object = step.update_object.then(none);
+    let mut weights = vec![T::default(); count * layout.object_pixels()];
     let mut chi = batch.chi.clone();
     for slice in (0..count).rev() {
         if let Some(object) = &mut object {
-            let own = object_direction(engine, batch, method, slice, &chi)?;
-            object[slice * layout.object_pixels()..][..own.len()].copy_from_slice(&own);
+            let (own, own_weights) = object_sums(engine, batch, slice, &chi)?;
+            let first = slice * layout.object_pixels();
+            object[first..][..own.len()].copy_from_slice(&own);
+            weights[first..][..own_weights.len()].copy_from_slice(&own_weights);
         }
         if slice > 0 {
             let before = &batch.incident[slice - 1];
@@ -176,6 +179,11 @@ fn directions<T: Real>(
                 of_gaps[slice - 1] = sums;
             }
         }
+    }
+    if let Some(object) = &mut object {
+        // The largest weight is that of all slices.
+        let denominator = method.object_denominator();
+        divide(object, &weights, T::default(), 1, denominator);
     }
     let probe = (step.update_probe)
         .then(|| probe_direction(engine, batch, method, &chi))
@@ -186,14 +194,13 @@ fn directions<T: Real>(
     Ok((object, probe, of_gaps))
 }
 
-/// ΔO of a slice.
-fn object_direction<T: Real>(
+/// Σ conj(ψ) χ and Σ|ψ|² on a slice.
+fn object_sums<T: Real>(
     engine: &CpuEngine<T>,
     batch: &Batch<T>,
-    method: &BatchMethod,
     slice: usize,
     chi: &[Complex<T>],
-) -> Result<Vec<Complex<T>>, EngineError> {
+) -> Result<(Vec<Complex<T>>, Vec<T>), EngineError> {
     let layout = &engine.layout;
     let waves = layout.modes * layout.pixels();
     let begin = batch.parts.own_frames().start;
@@ -211,10 +218,7 @@ fn object_direction<T: Real>(
     }
     let none = || ObjectPart::under(layout, std::iter::empty());
     let total = engine.ranks.total(sums)?.unwrap_or_else(none);
-    let (mut direction, weights) = total.whole(layout.object_shape);
-    let denominator = method.object_denominator();
-    divide(&mut direction, &weights, T::default(), 1, denominator);
-    Ok(direction)
+    Ok(total.whole(layout.object_shape))
 }
 
 /// ΔP (mode, row, column), from χ at the first slice.

@@ -45,6 +45,7 @@ impl<M: Device> GpuEngine<M> {
         let devices = self.exchange.ranks().size();
         let of_scan = self.layout.scan_frames as usize;
         step.can_be_divided()
+            && self.buffers.slices.is_none()
             && match &step.method {
                 Method::Batches(method) => {
                     let layout = &self.layout;

@@ -4,6 +4,7 @@ use super::{Run, number};
 use crate::gpu::{Buffer, Device, Direction, ReadBack, Result};
 use crate::ptycho::cuda::frame_stream::Metrics;
 use crate::ptycho::cuda::frames::{FrameBuffers, ShiftTo, between};
+use crate::ptycho::cuda::multislice::linear_changes;
 use crate::ptycho::likelihood::Noise;
 use warpstride_device::launch::Work;
 use warpstride_kernels::ptycho::{line_sums::PtychoLineSums, line_waves::PtychoLineWaves};
@@ -34,27 +35,36 @@ impl<M: Device> Run<'_, M> {
                     exact,
                     ..
                 } = &mut *frames;
-                device.launch(
-                    &PtychoLineWaves {
-                        probes: probes.write(),
-                        mixed: more.write(),
-                        changes: work.write(),
-                        object: buffers.object.read(),
-                        direction: own.direction[0].read(),
-                        corners: buffers.corners.read(),
-                        order: order.read(),
-                        frames: layout.frames,
-                        first: batch.first,
-                        count: batch.count,
-                        modes: layout.modes,
-                        rows: layout.rows,
-                        columns: layout.columns,
-                        object_rows: layout.object_rows,
-                        object_columns: layout.object_columns,
-                        parts: layout.parts,
-                    },
-                    Work::Blocks(batch.count as usize * layout.parts as usize),
-                )?;
+                if buffers.slices.is_some() {
+                    let from = (buffers, &*order, &*fft);
+                    let waves = [&mut *probes, &mut *more, &mut *work];
+                    let direction = &own.direction[0];
+                    linear_changes(device, layout, from, batch, direction, waves, None)?;
+                    // There are no higher orders.
+                    device.zero(work)?;
+                } else {
+                    device.launch(
+                        &PtychoLineWaves {
+                            probes: probes.write(),
+                            mixed: more.write(),
+                            changes: work.write(),
+                            object: buffers.object.read(),
+                            direction: own.direction[0].read(),
+                            corners: buffers.corners.read(),
+                            order: order.read(),
+                            frames: layout.frames,
+                            first: batch.first,
+                            count: batch.count,
+                            modes: layout.modes,
+                            rows: layout.rows,
+                            columns: layout.columns,
+                            object_rows: layout.object_rows,
+                            object_columns: layout.object_columns,
+                            parts: layout.parts,
+                        },
+                        Work::Blocks(batch.count as usize * layout.parts as usize),
+                    )?;
+                }
                 for waves in [&mut *probes, &mut *more, &mut *work] {
                     let between = between(*exact, layout, buffers, (order, batch));
                     (buffers.propagator).propagate(
@@ -93,6 +103,10 @@ impl<M: Device> Run<'_, M> {
             for sums in of_block.wait()?.iter().take(frames) {
                 total.iter_mut().zip(sums).for_each(|(sum, v)| *sum += v);
             }
+        }
+        if self.buffers.slices.is_some() && noise == Noise::Gaussian {
+            // Those of a polynomial, whose third is no curvature.
+            total[3] = total[2].abs();
         }
         Ok(total)
     }
