@@ -14,7 +14,7 @@ use super::engine_spec::EngineName;
 use super::{Problem, Recipe, RecipeError, Values};
 use crate::data::{Reconstruction, SliceStack};
 use crate::fft::Fft2;
-use crate::text::shortest;
+use crate::text::{shortest, significant};
 use ndarray::{Array2, Array3};
 use num_complex::Complex;
 use serde::{Deserialize, Serialize};
@@ -163,7 +163,10 @@ impl SliceOptions {
         for spec in &recipe.engines {
             let unsupported = [
                 ("regulariser", spec.regulariser.is_some_and(|w| w > 0.0)),
-                ("smooth_gradient", spec.smooth_gradient.is_some_and(|w| w > 0.0)),
+                (
+                    "smooth_gradient",
+                    spec.smooth_gradient.is_some_and(|w| w > 0.0),
+                ),
                 ("regions", spec.regions.is_some_and(|n| n > 1)),
             ];
             if let Some((option, _)) = unsupported.iter().find(|(_, on)| *on) {
@@ -230,15 +233,26 @@ impl SlicePlan {
         (0..rows * columns).map(value).collect()
     }
 
-    /// The largest phase of the transfer function between two neighbours, rad, and that by which it changes from one frequency to
-    /// the next: above π light leaves the window on one side and enters it on the other.
+    /// λΔz/(nΔ²) of the largest distance, for windows of `shape` (rows, columns): above 1 the phase of the transfer function changes by more than π
+    /// from one frequency to the next, so that light leaves the window on one side and enters it on the other.
     #[must_use]
-    pub fn steepest(&self, [rows, columns]: [usize; 2]) -> f64 {
+    pub fn spread(&self, shape: [usize; 2]) -> f64 {
         let longest = self.distances.iter().copied().fold(0.0, f64::max);
-        let of = |n: usize, pixel: f64| {
-            std::f64::consts::PI * self.wavelength * longest / (n as f64 * pixel * pixel)
+        let of = |axis: usize| {
+            self.wavelength * longest / (shape[axis] as f64 * self.pixel[axis].powi(2))
         };
-        of(rows, self.pixel[0]).max(of(columns, self.pixel[1]))
+        of(0).max(of(1))
+    }
+
+    /// A note if light leaves the window on one side and enters it on the other.
+    pub(super) fn note(&self, shape: [usize; 2]) -> Option<String> {
+        let spread = self.spread(shape);
+        (spread > 1.0).then(|| {
+            format!(
+                "slices: light spreads beyond the window of a frame on its way to the next slice: λΔz/(nΔ²) is {}, expected at most 1; larger frames or smaller distances help",
+                significant(spread, 3)
+            )
+        })
     }
 }
 
@@ -259,7 +273,12 @@ impl SlicePropagator {
     /// For windows of `shape` (rows, columns).
     pub(super) fn new(plan: &SlicePlan, [rows, columns]: [usize; 2]) -> Self {
         let kappa = plan.kappa(rows, columns);
-        let of = |distance: &f64| kappa.iter().map(|kappa| factor(*kappa, *distance)).collect();
+        let of = |distance: &f64| {
+            kappa
+                .iter()
+                .map(|kappa| factor(*kappa, *distance))
+                .collect()
+        };
         Self {
             columns,
             fft: Fft2::new(rows, columns),
@@ -331,7 +350,9 @@ impl Distances {
 
     /// Moves the distances, by the sums Σ Re⟨c, χ⟩ and Σ|c|² of an iteration for each of them.
     pub(crate) fn advance(&mut self, sums: &[[f64; 2]]) {
-        let all = sums.iter().fold([0.0; 2], |t, s| [t[0] + s[0], t[1] + s[1]]);
+        let all = sums
+            .iter()
+            .fold([0.0; 2], |t, s| [t[0] + s[0], t[1] + s[1]]);
         for (n, own) in sums.iter().enumerate().take(self.values.len()) {
             let [along, square] = if self.same { all } else { *own };
             let step = along / square;
@@ -435,9 +456,14 @@ impl Problem {
                 interpolated(&slice, &mut self.object)?;
                 continue;
             }
-            let mut layer = self.more_layers.index_axis(ndarray::Axis(0), n - 1).to_owned();
+            let mut layer = self
+                .more_layers
+                .index_axis(ndarray::Axis(0), n - 1)
+                .to_owned();
             interpolated(&slice, &mut layer)?;
-            self.more_layers.index_axis_mut(ndarray::Axis(0), n - 1).assign(&layer);
+            self.more_layers
+                .index_axis_mut(ndarray::Axis(0), n - 1)
+                .assign(&layer);
         }
         if let Some(plan) = self.slices.as_mut().filter(|plan| plan.refine) {
             let distances = &stack.distances;

@@ -111,7 +111,11 @@ pub fn predict(result: &Reconstruction, scan: &Scan) -> Result<Prediction, Predi
                     let plan = stack.plan(result.wavelength, result.pixel);
                     (stack, SlicePropagator::new(&plan, [rows, columns]))
                 });
-                (fft, Propagator::new([rows, columns], near.as_ref()), through)
+                (
+                    fft,
+                    Propagator::new([rows, columns], near.as_ref()),
+                    through,
+                )
             },
             |(fft, propagator, through), (frame, (mut intensity, corner))| {
                 let [top, left] = corner.map(|v| v as usize);

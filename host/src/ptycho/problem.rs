@@ -143,7 +143,8 @@ impl Problem {
         }
         let (magnitudes, free_counts) = Magnitudes::new(scan, recipe)?;
         let total_counts = scan.sums().total() - free_counts;
-        let mut notes = Vec::new();
+        let mut notes: Vec<String> = Vec::new();
+        notes.extend(slices.as_ref().and_then(|plan| plan.note([rows, columns])));
         let mut has_free = recipe.free_pixels <= 0.0;
         if !has_free {
             magnitudes.blocks(|_, block| {
@@ -223,7 +224,9 @@ impl Problem {
         // The distances come from the recipe, or from a start result.
         let slices = self.slices.iter().flat_map(|plan| {
             let [row, column] = plan.pixel;
-            [plan.wavelength, row, column].into_iter().chain(plan.distances.iter().copied())
+            [plan.wavelength, row, column]
+                .into_iter()
+                .chain(plan.distances.iter().copied())
         });
         let slices: Vec<f64> = slices.collect();
         let sizes = self.shape().map(|n| n as u64);

@@ -42,7 +42,8 @@ pub fn result(
     let fitted = frames.scales.iter().any(|scale| *scale != 1.0);
     if fitted
         && parts.slices.is_none()
-        && remove_intensity_ramp(&mut layers, &mut raw, &mut frames, &lit) {
+        && remove_intensity_ramp(&mut layers, &mut raw, &mut frames, &lit)
+    {
         lit = fluence((height, width), &raw, &frames);
         // The probe is shifted in a periodic window, in which a ramp has a step at the border.
         let model = run.metrics_of(&layers, &raw, &frames.scales)?;

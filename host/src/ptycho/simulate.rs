@@ -213,7 +213,11 @@ impl SimulateOptions {
         }
         if count == 1 {
             if self.electrons {
-                return refused("--electrons", String::new(), "--slices of at least 2 beside it");
+                return refused(
+                    "--electrons",
+                    String::new(),
+                    "--slices of at least 2 beside it",
+                );
             }
             return Ok(());
         }
@@ -304,7 +308,9 @@ pub fn simulate(options: &SimulateOptions) -> Result<Scan, SimulateError> {
         Some(stack) => stack.product(),
         None => specimen(windows.object_shape, n, options.seed),
     };
-    let plan = slices.as_ref().map(|stack| stack.plan(geometry.wavelength, pixel));
+    let plan = slices
+        .as_ref()
+        .map(|stack| stack.plan(geometry.wavelength, pixel));
 
     let near = NearField::of(&geometry);
     let mut frames = Array3::<f32>::zeros((options.positions, n, n));

@@ -117,7 +117,11 @@ impl std::fmt::Display for SlicesSummary {
         let text = |distances: &[f64]| -> String {
             let equal = distances.windows(2).all(|pair| pair[0] == pair[1]);
             let shown = if equal { 1 } else { distances.len() };
-            let lengths: Vec<String> = distances.iter().take(shown).map(|d| length(*d, 4)).collect();
+            let lengths: Vec<String> = distances
+                .iter()
+                .take(shown)
+                .map(|d| length(*d, 4))
+                .collect();
             lengths.join(", ")
         };
         write!(f, "{}, {} apart", self.count, text(&self.distances))?;

@@ -31,8 +31,8 @@ pub(crate) use mri::{
 pub(crate) use precision::PrecisionArg;
 #[cfg(all(feature = "ptycho", feature = "hdf5"))]
 pub(crate) use ptycho::{
-    CompareArgs, InfoArgs, NearFieldArgs, PatternArg, PositionMethodArg, PredictArgs, SliceArgs,
-    PtychoCommand, RecipeArgs, ReconstructArgs, ResolutionArgs, SimulateArgs, StopArg,
+    CompareArgs, InfoArgs, NearFieldArgs, PatternArg, PositionMethodArg, PredictArgs,
+    PtychoCommand, RecipeArgs, ReconstructArgs, ResolutionArgs, SimulateArgs, SliceArgs, StopArg,
 };
 #[cfg(feature = "sas")]
 pub(crate) use sas::{

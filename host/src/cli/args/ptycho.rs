@@ -20,7 +20,8 @@ Examples:
   warpstride ptycho simulate modes.cxi --probe-modes 3 --pattern round \\
       --overlap 0.8
   warpstride ptycho simulate clean.cxi --no-noise --seed 7
-  warpstride ptycho simulate cone.cxi --near-field --focus-to-sample 4mm")]
+  warpstride ptycho simulate cone.cxi --near-field --focus-to-sample 4mm
+  warpstride ptycho simulate thick.cxi --slices 2 --slice-distance 20um")]
     Simulate(SimulateArgs),
     /// Describe a scan file: contents, possible problems, and the memory a reconstruction needs
     #[command(after_help = "\
@@ -41,6 +42,8 @@ Examples:
       --engine raar:50 --set dm.alpha=0.9 --set probe.source=zone-plate \\
       --set probe.diameter=100e-6 --set probe.outermost_zone=50e-9 \\
       --set probe.defocus=0.4e-3 --start-object object.npy
+  warpstride ptycho reconstruct thick.cxi -o result.h5 --engine lsqml:100 \\
+      --slices 2 --slice-distance 26um --refine-slice-distance
   warpstride ptycho reconstruct scan.cxi -o result.h5 --engine lsqml:200 \\
       --refine-positions gradient --fit-frame-scales \\
       --transform-positions swap,rotate=30deg --near-field \\

@@ -1,8 +1,8 @@
 //! The recipe that arguments describe.
 
 use super::near_field_arguments::near_field;
-use super::slice_arguments::slices;
 use super::recipe_origin::RecipeOrigin;
+use super::slice_arguments::slices;
 use super::transform_positions::transform_positions;
 use crate::cli::args::{PositionMethodArg, PrecisionArg, RecipeArgs, StopArg};
 use crate::cli::failure::Failure;

@@ -62,7 +62,10 @@ mod tests {
         assert_eq!(of("30nm, 0.5mm").unwrap(), Some(vec![30e-9, 5e-4]));
         for text in ["", "um", "20um,", "-3um", "nan"] {
             let error = of(text).unwrap_err().to_string();
-            assert!(error.contains("--slice-distance") && error.contains("20um"), "{error}");
+            assert!(
+                error.contains("--slice-distance") && error.contains("20um"),
+                "{error}"
+            );
         }
     }
 }

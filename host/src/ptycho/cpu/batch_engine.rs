@@ -11,8 +11,8 @@ mod steps;
 
 use super::engine::CpuEngine;
 use super::fourier_projection::FrameErrors;
-use super::multislice;
 use super::model::{Ramps, Scratch, add_shifted_back, compare, model_spectra, shifted, spectra};
+use super::multislice;
 use super::part_sums::{BAND, ObjectPart, ProbePart};
 use super::regions::side_by_side;
 use super::smoothness;

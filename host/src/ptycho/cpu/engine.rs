@@ -519,7 +519,10 @@ impl<T: Real> Engine for CpuEngine<T> {
         let search = state.search([lengths[0], lengths[1]])?;
         if let Some(slices) = &mut self.slices {
             let saved = state.added.get(Distances::STATE);
-            slices.distances.restore(saved).ok_or(EngineError::Distances)?;
+            slices
+                .distances
+                .restore(saved)
+                .ok_or(EngineError::Distances)?;
             slices.propagate_over_distances();
         }
         state.restore_frames(&mut self.parameters, self.bound)?;

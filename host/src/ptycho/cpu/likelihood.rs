@@ -14,9 +14,9 @@ use super::smoothness;
 use crate::fft::Real;
 use crate::ptycho::likelihood::{Last, LikelihoodMethod, Noise, Search, conjugate, falling};
 use crate::ptycho::{EngineError, Step};
-pub(super) use gradient::{Gradient, compared};
 use gradient::gradient;
 pub(super) use gradient::loss;
+pub(super) use gradient::{Gradient, compared};
 use num_complex::Complex;
 use rayon::prelude::*;
 

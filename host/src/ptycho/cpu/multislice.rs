@@ -284,19 +284,16 @@ pub(super) fn incident<T: Real>(
     let pixels = layout.pixels();
     let waves = layout.modes * pixels;
     let mut probes = vec![Complex::default(); frames.len() * waves];
-    probes
-        .par_chunks_mut(waves)
-        .zip(ramps)
-        .for_each_init(
-            || Scratch::new(layout, fft),
-            |scratch, (to, ramps)| {
-                if subpixel {
-                    shifted(probe_spectra, ramps, to, fft, scratch);
-                } else {
-                    to.copy_from_slice(probe);
-                }
-            },
-        );
+    probes.par_chunks_mut(waves).zip(ramps).for_each_init(
+        || Scratch::new(layout, fft),
+        |scratch, (to, ramps)| {
+            if subpixel {
+                shifted(probe_spectra, ramps, to, fft, scratch);
+            } else {
+                to.copy_from_slice(probe);
+            }
+        },
+    );
     let mut all = vec![probes];
     for gap in 0..slices.count() - 1 {
         let mut next = all[gap].clone();
@@ -349,7 +346,10 @@ pub(super) fn step_back<T: Real>(
             |(scratch, behind), ((chi, before), frame)| {
                 let corner = layout.corners[*frame as usize];
                 let mut sums = [0.0; 2];
-                for (chi, before) in chi.chunks_exact_mut(pixels).zip(before.chunks_exact(pixels)) {
+                for (chi, before) in chi
+                    .chunks_exact_mut(pixels)
+                    .zip(before.chunks_exact(pixels))
+                {
                     multiply_conjugate(layout, corner, layer(layout, object, gap + 1), chi);
                     if !distance {
                         slices.adjoint(chi, gap, &mut medium(scratch, fft));

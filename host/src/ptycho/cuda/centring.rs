@@ -2,8 +2,8 @@
 
 use super::buffers::{Buffers, Layout};
 use super::fused;
-use super::object_update::probe_power;
 use super::multislice::SliceBuffers;
+use super::object_update::probe_power;
 use crate::gpu::{Buffer, Device, Result};
 use warpstride_device::Complex32;
 use warpstride_device::launch::Work;

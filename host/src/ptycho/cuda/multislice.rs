@@ -38,11 +38,7 @@ pub(super) struct SliceBuffers<M: Device> {
     /// Ones on the grid of all slices.
     ones: M::Buffer<Complex32>,
     shape: [u32; 3],
-    none: (
-        M::Buffer<[f32; 2]>,
-        M::Buffer<u32>,
-        M::Buffer<Complex32>,
-    ),
+    none: (M::Buffer<[f32; 2]>, M::Buffer<u32>, M::Buffer<Complex32>),
 }
 
 /// Waves of a batch at the slices, (frame of the batch, mode, row, column).
@@ -72,7 +68,9 @@ impl<M: Device> SliceBuffers<M> {
         let [_, modes, rows, columns] = problem.shape();
         let [object_rows, object_columns] = problem.positions.object_shape;
         let buffers = |what: &'static str, count: usize| -> Result<Vec<_>> {
-            (0..count).map(|_| device.alloc(what, rows * columns)).collect()
+            (0..count)
+                .map(|_| device.alloc(what, rows * columns))
+                .collect()
         };
         let gaps = plan.distances.len();
         let elements = plan.count() * object_rows * object_columns;
@@ -111,7 +109,9 @@ impl<M: Device> SliceBuffers<M> {
     /// Uploads the windows of the frames.
     pub(super) fn set_corners(&mut self, device: &M, corners: &[[u32; 2]]) -> Result<()> {
         for (n, buffer) in (0..).zip(&mut self.corners) {
-            let on_slice = corners.iter().map(|[top, left]| [top + n * self.rows, *left]);
+            let on_slice = corners
+                .iter()
+                .map(|[top, left]| [top + n * self.rows, *left]);
             device.upload(buffer, &on_slice.collect::<Vec<_>>())?;
         }
         Ok(())
@@ -338,7 +338,14 @@ pub(super) fn backward<M: Device>(
             slices.through(device, fft, change, &slices.derivatives[gap], false)?;
             let sums = &mut thick.sums;
             let change = &thick.changes[0];
-            exit_sums(device, layout, (buffers, order), batch, [change, change, work], sums)?;
+            exit_sums(
+                device,
+                layout,
+                (buffers, order),
+                batch,
+                [change, change, work],
+                sums,
+            )?;
             let parts = batch.count as usize * PARTS as usize;
             pending.push((gap, parts, sign, device.read_back(sums)?));
         }
@@ -351,7 +358,10 @@ pub(super) fn backward<M: Device>(
 /// What [`backward`] does on each slice: its number, the windows on it with the order of the frames, the waves there, and χ.
 pub(super) type OnSlice<'a, M> = dyn FnMut(
         usize,
-        (&<M as Device>::Buffer<[u32; 2]>, &<M as Device>::Buffer<u32>),
+        (
+            &<M as Device>::Buffer<[u32; 2]>,
+            &<M as Device>::Buffer<u32>,
+        ),
         &<M as Device>::Buffer<Complex32>,
         &<M as Device>::Buffer<Complex32>,
     ) -> Result<()>
@@ -513,7 +523,15 @@ impl<M: Device> batch_engine::Run<'_, M> {
             let add = !std::mem::take(&mut first);
             let windows = (corners, order);
             let sums = (&mut *object, &mut *object_weights);
-            object_sums_with(device, layout, windows, batch, (incident, &waves), sums, add)
+            object_sums_with(
+                device,
+                layout,
+                windows,
+                batch,
+                (incident, &waves),
+                sums,
+                add,
+            )
         };
         let from = (&*self.buffers, &mut *self.frames);
         backward(device, layout, from, batch, (distances, 1.0), &mut on_slice)
@@ -598,7 +616,14 @@ impl<M: Device> batch_engine::Run<'_, M> {
         }
         let from = (buffers, &*order);
         let waves = [&*chi, &*of_probe, &*exit];
-        exit_sums(device, layout, from, batch, waves, &mut self.batches.step_sums)?;
+        exit_sums(
+            device,
+            layout,
+            from,
+            batch,
+            waves,
+            &mut self.batches.step_sums,
+        )?;
         let none = Smoothness {
             weight: 0.0,
             edge: 0.0,

@@ -6,7 +6,8 @@ use crate::gpu::EmulatedDevice;
 use crate::ptycho::cpu::CpuEngine;
 use crate::ptycho::cuda::GpuEngine;
 use crate::ptycho::{
-    Engine, EngineSpec, Noise, SimulateOptions, Step, StepErrors, StreamPlan, UpdateVersion, simulate,
+    Engine, EngineSpec, Noise, SimulateOptions, Step, StepErrors, StreamPlan, UpdateVersion,
+    simulate,
 };
 
 const DISTANCE: f64 = 20e-6;
@@ -96,8 +97,12 @@ fn the_emulated_device_takes_the_steps_of_the_cpu() {
                 assert!(error < 2e-3, "{spec:?}: {found} {expected}");
             }
         }
-        let [of_gpu, of_cpu] = [&mut gpu as &mut dyn Engine, &mut cpu]
-            .map(|engine| (engine.model_parts().unwrap().slices.unwrap(), engine.metrics().unwrap()));
+        let [of_gpu, of_cpu] = [&mut gpu as &mut dyn Engine, &mut cpu].map(|engine| {
+            (
+                engine.model_parts().unwrap().slices.unwrap(),
+                engine.metrics().unwrap(),
+            )
+        });
         let ratio = of_gpu.1.r_factor / of_cpu.1.r_factor;
         assert!((ratio - 1.0).abs() < 2e-3, "{spec:?}: {ratio}");
         let pairs = || of_gpu.0.slices.iter().zip(&of_cpu.0.slices);

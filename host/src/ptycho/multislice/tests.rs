@@ -19,7 +19,10 @@ fn thick(distance: Option<SliceDistance>, engines: &[&str]) -> Recipe {
             distance,
             ..SliceOptions::default()
         },
-        engines: engines.iter().map(|text| EngineSpec::parse(text).unwrap()).collect(),
+        engines: engines
+            .iter()
+            .map(|text| EngineSpec::parse(text).unwrap())
+            .collect(),
         ..Recipe::default()
     }
 }
@@ -37,6 +40,18 @@ fn the_transfer_function_is_that_of_near_fields() {
     for (kappa, expected) in plan.kappa(9, 12).into_iter().zip(&expected) {
         assert!((factor(kappa, 20e-6) - expected).norm() < 1e-9);
     }
+}
+
+#[test]
+fn light_that_leaves_the_window_is_noted() {
+    let plan = plan();
+    // λΔz/Δ² is 58 columns.
+    assert!(plan.note([64, 64]).is_none() && plan.spread([64, 64]) > 0.9);
+    assert!(
+        plan.note([64, 32]).unwrap().contains("is 1.82"),
+        "{:?}",
+        plan.note([64, 32])
+    );
 }
 
 /// Steps to one side grow, those that change sides shrink; no step is larger than 3 %, and no distance beyond a factor of 2.
@@ -124,7 +139,11 @@ fn what_slices_do_not_go_with_is_refused() {
     assert_eq!(Recipe::from_toml(&text).unwrap(), good);
     assert!(!Recipe::default().to_toml().unwrap().contains("slices"));
     let mut set = Recipe::default();
-    for assignment in ["slices.count=2", "slices.distance=[1e-6]", "slices.refine_distance=true"] {
+    for assignment in [
+        "slices.count=2",
+        "slices.distance=[1e-6]",
+        "slices.refine_distance=true",
+    ] {
         set.set(assignment).unwrap();
     }
     assert_eq!(set.slices.distances(), [1e-6]);

@@ -144,7 +144,13 @@ fn slices(
         );
         Ok(Picture { png, caption })
     };
-    stack.slices.outer_iter().take(MOST_SLICES).enumerate().map(one).collect()
+    stack
+        .slices
+        .outer_iter()
+        .take(MOST_SLICES)
+        .enumerate()
+        .map(one)
+        .collect()
 }
 
 /// The part of the object that is drawn (row, column).

@@ -192,7 +192,11 @@ pub(in crate::ptycho::cpu) struct Compared<'a> {
 
 impl Compared<'_> {
     /// The frame's loss, from the intensities in `scratch.factor`, and its errors.
-    pub(in crate::ptycho::cpu) fn losses<T: Real>(self, noise: Noise, scratch: &Scratch<T>) -> (f64, FrameErrors) {
+    pub(in crate::ptycho::cpu) fn losses<T: Real>(
+        self,
+        noise: Noise,
+        scratch: &Scratch<T>,
+    ) -> (f64, FrameErrors) {
         let mut loss = 0.0;
         for (intensity, magnitude) in scratch.factor.iter().zip(self.magnitudes) {
             if *magnitude >= 0.0 {

@@ -1,8 +1,6 @@
 //! Gradients of `ml` on the slices of a specimen, and the objective along a line to second order.
 
-use super::{
-    Medium, add_distance_sums, exit_change, incident, layer, slices_of, step_back,
-};
+use super::{Medium, add_distance_sums, exit_change, incident, layer, slices_of, step_back};
 use crate::fft::Real;
 use crate::ptycho::cpu::batch_engine::{add_object_sums, add_probe_sums, inverse_layers};
 use crate::ptycho::cpu::engine::CpuEngine;
@@ -125,8 +123,9 @@ fn sums<T: Real>(
         let of_part = parts.frames(part);
         let taken = if step.update_object { of_part.len() } else { 0 };
         let corners = || layout.corners[of_part.clone()].iter().copied().take(taken);
-        let mut of_object: Vec<_> =
-            (0..count).map(|_| ObjectPart::under(layout, corners())).collect();
+        let mut of_object: Vec<_> = (0..count)
+            .map(|_| ObjectPart::under(layout, corners()))
+            .collect();
         let mut of_probe = ProbePart::zeros(layout);
         let frames: Vec<u32> = of_part.clone().map(|frame| frame as u32).collect();
         for frames in frames.chunks(chunk) {
@@ -216,7 +215,12 @@ pub(in crate::ptycho::cpu) fn line_sums<T: Real>(
     let zeros = || vec![Complex::default(); waves];
     let new = || {
         let incident: Vec<_> = (0..slices.count()).map(|_| zeros()).collect();
-        (Scratch::new(layout, fft), incident, zeros(), vec![[T::default(); 3]; pixels])
+        (
+            Scratch::new(layout, fft),
+            incident,
+            zeros(),
+            vec![[T::default(); 3]; pixels],
+        )
     };
     let own = ranks.parts(layout.corners.len()).own_frames();
     let frames: Vec<[f64; 4]> = own

@@ -205,7 +205,10 @@ fn the_change_of_exit_waves_and_the_gradients_are_adjoint() {
             }
         }
         right += inner(&probes, &back);
-        assert!((left - right).norm() < 1e-12 * left.norm().max(1.0) * 10.0, "{left} {right}");
+        assert!(
+            (left - right).norm() < 1e-12 * left.norm().max(1.0) * 10.0,
+            "{left} {right}"
+        );
     }
 }
 
@@ -355,8 +358,12 @@ fn the_truth_explains_the_frames() {
     let stack = simulation.slices.as_ref().unwrap();
     let engines = [(EngineName::Lsqml, 1)];
     let mut problem = Problem::new(&scan, &recipe(20e-6, false, &engines)).unwrap();
-    problem.object.assign(&stack.slices.index_axis(ndarray::Axis(0), 0));
-    problem.more_layers.assign(&stack.slices.slice(ndarray::s![1.., .., ..]));
+    problem
+        .object
+        .assign(&stack.slices.index_axis(ndarray::Axis(0), 0));
+    problem
+        .more_layers
+        .assign(&stack.slices.slice(ndarray::s![1.., .., ..]));
     problem.probe.assign(&simulation.probe);
     let found = CpuEngine::<f64>::new(&problem).metrics().unwrap();
     assert!(found.r_factor < 1e-10, "{found:?}");
@@ -382,7 +389,13 @@ fn both_engines_find_the_slices() {
         let mut engine = CpuEngine::<f32>::new(&problem);
         let mut first = 1;
         for spec in &recipe.engines {
-            run(&mut engine, spec, &problem, first, first + spec.iterations - 1);
+            run(
+                &mut engine,
+                spec,
+                &problem,
+                first,
+                first + spec.iterations - 1,
+            );
             first += spec.iterations;
         }
         let found = engine.metrics().unwrap();
@@ -432,7 +445,10 @@ fn a_saved_run_goes_on_with_the_same_bits() {
         let mut second = CpuEngine::<f32>::new(&problem);
         second.restore(&state).unwrap();
         run(&mut second, spec, &problem, 5, 7);
-        assert_eq!(second.object_layers().unwrap(), whole.object_layers().unwrap());
+        assert_eq!(
+            second.object_layers().unwrap(),
+            whole.object_layers().unwrap()
+        );
         assert_eq!(second.probe().unwrap(), whole.probe().unwrap());
         let parts = whole.model_parts().unwrap();
         assert_eq!(second.model_parts().unwrap(), parts);
@@ -472,7 +488,13 @@ fn nothing_becomes_nan() {
         let mut engine = CpuEngine::<f32>::new(&problem);
         run(&mut engine, &recipe.engines[0], &problem, 1, iterations);
         assert!(engine.metrics().unwrap().r_factor.is_finite(), "{name:?}");
-        assert!(engine.object_layers().unwrap().iter().all(|v| v.is_finite()));
+        assert!(
+            engine
+                .object_layers()
+                .unwrap()
+                .iter()
+                .all(|v| v.is_finite())
+        );
         assert!(engine.probe().unwrap().iter().all(|v| v.is_finite()));
         let distance = engine.model_parts().unwrap().slices.unwrap().distances[0];
         assert!((13e-6..=52e-6).contains(&distance), "{distance}");

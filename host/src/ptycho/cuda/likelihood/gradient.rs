@@ -253,11 +253,26 @@ impl<M: Device> Run<'_, M> {
             };
             let add = !std::mem::take(&mut first);
             let sums = (&mut *numerators, &mut *weights);
-            object_sums_with(device, layout, windows, batch, (incident, &waves), sums, add)
+            object_sums_with(
+                device,
+                layout,
+                windows,
+                batch,
+                (incident, &waves),
+                sums,
+                add,
+            )
         };
         let from = (&*self.buffers, &mut *self.frames);
         // ξ is −χ for the noise of amplitudes.
-        backward(device, layout, from, batch, (distances, -1.0), &mut on_slice)
+        backward(
+            device,
+            layout,
+            from,
+            batch,
+            (distances, -1.0),
+            &mut on_slice,
+        )
     }
 
     fn add_to_probe(&mut self, batch: Batch, add: bool) -> Result<()> {

@@ -2,11 +2,11 @@
 
 use super::probe;
 use super::window::Window;
-use crate::ptycho::io::slices::read_slices;
 use crate::data::{PixelPositions, PositionError, Simulation};
 use crate::io::IoError;
 use crate::io::source::Numbers;
 use crate::io::source::Source;
+use crate::ptycho::io::slices::read_slices;
 use ndarray::{Array2, Ix2};
 use num_complex::Complex;
 
