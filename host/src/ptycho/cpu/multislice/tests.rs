@@ -3,6 +3,7 @@
 
 use super::*;
 use crate::data::PixelPositions;
+use crate::ptycho::Ranks;
 use crate::ptycho::cpu::likelihood::loss;
 use crate::ptycho::cpu::model::spectra;
 use crate::ptycho::likelihood::{LikelihoodMethod, Noise};
@@ -11,9 +12,11 @@ use crate::ptycho::{
     Engine, EngineName, EngineSpec, Magnitudes, Problem, Recipe, SimulateOptions, SliceDistance,
     SliceOptions, Smoothness, Step, simulate,
 };
+use crate::ranks::threads;
 use ndarray::{Array2, Array3};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
+use std::sync::Arc;
 
 const SHAPE: [usize; 2] = [7, 10];
 const MODES: usize = 2;
@@ -498,5 +501,34 @@ fn nothing_becomes_nan() {
         assert!(engine.probe().unwrap().iter().all(|v| v.is_finite()));
         let distance = engine.model_parts().unwrap().slices.unwrap().distances[0];
         assert!((13e-6..=52e-6).contains(&distance), "{distance}");
+    }
+}
+
+/// Frames that are divided among ranks give the bits of one, distances included.
+#[test]
+fn several_ranks_have_the_bits_of_one() {
+    let scan = simulated(true, 16, 13);
+    for name in [EngineName::Lsqml, EngineName::Ml] {
+        let recipe = recipe(26e-6, true, &[(name, 5)]);
+        let problem = Problem::new(&scan, &recipe).unwrap();
+        let of_ranks = |size: usize| {
+            let one = |rank| {
+                let ranks = Ranks::of(Arc::new(rank));
+                let mut engine = CpuEngine::<f32>::among(&problem, ranks).unwrap();
+                run(&mut engine, &recipe.engines[0], &problem, 1, 4);
+                let parts = engine.model_parts().unwrap();
+                (parts, engine.probe().unwrap(), engine.metrics().unwrap())
+            };
+            let found: Vec<_> = std::thread::scope(|scope| {
+                let one = &one;
+                let started: Vec<_> = (threads(size).into_iter())
+                    .map(|rank| scope.spawn(move || one(rank)))
+                    .collect();
+                started.into_iter().map(|run| run.join().unwrap()).collect()
+            });
+            assert!(found.iter().all(|other| *other == found[0]));
+            found.into_iter().next().unwrap()
+        };
+        assert_eq!(of_ranks(3), of_ranks(1), "{name:?}");
     }
 }
