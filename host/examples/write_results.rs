@@ -140,6 +140,7 @@ fn main() -> anyhow::Result<()> {
         positions: result.positions.clone(),
         origin: result.origin,
         seed: 1,
+        slices: None,
     };
     let comparison = compare(
         &result,

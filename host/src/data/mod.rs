@@ -21,6 +21,7 @@ pub use image::{FieldPhases, MriImage};
 pub use kspace::{Extent, KSpace, KSpaceError, Readout, Truth};
 pub use model_parts::{Exposures, ModelParts, ObjectModes};
 pub use positions::{PixelPositions, PositionError};
-pub use reconstruction::{HistoryEntry, Reconstruction};
+pub(crate) use reconstruction::product;
+pub use reconstruction::{HistoryEntry, Reconstruction, SliceStack};
 pub use scan::{Mask, Scan, ScanError, Simulation};
 pub use scattering::{Curve, Scattering, ScatteringImage, Smearing};

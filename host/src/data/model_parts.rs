@@ -1,5 +1,6 @@
 //! What a model of ptychography has beyond object, probe and frames.
 
+use super::SliceStack;
 use ndarray::{Array2, Array3, Axis};
 use num_complex::Complex;
 
@@ -10,6 +11,8 @@ pub struct ModelParts {
     pub object_modes: Option<ObjectModes>,
     /// The motion during the exposures of a fly scan.
     pub exposures: Option<Exposures>,
+    /// The slices of a thick specimen, whose product is the object.
+    pub slices: Option<SliceStack>,
 }
 
 /// Modes of an object, mutually incoherent and orthogonal under the fluence.

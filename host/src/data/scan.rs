@@ -1,6 +1,6 @@
 //! A ptychographic scan as plain, validated data.
 
-use super::{CountSums, FrameWriter, Frames, Geometry};
+use super::{CountSums, FrameWriter, Frames, Geometry, SliceStack};
 use crate::system::ScratchError;
 use ndarray::{Array2, Array3, ArrayView2, ArrayView3, ArrayViewMut2, Axis, CowArray, Ix3};
 use num_complex::Complex;
@@ -54,6 +54,8 @@ pub struct Simulation {
     pub origin: [f64; 2],
     /// Seed of the random generators.
     pub seed: u64,
+    /// The slices of a thick specimen, whose product is `object`.
+    pub slices: Option<SliceStack>,
 }
 
 /// A scan with at least one frame, finite non-negative counts, at least one valid pixel, one

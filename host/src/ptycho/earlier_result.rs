@@ -159,6 +159,13 @@ impl Problem {
         if !interpolate(&result.object, [&of_rows, &of_columns], &mut self.object) {
             return Err(EarlierResultError::Elsewhere);
         }
+        let taken = |from: &Array2<Complex<f64>>, to: &mut Array2<Complex<f64>>| {
+            if !interpolate(from, [&of_rows, &of_columns], to) {
+                return Err(EarlierResultError::Elsewhere);
+            }
+            Ok(())
+        };
+        self.take_slices(result, taken)?;
         let modes = (result.parts.object_modes.iter()).flat_map(ObjectModes::further);
         let modes = modes.filter(|mode| mode.dim() == result.object.dim());
         let on_grid = |mode: Array2<Complex<f64>>| {

@@ -41,6 +41,16 @@ pub enum EngineError {
         /// Largest distance on an axis, object pixels.
         bound: f64,
     },
+    /// Slices of a thick specimen, where not all counts are on the device.
+    #[error(
+        "slices: expected enough device memory for the counts of all frames, found less; take fewer frames, or --backend cpu"
+    )]
+    StreamedSlices,
+    /// Saved distances between slices that the run does not have.
+    #[error(
+        "the saved distances between slices: expected those of this run, within a factor of 2 of its start, found others"
+    )]
+    Distances,
     /// The shares of the object's sums were larger than fixed-point numbers can hold.
     #[error(
         "iteration {iteration}: a value of the exit waves is more than {headroom} times as large as the scan's counts explain, beyond the range of the fused step's sums; start from another probe or object, or compute with --set gpu.step=unfused"

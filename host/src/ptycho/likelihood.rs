@@ -117,16 +117,32 @@ impl Noise {
         let mut along = *sums;
         along[1] += slope;
         along[2] += bent;
-        let step = if self == Self::Gaussian {
-            polynomial::smallest_minimum(&along)
+        if self != Self::Gaussian {
+            return Self::quadratic_step(sums, [slope, bent]);
+        }
+        let step = polynomial::smallest_minimum(&along);
+        step.filter(|t| t.is_finite() && *t > 0.0)
+    }
+
+    /// A pixel's part of the objective along a line to second order, if only the derivative A1 of the intensity and the part
+    /// A2 = Σ|a|² of its second derivative are known; `along` are I_m, A1, A2. Loss, slope, half the second derivative, and the
+    /// part of the latter that is never negative.
+    pub(crate) fn linear_terms(self, along: [f64; 3], root: f64) -> [f64; 4] {
+        let [model, a1, a2] = along;
+        let slope = self.slope(model, root);
+        let bent = 0.5 * self.curvature(model, root) * a1 * a1;
+        [self.loss(model, root), slope * a1, slope * a2 + bent, bent]
+    }
+
+    /// Like [`step`](Self::step), from the second order of the objective along the line.
+    pub(crate) fn quadratic_step(sums: &[f64; 9], [slope, bent]: [f64; 2]) -> Option<f64> {
+        let along = [sums[1] + slope, sums[2] + bent];
+        let curvature = if along[1] > 0.0 {
+            along[1]
         } else {
-            let curvature = if along[2] > 0.0 {
-                along[2]
-            } else {
-                sums[3] + bent
-            };
-            (along[1] < 0.0 && curvature > 0.0).then(|| -0.5 * along[1] / curvature)
+            sums[3] + bent
         };
+        let step = (along[0] < 0.0 && curvature > 0.0).then(|| -0.5 * along[0] / curvature);
         step.filter(|t| t.is_finite() && *t > 0.0)
     }
 }

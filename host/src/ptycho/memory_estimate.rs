@@ -46,6 +46,12 @@ pub fn memory_estimate(
     let all = if projects { pixels } else { 0 };
     let waves = (all.saturating_mul(wide(modes))).saturating_mul(wide(of_mode));
     let few = (wide(batch).saturating_mul(probe)).saturating_mul(wide(of_mode));
+    // The waves of a batch at every slice, χ and its copy.
+    let slices = if recipe.slices.are_on() {
+        few.saturating_mul(wide(recipe.slices.count).saturating_add(3))
+    } else {
+        0
+    };
     // Counts and magnitudes (4 bytes each), the magnitudes once more in the engine's order,
     // the exit waves and their spectra, the spectra once more while they are saved; start
     // values, fluence and result in double precision.
@@ -68,6 +74,7 @@ pub fn memory_estimate(
         .saturating_add(pixels.saturating_mul(4))
         .saturating_add(waves.saturating_mul(3 * complex))
         .saturating_add(few.saturating_mul(2 * complex))
+        .saturating_add(slices.saturating_mul(complex))
         .saturating_add(object.saturating_mul(9 * complex))
         .saturating_add(copies.saturating_mul(10 * complex));
     // Exit waves, their work copy and cuFFT's work area, magnitudes; a batch's four sets of waves and
@@ -128,6 +135,7 @@ pub fn memory_estimate(
         .saturating_add(group.saturating_mul(8))
         .saturating_add(searched.unwrap_or(0))
         .saturating_add(few.saturating_mul(40))
+        .saturating_add(slices.saturating_mul(8))
         .saturating_add(pixels.saturating_mul(4))
         .saturating_add(object.saturating_mul(92))
         .saturating_add(parts)

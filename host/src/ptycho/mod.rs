@@ -34,6 +34,7 @@ pub(crate) mod likelihood;
 mod magnitudes;
 mod memory_estimate;
 mod metrics_schedule;
+mod multislice;
 mod near_field;
 pub(crate) mod normalisation;
 mod object_modes;
@@ -88,6 +89,8 @@ pub use likelihood::{LikelihoodMethod, Noise};
 pub use magnitudes::{Magnitudes, StoredMagnitudes};
 use memory_estimate::frames_together;
 pub use memory_estimate::{host_besides, mask_bytes, memory_estimate};
+pub(crate) use multislice::MOST_SLICES;
+pub use multislice::{SliceDistance, SliceOptions, SlicePlan};
 pub use near_field::NearField;
 pub use orientation::{
     Decision, Evidence, Orientation, OrientationSearch, StartOfTrials, Trial, TrialR, TrialResult,
@@ -118,5 +121,5 @@ pub use step::{
 };
 pub use step_plan::StepPlan;
 pub use stream_plan::StreamPlan;
-pub use summary::{NearFieldSummary, Summary};
+pub use summary::{NearFieldSummary, SlicesSummary, Summary};
 pub use update_version::UpdateVersion;

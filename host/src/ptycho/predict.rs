@@ -2,6 +2,7 @@
 
 use super::Recipe;
 use super::fly::FlyPaths;
+use super::multislice::SlicePropagator;
 use super::near_field::{NearField, Propagator, ramp};
 use super::result::quadratic_phase;
 use crate::data::{Geometry, Mask, ObjectModes, Reconstruction, Scan, ScanError};
@@ -120,9 +121,17 @@ pub fn predict(result: &Reconstruction, scan: &Scan) -> Result<Prediction, Predi
         .map_init(
             || {
                 let fft = Fft2::<f64>::new(rows, columns);
-                (fft, Propagator::new([rows, columns], near.as_ref()))
+                let through = (result.parts.slices.as_ref()).map(|stack| {
+                    let plan = stack.plan(result.wavelength, result.pixel);
+                    (stack, SlicePropagator::new(&plan, [rows, columns]))
+                });
+                (
+                    fft,
+                    Propagator::new([rows, columns], near.as_ref()),
+                    through,
+                )
             },
-            |(fft, propagator), (frame, (mut intensity, corner))| {
+            |(fft, propagator, through), (frame, (mut intensity, corner))| {
                 let [top, left] = corner.map(|v| v as usize);
                 let mut model = vec![0.0; rows * columns];
                 let scale = result.frame_scales[frame] * share;
@@ -134,7 +143,12 @@ pub fn predict(result: &Reconstruction, scan: &Scan) -> Result<Prediction, Predi
                     for object in &objects {
                         let window = object.slice(s![top..top + rows, left..left + columns]);
                         let mut wave = shifted.clone();
-                        wave.iter_mut().zip(&window).for_each(|(p, o)| *p *= o);
+                        match through {
+                            None => wave.iter_mut().zip(&window).for_each(|(p, o)| *p *= o),
+                            Some((stack, through)) => {
+                                through.to_exit_wave(&mut wave, &stack.slices, *corner);
+                            }
+                        }
                         propagator.propagate_to_detector(&mut wave, fraction);
                         for (sum, f) in model.iter_mut().zip(&wave) {
                             *sum += scale * f.norm_sqr();

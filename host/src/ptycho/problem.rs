@@ -3,6 +3,7 @@
 use super::fly::{FlyPaths, to_middles};
 use super::free_pixels::FREE;
 use super::magnitudes::Magnitudes;
+use super::multislice::SlicePlan;
 use super::near_field::NearField;
 use super::recipe::{GpuStep, GpuWaves, Recipe};
 use super::refinement::PositionOptions;
@@ -40,6 +41,9 @@ pub enum ProblemError {
         "probe_centre_tolerance: expected none in the near field, where the beam's place on the detector is measured, found {0}"
     )]
     Centring(f64),
+    /// Slices of frames that are near fields.
+    #[error("slices.count: expected 1 in the near field, found {0}")]
+    NearSlices(usize),
     /// The counts are in a temporary file that cannot be read or written.
     #[error(transparent)]
     Scratch(#[from] ScratchError),
@@ -70,6 +74,8 @@ pub struct Problem {
     pub mean_power: f64,
     /// Object pixel (row, column), m.
     pub pixel: [f64; 2],
+    /// The slices of a thick specimen, which are the layers of the object; `None` for a thin one.
+    pub slices: Option<SlicePlan>,
     /// The propagation to the near field; `None` if frames are far fields.
     pub near_field: Option<NearField>,
     /// Refinement of the positions.
@@ -109,6 +115,9 @@ impl Problem {
         ) {
             return Err(ProblemError::Centring(tolerance));
         }
+        if recipe.slices.are_on() && scan.geometry().is_near_field() {
+            return Err(ProblemError::NearSlices(recipe.slices.count));
+        }
         let pixel = scan.object_pixel();
         let mut middles = scan.positions().clone();
         if let Some(shifts) = to_middles(scan, &recipe.fly) {
@@ -119,6 +128,7 @@ impl Problem {
         }
         let positions = PixelPositions::new(&middles, pixel, [rows, columns], recipe.margin())?;
         let fly = FlyPaths::new(scan, &recipe.fly, pixel);
+        let slices = SlicePlan::new(&recipe.slices, scan.geometry().wavelength, pixel);
         // Kernels count pixels, parts and layers in 32 bits, with a margin for the stride.
         let limit = i32::MAX as usize;
         let object_elements = (positions.object_shape[0])
@@ -144,7 +154,8 @@ impl Problem {
         }
         let (magnitudes, free_counts) = Magnitudes::new(scan, recipe)?;
         let total_counts = scan.sums().total() - free_counts;
-        let mut notes = Vec::new();
+        let mut notes: Vec<String> = Vec::new();
+        notes.extend(slices.as_ref().and_then(|plan| plan.note([rows, columns])));
         let mut has_free = recipe.free_pixels <= 0.0;
         if !has_free {
             magnitudes.blocks(|_, block| {
@@ -162,13 +173,14 @@ impl Problem {
         let object = start::object(positions.object_shape, recipe.seed);
         let mean_power = scan.brightest_frame() / (rows * columns) as f64;
         let shape = [frames, probe.dim().0, rows, columns];
-        let uses_regions = recipe
-            .engines
-            .iter()
-            .any(|spec| spec.uses_regions(shape, positions.object_shape));
-        if recipe.waves_of_mode() == 1 {
+        let uses_regions = slices.is_none()
+            && recipe
+                .engines
+                .iter()
+                .any(|spec| spec.uses_regions(shape, positions.object_shape));
+        if recipe.waves_of_mode() == 1 && slices.is_none() {
             notes.extend(chosen_note(&recipe.engines, shape, positions.object_shape));
-        } else if recipe.engines.iter().any(|e| e.regions == Some(REGIONS)) {
+        } else if slices.is_none() && recipe.engines.iter().any(|e| e.regions == Some(REGIONS)) {
             notes.push(format!(
                 "regions = {REGIONS}: computed without them, as there are several object modes or points of an exposure"
             ));
@@ -194,8 +206,9 @@ impl Problem {
             free_counts,
             positions,
             fly,
-            more_layers: Array3::zeros((0, object.nrows(), object.ncols())),
+            more_layers: more_layers(slices.as_ref(), &object, recipe.seed),
             object,
+            slices,
             probe,
             mean_power,
             pixel,
@@ -230,11 +243,20 @@ impl Problem {
             let [row, column] = near.pixel;
             [near.distance, near.wavelength, row, column]
         });
+        // The distances come from the recipe, or from a start result.
+        let slices = self.slices.iter().flat_map(|plan| {
+            let [row, column] = plan.pixel;
+            [plan.wavelength, row, column]
+                .into_iter()
+                .chain(plan.distances.iter().copied())
+        });
+        let slices: Vec<f64> = slices.collect();
         let sizes = self.shape().map(|n| n as u64);
         let positions = &self.positions;
         [
             bytemuck::cast_slice::<f64, u8>(&numbers),
             bytemuck::cast_slice(near.as_slice()),
+            bytemuck::cast_slice(&slices),
             bytemuck::cast_slice(&sizes),
             bytemuck::cast_slice(&positions.corners),
             bytemuck::cast_slice(&positions.fractions),
@@ -284,10 +306,19 @@ impl Problem {
         1 + self.more_layers.dim().0
     }
 
+    /// Mutually incoherent layers of the object; 1 for slices.
+    #[must_use]
+    pub fn object_modes(&self) -> usize {
+        match self.slices {
+            Some(_) => 1,
+            None => self.object_layers(),
+        }
+    }
+
     /// Exit waves of a frame: points of an exposure times layers of the object times probe modes.
     #[must_use]
     pub fn waves(&self) -> usize {
-        self.fly.points() * self.object_layers() * self.probe.dim().0
+        self.fly.points() * self.object_modes() * self.probe.dim().0
     }
 
     /// The start object of all layers (layer, row, column), in this order.
@@ -301,6 +332,24 @@ impl Problem {
         let [frames, rows, columns] = self.magnitudes.shape();
         [frames, self.probe.dim().0, rows, columns]
     }
+}
+
+/// The slices of the start object behind the first one; without slices none.
+fn more_layers(
+    slices: Option<&SlicePlan>,
+    first: &Array2<Complex<f64>>,
+    seed: u64,
+) -> Array3<Complex<f64>> {
+    let (rows, columns) = first.dim();
+    let more = slices.map_or(0, |plan| plan.count() - 1);
+    let mut layers = Array3::zeros((more, rows, columns));
+    for (n, mut layer) in layers.outer_iter_mut().enumerate() {
+        layer.assign(&start::object(
+            [rows, columns],
+            seed.wrapping_add(n as u64 + 1),
+        ));
+    }
+    layers
 }
 
 /// Mean square deviation of √n from √λ for Poisson counts n of mean λ: 2 λ for weak light (most

@@ -14,6 +14,7 @@ pub use gpu_options::{GpuOptions, GpuStep, GpuWaves, Updates};
 pub use probe_start::{ApertureShape, ProbeSource, ProbeStart, StartOptions};
 
 use super::engine_spec::{EngineName, EngineSpec, MAX_ITERATIONS};
+use super::multislice::SliceOptions;
 use super::recipe_line::line_of;
 use super::refinement::PositionOptions;
 use super::step_plan::StepPlan;
@@ -96,6 +97,9 @@ pub struct Recipe {
     pub fit_frame_scales: bool,
     /// Refinement of the positions.
     pub positions: PositionOptions,
+    /// Slices of a thick specimen.
+    #[serde(skip_serializing_if = "SliceOptions::is_default")]
+    pub slices: SliceOptions,
     /// Options of the GPU back ends.
     pub gpu: GpuOptions,
     /// How the scan file is read.
@@ -108,6 +112,9 @@ impl Recipe {
     /// Layers of the object (layer, row, column).
     #[must_use]
     pub fn object_layers(&self) -> usize {
+        if self.slices.are_on() {
+            return self.slices.count;
+        }
         self.object_modes
     }
 
@@ -134,6 +141,7 @@ impl Default for Recipe {
             probe: ProbeStart::default(),
             fit_frame_scales: false,
             positions: PositionOptions::default(),
+            slices: SliceOptions::default(),
             gpu: GpuOptions::default(),
             data: super::ReadOptions::default(),
             engines: vec![
@@ -227,6 +235,7 @@ impl Recipe {
         if fly.moves() && fly.path == FlyPath::Scan && fly.shift.is_some() {
             sentences.push("fly.shift has no effect: fly.path is \"scan\"".to_owned());
         }
+        sentences.extend(self.slices.without_effect(planned));
         let refines = !self.positions.refine.is_empty() || self.fit_frame_scales;
         if refines && self.positions.start > planned {
             sentences.push(format!(
@@ -421,6 +430,7 @@ impl Recipe {
         self.positions.check()?;
         self.data.check()?;
         self.engines.iter().try_for_each(EngineSpec::check)?;
+        self.slices.check(self)?;
         let mut centring = self.engines.iter().filter_map(|e| e.probe_centre_tolerance);
         if let (true, Some(tolerance)) = (self.data.is_near_field(), centring.next()) {
             let expected =

@@ -39,8 +39,12 @@ pub fn result(
     let (_, height, width) = layers.dim();
     let mut lit = fluence((height, width), &raw, &frames);
     let mut history = run.progress().history.clone();
+    let parts = run.engine().model_parts()?;
     let fitted = frames.scales.iter().any(|scale| *scale != 1.0);
-    if fitted && remove_intensity_ramp(&mut layers, &mut raw, &mut frames, &lit) {
+    if fitted
+        && parts.slices.is_none()
+        && remove_intensity_ramp(&mut layers, &mut raw, &mut frames, &lit)
+    {
         lit = fluence((height, width), &raw, &frames);
         // The probe is shifted in a periodic window, in which a ramp has a step at the border.
         let model = run.metrics_of(&layers, &raw, &frames.scales)?;
@@ -49,7 +53,10 @@ pub fn result(
             last.r_free = model.r_free;
         }
     }
-    let object_power = orthogonalise_objects(&mut layers, &lit);
+    let object_power = match parts.slices {
+        Some(_) => Vec::new(),
+        None => orthogonalise_objects(&mut layers, &lit),
+    };
     let modes = orthogonalise(&raw);
     let mut probe = modes.probe;
     if recipe.physical_probe {
@@ -64,7 +71,10 @@ pub fn result(
     }
     parts.exposures = problem.fly.exposures();
     Ok(Reconstruction {
-        object: layers.index_axis_move(Axis(0), 0),
+        object: match &parts.slices {
+            Some(stack) => stack.product(),
+            None => layers.index_axis_move(Axis(0), 0),
+        },
         probe,
         mode_power: modes.power,
         pixel: problem.pixel,

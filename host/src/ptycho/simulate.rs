@@ -1,10 +1,11 @@
 //! Simulation of scans: synthetic object and probe, exact model of the far or the near field, Poisson counts.
 
 use super::fly::FlyPaths;
+use super::multislice::{MOST_SLICES, SlicePropagator};
 use super::near_field::{NearField, Propagator, ramp};
 use super::start;
 use crate::data::{
-    Geometry, PixelPositions, PositionError, Propagation, Scan, ScanError, Simulation,
+    Geometry, PixelPositions, PositionError, Propagation, Scan, ScanError, Simulation, SliceStack,
 };
 use crate::fft::Fft2;
 use crate::text::shortest;
@@ -56,6 +57,12 @@ pub struct SimulateOptions {
     pub propagation: Propagation,
     /// Seed of the random number generator.
     pub seed: u64,
+    /// Slices of the specimen; of more than one the object pixel is chosen for the distance from the first to the last.
+    pub slices: usize,
+    /// Distance between neighbours, m, of several slices.
+    pub slice_distance: f64,
+    /// Whether the beam is one of 300 kV electrons, for several slices, and not of X-rays at 10 keV.
+    pub electrons: bool,
 }
 
 impl Default for SimulateOptions {
@@ -74,6 +81,9 @@ impl Default for SimulateOptions {
             noise: true,
             propagation: Propagation::FarField,
             seed: 0,
+            slices: 1,
+            slice_distance: 20e-6,
+            electrons: false,
         }
     }
 }
@@ -101,6 +111,12 @@ pub enum SimulateError {
 
 /// Wavelength at 10 keV, m.
 const WAVELENGTH: f64 = 1.239_841_984e-10;
+/// Wavelength of 300 kV electrons, m.
+const ELECTRON_WAVELENGTH: f64 = 1.968_749e-12;
+/// λz/(nΔ²) over the distance z from the first slice to the last.
+const THICKNESS: f64 = 0.45;
+/// Exponent of the transmission of each slice.
+const SLICE: f64 = 0.7;
 /// Pixel of a common hybrid pixel detector, m.
 const DETECTOR_PIXEL: f64 = 75e-6;
 /// Object pixel, m; the distance follows from it.
@@ -205,6 +221,7 @@ impl SimulateOptions {
                 "a length for which the beam is magnified at least twice on the detector and object pixels are at least the wavelength divided by the root of 2",
             )?;
         }
+        self.check_slices()?;
         let seed = self.seed;
         option(
             i64::try_from(seed).is_ok(),
@@ -222,6 +239,52 @@ impl SimulateOptions {
             _ if length == 0.0 => 1,
             0 => ((4.0 * length).ceil() as usize).clamp(8, 1024),
             points => points,
+        }
+    }
+
+    fn check_slices(&self) -> Result<(), SimulateError> {
+        let refused = |option, found: String, expected| {
+            Err(SimulateError::Option {
+                option,
+                found,
+                expected,
+            })
+        };
+        let count = self.slices;
+        if !(1..=MOST_SLICES).contains(&count) {
+            return refused("--slices", count.to_string(), "1 to 64");
+        }
+        if count == 1 {
+            if self.electrons {
+                return refused(
+                    "--electrons",
+                    String::new(),
+                    "--slices of at least 2 beside it",
+                );
+            }
+            return Ok(());
+        }
+        if self.propagation != Propagation::FarField {
+            return refused("--slices", count.to_string(), "1 with --near-field");
+        }
+        let distance = self.slice_distance;
+        // All frequencies of the frames travel from slice to slice.
+        let least = self.wavelength() * FRAC_1_SQRT_2;
+        if !(distance.is_finite() && (least..1e-5).contains(&thick_pixel(self))) {
+            return refused(
+                "--slice-distance",
+                shortest(distance),
+                "a length in m for which object pixels of the root of 2.2 λz/n, z from the first slice to the last, are between the wavelength divided by the root of 2 and 10 µm",
+            );
+        }
+        Ok(())
+    }
+
+    fn wavelength(&self) -> f64 {
+        if self.electrons {
+            ELECTRON_WAVELENGTH
+        } else {
+            WAVELENGTH
         }
     }
 
@@ -250,7 +313,10 @@ impl SimulateOptions {
         let [rows, columns] = BeamPath::new(self)?.windows.object_shape;
         Ok(rows
             .saturating_mul(columns)
-            .saturating_mul(self.object_modes)
+            .saturating_mul(
+                self.object_modes
+                    .max(self.slices + usize::from(self.slices > 1)),
+            )
             .saturating_mul(2 * size_of::<Complex<f64>>()))
     }
 }
@@ -283,7 +349,14 @@ pub fn simulate(options: &SimulateOptions) -> Result<Scan, SimulateError> {
     let power: f64 = probe.iter().map(Complex::norm_sqr).sum();
     probe.mapv_inplace(|v| v * (options.photons / power).sqrt());
 
-    let object = specimen(windows.object_shape, n, options.seed);
+    let slices = thick_specimen(options, windows.object_shape);
+    let object = match &slices {
+        Some(stack) => stack.product(),
+        None => specimen(windows.object_shape, n, options.seed),
+    };
+    let plan = slices
+        .as_ref()
+        .map(|stack| stack.plan(geometry.wavelength, pixel));
     let states = states(&object, options);
     let shares = state_shares(options.object_modes);
     let points = options.points();
@@ -300,9 +373,18 @@ pub fn simulate(options: &SimulateOptions) -> Result<Scan, SimulateError> {
             let window = object.slice(s![top..top + n, left..left + n]);
             let mut intensity = Array2::<f64>::zeros((n, n));
             let mut propagator = Propagator::new([n, n], near.as_ref());
+            let mut through = plan.as_ref().map(|plan| SlicePropagator::new(plan, [n, n]));
             if points == 1 && states.is_empty() {
                 for mode in probe.outer_iter() {
-                    let mut wave = &mode * &window;
+                    let mut wave = match slices {
+                        None => &mode * &window,
+                        Some(_) => mode.to_owned(),
+                    };
+                    if let (Some(through), Some(stack)) = (&mut through, &slices)
+                        && let Some(data) = wave.as_slice_mut()
+                    {
+                        through.to_exit_wave(data, &stack.slices, windows.corners[i]);
+                    }
                     if let Some(data) = wave.as_slice_mut() {
                         propagator.propagate_to_detector(data, [0.0; 2]);
                     }
@@ -352,6 +434,7 @@ pub fn simulate(options: &SimulateOptions) -> Result<Scan, SimulateError> {
         positions: whole,
         origin: windows.origin,
         seed: options.seed,
+        slices,
     };
     let given = ideal.insert_axis(Axis(0));
     Ok(Scan::new(frames, None, recorded, geometry, Some(given))?.with_simulation(simulation))
@@ -455,9 +538,41 @@ fn near_pixel(z1: f64, n: usize) -> f64 {
     (WAVELENGTH * z1 / (NEAR * n as f64)).sqrt()
 }
 
+/// Object pixel, m, of a specimen with slices.
+fn thick_pixel(options: &SimulateOptions) -> f64 {
+    let thickness = options.slice_distance * (options.slices - 1) as f64;
+    (options.wavelength() * thickness / (THICKNESS * options.frame as f64)).sqrt()
+}
+
+/// The slices of a thick specimen: a Siemens star, then grains, others in each; `None` for a thin one.
+fn thick_specimen(options: &SimulateOptions, shape: [usize; 2]) -> Option<SliceStack> {
+    if options.slices < 2 {
+        return None;
+    }
+    let mut slices = Array3::zeros((options.slices, shape[0], shape[1]));
+    for (n, mut slice) in slices.outer_iter_mut().enumerate() {
+        slice.assign(&match n {
+            0 => specimen(shape, options.frame, options.seed),
+            _ => grains(shape, options.frame, options.seed.wrapping_add(n as u64)),
+        });
+        slice.mapv_inplace(|v| v.powf(SLICE));
+    }
+    let distances = vec![options.slice_distance; options.slices - 1];
+    Some(SliceStack {
+        slices,
+        start_distances: distances.clone(),
+        distances,
+    })
+}
+
 fn geometry(options: &SimulateOptions) -> Geometry {
     let n = options.frame as f64;
+    let wavelength = options.wavelength();
     let (distance, pixel) = match options.propagation {
+        Propagation::FarField if options.slices > 1 => {
+            let distance = thick_pixel(options) * n * DETECTOR_PIXEL / wavelength;
+            (distance, DETECTOR_PIXEL)
+        }
         Propagation::FarField => {
             let distance = OBJECT_PIXEL * n * DETECTOR_PIXEL / WAVELENGTH;
             (distance, DETECTOR_PIXEL)
@@ -476,7 +591,7 @@ fn geometry(options: &SimulateOptions) -> Geometry {
         }
     };
     Geometry {
-        wavelength: WAVELENGTH,
+        wavelength,
         distance,
         pixel_size: [pixel; 2],
         propagation: options.propagation,
@@ -617,6 +732,34 @@ fn specimen(shape: [usize; 2], frame: usize, seed: u64) -> Array2<Complex<f64>> 
         let slow = 0.25 * (0.021 * y + 0.4).sin() * (0.017 * x - 0.2).cos();
         let thickness = star + 0.7 * grain;
         Complex::from_polar((-0.22 * thickness).exp(), 0.2 + slow - 0.9 * thickness)
+    })
+}
+
+/// A slice of weakly absorbing grains of different sizes.
+fn grains(shape: [usize; 2], frame: usize, seed: u64) -> Array2<Complex<f64>> {
+    let [rows, columns] = shape;
+    let centre = [rows as f64 / 2.0, columns as f64 / 2.0];
+    let lit = (rows.min(columns) as f64 - (1.0 - BEAM) * frame as f64).max(0.3 * frame as f64);
+    let radius = 0.46 * lit;
+    let mut random = generator(seed, u64::MAX);
+    let mut thickness = Array2::<f64>::zeros((rows, columns));
+    for _ in 0..120 {
+        let angle = TAU * random.random::<f64>();
+        let from_centre = 1.3 * radius * random.random::<f64>().sqrt();
+        let place = [
+            centre[0] + from_centre * angle.sin(),
+            centre[1] + from_centre * angle.cos(),
+        ];
+        let size = radius * (0.02 + 0.05 * random.random::<f64>());
+        let height = 0.3 + 0.7 * random.random::<f64>();
+        for ((row, column), sum) in thickness.indexed_iter_mut() {
+            let distance = (row as f64 - place[0]).hypot(column as f64 - place[1]);
+            *sum += height * (0.5 + 0.5 * ((size - distance) / 0.8).tanh());
+        }
+    }
+    thickness.mapv(|t| {
+        let t = t.min(1.5);
+        Complex::from_polar((-0.22 * t).exp(), -0.9 * t)
     })
 }
 

@@ -112,7 +112,7 @@ impl Problem {
             let note = format!("start: the given object of {}, as it is", whole(found));
             self.notes.push(note);
             self.make_usable(values);
-            self.make_object_modes(&[], self.object_layers());
+            self.make_object_modes(&[], self.object_modes());
             return Ok(());
         }
         if image.pixel.is_none() && expected != found {
@@ -140,7 +140,7 @@ impl Problem {
             length(self.pixel[1], 4)
         ));
         self.make_usable(values);
-        self.make_object_modes(&[], self.object_layers());
+        self.make_object_modes(&[], self.object_modes());
         Ok(())
     }
 
@@ -165,6 +165,7 @@ impl Problem {
                 significant(mean, 3)
             ));
         }
+        self.share_object();
     }
 
     /// The place of the object's first pixel in the image, image pixels along an axis.

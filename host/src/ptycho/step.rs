@@ -168,7 +168,7 @@ impl ScanSizes {
             object_shape: problem.positions.object_shape,
             regions: problem.regions.is_some(),
             moves: problem.fly.points() > 1,
-            has_object_modes: problem.object_layers() > 1,
+            has_object_modes: problem.object_modes() > 1,
             seed: problem.seed,
             refinement: problem.refinement.clone(),
             fit_frame_scales: problem.fit_frame_scales,

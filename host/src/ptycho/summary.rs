@@ -1,6 +1,6 @@
 //! The summary of a run for other programs.
 
-use crate::data::{Geometry, HistoryEntry, Reconstruction};
+use crate::data::{Geometry, HistoryEntry, Reconstruction, SliceStack};
 use crate::ptycho::frame_statistics::affine_fit;
 use crate::ptycho::quality::Comparison;
 use crate::ptycho::{
@@ -8,6 +8,7 @@ use crate::ptycho::{
     ScaleSpread,
 };
 use crate::run::RunRecord;
+use crate::text::length;
 use serde::Serialize;
 
 /// What `--summary` writes. Numbers that are missing or not finite are `null` in JSON.
@@ -78,6 +79,9 @@ pub struct Summary {
     /// The propagation to a near field; absent for far fields.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub near_field: Option<NearFieldSummary>,
+    /// The slices of a thick specimen; absent for a thin one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub slices: Option<SlicesSummary>,
     /// One entry an iteration.
     pub history: Vec<HistoryEntry>,
     /// ‖w (O − truth)‖ / ‖w truth‖ without the ambiguities; absent where the truth is unknown.
@@ -90,6 +94,48 @@ pub struct Summary {
     /// The same at one bit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resolution_one_bit: Option<f64>,
+}
+
+/// The slices of a thick specimen.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SlicesSummary {
+    /// Number of slices.
+    pub count: usize,
+    /// Distance from each slice to the next, m.
+    pub distances: Vec<f64>,
+    /// The distances at the start, m.
+    pub start_distances: Vec<f64>,
+}
+
+impl SlicesSummary {
+    fn new(of: &SliceStack) -> Self {
+        Self {
+            count: of.slices.dim().0,
+            distances: of.distances.clone(),
+            start_distances: of.start_distances.clone(),
+        }
+    }
+}
+
+impl std::fmt::Display for SlicesSummary {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // Equal distances are one number.
+        let text = |distances: &[f64]| -> String {
+            let equal = distances.windows(2).all(|pair| pair[0] == pair[1]);
+            let shown = if equal { 1 } else { distances.len() };
+            let lengths: Vec<String> = distances
+                .iter()
+                .take(shown)
+                .map(|d| length(*d, 4))
+                .collect();
+            lengths.join(", ")
+        };
+        write!(f, "{}, {} apart", self.count, text(&self.distances))?;
+        if self.distances != self.start_distances {
+            write!(f, ", {} at the start", text(&self.start_distances))?;
+        }
+        Ok(())
+    }
 }
 
 /// The propagation to a near field.
@@ -174,6 +220,7 @@ impl Summary {
             object_shape: of.object.dim().into(),
             pixel: of.pixel,
             near_field: NearFieldSummary::of(of),
+            slices: of.parts.slices.as_ref().map(SlicesSummary::new),
             history: of.history.clone(),
             relative_l2: truth.map(|t| t.relative_l2),
             resolution_half_bit: truth.and_then(|t| t.resolution_half_bit),

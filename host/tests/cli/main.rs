@@ -61,6 +61,7 @@ mod ptycho_profile;
 #[cfg(feature = "ptycho")]
 mod ptycho_resolution;
 #[cfg(feature = "ptycho")]
+mod ptycho_slices;
 mod ptycho_start;
 #[cfg(feature = "ptycho")]
 mod ptycho_start_object;

@@ -32,7 +32,7 @@ pub(crate) use precision::PrecisionArg;
 #[cfg(all(feature = "ptycho", feature = "hdf5"))]
 pub(crate) use ptycho::{
     CompareArgs, InfoArgs, LayerArgs, NearFieldArgs, PatternArg, PositionMethodArg, PredictArgs,
-    PtychoCommand, RecipeArgs, ReconstructArgs, ResolutionArgs, SimulateArgs, StopArg,
+    PtychoCommand, RecipeArgs, ReconstructArgs, ResolutionArgs, SimulateArgs, SliceArgs, StopArg,
 };
 #[cfg(feature = "sas")]
 pub(crate) use sas::{

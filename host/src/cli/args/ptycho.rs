@@ -21,7 +21,8 @@ Examples:
       --overlap 0.8
   warpstride ptycho simulate clean.cxi --no-noise --seed 7
   warpstride ptycho simulate fly.cxi --pattern raster --fly-shift 0,3
-  warpstride ptycho simulate cone.cxi --near-field --focus-to-sample 4mm")]
+  warpstride ptycho simulate cone.cxi --near-field --focus-to-sample 4mm
+  warpstride ptycho simulate thick.cxi --slices 2 --slice-distance 20um")]
     Simulate(SimulateArgs),
     /// Describe a scan file: contents, possible problems, and the memory a reconstruction needs
     #[command(after_help = "\
@@ -42,6 +43,8 @@ Examples:
       --engine raar:50 --set dm.alpha=0.9 --set probe.source=zone-plate \\
       --set probe.diameter=100e-6 --set probe.outermost_zone=50e-9 \\
       --set probe.defocus=0.4e-3 --start-object object.npy
+  warpstride ptycho reconstruct thick.cxi -o result.h5 --engine lsqml:100 \\
+      --slices 2 --slice-distance 26um --refine-slice-distance
   warpstride ptycho reconstruct scan.cxi -o result.h5 --engine lsqml:200 \\
       --refine-positions gradient --fit-frame-scales \\
       --transform-positions swap,rotate=30deg --near-field \\
@@ -116,6 +119,17 @@ pub(crate) struct LayerArgs {
     pub(crate) fly_shift: Option<String>,
 }
 
+/// The slices of a thick specimen.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct SliceArgs {
+    /// Slices of a thick specimen, for lsqml and ml [default: 1]
+    #[arg(long, value_name = "N")]
+    pub(crate) slices: Option<usize>,
+    /// Distance between neighbouring slices, such as 20um or 30nm; one for all, or a list for each two, separated by commas
+    #[arg(long, value_name = "LENGTH", allow_hyphen_values = true)]
+    pub(crate) slice_distance: Option<String>,
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct SimulateArgs {
     /// Scan file to write (CXI)
@@ -171,6 +185,11 @@ pub(crate) struct SimulateArgs {
     pub(crate) no_noise: bool,
     #[command(flatten)]
     pub(crate) near_field: NearFieldArgs,
+    #[command(flatten)]
+    pub(crate) slices: SliceArgs,
+    /// 300 kV electrons instead of 10 keV X-rays, with --slices
+    #[arg(long)]
+    pub(crate) electrons: bool,
     /// Seed of the random number generator
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) seed: u64,
@@ -251,6 +270,9 @@ pub(crate) struct ReconstructArgs {
             "transform_positions",
             "near_field",
             "focus_to_sample",
+            "slices",
+            "slice_distance",
+            "refine_slice_distance",
             "find_orientation",
             "probe_modes",
             "object_modes",
@@ -335,6 +357,11 @@ pub(crate) struct RecipeArgs {
     pub(crate) transform_positions: Option<String>,
     #[command(flatten)]
     pub(crate) near_field: NearFieldArgs,
+    #[command(flatten)]
+    pub(crate) slices: SliceArgs,
+    /// Refine the distances between slices
+    #[arg(long)]
+    pub(crate) refine_slice_distance: bool,
     /// Mutually incoherent probe modes [default: 1, with auto those that lower R_free]
     #[arg(long, value_name = "N")]
     pub(crate) probe_modes: Option<usize>,

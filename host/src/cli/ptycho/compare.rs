@@ -6,7 +6,7 @@ use crate::cli::output::{facts, say, say_json};
 use crate::data::{Reconstruction, Simulation};
 use crate::io::IoError;
 use crate::ptycho::io::scan::ReadOptions;
-use crate::ptycho::quality::{Comparison, Reference, compare};
+use crate::ptycho::quality::{Comparison, Reference, compare, compare_slices};
 use crate::text::{length, significant};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -37,6 +37,9 @@ struct JsonOutput<'a> {
     against: &'static str,
     #[serde(flatten)]
     comparison: &'a Comparison,
+    /// Of each slice, if both have as many.
+    #[serde(skip_serializing_if = "<[Comparison]>::is_empty")]
+    slices: &'a [Comparison],
 }
 
 impl Compare {
@@ -66,6 +69,8 @@ impl Compare {
         let names = [&self.a, &self.b].map(|path| path.display().to_string());
         let comparison = compare(&a, reference)
             .map_err(|e| Failure::failed(format!("{} against {}: {e}", names[0], names[1])))?;
+        let slices = compare_slices(&a, reference)
+            .map_err(|e| Failure::failed(format!("{} against {}: {e}", names[0], names[1])))?;
         if self.json {
             let [a, b] = names;
             return say_json(&JsonOutput {
@@ -73,9 +78,15 @@ impl Compare {
                 b,
                 against,
                 comparison: &comparison,
+                slices: &slices,
             });
         }
-        say(&text(&comparison, a.pixel))
+        say(&text(&comparison, a.pixel))?;
+        for (n, comparison) in slices.iter().enumerate() {
+            say(&format!("\nslice {}\n", n + 1))?;
+            say(&text(comparison, a.pixel))?;
+        }
+        Ok(())
     }
 }
 

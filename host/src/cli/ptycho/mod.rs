@@ -18,6 +18,7 @@ mod reconstruct;
 mod resolution;
 mod results;
 mod simulate;
+mod slice_arguments;
 mod transform_positions;
 mod trial_device;
 

@@ -55,11 +55,15 @@ pub(super) fn origins(args: &NearFieldArgs) -> Vec<(String, String)> {
 
 /// A length, m: a number with a unit, or one of metres; `None` if it is neither or not finite.
 pub(super) fn metres(text: &str) -> Option<f64> {
-    let (number, unit) = (UNITS.iter())
-        .find_map(|(name, unit)| Some((text.strip_suffix(name)?, *unit)))
-        .unwrap_or((text, 1.0));
+    let text = text.trim();
+    let unit = UNITS.iter().find(|(unit, _)| text.ends_with(unit));
+    let (number, metres) = unit.map_or((text, 1.0), |(unit, metres)| {
+        (&text[..text.len() - unit.len()], *metres)
+    });
     let value: f64 = number.trim().parse().ok()?;
-    value.is_finite().then_some(value * unit)
+    // 20 µm are 20/10⁶, which is the nearest number, unlike 20 · 10⁻⁶.
+    let value = value / (1.0 / metres).round();
+    value.is_finite().then_some(value)
 }
 
 /// A length above 0, m: a number with a unit, or one of metres.
@@ -69,17 +73,12 @@ fn length(text: &str) -> Result<f64, Failure> {
             "--focus-to-sample {text}: expected a length above 0, such as 3.65mm or 0.00365 (m)"
         ))
     };
-    let unit = UNITS.iter().find(|(unit, _)| text.ends_with(unit));
-    let (number, metres) = unit.map_or((text, 1.0), |(unit, metres)| {
-        (&text[..text.len() - unit.len()], *metres)
-    });
-    let value: f64 = number.trim().parse().map_err(|_| refused())?;
-    let value = value * metres;
-    if value.is_finite() && value > 0.0 {
-        Ok(value)
-    } else {
-        Err(refused())
-    }
+    positive_metres(text).ok_or_else(refused)
+}
+
+/// A length above 0, m, as [`metres`] reads it; `None` for other texts.
+pub(super) fn positive_metres(text: &str) -> Option<f64> {
+    metres(text).filter(|value| *value > 0.0)
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use super::layer_arguments::layers;
 use super::near_field_arguments::near_field;
 use super::recipe_origin::RecipeOrigin;
+use super::slice_arguments::slices;
 use super::transform_positions::transform_positions;
 use crate::cli::args::{PositionMethodArg, PrecisionArg, RecipeArgs, StopArg};
 use crate::cli::failure::Failure;
@@ -190,6 +191,7 @@ fn finish(mut recipe: Recipe, args: &RecipeArgs, origin: &RecipeOrigin) -> Resul
         transform_positions(list, &mut recipe.data)?;
     }
     near_field(&args.near_field, &mut recipe.data)?;
+    slices(args, &mut recipe.slices)?;
     if let Some(modes) = args.probe_modes {
         recipe.probe_modes = modes;
     }

@@ -2,6 +2,7 @@
 
 use super::layer_arguments;
 use super::near_field_arguments::origins;
+use super::slice_arguments::origins as slice_origins;
 use crate::cli::args::{LayerArgs, NearFieldArgs, RecipeArgs, StopArg};
 use crate::cli::failure::Failure;
 use crate::io::IoError;
@@ -77,6 +78,7 @@ impl RecipeOrigin {
                 .arguments
                 .insert(0, ("free_pixels".to_owned(), argument));
         }
+        origin.arguments.splice(0..0, slice_origins(args));
         origin
             .with_near_field(&args.near_field)
             .with_layers(&args.layers)

@@ -150,6 +150,12 @@ impl Reconstruct {
                 )));
             }
         }
+        if args.find_orientation && recipe.slices.are_on() {
+            return Err(Failure::usage(format!(
+                "--find-orientation: expected a thin specimen (slices.count = 1), found {} slices; find the orientation without them first",
+                recipe.slices.count
+            )));
+        }
         let backend = compute.backend.unwrap_or_else(|| match &resume {
             Some((_, saved)) if saved.backend == "cuda" => BackendArg::Cuda,
             Some((_, saved)) if saved.backend == "emulator" => BackendArg::Emulator,

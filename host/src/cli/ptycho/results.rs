@@ -187,6 +187,9 @@ impl FinishedRun<'_> {
                 ),
             ));
         }
+        if let Some(slices) = &summary.slices {
+            lines.push(("slices", slices.to_string()));
+        }
         if let Some(size) = &summary.probe_size {
             lines.push(("probe", size.to_string()));
         }

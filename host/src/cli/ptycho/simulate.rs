@@ -1,6 +1,7 @@
 //! `warpstride ptycho simulate`.
 
 use super::near_field_arguments::propagation;
+use super::slice_arguments::distances;
 use crate::cli::args::{PatternArg, SimulateArgs};
 use crate::cli::failure::Failure;
 use crate::cli::output::{facts, say};
@@ -21,6 +22,24 @@ fn pixels(option: &str, value: Option<&str>) -> Result<[f64; 2], Failure> {
         Some(&[rows, columns]) => Ok([rows, columns]),
         _ => Err(Failure::usage(format!(
             "{option} {text}: expected ROWS,COLUMNS in object pixels, such as 0,3"
+        ))),
+    }
+}
+
+/// Distance between slices without another one, m.
+const SLICE_DISTANCE: f64 = 20e-6;
+/// The same for electrons.
+const ELECTRON_SLICE_DISTANCE: f64 = 30e-9;
+
+/// The distance between slices, m.
+fn slice_distance(args: &SimulateArgs) -> Result<f64, Failure> {
+    match distances(&args.slices)?.as_deref() {
+        None if args.electrons => Ok(ELECTRON_SLICE_DISTANCE),
+        None => Ok(SLICE_DISTANCE),
+        Some([one]) => Ok(*one),
+        Some(several) => Err(Failure::usage(format!(
+            "--slice-distance: expected one length, found {}",
+            several.len()
         ))),
     }
 }
@@ -53,6 +72,9 @@ impl Simulate {
             noise: !args.no_noise,
             propagation: propagation(&args.near_field)?,
             seed: args.seed,
+            slices: args.slices.slices.unwrap_or(1),
+            slice_distance: slice_distance(args)?,
+            electrons: args.electrons,
         };
         options.check().map_err(|error| match error {
             SimulateError::Option { .. } => Failure::usage(error),
@@ -87,7 +109,7 @@ impl Simulate {
         let [frames, rows, columns] = scan.shape();
         let (counts, max) = (scan.sums().total(), scan.sums().largest);
         let object = scan.simulation().map_or((0, 0), |s| s.object.dim());
-        say(&facts(&[
+        let mut lines = vec![
             ("scan", self.out.display().to_string()),
             ("frames", format!("{frames} of {rows} x {columns} pixels")),
             (
@@ -107,7 +129,16 @@ impl Simulate {
                     significant(f64::from(max), 4)
                 ),
             ),
+            (
+                "slices",
+                match self.options.slices {
+                    1 => String::new(),
+                    n => format!("{n}, {} apart", length(self.options.slice_distance, 3)),
+                },
+            ),
             ("seed", self.options.seed.to_string()),
-        ]))
+        ];
+        lines.retain(|(_, value)| !value.is_empty());
+        say(&facts(&lines))
     }
 }

@@ -14,6 +14,7 @@ use super::fourier_projection::FrameErrors;
 use super::model::{
     PointRamps, Scratch, add_shifted_back, compare, model_spectra, shifted, spectra,
 };
+use super::multislice;
 use super::part_sums::{BAND, ObjectPart, ProbePart};
 use super::regions::side_by_side;
 use super::smoothness;
@@ -25,6 +26,7 @@ use crate::ptycho::step::{BatchMethod, BatchUpdate, Smoothness};
 use crate::ptycho::{EngineError, MAGNITUDE_FLOOR, Step};
 use num_complex::Complex;
 use rayon::prelude::*;
+pub(super) use steps::mean_steps;
 use steps::steps;
 pub(crate) use steps::{DAMPING, STEP, TRIM};
 
@@ -89,6 +91,9 @@ pub(super) fn update<T: Real>(
     frames: &[u32],
     errors: &mut [FrameErrors],
 ) -> Result<(), EngineError> {
+    if engine.slices.is_some() {
+        return multislice::update(engine, step, method, frames, errors);
+    }
     let of_scan = errors.len() as f64;
     let (batch, found) = deviations(engine, step, frames);
     for (frame, found) in frames.iter().zip(engine.ranks.gathered(&found)?) {
@@ -140,7 +145,7 @@ pub(super) fn update<T: Real>(
 }
 
 /// `values += v` with `v ← momentum · v + factor · direction`.
-fn advance<T: Real>(
+pub(super) fn advance<T: Real>(
     values: &mut [Complex<T>],
     direction: &[Complex<T>],
     factor: f64,

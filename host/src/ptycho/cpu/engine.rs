@@ -6,6 +6,7 @@ use super::fourier_projection::{
     FrameErrors, FrameModel, FrameStep, Scratch, model_spectra, step_frame,
 };
 use super::likelihood::{self, LikelihoodState};
+use super::multislice::Slices;
 use super::object_update::ObjectSums;
 use super::propagation::Propagator;
 use super::scratch_pool::Pool;
@@ -14,8 +15,10 @@ use super::{
     annealing, centring, constraints, exact_positions, model, normalisation, object_modes,
     probe_update, refinement,
 };
+use crate::data::{ModelParts, product};
 use crate::fft::{Real, TransposedFft2};
 use crate::ptycho::batches::KeptBatches;
+use crate::ptycho::multislice::Distances;
 use crate::ptycho::ranks::Ranks;
 use crate::ptycho::refinement::{FrameParameters, Refinement, Stage};
 use crate::ptycho::regions::{REGIONS, Regions};
@@ -25,7 +28,7 @@ use crate::ptycho::{
 };
 use crate::run::Setup;
 use crate::system::ScratchError;
-use ndarray::Array3;
+use ndarray::{Array2, Array3, Axis};
 use num_complex::Complex;
 use rayon::prelude::*;
 use std::sync::Arc;
@@ -63,6 +66,8 @@ pub struct CpuEngine<T: Real> {
     pub(super) regions: Option<Arc<Regions>>,
     pub(super) kept_batches: [KeptBatches; REGIONS],
     pub(super) likelihood: LikelihoodState<T>,
+    /// The slices of a thick specimen, which are the layers of the object.
+    pub(super) slices: Option<Slices<T>>,
     /// Whether the last iteration had frames at their exact positions.
     subpixel: bool,
     parameters: FrameParameters,
@@ -104,7 +109,7 @@ impl<T: Real> CpuEngine<T> {
             rows,
             columns,
             object_shape: problem.positions.object_shape,
-            object_layers: problem.object_layers(),
+            object_layers: problem.object_modes(),
             fly: problem.fly.clone(),
             corners: problem.positions.corners.clone(),
             fractions: vec![[0.0; 2]; frames],
@@ -142,6 +147,7 @@ impl<T: Real> CpuEngine<T> {
             regions: problem.regions.clone(),
             kept_batches: Default::default(),
             likelihood: LikelihoodState::default(),
+            slices: (problem.slices.as_ref()).map(|plan| Slices::new(plan, [rows, columns])),
             // Points of an exposure are between pixels.
             subpixel: problem.fly.points() > 1,
             parameters,
@@ -410,18 +416,24 @@ impl<T: Real> Engine for CpuEngine<T> {
                 batch_state,
                 likelihood,
                 power,
+                slices,
                 ..
             } = self;
+            let count = slices.as_ref().map_or(1, Slices::count);
             let searches = matches!(step.method, Method::Likelihood(_));
             let power = (!searches).then_some(*power);
             let others: [&mut [Complex<T>]; 2] = match &mut likelihood.last {
                 Some(last) => [&mut last.gradient[1], &mut last.direction[1]],
                 None => [&mut [], &mut []],
             };
+            let power = power.map(|power| (power, count));
             normalisation::normalise(object, probe, batch_state, others, pixels, power);
         }
-        if step.mixes_objects(self.layout.object_layers) {
+        if step.mixes_objects(self.layout.object_layers) && self.slices.is_none() {
             object_modes::orthogonalise(self);
+        }
+        if let Some(slices) = &mut self.slices {
+            slices.finish(step.iteration);
         }
         if let Some(tolerance) = step.centre_tolerance {
             self.centre(tolerance);
@@ -449,12 +461,25 @@ impl<T: Real> Engine for CpuEngine<T> {
         Ok(self.combine(frames.iter().copied()))
     }
 
+    fn object(&mut self) -> Result<Array2<Complex<f64>>, EngineError> {
+        let layers = self.object_layers()?;
+        Ok(match self.slices {
+            Some(_) => product(&layers),
+            None => layers.index_axis_move(Axis(0), 0),
+        })
+    }
+
+    fn model_parts(&mut self) -> Result<ModelParts, EngineError> {
+        let layers = self.object_layers()?;
+        Ok(ModelParts {
+            slices: (self.slices.as_ref()).map(|slices| slices.distances.stack(layers)),
+            ..ModelParts::default()
+        })
+    }
+
     fn object_layers(&mut self) -> Result<Array3<Complex<f64>>, EngineError> {
-        let Layout {
-            object_shape: [rows, columns],
-            object_layers: layers,
-            ..
-        } = self.layout;
+        let [rows, columns] = self.layout.object_shape;
+        let layers = self.object.len() / self.layout.object_pixels().max(1);
         let value = |(k, r, c)| wide(self.object[(k * rows + r) * columns + c]);
         Ok(Array3::from_shape_fn((layers, rows, columns), value))
     }
@@ -483,10 +508,13 @@ impl<T: Real> Engine for CpuEngine<T> {
         let spectra = self.ranks.gathered_first(spectra)?;
         let BatchState { object, probe } = &self.batch_state;
         let state = EngineState::from_parts(self.object.clone(), self.probe.clone(), spectra);
-        Ok(state
+        let mut state = state
             .with_momentum([object.clone(), probe.clone()])
             .with_search(self.likelihood.clone())
-            .with_frames(&self.parameters))
+            .with_frames(&self.parameters);
+        let distances = self.slices.as_ref().map(|slices| slices.distances.state());
+        state.added.extend(distances);
+        Ok(state)
     }
 
     fn restore(&mut self, state: &EngineState) -> Result<(), EngineError> {
@@ -498,6 +526,14 @@ impl<T: Real> Engine for CpuEngine<T> {
         let [object, probe, exit] = state.parts_of(lengths, own, waves)?;
         let momentum = state.momentum([lengths[0], lengths[1]])?;
         let search = state.search([lengths[0], lengths[1]])?;
+        if let Some(slices) = &mut self.slices {
+            let saved = state.added.get(Distances::STATE);
+            slices
+                .distances
+                .restore(saved)
+                .ok_or(EngineError::Distances)?;
+            slices.propagate_over_distances();
+        }
         state.restore_frames(&mut self.parameters, self.bound)?;
         self.layout.set(self.parameters.frames(self.subpixel));
         self.object.copy_from_slice(object);

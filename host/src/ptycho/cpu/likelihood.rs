@@ -8,12 +8,15 @@
 use super::batch_engine::divide;
 use super::engine::CpuEngine;
 use super::fourier_projection::FrameErrors;
+use super::multislice;
 use super::object_update::clipped;
 use super::smoothness;
 use crate::fft::Real;
-use crate::ptycho::likelihood::{Last, LikelihoodMethod, Search, conjugate, falling};
+use crate::ptycho::likelihood::{Last, LikelihoodMethod, Noise, Search, conjugate, falling};
 use crate::ptycho::{EngineError, Step};
-use gradient::{Gradient, gradient, loss};
+use gradient::gradient;
+pub(super) use gradient::loss;
+pub(super) use gradient::{Gradient, compared};
 use num_complex::Complex;
 use rayon::prelude::*;
 
@@ -27,7 +30,7 @@ mod tests;
 const PART: usize = 4096;
 
 /// Object (layer, row, column) and probe (mode, row, column), or their gradients or directions.
-type Pair<T> = [Vec<Complex<T>>; 2];
+pub(super) type Pair<T> = [Vec<Complex<T>>; 2];
 
 /// What the iterations remember.
 pub(super) type LikelihoodState<T> = Search<Vec<Complex<T>>>;
@@ -38,7 +41,11 @@ pub(super) fn iterate<T: Real>(
     step: &Step,
     method: &LikelihoodMethod,
 ) -> Result<Vec<FrameErrors>, EngineError> {
-    let (found, errors) = gradient(engine, step, method)?;
+    let (found, errors) = if engine.slices.is_some() {
+        multislice::gradient(engine, step, method)?
+    } else {
+        gradient(engine, step, method)?
+    };
     let LikelihoodState { last, count } = std::mem::take(&mut engine.likelihood);
     let smoothing = method.smoothing(count);
     let mut descent = preconditioned(engine, method, &found, &smoothing);
@@ -86,7 +93,14 @@ fn preconditioned<T: Real>(
     kernel: &[f64],
 ) -> Pair<T> {
     let [mut object, mut probe] = found.values.clone();
-    smoothing::smooth(&mut object, engine.layout.object_shape, kernel);
+    let layout = &engine.layout;
+    if !kernel.is_empty() {
+        for layer in object.chunks_exact_mut(layout.object_pixels()) {
+            let mut smoothed = layer.to_vec();
+            smoothing::smooth(&mut smoothed, layout.object_shape, kernel);
+            layer.copy_from_slice(&smoothed);
+        }
+    }
     let denominator = method.denominator();
     let extra = T::of(method.extra());
     let layers = engine.layout.object_layers;
@@ -142,7 +156,12 @@ fn search<T: Real>(
     direction: &Pair<T>,
 ) -> Result<bool, EngineError> {
     let noise = method.noise;
-    let sums = line::sums(engine, step, noise, direction)?;
+    let thick = engine.slices.is_some();
+    let sums = if thick {
+        multislice::line_sums(engine, step, noise, direction)?
+    } else {
+        line::sums(engine, step, noise, direction)?
+    };
     let mut regulariser = [0.0; 2];
     if let Some(of) = method.regulariser() {
         let width = engine.layout.object_shape[1];
@@ -155,7 +174,12 @@ fn search<T: Real>(
             regulariser[1] += of.weight * bent;
         }
     }
-    let Some(first) = noise.step(&sums, regulariser) else {
+    let first = if thick {
+        Noise::quadratic_step(&sums, regulariser)
+    } else {
+        noise.step(&sums, regulariser)
+    };
+    let Some(first) = first else {
         return Ok(false);
     };
     let start = [engine.object.clone(), engine.probe.clone()];

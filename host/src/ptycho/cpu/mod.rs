@@ -14,6 +14,7 @@ mod fourier_projection;
 mod likelihood;
 mod model;
 mod model_deviation;
+mod multislice;
 mod normalisation;
 mod object_modes;
 mod object_update;

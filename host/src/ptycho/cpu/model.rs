@@ -234,6 +234,7 @@ pub(super) fn all_errors<T: Real>(
         magnitudes,
         object,
         probe,
+        slices,
         ..
     } = engine;
     let pixels = layout.pixels();
@@ -259,7 +260,10 @@ pub(super) fn all_errors<T: Real>(
                     probe: moved,
                     object,
                 };
-                model_spectra(&window, propagator, scratch);
+                match slices {
+                    None => model_spectra(&window, propagator, scratch),
+                    Some(slices) => slices.model_spectra(&window, fft, propagator, scratch),
+                }
                 compare(magnitudes, scale2 * T::of(layout.scale(frame)), scratch).0
             },
         )

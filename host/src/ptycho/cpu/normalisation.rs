@@ -6,7 +6,7 @@ use crate::fft::Real;
 use crate::ptycho::normalisation::normalisation;
 use num_complex::Complex;
 
-/// Normalises to the total power `power`, or only mixes modes if that is not given; `momentum` and what
+/// Normalises to the total power that is given with the number of slices, which share the inverse factor, or only mixes modes if it is not given; `momentum` and what
 /// else there is on the probe (`others`) along with it.
 pub(super) fn normalise<T: Real>(
     object: &mut [Complex<T>],
@@ -14,7 +14,7 @@ pub(super) fn normalise<T: Real>(
     momentum: &mut BatchState<T>,
     others: [&mut [Complex<T>]; 2],
     pixels: usize,
-    power: Option<f64>,
+    power: Option<(f64, usize)>,
 ) {
     let layers: Vec<&[Complex<T>]> = probe.chunks_exact(pixels.max(1)).collect();
     let wide = |v: Complex<T>| Complex::new(v.re.wide(), v.im.wide());
@@ -27,7 +27,8 @@ pub(super) fn normalise<T: Real>(
     let gram: Vec<Complex<f64>> = (layers.iter())
         .flat_map(|a| layers.iter().map(move |b| inner(a, b)))
         .collect();
-    let Some(found) = normalisation(&gram, power) else {
+    let slices = power.map_or(1, |(_, slices)| slices);
+    let Some(found) = normalisation(&gram, power.map(|(power, _)| power)) else {
         return;
     };
     mix(probe, &found.mixture, pixels);
@@ -35,7 +36,10 @@ pub(super) fn normalise<T: Real>(
     for other in others {
         mix(other, &found.mixture, pixels);
     }
-    let factor = T::of(found.object);
+    let factor = T::of(match slices {
+        1 => found.object,
+        _ => found.object.powf(1.0 / slices as f64),
+    });
     object.iter_mut().for_each(|v| *v = v.scale(factor));
     momentum
         .object

@@ -15,7 +15,7 @@ pub(super) struct Layout {
     pub(super) rows: usize,
     pub(super) columns: usize,
     pub(super) object_shape: [usize; 2],
-    /// Layers of the object (layer, row, column).
+    /// Mutually incoherent layers of the object (layer, row, column); 1 for slices.
     pub(super) object_layers: usize,
     /// Motion during the exposures.
     pub(super) fly: FlyPaths,

@@ -6,6 +6,7 @@ use super::exchange::Exchange;
 use super::frame_stream::Metrics;
 use super::frames::{Batch, FrameBuffers, ShiftTo};
 use super::fused_batches::alpha;
+use super::multislice::DistanceSums;
 use crate::gpu::{Buffer, Device, Result};
 use crate::ptycho::Step;
 use crate::ptycho::cpu::{Denominator, FLOOR, LIT, NEIGHBOURS};
@@ -56,6 +57,8 @@ pub(super) struct Run<'a, M: Device> {
     pub(super) exchange: Option<&'a mut Exchange<M>>,
     /// Whether the momentum beyond a batch's windows is deferred, for some of the batches.
     pub(super) deferred: Option<Deferred>,
+    /// What the sums of the distances between slices go to; `None` for a thin specimen.
+    pub(super) distances: Option<DistanceSums<M>>,
     /// Number of the part of an iteration that may be captured by itself.
     pub(super) group: usize,
 }
@@ -70,13 +73,15 @@ impl<M: Device> Run<'_, M> {
     ) -> Result<()> {
         self.begin(method)?;
         let device = self.device;
-        if defers(device, self.layout, step, method, lists.len()) {
+        let thin = self.distances.is_none();
+        if thin && defers(device, self.layout, step, method, lists.len()) {
             self.begin_deferred()?;
         } else {
             self.deferred = None;
         }
         let mut deferred = self.deferred;
         let Self {
+            distances,
             layout,
             buffers,
             frames,
@@ -103,9 +108,11 @@ impl<M: Device> Run<'_, M> {
                 probe_fft,
                 exchange: exchange.as_deref_mut(),
                 deferred,
+                distances: distances.take(),
                 group: 0,
             };
             run.pass(step, method, batches, part)?;
+            *distances = run.distances.take();
             part = Part::Later;
             deferred = deferred.map(|before| before.and(batches.len()));
             Ok(())
@@ -152,6 +159,11 @@ impl<M: Device> Run<'_, M> {
         batches: &[Batch],
         part: Part,
     ) -> Result<()> {
+        if let Some(mut distances) = self.distances.take() {
+            let done = self.thick_pass(step, method, batches, &mut distances);
+            self.distances = Some(distances);
+            return done;
+        }
         if self.batches.fused.is_some() {
             return self.fused_pass(step, method, batches, part);
         }
@@ -352,7 +364,7 @@ impl<M: Device> Run<'_, M> {
     }
 
     /// Numerators and weights of a batch on the probe, before they are shifted back.
-    fn sums_on_probe(&mut self, batch: Batch) -> Result<()> {
+    pub(super) fn sums_on_probe(&mut self, batch: Batch) -> Result<()> {
         let (device, layout) = (self.device, self.layout);
         let divided = self.exchange.is_some();
         let BatchBuffers {
@@ -396,7 +408,7 @@ impl<M: Device> Run<'_, M> {
         )
     }
 
-    fn probe_direction(&mut self, step: &Step, method: &BatchMethod) -> Result<()> {
+    pub(super) fn probe_direction(&mut self, step: &Step, method: &BatchMethod) -> Result<()> {
         let (device, layout) = (self.device, self.layout);
         let BatchBuffers {
             probe,

@@ -34,6 +34,62 @@ pub(super) fn object_sums<M: Device>(
     (buffers, frames): (&Buffers<M>, &FrameBuffers<M>),
     batch: Batch,
     waves: &Waves<'_, M>,
+    sums: Sums<'_, M>,
+    add: bool,
+) -> Result<()> {
+    let at = PointView::new(
+        layout,
+        buffers,
+        frames.points.as_ref(),
+        (&frames.order, batch),
+    );
+    let at = SumWindows {
+        corners: at.corners,
+        order: at.order,
+        frames: at.frames,
+        first: at.first,
+        count: at.count,
+        points: at.points,
+    };
+    let waves = (&frames.probes, waves);
+    object_sums_with(device, layout, &at, waves, sums, add)
+}
+
+/// The windows in which an object's sums are.
+pub(super) struct SumWindows<'a, M: Device> {
+    pub(super) corners: &'a M::Buffer<[u32; 2]>,
+    pub(super) order: &'a M::Buffer<u32>,
+    pub(super) frames: u32,
+    pub(super) first: u32,
+    pub(super) count: u32,
+    /// Points for each frame.
+    pub(super) points: u32,
+}
+
+impl<'a, M: Device> SumWindows<'a, M> {
+    /// Those of the frames of a batch.
+    pub(super) fn of_batch(
+        layout: &Layout,
+        (corners, order): (&'a M::Buffer<[u32; 2]>, &'a M::Buffer<u32>),
+        batch: Batch,
+    ) -> Self {
+        Self {
+            corners,
+            order,
+            frames: layout.frames,
+            first: batch.first,
+            count: batch.count,
+            points: 1,
+        }
+    }
+}
+
+/// [`object_sums`] in other windows, with other waves for S\[P\].
+pub(super) fn object_sums_with<M: Device>(
+    device: &M,
+    layout: &Layout,
+    at: &SumWindows<'_, M>,
+    (probes, waves): (&M::Buffer<Complex32>, &Waves<'_, M>),
     (numerators, weights): Sums<'_, M>,
     add: bool,
 ) -> Result<()> {
@@ -42,19 +98,13 @@ pub(super) fn object_sums<M: Device>(
         object_columns,
         ..
     } = *layout;
-    let at = PointView::new(
-        layout,
-        buffers,
-        frames.points.as_ref(),
-        (&frames.order, batch),
-    );
     let tiles =
         (object_rows as usize).div_ceil(TILE[0]) * (object_columns as usize).div_ceil(TILE[1]);
     device.launch(
         &PtychoObjectDirection {
             numerators: numerators.write(),
             weights: weights.write(),
-            probes: frames.probes.read(),
+            probes: probes.read(),
             chi: waves.chi.read(),
             corners: at.corners.read(),
             order: at.order.read(),

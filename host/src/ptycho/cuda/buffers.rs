@@ -1,6 +1,7 @@
 //! Device memory of a run, allocated once.
 
 use super::frame_stream::FrameStream;
+use super::multislice::SliceBuffers;
 use super::propagation::Propagator;
 use crate::gpu::{Buffer, Device, PendingCopy, Result};
 use crate::ptycho::batch_shares::shares_of;
@@ -31,7 +32,7 @@ pub(super) struct Layout {
     pub(super) columns: u32,
     pub(super) object_rows: u32,
     pub(super) object_columns: u32,
-    /// Layers of the object (layer, row, column).
+    /// Layers of the object (layer, row, column); 1 for slices, which are stacked in its rows.
     pub(super) object_layers: u32,
     /// Points of each exposure.
     pub(super) points: u32,
@@ -52,6 +53,11 @@ impl Layout {
         let slices = probe_slices_for(modes * pixels, frames, ranks.size()) / ranks.size();
         // `Problem::new` has checked that each of these fits.
         let narrow = |n: usize| n as u32;
+        // Slices are stacked in rows.
+        let (object_rows, object_layers) = match &problem.slices {
+            Some(slices) => (object_rows * slices.count(), 1),
+            None => (object_rows, problem.object_layers()),
+        };
         Self {
             frames: narrow(own),
             scan_frames: narrow(frames),
@@ -60,7 +66,7 @@ impl Layout {
             columns: narrow(columns),
             object_rows: narrow(object_rows),
             object_columns: narrow(object_columns),
-            object_layers: narrow(problem.object_layers()),
+            object_layers: narrow(object_layers),
             points: narrow(problem.fly.points()),
             parts: narrow(pixels.div_ceil(PART)),
             slices: narrow(slices),
@@ -130,6 +136,8 @@ pub(super) struct Buffers<M: Device> {
     pub(super) probe: M::Buffer<Complex32>,
     /// To the detector.
     pub(super) propagator: Propagator<M>,
+    /// The slices of a thick specimen; `None` for a thin one.
+    pub(super) slices: Option<SliceBuffers<M>>,
     /// Ψ, unnormalised detector waves of the exit waves (frame, mode, row, column); empty unless a
     /// projection engine runs; Fourier projection, centring.
     pub(super) spectra: M::Buffer<Complex32>,
@@ -244,6 +252,7 @@ impl<M: Device> Buffers<M> {
         let resident = if stream.is_some() { 0 } else { frames * pixels };
         let mut new = Self {
             propagator: Propagator::new(device, problem)?,
+            slices: SliceBuffers::new(device, problem, &division.pick(&problem.positions.corners))?,
             spectra: device.alloc("the exit waves' spectra", 0)?,
             waves: device.alloc("the exit waves", 0)?,
             packed_waves: device.alloc("the exit waves in bf16", 0)?,

@@ -2,6 +2,7 @@
 
 use super::buffers::{Buffers, Layout};
 use super::fused;
+use super::multislice::SliceBuffers;
 use super::object_update::probe_power;
 use crate::gpu::{Buffer, Device, Result};
 use warpstride_device::Complex32;
@@ -42,7 +43,9 @@ pub(super) fn centre_model<M: Device>(
         Work::Blocks(1),
     )?;
     let frame = [layout.rows, layout.columns];
-    let object = [layout.object_rows, layout.object_columns];
+    // Slices are stacked in rows.
+    let slices = buffers.slices.as_ref().map_or(1, SliceBuffers::count) as u32;
+    let object = [layout.object_rows / slices, layout.object_columns];
     let Buffers {
         object: o,
         object_work,
@@ -51,7 +54,8 @@ pub(super) fn centre_model<M: Device>(
         shift,
         ..
     } = buffers;
-    roll::<M>(device, o, object_work, shift, layout.object_layers, object)?;
+    let layers = layout.object_layers * slices;
+    roll::<M>(device, o, object_work, shift, layers, object)?;
     roll::<M>(device, probe, probe_before, shift, layout.modes, frame)
 }
 

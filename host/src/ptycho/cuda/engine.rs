@@ -22,9 +22,11 @@ use super::frame_stream::FrameStream;
 use super::frames::{FrameBuffers, all_errors, chunk};
 use super::fused::{Fused, FusedScan};
 use super::likelihood::{self, LikelihoodBuffers};
+use super::multislice::SliceBuffers;
 use super::normalisation::normalise;
 use super::wave_stream::WaveStream;
 use super::{centring, metrics, object_modes};
+use crate::data::{ModelParts, product};
 use crate::gpu::{Buffer, Device, ProfileSpan, ReadBack, Result};
 use crate::ptycho::batch_shares::own_lists;
 use crate::ptycho::batches::KeptBatches;
@@ -38,7 +40,7 @@ use crate::ptycho::{
     StepPlan, StreamPlan, UpdateVersion,
 };
 use crate::run::Setup;
-use ndarray::Array3;
+use ndarray::{Array2, Array3, Axis};
 use num_complex::Complex;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -157,6 +159,9 @@ impl<M: Device> GpuEngine<M> {
         stream: Option<StreamPlan>,
         (ranks, peers): (Ranks, Option<M::Peers>),
     ) -> std::result::Result<Self, EngineError> {
+        if problem.slices.is_some() && stream.is_some() {
+            return Err(EngineError::StreamedSlices);
+        }
         // Of all devices, which have to divide the same steps.
         let streams = ranks.any(stream.is_some())?;
         let (layout, buffers) = Buffers::new(&device, problem, version, stream, &ranks)?;
@@ -343,9 +348,15 @@ impl<M: Device> GpuEngine<M> {
             probe_fft,
             exchange: (!exchange.alone()).then_some(exchange),
             deferred: None,
+            distances: None,
             group: 0,
         };
+        run.distances = (run.buffers.slices.as_ref()).map(|of| of.start_sums(step.iteration));
         work(&mut run, &division)?;
+        let sums = run.distances.take();
+        if let (Some(slices), Some(sums)) = (&mut buffers.slices, sums) {
+            slices.finish(device, sums)?;
+        }
         match step.centre_tolerance {
             Some(tolerance) => centring::centre(device, layout, buffers, tolerance),
             None => Ok(()),
@@ -378,8 +389,14 @@ impl<M: Device> GpuEngine<M> {
             frames,
             own,
             probe_fft,
+            distances: None,
         };
+        run.distances = (run.buffers.slices.as_ref()).map(|of| of.start_sums(step.iteration));
         run.iterate(step, method)?;
+        let sums = run.distances.take();
+        if let (Some(slices), Some(sums)) = (&mut buffers.slices, sums) {
+            slices.finish(device, sums)?;
+        }
         if let Some(tolerance) = step.centre_tolerance {
             centring::centre(device, layout, buffers, tolerance)?;
             let shift = device.read_back(&buffers.shift)?.wait()?;
@@ -493,6 +510,23 @@ impl<M: Device> Engine for GpuEngine<M> {
         self.combine(photon, residual, free)
     }
 
+    fn object(&mut self) -> std::result::Result<Array2<Complex<f64>>, EngineError> {
+        let layers = self.object_layers()?;
+        Ok(match self.buffers.slices {
+            Some(_) => product(&layers),
+            None => layers.index_axis_move(Axis(0), 0),
+        })
+    }
+
+    fn model_parts(&mut self) -> std::result::Result<ModelParts, EngineError> {
+        let layers = self.object_layers()?;
+        let slices = self.present().buffers.slices.as_ref();
+        Ok(ModelParts {
+            slices: slices.map(|slices| slices.distances.stack(layers)),
+            ..ModelParts::default()
+        })
+    }
+
     fn object_layers(&mut self) -> std::result::Result<Array3<Complex<f64>>, EngineError> {
         let present = self.present();
         let values = present.download(&present.buffers.object, self.layout.object_elements())?;
@@ -504,6 +538,8 @@ impl<M: Device> Engine for GpuEngine<M> {
         } = self.layout;
         let [layers, rows, columns] =
             [object_layers, object_rows, object_columns].map(|n| n as usize);
+        let slices = self.buffers.slices.as_ref().map_or(1, SliceBuffers::count);
+        let (layers, rows) = (layers * slices, rows / slices);
         let value = |(k, r, c)| wide(values[(k * rows + r) * columns + c]);
         Ok(Array3::from_shape_fn((layers, rows, columns), value))
     }

@@ -6,6 +6,7 @@ use super::buffers::{Buffers, Layout};
 use super::exposure_points::{PointView, Points};
 use super::frame_stream::{BlockWork, Metrics};
 use super::fused_batches::Epoch;
+use super::multislice::ThickWaves;
 use super::propagation::BetweenPixels;
 use crate::gpu::{Buffer, Device, Direction, Result};
 use crate::ptycho::batch_shares::{SHARES, share_ends};
@@ -97,6 +98,8 @@ pub(super) struct FrameBuffers<M: Device> {
     pub(super) equations: Option<M::Buffer<[f32; 9]>>,
     /// Memory of trial positions; none until it is used.
     pub(super) trials: Option<TrialBuffers<M>>,
+    /// Waves at the slices of a thick specimen; none until they are used.
+    pub(super) thick: Option<ThickWaves<M>>,
     /// (mode, row, column): spectra of the probe, or of its direction.
     pub(super) probe_spectra: M::Buffer<Complex32>,
 }
@@ -134,6 +137,7 @@ impl<M: Device> FrameBuffers<M> {
             more: device.alloc("more work waves", 0)?,
             equations: None,
             trials: None,
+            thick: None,
             probe_spectra: device.alloc("the probe's spectra", layout.probe_elements())?,
         })
     }
@@ -352,7 +356,10 @@ impl<M: Device> FrameBuffers<M> {
         batch: Batch,
         same_probe: bool,
     ) -> Result<()> {
-        self.products(device, layout, buffers, batch, same_probe)?;
+        match &buffers.slices {
+            Some(slices) => self.thick_products(device, layout, (buffers, slices), batch)?,
+            None => self.products(device, layout, buffers, batch, same_probe)?,
+        }
         let Self {
             order,
             chi,

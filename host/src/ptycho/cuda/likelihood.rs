@@ -4,6 +4,7 @@ use super::buffers::{Buffers, Layout};
 use super::constraints::fourier_support;
 use super::frames::FrameBuffers;
 use super::fused_batches::alpha;
+use super::multislice::DistanceSums;
 use crate::gpu::{Buffer, Device, ReadBack, Result};
 use crate::ptycho::Step;
 use crate::ptycho::cpu::{FLOOR, LIT};
@@ -106,6 +107,8 @@ pub(super) struct Run<'a, M: Device> {
     pub(super) frames: &'a mut FrameBuffers<M>,
     pub(super) own: &'a mut LikelihoodBuffers<M>,
     pub(super) probe_fft: &'a M::Fft,
+    /// What the sums of the distances between slices go to; `None` for a thin specimen.
+    pub(super) distances: Option<DistanceSums<M>>,
 }
 
 impl<M: Device> Run<'_, M> {
@@ -267,7 +270,11 @@ impl<M: Device> Run<'_, M> {
         let noise = method.noise;
         let sums = self.line_sums(noise)?;
         let regulariser = self.regulariser(method)?;
-        let Some(first) = noise.step(&sums, regulariser) else {
+        let first = match self.buffers.slices {
+            None => noise.step(&sums, regulariser),
+            Some(_) => Noise::quadratic_step(&sums, regulariser),
+        };
+        let Some(first) = first else {
             return Ok(false);
         };
         self.keep_start()?;

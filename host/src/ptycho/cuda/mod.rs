@@ -19,6 +19,7 @@ mod fused;
 mod fused_batches;
 mod likelihood;
 mod metrics;
+mod multislice;
 mod normalisation;
 mod object_modes;
 mod object_update;

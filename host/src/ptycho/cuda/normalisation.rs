@@ -2,6 +2,7 @@
 
 use super::batch_engine::BatchBuffers;
 use super::buffers::{Buffers, Layout};
+use super::multislice::SliceBuffers;
 use crate::gpu::{Buffer, Device, ReadBack, Result};
 use crate::ptycho::normalisation::normalisation;
 use num_complex::Complex;
@@ -33,7 +34,8 @@ pub(super) fn normalise<M: Device>(
         },
         Work::Blocks(pairs),
     )?;
-    if let (1, Some(power), None) = (modes, power, &others) {
+    let slices = buffers.slices.as_ref().map_or(1, SliceBuffers::count);
+    if let (1, Some(power), None, 1) = (modes, power, &others, slices) {
         return scale_to_power(device, layout, buffers, momentum, power);
     }
     let gram: Vec<[f64; 2]> = device.read_back(&buffers.gram)?.wait()?;
@@ -44,7 +46,11 @@ pub(super) fn normalise<M: Device>(
     let narrow = |v: &Complex<f64>| Complex::new(v.re as f32, v.im as f32);
     let shares: Vec<Complex<f32>> = found.mixture.iter().map(narrow).collect();
     device.upload(&mut buffers.mixture, &shares)?;
-    let of_object = [Complex::new(found.object as f32, 0.0)];
+    let of_object = match (power, slices) {
+        (Some(_), 2..) => found.object.powf(1.0 / slices as f64),
+        _ => found.object,
+    };
+    let of_object = [Complex::new(of_object as f32, 0.0)];
     device.upload(&mut buffers.object_factor, &of_object)?;
     let object = layout.object_elements() as u32;
     let Buffers {

@@ -6,6 +6,8 @@ pub mod results;
 #[cfg(feature = "hdf5")]
 pub mod scan;
 #[cfg(feature = "hdf5")]
+mod slices;
+#[cfg(feature = "hdf5")]
 pub mod start_object;
 
 #[cfg(all(test, feature = "hdf5"))]

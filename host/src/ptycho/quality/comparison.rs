@@ -1,7 +1,7 @@
 //! Metrics of a reconstruction compared with a reference.
 
 use super::{LitRegion, Ring, WeightedImage, align, correlate, largest_rectangle};
-use crate::data::{Reconstruction, Simulation};
+use crate::data::{ModelParts, Reconstruction, Simulation};
 use ndarray::{Array2, s};
 use num_complex::Complex;
 use serde::Serialize;
@@ -93,6 +93,49 @@ pub enum QualityError {
         /// Displacement implied by the origins, (row, column), pixels.
         start: [f64; 2],
     },
+}
+
+/// Compares the slices of `a` with those of `b`, each for itself; none if one of them has none, or they have different numbers.
+///
+/// # Errors
+/// Returns [`QualityError`] if they cannot be compared.
+pub fn compare_slices(
+    a: &Reconstruction,
+    b: Reference<'_>,
+) -> Result<Vec<Comparison>, QualityError> {
+    let of_b = match b {
+        Reference::Reconstruction(b) => b.parts.slices.as_ref(),
+        Reference::Truth { simulation, .. } => simulation.slices.as_ref(),
+    };
+    let (Some(own), Some(other)) = (&a.parts.slices, of_b) else {
+        return Ok(Vec::new());
+    };
+    if own.slices.dim().0 != other.slices.dim().0 {
+        return Ok(Vec::new());
+    }
+    let mut a = Reconstruction {
+        parts: ModelParts::default(),
+        ..a.clone()
+    };
+    let pairs = own.slices.outer_iter().zip(other.slices.outer_iter());
+    pairs
+        .map(|(slice, of_b)| {
+            a.object.assign(&slice);
+            match b {
+                Reference::Reconstruction(b) => {
+                    let mut b = b.clone();
+                    b.object.assign(&of_b);
+                    compare(&a, Reference::Reconstruction(&b))
+                }
+                Reference::Truth { simulation, pixel } => {
+                    let mut simulation = simulation.clone();
+                    simulation.object.assign(&of_b);
+                    let simulation = &simulation;
+                    compare(&a, Reference::Truth { simulation, pixel })
+                }
+            }
+        })
+        .collect()
 }
 
 /// Allowed relative difference of pixel sizes: a tenth of a pixel over 1000 pixels.
@@ -225,6 +268,7 @@ mod tests {
             positions: Array2::zeros((1, 2)),
             origin: [5e-6, 5e-6],
             seed: 0,
+            slices: None,
         }
     }
 

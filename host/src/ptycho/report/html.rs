@@ -77,6 +77,13 @@ pub fn report(
     }
     page += "</section>\n";
     page += &object_modes(of)?;
+    if !pictures.slices.is_empty() {
+        page += "<section>\n<h2>Slices</h2>\n<div class=\"pair\">\n";
+        for (n, picture) in pictures.slices.iter().enumerate() {
+            page += &figure(picture, &format!("Phase of slice {}", n + 1));
+        }
+        page += "</div>\n</section>\n";
+    }
     page += &probe(&pictures.probe, summary)?;
     if let Some(automatic) = &summary.automatic {
         page += &trials(automatic);
@@ -337,6 +344,10 @@ fn facts(of: &Reconstruction, summary: &Summary) -> String {
                 "{} × {} pixels of {pixel}",
                 summary.object_shape[0], summary.object_shape[1]
             ),
+        ),
+        (
+            "Slices",
+            (summary.slices.as_ref()).map_or("1".to_owned(), |slices| slices.to_string()),
         ),
         ("Probe modes", modes.to_string()),
         ("Engines", summary.engine.clone()),

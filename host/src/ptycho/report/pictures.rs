@@ -23,6 +23,8 @@ pub struct Pictures {
     pub phase: Picture,
     /// The same on a sequential map between its own limits, if they span less than π.
     pub phase_stretched: Option<Picture>,
+    /// Phase of each slice of a thick specimen, in the order of the beam; none for a thin one.
+    pub slices: Vec<Picture>,
     /// Probe modes: brightness is modulus, hue is phase.
     pub probe: Picture,
 }
@@ -52,6 +54,8 @@ const OBJECT_SIDE: [usize; 2] = [640, 1600];
 const PROBE_SIDE: [usize; 2] = [288, 400];
 /// Modes per row.
 const TILES: usize = 4;
+/// Largest number of slices drawn.
+const MOST_SLICES: usize = 16;
 /// Largest number of modes drawn; others have negligible power.
 const MODES: usize = 16;
 
@@ -81,6 +85,7 @@ impl Pictures {
         });
         let shape: [usize; 2] = of.object.dim().into();
         let [rows, columns] = [0, 1].map(|axis| widened(&lit[axis], shape[axis]));
+        let lit = lit.clone();
         let shown = s![rows, columns];
         let object = Shown {
             values: flat.object.slice(shown),
@@ -91,9 +96,61 @@ impl Pictures {
             modulus: modulus(&object)?,
             phase: phase(&object)?,
             phase_stretched: phase_stretched(&object)?,
+            slices: slices(of, &weight, &well_lit, lit)?,
             probe: probe(of)?,
         })
     }
+}
+
+/// The phases of the first slices of a thick specimen.
+fn slices(
+    of: &Reconstruction,
+    weight: &Array2<f64>,
+    well_lit: &Array2<f64>,
+    lit: [Range<usize>; 2],
+) -> Result<Vec<Picture>, PictureError> {
+    let Some(stack) = &of.parts.slices else {
+        return Ok(Vec::new());
+    };
+    let shape: [usize; 2] = of.object.dim().into();
+    let [rows, columns] = [0, 1].map(|axis| widened(&lit[axis], shape[axis]));
+    let shown = s![rows, columns];
+    let count = stack.slices.dim().0;
+    let one = |(n, slice): (usize, ArrayView2<'_, Complex<f64>>)| {
+        let values = slice.to_owned();
+        let flat = flatten(WeightedImage {
+            values: &values,
+            weight,
+        });
+        let object = Shown {
+            values: flat.object.slice(shown.clone()),
+            well_lit: well_lit.slice(shown.clone()),
+            pixel: of.pixel,
+        };
+        let [low, high] = limits(&object, |v| v.arg());
+        let map = Map::Sequential { low, high };
+        let title = format!("Phase of slice {} of {count}", n + 1);
+        let (png, extent) = framed(&title, &object, map, |v| map.colour(v.arg()))?;
+        let place: f64 = stack.distances.iter().take(n).sum();
+        let behind = match n {
+            0 => "where the beam enters".to_owned(),
+            _ => format!("{} behind the first", length(place, 4)),
+        };
+        let caption = format!(
+            "Phase of slice {} of {count}, {behind}, with its ramp removed; the colours extend over {} to {} rad, the middle 98 % of the well-lit region. {extent}",
+            n + 1,
+            significant(low, 3),
+            significant(high, 3),
+        );
+        Ok(Picture { png, caption })
+    };
+    stack
+        .slices
+        .outer_iter()
+        .take(MOST_SLICES)
+        .enumerate()
+        .map(one)
+        .collect()
 }
 
 /// The part of the object that is drawn (row, column).

@@ -39,7 +39,8 @@ pub(super) fn divided_note(
             }
             Method::Likelihood(_) => false,
         };
-        backend != "cpu" && !divides
+        // Nor are steps on slices.
+        backend != "cpu" && !(divides && problem.slices.is_none())
     };
     let mut names: Vec<&str> = Vec::new();
     for engine in recipe.engines.iter().filter(undivided) {

@@ -94,7 +94,7 @@ pub(super) fn steps<T: Real>(
 }
 
 /// Solves the damped systems \[aa, ab, bb, aχ, bχ\] and returns the trimmed means, times 0.9.
-fn mean_steps(systems: &[[f64; 5]]) -> [f64; 2] {
+pub(in crate::ptycho::cpu) fn mean_steps(systems: &[[f64; 5]]) -> [f64; 2] {
     let count = systems.len().max(1) as f64;
     let mean = |n: usize| systems.iter().map(|s| s[n]).sum::<f64>() / count;
     let damping = [mean(0) * DAMPING, mean(2) * DAMPING];

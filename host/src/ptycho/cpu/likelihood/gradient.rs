@@ -22,15 +22,15 @@ use rayon::prelude::*;
 const CHUNK: usize = 64;
 
 /// The objective's gradients and weights.
-pub(super) struct Gradient<T> {
+pub(in crate::ptycho::cpu) struct Gradient<T> {
     /// g_O (layer, row, column) with the regulariser's, and g_P (mode, row, column); 0 where not updated.
-    pub(super) values: Pair<T>,
+    pub(in crate::ptycho::cpu) values: Pair<T>,
     /// W = Σ|S\[P\]|² (row, column) on the object.
-    pub(super) object_weights: Vec<T>,
+    pub(in crate::ptycho::cpu) object_weights: Vec<T>,
     /// V = Σ|O|² (row, column) on the probe.
-    pub(super) probe_weights: Vec<T>,
+    pub(in crate::ptycho::cpu) probe_weights: Vec<T>,
     /// The likelihood's part of the objective.
-    pub(super) loss: f64,
+    pub(in crate::ptycho::cpu) loss: f64,
 }
 
 /// Gradients at the current object and probe, and the errors of each frame.
@@ -188,7 +188,7 @@ fn deviations<T: Real>(
 }
 
 /// What a frame's model is compared with.
-struct Compared<'a> {
+pub(in crate::ptycho::cpu) struct Compared<'a> {
     magnitudes: &'a [f32],
     scale: f64,
     errors: FrameErrors,
@@ -196,7 +196,11 @@ struct Compared<'a> {
 
 impl Compared<'_> {
     /// The frame's loss, from the intensities in `scratch.factor`, and its errors.
-    fn losses<T: Real>(self, noise: Noise, scratch: &Scratch<T>) -> (f64, FrameErrors) {
+    pub(in crate::ptycho::cpu) fn losses<T: Real>(
+        self,
+        noise: Noise,
+        scratch: &Scratch<T>,
+    ) -> (f64, FrameErrors) {
         let mut loss = 0.0;
         for (intensity, magnitude) in scratch.factor.iter().zip(self.magnitudes) {
             if *magnitude >= 0.0 {
@@ -229,7 +233,6 @@ fn model<'a, T: Real>(
         propagator,
         ..
     } = engine;
-    let pixels = layout.pixels();
     if step.subpixel {
         let ramps = PointRamps::new(layout, frame, layout.fractions[frame]);
         shifted(probe_spectra, &ramps, probes, fft, scratch);
@@ -244,7 +247,21 @@ fn model<'a, T: Real>(
         probe: probes,
         object: &engine.object,
     };
-    model_spectra(&window, propagator, scratch);
+    match &engine.slices {
+        None => model_spectra(&window, propagator, scratch),
+        Some(slices) => slices.model_spectra(&window, fft, propagator, scratch),
+    }
+    compared(engine, frame, scratch)
+}
+
+/// Compares the model of a frame, in `scratch.model`, with its counts; writes I_m to `scratch.factor`.
+pub(in crate::ptycho::cpu) fn compared<'a, T: Real>(
+    engine: &'a CpuEngine<T>,
+    frame: usize,
+    scratch: &mut Scratch<T>,
+) -> Compared<'a> {
+    let CpuEngine { layout, fft, .. } = engine;
+    let pixels = layout.pixels();
     let magnitudes = &engine.magnitudes[frame * pixels..][..pixels];
     let scale = layout.scale(frame);
     let (model, fourier) = compare(
@@ -264,7 +281,7 @@ fn model<'a, T: Real>(
 }
 
 /// The likelihood's part of the objective at the current object and probe.
-pub(super) fn loss<T: Real>(
+pub(in crate::ptycho::cpu) fn loss<T: Real>(
     engine: &CpuEngine<T>,
     step: &Step,
     noise: Noise,

@@ -60,7 +60,7 @@ impl<M: Device> BatchBuffers<M> {
         device: &M,
         layout: &Layout,
         [size, whole]: [usize; 2],
-        near_field: bool,
+        separate: bool,
     ) -> Result<Self> {
         let (object, probe) = (layout.object_elements(), layout.probe_elements());
         // Those of a device alone, unless frames are divided.
@@ -96,7 +96,7 @@ impl<M: Device> BatchBuffers<M> {
             set_steps: None,
             smoothness_sums: device.alloc("the regulariser's sums", SMOOTHNESS_BLOCKS)?,
             smoothness: device.alloc("the regulariser's sum", 2)?,
-            fused: if near_field || layout.is_layered() {
+            fused: if separate || layout.is_layered() {
                 None
             } else {
                 Fused::new(device, layout)?

@@ -128,6 +128,7 @@ impl<M: Device> Run<'_, M> {
                 probe_fft,
                 exchange: exchange.as_deref_mut(),
                 deferred: None,
+                distances: None,
                 group: 0,
             };
             let of_block = (batches, whole_groups);
@@ -237,6 +238,7 @@ impl<M: Device> Run<'_, M> {
             probe_fft: self.probe_fft,
             exchange: None,
             deferred: progress.deferred.take(),
+            distances: None,
             group: progress.group,
         };
         if begins && super::defers(run.device, run.layout, step, method, group.lists) {

@@ -162,7 +162,11 @@ impl<M: Device> Run<'_, M> {
         )
     }
 
-    pub(super) fn advance(&mut self, step: &Step, method: &BatchMethod) -> Result<()> {
+    pub(in crate::ptycho::cuda) fn advance(
+        &mut self,
+        step: &Step,
+        method: &BatchMethod,
+    ) -> Result<()> {
         let (device, layout) = (self.device, self.layout);
         let momentum = method.momentum();
         let deferred = u32::from(self.deferred.is_some());

@@ -172,9 +172,10 @@ impl<M: Device> GpuEngine<M> {
             if let Some(frames) = &mut self.frames {
                 frames.epochs.clear();
             }
-            let near_field = self.buffers.propagator.is_near_field();
+            // Fused launches know far fields of thin specimens only.
+            let separate = self.buffers.propagator.is_near_field() || self.buffers.slices.is_some();
             let sizes = [needed, whole];
-            let mut buffers = BatchBuffers::new(&self.device, &self.layout, sizes, near_field)?;
+            let mut buffers = BatchBuffers::new(&self.device, &self.layout, sizes, separate)?;
             match momentum {
                 Some(momentum) => [buffers.object_velocity, buffers.probe_velocity] = momentum,
                 None => {
@@ -206,8 +207,11 @@ impl<M: Device> GpuEngine<M> {
         let scales: Vec<f32> = frames.scales.iter().map(|s| *s as f32).collect();
         let own = self.exchange.frames();
         let buffers = &mut self.buffers;
-        self.device
-            .upload(&mut buffers.corners, &own.pick(&frames.corners))?;
+        let corners = own.pick(&frames.corners);
+        if let Some(slices) = &mut buffers.slices {
+            slices.set_corners(&self.device, &corners)?;
+        }
+        self.device.upload(&mut buffers.corners, &corners)?;
         self.device
             .upload(&mut buffers.fractions, &own.pick(&narrow))?;
         self.device.upload(&mut buffers.scales, &own.pick(&scales))

@@ -4,6 +4,7 @@ use super::GpuEngine;
 use crate::gpu::{Buffer, Device, Result};
 use crate::ptycho::cuda::buffers::Buffers;
 use crate::ptycho::cuda::packed_waves;
+use crate::ptycho::multislice::Distances;
 use crate::ptycho::{EngineError, EngineState, WaveSpace};
 use num_complex::Complex;
 
@@ -49,11 +50,14 @@ impl<M: Device> GpuEngine<M> {
             Some(of) => of.search(&self.device)?,
             None => self.saved_search.clone(),
         };
-        Ok(EngineState::from_parts(object, probe, exit)
+        let mut state = EngineState::from_parts(object, probe, exit)
             .with_exit_in(space)
             .with_momentum(momentum)
             .with_search(search)
-            .with_frames(&self.parameters))
+            .with_frames(&self.parameters);
+        let distances = (self.buffers.slices.as_ref()).map(|slices| slices.distances.state());
+        state.added.extend(distances);
+        Ok(state)
     }
 
     /// [`crate::ptycho::Engine::restore`].
@@ -79,6 +83,11 @@ impl<M: Device> GpuEngine<M> {
         let momentum = state.momentum::<f32>(lengths)?;
         self.saved_search = state.search(lengths)?;
         self.likelihood = None;
+        if let Some(slices) = &mut self.buffers.slices {
+            let saved = state.added.get(Distances::STATE);
+            (slices.distances.restore(saved)).ok_or(EngineError::Distances)?;
+            slices.propagate_over_distances(&self.device)?;
+        }
         state.restore_frames(&mut self.parameters, self.bound)?;
         self.upload_frames()?;
         let shape = [layout.rows, layout.columns].map(|n| n as usize);

@@ -46,6 +46,7 @@ impl<M: Device> GpuEngine<M> {
         let of_scan = self.layout.scan_frames as usize;
         step.can_be_divided()
             && !self.layout.is_layered()
+            && self.buffers.slices.is_none()
             && match &step.method {
                 Method::Batches(method) => {
                     let layout = &self.layout;

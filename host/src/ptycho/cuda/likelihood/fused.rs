@@ -308,7 +308,7 @@ impl<M: Device> Run<'_, M> {
         // Blocks of frames have no place for f and ξ of all.
         let all = self.buffers.stream.is_none();
         // They transform waves to the far field in registers.
-        let far = !self.buffers.propagator.is_near_field();
+        let far = !self.buffers.propagator.is_near_field() && self.buffers.slices.is_none();
         let plain = !layout.is_layered();
         let side = side.filter(|_| noise != Noise::Gaussian && all && far && plain);
         let Some(side) = side else {

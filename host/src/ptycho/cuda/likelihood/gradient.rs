@@ -4,11 +4,15 @@ use super::{LikelihoodBuffers, Run, number};
 use crate::gpu::{Buffer, Device, Direction, ReadBack, Result};
 use crate::ptycho::Step;
 use crate::ptycho::cpu::LIT;
-use crate::ptycho::cuda::batch_sums::{Slices, Waves, object_sums, probe_sums};
+use crate::ptycho::cuda::batch_sums::{
+    Slices, SumWindows, Waves, object_sums, object_sums_with, probe_sums,
+};
 use crate::ptycho::cuda::buffers::{Buffers, Layout};
 use crate::ptycho::cuda::frame_stream::Metrics;
 use crate::ptycho::cuda::frames::{Batch, FrameBuffers, ShiftTo, copy_layers};
+use crate::ptycho::cuda::multislice::backward;
 use crate::ptycho::likelihood::{LikelihoodMethod, Noise};
+use warpstride_device::Complex32;
 use warpstride_device::launch::Work;
 use warpstride_kernels::ptycho::{
     likelihood_deviation::PtychoLikelihoodDeviation, likelihood_losses::PtychoLikelihoodLosses,
@@ -36,7 +40,9 @@ impl<M: Device> Run<'_, M> {
             frames.model(device, layout, buffers, batch)?;
             run.deviation(batch, method.noise)?;
             run.frames.back(device, layout, run.buffers, batch)?;
-            if step.update_object {
+            if run.distances.is_some() {
+                run.add_to_slices(step, batch, !first)?;
+            } else if step.update_object {
                 run.add_to_object(batch, !first)?;
             }
             if step.update_probe {
@@ -156,6 +162,7 @@ impl<M: Device> Run<'_, M> {
             frames,
             own,
             probe_fft,
+            distances,
         } = self;
         let device = *device;
         let lists = frames.lists(layout);
@@ -170,8 +177,11 @@ impl<M: Device> Run<'_, M> {
                 frames,
                 own: &mut **own,
                 probe_fft,
+                distances: distances.take(),
             };
-            work(&mut run, batches)
+            let done = work(&mut run, batches);
+            *distances = run.distances.take();
+            done
         };
         frames.each(device, layout, buffers, &lists, metrics, &mut on_block)
     }
@@ -218,6 +228,49 @@ impl<M: Device> Run<'_, M> {
         let from = (&*self.buffers, &*self.frames);
         let to = (numerators, weights);
         object_sums(self.device, self.layout, from, batch, &waves, to, add)
+    }
+
+    /// [`Self::add_to_object`] on every slice; χ is at the first one then.
+    fn add_to_slices(&mut self, step: &Step, batch: Batch, add: bool) -> Result<()> {
+        let (device, layout) = (self.device, self.layout);
+        let Some(distances) = &mut self.distances else {
+            return Ok(());
+        };
+        let LikelihoodBuffers {
+            gradient: [numerators, _],
+            weights: [weights, _],
+            ..
+        } = &mut *self.own;
+        let mut first = !add;
+        let mut on_slice = |_: usize,
+                            windows: (&M::Buffer<[u32; 2]>, &M::Buffer<u32>),
+                            incident: &M::Buffer<Complex32>,
+                            chi: &M::Buffer<Complex32>| {
+            if !step.update_object {
+                return Ok(());
+            }
+            let waves = Waves {
+                chi,
+                first: 0,
+                scale: 2.0,
+            };
+            let add = !std::mem::take(&mut first);
+            let sums = (&mut *numerators, &mut *weights);
+            {
+                let at = SumWindows::of_batch(layout, windows, batch);
+                object_sums_with(device, layout, &at, (incident, &waves), sums, add)
+            }
+        };
+        let from = (&*self.buffers, &mut *self.frames);
+        // ξ is −χ for the noise of amplitudes.
+        backward(
+            device,
+            layout,
+            from,
+            batch,
+            (distances, -1.0),
+            &mut on_slice,
+        )
     }
 
     fn add_to_probe(&mut self, batch: Batch, add: bool) -> Result<()> {

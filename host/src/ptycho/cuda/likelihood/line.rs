@@ -5,6 +5,7 @@ use crate::gpu::{Buffer, Device, Direction, ReadBack, Result};
 use crate::ptycho::cuda::exposure_points::PointView;
 use crate::ptycho::cuda::frame_stream::Metrics;
 use crate::ptycho::cuda::frames::{FrameBuffers, ShiftTo, between};
+use crate::ptycho::cuda::multislice::linear_changes;
 use crate::ptycho::likelihood::Noise;
 use warpstride_device::launch::Work;
 use warpstride_kernels::ptycho::{
@@ -72,6 +73,14 @@ impl<M: Device> Run<'_, M> {
                         Work::Blocks(at.count as usize * layout.parts as usize),
                     )?;
                     (chi, other)
+                } else if buffers.slices.is_some() {
+                    let from = (buffers, &*order, &*fft);
+                    let waves = [&mut *probes, &mut *more, &mut *work];
+                    let direction = &own.direction[0];
+                    linear_changes(device, layout, from, batch, direction, waves, None)?;
+                    // There are no higher orders.
+                    device.zero(work)?;
+                    (probes, work)
                 } else {
                     device.launch(
                         &PtychoLineWaves {
@@ -134,6 +143,10 @@ impl<M: Device> Run<'_, M> {
             for sums in of_block.wait()?.iter().take(frames) {
                 total.iter_mut().zip(sums).for_each(|(sum, v)| *sum += v);
             }
+        }
+        if self.buffers.slices.is_some() && noise == Noise::Gaussian {
+            // Those of a polynomial, whose third is no curvature.
+            total[3] = total[2].abs();
         }
         Ok(total)
     }

@@ -5,6 +5,7 @@ use crate::data::{Exposures, ModelParts, ObjectModes, Reconstruction};
 use crate::io::IoError;
 use crate::io::output;
 use crate::io::source::Source;
+use crate::ptycho::io::slices::read_slices;
 use hdf5_metno as hdf5;
 use ndarray::{Array1, Array2, Ix1, Ix2, Ix3};
 
@@ -18,6 +19,7 @@ pub(super) fn write(file: &hdf5::File, result: &Reconstruction) -> hdf5::Result<
     let ModelParts {
         object_modes,
         exposures,
+        slices,
     } = &result.parts;
     let image = file.group(IMAGE)?;
     if let Some(ObjectModes { further, power }) = object_modes {
@@ -38,6 +40,15 @@ pub(super) fn write(file: &hdf5::File, result: &Reconstruction) -> hdf5::Result<
         let paths = Array2::from_shape_fn((paths.len(), 2), |(j, axis)| paths[j][axis]);
         output::array(&image, "exposure_paths", &paths)?;
     }
+    if let Some(stack) = slices {
+        complex(&image, "slices", &stack.slices, result.double_precision)?;
+        for (name, distances) in [
+            ("slice_distances", &stack.distances),
+            ("slice_start_distances", &stack.start_distances),
+        ] {
+            output::array(&image, name, &Array1::from(distances.clone()))?;
+        }
+    }
     Ok(())
 }
 
@@ -51,6 +62,7 @@ pub(super) fn read(
     Ok(ModelParts {
         object_modes: read_object_modes(source, [rows, columns])?,
         exposures: read_exposures(source, frames)?,
+        slices: read_slices(source, IMAGE, [rows, columns])?,
     })
 }
 

@@ -120,6 +120,7 @@ pub(crate) fn small(frames: usize, per_frame_mask: bool, scale: f32) -> Scan {
         positions,
         origin: [-3e-7, 4e-7],
         seed: u64::MAX - 1,
+        slices: None,
     })
 }
 

@@ -6,6 +6,7 @@ use crate::data::{PixelPositions, PositionError, Simulation};
 use crate::io::IoError;
 use crate::io::source::Numbers;
 use crate::io::source::Source;
+use crate::ptycho::io::slices::read_slices;
 use ndarray::{Array2, Ix2};
 use num_complex::Complex;
 
@@ -111,6 +112,8 @@ pub(super) fn read(
     let complex = |v: &Complex<f64>| v.is_finite();
     finite(&object, true_object.iter().all(complex))?;
     finite(&modes, true_probe.iter().all(complex))?;
+    let [height, width] = [true_object.nrows(), true_object.ncols()];
+    let slices = read_slices(source, GROUP, [height, width])?;
     finite(&positions, selected.iter().all(|v| v.is_finite()))?;
     finite(&origin, origin_values.iter().all(|v| v.is_finite()))?;
     Ok(Some(Simulation {
@@ -119,6 +122,7 @@ pub(super) fn read(
         positions: selected,
         origin: [origin_values[[0]], origin_values[[1]]],
         seed: *value,
+        slices,
     }))
 }
 

@@ -4,7 +4,7 @@ use super::truth;
 use crate::data::{Mask, Scan};
 use crate::io::{IoError, output};
 use hdf5_metno as hdf5;
-use ndarray::{Array2, CowArray, Ix3, arr1, arr2};
+use ndarray::{Array1, Array2, CowArray, Ix3, arr1, arr2};
 use std::path::Path;
 
 /// Bit of an invalid pixel in CXI: `CXI_PIXEL_IS_INVALID`.
@@ -42,6 +42,11 @@ pub fn write(path: &Path, scan: &Scan) -> Result<(), IoError> {
                 output::array(&group, "probe", &simulation.probe)?;
                 output::array(&group, "positions", &simulation.positions)?;
                 output::array(&group, "origin", &arr1(&simulation.origin))?;
+                if let Some(stack) = &simulation.slices {
+                    output::array(&group, "slices", &stack.slices)?;
+                    let distances = Array1::from(stack.distances.clone());
+                    output::array(&group, "slice_distances", &distances)?;
+                }
                 output::number(&group, "seed", simulation.seed)
             }
         }

@@ -1,0 +1,71 @@
+//! `--slices`, `--slice-distance` and `--refine-slice-distance`.
+
+use super::near_field_arguments::positive_metres;
+use crate::cli::args::{RecipeArgs, SliceArgs};
+use crate::cli::failure::Failure;
+use crate::ptycho::{SliceDistance, SliceOptions};
+
+/// Sets the options that were given.
+pub(super) fn slices(args: &RecipeArgs, options: &mut SliceOptions) -> Result<(), Failure> {
+    if let Some(count) = args.slices.slices {
+        options.count = count;
+    }
+    if let Some(distances) = distances(&args.slices)? {
+        options.distance = Some(match distances[..] {
+            [one] => SliceDistance::Same(one),
+            _ => SliceDistance::Each(distances),
+        });
+    }
+    if args.refine_slice_distance {
+        options.refine_distance = true;
+    }
+    Ok(())
+}
+
+/// The distances that were given, m.
+pub(super) fn distances(args: &SliceArgs) -> Result<Option<Vec<f64>>, Failure> {
+    let Some(list) = &args.slice_distance else {
+        return Ok(None);
+    };
+    let parsed: Option<Vec<f64>> = list.split(',').map(positive_metres).collect();
+    parsed.map(Some).ok_or_else(|| {
+        Failure::usage(format!(
+            "--slice-distance {list}: expected lengths above 0, such as 20um, 0.00002 (m) or 20um,25um"
+        ))
+    })
+}
+
+/// The recipe's options that the arguments set, each with its argument.
+pub(super) fn origins(args: &RecipeArgs) -> Vec<(String, String)> {
+    let option = |name: &str, argument: String| (format!("slices.{name}"), argument);
+    let count = (args.slices.slices).map(|n| option("count", format!("--slices {n}")));
+    let distance = (args.slices.slice_distance.as_ref())
+        .map(|text| option("distance", format!("--slice-distance {text}")));
+    let refined = (args.refine_slice_distance)
+        .then(|| option("refine_distance", "--refine-slice-distance".to_owned()));
+    count.into_iter().chain(distance).chain(refined).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn distances_are_lengths_or_lists_of_them() {
+        let of = |text: &str| {
+            distances(&SliceArgs {
+                slices: None,
+                slice_distance: Some(text.to_owned()),
+            })
+        };
+        assert_eq!(of("20um").unwrap(), Some(vec![20e-6]));
+        assert_eq!(of("30nm, 0.5mm").unwrap(), Some(vec![30e-9, 5e-4]));
+        for text in ["", "um", "20um,", "-3um", "nan"] {
+            let error = of(text).unwrap_err().to_string();
+            assert!(
+                error.contains("--slice-distance") && error.contains("20um"),
+                "{error}"
+            );
+        }
+    }
+}

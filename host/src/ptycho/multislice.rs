@@ -1,0 +1,482 @@
+//! Multislice: a thick specimen as slices O_1 … O_N with distances Δz_s between them (Maiden, Humphry & Rodenburg, J. Opt. Soc.
+//! Am. A 29, 1606 (2012)).
+//!
+//! The wave at the first slice is the probe, ψ_1 = S\[P\], and from each slice to the next it propagates through free space,
+//!
+//! ```text
+//! ψ_{s+1} = A_s[ψ_s · O_s],   A_s e = F⁻¹[exp(iκ Δz_s) · F e],   κ(f) = (2π/λ) (√(1 − (λf)²) − 1),  0 where λ|f| > 1
+//! ```
+//!
+//! on the grid of the frame's window, which is periodic. The exit wave ψ_N · O_N travels to the detector. This module has the
+//! options, and what the engines of both back ends share.
+
+use super::engine_spec::EngineName;
+use super::{Problem, Recipe, RecipeError, Values};
+use crate::data::{Reconstruction, SliceStack};
+use crate::fft::Fft2;
+use crate::text::{shortest, significant};
+use ndarray::{Array2, Array3};
+use num_complex::Complex;
+use serde::{Deserialize, Serialize};
+use std::f64::consts::TAU;
+
+/// Most slices.
+pub(crate) const MOST_SLICES: usize = 64;
+/// Largest distance between slices, m.
+const LARGEST_DISTANCE: f64 = 1.0;
+/// First iteration after which distances are refined, unless a recipe says otherwise.
+const REFINE_FROM: usize = 10;
+/// Largest change of a distance in an iteration, as a part of it.
+const LARGEST_CHANGE: f64 = 0.03;
+/// A distance is at most this factor from its start, either way.
+const FARTHEST: f64 = 2.0;
+/// Relaxation of the first step.
+const FIRST_RELAXATION: f64 = 10.0;
+/// Limits of the relaxation.
+const RELAXATION: [f64; 2] = [1.0, 1000.0];
+/// Factors on the relaxation: after two steps to the same side, and to different sides.
+const FACTORS: [f64; 2] = [1.25, 0.5];
+/// Name of the distances in saved states.
+const STATE: &str = "slice distances";
+
+/// Distances between slices, m.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(
+    untagged,
+    expecting = "expected a distance in metres, or a list of them"
+)]
+pub enum SliceDistance {
+    /// The same between all neighbours.
+    Same(f64),
+    /// One for each two neighbours, in the order of the beam.
+    Each(Vec<f64>),
+}
+
+/// Slices of a thick specimen.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct SliceOptions {
+    /// Number of slices; 1: the specimen is thin.
+    pub count: usize,
+    /// Distances between them, m.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub distance: Option<SliceDistance>,
+    /// Whether the distances are refined.
+    pub refine_distance: bool,
+    /// First iteration of the run, counted from 1, after which they are.
+    pub refine_from: usize,
+}
+
+impl Default for SliceOptions {
+    fn default() -> Self {
+        Self {
+            count: 1,
+            distance: None,
+            refine_distance: false,
+            refine_from: REFINE_FROM,
+        }
+    }
+}
+
+impl SliceOptions {
+    /// Whether all options have their defaults.
+    #[must_use]
+    pub fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Whether the specimen has several slices.
+    #[must_use]
+    pub fn are_on(&self) -> bool {
+        self.count > 1
+    }
+
+    /// One sentence for each option that has no effect on a run of `planned` iterations.
+    pub(super) fn without_effect(&self, planned: usize) -> Option<String> {
+        if !self.are_on() && !self.is_default() {
+            return Some("slices have no effect: slices.count is 1".to_owned());
+        }
+        (self.are_on() && self.refine_distance && self.refine_from > planned).then(|| {
+            format!(
+                "slices.refine_from = {} is after the last iteration, which is {planned}: the distances are not refined",
+                self.refine_from
+            )
+        })
+    }
+
+    /// The distances between neighbours, m.
+    fn distances(&self) -> Vec<f64> {
+        match &self.distance {
+            Some(SliceDistance::Same(distance)) => vec![*distance; self.count.saturating_sub(1)],
+            Some(SliceDistance::Each(distances)) => distances.clone(),
+            None => Vec::new(),
+        }
+    }
+
+    /// Checks the options and those of `recipe` that slices do not go with.
+    pub(super) fn check(&self, recipe: &Recipe) -> Result<(), RecipeError> {
+        let refused = |option: &str, expected: &str, found: String| {
+            Err(RecipeError::new(option, expected, found))
+        };
+        if !(1..=MOST_SLICES).contains(&self.count) {
+            let found = self.count.to_string();
+            return refused("slices.count", &format!("1 to {MOST_SLICES}"), found);
+        }
+        if !self.are_on() {
+            return Ok(());
+        }
+        let gaps = self.count - 1;
+        let expected = format!(
+            "one distance above 0 m, or a list of {gaps}, of at most {} m, with slices.count = {}",
+            shortest(LARGEST_DISTANCE),
+            self.count
+        );
+        let distances = self.distances();
+        if distances.len() != gaps {
+            let found = match &self.distance {
+                None => "none".to_owned(),
+                Some(_) => format!("a list of {}", distances.len()),
+            };
+            return refused("slices.distance", &expected, found);
+        }
+        let allowed = |d: &&f64| !(**d > 0.0 && **d <= LARGEST_DISTANCE);
+        if let Some(wrong) = distances.iter().find(allowed) {
+            return refused("slices.distance", &expected, shortest(*wrong));
+        }
+        let other = |name: EngineName| !matches!(name, EngineName::Lsqml | EngineName::Ml);
+        if let Some(spec) = recipe.engines.iter().find(|spec| other(spec.name)) {
+            return refused(
+                "slices.count",
+                "1, or only the engines lsqml and ml, which can compute slices",
+                format!("{} with {}", self.count, spec.name.as_str()),
+            );
+        }
+        let unsupported = [
+            ("data.near_field", recipe.data.is_near_field()),
+            ("positions.refine", !recipe.positions.refine.is_empty()),
+            ("fit_frame_scales", recipe.fit_frame_scales),
+            ("object_modes", recipe.object_modes > 1),
+            ("fly.points", recipe.fly.points > 1),
+        ];
+        if let Some((option, _)) = unsupported.iter().find(|(_, on)| *on) {
+            let found = format!("{} slices with it", self.count);
+            return refused(option, "no slices (slices.count = 1)", found);
+        }
+        for spec in &recipe.engines {
+            let unsupported = [
+                ("regulariser", spec.regulariser.is_some_and(|w| w > 0.0)),
+                (
+                    "smooth_gradient",
+                    spec.smooth_gradient.is_some_and(|w| w > 0.0),
+                ),
+                ("regions", spec.regions.is_some_and(|n| n > 1)),
+            ];
+            if let Some((option, _)) = unsupported.iter().find(|(_, on)| *on) {
+                return refused(
+                    &format!("{}.{option}", spec.name.as_str()),
+                    "no slices (slices.count = 1)",
+                    format!("{} slices with it", self.count),
+                );
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What the waves between slices depend on.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SlicePlan {
+    /// Wavelength, m.
+    pub wavelength: f64,
+    /// Object pixel (row, column), m.
+    pub pixel: [f64; 2],
+    /// Distance from each slice to the next at the start, m.
+    pub distances: Vec<f64>,
+    /// Whether all of them are one number.
+    pub same: bool,
+    /// Whether they are refined.
+    pub refine: bool,
+    /// First iteration of the run, counted from 1, after which they are.
+    pub refine_from: usize,
+}
+
+impl SlicePlan {
+    /// That of a recipe, with the wavelength and the object pixel (row, column), m; `None` for a thin specimen.
+    pub(super) fn new(options: &SliceOptions, wavelength: f64, pixel: [f64; 2]) -> Option<Self> {
+        options.are_on().then(|| Self {
+            wavelength,
+            pixel,
+            distances: options.distances(),
+            same: !matches!(options.distance, Some(SliceDistance::Each(_))),
+            refine: options.refine_distance,
+            refine_from: options.refine_from,
+        })
+    }
+
+    /// Number of slices.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.distances.len() + 1
+    }
+
+    /// κ of an array of `rows` × `columns` (row, column), zero frequency at (0, 0), rad/m; `None` where waves are evanescent.
+    #[must_use]
+    pub fn kappa(&self, rows: usize, columns: usize) -> Vec<Option<f64>> {
+        let square = |k: usize, n: usize, pixel: f64| {
+            let signed = k.min(n - k) as f64;
+            (self.wavelength * signed / (n as f64 * pixel)).powi(2)
+        };
+        let value = |i: usize| {
+            let (row, column) = (i / columns, i % columns);
+            let sine = square(row, rows, self.pixel[0]) + square(column, columns, self.pixel[1]);
+            // √(1 − s) − 1 without cancellation.
+            (sine <= 1.0).then(|| -TAU / self.wavelength * sine / (1.0 + (1.0 - sine).sqrt()))
+        };
+        (0..rows * columns).map(value).collect()
+    }
+
+    /// λΔz/(nΔ²) of the largest distance, for windows of `shape` (rows, columns): above 1 the phase of the transfer function changes by more than π
+    /// from one frequency to the next, so that light leaves the window on one side and enters it on the other.
+    #[must_use]
+    pub fn spread(&self, shape: [usize; 2]) -> f64 {
+        let longest = self.distances.iter().copied().fold(0.0, f64::max);
+        let of = |axis: usize| {
+            self.wavelength * longest / (shape[axis] as f64 * self.pixel[axis].powi(2))
+        };
+        of(0).max(of(1))
+    }
+
+    /// A note if light leaves the window on one side and enters it on the other.
+    pub(super) fn note(&self, shape: [usize; 2]) -> Option<String> {
+        let spread = self.spread(shape);
+        (spread > 1.0).then(|| {
+            format!(
+                "slices: light spreads beyond the window of a frame on its way to the next slice: λΔz/(nΔ²) is {}, expected at most 1; larger frames or smaller distances help",
+                significant(spread, 3)
+            )
+        })
+    }
+}
+
+/// exp(iκΔz), 0 where waves are evanescent.
+pub(crate) fn factor(kappa: Option<f64>, distance: f64) -> Complex<f64> {
+    kappa.map_or(Complex::default(), |kappa| Complex::cis(kappa * distance))
+}
+
+/// Takes waves through the slices of a specimen in double precision.
+pub(super) struct SlicePropagator {
+    columns: usize,
+    fft: Fft2<f64>,
+    /// exp(iκΔz) (row, column) of each distance.
+    factors: Vec<Vec<Complex<f64>>>,
+}
+
+impl SlicePropagator {
+    /// For windows of `shape` (rows, columns).
+    pub(super) fn new(plan: &SlicePlan, [rows, columns]: [usize; 2]) -> Self {
+        let kappa = plan.kappa(rows, columns);
+        let of = |distance: &f64| {
+            kappa
+                .iter()
+                .map(|kappa| factor(*kappa, *distance))
+                .collect()
+        };
+        Self {
+            columns,
+            fft: Fft2::new(rows, columns),
+            factors: plan.distances.iter().map(of).collect(),
+        }
+    }
+
+    /// Replaces `wave`, that at the first slice, by the exit wave behind the last one, of the window with this corner on `slices` (slice, row,
+    /// column).
+    pub(super) fn to_exit_wave(
+        &mut self,
+        wave: &mut [Complex<f64>],
+        slices: &Array3<Complex<f64>>,
+        [top, left]: [u32; 2],
+    ) {
+        let (top, left) = (top as usize, left as usize);
+        for (n, slice) in slices.outer_iter().enumerate() {
+            for (i, v) in wave.iter_mut().enumerate() {
+                *v *= slice[[top + i / self.columns, left + i % self.columns]];
+            }
+            if let Some(factors) = self.factors.get(n) {
+                self.fft.forward(wave);
+                wave.iter_mut().zip(factors).for_each(|(v, k)| *v *= k);
+                self.fft.inverse(wave);
+            }
+        }
+    }
+}
+
+impl SliceStack {
+    /// How waves travel between the slices.
+    pub(super) fn plan(&self, wavelength: f64, pixel: [f64; 2]) -> SlicePlan {
+        SlicePlan {
+            wavelength,
+            pixel,
+            distances: self.distances.clone(),
+            same: false,
+            refine: false,
+            refine_from: REFINE_FROM,
+        }
+    }
+}
+
+/// The distances between slices, and how they are refined.
+///
+/// An iteration gives for every distance the Gauss–Newton step r = Σ Re⟨c, χ⟩/Σ|c|² of the waves behind it, c = ∂ψ/∂Δz, at the present
+/// slices. These have adapted to the present distance, so that r has the right sign, but only about a thousandth of the
+/// distance to the minimum that slices and distances have together. Each step is therefore r times a relaxation, at most 3 % of the
+/// distance; the relaxation grows while steps go to one side, and falls when they change sides.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Distances {
+    /// Present distances, m.
+    pub(crate) values: Vec<f64>,
+    start: Vec<f64>,
+    same: bool,
+    /// Of each distance: relaxation, and the last r, m.
+    relaxation: Vec<[f64; 2]>,
+}
+
+impl Distances {
+    pub(crate) fn new(plan: &SlicePlan) -> Self {
+        Self {
+            values: plan.distances.clone(),
+            start: plan.distances.clone(),
+            same: plan.same,
+            relaxation: vec![[FIRST_RELAXATION, 0.0]; plan.distances.len()],
+        }
+    }
+
+    /// Moves the distances, by the sums Σ Re⟨c, χ⟩ and Σ|c|² of an iteration for each of them.
+    pub(crate) fn advance(&mut self, sums: &[[f64; 2]]) {
+        let all = sums
+            .iter()
+            .fold([0.0; 2], |t, s| [t[0] + s[0], t[1] + s[1]]);
+        for (n, own) in sums.iter().enumerate().take(self.values.len()) {
+            let [along, square] = if self.same { all } else { *own };
+            let step = along / square;
+            if !(square > 0.0 && step.is_finite()) {
+                continue;
+            }
+            let [relaxation, last] = &mut self.relaxation[n];
+            if *last * step > 0.0 {
+                *relaxation *= FACTORS[0];
+            } else if *last * step < 0.0 {
+                *relaxation *= FACTORS[1];
+            }
+            *relaxation = relaxation.clamp(RELAXATION[0], RELAXATION[1]);
+            *last = step;
+            let value = &mut self.values[n];
+            let limit = LARGEST_CHANGE * *value;
+            *value += (*relaxation * step).clamp(-limit, limit);
+            *value = value.clamp(self.start[n] / FARTHEST, self.start[n] * FARTHEST);
+        }
+    }
+
+    /// What a saved state has of them: (distance, relaxation), then (r, 0).
+    pub(crate) fn state(&self) -> (String, Values) {
+        let pairs = self.values.iter().zip(&self.relaxation);
+        let values = pairs
+            .flat_map(|(d, [by, last])| [Complex::new(*d, *by), Complex::new(*last, 0.0)])
+            .collect();
+        (STATE.to_owned(), Values::F64(values))
+    }
+
+    /// Takes what [`Self::state`] has saved; `None`, and nothing is taken, if `saved` has other distances.
+    pub(crate) fn restore(&mut self, saved: Option<&Values>) -> Option<()> {
+        let Some(Values::F64(saved)) = saved else {
+            return None;
+        };
+        let fits = |(n, pair): (usize, &[Complex<f64>])| {
+            let range = self.start[n] / FARTHEST * 0.999..=self.start[n] * FARTHEST * 1.001;
+            range.contains(&pair[0].re) && pair[0].im.is_finite() && pair[1].re.is_finite()
+        };
+        if saved.len() != 2 * self.values.len() || !saved.chunks(2).enumerate().all(fits) {
+            return None;
+        }
+        for (n, pair) in saved.chunks_exact(2).enumerate() {
+            self.values[n] = pair[0].re;
+            self.relaxation[n] = [pair[0].im, pair[1].re];
+        }
+        Some(())
+    }
+
+    /// The name of the distances in a saved state.
+    pub(crate) const STATE: &'static str = STATE;
+
+    /// The slices (slice, row, column) with the distances.
+    pub(crate) fn stack(&self, slices: Array3<Complex<f64>>) -> SliceStack {
+        SliceStack {
+            slices,
+            distances: self.values.clone(),
+            start_distances: self.start.clone(),
+        }
+    }
+}
+
+impl Problem {
+    /// Divides the start object among the slices: each has its N-th root, whose phase is that of the object from its mean.
+    pub(super) fn share_object(&mut self) {
+        let Some(plan) = &self.slices else {
+            return;
+        };
+        let count = plan.count();
+        let mean: Complex<f64> = self.object.iter().sum();
+        let middle = if mean.norm() > 0.0 { mean.arg() } else { 0.0 };
+        let share = 1.0 / count as f64;
+        let root = |v: &Complex<f64>| {
+            let phase = (v * Complex::cis(-middle)).arg() + middle;
+            Complex::from_polar(v.norm().powf(share), phase * share)
+        };
+        self.object = self.object.map(root);
+        let (rows, columns) = self.object.dim();
+        let object = &self.object;
+        self.more_layers =
+            Array3::from_shape_fn((count - 1, rows, columns), |(_, r, c)| object[[r, c]]);
+    }
+
+    /// Takes the slices of an earlier result, interpolated by `interpolated`; their product if the result has another number of
+    /// them.
+    pub(super) fn take_slices<E>(
+        &mut self,
+        result: &Reconstruction,
+        mut interpolated: impl FnMut(&Array2<Complex<f64>>, &mut Array2<Complex<f64>>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let count = self.slices.as_ref().map_or(1, SlicePlan::count);
+        let of_result = (result.parts.slices.as_ref()).filter(|s| s.slices.dim().0 == count);
+        let Some(stack) = of_result else {
+            interpolated(&result.object, &mut self.object)?;
+            self.share_object();
+            return Ok(());
+        };
+        for (n, slice) in stack.slices.outer_iter().enumerate() {
+            let slice = slice.to_owned();
+            if n == 0 {
+                interpolated(&slice, &mut self.object)?;
+                continue;
+            }
+            let mut layer = self
+                .more_layers
+                .index_axis(ndarray::Axis(0), n - 1)
+                .to_owned();
+            interpolated(&slice, &mut layer)?;
+            self.more_layers
+                .index_axis_mut(ndarray::Axis(0), n - 1)
+                .assign(&layer);
+        }
+        if let Some(plan) = self.slices.as_mut().filter(|plan| plan.refine) {
+            let distances = &stack.distances;
+            plan.same &= distances.windows(2).all(|pair| pair[0] == pair[1]);
+            plan.distances.clone_from(distances);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod engines;
+#[cfg(test)]
+mod tests;
