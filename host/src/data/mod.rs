@@ -10,6 +10,7 @@ mod positions;
 mod reconstruction;
 mod scan;
 mod scattering;
+mod variable_probe;
 
 pub use count_sums::CountSums;
 pub use frames::{FrameWriter, Frames};
@@ -21,3 +22,4 @@ pub use positions::{PixelPositions, PositionError};
 pub use reconstruction::{HistoryEntry, Reconstruction};
 pub use scan::{Mask, Scan, ScanError, Simulation};
 pub use scattering::{Curve, Scattering, ScatteringImage, Smearing};
+pub use variable_probe::VariableProbe;
