@@ -1,6 +1,6 @@
 //! Result of a ptychographic reconstruction.
 
-use super::Propagation;
+use super::{Propagation, VariableProbe};
 use ndarray::{Array2, Array3};
 use num_complex::Complex;
 use serde::{Deserialize, Serialize};
@@ -33,7 +33,10 @@ pub struct HistoryEntry {
 
 /// What a model of ptychography has beyond object, probe and frames; nothing, unless the recipe asks for it.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct ModelParts {}
+pub struct ModelParts {
+    /// Variations of the first probe mode from frame to frame.
+    pub variable_probe: Option<VariableProbe>,
+}
 
 /// Result of a run, as stored in results files, drawn in pictures and compared with others.
 #[derive(Debug, Clone, PartialEq)]

@@ -44,7 +44,11 @@ impl VariableProbe {
 
     /// The first mode (row, column) of a frame, from the mean one.
     #[must_use]
-    pub fn of_frame(&self, frame: usize, mean: ArrayView2<'_, Complex<f64>>) -> Array2<Complex<f64>> {
+    pub fn of_frame(
+        &self,
+        frame: usize,
+        mean: ArrayView2<'_, Complex<f64>>,
+    ) -> Array2<Complex<f64>> {
         let mut own = mean.to_owned();
         self.add_to(frame, &mut own.view_mut());
         own
@@ -53,7 +57,9 @@ impl VariableProbe {
     /// Whether all values are finite.
     #[must_use]
     pub fn is_finite(&self) -> bool {
-        self.shapes.iter().all(|v| v.re.is_finite() && v.im.is_finite())
+        self.shapes
+            .iter()
+            .all(|v| v.re.is_finite() && v.im.is_finite())
             && self.coefficients.iter().all(|c| c.is_finite())
     }
 }
@@ -86,7 +92,12 @@ mod tests {
         alone.coefficients.column_mut(0).fill(0.0);
         let found = power(&|frame| alone.of_frame(frame, mean.view()));
         assert!((found / variable.power()[1] - 1.0).abs() < 1e-12);
-        let norm: f64 = variable.shapes.index_axis(Axis(0), 0).iter().map(Complex::norm_sqr).sum();
+        let norm: f64 = variable
+            .shapes
+            .index_axis(Axis(0), 0)
+            .iter()
+            .map(Complex::norm_sqr)
+            .sum();
         assert!((variable.power()[0] / (9.0 * norm / 5.0) - 1.0).abs() < 1e-12);
         assert!(variable.is_finite() && variable.count() == 2);
     }

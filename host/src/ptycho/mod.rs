@@ -64,6 +64,7 @@ pub(crate) mod step_plan;
 mod stream_plan;
 mod summary;
 mod update_version;
+pub(crate) mod variable_probe;
 
 pub use absorption::absorption_correlation;
 pub use affine::AffineFit;

@@ -7,6 +7,7 @@ mod gpu_options;
 mod probe_start;
 #[cfg(test)]
 mod tests;
+mod variations;
 
 pub use gpu_options::{GpuOptions, GpuStep, GpuWaves, Updates};
 pub use probe_start::{ApertureShape, ProbeSource, ProbeStart, StartOptions};
@@ -15,6 +16,7 @@ use super::engine_spec::{EngineName, EngineSpec, MAX_ITERATIONS};
 use super::recipe_line::line_of;
 use super::refinement::PositionOptions;
 use super::step_plan::StepPlan;
+use super::variable_probe::FROM;
 use crate::text::{TomlError, shortest};
 use serde::{Deserialize, Serialize};
 
@@ -45,6 +47,14 @@ pub enum StopRule {
     Plateau,
 }
 
+fn none(count: &usize) -> bool {
+    *count == 0
+}
+
+fn as_usual(iteration: &usize) -> bool {
+    *iteration == FROM
+}
+
 /// All options of a reconstruction.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -55,6 +65,13 @@ pub struct Recipe {
     pub precision: Precision,
     /// Number of mutually incoherent probe modes.
     pub probe_modes: usize,
+    /// Number of variations of the first probe mode, for a probe that differs from frame to frame (orthogonal probe relaxation);
+    /// 0: all frames have one probe.
+    #[serde(skip_serializing_if = "none")]
+    pub opr_modes: usize,
+    /// First iteration of the run that updates them: `lsqml`, `epie` and `rpie` do, once the mean probe is formed.
+    #[serde(skip_serializing_if = "as_usual")]
+    pub opr_from: usize,
     /// Share of the valid pixels of each frame that are left out of every update, and on which
     /// R_free is computed; others in each frame, chosen by `seed`. The start values use them.
     pub free_pixels: f64,
@@ -90,6 +107,8 @@ impl Default for Recipe {
             seed: 0,
             precision: Precision::F32,
             probe_modes: 1,
+            opr_modes: 0,
+            opr_from: FROM,
             free_pixels: 0.0,
             stop: StopRule::Off,
             metrics_every: METRICS_EVERY,
@@ -188,6 +207,7 @@ impl Recipe {
                 self.positions.start
             ));
         }
+        sentences.extend(self.variations_without_effect());
         let mut last = 0_usize;
         for engine in &self.engines {
             last = last.saturating_add(engine.iterations);
@@ -366,6 +386,7 @@ impl Recipe {
         self.positions.check()?;
         self.data.check()?;
         self.engines.iter().try_for_each(EngineSpec::check)?;
+        self.check_variations()?;
         let mut centring = self.engines.iter().filter_map(|e| e.probe_centre_tolerance);
         if let (true, Some(tolerance)) = (self.data.is_near_field(), centring.next()) {
             let expected =

@@ -1,9 +1,9 @@
 //! The present state of a run as a [`Reconstruction`]: what files, pictures and comparisons take.
 
 use super::intensity_ramp::remove_intensity_ramp;
-use super::quality::orthogonalise;
+use super::quality::{orthogonalise, orthogonalise_others};
 use super::{EngineError, Frames, Precision, Problem, Recipe, Reconstructor};
-use crate::data::{Geometry, Propagation, Reconstruction, Scan};
+use crate::data::{Geometry, Propagation, Reconstruction, Scan, VariableProbe};
 use ndarray::{Array2, Array3, s};
 use num_complex::Complex;
 
@@ -35,10 +35,16 @@ pub fn result(
     let mut frames = run.engine().frames();
     let mut object = run.engine().object()?;
     let mut raw = run.engine().probe()?;
-    let mut lit = fluence(object.dim(), &raw, &frames);
+    let mut parts = run.engine().model_parts()?;
+    let varies = parts.variable_probe.is_some();
+    let mut lit = match &parts.variable_probe {
+        None => fluence(object.dim(), &raw, &frames),
+        Some(variable) => varied_fluence(object.dim(), &raw, variable, &frames),
+    };
     let mut history = run.progress().history.clone();
     let fitted = frames.scales.iter().any(|scale| *scale != 1.0);
-    if fitted && remove_intensity_ramp(&mut object, &mut raw, &mut frames, &lit) {
+    // The ramp of a variable probe stays: its variations would not be orthonormal.
+    if fitted && !varies && remove_intensity_ramp(&mut object, &mut raw, &mut frames, &lit) {
         lit = fluence(object.dim(), &raw, &frames);
         // The probe is shifted in a periodic window, in which a ramp has a step at the border.
         let model = run.metrics_of(&object, &raw, &frames.scales)?;
@@ -47,10 +53,16 @@ pub fn result(
             last.r_free = model.r_free;
         }
     }
-    let modes = orthogonalise(&raw);
+    let modes = match varies {
+        true => orthogonalise_others(&raw),
+        false => orthogonalise(&raw),
+    };
     let mut probe = modes.probe;
     if recipe.physical_probe {
         quadratic_phase(&mut probe, problem.pixel, scan.geometry(), -1.0);
+        if let Some(variable) = &mut parts.variable_probe {
+            quadratic_phase(&mut variable.shapes, problem.pixel, scan.geometry(), -1.0);
+        }
     }
     Ok(Reconstruction {
         object,
@@ -76,7 +88,7 @@ pub fn result(
         distance: scan.geometry().distance,
         propagation: scan.geometry().propagation,
         double_precision: recipe.precision == Precision::F64,
-        parts: run.engine().model_parts()?,
+        parts,
     })
 }
 
@@ -93,6 +105,27 @@ pub(super) fn fluence(
         let [top, left] = corner.map(|v| v as usize);
         let mut window = fluence.slice_mut(s![top..top + rows, left..left + columns]);
         window += &power;
+    }
+    fluence
+}
+
+/// [`fluence`] of frames whose first probe modes differ.
+fn varied_fluence(
+    shape: (usize, usize),
+    probe: &Array3<Complex<f64>>,
+    variable: &VariableProbe,
+    frames: &Frames,
+) -> Array2<f64> {
+    let others = probe.slice(s![1.., .., ..]);
+    let others = others.map(Complex::norm_sqr).sum_axis(ndarray::Axis(0));
+    let (rows, columns) = others.dim();
+    let mut fluence = Array2::zeros(shape);
+    for (frame, corner) in frames.corners.iter().enumerate() {
+        let [top, left] = corner.map(|v| v as usize);
+        let mut window = fluence.slice_mut(s![top..top + rows, left..left + columns]);
+        window += &others;
+        let own = variable.of_frame(frame, probe.index_axis(ndarray::Axis(0), 0));
+        window.zip_mut_with(&own, |sum, p| *sum += p.norm_sqr());
     }
     fluence
 }

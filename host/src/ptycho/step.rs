@@ -91,6 +91,10 @@ pub struct Step {
     pub update_object: bool,
     /// Whether the probe is updated.
     pub update_probe: bool,
+    /// Whether the recipe has variations of the first probe mode.
+    pub varies: bool,
+    /// Whether they are updated.
+    pub update_variations: bool,
     /// Largest number of alternations of object and probe updates.
     pub overlap_loops: usize,
     /// Value of ‖ΔP‖/‖P‖ below which the alternations end.
@@ -153,6 +157,8 @@ pub(super) struct ScanSizes {
     object_shape: [usize; 2],
     regions: bool,
     seed: u64,
+    /// Number of variations of the first probe mode, and the first iteration that updates them.
+    variations: [usize; 2],
 }
 
 impl ScanSizes {
@@ -164,6 +170,7 @@ impl ScanSizes {
             object_shape: problem.positions.object_shape,
             regions: problem.regions.is_some(),
             seed: problem.seed,
+            variations: [problem.opr_modes, problem.opr_from],
             refinement: problem.refinement.clone(),
             fit_frame_scales: problem.fit_frame_scales,
         }
@@ -179,12 +186,12 @@ impl Step {
     }
 
     /// Whether several devices can divide the frames of this iteration: a projection on whole pixels, or mini-batches without a
-    /// regulariser. (Two or four devices divide batches of at least four frames for each, or have whole regions.)
+    /// regulariser and variable probes. (Two or four devices divide batches of at least four frames for each, or have whole regions.)
     #[must_use]
     pub fn can_be_divided(&self) -> bool {
         match &self.method {
             Method::Projection => !self.subpixel,
-            Method::Batches(method) => method.smoothness().is_none(),
+            Method::Batches(method) => method.smoothness().is_none() && !self.varies,
             Method::Likelihood(_) => false,
         }
     }
@@ -216,6 +223,7 @@ impl Step {
             object_shape,
             regions,
             seed,
+            variations,
             ..
         } = *sizes;
         let mut method = spec.method();
@@ -234,6 +242,11 @@ impl Step {
             bound: spec.bound(poisson_bound),
             update_object: spec.update_object,
             update_probe: spec.update_probe && run_iteration >= spec.probe_from,
+            varies: variations[0] > 0,
+            update_variations: matches!(method, Method::Batches(_))
+                && spec.update_probe
+                && variations[0] > 0
+                && run_iteration >= variations[1].max(spec.probe_from),
             overlap_loops: spec.overlap_loops.unwrap_or(1),
             overlap_tolerance: spec.overlap_tolerance.unwrap_or(0.0),
             object_weight: spec.object_inertia.unwrap_or(0.0) * mean_power,

@@ -27,11 +27,28 @@ pub(crate) const DAMPING: f64 = 0.1;
 /// Eigenvalues of the Gram matrix below this part of the largest one are those of no shape.
 const NO_SHAPE: f64 = 1e-10;
 
+/// Name of the saved shapes (k, row, column).
+pub(crate) const SHAPES: &str = "variable probe: shapes";
+/// Name of their last changes.
+pub(crate) const SHAPE_CHANGES: &str = "variable probe: changes of the shapes";
+/// Name of the saved coefficients, with their last changes as imaginary parts (frame, k).
+pub(crate) const COEFFICIENTS: &str = "variable probe: coefficients and their changes";
+
 /// Weights ±1 (frame, variation) of the random sums with which the variations begin.
 pub(crate) fn random_weights(seed: u64, frames: usize, count: usize) -> Vec<f64> {
     let mut random = Pcg64Mcg::seed_from_u64(seed.wrapping_add(0x6f70_7220_7365_6564));
     let sign = |_| if random.random::<bool>() { 1.0 } else { -1.0 };
     (0..frames * count).map(sign).collect()
+}
+
+/// The largest mean square over the frames of a variation's coefficients (frame, k).
+pub(crate) fn strongest(coefficients: &[f64], count: usize) -> f64 {
+    let frames = (coefficients.len() / count.max(1)).max(1) as f64;
+    let power = |k: usize| {
+        let own = coefficients.iter().skip(k).step_by(count.max(1));
+        own.map(|c| c * c).sum::<f64>() / frames
+    };
+    (0..count).map(power).fold(0.0, f64::max)
 }
 
 /// Solves a frame's damped equations `matrix` (k, l; the upper half is used) · x = `right` by Cholesky's decomposition; zeros where the shapes have no power in
@@ -97,7 +114,9 @@ impl Rotation {
         let frames = (values.len() / count).max(1) as f64;
         let mut mean = vec![0.0; count];
         for frame in values.chunks_exact(count) {
-            mean.iter_mut().zip(frame).for_each(|(m, c)| *m += c / frames);
+            mean.iter_mut()
+                .zip(frame)
+                .for_each(|(m, c)| *m += c / frames);
         }
         let covariance = match coefficients {
             None => DMatrix::identity(count, count),
@@ -119,25 +138,25 @@ impl Rotation {
         let eigen = gram.symmetric_eigen();
         let least = eigen.eigenvalues.iter().fold(0.0, |a: f64, b| a.max(*b)) * NO_SHAPE;
         let power = |exponent: f64| {
-            let scaled = eigen.eigenvalues.map(|v| {
-                if v > least {
-                    v.powf(exponent)
-                } else {
-                    0.0
-                }
-            });
+            let scaled = eigen
+                .eigenvalues
+                .map(|v| if v > least { v.powf(exponent) } else { 0.0 });
             &eigen.eigenvectors * DMatrix::from_diagonal(&scaled) * eigen.eigenvectors.transpose()
         };
         let (root, inverse) = (power(0.5), power(-0.5));
         let product = &root * covariance * &root;
-        let powers = (&product + product.transpose()).scale(0.5).symmetric_eigen();
+        let powers = (&product + product.transpose())
+            .scale(0.5)
+            .symmetric_eigen();
         let mut order: Vec<usize> = (0..count).collect();
         order.sort_by(|a, b| powers.eigenvalues[*b].total_cmp(&powers.eigenvalues[*a]));
         let turned = |of: &DMatrix<f64>| -> Vec<f64> {
             let rows = order.iter().flat_map(|from| {
                 let vector = powers.eigenvectors.column(*from);
                 // A shape keeps its sign: its largest share of an old one is positive.
-                let largest = vector.iter().fold(0.0, |a: f64, b| if b.abs() > a.abs() { *b } else { a });
+                let largest = vector
+                    .iter()
+                    .fold(0.0, |a: f64, b| if b.abs() > a.abs() { *b } else { a });
                 let sign = if largest < 0.0 { -1.0 } else { 1.0 };
                 let row = vector.transpose() * of * sign;
                 row.iter().copied().collect::<Vec<f64>>()
@@ -160,7 +179,9 @@ impl Rotation {
         let frames = (values.len() / count).max(1) as f64;
         let mut mean = vec![0.0; count];
         for frame in changes.chunks_exact(count) {
-            mean.iter_mut().zip(frame).for_each(|(m, c)| *m += c / frames);
+            mean.iter_mut()
+                .zip(frame)
+                .for_each(|(m, c)| *m += c / frames);
         }
         let turn = |frame: &mut [f64], mean: &[f64]| {
             let old: Vec<f64> = frame.iter().zip(mean).map(|(c, m)| c - m).collect();
@@ -169,7 +190,9 @@ impl Rotation {
                 *to = row.iter().zip(&old).map(|(a, b)| a * b).sum();
             }
         };
-        let pairs = values.chunks_exact_mut(count).zip(changes.chunks_exact_mut(count));
+        let pairs = values
+            .chunks_exact_mut(count)
+            .zip(changes.chunks_exact_mut(count));
         for (frame, changes) in pairs {
             turn(frame, &self.mean);
             turn(changes, &mean);
@@ -182,6 +205,9 @@ impl Rotation {
         }
     }
 }
+
+#[cfg(test)]
+mod drift;
 
 #[cfg(test)]
 mod tests {
@@ -203,7 +229,8 @@ mod tests {
     /// Σ_k c_jk U_k of every frame.
     fn sums(coefficients: &[f64], shapes: &[f64], count: usize, pixels: usize) -> Vec<f64> {
         let frames = coefficients.chunks_exact(count);
-        let of_frame = |c: &[f64], i: usize| (0..count).map(|k| c[k] * shapes[k * pixels + i]).sum();
+        let of_frame =
+            |c: &[f64], i: usize| (0..count).map(|k| c[k] * shapes[k * pixels + i]).sum();
         frames
             .flat_map(|c| (0..pixels).map(move |i| of_frame(c, i)))
             .collect()
@@ -216,7 +243,9 @@ mod tests {
         const FRAMES: usize = 17;
         let mut shapes = random(COUNT * PIXELS);
         // The second one is small, and the third one no shape of its own.
-        shapes[PIXELS..2 * PIXELS].iter_mut().for_each(|v| *v *= 1e-2);
+        shapes[PIXELS..2 * PIXELS]
+            .iter_mut()
+            .for_each(|v| *v *= 1e-2);
         for i in 0..PIXELS {
             shapes[2 * PIXELS + i] = 2.0 * shapes[i];
         }
@@ -245,16 +274,29 @@ mod tests {
                 assert!((gram[k * COUNT + l] - expected).abs() < 1e-6, "{gram:?}");
             }
         }
-        let power = |k: usize| values.iter().skip(k).step_by(COUNT).map(|c| c * c).sum::<f64>();
+        let power = |k: usize| {
+            values
+                .iter()
+                .skip(k)
+                .step_by(COUNT)
+                .map(|c| c * c)
+                .sum::<f64>()
+        };
         assert!(power(0) > power(1) && power(1) > power(2));
         // Uncorrelated, with the mean 0.
         let product: f64 = values.chunks_exact(COUNT).map(|c| c[0] * c[1]).sum();
         assert!(product.abs() < 1e-9 * power(0));
         assert!(values.iter().step_by(COUNT).sum::<f64>().abs() < 1e-9);
-        let limit = 0.5 * values.chunks_exact(COUNT).map(|c| c[0] * c[0]).fold(0.0, f64::max);
+        let limit = 0.5
+            * values
+                .chunks_exact(COUNT)
+                .map(|c| c[0] * c[0])
+                .fold(0.0, f64::max);
         let again = Rotation::new(&gram, Some(&values)).unwrap();
         again.coefficients(&mut values, &mut changes, limit);
-        let largest = values.chunks_exact(COUNT).map(|c| c.iter().map(|c| c * c).sum::<f64>());
+        let largest = values
+            .chunks_exact(COUNT)
+            .map(|c| c.iter().map(|c| c * c).sum::<f64>());
         assert!(largest.fold(0.0, f64::max) < limit * (1.0 + 1e-9));
     }
 

@@ -20,6 +20,7 @@ Examples:
   warpstride ptycho simulate modes.cxi --probe-modes 3 --pattern round \\
       --overlap 0.8
   warpstride ptycho simulate clean.cxi --no-noise --seed 7
+  warpstride ptycho simulate drift.cxi --probe-drift 0.05
   warpstride ptycho simulate cone.cxi --near-field --focus-to-sample 4mm")]
     Simulate(SimulateArgs),
     /// Describe a scan file: contents, possible problems, and the memory a reconstruction needs
@@ -51,6 +52,8 @@ Examples:
       --report result.html --metrics-every 1 --coarse 4,2,1
   warpstride ptycho reconstruct scan.cxi -o better.h5 --start result.h5 \\
       --engine lsqml:100 --probe-modes 3
+  warpstride ptycho reconstruct scan.cxi -o result.h5 --engine dm:50 \\
+      --engine lsqml:300 --opr-modes 4
   warpstride ptycho reconstruct scan.cxi -o result.h5 --resume result.checkpoint
 
 Without engines and recipe, trials choose both (--engine auto): more probe modes, refined positions,
@@ -131,6 +134,15 @@ pub(crate) struct SimulateArgs {
     /// Mutually incoherent probe modes
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) probe_modes: usize,
+    /// Change of the beam from frame to frame, as a fraction of its width: its place, its defocus and its astigmatism vary by
+    /// up to as much
+    #[arg(
+        long,
+        value_name = "FRACTION",
+        default_value_t = 0.0,
+        allow_negative_numbers = true
+    )]
+    pub(crate) probe_drift: f64,
     /// Standard deviation of the error of the recorded positions, in object pixels
     #[arg(
         long,
@@ -224,6 +236,7 @@ pub(crate) struct ReconstructArgs {
             "focus_to_sample",
             "find_orientation",
             "probe_modes",
+            "opr_modes",
             "free_pixels",
             "stop",
             "metrics_every",
@@ -306,6 +319,10 @@ pub(crate) struct RecipeArgs {
     /// Mutually incoherent probe modes [default: 1, with auto those that lower R_free]
     #[arg(long, value_name = "N")]
     pub(crate) probe_modes: Option<usize>,
+    /// Variations of the first probe mode from frame to frame (orthogonal probe relaxation), 1 to 16, for a beam that drifts; lsqml,
+    /// rpie and epie find them [default: 0]
+    #[arg(long, value_name = "K")]
+    pub(crate) opr_modes: Option<usize>,
     /// Share of each frame's pixels that no update sees, for R_free, such as 0.02
     /// [default: 0.01 to 0.05 with auto, else 0]
     #[arg(long, value_name = "SHARE", allow_negative_numbers = true)]

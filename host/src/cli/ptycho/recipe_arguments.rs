@@ -192,6 +192,9 @@ fn finish(mut recipe: Recipe, args: &RecipeArgs, origin: &RecipeOrigin) -> Resul
     if let Some(modes) = args.probe_modes {
         recipe.probe_modes = modes;
     }
+    if let Some(modes) = args.opr_modes {
+        recipe.opr_modes = modes;
+    }
     if let Some(share) = args.free_pixels {
         recipe.free_pixels = share;
     }

@@ -32,6 +32,7 @@ impl Simulate {
             overlap: args.overlap,
             photons: args.photons,
             probe_modes: args.probe_modes,
+            probe_drift: args.probe_drift,
             position_error: args.position_error,
             noise: !args.no_noise,
             propagation: propagation(&args.near_field)?,

@@ -9,11 +9,13 @@ use super::likelihood::{self, LikelihoodState};
 use super::object_update::ObjectSums;
 use super::propagation::Propagator;
 use super::scratch_pool::Pool;
+use super::variable_probe::Variations;
 use super::window::{Layout, Window};
 use super::{
     annealing, centring, constraints, exact_positions, model, normalisation, probe_update,
     refinement,
 };
+use crate::data::ModelParts;
 use crate::fft::{Real, TransposedFft2};
 use crate::ptycho::batches::KeptBatches;
 use crate::ptycho::ranks::Ranks;
@@ -61,6 +63,10 @@ pub struct CpuEngine<T: Real> {
     pub(super) regions: Option<Arc<Regions>>,
     pub(super) kept_batches: [KeptBatches; REGIONS],
     pub(super) likelihood: LikelihoodState<T>,
+    /// Variations of the first probe mode, once an iteration has formed them.
+    pub(super) variations: Option<Variations<T>>,
+    /// How many of them the recipe wants.
+    pub(super) variation_count: usize,
     /// Whether the last iteration had frames at their exact positions.
     subpixel: bool,
     parameters: FrameParameters,
@@ -134,6 +140,8 @@ impl<T: Real> CpuEngine<T> {
             regions: problem.regions.clone(),
             kept_batches: Default::default(),
             likelihood: LikelihoodState::default(),
+            variations: problem.start_variations.as_ref().map(Variations::of),
+            variation_count: problem.opr_modes,
             subpixel: false,
             parameters,
             bound: problem.refinement.bound,
@@ -375,6 +383,8 @@ impl<T: Real> Engine for CpuEngine<T> {
             Method::Projection => {
                 self.batch_state = BatchState::default();
                 self.likelihood = LikelihoodState::default();
+                // All frames have one probe here.
+                self.variations = None;
                 self.start_projections(step.subpixel);
                 let (frames, sums) = self.project(step);
                 self.overlap(step, sums)?;
@@ -383,7 +393,10 @@ impl<T: Real> Engine for CpuEngine<T> {
             Method::Batches(method) => {
                 (self.spectra, self.exit) = (Vec::new(), Vec::new());
                 self.likelihood = LikelihoodState::default();
-                batch_engine::iterate(self, step, method)?
+                self.begin_variations(step);
+                let found = batch_engine::iterate(self, step, method)?;
+                self.end_variations(step);
+                found
             }
             Method::Likelihood(method) => {
                 (self.spectra, self.exit) = (Vec::new(), Vec::new());
@@ -398,6 +411,7 @@ impl<T: Real> Engine for CpuEngine<T> {
                 probe,
                 batch_state,
                 likelihood,
+                variations,
                 power,
                 ..
             } = self;
@@ -407,7 +421,10 @@ impl<T: Real> Engine for CpuEngine<T> {
                 Some(last) => [&mut last.gradient[1], &mut last.direction[1]],
                 None => [&mut [], &mut []],
             };
-            normalisation::normalise(object, probe, batch_state, others, pixels, power);
+            let mixes = variations.is_none();
+            let mixed = (pixels, mixes);
+            let factor = normalisation::normalise(object, probe, batch_state, others, mixed, power);
+            self.scale_variations(factor);
         }
         if let Some(tolerance) = step.centre_tolerance {
             self.centre(tolerance);
@@ -455,6 +472,13 @@ impl<T: Real> Engine for CpuEngine<T> {
         ))
     }
 
+    fn model_parts(&mut self) -> Result<ModelParts, EngineError> {
+        let shape = [self.layout.rows, self.layout.columns];
+        Ok(ModelParts {
+            variable_probe: self.variations.as_ref().map(|of| of.data(shape)),
+        })
+    }
+
     fn frames(&self) -> Frames {
         self.parameters.frames(self.subpixel)
     }
@@ -465,7 +489,10 @@ impl<T: Real> Engine for CpuEngine<T> {
         let spectra = self.transposed(&self.spectra, [self.layout.columns, self.layout.rows]);
         let spectra = self.ranks.gathered_first(spectra)?;
         let BatchState { object, probe } = &self.batch_state;
-        let state = EngineState::from_parts(self.object.clone(), self.probe.clone(), spectra);
+        let mut state = EngineState::from_parts(self.object.clone(), self.probe.clone(), spectra);
+        if let Some(variations) = &self.variations {
+            variations.save(&mut state);
+        }
         Ok(state
             .with_momentum([object.clone(), probe.clone()])
             .with_search(self.likelihood.clone())
@@ -481,6 +508,8 @@ impl<T: Real> Engine for CpuEngine<T> {
         let [object, probe, exit] = state.parts_of(lengths, own, waves)?;
         let momentum = state.momentum([lengths[0], lengths[1]])?;
         let search = state.search([lengths[0], lengths[1]])?;
+        let sizes = [self.variation_count, self.layout.pixels(), frames];
+        let variations = Variations::restored(state, sizes)?;
         state.restore_frames(&mut self.parameters, self.bound)?;
         self.layout.set(self.parameters.frames(self.subpixel));
         self.object.copy_from_slice(object);
@@ -488,6 +517,7 @@ impl<T: Real> Engine for CpuEngine<T> {
         let [object, probe] = momentum.map(<[Complex<T>]>::to_vec);
         self.batch_state = BatchState { object, probe };
         self.likelihood = search;
+        self.variations = variations;
         let shape = [self.layout.rows, self.layout.columns];
         let exit = state.exit_in(WaveSpace::Fourier, exit, shape);
         self.spectra = self.transposed(&exit, shape);

@@ -23,8 +23,10 @@ use super::frames::{FrameBuffers, all_errors, chunk};
 use super::fused::{Fused, FusedScan};
 use super::likelihood::{self, LikelihoodBuffers};
 use super::normalisation::normalise;
+use super::variable_probe;
 use super::wave_stream::WaveStream;
 use super::{centring, metrics};
+use crate::data::ModelParts;
 use crate::gpu::{Device, ProfileSpan, ReadBack, Result};
 use crate::ptycho::batch_shares::own_lists;
 use crate::ptycho::batches::KeptBatches;
@@ -35,12 +37,12 @@ use crate::ptycho::regions::{REGIONS, Regions};
 use crate::ptycho::step::{BatchMethod, Method};
 use crate::ptycho::{
     Engine, EngineError, EngineState, Frames, ModelErrors, Problem, Ranks, Step, StepErrors,
-    StepPlan, StreamPlan, UpdateVersion,
+    StepPlan, StreamPlan, UpdateVersion, Values,
 };
 use crate::run::Setup;
 use ndarray::{Array2, Array3};
 use num_complex::Complex;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 /// Largest number of iterations whose metrics may be pending; beyond it the oldest is waited for,
@@ -77,6 +79,8 @@ pub struct GpuEngine<M: Device> {
     bound: f64,
     /// Power to which the probe is scaled, photons.
     power: f64,
+    /// How many variations of the first probe mode the recipe wants.
+    variation_count: usize,
     /// Whether the last iteration had frames at their exact positions.
     subpixel: bool,
     pending: VecDeque<Pending<M>>,
@@ -107,6 +111,8 @@ pub struct GpuEngine<M: Device> {
     saved_momentum: [Vec<Complex<f32>>; 2],
     /// Memory of conjugate gradients, once it is needed.
     likelihood: Option<LikelihoodBuffers<M>>,
+    /// Variations of the probe from a saved state, on devices that divide frames, for steps that they do not divide.
+    saved_variations: BTreeMap<String, Values>,
     /// Conjugate gradients from a saved state, until the engine takes them over.
     saved_search: Search<Vec<Complex<f32>>>,
     device: M,
@@ -199,6 +205,7 @@ impl<M: Device> GpuEngine<M> {
             parameters: FrameParameters::new(&problem.positions),
             bound: problem.refinement.bound,
             power: problem.power(),
+            variation_count: problem.opr_modes,
             subpixel: false,
             pending: VecDeque::new(),
             waves_fft: None,
@@ -216,6 +223,7 @@ impl<M: Device> GpuEngine<M> {
             between_pixels: false,
             saved_momentum: [Vec::new(), Vec::new()],
             likelihood: None,
+            saved_variations: BTreeMap::new(),
             saved_search: Search::default(),
             device,
         };
@@ -252,8 +260,18 @@ impl<M: Device> GpuEngine<M> {
             self.saved_search = Search::default();
         }
         match &step.method {
-            Method::Projection => self.project(step)?,
-            Method::Batches(method) => self.pass(step, method)?,
+            Method::Projection => {
+                // All frames have one probe here.
+                self.buffers.variations = None;
+                self.saved_variations.clear();
+                self.project(step)?;
+            }
+            Method::Batches(method) => {
+                let (device, layout, buffers) = (&self.device, &self.layout, &mut self.buffers);
+                variable_probe::begin(device, layout, buffers, step, self.variation_count)?;
+                self.pass(step, method)?;
+                variable_probe::end(&self.device, &self.layout, &mut self.buffers, step)?;
+            }
             Method::Likelihood(method) => self.maximise(step, method)?,
         }
         self.read_errors(step)?;
@@ -497,6 +515,15 @@ impl<M: Device> Engine for GpuEngine<M> {
             (modes, rows, columns),
             |(m, r, c)| wide(values[(m * rows + r) * columns + c]),
         ))
+    }
+
+    fn model_parts(&mut self) -> std::result::Result<ModelParts, EngineError> {
+        let present = self.present();
+        let of = present.buffers.variations.as_ref();
+        let variable_probe = of
+            .map(|of| of.data(&present.device, &present.layout))
+            .transpose()?;
+        Ok(ModelParts { variable_probe })
     }
 
     fn frames(&self) -> Frames {

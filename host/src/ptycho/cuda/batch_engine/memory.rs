@@ -55,12 +55,12 @@ pub(in crate::ptycho::cuda) struct BatchBuffers<M: Device> {
 }
 
 impl<M: Device> BatchBuffers<M> {
-    /// Memory for `size` frames of batches of at most `whole` frames.
+    /// Memory for `size` frames of batches of at most `whole` frames; with `separate` launches, not fused ones.
     pub(in crate::ptycho::cuda) fn new(
         device: &M,
         layout: &Layout,
         [size, whole]: [usize; 2],
-        near_field: bool,
+        separate: bool,
     ) -> Result<Self> {
         let (object, probe) = (layout.object_elements(), layout.probe_elements());
         // Those of a device alone, unless frames are divided.
@@ -93,7 +93,7 @@ impl<M: Device> BatchBuffers<M> {
             set_steps: None,
             smoothness_sums: device.alloc("the regulariser's sums", SMOOTHNESS_BLOCKS)?,
             smoothness: device.alloc("the regulariser's sum", 2)?,
-            fused: if near_field {
+            fused: if separate {
                 None
             } else {
                 Fused::new(device, layout)?

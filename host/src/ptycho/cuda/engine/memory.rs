@@ -172,9 +172,9 @@ impl<M: Device> GpuEngine<M> {
             if let Some(frames) = &mut self.frames {
                 frames.epochs.clear();
             }
-            let near_field = self.buffers.propagator.is_near_field();
+            let separate = self.buffers.propagator.is_near_field() || self.variation_count > 0;
             let sizes = [needed, whole];
-            let mut buffers = BatchBuffers::new(&self.device, &self.layout, sizes, near_field)?;
+            let mut buffers = BatchBuffers::new(&self.device, &self.layout, sizes, separate)?;
             match momentum {
                 Some(momentum) => [buffers.object_velocity, buffers.probe_velocity] = momentum,
                 None => {

@@ -4,6 +4,7 @@ use super::GpuEngine;
 use crate::gpu::{Buffer, Device, Result};
 use crate::ptycho::cuda::buffers::Buffers;
 use crate::ptycho::cuda::packed_waves;
+use crate::ptycho::cuda::variable_probe::VariationBuffers;
 use crate::ptycho::{EngineError, EngineState, WaveSpace};
 use num_complex::Complex;
 
@@ -49,11 +50,16 @@ impl<M: Device> GpuEngine<M> {
             Some(of) => of.search(&self.device)?,
             None => self.saved_search.clone(),
         };
-        Ok(EngineState::from_parts(object, probe, exit)
+        let mut state = EngineState::from_parts(object, probe, exit)
             .with_exit_in(space)
             .with_momentum(momentum)
             .with_search(search)
-            .with_frames(&self.parameters))
+            .with_frames(&self.parameters);
+        state.added.extend(self.saved_variations.clone());
+        if let Some(of) = &self.buffers.variations {
+            of.save(&self.device, &mut state)?;
+        }
+        Ok(state)
     }
 
     /// [`crate::ptycho::Engine::restore`].
@@ -113,6 +119,14 @@ impl<M: Device> GpuEngine<M> {
             }
         } else {
             self.saved_momentum = momentum;
+        }
+        // Devices that divide frames have no variations themselves.
+        self.buffers.variations = None;
+        if self.undivided.is_some() {
+            self.saved_variations.clone_from(&state.added);
+        } else {
+            let (device, count) = (&self.device, self.variation_count);
+            self.buffers.variations = VariationBuffers::restored(device, &layout, state, count)?;
         }
         self.device.upload(&mut self.buffers.object, object)?;
         self.device.upload(&mut self.buffers.probe, probe)?;

@@ -309,7 +309,9 @@ impl<M: Device> Run<'_, M> {
         let all = self.buffers.stream.is_none();
         // They transform waves to the far field in registers.
         let far = !self.buffers.propagator.is_near_field();
-        let side = side.filter(|_| noise != Noise::Gaussian && all && far);
+        // They have one probe for all frames.
+        let alike = self.buffers.variations.is_none();
+        let side = side.filter(|_| noise != Noise::Gaussian && all && far && alike);
         let Some(side) = side else {
             self.own.fused = None;
             return Ok(());
