@@ -49,6 +49,9 @@ pub struct Summary {
     pub probe_modes: usize,
     /// Share of each mode in the probe's power, strongest first.
     pub mode_power: Vec<f64>,
+    /// Variations of the first probe mode from frame to frame; absent without them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub variable_probe: Option<VariableProbeSummary>,
     /// Size of the probe; absent if it has no power.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub probe_size: Option<ProbeSize>,
@@ -84,6 +87,36 @@ pub struct Summary {
     /// The same at one bit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resolution_one_bit: Option<f64>,
+}
+
+/// Variations of the first probe mode.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct VariableProbeSummary {
+    /// Number of variations.
+    pub variations: usize,
+    /// Share of each variation in the power of all probe modes and variations, in the mean over the frames, strongest first.
+    pub power: Vec<f64>,
+    /// Largest such share of a single frame, of all variations together.
+    pub largest: f64,
+}
+
+impl VariableProbeSummary {
+    /// That of a result; `None` without variations.
+    fn of(of: &Reconstruction) -> Option<Self> {
+        let variable = of.parts.variable_probe.as_ref()?;
+        let modes: f64 = of.probe.iter().map(num_complex::Complex::norm_sqr).sum();
+        let power = variable.power();
+        let share = |power: f64, of: f64| if power > 0.0 { power / of } else { 0.0 };
+        let all = modes + power.sum();
+        let of_frame = |c: ndarray::ArrayView1<'_, f64>| c.iter().map(|c| c * c).sum::<f64>();
+        let frames = variable.coefficients.rows().into_iter().map(of_frame);
+        let largest = frames.fold(0.0, f64::max);
+        Some(Self {
+            variations: variable.count(),
+            power: power.iter().map(|p| share(*p, all)).collect(),
+            largest: share(largest, modes + largest),
+        })
+    }
 }
 
 /// The propagation to a near field.
@@ -157,6 +190,7 @@ impl Summary {
             frames: of.corners.len(),
             probe_modes: of.probe.shape()[0],
             mode_power: of.mode_power.clone(),
+            variable_probe: VariableProbeSummary::of(of),
             probe_size: ProbeSize::new(&of.probe, of.pixel),
             probe_focus: None,
             displacements: Displacements::new(of),

@@ -208,6 +208,8 @@ impl Rotation {
 
 #[cfg(test)]
 mod drift;
+#[cfg(test)]
+mod engines;
 
 #[cfg(test)]
 mod tests {

@@ -5,6 +5,7 @@ use super::diffraction::mean_pattern;
 use super::pictures::Pictures;
 use super::positions::positions;
 use super::probe::probe;
+use super::variable_probe::variable_probe;
 use crate::data::{Geometry, HistoryEntry, Propagation, Reconstruction, Scan};
 use crate::ptycho::quality::Comparison;
 use crate::ptycho::summary::Summary;
@@ -76,6 +77,7 @@ pub fn report(
     }
     page += "</section>\n";
     page += &probe(&pictures.probe, summary)?;
+    page += &variable_probe(of, pictures, summary)?;
     if let Some(automatic) = &summary.automatic {
         page += &trials(automatic);
     }
