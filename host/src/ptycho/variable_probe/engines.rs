@@ -1,5 +1,6 @@
 //! Variable probes on both back ends: they agree, blocks of frames and saved states change no bit, ranks neither.
 
+use crate::data::Propagation;
 use crate::fft::Real;
 use crate::gpu::EmulatedDevice;
 use crate::ptycho::cpu::CpuEngine;
@@ -17,6 +18,10 @@ const FRAMES: usize = 7;
 
 /// Frames of `side`² with a drifting probe; positions are refined from the third iteration on.
 fn problem(side: usize, modes: usize) -> Problem {
+    problem_in(side, modes, Propagation::FarField)
+}
+
+fn problem_in(side: usize, modes: usize, propagation: Propagation) -> Problem {
     let options = SimulateOptions {
         frame: side,
         positions: FRAMES,
@@ -24,6 +29,7 @@ fn problem(side: usize, modes: usize) -> Problem {
         probe_modes: modes,
         probe_drift: 0.05,
         position_error: 0.3,
+        propagation,
         ..SimulateOptions::default()
     };
     let recipe = Recipe {
@@ -89,8 +95,16 @@ fn probes(engine: &mut dyn Engine) -> Array3<Complex<f64>> {
 /// Shapes of nearly equal power may turn among each other, but the frames' probes agree; so do the metrics.
 #[test]
 fn the_emulator_agrees_with_the_cpu() {
-    for (side, modes) in [(16, 1), (16, 2), (64, 1)] {
-        let problem = problem(side, modes);
+    let near = Propagation::NearField {
+        focus_to_sample: None,
+    };
+    for (side, modes, field) in [
+        (16, 1, Propagation::FarField),
+        (16, 2, Propagation::FarField),
+        (16, 1, near),
+        (64, 1, Propagation::FarField),
+    ] {
+        let problem = problem_in(side, modes, field);
         for exact in [true, false] {
             let names: &[EngineName] = match side {
                 64 => &[EngineName::Lsqml],
@@ -219,4 +233,44 @@ fn ranks_change_no_bit() {
             }
         });
     }
+}
+
+/// Devices that divide projections compute the iterations of a variable probe each by itself, also from a saved state.
+#[test]
+fn several_devices_compute_what_one_does() {
+    let problem = problem(16, 1);
+    let [dm, lsqml] = [EngineName::Dm, EngineName::Lsqml].map(|name| spec(name, false));
+    let ended = |make: &dyn Fn() -> Box<dyn Engine>| {
+        let mut first = make();
+        run(first.as_mut(), &dm, &problem, 1, 1);
+        run(first.as_mut(), &lsqml, &problem, 2, 3);
+        let state = first.save().unwrap();
+        drop(first);
+        let mut second = make();
+        second.restore(&state).unwrap();
+        run(second.as_mut(), &lsqml, &problem, 4, 5);
+        let parts = second.model_parts().unwrap();
+        assert!(parts.variable_probe.is_some());
+        (second.object().unwrap(), parts)
+    };
+    let expected = ended(&|| emulated(&problem, None));
+    std::thread::scope(|scope| {
+        let started: Vec<_> = (threads(2).into_iter())
+            .map(|rank| {
+                let (ended, problem) = (&ended, &problem);
+                scope.spawn(move || {
+                    let ranks = Ranks::of(Arc::new(rank));
+                    ended(&|| {
+                        let (device, among) = (EmulatedDevice::new(), (ranks.clone(), None));
+                        let version = UpdateVersion::Tiled;
+                        Box::new(GpuEngine::among(device, problem, version, None, among).unwrap())
+                    })
+                })
+            })
+            .collect();
+        for rank in started {
+            let found = rank.join().unwrap();
+            assert!(found.1 == expected.1 && found.0 == expected.0);
+        }
+    });
 }

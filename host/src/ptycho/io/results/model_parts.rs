@@ -9,10 +9,10 @@ use crate::ptycho::variable_probe::MOST;
 use hdf5_metno as hdf5;
 use ndarray::{Ix2, Ix3};
 
-/// Group of a variable probe.
-fn variable_probe() -> String {
-    format!("{SOURCE}/variable_probe")
-}
+/// Datasets of a variable probe.
+const BASIS: &str = "probe_basis";
+const COEFFICIENTS: &str = "probe_coefficients";
+const POWER: &str = "probe_basis_power";
 
 /// Writes `result.parts`.
 pub(super) fn write(file: &hdf5::File, result: &Reconstruction) -> hdf5::Result<()> {
@@ -20,10 +20,10 @@ pub(super) fn write(file: &hdf5::File, result: &Reconstruction) -> hdf5::Result<
         variable_probe: variable,
     } = &result.parts;
     if let Some(variable) = variable {
-        let group = file.create_group(&variable_probe())?;
-        complex(&group, "shapes", &variable.shapes, result.double_precision)?;
-        output::array(&group, "coefficients", &variable.coefficients)?;
-        output::array(&group, "power", &variable.power())?;
+        let group = file.group(SOURCE)?;
+        complex(&group, BASIS, &variable.shapes, result.double_precision)?;
+        output::array(&group, COEFFICIENTS, &variable.coefficients)?;
+        output::array(&group, POWER, &variable.power())?;
     }
     Ok(())
 }
@@ -36,8 +36,8 @@ pub(super) fn read(source: &Source) -> Result<ModelParts, IoError> {
 }
 
 fn read_variable_probe(source: &Source) -> Result<Option<VariableProbe>, IoError> {
-    let path = |name: &str| format!("{}/{name}", variable_probe());
-    let Some(shapes) = source.first(&[&path("shapes")])? else {
+    let path = |name: &str| format!("{SOURCE}/{name}");
+    let Some(shapes) = source.first(&[&path(BASIS)])? else {
         return Ok(None);
     };
     let frames = at(source, "positions", TRANSLATION)?
@@ -58,7 +58,7 @@ fn read_variable_probe(source: &Source) -> Result<Option<VariableProbe>, IoError
             return Err(shapes.bad_shape(&expected));
         }
     };
-    let coefficients = at(source, "coefficients of the probe", &path("coefficients"))?;
+    let coefficients = at(source, "coefficients of the probe", &path(COEFFICIENTS))?;
     let expected = format!("shape ({frames}, {count}), one coefficient per frame and variation");
     if coefficients.shape() != [frames, count] {
         return Err(coefficients.bad_shape(&expected));
@@ -124,7 +124,7 @@ mod tests {
             results::write(&path, &given).unwrap();
             let error = results::read(&path).unwrap_err().to_string();
             assert!(
-                error.contains(expected) && error.contains("variable_probe"),
+                error.contains(expected) && error.contains("probe_"),
                 "{error}"
             );
         }
