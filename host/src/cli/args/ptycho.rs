@@ -51,9 +51,7 @@ Examples:
   warpstride ptycho reconstruct scan.cxi -o result.h5 --backend cpu \\
       --report result.html --metrics-every 1 --coarse 4,2,1
   warpstride ptycho reconstruct scan.cxi -o better.h5 --start result.h5 \\
-      --engine lsqml:100 --probe-modes 3
-  warpstride ptycho reconstruct scan.cxi -o result.h5 --engine dm:50 \\
-      --engine lsqml:300 --opr-modes 4
+      --engine lsqml:100 --probe-modes 3 --opr-modes 4
   warpstride ptycho reconstruct scan.cxi -o result.h5 --resume result.checkpoint
 
 Without engines and recipe, trials choose both (--engine auto): more probe modes, refined positions,
