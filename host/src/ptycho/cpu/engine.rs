@@ -319,6 +319,10 @@ impl<T: Real> CpuEngine<T> {
             centring::roll(&mut self.probe, frame, shift);
             centring::roll_spectra(&mut self.spectra, frame, shift);
             centring::roll(&mut self.object, layout.object_shape, shift);
+            if let Some(of) = &mut self.variations {
+                centring::roll(&mut of.shapes, frame, shift);
+                centring::roll(&mut of.shape_changes, frame, shift);
+            }
             // Its directions are those of the old windows.
             self.likelihood.last = None;
         }

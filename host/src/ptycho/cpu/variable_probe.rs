@@ -1,5 +1,6 @@
 //! The variations of the first probe mode, and the probes of single frames; see [`crate::ptycho::variable_probe`].
 
+use super::constraints;
 use super::engine::CpuEngine;
 use super::model::{Ramps, Scratch, shifted, spectra};
 use crate::data::VariableProbe;
@@ -206,7 +207,7 @@ impl<T: Real> CpuEngine<T> {
         self.variations = Some(new);
     }
 
-    /// Makes the shapes orthonormal and ordered by power after a step that has updated them, and adds the mean of the variations
+    /// Applies the supports to the shapes, and makes them orthonormal and ordered by power after a step that has updated them, and adds the mean of the variations
     /// to the probe.
     pub(super) fn end_variations(&mut self, step: &Step) {
         let pixels = self.layout.pixels();
@@ -217,6 +218,14 @@ impl<T: Real> CpuEngine<T> {
         let Some(of) = self.variations.as_mut().filter(|_| step.update_variations) else {
             return;
         };
+        let (rows, columns) = (self.layout.rows, self.layout.columns);
+        if let Some(fraction) = step.probe_support {
+            constraints::real_support(&mut of.shapes, &constraints::disc(rows, columns, fraction));
+        }
+        if let Some(fraction) = step.probe_fourier_support {
+            let support = constraints::disc_at_origin(rows, columns, fraction);
+            constraints::fourier_support(&mut of.shapes, &support, rows, columns);
+        }
         let count = of.count(pixels);
         let layers = || of.shapes.chunks_exact(pixels);
         let inner = |a: &[Complex<T>], b: &[Complex<T>]| -> f64 {

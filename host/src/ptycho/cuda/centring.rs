@@ -49,10 +49,18 @@ pub(super) fn centre_model<M: Device>(
         probe,
         probe_before,
         shift,
+        variations,
         ..
     } = buffers;
     roll::<M>(device, o, object_work, shift, 1, object)?;
-    roll::<M>(device, probe, probe_before, shift, layout.modes, frame)
+    roll::<M>(device, probe, probe_before, shift, layout.modes, frame)?;
+    if let Some(of) = variations {
+        let (shapes, work, count) = of.shapes_and_work();
+        for layers in shapes {
+            roll::<M>(device, layers, work, shift, count, frame)?;
+        }
+    }
+    Ok(())
 }
 
 /// Shifts the exit waves of the frames of `layout`, if there are any, by `shift`.

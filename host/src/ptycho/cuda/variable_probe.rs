@@ -21,6 +21,7 @@ use warpstride_kernels::ptycho::{
     gram::PtychoGram,
     mix_layers::PtychoMixLayers,
     probe_variations::PtychoProbeVariations,
+    scale_layers::PtychoScaleLayers,
     variation_advance::PtychoVariationAdvance,
     variation_equations::{PtychoVariationEquations, PtychoVariationSteps},
     variation_sums::{PtychoVariationSums, TOGETHER},
@@ -396,6 +397,50 @@ impl<M: Device> VariationBuffers<M> {
         )
     }
 
+    /// The shapes and their changes, memory for as many layers, and their number.
+    pub(super) fn shapes_and_work(
+        &mut self,
+    ) -> (
+        &mut [M::Buffer<Complex32>; 2],
+        &mut M::Buffer<Complex32>,
+        u32,
+    ) {
+        (&mut self.shapes, &mut self.sums, self.count)
+    }
+
+    /// Multiplies the shapes by the supports of a step.
+    fn constrain(
+        &mut self,
+        device: &M,
+        layout: &Layout,
+        (step, real, fourier, open): (&Step, &M::Buffer<f32>, &M::Buffer<f32>, &M::Buffer<u32>),
+    ) -> Result<()> {
+        let (layers, pixels) = (self.count, layout.pixels());
+        let all = Work::Elements(layers as usize * pixels as usize);
+        let scaled = |waves: &mut M::Buffer<Complex32>, weights: &M::Buffer<f32>, factor| {
+            let launch = PtychoScaleLayers {
+                waves: waves.write(),
+                weights: weights.read(),
+                gate: open.read(),
+                layers,
+                pixels,
+                factor,
+            };
+            device.launch(&launch, all)
+        };
+        let [shapes, _] = &mut self.shapes;
+        if step.probe_support.is_some() {
+            scaled(shapes, real, 1.0)?;
+        }
+        if step.probe_fourier_support.is_some() {
+            device.fft_to(&self.fft, shapes, &mut self.sums, Direction::Forward)?;
+            scaled(&mut self.sums, fourier, layout.scale())?;
+            device.fft(&self.fft, &mut self.sums, Direction::Inverse)?;
+            device.copy(&self.sums, shapes)?;
+        }
+        Ok(())
+    }
+
     /// Replaces shapes and their changes by sums of them.
     fn mix(&mut self, device: &M, pixels: u32) -> Result<()> {
         for layers in &mut self.shapes {
@@ -438,7 +483,7 @@ pub(super) fn begin<M: Device>(
     Ok(())
 }
 
-/// Makes the shapes orthonormal and ordered by power after a step that has updated them, and adds the mean of the variations to
+/// Applies the supports to the shapes, and makes them orthonormal and ordered by power after a step that has updated them, and adds the mean of the variations to
 /// the probe. Waits for the device.
 pub(super) fn end<M: Device>(
     device: &M,
@@ -450,7 +495,7 @@ pub(super) fn end<M: Device>(
         return Ok(());
     };
     let done = match step.update_variations {
-        true => end_with(device, layout, buffers, &mut of),
+        true => end_with(device, layout, buffers, &mut of, step),
         false => Ok(()),
     };
     buffers.variations = Some(of);
@@ -462,7 +507,15 @@ fn end_with<M: Device>(
     layout: &Layout,
     buffers: &mut Buffers<M>,
     of: &mut VariationBuffers<M>,
+    step: &Step,
 ) -> Result<()> {
+    let supports = (
+        step,
+        &buffers.support,
+        &buffers.fourier_support,
+        &buffers.open,
+    );
+    of.constrain(device, layout, supports)?;
     let (count, pixels) = (of.count as usize, layout.pixels());
     let modes = layout.modes;
     device.launch(

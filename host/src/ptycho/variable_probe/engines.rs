@@ -3,7 +3,7 @@
 use crate::data::Propagation;
 use crate::fft::Real;
 use crate::gpu::EmulatedDevice;
-use crate::ptycho::cpu::CpuEngine;
+use crate::ptycho::cpu::{CpuEngine, disc};
 use crate::ptycho::cuda::GpuEngine;
 use crate::ptycho::{
     Engine, EngineName, EngineSpec, PositionMethod, PositionOptions, Problem, Ranks, Recipe,
@@ -132,6 +132,36 @@ fn the_emulator_agrees_with_the_cpu() {
                     [&mut a, &mut b].map(|e| e.model_parts().unwrap().variable_probe.unwrap());
                 assert!(parts.iter().all(|of| of.power()[0] > 0.0), "{label}");
             }
+        }
+    }
+}
+
+/// Supports hold for the probe of every frame, and object, probe and variations move together.
+#[test]
+fn supports_and_centring_hold_with_variations() {
+    let problem = problem(16, 1);
+    for exact in [true, false] {
+        let mut spec = spec(EngineName::Lsqml, exact);
+        spec.probe_support = Some(0.7);
+        let inside = disc(16, 16, 0.7);
+        for fourier in [None, Some(0.9)] {
+            spec.probe_fourier_support = fourier;
+            spec.probe_centre_tolerance = fourier.map(|_| 0.5);
+            let [mut a, mut b] = [cpu::<f64>(&problem), emulated(&problem, None)];
+            for engine in [&mut a, &mut b] {
+                run(engine.as_mut(), &spec, &problem, 1, 4);
+                if fourier.is_none() {
+                    let probes = probes(engine.as_mut());
+                    let mut lit = probes.iter().zip(inside.iter().cycle());
+                    assert!(lit.all(|(p, inside)| *inside > 0.0 || p.norm() == 0.0));
+                }
+            }
+            let object = distance(&b.object().unwrap(), &a.object().unwrap());
+            let probe = distance(&probes(b.as_mut()), &probes(a.as_mut()));
+            assert!(
+                object < 2e-3 && probe < 2e-3,
+                "{exact} {fourier:?}: {object} {probe}"
+            );
         }
     }
 }
