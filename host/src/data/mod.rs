@@ -12,6 +12,7 @@ mod reconstruction;
 mod scan;
 mod scattering;
 mod travel;
+mod variable_probe;
 
 pub use count_sums::CountSums;
 pub use frames::{FrameWriter, Frames};
@@ -25,3 +26,4 @@ pub(crate) use reconstruction::product;
 pub use reconstruction::{HistoryEntry, Reconstruction, SliceStack};
 pub use scan::{Mask, Scan, ScanError, Simulation};
 pub use scattering::{Curve, Scattering, ScatteringImage, Smearing};
+pub use variable_probe::VariableProbe;

@@ -1,6 +1,6 @@
 //! What a model of ptychography has beyond object, probe and frames.
 
-use super::SliceStack;
+use super::{SliceStack, VariableProbe};
 use ndarray::{Array2, Array3, Axis};
 use num_complex::Complex;
 
@@ -13,6 +13,8 @@ pub struct ModelParts {
     pub exposures: Option<Exposures>,
     /// The slices of a thick specimen, whose product is the object.
     pub slices: Option<SliceStack>,
+    /// Variations of the first probe mode from frame to frame.
+    pub variable_probe: Option<VariableProbe>,
 }
 
 /// Modes of an object, mutually incoherent and orthogonal under the fluence.

@@ -8,7 +8,7 @@ use super::start::with_modes;
 use super::{ProbeSource, Problem, Recipe};
 use crate::data::{Geometry, ObjectModes, Propagation, Reconstruction, Scan};
 use crate::text::{length, significant};
-use ndarray::{Array2, s};
+use ndarray::{Array2, Array3, Axis, s};
 use num_complex::Complex;
 
 /// Largest relative difference of the windows' sizes, which are λz/p.
@@ -69,6 +69,29 @@ pub struct FrameStart {
     pub positions: Vec<[f64; 2]>,
     /// Factors on the model intensities.
     pub scales: Vec<f64>,
+}
+
+/// Layers of `result` in the window of the scan's frames, without the quadratic phase that `physical_probe` adds.
+fn in_this_window(
+    mut layers: Array3<Complex<f64>>,
+    result: &Reconstruction,
+    scan: &Scan,
+) -> Array3<Complex<f64>> {
+    let [_, rows, columns] = scan.shape();
+    if Recipe::from_toml(&result.recipe).is_ok_and(|recipe| recipe.physical_probe) {
+        let geometry = Geometry {
+            wavelength: result.wavelength,
+            distance: result.distance,
+            propagation: result.propagation,
+            ..*scan.geometry()
+        };
+        quadratic_phase(&mut layers, result.pixel, &geometry, 1.0);
+    }
+    if scan.geometry().is_near_field() {
+        cut_or_padded(&layers, [rows, columns])
+    } else {
+        with_window(&layers, [rows, columns])
+    }
 }
 
 fn field_of(near: bool) -> &'static str {
@@ -185,21 +208,13 @@ impl Problem {
         let [_, _, rows, columns] = self.shape();
         let (have, old_rows, old_columns) = result.probe.dim();
         let kept = have.min(recipe.probe_modes);
-        let mut probe = result.probe.slice(s![..kept, .., ..]).to_owned();
-        if Recipe::from_toml(&result.recipe).is_ok_and(|recipe| recipe.physical_probe) {
-            let geometry = Geometry {
-                wavelength: result.wavelength,
-                distance: result.distance,
-                propagation: result.propagation,
-                ..*scan.geometry()
-            };
-            quadratic_phase(&mut probe, result.pixel, &geometry, 1.0);
-        }
-        let probe = if scan.geometry().is_near_field() {
-            cut_or_padded(&probe, [rows, columns])
-        } else {
-            with_window(&probe, [rows, columns])
+        let probe = result.probe.slice(s![..kept, .., ..]).to_owned();
+        let probe = in_this_window(probe, result, scan);
+        let norm = |probe: &Array3<Complex<f64>>| -> f64 {
+            let first = probe.index_axis(Axis(0), 0);
+            first.iter().map(Complex::norm_sqr).sum::<f64>().sqrt()
         };
+        let first = norm(&probe);
         let mut probe = with_modes(probe, recipe.probe_modes, recipe.probe.mode_power);
         let power: f64 = probe.iter().map(Complex::norm_sqr).sum();
         let ratio = scan.brightest_frame() / power;
@@ -215,8 +230,25 @@ impl Problem {
                 significant(ratio, 3)
             ));
         }
+        self.take_variations(result, scan, recipe, norm(&probe) / first);
         self.probe = probe;
         Ok(())
+    }
+
+    /// Whether the result is of the frames of `scan`.
+    fn has_frames_of(&self, result: &Reconstruction, scan: &Scan) -> bool {
+        let recorded = scan.positions();
+        if result.recorded_positions.dim() != recorded.dim()
+            || result.positions.dim() != recorded.dim()
+            || result.frame_scales.len() != recorded.nrows()
+        {
+            return false;
+        }
+        let same = |((_, axis), value): ((usize, usize), &f64), other: &f64| {
+            (value - other).abs() <= SAME_POSITION * self.pixel[axis]
+        };
+        let mut pairs = recorded.indexed_iter().zip(&result.recorded_positions);
+        pairs.all(|(own, other)| same(own, other))
     }
 
     /// Positions and scales of `result` for the frames of `scan`.
@@ -227,17 +259,7 @@ impl Problem {
         recipe: &Recipe,
     ) -> Option<FrameStart> {
         let recorded = scan.positions();
-        if result.recorded_positions.dim() != recorded.dim()
-            || result.positions.dim() != recorded.dim()
-            || result.frame_scales.len() != recorded.nrows()
-        {
-            return None;
-        }
-        let same = |((_, axis), value): ((usize, usize), &f64), other: &f64| {
-            (value - other).abs() <= SAME_POSITION * self.pixel[axis]
-        };
-        let mut pairs = recorded.indexed_iter().zip(&result.recorded_positions);
-        if !pairs.all(|(own, other)| same(own, other)) {
+        if !self.has_frames_of(result, scan) {
             return None;
         }
         let moved = result.positions != result.recorded_positions;
@@ -262,6 +284,8 @@ impl Problem {
         })
     }
 }
+
+mod variations;
 
 #[cfg(test)]
 mod tests;

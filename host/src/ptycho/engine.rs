@@ -221,7 +221,7 @@ pub enum Values {
 
 impl Values {
     /// Wraps `values` without copying them.
-    fn from_vec<T: Real>(mut values: Vec<Complex<T>>) -> Self {
+    pub(super) fn from_vec<T: Real>(mut values: Vec<Complex<T>>) -> Self {
         let any: &mut dyn Any = &mut values;
         if let Some(single) = any.downcast_mut::<Vec<Complex<f32>>>() {
             return Self::F32(std::mem::take(single));
@@ -267,7 +267,7 @@ impl Values {
     }
 
     /// The values in precision `T`; fails unless there are `expected` of them.
-    fn as_slice<T: Real>(
+    pub(super) fn as_slice<T: Real>(
         &self,
         what: &'static str,
         expected: usize,

@@ -49,6 +49,25 @@ fn specs() -> Vec<EngineSpec> {
     specs
 }
 
+/// The scan with variations of the probe from the second iteration on, for engines that update them.
+fn varied(problem: &Problem, modes: usize) -> Problem {
+    Problem {
+        opr_modes: modes,
+        opr_from: 2,
+        ..problem.clone()
+    }
+}
+
+/// Every engine, and those that update variations of the probe once more with these.
+fn cases(problem: &Problem) -> Vec<(EngineSpec, Problem)> {
+    let batched = |spec: &EngineSpec| spec.batch.is_some();
+    let plain = specs().into_iter().map(|spec| (spec, problem.clone()));
+    let more = specs().into_iter().filter(batched);
+    plain
+        .chain(more.map(|spec| (spec, varied(problem, 2))))
+        .collect()
+}
+
 fn run(engine: &mut dyn Engine, spec: &EngineSpec, problem: &Problem, from: usize, to: usize) {
     for iteration in from..=to {
         let step = Step::new(spec, problem, iteration);
@@ -117,9 +136,15 @@ fn nothing_becomes_nan() {
                 };
             }
         }
-        for spec in specs() {
+        for (spec, problem) in cases(&problem) {
             let mut engine = CpuEngine::<f32>::new(&problem);
             run(&mut engine, &spec, &problem, 1, iterations);
+            let parts = engine.model_parts().unwrap();
+            assert_eq!(parts.variable_probe.is_some(), problem.opr_modes > 0);
+            assert!(
+                parts.variable_probe.is_none_or(|of| of.is_finite()),
+                "{spec:?}"
+            );
             let mut values = engine
                 .object()
                 .unwrap()
@@ -207,6 +232,39 @@ fn a_saved_run_goes_on_with_the_same_bits() {
             );
             assert_eq!(second.probe().unwrap(), whole.probe().unwrap(), "{spec:?}");
             assert_eq!(second.frames(), whole.frames(), "{spec:?}");
+        }
+    }
+}
+
+/// So does one with variations of the probe, which `ml` keeps.
+#[test]
+fn a_saved_run_with_a_variable_probe_goes_on_with_the_same_bits() {
+    let problem = varied(&problem(7), 2);
+    let make = || -> Box<dyn Engine> { Box::new(CpuEngine::<f32>::new(&problem)) };
+    let ml = EngineSpec::new(EngineName::Ml, 2);
+    for spec in specs().iter().filter(|spec| spec.batch.is_some()) {
+        let run_from = |engine: &mut dyn Engine, from: usize| {
+            run(engine, spec, &problem, from, 6);
+            run(engine, &ml, &problem, 7, 8);
+        };
+        let mut whole = make();
+        run_from(whole.as_mut(), 1);
+        let parts = whole.model_parts().unwrap();
+        assert!(parts.variable_probe.as_ref().unwrap().power()[0] > 0.0);
+        for saved in [1, 2, 4] {
+            let mut first = make();
+            run(first.as_mut(), spec, &problem, 1, saved);
+            let state = first.save().unwrap();
+            let mut second = make();
+            second.restore(&state).unwrap();
+            run_from(second.as_mut(), saved + 1);
+            assert_eq!(
+                second.object().unwrap(),
+                whole.object().unwrap(),
+                "{spec:?}"
+            );
+            assert_eq!(second.probe().unwrap(), whole.probe().unwrap(), "{spec:?}");
+            assert_eq!(second.model_parts().unwrap(), parts, "{spec:?}");
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The memory that a reconstruction needs.
 
 use super::step_plan::{group_of, slices_of};
+use super::variable_probe::MOST;
 use super::{EngineName, EngineSpec, GpuWaves, Noise, Precision, Recipe, StepPlan};
 use crate::data::{Mask, Scan};
 use crate::run::MemoryEstimate;
@@ -77,6 +78,19 @@ pub fn memory_estimate(
         .saturating_add(slices.saturating_mul(complex))
         .saturating_add(object.saturating_mul(9 * complex))
         .saturating_add(copies.saturating_mul(10 * complex));
+    // Shapes of variations, their changes, sums and spectra, coefficients and their changes; on the CPU the sums of each eighth frame of a
+    // part of the batch besides, on a GPU the equations of its frames.
+    let varied = wide(recipe.opr_modes.min(MOST));
+    let of_frames = varied.saturating_mul(wide(frames).saturating_mul(16));
+    let groups = wide(batch).div_ceil(96).saturating_add(6);
+    let cpu = (cpu.saturating_add(of_frames)).saturating_add(
+        varied
+            .saturating_mul(frame)
+            .saturating_mul(groups * complex),
+    );
+    let equations = wide(batch).saturating_mul(varied * (varied + 1) * 4);
+    let varied = (varied.saturating_mul(frame).saturating_mul(48))
+        .saturating_add(of_frames.saturating_add(equations));
     // Exit waves, their work copy and cuFFT's work area, magnitudes; a batch's four sets of waves and
     // cuFFT's work area; object with sums, directions and momentum.
     // The fused step has the exit waves only, perhaps in bf16, in passes those of a group besides.
@@ -139,6 +153,7 @@ pub fn memory_estimate(
         .saturating_add(pixels.saturating_mul(4))
         .saturating_add(object.saturating_mul(92))
         .saturating_add(parts)
+        .saturating_add(varied)
         .saturating_add(probe.saturating_mul(104));
     MemoryEstimate {
         cpu,
@@ -192,6 +207,26 @@ mod tests {
         assert_eq!(two.gpu_host - one.gpu_host, waves + probe);
         // Steps with two modes have a group's waves besides, here of all frames.
         assert_eq!(two.gpu_device - one.gpu_device, 3 * waves + 4096 * 104);
+    }
+
+    #[test]
+    fn variations_cost_some_frames_each() {
+        let of = |modes| {
+            let recipe = Recipe {
+                engines: vec![EngineSpec::parse("lsqml:50").unwrap()],
+                opr_modes: modes,
+                ..Recipe::default()
+            };
+            memory_estimate([1000, 1, 64, 64], [200, 200], &recipe)
+        };
+        let (none, four) = (of(0), of(4));
+        let coefficients = 4 * 1000 * 16;
+        assert_eq!(four.cpu - none.cpu, 4 * 4096 * 8 * 8 + coefficients);
+        let equations = 100 * 4 * 5 * 4;
+        assert_eq!(
+            four.gpu_device - none.gpu_device,
+            4 * 4096 * 48 + coefficients + equations
+        );
     }
 
     #[test]

@@ -69,6 +69,7 @@ pub(crate) mod step_plan;
 mod stream_plan;
 mod summary;
 mod update_version;
+pub(crate) mod variable_probe;
 
 pub use absorption::absorption_correlation;
 pub use affine::AffineFit;
@@ -121,5 +122,5 @@ pub use step::{
 };
 pub use step_plan::StepPlan;
 pub use stream_plan::StreamPlan;
-pub use summary::{NearFieldSummary, SlicesSummary, Summary};
+pub use summary::{NearFieldSummary, SlicesSummary, Summary, VariableProbeSummary};
 pub use update_version::UpdateVersion;

@@ -157,6 +157,7 @@ impl SliceOptions {
             ("fit_frame_scales", recipe.fit_frame_scales),
             ("object_modes", recipe.object_modes > 1),
             ("fly.points", recipe.fly.points > 1),
+            ("opr_modes", recipe.opr_modes > 0),
         ];
         if let Some((option, _)) = unsupported.iter().find(|(_, on)| *on) {
             let found = format!("{} slices with it", self.count);

@@ -19,6 +19,21 @@ pub(crate) struct Normalisation {
     pub(crate) object: f64,
 }
 
+impl Normalisation {
+    /// Only the factor, without a mixture of modes: of modes of which the first one varies from frame to frame.
+    pub(crate) fn only_scale(&mut self) {
+        let modes = (self.mixture.len() as f64).sqrt() as usize;
+        let factor = Complex::new(1.0 / self.object, 0.0);
+        for (at, share) in self.mixture.iter_mut().enumerate() {
+            *share = if at / modes == at % modes {
+                factor
+            } else {
+                Complex::default()
+            };
+        }
+    }
+}
+
 /// The normalisation of modes whose Gram matrix ⟨P_m, P_n⟩ (m, n) is `gram` to the total power
 /// `power`, or their own if that is not given; `None` for a dark probe or values that are not finite.
 pub(crate) fn normalisation(gram: &[Complex<f64>], power: Option<f64>) -> Option<Normalisation> {

@@ -5,7 +5,7 @@ use super::fly::FlyPaths;
 use super::multislice::SlicePropagator;
 use super::near_field::{NearField, Propagator, ramp};
 use super::result::quadratic_phase;
-use crate::data::{Geometry, Mask, ObjectModes, Reconstruction, Scan, ScanError};
+use crate::data::{Geometry, Mask, ObjectModes, Reconstruction, Scan, ScanError, VariableProbe};
 use crate::fft::Fft2;
 use crate::system::ScratchError;
 use ndarray::{Array2, Array3, Axis, s};
@@ -75,7 +75,13 @@ pub fn predict(result: &Reconstruction, scan: &Scan) -> Result<Prediction, Predi
         result.fractions.len(),
         result.frame_scales.len(),
     ];
-    let windows = counts.into_iter().find(|n| *n != frames).unwrap_or(frames);
+    let variable = result.parts.variable_probe.as_ref();
+    let varied = variable.map(|of| of.coefficients.nrows());
+    let windows = counts
+        .into_iter()
+        .chain(varied)
+        .find(|n| *n != frames)
+        .unwrap_or(frames);
     let found = [windows, probe_rows, probe_columns];
     if found != scan.shape() {
         return Err(PredictError::Shape {
@@ -112,7 +118,12 @@ pub fn predict(result: &Reconstruction, scan: &Scan) -> Result<Prediction, Predi
         propagation: result.propagation,
         ..*scan.geometry()
     };
-    let probe = ShiftedProbe::new(model_probe(result));
+    let (probe, variable) = model_probe(result);
+    let probe = ShiftedProbe::new(probe);
+    let shapes = variable
+        .as_ref()
+        .map(|of| ShiftedProbe::new(of.shapes.clone()));
+    let coefficients = variable.as_ref().map(|of| of.coefficients.view());
     let measured = scan.frames()?;
     let mut intensities = Array3::<f32>::zeros((frames, rows, columns));
     let sums: Vec<[f64; 2]> = (intensities.axis_iter_mut(Axis(0)).into_par_iter())
@@ -139,7 +150,16 @@ pub fn predict(result: &Reconstruction, scan: &Scan) -> Result<Prediction, Predi
                     (0..fly.points()).flat_map(|s| (0..probe.modes()).map(move |m| (s, m)))
                 {
                     let fraction = fly.at(frame, point, result.fractions[frame]);
-                    let shifted = probe.mode(mode, fraction, fft);
+                    let mut shifted = probe.mode(mode, fraction, fft);
+                    if let (0, Some(shapes), Some(coefficients)) = (mode, &shapes, coefficients) {
+                        for (k, c) in coefficients.row(frame).iter().enumerate() {
+                            let shape = shapes.mode(k, fraction, fft);
+                            shifted
+                                .iter_mut()
+                                .zip(&shape)
+                                .for_each(|(p, u)| *p += u * *c);
+                        }
+                    }
                     for object in &objects {
                         let window = object.slice(s![top..top + rows, left..left + columns]);
                         let mut wave = shifted.clone();
@@ -246,9 +266,10 @@ impl ShiftedProbe {
     }
 }
 
-/// The probe without the quadratic phase that `physical_probe` adds to results.
-fn model_probe(result: &Reconstruction) -> Array3<Complex<f64>> {
+/// The probe and its variations without the quadratic phase that `physical_probe` adds to results.
+fn model_probe(result: &Reconstruction) -> (Array3<Complex<f64>>, Option<VariableProbe>) {
     let mut probe = result.probe.clone();
+    let mut variable = result.parts.variable_probe.clone();
     if Recipe::from_toml(&result.recipe).is_ok_and(|recipe| recipe.physical_probe) {
         let geometry = Geometry {
             wavelength: result.wavelength,
@@ -257,6 +278,9 @@ fn model_probe(result: &Reconstruction) -> Array3<Complex<f64>> {
             propagation: result.propagation,
         };
         quadratic_phase(&mut probe, result.pixel, &geometry, 1.0);
+        if let Some(variable) = &mut variable {
+            quadratic_phase(&mut variable.shapes, result.pixel, &geometry, 1.0);
+        }
     }
-    probe
+    (probe, variable)
 }

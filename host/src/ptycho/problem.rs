@@ -9,7 +9,7 @@ use super::recipe::{GpuStep, GpuWaves, Recipe};
 use super::refinement::PositionOptions;
 use super::regions::{REGIONS, Regions, Windows, chosen_note};
 use super::start;
-use crate::data::{Mask, PixelPositions, PositionError, Scan};
+use crate::data::{Mask, PixelPositions, PositionError, Scan, VariableProbe};
 use crate::system::ScratchError;
 use crate::text::{count, shortest};
 use ndarray::{Array2, Array3};
@@ -92,6 +92,13 @@ pub struct Problem {
     pub exact_first: bool,
     /// The regions of the scan, if an engine of the recipe works on them.
     pub(crate) regions: Option<Arc<Regions>>,
+    /// Number of variations of the first probe mode.
+    pub opr_modes: usize,
+    /// First iteration of the run that updates them.
+    pub opr_from: usize,
+    /// Variations from which the run starts, `opr_modes` of them for all frames; `None`: they are formed when they are first
+    /// updated.
+    pub start_variations: Option<VariableProbe>,
     /// Seed of random choices.
     pub seed: u64,
     /// Notes for the user.
@@ -173,14 +180,18 @@ impl Problem {
         let object = start::object(positions.object_shape, recipe.seed);
         let mean_power = scan.brightest_frame() / (rows * columns) as f64;
         let shape = [frames, probe.dim().0, rows, columns];
+        // A region would have to have variations of its own.
         let uses_regions = slices.is_none()
+            && recipe.opr_modes == 0
             && recipe
                 .engines
                 .iter()
                 .any(|spec| spec.uses_regions(shape, positions.object_shape));
-        if recipe.waves_of_mode() == 1 && slices.is_none() {
+        if recipe.waves_of_mode() == 1 && slices.is_none() && recipe.opr_modes == 0 {
             notes.extend(chosen_note(&recipe.engines, shape, positions.object_shape));
-        } else if slices.is_none() && recipe.engines.iter().any(|e| e.regions == Some(REGIONS)) {
+        } else if recipe.waves_of_mode() > 1
+            && recipe.engines.iter().any(|e| e.regions == Some(REGIONS))
+        {
             notes.push(format!(
                 "regions = {REGIONS}: computed without them, as there are several object modes or points of an exposure"
             ));
@@ -223,6 +234,9 @@ impl Problem {
             gpu_waves: recipe.gpu.waves,
             projects_first: recipe.engines.first().is_some_and(|e| e.name.projects()),
             regions,
+            opr_modes: recipe.opr_modes,
+            opr_from: recipe.opr_from,
+            start_variations: None,
             seed: recipe.seed,
             notes,
         };

@@ -8,6 +8,7 @@ mod gpu_options;
 mod probe_start;
 #[cfg(test)]
 mod tests;
+mod variations;
 
 pub use fly_options::{FlyOptions, FlyPath, FlyPositions};
 pub use gpu_options::{GpuOptions, GpuStep, GpuWaves, Updates};
@@ -18,6 +19,7 @@ use super::multislice::SliceOptions;
 use super::recipe_line::line_of;
 use super::refinement::PositionOptions;
 use super::step_plan::StepPlan;
+use super::variable_probe::FROM;
 use crate::text::{TomlError, shortest};
 use serde::{Deserialize, Serialize};
 
@@ -60,6 +62,14 @@ pub enum StopRule {
     Plateau,
 }
 
+fn none(count: &usize) -> bool {
+    *count == 0
+}
+
+fn as_usual(iteration: &usize) -> bool {
+    *iteration == FROM
+}
+
 /// All options of a reconstruction.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -73,6 +83,13 @@ pub struct Recipe {
     /// Number of mutually incoherent modes of the object.
     #[serde(skip_serializing_if = "is_one")]
     pub object_modes: usize,
+    /// Number of variations of the first probe mode, for a probe that differs from frame to frame (orthogonal probe relaxation);
+    /// 0: all frames have one probe.
+    #[serde(skip_serializing_if = "none")]
+    pub opr_modes: usize,
+    /// First iteration of the run that updates them: `lsqml`, `epie` and `rpie` do, once the mean probe is formed.
+    #[serde(skip_serializing_if = "as_usual")]
+    pub opr_from: usize,
     /// Share of the valid pixels of each frame that are left out of every update, and on which
     /// R_free is computed; others in each frame, chosen by `seed`. The start values use them.
     pub free_pixels: f64,
@@ -133,6 +150,8 @@ impl Default for Recipe {
             probe_modes: 1,
             object_modes: 1,
             fly: FlyOptions::default(),
+            opr_modes: 0,
+            opr_from: FROM,
             free_pixels: 0.0,
             stop: StopRule::Off,
             metrics_every: METRICS_EVERY,
@@ -243,6 +262,7 @@ impl Recipe {
                 self.positions.start
             ));
         }
+        sentences.extend(self.variations_without_effect());
         let mut last = 0_usize;
         for engine in &self.engines {
             last = last.saturating_add(engine.iterations);
@@ -431,6 +451,7 @@ impl Recipe {
         self.data.check()?;
         self.engines.iter().try_for_each(EngineSpec::check)?;
         self.slices.check(self)?;
+        self.check_variations()?;
         let mut centring = self.engines.iter().filter_map(|e| e.probe_centre_tolerance);
         if let (true, Some(tolerance)) = (self.data.is_near_field(), centring.next()) {
             let expected =

@@ -2,9 +2,9 @@
 
 use super::intensity_ramp::remove_intensity_ramp;
 use super::object_modes::orthogonalise_objects;
-use super::quality::orthogonalise;
+use super::quality::{orthogonalise, orthogonalise_others};
 use super::{EngineError, Frames, Precision, Problem, Recipe, Reconstructor};
-use crate::data::{Geometry, ObjectModes, Propagation, Reconstruction, Scan};
+use crate::data::{Geometry, ObjectModes, Propagation, Reconstruction, Scan, VariableProbe};
 use ndarray::{Array2, Array3, Axis, s};
 use num_complex::Complex;
 
@@ -37,15 +37,22 @@ pub fn result(
     let mut layers = run.engine().object_layers()?;
     let mut raw = run.engine().probe()?;
     let (_, height, width) = layers.dim();
-    let mut lit = fluence((height, width), &raw, &frames);
+    let shape = (height, width);
+    let mut parts = run.engine().model_parts()?;
+    let varies = parts.variable_probe.is_some();
+    let mut lit = match &parts.variable_probe {
+        None => fluence(shape, &raw, &frames),
+        Some(variable) => varied_fluence(shape, &raw, variable, &frames),
+    };
     let mut history = run.progress().history.clone();
-    let parts = run.engine().model_parts()?;
     let fitted = frames.scales.iter().any(|scale| *scale != 1.0);
+    // The ramp of a variable probe stays: its variations would not be orthonormal.
     if fitted
+        && !varies
         && parts.slices.is_none()
         && remove_intensity_ramp(&mut layers, &mut raw, &mut frames, &lit)
     {
-        lit = fluence((height, width), &raw, &frames);
+        lit = fluence(shape, &raw, &frames);
         // The probe is shifted in a periodic window, in which a ramp has a step at the border.
         let model = run.metrics_of(&layers, &raw, &frames.scales)?;
         if let Some(last) = history.last_mut() {
@@ -57,12 +64,17 @@ pub fn result(
         Some(_) => Vec::new(),
         None => orthogonalise_objects(&mut layers, &lit),
     };
-    let modes = orthogonalise(&raw);
+    let modes = match varies {
+        true => orthogonalise_others(&raw),
+        false => orthogonalise(&raw),
+    };
     let mut probe = modes.probe;
     if recipe.physical_probe {
         quadratic_phase(&mut probe, problem.pixel, scan.geometry(), -1.0);
+        if let Some(variable) = &mut parts.variable_probe {
+            quadratic_phase(&mut variable.shapes, problem.pixel, scan.geometry(), -1.0);
+        }
     }
-    let mut parts = run.engine().model_parts()?;
     if object_power.len() > 1 {
         parts.object_modes = Some(ObjectModes {
             further: layers.slice(s![1.., .., ..]).to_owned(),
@@ -114,6 +126,27 @@ pub(super) fn fluence(
         let [top, left] = corner.map(|v| v as usize);
         let mut window = fluence.slice_mut(s![top..top + rows, left..left + columns]);
         window += &power;
+    }
+    fluence
+}
+
+/// [`fluence`] of frames whose first probe modes differ.
+fn varied_fluence(
+    shape: (usize, usize),
+    probe: &Array3<Complex<f64>>,
+    variable: &VariableProbe,
+    frames: &Frames,
+) -> Array2<f64> {
+    let others = probe.slice(s![1.., .., ..]);
+    let others = others.map(Complex::norm_sqr).sum_axis(ndarray::Axis(0));
+    let (rows, columns) = others.dim();
+    let mut fluence = Array2::zeros(shape);
+    for (frame, corner) in frames.corners.iter().enumerate() {
+        let [top, left] = corner.map(|v| v as usize);
+        let mut window = fluence.slice_mut(s![top..top + rows, left..left + columns]);
+        window += &others;
+        let own = variable.of_frame(frame, probe.index_axis(ndarray::Axis(0), 0));
+        window.zip_mut_with(&own, |sum, p| *sum += p.norm_sqr());
     }
     fluence
 }

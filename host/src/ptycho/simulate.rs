@@ -49,6 +49,9 @@ pub struct SimulateOptions {
     pub fly_shift: [f64; 2],
     /// Points of the path; 0: four for each pixel, at least 8.
     pub fly_points: usize,
+    /// By which part of its width the beam changes from frame to frame: its place in rows and in columns, its defocus and its
+    /// astigmatism, each by a random share of it, -1 to 1.
+    pub probe_drift: f64,
     /// Standard deviation of the recorded from the true positions along each axis, object pixels.
     pub position_error: f64,
     /// Whether counts have Poisson noise; otherwise they are expected values.
@@ -77,6 +80,7 @@ impl Default for SimulateOptions {
             object_modes: 1,
             fly_shift: [0.0; 2],
             fly_points: 0,
+            probe_drift: 0.0,
             position_error: 0.0,
             noise: true,
             propagation: Propagation::FarField,
@@ -200,6 +204,13 @@ impl SimulateOptions {
             "--fly-points",
             self.fly_points.to_string(),
             "1 to 1024",
+        )?;
+        let drift = self.probe_drift;
+        option(
+            (0.0..=0.5).contains(&drift),
+            "--probe-drift",
+            shortest(drift),
+            "0 to 0.5 of the beam's width",
         )?;
         let error = self.position_error;
         option(
@@ -342,7 +353,7 @@ pub fn simulate(options: &SimulateOptions) -> Result<Scan, SimulateError> {
         0.0
     };
     let mut probe = start::with_modes(
-        beam(n, 1.0).insert_axis(Axis(0)),
+        beam(n, 1.0, BeamChange::default()).insert_axis(Axis(0)),
         options.probe_modes,
         fraction,
     );
@@ -362,6 +373,7 @@ pub fn simulate(options: &SimulateOptions) -> Result<Scan, SimulateError> {
     let points = options.points();
     let fly = FlyPaths::along(points, options.fly_shift, options.positions);
 
+    let drift = Drift::new(options, &probe, diameter(&ideal));
     let near = NearField::of(&geometry);
     let mut frames = Array3::<f32>::zeros((options.positions, n, n));
     frames
@@ -375,7 +387,13 @@ pub fn simulate(options: &SimulateOptions) -> Result<Scan, SimulateError> {
             let mut propagator = Propagator::new([n, n], near.as_ref());
             let mut through = plan.as_ref().map(|plan| SlicePropagator::new(plan, [n, n]));
             if points == 1 && states.is_empty() {
-                for mode in probe.outer_iter() {
+                let own = drift.as_ref().map(|drift| drift.first_mode(i));
+                for (number, mode) in probe.outer_iter().enumerate() {
+                    let mode = match &own {
+                        Some(own) if number == 0 => own.view(),
+                        _ => mode,
+                    };
+
                     let mut wave = match slices {
                         None => &mode * &window,
                         Some(_) => mode.to_owned(),
@@ -515,7 +533,7 @@ impl BeamPath {
         let geometry = geometry(options);
         let pixel = geometry.object_pixel(n, n);
 
-        let ideal = beam(n, 0.0);
+        let ideal = beam(n, 0.0, BeamChange::default());
         let step = (diameter(&ideal) * (1.0 - options.overlap)).max(1.0);
         let points = path(options.pattern, options.positions, step);
         let whole = Array2::from_shape_fn((options.positions, 2), |(i, axis)| {
@@ -614,8 +632,8 @@ fn draw(expected: f64, random: &mut Pcg64Mcg) -> f32 {
 }
 
 /// The beam of a disc-shaped aperture, defocused so that it is `BEAM` wide, with astigmatism, coma
-/// and an uneven pupil in proportion to `aberrations`; centred at (n/2, n/2), unit power.
-fn beam(n: usize, aberrations: f64) -> Array2<Complex<f64>> {
+/// and an uneven pupil in proportion to `aberrations`; centred at (n/2, n/2) but for the `change`, unit power.
+fn beam(n: usize, aberrations: f64, change: BeamChange) -> Array2<Complex<f64>> {
     let radius = 0.5 * APERTURE * n as f64;
     let curvature = BEAM / APERTURE;
     let pupil = Array2::from_shape_fn((n, n), |(r, c)| {
@@ -625,14 +643,70 @@ fn beam(n: usize, aberrations: f64) -> Array2<Complex<f64>> {
         // A soft edge, two detector pixels wide for frames of 128 pixels.
         let edge = (0.5 + (1.0 - q) * 32.0).clamp(0.0, 1.0);
         let uneven = 1.0 + aberrations * 0.15 * (3.0 * x - 2.0 * y).sin();
-        let defocus = PI * curvature * (qy * qy + qx * qx) / n as f64;
+        let [wider_rows, wider_columns] = [
+            1.0 + change.defocus + change.astigmatism,
+            1.0 + change.defocus - change.astigmatism,
+        ];
+        let defocus = PI * curvature * (qy * qy * wider_rows + qx * qx * wider_columns) / n as f64;
+        let [down, across] = change.shift;
+        let tilt = TAU * (qy * down + qx * across) / n as f64;
         let others = aberrations * (0.9 * (x * x - y * y) + 0.7 * x * y + 0.5 * q * q * y);
-        Complex::cis(defocus + others) * edge * uneven
+        Complex::cis(defocus + others - tilt) * edge * uneven
     });
     let mut wave = start::from_centred_spectrum(pupil);
     let power: f64 = wave.iter().map(Complex::norm_sqr).sum();
     wave.mapv_inplace(|v| v / power.sqrt());
     wave
+}
+
+/// How a beam differs from the one without changes.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+struct BeamChange {
+    /// Shift (rows, columns), pixels.
+    shift: [f64; 2],
+    /// By which part it is wider.
+    defocus: f64,
+    /// By which part it is wider along rows and narrower along columns.
+    astigmatism: f64,
+}
+
+/// First probe modes that differ from frame to frame.
+struct Drift {
+    frame: usize,
+    changes: Vec<BeamChange>,
+    /// The first mode without changes divided by the beam.
+    factor: Complex<f64>,
+}
+
+impl Drift {
+    /// `None` if all frames have one probe; `width` is the beam's, pixels.
+    fn new(options: &SimulateOptions, probe: &Array3<Complex<f64>>, width: f64) -> Option<Self> {
+        let drift = options.probe_drift;
+        if drift <= 0.0 {
+            return None;
+        }
+        // No frame's generator has this number.
+        let mut random = generator(options.seed, u64::MAX);
+        let mut share = || drift * (2.0 * random.random::<f64>() - 1.0);
+        let changes = (0..options.positions).map(|_| BeamChange {
+            shift: [share() * width, share() * width],
+            defocus: share(),
+            astigmatism: share(),
+        });
+        let plain = beam(options.frame, 1.0, BeamChange::default());
+        let first = probe.index_axis(Axis(0), 0);
+        let products = plain.iter().zip(&first).map(|(b, p)| b.conj() * p);
+        Some(Self {
+            frame: options.frame,
+            changes: changes.collect(),
+            factor: products.sum(),
+        })
+    }
+
+    /// The first mode of a frame (row, column).
+    fn first_mode(&self, frame: usize) -> Array2<Complex<f64>> {
+        beam(self.frame, 1.0, self.changes[frame]).mapv(|v| v * self.factor)
+    }
 }
 
 /// Diameter, pixels, of a uniform disc with the same mean square radius.

@@ -91,6 +91,10 @@ pub struct Step {
     pub update_object: bool,
     /// Whether the probe is updated.
     pub update_probe: bool,
+    /// Whether the recipe has variations of the first probe mode.
+    pub varies: bool,
+    /// Whether they are updated.
+    pub update_variations: bool,
     /// Largest number of alternations of object and probe updates.
     pub overlap_loops: usize,
     /// Value of ‖ΔP‖/‖P‖ below which the alternations end.
@@ -157,6 +161,8 @@ pub(super) struct ScanSizes {
     /// Whether the object has modes: projections have frames at their exact positions then.
     has_object_modes: bool,
     seed: u64,
+    /// Number of variations of the first probe mode, and the first iteration that updates them.
+    variations: [usize; 2],
 }
 
 impl ScanSizes {
@@ -170,6 +176,7 @@ impl ScanSizes {
             moves: problem.fly.points() > 1,
             has_object_modes: problem.object_modes() > 1,
             seed: problem.seed,
+            variations: [problem.opr_modes, problem.opr_from],
             refinement: problem.refinement.clone(),
             fit_frame_scales: problem.fit_frame_scales,
         }
@@ -185,12 +192,12 @@ impl Step {
     }
 
     /// Whether several devices can divide the frames of this iteration: a projection on whole pixels, or mini-batches without a
-    /// regulariser. (Two or four devices divide batches of at least four frames for each, or have whole regions.)
+    /// regulariser and variable probes. (Two or four devices divide batches of at least four frames for each, or have whole regions.)
     #[must_use]
     pub fn can_be_divided(&self) -> bool {
         match &self.method {
             Method::Projection => !self.subpixel,
-            Method::Batches(method) => method.smoothness().is_none(),
+            Method::Batches(method) => method.smoothness().is_none() && !self.varies,
             Method::Likelihood(_) => false,
         }
     }
@@ -234,6 +241,7 @@ impl Step {
             moves,
             has_object_modes,
             seed,
+            variations,
             ..
         } = *sizes;
         let subpixel =
@@ -254,6 +262,11 @@ impl Step {
             bound: spec.bound(poisson_bound),
             update_object: spec.update_object,
             update_probe: spec.update_probe && run_iteration >= spec.probe_from,
+            varies: variations[0] > 0,
+            update_variations: matches!(method, Method::Batches(_))
+                && spec.update_probe
+                && variations[0] > 0
+                && run_iteration >= variations[1].max(spec.probe_from),
             overlap_loops: spec.overlap_loops.unwrap_or(1),
             overlap_tolerance: spec.overlap_tolerance.unwrap_or(0.0),
             object_weight: spec.object_inertia.unwrap_or(0.0) * mean_power,

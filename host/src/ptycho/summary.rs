@@ -56,6 +56,9 @@ pub struct Summary {
     /// Points of each exposure of a fly scan; absent for a step scan.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exposure_points: Option<usize>,
+    /// Variations of the first probe mode from frame to frame; absent without them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub variable_probe: Option<VariableProbeSummary>,
     /// Size of the probe; absent if it has no power.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub probe_size: Option<ProbeSize>,
@@ -138,6 +141,36 @@ impl std::fmt::Display for SlicesSummary {
     }
 }
 
+/// Variations of the first probe mode.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct VariableProbeSummary {
+    /// Number of variations.
+    pub variations: usize,
+    /// Share of each variation in the power of all probe modes and variations, in the mean over the frames, strongest first.
+    pub power: Vec<f64>,
+    /// Largest such share of a single frame, of all variations together.
+    pub largest: f64,
+}
+
+impl VariableProbeSummary {
+    /// That of a result; `None` without variations.
+    fn of(of: &Reconstruction) -> Option<Self> {
+        let variable = of.parts.variable_probe.as_ref()?;
+        let modes: f64 = of.probe.iter().map(num_complex::Complex::norm_sqr).sum();
+        let power = variable.power();
+        let share = |power: f64, of: f64| if power > 0.0 { power / of } else { 0.0 };
+        let all = modes + power.sum();
+        let of_frame = |c: ndarray::ArrayView1<'_, f64>| c.iter().map(|c| c * c).sum::<f64>();
+        let frames = variable.coefficients.rows().into_iter().map(of_frame);
+        let largest = frames.fold(0.0, f64::max);
+        Some(Self {
+            variations: variable.count(),
+            power: power.iter().map(|p| share(*p, all)).collect(),
+            largest: share(largest, modes + largest),
+        })
+    }
+}
+
 /// The propagation to a near field.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct NearFieldSummary {
@@ -212,6 +245,7 @@ impl Summary {
             object_mode_power: (of.parts.object_modes.as_ref())
                 .map_or_else(Vec::new, |modes| modes.power.clone()),
             exposure_points: of.parts.exposures.as_ref().map(|of| of.points),
+            variable_probe: VariableProbeSummary::of(of),
             probe_size: ProbeSize::new(&of.probe, of.pixel),
             probe_focus: None,
             displacements: Displacements::new(of),

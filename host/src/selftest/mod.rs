@@ -70,6 +70,8 @@ mod transform;
 #[cfg(feature = "ptycho")]
 mod trials;
 #[cfg(feature = "ptycho")]
+mod variations;
+#[cfg(feature = "ptycho")]
 mod waves;
 
 pub(crate) use bench::Bench;

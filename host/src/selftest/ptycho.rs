@@ -5,7 +5,7 @@ use super::shape::shapes;
 use super::{
     Size, batch_exchange, batch_steps, batch_sums, batch_waves, exit_waves, fourier, frame_blocks,
     fused_batches, fused_step, layered, layers, likelihood, normalisation, object_sums,
-    object_update, passes, probe, probe_update, region_merge, trials,
+    object_update, passes, probe, probe_update, region_merge, trials, variations,
 };
 use crate::gpu::{Device, Result};
 
@@ -28,6 +28,7 @@ pub(crate) fn cases<M: Device>(bench: &mut Bench<'_, M>, size: Size) -> Result<(
         region_merge::cases(bench, shape)?;
         trials::cases(bench, shape)?;
         frame_blocks::cases(bench, shape)?;
+        variations::cases(bench, shape)?;
     }
     fused_batches::cases(bench, size)?;
     fused_step::cases(bench, size)?;

@@ -65,6 +65,8 @@ mod ptycho_slices;
 mod ptycho_start;
 #[cfg(feature = "ptycho")]
 mod ptycho_start_object;
+#[cfg(feature = "ptycho")]
+mod ptycho_variable_probe;
 #[cfg(feature = "sas")]
 mod sas;
 #[cfg(feature = "sas")]

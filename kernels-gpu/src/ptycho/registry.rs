@@ -2,19 +2,13 @@
 
 use super::{
     advance_layers, batch_advance, batch_exchange, batch_finish, batch_step_sums, batch_sums,
-    centring_shift, columns_finish, columns_reflect, conjugate_direction, conjugate_precondition,
-    copy_waves, deferred_momentum, direction_finish, exact_advance, exact_chi, exact_finish,
-    exact_gradient, exact_line, exact_modes, exact_step_sums, exit_wave_build, exposure_points,
-    fluence, fourier_step, frame_blocks, frame_chi, frame_gradient, frame_line, fused_metrics,
-    fused_step, gaussian_smoothing, gram, keep_better, largest, layer_power, layered_line_waves,
+    centring_shift, columns_finish, columns_reflect, conjugate_direction, conjugate_precondition, copy_waves, deferred_momentum, direction_finish, exact_advance, exact_chi, exact_finish, exact_gradient, exact_line, exact_modes, exact_step_sums, exit_wave_build, exposure_points, fluence, fourier_step, frame_blocks, frame_chi, frame_gradient, frame_line, fused_metrics, fused_step, gaussian_smoothing, gram, keep_better, largest, layer_power, layered_line_waves, coefficient_blocks,
     likelihood_deviation, likelihood_losses, line_point, line_sums, line_waves,
     magnitude_deviation, mix_layers, model_metrics, modes_gradient, modes_line, near_field_factors,
     object_direction, object_finish, object_from_sums, object_sums_tiled, object_update_atomic,
     object_update_tiled, phase_ramp_layers, pie_cluster, pie_cluster_exact, pie_pass,
     position_equations, probe_change, probe_direction, probe_finish, probe_update_atomic,
-    probe_update_tiled, rank_sums, region_merge, roll_frames, roll_layers, rows_metrics,
-    rows_project, scale_layers, scale_to_power, shifted_spectra, slice_sums, smoothness, step_mean,
-    step_sums, trial_positions, wave_limit, widen_waves, window_product, window_residual,
+    probe_update_tiled, rank_sums, region_merge, roll_frames, roll_layers, rows_metrics, rows_project, scale_layers, scale_to_power, shifted_spectra, slice_sums, smoothness, step_mean, step_sums, trial_positions, wave_limit, widen_waves, window_product, window_residual, probe_variations, variation_advance, variation_equations, variation_sums,
 };
 use crate::info;
 use warpstride_device::launch::{Emulated, KernelInfo};
@@ -29,6 +23,7 @@ pub(crate) const KERNELS: &[KernelInfo] = &[
     info::<batch_step_sums::PtychoBatchStepSums<'static, Emulated>>(),
     info::<batch_sums::PtychoBatchSums<'static, Emulated>>(),
     info::<centring_shift::PtychoCentringShift<'static, Emulated>>(),
+    info::<coefficient_blocks::PtychoCopyCoefficients<'static, Emulated>>(),
     info::<columns_finish::PtychoColumnsFinish64<'static, Emulated>>(),
     info::<columns_finish::PtychoColumnsFinish128<'static, Emulated>>(),
     info::<columns_finish::PtychoColumnsFinish256<'static, Emulated>>(),
@@ -139,6 +134,7 @@ pub(crate) const KERNELS: &[KernelInfo] = &[
     info::<probe_update_atomic::PtychoProbeUpdateAtomicBf16<'static, Emulated>>(),
     info::<probe_update_tiled::PtychoProbeUpdateTiled<'static, Emulated>>(),
     info::<probe_update_tiled::PtychoProbeUpdateTiledBf16<'static, Emulated>>(),
+    info::<probe_variations::PtychoProbeVariations<'static, Emulated>>(),
     info::<rank_sums::PtychoAddRanks<'static, Emulated>>(),
     info::<region_merge::PtychoCopyRegion<'static, Emulated>>(),
     info::<region_merge::PtychoMergeRegions<'static, Emulated>>(),
@@ -165,6 +161,10 @@ pub(crate) const KERNELS: &[KernelInfo] = &[
     info::<step_mean::PtychoStepMean<'static, Emulated>>(),
     info::<step_sums::PtychoStepSums<'static, Emulated>>(),
     info::<trial_positions::PtychoTrialPositions<'static, Emulated>>(),
+    info::<variation_advance::PtychoVariationAdvance<'static, Emulated>>(),
+    info::<variation_equations::PtychoVariationEquations<'static, Emulated>>(),
+    info::<variation_equations::PtychoVariationSteps<'static, Emulated>>(),
+    info::<variation_sums::PtychoVariationSums<'static, Emulated>>(),
     info::<wave_limit::PtychoWaveLimit<'static, Emulated>>(),
     info::<widen_waves::PtychoWidenWaves<'static, Emulated>>(),
     info::<window_product::PtychoWindowProduct<'static, Emulated>>(),

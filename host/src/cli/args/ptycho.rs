@@ -21,6 +21,7 @@ Examples:
       --overlap 0.8
   warpstride ptycho simulate clean.cxi --no-noise --seed 7
   warpstride ptycho simulate fly.cxi --pattern raster --fly-shift 0,3
+  warpstride ptycho simulate drift.cxi --probe-drift 0.05
   warpstride ptycho simulate cone.cxi --near-field --focus-to-sample 4mm
   warpstride ptycho simulate thick.cxi --slices 2 --slice-distance 20um")]
     Simulate(SimulateArgs),
@@ -56,7 +57,7 @@ Examples:
   warpstride ptycho reconstruct scan.cxi -o result.h5 --backend cpu \\
       --report result.html --metrics-every 1 --coarse 4,2,1
   warpstride ptycho reconstruct scan.cxi -o better.h5 --start result.h5 \\
-      --engine lsqml:100 --probe-modes 3
+      --engine lsqml:100 --probe-modes 3 --opr-modes 4
   warpstride ptycho reconstruct scan.cxi -o result.h5 --resume result.checkpoint
 
 Without engines and recipe, trials choose both (--engine auto): more probe modes, refined positions,
@@ -172,6 +173,15 @@ pub(crate) struct SimulateArgs {
     /// Points of the path at which frames are computed [default: 4 for each pixel, at least 8]
     #[arg(long, value_name = "N")]
     pub(crate) fly_points: Option<usize>,
+    /// Change of the beam from frame to frame, as a fraction of its width: its place, its defocus and its astigmatism vary by
+    /// up to as much
+    #[arg(
+        long,
+        value_name = "FRACTION",
+        default_value_t = 0.0,
+        allow_negative_numbers = true
+    )]
+    pub(crate) probe_drift: f64,
     /// Standard deviation of the error of the recorded positions, in object pixels
     #[arg(
         long,
@@ -278,6 +288,7 @@ pub(crate) struct ReconstructArgs {
             "object_modes",
             "fly_points",
             "fly_shift",
+            "opr_modes",
             "free_pixels",
             "stop",
             "metrics_every",
@@ -367,6 +378,10 @@ pub(crate) struct RecipeArgs {
     pub(crate) probe_modes: Option<usize>,
     #[command(flatten)]
     pub(crate) layers: LayerArgs,
+    /// Variations of the first probe mode from frame to frame (orthogonal probe relaxation), 1 to 16, for a beam that drifts; lsqml,
+    /// rpie and epie find them [default: 0]
+    #[arg(long, value_name = "K")]
+    pub(crate) opr_modes: Option<usize>,
     /// Share of each frame's pixels that no update sees, for R_free, such as 0.02
     /// [default: 0.01 to 0.05 with auto, else 0]
     #[arg(long, value_name = "SHARE", allow_negative_numbers = true)]

@@ -196,6 +196,9 @@ fn finish(mut recipe: Recipe, args: &RecipeArgs, origin: &RecipeOrigin) -> Resul
         recipe.probe_modes = modes;
     }
     layers(&args.layers, &mut recipe)?;
+    if let Some(modes) = args.opr_modes {
+        recipe.opr_modes = modes;
+    }
     if let Some(share) = args.free_pixels {
         recipe.free_pixels = share;
     }

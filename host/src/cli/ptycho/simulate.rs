@@ -68,6 +68,7 @@ impl Simulate {
             object_modes: args.object_modes,
             fly_shift: pixels("--fly-shift", args.fly_shift.as_deref())?,
             fly_points: args.fly_points.unwrap_or(0),
+            probe_drift: args.probe_drift,
             position_error: args.position_error,
             noise: !args.no_noise,
             propagation: propagation(&args.near_field)?,

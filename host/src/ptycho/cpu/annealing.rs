@@ -2,7 +2,8 @@
 //! [`crate::ptycho::refinement`].
 
 use super::engine::CpuEngine;
-use super::model::{PointRamps, Scratch, compare, model_spectra, shifted, spectra};
+use super::model::{PointRamps, Scratch, compare, model_spectra, shifted};
+use super::variable_probe::FrameProbes;
 use super::window::Window;
 use crate::fft::Real;
 use crate::ptycho::EngineError;
@@ -27,7 +28,7 @@ pub(super) fn best_trials<T: Real>(
     } = engine;
     let pixels = layout.pixels();
     let scale2 = fft.scale() * fft.scale();
-    let probe_spectra = spectra(probe, pixels, fft);
+    let of_frames = FrameProbes::new(engine);
     let starts = parameters.trial_starts();
     let own = ranks.parts(layout.corners.len()).own_frames();
     let chosen: Vec<u32> = magnitudes[own.start * pixels..own.end * pixels]
@@ -37,6 +38,7 @@ pub(super) fn best_trials<T: Real>(
             || (Scratch::new(layout, fft), layout.moved(probe)),
             |(scratch, moved), (n, magnitudes)| {
                 let frame = own.start + n;
+                let probe_spectra = of_frames.spectra_of(frame);
                 let mut residual = |corner, fraction| {
                     shifted(
                         &probe_spectra,

@@ -8,16 +8,16 @@
 //! LSQ-ML and (1−α) W + α max W for ePIE (α = 1) and rPIE. Both use the old object and probe.
 
 mod steps;
+mod variations;
 
 use super::engine::CpuEngine;
 use super::fourier_projection::FrameErrors;
-use super::model::{
-    PointRamps, Scratch, add_shifted_back, compare, model_spectra, shifted, spectra,
-};
+use super::model::{PointRamps, Scratch, add_shifted_back, compare, model_spectra};
 use super::multislice;
 use super::part_sums::{BAND, ObjectPart, ProbePart};
 use super::regions::side_by_side;
 use super::smoothness;
+use super::variable_probe::FrameProbes;
 use super::window::{Layout, Window};
 use crate::fft::{Real, TransposedFft2};
 use crate::ptycho::batches::batches;
@@ -49,6 +49,8 @@ pub(super) struct BatchState<T> {
 struct Batch<T> {
     /// How the batch is divided.
     parts: Parts,
+    /// Frames of all ranks.
+    all: Vec<u32>,
     /// Frames of this rank.
     frames: Vec<u32>,
     ramps: Vec<PointRamps<T>>,
@@ -123,6 +125,10 @@ pub(super) fn update<T: Real>(
             ..
         } => [object_step, probe_step],
     };
+    let varied = match step.update_variations {
+        true => variations::changes(engine, &batch)?,
+        false => None,
+    };
     let momentum = method.momentum();
     let CpuEngine {
         object: o,
@@ -140,6 +146,9 @@ pub(super) fn update<T: Real>(
     if let Some(direction) = probe {
         advance(p, &direction, factors[1], momentum, &mut batch_state.probe);
         engine.constrain_probe(step);
+    }
+    if let Some(varied) = varied {
+        variations::advance(engine, &varied, frames, factors[1]);
     }
     Ok(())
 }
@@ -173,6 +182,7 @@ fn deviations<T: Real>(
     frames: &[u32],
 ) -> (Batch<T>, Vec<FrameErrors>) {
     let parts = engine.ranks.parts(frames.len());
+    let all = frames.to_vec();
     let frames = frames[parts.own_frames()].to_vec();
     let CpuEngine {
         layout,
@@ -180,7 +190,6 @@ fn deviations<T: Real>(
         propagator,
         magnitudes,
         object,
-        probe,
         ..
     } = engine;
     let pixels = layout.pixels();
@@ -189,7 +198,7 @@ fn deviations<T: Real>(
     let ramps: Vec<PointRamps<T>> = (frames.iter().map(|frame| *frame as usize))
         .map(|frame| PointRamps::new(layout, frame, layout.fraction(frame, step.subpixel)))
         .collect();
-    let probe_spectra = spectra(probe, pixels, fft);
+    let of_frames = FrameProbes::new(engine);
     let mut probes = vec![Complex::default(); frames.len() * moved];
     let mut chi = vec![Complex::default(); frames.len() * waves];
     let errors = probes
@@ -201,11 +210,8 @@ fn deviations<T: Real>(
             || Scratch::new(layout, fft),
             |scratch, (((probes, chi), frame), ramps)| {
                 let frame = *frame as usize;
-                if step.subpixel {
-                    shifted(&probe_spectra, ramps, probes, fft, scratch);
-                } else {
-                    probes.copy_from_slice(probe);
-                }
+                let ramps = step.subpixel.then_some(ramps);
+                of_frames.write(frame, ramps, probes, fft, scratch);
                 let window = Window {
                     layout,
                     frame,
@@ -250,6 +256,7 @@ fn deviations<T: Real>(
         .collect();
     let batch = Batch {
         parts,
+        all,
         frames,
         ramps,
         probes,

@@ -10,6 +10,7 @@ use super::multislice::Slices;
 use super::object_update::ObjectSums;
 use super::propagation::Propagator;
 use super::scratch_pool::Pool;
+use super::variable_probe::Variations;
 use super::window::{Layout, Window};
 use super::{
     annealing, centring, constraints, exact_positions, model, normalisation, object_modes,
@@ -68,6 +69,10 @@ pub struct CpuEngine<T: Real> {
     pub(super) likelihood: LikelihoodState<T>,
     /// The slices of a thick specimen, which are the layers of the object.
     pub(super) slices: Option<Slices<T>>,
+    /// Variations of the first probe mode, once an iteration has formed them.
+    pub(super) variations: Option<Variations<T>>,
+    /// How many of them the recipe wants.
+    pub(super) variation_count: usize,
     /// Whether the last iteration had frames at their exact positions.
     subpixel: bool,
     parameters: FrameParameters,
@@ -150,6 +155,8 @@ impl<T: Real> CpuEngine<T> {
             slices: (problem.slices.as_ref()).map(|plan| Slices::new(plan, [rows, columns])),
             // Points of an exposure are between pixels.
             subpixel: problem.fly.points() > 1,
+            variations: problem.start_variations.as_ref().map(Variations::of),
+            variation_count: problem.opr_modes,
             parameters,
             bound: problem.refinement.bound,
             power: problem.power(),
@@ -328,6 +335,10 @@ impl<T: Real> CpuEngine<T> {
             centring::roll(&mut self.probe, frame, shift);
             centring::roll_spectra(&mut self.spectra, frame, shift);
             centring::roll(&mut self.object, layout.object_shape, shift);
+            if let Some(of) = &mut self.variations {
+                centring::roll(&mut of.shapes, frame, shift);
+                centring::roll(&mut of.shape_changes, frame, shift);
+            }
             // Its directions are those of the old windows.
             self.likelihood.last = None;
         }
@@ -392,6 +403,8 @@ impl<T: Real> Engine for CpuEngine<T> {
             Method::Projection => {
                 self.batch_state = BatchState::default();
                 self.likelihood = LikelihoodState::default();
+                // All frames have one probe here.
+                self.variations = None;
                 self.start_projections(step.subpixel);
                 let (frames, sums) = self.project(step);
                 self.overlap(step, sums)?;
@@ -400,7 +413,10 @@ impl<T: Real> Engine for CpuEngine<T> {
             Method::Batches(method) => {
                 (self.spectra, self.exit) = (Vec::new(), Vec::new());
                 self.likelihood = LikelihoodState::default();
-                batch_engine::iterate(self, step, method)?
+                self.begin_variations(step);
+                let found = batch_engine::iterate(self, step, method)?;
+                self.end_variations(step);
+                found
             }
             Method::Likelihood(method) => {
                 (self.spectra, self.exit) = (Vec::new(), Vec::new());
@@ -415,6 +431,7 @@ impl<T: Real> Engine for CpuEngine<T> {
                 probe,
                 batch_state,
                 likelihood,
+                variations,
                 power,
                 slices,
                 ..
@@ -426,8 +443,11 @@ impl<T: Real> Engine for CpuEngine<T> {
                 Some(last) => [&mut last.gradient[1], &mut last.direction[1]],
                 None => [&mut [], &mut []],
             };
+            let mixes = variations.is_none();
+            let mixed = (pixels, mixes);
             let power = power.map(|power| (power, count));
-            normalisation::normalise(object, probe, batch_state, others, pixels, power);
+            let factor = normalisation::normalise(object, probe, batch_state, others, mixed, power);
+            self.scale_variations(factor);
         }
         if step.mixes_objects(self.layout.object_layers) && self.slices.is_none() {
             object_modes::orthogonalise(self);
@@ -471,8 +491,10 @@ impl<T: Real> Engine for CpuEngine<T> {
 
     fn model_parts(&mut self) -> Result<ModelParts, EngineError> {
         let layers = self.object_layers()?;
+        let shape = [self.layout.rows, self.layout.columns];
         Ok(ModelParts {
             slices: (self.slices.as_ref()).map(|slices| slices.distances.stack(layers)),
+            variable_probe: self.variations.as_ref().map(|of| of.data(shape)),
             ..ModelParts::default()
         })
     }
@@ -507,7 +529,10 @@ impl<T: Real> Engine for CpuEngine<T> {
         let spectra = self.transposed(&self.spectra, [self.layout.columns, self.layout.rows]);
         let spectra = self.ranks.gathered_first(spectra)?;
         let BatchState { object, probe } = &self.batch_state;
-        let state = EngineState::from_parts(self.object.clone(), self.probe.clone(), spectra);
+        let mut state = EngineState::from_parts(self.object.clone(), self.probe.clone(), spectra);
+        if let Some(variations) = &self.variations {
+            variations.save(&mut state);
+        }
         let mut state = state
             .with_momentum([object.clone(), probe.clone()])
             .with_search(self.likelihood.clone())
@@ -534,6 +559,8 @@ impl<T: Real> Engine for CpuEngine<T> {
                 .ok_or(EngineError::Distances)?;
             slices.propagate_over_distances();
         }
+        let sizes = [self.variation_count, self.layout.pixels(), frames];
+        let variations = Variations::restored(state, sizes)?;
         state.restore_frames(&mut self.parameters, self.bound)?;
         self.layout.set(self.parameters.frames(self.subpixel));
         self.object.copy_from_slice(object);
@@ -541,6 +568,7 @@ impl<T: Real> Engine for CpuEngine<T> {
         let [object, probe] = momentum.map(<[Complex<T>]>::to_vec);
         self.batch_state = BatchState { object, probe };
         self.likelihood = search;
+        self.variations = variations;
         let shape = [self.layout.rows, self.layout.columns];
         let exit = state.exit_in(WaveSpace::Fourier, exit, shape);
         self.spectra = self.transposed(&exit, shape);

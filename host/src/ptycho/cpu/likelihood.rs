@@ -24,7 +24,7 @@ mod gradient;
 mod line;
 mod smoothing;
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 
 /// Values per task of the inner products.
 const PART: usize = 4096;

@@ -28,6 +28,7 @@ mod simd;
 mod smoothness;
 #[cfg(test)]
 mod tests;
+mod variable_probe;
 mod window;
 
 pub(crate) use batch_engine::{DAMPING, Denominator, FLOOR, NEIGHBOURS, STEP, TRIM};

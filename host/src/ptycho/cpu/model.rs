@@ -9,6 +9,7 @@ use super::engine::CpuEngine;
 use super::fourier_projection::FrameModel;
 use super::model_deviation;
 use super::propagation::Propagator;
+use super::variable_probe::FrameProbes;
 use super::window::{Layout, Window};
 use crate::fft::{FftScratch, Real, TransposedFft2};
 use crate::ptycho::EngineError;
@@ -239,7 +240,7 @@ pub(super) fn all_errors<T: Real>(
     } = engine;
     let pixels = layout.pixels();
     let scale2 = fft.scale() * fft.scale();
-    let probe_spectra = spectra(probe, pixels, fft);
+    let of_frames = FrameProbes::new(engine);
     let own = ranks.parts(layout.corners.len()).own_frames();
     let errors: Vec<FrameModel> = magnitudes[own.start * pixels..own.end * pixels]
         .par_chunks(pixels)
@@ -248,10 +249,9 @@ pub(super) fn all_errors<T: Real>(
             || (Scratch::new(layout, fft), layout.moved(probe)),
             |(scratch, moved), (n, magnitudes)| {
                 let frame = own.start + n;
-                if subpixel {
-                    let ramps = PointRamps::new(layout, frame, layout.fractions[frame]);
-                    shifted(&probe_spectra, &ramps, moved, fft, scratch);
-                }
+                let ramps =
+                    subpixel.then(|| PointRamps::new(layout, frame, layout.fractions[frame]));
+                of_frames.write(frame, ramps.as_ref(), moved, fft, scratch);
                 let window = Window {
                     layout,
                     frame,

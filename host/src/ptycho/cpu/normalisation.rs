@@ -7,15 +7,15 @@ use crate::ptycho::normalisation::normalisation;
 use num_complex::Complex;
 
 /// Normalises to the total power that is given with the number of slices, which share the inverse factor, or only mixes modes if it is not given; `momentum` and what
-/// else there is on the probe (`others`) along with it.
+/// else there is on the probe (`others`) along with it. Unless it `mixes`, modes are scaled only. Returns the factor on the probe.
 pub(super) fn normalise<T: Real>(
     object: &mut [Complex<T>],
     probe: &mut [Complex<T>],
     momentum: &mut BatchState<T>,
     others: [&mut [Complex<T>]; 2],
-    pixels: usize,
+    (pixels, mixes): (usize, bool),
     power: Option<(f64, usize)>,
-) {
+) -> f64 {
     let layers: Vec<&[Complex<T>]> = probe.chunks_exact(pixels.max(1)).collect();
     let wide = |v: Complex<T>| Complex::new(v.re.wide(), v.im.wide());
     let inner = |a: &[Complex<T>], b: &[Complex<T>]| -> Complex<f64> {
@@ -28,9 +28,12 @@ pub(super) fn normalise<T: Real>(
         .flat_map(|a| layers.iter().map(move |b| inner(a, b)))
         .collect();
     let slices = power.map_or(1, |(_, slices)| slices);
-    let Some(found) = normalisation(&gram, power.map(|(power, _)| power)) else {
-        return;
+    let Some(mut found) = normalisation(&gram, power.map(|(power, _)| power)) else {
+        return 1.0;
     };
+    if !mixes {
+        found.only_scale();
+    }
     mix(probe, &found.mixture, pixels);
     mix(&mut momentum.probe, &found.mixture, pixels);
     for other in others {
@@ -45,6 +48,7 @@ pub(super) fn normalise<T: Real>(
         .object
         .iter_mut()
         .for_each(|v| *v = v.scale(factor));
+    1.0 / found.object
 }
 
 /// Replaces layers by sums of them; `mixture` is (new layer, old layer).

@@ -2,7 +2,8 @@
 
 use super::batch_engine::for_each_window_value;
 use super::engine::CpuEngine;
-use super::model::{PointRamps, Scratch, model_spectra, shifted, shifted_derivative, spectra};
+use super::model::{PointRamps, Scratch, model_spectra, shifted, shifted_derivative};
+use super::variable_probe::FrameProbes;
 use super::window::Window;
 use crate::fft::Real;
 use crate::ptycho::refinement::NormalEquations;
@@ -26,7 +27,7 @@ pub(super) fn normal_equations<T: Real>(
     } = engine;
     let pixels = layout.pixels();
     let scale = fft.scale();
-    let probe_spectra = spectra(probe, pixels, fft);
+    let of_frames = FrameProbes::new(engine);
     let own = ranks.parts(layout.corners.len()).own_frames();
     let equations: Vec<NormalEquations> = magnitudes[own.start * pixels..own.end * pixels]
         .par_chunks(pixels)
@@ -45,6 +46,7 @@ pub(super) fn normal_equations<T: Real>(
                 let fraction = layout.fraction(frame, subpixel);
                 let ramps = PointRamps::new(layout, frame, fraction);
                 let corner = layout.corners[frame];
+                let probe_spectra = of_frames.spectra_of(frame);
                 shifted(&probe_spectra, &ramps, moved, fft, scratch);
                 let window = Window {
                     layout,

@@ -25,6 +25,7 @@ mod divided;
 mod memory;
 mod regions;
 mod steps;
+mod variations;
 
 pub(super) use deferred::Deferred;
 use deferred::defers;
@@ -148,6 +149,7 @@ impl<M: Device> Run<'_, M> {
         }
         self.batches.set_steps = steps;
         self.frames.scaled = false;
+        self.frames.find_variations(self.buffers);
         Ok(())
     }
 
@@ -179,6 +181,7 @@ impl<M: Device> Run<'_, M> {
             if step.update_probe {
                 self.sums_on_probe(batch)?;
             }
+            self.variation_sums(step, batch)?;
             let scale = self.frames.layers_scale(self.layout);
             self.add_devices(step, batch, scale)?;
             self.object_direction(step, method, batch)?;
@@ -187,6 +190,7 @@ impl<M: Device> Run<'_, M> {
                 self.steps(step, smoothness, batch)?;
             }
             self.advance(step, method)?;
+            self.advance_variations(step, batch)?;
         }
         Ok(())
     }

@@ -3,6 +3,7 @@
 use super::frame_stream::FrameStream;
 use super::multislice::SliceBuffers;
 use super::propagation::Propagator;
+use super::variable_probe::VariationBuffers;
 use crate::gpu::{Buffer, Device, PendingCopy, Result};
 use crate::ptycho::batch_shares::shares_of;
 use crate::ptycho::interleaved::Interleaved;
@@ -205,6 +206,8 @@ pub(super) struct Buffers<M: Device> {
     pub(super) object_mixture: M::Buffer<Complex32>,
     /// 1 element: factor of the object; normalisation.
     pub(super) object_factor: M::Buffer<Complex32>,
+    /// Variations of the first probe mode, once an iteration has begun to form them; mini-batches.
+    pub(super) variations: Option<VariationBuffers<M>>,
 }
 
 impl<M: Device> Buffers<M> {
@@ -284,6 +287,7 @@ impl<M: Device> Buffers<M> {
             mixture: device.alloc("the modes' mixture", pairs)?,
             object_mixture: device.alloc("the object modes' mixture", layers * layers)?,
             object_factor: device.alloc("the object's factor", 1)?,
+            variations: None,
         };
         let narrow = |v: &Complex<f64>| Complex::new(v.re as f32, v.im as f32);
         let object: Vec<Complex<f32>> = problem.object_values().map(narrow).collect();
@@ -294,6 +298,13 @@ impl<M: Device> Buffers<M> {
         device.upload(&mut new.paths, &paths)?;
         device.upload(&mut new.support, &vec![1.0_f32; pixels])?;
         device.upload(&mut new.scales, &vec![1.0_f32; frames])?;
+        if let Some(start) = problem
+            .start_variations
+            .as_ref()
+            .filter(|_| own.len() == problem.shape()[0])
+        {
+            new.variations = Some(VariationBuffers::of(device, &layout, start)?);
+        }
         if let Some(plan) = stream {
             let magnitudes = (&problem.magnitudes, &own[..]);
             new.stream = Some(FrameStream::new(device, &layout, plan, magnitudes)?);

@@ -52,11 +52,19 @@ pub(super) fn centre_model<M: Device>(
         probe,
         probe_before,
         shift,
+        variations,
         ..
     } = buffers;
     let layers = layout.object_layers * slices;
     roll::<M>(device, o, object_work, shift, layers, object)?;
-    roll::<M>(device, probe, probe_before, shift, layout.modes, frame)
+    roll::<M>(device, probe, probe_before, shift, layout.modes, frame)?;
+    if let Some(of) = variations {
+        let (shapes, work, count) = of.shapes_and_work();
+        for layers in shapes {
+            roll::<M>(device, layers, work, shift, count, frame)?;
+        }
+    }
+    Ok(())
 }
 
 /// Shifts the exit waves of the frames of `layout`, if there are any, by `shift`.

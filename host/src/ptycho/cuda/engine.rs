@@ -24,6 +24,7 @@ use super::fused::{Fused, FusedScan};
 use super::likelihood::{self, LikelihoodBuffers};
 use super::multislice::SliceBuffers;
 use super::normalisation::normalise;
+use super::variable_probe;
 use super::wave_stream::WaveStream;
 use super::{centring, metrics, object_modes};
 use crate::data::{ModelParts, product};
@@ -37,12 +38,12 @@ use crate::ptycho::regions::{REGIONS, Regions};
 use crate::ptycho::step::{BatchMethod, Method};
 use crate::ptycho::{
     Engine, EngineError, EngineState, Frames, ModelErrors, Problem, Ranks, Step, StepErrors,
-    StepPlan, StreamPlan, UpdateVersion,
+    StepPlan, StreamPlan, UpdateVersion, Values,
 };
 use crate::run::Setup;
 use ndarray::{Array2, Array3, Axis};
 use num_complex::Complex;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 /// Largest number of iterations whose metrics may be pending; beyond it the oldest is waited for,
@@ -79,6 +80,8 @@ pub struct GpuEngine<M: Device> {
     bound: f64,
     /// Power to which the probe is scaled, photons.
     power: f64,
+    /// How many variations of the first probe mode the recipe wants.
+    variation_count: usize,
     /// Whether the last iteration had frames at their exact positions.
     subpixel: bool,
     pending: VecDeque<Pending<M>>,
@@ -109,6 +112,8 @@ pub struct GpuEngine<M: Device> {
     saved_momentum: [Vec<Complex<f32>>; 2],
     /// Memory of conjugate gradients, once it is needed.
     likelihood: Option<LikelihoodBuffers<M>>,
+    /// Variations of the probe from a saved state, on devices that divide frames, for steps that they do not divide.
+    saved_variations: BTreeMap<String, Values>,
     /// Conjugate gradients from a saved state, until the engine takes them over.
     saved_search: Search<Vec<Complex<f32>>>,
     device: M,
@@ -210,6 +215,7 @@ impl<M: Device> GpuEngine<M> {
             parameters: FrameParameters::new(&problem.positions),
             bound: problem.refinement.bound,
             power: problem.power(),
+            variation_count: problem.opr_modes,
             subpixel: false,
             pending: VecDeque::new(),
             waves_fft: None,
@@ -227,6 +233,7 @@ impl<M: Device> GpuEngine<M> {
             between_pixels: false,
             saved_momentum: [Vec::new(), Vec::new()],
             likelihood: None,
+            saved_variations: BTreeMap::new(),
             saved_search: Search::default(),
             device,
         };
@@ -263,8 +270,18 @@ impl<M: Device> GpuEngine<M> {
             self.saved_search = Search::default();
         }
         match &step.method {
-            Method::Projection => self.project(step)?,
-            Method::Batches(method) => self.pass(step, method)?,
+            Method::Projection => {
+                // All frames have one probe here.
+                self.buffers.variations = None;
+                self.saved_variations.clear();
+                self.project(step)?;
+            }
+            Method::Batches(method) => {
+                let (device, layout, buffers) = (&self.device, &self.layout, &mut self.buffers);
+                variable_probe::begin(device, layout, buffers, step, self.variation_count)?;
+                self.pass(step, method)?;
+                variable_probe::end(&self.device, &self.layout, &mut self.buffers, step)?;
+            }
             Method::Likelihood(method) => self.maximise(step, method)?,
         }
         self.read_errors(step)?;
@@ -520,9 +537,15 @@ impl<M: Device> Engine for GpuEngine<M> {
 
     fn model_parts(&mut self) -> std::result::Result<ModelParts, EngineError> {
         let layers = self.object_layers()?;
-        let slices = self.present().buffers.slices.as_ref();
+        let present = self.present();
+        let slices = present.buffers.slices.as_ref();
+        let variations = present.buffers.variations.as_ref();
+        let variable_probe = variations
+            .map(|of| of.data(&present.device, &present.layout))
+            .transpose()?;
         Ok(ModelParts {
             slices: slices.map(|slices| slices.distances.stack(layers)),
+            variable_probe,
             ..ModelParts::default()
         })
     }

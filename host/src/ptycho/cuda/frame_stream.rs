@@ -258,6 +258,10 @@ impl<M: Device> FrameStream<M> {
                 self.make_ready(device, number)?;
             }
             self.gather(device, layout, buffers, block)?;
+            let place = [block.frames.start, block.frames.len()];
+            if let Some(of) = &mut buffers.variations {
+                of.exchange_block(device, layout, &self.order, place, false)?;
+            }
             let of_block = Layout {
                 frames: block.frames.len() as u32,
                 ..*layout
@@ -267,6 +271,9 @@ impl<M: Device> FrameStream<M> {
             let memory = (&mut *buffers, frames.as_deref_mut());
             let done = work(number, &of_block, memory, &batches);
             self.exchange(counts, ranges, buffers, frames.as_deref_mut());
+            if let Some(of) = &mut buffers.variations {
+                of.exchange_block(device, layout, &self.order, place, true)?;
+            }
             done?;
             if uses.metrics == Metrics::Written {
                 self.put_back(device, layout, buffers, block)?;

@@ -8,6 +8,7 @@ use super::frame_stream::{BlockWork, Metrics};
 use super::fused_batches::Epoch;
 use super::multislice::ThickWaves;
 use super::propagation::BetweenPixels;
+use super::variable_probe::VariationBuffers;
 use crate::gpu::{Buffer, Device, Direction, Result};
 use crate::ptycho::batch_shares::{SHARES, share_ends};
 use crate::ptycho::frames_together;
@@ -60,6 +61,12 @@ pub(super) struct FrameBuffers<M: Device> {
     pub(super) exact: bool,
     /// Whether any frame is between pixels.
     pub(super) between_pixels: bool,
+    /// Whether the frames' probes have variations.
+    pub(super) varies: bool,
+    /// Whether `probe_spectra` are those of the probe, which has the variations, and not of its direction.
+    of_probe: bool,
+    /// (variation, row, column): spectra of the variations' shapes, or the shapes; empty without them.
+    pub(super) shape_spectra: M::Buffer<Complex32>,
     /// Whether shifted probes have the roots of the frames' scales as factors.
     pub(super) scaled: bool,
     /// Transforms of exit waves.
@@ -114,6 +121,9 @@ impl<M: Device> FrameBuffers<M> {
             size,
             exact: true,
             between_pixels: true,
+            varies: false,
+            of_probe: false,
+            shape_spectra: device.alloc("the variations' spectra", 0)?,
             scaled: false,
             fft: device.plan_fft(&shape, size * layout.waves() as usize)?,
             moved_fft: (layout.object_layers > 1)
@@ -212,7 +222,19 @@ impl<M: Device> FrameBuffers<M> {
         buffers: &Buffers<M>,
         probe_fft: &M::Fft,
     ) -> Result<()> {
-        self.transform_layers(device, &buffers.open, &buffers.probe, probe_fft)
+        self.transform_layers(device, &buffers.open, &buffers.probe, probe_fft)?;
+        self.find_variations(buffers);
+        self.of_probe = true;
+        match buffers.variations.as_ref().filter(|_| self.varies) {
+            Some(of) => of.transform(device, self.exact, &mut self.shape_spectra),
+            None => Ok(()),
+        }
+    }
+
+    /// Notes whether the frames' probes have variations.
+    pub(super) fn find_variations(&mut self, buffers: &Buffers<M>) {
+        let of = buffers.variations.as_ref();
+        self.varies = of.is_some_and(VariationBuffers::in_model);
     }
 
     /// Computes the spectra of the first layers of `layers`, as many as the probe has; `open` is the
@@ -224,6 +246,7 @@ impl<M: Device> FrameBuffers<M> {
         layers: &M::Buffer<Complex32>,
         probe_fft: &M::Fft,
     ) -> Result<()> {
+        self.of_probe = false;
         let to = &mut self.probe_spectra;
         if self.exact {
             return device.fft_to(probe_fft, layers, to, Direction::Forward);
@@ -270,6 +293,19 @@ impl<M: Device> FrameBuffers<M> {
             },
             Work::Blocks(at.count as usize * layout.parts as usize),
         )?;
+        if let Some(of) = (buffers.variations.as_ref()).filter(|_| self.varies && self.of_probe) {
+            let frames = (&buffers.fractions, &buffers.scales, &self.order);
+            let scale = if self.exact { layout.scale() } else { 1.0 };
+            let how = (derivative, self.scaled, scale);
+            of.add(
+                device,
+                layout,
+                frames,
+                batch,
+                (&self.shape_spectra, &mut *to),
+                how,
+            )?;
+        }
         if !self.exact {
             return Ok(());
         }
@@ -342,9 +378,10 @@ impl<M: Device> FrameBuffers<M> {
         self.model_of(device, layout, buffers, batch, false)
     }
 
-    /// Whether all frames of a batch have the same probe, that of the buffers: at whole pixels, without factors of the frames.
+    /// Whether all frames of a batch have the same probe, that of the buffers: at whole pixels, without factors and variations of
+    /// the frames.
     pub(super) fn same_probe(&self) -> bool {
-        !self.exact && !self.scaled
+        !self.exact && !self.scaled && !self.varies
     }
 
     /// [`Self::model`], or with `same_probe` the detector waves of the probe itself, times O.

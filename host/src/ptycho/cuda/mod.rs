@@ -30,6 +30,7 @@ mod processes;
 mod propagation;
 mod refinement;
 mod tile_windows;
+mod variable_probe;
 mod wave_stream;
 
 pub use engine::GpuEngine;

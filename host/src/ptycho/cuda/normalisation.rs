@@ -3,6 +3,7 @@
 use super::batch_engine::BatchBuffers;
 use super::buffers::{Buffers, Layout};
 use super::multislice::SliceBuffers;
+use super::variable_probe;
 use crate::gpu::{Buffer, Device, ReadBack, Result};
 use crate::ptycho::normalisation::normalisation;
 use num_complex::Complex;
@@ -14,7 +15,7 @@ use warpstride_kernels::ptycho::{
 
 /// Normalises to the total power `power`, or only mixes modes if that is not given; the momentum and what
 /// else there is on the probe (`others`) along with it. Waits for the device, unless there is one
-/// mode, a power, and nothing else on the probe.
+/// mode, a power, and nothing else on the probe. A probe with variations is only scaled, with them.
 pub(super) fn normalise<M: Device>(
     device: &M,
     layout: &Layout,
@@ -35,14 +36,19 @@ pub(super) fn normalise<M: Device>(
         Work::Blocks(pairs),
     )?;
     let slices = buffers.slices.as_ref().map_or(1, SliceBuffers::count);
-    if let (1, Some(power), None, 1) = (modes, power, &others, slices) {
+    let varies = buffers.variations.is_some();
+    if let (1, Some(power), None, 1, false) = (modes, power, &others, slices, varies) {
         return scale_to_power(device, layout, buffers, momentum, power);
     }
     let gram: Vec<[f64; 2]> = device.read_back(&buffers.gram)?.wait()?;
     let gram: Vec<Complex<f64>> = gram.iter().map(|[re, im]| Complex::new(*re, *im)).collect();
-    let Some(found) = normalisation(&gram, power) else {
+    let Some(mut found) = normalisation(&gram, power) else {
         return Ok(());
     };
+    if let Some(of) = &mut buffers.variations {
+        found.only_scale();
+        variable_probe::scale(device, of, 1.0 / found.object)?;
+    }
     let narrow = |v: &Complex<f64>| Complex::new(v.re as f32, v.im as f32);
     let shares: Vec<Complex<f32>> = found.mixture.iter().map(narrow).collect();
     device.upload(&mut buffers.mixture, &shares)?;

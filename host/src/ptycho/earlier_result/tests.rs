@@ -5,7 +5,7 @@ use ndarray::{Array2, Array3};
 use std::f64::consts::PI;
 
 /// A scan of nine frames of so many rows and columns in one window of 320 nm × 400 nm.
-fn scan(rows: usize, columns: usize) -> Scan {
+pub(super) fn scan(rows: usize, columns: usize) -> Scan {
     let geometry = Geometry {
         wavelength: 1e-10,
         distance: 1.0,
@@ -20,7 +20,7 @@ fn scan(rows: usize, columns: usize) -> Scan {
     Scan::new(counts, None, positions, geometry, None).unwrap()
 }
 
-fn recipe(bound: f64) -> Recipe {
+pub(super) fn recipe(bound: f64) -> Recipe {
     let mut recipe = Recipe {
         engines: vec![EngineSpec::parse("lsqml:2").unwrap()],
         ..Recipe::default()
@@ -31,7 +31,7 @@ fn recipe(bound: f64) -> Recipe {
     recipe
 }
 
-fn problem(scan: &Scan, recipe: &Recipe) -> Problem {
+pub(super) fn problem(scan: &Scan, recipe: &Recipe) -> Problem {
     Problem::new(scan, recipe).unwrap()
 }
 
@@ -51,7 +51,7 @@ fn illumination(y: f64, x: f64) -> Complex<f64> {
 }
 
 /// The result of a scan of frames of so many rows and columns.
-fn result(rows: usize, columns: usize) -> Reconstruction {
+pub(super) fn result(rows: usize, columns: usize) -> Reconstruction {
     let scan = scan(rows, columns);
     let problem = problem(&scan, &recipe(3.0));
     let place = |i: usize, axis: usize, sizes: [usize; 2]| {

@@ -60,8 +60,6 @@ pub fn write(path: &Path, result: &Reconstruction) -> Result<(), IoError> {
         process(&image.create_group("process_1")?, result)?;
         history(&image.create_group("history")?, &result.history)?;
 
-        model_parts::write(file, result)?;
-
         let source = file.create_group(SOURCE)?;
         complex(&source, "illumination", &result.probe, double)?;
         output::array(
@@ -78,6 +76,7 @@ pub fn write(path: &Path, result: &Reconstruction) -> Result<(), IoError> {
         {
             output::number(&source, "focus_to_sample", z1)?;
         }
+        model_parts::write(file, result)?;
         let detector = file.create_group(DETECTOR)?;
         output::number(&detector, "distance", result.distance)?;
         if result.propagation != Propagation::FarField {

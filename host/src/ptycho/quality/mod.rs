@@ -14,6 +14,6 @@ pub use ambiguities::{Aligned, SEARCH_RADIUS, align};
 pub use comparison::{Comparison, QualityError, Reference, compare, compare_slices};
 pub use fourier_ring_correlation::{FourierRingCorrelation, Resolution, Ring, correlate};
 pub use lit_region::{LitRegion, bounding_box, largest_rectangle};
-pub use modes::{OrthogonalModes, orthogonalise};
+pub use modes::{OrthogonalModes, orthogonalise, orthogonalise_others};
 pub use phase::{FlatPhase, flatten};
 pub use translation::WeightedImage;

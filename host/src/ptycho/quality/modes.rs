@@ -54,6 +54,34 @@ pub fn orthogonalise(probe: &Array3<Complex<f64>>) -> OrthogonalModes {
     }
 }
 
+/// Like [`orthogonalise`] for a probe whose first mode varies from frame to frame: that one stays, and the others are made
+/// orthogonal to each other.
+#[must_use]
+pub fn orthogonalise_others(probe: &Array3<Complex<f64>>) -> OrthogonalModes {
+    if probe.len_of(Axis(0)) < 2 {
+        return OrthogonalModes {
+            probe: probe.clone(),
+            power: vec![1.0; probe.len_of(Axis(0))],
+        };
+    }
+    let others = orthogonalise(&probe.slice(s![1.., .., ..]).to_owned());
+    let mut all = probe.clone();
+    all.slice_mut(s![1.., .., ..]).assign(&others.probe);
+    let power = |mode: usize| -> f64 {
+        all.index_axis(Axis(0), mode)
+            .iter()
+            .map(Complex::norm_sqr)
+            .sum()
+    };
+    let power: Vec<f64> = (0..all.len_of(Axis(0))).map(power).collect();
+    let whole: f64 = power.iter().sum();
+    let share = |p: f64| if whole > 0.0 { p / whole } else { 0.0 };
+    OrthogonalModes {
+        power: power.into_iter().map(share).collect(),
+        probe: all,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -6,6 +6,7 @@ use super::object_modes::object_modes;
 use super::pictures::Pictures;
 use super::positions::positions;
 use super::probe::probe;
+use super::variable_probe::variable_probe;
 use crate::data::{Geometry, HistoryEntry, Propagation, Reconstruction, Scan};
 use crate::ptycho::quality::Comparison;
 use crate::ptycho::summary::Summary;
@@ -85,6 +86,7 @@ pub fn report(
         page += "</div>\n</section>\n";
     }
     page += &probe(&pictures.probe, summary)?;
+    page += &variable_probe(of, pictures, summary)?;
     if let Some(automatic) = &summary.automatic {
         page += &trials(automatic);
     }

@@ -11,6 +11,7 @@ mod positions;
 mod probe;
 #[cfg(test)]
 pub(crate) mod sample;
+mod variable_probe;
 
 pub use halves::{report_of_halves, ring_correlation_svg};
 pub use html::report;

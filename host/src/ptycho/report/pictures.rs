@@ -9,7 +9,7 @@ use crate::report::picture::{
 };
 use crate::report::raster::Raster;
 use crate::text::{length, round_below, significant};
-use ndarray::{Array2, ArrayView2, Axis, s};
+use ndarray::{Array2, Array3, ArrayView2, Axis, s};
 use num_complex::Complex;
 use std::f64::consts::PI;
 use std::ops::Range;
@@ -27,6 +27,8 @@ pub struct Pictures {
     pub slices: Vec<Picture>,
     /// Probe modes: brightness is modulus, hue is phase.
     pub probe: Picture,
+    /// Variations of the first probe mode in the same way, if there are any.
+    pub variations: Option<Picture>,
 }
 
 /// Quantiles of the well-lit values between which grey and colour scales extend, so that single bad
@@ -98,6 +100,7 @@ impl Pictures {
             phase_stretched: phase_stretched(&object)?,
             slices: slices(of, &weight, &well_lit, lit)?,
             probe: probe(of)?,
+            variations: variations(of)?,
         })
     }
 }
@@ -202,18 +205,58 @@ fn phase_stretched(object: &Shown<'_>) -> Result<Option<Picture>, PictureError> 
 }
 
 fn probe(of: &Reconstruction) -> Result<Picture, PictureError> {
-    if of.probe.is_empty() {
+    let (canvas, extent) = layers("Probe", &of.probe, &of.mode_power, of.pixel)?;
+    let omitted = match of.probe.len_of(Axis(0)) {
+        all if all > MODES => format!(" The {MODES} strongest of {all} modes are shown."),
+        _ => String::new(),
+    };
+    let caption = format!(
+        "Probe modes, strongest first, with their fraction of the power. Brightness is the modulus (each mode relative to its own maximum), hue the phase.{omitted} {extent}",
+    );
+    Ok(Picture {
+        png: canvas.png()?,
+        caption,
+    })
+}
+
+/// The variations of the first probe mode; `None` without them.
+fn variations(of: &Reconstruction) -> Result<Option<Picture>, PictureError> {
+    let Some(variable) = &of.parts.variable_probe else {
+        return Ok(None);
+    };
+    let power = variable.power();
+    let modes: f64 = of.probe.iter().map(Complex::norm_sqr).sum();
+    let all = modes + power.sum();
+    let share = |p: &f64| if all > 0.0 { p / all } else { 0.0 };
+    let shares: Vec<f64> = power.iter().map(share).collect();
+    let (canvas, extent) = layers("Variations", &variable.shapes, &shares, of.pixel)?;
+    let caption = format!(
+        "What is added to the first probe mode of a frame, times its coefficients: strongest first, with their fraction of the power in the mean over the frames. Brightness is the modulus, hue the phase. {extent}"
+    );
+    Ok(Some(Picture {
+        png: canvas.png()?,
+        caption,
+    }))
+}
+
+/// Draws layers (layer, row, column) with their shares of the power; returns the canvas and what its scale bar says.
+fn layers(
+    title: &str,
+    values: &Array3<Complex<f64>>,
+    shares: &[f64],
+    pixel: [f64; 2],
+) -> Result<(Canvas, String), PictureError> {
+    if values.is_empty() {
         return Err(PictureError::Empty {
             what: "probe",
-            shape: of.probe.shape().to_vec(),
+            shape: values.shape().to_vec(),
         });
     }
-    let modes: Vec<(Raster, f64)> = of
-        .probe
+    let modes: Vec<(Raster, f64)> = values
         .axis_iter(Axis(0))
         .take(MODES)
         .map(|mode| {
-            let raster = Raster::new(mode, of.pixel, PROBE_SIDE);
+            let raster = Raster::new(mode, pixel, PROBE_SIDE);
             let brightest = raster.values.iter().map(|v| v.norm());
             let brightest = brightest.filter(|v| v.is_finite()).fold(0.0, f64::max);
             (raster, brightest)
@@ -225,7 +268,7 @@ fn probe(of: &Reconstruction) -> Result<Picture, PictureError> {
     let tile = [width + GAP, height + TEXT + 2 * GAP];
     let below = [GAP, GAP + TEXT + down * tile[1]];
     let mut canvas = Canvas::new((GAP + across * tile[0]).max(LEAST_WIDTH), below[1] + FOOTER);
-    canvas.text([GAP, GAP], "Probe");
+    canvas.text([GAP, GAP], title);
     for (i, (raster, brightest)) in modes.iter().enumerate() {
         let corner = [
             GAP + i % across * tile[0],
@@ -241,24 +284,14 @@ fn probe(of: &Reconstruction) -> Result<Picture, PictureError> {
                 },
             )
         });
-        let power = of.mode_power.get(i).map_or(String::new(), |p| {
+        let power = shares.get(i).map_or(String::new(), |p| {
             format!("{}: {} %", i + 1, significant(100.0 * p, 3))
         });
         canvas.text([corner[0], corner[1] + height + GAP / 2], &power);
     }
     footer(&mut canvas, below, &modes[0].0, Map::Cyclic);
-    let omitted = match of.probe.len_of(Axis(0)) {
-        all if all > MODES => format!(" The {MODES} strongest of {all} modes are shown."),
-        _ => String::new(),
-    };
-    let caption = format!(
-        "Probe modes, strongest first, with their fraction of the power. Brightness is the modulus (each mode relative to its own maximum), hue the phase.{omitted} {}",
-        modes[0].0.extent()
-    );
-    Ok(Picture {
-        png: canvas.png()?,
-        caption,
-    })
+    let extent = modes[0].0.extent();
+    Ok((canvas, extent))
 }
 
 /// Limits of `value` over the well-lit pixels without the extremes; always low < high.

@@ -188,3 +188,85 @@ fn options_out_of_range_are_refused() {
         ));
     }
 }
+
+/// The centre of mass (row, column) of a wave's power, and its mean square distances along both axes.
+fn moments(wave: &Array2<Complex<f64>>) -> [f64; 4] {
+    let mut sums = [0.0; 5];
+    for ((r, c), v) in wave.indexed_iter() {
+        let (power, r, c) = (v.norm_sqr(), r as f64, c as f64);
+        let terms = [1.0, r, c, r * r, c * c];
+        sums.iter_mut()
+            .zip(terms)
+            .for_each(|(sum, term)| *sum += power * term);
+    }
+    let [power, r, c, rr, cc] = sums;
+    let (r, c) = (r / power, c / power);
+    [r, c, rr / power - r * r, cc / power - c * c]
+}
+
+#[test]
+fn a_drifting_beam_moves_and_widens_by_its_changes() {
+    let plain = moments(&beam(64, 0.0, BeamChange::default()));
+    let with = |change: BeamChange| moments(&beam(64, 0.0, change));
+    let moved = with(BeamChange {
+        shift: [1.5, -0.75],
+        ..BeamChange::default()
+    });
+    // A little light is cut off at the borders of the frame.
+    assert!(
+        (moved[0] - plain[0] - 1.5).abs() < 0.03,
+        "{moved:?} {plain:?}"
+    );
+    assert!((moved[1] - plain[1] + 0.75).abs() < 0.03);
+    let ratio = |found: [f64; 4], axis: usize| (found[2 + axis] / plain[2 + axis]).sqrt();
+    let wider = with(BeamChange {
+        defocus: 0.05,
+        ..BeamChange::default()
+    });
+    for axis in 0..2 {
+        assert!(
+            (ratio(wider, axis) - 1.05).abs() < 0.02,
+            "{wider:?} {plain:?}"
+        );
+    }
+    let bent = with(BeamChange {
+        astigmatism: 0.05,
+        ..BeamChange::default()
+    });
+    assert!((ratio(bent, 0) - 1.05).abs() < 0.02 && (ratio(bent, 1) - 0.95).abs() < 0.02);
+}
+
+#[test]
+fn frames_of_a_drifting_probe_have_its_power_and_differ() {
+    let options = SimulateOptions {
+        noise: false,
+        probe_modes: 2,
+        ..small()
+    };
+    let still = simulate(&options).unwrap();
+    let drifting = simulate(&SimulateOptions {
+        probe_drift: 0.05,
+        ..options.clone()
+    })
+    .unwrap();
+    assert_eq!(still.simulation(), drifting.simulation());
+    let mut differences = 0;
+    let (still, drifting) = (still.frames().unwrap(), drifting.frames().unwrap());
+    for (a, b) in still.outer_iter().zip(drifting.outer_iter()) {
+        let sum =
+            |frame: &ndarray::ArrayView2<'_, f32>| frame.iter().map(|v| f64::from(*v)).sum::<f64>();
+        // The specimen absorbs little.
+        assert!((sum(&a) / sum(&b) - 1.0).abs() < 0.1);
+        let change: f64 = a.iter().zip(b).map(|(a, b)| f64::from((a - b).abs())).sum();
+        differences += usize::from(change > 0.01 * sum(&a));
+    }
+    assert!(differences >= 6, "{differences}");
+    let mut wrong = options;
+    wrong.probe_drift = 0.6;
+    assert!(
+        simulate(&wrong)
+            .unwrap_err()
+            .to_string()
+            .contains("--probe-drift 0.6")
+    );
+}

@@ -69,6 +69,8 @@ pub(super) fn base(problem: &Problem) -> Step {
         bound: 0.25 * problem.poisson_bound,
         update_object: true,
         update_probe: true,
+        varies: false,
+        update_variations: false,
         overlap_loops: 1,
         overlap_tolerance: 0.0,
         object_weight: 1e-4 * problem.mean_power,

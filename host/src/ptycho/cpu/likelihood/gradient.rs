@@ -8,9 +8,10 @@ use crate::fft::Real;
 use crate::ptycho::cpu::batch_engine::{add_object_sums, add_probe_sums, inverse_layers};
 use crate::ptycho::cpu::engine::CpuEngine;
 use crate::ptycho::cpu::fourier_projection::FrameErrors;
-use crate::ptycho::cpu::model::{PointRamps, Scratch, compare, model_spectra, shifted, spectra};
+use crate::ptycho::cpu::model::{PointRamps, Scratch, compare, model_spectra};
 use crate::ptycho::cpu::part_sums::{ObjectPart, ProbePart};
 use crate::ptycho::cpu::smoothness;
+use crate::ptycho::cpu::variable_probe::FrameProbes;
 use crate::ptycho::cpu::window::Window;
 use crate::ptycho::likelihood::{LikelihoodMethod, Noise};
 use crate::ptycho::ranks::PartSums;
@@ -44,11 +45,10 @@ pub(super) fn gradient<T: Real>(
         layout,
         fft,
         object,
-        probe,
         ..
     } = engine;
     let pixels = layout.pixels();
-    let probe_spectra = spectra(probe, pixels, fft);
+    let of_all = FrameProbes::new(engine);
     let parts = ranks.parts(layout.corners.len());
     let mut of_frames = Vec::with_capacity(parts.own_frames().len());
     let mut object_sums = PartSums::new(parts.count());
@@ -64,7 +64,7 @@ pub(super) fn gradient<T: Real>(
         let frames: Vec<u32> = of_part.map(|frame| frame as u32).collect();
         for frames in frames.chunks(CHUNK) {
             let (Chunk { probes, xi }, found) =
-                deviations(engine, step, method.noise, &probe_spectra, frames);
+                deviations(engine, step, method.noise, &of_all, frames);
             of_frames.extend(found);
             if step.update_object {
                 add_object_sums(layout, frames, (&probes, &xi), &mut of_object);
@@ -137,7 +137,7 @@ fn deviations<T: Real>(
     engine: &CpuEngine<T>,
     step: &Step,
     noise: Noise,
-    probe_spectra: &[Complex<T>],
+    of_frames: &FrameProbes<'_, T>,
     frames: &[u32],
 ) -> (Chunk<T>, Vec<(f64, FrameErrors)>) {
     let CpuEngine {
@@ -158,8 +158,8 @@ fn deviations<T: Real>(
             || Scratch::new(layout, fft),
             |scratch, ((probes, xi), frame)| {
                 let frame = *frame as usize;
-                let (loss, errors) = model(engine, step, probe_spectra, frame, probes, scratch)
-                    .losses(noise, scratch);
+                let (loss, errors) =
+                    model(engine, step, of_frames, frame, probes, scratch).losses(noise, scratch);
                 let magnitudes = &engine.magnitudes[frame * pixels..][..pixels];
                 let scale = T::of(layout.scale(frame)) * scale2;
                 let fraction = layout.fraction(frame, step.subpixel);
@@ -222,7 +222,7 @@ impl Compared<'_> {
 fn model<'a, T: Real>(
     engine: &'a CpuEngine<T>,
     step: &Step,
-    probe_spectra: &[Complex<T>],
+    of_frames: &FrameProbes<'_, T>,
     frame: usize,
     probes: &mut [Complex<T>],
     scratch: &mut Scratch<T>,
@@ -233,12 +233,8 @@ fn model<'a, T: Real>(
         propagator,
         ..
     } = engine;
-    if step.subpixel {
-        let ramps = PointRamps::new(layout, frame, layout.fractions[frame]);
-        shifted(probe_spectra, &ramps, probes, fft, scratch);
-    } else {
-        probes.copy_from_slice(&engine.probe);
-    }
+    let ramps = (step.subpixel).then(|| PointRamps::new(layout, frame, layout.fractions[frame]));
+    of_frames.write(frame, ramps.as_ref(), probes, fft, scratch);
     let window = Window {
         layout,
         frame,
@@ -293,14 +289,14 @@ pub(in crate::ptycho::cpu) fn loss<T: Real>(
         probe,
         ..
     } = engine;
-    let probe_spectra = spectra(probe, layout.pixels(), fft);
+    let of_frames = FrameProbes::new(engine);
     let own = ranks.parts(layout.corners.len()).own_frames();
     let losses: Vec<f64> = own
         .into_par_iter()
         .map_init(
             || (Scratch::new(layout, fft), layout.moved(probe)),
             |(scratch, probes), frame| {
-                model(engine, step, &probe_spectra, frame, probes, scratch)
+                model(engine, step, &of_frames, frame, probes, scratch)
                     .losses(noise, scratch)
                     .0
             },

@@ -4,6 +4,7 @@ use super::Pair;
 use crate::fft::Real;
 use crate::ptycho::cpu::engine::CpuEngine;
 use crate::ptycho::cpu::model::{PointRamps, Scratch, shifted, spectra};
+use crate::ptycho::cpu::variable_probe::FrameProbes;
 use crate::ptycho::cpu::window::{Layout, Window};
 use crate::ptycho::likelihood::Noise;
 use crate::ptycho::{EngineError, Step};
@@ -36,7 +37,7 @@ pub(super) fn sums<T: Real>(
         ..
     } = engine;
     let pixels = layout.pixels();
-    let of_probe = spectra(probe, pixels, fft);
+    let of_frames = FrameProbes::new(engine);
     let of_change = spectra(&direction[1], pixels, fft);
     let new = || Line {
         scratch: Scratch::new(layout, fft),
@@ -48,10 +49,11 @@ pub(super) fn sums<T: Real>(
     let frames: Vec<[f64; 9]> = own
         .into_par_iter()
         .map_init(new, |line, frame| {
-            if step.subpixel {
-                let ramps = PointRamps::new(layout, frame, layout.fractions[frame]);
-                let [moved, change] = &mut line.probes;
-                shifted(&of_probe, &ramps, moved, fft, &mut line.scratch);
+            let ramps =
+                (step.subpixel).then(|| PointRamps::new(layout, frame, layout.fractions[frame]));
+            let [moved, change] = &mut line.probes;
+            of_frames.write(frame, ramps.as_ref(), moved, fft, &mut line.scratch);
+            if let Some(ramps) = ramps {
                 shifted(&of_change, &ramps, change, fft, &mut line.scratch);
             }
             along(engine, &direction[0], (frame, step.subpixel), line);

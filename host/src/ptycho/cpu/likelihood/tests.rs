@@ -3,7 +3,7 @@
 
 use super::gradient::{gradient, loss};
 use super::*;
-use crate::data::PixelPositions;
+use crate::data::{PixelPositions, VariableProbe};
 use crate::fft::TransposedFft2;
 use crate::ptycho::Magnitudes;
 use crate::ptycho::cpu::batch_engine::for_each_window_value;
@@ -12,6 +12,7 @@ use crate::ptycho::cpu::model::{
 };
 use crate::ptycho::cpu::propagation::Propagator;
 use crate::ptycho::cpu::refinement::normal_equations;
+use crate::ptycho::cpu::variable_probe::Variations;
 use crate::ptycho::cpu::window::Window;
 use crate::ptycho::fly::FlyPaths;
 use crate::ptycho::likelihood::Noise;
@@ -32,23 +33,23 @@ const NEAR: NearField = NearField {
     pixel: [1e-6, 0.8e-6],
 };
 
-struct Random(Pcg64Mcg);
+pub(in crate::ptycho::cpu) struct Random(Pcg64Mcg);
 
 impl Random {
     fn next(&mut self) -> f64 {
         self.0.random::<f64>() - 0.5
     }
 
-    fn complex(&mut self) -> Complex<f64> {
+    pub(in crate::ptycho::cpu) fn complex(&mut self) -> Complex<f64> {
         Complex::new(self.next(), self.next())
     }
 
-    fn vector(&mut self, n: usize) -> Vec<Complex<f64>> {
+    pub(in crate::ptycho::cpu) fn vector(&mut self, n: usize) -> Vec<Complex<f64>> {
         (0..n).map(|_| self.complex()).collect()
     }
 }
 
-fn random(seed: u64) -> Random {
+pub(in crate::ptycho::cpu) fn random(seed: u64) -> Random {
     Random(Pcg64Mcg::seed_from_u64(seed))
 }
 
@@ -152,12 +153,43 @@ fn step_of(spec: &EngineSpec) -> Step {
     Step::new(spec, &problem, 2)
 }
 
-fn plain_step() -> Step {
+pub(in crate::ptycho::cpu) fn plain_step() -> Step {
     step_of(&EngineSpec::new(EngineName::Ml, 3))
 }
 
+/// The same in either field with three variations of the first probe mode.
+pub(in crate::ptycho::cpu) fn varied_engine(near: bool) -> CpuEngine<f64> {
+    const COUNT: usize = 3;
+    let mut engine = FIELDS[usize::from(near)]();
+    let frames = engine.layout.corners.len();
+    let mut random = random(21);
+    let [rows, columns] = SHAPE;
+    let variable = VariableProbe {
+        shapes: Array3::from_shape_fn((COUNT, rows, columns), |_| random.complex()),
+        coefficients: Array2::from_shape_fn((frames, COUNT), |_| random.next()),
+    };
+    engine.variation_count = COUNT;
+    engine.variations = Some(Variations::of(&variable));
+    engine
+}
+
+/// Σ(√I_model − √I)² over the valid pixels of all frames.
+pub(in crate::ptycho::cpu) fn amplitude_loss(engine: &CpuEngine<f64>, step: &Step) -> f64 {
+    loss(engine, step, Noise::Amplitude).unwrap()
+}
+
+/// Fields, with and without variations of the probe.
+fn all_engines() -> [fn() -> CpuEngine<f64>; 4] {
+    [
+        engine,
+        near_engine,
+        || varied_engine(false),
+        || varied_engine(true),
+    ]
+}
+
 /// The derivative of `objective` at 0, by central differences of the fourth order.
-fn difference(h: f64, mut objective: impl FnMut(f64) -> f64) -> f64 {
+pub(in crate::ptycho::cpu) fn difference(h: f64, mut objective: impl FnMut(f64) -> f64) -> f64 {
     let mut at = |t: f64| objective(t * h);
     (at(-2.0) - 8.0 * at(-1.0) + 8.0 * at(1.0) - at(2.0)) / (12.0 * h)
 }
@@ -165,7 +197,7 @@ fn difference(h: f64, mut objective: impl FnMut(f64) -> f64) -> f64 {
 #[test]
 fn gradients_are_derivatives_of_the_likelihood() {
     let step = plain_step();
-    for (noise, field) in ALL.into_iter().flat_map(|n| FIELDS.map(|f| (n, f))) {
+    for (noise, field) in ALL.into_iter().flat_map(|n| all_engines().map(|f| (n, f))) {
         let mut engine = field();
         let (found, _) = gradient(&engine, &step, &method(noise)).unwrap();
         assert!((found.loss / loss(&engine, &step, noise).unwrap() - 1.0).abs() < 1e-13);
@@ -197,7 +229,7 @@ fn gradients_are_derivatives_of_the_likelihood() {
 #[test]
 fn scales_and_positions_have_the_derivatives_of_the_normal_equations() {
     let step = plain_step();
-    for field in FIELDS {
+    for field in all_engines() {
         derivatives_of_the_normal_equations(&step, field());
     }
 }

@@ -55,7 +55,7 @@ pub(in crate::ptycho::cuda) struct BatchBuffers<M: Device> {
 }
 
 impl<M: Device> BatchBuffers<M> {
-    /// Memory for `size` frames of batches of at most `whole` frames.
+    /// Memory for `size` frames of batches of at most `whole` frames; with `separate` launches, not fused ones.
     pub(in crate::ptycho::cuda) fn new(
         device: &M,
         layout: &Layout,

@@ -172,8 +172,10 @@ impl<M: Device> GpuEngine<M> {
             if let Some(frames) = &mut self.frames {
                 frames.epochs.clear();
             }
-            // Fused launches know far fields of thin specimens only.
-            let separate = self.buffers.propagator.is_near_field() || self.buffers.slices.is_some();
+            // Fused launches know far fields of thin specimens with one probe only.
+            let separate = self.buffers.propagator.is_near_field()
+                || self.buffers.slices.is_some()
+                || self.variation_count > 0;
             let sizes = [needed, whole];
             let mut buffers = BatchBuffers::new(&self.device, &self.layout, sizes, separate)?;
             match momentum {

@@ -4,6 +4,7 @@ use super::GpuEngine;
 use crate::gpu::{Buffer, Device, Result};
 use crate::ptycho::cuda::buffers::Buffers;
 use crate::ptycho::cuda::packed_waves;
+use crate::ptycho::cuda::variable_probe::VariationBuffers;
 use crate::ptycho::multislice::Distances;
 use crate::ptycho::{EngineError, EngineState, WaveSpace};
 use num_complex::Complex;
@@ -57,6 +58,10 @@ impl<M: Device> GpuEngine<M> {
             .with_frames(&self.parameters);
         let distances = (self.buffers.slices.as_ref()).map(|slices| slices.distances.state());
         state.added.extend(distances);
+        state.added.extend(self.saved_variations.clone());
+        if let Some(of) = &self.buffers.variations {
+            of.save(&self.device, &mut state)?;
+        }
         Ok(state)
     }
 
@@ -122,6 +127,14 @@ impl<M: Device> GpuEngine<M> {
             }
         } else {
             self.saved_momentum = momentum;
+        }
+        // Devices that divide frames have no variations themselves.
+        self.buffers.variations = None;
+        if self.undivided.is_some() {
+            self.saved_variations.clone_from(&state.added);
+        } else {
+            let (device, count) = (&self.device, self.variation_count);
+            self.buffers.variations = VariationBuffers::restored(device, &layout, state, count)?;
         }
         self.device.upload(&mut self.buffers.object, object)?;
         self.device.upload(&mut self.buffers.probe, probe)?;

@@ -124,7 +124,12 @@ impl<M: Device> GpuEngine<M> {
         let alone = (Ranks::alone(), None);
         let mut whole = Box::new(Self::among(device, &problem, version, *stream, alone)?);
         whole.in_step = true;
+        let start = whole.buffers.variations.take();
         whole.restore(&state)?;
+        if whole.buffers.variations.is_none() && self.saved_variations.is_empty() {
+            whole.buffers.variations = start;
+        }
+        self.saved_variations.clear();
         self.whole = Some(whole);
         Ok(())
     }

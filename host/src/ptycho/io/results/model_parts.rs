@@ -1,11 +1,12 @@
 //! What a model has beyond object, probe and frames, in results files.
 
-use super::{IMAGE, complex, finite, shaped};
-use crate::data::{Exposures, ModelParts, ObjectModes, Reconstruction};
+use super::{IMAGE, SOURCE, TRANSLATION, at, complex, finite, shaped};
+use crate::data::{Exposures, ModelParts, ObjectModes, Reconstruction, VariableProbe};
 use crate::io::IoError;
 use crate::io::output;
 use crate::io::source::Source;
 use crate::ptycho::io::slices::read_slices;
+use crate::ptycho::variable_probe::MOST;
 use hdf5_metno as hdf5;
 use ndarray::{Array1, Array2, Ix1, Ix2, Ix3};
 
@@ -13,6 +14,10 @@ use ndarray::{Array1, Array2, Ix1, Ix2, Ix3};
 const LONGEST: f64 = 1e6;
 /// Most points of an exposure.
 const POINTS: f64 = 64.0;
+/// Datasets of a variable probe.
+const BASIS: &str = "probe_basis";
+const COEFFICIENTS: &str = "probe_coefficients";
+const POWER: &str = "probe_basis_power";
 
 /// Writes `result.parts`.
 pub(super) fn write(file: &hdf5::File, result: &Reconstruction) -> hdf5::Result<()> {
@@ -20,6 +25,7 @@ pub(super) fn write(file: &hdf5::File, result: &Reconstruction) -> hdf5::Result<
         object_modes,
         exposures,
         slices,
+        variable_probe: variable,
     } = &result.parts;
     let image = file.group(IMAGE)?;
     if let Some(ObjectModes { further, power }) = object_modes {
@@ -49,6 +55,12 @@ pub(super) fn write(file: &hdf5::File, result: &Reconstruction) -> hdf5::Result<
             output::array(&image, name, &Array1::from(distances.clone()))?;
         }
     }
+    if let Some(variable) = variable {
+        let group = file.group(SOURCE)?;
+        complex(&group, BASIS, &variable.shapes, result.double_precision)?;
+        output::array(&group, COEFFICIENTS, &variable.coefficients)?;
+        output::array(&group, POWER, &variable.power())?;
+    }
     Ok(())
 }
 
@@ -62,6 +74,7 @@ pub(super) fn read(
     Ok(ModelParts {
         object_modes: read_object_modes(source, [rows, columns])?,
         exposures: read_exposures(source, frames)?,
+        variable_probe: read_variable_probe(source)?,
         slices: read_slices(source, IMAGE, [rows, columns])?,
     })
 }
@@ -122,4 +135,100 @@ fn read_exposures(source: &Source, frames: usize) -> Result<Option<Exposures>, I
         points: points as usize,
         paths: values.rows().into_iter().map(|p| [p[0], p[1]]).collect(),
     }))
+}
+
+fn read_variable_probe(source: &Source) -> Result<Option<VariableProbe>, IoError> {
+    let path = |name: &str| format!("{SOURCE}/{name}");
+    let Some(shapes) = source.first(&[&path(BASIS)])? else {
+        return Ok(None);
+    };
+    let frames = at(source, "positions", TRANSLATION)?
+        .shape()
+        .first()
+        .copied();
+    let frames = frames.unwrap_or(0);
+    let probe = at(source, "probe", &format!("{SOURCE}/illumination"))?;
+    let count = match (shapes.shape(), probe.shape()) {
+        ([count, r, c], [_, rows, columns])
+            if (1..=MOST).contains(count) && (r, c) == (rows, columns) =>
+        {
+            *count
+        }
+        _ => {
+            let expected =
+                format!("shape (variation, row, column) as of the probe, 1 to {MOST} variations");
+            return Err(shapes.bad_shape(&expected));
+        }
+    };
+    let coefficients = at(source, "coefficients of the probe", &path(COEFFICIENTS))?;
+    let expected = format!("shape ({frames}, {count}), one coefficient per frame and variation");
+    if coefficients.shape() != [frames, count] {
+        return Err(coefficients.bad_shape(&expected));
+    }
+    let values = shaped::<Ix2>(&coefficients, &expected)?;
+    if let Some(wrong) = values.iter().find(|c| !c.is_finite()) {
+        return Err(coefficients.bad_value(wrong, "finite coefficients"));
+    }
+    Ok(Some(VariableProbe {
+        shapes: finite(&shapes)?
+            .into_dimensionality::<Ix3>()
+            .map_err(|_| shapes.bad_shape("shape (variation, row, column)"))?,
+        coefficients: values,
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::large;
+    use super::*;
+    use crate::ptycho::io::results;
+    use ndarray::{Array2, Array3};
+    use num_complex::Complex;
+
+    fn varied() -> Reconstruction {
+        let mut result = large();
+        let (_, rows, columns) = result.probe.dim();
+        let frames = result.corners.len();
+        result.parts.variable_probe = Some(VariableProbe {
+            shapes: Array3::from_shape_fn((2, rows, columns), |(k, r, c)| {
+                Complex::new(k as f64 - 0.1 * r as f64, c as f64 / 3.0)
+            }),
+            coefficients: Array2::from_shape_fn((frames, 2), |(j, k)| j as f64 - 0.3 * k as f64),
+        });
+        result
+    }
+
+    #[test]
+    fn a_variable_probe_is_read_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("r.h5");
+        let given = varied();
+        results::write(&path, &given).unwrap();
+        assert_eq!(results::read(&path).unwrap(), given);
+    }
+
+    #[test]
+    fn variable_probes_of_other_shapes_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        for (which, expected) in [
+            (0, "as of the probe"),
+            (1, "one coefficient per frame"),
+            (2, "finite"),
+        ] {
+            let path = folder.path().join("r.h5");
+            let mut given = varied();
+            let variable = given.parts.variable_probe.as_mut().unwrap();
+            match which {
+                0 => variable.shapes = Array3::zeros((2, 1, 1)),
+                1 => variable.coefficients = Array2::zeros((1, 2)),
+                _ => variable.coefficients[(0, 1)] = f64::NAN,
+            }
+            results::write(&path, &given).unwrap();
+            let error = results::read(&path).unwrap_err().to_string();
+            assert!(
+                error.contains(expected) && error.contains("probe_"),
+                "{error}"
+            );
+        }
+    }
 }

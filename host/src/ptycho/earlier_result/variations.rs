@@ -1,0 +1,123 @@
+//! Variations of the probe from an earlier result.
+
+use super::in_this_window;
+use crate::data::{Reconstruction, Scan, VariableProbe};
+use crate::ptycho::{Problem, Recipe};
+use crate::text::count;
+use ndarray::{Array2, Array3, s};
+
+const NOUNS: [&str; 2] = ["variation", "variations"];
+
+impl Problem {
+    /// Takes the variations of the probe of `result`, whose first mode has been multiplied by `factor`, as many as the recipe
+    /// wants; further ones are 0. A note says if they are left out.
+    pub(super) fn take_variations(
+        &mut self,
+        result: &Reconstruction,
+        scan: &Scan,
+        recipe: &Recipe,
+        factor: f64,
+    ) {
+        let Some(found) = &result.parts.variable_probe else {
+            return;
+        };
+        let frames = scan.shape()[0];
+        let projects = recipe.engines.first().is_some_and(|e| e.name.projects());
+        let same = self.has_frames_of(result, scan) && found.coefficients.nrows() == frames;
+        let reason = if recipe.opr_modes == 0 {
+            Some("the recipe has no opr_modes")
+        } else if projects {
+            Some("the first engine has one probe for all frames")
+        } else if !same {
+            Some("they are of other frames")
+        } else if !(found.is_finite() && factor.is_finite()) {
+            Some("they are not finite")
+        } else {
+            None
+        };
+        if let Some(reason) = reason {
+            let found = count(found.count(), NOUNS);
+            self.notes.push(format!(
+                "start: {found} of the result's probe left out, as {reason}"
+            ));
+            return;
+        }
+        let [_, _, rows, columns] = self.shape();
+        let kept = found.count().min(recipe.opr_modes);
+        let mut new = VariableProbe {
+            shapes: Array3::zeros((recipe.opr_modes, rows, columns)),
+            coefficients: Array2::zeros((frames, recipe.opr_modes)),
+        };
+        let shapes = found.shapes.slice(s![..kept, .., ..]).to_owned();
+        let shapes = in_this_window(shapes, result, scan);
+        new.shapes.slice_mut(s![..kept, .., ..]).assign(&shapes);
+        let coefficients = found.coefficients.slice(s![.., ..kept]);
+        let scaled = coefficients.mapv(|c| c * factor);
+        new.coefficients.slice_mut(s![.., ..kept]).assign(&scaled);
+        let kept = count(kept, NOUNS);
+        self.notes
+            .push(format!("start: {kept} of the result's probe"));
+        self.start_variations = Some(new);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{problem, recipe, result, scan};
+    use super::*;
+    use num_complex::Complex;
+
+    fn varied(rows: usize, columns: usize) -> Reconstruction {
+        let mut result = result(rows, columns);
+        result.parts.variable_probe = Some(VariableProbe {
+            shapes: Array3::from_shape_fn((3, rows, columns), |(k, r, c)| {
+                Complex::new(k as f64 + (r % 3) as f64, c as f64 * 0.1)
+            }),
+            coefficients: Array2::from_shape_fn((9, 3), |(j, k)| j as f64 - 4.0 + 0.1 * k as f64),
+        });
+        result
+    }
+
+    #[test]
+    fn variations_of_the_same_frames_are_the_start_and_others_are_named() {
+        let scan = scan(32, 40);
+        let mut own = recipe(3.0);
+        own.probe.source = crate::ptycho::ProbeSource::Auto;
+        let result = varied(32, 40);
+        let given = result.parts.variable_probe.clone().unwrap();
+        for modes in [2, 3, 5] {
+            own.opr_modes = modes;
+            let mut problem = problem(&scan, &own);
+            problem.start_from(&result, &scan, &own).unwrap();
+            let found = problem.start_variations.unwrap();
+            assert_eq!(found.count(), modes);
+            let kept = modes.min(3);
+            for k in 0..modes {
+                let shape = found.shapes.index_axis(ndarray::Axis(0), k);
+                if k < kept {
+                    assert_eq!(shape, given.shapes.index_axis(ndarray::Axis(0), k));
+                } else {
+                    assert!(shape.iter().all(|v| v.norm() == 0.0));
+                }
+            }
+        }
+        let left_out = |recipe: &Recipe, result: &Reconstruction, reason: &str| {
+            let mut problem = problem(&scan, recipe);
+            problem.start_from(result, &scan, recipe).unwrap();
+            assert!(problem.start_variations.is_none());
+            assert!(
+                problem.notes.iter().any(|note| note.contains(reason)),
+                "{:?}",
+                problem.notes
+            );
+        };
+        own.opr_modes = 0;
+        left_out(&own, &result, "no opr_modes");
+        own.opr_modes = 2;
+        let mut others = result.clone();
+        others.recorded_positions[[0, 0]] += 1e-7;
+        left_out(&own, &others, "other frames");
+        own.engines[0] = crate::ptycho::EngineSpec::parse("dm:2").unwrap();
+        left_out(&own, &result, "one probe for all frames");
+    }
+}
