@@ -14,6 +14,7 @@ mod checkpointing;
 mod count_codes;
 pub mod cpu;
 pub mod cuda;
+mod detector;
 mod diagnosis;
 mod earlier_result;
 mod engine;
@@ -75,6 +76,7 @@ pub use batches::BatchOrder;
 pub use central_part::central_part;
 pub use checkpointing::{CheckpointError, SavedRun, fingerprint};
 pub use count_codes::CountCodes;
+pub use detector::Detector;
 pub use diagnosis::{Diagnosis, diagnose, masked_pixels};
 pub use earlier_result::{EarlierResultError, FrameStart};
 pub use engine::{Engine, EngineError, EngineState, Frames, Values, WaveSpace};
@@ -98,7 +100,7 @@ pub use profile::Profile;
 pub use ranks::Ranks;
 pub use read_options::{MAX_COARSE, NoData, NoDataSetting, ReadOptions};
 pub use recipe::{
-    ApertureShape, GpuOptions, GpuStep, GpuWaves, Precision, ProbeSource, ProbeStart, Recipe,
+    ApertureShape, Background, BackgroundFit, Blur, DetectorOptions, GpuOptions, GpuStep, GpuWaves, Precision, ProbeSource, ProbeStart, Recipe,
     RecipeError, StartOptions, StopRule, Updates,
 };
 pub use reconstructor::{Progress, Reconstructor};

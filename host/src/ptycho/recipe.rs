@@ -3,11 +3,13 @@
 //! A recipe is resolved once (file, then `--engine`, then `--set`) and checked. The resolved text
 //! is stored in the results file; used as a recipe, it repeats the run.
 
+mod detector_options;
 mod gpu_options;
 mod probe_start;
 #[cfg(test)]
 mod tests;
 
+pub use detector_options::{Background, BackgroundFit, Blur, DetectorOptions};
 pub use gpu_options::{GpuOptions, GpuStep, GpuWaves, Updates};
 pub use probe_start::{ApertureShape, ProbeSource, ProbeStart, StartOptions};
 
@@ -72,6 +74,9 @@ pub struct Recipe {
     pub start: StartOptions,
     /// Start probe.
     pub probe: ProbeStart,
+    /// How the detector measures intensities.
+    #[serde(skip_serializing_if = "DetectorOptions::is_default")]
+    pub detector: DetectorOptions,
     /// Whether the frames' intensity scales are fitted.
     pub fit_frame_scales: bool,
     /// Refinement of the positions.
@@ -96,6 +101,7 @@ impl Default for Recipe {
             physical_probe: false,
             start: StartOptions::default(),
             probe: ProbeStart::default(),
+            detector: DetectorOptions::default(),
             fit_frame_scales: false,
             positions: PositionOptions::default(),
             gpu: GpuOptions::default(),
@@ -188,6 +194,7 @@ impl Recipe {
                 self.positions.start
             ));
         }
+        sentences.extend(self.background_without_effect(planned));
         let mut last = 0_usize;
         for engine in &self.engines {
             last = last.saturating_add(engine.iterations);
@@ -201,6 +208,26 @@ impl Recipe {
             }
         }
         sentences
+    }
+
+    /// Why a fitted background is not updated, if it is not.
+    fn background_without_effect(&self, planned: usize) -> Option<String> {
+        let from = self.detector.background_from;
+        if !self.detector.fits_background() {
+            let default = DetectorOptions::default().background_from;
+            return (from != default).then(|| {
+                format!("detector.background_from = {from} has no effect: no background is fitted")
+            });
+        }
+        let kept = "the background stays at its first estimate, the mean of the darkest pixels";
+        if from > planned {
+            return Some(format!(
+                "detector.background_from = {from} is after the last iteration, which is {planned}: {kept}"
+            ));
+        }
+        (self.engines.iter().all(|e| e.name.projects())).then(|| {
+            format!("dm, raar and ap do not update the background (detector.background): {kept}")
+        })
     }
 
     /// [`Self::without_effect`] of the options of GPUs.
@@ -357,6 +384,7 @@ impl Recipe {
         )?;
         self.start.check()?;
         self.probe.check()?;
+        self.detector.check(MAX_ITERATIONS)?;
         within(
             !self.engines.is_empty(),
             "engines",

@@ -1,6 +1,7 @@
 //! State and step of a projection engine on the CPU.
 
 use super::batch_engine::{self, BatchState};
+use super::detector::{self, CpuDetector};
 use super::exact_positions::Shifter;
 use super::fourier_projection::{
     FrameErrors, FrameModel, FrameStep, Scratch, model_spectra, step_frame,
@@ -14,8 +15,10 @@ use super::{
     annealing, centring, constraints, exact_positions, model, normalisation, probe_update,
     refinement,
 };
+use crate::data::ModelParts;
 use crate::fft::{Real, TransposedFft2};
 use crate::ptycho::batches::KeptBatches;
+use crate::ptycho::detector::measured_by;
 use crate::ptycho::ranks::Ranks;
 use crate::ptycho::refinement::{FrameParameters, Refinement, Stage};
 use crate::ptycho::regions::{REGIONS, Regions};
@@ -52,6 +55,8 @@ pub struct CpuEngine<T: Real> {
     pub(super) propagator: Propagator<T>,
     /// √counts (frame, column, row), negative where masked or free.
     pub(super) magnitudes: Vec<f32>,
+    /// The detector, unless frames are the intensities themselves.
+    pub(super) detector: Option<CpuDetector<T>>,
     total_counts: f64,
     free_counts: f64,
     pub(super) object: Vec<Complex<T>>,
@@ -126,6 +131,7 @@ impl<T: Real> CpuEngine<T> {
             propagator: Propagator::new(fft.clone(), [rows, columns], near),
             fft,
             magnitudes,
+            detector: problem.detector.as_ref().map(CpuDetector::new),
             total_counts: problem.total_counts,
             free_counts: problem.free_counts,
             object: problem.object.iter().map(convert).collect(),
@@ -194,6 +200,7 @@ impl<T: Real> CpuEngine<T> {
             fft,
             propagator,
             magnitudes,
+            detector,
             object,
             probe,
             spectra,
@@ -238,7 +245,19 @@ impl<T: Real> CpuEngine<T> {
                             probe: shifter.probe(layout, &of_probe, frame, step.subpixel, fft),
                             object,
                         };
-                        step_frame(&window, state, magnitudes, frame_step, propagator, scratch)
+                        match detector {
+                            None => step_frame(
+                                &window, state, magnitudes, frame_step, propagator, scratch,
+                            ),
+                            Some(detector) => detector::step_frame(
+                                &window,
+                                state,
+                                magnitudes,
+                                frame_step,
+                                (propagator, detector),
+                                scratch,
+                            ),
+                        }
                     },
                 );
             errors.par_extend(of_frames);
@@ -289,6 +308,13 @@ impl<T: Real> CpuEngine<T> {
             }
         }
         Ok(())
+    }
+
+    /// Updates the detector's background from the sums of the iteration.
+    pub(super) fn update_background(&mut self) {
+        if let Some(detector) = &mut self.detector {
+            detector.update();
+        }
     }
 
     pub(super) fn constrain_probe(&mut self, step: &Step) {
@@ -459,6 +485,13 @@ impl<T: Real> Engine for CpuEngine<T> {
         self.parameters.frames(self.subpixel)
     }
 
+    fn model_parts(&mut self) -> Result<ModelParts, EngineError> {
+        Ok(ModelParts {
+            detector: (self.detector.as_ref())
+                .map(|d| measured_by(d.sigmas(), d.has_background().then(|| d.in_rows()))),
+        })
+    }
+
     fn save(&mut self) -> Result<EngineState, EngineError> {
         // The saved state is in (row, column) order within a layer, the engine in (column, row)
         // order.
@@ -466,10 +499,14 @@ impl<T: Real> Engine for CpuEngine<T> {
         let spectra = self.ranks.gathered_first(spectra)?;
         let BatchState { object, probe } = &self.batch_state;
         let state = EngineState::from_parts(self.object.clone(), self.probe.clone(), spectra);
-        Ok(state
+        let mut state = state
             .with_momentum([object.clone(), probe.clone()])
             .with_search(self.likelihood.clone())
-            .with_frames(&self.parameters))
+            .with_frames(&self.parameters);
+        if let Some(detector) = &self.detector {
+            detector.save(&mut state);
+        }
+        Ok(state)
     }
 
     fn restore(&mut self, state: &EngineState) -> Result<(), EngineError> {
@@ -481,6 +518,9 @@ impl<T: Real> Engine for CpuEngine<T> {
         let [object, probe, exit] = state.parts_of(lengths, own, waves)?;
         let momentum = state.momentum([lengths[0], lengths[1]])?;
         let search = state.search([lengths[0], lengths[1]])?;
+        if let Some(detector) = &mut self.detector {
+            detector.restore(state)?;
+        }
         state.restore_frames(&mut self.parameters, self.bound)?;
         self.layout.set(self.parameters.frames(self.subpixel));
         self.object.copy_from_slice(object);
