@@ -113,6 +113,7 @@ fn reconstruction() -> Reconstruction {
         wavelength: 1e-10,
         distance: 2.0,
         double_precision: true,
+        parts: warpstride::data::ModelParts::default(),
     }
 }
 

@@ -31,6 +31,10 @@ pub struct HistoryEntry {
     pub seconds: f64,
 }
 
+/// What a model of ptychography has beyond object, probe and frames; nothing, unless the recipe asks for it.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ModelParts {}
+
 /// Result of a run, as stored in results files, drawn in pictures and compared with others.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reconstruction {
@@ -80,4 +84,6 @@ pub struct Reconstruction {
     pub propagation: Propagation,
     /// Whether the arrays are stored in double precision.
     pub double_precision: bool,
+    /// What the model has beyond object, probe and frames.
+    pub parts: ModelParts,
 }

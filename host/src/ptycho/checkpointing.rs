@@ -9,6 +9,7 @@ use ndarray::{Array1, ArrayD};
 use num_complex::Complex;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Name of this kind of run in the header of a checkpoint.
@@ -150,6 +151,7 @@ impl SavedRun {
             search_numbers,
             positions,
             scales,
+            added,
         } = self.state;
         let arrays = [
             object,
@@ -165,9 +167,12 @@ impl SavedRun {
             positions,
             scales,
         ];
-        for (name, values) in ARRAYS.into_iter().zip(arrays) {
+        let named = ARRAYS.into_iter().zip(arrays).map(|(name, values)| {
             let in_real_space = name == EXIT && exit_space == WaveSpace::Real;
-            let name = if in_real_space { REAL_EXIT } else { name }.to_owned();
+            let name = if in_real_space { REAL_EXIT } else { name };
+            (name.to_owned(), values)
+        });
+        for (name, values) in named.chain(added) {
             match values {
                 Values::F32(v) => drop(file.complex32.insert(name, line(v))),
                 Values::F64(v) => drop(file.complex64.insert(name, line(v))),
@@ -218,7 +223,7 @@ impl SavedRun {
             positions,
             scales,
         ] = ARRAYS;
-        let state = EngineState {
+        let mut state = EngineState {
             object: take(object)?,
             probe: take(probe)?,
             exit: take(if exit_space == WaveSpace::Real {
@@ -237,7 +242,13 @@ impl SavedRun {
             search_numbers: take(search_numbers)?,
             positions: take(positions)?,
             scales: take(scales)?,
+            added: BTreeMap::new(),
         };
+        let single = (saved.complex32.into_iter())
+            .map(|(name, v)| (name, Values::F32(v.into_raw_vec_and_offset().0)));
+        let double = (saved.complex64.into_iter())
+            .map(|(name, v)| (name, Values::F64(v.into_raw_vec_and_offset().0)));
+        state.added = single.chain(double).collect();
         Ok(Self {
             source: header.source,
             backend: header.backend,
@@ -396,6 +407,11 @@ mod tests {
                 search_numbers: Values::F64(vec![Complex::new(1.5, 3.0), Complex::new(1.0, 0.0)]),
                 positions: Values::F64(vec![Complex::new(1.5, 2.0)]),
                 scales: Values::F64(vec![Complex::new(0.9, 0.0)]),
+                added: [(
+                    "more".to_owned(),
+                    Values::F64(vec![Complex::new(0.25, 1.0)]),
+                )]
+                .into(),
             },
         }
     }

@@ -5,6 +5,7 @@ use super::likelihood::{Last, Search};
 use super::ranks::Ranks;
 use super::refinement::FrameParameters;
 use super::{ModelErrors, Step, StepErrors, StepPlan, StreamPlan};
+use crate::data::ModelParts;
 use crate::fft::{Fft2, Real};
 use crate::gpu::ProfileSpan;
 use crate::run::Setup;
@@ -13,6 +14,7 @@ use num_complex::Complex;
 use rayon::prelude::*;
 use std::any::Any;
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// Why an engine failed.
@@ -119,6 +121,14 @@ pub trait Engine {
 
     /// The windows, positions and intensity scales of the frames.
     fn frames(&self) -> Frames;
+
+    /// What the model has beyond object, probe and frames; nothing, unless the recipe asks for it.
+    ///
+    /// # Errors
+    /// Returns the device's error.
+    fn model_parts(&mut self) -> Result<ModelParts, EngineError> {
+        Ok(ModelParts::default())
+    }
 
     /// Saves everything that the next step depends on. With several ranks, only the state of rank 0 has the exit waves of
     /// all frames; that of another rank has those of its own frames, and only that rank can restore it.
@@ -290,6 +300,8 @@ pub struct EngineState {
     pub positions: Values,
     /// Intensity scales of the frames, double precision.
     pub scales: Values,
+    /// Arrays of models that have more than object, probe and frames, by their names; a checkpoint has them under these names.
+    pub added: BTreeMap<String, Values>,
 }
 
 impl EngineState {
@@ -311,6 +323,7 @@ impl EngineState {
             search_numbers: Values::F64(Vec::new()),
             positions: Values::F64(Vec::new()),
             scales: Values::F64(Vec::new()),
+            added: BTreeMap::new(),
         }
     }
 
@@ -368,14 +381,14 @@ impl EngineState {
     }
 
     /// The first array with a value that is NaN or infinite, and that value.
-    pub(super) fn not_finite(&self) -> Option<(&'static str, f64)> {
+    pub(super) fn not_finite(&self) -> Option<(&str, f64)> {
         let arrays = [
             ("the object", &self.object),
             ("the probe", &self.probe),
             ("an exit wave", &self.exit),
         ];
-        arrays
-            .into_iter()
+        let added = (self.added.iter()).map(|(name, values)| (name.as_str(), values));
+        (arrays.into_iter().chain(added))
             .find_map(|(name, values)| Some((name, values.not_finite()?)))
     }
 

@@ -76,6 +76,7 @@ pub fn result(
         distance: scan.geometry().distance,
         propagation: scan.geometry().propagation,
         double_precision: recipe.precision == Precision::F64,
+        parts: run.engine().model_parts()?,
     })
 }
 

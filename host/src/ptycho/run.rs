@@ -22,7 +22,7 @@ pub enum RunError {
     )]
     Diverged {
         /// Name of the metric or array.
-        metric: &'static str,
+        metric: String,
         /// Number of the iteration in the run, from 1.
         iteration: usize,
         /// Name of the engine.
@@ -121,7 +121,7 @@ impl<'a> ReconstructionSteps<'a> {
             for (metric, found) in metrics {
                 if let Some(found) = found.filter(|v| !v.is_finite()) {
                     return Err(RunError::Diverged {
-                        metric,
+                        metric: metric.to_owned(),
                         iteration: entry.iteration,
                         engine: entry.engine.clone(),
                         found,
@@ -141,7 +141,7 @@ impl<'a> ReconstructionSteps<'a> {
         let progress = self.reconstructor.progress();
         let last = progress.incomplete.as_ref().or(progress.history.last());
         Err(RunError::Diverged {
-            metric,
+            metric: metric.to_owned(),
             iteration: progress.total,
             engine: last.map_or_else(String::new, |entry| entry.engine.clone()),
             found,

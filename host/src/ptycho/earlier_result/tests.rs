@@ -91,6 +91,7 @@ fn result(rows: usize, columns: usize) -> Reconstruction {
         distance: 1.0,
         propagation: Propagation::FarField,
         double_precision: true,
+        parts: crate::data::ModelParts::default(),
     }
 }
 

@@ -13,6 +13,8 @@ use num_complex::Complex;
 use std::path::Path;
 use std::str::FromStr;
 
+mod model_parts;
+
 const IMAGE: &str = "/entry_1/image_1";
 const SOURCE: &str = "/entry_1/instrument_1/source_1";
 const DETECTOR: &str = "/entry_1/instrument_1/detector_1";
@@ -57,6 +59,8 @@ pub fn write(path: &Path, result: &Reconstruction) -> Result<(), IoError> {
         output::array(&image, "frame_scales", &arr1(&result.frame_scales))?;
         process(&image.create_group("process_1")?, result)?;
         history(&image.create_group("history")?, &result.history)?;
+
+        model_parts::write(file, result)?;
 
         let source = file.create_group(SOURCE)?;
         complex(&source, "illumination", &result.probe, double)?;
@@ -245,6 +249,7 @@ pub fn read_within(path: &Path, memory: Memory) -> Result<Reconstruction, IoErro
         wavelength: number("wavelength", format!("{SOURCE}/wavelength"))?,
         distance: number("distance", format!("{DETECTOR}/distance"))?,
         propagation: read_propagation(&source)?,
+        parts: model_parts::read(&source)?,
     })
 }
 

@@ -214,6 +214,7 @@ mod tests {
             distance: 1.0,
             propagation: Propagation::FarField,
             double_precision: true,
+            parts: crate::data::ModelParts::default(),
         }
     }
 

@@ -87,5 +87,6 @@ pub(crate) fn reconstruction() -> Reconstruction {
         distance: 2.0,
         propagation: Propagation::FarField,
         double_precision: true,
+        parts: crate::data::ModelParts::default(),
     }
 }

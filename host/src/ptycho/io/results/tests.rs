@@ -41,6 +41,7 @@ fn result(double: bool) -> Reconstruction {
         distance: 2.0,
         propagation: Propagation::FarField,
         double_precision: double,
+        parts: crate::data::ModelParts::default(),
     }
 }
 
