@@ -18,6 +18,6 @@ pub use halves::half_of;
 pub use image::{FieldPhases, MriImage};
 pub use kspace::{Extent, KSpace, KSpaceError, Readout, Truth};
 pub use positions::{PixelPositions, PositionError};
-pub use reconstruction::{HistoryEntry, ModelParts, Reconstruction};
+pub use reconstruction::{DetectorModel, HistoryEntry, ModelParts, Reconstruction};
 pub use scan::{Mask, Scan, ScanError, Simulation};
 pub use scattering::{Curve, Scattering, ScatteringImage, Smearing};

@@ -33,7 +33,19 @@ pub struct HistoryEntry {
 
 /// What a model of ptychography has beyond object, probe and frames; nothing, unless the recipe asks for it.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct ModelParts {}
+pub struct ModelParts {
+    /// How the detector measures intensities; `None` if frames are the intensities themselves.
+    pub detector: Option<DetectorModel>,
+}
+
+/// A detector that measures G ∗ S + b of the intensity S.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DetectorModel {
+    /// Standard deviations of the Gaussian G (row direction, column direction), pixels.
+    pub blur: [f64; 2],
+    /// b (row, column) of a frame, photons; `None` without a background.
+    pub background: Option<Array2<f64>>,
+}
 
 /// Result of a run, as stored in results files, drawn in pictures and compared with others.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,11 +1,12 @@
 //! Start values from an earlier result: object, probe modes, positions and intensity scales, on another grid of pixels if the
 //! frames have another size.
 
+use super::detector::background_of;
 use super::interpolation::{Weights, interpolate};
 use super::probe_grid::{cut_or_padded, with_window};
 use super::result::quadratic_phase;
 use super::start::with_modes;
-use super::{ProbeSource, Problem, Recipe};
+use super::{BackgroundFit, ProbeSource, Problem, Recipe};
 use crate::data::{Geometry, Propagation, Reconstruction, Scan};
 use crate::text::{length, significant};
 use ndarray::s;
@@ -121,6 +122,7 @@ impl Problem {
             });
         }
         self.take_object(result)?;
+        self.take_background(result);
         if recipe.probe.source == ProbeSource::Auto {
             self.take_probe(result, scan, recipe)?;
         }
@@ -133,6 +135,21 @@ impl Problem {
             }
         ));
         Ok(self.frames_of(result, scan, recipe))
+    }
+
+    /// Starts a fitted background with that of `result`, or, if its frames have another size, with the mean of it.
+    fn take_background(&mut self, result: &Reconstruction) {
+        let Some(detector) = &mut self.detector else {
+            return;
+        };
+        let earlier = result.parts.detector.as_ref().and_then(background_of);
+        if let (Some(earlier), true) = (earlier, detector.fit != BackgroundFit::Off) {
+            if earlier.dim() == detector.background.dim() && detector.fit == BackgroundFit::Pixels {
+                detector.background = earlier;
+            } else if let Some(mean) = earlier.mean() {
+                detector.background.fill(mean);
+            }
+        }
     }
 
     fn take_object(&mut self, result: &Reconstruction) -> Result<(), EarlierResultError> {

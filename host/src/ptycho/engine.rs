@@ -56,6 +56,11 @@ pub enum EngineError {
         "dm, raar and ap keep exit waves of all frames, for which the plan of blocks of frames has no memory (StreamPlan::with_waves)"
     )]
     Streamed,
+    /// A detector that blurs or has a background, on a GPU.
+    #[error(
+        "blur and background of the detector (detector.blur, detector.background) are computed on the CPU only"
+    )]
+    Detector,
     /// Another rank has failed, or cannot be reached.
     #[error(transparent)]
     Ranks(#[from] crate::ranks::RankError),
@@ -244,7 +249,7 @@ impl Values {
     }
 
     /// The values in precision `T`; fails unless there are `expected` of them.
-    fn as_slice<T: Real>(
+    pub(super) fn as_slice<T: Real>(
         &self,
         what: &'static str,
         expected: usize,

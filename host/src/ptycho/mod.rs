@@ -116,5 +116,5 @@ pub use step::{
 };
 pub use step_plan::StepPlan;
 pub use stream_plan::StreamPlan;
-pub use summary::{NearFieldSummary, Summary};
+pub use summary::{DetectorSummary, NearFieldSummary, Summary};
 pub use update_version::UpdateVersion;

@@ -1,5 +1,6 @@
 //! Simulation of scans: synthetic object and probe, exact model of the far or the near field, Poisson counts.
 
+use super::detector::{Kernel, blur};
 use super::near_field::{NearField, Propagator};
 use super::start;
 use crate::data::{
@@ -46,6 +47,10 @@ pub struct SimulateOptions {
     pub noise: bool,
     /// How waves travel to the detector. Distances of near fields follow from the number of pixels and the distance from the focus.
     pub propagation: Propagation,
+    /// Standard deviation of the Gaussian by which the detector blurs intensities, pixels.
+    pub blur: f64,
+    /// Background of the detector, photons in each pixel of each frame.
+    pub background: f64,
     /// Seed of the random number generator.
     pub seed: u64,
 }
@@ -62,6 +67,8 @@ impl Default for SimulateOptions {
             position_error: 0.0,
             noise: true,
             propagation: Propagation::FarField,
+            blur: 0.0,
+            background: 0.0,
             seed: 0,
         }
     }
@@ -173,6 +180,18 @@ impl SimulateOptions {
                 "a length for which the beam is magnified at least twice on the detector and object pixels are at least the wavelength divided by the root of 2",
             )?;
         }
+        option(
+            (0.0..=100.0).contains(&self.blur),
+            "--blur",
+            shortest(self.blur),
+            "0 to 100 pixels",
+        )?;
+        option(
+            (0.0..=1e9).contains(&self.background),
+            "--background",
+            shortest(self.background),
+            "0 to 1e9 photons in a pixel",
+        )?;
         let seed = self.seed;
         option(
             i64::try_from(seed).is_ok(),
@@ -242,6 +261,7 @@ pub fn simulate(options: &SimulateOptions) -> Result<Scan, SimulateError> {
     let object = specimen(windows.object_shape, n, options.seed);
 
     let near = NearField::of(&geometry);
+    let kernels = (options.blur > 0.0).then(|| [Kernel::new(options.blur, n), Kernel::new(options.blur, n)]);
     let mut frames = Array3::<f32>::zeros((options.positions, n, n));
     frames
         .axis_iter_mut(Axis(0))
@@ -259,6 +279,10 @@ pub fn simulate(options: &SimulateOptions) -> Result<Scan, SimulateError> {
                 }
                 intensity.zip_mut_with(&wave, |sum, f| *sum += f.norm_sqr());
             }
+            if let (Some(kernels), Some(values)) = (&kernels, intensity.as_slice_mut()) {
+                blur(values, [n, n], kernels);
+            }
+            intensity.mapv_inplace(|value| value + options.background);
             let mut random = generator(options.seed, 1 + i as u64);
             let centred = start::roll(&intensity, n / 2, n / 2);
             for (count, expected) in frame.iter_mut().zip(&centred) {

@@ -20,6 +20,7 @@ Examples:
   warpstride ptycho simulate modes.cxi --probe-modes 3 --pattern round \\
       --overlap 0.8
   warpstride ptycho simulate clean.cxi --no-noise --seed 7
+  warpstride ptycho simulate soft.cxi --blur 0.7 --background 2
   warpstride ptycho simulate cone.cxi --near-field --focus-to-sample 4mm")]
     Simulate(SimulateArgs),
     /// Describe a scan file: contents, possible problems, and the memory a reconstruction needs
@@ -47,6 +48,8 @@ Examples:
       --focus-to-sample 3.65mm
   warpstride ptycho reconstruct scan.cxi -o result.h5 --find-orientation \\
       --engine rpie:200 --profile timeline.json
+  warpstride ptycho reconstruct scan.cxi -o result.h5 --engine lsqml:200 \\
+      --engine ml:50 --blur 0.7 --background uniform
   warpstride ptycho reconstruct scan.cxi -o result.h5 --backend cpu \\
       --report result.html --metrics-every 1 --coarse 4,2,1
   warpstride ptycho reconstruct scan.cxi -o better.h5 --start result.h5 \\
@@ -144,6 +147,22 @@ pub(crate) struct SimulateArgs {
     pub(crate) no_noise: bool,
     #[command(flatten)]
     pub(crate) near_field: NearFieldArgs,
+    /// Standard deviation of the Gaussian by which the detector blurs intensities, in pixels
+    #[arg(
+        long,
+        value_name = "PX",
+        default_value_t = 0.0,
+        allow_negative_numbers = true
+    )]
+    pub(crate) blur: f64,
+    /// Background of the detector, photons in each pixel of each frame
+    #[arg(
+        long,
+        value_name = "PHOTONS",
+        default_value_t = 0.0,
+        allow_negative_numbers = true
+    )]
+    pub(crate) background: f64,
     /// Seed of the random number generator
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) seed: u64,
@@ -222,6 +241,8 @@ pub(crate) struct ReconstructArgs {
             "transform_positions",
             "near_field",
             "focus_to_sample",
+            "blur",
+            "background",
             "find_orientation",
             "probe_modes",
             "free_pixels",
@@ -303,6 +324,13 @@ pub(crate) struct RecipeArgs {
     pub(crate) transform_positions: Option<String>,
     #[command(flatten)]
     pub(crate) near_field: NearFieldArgs,
+    /// Standard deviation of the Gaussian by which the detector blurs intensities, in pixels, such as 0.7 [default: 0]
+    #[arg(long, value_name = "PX", allow_negative_numbers = true)]
+    pub(crate) blur: Option<f64>,
+    /// Background of the detector: uniform (one number for all pixels, fitted), pixels (one for each, fitted), or known photons in
+    /// a pixel, such as 2.0 [default: off]
+    #[arg(long, value_name = "uniform|pixels|PHOTONS", allow_hyphen_values = true)]
+    pub(crate) background: Option<String>,
     /// Mutually incoherent probe modes [default: 1, with auto those that lower R_free]
     #[arg(long, value_name = "N")]
     pub(crate) probe_modes: Option<usize>,

@@ -9,6 +9,7 @@ mod device_group;
 mod files;
 mod find_orientation;
 mod info;
+mod detector_arguments;
 mod near_field_arguments;
 mod predict;
 mod recipe_arguments;

@@ -1,5 +1,6 @@
 //! The recipe that arguments describe.
 
+use super::detector_arguments::detector;
 use super::near_field_arguments::near_field;
 use super::recipe_origin::RecipeOrigin;
 use super::transform_positions::transform_positions;
@@ -189,6 +190,7 @@ fn finish(mut recipe: Recipe, args: &RecipeArgs, origin: &RecipeOrigin) -> Resul
         transform_positions(list, &mut recipe.data)?;
     }
     near_field(&args.near_field, &mut recipe.data)?;
+    detector(args, &mut recipe.detector)?;
     if let Some(modes) = args.probe_modes {
         recipe.probe_modes = modes;
     }

@@ -1,5 +1,6 @@
 //! Where the options of a recipe come from, so that an error names what the user has to change.
 
+use super::detector_arguments;
 use super::near_field_arguments::origins;
 use crate::cli::args::{NearFieldArgs, RecipeArgs, StopArg};
 use crate::cli::failure::Failure;
@@ -76,6 +77,9 @@ impl RecipeOrigin {
                 .arguments
                 .insert(0, ("free_pixels".to_owned(), argument));
         }
+        origin
+            .arguments
+            .splice(0..0, detector_arguments::origins(args));
         origin.with_near_field(&args.near_field)
     }
 

@@ -35,6 +35,8 @@ impl Simulate {
             position_error: args.position_error,
             noise: !args.no_noise,
             propagation: propagation(&args.near_field)?,
+            blur: args.blur,
+            background: args.background,
             seed: args.seed,
         };
         options.check().map_err(|error| match error {

@@ -216,6 +216,7 @@ impl<T: Real> CpuEngine<T> {
             Vec::new()
         };
         let frame_step = FrameStep::new(step);
+        let detector = detector.as_ref();
         let parts = ranks.parts(layout.corners.len());
         let own = parts.own_frames();
         let mut sums =

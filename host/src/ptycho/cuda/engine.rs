@@ -157,6 +157,9 @@ impl<M: Device> GpuEngine<M> {
         stream: Option<StreamPlan>,
         (ranks, peers): (Ranks, Option<M::Peers>),
     ) -> std::result::Result<Self, EngineError> {
+        if problem.detector.is_some() {
+            return Err(EngineError::Detector);
+        }
         // Of all devices, which have to divide the same steps.
         let streams = ranks.any(stream.is_some())?;
         let (layout, buffers) = Buffers::new(&device, problem, version, stream, &ranks)?;

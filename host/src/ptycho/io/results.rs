@@ -60,7 +60,6 @@ pub fn write(path: &Path, result: &Reconstruction) -> Result<(), IoError> {
         process(&image.create_group("process_1")?, result)?;
         history(&image.create_group("history")?, &result.history)?;
 
-        model_parts::write(file, result)?;
 
         let source = file.create_group(SOURCE)?;
         complex(&source, "illumination", &result.probe, double)?;
@@ -83,6 +82,7 @@ pub fn write(path: &Path, result: &Reconstruction) -> Result<(), IoError> {
         if result.propagation != Propagation::FarField {
             output::number(&detector, "near_field", 1_u8)?;
         }
+        model_parts::write(file, result)?;
         output::array(file, TRANSLATION, &translation(&result.positions))?;
         let recorded = translation(&result.recorded_positions);
         output::array(file, TRANSLATION_RECORDED, &recorded)?;

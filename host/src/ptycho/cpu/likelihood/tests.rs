@@ -5,7 +5,8 @@ use super::gradient::{gradient, loss};
 use super::*;
 use crate::data::PixelPositions;
 use crate::fft::TransposedFft2;
-use crate::ptycho::Magnitudes;
+use crate::ptycho::cpu::detector::CpuDetector;
+use crate::ptycho::{BackgroundFit, Detector, Magnitudes};
 use crate::ptycho::cpu::batch_engine::for_each_window_value;
 use crate::ptycho::cpu::model::{
     Ramps, Scratch, model_spectra, shifted, shifted_derivative, spectra,
@@ -60,6 +61,26 @@ fn near_engine() -> CpuEngine<f64> {
         pixel: [1e-6, 0.8e-6],
     }))
 }
+
+/// The near field on a detector that blurs, by more along columns' direction, and has a background.
+fn soft_engine() -> CpuEngine<f64> {
+    let mut engine = near_engine();
+    let [rows, columns] = SHAPE;
+    engine.detector = Some(CpuDetector::new(&Detector {
+        blur: [0.7, 1.6],
+        background: Array2::from_shape_fn((rows, columns), |(r, c)| {
+            0.1 + 0.05 * ((r * 5 + c * 3) % 11) as f64
+        }),
+        fit: BackgroundFit::Pixels,
+        from: 1,
+        floor: 0.01,
+        has_background: true,
+    }));
+    engine
+}
+
+/// All kinds of detectors.
+const DETECTORS: [fn() -> CpuEngine<f64>; 3] = [engine, near_engine, soft_engine];
 
 /// The same in either field.
 const FIELDS: [fn() -> CpuEngine<f64>; 2] = [engine, near_engine];
@@ -138,7 +159,7 @@ fn difference(h: f64, mut objective: impl FnMut(f64) -> f64) -> f64 {
 #[test]
 fn gradients_are_derivatives_of_the_likelihood() {
     let step = plain_step();
-    for (noise, field) in ALL.into_iter().flat_map(|n| FIELDS.map(|f| (n, f))) {
+    for (noise, field) in ALL.into_iter().flat_map(|n| DETECTORS.map(|f| (n, f))) {
         let mut engine = field();
         let (found, _) = gradient(&engine, &step, &method(noise)).unwrap();
         assert!((found.loss / loss(&engine, &step, noise).unwrap() - 1.0).abs() < 1e-13);
@@ -170,7 +191,7 @@ fn gradients_are_derivatives_of_the_likelihood() {
 #[test]
 fn scales_and_positions_have_the_derivatives_of_the_normal_equations() {
     let step = plain_step();
-    for field in FIELDS {
+    for field in DETECTORS {
         derivatives_of_the_normal_equations(&step, field());
     }
 }
@@ -342,7 +363,7 @@ fn the_regulariser_adds_its_derivative() {
 #[test]
 fn line_sums_are_the_series_of_the_objective() {
     let step = plain_step();
-    for (noise, field) in ALL.into_iter().flat_map(|n| FIELDS.map(|f| (n, f))) {
+    for (noise, field) in ALL.into_iter().flat_map(|n| DETECTORS.map(|f| (n, f))) {
         let mut engine = field();
         let mut random = random(9);
         let direction = [engine.object.len(), engine.probe.len()].map(|n| random.vector(n));
