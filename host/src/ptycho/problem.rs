@@ -130,9 +130,17 @@ impl Problem {
                 });
             }
         }
+        let mut notes = Vec::new();
+        let free = super::detector::free_pixels(scan, recipe);
+        if let Some(with_free) = &free {
+            notes.push(format!(
+                "free_pixels = {}: the background is estimated on pixels that no update sees",
+                shortest(with_free.free_pixels)
+            ));
+        }
+        let recipe = free.as_ref().unwrap_or(recipe);
         let (magnitudes, free_counts) = Magnitudes::new(scan, recipe)?;
         let total_counts = scan.sums().total() - free_counts;
-        let mut notes = Vec::new();
         let mut has_free = recipe.free_pixels <= 0.0;
         if !has_free {
             magnitudes.blocks(|_, block| {

@@ -145,7 +145,9 @@ impl<T: Real> CpuDetector<T> {
         model_deviation::compare_measured(intensities, magnitudes)
     }
 
-    /// Replaces measured intensities of the model by `scale` times the factors G ∗ [w (a/√I_model − 1)] on the waves f.
+    /// Replaces measured intensities of the model by `scale` times the factors w (a/√I_model − 1) on the waves f, for engines by
+    /// mini-batches. The factors of the gradient are blurred, G ∗ [w (a/√I_model − 1)]; those without it are preconditioned by G⁻¹,
+    /// which G allows, as its Fourier transform is positive but for rounding, and take fewer iterations.
     pub(super) fn factors(&self, magnitudes: &[f32], scale: T, measured: &mut [T]) {
         for (pixel, (value, magnitude)) in measured.iter_mut().zip(magnitudes).enumerate() {
             *value = if *magnitude < 0.0 {
@@ -156,7 +158,6 @@ impl<T: Real> CpuDetector<T> {
                 (target - modelled) / (modelled + T::of(MAGNITUDE_FLOOR)) * scale
             };
         }
-        self.blur(measured);
     }
 
     /// What the loss of a `noise` compares with the model: the root of the counts, of amplitudes corrected for the background.

@@ -2,7 +2,8 @@
 
 use super::CpuDetector;
 use crate::fft::Real;
-use crate::ptycho::detector::TERMS;
+use crate::ptycho::detector::{SEEN, TERMS, free_terms, seen_terms};
+use crate::ptycho::free_pixels::FREE;
 use crate::ptycho::ranks::Summand;
 use rayon::prelude::*;
 
@@ -39,23 +40,20 @@ impl PixelSums {
                 let magnitudes = &magnitudes(n)[first..];
                 let measured = &measured[first..];
                 for (i, sums) in sums.iter_mut().enumerate() {
-                    let magnitude = f64::from(magnitudes[i]);
-                    if magnitude < 0.0 {
-                        continue;
-                    }
+                    let magnitude = magnitudes[i];
+                    let background = detector.background_at(first + i).wide();
                     let model = measured[i].wide();
-                    let light = model - detector.background_at(first + i).wide();
-                    let (weight, r) = (1.0 / (model + floor), magnitude * magnitude - model);
-                    let terms = [
-                        1.0,
-                        weight,
-                        light * weight,
-                        light * light * weight,
-                        r * weight,
-                        r * light * weight,
-                        r * r * weight,
-                    ];
-                    sums.iter_mut().zip(terms).for_each(|(sum, v)| *sum += v);
+                    let add = |sums: &mut [f64], terms: &[f64]| {
+                        sums.iter_mut().zip(terms).for_each(|(sum, v)| *sum += v);
+                    };
+                    if magnitude >= 0.0 {
+                        let counts = f64::from(magnitude).powi(2);
+                        let terms = seen_terms(counts, model, background, floor);
+                        add(&mut sums[..SEEN], &terms);
+                    } else if magnitude <= FREE {
+                        let counts = f64::from(FREE - magnitude).powi(2);
+                        add(&mut sums[SEEN..], &free_terms(counts, model, background));
+                    }
                 }
             }
         });
