@@ -14,9 +14,9 @@ mod kernel;
 pub(crate) use background::{SEEN, TERMS, free_terms, seen_terms, updated};
 pub(crate) use kernel::{Kernel, blur};
 
+use super::automatic::free_share;
 use super::magnitudes::Magnitudes;
 use super::recipe::{Background, BackgroundFit, DetectorOptions, Recipe};
-use super::automatic::free_share;
 use crate::data::{DetectorModel, Scan};
 use crate::system::ScratchError;
 use ndarray::Array2;
@@ -168,9 +168,12 @@ mod tests {
     /// Sums over the Poisson distribution.
     #[test]
     fn corrected_roots_have_the_root_of_the_mean() {
-        for (lambda, background, tolerance) in
-            [(1.0, 1.0, 0.025), (2.0, 2.0, 0.003), (5.0, 2.0, 0.003), (2.5, 0.5, 0.04)]
-        {
+        for (lambda, background, tolerance) in [
+            (1.0, 1.0, 0.025),
+            (2.0, 2.0, 0.003),
+            (5.0, 2.0, 0.003),
+            (2.5, 0.5, 0.04),
+        ] {
             let mut weight = f64::exp(-lambda);
             let mut mean = 0.0;
             for n in 0..200 {

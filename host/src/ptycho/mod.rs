@@ -100,8 +100,8 @@ pub use profile::Profile;
 pub use ranks::Ranks;
 pub use read_options::{MAX_COARSE, NoData, NoDataSetting, ReadOptions};
 pub use recipe::{
-    ApertureShape, Background, BackgroundFit, Blur, DetectorOptions, GpuOptions, GpuStep, GpuWaves, Precision, ProbeSource, ProbeStart, Recipe,
-    RecipeError, StartOptions, StopRule, Updates,
+    ApertureShape, Background, BackgroundFit, Blur, DetectorOptions, GpuOptions, GpuStep, GpuWaves,
+    Precision, ProbeSource, ProbeStart, Recipe, RecipeError, StartOptions, StopRule, Updates,
 };
 pub use reconstructor::{Progress, Reconstructor};
 pub use refinement::{PositionMethod, PositionOptions, Refinement};

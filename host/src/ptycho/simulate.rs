@@ -261,7 +261,8 @@ pub fn simulate(options: &SimulateOptions) -> Result<Scan, SimulateError> {
     let object = specimen(windows.object_shape, n, options.seed);
 
     let near = NearField::of(&geometry);
-    let kernels = (options.blur > 0.0).then(|| [Kernel::new(options.blur, n), Kernel::new(options.blur, n)]);
+    let kernels =
+        (options.blur > 0.0).then(|| [Kernel::new(options.blur, n), Kernel::new(options.blur, n)]);
     let mut frames = Array3::<f32>::zeros((options.positions, n, n));
     frames
         .axis_iter_mut(Axis(0))

@@ -329,7 +329,11 @@ pub(crate) struct RecipeArgs {
     pub(crate) blur: Option<f64>,
     /// Background of the detector: uniform (one number for all pixels, fitted), pixels (one for each, fitted), or known photons in
     /// a pixel, such as 2.0 [default: off]
-    #[arg(long, value_name = "uniform|pixels|PHOTONS", allow_hyphen_values = true)]
+    #[arg(
+        long,
+        value_name = "uniform|pixels|PHOTONS",
+        allow_hyphen_values = true
+    )]
     pub(crate) background: Option<String>,
     /// Mutually incoherent probe modes [default: 1, with auto those that lower R_free]
     #[arg(long, value_name = "N")]

@@ -57,6 +57,9 @@ mod tests {
             assert_eq!(background(text).unwrap(), expected);
         }
         let error = background("some").unwrap_err().to_string();
-        assert!(error.contains("--background some: expected off, uniform"), "{error}");
+        assert!(
+            error.contains("--background some: expected off, uniform"),
+            "{error}"
+        );
     }
 }

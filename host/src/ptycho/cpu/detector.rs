@@ -194,7 +194,12 @@ impl<T: Real> CpuDetector<T> {
         };
         let shape = self.shape;
         let (present, sums) = (self.in_rows(), transposed(&sums.of_pixels, shape));
-        let next = updated(self.fit, shape, present.as_slice().unwrap_or_default(), &sums);
+        let next = updated(
+            self.fit,
+            shape,
+            present.as_slice().unwrap_or_default(),
+            &sums,
+        );
         self.set(&next);
     }
 

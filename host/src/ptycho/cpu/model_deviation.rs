@@ -144,11 +144,7 @@ impl<T: Real> pulp::NullaryFnOnce for Compare<'_, T> {
 }
 
 /// Writes `scale` · Σ|f|² of `spectra` (mode, column, row) to `intensities`.
-pub(super) fn write_intensities<T: Real>(
-    spectra: &[Complex<T>],
-    scale: T,
-    intensities: &mut [T],
-) {
+pub(super) fn write_intensities<T: Real>(spectra: &[Complex<T>], scale: T, intensities: &mut [T]) {
     intensities.fill(T::zero());
     for spectrum in spectra.chunks_exact(intensities.len()) {
         for (sum, f) in intensities.iter_mut().zip(spectrum) {

@@ -168,7 +168,12 @@ fn of_group(group: &[&[f64; TERMS]]) -> Option<Estimate> {
 /// What the background cannot exceed: the mean counts of the darkest pixels, with their noise.
 fn darkest(sums: &[[f64; TERMS]]) -> Option<f64> {
     let mut means: Vec<[f64; 2]> = (sums.iter())
-        .map(|of_pixel| [of_pixel[0] + of_pixel[SEEN], of_pixel[7] + of_pixel[SEEN + 1]])
+        .map(|of_pixel| {
+            [
+                of_pixel[0] + of_pixel[SEEN],
+                of_pixel[7] + of_pixel[SEEN + 1],
+            ]
+        })
         .filter(|[count, _]| *count >= 1.0)
         .map(|[count, counts]| [counts / count, count])
         .collect();

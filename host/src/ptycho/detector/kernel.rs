@@ -66,7 +66,15 @@ mod tests {
     /// G 1 = 1, ⟨G x, y⟩ = ⟨x, G y⟩, and G ≥ 0, also where the Gaussian is wider than the axis.
     #[test]
     fn kernels_are_normalised_and_their_own_adjoints() {
-        for (sigma, n) in [(0.0, 5), (0.7, 9), (0.7, 4), (3.0, 5), (50.0, 7), (1.0, 1), (2.0, 2)] {
+        for (sigma, n) in [
+            (0.0, 5),
+            (0.7, 9),
+            (0.7, 4),
+            (3.0, 5),
+            (50.0, 7),
+            (1.0, 1),
+            (2.0, 2),
+        ] {
             let kernel = Kernel::new(sigma, n);
             assert!(kernel.weights.len() <= n);
             assert!((kernel.weights.iter().sum::<f64>() - 1.0).abs() < 1e-14);

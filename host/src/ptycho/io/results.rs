@@ -60,7 +60,6 @@ pub fn write(path: &Path, result: &Reconstruction) -> Result<(), IoError> {
         process(&image.create_group("process_1")?, result)?;
         history(&image.create_group("history")?, &result.history)?;
 
-
         let source = file.create_group(SOURCE)?;
         complex(&source, "illumination", &result.probe, double)?;
         output::array(

@@ -3,11 +3,11 @@
 use super::*;
 use crate::ptycho::cpu::CpuEngine;
 use crate::ptycho::detector::blur;
+use crate::ptycho::{Background, BackgroundFit as Fit};
 use crate::ptycho::{
     Blur, DetectorOptions, Engine, EngineName, EngineSpec, Problem, Ranks, Recipe, SimulateOptions,
     simulate,
 };
-use crate::ptycho::{Background, BackgroundFit as Fit};
 
 fn random(n: usize, seed: usize) -> Vec<f64> {
     let value = |i: usize| ((i * 7919 + seed * 104_729 + i * i * 31) % 1009) as f64 / 1009.0;
@@ -44,7 +44,10 @@ fn the_blur_is_its_definition_and_its_own_adjoint() {
         let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
         assert!((dot(&gx, &y) / dot(&x, &gy) - 1.0).abs() < 1e-12);
         let mut expected = transposed(&x, shape);
-        let kernels = [Kernel::new(sigmas[0], shape[0]), Kernel::new(sigmas[1], shape[1])];
+        let kernels = [
+            Kernel::new(sigmas[0], shape[0]),
+            Kernel::new(sigmas[1], shape[1]),
+        ];
         blur(&mut expected, shape, &kernels);
         for (found, expected) in transposed(&gx, shape).iter().zip(&expected) {
             assert!((found - expected).abs() < 1e-14);
@@ -95,7 +98,9 @@ fn spec(name: EngineName) -> EngineSpec {
 
 fn run(engine: &mut dyn Engine, spec: &EngineSpec, problem: &Problem, from: usize, to: usize) {
     for iteration in from..=to {
-        engine.step(&crate::ptycho::Step::new(spec, problem, iteration)).unwrap();
+        engine
+            .step(&crate::ptycho::Step::new(spec, problem, iteration))
+            .unwrap();
     }
 }
 
@@ -117,11 +122,20 @@ fn a_background_of_two_photons_is_found_by_engines_of_every_kind() {
             let mut engine = CpuEngine::<f64>::new(&problem);
             for (n, name) in names.iter().enumerate() {
                 let from = n * iterations + 1;
-                run(&mut engine, &spec(*name), &problem, from, from + iterations - 1);
+                run(
+                    &mut engine,
+                    &spec(*name),
+                    &problem,
+                    from,
+                    from + iterations - 1,
+                );
             }
             let found = background(&mut engine).mean().unwrap();
             println!("{fit:?} {names:?}: {found}");
-            assert!((found / 2.0 - 1.0).abs() < 0.1, "{fit:?} {names:?}: {found}");
+            assert!(
+                (found / 2.0 - 1.0).abs() < 0.1,
+                "{fit:?} {names:?}: {found}"
+            );
         }
     }
 }
@@ -189,7 +203,14 @@ fn saved_runs_and_ranks_have_the_same_bits() {
         });
         for of_rank in results {
             let expected = &expected;
-            assert_eq!(of_rank, (expected.object.clone(), expected.probe.clone(), expected.added.clone()));
+            assert_eq!(
+                of_rank,
+                (
+                    expected.object.clone(),
+                    expected.probe.clone(),
+                    expected.added.clone()
+                )
+            );
         }
     }
 }

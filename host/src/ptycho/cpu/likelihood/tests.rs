@@ -5,9 +5,8 @@ use super::gradient::{gradient, loss};
 use super::*;
 use crate::data::PixelPositions;
 use crate::fft::TransposedFft2;
-use crate::ptycho::cpu::detector::CpuDetector;
-use crate::ptycho::{BackgroundFit, Detector, Magnitudes};
 use crate::ptycho::cpu::batch_engine::for_each_window_value;
+use crate::ptycho::cpu::detector::CpuDetector;
 use crate::ptycho::cpu::model::{
     Ramps, Scratch, model_spectra, shifted, shifted_derivative, spectra,
 };
@@ -15,6 +14,7 @@ use crate::ptycho::cpu::propagation::Propagator;
 use crate::ptycho::cpu::refinement::normal_equations;
 use crate::ptycho::cpu::window::Window;
 use crate::ptycho::likelihood::Noise;
+use crate::ptycho::{BackgroundFit, Detector, Magnitudes};
 use crate::ptycho::{
     Engine, EngineName, EngineSpec, NearField, Problem, Recipe, SimulateOptions, Smoothness,
     simulate,

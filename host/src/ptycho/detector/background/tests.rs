@@ -33,7 +33,10 @@ fn sums(
                 } else {
                     (0, seen_terms(counts, s + b, *b, floor).to_vec())
                 };
-                sums[from..].iter_mut().zip(terms).for_each(|(sum, v)| *sum += v);
+                sums[from..]
+                    .iter_mut()
+                    .zip(terms)
+                    .for_each(|(sum, v)| *sum += v);
             }
             sums
         })
@@ -49,7 +52,11 @@ fn beam(pixel: usize, speckle: f64) -> f64 {
     let away = |i: usize, n: usize| i.min(n - i) as f64;
     let [row, column] = [pixel / SHAPE[1], pixel % SHAPE[1]];
     let q = away(row, SHAPE[0]).hypot(away(column, SHAPE[1]));
-    if q < 3.0 { 5000.0 } else { 300.0 * speckle * (-q).exp() }
+    if q < 3.0 {
+        5000.0
+    } else {
+        300.0 * speckle * (-q).exp()
+    }
 }
 
 fn mean(values: &[f64]) -> f64 {
@@ -79,7 +86,11 @@ fn light_that_does_not_vary_is_not_taken_for_background() {
         let sums = sums(beam, |_| 2.0, &background, -0.02);
         background = updated(BackgroundFit::Pixels, SHAPE, &background, &sums);
     }
-    assert!((mean(&background) / 2.0 - 1.0).abs() < 0.03, "{}", mean(&background));
+    assert!(
+        (mean(&background) / 2.0 - 1.0).abs() < 0.03,
+        "{}",
+        mean(&background)
+    );
     assert!(background.iter().all(|b| (0.5..4.0).contains(b)));
 }
 
@@ -100,7 +111,11 @@ fn gradients_and_hot_pixels_are_found() {
         // Where the beam does not vary, nothing is determined.
         if beam(pixel, 1.0) < 50.0 {
             let tolerance = if hot(pixel) > 30.0 { 4.0 } else { 1.6 };
-            assert!((found - hot(pixel)).abs() < tolerance, "{pixel}: {found} {}", hot(pixel));
+            assert!(
+                (found - hot(pixel)).abs() < tolerance,
+                "{pixel}: {found} {}",
+                hot(pixel)
+            );
         }
     }
 }
@@ -133,9 +148,9 @@ fn the_sums_are_the_derivative_of_the_likelihood() {
             .map(|(s, n)| -(n - s - b) / (s + b + floor))
             .sum();
         let h = 1e-4;
-        let difference =
-            (loss(b - 2.0 * h) - 8.0 * loss(b - h) + 8.0 * loss(b + h) - loss(b + 2.0 * h))
-                / (12.0 * h);
+        let difference = (loss(b - 2.0 * h) - 8.0 * loss(b - h) + 8.0 * loss(b + h)
+            - loss(b + 2.0 * h))
+            / (12.0 * h);
         assert!((difference / slope - 1.0).abs() < 1e-6, "{b}");
     }
 }
