@@ -48,12 +48,11 @@ Examples:
       --focus-to-sample 3.65mm
   warpstride ptycho reconstruct scan.cxi -o result.h5 --find-orientation \\
       --engine rpie:200 --profile timeline.json
-  warpstride ptycho reconstruct scan.cxi -o result.h5 --engine lsqml:200 \\
-      --engine ml:50 --blur 0.7 --background uniform
   warpstride ptycho reconstruct scan.cxi -o result.h5 --backend cpu \\
       --report result.html --metrics-every 1 --coarse 4,2,1
   warpstride ptycho reconstruct scan.cxi -o better.h5 --start result.h5 \\
-      --engine lsqml:100 --probe-modes 3
+      --engine lsqml:100 --probe-modes 3 --blur 0.7 \\
+      --background uniform
   warpstride ptycho reconstruct scan.cxi -o result.h5 --resume result.checkpoint
 
 Without engines and recipe, trials choose both (--engine auto): more probe modes, refined positions,
