@@ -23,7 +23,7 @@ pub use kspace::{Extent, KSpace, KSpaceError, Readout, Truth};
 pub use model_parts::{Exposures, ModelParts, ObjectModes};
 pub use positions::{PixelPositions, PositionError};
 pub(crate) use reconstruction::product;
-pub use reconstruction::{HistoryEntry, Reconstruction, SliceStack};
+pub use reconstruction::{DetectorModel, HistoryEntry, Reconstruction, SliceStack};
 pub use scan::{Mask, Scan, ScanError, Simulation};
 pub use scattering::{Curve, Scattering, ScatteringImage, Smearing};
 pub use variable_probe::VariableProbe;

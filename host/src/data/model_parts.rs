@@ -1,6 +1,6 @@
 //! What a model of ptychography has beyond object, probe and frames.
 
-use super::{SliceStack, VariableProbe};
+use super::{DetectorModel, SliceStack, VariableProbe};
 use ndarray::{Array2, Array3, Axis};
 use num_complex::Complex;
 
@@ -15,6 +15,8 @@ pub struct ModelParts {
     pub slices: Option<SliceStack>,
     /// Variations of the first probe mode from frame to frame.
     pub variable_probe: Option<VariableProbe>,
+    /// How the detector measures intensities; `None` if frames are the intensities themselves.
+    pub detector: Option<DetectorModel>,
 }
 
 /// Modes of an object, mutually incoherent and orthogonal under the fluence.

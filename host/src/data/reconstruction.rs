@@ -60,6 +60,15 @@ pub(crate) fn product(layers: &Array3<Complex<f64>>) -> Array2<Complex<f64>> {
     product
 }
 
+/// A detector that measures G ∗ S + b of the intensity S.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DetectorModel {
+    /// Standard deviations of the Gaussian G (row direction, column direction), pixels.
+    pub blur: [f64; 2],
+    /// b (row, column) of a frame, photons; `None` without a background.
+    pub background: Option<Array2<f64>>,
+}
+
 /// Result of a run, as stored in results files, drawn in pictures and compared with others.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reconstruction {

@@ -1,11 +1,12 @@
 //! Start values from an earlier result: object, probe modes, positions and intensity scales, on another grid of pixels if the
 //! frames have another size.
 
+use super::detector::background_of;
 use super::interpolation::{Weights, interpolate};
 use super::probe_grid::{cut_or_padded, with_window};
 use super::result::quadratic_phase;
 use super::start::with_modes;
-use super::{ProbeSource, Problem, Recipe};
+use super::{BackgroundFit, ProbeSource, Problem, Recipe};
 use crate::data::{Geometry, ObjectModes, Propagation, Reconstruction, Scan};
 use crate::text::{length, significant};
 use ndarray::{Array2, Array3, Axis, s};
@@ -144,6 +145,7 @@ impl Problem {
             });
         }
         let modes = self.take_object(result)?;
+        self.take_background(result);
         if recipe.probe.source == ProbeSource::Auto {
             self.take_probe(result, scan, recipe)?;
         }
@@ -157,6 +159,21 @@ impl Problem {
             }
         ));
         Ok(self.frames_of(result, scan, recipe))
+    }
+
+    /// Starts a fitted background with that of `result`, or, if its frames have another size, with the mean of it.
+    fn take_background(&mut self, result: &Reconstruction) {
+        let Some(detector) = &mut self.detector else {
+            return;
+        };
+        let earlier = result.parts.detector.as_ref().and_then(background_of);
+        if let (Some(earlier), true) = (earlier, detector.fit != BackgroundFit::Off) {
+            if earlier.dim() == detector.background.dim() && detector.fit == BackgroundFit::Pixels {
+                detector.background = earlier;
+            } else if let Some(mean) = earlier.mean() {
+                detector.background.fill(mean);
+            }
+        }
     }
 
     /// Takes the object; returns its further modes on the grid of this problem.

@@ -14,6 +14,7 @@ mod checkpointing;
 mod count_codes;
 pub mod cpu;
 pub mod cuda;
+mod detector;
 mod diagnosis;
 mod earlier_result;
 mod engine;
@@ -81,6 +82,7 @@ pub use batches::BatchOrder;
 pub use central_part::central_part;
 pub use checkpointing::{CheckpointError, SavedRun, fingerprint};
 pub use count_codes::CountCodes;
+pub use detector::Detector;
 pub use diagnosis::{Diagnosis, diagnose, masked_pixels};
 pub use earlier_result::{EarlierResultError, FrameStart};
 pub use engine::{Engine, EngineError, EngineState, Frames, Values, WaveSpace};
@@ -106,8 +108,9 @@ pub use profile::Profile;
 pub use ranks::Ranks;
 pub use read_options::{MAX_COARSE, NoData, NoDataSetting, ReadOptions};
 pub use recipe::{
-    ApertureShape, FlyOptions, FlyPath, FlyPositions, GpuOptions, GpuStep, GpuWaves, Precision,
-    ProbeSource, ProbeStart, Recipe, RecipeError, StartOptions, StopRule, Updates,
+    ApertureShape, Background, BackgroundFit, Blur, DetectorOptions, FlyOptions, FlyPath,
+    FlyPositions, GpuOptions, GpuStep, GpuWaves, Precision, ProbeSource, ProbeStart, Recipe,
+    RecipeError, StartOptions, StopRule, Updates,
 };
 pub use reconstructor::{Progress, Reconstructor};
 pub use refinement::{PositionMethod, PositionOptions, Refinement};
@@ -122,5 +125,7 @@ pub use step::{
 };
 pub use step_plan::StepPlan;
 pub use stream_plan::StreamPlan;
-pub use summary::{NearFieldSummary, SlicesSummary, Summary, VariableProbeSummary};
+pub use summary::{
+    DetectorSummary, NearFieldSummary, SlicesSummary, Summary, VariableProbeSummary,
+};
 pub use update_version::UpdateVersion;

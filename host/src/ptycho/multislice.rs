@@ -158,6 +158,7 @@ impl SliceOptions {
             ("object_modes", recipe.object_modes > 1),
             ("fly.points", recipe.fly.points > 1),
             ("opr_modes", recipe.opr_modes > 0),
+            ("detector", !recipe.detector.is_default()),
         ];
         if let Some((option, _)) = unsupported.iter().find(|(_, on)| *on) {
             let found = format!("{} slices with it", self.count);

@@ -1,6 +1,7 @@
 //! Model intensities of a result.
 
 use super::Recipe;
+use super::detector::{Kernel, blur};
 use super::fly::FlyPaths;
 use super::multislice::SlicePropagator;
 use super::near_field::{NearField, Propagator, ramp};
@@ -44,6 +45,16 @@ pub enum PredictError {
         /// Rows and columns of the object.
         object: [usize; 2],
     },
+    /// A background of another shape than the frames.
+    #[error("the background of the result: expected {rows} x {columns} pixels, as the frames have, found {} x {}", .found[0], .found[1])]
+    Background {
+        /// Rows of the frames.
+        rows: usize,
+        /// Columns of the frames.
+        columns: usize,
+        /// Rows and columns of the background.
+        found: [usize; 2],
+    },
     /// Intensities that are not those of a scan, such as NaN.
     #[error(transparent)]
     Scan(#[from] ScanError),
@@ -55,8 +66,9 @@ pub enum PredictError {
 /// What a result predicts of its scan.
 #[derive(Debug)]
 pub struct Prediction {
-    /// The scan's geometry and positions with the model intensities c Σ|D[S P·O]|², over all modes and the points of an exposure, as frames, also
-    /// where the scan is masked; no mask. D is the propagation to the detector, S the frame's subpixel shift, c its intensity scale.
+    /// The scan's geometry and positions with the model intensities G ∗ c Σ|D[S P·O]|² + b, over all modes and the points of an exposure, as frames, also
+    /// where the scan is masked; no mask. D is the propagation to the detector, S the frame's subpixel shift, c its intensity scale, G the
+    /// detector's blur and b its background.
     pub scan: Scan,
     /// R over the valid pixels, free ones included: Σ w (√I_model − √I)²/Σ w I; `None` without
     /// counts.
@@ -124,6 +136,18 @@ pub fn predict(result: &Reconstruction, scan: &Scan) -> Result<Prediction, Predi
         .as_ref()
         .map(|of| ShiftedProbe::new(of.shapes.clone()));
     let coefficients = variable.as_ref().map(|of| of.coefficients.view());
+    let detector = result.parts.detector.as_ref();
+    let background = detector.and_then(|detector| detector.background.as_ref());
+    if let Some(background) = background.filter(|b| b.dim() != (rows, columns)) {
+        return Err(PredictError::Background {
+            rows,
+            columns,
+            found: background.dim().into(),
+        });
+    }
+    let kernels = (detector.map(|detector| detector.blur))
+        .filter(|sigmas| sigmas.iter().any(|sigma| *sigma > 0.0))
+        .map(|[down, across]| [Kernel::new(down, rows), Kernel::new(across, columns)]);
     let measured = scan.frames()?;
     let mut intensities = Array3::<f32>::zeros((frames, rows, columns));
     let sums: Vec<[f64; 2]> = (intensities.axis_iter_mut(Axis(0)).into_par_iter())
@@ -175,12 +199,16 @@ pub fn predict(result: &Reconstruction, scan: &Scan) -> Result<Prediction, Predi
                         }
                     }
                 }
+                if let Some(kernels) = &kernels {
+                    blur(&mut model, [rows, columns], kernels);
+                }
                 let counts = measured.index_axis(Axis(0), frame);
                 let [mut deviation, mut total] = [0.0; 2];
                 for ((row, column), to) in intensity.indexed_iter_mut() {
                     // The zero frequency is at (0, 0) in the transform.
                     let [r, c] = [row + rows - rows / 2, column + columns - columns / 2];
-                    let value = model[r % rows * columns + c % columns];
+                    let value = model[r % rows * columns + c % columns]
+                        + background.map_or(0.0, |b| b[(row, column)]);
                     *to = value as f32;
                     let valid = match scan.mask() {
                         Mask::Shared(m) => m[(row, column)],

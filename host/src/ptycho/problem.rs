@@ -1,5 +1,6 @@
 //! A scan prepared for iteration: magnitudes, windows, start values.
 
+use super::detector::Detector;
 use super::fly::{FlyPaths, to_middles};
 use super::free_pixels::FREE;
 use super::magnitudes::Magnitudes;
@@ -78,6 +79,8 @@ pub struct Problem {
     pub slices: Option<SlicePlan>,
     /// The propagation to the near field; `None` if frames are far fields.
     pub near_field: Option<NearField>,
+    /// The detector's blur and background; `None` if frames are the model's intensities themselves.
+    pub detector: Option<Detector>,
     /// Refinement of the positions.
     pub refinement: PositionOptions,
     /// Whether the frames' intensity scales are fitted.
@@ -159,9 +162,17 @@ impl Problem {
                 });
             }
         }
+        let mut notes = Vec::new();
+        let free = super::detector::free_pixels(scan, recipe);
+        if let Some(with_free) = &free {
+            notes.push(format!(
+                "free_pixels = {}: the background is estimated on pixels that no update sees",
+                shortest(with_free.free_pixels)
+            ));
+        }
+        let recipe = free.as_ref().unwrap_or(recipe);
         let (magnitudes, free_counts) = Magnitudes::new(scan, recipe)?;
         let total_counts = scan.sums().total() - free_counts;
-        let mut notes: Vec<String> = Vec::new();
         notes.extend(slices.as_ref().and_then(|plan| plan.note([rows, columns])));
         let mut has_free = recipe.free_pixels <= 0.0;
         if !has_free {
@@ -176,9 +187,20 @@ impl Problem {
                 shortest(recipe.free_pixels)
             ));
         }
-        let probe = start::probe(scan, recipe, &mut notes)?;
+        let near = scan.geometry().is_near_field();
+        let detector = Detector::new(&recipe.detector, &magnitudes, near)?;
+        let mut probe = start::probe(scan, recipe, &mut notes)?;
         let object = start::object(positions.object_shape, recipe.seed);
-        let mean_power = scan.brightest_frame() / (rows * columns) as f64;
+        let mut mean_power = scan.brightest_frame() / (rows * columns) as f64;
+        if let Some(detector) = &detector {
+            // The background is not light of the probe.
+            let light = (mean_power - detector.mean_background()).max(0.01 * mean_power);
+            let factor = (light / mean_power).sqrt();
+            if factor.is_finite() {
+                probe.mapv_inplace(|p| p * factor);
+                mean_power = light;
+            }
+        }
         let shape = [frames, probe.dim().0, rows, columns];
         // A region would have to have variations of its own.
         let uses_regions = slices.is_none()
@@ -224,6 +246,7 @@ impl Problem {
             mean_power,
             pixel,
             near_field: NearField::of(scan.geometry()),
+            detector,
             refinement: recipe.positions.clone(),
             fit_frame_scales: recipe.fit_frame_scales,
             exact_first: (recipe.engines.first()).is_some_and(|e| e.subpixel == Some(true))

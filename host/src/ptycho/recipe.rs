@@ -3,6 +3,7 @@
 //! A recipe is resolved once (file, then `--engine`, then `--set`) and checked. The resolved text
 //! is stored in the results file; used as a recipe, it repeats the run.
 
+mod detector_options;
 mod fly_options;
 mod gpu_options;
 mod probe_start;
@@ -10,6 +11,7 @@ mod probe_start;
 mod tests;
 mod variations;
 
+pub use detector_options::{Background, BackgroundFit, Blur, DetectorOptions};
 pub use fly_options::{FlyOptions, FlyPath, FlyPositions};
 pub use gpu_options::{GpuOptions, GpuStep, GpuWaves, Updates};
 pub use probe_start::{ApertureShape, ProbeSource, ProbeStart, StartOptions};
@@ -110,6 +112,9 @@ pub struct Recipe {
     pub fly: FlyOptions,
     /// Start probe.
     pub probe: ProbeStart,
+    /// How the detector measures intensities.
+    #[serde(skip_serializing_if = "DetectorOptions::is_default")]
+    pub detector: DetectorOptions,
     /// Whether the frames' intensity scales are fitted.
     pub fit_frame_scales: bool,
     /// Refinement of the positions.
@@ -158,6 +163,7 @@ impl Default for Recipe {
             physical_probe: false,
             start: StartOptions::default(),
             probe: ProbeStart::default(),
+            detector: DetectorOptions::default(),
             fit_frame_scales: false,
             positions: PositionOptions::default(),
             slices: SliceOptions::default(),
@@ -263,6 +269,7 @@ impl Recipe {
             ));
         }
         sentences.extend(self.variations_without_effect());
+        sentences.extend(self.background_without_effect(planned));
         let mut last = 0_usize;
         for engine in &self.engines {
             last = last.saturating_add(engine.iterations);
@@ -276,6 +283,26 @@ impl Recipe {
             }
         }
         sentences
+    }
+
+    /// Why a fitted background is not updated, if it is not.
+    fn background_without_effect(&self, planned: usize) -> Option<String> {
+        let from = self.detector.background_from;
+        if !self.detector.fits_background() {
+            let default = DetectorOptions::default().background_from;
+            return (from != default).then(|| {
+                format!("detector.background_from = {from} has no effect: no background is fitted")
+            });
+        }
+        let kept = "the background stays at its first estimate, the mean of the darkest pixels";
+        if from > planned {
+            return Some(format!(
+                "detector.background_from = {from} is after the last iteration, which is {planned}: {kept}"
+            ));
+        }
+        (self.engines.iter().all(|e| e.name.projects())).then(|| {
+            format!("dm, raar and ap do not update the background (detector.background): {kept}")
+        })
     }
 
     /// [`Self::without_effect`] of the options of GPUs.
@@ -441,6 +468,7 @@ impl Recipe {
         self.fly.check()?;
         self.start.check()?;
         self.probe.check()?;
+        self.detector.check(MAX_ITERATIONS)?;
         within(
             !self.engines.is_empty(),
             "engines",

@@ -1,5 +1,6 @@
 //! Simulation of scans: synthetic object and probe, exact model of the far or the near field, Poisson counts.
 
+use super::detector::{Kernel, blur};
 use super::fly::FlyPaths;
 use super::multislice::{MOST_SLICES, SlicePropagator};
 use super::near_field::{NearField, Propagator, ramp};
@@ -58,6 +59,10 @@ pub struct SimulateOptions {
     pub noise: bool,
     /// How waves travel to the detector. Distances of near fields follow from the number of pixels and the distance from the focus.
     pub propagation: Propagation,
+    /// Standard deviation of the Gaussian by which the detector blurs intensities, pixels.
+    pub blur: f64,
+    /// Background of the detector, photons in each pixel of each frame.
+    pub background: f64,
     /// Seed of the random number generator.
     pub seed: u64,
     /// Slices of the specimen; of more than one the object pixel is chosen for the distance from the first to the last.
@@ -84,6 +89,8 @@ impl Default for SimulateOptions {
             position_error: 0.0,
             noise: true,
             propagation: Propagation::FarField,
+            blur: 0.0,
+            background: 0.0,
             seed: 0,
             slices: 1,
             slice_distance: 20e-6,
@@ -233,6 +240,18 @@ impl SimulateOptions {
             )?;
         }
         self.check_slices()?;
+        option(
+            (0.0..=100.0).contains(&self.blur),
+            "--blur",
+            shortest(self.blur),
+            "0 to 100 pixels",
+        )?;
+        option(
+            (0.0..=1e9).contains(&self.background),
+            "--background",
+            shortest(self.background),
+            "0 to 1e9 photons in a pixel",
+        )?;
         let seed = self.seed;
         option(
             i64::try_from(seed).is_ok(),
@@ -375,6 +394,8 @@ pub fn simulate(options: &SimulateOptions) -> Result<Scan, SimulateError> {
 
     let drift = Drift::new(options, &probe, diameter(&ideal));
     let near = NearField::of(&geometry);
+    let kernels =
+        (options.blur > 0.0).then(|| [Kernel::new(options.blur, n), Kernel::new(options.blur, n)]);
     let mut frames = Array3::<f32>::zeros((options.positions, n, n));
     frames
         .axis_iter_mut(Axis(0))
@@ -425,6 +446,10 @@ pub fn simulate(options: &SimulateOptions) -> Result<Scan, SimulateError> {
                     }
                 }
             }
+            if let (Some(kernels), Some(values)) = (&kernels, intensity.as_slice_mut()) {
+                blur(values, [n, n], kernels);
+            }
+            intensity.mapv_inplace(|value| value + options.background);
             let mut random = generator(options.seed, 1 + i as u64);
             let centred = start::roll(&intensity, n / 2, n / 2);
             for (count, expected) in frame.iter_mut().zip(&centred) {

@@ -1,6 +1,6 @@
 //! The summary of a run for other programs.
 
-use crate::data::{Geometry, HistoryEntry, Reconstruction, SliceStack};
+use crate::data::{DetectorModel, Geometry, HistoryEntry, Reconstruction, SliceStack};
 use crate::ptycho::frame_statistics::affine_fit;
 use crate::ptycho::quality::Comparison;
 use crate::ptycho::{
@@ -8,7 +8,7 @@ use crate::ptycho::{
     ScaleSpread,
 };
 use crate::run::RunRecord;
-use crate::text::length;
+use crate::text::{length, significant};
 use serde::Serialize;
 
 /// What `--summary` writes. Numbers that are missing or not finite are `null` in JSON.
@@ -75,6 +75,9 @@ pub struct Summary {
     /// Spread of the frames' intensity scales; absent if they were not fitted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub frame_scales: Option<ScaleSpread>,
+    /// The detector's blur and background; absent if frames are the intensities themselves.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub detector: Option<DetectorSummary>,
     /// Object shape (rows, columns).
     pub object_shape: [usize; 2],
     /// Object pixel (row, column), m.
@@ -116,6 +119,34 @@ impl SlicesSummary {
             count: of.slices.dim().0,
             distances: of.distances.clone(),
             start_distances: of.start_distances.clone(),
+        }
+    }
+}
+
+/// The detector's blur and background.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct DetectorSummary {
+    /// Standard deviations of the blur (row direction, column direction), pixels.
+    pub blur: [f64; 2],
+    /// Mean background over the pixels, photons; absent without a background.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub background: Option<f64>,
+    /// The least and the greatest background of a pixel, photons; absent without a background.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub background_range: Option<[f64; 2]>,
+}
+
+impl DetectorSummary {
+    fn new(of: &DetectorModel) -> Self {
+        let background = of.background.as_ref();
+        Self {
+            blur: of.blur,
+            background: background.and_then(|b| b.mean()),
+            background_range: background.map(|b| {
+                let start = [f64::INFINITY, f64::NEG_INFINITY];
+                b.iter()
+                    .fold(start, |[low, high], v| [low.min(*v), high.max(*v)])
+            }),
         }
     }
 }
@@ -168,6 +199,32 @@ impl VariableProbeSummary {
             power: power.iter().map(|p| share(*p, all)).collect(),
             largest: share(largest, modes + largest),
         })
+    }
+}
+
+impl std::fmt::Display for DetectorSummary {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut parts = Vec::new();
+        if self.blur.iter().any(|sigma| *sigma > 0.0) {
+            let [rows, columns] = self.blur.map(|sigma| significant(sigma, 3));
+            parts.push(if rows == columns {
+                format!("blurred by {rows} pixels")
+            } else {
+                format!("blurred by {rows} x {columns} pixels")
+            });
+        }
+        if let (Some(mean), Some([low, high])) = (self.background, self.background_range) {
+            let range = if low < high {
+                format!(" ({} to {})", significant(low, 3), significant(high, 3))
+            } else {
+                String::new()
+            };
+            parts.push(format!(
+                "background {} photons in a pixel{range}",
+                significant(mean, 4)
+            ));
+        }
+        f.write_str(&parts.join(", "))
     }
 }
 
@@ -251,6 +308,7 @@ impl Summary {
             displacements: Displacements::new(of),
             affine: affine_fit(of),
             frame_scales: ScaleSpread::new(&of.frame_scales),
+            detector: of.parts.detector.as_ref().map(DetectorSummary::new),
             object_shape: of.object.dim().into(),
             pixel: of.pixel,
             near_field: NearFieldSummary::of(of),

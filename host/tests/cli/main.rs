@@ -33,6 +33,8 @@ mod printed;
 #[cfg(feature = "ptycho")]
 mod ptycho_automatic;
 #[cfg(feature = "ptycho")]
+mod ptycho_detector;
+#[cfg(feature = "ptycho")]
 mod ptycho_device_memory;
 #[cfg(feature = "ptycho")]
 mod ptycho_devices;

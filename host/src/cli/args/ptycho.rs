@@ -21,6 +21,7 @@ Examples:
       --overlap 0.8
   warpstride ptycho simulate clean.cxi --no-noise --seed 7
   warpstride ptycho simulate fly.cxi --pattern raster --fly-shift 0,3
+  warpstride ptycho simulate soft.cxi --blur 0.7 --background 2
   warpstride ptycho simulate drift.cxi --probe-drift 0.05
   warpstride ptycho simulate cone.cxi --near-field --focus-to-sample 4mm
   warpstride ptycho simulate thick.cxi --slices 2 --slice-distance 20um")]
@@ -57,7 +58,7 @@ Examples:
   warpstride ptycho reconstruct scan.cxi -o result.h5 --backend cpu \\
       --report result.html --metrics-every 1 --coarse 4,2,1
   warpstride ptycho reconstruct scan.cxi -o better.h5 --start result.h5 \\
-      --engine lsqml:100 --probe-modes 3 --opr-modes 4
+      --engine lsqml:100 --opr-modes 4 --blur 0.7 --background uniform
   warpstride ptycho reconstruct scan.cxi -o result.h5 --resume result.checkpoint
 
 Without engines and recipe, trials choose both (--engine auto): more probe modes, refined positions,
@@ -200,6 +201,22 @@ pub(crate) struct SimulateArgs {
     /// 300 kV electrons instead of 10 keV X-rays, with --slices
     #[arg(long)]
     pub(crate) electrons: bool,
+    /// Standard deviation of the Gaussian by which the detector blurs intensities, in pixels
+    #[arg(
+        long,
+        value_name = "PX",
+        default_value_t = 0.0,
+        allow_negative_numbers = true
+    )]
+    pub(crate) blur: f64,
+    /// Background of the detector, photons in each pixel of each frame
+    #[arg(
+        long,
+        value_name = "PHOTONS",
+        default_value_t = 0.0,
+        allow_negative_numbers = true
+    )]
+    pub(crate) background: f64,
     /// Seed of the random number generator
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) seed: u64,
@@ -283,6 +300,8 @@ pub(crate) struct ReconstructArgs {
             "slices",
             "slice_distance",
             "refine_slice_distance",
+            "blur",
+            "background",
             "find_orientation",
             "probe_modes",
             "object_modes",
@@ -373,6 +392,17 @@ pub(crate) struct RecipeArgs {
     /// Refine the distances between slices
     #[arg(long)]
     pub(crate) refine_slice_distance: bool,
+    /// Standard deviation of the Gaussian by which the detector blurs intensities, in pixels, such as 0.7 [default: 0]
+    #[arg(long, value_name = "PX", allow_negative_numbers = true)]
+    pub(crate) blur: Option<f64>,
+    /// Background of the detector: uniform (one number for all pixels, fitted), pixels (one for each, fitted), or known photons in
+    /// a pixel, such as 2.0 [default: off]
+    #[arg(
+        long,
+        value_name = "uniform|pixels|PHOTONS",
+        allow_hyphen_values = true
+    )]
+    pub(crate) background: Option<String>,
     /// Mutually incoherent probe modes [default: 1, with auto those that lower R_free]
     #[arg(long, value_name = "N")]
     pub(crate) probe_modes: Option<usize>,

@@ -5,6 +5,7 @@ mod backend;
 mod coarse_to_fine;
 mod compare;
 mod demo;
+mod detector_arguments;
 mod device_group;
 mod files;
 mod find_orientation;

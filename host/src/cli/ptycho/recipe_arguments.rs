@@ -1,5 +1,6 @@
 //! The recipe that arguments describe.
 
+use super::detector_arguments::detector;
 use super::layer_arguments::layers;
 use super::near_field_arguments::near_field;
 use super::recipe_origin::RecipeOrigin;
@@ -192,6 +193,7 @@ fn finish(mut recipe: Recipe, args: &RecipeArgs, origin: &RecipeOrigin) -> Resul
     }
     near_field(&args.near_field, &mut recipe.data)?;
     slices(args, &mut recipe.slices)?;
+    detector(args, &mut recipe.detector)?;
     if let Some(modes) = args.probe_modes {
         recipe.probe_modes = modes;
     }

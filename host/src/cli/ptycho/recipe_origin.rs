@@ -1,5 +1,6 @@
 //! Where the options of a recipe come from, so that an error names what the user has to change.
 
+use super::detector_arguments;
 use super::layer_arguments;
 use super::near_field_arguments::origins;
 use super::slice_arguments::origins as slice_origins;
@@ -78,6 +79,9 @@ impl RecipeOrigin {
                 .arguments
                 .insert(0, ("free_pixels".to_owned(), argument));
         }
+        origin
+            .arguments
+            .splice(0..0, detector_arguments::origins(args));
         origin.arguments.splice(0..0, slice_origins(args));
         origin
             .with_near_field(&args.near_field)

@@ -216,6 +216,9 @@ impl FinishedRun<'_> {
         if let Some(scales) = &summary.frame_scales {
             lines.push(("frame scales", scales.to_string()));
         }
+        if let Some(detector) = &summary.detector {
+            lines.push(("detector", detector.to_string()));
+        }
         lines.push(("note", note.unwrap_or_default()));
         lines.push(("note", self.profile_note().unwrap_or_default()));
         lines.push(("iterations", summary.iterations.to_string()));

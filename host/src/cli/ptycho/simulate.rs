@@ -72,6 +72,8 @@ impl Simulate {
             position_error: args.position_error,
             noise: !args.no_noise,
             propagation: propagation(&args.near_field)?,
+            blur: args.blur,
+            background: args.background,
             seed: args.seed,
             slices: args.slices.slices.unwrap_or(1),
             slice_distance: slice_distance(args)?,

@@ -22,6 +22,7 @@ pub(super) fn best_trials<T: Real>(
         fft,
         propagator,
         magnitudes,
+        detector,
         object,
         probe,
         ..
@@ -57,7 +58,9 @@ pub(super) fn best_trials<T: Real>(
                     };
                     model_spectra(&window, propagator, scratch);
                     let scale = scale2 * T::of(layout.scale(frame));
-                    compare(magnitudes, scale, scratch).0.residual
+                    compare(magnitudes, scale, detector.as_ref(), scratch)
+                        .0
+                        .residual
                 };
                 let present = residual(layout.corners[frame], layout.fractions[frame]);
                 let mut best = f64::from(trials.part) * present;

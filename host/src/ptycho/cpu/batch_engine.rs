@@ -58,6 +58,8 @@ struct Batch<T> {
     probes: Vec<Complex<T>>,
     /// χ (frame, wave, row, column).
     chi: Vec<Complex<T>>,
+    /// Intensities that the detector measures (frame, column, row), if its background is updated from them.
+    measured: Vec<T>,
 }
 
 /// One pass over all frames; returns each frame's errors, of the model before its batch's update.
@@ -70,6 +72,7 @@ pub(super) fn iterate<T: Real>(
     let mut errors = vec![FrameErrors::default(); positions.len()];
     if let Some(regions) = engine.regions.clone().filter(|_| method.regions) {
         side_by_side(engine, step, method, &regions, &mut errors)?;
+        engine.update_background();
         return Ok(errors);
     }
     let lists = batches(
@@ -82,6 +85,7 @@ pub(super) fn iterate<T: Real>(
     for frames in &lists {
         update(engine, step, method, frames, &mut errors)?;
     }
+    engine.update_background();
     Ok(errors)
 }
 
@@ -101,6 +105,7 @@ pub(super) fn update<T: Real>(
     for (frame, found) in frames.iter().zip(engine.ranks.gathered(&found)?) {
         errors[*frame as usize] = found;
     }
+    add_to_background(engine, step, &batch)?;
     // Of the regulariser, a batch has the share of its frames.
     let share = frames.len() as f64 / of_scan;
     let object = step
@@ -175,6 +180,37 @@ pub(super) fn advance<T: Real>(
     }
 }
 
+/// Adds what the frames of a batch say about the detector's background.
+fn add_to_background<T: Real>(
+    engine: &mut CpuEngine<T>,
+    step: &Step,
+    batch: &Batch<T>,
+) -> Result<(), EngineError> {
+    let Some(detector) = (engine.detector.as_ref()).filter(|detector| detector.updates_in(step))
+    else {
+        return Ok(());
+    };
+    let pixels = engine.layout.pixels();
+    let begin = batch.parts.own_frames().start;
+    let mut sums = PartSums::new(batch.parts.count());
+    for part in batch.parts.own() {
+        let of_part = batch.parts.frames(part);
+        let own = of_part.start - begin..of_part.end - begin;
+        let frames = &batch.frames[own.clone()];
+        let mut sum = detector.no_sums();
+        let measured = &batch.measured[own.start * pixels..own.end * pixels];
+        sum.add_frames(detector, measured, |n| {
+            &engine.magnitudes[frames[n] as usize * pixels..][..pixels]
+        });
+        sums.push(part, sum);
+    }
+    let total = engine.ranks.total(sums)?;
+    if let (Some(total), Some(detector)) = (total, &mut engine.detector) {
+        detector.add(total);
+    }
+    Ok(())
+}
+
 /// `S[P]` and χ of this rank's frames of the batch `frames`.
 fn deviations<T: Real>(
     engine: &CpuEngine<T>,
@@ -189,11 +225,16 @@ fn deviations<T: Real>(
         fft,
         propagator,
         magnitudes,
+        detector,
         object,
         ..
     } = engine;
     let pixels = layout.pixels();
     let [moved, waves] = [layout.probes(), layout.waves()].map(|n| n * pixels);
+    let updated = (detector.as_ref()).is_some_and(|detector| detector.updates_in(step));
+    // One value of a frame, which is not used, if no background is updated.
+    let kept = if updated { pixels } else { 1 };
+    let mut measured = vec![T::default(); frames.len() * kept];
     let scale2 = fft.scale() * fft.scale();
     let ramps: Vec<PointRamps<T>> = (frames.iter().map(|frame| *frame as usize))
         .map(|frame| PointRamps::new(layout, frame, layout.fraction(frame, step.subpixel)))
@@ -204,11 +245,12 @@ fn deviations<T: Real>(
     let errors = probes
         .par_chunks_mut(moved)
         .zip(chi.par_chunks_mut(waves))
+        .zip(measured.par_chunks_mut(kept))
         .zip(&frames)
         .zip(&ramps)
         .map_init(
             || Scratch::new(layout, fft),
-            |scratch, (((probes, chi), frame), ramps)| {
+            |scratch, ((((probes, chi), measured), frame), ramps)| {
                 let frame = *frame as usize;
                 let ramps = step.subpixel.then_some(ramps);
                 of_frames.write(frame, ramps, probes, fft, scratch);
@@ -223,14 +265,23 @@ fn deviations<T: Real>(
                 let magnitudes = &magnitudes[frame * pixels..][..pixels];
                 model_spectra(&window, propagator, scratch);
                 let scale = scale2 * T::of(layout.scale(frame));
-                let (model, fourier) = compare(magnitudes, scale, scratch);
-                for (factor, magnitude) in scratch.factor.iter_mut().zip(magnitudes) {
-                    *factor = if *magnitude < 0.0 {
-                        T::default()
-                    } else {
-                        let (target, modelled) = (T::of(f64::from(*magnitude)), factor.sqrt());
-                        (target - modelled) / (modelled + T::of(MAGNITUDE_FLOOR)) * scale2
-                    };
+                let (model, fourier) = compare(magnitudes, scale, detector.as_ref(), scratch);
+                if updated {
+                    measured.copy_from_slice(&scratch.factor);
+                }
+                match detector {
+                    Some(detector) => detector.factors(magnitudes, scale2, &mut scratch.factor),
+                    None => {
+                        for (factor, magnitude) in scratch.factor.iter_mut().zip(magnitudes) {
+                            *factor = if *magnitude < 0.0 {
+                                T::default()
+                            } else {
+                                let target = T::of(f64::from(*magnitude));
+                                let modelled = factor.sqrt();
+                                (target - modelled) / (modelled + T::of(MAGNITUDE_FLOOR)) * scale2
+                            };
+                        }
+                    }
                 }
                 for (wave, chi) in chi.chunks_exact_mut(pixels).enumerate() {
                     let spectrum = &scratch.model[wave * pixels..][..pixels];
@@ -261,6 +312,7 @@ fn deviations<T: Real>(
         ramps,
         probes,
         chi,
+        measured,
     };
     (batch, errors)
 }

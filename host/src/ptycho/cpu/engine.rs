@@ -1,6 +1,7 @@
 //! State and step of a projection engine on the CPU.
 
 use super::batch_engine::{self, BatchState};
+use super::detector::{self, CpuDetector};
 use super::exact_positions::Shifter;
 use super::fourier_projection::{
     FrameErrors, FrameModel, FrameStep, Scratch, model_spectra, step_frame,
@@ -19,6 +20,7 @@ use super::{
 use crate::data::{ModelParts, product};
 use crate::fft::{Real, TransposedFft2};
 use crate::ptycho::batches::KeptBatches;
+use crate::ptycho::detector::measured_by;
 use crate::ptycho::multislice::Distances;
 use crate::ptycho::ranks::Ranks;
 use crate::ptycho::refinement::{FrameParameters, Refinement, Stage};
@@ -56,6 +58,8 @@ pub struct CpuEngine<T: Real> {
     pub(super) propagator: Propagator<T>,
     /// √counts (frame, column, row), negative where masked or free.
     pub(super) magnitudes: Vec<f32>,
+    /// The detector, unless frames are the intensities themselves.
+    pub(super) detector: Option<CpuDetector<T>>,
     total_counts: f64,
     free_counts: f64,
     /// (layer, row, column).
@@ -144,6 +148,7 @@ impl<T: Real> CpuEngine<T> {
             propagator: Propagator::new(fft.clone(), [rows, columns], near),
             fft,
             magnitudes,
+            detector: problem.detector.as_ref().map(CpuDetector::new),
             total_counts: problem.total_counts,
             free_counts: problem.free_counts,
             object: problem.object_values().map(convert).collect(),
@@ -217,6 +222,7 @@ impl<T: Real> CpuEngine<T> {
             fft,
             propagator,
             magnitudes,
+            detector,
             object,
             probe,
             spectra,
@@ -232,6 +238,7 @@ impl<T: Real> CpuEngine<T> {
             Vec::new()
         };
         let frame_step = FrameStep::new(step);
+        let detector = detector.as_ref();
         let parts = ranks.parts(layout.corners.len());
         let own = parts.own_frames();
         let mut sums =
@@ -262,7 +269,19 @@ impl<T: Real> CpuEngine<T> {
                             probe: shifter.probe(layout, &of_probe, frame, step.subpixel, fft),
                             object,
                         };
-                        step_frame(&window, state, magnitudes, frame_step, propagator, scratch)
+                        match detector {
+                            None => step_frame(
+                                &window, state, magnitudes, frame_step, propagator, scratch,
+                            ),
+                            Some(detector) => detector::step_frame(
+                                &window,
+                                state,
+                                magnitudes,
+                                frame_step,
+                                (propagator, detector),
+                                scratch,
+                            ),
+                        }
                     },
                 );
             errors.par_extend(of_frames);
@@ -313,6 +332,13 @@ impl<T: Real> CpuEngine<T> {
             }
         }
         Ok(())
+    }
+
+    /// Updates the detector's background from the sums of the iteration.
+    pub(super) fn update_background(&mut self) {
+        if let Some(detector) = &mut self.detector {
+            detector.update();
+        }
     }
 
     pub(super) fn constrain_probe(&mut self, step: &Step) {
@@ -523,6 +549,13 @@ impl<T: Real> Engine for CpuEngine<T> {
         self.parameters.frames(self.subpixel)
     }
 
+    fn model_parts(&mut self) -> Result<ModelParts, EngineError> {
+        Ok(ModelParts {
+            detector: (self.detector.as_ref())
+                .map(|d| measured_by(d.sigmas(), d.has_background().then(|| d.in_rows()))),
+        })
+    }
+
     fn save(&mut self) -> Result<EngineState, EngineError> {
         // The saved state is in (row, column) order within a layer, the engine in (column, row)
         // order.
@@ -539,6 +572,9 @@ impl<T: Real> Engine for CpuEngine<T> {
             .with_frames(&self.parameters);
         let distances = self.slices.as_ref().map(|slices| slices.distances.state());
         state.added.extend(distances);
+        if let Some(detector) = &self.detector {
+            detector.save(&mut state);
+        }
         Ok(state)
     }
 
@@ -561,6 +597,9 @@ impl<T: Real> Engine for CpuEngine<T> {
         }
         let sizes = [self.variation_count, self.layout.pixels(), frames];
         let variations = Variations::restored(state, sizes)?;
+        if let Some(detector) = &mut self.detector {
+            detector.restore(state)?;
+        }
         state.restore_frames(&mut self.parameters, self.bound)?;
         self.layout.set(self.parameters.frames(self.subpixel));
         self.object.copy_from_slice(object);

@@ -39,6 +39,21 @@ impl<T: Real> Scratch<T> {
             fft: fft.scratch(),
         }
     }
+
+    /// Writes the waves whose scaled spectra are in `self.model` to `exit` (mode, row, column).
+    pub(super) fn transform_back(
+        &mut self,
+        window: &Window<'_, T>,
+        propagator: &Propagator<T>,
+        exit: &mut [Complex<T>],
+    ) {
+        let pixels = window.layout.pixels();
+        let spectra = self.model.chunks_exact_mut(pixels);
+        for (n, (spectrum, exit)) in spectra.zip(exit.chunks_exact_mut(pixels)).enumerate() {
+            let (wave, fraction) = (&mut self.wave, window.shift(n));
+            propagator.inverse_in_order(spectrum, wave, exit, fraction, &mut self.fft);
+        }
+    }
 }
 
 /// Errors of one frame.
@@ -111,7 +126,6 @@ pub(super) fn step_frame<T: Real>(
     propagator: &Propagator<T>,
     scratch: &mut Scratch<T>,
 ) -> FrameErrors {
-    let pixels = window.layout.pixels();
     let scale2 = propagator.scale() * propagator.scale();
     model_spectra(window, propagator, scratch);
     let coefficients = step.coefficients;
@@ -138,11 +152,7 @@ pub(super) fn step_frame<T: Real>(
         reflect,
         scale2,
     });
-    let spectra = scratch.model.chunks_exact_mut(pixels);
-    for (n, (spectrum, exit)) in spectra.zip(exit.chunks_exact_mut(pixels)).enumerate() {
-        let (wave, fraction) = (&mut scratch.wave, window.shift(n));
-        propagator.inverse_in_order(spectrum, wave, exit, fraction, &mut scratch.fft);
-    }
+    scratch.transform_back(window, propagator, exit);
     // By Parseval's theorem the unnormalised transform has rows·columns times the power.
     FrameErrors {
         fourier,
@@ -153,7 +163,7 @@ pub(super) fn step_frame<T: Real>(
 
 /// Fraction of the deviation that the projection keeps: 1 within the bound, √(bound/err) beyond it,
 /// 0 without a bound.
-fn kept_deviation(fourier: f64, bound: f64) -> f64 {
+pub(super) fn kept_deviation(fourier: f64, bound: f64) -> f64 {
     if bound <= 0.0 {
         0.0
     } else if fourier <= bound {

@@ -41,11 +41,12 @@ pub(super) fn iterate<T: Real>(
     step: &Step,
     method: &LikelihoodMethod,
 ) -> Result<Vec<FrameErrors>, EngineError> {
-    let (found, errors) = if engine.slices.is_some() {
+    let (mut found, errors) = if engine.slices.is_some() {
         multislice::gradient(engine, step, method)?
     } else {
         gradient(engine, step, method)?
     };
+    let background = found.background.take();
     let LikelihoodState { last, count } = std::mem::take(&mut engine.likelihood);
     let smoothing = method.smoothing(count);
     let mut descent = preconditioned(engine, method, &found, &smoothing);
@@ -72,6 +73,10 @@ pub(super) fn iterate<T: Real>(
     }
     if advanced {
         constrain(engine, step);
+    }
+    if let (Some(sums), Some(detector)) = (background, &mut engine.detector) {
+        detector.add(sums);
+        detector.update();
     }
     engine.likelihood = LikelihoodState {
         last: advanced.then_some(Last {

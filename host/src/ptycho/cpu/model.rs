@@ -5,6 +5,7 @@
 //! ψ_m = S_f[P_m] · O(window at r), where S_f shifts by f pixels with a phase ramp in Fourier space
 //! and is unitary, so its adjoint is the shift by −f. They are moved by f; the propagation to a near field shifts them back.
 
+use super::detector::CpuDetector;
 use super::engine::CpuEngine;
 use super::fourier_projection::FrameModel;
 use super::model_deviation;
@@ -211,15 +212,19 @@ pub(super) fn model_spectra<T: Real>(
     }
 }
 
-/// Writes the model intensities `scale` · Σ|f|² of `scratch.model` to `scratch.factor`, and returns the
-/// deviations from `magnitudes` (column, row) and Σ w (√I_model − √I)²/Σ w.
+/// Writes the model intensities `scale` · Σ|f|² of `scratch.model`, as the `detector` measures them, to `scratch.factor`, and
+/// returns the deviations from `magnitudes` (column, row) and Σ w (√I_model − √I)²/Σ w.
 pub(super) fn compare<T: Real>(
     magnitudes: &[f32],
     scale: T,
+    detector: Option<&CpuDetector<T>>,
     scratch: &mut Scratch<T>,
 ) -> (FrameModel, f64) {
     let Scratch { model, factor, .. } = scratch;
-    model_deviation::compare(model, magnitudes, scale, factor)
+    match detector {
+        None => model_deviation::compare(model, magnitudes, scale, factor),
+        Some(detector) => detector.compare(model, magnitudes, scale, factor),
+    }
 }
 
 /// Deviations of the current object and probe from the counts of every frame.
@@ -233,6 +238,7 @@ pub(super) fn all_errors<T: Real>(
         fft,
         propagator,
         magnitudes,
+        detector,
         object,
         probe,
         slices,
@@ -264,7 +270,8 @@ pub(super) fn all_errors<T: Real>(
                     None => model_spectra(&window, propagator, scratch),
                     Some(slices) => slices.model_spectra(&window, fft, propagator, scratch),
                 }
-                compare(magnitudes, scale2 * T::of(layout.scale(frame)), scratch).0
+                let scale = scale2 * T::of(layout.scale(frame));
+                compare(magnitudes, scale, detector.as_ref(), scratch).0
             },
         )
         .collect();

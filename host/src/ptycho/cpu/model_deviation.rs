@@ -143,6 +143,58 @@ impl<T: Real> pulp::NullaryFnOnce for Compare<'_, T> {
     }
 }
 
+/// Writes `scale` · Σ|f|² of `spectra` (mode, column, row) to `intensities`.
+pub(super) fn write_intensities<T: Real>(spectra: &[Complex<T>], scale: T, intensities: &mut [T]) {
+    intensities.fill(T::zero());
+    for spectrum in spectra.chunks_exact(intensities.len()) {
+        for (sum, f) in intensities.iter_mut().zip(spectrum) {
+            *sum += f.norm_sqr() * scale;
+        }
+    }
+}
+
+/// Deviations of intensities that a detector measures, photons (column, row).
+struct CompareMeasured<'a, T> {
+    measured: &'a [T],
+    magnitudes: &'a [f32],
+}
+
+impl<T: Real> PixelLoop<MODEL_SUMS> for CompareMeasured<'_, T> {
+    #[inline(always)]
+    fn pixels<const N: usize>(&mut self, start: usize, end: usize) -> [f64; MODEL_SUMS] {
+        let mut sums = ModelSums::<T, N>::new();
+        for at in (start..end).step_by(N) {
+            sums.add(&lanes(self.measured, at), &lanes(self.magnitudes, at));
+        }
+        sums.total()
+    }
+}
+
+impl<T: Real> pulp::NullaryFnOnce for CompareMeasured<'_, T> {
+    type Output = [f64; MODEL_SUMS];
+
+    #[inline(always)]
+    fn call(mut self) -> Self::Output {
+        self.all(self.magnitudes.len())
+    }
+}
+
+/// The deviations of `measured` intensities of the model, photons, from `magnitudes`, both (column, row), and Σ w (√I_model −
+/// √I)²/Σ w.
+pub(super) fn compare_measured<T: Real>(measured: &[T], magnitudes: &[f32]) -> (FrameModel, f64) {
+    with_mean(vectorised(CompareMeasured {
+        measured,
+        magnitudes,
+    }))
+}
+
+/// The errors of a frame from its sums, and Σ w (√I_model − √I)²/Σ w.
+fn with_mean(sums: [f64; MODEL_SUMS]) -> (FrameModel, f64) {
+    let [_, residual, _, valid] = sums;
+    let mean = if valid > 0.0 { residual / valid } else { 0.0 };
+    (frame_model(sums), mean)
+}
+
 /// Writes the model intensities `scale` · Σ|f|² of `spectra` (mode, column, row) to `intensities`, and
 /// returns the deviations from `magnitudes` (column, row) and Σ w (√I_model − √I)²/Σ w.
 pub(super) fn compare<T: Real>(
@@ -151,13 +203,10 @@ pub(super) fn compare<T: Real>(
     scale: T,
     intensities: &mut [T],
 ) -> (FrameModel, f64) {
-    let sums = vectorised(Compare {
+    with_mean(vectorised(Compare {
         spectra,
         magnitudes,
         scale,
         intensities,
-    });
-    let [_, residual, _, valid] = sums;
-    let mean = if valid > 0.0 { residual / valid } else { 0.0 };
-    (frame_model(sums), mean)
+    }))
 }

@@ -21,6 +21,7 @@ pub(super) fn normal_equations<T: Real>(
         fft,
         propagator,
         magnitudes,
+        detector,
         object,
         probe,
         ..
@@ -85,17 +86,32 @@ pub(super) fn normal_equations<T: Real>(
                         }
                     }
                 }
+                // G ∗ S, without the background; and with it below.
+                if let Some(detector) = detector {
+                    for values in [&mut *intensity, by_row, by_column] {
+                        detector.blur(values);
+                    }
+                }
                 let mut sums = [0.0; 9];
                 for (i, magnitude) in magnitudes.iter().enumerate() {
                     if *magnitude < 0.0 {
                         continue;
                     }
-                    let root = intensity[i].sqrt().wide();
-                    let residual = f64::from(*magnitude) - root;
+                    let (root, residual, s) = match detector {
+                        None => {
+                            let root = intensity[i].sqrt().wide();
+                            (root, f64::from(*magnitude) - root, 0.5 * root)
+                        }
+                        Some(detector) => {
+                            let light = intensity[i].wide();
+                            let root = (light + detector.background_at(i).wide()).sqrt();
+                            let residual = detector.amplitude(i, *magnitude) - root;
+                            (root, residual, 0.5 * light / (root + MAGNITUDE_FLOOR))
+                        }
+                    };
                     let per_root = 1.0 / (root + MAGNITUDE_FLOOR);
                     let r = by_row[i].wide() * per_root;
                     let c = by_column[i].wide() * per_root;
-                    let s = 0.5 * root;
                     let terms = [
                         r * r,
                         r * c,

@@ -167,6 +167,9 @@ impl<M: Device> GpuEngine<M> {
         if problem.slices.is_some() && stream.is_some() {
             return Err(EngineError::StreamedSlices);
         }
+        if problem.detector.is_some() {
+            return Err(EngineError::Detector);
+        }
         // Of all devices, which have to divide the same steps.
         let streams = ranks.any(stream.is_some())?;
         let (layout, buffers) = Buffers::new(&device, problem, version, stream, &ranks)?;

@@ -82,6 +82,7 @@ pub fn write(path: &Path, result: &Reconstruction) -> Result<(), IoError> {
         if result.propagation != Propagation::FarField {
             output::number(&detector, "near_field", 1_u8)?;
         }
+        model_parts::write(file, result)?;
         output::array(file, TRANSLATION, &translation(&result.positions))?;
         let recorded = translation(&result.recorded_positions);
         output::array(file, TRANSLATION_RECORDED, &recorded)?;

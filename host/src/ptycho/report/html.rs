@@ -1,5 +1,6 @@
 //! Report of a reconstruction as a self-contained HTML file.
 
+use super::background::background;
 use super::curves::{against_iteration, ring_correlation};
 use super::diffraction::mean_pattern;
 use super::object_modes::object_modes;
@@ -236,8 +237,20 @@ fn measured(
         let pattern = mean_pattern(scan).map_err(|e| ReportError(e.to_string()))?;
         text += &figure(&pattern, "Mean diffraction pattern");
     }
+    let of_detector = of.parts.detector.as_ref();
+    if let Some(b) = of_detector.and_then(|detector| detector.background.as_ref()) {
+        let side = scan.map_or([1.0; 2], |scan| scan.geometry().pixel_size);
+        let picture = background(b, side).map_err(|e| ReportError(e.to_string()))?;
+        text += &figure(&picture, "Background of the detector");
+    }
     text += &curve("Positions", "column", &meaning, Some(&drawing.svg));
     text += "</div>\n";
+    if let Some(detector) = &summary.detector {
+        text += &format!(
+            "<p class=\"explanation\">Detector: {}.</p>\n",
+            escaped(&detector.to_string())
+        );
+    }
     if let Some(scales) = &summary.frame_scales {
         text += &format!(
             "<p class=\"explanation\">Factors on the model intensities of the frames, fitted: {}.</p>\n",
@@ -305,6 +318,9 @@ fn refined(of: &Reconstruction) -> String {
     let methods: Vec<&str> = methods.map(|method| method.name()).collect();
     if !methods.is_empty() {
         parts.push(format!("positions ({})", methods.join(", ")));
+    }
+    if recipe.detector.fits_background() {
+        parts.push("background of the detector".to_owned());
     }
     if recipe.fit_frame_scales {
         parts.push("intensity scales of the frames".to_owned());

@@ -1,5 +1,6 @@
 //! Pictures and HTML report of a reconstruction.
 
+mod background;
 mod curves;
 mod diffraction;
 mod focus;

@@ -6,6 +6,7 @@
 use super::Pair;
 use crate::fft::Real;
 use crate::ptycho::cpu::batch_engine::{add_object_sums, add_probe_sums, inverse_layers};
+use crate::ptycho::cpu::detector::{CpuDetector, PixelSums};
 use crate::ptycho::cpu::engine::CpuEngine;
 use crate::ptycho::cpu::fourier_projection::FrameErrors;
 use crate::ptycho::cpu::model::{PointRamps, Scratch, compare, model_spectra};
@@ -32,6 +33,8 @@ pub(in crate::ptycho::cpu) struct Gradient<T> {
     pub(in crate::ptycho::cpu) probe_weights: Vec<T>,
     /// The likelihood's part of the objective.
     pub(in crate::ptycho::cpu) loss: f64,
+    /// What the frames say about the detector's background, if it is updated.
+    pub(in crate::ptycho::cpu) background: Option<PixelSums>,
 }
 
 /// Gradients at the current object and probe, and the errors of each frame.
@@ -44,6 +47,8 @@ pub(super) fn gradient<T: Real>(
         ranks,
         layout,
         fft,
+        magnitudes,
+        detector,
         object,
         ..
     } = engine;
@@ -53,6 +58,7 @@ pub(super) fn gradient<T: Real>(
     let mut of_frames = Vec::with_capacity(parts.own_frames().len());
     let mut object_sums = PartSums::new(parts.count());
     let mut probe_sums = PartSums::new(parts.count());
+    let mut background_sums = PartSums::new(parts.count());
     for part in parts.own() {
         let of_part = parts.frames(part);
         let corners = layout.corners[of_part.clone()].iter().copied();
@@ -61,10 +67,22 @@ pub(super) fn gradient<T: Real>(
             corners.take(if step.update_object { of_part.len() } else { 0 }),
         );
         let mut of_probe = ProbePart::zeros(layout);
+        let mut of_background = (detector.as_ref())
+            .filter(|detector| detector.updates_in(step))
+            .map(|detector| (detector, detector.no_sums()));
         let frames: Vec<u32> = of_part.map(|frame| frame as u32).collect();
         for frames in frames.chunks(CHUNK) {
-            let (Chunk { probes, xi }, found) =
-                deviations(engine, step, method.noise, &of_all, frames);
+            let (chunk, found) = deviations(engine, step, method.noise, &of_all, frames);
+            let Chunk {
+                probes,
+                xi,
+                measured,
+            } = chunk;
+            if let Some((detector, sums)) = &mut of_background {
+                sums.add_frames(*detector, &measured, |n| {
+                    &magnitudes[frames[n] as usize * pixels..][..pixels]
+                });
+            }
             of_frames.extend(found);
             if step.update_object {
                 add_object_sums(layout, frames, (&probes, &xi), &mut of_object);
@@ -82,7 +100,15 @@ pub(super) fn gradient<T: Real>(
         }
         object_sums.push(part, of_object);
         probe_sums.push(part, of_probe);
+        if let Some((_, sums)) = of_background {
+            background_sums.push(part, sums);
+        }
     }
+    let updates = (detector.as_ref()).is_some_and(|detector| detector.updates_in(step));
+    let background = match updates {
+        true => ranks.total(background_sums)?,
+        false => None,
+    };
     let none = || ObjectPart::under(layout, std::iter::empty());
     let of_object = ranks.total(object_sums)?.unwrap_or_else(none);
     let (of_object, object_weights) = of_object.whole(layout.object_shape);
@@ -100,6 +126,7 @@ pub(super) fn gradient<T: Real>(
         object_weights,
         probe_weights,
         loss: losses.iter().sum(),
+        background,
     };
     let two = T::of(2.0);
     for value in found.values.iter_mut().flatten() {
@@ -130,6 +157,8 @@ struct Chunk<T> {
     probes: Vec<Complex<T>>,
     /// ξ = F⁻¹\[c_j D f\] (frame, wave, row, column).
     xi: Vec<Complex<T>>,
+    /// Intensities that the detector measures (frame, column, row), if its background is updated from them.
+    measured: Vec<T>,
 }
 
 /// S\[P\] and ξ of `frames`; their losses and errors.
@@ -151,24 +180,39 @@ fn deviations<T: Real>(
     let scale2 = fft.scale() * fft.scale();
     let mut probes = vec![Complex::default(); frames.len() * moved];
     let mut xi = vec![Complex::default(); frames.len() * waves];
+    let updated = (engine.detector.as_ref()).is_some_and(|detector| detector.updates_in(step));
+    // One value of a frame, which is not used, if no background is updated.
+    let width = if updated { pixels } else { 1 };
+    let mut measured = vec![T::default(); frames.len() * width];
     let errors = (probes.par_chunks_mut(moved))
         .zip(xi.par_chunks_mut(waves))
+        .zip(measured.par_chunks_mut(width))
         .zip(frames)
         .map_init(
             || Scratch::new(layout, fft),
-            |scratch, ((probes, xi), frame)| {
+            |scratch, (((probes, xi), measured), frame)| {
+                let mut kept = updated.then_some(measured);
                 let frame = *frame as usize;
                 let (loss, errors) =
                     model(engine, step, of_frames, frame, probes, scratch).losses(noise, scratch);
                 let magnitudes = &engine.magnitudes[frame * pixels..][..pixels];
                 let scale = T::of(layout.scale(frame)) * scale2;
                 let fraction = layout.fraction(frame, step.subpixel);
-                for (factor, magnitude) in scratch.factor.iter_mut().zip(magnitudes) {
+                if let Some(kept) = &mut kept {
+                    kept.copy_from_slice(&scratch.factor);
+                }
+                let detector = engine.detector.as_ref();
+                let pairs = scratch.factor.iter_mut().zip(magnitudes);
+                for (pixel, (factor, magnitude)) in pairs.enumerate() {
                     *factor = if *magnitude < 0.0 {
                         T::default()
                     } else {
-                        T::of(noise.slope(factor.wide(), f64::from(*magnitude))) * scale
+                        let root = root(detector, noise, pixel, *magnitude);
+                        T::of(noise.slope(factor.wide(), root)) * scale
                     };
+                }
+                if let Some(detector) = detector {
+                    detector.blur(&mut scratch.factor);
                 }
                 let waves = (scratch.model.chunks_exact(pixels)).zip(xi.chunks_exact_mut(pixels));
                 for (wave, (spectrum, xi)) in waves.enumerate() {
@@ -184,27 +228,45 @@ fn deviations<T: Real>(
             },
         )
         .collect();
-    (Chunk { probes, xi }, errors)
+    let chunk = Chunk {
+        probes,
+        xi,
+        measured,
+    };
+    (chunk, errors)
+}
+
+/// What the loss compares with the model intensity.
+#[inline]
+pub(super) fn root<T: Real>(
+    detector: Option<&CpuDetector<T>>,
+    noise: Noise,
+    pixel: usize,
+    magnitude: f32,
+) -> f64 {
+    detector.map_or_else(
+        || f64::from(magnitude),
+        |detector| detector.root(noise, pixel, magnitude),
+    )
 }
 
 /// What a frame's model is compared with.
-pub(in crate::ptycho::cpu) struct Compared<'a> {
+pub(in crate::ptycho::cpu) struct Compared<'a, T> {
     magnitudes: &'a [f32],
+    detector: Option<&'a CpuDetector<T>>,
     scale: f64,
     errors: FrameErrors,
 }
 
-impl Compared<'_> {
+impl<T: Real> Compared<'_, T> {
     /// The frame's loss, from the intensities in `scratch.factor`, and its errors.
-    pub(in crate::ptycho::cpu) fn losses<T: Real>(
-        self,
-        noise: Noise,
-        scratch: &Scratch<T>,
-    ) -> (f64, FrameErrors) {
+    pub(in crate::ptycho::cpu) fn losses(self, noise: Noise, scratch: &Scratch<T>) -> (f64, FrameErrors) {
         let mut loss = 0.0;
-        for (intensity, magnitude) in scratch.factor.iter().zip(self.magnitudes) {
+        let pairs = scratch.factor.iter().zip(self.magnitudes);
+        for (pixel, (intensity, magnitude)) in pairs.enumerate() {
             if *magnitude >= 0.0 {
-                loss += noise.loss(intensity.wide(), f64::from(*magnitude));
+                let root = root(self.detector, noise, pixel, *magnitude);
+                loss += noise.loss(intensity.wide(), root);
             }
         }
         // |χ|² of the wave that would have the measured magnitudes.
@@ -226,11 +288,12 @@ fn model<'a, T: Real>(
     frame: usize,
     probes: &mut [Complex<T>],
     scratch: &mut Scratch<T>,
-) -> Compared<'a> {
+) -> Compared<'a, T> {
     let CpuEngine {
         layout,
         fft,
         propagator,
+        detector,
         ..
     } = engine;
     let ramps = (step.subpixel).then(|| PointRamps::new(layout, frame, layout.fractions[frame]));
@@ -263,10 +326,12 @@ pub(in crate::ptycho::cpu) fn compared<'a, T: Real>(
     let (model, fourier) = compare(
         magnitudes,
         fft.scale() * fft.scale() * T::of(scale),
+        detector.as_ref(),
         scratch,
     );
     Compared {
         magnitudes,
+        detector: detector.as_ref(),
         scale,
         errors: FrameErrors {
             fourier,

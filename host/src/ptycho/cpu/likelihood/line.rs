@@ -1,6 +1,7 @@
 //! The objective along a line: the sums over all frames that give its coefficients.
 
 use super::Pair;
+use super::gradient::root;
 use crate::fft::Real;
 use crate::ptycho::cpu::engine::CpuEngine;
 use crate::ptycho::cpu::model::{PointRamps, Scratch, shifted, spectra};
@@ -59,11 +60,24 @@ pub(super) fn sums<T: Real>(
             along(engine, &direction[0], (frame, step.subpixel), line);
             let scale = (T::of(layout.scale(frame)) * fft.scale() * fft.scale()).wide();
             let magnitudes = &engine.magnitudes[frame * pixels..][..pixels];
+            let detector = engine.detector.as_ref();
+            if let Some(detector) = detector {
+                for order in 0..5 {
+                    let values = &mut line.scratch.factor;
+                    let pairs = values.iter_mut().zip(&line.along);
+                    pairs.for_each(|(to, along)| *to = along[order]);
+                    detector.blur(values);
+                    let pairs = line.along.iter_mut().zip(&*values);
+                    pairs.for_each(|(along, value)| along[order] = *value);
+                }
+            }
             let mut sums = [0.0; 9];
-            for (along, magnitude) in line.along.iter().zip(magnitudes) {
+            for (pixel, (along, magnitude)) in line.along.iter().zip(magnitudes).enumerate() {
                 if *magnitude >= 0.0 {
-                    let terms =
-                        noise.line_terms(along.map(|v| v.wide() * scale), f64::from(*magnitude));
+                    let mut along = along.map(|v| v.wide() * scale);
+                    along[0] += detector.map_or(0.0, |d| d.background_at(pixel).wide());
+                    let root = root(detector, noise, pixel, *magnitude);
+                    let terms = noise.line_terms(along, root);
                     sums.iter_mut().zip(terms).for_each(|(sum, v)| *sum += v);
                 }
             }

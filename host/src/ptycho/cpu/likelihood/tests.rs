@@ -5,8 +5,8 @@ use super::gradient::{gradient, loss};
 use super::*;
 use crate::data::{PixelPositions, VariableProbe};
 use crate::fft::TransposedFft2;
-use crate::ptycho::Magnitudes;
 use crate::ptycho::cpu::batch_engine::for_each_window_value;
+use crate::ptycho::cpu::detector::CpuDetector;
 use crate::ptycho::cpu::model::{
     PointRamps, Scratch, model_spectra, shifted, shifted_derivative, spectra,
 };
@@ -16,6 +16,7 @@ use crate::ptycho::cpu::variable_probe::Variations;
 use crate::ptycho::cpu::window::Window;
 use crate::ptycho::fly::FlyPaths;
 use crate::ptycho::likelihood::Noise;
+use crate::ptycho::{BackgroundFit, Detector, Magnitudes};
 use crate::ptycho::{
     Engine, EngineName, EngineSpec, NearField, Problem, Recipe, SimulateOptions, Smoothness,
     simulate,
@@ -83,6 +84,23 @@ fn layered_engine_in(near_field: Option<NearField>) -> CpuEngine<f64> {
     let paths = (0..5).map(|_| [3.0 * random.next(), 3.0 * random.next()]);
     engine_of(near_field, 3, FlyPaths::given(3, paths.collect()))
 }
+/// The near field on a detector that blurs, by more along columns' direction, and has a background.
+fn soft_engine() -> CpuEngine<f64> {
+    let mut engine = near_engine();
+    let [rows, columns] = SHAPE;
+    engine.detector = Some(CpuDetector::new(&Detector {
+        blur: [0.7, 1.6],
+        background: Array2::from_shape_fn((rows, columns), |(r, c)| {
+            0.1 + 0.05 * ((r * 5 + c * 3) % 11) as f64
+        }),
+        fit: BackgroundFit::Pixels,
+        from: 1,
+        floor: 0.01,
+        has_background: true,
+    }));
+    engine
+}
+
 
 fn engine_in(near_field: Option<NearField>) -> CpuEngine<f64> {
     engine_of(near_field, 1, FlyPaths::default())
@@ -179,10 +197,11 @@ pub(in crate::ptycho::cpu) fn amplitude_loss(engine: &CpuEngine<f64>, step: &Ste
 }
 
 /// Fields, with and without variations of the probe.
-fn all_engines() -> [fn() -> CpuEngine<f64>; 4] {
+fn all_engines() -> [fn() -> CpuEngine<f64>; 5] {
     [
         engine,
         near_engine,
+        soft_engine,
         || varied_engine(false),
         || varied_engine(true),
     ]
@@ -409,7 +428,7 @@ fn the_regulariser_adds_its_derivative() {
 #[test]
 fn line_sums_are_the_series_of_the_objective() {
     let step = plain_step();
-    for (noise, field) in ALL.into_iter().flat_map(|n| FIELDS.map(|f| (n, f))) {
+    for (noise, field) in ALL.into_iter().flat_map(|n| DETECTORS.map(|f| (n, f))) {
         let mut engine = field();
         let mut random = random(9);
         let direction = [engine.object.len(), engine.probe.len()].map(|n| random.vector(n));

@@ -178,6 +178,7 @@ fn sums<T: Real>(
     let errors = ranks.gathered(&errors)?;
     inverse_layers(&mut of_probe, pixels, fft);
     let mut found = Gradient {
+        background: None,
         values: [of_object, of_probe],
         object_weights,
         probe_weights,

@@ -1,14 +1,14 @@
 //! What a model has beyond object, probe and frames, in results files.
 
-use super::{IMAGE, SOURCE, TRANSLATION, at, complex, finite, shaped};
-use crate::data::{Exposures, ModelParts, ObjectModes, Reconstruction, VariableProbe};
+use super::{DETECTOR, IMAGE, SOURCE, TRANSLATION, at, complex, finite, shaped};
+use crate::data::{DetectorModel, Exposures, ModelParts, ObjectModes, Reconstruction, VariableProbe};
 use crate::io::IoError;
 use crate::io::output;
 use crate::io::source::Source;
 use crate::ptycho::io::slices::read_slices;
 use crate::ptycho::variable_probe::MOST;
 use hdf5_metno as hdf5;
-use ndarray::{Array1, Array2, Ix1, Ix2, Ix3};
+use ndarray::{Array1, Array2, Ix1, Ix2, Ix3, arr1};
 
 /// Longest path of an exposure, pixels.
 const LONGEST: f64 = 1e6;
@@ -26,6 +26,7 @@ pub(super) fn write(file: &hdf5::File, result: &Reconstruction) -> hdf5::Result<
         exposures,
         slices,
         variable_probe: variable,
+        detector,
     } = &result.parts;
     let image = file.group(IMAGE)?;
     if let Some(ObjectModes { further, power }) = object_modes {
@@ -61,6 +62,13 @@ pub(super) fn write(file: &hdf5::File, result: &Reconstruction) -> hdf5::Result<
         output::array(&group, COEFFICIENTS, &variable.coefficients)?;
         output::array(&group, POWER, &variable.power())?;
     }
+    if let Some(detector) = detector {
+        let group = file.group(DETECTOR)?;
+        output::array(&group, "blur", &arr1(&detector.blur))?;
+        if let Some(background) = &detector.background {
+            output::array(&group, "background", background)?;
+        }
+    }
     Ok(())
 }
 
@@ -75,6 +83,7 @@ pub(super) fn read(
         object_modes: read_object_modes(source, [rows, columns])?,
         exposures: read_exposures(source, frames)?,
         variable_probe: read_variable_probe(source)?,
+        detector: read_detector(source)?,
         slices: read_slices(source, IMAGE, [rows, columns])?,
     })
 }
@@ -174,6 +183,35 @@ fn read_variable_probe(source: &Source) -> Result<Option<VariableProbe>, IoError
             .into_dimensionality::<Ix3>()
             .map_err(|_| shapes.bad_shape("shape (variation, row, column)"))?,
         coefficients: values,
+    }))
+}
+
+fn read_detector(source: &Source) -> Result<Option<DetectorModel>, IoError> {
+    let blur = format!("{DETECTOR}/blur");
+    if !source.has(&blur)? {
+        return Ok(None);
+    }
+    let numbers = at(source, "blur", &blur)?;
+    let expected = "two standard deviations (row direction, column direction) in pixels";
+    let sigmas = shaped::<Ix1>(&numbers, expected)?;
+    let [along_rows, along_columns] = sigmas.to_vec()[..] else {
+        return Err(numbers.bad_shape(expected));
+    };
+    let blur = [along_rows, along_columns];
+    if let Some(wrong) = blur.iter().find(|sigma| !(0.0..=100.0).contains(*sigma)) {
+        return Err(numbers.bad_value(wrong, "0 to 100 pixels"));
+    }
+    let background = source.first(&[&format!("{DETECTOR}/background")])?;
+    let background = background.map(|numbers| {
+        let values = shaped::<Ix2>(&numbers, "shape (row, column)")?;
+        match values.iter().find(|b| !(b.is_finite() && **b >= 0.0)) {
+            Some(wrong) => Err(numbers.bad_value(wrong, "photons, finite and at least 0")),
+            None => Ok(values),
+        }
+    });
+    Ok(Some(DetectorModel {
+        blur,
+        background: background.transpose()?,
     }))
 }
 
