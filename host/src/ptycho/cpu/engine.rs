@@ -521,6 +521,8 @@ impl<T: Real> Engine for CpuEngine<T> {
         Ok(ModelParts {
             slices: (self.slices.as_ref()).map(|slices| slices.distances.stack(layers)),
             variable_probe: self.variations.as_ref().map(|of| of.data(shape)),
+            detector: (self.detector.as_ref())
+                .map(|d| measured_by(d.sigmas(), d.has_background().then(|| d.in_rows()))),
             ..ModelParts::default()
         })
     }
@@ -547,13 +549,6 @@ impl<T: Real> Engine for CpuEngine<T> {
 
     fn frames(&self) -> Frames {
         self.parameters.frames(self.subpixel)
-    }
-
-    fn model_parts(&mut self) -> Result<ModelParts, EngineError> {
-        Ok(ModelParts {
-            detector: (self.detector.as_ref())
-                .map(|d| measured_by(d.sigmas(), d.has_background().then(|| d.in_rows()))),
-        })
     }
 
     fn save(&mut self) -> Result<EngineState, EngineError> {

@@ -81,7 +81,7 @@ impl Default for DetectorOptions {
 }
 
 impl DetectorOptions {
-    pub(super) fn is_default(&self) -> bool {
+    pub(in crate::ptycho) fn is_default(&self) -> bool {
         *self == Self::default()
     }
 

@@ -260,7 +260,11 @@ pub(in crate::ptycho::cpu) struct Compared<'a, T> {
 
 impl<T: Real> Compared<'_, T> {
     /// The frame's loss, from the intensities in `scratch.factor`, and its errors.
-    pub(in crate::ptycho::cpu) fn losses(self, noise: Noise, scratch: &Scratch<T>) -> (f64, FrameErrors) {
+    pub(in crate::ptycho::cpu) fn losses(
+        self,
+        noise: Noise,
+        scratch: &Scratch<T>,
+    ) -> (f64, FrameErrors) {
         let mut loss = 0.0;
         let pairs = scratch.factor.iter().zip(self.magnitudes);
         for (pixel, (intensity, magnitude)) in pairs.enumerate() {
@@ -293,7 +297,6 @@ fn model<'a, T: Real>(
         layout,
         fft,
         propagator,
-        detector,
         ..
     } = engine;
     let ramps = (step.subpixel).then(|| PointRamps::new(layout, frame, layout.fractions[frame]));
@@ -318,8 +321,13 @@ pub(in crate::ptycho::cpu) fn compared<'a, T: Real>(
     engine: &'a CpuEngine<T>,
     frame: usize,
     scratch: &mut Scratch<T>,
-) -> Compared<'a> {
-    let CpuEngine { layout, fft, .. } = engine;
+) -> Compared<'a, T> {
+    let CpuEngine {
+        layout,
+        fft,
+        detector,
+        ..
+    } = engine;
     let pixels = layout.pixels();
     let magnitudes = &engine.magnitudes[frame * pixels..][..pixels];
     let scale = layout.scale(frame);

@@ -111,7 +111,7 @@ fn deviations<T: Real>(
                 }
                 let magnitudes = &magnitudes[frame * pixels..][..pixels];
                 let scale = scale2 * T::of(layout.scale(frame));
-                let (model, fourier) = compare(magnitudes, scale, scratch);
+                let (model, fourier) = compare(magnitudes, scale, None, scratch);
                 for (factor, magnitude) in scratch.factor.iter_mut().zip(magnitudes) {
                     *factor = if *magnitude < 0.0 {
                         T::default()

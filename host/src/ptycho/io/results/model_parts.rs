@@ -1,7 +1,9 @@
 //! What a model has beyond object, probe and frames, in results files.
 
 use super::{DETECTOR, IMAGE, SOURCE, TRANSLATION, at, complex, finite, shaped};
-use crate::data::{DetectorModel, Exposures, ModelParts, ObjectModes, Reconstruction, VariableProbe};
+use crate::data::{
+    DetectorModel, Exposures, ModelParts, ObjectModes, Reconstruction, VariableProbe,
+};
 use crate::io::IoError;
 use crate::io::output;
 use crate::io::source::Source;
