@@ -10,7 +10,7 @@ use warpstride_device::prelude::*;
 
 /// `to += scale · ramp(frame) · Σ_k c_jk spectra_k` in the first of `modes` layers of the frames `order[first..first + count]`.
 /// `derivative`: 0 none, 1 by the rows' shift, 2 by the columns'. Times the root of the frame's scale if `scaled` is not 0.
-#[kernel(block = 256, min_blocks = 6, hot)]
+#[kernel(block = 256, min_blocks = 4, hot)]
 #[allow(
     clippy::too_many_arguments,
     reason = "the arrays of the model and their shapes"

@@ -76,7 +76,6 @@ pub fn write(path: &Path, result: &Reconstruction) -> Result<(), IoError> {
         {
             output::number(&source, "focus_to_sample", z1)?;
         }
-        model_parts::write(file, result)?;
         let detector = file.create_group(DETECTOR)?;
         output::number(&detector, "distance", result.distance)?;
         if result.propagation != Propagation::FarField {
