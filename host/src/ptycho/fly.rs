@@ -102,12 +102,6 @@ impl FlyPaths {
         let part = (point as f64 - (count - 1.0) / 2.0) / count;
         [0, 1].map(|axis| part.mul_add(self.paths[frame][axis], fraction[axis]))
     }
-
-    /// Longest path on each axis, pixels.
-    pub(crate) fn longest(&self) -> [f64; 2] {
-        [0, 1]
-            .map(|axis| (self.paths.iter()).fold(0.0, |most: f64, path| most.max(path[axis].abs())))
-    }
 }
 
 /// From the recorded positions to the middles of the exposures (frame, (row, column)), m.

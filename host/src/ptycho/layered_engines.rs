@@ -469,7 +469,6 @@ fn two_states_are_found() {
     };
     let (one, ..) = reconstructed(1);
     let (two, object, power, fluence) = reconstructed(2);
-    println!("R_free {one} {two}, powers {power:?}");
     assert!(two < 0.2 * one, "{one} {two}");
     let truth = &scan.simulation().unwrap().object;
     let states = super::simulate::states(truth, &options);
@@ -477,5 +476,8 @@ fn two_states_are_found() {
     let most = fluence.iter().copied().fold(0.0, f64::max);
     let lit = fluence.mapv(|v| f64::from(u8::from(v > 0.2 * most)));
     let found = distances(&object, &truth, &lit);
-    println!("distances {found:?}");
+    assert!(
+        found.iter().all(|d| *d < 0.1),
+        "{found:?}, powers {power:?}"
+    );
 }

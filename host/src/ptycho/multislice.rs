@@ -292,7 +292,7 @@ impl SlicePropagator {
 
     /// Replaces `wave`, that at the first slice, by the exit wave behind the last one, of the window with this corner on `slices` (slice, row,
     /// column).
-    pub(super) fn to_exit_wave(
+    pub(super) fn make_exit_wave(
         &mut self,
         wave: &mut [Complex<f64>],
         slices: &Array3<Complex<f64>>,

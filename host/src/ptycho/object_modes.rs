@@ -5,7 +5,6 @@
 //! fluence, so that what was never lit has no part, strongest first.
 
 use super::normalisation::normalisation;
-use super::start;
 use ndarray::{Array2, Array3, ArrayView2, Axis, s};
 use num_complex::Complex;
 use rand::{RngExt, SeedableRng};
@@ -151,6 +150,7 @@ impl super::Problem {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ptycho::start;
 
     fn problem() -> (Array2<Complex<f64>>, Array2<f64>) {
         let object = start::object([13, 11], 3);

@@ -190,7 +190,7 @@ pub fn predict(result: &Reconstruction, scan: &Scan) -> Result<Prediction, Predi
                         match through {
                             None => wave.iter_mut().zip(&window).for_each(|(p, o)| *p *= o),
                             Some((stack, through)) => {
-                                through.to_exit_wave(&mut wave, &stack.slices, *corner);
+                                through.make_exit_wave(&mut wave, &stack.slices, *corner);
                             }
                         }
                         propagator.propagate_to_detector(&mut wave, fraction);

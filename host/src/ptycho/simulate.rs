@@ -199,7 +199,11 @@ impl SimulateOptions {
             "1 to 16",
         )?;
         let longest = self.frame as f64 / 2.0;
-        if let Some(wrong) = self.fly_shift.iter().find(|v| !(v.abs() <= longest)) {
+        if let Some(wrong) = self
+            .fly_shift
+            .iter()
+            .find(|v| v.is_nan() || v.abs() > longest)
+        {
             return Err(SimulateError::Option {
                 option: "--fly-shift",
                 found: shortest(*wrong),
@@ -422,7 +426,7 @@ pub fn simulate(options: &SimulateOptions) -> Result<Scan, SimulateError> {
                     if let (Some(through), Some(stack)) = (&mut through, &slices)
                         && let Some(data) = wave.as_slice_mut()
                     {
-                        through.to_exit_wave(data, &stack.slices, windows.corners[i]);
+                        through.make_exit_wave(data, &stack.slices, windows.corners[i]);
                     }
                     if let Some(data) = wave.as_slice_mut() {
                         propagator.propagate_to_detector(data, [0.0; 2]);

@@ -88,11 +88,6 @@ impl Layout {
         self.points * self.object_layers * self.modes
     }
 
-    /// Exit waves of a point of a frame (object layer, mode).
-    pub(super) fn waves_of_point(&self) -> u32 {
-        self.object_layers * self.modes
-    }
-
     /// Whether frames have more exit waves than the probe modes.
     pub(super) fn is_layered(&self) -> bool {
         self.points * self.object_layers > 1

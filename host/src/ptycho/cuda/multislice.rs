@@ -22,6 +22,19 @@ use warpstride_kernels::ptycho::{
     step_sums::PtychoStepSums,
 };
 
+/// Fractions, order and transfer function where there are none.
+type NoFrames<M> = (
+    <M as Device>::Buffer<[f32; 2]>,
+    <M as Device>::Buffer<u32>,
+    <M as Device>::Buffer<Complex32>,
+);
+
+/// The waves at the first slice, and at those behind it.
+type Incident<'a, M> = (
+    &'a <M as Device>::Buffer<Complex32>,
+    &'a [<M as Device>::Buffer<Complex32>],
+);
+
 /// The slices of a specimen, and how waves travel between them.
 pub(super) struct SliceBuffers<M: Device> {
     plan: SlicePlan,
@@ -39,7 +52,7 @@ pub(super) struct SliceBuffers<M: Device> {
     /// Ones on the grid of all slices.
     ones: M::Buffer<Complex32>,
     shape: [u32; 3],
-    none: (M::Buffer<[f32; 2]>, M::Buffer<u32>, M::Buffer<Complex32>),
+    none: NoFrames<M>,
 }
 
 /// Waves of a batch at the slices, (frame of the batch, mode, row, column).
@@ -426,7 +439,7 @@ pub(super) fn linear_changes<M: Device>(
     batch: Batch,
     direction: &M::Buffer<Complex32>,
     [waves, mixed, change]: [&mut M::Buffer<Complex32>; 3],
-    incident: Option<(&M::Buffer<Complex32>, &[M::Buffer<Complex32>])>,
+    incident: Option<Incident<'_, M>>,
 ) -> Result<()> {
     let Some(slices) = &buffers.slices else {
         return Ok(());

@@ -65,21 +65,6 @@ impl<'a, M: Device> BetweenPixels<'a, M> {
         }
     }
 
-    /// Those of a batch in `order`.
-    pub(super) fn batch(
-        layout: &Layout,
-        fractions: &'a M::Buffer<[f32; 2]>,
-        (order, batch): (&'a M::Buffer<u32>, Batch),
-    ) -> Self {
-        Self {
-            fractions,
-            order,
-            frames: layout.frames,
-            first: batch.first,
-            count: batch.count,
-        }
-    }
-
     /// All frames in `order`.
     pub(super) fn all(
         layout: &Layout,

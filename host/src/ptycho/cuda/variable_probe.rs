@@ -27,6 +27,35 @@ use warpstride_kernels::ptycho::{
     variation_sums::{PtychoVariationSums, TOGETHER},
 };
 
+/// Fractions, scales and order of the frames.
+type FrameArrays<'a, M> = (
+    &'a <M as Device>::Buffer<[f32; 2]>,
+    &'a <M as Device>::Buffer<f32>,
+    &'a <M as Device>::Buffer<u32>,
+);
+
+/// The object, and corners and fractions of the frames.
+type WindowArrays<'a, M> = (
+    &'a <M as Device>::Buffer<Complex32>,
+    &'a <M as Device>::Buffer<[u32; 2]>,
+    &'a <M as Device>::Buffer<[f32; 2]>,
+);
+
+/// Weights, the largest of them, and the steps.
+type StepArrays<'a, M> = (
+    &'a <M as Device>::Buffer<f32>,
+    &'a <M as Device>::Buffer<u32>,
+    &'a <M as Device>::Buffer<f32>,
+);
+
+/// The step, its supports in real and in Fourier space, and the open gate.
+type Supports<'a, M> = (
+    &'a Step,
+    &'a <M as Device>::Buffer<f32>,
+    &'a <M as Device>::Buffer<f32>,
+    &'a <M as Device>::Buffer<u32>,
+);
+
 /// Device memory of the variations; K of them.
 pub(super) struct VariationBuffers<M: Device> {
     count: u32,
@@ -207,7 +236,7 @@ impl<M: Device> VariationBuffers<M> {
         &self,
         device: &M,
         layout: &Layout,
-        (fractions, scales, order): (&M::Buffer<[f32; 2]>, &M::Buffer<f32>, &M::Buffer<u32>),
+        (fractions, scales, order): FrameArrays<'_, M>,
         batch: Batch,
         (spectra, to): (&M::Buffer<Complex32>, &mut M::Buffer<Complex32>),
         (derivative, scaled, scale): (u32, bool, f32),
@@ -278,11 +307,7 @@ impl<M: Device> VariationBuffers<M> {
         &mut self,
         device: &M,
         layout: &Layout,
-        (object, corners, fractions): (
-            &M::Buffer<Complex32>,
-            &M::Buffer<[u32; 2]>,
-            &M::Buffer<[f32; 2]>,
-        ),
+        (object, corners, fractions): WindowArrays<'_, M>,
         frames: &FrameBuffers<M>,
         batch: Batch,
     ) -> Result<()> {
@@ -349,7 +374,7 @@ impl<M: Device> VariationBuffers<M> {
         layout: &Layout,
         order: &M::Buffer<u32>,
         batch: Batch,
-        (weights, largest, steps): (&M::Buffer<f32>, &M::Buffer<u32>, &M::Buffer<f32>),
+        (weights, largest, steps): StepArrays<'_, M>,
     ) -> Result<()> {
         let pixels = layout.pixels();
         let [shapes, changes] = &mut self.shapes;
@@ -413,7 +438,7 @@ impl<M: Device> VariationBuffers<M> {
         &mut self,
         device: &M,
         layout: &Layout,
-        (step, real, fourier, open): (&Step, &M::Buffer<f32>, &M::Buffer<f32>, &M::Buffer<u32>),
+        (step, real, fourier, open): Supports<'_, M>,
     ) -> Result<()> {
         let (layers, pixels) = (self.count, layout.pixels());
         let all = Work::Elements(layers as usize * pixels as usize);

@@ -2,7 +2,7 @@
 //!
 //! `docs/formats.md` lists datasets, shapes and units.
 
-use crate::data::{Geometry, HistoryEntry, ModelParts, Propagation, Reconstruction};
+use crate::data::{Geometry, HistoryEntry, Propagation, Reconstruction};
 use crate::io::IoError;
 use crate::io::output;
 use crate::io::source::{Numbers, Source};

@@ -81,7 +81,8 @@ impl FlyOptions {
                 self.points.to_string(),
             ));
         }
-        if let Some(wrong) = (self.shift.iter().flatten()).find(|v| !(v.abs() <= LONGEST)) {
+        if let Some(wrong) = (self.shift.iter().flatten()).find(|v| v.is_nan() || v.abs() > LONGEST)
+        {
             return Err(RecipeError::new(
                 "fly.shift",
                 "[row, column] of at most 0.1 m",

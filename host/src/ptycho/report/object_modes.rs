@@ -45,7 +45,7 @@ fn picture(
     let first = of.object.slice(shown);
     let further = modes.further.outer_iter();
     let further: Vec<ArrayView2<'_, Complex<f64>>> =
-        further.map(|mode| mode.slice_move(shown.clone())).collect();
+        further.map(|mode| mode.slice_move(shown)).collect();
     let rasters: Vec<Raster> = (std::iter::once(first).chain(further))
         .map(|mode| Raster::new(mode, of.pixel, SIDE))
         .collect();

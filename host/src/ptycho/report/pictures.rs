@@ -126,8 +126,8 @@ fn slices(
             weight,
         });
         let object = Shown {
-            values: flat.object.slice(shown.clone()),
-            well_lit: well_lit.slice(shown.clone()),
+            values: flat.object.slice(shown),
+            well_lit: well_lit.slice(shown),
             pixel: of.pixel,
         };
         let [low, high] = limits(&object, |v| v.arg());

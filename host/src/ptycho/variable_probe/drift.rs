@@ -65,7 +65,6 @@ fn a_drifting_probe_costs_at_most_half_as_much_with_variations() {
     let scan = drifting(32, 60);
     let (_, without) = reconstructed::<f32>(&scan, &lsqml(60, 0));
     let (found, with) = reconstructed::<f32>(&scan, &lsqml(200, 4));
-    println!("relative L2 {without} without, {with} with four variations");
     assert!(with < 0.47 * without, "{with} {without}");
     let power = found.parts.variable_probe.as_ref().unwrap().power();
     assert!(
@@ -134,43 +133,5 @@ fn smooth_changes_of_phase_and_modulus_are_found_too() {
     let scan = with_shapes(&simulate(&options).unwrap(), SMOOTH, 3);
     let (_, without) = reconstructed::<f32>(&scan, &lsqml(60, 0));
     let (_, with) = reconstructed::<f32>(&scan, &lsqml(200, 4));
-    println!("relative L2 {without} without, {with} with four variations");
     assert!(with < 0.47 * without, "{with} {without}");
-}
-
-/// Prints what docs/ptychography.md has.
-#[test]
-#[ignore = "minutes; its figures are in docs/ptychography.md"]
-fn relative_l2_with_and_without_variations() {
-    for (seed, smooth) in [(0, false), (1, false), (0, true), (1, true)] {
-        let options = SimulateOptions {
-            frame: 64,
-            positions: 120,
-            photons: 1e7,
-            probe_drift: if smooth { 0.0 } else { 0.05 },
-            noise: !smooth,
-            seed,
-            ..SimulateOptions::default()
-        };
-        let mut scan = simulate(&options).unwrap();
-        if smooth {
-            scan = with_shapes(&scan, SMOOTH, seed);
-        }
-        for (iterations, modes) in [(200, 0), (200, 4), (200, 6)] {
-            for momentum in [0.0, 0.5] {
-                let mut recipe = lsqml(iterations, modes);
-                recipe.engines[0].batch = Some(15);
-                recipe.engines[0].momentum = Some(momentum);
-                let (found, distance) = reconstructed::<f32>(&scan, &recipe);
-                let r = found.history.last().unwrap().r_factor.unwrap();
-                let power = found
-                    .parts
-                    .variable_probe
-                    .map(|of| (of.power() / options.photons).to_vec());
-                println!(
-                    "seed {seed}, smooth {smooth}, lsqml:{iterations}, momentum {momentum}, {modes} variations: relative L2 {distance:.5}, R {r:.6}, power {power:.4?}"
-                );
-            }
-        }
-    }
 }

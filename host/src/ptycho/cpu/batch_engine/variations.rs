@@ -20,6 +20,9 @@ pub(super) struct VariationChanges<T> {
     shapes: Vec<Complex<T>>,
 }
 
+/// Re⟨U_k, G_j⟩ of a frame, then Re⟨U_k O, U_l O⟩ (k, l) for k ≤ l.
+type FrameEquations = (Vec<f64>, Vec<f64>);
+
 /// Sums of the frames of a batch.
 pub(super) struct VariationSums<T> {
     /// Spectra (k, column, row) of Σ_j c_jk G_j and Σ_j |O|² (row, column), without shifts.
@@ -55,7 +58,7 @@ pub(super) fn sums<T: Real>(
     for part in batch.parts.own() {
         let of_part = batch.parts.frames(part);
         let own: Vec<usize> = (of_part.start - begin..of_part.end - begin).collect();
-        let groups: Vec<(ProbePart<T>, Vec<(Vec<f64>, Vec<f64>)>)> = own
+        let groups: Vec<(ProbePart<T>, Vec<FrameEquations>)> = own
             .par_chunks(GROUP)
             .map_init(
                 || (Scratch::new(layout, fft), vec![Complex::default(); pixels]),

@@ -131,7 +131,6 @@ fn a_background_of_two_photons_is_found_by_engines_of_every_kind() {
                 );
             }
             let found = background(&mut engine).mean().unwrap();
-            println!("{fit:?} {names:?}: {found}");
             assert!(
                 (found / 2.0 - 1.0).abs() < 0.1,
                 "{fit:?} {names:?}: {found}"

@@ -427,7 +427,10 @@ fn the_regulariser_adds_its_derivative() {
 #[test]
 fn line_sums_are_the_series_of_the_objective() {
     let step = plain_step();
-    for (noise, field) in ALL.into_iter().flat_map(|n| [engine, near_engine, soft_engine].map(|f| (n, f))) {
+    for (noise, field) in ALL
+        .into_iter()
+        .flat_map(|n| [engine, near_engine, soft_engine].map(|f| (n, f)))
+    {
         let mut engine = field();
         let mut random = random(9);
         let direction = [engine.object.len(), engine.probe.len()].map(|n| random.vector(n));
