@@ -338,7 +338,7 @@ pub(crate) struct Distances {
     pub(crate) values: Vec<f64>,
     start: Vec<f64>,
     same: bool,
-    /// Of each distance: relaxation, and the last r, m.
+    /// The relaxation of each distance, and the last r, m.
     relaxation: Vec<[f64; 2]>,
 }
 

@@ -2,13 +2,21 @@
 
 use super::{
     advance_layers, batch_advance, batch_exchange, batch_finish, batch_step_sums, batch_sums,
-    centring_shift, columns_finish, columns_reflect, conjugate_direction, conjugate_precondition, copy_waves, deferred_momentum, direction_finish, exact_advance, exact_chi, exact_finish, exact_gradient, exact_line, exact_modes, exact_step_sums, exit_wave_build, exposure_points, fluence, fourier_step, frame_blocks, frame_chi, frame_gradient, frame_line, fused_metrics, fused_step, gaussian_smoothing, gram, keep_better, largest, layer_power, layered_line_waves, coefficient_blocks,
-    likelihood_deviation, likelihood_losses, line_point, line_sums, line_waves,
-    magnitude_deviation, mix_layers, model_metrics, modes_gradient, modes_line, near_field_factors,
-    object_direction, object_finish, object_from_sums, object_sums_tiled, object_update_atomic,
-    object_update_tiled, phase_ramp_layers, pie_cluster, pie_cluster_exact, pie_pass,
-    position_equations, probe_change, probe_direction, probe_finish, probe_update_atomic,
-    probe_update_tiled, rank_sums, region_merge, roll_frames, roll_layers, rows_metrics, rows_project, scale_layers, scale_to_power, shifted_spectra, slice_sums, smoothness, step_mean, step_sums, trial_positions, wave_limit, widen_waves, window_product, window_residual, probe_variations, variation_advance, variation_equations, variation_sums,
+    centring_shift, coefficient_blocks, columns_finish, columns_reflect, conjugate_direction,
+    conjugate_precondition, copy_waves, deferred_momentum, direction_finish, exact_advance,
+    exact_chi, exact_finish, exact_gradient, exact_line, exact_modes, exact_step_sums,
+    exit_wave_build, exposure_points, fluence, fourier_step, frame_blocks, frame_chi,
+    frame_gradient, frame_line, fused_metrics, fused_step, gaussian_smoothing, gram, keep_better,
+    largest, layer_power, layered_line_waves, likelihood_deviation, likelihood_losses, line_point,
+    line_sums, line_waves, magnitude_deviation, mix_layers, model_metrics, modes_gradient,
+    modes_line, near_field_factors, object_direction, object_finish, object_from_sums,
+    object_sums_tiled, object_update_atomic, object_update_tiled, phase_ramp_layers, pie_cluster,
+    pie_cluster_exact, pie_pass, position_equations, probe_change, probe_direction, probe_finish,
+    probe_update_atomic, probe_update_tiled, probe_variations, rank_sums, region_merge,
+    roll_frames, roll_layers, rows_metrics, rows_project, scale_layers, scale_to_power,
+    shifted_spectra, slice_sums, smoothness, step_mean, step_sums, trial_positions,
+    variation_advance, variation_equations, variation_sums, wave_limit, widen_waves,
+    window_product, window_residual,
 };
 use crate::info;
 use warpstride_device::launch::{Emulated, KernelInfo};

@@ -37,7 +37,7 @@ struct JsonOutput<'a> {
     against: &'static str,
     #[serde(flatten)]
     comparison: &'a Comparison,
-    /// Of each slice, if both have as many.
+    /// Those of each slice, if both have as many.
     #[serde(skip_serializing_if = "<[Comparison]>::is_empty")]
     slices: &'a [Comparison],
 }

@@ -22,7 +22,7 @@ use warpstride_kernels::ptycho::{
     step_sums::PtychoStepSums,
 };
 
-/// Fractions, order and transfer function where there are none.
+/// Fractions, order and transfer function if there are none.
 type NoFrames<M> = (
     <M as Device>::Buffer<[f32; 2]>,
     <M as Device>::Buffer<u32>,
@@ -43,7 +43,7 @@ pub(super) struct SliceBuffers<M: Device> {
     kappa: Vec<Option<f64>>,
     /// Rows of a slice.
     rows: u32,
-    /// Of each slice, (frame): corners of the windows on all slices together.
+    /// (slice, frame): corners of the windows on all slices together.
     corners: Vec<M::Buffer<[u32; 2]>>,
     /// exp(iκΔz)/(rows · columns) of each distance.
     factors: Vec<M::Buffer<Complex32>>,

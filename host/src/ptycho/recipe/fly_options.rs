@@ -19,7 +19,7 @@ pub enum FlyPath {
     Scan,
 }
 
-/// Which place of a path the recorded positions are.
+/// The place of a path at which the recorded positions are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FlyPositions {
@@ -44,7 +44,7 @@ pub struct FlyOptions {
     pub shift: Option<[f64; 2]>,
     /// Share of the step to the next position during which the shutter is open.
     pub exposure: f64,
-    /// Which place of the path the recorded positions are.
+    /// The place of the path at which the recorded positions are.
     pub positions: FlyPositions,
 }
 

@@ -27,7 +27,7 @@ type FrameEquations = (Vec<f64>, Vec<f64>);
 pub(super) struct VariationSums<T> {
     /// Spectra (k, column, row) of Σ_j c_jk G_j and Σ_j |O|² (row, column), without shifts.
     pub(super) total: ProbePart<T>,
-    /// Of this rank's frames: Re⟨U_k, G_j⟩, then Re⟨U_k O, U_l O⟩ (k, l) for k ≤ l.
+    /// Equations of this rank's frames: Re⟨U_k, G_j⟩, then Re⟨U_k O, U_l O⟩ (k, l) for k ≤ l.
     pub(super) equations: Vec<(Vec<f64>, Vec<f64>)>,
 }
 
