@@ -16,13 +16,12 @@ pub(crate) enum PtychoCommand {
     #[command(after_help = "\
 Examples:
   warpstride ptycho simulate scan.cxi
-  warpstride ptycho simulate small.cxi --frame 64 --positions 40 --photons 1e6
+  warpstride ptycho simulate small.cxi --frame 64 --positions 40 \\
+      --photons 1e6 --blur 0.7 --background 2
   warpstride ptycho simulate modes.cxi --probe-modes 3 --pattern round \\
       --overlap 0.8
-  warpstride ptycho simulate clean.cxi --no-noise --seed 7
   warpstride ptycho simulate fly.cxi --pattern raster --fly-shift 0,3
-  warpstride ptycho simulate soft.cxi --blur 0.7 --background 2
-  warpstride ptycho simulate drift.cxi --probe-drift 0.05
+  warpstride ptycho simulate drift.cxi --probe-drift 0.05 --no-noise --seed 7
   warpstride ptycho simulate cone.cxi --near-field --focus-to-sample 4mm
   warpstride ptycho simulate thick.cxi --slices 2 --slice-distance 20um")]
     Simulate(SimulateArgs),
@@ -46,7 +45,8 @@ Examples:
       --set probe.diameter=100e-6 --set probe.outermost_zone=50e-9 \\
       --set probe.defocus=0.4e-3 --start-object object.npy
   warpstride ptycho reconstruct thick.cxi -o result.h5 --engine lsqml:100 \\
-      --slices 2 --slice-distance 26um --refine-slice-distance
+      --slices 2 --slice-distance 26um --refine-slice-distance \\
+      --profile timeline.json
   warpstride ptycho reconstruct scan.cxi -o result.h5 --engine lsqml:200 \\
       --refine-positions gradient --fit-frame-scales \\
       --transform-positions swap,rotate=30deg --near-field \\
@@ -54,12 +54,9 @@ Examples:
   warpstride ptycho reconstruct scan.cxi -o result.h5 --engine lsqml:200 \\
       --fly-points 5 --fly-shift scan --object-modes 2
   warpstride ptycho reconstruct scan.cxi -o result.h5 --find-orientation \\
-      --engine rpie:200 --profile timeline.json
-  warpstride ptycho reconstruct scan.cxi -o result.h5 --backend cpu \\
-      --report result.html --metrics-every 1 --coarse 4,2,1
+      --engine rpie:200 --backend cpu --report result.html
   warpstride ptycho reconstruct scan.cxi -o better.h5 --start result.h5 \\
       --engine lsqml:100 --opr-modes 4 --blur 0.7 --background uniform
-  warpstride ptycho reconstruct scan.cxi -o result.h5 --resume result.checkpoint
 
 Without engines and recipe, trials choose both (--engine auto): more probe modes, refined positions,
 intensity scales and a regulariser, each only if R_free falls. The result has the recipe.

@@ -2,7 +2,6 @@
 
 use super::buffers::Layout;
 use super::exposure_points::PointView;
-use super::frames::Batch;
 use crate::gpu::{Buffer, Device, Direction, Result};
 use crate::ptycho::Problem;
 use num_complex::Complex;
