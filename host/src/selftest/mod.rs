@@ -33,6 +33,7 @@ mod fused_step;
 pub(crate) mod jacobi;
 #[cfg(feature = "ptycho")]
 mod layered;
+#[cfg(feature = "ptycho")]
 mod layers;
 #[cfg(feature = "ptycho")]
 mod likelihood;
