@@ -18,6 +18,12 @@ use rand_pcg::Pcg64Mcg;
 use rayon::prelude::*;
 use std::f64::consts::{FRAC_1_SQRT_2, PI, TAU};
 
+mod beam;
+mod specimen;
+
+use beam::{BeamChange, Drift, beam, diameter};
+use specimen::{grains, specimen};
+
 /// Scan pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pattern {
@@ -660,97 +666,6 @@ fn draw(expected: f64, random: &mut Pcg64Mcg) -> f32 {
     Poisson::new(expected).map_or(0.0, |poisson| poisson.sample(random) as f32)
 }
 
-/// The beam of a disc-shaped aperture, defocused so that it is `BEAM` wide, with astigmatism, coma
-/// and an uneven pupil in proportion to `aberrations`; centred at (n/2, n/2) but for the `change`, unit power.
-fn beam(n: usize, aberrations: f64, change: BeamChange) -> Array2<Complex<f64>> {
-    let radius = 0.5 * APERTURE * n as f64;
-    let curvature = BEAM / APERTURE;
-    let pupil = Array2::from_shape_fn((n, n), |(r, c)| {
-        let (qy, qx) = (r as f64 - (n / 2) as f64, c as f64 - (n / 2) as f64);
-        let (y, x) = (qy / radius, qx / radius);
-        let q = y.hypot(x);
-        // A soft edge, two detector pixels wide for frames of 128 pixels.
-        let edge = (0.5 + (1.0 - q) * 32.0).clamp(0.0, 1.0);
-        let uneven = 1.0 + aberrations * 0.15 * (3.0 * x - 2.0 * y).sin();
-        let [wider_rows, wider_columns] = [
-            1.0 + change.defocus + change.astigmatism,
-            1.0 + change.defocus - change.astigmatism,
-        ];
-        let defocus = PI * curvature * (qy * qy * wider_rows + qx * qx * wider_columns) / n as f64;
-        let [down, across] = change.shift;
-        let tilt = TAU * (qy * down + qx * across) / n as f64;
-        let others = aberrations * (0.9 * (x * x - y * y) + 0.7 * x * y + 0.5 * q * q * y);
-        Complex::cis(defocus + others - tilt) * edge * uneven
-    });
-    let mut wave = start::from_centred_spectrum(pupil);
-    let power: f64 = wave.iter().map(Complex::norm_sqr).sum();
-    wave.mapv_inplace(|v| v / power.sqrt());
-    wave
-}
-
-/// How a beam differs from the one without changes.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-struct BeamChange {
-    /// Shift (rows, columns), pixels.
-    shift: [f64; 2],
-    /// By which part it is wider.
-    defocus: f64,
-    /// By which part it is wider along rows and narrower along columns.
-    astigmatism: f64,
-}
-
-/// First probe modes that differ from frame to frame.
-struct Drift {
-    frame: usize,
-    changes: Vec<BeamChange>,
-    /// The first mode without changes divided by the beam.
-    factor: Complex<f64>,
-}
-
-impl Drift {
-    /// `None` if all frames have one probe; `width` is the beam's, pixels.
-    fn new(options: &SimulateOptions, probe: &Array3<Complex<f64>>, width: f64) -> Option<Self> {
-        let drift = options.probe_drift;
-        if drift <= 0.0 {
-            return None;
-        }
-        // No frame's generator has this number.
-        let mut random = generator(options.seed, u64::MAX);
-        let mut share = || drift * (2.0 * random.random::<f64>() - 1.0);
-        let changes = (0..options.positions).map(|_| BeamChange {
-            shift: [share() * width, share() * width],
-            defocus: share(),
-            astigmatism: share(),
-        });
-        let plain = beam(options.frame, 1.0, BeamChange::default());
-        let first = probe.index_axis(Axis(0), 0);
-        let products = plain.iter().zip(&first).map(|(b, p)| b.conj() * p);
-        Some(Self {
-            frame: options.frame,
-            changes: changes.collect(),
-            factor: products.sum(),
-        })
-    }
-
-    /// The first mode of a frame (row, column).
-    fn first_mode(&self, frame: usize) -> Array2<Complex<f64>> {
-        beam(self.frame, 1.0, self.changes[frame]).mapv(|v| v * self.factor)
-    }
-}
-
-/// Diameter, pixels, of a uniform disc with the same mean square radius.
-fn diameter(wave: &Array2<Complex<f64>>) -> f64 {
-    let (rows, columns) = wave.dim();
-    let (mut sum, mut power) = (0.0, 0.0);
-    for ((r, c), v) in wave.indexed_iter() {
-        let y = r as f64 - (rows / 2) as f64;
-        let x = c as f64 - (columns / 2) as f64;
-        sum += v.norm_sqr() * (x * x + y * y);
-        power += v.norm_sqr();
-    }
-    2.0 * (2.0 * sum / power).sqrt()
-}
-
 /// Positions (row, column), pixels, `step` apart.
 fn path(pattern: Pattern, count: usize, step: f64) -> Vec<[f64; 2]> {
     match pattern {
@@ -790,80 +705,6 @@ fn path(pattern: Pattern, count: usize, step: f64) -> Vec<[f64; 2]> {
             points
         }
     }
-}
-
-/// The specimen: a Siemens star of 18 spokes with rings, surrounding grains and a slowly varying
-/// phase, all weakly absorbing.
-fn specimen(shape: [usize; 2], frame: usize, seed: u64) -> Array2<Complex<f64>> {
-    let [rows, columns] = shape;
-    let centre = [rows as f64 / 2.0, columns as f64 / 2.0];
-    let lit = (rows.min(columns) as f64 - (1.0 - BEAM) * frame as f64).max(0.3 * frame as f64);
-    let radius = 0.46 * lit;
-    let mut random = generator(seed, u64::MAX);
-    let grains: Vec<[f64; 4]> = (0..60)
-        .map(|_| {
-            let angle = TAU * random.random::<f64>();
-            let r = radius * (1.05 + 0.5 * random.random::<f64>());
-            [
-                centre[0] + r * angle.sin(),
-                centre[1] + r * angle.cos(),
-                radius * (0.02 + 0.05 * random.random::<f64>()),
-                0.3 + 0.6 * random.random::<f64>(),
-            ]
-        })
-        .collect();
-    Array2::from_shape_fn((rows, columns), |(row, column)| {
-        let (y, x) = (row as f64 - centre[0], column as f64 - centre[1]);
-        let (r, angle) = (y.hypot(x) / radius, y.atan2(x));
-        // Edges are about a pixel wide, so that the specimen has no details beyond the detector's
-        // reach.
-        let soft = |distance: f64| 0.5 + 0.5 * (distance / 0.8).tanh();
-        let spokes = soft((9.0 * angle).sin() * r * radius / 9.0);
-        let gaps = [0.36, 0.68]
-            .iter()
-            .map(|g| soft((r - g).abs() * radius - 0.025 * radius));
-        let star =
-            spokes * gaps.product::<f64>() * soft((1.0 - r) * radius) * soft((r - 0.06) * radius);
-        let grain: f64 = grains
-            .iter()
-            .map(|g| {
-                let d = (row as f64 - g[0]).hypot(column as f64 - g[1]);
-                g[3] * soft(g[2] - d)
-            })
-            .sum::<f64>()
-            .min(1.5);
-        let slow = 0.25 * (0.021 * y + 0.4).sin() * (0.017 * x - 0.2).cos();
-        let thickness = star + 0.7 * grain;
-        Complex::from_polar((-0.22 * thickness).exp(), 0.2 + slow - 0.9 * thickness)
-    })
-}
-
-/// A slice of weakly absorbing grains of different sizes.
-fn grains(shape: [usize; 2], frame: usize, seed: u64) -> Array2<Complex<f64>> {
-    let [rows, columns] = shape;
-    let centre = [rows as f64 / 2.0, columns as f64 / 2.0];
-    let lit = (rows.min(columns) as f64 - (1.0 - BEAM) * frame as f64).max(0.3 * frame as f64);
-    let radius = 0.46 * lit;
-    let mut random = generator(seed, u64::MAX);
-    let mut thickness = Array2::<f64>::zeros((rows, columns));
-    for _ in 0..120 {
-        let angle = TAU * random.random::<f64>();
-        let from_centre = 1.3 * radius * random.random::<f64>().sqrt();
-        let place = [
-            centre[0] + from_centre * angle.sin(),
-            centre[1] + from_centre * angle.cos(),
-        ];
-        let size = radius * (0.02 + 0.05 * random.random::<f64>());
-        let height = 0.3 + 0.7 * random.random::<f64>();
-        for ((row, column), sum) in thickness.indexed_iter_mut() {
-            let distance = (row as f64 - place[0]).hypot(column as f64 - place[1]);
-            *sum += height * (0.5 + 0.5 * ((size - distance) / 0.8).tanh());
-        }
-    }
-    thickness.mapv(|t| {
-        let t = t.min(1.5);
-        Complex::from_polar((-0.22 * t).exp(), -0.9 * t)
-    })
 }
 
 #[cfg(test)]
