@@ -4,7 +4,7 @@ use super::{BEAM, generator};
 use ndarray::Array2;
 use num_complex::Complex;
 use rand::RngExt;
-use std::f64::consts::{PI, TAU};
+use std::f64::consts::TAU;
 
 /// The specimen: a Siemens star of 18 spokes with rings, surrounding grains and a slowly varying
 /// phase, all weakly absorbing.
