@@ -6,10 +6,12 @@
 //! free pixels does.
 
 mod search;
+mod suited;
 #[cfg(test)]
 mod tests;
 
 pub use search::{AutomaticSearch, Decided, MOST_ITERATIONS, MOST_TRIALS, Trial};
+pub use suited::{reasons, suit_engines, untried_engines, work};
 
 use super::{EngineName, EngineSpec, Recipe, StopRule};
 use crate::text::{Table, count, significant};
@@ -51,7 +53,7 @@ const LARGE: usize = 1 << 21;
 const DARK: f64 = 3.0;
 
 /// The recipe from which the search starts: `dm`, then `lsqml` in batches of 50 frames, then `ml`, which both end when R_free
-/// no longer falls. With an earlier result, `dm` is left out.
+/// no longer falls. [`suit_engines`] leaves `dm` out where the parts of the model ask for it.
 #[must_use]
 pub fn template() -> Recipe {
     let refining = EngineSpec {
@@ -105,15 +107,16 @@ impl TrialData {
         margin(self.free)
     }
 
-    /// Iterations of a trial: more where they cost little, so that what converges slowly is not mistaken.
-    fn iterations(&self) -> usize {
-        (SHORT * LARGE / self.valid.max(1)).clamp(SHORT, MOST_SHORT)
+    /// Iterations of a trial, frames being so many times the [`work`]: more where they cost little, so that what converges slowly
+    /// is not mistaken.
+    fn iterations(&self, work: usize) -> usize {
+        (SHORT * LARGE / self.valid.saturating_mul(work).max(1)).clamp(SHORT, MOST_SHORT)
     }
 
-    /// Iterations of `lsqml` in a trial; those of `ml`, which tells numbers of modes apart better as it converges faster, are the
-    /// rest.
-    fn of_lsqml(&self) -> usize {
-        (self.iterations() / 4).max(SHORT / 2)
+    /// Iterations of `lsqml` in a trial of so many; those of `ml`, which tells numbers of modes apart better as it converges faster,
+    /// are the rest.
+    fn of_lsqml(iterations: usize) -> usize {
+        (iterations / 4).max(SHORT / 2)
     }
 
     /// Whether there is so little light that a difference map may harm.
@@ -175,6 +178,9 @@ pub struct AutomaticRecipe {
     pub margin: f64,
     /// The trials, in their order.
     pub tried: Vec<Tried>,
+    /// Why the engines and trials are those that they are, where the parts of the model decide it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub because: Vec<String>,
     /// Why there were none, if so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub untried: Option<String>,
@@ -222,11 +228,13 @@ impl AutomaticRecipe {
     /// What was tried and kept, and which trials failed.
     #[must_use]
     pub fn sentences(&self) -> Vec<String> {
+        let because = (self.because.iter()).map(|why| format!("automatic recipe: {why}"));
         if let Some(why) = &self.untried {
-            return vec![format!(
+            let sentence = format!(
                 "automatic recipe: nothing was tried, as the scan has {why}; {}",
                 self.kept
-            )];
+            );
+            return std::iter::once(sentence).chain(because).collect();
         }
         let mut sentences = vec![format!(
             "automatic recipe: {} ({} of {}, each kept if R_free falls by more than {} %)",
@@ -235,6 +243,7 @@ impl AutomaticRecipe {
             count(self.frames, ["frame", "frames"]),
             significant(100.0 * self.margin, 2),
         )];
+        sentences.extend(because);
         let failed = self.tried.iter().filter_map(|tried| {
             let why = tried.failed.as_ref()?;
             Some(format!(

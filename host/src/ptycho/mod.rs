@@ -76,7 +76,8 @@ pub use absorption::absorption_correlation;
 pub use affine::AffineFit;
 pub use automatic::{
     AutomaticRecipe, AutomaticSearch, Decided, MOST_ITERATIONS, MOST_TRIALS,
-    Trial as AutomaticTrial, TrialData, Tried, free_share, template,
+    Trial as AutomaticTrial, TrialData, Tried, free_share, reasons, suit_engines, template,
+    untried_engines, work,
 };
 pub use batches::BatchOrder;
 pub use central_part::central_part;

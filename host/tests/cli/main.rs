@@ -33,6 +33,8 @@ mod printed;
 #[cfg(feature = "ptycho")]
 mod ptycho_automatic;
 #[cfg(feature = "ptycho")]
+mod ptycho_automatic_model;
+#[cfg(feature = "ptycho")]
 mod ptycho_detector;
 #[cfg(feature = "ptycho")]
 mod ptycho_device_memory;
@@ -64,6 +66,7 @@ mod ptycho_profile;
 mod ptycho_resolution;
 #[cfg(feature = "ptycho")]
 mod ptycho_slices;
+#[cfg(feature = "ptycho")]
 mod ptycho_start;
 #[cfg(feature = "ptycho")]
 mod ptycho_start_object;

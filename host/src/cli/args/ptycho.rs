@@ -59,8 +59,10 @@ Examples:
       --engine lsqml:100 --opr-modes 4 --blur 0.7 --background uniform
 
 Without engines and recipe, trials choose both (--engine auto): more probe modes, refined positions,
-intensity scales and a regulariser, each only if R_free falls. The result has the recipe.
-With --start or --coarse there are no trials: the default engines run (dm:100 raar:50).
+intensity scales and a regulariser, each only if R_free falls. The result has the recipe. It begins
+with dm, or with lsqml if the model has slices, object modes, a variable probe or blur.
+With --start or --coarse there are no trials: the default engines run (dm:100 raar:50, or
+lsqml:100 ml:50 with such a model).
 --profile implies --backend cuda, unless --backend emulator is given. Ctrl-C saves a checkpoint and
 the current result; --resume continues bit for bit.")]
     Reconstruct(Box<ReconstructArgs>),

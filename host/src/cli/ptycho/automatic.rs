@@ -10,7 +10,7 @@ use crate::data::{HistoryEntry, Reconstruction, Scan};
 use crate::ptycho::{
     AutomaticRecipe, AutomaticSearch, AutomaticTrial, EngineError, MOST_ITERATIONS, MOST_TRIALS,
     Origin, ProbeSource, Problem, Recipe, Reconstructor, TrialData, Tried, central_part,
-    free_share, masked_pixels, result,
+    free_share, masked_pixels, reasons, result, work,
 };
 use crate::run::{Bar, Interrupt, Observer, Silent};
 use crate::text::{count, significant};
@@ -67,7 +67,7 @@ impl AutomaticSettings<'_> {
         if !self.automatic.free_pixels {
             template.free_pixels = free_share(valid_pixels(self.scan));
         }
-        let part = central_part(self.scan, most_frames(self.scan))?;
+        let part = central_part(self.scan, most_frames(self.scan, &template))?;
         let data = part.as_ref().map_or(
             TrialData {
                 frames: 0,
@@ -240,25 +240,32 @@ pub(super) fn planned(scan: &Scan, template: &Recipe) -> String {
     let engines: Vec<String> = (template.engines.iter())
         .map(|engine| format!("{}:{}", engine.name.as_str(), engine.iterations))
         .collect();
+    let because: String = (reasons(template).into_iter())
+        .map(|why| format!("; {why}"))
+        .collect();
     format!(
-        "reconstruct without --engine is automatic: at most {} of at most {} on {} choose the rest of {}, which ends when R_free no longer falls; the memory here is for the number of probe modes above, and a number for which it is too small is not tried",
+        "reconstruct without --engine is automatic: at most {} of at most {} on {} choose the rest of {}, which ends when R_free no longer falls; the memory here is for the number of probe modes above, and a number for which it is too small is not tried{because}",
         count(MOST_TRIALS, ["trial", "trials"]),
         count(MOST_ITERATIONS, ["iteration", "iterations"]),
-        count(scan.shape()[0].min(most_frames(scan)), ["frame", "frames"]),
+        count(
+            scan.shape()[0].min(most_frames(scan, template)),
+            ["frame", "frames"]
+        ),
         engines.join(" "),
     )
 }
 
 /// Most frames of a trial.
-fn most_frames(scan: &Scan) -> usize {
+fn most_frames(scan: &Scan, template: &Recipe) -> usize {
     let [_, rows, columns] = scan.shape();
-    frames_of(rows * columns)
+    frames_of(rows * columns, work(template))
 }
 
-/// Most frames of a trial, if each has this number of pixels.
-fn frames_of(pixels: usize) -> usize {
+/// Most frames of a trial, if each has this number of pixels and so many times the work of one wave.
+fn frames_of(pixels: usize, work: usize) -> usize {
     let pixels = pixels.max(1);
-    FEWEST.min(MOST_PIXELS / pixels).max(PIXELS / pixels)
+    let worked = pixels.saturating_mul(work.max(1));
+    FEWEST.min(MOST_PIXELS / pixels).max(PIXELS / worked)
 }
 
 #[cfg(test)]
@@ -268,10 +275,15 @@ mod tests {
     #[test]
     fn the_work_of_a_trial_is_bounded() {
         let sides = [0, 32, 128, 256, 512, 1024, 2048, 8192];
-        let frames = sides.map(|side| frames_of(side * side));
+        let frames = sides.map(|side| frames_of(side * side, 1));
         assert_eq!(frames, [PIXELS, 2048, 128, 48, 48, 16, 4, 0]);
         for (side, frames) in sides.into_iter().zip(frames) {
             assert!(side * side * frames <= MOST_PIXELS);
         }
+        // Several waves: fewer frames, as far as there are more than the fewest.
+        assert_eq!(
+            sides.map(|side| frames_of(side * side, 4)),
+            [PIXELS / 4, 512, 48, 48, 48, 16, 4, 0]
+        );
     }
 }

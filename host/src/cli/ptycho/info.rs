@@ -3,7 +3,7 @@
 use super::automatic::planned;
 use super::layer_arguments::layers;
 use super::near_field_arguments::near_field;
-use super::recipe_arguments::{engines, names_automatic, precision, read_recipe, set};
+use super::recipe_arguments::{engines, names_automatic, precision, read_recipe, set, set_model};
 use super::recipe_origin::RecipeOrigin;
 use super::transform_positions::transform_positions;
 use crate::cli::args::InfoArgs;
@@ -15,7 +15,8 @@ use crate::ptycho::io::scan;
 use crate::ptycho::regions::chosen_note;
 use crate::ptycho::{
     CountCodes, Diagnosis, EngineSpec, NearFieldSummary, Overlap, Precision, Recipe, StepPlan,
-    StreamPlan, diagnose, host_besides, mask_bytes, masked_pixels, memory_estimate, template,
+    StreamPlan, diagnose, host_besides, mask_bytes, masked_pixels, memory_estimate, suit_engines,
+    template,
 };
 use crate::run::MemoryInfo;
 use crate::system::Bytes;
@@ -138,6 +139,10 @@ impl Info {
             transform_positions(list, &mut recipe.data)?;
         }
         near_field(&args.near_field, &mut recipe.data)?;
+        if automatic {
+            set_model(&mut recipe, &args.set)?;
+            suit_engines(&mut recipe);
+        }
         set(&mut recipe, &args.set)?;
         let device_memory = byte_size::parse("--device-memory", args.device_memory.as_deref())?;
         let host_memory = byte_size::parse("--host-memory", args.host_memory.as_deref())?;

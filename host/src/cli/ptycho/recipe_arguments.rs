@@ -9,7 +9,8 @@ use super::transform_positions::transform_positions;
 use crate::cli::args::{PositionMethodArg, PrecisionArg, RecipeArgs, StopArg};
 use crate::cli::failure::Failure;
 use crate::ptycho::{
-    Decided, EngineSpec, PositionMethod, Precision, Recipe, StartOptions, StopRule, template,
+    Decided, EngineName, EngineSpec, PositionMethod, Precision, Recipe, StartOptions, StopRule,
+    suit_engines, template, untried_engines,
 };
 use std::path::Path;
 
@@ -50,11 +51,17 @@ pub(super) fn resolve(args: &RecipeArgs, origin: &RecipeOrigin) -> Result<Recipe
     finish(recipe, args, origin)
 }
 
-/// The arguments, with the default engines and some free pixels if neither engines nor a recipe are given.
+/// The arguments, with the engines that run without trials and some free pixels if neither engines nor a recipe are given.
 pub(super) fn with_default_engines(args: &RecipeArgs) -> RecipeArgs {
     let mut args = args.clone();
     if args.engine.is_empty() && args.recipe.is_none() {
-        let engines = Recipe::default().engines;
+        let mut model = Recipe::default();
+        // What is wrong in the options is said when all of them are applied.
+        let engines = match apply(&mut model, &args).and_then(|()| set_model(&mut model, &args.set))
+        {
+            Ok(()) => untried_engines(&model),
+            Err(_) => model.engines,
+        };
         let name = |e: &EngineSpec| format!("{}:{}", e.name.as_str(), e.iterations);
         args.engine = engines.iter().map(name).collect();
         args.free_pixels.get_or_insert(UNNAMED_FREE_PIXELS);
@@ -106,7 +113,7 @@ pub(super) fn resolve_or_automatic(
     }
     let template = template();
     let mut named = toml::Table::new();
-    let (base, base_share) = match &args.recipe {
+    let (mut base, base_share) = match &args.recipe {
         None => (template, false),
         Some(path) => {
             let (read, text) = read_recipe_text(path)?;
@@ -158,6 +165,9 @@ pub(super) fn resolve_or_automatic(
         },
         free_pixels: given("free_pixels", args.free_pixels.is_some() || base_share),
     };
+    apply(&mut base, args)?;
+    set_model(&mut base, &args.set)?;
+    suit_engines(&mut base);
     Ok(Resolved {
         recipe: finish(base, args, origin)?,
         automatic: Some(automatic),
@@ -188,6 +198,14 @@ fn sets_to(args: &RecipeArgs, option: &str, value: f64) -> bool {
 
 /// Applies the other options, then `--set`, and checks the recipe.
 fn finish(mut recipe: Recipe, args: &RecipeArgs, origin: &RecipeOrigin) -> Result<Recipe, Failure> {
+    apply(&mut recipe, args)?;
+    set(&mut recipe, &args.set)?;
+    recipe.check().map_err(|error| origin.failure(&error))?;
+    Ok(recipe)
+}
+
+/// Applies the options other than `--engine` and `--set`.
+fn apply(recipe: &mut Recipe, args: &RecipeArgs) -> Result<(), Failure> {
     if let Some(list) = &args.transform_positions {
         transform_positions(list, &mut recipe.data)?;
     }
@@ -197,7 +215,7 @@ fn finish(mut recipe: Recipe, args: &RecipeArgs, origin: &RecipeOrigin) -> Resul
     if let Some(modes) = args.probe_modes {
         recipe.probe_modes = modes;
     }
-    layers(&args.layers, &mut recipe)?;
+    layers(&args.layers, recipe)?;
     if let Some(modes) = args.opr_modes {
         recipe.opr_modes = modes;
     }
@@ -246,9 +264,7 @@ fn finish(mut recipe: Recipe, args: &RecipeArgs, origin: &RecipeOrigin) -> Resul
     if let Some(seed) = args.seed {
         recipe.seed = seed;
     }
-    set(&mut recipe, &args.set)?;
-    recipe.check().map_err(|error| origin.failure(&error))?;
-    Ok(recipe)
+    Ok(())
 }
 
 /// The engines of `--engine`.
@@ -266,6 +282,19 @@ pub(super) fn set(recipe: &mut Recipe, assignments: &[String]) -> Result<(), Fai
         let refused = recipe.set(assignment);
         refused.map_err(|e| Failure::usage(e.of_option(&format!("--set {assignment}"))))
     })
+}
+
+/// Applies those of `--set` that are not options of an engine.
+pub(super) fn set_model(recipe: &mut Recipe, assignments: &[String]) -> Result<(), Failure> {
+    let of_engine = |assignment: &&String| {
+        let name = assignment.split(['.', '=']).next().unwrap_or_default();
+        EngineName::from_name(name.trim()).is_some()
+    };
+    let model: Vec<String> = (assignments.iter())
+        .filter(|assignment| !of_engine(assignment))
+        .cloned()
+        .collect();
+    set(recipe, &model)
 }
 
 /// The precision that an argument names.

@@ -1,5 +1,6 @@
 //! The order of the trials, and what follows from their R_free.
 
+use super::suited::{begin_earlier, first_engine, reasons, work};
 use super::{AutomaticRecipe, TrialData, Tried, engine_list};
 use crate::ptycho::{EngineSpec, GpuOptions, PositionMethod, PositionOptions, Recipe, StopRule};
 use crate::text::shortest;
@@ -10,11 +11,13 @@ const REFINED_FROM: usize = 3;
 const MODES: [usize; 4] = [2, 3, 4, 6];
 /// Weights of the regulariser that are tried, as long as R_free falls.
 const WEIGHTS: [f64; 5] = [0.0, 100.0, 400.0, 1600.0, 6400.0];
+/// Those with a model of several waves for each probe mode, whose trials are more work.
+const FEWER_WEIGHTS: [f64; 3] = [0.0, 400.0, 1600.0];
 /// δ of the regulariser, if it is used.
 const EDGE: f64 = 0.02;
 
 /// Most trials of a search.
-pub const MOST_TRIALS: usize = 4 + 6 + MODES.len() + WEIGHTS.len() + 1;
+pub const MOST_TRIALS: usize = 4 + 4 + MODES.len() + WEIGHTS.len() + 1;
 /// Most iterations of a trial.
 pub const MOST_ITERATIONS: usize = super::FIRST + super::MOST_SHORT;
 
@@ -59,8 +62,6 @@ enum Stage {
     DirectBaseline,
     /// Positions by the gradient; once more (true) with several modes, if it was not kept with one.
     Gradient(bool),
-    /// The affine map besides.
-    Affine(bool),
     Scales(bool),
     /// The next number of probe modes.
     Modes,
@@ -78,8 +79,7 @@ impl Stage {
             Self::Baseline => Self::Direct,
             Self::Direct => Self::DirectBaseline,
             Self::DirectBaseline => Self::Gradient(false),
-            Self::Gradient(again) => Self::Affine(again),
-            Self::Affine(again) => Self::Scales(again),
+            Self::Gradient(again) => Self::Scales(again),
             Self::Scales(false) => Self::Modes,
             Self::Modes => Self::Gradient(true),
             Self::Scales(true) => Self::Last(0),
@@ -126,7 +126,8 @@ pub struct AutomaticSearch {
 
 impl AutomaticSearch {
     /// A search among variations of `template`, of which the user has `decided` some; the trials have
-    /// these `data`. It has two engines, the one that refines and the last one, or three, with one before them for a first object.
+    /// these `data`. It has two engines, the one that refines and the last one, or three, with one before them for a first object,
+    /// which otherwise is made by the one that refines.
     #[must_use]
     pub fn new(template: &Recipe, decided: Decided, data: TrialData) -> Self {
         let chosen = Choices {
@@ -138,7 +139,7 @@ impl AutomaticSearch {
         };
         Self {
             template: template.clone(),
-            decided,
+            decided: decided.with_model(template),
             data,
             stage: Stage::First,
             chosen,
@@ -257,8 +258,8 @@ impl AutomaticSearch {
         };
         let gradient = PositionMethod::Gradient;
         match self.stage {
-            Stage::First => (chosen.first).then(|| {
-                let engine = engine_list(&self.template.engines[..1]);
+            Stage::First => first_engine(&self.template).map(|engine| {
+                let engine = engine_list(&[engine]);
                 (format!("{} {engine}", super::FIRST_OBJECT), chosen.clone())
             }),
             Stage::Baseline => {
@@ -280,18 +281,6 @@ impl AutomaticSearch {
                     let name = "positions refined by their gradient".to_owned();
                     (name, with(&|c| c.refine = vec![gradient]))
                 }),
-            Stage::Affine(again) => {
-                let name = "positions refined by their gradient and an affine map";
-                let fresh = self.tried.iter().all(|tried| tried.name != name);
-                (!self.decided.positions
-                    && chosen.refine == [gradient]
-                    && (!again || several)
-                    && fresh)
-                    .then(|| {
-                        let both = vec![gradient, PositionMethod::Affine];
-                        (name.to_owned(), with(&|c| c.refine.clone_from(&both)))
-                    })
-            }
             Stage::Scales(again) => (!self.decided.frame_scales
                 && !chosen.frame_scales
                 && (!again || several))
@@ -305,7 +294,7 @@ impl AutomaticSearch {
                     .map(|n| (format!("{n} probe modes"), with(&|c| c.probe_modes = n)))
             }
             Stage::Last(n) => {
-                let weight = WEIGHTS[n];
+                let weight = *self.weights().get(n)?;
                 let spec = self.template.engines.last()?;
                 let mut spec = spec.clone();
                 if n > 0 {
@@ -364,6 +353,14 @@ impl AutomaticSearch {
             .rposition(|tried| tried.kept && !tried.name.starts_with("then "))
     }
 
+    /// The weights of the regulariser that are tried.
+    fn weights(&self) -> &'static [f64] {
+        match work(&self.template) {
+            1 => &WEIGHTS,
+            _ => &FEWER_WEIGHTS,
+        }
+    }
+
     /// The engine that refines.
     fn refining(&self) -> &EngineSpec {
         let engines = &self.template.engines;
@@ -374,15 +371,15 @@ impl AutomaticSearch {
     fn trial_recipe(&self, choices: &Choices) -> Recipe {
         let of = &self.template;
         let refining = self.refining();
-        let iterations = self.data.iterations();
-        let searched = iterations - self.data.of_lsqml();
+        let iterations = self.data.iterations(work(of));
+        let searched = iterations - TrialData::of_lsqml(iterations);
         let short = |spec: &EngineSpec, iterations: usize| EngineSpec {
             iterations,
             ..spec.clone()
         };
         let ml = short(of.engines.last().unwrap_or(refining), searched);
         let (engines, from) = match self.stage {
-            Stage::First => (of.engines[..1].to_vec(), None),
+            Stage::First => (first_engine(of).into_iter().collect(), None),
             Stage::Direct => {
                 let both = of.engines[0].iterations + iterations;
                 (
@@ -420,6 +417,9 @@ impl AutomaticSearch {
             _ => from.unwrap_or(0) + REFINED_FROM,
         };
         recipe.positions.stop = 0;
+        if self.start().is_some() {
+            begin_earlier(&mut recipe, first_engine(of).map_or(0, |e| e.iterations));
+        }
         recipe
     }
 
@@ -433,15 +433,11 @@ impl AutomaticSearch {
         let of = &self.template;
         let mut engines = of.engines.clone();
         let had_first = engines.len() > 2;
-        let mut refined_from = 0;
-        if had_first {
-            let iterations = engines[0].iterations;
-            if chosen.first {
-                refined_from = iterations;
-            } else {
-                engines.remove(0);
-                engines[0].iterations = engines[0].iterations.saturating_add(iterations);
-            }
+        // As in the trials, the first object is made without refining.
+        let refined_from = first_engine(of).map_or(0, |engine| engine.iterations);
+        if had_first && !chosen.first {
+            let iterations = engines.remove(0).iterations;
+            engines[0].iterations = engines[0].iterations.saturating_add(iterations);
         }
         match &chosen.last {
             Some(spec) => {
@@ -476,6 +472,7 @@ impl AutomaticSearch {
             margin: self.data.margin(),
             tried: self.tried.clone(),
             untried: self.data.too_small(),
+            because: reasons(&self.template),
             kept: self.sentence(),
             seconds,
         }

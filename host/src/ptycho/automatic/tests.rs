@@ -8,7 +8,6 @@ use crate::ptycho::PositionMethod;
 struct InventedScan {
     modes: usize,
     positions: bool,
-    affine: bool,
     scales: bool,
     /// Whether a difference map harms.
     dark: bool,
@@ -22,7 +21,6 @@ struct InventedScan {
 const PLAIN: InventedScan = InventedScan {
     modes: 1,
     positions: false,
-    affine: false,
     scales: false,
     dark: false,
     weight: 0.0,
@@ -44,9 +42,7 @@ impl InventedScan {
             0.95,
         );
         let refined = of.positions.refine.contains(&PositionMethod::Gradient);
-        let mapped = of.positions.refine.contains(&PositionMethod::Affine);
         r *= lacks(self.positions && !refined, 1.2) * lacks(!self.positions && refined, 1.002);
-        r *= lacks(self.affine && !mapped, 1.05);
         r *= lacks(self.scales && !of.fit_frame_scales, 1.1);
         r *= lacks(self.dark && first, 2.0);
         let weight = engine.regulariser.unwrap_or(0.0);
@@ -121,14 +117,6 @@ fn what_a_scan_needs_is_kept() {
         ..PLAIN
     };
     assert_eq!(refine(positions), [PositionMethod::Gradient]);
-    let both = [PositionMethod::Gradient, PositionMethod::Affine];
-    assert_eq!(
-        refine(InventedScan {
-            affine: true,
-            ..positions
-        }),
-        both
-    );
     assert!(
         of(InventedScan {
             scales: true,
@@ -216,7 +204,7 @@ fn what_the_user_has_decided_is_not_tried() {
 }
 
 #[test]
-fn an_earlier_result_takes_the_place_of_the_first_object() {
+fn the_engine_that_refines_makes_the_first_object_if_there_is_no_other() {
     let mut given = template();
     given.engines.remove(0);
     let (recipe, report) = search(
@@ -224,9 +212,90 @@ fn an_earlier_result_takes_the_place_of_the_first_object() {
         Decided::default(),
         &given,
     );
-    assert_eq!(report.tried[0].name, "1 probe mode");
+    assert_eq!(report.tried[0].name, "first object by lsqml:40");
+    assert_eq!(report.tried[1].name, "1 probe mode");
     assert_eq!(engine_list(&recipe.engines), "lsqml:100 ml:100");
-    assert_eq!(recipe.positions.start, 3);
+    assert_eq!(recipe.positions.start, 43);
+}
+
+/// What slices do not go with is not tried, and what begins at an iteration of the run begins in trials as much earlier as the
+/// first one has iterations.
+#[test]
+fn trials_suit_the_parts_of_the_model() {
+    let scan = InventedScan {
+        modes: 2,
+        positions: true,
+        scales: true,
+        weight: 400.0,
+        ..PLAIN
+    };
+    let mut thick = template();
+    for option in [
+        "slices.distance=2e-5",
+        "slices.count=2",
+        "slices.refine_distance=true",
+        "slices.refine_from=50",
+    ] {
+        thick.set(option).unwrap();
+    }
+    suit_engines(&mut thick);
+    let (recipe, report) = search(scan, Decided::default(), &thick);
+    assert_eq!(engine_list(&recipe.engines), "lsqml:140 ml:100");
+    assert_eq!(recipe.probe_modes, 2);
+    assert_eq!(recipe.slices, thick.slices);
+    for tried in &report.tried {
+        let asks = ["positions", "scales", "regulariser"];
+        assert!(
+            asks.iter().all(|what| !tried.name.contains(what)),
+            "{tried:?}"
+        );
+    }
+    let said = report.sentences().join("\n");
+    assert!(said.contains("begins with lsqml: with slices"), "{said}");
+    assert!(said.contains("are not tried, as slices"), "{said}");
+
+    let mut varied = template();
+    varied.set("opr_modes=2").unwrap();
+    varied.set("opr_from=50").unwrap();
+    suit_engines(&mut varied);
+    let mut search = AutomaticSearch::new(&varied, Decided::default(), data(100.0));
+    let mut from = Vec::new();
+    while let Some(trial) = search.next_trial() {
+        from.push(trial.recipe.opr_from);
+        assert_eq!(trial.run.opr_from, 50);
+        search.record(&trial, Ok(0.01));
+    }
+    assert_eq!(from[0], 50);
+    assert!(from[1..].iter().all(|from| *from == 10), "{from:?}");
+}
+
+/// The work of all trials grows at most like that of a frame.
+#[test]
+fn several_points_of_an_exposure_make_trials_no_longer_than_their_waves() {
+    let worked = |points: usize, valid: usize| {
+        let mut given = template();
+        given.set(&format!("fly.points={points}")).unwrap();
+        given.set("fly.shift=[0.0,6e-8]").unwrap();
+        let data = TrialData {
+            valid,
+            ..data(100.0)
+        };
+        let mut search = AutomaticSearch::new(&given, Decided::default(), data);
+        let mut sum = 0;
+        while let Some(trial) = search.next_trial() {
+            let tried = search.record(&trial, Ok(1.0 / (1.0 + sum as f64)));
+            sum += points * trial.recipe.probe_modes * tried.iterations;
+        }
+        sum
+    };
+    for valid in [1 << 14, 1 << 18, 1 << 21] {
+        let step = worked(1, valid);
+        for points in [2, 4, 8] {
+            assert!(worked(points, valid) <= points * step, "{valid} {points}");
+        }
+    }
+    // Beyond 2¹⁹ values there are fewer iterations.
+    assert!(worked(4, 1 << 18) < 3 * worked(1, 1 << 18));
 }
 
 #[test]
@@ -275,7 +344,7 @@ fn small_scans_have_more_free_pixels_and_a_wider_margin() {
     assert!(small(1, 1e6).is_some_and(|why| why.starts_with("1 frame with counts")));
     assert!(small(40, 30.0).is_some());
     assert_eq!(small(8, 200.0), None);
-    let iterations = |valid| TrialData { valid, ..data(9.0) }.iterations();
+    let iterations = |valid| TrialData { valid, ..data(9.0) }.iterations(1);
     assert_eq!(
         [1 << 22, 1 << 21, 1 << 20, 1 << 10, 0].map(iterations),
         [20, 20, 40, 80, 80]
