@@ -2,7 +2,6 @@
 //! device, or the run is refused with one sentence.
 
 use super::support::{Output, TestFolder};
-use num_complex::Complex;
 use serde_json::Value;
 use warpstride::data::Reconstruction;
 use warpstride::ptycho::io::results;
@@ -66,24 +65,6 @@ fn mini_batches_have_the_same_bits_with_each_part_that_streams() {
         assert!(
             found.parts != warpstride::data::ModelParts::default(),
             "{part:?}"
-        );
-    }
-}
-
-/// `ml` adds in another order in blocks.
-#[test]
-fn likelihoods_differ_by_rounding_only() {
-    let ml = ["--engine", "ml:1"];
-    for part in [&OBJECT_MODES[..], &VARIATIONS, &POINTS] {
-        let [all, found] = both(&[&LSQML[..], &ml, part].concat());
-        let square = |value: Complex<f64>| value.norm_sqr();
-        let difference: f64 = (all.object.iter().zip(&found.object))
-            .map(|(a, b)| square(a - b))
-            .sum();
-        let whole: f64 = all.object.iter().map(|a| square(*a)).sum();
-        assert!(
-            (difference / whole).sqrt() < 1e-4,
-            "{part:?}: {difference} {whole}"
         );
     }
 }
