@@ -131,12 +131,11 @@ fn the_emulator_finds_the_background_of_the_cpu() {
         "ml:2",
     ];
     let [cpu, emulator] = ["cpu", "emulator"].map(|backend| {
-        let output = format!("{backend}.h5");
-        let found = run(
-            &folder,
-            &output,
-            &[&options[..], &["--backend", backend]].concat(),
-        );
+        folder
+            .reconstruct_on(backend, &[&options[..], &QUIET].concat())
+            .well();
+        let found = results::read(&folder.path("out.h5")).unwrap();
+        std::fs::remove_file(folder.path("out.h5")).unwrap();
         found.parts.detector.unwrap()
     });
     assert_eq!(cpu.blur, emulator.blur);
