@@ -67,11 +67,6 @@ pub enum EngineError {
         "several object modes or points of an exposure: expected the counts and exit waves of all frames in the device's memory for dm, raar and ap, and its counts for paths that differ between frames, found less memory"
     )]
     LayeredBlocks,
-    /// A detector that blurs or has a background, on a GPU.
-    #[error(
-        "blur and background of the detector (detector.blur, detector.background) are computed on the CPU only"
-    )]
-    Detector,
     /// Another rank has failed, or cannot be reached.
     #[error(transparent)]
     Ranks(#[from] crate::ranks::RankError),

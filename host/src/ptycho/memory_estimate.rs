@@ -95,15 +95,17 @@ pub fn memory_estimate(
     // cuFFT's work area; object with sums, directions and momentum.
     // The fused step has the exit waves only, perhaps in bf16, in passes those of a group besides.
     let near = recipe.data.is_near_field();
+    let ideal = recipe.detector.is_ideal();
     let plan = StepPlan::on_hopper(recipe.gpu.step, [frames, modes, rows, columns])
         .in_field(near)
         .with_exit_waves(of_mode)
+        .with_detector(!ideal)
         .with_waves(recipe.gpu.waves);
     let separate = |e: &EngineSpec| e.name.projects() && e.subpixel == Some(true);
     let fused = plan.is_fused() && !recipe.engines.iter().any(separate);
     // Fused conjugate gradients keep the spectra and the gradients of all frames in all modes, for several modes the slopes of
     // the losses.
-    let fuses = rows == columns && matches!(rows, 64 | 128) && !near && of_mode == 1;
+    let fuses = rows == columns && matches!(rows, 64 | 128) && !near && of_mode == 1 && ideal;
     let several = modes > 1;
     let of_pixel = wide(modes).saturating_mul(16) + if several { 4 } else { 0 };
     let searches = |e: &&EngineSpec| e.name == EngineName::Ml && e.noise != Some(Noise::Gaussian);
@@ -144,6 +146,26 @@ pub fn memory_estimate(
         GpuWaves::F32 => 8,
         GpuWaves::Bf16 => 12,
     };
+    // Intensities of some frames twice, with the orders of a line or derivatives by positions, and sums of each pixel.
+    let refines = recipe.fit_frame_scales || !recipe.positions.refine.is_empty();
+    let searched_for = recipe.engines.iter().any(|e| e.name == EngineName::Ml);
+    let arrays = match (searched_for, refines) {
+        (true, _) => 5,
+        (false, true) => 3,
+        (false, false) => 1,
+    };
+    let at_a_time = if projects {
+        batch.max(together.min(frames))
+    } else {
+        batch
+    };
+    let detected = match ideal {
+        true => 0,
+        false => (wide(at_a_time)
+            .saturating_mul(8 * arrays)
+            .saturating_add(128))
+        .saturating_mul(frame),
+    };
     let device = waves
         .saturating_mul(wave)
         .saturating_add(group.saturating_mul(8))
@@ -154,6 +176,7 @@ pub fn memory_estimate(
         .saturating_add(object.saturating_mul(92))
         .saturating_add(parts)
         .saturating_add(varied)
+        .saturating_add(detected)
         .saturating_add(probe.saturating_mul(104));
     MemoryEstimate {
         cpu,

@@ -14,7 +14,7 @@ mod checkpointing;
 mod count_codes;
 pub mod cpu;
 pub mod cuda;
-mod detector;
+pub(crate) mod detector;
 mod diagnosis;
 mod earlier_result;
 mod engine;

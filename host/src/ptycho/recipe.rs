@@ -321,7 +321,8 @@ impl Recipe {
         }
         let plan = StepPlan::on_hopper(gpu.step, shape)
             .in_field(self.data.is_near_field())
-            .with_exit_waves(self.waves_of_mode());
+            .with_exit_waves(self.waves_of_mode())
+            .with_detector(!self.detector.is_ideal());
         let projects = |engine: &&EngineSpec| engine.name.projects();
         let whole = |engine: &EngineSpec| engine.subpixel != Some(true);
         let mut projecting = self.engines.iter().filter(projects).peekable();

@@ -45,6 +45,8 @@ pub enum Separate {
     NearField,
     /// There are several object modes or points of an exposure.
     ExitWaves,
+    /// The detector blurs or has a background.
+    Detector,
 }
 
 /// Bytes of shared memory that a block has besides: for sums over the block, for roots of unity (`pie_pass`), and for a phase
@@ -174,6 +176,16 @@ impl StepPlan {
         }
     }
 
+    /// The plan for a detector that `blurs` or has a background, from that for an ideal one: separate kernels.
+    #[must_use]
+    pub fn with_detector(self, blurs: bool) -> Self {
+        if blurs && self.is_fused() {
+            Self::Separate(Separate::Detector)
+        } else {
+            self
+        }
+    }
+
     /// The same plan with exit waves stored as `waves`; separate kernels always have them in single precision.
     #[must_use]
     pub fn with_waves(self, waves: GpuWaves) -> Self {
@@ -245,6 +257,9 @@ impl fmt::Display for StepPlan {
             Separate::NearField => f.write_str("a near field, the fused step is for far fields"),
             Separate::ExitWaves => f.write_str(
                 "several object modes or points of an exposure, the fused step has one exit wave for each probe mode",
+            ),
+            Separate::Detector => f.write_str(
+                "blur or background of the detector, the fused step has neither",
             ),
         }
     }
@@ -332,6 +347,19 @@ mod tests {
             let near = plan.in_field(true);
             assert!(!near.is_fused() && near.to_string().contains(expected));
             assert_eq!(near.at_exact_positions(), near);
+        }
+    }
+
+    #[test]
+    fn detectors_have_separate_kernels() {
+        for (step, expected) in [
+            (GpuStep::Auto, "blur or background of the detector"),
+            (GpuStep::Unfused, "gpu.step is \"unfused\""),
+        ] {
+            let plan = StepPlan::on_hopper(step, [9, 1, 64, 64]);
+            assert_eq!(plan.with_detector(false), plan);
+            let of_detector = plan.with_detector(true);
+            assert!(!of_detector.is_fused() && of_detector.to_string().contains(expected));
         }
     }
 

@@ -4,6 +4,7 @@
 //! The two sum in different orders, and rounding errors propagate from one iteration to the next;
 //! over five iterations their effect stays far below that of a wrong formula.
 
+mod detector;
 mod sequences;
 mod streamed;
 
@@ -14,8 +15,8 @@ use crate::gpu::Device;
 use crate::ptycho::cpu::CpuEngine;
 use crate::ptycho::cuda::GpuEngine;
 use crate::ptycho::{
-    Engine, Method, PositionMethod, PositionOptions, Problem, Recipe, SimulateOptions, Step,
-    StepErrors, UpdateVersion, simulate,
+    BackgroundFit, Engine, Method, PositionMethod, PositionOptions, Problem, Recipe,
+    SimulateOptions, Step, StepErrors, UpdateVersion, simulate,
 };
 use ndarray::Array3;
 use num_complex::Complex;
@@ -48,6 +49,17 @@ pub(crate) fn cases<M: Device>(
             }
         }
         note(closed_gate(device, &problem)?);
+    }
+    // A detector with blur and background.
+    for (modes, seed, fit) in [
+        (1, 5, BackgroundFit::Uniform),
+        (3, 6, BackgroundFit::Pixels),
+    ] {
+        let problem = detector::detected(problem(frame, positions, modes, seed)?, fit);
+        for sequence in detector::detector_sequences(&problem) {
+            let version = UpdateVersion::Tiled;
+            note(agreement(device, &problem, version, &sequence)?);
+        }
     }
     // Counts and exit waves in host memory, for separate kernels and for few launches.
     let (frames, positions) = match size {
@@ -141,7 +153,8 @@ fn named(problem: &Problem, version: UpdateVersion, sequence: &str) -> String {
         UpdateVersion::Tiled => "tiled",
         UpdateVersion::Atomic => "atomic",
     };
-    format!("{sequence}, {version}, {frames} × {modes} × {rows} × {columns}")
+    let detector = problem.detector.as_ref().map_or("", |_| ", detector");
+    format!("{sequence}, {version}, {frames} × {modes} × {rows} × {columns}{detector}")
 }
 
 /// err_fourier, err_exit, err_phot and R of every iteration.

@@ -161,7 +161,7 @@ impl Batch {
 }
 
 /// The loss, its derivative and its second derivative by the modelled intensity.
-fn loss(noise: u32, model: f64, root: f64) -> [f64; 3] {
+pub(super) fn loss(noise: u32, model: f64, root: f64) -> [f64; 3] {
     let (counts, floored) = (root * root, model + FLOOR);
     match noise {
         GAUSSIAN => {

@@ -17,6 +17,8 @@ mod batch_waves;
 pub(crate) mod bench;
 mod copies;
 #[cfg(feature = "ptycho")]
+mod detector;
+#[cfg(feature = "ptycho")]
 pub(crate) mod engines;
 #[cfg(feature = "ptycho")]
 mod exit_waves;

@@ -3,9 +3,9 @@
 use super::bench::Bench;
 use super::shape::shapes;
 use super::{
-    Size, batch_exchange, batch_steps, batch_sums, batch_waves, exit_waves, fourier, frame_blocks,
-    fused_batches, fused_step, layered, layers, likelihood, normalisation, object_sums,
-    object_update, passes, probe, probe_update, region_merge, trials, variations,
+    Size, batch_exchange, batch_steps, batch_sums, batch_waves, detector, exit_waves, fourier,
+    frame_blocks, fused_batches, fused_step, layered, layers, likelihood, normalisation,
+    object_sums, object_update, passes, probe, probe_update, region_merge, trials, variations,
 };
 use crate::gpu::{Device, Result};
 
@@ -29,6 +29,7 @@ pub(crate) fn cases<M: Device>(bench: &mut Bench<'_, M>, size: Size) -> Result<(
         trials::cases(bench, shape)?;
         frame_blocks::cases(bench, shape)?;
         variations::cases(bench, shape)?;
+        detector::cases(bench, shape)?;
     }
     fused_batches::cases(bench, size)?;
     fused_step::cases(bench, size)?;

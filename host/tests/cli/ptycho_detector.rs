@@ -109,6 +109,43 @@ fn a_resumed_run_has_the_same_bits() {
     }
 }
 
+/// On the emulator of a GPU too, in a run that begins with projections.
+#[test]
+fn the_emulator_finds_the_background_of_the_cpu() {
+    let folder = TestFolder::new();
+    let size = ["--frame", "16", "--positions", "12", "--photons", "1e5"];
+    let detector = ["--overlap", "0.75", "--blur", "0.7", "--background", "2"];
+    folder.simulate("scan.cxi", &[size, detector].concat());
+    let options = [
+        "--blur",
+        "0.7",
+        "--background",
+        "uniform",
+        "--set",
+        "detector.background_from=4",
+        "--engine",
+        "dm:2",
+        "--engine",
+        "lsqml:5",
+        "--engine",
+        "ml:2",
+    ];
+    let [cpu, emulator] = ["cpu", "emulator"].map(|backend| {
+        folder
+            .reconstruct_on(backend, &[&options[..], &QUIET].concat())
+            .well();
+        let found = results::read(&folder.path("out.h5")).unwrap();
+        std::fs::remove_file(folder.path("out.h5")).unwrap();
+        found.parts.detector.unwrap()
+    });
+    assert_eq!(cpu.blur, emulator.blur);
+    let [cpu, emulator] = [cpu, emulator].map(|of| of.background.unwrap().mean().unwrap());
+    assert!(
+        cpu > 0.0 && (emulator / cpu - 1.0).abs() < 1e-2,
+        "{cpu} {emulator}"
+    );
+}
+
 #[test]
 fn wrong_values_are_refused_with_the_option() {
     let folder = simulated();

@@ -278,6 +278,7 @@ impl ScanInfo {
         if recipe.engines.iter().any(projects) {
             let plan = StepPlan::on_hopper(recipe.gpu.step, shape)
                 .in_field(recipe.data.is_near_field())
+                .with_detector(!recipe.detector.is_ideal())
                 .with_waves(recipe.gpu.waves);
             let exact = |engine: &EngineSpec| projects(engine) && engine.subpixel == Some(true);
             let whole = |engine: &EngineSpec| projects(engine) && !exact(engine);

@@ -1,5 +1,6 @@
 //! Device memory of a run, allocated once.
 
+use super::detector::DetectorBuffers;
 use super::frame_stream::FrameStream;
 use super::multislice::SliceBuffers;
 use super::propagation::Propagator;
@@ -201,6 +202,8 @@ pub(super) struct Buffers<M: Device> {
     pub(super) object_mixture: M::Buffer<Complex32>,
     /// 1 element: factor of the object; normalisation.
     pub(super) object_factor: M::Buffer<Complex32>,
+    /// The detector, unless frames are the intensities themselves.
+    pub(super) detector: Option<DetectorBuffers<M>>,
     /// Variations of the first probe mode, once an iteration has begun to form them; mini-batches.
     pub(super) variations: Option<VariationBuffers<M>>,
 }
@@ -282,6 +285,7 @@ impl<M: Device> Buffers<M> {
             mixture: device.alloc("the modes' mixture", pairs)?,
             object_mixture: device.alloc("the object modes' mixture", layers * layers)?,
             object_factor: device.alloc("the object's factor", 1)?,
+            detector: DetectorBuffers::new(device, problem)?,
             variations: None,
         };
         let narrow = |v: &Complex<f64>| Complex::new(v.re as f32, v.im as f32);

@@ -167,9 +167,6 @@ impl<M: Device> GpuEngine<M> {
         if problem.slices.is_some() && stream.is_some() {
             return Err(EngineError::StreamedSlices);
         }
-        if problem.detector.is_some() {
-            return Err(EngineError::Detector);
-        }
         // Of all devices, which have to divide the same steps.
         let streams = ranks.any(stream.is_some())?;
         let (layout, buffers) = Buffers::new(&device, problem, version, stream, &ranks)?;
@@ -195,6 +192,7 @@ impl<M: Device> GpuEngine<M> {
         let plan = StepPlan::new(problem.gpu_step, problem.shape(), device.shared_memory())
             .in_field(problem.near_field.is_some())
             .with_exit_waves(problem.waves() / problem.shape()[1].max(1))
+            .with_detector(problem.detector.is_some())
             .with_waves(problem.gpu_waves);
         let several = !exchange.alone();
         let mut engine = Self {
@@ -272,6 +270,9 @@ impl<M: Device> GpuEngine<M> {
             self.likelihood = None;
             self.saved_search = Search::default();
         }
+        if let Some(detector) = &mut self.buffers.detector {
+            detector.begin(&self.device, step)?;
+        }
         match &step.method {
             Method::Projection => {
                 // All frames have one probe here.
@@ -286,6 +287,9 @@ impl<M: Device> GpuEngine<M> {
                 variable_probe::end(&self.device, &self.layout, &mut self.buffers, step)?;
             }
             Method::Likelihood(method) => self.maximise(step, method)?,
+        }
+        if let Some(detector) = &mut self.buffers.detector {
+            detector.finish(&self.device)?;
         }
         self.read_errors(step)?;
         if step.normalises(self.layout.modes as usize) {
@@ -549,6 +553,7 @@ impl<M: Device> Engine for GpuEngine<M> {
         Ok(ModelParts {
             slices: slices.map(|slices| slices.distances.stack(layers)),
             variable_probe,
+            detector: present.buffers.detector.as_ref().map(|of| of.model()),
             ..ModelParts::default()
         })
     }

@@ -84,6 +84,11 @@ pub(super) fn advance<M: Device>(
     coefficients: Coefficients,
     bound: f64,
 ) -> Result<()> {
+    if let Some(mut detector) = buffers.detector.take() {
+        let done = detector.project(device, layout, buffers, (coefficients, bound));
+        buffers.detector = Some(detector);
+        return done;
+    }
     device.launch(
         &PtychoFourierStep {
             spectra: buffers.spectra.write(),

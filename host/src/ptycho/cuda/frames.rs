@@ -557,6 +557,11 @@ impl<M: Device> FrameBuffers<M> {
         buffers: &mut Buffers<M>,
         batch: Batch,
     ) -> Result<()> {
+        if let Some(mut detector) = buffers.detector.take() {
+            let done = detector.deviation(device, layout, (buffers, self), batch);
+            buffers.detector = Some(detector);
+            return done;
+        }
         device.launch(
             &PtychoMagnitudeDeviation {
                 spectra: self.chi.write(),

@@ -15,6 +15,11 @@ pub(super) fn model_metrics<M: Device>(
     fft: &M::Fft,
 ) -> Result<()> {
     model_spectra(device, layout, buffers, fft)?;
+    if let Some(mut detector) = buffers.detector.take() {
+        let done = detector.metrics(device, layout, buffers);
+        buffers.detector = Some(detector);
+        return done;
+    }
     device.launch(
         &PtychoModelMetrics {
             spectra: buffers.waves.read(),

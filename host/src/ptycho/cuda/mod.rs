@@ -8,6 +8,7 @@ mod batch_sums;
 mod buffers;
 mod centring;
 mod constraints;
+mod detector;
 mod engine;
 mod exact_positions;
 mod exchange;
@@ -124,6 +125,8 @@ const OF_BATCHES: [&str; 13] = [
     "ptycho_exact_advance_",
     "ptycho_pie_",
 ];
+/// Kernels that only a detector with blur or background launches.
+const OF_DETECTOR: [&str; 1] = ["ptycho_detector_"];
 /// Kernels that only `ml` launches.
 const OF_LIKELIHOOD: [&str; 6] = [
     "ptycho_frame_gradient_",
@@ -151,6 +154,7 @@ fn launches(recipe: &Recipe, shape: [usize; 2]) -> impl Fn(&str) -> bool {
             &OF_BATCHES,
         ),
         (any(|name| name == EngineName::Ml), &OF_LIKELIHOOD),
+        (!recipe.detector.is_ideal(), &OF_DETECTOR),
     ];
     let packed = recipe.gpu.waves == GpuWaves::Bf16;
     move |kernel| {

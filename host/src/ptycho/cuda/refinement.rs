@@ -42,6 +42,13 @@ pub(super) fn normal_equations<M: Device>(
                 frames.shift(device, layout, buffers, batch, ShiftTo::Probes, 2)?;
                 frames.model_beside(device, layout, buffers, batch, true)?;
                 frames.finish_model(device, buffers)?;
+                if let Some(mut detector) = buffers.detector.take() {
+                    let from = (&*buffers, &*frames);
+                    let done = detector.equations(device, layout, from, batch, &mut equations);
+                    buffers.detector = Some(detector);
+                    done?;
+                    continue;
+                }
                 device.launch(
                     &PtychoPositionEquations {
                         equations: equations.write(),

@@ -45,6 +45,7 @@ impl BlockEstimate {
         let sizes = batched.map(|e| e.batch.unwrap_or(together));
         let plan = StepPlan::on_hopper(recipe.gpu.step, shape)
             .in_field(recipe.data.is_near_field())
+            .with_detector(!recipe.detector.is_ideal())
             .with_waves(recipe.gpu.waves);
         let exact = (recipe.engines.iter()).any(|e| e.name.projects() && e.subpixel == Some(true));
         Self {

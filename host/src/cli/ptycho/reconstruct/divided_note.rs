@@ -40,7 +40,7 @@ pub(super) fn divided_note(
             Method::Likelihood(_) => false,
         };
         // Nor are steps on slices.
-        backend != "cpu" && !(divides && problem.slices.is_none())
+        backend != "cpu" && !(divides && problem.slices.is_none() && problem.detector.is_none())
     };
     let mut names: Vec<&str> = Vec::new();
     for engine in recipe.engines.iter().filter(undivided) {

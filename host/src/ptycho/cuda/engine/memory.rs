@@ -172,9 +172,10 @@ impl<M: Device> GpuEngine<M> {
             if let Some(frames) = &mut self.frames {
                 frames.epochs.clear();
             }
-            // Fused launches know far fields of thin specimens with one probe only.
+            // Fused launches know far fields of thin specimens with one probe and an ideal detector only.
             let separate = self.buffers.propagator.is_near_field()
                 || self.buffers.slices.is_some()
+                || self.buffers.detector.is_some()
                 || self.variation_count > 0;
             let sizes = [needed, whole];
             let mut buffers = BatchBuffers::new(&self.device, &self.layout, sizes, separate)?;

@@ -62,6 +62,9 @@ impl<M: Device> GpuEngine<M> {
         if let Some(of) = &self.buffers.variations {
             of.save(&self.device, &mut state)?;
         }
+        if let Some(detector) = &self.buffers.detector {
+            detector.save(&mut state);
+        }
         Ok(state)
     }
 
@@ -92,6 +95,9 @@ impl<M: Device> GpuEngine<M> {
             let saved = state.added.get(Distances::STATE);
             (slices.distances.restore(saved)).ok_or(EngineError::Distances)?;
             slices.propagate_over_distances(&self.device)?;
+        }
+        if let Some(detector) = &mut self.buffers.detector {
+            detector.restore(&self.device, state)?;
         }
         state.restore_frames(&mut self.parameters, self.bound)?;
         self.upload_frames()?;

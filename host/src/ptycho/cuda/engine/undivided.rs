@@ -47,6 +47,7 @@ impl<M: Device> GpuEngine<M> {
         step.can_be_divided()
             && !self.layout.is_layered()
             && self.buffers.slices.is_none()
+            && self.buffers.detector.is_none()
             && match &step.method {
                 Method::Batches(method) => {
                     let layout = &self.layout;

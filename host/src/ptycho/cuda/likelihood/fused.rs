@@ -309,8 +309,10 @@ impl<M: Device> Run<'_, M> {
         let all = self.buffers.stream.is_none();
         // They transform waves to the far field in registers.
         let far = !self.buffers.propagator.is_near_field() && self.buffers.slices.is_none();
-        // They have one probe for all frames.
-        let plain = !layout.is_layered() && self.buffers.variations.is_none();
+        // They have one probe for all frames, and compare intensities themselves with the counts.
+        let plain = !layout.is_layered()
+            && self.buffers.variations.is_none()
+            && self.buffers.detector.is_none();
         let side = side.filter(|_| noise != Noise::Gaussian && all && far && plain);
         let Some(side) = side else {
             self.own.fused = None;

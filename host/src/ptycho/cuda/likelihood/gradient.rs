@@ -90,6 +90,13 @@ impl<M: Device> Run<'_, M> {
             let (frames, buffers) = (&mut *run.frames, &mut *run.buffers);
             frames.shift(device, layout, buffers, batch, ShiftTo::Probes, 0)?;
             frames.model(device, layout, buffers, batch)?;
+            if let Some(mut detector) = buffers.detector.take() {
+                let (on, how) = ((&mut *buffers, frames), (number(noise), false));
+                let losses = &mut run.own.losses;
+                let done = detector.likelihood(device, layout, on, batch, losses, how);
+                buffers.detector = Some(detector);
+                return done;
+            }
             device.launch(
                 &PtychoLikelihoodLosses {
                     spectra: frames.chi.read(),
@@ -189,6 +196,13 @@ impl<M: Device> Run<'_, M> {
     fn deviation(&mut self, batch: Batch, noise: Noise) -> Result<()> {
         let (device, layout) = (self.device, self.layout);
         let buffers = &mut *self.buffers;
+        if let Some(mut detector) = buffers.detector.take() {
+            let (on, how) = ((&mut *buffers, &mut *self.frames), (number(noise), true));
+            let losses = &mut self.own.losses;
+            let done = detector.likelihood(device, layout, on, batch, losses, how);
+            buffers.detector = Some(detector);
+            return done;
+        }
         device.launch(
             &PtychoLikelihoodDeviation {
                 spectra: self.frames.chi.write(),

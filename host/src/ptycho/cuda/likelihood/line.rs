@@ -2,9 +2,10 @@
 
 use super::{Run, number};
 use crate::gpu::{Buffer, Device, Direction, ReadBack, Result};
+use crate::ptycho::cuda::detector::DetectorBuffers;
 use crate::ptycho::cuda::exposure_points::PointView;
 use crate::ptycho::cuda::frame_stream::Metrics;
-use crate::ptycho::cuda::frames::{FrameBuffers, ShiftTo, between};
+use crate::ptycho::cuda::frames::{Batch, FrameBuffers, ShiftTo, between};
 use crate::ptycho::cuda::multislice::linear_changes;
 use crate::ptycho::likelihood::Noise;
 use warpstride_device::launch::Work;
@@ -26,116 +27,13 @@ impl<M: Device> Run<'_, M> {
         }
         let mut sums: Vec<(M::ReadBack<[f64; 9]>, usize)> = Vec::new();
         self.each_block(Metrics::Unchanged, &mut |run, batches| {
-            let (device, layout, fft) = (run.device, run.layout, run.probe_fft);
-            let (buffers, own) = (&*run.buffers, &mut *run.own);
-            let frames = &mut *run.frames;
-            for batch in batches.iter().copied() {
-                frames.transform_probe(device, buffers, fft)?;
-                frames.shift(device, layout, buffers, batch, ShiftTo::Probes, 0)?;
-                frames.transform_layers(device, &buffers.open, &own.direction[1], fft)?;
-                frames.shift(device, layout, buffers, batch, ShiftTo::Work, 0)?;
-                let FrameBuffers {
-                    probes,
-                    chi,
-                    more,
-                    work,
-                    other,
-                    order,
-                    fft,
-                    exact,
-                    points,
-                    ..
-                } = &mut *frames;
-                let at = PointView::new(layout, buffers, points.as_ref(), (order, batch));
-                let (f, b) = if layered {
-                    device.launch(
-                        &PtychoLayeredLineWaves {
-                            f: chi.write(),
-                            mixed: more.write(),
-                            b: other.write(),
-                            probes: probes.read(),
-                            changes: work.read(),
-                            object: buffers.object.read(),
-                            direction: own.direction[0].read(),
-                            corners: at.corners.read(),
-                            order: at.order.read(),
-                            frames: at.frames,
-                            first: at.first,
-                            count: at.count,
-                            layers: layout.object_layers,
-                            modes: layout.modes,
-                            rows: layout.rows,
-                            columns: layout.columns,
-                            object_rows: layout.object_rows,
-                            object_columns: layout.object_columns,
-                            parts: layout.parts,
-                        },
-                        Work::Blocks(at.count as usize * layout.parts as usize),
-                    )?;
-                    (chi, other)
-                } else if buffers.slices.is_some() {
-                    let from = (buffers, &*order, &*fft);
-                    let waves = [&mut *probes, &mut *more, &mut *work];
-                    let direction = &own.direction[0];
-                    linear_changes(device, layout, from, batch, direction, waves, None)?;
-                    // There are no higher orders.
-                    device.zero(work)?;
-                    (probes, work)
-                } else {
-                    device.launch(
-                        &PtychoLineWaves {
-                            probes: probes.write(),
-                            mixed: more.write(),
-                            changes: work.write(),
-                            object: buffers.object.read(),
-                            direction: own.direction[0].read(),
-                            corners: at.corners.read(),
-                            order: at.order.read(),
-                            frames: at.frames,
-                            first: at.first,
-                            count: at.count,
-                            modes: layout.modes,
-                            rows: layout.rows,
-                            columns: layout.columns,
-                            object_rows: layout.object_rows,
-                            object_columns: layout.object_columns,
-                            parts: layout.parts,
-                        },
-                        Work::Blocks(at.count as usize * layout.parts as usize),
-                    )?;
-                    (probes, work)
-                };
-                for waves in [&mut *f, &mut *more, &mut *b] {
-                    let between = between(*exact, &at);
-                    (buffers.propagator).propagate(
-                        device,
-                        fft,
-                        waves,
-                        between,
-                        Direction::Forward,
-                    )?;
-                }
-                device.launch(
-                    &PtychoLineSums {
-                        sums: own.line.write(),
-                        f: f.read(),
-                        a: more.read(),
-                        b: b.read(),
-                        magnitudes: buffers.magnitudes.read(),
-                        scales: buffers.scales.read(),
-                        order: order.read(),
-                        frames: layout.frames,
-                        first: batch.first,
-                        count: batch.count,
-                        modes: layout.waves(),
-                        pixels: layout.pixels(),
-                        scale: layout.scale(),
-                        noise: number(noise),
-                    },
-                    Work::Blocks(batch.count as usize),
-                )?;
-            }
-            sums.push((device.read_back(&own.line)?, layout.frames as usize));
+            // Its memory is changed while that of the run is read.
+            let mut detector = run.buffers.detector.take();
+            let done = run.line_of_block(noise, batches, detector.as_mut());
+            run.buffers.detector = detector;
+            done?;
+            let of_block = run.device.read_back(&run.own.line)?;
+            sums.push((of_block, run.layout.frames as usize));
             Ok(())
         })?;
         let mut total = [0.0; 9];
@@ -149,5 +47,125 @@ impl<M: Device> Run<'_, M> {
             total[3] = total[2].abs();
         }
         Ok(total)
+    }
+
+    /// Writes the sums of the frames of `batches`.
+    fn line_of_block(
+        &mut self,
+        noise: Noise,
+        batches: &[Batch],
+        mut detector: Option<&mut DetectorBuffers<M>>,
+    ) -> Result<()> {
+        let layered = self.layout.object_layers > 1;
+        let (device, layout, fft) = (self.device, self.layout, self.probe_fft);
+        let (buffers, own) = (&*self.buffers, &mut *self.own);
+        let frames = &mut *self.frames;
+        for batch in batches.iter().copied() {
+            frames.transform_probe(device, buffers, fft)?;
+            frames.shift(device, layout, buffers, batch, ShiftTo::Probes, 0)?;
+            frames.transform_layers(device, &buffers.open, &own.direction[1], fft)?;
+            frames.shift(device, layout, buffers, batch, ShiftTo::Work, 0)?;
+            let FrameBuffers {
+                probes,
+                chi,
+                more,
+                work,
+                other,
+                order,
+                fft,
+                exact,
+                points,
+                ..
+            } = &mut *frames;
+            let at = PointView::new(layout, buffers, points.as_ref(), (order, batch));
+            let (f, b) = if layered {
+                device.launch(
+                    &PtychoLayeredLineWaves {
+                        f: chi.write(),
+                        mixed: more.write(),
+                        b: other.write(),
+                        probes: probes.read(),
+                        changes: work.read(),
+                        object: buffers.object.read(),
+                        direction: own.direction[0].read(),
+                        corners: at.corners.read(),
+                        order: at.order.read(),
+                        frames: at.frames,
+                        first: at.first,
+                        count: at.count,
+                        layers: layout.object_layers,
+                        modes: layout.modes,
+                        rows: layout.rows,
+                        columns: layout.columns,
+                        object_rows: layout.object_rows,
+                        object_columns: layout.object_columns,
+                        parts: layout.parts,
+                    },
+                    Work::Blocks(at.count as usize * layout.parts as usize),
+                )?;
+                (chi, other)
+            } else if buffers.slices.is_some() {
+                let from = (buffers, &*order, &*fft);
+                let waves = [&mut *probes, &mut *more, &mut *work];
+                let direction = &own.direction[0];
+                linear_changes(device, layout, from, batch, direction, waves, None)?;
+                // There are no higher orders.
+                device.zero(work)?;
+                (probes, work)
+            } else {
+                device.launch(
+                    &PtychoLineWaves {
+                        probes: probes.write(),
+                        mixed: more.write(),
+                        changes: work.write(),
+                        object: buffers.object.read(),
+                        direction: own.direction[0].read(),
+                        corners: at.corners.read(),
+                        order: at.order.read(),
+                        frames: at.frames,
+                        first: at.first,
+                        count: at.count,
+                        modes: layout.modes,
+                        rows: layout.rows,
+                        columns: layout.columns,
+                        object_rows: layout.object_rows,
+                        object_columns: layout.object_columns,
+                        parts: layout.parts,
+                    },
+                    Work::Blocks(at.count as usize * layout.parts as usize),
+                )?;
+                (probes, work)
+            };
+            for waves in [&mut *f, &mut *more, &mut *b] {
+                let between = between(*exact, &at);
+                (buffers.propagator).propagate(device, fft, waves, between, Direction::Forward)?;
+            }
+            if let Some(detector) = detector.as_deref_mut() {
+                let (from, waves) = ((buffers, &*order), [&*f, &*more, &*b]);
+                let to = (&mut own.line, number(noise));
+                detector.line_sums(device, layout, from, batch, waves, to)?;
+                continue;
+            }
+            device.launch(
+                &PtychoLineSums {
+                    sums: own.line.write(),
+                    f: f.read(),
+                    a: more.read(),
+                    b: b.read(),
+                    magnitudes: buffers.magnitudes.read(),
+                    scales: buffers.scales.read(),
+                    order: order.read(),
+                    frames: layout.frames,
+                    first: batch.first,
+                    count: batch.count,
+                    modes: layout.waves(),
+                    pixels: layout.pixels(),
+                    scale: layout.scale(),
+                    noise: number(noise),
+                },
+                Work::Blocks(batch.count as usize),
+            )?;
+        }
+        Ok(())
     }
 }
