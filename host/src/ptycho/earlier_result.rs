@@ -234,7 +234,7 @@ impl Problem {
         let first = norm(&probe);
         let mut probe = with_modes(probe, recipe.probe_modes, recipe.probe.mode_power);
         let power: f64 = probe.iter().map(Complex::norm_sqr).sum();
-        let ratio = scan.brightest_frame() / power;
+        let ratio = self.power() / power;
         // Of larger frames the result has seen a part of the light only.
         let seen = old_rows >= rows && old_columns >= columns;
         if !ratio.is_finite() {

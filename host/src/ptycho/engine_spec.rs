@@ -124,7 +124,7 @@ pub struct EngineSpec {
     /// Most frames of a mini-batch (only `lsqml`, `epie` and `rpie`; default 100, `epie` 1).
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub batch: Option<usize>,
-    /// Where the frames of a batch lie (default: `lsqml` `"compact"`, `epie` and `rpie` `"spread"`).
+    /// Where the frames of a batch lie (default: `"spread"`, but for `lsqml` `"compact"` from 16 batches on).
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub batch_order: Option<BatchOrder>,
     /// Regions of the scan whose mini-batches are worked on side by side, each with its own copy of object and probe: 1 or 4 (only `lsqml`, `epie` and `rpie`; default: 4 for
@@ -206,6 +206,8 @@ mod defaults {
     }
 }
 
+/// Batches from which on those of `lsqml` are compact.
+const COMPACT_FROM: usize = 16;
 /// Default α.
 const ALPHA: f64 = 1.0;
 /// Default β.
@@ -317,7 +319,6 @@ impl EngineSpec {
         match self.name {
             Lsqml => {
                 fill(&mut self.batch, 100);
-                fill(&mut self.batch_order, BatchOrder::Compact);
             }
             Epie | Rpie => {
                 let single = self.name == Epie;
@@ -340,9 +341,21 @@ impl EngineSpec {
         }
     }
 
-    /// What an iteration does.
+    /// Where the frames of a batch lie in a scan of so many frames. Compact batches of `lsqml` cover a large scan sooner; of a few of them
+    /// each sees a large part of the object only, and parts with phases that do not fit together can remain (docs/ptychography.md, section 4a).
     #[must_use]
-    pub fn method(&self) -> Method {
+    pub fn order_of_batches(&self, frames: usize) -> BatchOrder {
+        let size = self.batch.unwrap_or(1);
+        let large = self.name == EngineName::Lsqml && frames / size.max(1) >= COMPACT_FROM;
+        self.batch_order.unwrap_or(match large {
+            true => BatchOrder::Compact,
+            false => BatchOrder::Spread,
+        })
+    }
+
+    /// What an iteration of a scan of so many frames does.
+    #[must_use]
+    pub fn method(&self, frames: usize) -> Method {
         let smoothness = Smoothness {
             weight: self.regulariser.unwrap_or(0.0),
             edge: self.regulariser_edge.unwrap_or(0.0),
@@ -371,7 +384,7 @@ impl EngineSpec {
         };
         Method::Batches(BatchMethod {
             size: self.batch.unwrap_or(1),
-            order: self.batch_order.unwrap_or(BatchOrder::Spread),
+            order: self.order_of_batches(frames),
             update,
             regions: false,
         })

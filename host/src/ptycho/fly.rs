@@ -60,6 +60,16 @@ impl FlyPaths {
         self.points
     }
 
+    /// The first path (row, column), object pixels, that is longer than a frame of `shape` in one of the directions.
+    pub(crate) fn longest_beyond(&self, shape: [usize; 2]) -> Option<[f64; 2]> {
+        let within = |path: &&[f64; 2]| {
+            [0, 1]
+                .iter()
+                .all(|axis| path[*axis].abs() <= shape[*axis] as f64)
+        };
+        self.paths.iter().find(|path| !within(path)).copied()
+    }
+
     /// What a result says of them; nothing of a step scan.
     pub(crate) fn exposures(&self) -> Option<Exposures> {
         (self.points > 1).then(|| Exposures {

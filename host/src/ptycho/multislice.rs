@@ -382,7 +382,11 @@ impl Distances {
     pub(crate) fn state(&self) -> (String, Values) {
         let pairs = self.values.iter().zip(&self.relaxation);
         let values = pairs
-            .flat_map(|(d, [by, last])| [Complex::new(*d, *by), Complex::new(*last, 0.0)])
+            .zip(&self.start)
+            .flat_map(|((d, [by, last]), start)| {
+                [Complex::new(*d, *by), Complex::new(*last, *start)]
+            })
+            .chain([Complex::new(f64::from(u8::from(self.same)), 0.0)])
             .collect();
         (STATE.to_owned(), Values::F64(values))
     }
@@ -392,17 +396,26 @@ impl Distances {
         let Some(Values::F64(saved)) = saved else {
             return None;
         };
-        let fits = |(n, pair): (usize, &[Complex<f64>])| {
-            let range = self.start[n] / FARTHEST * 0.999..=self.start[n] * FARTHEST * 1.001;
-            range.contains(&pair[0].re) && pair[0].im.is_finite() && pair[1].re.is_finite()
+        // The distances may have begun with those of an earlier result instead of the recipe's.
+        let fits = |pair: &[Complex<f64>]| {
+            let start = pair[1].im;
+            let range = start / FARTHEST * 0.999..=start * FARTHEST * 1.001;
+            start.is_finite()
+                && start > 0.0
+                && range.contains(&pair[0].re)
+                && pair[0].im.is_finite()
+                && pair[1].re.is_finite()
         };
-        if saved.len() != 2 * self.values.len() || !saved.chunks(2).enumerate().all(fits) {
+        let (same, pairs) = saved.split_last()?;
+        if pairs.len() != 2 * self.values.len() || !pairs.chunks_exact(2).all(fits) {
             return None;
         }
-        for (n, pair) in saved.chunks_exact(2).enumerate() {
+        for (n, pair) in pairs.chunks_exact(2).enumerate() {
             self.values[n] = pair[0].re;
+            self.start[n] = pair[1].im;
             self.relaxation[n] = [pair[0].im, pair[1].re];
         }
+        self.same = same.re != 0.0;
         Some(())
     }
 

@@ -45,6 +45,11 @@ pub enum ProblemError {
     /// Slices of frames that are near fields.
     #[error("slices.count: expected 1 in the near field, found {0}")]
     NearSlices(usize),
+    /// The beam moves during an exposure by more than a frame's width.
+    #[error(
+        "fly.shift: expected paths of at most the {} x {} object pixels of a frame, found {:.0} x {:.0} pixels", .1[0], .1[1], .0[0], .0[1]
+    )]
+    Path([f64; 2], [usize; 2]),
     /// The counts are in a temporary file that cannot be read or written.
     #[error(transparent)]
     Scratch(#[from] ScratchError),
@@ -138,6 +143,9 @@ impl Problem {
         }
         let positions = PixelPositions::new(&middles, pixel, [rows, columns], recipe.margin())?;
         let fly = FlyPaths::new(scan, &recipe.fly, pixel);
+        if let Some(longest) = fly.longest_beyond([rows, columns]) {
+            return Err(ProblemError::Path(longest, [rows, columns]));
+        }
         let slices = SlicePlan::new(&recipe.slices, scan.geometry().wavelength, pixel);
         // Kernels count pixels, parts and layers in 32 bits, with a margin for the stride.
         let limit = i32::MAX as usize;
@@ -193,8 +201,17 @@ impl Problem {
         let object = start::object(positions.object_shape, recipe.seed);
         let mut mean_power = scan.brightest_frame() / (rows * columns) as f64;
         if let Some(detector) = &detector {
-            // The background is not light of the probe.
-            let light = (mean_power - detector.mean_background()).max(0.01 * mean_power);
+            // The background of the valid pixels is not light of the probe.
+            let counted = match scan.mask() {
+                Mask::Shared(_) => 1,
+                Mask::PerFrame(_) => frames,
+            };
+            let valid = (0..counted)
+                .map(|frame| scan.mask().valid_in(frame))
+                .sum::<usize>() as f64;
+            let share = valid / (counted * rows * columns).max(1) as f64;
+            let light = mean_power - share * detector.mean_background();
+            let light = light.max(0.01 * mean_power);
             let factor = (light / mean_power).sqrt();
             if factor.is_finite() {
                 probe.mapv_inplace(|p| p * factor);

@@ -365,10 +365,10 @@ impl EngineSpec {
     /// Whether the engine works on the regions of a scan of so many frames, modes, rows and columns. If the recipe does not say, it does so for large scans: those of
     /// whose iterations merges are a small part, and whose regions have enough batches between merges.
     pub(crate) fn uses_regions(&self, shape: [usize; 4], object_shape: [usize; 2]) -> bool {
-        let Method::Batches(method) = self.method() else {
+        let [frames, _, rows, columns] = shape;
+        let Method::Batches(method) = self.method(frames) else {
             return false;
         };
-        let [frames, _, rows, columns] = shape;
         // A regulariser acts on the whole object in each batch.
         if method.smoothness().is_some() || frames < REGIONS {
             return false;

@@ -246,7 +246,7 @@ impl Step {
         } = *sizes;
         let subpixel =
             spec.subpixel.unwrap_or(false) || moves || (has_object_modes && spec.name.projects());
-        let mut method = spec.method();
+        let mut method = spec.method(shape[0]);
         if let Method::Batches(of_batches) = &mut method {
             of_batches.regions = regions && spec.uses_regions(shape, object_shape);
         }

@@ -54,9 +54,15 @@ impl Problem {
         let coefficients = found.coefficients.slice(s![.., ..kept]);
         let scaled = coefficients.mapv(|c| c * factor);
         new.coefficients.slice_mut(s![.., ..kept]).assign(&scaled);
-        let kept = count(kept, NOUNS);
+        let kept_of = count(kept, NOUNS);
         self.notes
-            .push(format!("start: {kept} of the result's probe"));
+            .push(format!("start: {kept_of} of the result's probe"));
+        if kept < recipe.opr_modes {
+            self.notes.push(format!(
+                "start: opr_modes = {} has the effect of {kept}: variations beside those of a result remain 0; without --start all are found anew",
+                recipe.opr_modes
+            ));
+        }
         self.start_variations = Some(new);
     }
 }

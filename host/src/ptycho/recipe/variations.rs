@@ -53,7 +53,12 @@ impl Recipe {
             let found = engine.regions.unwrap_or(1).to_string();
             return refuse(&option, "1 with opr_modes".to_owned(), found);
         }
-        if let Some(first) = self.first_varied()
+        // Variations of an earlier result are there from the first engine on that has them.
+        let first = match self.start.result {
+            Some(_) => self.engines.iter().position(|e| !e.name.projects()),
+            None => self.first_varied(),
+        };
+        if let Some(first) = first
             && let Some(later) = self.engines[first..].iter().find(|e| e.name.projects())
         {
             let names = (self.engines[first].name.as_str(), later.name.as_str());

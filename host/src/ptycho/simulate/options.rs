@@ -258,16 +258,24 @@ impl SimulateOptions {
         }
         if count == 1 {
             if self.electrons {
-                return refused(
-                    "--electrons",
-                    String::new(),
-                    "--slices of at least 2 beside it",
-                );
+                let expected = "at least 2 with --electrons";
+                return refused("--slices", count.to_string(), expected);
+            }
+            if self.probe_drift > 0.0 && (self.object_modes > 1 || self.points() > 1) {
+                let expected = "0 with --object-modes or --fly-shift";
+                return refused("--probe-drift", shortest(self.probe_drift), expected);
             }
             return Ok(());
         }
         if self.propagation != Propagation::FarField {
             return refused("--slices", count.to_string(), "1 with --near-field");
+        }
+        if self.object_modes > 1 || self.points() > 1 {
+            let expected = "1 with --object-modes or --fly-shift";
+            return refused("--slices", count.to_string(), expected);
+        }
+        if self.probe_drift > 0.0 {
+            return refused("--slices", count.to_string(), "1 with --probe-drift");
         }
         let distance = self.slice_distance;
         // All frequencies of the frames travel from slice to slice.

@@ -25,7 +25,7 @@ pub(super) fn divided_note(
     let of_frame = [modes, rows, columns];
     let undivided = |engine: &&EngineSpec| {
         let exact = engine.subpixel == Some(true);
-        let divides = match engine.method() {
+        let divides = match engine.method(shape[0]) {
             Method::Projection => !exact,
             Method::Batches(_) if engine.uses_regions(shape, problem.positions.object_shape) => {
                 (always || exchange.copies) && matches!(count, 2 | 4)
