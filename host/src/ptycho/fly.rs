@@ -131,6 +131,26 @@ fn paths(scan: &Scan, options: &FlyOptions) -> Vec<[f64; 2]> {
 mod tests {
     use super::*;
 
+    /// Metres in the place of micrometres, say.
+    #[test]
+    fn paths_longer_than_the_window_are_refused() {
+        use crate::ptycho::{Problem, ProblemError, Recipe, SimulateOptions, simulate};
+        let options = SimulateOptions {
+            frame: 16,
+            positions: 4,
+            ..SimulateOptions::default()
+        };
+        let scan = simulate(&options).unwrap();
+        let mut recipe = Recipe::default();
+        recipe.fly.points = 3;
+        recipe.fly.shift = Some([0.05, 0.0]);
+        let refused = Problem::new(&scan, &recipe).unwrap_err();
+        assert!(matches!(refused, ProblemError::LongPath { .. }));
+        assert!(refused.to_string().contains("fly.shift"), "{refused}");
+        recipe.fly.shift = Some([0.0, -15.0 * scan.object_pixel()[1]]);
+        assert!(Problem::new(&scan, &recipe).is_ok());
+    }
+
     #[test]
     fn points_are_around_the_middle_of_the_path() {
         let fly = FlyPaths::given(3, vec![[3.0, -6.0]]);

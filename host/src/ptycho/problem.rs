@@ -12,7 +12,7 @@ use super::regions::{REGIONS, Regions, Windows, chosen_note};
 use super::start;
 use crate::data::{Mask, PixelPositions, PositionError, Scan, VariableProbe};
 use crate::system::ScratchError;
-use crate::text::{count, shortest};
+use crate::text::{count, shortest, significant};
 use ndarray::{Array2, Array3};
 use num_complex::Complex;
 use std::hash::Hasher;
@@ -45,6 +45,17 @@ pub enum ProblemError {
     /// Slices of frames that are near fields.
     #[error("slices.count: expected 1 in the near field, found {0}")]
     NearSlices(usize),
+    /// The specimen moves further during an exposure than the window of a frame.
+    #[error(
+        "the path of an exposure (fly.shift in metres, or fly.path = \"scan\"): expected at most the window of a frame, {} x {} pixels, found {} x {} pixels",
+        .window[0], .window[1], significant(.found[0], 3), significant(.found[1], 3)
+    )]
+    LongPath {
+        /// Window of a frame (row, column), pixels.
+        window: [usize; 2],
+        /// Path (row, column), pixels.
+        found: [f64; 2],
+    },
     /// The counts are in a temporary file that cannot be read or written.
     #[error(transparent)]
     Scratch(#[from] ScratchError),
@@ -138,6 +149,15 @@ impl Problem {
         }
         let positions = PixelPositions::new(&middles, pixel, [rows, columns], recipe.margin())?;
         let fly = FlyPaths::new(scan, &recipe.fly, pixel);
+        let beyond = |path: &&[f64; 2]| {
+            path[0].abs() > rows as f64 || path[1].abs() > columns as f64
+        };
+        if let Some(path) = fly.paths().iter().find(beyond) {
+            return Err(ProblemError::LongPath {
+                window: [rows, columns],
+                found: path.map(f64::abs),
+            });
+        }
         let slices = SlicePlan::new(&recipe.slices, scan.geometry().wavelength, pixel);
         // Kernels count pixels, parts and layers in 32 bits, with a margin for the stride.
         let limit = i32::MAX as usize;
@@ -194,7 +214,7 @@ impl Problem {
         let mut mean_power = scan.brightest_frame() / (rows * columns) as f64;
         if let Some(detector) = &detector {
             // The background is not light of the probe.
-            let light = (mean_power - detector.mean_background()).max(0.01 * mean_power);
+            let light = detector.mean_light(scan);
             let factor = (light / mean_power).sqrt();
             if factor.is_finite() {
                 probe.mapv_inplace(|p| p * factor);
