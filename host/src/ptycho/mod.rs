@@ -68,6 +68,8 @@ mod start_object;
 mod step;
 pub(crate) mod step_plan;
 mod stream_plan;
+#[cfg(test)]
+mod streamed_models;
 mod summary;
 mod update_version;
 pub(crate) mod variable_probe;

@@ -2,129 +2,28 @@
 
 use super::detector::{Kernel, blur};
 use super::fly::FlyPaths;
-use super::multislice::{MOST_SLICES, SlicePropagator};
+use super::multislice::SlicePropagator;
 use super::near_field::{NearField, Propagator, ramp};
 use super::start;
-use crate::data::{
-    Geometry, PixelPositions, PositionError, Propagation, Scan, ScanError, Simulation, SliceStack,
-};
+use crate::data::{Scan, Simulation, SliceStack};
 use crate::fft::Fft2;
-use crate::text::shortest;
 use ndarray::{Array2, Array3, Axis, s};
 use num_complex::Complex;
 use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, Normal, Poisson};
 use rand_pcg::Pcg64Mcg;
 use rayon::prelude::*;
-use std::f64::consts::{FRAC_1_SQRT_2, PI, TAU};
 
 mod beam;
+mod beam_path;
+mod options;
 mod specimen;
 
+pub use options::{Pattern, SimulateError, SimulateOptions};
+
 use beam::{BeamChange, Drift, beam, diameter};
+use beam_path::BeamPath;
 use specimen::{grains, specimen};
-
-/// Scan pattern.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Pattern {
-    /// Fermat spiral: uniform density without a grid.
-    Fermat,
-    /// Rows and columns.
-    Raster,
-    /// Concentric rings.
-    Round,
-}
-
-/// Options of a simulation.
-#[derive(Debug, Clone, PartialEq)]
-pub struct SimulateOptions {
-    /// Rows and columns of a frame.
-    pub frame: usize,
-    /// Number of frames.
-    pub positions: usize,
-    /// Scan pattern.
-    pub pattern: Pattern,
-    /// Linear overlap of neighbouring positions, 1 − step/(probe diameter).
-    pub overlap: f64,
-    /// Photons in the probe, that is, per exposure.
-    pub photons: f64,
-    /// Number of mutually incoherent probe modes.
-    pub probe_modes: usize,
-    /// Number of mutually incoherent states of the specimen, between which it changes during each exposure.
-    pub object_modes: usize,
-    /// Path of the specimen's displacement during each exposure (row, column), object pixels.
-    pub fly_shift: [f64; 2],
-    /// Points of the path; 0: four for each pixel, at least 8.
-    pub fly_points: usize,
-    /// By which part of its width the beam changes from frame to frame: its place in rows and in columns, its defocus and its
-    /// astigmatism, each by a random share of it, -1 to 1.
-    pub probe_drift: f64,
-    /// Standard deviation of the recorded from the true positions along each axis, object pixels.
-    pub position_error: f64,
-    /// Whether counts have Poisson noise; otherwise they are expected values.
-    pub noise: bool,
-    /// How waves travel to the detector. Distances of near fields follow from the number of pixels and the distance from the focus.
-    pub propagation: Propagation,
-    /// Standard deviation of the Gaussian by which the detector blurs intensities, pixels.
-    pub blur: f64,
-    /// Background of the detector, photons in each pixel of each frame.
-    pub background: f64,
-    /// Seed of the random number generator.
-    pub seed: u64,
-    /// Slices of the specimen; of more than one the object pixel is chosen for the distance from the first to the last.
-    pub slices: usize,
-    /// Distance between neighbours, m, of several slices.
-    pub slice_distance: f64,
-    /// Whether the beam is one of 300 kV electrons, for several slices, and not of X-rays at 10 keV.
-    pub electrons: bool,
-}
-
-impl Default for SimulateOptions {
-    fn default() -> Self {
-        Self {
-            frame: 128,
-            positions: 100,
-            pattern: Pattern::Fermat,
-            overlap: 0.7,
-            photons: 1e8,
-            probe_modes: 1,
-            object_modes: 1,
-            fly_shift: [0.0; 2],
-            fly_points: 0,
-            probe_drift: 0.0,
-            position_error: 0.0,
-            noise: true,
-            propagation: Propagation::FarField,
-            blur: 0.0,
-            background: 0.0,
-            seed: 0,
-            slices: 1,
-            slice_distance: 20e-6,
-            electrons: false,
-        }
-    }
-}
-
-/// Why a scan cannot be simulated.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum SimulateError {
-    /// An option is out of range.
-    #[error("{option} {found}: expected {expected}")]
-    Option {
-        /// Name of the option.
-        option: &'static str,
-        /// Value found.
-        found: String,
-        /// Description of the expected values.
-        expected: &'static str,
-    },
-    /// The positions do not define an object.
-    #[error(transparent)]
-    Positions(#[from] PositionError),
-    /// The result is not a valid scan (too few photons for a single count).
-    #[error(transparent)]
-    Scan(#[from] ScanError),
-}
 
 /// Wavelength at 10 keV, m.
 const WAVELENGTH: f64 = 1.239_841_984e-10;
@@ -148,186 +47,6 @@ const APERTURE: f64 = 0.42;
 const BEAM: f64 = 0.36;
 
 impl SimulateOptions {
-    /// Checks all options.
-    ///
-    /// # Errors
-    /// Returns an error that names the first option out of range.
-    pub fn check(&self) -> Result<(), SimulateError> {
-        let option = |ok: bool, option, found: String, expected| {
-            if ok {
-                Ok(())
-            } else {
-                Err(SimulateError::Option {
-                    option,
-                    found,
-                    expected,
-                })
-            }
-        };
-        option(
-            (8..=8192).contains(&self.frame),
-            "--frame",
-            self.frame.to_string(),
-            "8 to 8192 pixels",
-        )?;
-        let count = self.positions;
-        option(
-            (1..=10_000_000).contains(&count),
-            "--positions",
-            count.to_string(),
-            "1 to 10000000",
-        )?;
-        option(
-            (0.0..=0.99).contains(&self.overlap),
-            "--overlap",
-            shortest(self.overlap),
-            "0 to 0.99",
-        )?;
-        let photons = self.photons;
-        option(
-            (1.0..=1e15).contains(&photons),
-            "--photons",
-            shortest(photons),
-            "1 to 1e15",
-        )?;
-        let modes = self.probe_modes;
-        option(
-            (1..=64).contains(&modes),
-            "--probe-modes",
-            modes.to_string(),
-            "1 to 64",
-        )?;
-        let states = self.object_modes;
-        option(
-            (1..=16).contains(&states),
-            "--object-modes",
-            states.to_string(),
-            "1 to 16",
-        )?;
-        let longest = self.frame as f64 / 2.0;
-        if let Some(wrong) = self
-            .fly_shift
-            .iter()
-            .find(|v| v.is_nan() || v.abs() > longest)
-        {
-            return Err(SimulateError::Option {
-                option: "--fly-shift",
-                found: shortest(*wrong),
-                expected: "at most half a frame on each axis, in pixels",
-            });
-        }
-        option(
-            self.fly_points <= 1024,
-            "--fly-points",
-            self.fly_points.to_string(),
-            "1 to 1024",
-        )?;
-        let drift = self.probe_drift;
-        option(
-            (0.0..=0.5).contains(&drift),
-            "--probe-drift",
-            shortest(drift),
-            "0 to 0.5 of the beam's width",
-        )?;
-        let error = self.position_error;
-        option(
-            (0.0..=100.0).contains(&error),
-            "--position-error",
-            shortest(error),
-            "0 to 100 pixels",
-        )?;
-        if let Propagation::NearField {
-            focus_to_sample: Some(z1),
-        } = self.propagation
-        {
-            // All frequencies of the frames travel to the detector.
-            let pixels = WAVELENGTH * FRAC_1_SQRT_2..0.5 * DETECTOR_PIXEL;
-            option(
-                z1.is_finite() && z1 > 0.0 && pixels.contains(&near_pixel(z1, self.frame)),
-                "--focus-to-sample",
-                shortest(z1),
-                "a length for which the beam is magnified at least twice on the detector and object pixels are at least the wavelength divided by the root of 2",
-            )?;
-        }
-        self.check_slices()?;
-        option(
-            (0.0..=100.0).contains(&self.blur),
-            "--blur",
-            shortest(self.blur),
-            "0 to 100 pixels",
-        )?;
-        option(
-            (0.0..=1e9).contains(&self.background),
-            "--background",
-            shortest(self.background),
-            "0 to 1e9 photons in a pixel",
-        )?;
-        let seed = self.seed;
-        option(
-            i64::try_from(seed).is_ok(),
-            "--seed",
-            seed.to_string(),
-            "at most 9223372036854775807",
-        )
-    }
-
-    /// Points of each exposure.
-    fn points(&self) -> usize {
-        let [rows, columns] = self.fly_shift;
-        let length = rows.hypot(columns);
-        match self.fly_points {
-            _ if length == 0.0 => 1,
-            0 => ((4.0 * length).ceil() as usize).clamp(8, 1024),
-            points => points,
-        }
-    }
-
-    fn check_slices(&self) -> Result<(), SimulateError> {
-        let refused = |option, found: String, expected| {
-            Err(SimulateError::Option {
-                option,
-                found,
-                expected,
-            })
-        };
-        let count = self.slices;
-        if !(1..=MOST_SLICES).contains(&count) {
-            return refused("--slices", count.to_string(), "1 to 64");
-        }
-        if count == 1 {
-            if self.electrons {
-                return refused(
-                    "--electrons",
-                    String::new(),
-                    "--slices of at least 2 beside it",
-                );
-            }
-            return Ok(());
-        }
-        if self.propagation != Propagation::FarField {
-            return refused("--slices", count.to_string(), "1 with --near-field");
-        }
-        let distance = self.slice_distance;
-        // All frequencies of the frames travel from slice to slice.
-        let least = self.wavelength() * FRAC_1_SQRT_2;
-        if !(distance.is_finite() && (least..1e-5).contains(&thick_pixel(self))) {
-            return refused(
-                "--slice-distance",
-                shortest(distance),
-                "a length in m for which object pixels of the root of 2.2 λz/n, z from the first slice to the last, are between the wavelength divided by the root of 2 and 10 µm",
-            );
-        }
-        Ok(())
-    }
-
-    fn wavelength(&self) -> f64 {
-        if self.electrons {
-            ELECTRON_WAVELENGTH
-        } else {
-            WAVELENGTH
-        }
-    }
-
     /// Bytes needed to simulate the scan, without the object: counts, positions, and work arrays of
     /// the threads.
     #[must_use]
@@ -550,53 +269,6 @@ fn moved(probe: &Array3<Complex<f64>>, by: [f64; 2]) -> Array3<Complex<f64>> {
     moved
 }
 
-/// Geometry, ideal beam and positions of a simulation.
-struct BeamPath {
-    geometry: Geometry,
-    /// Object pixel (row, column), m.
-    pixel: [f64; 2],
-    /// The beam without aberrations.
-    ideal: Array2<Complex<f64>>,
-    /// Positions (frame, (row, column)), m, on whole pixels.
-    whole: Array2<f64>,
-    windows: PixelPositions,
-}
-
-impl BeamPath {
-    fn new(options: &SimulateOptions) -> Result<Self, SimulateError> {
-        let n = options.frame;
-        let geometry = geometry(options);
-        let pixel = geometry.object_pixel(n, n);
-
-        let ideal = beam(n, 0.0, BeamChange::default());
-        let step = (diameter(&ideal) * (1.0 - options.overlap)).max(1.0);
-        let points = path(options.pattern, options.positions, step);
-        let whole = Array2::from_shape_fn((options.positions, 2), |(i, axis)| {
-            points[i][axis].round() * pixel[axis]
-        });
-        let windows = PixelPositions::new(&whole, pixel, [n, n], 0)?;
-        Ok(Self {
-            geometry,
-            pixel,
-            ideal,
-            whole,
-            windows,
-        })
-    }
-}
-
-/// Object pixel, m, of the near field of a cone beam whose focus is `z1` m before the specimen: λ z1 = 0.3 n Δ², where the
-/// effective distance is z1 but for the magnification.
-fn near_pixel(z1: f64, n: usize) -> f64 {
-    (WAVELENGTH * z1 / (NEAR * n as f64)).sqrt()
-}
-
-/// Object pixel, m, of a specimen with slices.
-fn thick_pixel(options: &SimulateOptions) -> f64 {
-    let thickness = options.slice_distance * (options.slices - 1) as f64;
-    (options.wavelength() * thickness / (THICKNESS * options.frame as f64)).sqrt()
-}
-
 /// The slices of a thick specimen: a Siemens star, then grains, others in each; `None` for a thin one.
 fn thick_specimen(options: &SimulateOptions, shape: [usize; 2]) -> Option<SliceStack> {
     if options.slices < 2 {
@@ -618,39 +290,6 @@ fn thick_specimen(options: &SimulateOptions, shape: [usize; 2]) -> Option<SliceS
     })
 }
 
-fn geometry(options: &SimulateOptions) -> Geometry {
-    let n = options.frame as f64;
-    let wavelength = options.wavelength();
-    let (distance, pixel) = match options.propagation {
-        Propagation::FarField if options.slices > 1 => {
-            let distance = thick_pixel(options) * n * DETECTOR_PIXEL / wavelength;
-            (distance, DETECTOR_PIXEL)
-        }
-        Propagation::FarField => {
-            let distance = OBJECT_PIXEL * n * DETECTOR_PIXEL / WAVELENGTH;
-            (distance, DETECTOR_PIXEL)
-        }
-        Propagation::NearField {
-            focus_to_sample: None,
-        } => {
-            let distance = NEAR * n * MICROSCOPE_PIXEL * MICROSCOPE_PIXEL / WAVELENGTH;
-            (distance, MICROSCOPE_PIXEL)
-        }
-        Propagation::NearField {
-            focus_to_sample: Some(z1),
-        } => {
-            let magnification = DETECTOR_PIXEL / near_pixel(z1, options.frame);
-            (z1 * (magnification - 1.0), DETECTOR_PIXEL)
-        }
-    };
-    Geometry {
-        wavelength,
-        distance,
-        pixel_size: [pixel; 2],
-        propagation: options.propagation,
-    }
-}
-
 /// A separate generator for each frame, so that the counts do not depend on the threads.
 fn generator(seed: u64, stream: u64) -> Pcg64Mcg {
     // The increment of SplitMix64 separates neighbouring streams.
@@ -664,47 +303,6 @@ fn draw(expected: f64, random: &mut Pcg64Mcg) -> f32 {
         return 0.0;
     }
     Poisson::new(expected).map_or(0.0, |poisson| poisson.sample(random) as f32)
-}
-
-/// Positions (row, column), pixels, `step` apart.
-fn path(pattern: Pattern, count: usize, step: f64) -> Vec<[f64; 2]> {
-    match pattern {
-        Pattern::Fermat => {
-            let golden = PI * (3.0 - 5.0_f64.sqrt());
-            let scale = step / PI.sqrt();
-            (0..count)
-                .map(|i| {
-                    let (r, angle) = (scale * (i as f64).sqrt(), golden * i as f64);
-                    [r * angle.sin(), r * angle.cos()]
-                })
-                .collect()
-        }
-        Pattern::Raster => {
-            let width = (count as f64).sqrt().ceil() as usize;
-            (0..count)
-                .map(|i| [(i / width) as f64 * step, (i % width) as f64 * step])
-                .collect()
-        }
-        Pattern::Round => {
-            let mut points = vec![[0.0, 0.0]];
-            for ring in 1.. {
-                if points.len() >= count {
-                    break;
-                }
-                let on_ring = (TAU * ring as f64).floor() as usize;
-                points.extend((0..on_ring).map(|k| {
-                    // Each ring is rotated a little, so that the points do not form spokes.
-                    let angle = TAU * (k as f64 / on_ring as f64 + 0.377 * ring as f64);
-                    [
-                        ring as f64 * step * angle.sin(),
-                        ring as f64 * step * angle.cos(),
-                    ]
-                }));
-            }
-            points.truncate(count);
-            points
-        }
-    }
 }
 
 #[cfg(test)]

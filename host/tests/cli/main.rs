@@ -71,6 +71,8 @@ mod ptycho_start;
 #[cfg(feature = "ptycho")]
 mod ptycho_start_object;
 #[cfg(feature = "ptycho")]
+mod ptycho_streamed_models;
+#[cfg(feature = "ptycho")]
 mod ptycho_variable_probe;
 #[cfg(feature = "sas")]
 mod sas;

@@ -149,7 +149,11 @@ fn what_slices_do_not_go_with_is_refused() {
         &with(&["--engine", "dm:5"]),
         "only the engines lsqml and ml",
     );
-    refused(&with(&[]), "only the engines lsqml and ml");
+    refused(
+        &with(&["--refine-positions", "gradient"]),
+        "--refine-positions",
+    );
+    refused(&with(&["--fit-frame-scales"]), "--fit-frame-scales");
     refused(&["--engine", "lsqml:5"], "slices.distance");
     refused(
         &with(&["--engine", "lsqml:5", "--find-orientation"]),

@@ -86,8 +86,12 @@ pub fn reasons(recipe: &Recipe) -> Vec<String> {
     }
     let work = work(recipe);
     if work > 1 {
+        let weights = match recipe.slices.are_on() {
+            true => "",
+            false => ", and fewer weights of the regulariser are tried",
+        };
         sentences.push(format!(
-            "a frame is {work} times the work of one wave for each probe mode, so trials have fewer iterations or frames, and fewer weights of the regulariser are tried"
+            "a frame is {work} times the work of one wave for each probe mode, so trials have fewer iterations or frames{weights}"
         ));
     }
     sentences

@@ -1,33 +1,25 @@
 //! State and step of a projection engine on the CPU.
 
 use super::batch_engine::{self, BatchState};
-use super::detector::{self, CpuDetector};
-use super::exact_positions::Shifter;
-use super::fourier_projection::{
-    FrameErrors, FrameModel, FrameStep, Scratch, model_spectra, step_frame,
-};
+use super::detector::CpuDetector;
+use super::fourier_projection::{FrameModel, Scratch};
 use super::likelihood::{self, LikelihoodState};
 use super::multislice::Slices;
-use super::object_update::ObjectSums;
 use super::propagation::Propagator;
 use super::scratch_pool::Pool;
 use super::variable_probe::Variations;
-use super::window::{Layout, Window};
-use super::{
-    annealing, centring, constraints, exact_positions, model, normalisation, object_modes,
-    probe_update, refinement,
-};
+use super::window::Layout;
+use super::{annealing, centring, constraints, model, normalisation, object_modes, refinement};
 use crate::data::{ModelParts, product};
 use crate::fft::{Real, TransposedFft2};
 use crate::ptycho::batches::KeptBatches;
 use crate::ptycho::detector::measured_by;
-use crate::ptycho::multislice::Distances;
 use crate::ptycho::ranks::Ranks;
 use crate::ptycho::refinement::{FrameParameters, Refinement, Stage};
 use crate::ptycho::regions::{REGIONS, Regions};
 use crate::ptycho::step::Method;
 use crate::ptycho::{
-    Engine, EngineError, EngineState, Frames, ModelErrors, Problem, Step, StepErrors, WaveSpace,
+    Engine, EngineError, EngineState, Frames, ModelErrors, Problem, Step, StepErrors,
 };
 use crate::run::Setup;
 use crate::system::ScratchError;
@@ -35,6 +27,9 @@ use ndarray::{Array2, Array3, Axis};
 use num_complex::Complex;
 use rayon::prelude::*;
 use std::sync::Arc;
+
+mod projections;
+mod state;
 
 /// Bytes of exit waves that are written before the sums of object and probe read them again: a part
 /// of the last-level cache.
@@ -173,167 +168,6 @@ impl<T: Real> CpuEngine<T> {
         })
     }
 
-    /// Makes the exit waves P·O if there are none.
-    fn start_projections(&mut self, exact: bool) {
-        let Self {
-            ranks,
-            layout,
-            fft,
-            propagator,
-            object,
-            probe,
-            spectra,
-            exit,
-            ..
-        } = self;
-        let waves = layout.waves() * layout.pixels();
-        let own = ranks.parts(layout.corners.len()).own_frames();
-        let total = own.len() * waves;
-        if spectra.len() == total {
-            return;
-        }
-        *spectra = vec![Complex::default(); total];
-        *exit = vec![Complex::default(); total];
-        let of_probe = model::spectra(probe, layout.pixels(), fft);
-        spectra.par_chunks_mut(waves).enumerate().for_each_init(
-            || (Scratch::new(layout, fft), Shifter::new(probe)),
-            |(scratch, shifter), (frame, state)| {
-                let frame = own.start + frame;
-                let window = Window {
-                    layout,
-                    frame,
-                    corner: layout.corners[frame],
-                    fraction: layout.fraction(frame, exact),
-                    probe: shifter.probe(layout, &of_probe, frame, exact, fft),
-                    object,
-                };
-                model_spectra(&window, propagator, scratch);
-                state.copy_from_slice(&scratch.model);
-            },
-        );
-    }
-
-    /// The step of every frame of this rank; the object's sums with it, if that is updated from whole-pixel
-    /// positions.
-    fn project(&mut self, step: &Step) -> (Vec<FrameErrors>, Option<ObjectSums<T>>) {
-        let Self {
-            ranks,
-            layout,
-            fft,
-            propagator,
-            magnitudes,
-            detector,
-            object,
-            probe,
-            spectra,
-            exit,
-            scratch: pool,
-            ..
-        } = self;
-        let pixels = layout.pixels();
-        let waves = layout.waves() * pixels;
-        let of_probe = if step.subpixel {
-            model::spectra(probe, pixels, fft)
-        } else {
-            Vec::new()
-        };
-        let frame_step = FrameStep::new(step);
-        let detector = detector.as_ref();
-        let parts = ranks.parts(layout.corners.len());
-        let own = parts.own_frames();
-        let mut sums =
-            (step.update_object && !step.subpixel).then(|| ObjectSums::new(layout, probe, &parts));
-        let together = frames_together::<T>(waves);
-        let mut errors = Vec::with_capacity(own.len());
-        let chunks = (spectra.chunks_mut(together * waves))
-            .zip(exit.chunks_mut(together * waves))
-            .zip(magnitudes[own.start * pixels..own.end * pixels].chunks(together * pixels));
-        for (chunk, ((spectra, exit), magnitudes)) in chunks.enumerate() {
-            let first = own.start + chunk * together;
-            let of_frames = (spectra.par_chunks_mut(waves))
-                .zip(exit.par_chunks_mut(waves))
-                .zip(magnitudes.par_chunks(pixels))
-                .enumerate()
-                .map_init(
-                    || {
-                        let scratch = pool.take(|| Scratch::new(layout, fft));
-                        (scratch, Shifter::new(probe))
-                    },
-                    |(scratch, shifter), (frame, (state, magnitudes))| {
-                        let frame = first + frame;
-                        let window = Window {
-                            layout,
-                            frame,
-                            corner: layout.corners[frame],
-                            fraction: layout.fraction(frame, step.subpixel),
-                            probe: shifter.probe(layout, &of_probe, frame, step.subpixel, fft),
-                            object,
-                        };
-                        match detector {
-                            None => step_frame(
-                                &window, state, magnitudes, frame_step, propagator, scratch,
-                            ),
-                            Some(detector) => detector::step_frame(
-                                &window,
-                                state,
-                                magnitudes,
-                                frame_step,
-                                (propagator, detector),
-                                scratch,
-                            ),
-                        }
-                    },
-                );
-            errors.par_extend(of_frames);
-            if let Some(sums) = &mut sums {
-                sums.add(layout, probe, first..own.start + errors.len(), exit);
-            }
-        }
-        (errors, sums)
-    }
-
-    /// Updates object and probe alternately; `sums` of the object's first update, if it is not at
-    /// exact positions.
-    fn overlap(&mut self, step: &Step, mut sums: Option<ObjectSums<T>>) -> Result<(), EngineError> {
-        for _ in 0..step.overlap_loops {
-            if step.update_object && step.subpixel {
-                exact_positions::object_update(self, step)?;
-            } else if step.update_object {
-                let layout = &self.layout;
-                let sums = sums.take().unwrap_or_else(|| {
-                    let parts = self.ranks.parts(layout.corners.len());
-                    let mut sums = ObjectSums::new(layout, &self.probe, &parts);
-                    sums.add(layout, &self.probe, parts.own_frames(), &self.exit);
-                    sums
-                });
-                let total = sums.total(layout, &self.ranks)?;
-                total.finish(&mut self.object, step.object_weight, step.clip_object);
-            }
-            if !step.update_probe {
-                break;
-            }
-            let before = self.probe.clone();
-            if step.subpixel {
-                exact_positions::probe_update(self, step)?;
-            } else {
-                probe_update::probe_update(
-                    &self.layout,
-                    &self.ranks,
-                    &self.object,
-                    &mut self.probe,
-                    &self.exit,
-                    step.probe_weight,
-                )?;
-            }
-            self.constrain_probe(step);
-            let [moved, norm] = probe_update::change(&before, &self.probe);
-            if moved < step.overlap_tolerance * step.overlap_tolerance * norm {
-                break;
-            }
-        }
-        Ok(())
-    }
-
     /// Updates the detector's background from the sums of the iteration.
     pub(super) fn update_background(&mut self) {
         if let Some(detector) = &mut self.detector {
@@ -387,16 +221,6 @@ impl<T: Real> CpuEngine<T> {
             self.layout.set(self.parameters.frames(self.subpixel));
         }
         Ok(())
-    }
-
-    /// Transposes every layer of `lines` × `width`.
-    fn transposed(&self, from: &[Complex<T>], [lines, width]: [usize; 2]) -> Vec<Complex<T>> {
-        let pixels = self.layout.pixels();
-        let mut to = vec![Complex::default(); from.len()];
-        to.par_chunks_mut(pixels)
-            .zip(from.par_chunks(pixels))
-            .for_each(|(to, from)| transpose::transpose(from, to, width, lines));
-        to
     }
 
     fn combine(&self, frames: impl Iterator<Item = FrameModel> + Clone) -> ModelErrors {
@@ -556,62 +380,11 @@ impl<T: Real> Engine for CpuEngine<T> {
     }
 
     fn save(&mut self) -> Result<EngineState, EngineError> {
-        // The saved state is in (row, column) order within a layer, the engine in (column, row)
-        // order.
-        let spectra = self.transposed(&self.spectra, [self.layout.columns, self.layout.rows]);
-        let spectra = self.ranks.gathered_first(spectra)?;
-        let BatchState { object, probe } = &self.batch_state;
-        let mut state = EngineState::from_parts(self.object.clone(), self.probe.clone(), spectra);
-        if let Some(variations) = &self.variations {
-            variations.save(&mut state);
-        }
-        let mut state = state
-            .with_momentum([object.clone(), probe.clone()])
-            .with_search(self.likelihood.clone())
-            .with_frames(&self.parameters);
-        let distances = self.slices.as_ref().map(|slices| slices.distances.state());
-        state.added.extend(distances);
-        if let Some(detector) = &self.detector {
-            detector.save(&mut state);
-        }
-        Ok(state)
+        self.saved()
     }
 
     fn restore(&mut self, state: &EngineState) -> Result<(), EngineError> {
-        self.finished.clear();
-        let waves = self.layout.waves() * self.layout.pixels();
-        let frames = self.layout.corners.len();
-        let lengths = [self.object.len(), self.probe.len(), frames * waves];
-        let own = self.ranks.parts(frames).own_frames();
-        let [object, probe, exit] = state.parts_of(lengths, own, waves)?;
-        let momentum = state.momentum([lengths[0], lengths[1]])?;
-        let search = state.search([lengths[0], lengths[1]])?;
-        if let Some(slices) = &mut self.slices {
-            let saved = state.added.get(Distances::STATE);
-            slices
-                .distances
-                .restore(saved)
-                .ok_or(EngineError::Distances)?;
-            slices.propagate_over_distances();
-        }
-        let sizes = [self.variation_count, self.layout.pixels(), frames];
-        let variations = Variations::restored(state, sizes)?;
-        if let Some(detector) = &mut self.detector {
-            detector.restore(state)?;
-        }
-        state.restore_frames(&mut self.parameters, self.bound)?;
-        self.layout.set(self.parameters.frames(self.subpixel));
-        self.object.copy_from_slice(object);
-        self.probe.copy_from_slice(probe);
-        let [object, probe] = momentum.map(<[Complex<T>]>::to_vec);
-        self.batch_state = BatchState { object, probe };
-        self.likelihood = search;
-        self.variations = variations;
-        let shape = [self.layout.rows, self.layout.columns];
-        let exit = state.exit_in(WaveSpace::Fourier, exit, shape);
-        self.spectra = self.transposed(&exit, shape);
-        self.exit = vec![Complex::default(); self.spectra.len()];
-        Ok(())
+        self.take_saved(state)
     }
 }
 

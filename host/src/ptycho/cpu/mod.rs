@@ -6,6 +6,8 @@
 mod annealing;
 mod batch_engine;
 mod centring;
+#[cfg(test)]
+mod combined_models;
 mod complex_products;
 mod constraints;
 mod detector;
@@ -27,6 +29,8 @@ mod regions;
 mod scratch_pool;
 mod simd;
 mod smoothness;
+#[cfg(test)]
+mod test_problem;
 #[cfg(test)]
 mod tests;
 mod variable_probe;

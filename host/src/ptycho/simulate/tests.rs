@@ -1,4 +1,5 @@
 use super::*;
+use crate::data::{PixelPositions, Propagation};
 
 fn small() -> SimulateOptions {
     SimulateOptions {

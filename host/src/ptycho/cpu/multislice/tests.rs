@@ -2,46 +2,24 @@
 //! precision; slices without distance are their product; runs resume with the same bits; nothing is ever NaN.
 
 use super::*;
-use crate::data::PixelPositions;
 use crate::ptycho::Ranks;
 use crate::ptycho::cpu::likelihood::loss;
 use crate::ptycho::cpu::model::spectra;
-use crate::ptycho::likelihood::{LikelihoodMethod, Noise};
+use crate::ptycho::cpu::test_problem::{
+    self, ALL, MODES, SHAPE, difference, engine_of, method, random, step,
+};
+use crate::ptycho::fly::FlyPaths;
 use crate::ptycho::quality::{Reference, compare_slices};
 use crate::ptycho::{
     Engine, EngineName, EngineSpec, Magnitudes, Problem, Recipe, SimulateOptions, SliceDistance,
-    SliceOptions, Smoothness, Step, simulate,
+    SliceOptions, Step, simulate,
 };
 use crate::ranks::threads;
-use ndarray::{Array2, Array3};
-use rand::{RngExt, SeedableRng};
-use rand_pcg::Pcg64Mcg;
+use ndarray::Array3;
 use std::sync::Arc;
 
-const SHAPE: [usize; 2] = [7, 10];
-const MODES: usize = 2;
 /// Object pixels, m: of the second, waves of the highest frequencies are evanescent.
 const PIXELS: [[f64; 2]; 2] = [[2e-9, 1.6e-9], [0.5e-10, 0.6e-10]];
-
-struct Random(Pcg64Mcg);
-
-impl Random {
-    fn next(&mut self) -> f64 {
-        self.0.random::<f64>() - 0.5
-    }
-
-    fn complex(&mut self) -> Complex<f64> {
-        Complex::new(self.next(), self.next())
-    }
-
-    fn vector(&mut self, n: usize) -> Vec<Complex<f64>> {
-        (0..n).map(|_| self.complex()).collect()
-    }
-}
-
-fn random(seed: u64) -> Random {
-    Random(Pcg64Mcg::seed_from_u64(seed))
-}
 
 fn plan(pixel: [f64; 2], scale: f64) -> SlicePlan {
     SlicePlan {
@@ -54,74 +32,18 @@ fn plan(pixel: [f64; 2], scale: f64) -> SlicePlan {
     }
 }
 
-/// Five frames of 7 × 10 pixels of three slices in which nothing is trivial: two modes, fractions, scales, masked and free pixels.
+/// The problem that tests of gradients share, with three slices.
 fn problem(slices: SlicePlan) -> Problem {
-    let [rows, columns] = SHAPE;
-    let corners = vec![[0, 0], [2, 3], [4, 1], [1, 5], [5, 6]];
-    let mut random = random(3);
-    let frames = corners.len();
-    let object_shape = [rows + 6, columns + 7];
-    let options = SimulateOptions {
-        frame: 16,
-        positions: frames,
-        ..SimulateOptions::default()
-    };
-    let other = Problem::new(&simulate(&options).unwrap(), &Recipe::default()).unwrap();
-    let magnitudes = Array3::from_shape_fn((frames, rows, columns), |_| match random.next() {
-        v if v < -0.45 => -1.0,
-        v if v > 0.45 => -2.0 - 3.0 * v as f32,
-        v => (4.0 * (v + 0.45)) as f32,
-    });
-    let more = slices.count() - 1;
+    let thin = test_problem::problem(None, slices.count(), FlyPaths::default());
     Problem {
-        magnitudes: Magnitudes::Memory(magnitudes.into_shared()),
-        positions: PixelPositions {
-            fractions: (0..frames)
-                .map(|_| [random.next(), random.next()])
-                .collect(),
-            corners,
-            object_shape,
-            ..other.positions.clone()
-        },
-        object: Array2::from_shape_fn(object_shape, |_| 1.0 + random.complex()),
-        more_layers: Array3::from_shape_fn((more, object_shape[0], object_shape[1]), |_| {
-            1.0 + random.complex()
-        }),
-        probe: Array3::from_shape_fn((MODES, rows, columns), |_| 2.0 * random.complex()),
+        more_layers: thin.more_layers.mapv(|v| 1.0 + v),
         slices: Some(slices),
-        ..other
+        ..thin
     }
 }
 
 fn engine(slices: SlicePlan) -> CpuEngine<f64> {
-    let problem = problem(slices);
-    let mut engine = CpuEngine::new(&problem);
-    engine.layout.fractions = problem.positions.fractions.clone();
-    engine.layout.scales = vec![0.7, 1.2, 1.0, 1.4, 0.8];
-    engine
-}
-
-fn step(name: EngineName) -> Step {
-    let options = SimulateOptions {
-        frame: 16,
-        positions: 2,
-        ..SimulateOptions::default()
-    };
-    let problem = Problem::new(&simulate(&options).unwrap(), &Recipe::default()).unwrap();
-    Step::new(&EngineSpec::new(name, 3), &problem, 2)
-}
-
-fn method(noise: Noise) -> LikelihoodMethod {
-    LikelihoodMethod {
-        noise,
-        preconditioner: true,
-        smooth_gradient: 0.0,
-        smooth_gradient_decay: 1.0,
-        smoothness: Smoothness {
-            weight: 0.0,
-            edge: 0.0,
-        },
-    }
+    engine_of(&problem(slices))
 }
 
 fn inner(a: &[Complex<f64>], b: &[Complex<f64>]) -> Complex<f64> {
@@ -217,16 +139,10 @@ fn the_change_of_exit_waves_and_the_gradients_are_adjoint() {
     }
 }
 
-/// The derivative of `objective` at 0, by central differences of the fourth order.
-fn difference(h: f64, mut objective: impl FnMut(f64) -> f64) -> f64 {
-    let mut at = |t: f64| objective(t * h);
-    (at(-2.0) - 8.0 * at(-1.0) + 8.0 * at(1.0) - at(2.0)) / (12.0 * h)
-}
-
 #[test]
 fn gradients_of_slices_probe_and_distances_are_derivatives_of_the_likelihood() {
     let step = step(EngineName::Ml);
-    for noise in [Noise::Gaussian, Noise::Poisson, Noise::Amplitude] {
+    for noise in ALL {
         for (n, pixel) in PIXELS.into_iter().enumerate() {
             let scale = if n == 0 { 1e-7 } else { 1e-9 };
             let mut engine = engine(plan(pixel, scale));
@@ -273,7 +189,7 @@ fn gradients_of_slices_probe_and_distances_are_derivatives_of_the_likelihood() {
 #[test]
 fn the_line_has_the_slope_of_the_objective() {
     let step = step(EngineName::Ml);
-    for noise in [Noise::Gaussian, Noise::Poisson, Noise::Amplitude] {
+    for noise in ALL {
         let mut engine = engine(plan(PIXELS[0], 1e-7));
         let direction = [
             random(1).vector(engine.object.len()),

@@ -2,10 +2,9 @@
 
 use super::super::deviations;
 use super::*;
-use crate::ptycho::cpu::likelihood::tests::{
-    amplitude_loss, difference, plain_step, random, varied_engine,
-};
+use crate::ptycho::cpu::likelihood::tests::{amplitude_loss, plain_step, varied_engine};
 use crate::ptycho::cpu::model::{PointRamps, shifted};
+use crate::ptycho::cpu::test_problem::{difference, random};
 
 /// All frames as one batch, with χ of the present model.
 fn batch(engine: &CpuEngine<f64>) -> Batch<f64> {
