@@ -149,9 +149,8 @@ impl Problem {
         }
         let positions = PixelPositions::new(&middles, pixel, [rows, columns], recipe.margin())?;
         let fly = FlyPaths::new(scan, &recipe.fly, pixel);
-        let beyond = |path: &&[f64; 2]| {
-            path[0].abs() > rows as f64 || path[1].abs() > columns as f64
-        };
+        let beyond =
+            |path: &&[f64; 2]| path[0].abs() > rows as f64 || path[1].abs() > columns as f64;
         if let Some(path) = fly.paths().iter().find(beyond) {
             return Err(ProblemError::LongPath {
                 window: [rows, columns],

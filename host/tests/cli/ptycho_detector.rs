@@ -148,7 +148,8 @@ fn a_start_with_a_strong_background_keeps_the_power_of_the_probe() {
         let first = run(&folder, "first.h5", &whole);
         let one = ["--engine", "lsqml:1", "--start", "first.h5"];
         let next = run(&folder, "next.h5", &[&common[..], &one].concat());
-        let [before, after] = [&first, &next].map(|of| of.history.last().unwrap().r_factor.unwrap());
+        let [before, after] =
+            [&first, &next].map(|of| of.history.last().unwrap().r_factor.unwrap());
         assert!(after < 1.2 * before, "{background}: {before} {after}");
     }
 }

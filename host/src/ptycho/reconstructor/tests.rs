@@ -12,12 +12,15 @@ fn a_resumed_run_has_the_positions_of_its_last_iteration() {
     let options = SimulateOptions {
         frame: 16,
         positions: 9,
+        position_error: 0.3,
         ..SimulateOptions::default()
     };
     let scan = simulate(&options).unwrap();
     for engines in [["lsqml:2", "dm:2"], ["dm:2", "lsqml:2"]] {
         let recipe = Recipe {
-            engines: engines.map(|text| EngineSpec::parse(text).unwrap()).to_vec(),
+            engines: engines
+                .map(|text| EngineSpec::parse(text).unwrap())
+                .to_vec(),
             ..Recipe::default()
         };
         let problem = Problem::new(&scan, &recipe).unwrap();

@@ -212,6 +212,33 @@ impl SimulateOptions {
             )?;
         }
         self.check_slices()?;
+        let moves = self.fly_shift != [0.0; 2];
+        for (beside, option, is_on) in [
+            (
+                "1 with --object-modes",
+                "--slices",
+                self.slices > 1 && states > 1,
+            ),
+            ("1 with --fly-shift", "--slices", self.slices > 1 && moves),
+            (
+                "0 with --object-modes",
+                "--probe-drift",
+                drift > 0.0 && states > 1,
+            ),
+            ("0 with --fly-shift", "--probe-drift", drift > 0.0 && moves),
+        ] {
+            let found = match option {
+                "--slices" => self.slices.to_string(),
+                _ => shortest(drift),
+            };
+            if is_on {
+                return Err(SimulateError::Option {
+                    option,
+                    found,
+                    expected: beside,
+                });
+            }
+        }
         option(
             (0.0..=100.0).contains(&self.blur),
             "--blur",
