@@ -19,9 +19,9 @@ pub(crate) use kernel::{Kernel, blur};
 use super::automatic::free_share;
 use super::magnitudes::Magnitudes;
 use super::recipe::{Background, BackgroundFit, DetectorOptions, Recipe};
-use crate::data::{DetectorModel, Scan};
+use crate::data::{DetectorModel, Mask, Scan};
 use crate::system::ScratchError;
-use ndarray::Array2;
+use ndarray::{Array2, Axis};
 
 /// Share of the darkest pixels, whose mean counts are the first guess of a background.
 const DARKEST: f64 = 0.25;
@@ -91,9 +91,25 @@ impl Detector {
         })
     }
 
-    /// Mean start background, photons.
-    pub(super) fn mean_background(&self) -> f64 {
-        self.background.mean().unwrap_or_default()
+    /// Mean power of the brightest frame of `scan` per pixel without the background, photons: at least 1 % of that with it. Only valid
+    /// pixels have counts, so only their background is subtracted.
+    pub(super) fn mean_light(&self, scan: &Scan) -> f64 {
+        let [_, rows, columns] = scan.shape();
+        let pixels = (rows * columns) as f64;
+        let counts = &scan.sums().of_frames;
+        let brightest = (0..counts.len())
+            .max_by(|a, b| counts[*a].total_cmp(&counts[*b]))
+            .unwrap_or_default();
+        let valid = match scan.mask() {
+            Mask::Shared(mask) => mask.iter().filter(|valid| **valid).count(),
+            Mask::PerFrame(mask) => {
+                let mask = mask.index_axis(Axis(0), brightest);
+                mask.iter().filter(|valid| **valid).count()
+            }
+        };
+        let mean = scan.brightest_frame() / pixels;
+        let background = self.background.mean().unwrap_or_default();
+        (mean - background * (valid as f64 / pixels)).max(0.01 * mean)
     }
 }
 
@@ -166,6 +182,32 @@ fn dark_counts(magnitudes: &Magnitudes) -> Result<(f64, f64), ScratchError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Masked pixels have neither counts nor a background that could be subtracted.
+    #[test]
+    fn the_background_of_valid_pixels_is_no_light() {
+        let geometry = crate::data::Geometry {
+            wavelength: 1e-10,
+            distance: 1.0,
+            pixel_size: [1e-4; 2],
+            propagation: crate::data::Propagation::FarField,
+        };
+        let counts = ndarray::Array3::from_elem((2, 8, 8), 10.0);
+        let positions = Array2::from_shape_fn((2, 2), |(frame, _)| frame as f64 * 1e-7);
+        let mask = Array2::from_shape_fn((8, 8), |(_, column)| column < 2);
+        let mask = Some(Mask::Shared(mask));
+        let scan = Scan::new(counts, mask, positions, geometry, None).unwrap();
+        let detector = Detector {
+            blur: [0.0; 2],
+            background: Array2::from_elem((8, 8), 4.0),
+            fit: BackgroundFit::Off,
+            from: 1,
+            floor: 1.0,
+            has_background: true,
+        };
+        // A quarter of 10 − 4.
+        assert!((detector.mean_light(&scan) - 1.5).abs() < 1e-12);
+    }
 
     /// Sums over the Poisson distribution.
     #[test]

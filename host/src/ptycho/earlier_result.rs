@@ -146,6 +146,7 @@ impl Problem {
         }
         let modes = self.take_object(result)?;
         self.take_background(result);
+        self.scale_to_light(scan);
         if recipe.probe.source == ProbeSource::Auto {
             self.take_probe(result, scan, recipe)?;
         }
@@ -173,6 +174,19 @@ impl Problem {
             } else if let Some(mean) = earlier.mean() {
                 detector.background.fill(mean);
             }
+        }
+    }
+
+    /// Scales the start probe to the light of the brightest frame without the background, which may be that of a result.
+    fn scale_to_light(&mut self, scan: &Scan) {
+        let Some(detector) = &self.detector else {
+            return;
+        };
+        let light = detector.mean_light(scan);
+        let factor = (light / self.mean_power).sqrt();
+        if factor.is_finite() {
+            self.probe.mapv_inplace(|p| p * factor);
+            self.mean_power = light;
         }
     }
 
@@ -234,7 +248,12 @@ impl Problem {
         let first = norm(&probe);
         let mut probe = with_modes(probe, recipe.probe_modes, recipe.probe.mode_power);
         let power: f64 = probe.iter().map(Complex::norm_sqr).sum();
-        let ratio = self.power() / power;
+        let brightest = match &self.detector {
+            None => scan.brightest_frame(),
+            // The background is not light of the probe.
+            Some(_) => self.power(),
+        };
+        let ratio = brightest / power;
         // Of larger frames the result has seen a part of the light only.
         let seen = old_rows >= rows && old_columns >= columns;
         if !ratio.is_finite() {

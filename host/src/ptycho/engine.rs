@@ -100,6 +100,9 @@ pub trait Engine {
         Ranks::alone()
     }
 
+    /// Whether the last iteration of a run that is resumed had frames at their exact positions; before [`Engine::restore`].
+    fn set_exact(&mut self, _exact: bool) {}
+
     /// Queues one iteration and may return before it has finished.
     ///
     /// # Errors

@@ -60,16 +60,6 @@ impl FlyPaths {
         self.points
     }
 
-    /// The first path (row, column), object pixels, that is longer than a frame of `shape` in one of the directions.
-    pub(crate) fn longest_beyond(&self, shape: [usize; 2]) -> Option<[f64; 2]> {
-        let within = |path: &&[f64; 2]| {
-            [0, 1]
-                .iter()
-                .all(|axis| path[*axis].abs() <= shape[*axis] as f64)
-        };
-        self.paths.iter().find(|path| !within(path)).copied()
-    }
-
     /// What a result says of them; nothing of a step scan.
     pub(crate) fn exposures(&self) -> Option<Exposures> {
         (self.points > 1).then(|| Exposures {
@@ -140,6 +130,26 @@ fn paths(scan: &Scan, options: &FlyOptions) -> Vec<[f64; 2]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Metres in the place of micrometres, say.
+    #[test]
+    fn paths_longer_than_the_window_are_refused() {
+        use crate::ptycho::{Problem, ProblemError, Recipe, SimulateOptions, simulate};
+        let options = SimulateOptions {
+            frame: 16,
+            positions: 4,
+            ..SimulateOptions::default()
+        };
+        let scan = simulate(&options).unwrap();
+        let mut recipe = Recipe::default();
+        recipe.fly.points = 3;
+        recipe.fly.shift = Some([0.05, 0.0]);
+        let refused = Problem::new(&scan, &recipe).unwrap_err();
+        assert!(matches!(refused, ProblemError::LongPath { .. }));
+        assert!(refused.to_string().contains("fly.shift"), "{refused}");
+        recipe.fly.shift = Some([0.0, -15.0 * scan.object_pixel()[1]]);
+        assert!(Problem::new(&scan, &recipe).is_ok());
+    }
 
     #[test]
     fn points_are_around_the_middle_of_the_path() {

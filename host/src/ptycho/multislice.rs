@@ -36,6 +36,8 @@ const FIRST_RELAXATION: f64 = 10.0;
 const RELAXATION: [f64; 2] = [1.0, 1000.0];
 /// Factors on the relaxation: after two steps to the same side, and to different sides.
 const FACTORS: [f64; 2] = [1.25, 0.5];
+/// How the note on light that leaves the window begins.
+const SPREAD: &str = "slices: light spreads";
 /// Name of the distances in saved states.
 const STATE: &str = "slice distances";
 
@@ -253,7 +255,7 @@ impl SlicePlan {
         let spread = self.spread(shape);
         (spread > 1.0).then(|| {
             format!(
-                "slices: light spreads beyond the window of a frame on its way to the next slice: λΔz/(nΔ²) is {}, expected at most 1; larger frames or smaller distances help",
+                "{SPREAD} beyond the window of a frame on its way to the next slice: λΔz/(nΔ²) is {}, expected at most 1; larger frames or smaller distances help",
                 significant(spread, 3)
             )
         })
@@ -378,44 +380,51 @@ impl Distances {
         }
     }
 
-    /// What a saved state has of them: (distance, relaxation), then (r, 0).
+    /// What a saved state has of them: (distance, relaxation) and (r, start) of each, then 1 if all are one number, or 0.
     pub(crate) fn state(&self) -> (String, Values) {
-        let pairs = self.values.iter().zip(&self.relaxation);
-        let values = pairs
-            .zip(&self.start)
+        let each = self.values.iter().zip(&self.relaxation).zip(&self.start);
+        let mut values: Vec<Complex<f64>> = each
             .flat_map(|((d, [by, last]), start)| {
                 [Complex::new(*d, *by), Complex::new(*last, *start)]
             })
-            .chain([Complex::new(f64::from(u8::from(self.same)), 0.0)])
             .collect();
+        values.push(Complex::from(f64::from(u8::from(self.same))));
         (STATE.to_owned(), Values::F64(values))
     }
 
-    /// Takes what [`Self::state`] has saved; `None`, and nothing is taken, if `saved` has other distances.
+    /// Takes what [`Self::state`] has saved, with the start, which may be that of an earlier result; `None`, and nothing is taken, if `saved` has other distances.
     pub(crate) fn restore(&mut self, saved: Option<&Values>) -> Option<()> {
         let Some(Values::F64(saved)) = saved else {
             return None;
         };
-        // The distances may have begun with those of an earlier result instead of the recipe's.
-        let fits = |pair: &[Complex<f64>]| {
-            let start = pair[1].im;
+        let gaps = self.values.len();
+        // Earlier checkpoints have neither the start nor whether all are one number: both are those of the recipe.
+        let complete = saved.len() == 2 * gaps + 1;
+        if !complete && saved.len() != 2 * gaps {
+            return None;
+        }
+        let start: Vec<f64> = match complete {
+            true => saved[..2 * gaps].chunks_exact(2).map(|p| p[1].im).collect(),
+            false => self.start.clone(),
+        };
+        let fits = |(pair, start): (&[Complex<f64>], &f64)| {
             let range = start / FARTHEST * 0.999..=start * FARTHEST * 1.001;
-            start.is_finite()
-                && start > 0.0
+            (*start > 0.0 && *start <= LARGEST_DISTANCE)
                 && range.contains(&pair[0].re)
                 && pair[0].im.is_finite()
                 && pair[1].re.is_finite()
         };
-        let (same, pairs) = saved.split_last()?;
-        if pairs.len() != 2 * self.values.len() || !pairs.chunks_exact(2).all(fits) {
+        if !saved.chunks_exact(2).zip(&start).all(fits) {
             return None;
         }
-        for (n, pair) in pairs.chunks_exact(2).enumerate() {
+        for (n, pair) in saved[..2 * gaps].chunks_exact(2).enumerate() {
             self.values[n] = pair[0].re;
-            self.start[n] = pair[1].im;
             self.relaxation[n] = [pair[0].im, pair[1].re];
         }
-        self.same = same.re != 0.0;
+        if complete {
+            self.same = saved[2 * gaps].re != 0.0;
+        }
+        self.start = start;
         Some(())
     }
 
@@ -486,6 +495,9 @@ impl Problem {
             let distances = &stack.distances;
             plan.same &= distances.windows(2).all(|pair| pair[0] == pair[1]);
             plan.distances.clone_from(distances);
+            let note = plan.note([self.probe.dim().1, self.probe.dim().2]);
+            self.notes.retain(|old| !old.starts_with(SPREAD));
+            self.notes.extend(note);
         }
         Ok(())
     }

@@ -11,7 +11,7 @@ pub use search::{
     Decision, Evidence, OrientationSearch, StartOfTrials, Trial, TrialR, TrialResult, TwinDecision,
 };
 
-use super::ReadOptions;
+use super::{ReadOptions, Recipe};
 use ndarray::{Array2, Array3};
 use num_complex::Complex;
 use serde::{Serialize, Serializer};
@@ -65,6 +65,18 @@ impl Orientation {
         options.swap_axes = self.swap_axes;
         options.flip_rows = self.flip_rows;
         options.flip_columns = self.flip_columns;
+    }
+
+    /// Puts the orientation into a recipe, and turns with the positions what is given in their directions: the path of the exposures
+    /// (`fly.shift`), which then has the directions of the turned positions.
+    pub(crate) fn turn(self, recipe: &mut Recipe) {
+        let change = self.after(Self::of(&recipe.data).inverse()).matrix();
+        if let Some(shift) = &mut recipe.fly.shift {
+            let [row, column] = *shift;
+            // No −0.
+            *shift = change.map(|of| of[0] * row + of[1] * column + 0.0);
+        }
+        self.set(&mut recipe.data);
     }
 
     /// The orientation with both axes inverted, which the conjugate object and probe, turned by 180°, fit exactly as well.

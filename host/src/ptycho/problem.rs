@@ -12,7 +12,7 @@ use super::regions::{REGIONS, Regions, Windows, chosen_note};
 use super::start;
 use crate::data::{Mask, PixelPositions, PositionError, Scan, VariableProbe};
 use crate::system::ScratchError;
-use crate::text::{count, shortest};
+use crate::text::{count, shortest, significant};
 use ndarray::{Array2, Array3};
 use num_complex::Complex;
 use std::hash::Hasher;
@@ -45,11 +45,17 @@ pub enum ProblemError {
     /// Slices of frames that are near fields.
     #[error("slices.count: expected 1 in the near field, found {0}")]
     NearSlices(usize),
-    /// The beam moves during an exposure by more than a frame's width.
+    /// The specimen moves further during an exposure than the window of a frame.
     #[error(
-        "fly.shift: expected paths of at most the {} x {} object pixels of a frame, found {:.0} x {:.0} pixels", .1[0], .1[1], .0[0], .0[1]
+        "the path of an exposure (fly.shift in metres, or fly.path = \"scan\"): expected at most the window of a frame, {} x {} pixels, found {} x {} pixels",
+        .window[0], .window[1], significant(.found[0], 3), significant(.found[1], 3)
     )]
-    Path([f64; 2], [usize; 2]),
+    LongPath {
+        /// Window of a frame (row, column), pixels.
+        window: [usize; 2],
+        /// Path (row, column), pixels.
+        found: [f64; 2],
+    },
     /// The counts are in a temporary file that cannot be read or written.
     #[error(transparent)]
     Scratch(#[from] ScratchError),
@@ -143,8 +149,13 @@ impl Problem {
         }
         let positions = PixelPositions::new(&middles, pixel, [rows, columns], recipe.margin())?;
         let fly = FlyPaths::new(scan, &recipe.fly, pixel);
-        if let Some(longest) = fly.longest_beyond([rows, columns]) {
-            return Err(ProblemError::Path(longest, [rows, columns]));
+        let beyond =
+            |path: &&[f64; 2]| path[0].abs() > rows as f64 || path[1].abs() > columns as f64;
+        if let Some(path) = fly.paths().iter().find(beyond) {
+            return Err(ProblemError::LongPath {
+                window: [rows, columns],
+                found: path.map(f64::abs),
+            });
         }
         let slices = SlicePlan::new(&recipe.slices, scan.geometry().wavelength, pixel);
         // Kernels count pixels, parts and layers in 32 bits, with a margin for the stride.
@@ -201,17 +212,8 @@ impl Problem {
         let object = start::object(positions.object_shape, recipe.seed);
         let mut mean_power = scan.brightest_frame() / (rows * columns) as f64;
         if let Some(detector) = &detector {
-            // The background of the valid pixels is not light of the probe.
-            let counted = match scan.mask() {
-                Mask::Shared(_) => 1,
-                Mask::PerFrame(_) => frames,
-            };
-            let valid = (0..counted)
-                .map(|frame| scan.mask().valid_in(frame))
-                .sum::<usize>() as f64;
-            let share = valid / (counted * rows * columns).max(1) as f64;
-            let light = mean_power - share * detector.mean_background();
-            let light = light.max(0.01 * mean_power);
+            // The background is not light of the probe.
+            let light = detector.mean_light(scan);
             let factor = (light / mean_power).sqrt();
             if factor.is_finite() {
                 probe.mapv_inplace(|p| p * factor);

@@ -294,7 +294,12 @@ impl Recipe {
                 format!("detector.background_from = {from} has no effect: no background is fitted")
             });
         }
-        let kept = "the background stays at its first estimate, the mean of the darkest pixels";
+        let kept = match &self.start.result {
+            None => "the background stays at its first estimate, the mean of the darkest pixels",
+            Some(_) => {
+                "the background stays that of the earlier result, or if it has none, the mean of the darkest pixels"
+            }
+        };
         if from > planned {
             return Some(format!(
                 "detector.background_from = {from} is after the last iteration, which is {planned}: {kept}"

@@ -75,6 +75,15 @@ impl Reconstructor {
     /// # Errors
     /// Returns an error if the state belongs to another run.
     pub fn resume(&mut self, progress: Progress, state: &EngineState) -> Result<(), EngineError> {
+        let done = match progress.iteration {
+            0 => progress.engine,
+            _ => progress.engine + 1,
+        };
+        let done = &self.specs[..done.min(self.specs.len())];
+        if let (Some(last), 1..) = (done.iter().rfind(|s| s.iterations > 0), progress.total) {
+            let step = Step::resolve(last, &self.sizes, progress.total);
+            self.engine.set_exact(step.subpixel);
+        }
         self.engine.restore(state)?;
         self.pending.clear();
         self.before = progress.seconds;
@@ -321,3 +330,6 @@ fn mean_r_free(entries: &[HistoryEntry]) -> Option<f64> {
     let sum = values.sum::<Option<f64>>()?;
     Some(sum / entries.len() as f64)
 }
+
+#[cfg(test)]
+mod tests;

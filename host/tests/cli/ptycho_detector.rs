@@ -171,3 +171,22 @@ fn wrong_values_are_refused_with_the_option() {
     assert_eq!(plain.parts.detector, None);
     assert!(!plain.recipe.contains("detector"));
 }
+
+/// The background is not light of the probe, so a run goes on from a result with the power that it has.
+#[test]
+fn a_start_with_a_strong_background_keeps_the_power_of_the_probe() {
+    let folder = TestFolder::new();
+    let size = ["--frame", "32", "--positions", "30", "--overlap", "0.75"];
+    let light = ["--photons", "1e4", "--background", "50"];
+    folder.simulate("scan.cxi", &[&size[..], &light].concat());
+    for background in ["50", "uniform"] {
+        let common = ["--background", background, "--set", "lsqml.batch=10"];
+        let whole = [&common[..], &["--engine", "lsqml:30"]].concat();
+        let first = run(&folder, "first.h5", &whole);
+        let one = ["--engine", "lsqml:1", "--start", "first.h5"];
+        let next = run(&folder, "next.h5", &[&common[..], &one].concat());
+        let [before, after] =
+            [&first, &next].map(|of| of.history.last().unwrap().r_factor.unwrap());
+        assert!(after < 1.2 * before, "{background}: {before} {after}");
+    }
+}

@@ -170,3 +170,75 @@ fn what_slices_do_not_go_with_is_refused() {
     let electrons = folder.run(&["ptycho", "simulate", "e.cxi", "--electrons"]);
     assert!(electrons.err.contains("--slices"), "{}", electrons.err);
 }
+
+/// The distances of a run begin with those of the earlier result, so they may be far from the recipe's; a resumed run has the same
+/// bits as an uninterrupted one.
+#[cfg(unix)]
+#[test]
+fn a_run_from_a_result_resumes_with_its_distances() {
+    let folder = simulated(&[]);
+    let common = [
+        "--set",
+        "lsqml.batch=20",
+        "--slices",
+        "2",
+        "--refine-slice-distance",
+        "--set",
+        "slices.refine_from=2",
+        "--no-pictures",
+    ];
+    let first = [
+        "-o",
+        "first.h5",
+        "--engine",
+        "lsqml:6",
+        "--slice-distance",
+        "22um",
+    ];
+    folder
+        .reconstruct(&[&first[..], &common, &QUIET].concat())
+        .well();
+    // One is more than twice the result's distance, the other is not.
+    for distance in ["80um", "20um"] {
+        let start = [
+            "--start",
+            "first.h5",
+            "--slice-distance",
+            distance,
+            "--engine",
+            "lsqml:300",
+        ];
+        let whole = ["-o", "whole.h5"];
+        folder
+            .reconstruct(&[&whole[..], &start, &common, &QUIET].concat())
+            .well();
+        let mut command = folder.command();
+        command
+            .args([
+                "ptycho",
+                "reconstruct",
+                "scan.cxi",
+                "-o",
+                "out.h5",
+                "--backend",
+                "cpu",
+            ])
+            .args(start)
+            .args(common)
+            .args(["--json-progress", "--checkpoint-every", "0"]);
+        let stopped = folder.interrupt_at(&mut command, "\"iteration\":10,");
+        assert_eq!(stopped.code, Some(130), "{stopped:?}");
+        let resume = [
+            "-o",
+            "out.h5",
+            "--resume",
+            "out.checkpoint",
+            "--no-pictures",
+        ];
+        folder.reconstruct(&[&resume[..], &QUIET].concat()).well();
+        let [whole, resumed] =
+            ["whole.h5", "out.h5"].map(|name| results::read(&folder.path(name)).unwrap());
+        assert_eq!(whole.parts, resumed.parts, "{distance}");
+        assert_eq!(whole.object, resumed.object, "{distance}");
+    }
+}

@@ -169,3 +169,25 @@ fn what_cannot_be_computed_is_refused_and_what_has_no_effect_is_said() {
     let scan = ["ptycho", "simulate", "a.cxi", "--probe-drift", "0.7"];
     folder.run(&scan).refused(2, &["--probe-drift", "0 to 0.5"]);
 }
+
+/// A projection after the first engine would drop the variations of the result.
+#[test]
+fn a_start_with_variations_refuses_later_projections() {
+    let folder = drifting();
+    let varied = ["--opr-modes", "1", "--no-pictures"];
+    run(
+        &folder,
+        "out.h5",
+        &[&["--engine", "lsqml:12"][..], &varied].concat(),
+    );
+    let engines = ["--engine", "lsqml:5", "--engine", "raar:20"];
+    let start = ["-o", "next.h5", "--start", "out.h5"];
+    let refused = folder.reconstruct(&[&start[..], &varied, &engines].concat());
+    assert_eq!(refused.code, Some(2), "{refused:?}");
+    assert!(refused.err.contains("raar after lsqml"), "{}", refused.err);
+    // More variations than the result has: that they stay 0 is said.
+    let more = ["--opr-modes", "3", "--engine", "lsqml:1", "--no-pictures"];
+    let said = folder.reconstruct(&[&start[..], &more].concat());
+    said.well();
+    assert!(format!("{}{}", said.out, said.err).contains("the other 2 of opr_modes = 3 stay 0"));
+}

@@ -1,7 +1,7 @@
 //! What the parts of the model that a recipe asks for mean for the automatic recipe: with which engine it begins, what is not
 //! tried, and how much work a frame is.
 
-use super::{Decided, FIRST, engine_list};
+use super::{Decided, FIRST};
 use crate::ptycho::{EngineName, EngineSpec, Recipe};
 
 /// Iterations of the engines that run where neither engines nor trials choose, with a model that begins with `lsqml`.
@@ -145,7 +145,7 @@ pub(super) fn begin_earlier(recipe: &mut Recipe, done: usize) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::template;
+    use super::super::{engine_list, template};
     use super::*;
 
     /// The template with one option set, and its engines.

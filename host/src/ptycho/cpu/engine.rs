@@ -244,6 +244,10 @@ impl<T: Real> Engine for CpuEngine<T> {
         self.ranks.clone()
     }
 
+    fn set_exact(&mut self, exact: bool) {
+        self.subpixel = exact;
+    }
+
     fn step(&mut self, step: &Step) -> Result<(), EngineError> {
         if self.subpixel != step.subpixel {
             self.subpixel = step.subpixel;

@@ -464,6 +464,10 @@ impl<M: Device> Engine for GpuEngine<M> {
         self.buffers.stream.as_ref().map(FrameStream::plan)
     }
 
+    fn set_exact(&mut self, exact: bool) {
+        self.subpixel = exact;
+    }
+
     fn step(&mut self, step: &Step) -> std::result::Result<(), EngineError> {
         let plan = self.streaming();
         if plan.is_some_and(|plan| plan.wave_blocks().is_none())

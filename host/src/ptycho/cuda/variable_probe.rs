@@ -1,6 +1,6 @@
 //! Mirrors cpu/variable_probe.rs: the variations of the first probe mode.
 
-use super::buffers::{Buffers, Layout};
+use super::buffers::Layout;
 use super::frames::{Batch, FrameBuffers};
 use crate::gpu::{Buffer, Device, Direction, Result};
 use crate::ptycho::cpu::FLOOR;

@@ -54,15 +54,17 @@ impl Problem {
         let coefficients = found.coefficients.slice(s![.., ..kept]);
         let scaled = coefficients.mapv(|c| c * factor);
         new.coefficients.slice_mut(s![.., ..kept]).assign(&scaled);
-        let kept_of = count(kept, NOUNS);
-        self.notes
-            .push(format!("start: {kept_of} of the result's probe"));
-        if kept < recipe.opr_modes {
-            self.notes.push(format!(
-                "start: opr_modes = {} has the effect of {kept}: variations beside those of a result remain 0; without --start all are found anew",
+        let missing = recipe.opr_modes - kept;
+        let kept = count(kept, NOUNS);
+        let others = match missing {
+            0 => String::new(),
+            _ => format!(
+                "; it has no more, so the other {missing} of opr_modes = {} stay 0",
                 recipe.opr_modes
-            ));
-        }
+            ),
+        };
+        self.notes
+            .push(format!("start: {kept} of the result's probe{others}"));
         self.start_variations = Some(new);
     }
 }
@@ -97,6 +99,8 @@ mod tests {
             problem.start_from(&result, &scan, &own).unwrap();
             let found = problem.start_variations.unwrap();
             assert_eq!(found.count(), modes);
+            let said = |note: &String| note.contains("stay 0");
+            assert_eq!(problem.notes.iter().any(said), modes == 5);
             let kept = modes.min(3);
             for k in 0..modes {
                 let shape = found.shapes.index_axis(ndarray::Axis(0), k);

@@ -172,3 +172,30 @@ fn a_start_object_is_shared_by_the_slices() {
         assert!((found - expected).norm() < 1e-12);
     }
 }
+
+/// Distances that began with those of an earlier result, far from the recipe's, go on with their own start.
+#[test]
+fn saved_distances_have_their_start() {
+    let mut earlier = plan();
+    earlier.distances.iter_mut().for_each(|d| *d *= 5.0);
+    earlier.same = !earlier.same;
+    let mut distances = Distances::new(&earlier);
+    distances.advance(&[[1e-9, 1.0], [-1e-9, 1.0]]);
+    let (_, saved) = distances.state();
+    let mut other = Distances::new(&plan());
+    assert!(other.restore(Some(&saved)).is_some());
+    assert_eq!(other, distances);
+    let Values::F64(values) = saved else {
+        unreachable!("distances are in double precision");
+    };
+    for (at, by) in [(0, 10.0), (1, f64::NAN)] {
+        let mut wrong = values.clone();
+        if at == 0 {
+            wrong[0].re *= by;
+        } else {
+            wrong[1].im = by;
+        }
+        assert!(other.restore(Some(&Values::F64(wrong))).is_none());
+    }
+    assert_eq!(other, distances);
+}

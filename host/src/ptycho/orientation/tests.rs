@@ -225,3 +225,24 @@ fn orientations_that_were_not_tried_have_their_reason() {
     assert!(text.contains("fewer than two classes"), "{text}");
     assert_eq!(found.table().to_string().lines().count(), 5);
 }
+
+/// A step between positions and a path in its direction stay parallel.
+#[test]
+fn the_path_of_the_exposures_turns_with_the_positions() {
+    use super::super::Recipe;
+    for given in Orientation::all() {
+        for found in Orientation::all() {
+            let in_file = [2.0, 5.0];
+            let seen = |of: Orientation| {
+                of.matrix()
+                    .map(|row| row[0] * in_file[0] + row[1] * in_file[1])
+            };
+            let mut recipe = Recipe::default();
+            given.set(&mut recipe.data);
+            recipe.fly.shift = Some(seen(given));
+            found.turn(&mut recipe);
+            assert_eq!(recipe.fly.shift, Some(seen(found)), "{given:?} {found:?}");
+            assert_eq!(Orientation::of(&recipe.data), found);
+        }
+    }
+}

@@ -1,6 +1,6 @@
 //! Checks of the options of variable probes.
 
-use super::{Recipe, RecipeError};
+use super::{ProbeSource, Recipe, RecipeError};
 use crate::ptycho::engine_spec::{EngineName, EngineSpec, MAX_ITERATIONS};
 use crate::ptycho::variable_probe::{FROM, MOST};
 
@@ -20,6 +20,14 @@ impl Recipe {
             last = last.saturating_add(engine.iterations);
             updates(engine) && last >= self.opr_from.max(engine.probe_from)
         })
+    }
+
+    /// The engine that has the variations of an earlier result, if there are any: the first one of the run. None, if that projects, or if
+    /// the probe comes from elsewhere.
+    fn first_with_start(&self) -> Option<usize> {
+        let takes = self.start.result.is_some() && self.probe.source == ProbeSource::Auto;
+        let first = self.engines.first().filter(|e| !e.name.projects());
+        (takes && first.is_some()).then_some(0)
     }
 
     pub(super) fn check_variations(&self) -> Result<(), RecipeError> {
@@ -53,18 +61,13 @@ impl Recipe {
             let found = engine.regions.unwrap_or(1).to_string();
             return refuse(&option, "1 with opr_modes".to_owned(), found);
         }
-        // Variations of an earlier result are there from the first engine on that has them.
-        let first = match self.start.result {
-            Some(_) => self.engines.iter().position(|e| !e.name.projects()),
-            None => self.first_varied(),
-        };
-        if let Some(first) = first
+        if let Some(first) = self.first_with_start().or_else(|| self.first_varied())
             && let Some(later) = self.engines[first..].iter().find(|e| e.name.projects())
         {
             let names = (self.engines[first].name.as_str(), later.name.as_str());
             return refuse(
                 "opr_modes",
-                "projection engines (dm, raar, ap), which have one probe for all frames, before the engines that update variations"
+                "projection engines (dm, raar, ap), which have one probe for all frames, before the engines that update variations or start from those of a result"
                     .to_owned(),
                 format!("{} after {}", names.1, names.0),
             );
@@ -133,6 +136,18 @@ mod tests {
             "{text}"
         );
         assert!(recipe(&[(Lsqml, 20), (Raar, 20)], 0).check().is_ok());
+        // Those of a result are there from the start.
+        let mut started = recipe(&[(Lsqml, 5), (Raar, 20)], 1);
+        assert!(started.check().is_ok());
+        started.start.result = Some("earlier.h5".to_owned());
+        let text = refused(&started);
+        assert!(text.contains("raar after lsqml"), "{text}");
+        started.probe.source = ProbeSource::MeanPattern;
+        assert!(started.check().is_ok());
+        // A projection first leaves them out.
+        started.probe.source = ProbeSource::Auto;
+        started.engines = recipe(&[(Raar, 3), (Lsqml, 5), (Raar, 20)], 1).engines;
+        assert!(started.check().is_ok());
         assert!(refused(&recipe(&[(Lsqml, 20)], 17)).contains("0 to 16"));
         let mut regions = recipe(&[(Lsqml, 20)], 1);
         regions.engines[0].regions = Some(4);

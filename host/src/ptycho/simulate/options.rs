@@ -212,6 +212,33 @@ impl SimulateOptions {
             )?;
         }
         self.check_slices()?;
+        let moves = self.fly_shift != [0.0; 2];
+        for (beside, option, is_on) in [
+            (
+                "1 with --object-modes",
+                "--slices",
+                self.slices > 1 && states > 1,
+            ),
+            ("1 with --fly-shift", "--slices", self.slices > 1 && moves),
+            (
+                "0 with --object-modes",
+                "--probe-drift",
+                drift > 0.0 && states > 1,
+            ),
+            ("0 with --fly-shift", "--probe-drift", drift > 0.0 && moves),
+        ] {
+            let found = match option {
+                "--slices" => self.slices.to_string(),
+                _ => shortest(drift),
+            };
+            if is_on {
+                return Err(SimulateError::Option {
+                    option,
+                    found,
+                    expected: beside,
+                });
+            }
+        }
         option(
             (0.0..=100.0).contains(&self.blur),
             "--blur",
@@ -258,24 +285,16 @@ impl SimulateOptions {
         }
         if count == 1 {
             if self.electrons {
-                let expected = "at least 2 with --electrons";
-                return refused("--slices", count.to_string(), expected);
-            }
-            if self.probe_drift > 0.0 && (self.object_modes > 1 || self.points() > 1) {
-                let expected = "0 with --object-modes or --fly-shift";
-                return refused("--probe-drift", shortest(self.probe_drift), expected);
+                return refused(
+                    "--electrons",
+                    String::new(),
+                    "--slices of at least 2 beside it",
+                );
             }
             return Ok(());
         }
         if self.propagation != Propagation::FarField {
             return refused("--slices", count.to_string(), "1 with --near-field");
-        }
-        if self.object_modes > 1 || self.points() > 1 {
-            let expected = "1 with --object-modes or --fly-shift";
-            return refused("--slices", count.to_string(), expected);
-        }
-        if self.probe_drift > 0.0 {
-            return refused("--slices", count.to_string(), "1 with --probe-drift");
         }
         let distance = self.slice_distance;
         // All frequencies of the frames travel from slice to slice.

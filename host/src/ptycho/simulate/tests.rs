@@ -271,3 +271,37 @@ fn frames_of_a_drifting_probe_have_its_power_and_differ() {
             .contains("--probe-drift 0.6")
     );
 }
+
+/// Frames with several exit waves are computed without slices and drift.
+#[test]
+fn what_would_be_ignored_is_refused() {
+    let thin = SimulateOptions {
+        frame: 16,
+        positions: 4,
+        ..SimulateOptions::default()
+    };
+    let thick = SimulateOptions {
+        slices: 2,
+        ..thin.clone()
+    };
+    let drifting = SimulateOptions {
+        probe_drift: 0.05,
+        ..thin.clone()
+    };
+    for (options, name) in [(&thick, "--slices 2"), (&drifting, "--probe-drift 0.05")] {
+        assert!(options.check().is_ok());
+        let moving = SimulateOptions {
+            fly_shift: [0.0, 2.0],
+            fly_points: 2,
+            ..options.clone()
+        };
+        let changing = SimulateOptions {
+            object_modes: 2,
+            ..options.clone()
+        };
+        for (wrong, other) in [(moving, "--fly-shift"), (changing, "--object-modes")] {
+            let error = wrong.check().unwrap_err().to_string();
+            assert!(error.contains(name) && error.contains(other), "{error}");
+        }
+    }
+}

@@ -315,3 +315,39 @@ fn several_devices_compute_what_one_does() {
         }
     });
 }
+
+/// Variations from which a run starts end with the first projection, on several devices too.
+#[test]
+fn variations_of_the_start_do_not_come_back_on_several_devices() {
+    let mut problem = problem(16, 1);
+    let [dm, lsqml] = [EngineName::Dm, EngineName::Lsqml].map(|name| spec(name, false));
+    let mut earlier = cpu::<f64>(&problem);
+    run(earlier.as_mut(), &lsqml, &problem, 1, 4);
+    problem.start_variations = earlier.model_parts().unwrap().variable_probe;
+    assert!(problem.start_variations.is_some());
+    let ended = |engine: &mut dyn Engine| {
+        run(engine, &lsqml, &problem, 2, 2);
+        assert!(engine.model_parts().unwrap().variable_probe.is_some());
+        run(engine, &dm, &problem, 3, 3);
+        assert!(engine.model_parts().unwrap().variable_probe.is_none());
+        run(engine, &lsqml, &problem, 4, 4);
+        engine.object().unwrap()
+    };
+    let expected = ended(emulated(&problem, None).as_mut());
+    std::thread::scope(|scope| {
+        let started: Vec<_> = (threads(2).into_iter())
+            .map(|rank| {
+                let (ended, problem) = (&ended, &problem);
+                scope.spawn(move || {
+                    let among = (Ranks::of(Arc::new(rank)), None);
+                    let (device, version) = (EmulatedDevice::new(), UpdateVersion::Tiled);
+                    ended(&mut GpuEngine::among(device, problem, version, None, among).unwrap())
+                })
+            })
+            .collect();
+        for rank in started {
+            let object = distance(&rank.join().unwrap(), &expected);
+            assert!(object < 1e-4, "{object}");
+        }
+    });
+}

@@ -18,6 +18,7 @@ use crate::ptycho::{
 };
 use crate::run::Interrupt;
 use crate::system::Memory;
+use crate::text::shortest;
 use std::path::Path;
 
 /// The scan that was read.
@@ -62,7 +63,18 @@ impl Reconstruct {
         }
         let turned = orientation != search.given;
         if turned {
-            orientation.set(&mut self.recipe.data);
+            let before = self.recipe.fly.shift;
+            orientation.turn(&mut self.recipe);
+            let after = self.recipe.fly.shift.filter(|shift| Some(*shift) != before);
+            if let Some([row, column]) = after
+                && ranks.is_first()
+                && self.progress_output == ProgressOutput::Text
+            {
+                let (row, column) = (shortest(row), shortest(column));
+                say(&format!(
+                    "fly.shift is turned with the positions to [{row}, {column}] m"
+                ))?;
+            }
             self.recipe_text = self.recipe.to_toml().map_err(Failure::usage)?;
         }
         self.orientation = Some(search);

@@ -8,6 +8,7 @@ use super::GpuEngine;
 use crate::gpu::Device;
 use crate::ptycho::regions::regions_divide_among;
 use crate::ptycho::step::Method;
+use crate::ptycho::variable_probe::COEFFICIENTS;
 use crate::ptycho::{Engine as _, EngineError, Problem, Ranks, Step, StreamPlan};
 
 /// What an engine for all frames is made of.
@@ -116,18 +117,22 @@ impl<M: Device> GpuEngine<M> {
         self.likelihood = None;
         // Memory is not freed while any device has a graph: all of them free theirs before one makes graphs.
         ranks.any(false)?;
-        let Some(Undivided { problem, stream }) = &self.undivided else {
+        let Some(Undivided { problem, stream }) = &mut self.undivided else {
             return Ok(());
         };
-        let mut problem = problem.clone();
+        let mut start = problem.clone();
+        // The variations of an earlier result are those of the first engine for all frames; later ones have the present ones.
+        problem.start_variations = None;
+        let (problem, stream) = (&mut start, *stream);
         problem.projects_first = false;
         let (device, version) = (self.device.sibling()?, self.version);
         let alone = (Ranks::alone(), None);
-        let mut whole = Box::new(Self::among(device, &problem, version, *stream, alone)?);
+        let mut whole = Box::new(Self::among(device, problem, version, stream, alone)?);
         whole.in_step = true;
         let start = whole.buffers.variations.take();
         whole.restore(&state)?;
-        if whole.buffers.variations.is_none() && self.saved_variations.is_empty() {
+        // Other parts of the model, a background for example, are saved beside them.
+        if whole.buffers.variations.is_none() && !self.saved_variations.contains_key(COEFFICIENTS) {
             whole.buffers.variations = start;
         }
         self.saved_variations.clear();

@@ -2,7 +2,7 @@
 
 use super::changes::{backward, exit_sums, linear_changes};
 use super::{DistanceSums, ThickWaves, at_slice};
-use crate::gpu::{Buffer, Device, Result};
+use crate::gpu::{Device, Result};
 use crate::ptycho::Step;
 use crate::ptycho::cuda::batch_engine::{self, BatchBuffers, find_largest, finish};
 use crate::ptycho::cuda::batch_sums::{SumWindows, Waves, object_sums_with};
