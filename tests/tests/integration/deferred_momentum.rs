@@ -8,8 +8,8 @@ use warpstride::gpu::EmulatedDevice;
 use warpstride::ptycho::cpu::CpuEngine;
 use warpstride::ptycho::cuda::GpuEngine;
 use warpstride::ptycho::{
-    Engine, EngineName, Pattern, Problem, Recipe, Reconstructor, SimulateOptions, StreamPlan,
-    UpdateVersion, simulate,
+    BatchOrder, Engine, EngineName, Pattern, Problem, Recipe, Reconstructor, SimulateOptions,
+    StreamPlan, UpdateVersion, simulate,
 };
 use warpstride_tests::recipe;
 
@@ -58,6 +58,9 @@ impl Scan {
         for engine in &mut recipe.engines {
             engine.subpixel = Some(self.exact);
             engine.batch = Some(self.batch);
+            if engine.name == EngineName::Lsqml {
+                engine.batch_order = Some(BatchOrder::Compact);
+            }
         }
         change(&mut recipe);
         let options = SimulateOptions {
