@@ -110,8 +110,8 @@ pub struct Problem {
     pub opr_modes: usize,
     /// First iteration of the run that updates them.
     pub opr_from: usize,
-    /// Variations from which the run starts, `opr_modes` of them for all frames; `None`: they are formed when they are first
-    /// updated.
+    /// Variations from which the run starts, at most `opr_modes` of them for all frames; the others, all of them with `None`, are formed when
+    /// they are first updated.
     pub start_variations: Option<VariableProbe>,
     /// Seed of random choices.
     pub seed: u64,

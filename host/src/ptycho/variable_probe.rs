@@ -5,10 +5,11 @@
 //! With the back-projections G_j = S⁻¹\[conj(O) χ_j\] of the first mode, −2 Re⟨U_k, G_j⟩ and −2 Σ_j c_jk G_j are the derivatives of
 //! Σ(√I_model − √I)² by c_jk and by U_k. The variations begin as random sums Σ_j ±G_j of the first iteration that updates them,
 //! which span what frames have in addition to the mean probe (a randomised range finder: Halko, Martinsson & Tropp, SIAM Rev. 53,
-//! 217 (2011)). After each iteration they are made orthonormal and ordered by power, from their Gram matrix and the covariance of
+//! 217 (2011)); so do further ones beside those of an earlier result, of which the recipe wants more. After each iteration they are made orthonormal and ordered by power, from their Gram matrix and the covariance of
 //! their coefficients alone.
 
 use nalgebra::DMatrix;
+use num_complex::Complex;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
@@ -39,6 +40,70 @@ pub(crate) fn random_weights(seed: u64, frames: usize, count: usize) -> Vec<f64>
     let mut random = Pcg64Mcg::seed_from_u64(seed.wrapping_add(0x6f70_7220_7365_6564));
     let sign = |_| if random.random::<bool>() { 1.0 } else { -1.0 };
     (0..frames * count).map(sign).collect()
+}
+
+/// Those of [`random_weights`] for the variations from `present` to `count`, which are formed beside others that are there (frame,
+/// variation − `present`).
+pub(crate) fn further_weights(seed: u64, frames: usize, [present, count]: [usize; 2]) -> Vec<f64> {
+    let all = random_weights(seed, frames, count);
+    let of_frame = |frame: &[f64]| frame[present.min(count)..].to_vec();
+    all.chunks_exact(count.max(1)).flat_map(of_frame).collect()
+}
+
+/// How many variations there are among `count` values of `frames` frames in a saved state of a run with `most` of them: fewer, as long as
+/// those beyond an earlier result's are not formed.
+pub(crate) fn saved_count(count: usize, frames: usize, most: usize) -> usize {
+    let found = count / frames.max(1);
+    if found * frames == count && (1..=most).contains(&found) {
+        found
+    } else {
+        // An array of another length is refused.
+        most
+    }
+}
+
+/// Orthonormal shapes (k, pixel) of the same number and, as far as that is possible, the same span as the random sums `sums`, without
+/// what they have of the orthonormal shapes `present`. `None` if values are not finite.
+pub(crate) fn further_shapes(
+    present: &[Complex<f64>],
+    sums: &[Complex<f64>],
+    pixels: usize,
+) -> Option<Vec<Complex<f64>>> {
+    let inner = |a: &[Complex<f64>], b: &[Complex<f64>]| -> f64 {
+        let products = a.iter().zip(b).map(|(a, b)| a.re * b.re + a.im * b.im);
+        products.sum()
+    };
+    let mut rest = sums.to_vec();
+    for layer in rest.chunks_exact_mut(pixels) {
+        for shape in present.chunks_exact(pixels) {
+            let share = inner(shape, layer);
+            let pairs = layer.iter_mut().zip(shape);
+            pairs.for_each(|(to, u)| *to -= u * share);
+        }
+    }
+    let layers = || rest.chunks_exact(pixels);
+    let gram: Vec<f64> = layers()
+        .flat_map(|a| layers().map(move |b| inner(a, b)))
+        .collect();
+    let found = Rotation::new(&gram, None)?;
+    let count = rest.len() / pixels;
+    let mut shapes = vec![Complex::default(); rest.len()];
+    for (new, to) in shapes.chunks_exact_mut(pixels).enumerate() {
+        for (old, from) in layers().enumerate() {
+            let share = found.shapes[new * count + old];
+            to.iter_mut().zip(from).for_each(|(to, v)| *to += v * share);
+        }
+    }
+    Some(shapes)
+}
+
+/// Values (frame, k) with zeros for `further` variations more of each frame.
+pub(crate) fn with_zeros(values: &[f64], count: usize, further: usize) -> Vec<f64> {
+    let of_frame = |frame: &[f64]| [frame, &vec![0.0; further]].concat();
+    values
+        .chunks_exact(count.max(1))
+        .flat_map(of_frame)
+        .collect()
 }
 
 /// The largest mean square over the frames of a variation's coefficients (frame, k).
@@ -325,6 +390,52 @@ mod tests {
             let damped = row + DAMPING * trace / COUNT as f64 * found[k];
             assert!((damped - right[k]).abs() < 1e-12);
         }
+    }
+
+    #[test]
+    fn further_shapes_are_orthonormal_and_beside_the_present_ones() {
+        const PIXELS: usize = 30;
+        let values = random(2 * 4 * PIXELS);
+        let complex: Vec<Complex<f64>> = (values.chunks_exact(2))
+            .map(|v| Complex::new(v[0], v[1]))
+            .collect();
+        let (first, sums) = complex.split_at(PIXELS);
+        let norm = first.iter().map(Complex::norm_sqr).sum::<f64>().sqrt();
+        let present: Vec<_> = first.iter().map(|v| v / norm).collect();
+        let found = further_shapes(&present, sums, PIXELS).unwrap();
+        let all = [&present[..], &found[..]].concat();
+        for (k, a) in all.chunks_exact(PIXELS).enumerate() {
+            for (l, b) in all.chunks_exact(PIXELS).enumerate() {
+                let product: f64 = a.iter().zip(b).map(|(a, b)| (a.conj() * b).re).sum();
+                let expected = if k == l { 1.0 } else { 0.0 };
+                assert!((product - expected).abs() < 1e-12, "{k} {l}: {product}");
+            }
+        }
+        // They span the sums.
+        for sum in sums.chunks_exact(PIXELS) {
+            let mut rest = sum.to_vec();
+            for shape in all.chunks_exact(PIXELS) {
+                let share: f64 = shape.iter().zip(sum).map(|(u, v)| (u.conj() * v).re).sum();
+                rest.iter_mut()
+                    .zip(shape)
+                    .for_each(|(r, u)| *r -= u * share);
+            }
+            assert!(rest.iter().all(|v| v.norm() < 1e-12));
+        }
+        assert!(further_shapes(&present, &[Complex::from(f64::NAN); PIXELS], PIXELS).is_none());
+        let weights = further_weights(3, 5, [1, 4]);
+        let whole = random_weights(3, 5, 4);
+        assert_eq!(weights.len(), 15);
+        assert_eq!(weights[3..6], whole[5..8]);
+        assert_eq!(further_weights(3, 5, [0, 4]), whole);
+        assert_eq!(
+            with_zeros(&[1.0, 2.0], 1, 2),
+            [1.0, 0.0, 0.0, 2.0, 0.0, 0.0]
+        );
+        assert_eq!(
+            [(6, 3), (7, 3), (15, 3), (0, 3)].map(|(n, f)| saved_count(n, f, 4)),
+            [2, 4, 4, 4]
+        );
     }
 
     #[test]

@@ -150,9 +150,9 @@ fn what_cannot_be_computed_is_refused_and_what_has_no_effect_is_said() {
         "--opr-modes",
         "2",
     ];
-    reconstruct(&engines).refused(2, &["opr_modes", "dm after lsqml"]);
+    reconstruct(&engines).refused(2, &["--opr-modes 2", "dm after lsqml"]);
     reconstruct(&["--engine", "lsqml:1", "--opr-modes", "17"])
-        .refused(2, &["opr_modes", "0 to 16"]);
+        .refused(2, &["--opr-modes 17", "0 to 16"]);
     let set = [
         "--engine",
         "lsqml:1",
@@ -185,9 +185,40 @@ fn a_start_with_variations_refuses_later_projections() {
     let refused = folder.reconstruct(&[&start[..], &varied, &engines].concat());
     assert_eq!(refused.code, Some(2), "{refused:?}");
     assert!(refused.err.contains("raar after lsqml"), "{}", refused.err);
-    // More variations than the result has: that they stay 0 is said.
+    // More variations than the result has: that no iteration forms them is said.
     let more = ["--opr-modes", "3", "--engine", "lsqml:1", "--no-pictures"];
     let said = folder.reconstruct(&[&start[..], &more].concat());
     said.well();
-    assert!(format!("{}{}", said.out, said.err).contains("the other 2 of opr_modes = 3 stay 0"));
+    let text = format!("{}{}", said.out, said.err);
+    assert!(
+        text.contains("other 2 of opr_modes = 3 are not formed"),
+        "{text}"
+    );
+    // A run that updates variations forms them.
+    let more = ["--opr-modes", "3", "--engine", "lsqml:8", "--no-pictures"];
+    let formed = ["--set", "opr_from=3"];
+    let said = folder.reconstruct(&[&start[..], &more, &formed].concat());
+    said.well();
+    let text = format!("{}{}", said.out, said.err);
+    assert!(
+        text.contains("forms the other 2 of opr_modes = 3"),
+        "{text}"
+    );
+    let next = results::read(&folder.path("next.h5")).unwrap();
+    let power = next.parts.variable_probe.unwrap().power();
+    assert!(
+        power.len() == 3 && power.iter().all(|p| *p > 0.0),
+        "{power}"
+    );
+    // The probe of another source has no variations of the result.
+    let source = ["--set", "probe.source=mean-pattern", "--engine", "lsqml:1"];
+    let others = ["--opr-modes", "1", "--no-pictures"];
+    let said = folder.reconstruct(&[&start[..], &others, &source].concat());
+    said.well();
+    let text = format!("{}{}", said.out, said.err);
+    assert!(
+        text.contains("1 variation of the result's probe left out"),
+        "{text}"
+    );
+    assert!(text.contains("opr_modes = 1 has no effect"), "{text}");
 }

@@ -7,7 +7,8 @@ use crate::data::VariableProbe;
 use crate::fft::{Real, TransposedFft2};
 use crate::ptycho::engine::Values;
 use crate::ptycho::variable_probe::{
-    COEFFICIENTS, Rotation, SHAPE_CHANGES, SHAPES, random_weights, strongest,
+    COEFFICIENTS, Rotation, SHAPE_CHANGES, SHAPES, further_shapes, further_weights, saved_count,
+    strongest, with_zeros,
 };
 use crate::ptycho::{EngineError, EngineState, Step};
 use ndarray::{Array2, Array3};
@@ -30,6 +31,8 @@ pub(super) struct Variations<T> {
     /// Whether this is the iteration in which the shapes are formed: the coefficients are random weights, and the frames' probes
     /// do not have them.
     pub(super) forming: bool,
+    /// Further ones, beside those of an earlier result, that the present iteration forms.
+    pub(super) further: Option<Box<Self>>,
 }
 
 impl<T: Real> Variations<T> {
@@ -46,6 +49,52 @@ impl<T: Real> Variations<T> {
             coefficient_changes: vec![0.0; frames * count],
             strongest: 0.0,
             forming: false,
+            further: None,
+        }
+    }
+
+    /// The variations from `present` to `count` for an iteration that forms them.
+    fn formed(seed: u64, [present, count]: [usize; 2], [pixels, frames]: [usize; 2]) -> Self {
+        let mut new = Self::new(count - present, pixels, frames);
+        new.coefficients = further_weights(seed, frames, [present, count]);
+        new.strongest = 1.0;
+        new.forming = true;
+        new
+    }
+
+    /// Applies the supports of a step to the shapes.
+    fn constrain(&mut self, step: &Step, [rows, columns]: [usize; 2]) {
+        if let Some(fraction) = step.probe_support {
+            let support = constraints::disc(rows, columns, fraction);
+            constraints::real_support(&mut self.shapes, &support);
+        }
+        if let Some(fraction) = step.probe_fourier_support {
+            let support = constraints::disc_at_origin(rows, columns, fraction);
+            constraints::fourier_support(&mut self.shapes, &support, rows, columns);
+        }
+    }
+
+    /// Takes the further ones, with coefficients 0, so that no frame's probe changes.
+    fn take_further(&mut self, pixels: usize) {
+        let wide = |values: &[Complex<T>]| -> Vec<Complex<f64>> {
+            let wide = |v: &Complex<T>| Complex::new(v.re.wide(), v.im.wide());
+            values.iter().map(wide).collect()
+        };
+        let Some(further) = self.further.take() else {
+            return;
+        };
+        let found = further_shapes(&wide(&self.shapes), &wide(&further.shapes), pixels);
+        // Values that are not finite end the run.
+        let Some(found) = found else {
+            return;
+        };
+        let (count, more) = (self.count(pixels), further.count(pixels));
+        let narrow = |v: &Complex<f64>| Complex::new(T::of(v.re), T::of(v.im));
+        self.shapes.extend(found.iter().map(narrow));
+        self.shape_changes
+            .resize(self.shapes.len(), Complex::default());
+        for values in [&mut self.coefficients, &mut self.coefficient_changes] {
+            *values = with_zeros(values, count, more);
         }
     }
 
@@ -87,14 +136,15 @@ impl<T: Real> Variations<T> {
         state.added.extend(named);
     }
 
-    /// The variations of a saved state with `count` of them; `None` if it has none.
+    /// The variations of a saved state with at most `most` of them; `None` if it has none.
     pub(super) fn restored(
         state: &EngineState,
-        [count, pixels, frames]: [usize; 3],
+        [most, pixels, frames]: [usize; 3],
     ) -> Result<Option<Self>, EngineError> {
         let Some(coefficients) = state.added.get(COEFFICIENTS) else {
             return Ok(None);
         };
+        let count = saved_count(coefficients.len(), frames, most);
         let none = Values::F64(Vec::new());
         let array = |name| state.added.get(name).unwrap_or(&none);
         let shapes = array(SHAPES).as_slice("set of shapes", count * pixels)?;
@@ -108,6 +158,7 @@ impl<T: Real> Variations<T> {
             coefficient_changes: pairs.iter().map(|v| v.im).collect(),
             strongest: 0.0,
             forming: false,
+            further: None,
         }))
     }
 
@@ -189,22 +240,21 @@ impl<'a, T: Real> FrameProbes<'a, T> {
 }
 
 impl<T: Real> CpuEngine<T> {
-    /// Prepares the variations for a step; the first step that updates them forms them.
+    /// Prepares the variations for a step; the first step that updates them forms them, or those that an earlier result does not have.
     pub(super) fn begin_variations(&mut self, step: &Step) {
         if !step.update_variations {
             return;
         }
-        if let Some(of) = &mut self.variations {
-            let count = of.count(self.layout.pixels());
-            of.strongest = strongest(&of.coefficients, count);
+        let wanted = self.variation_count;
+        let sizes = [self.layout.pixels(), self.layout.corners.len()];
+        let Some(of) = &mut self.variations else {
+            self.variations = Some(Variations::formed(step.seed, [0, wanted], sizes));
             return;
-        }
-        let (pixels, frames) = (self.layout.pixels(), self.layout.corners.len());
-        let mut new = Variations::new(self.variation_count, pixels, frames);
-        new.coefficients = random_weights(step.seed, frames, self.variation_count);
-        new.strongest = 1.0;
-        new.forming = true;
-        self.variations = Some(new);
+        };
+        let count = of.count(sizes[0]);
+        of.strongest = strongest(&of.coefficients, count);
+        of.further = (count < wanted)
+            .then(|| Box::new(Variations::formed(step.seed, [count, wanted], sizes)));
     }
 
     /// Applies the supports to the shapes, and makes them orthonormal and ordered by power after a step that has updated them, and adds the mean of the variations
@@ -218,13 +268,10 @@ impl<T: Real> CpuEngine<T> {
         let Some(of) = self.variations.as_mut().filter(|_| step.update_variations) else {
             return;
         };
-        let (rows, columns) = (self.layout.rows, self.layout.columns);
-        if let Some(fraction) = step.probe_support {
-            constraints::real_support(&mut of.shapes, &constraints::disc(rows, columns, fraction));
-        }
-        if let Some(fraction) = step.probe_fourier_support {
-            let support = constraints::disc_at_origin(rows, columns, fraction);
-            constraints::fourier_support(&mut of.shapes, &support, rows, columns);
+        let shape = [self.layout.rows, self.layout.columns];
+        of.constrain(step, shape);
+        if let Some(further) = &mut of.further {
+            further.constrain(step, shape);
         }
         let count = of.count(pixels);
         let layers = || of.shapes.chunks_exact(pixels);
@@ -267,6 +314,7 @@ impl<T: Real> CpuEngine<T> {
                 }
             }
         }
+        of.take_further(pixels);
     }
 
     /// Multiplies the variations by `factor`, as the probe.

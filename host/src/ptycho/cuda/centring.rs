@@ -59,10 +59,12 @@ pub(super) fn centre_model<M: Device>(
     roll::<M>(device, o, object_work, shift, layers, object)?;
     roll::<M>(device, probe, probe_before, shift, layout.modes, frame)?;
     if let Some(of) = variations {
-        let (shapes, work, count) = of.shapes_and_work();
-        for layers in shapes {
-            roll::<M>(device, layers, work, shift, count, frame)?;
-        }
+        of.each_shapes(&mut |shapes, work, count| {
+            for layers in shapes {
+                roll::<M>(device, layers, work, shift, count, frame)?;
+            }
+            Ok(())
+        })?;
     }
     Ok(())
 }

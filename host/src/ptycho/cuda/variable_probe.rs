@@ -70,6 +70,8 @@ pub(super) struct VariationBuffers<M: Device> {
     strongest: f32,
     /// Whether this is the iteration in which the shapes are formed.
     forming: bool,
+    /// Further ones, beside those of an earlier result, that the present iteration forms.
+    further: Option<Box<Self>>,
 }
 
 impl<M: Device> VariationBuffers<M> {
@@ -96,6 +98,7 @@ impl<M: Device> VariationBuffers<M> {
             fft: device.plan_fft(&shape, count)?,
             strongest: 0.0,
             forming: false,
+            further: None,
         };
         for values in &mut new.shapes {
             device.zero(values)?;
@@ -199,7 +202,10 @@ impl<M: Device> VariationBuffers<M> {
         if !back {
             swap(&mut self.coefficients, &mut self.others);
         }
-        Ok(())
+        match &mut self.further {
+            Some(of) => of.exchange_block(device, layout, order, [first, count], back),
+            None => Ok(()),
+        }
     }
 
     /// The sums of a batch on the shapes, and the equations of its frames, from the spectra of conj(O)·χ in the work waves.
@@ -211,6 +217,9 @@ impl<M: Device> VariationBuffers<M> {
         frames: &FrameBuffers<M>,
         batch: Batch,
     ) -> Result<()> {
+        if let Some(of) = &mut self.further {
+            of.sum(device, layout, (object, corners, fractions), frames, batch)?;
+        }
         let pixels = layout.pixels() as usize;
         let scale = frames.layers_scale(layout);
         let groups = self.count.div_ceil(TOGETHER) as usize;
@@ -276,6 +285,9 @@ impl<M: Device> VariationBuffers<M> {
         batch: Batch,
         (weights, largest, steps): StepArrays<'_, M>,
     ) -> Result<()> {
+        if let Some(of) = &mut self.further {
+            of.advance(device, layout, order, batch, (weights, largest, steps))?;
+        }
         let pixels = layout.pixels();
         let [shapes, changes] = &mut self.shapes;
         let [coefficients, coefficient_changes] = &mut self.coefficients;
@@ -322,14 +334,20 @@ impl<M: Device> VariationBuffers<M> {
         )
     }
 
-    /// The shapes and their changes, memory for as many layers, and their number.
-    pub(super) fn shapes_and_work(
+    /// Does `work` with the shapes and their changes, memory for as many layers, and their number; also with those that are formed beside
+    /// them.
+    pub(super) fn each_shapes(
         &mut self,
-    ) -> (
-        &mut [M::Buffer<Complex32>; 2],
-        &mut M::Buffer<Complex32>,
-        u32,
-    ) {
-        (&mut self.shapes, &mut self.sums, self.count)
+        work: &mut dyn FnMut(
+            &mut [M::Buffer<Complex32>; 2],
+            &mut M::Buffer<Complex32>,
+            u32,
+        ) -> Result<()>,
+    ) -> Result<()> {
+        work(&mut self.shapes, &mut self.sums, self.count)?;
+        match &mut self.further {
+            Some(of) => of.each_shapes(work),
+            None => Ok(()),
+        }
     }
 }

@@ -4,13 +4,13 @@ use super::in_this_window;
 use crate::data::{Reconstruction, Scan, VariableProbe};
 use crate::ptycho::{Problem, Recipe};
 use crate::text::count;
-use ndarray::{Array2, Array3, s};
+use ndarray::s;
 
 const NOUNS: [&str; 2] = ["variation", "variations"];
 
 impl Problem {
     /// Takes the variations of the probe of `result`, whose first mode has been multiplied by `factor`, as many as the recipe
-    /// wants; further ones are 0. A note says if they are left out.
+    /// wants; further ones are formed when they are first updated. A note says if they are left out.
     pub(super) fn take_variations(
         &mut self,
         result: &Reconstruction,
@@ -42,24 +42,23 @@ impl Problem {
             ));
             return;
         }
-        let [_, _, rows, columns] = self.shape();
         let kept = found.count().min(recipe.opr_modes);
-        let mut new = VariableProbe {
-            shapes: Array3::zeros((recipe.opr_modes, rows, columns)),
-            coefficients: Array2::zeros((frames, recipe.opr_modes)),
-        };
         let shapes = found.shapes.slice(s![..kept, .., ..]).to_owned();
-        let shapes = in_this_window(shapes, result, scan);
-        new.shapes.slice_mut(s![..kept, .., ..]).assign(&shapes);
         let coefficients = found.coefficients.slice(s![.., ..kept]);
-        let scaled = coefficients.mapv(|c| c * factor);
-        new.coefficients.slice_mut(s![.., ..kept]).assign(&scaled);
+        let new = VariableProbe {
+            shapes: in_this_window(shapes, result, scan),
+            coefficients: coefficients.mapv(|c| c * factor),
+        };
         let missing = recipe.opr_modes - kept;
         let kept = count(kept, NOUNS);
-        let others = match missing {
-            0 => String::new(),
-            _ => format!(
-                "; it has no more, so the other {missing} of opr_modes = {} stay 0",
+        let others = match (missing, recipe.updates_variations()) {
+            (0, _) => String::new(),
+            (_, true) => format!(
+                "; it has no more, so the first iteration that updates variations forms the other {missing} of opr_modes = {}",
+                recipe.opr_modes
+            ),
+            (_, false) => format!(
+                "; it has no more, and no engine of the run updates variations, so the other {missing} of opr_modes = {} are not formed",
                 recipe.opr_modes
             ),
         };
@@ -73,6 +72,7 @@ impl Problem {
 mod tests {
     use super::super::tests::{problem, recipe, result, scan};
     use super::*;
+    use ndarray::{Array2, Array3};
     use num_complex::Complex;
 
     fn varied(rows: usize, columns: usize) -> Reconstruction {
@@ -98,19 +98,22 @@ mod tests {
             let mut problem = problem(&scan, &own);
             problem.start_from(&result, &scan, &own).unwrap();
             let found = problem.start_variations.unwrap();
-            assert_eq!(found.count(), modes);
-            let said = |note: &String| note.contains("stay 0");
-            assert_eq!(problem.notes.iter().any(said), modes == 5);
             let kept = modes.min(3);
-            for k in 0..modes {
+            assert_eq!(found.count(), kept);
+            let said = |text: &str| problem.notes.iter().any(|note| note.contains(text));
+            // Two iterations of lsqml end before the first update.
+            assert_eq!(said("other 2 of opr_modes = 5 are not formed"), modes == 5);
+            for k in 0..kept {
                 let shape = found.shapes.index_axis(ndarray::Axis(0), k);
-                if k < kept {
-                    assert_eq!(shape, given.shapes.index_axis(ndarray::Axis(0), k));
-                } else {
-                    assert!(shape.iter().all(|v| v.norm() == 0.0));
-                }
+                assert_eq!(shape, given.shapes.index_axis(ndarray::Axis(0), k));
             }
         }
+        let mut longer = own.clone();
+        (longer.opr_modes, longer.opr_from) = (4, 2);
+        let mut started = problem(&scan, &longer);
+        started.start_from(&result, &scan, &longer).unwrap();
+        let said = |note: &String| note.contains("forms the other 1 of opr_modes = 4");
+        assert!(started.notes.iter().any(said), "{:?}", started.notes);
         let left_out = |recipe: &Recipe, result: &Reconstruction, reason: &str| {
             let mut problem = problem(&scan, recipe);
             problem.start_from(result, &scan, recipe).unwrap();

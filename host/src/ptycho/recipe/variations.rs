@@ -22,6 +22,11 @@ impl Recipe {
         })
     }
 
+    /// Whether an engine updates variations in its planned iterations.
+    pub(in crate::ptycho) fn updates_variations(&self) -> bool {
+        self.first_varied().is_some()
+    }
+
     /// The engine that has the variations of an earlier result, if there are any: the first one of the run. None, if that projects, or if
     /// the probe comes from elsewhere.
     fn first_with_start(&self) -> Option<usize> {
@@ -85,7 +90,8 @@ impl Recipe {
                 )
             });
         }
-        if self.start.result.is_some() || self.first_varied().is_some() {
+        let takes = self.start.result.is_some() && self.probe.source == ProbeSource::Auto;
+        if takes || self.first_varied().is_some() {
             return None;
         }
         let modes = self.opr_modes;

@@ -351,3 +351,106 @@ fn variations_of_the_start_do_not_come_back_on_several_devices() {
         }
     });
 }
+
+/// A problem that starts from one variation of an earlier run, of three that it wants.
+fn started(modes: usize) -> Problem {
+    let mut problem = problem(16, modes);
+    problem.opr_modes = 1;
+    let mut earlier = cpu::<f64>(&problem);
+    let lsqml = spec(EngineName::Lsqml, true);
+    run(earlier.as_mut(), &lsqml, &problem, 1, 4);
+    problem.start_variations = earlier.model_parts().unwrap().variable_probe;
+    problem.opr_modes = 3;
+    problem
+}
+
+/// Those that the result does not have are formed in the first iteration that updates variations; both back ends agree.
+#[test]
+fn variations_beyond_those_of_a_result_are_formed() {
+    for (modes, exact) in [(1, true), (2, false)] {
+        let problem = started(modes);
+        for name in [EngineName::Lsqml, EngineName::Rpie] {
+            let mut spec = spec(name, exact);
+            spec.probe_support = Some(0.9);
+            let ml = EngineSpec::new(EngineName::Ml, 2);
+            let label = format!("{modes} {exact} {name:?}");
+            let [mut a, mut b] = [cpu::<f64>(&problem), emulated(&problem, None)];
+            for engine in [&mut a, &mut b] {
+                let count = |engine: &mut Box<dyn Engine>| {
+                    let parts = engine.model_parts().unwrap();
+                    parts.variable_probe.unwrap().count()
+                };
+                run(engine.as_mut(), &spec, &problem, 1, 1);
+                assert_eq!(count(engine), 1);
+                run(engine.as_mut(), &spec, &problem, 2, 2);
+                assert_eq!(count(engine), 3);
+                run(engine.as_mut(), &spec, &problem, 3, 5);
+                run(engine.as_mut(), &ml, &problem, 6, 6);
+                let parts = engine.model_parts().unwrap().variable_probe.unwrap();
+                let power = parts.power();
+                assert!(
+                    power.iter().all(|p| *p > 1e-6 * power[0]),
+                    "{label}: {power}"
+                );
+            }
+            let [found, expected] = [&mut b, &mut a].map(|e| e.metrics().unwrap().r_factor);
+            assert!(
+                (found / expected - 1.0).abs() < 2e-3,
+                "{label}: {found} {expected}"
+            );
+            let object = distance(&b.object().unwrap(), &a.object().unwrap());
+            let probe = distance(&probes(b.as_mut()), &probes(a.as_mut()));
+            assert!(object < 2e-3 && probe < 2e-3, "{label}: {object} {probe}");
+        }
+    }
+}
+
+/// With the further variations R falls below that with the result's own.
+#[test]
+fn further_variations_lower_the_residual() {
+    let mut problem = started(1);
+    let lsqml = spec(EngineName::Lsqml, true);
+    let mut ended = |wanted: usize| {
+        problem.opr_modes = wanted;
+        let mut engine = cpu::<f64>(&problem);
+        run(engine.as_mut(), &lsqml, &problem, 1, 30);
+        engine.metrics().unwrap().r_factor
+    };
+    let (own, more) = (ended(1), ended(3));
+    assert!(more < 0.9 * own, "{more} {own}");
+}
+
+#[test]
+fn saved_states_go_on_before_and_after_further_variations_are_formed() {
+    let problem = started(1);
+    let spec = spec(EngineName::Lsqml, true);
+    let both = |problem: &Problem| [cpu::<f32>(problem), emulated(problem, None)];
+    for (mut whole, number) in both(&problem).into_iter().zip(0..) {
+        run(whole.as_mut(), &spec, &problem, 1, 4);
+        let expected = (whole.object().unwrap(), whole.model_parts().unwrap());
+        for saved in [1, 2, 3] {
+            let [mut first, mut second] = [(); 2].map(|()| {
+                let [of_cpu, of_emulator] = both(&problem);
+                if number == 0 { of_cpu } else { of_emulator }
+            });
+            run(first.as_mut(), &spec, &problem, 1, saved);
+            second.restore(&first.save().unwrap()).unwrap();
+            run(second.as_mut(), &spec, &problem, saved + 1, 4);
+            let found = (second.object().unwrap(), second.model_parts().unwrap());
+            assert!(found == expected, "{number} {saved}");
+        }
+    }
+}
+
+#[test]
+fn blocks_of_frames_form_the_same_further_variations() {
+    let problem = started(1);
+    let spec = spec(EngineName::Lsqml, true);
+    let plan = StreamPlan::new([FRAMES, 16 * 16], 3, 2, problem.magnitudes.codes());
+    let [whole, blocks] = [None, Some(plan)].map(|plan| {
+        let mut engine = emulated(&problem, plan);
+        run(engine.as_mut(), &spec, &problem, 1, 4);
+        (engine.object().unwrap(), engine.model_parts().unwrap())
+    });
+    assert!(whole == blocks);
+}

@@ -7,6 +7,7 @@ use crate::ptycho::cpu::batch_engine::FLOOR;
 use crate::ptycho::cpu::engine::CpuEngine;
 use crate::ptycho::cpu::model::{Scratch, add_shifted_back, spectra};
 use crate::ptycho::cpu::part_sums::ProbePart;
+use crate::ptycho::cpu::variable_probe::Variations;
 use crate::ptycho::ranks::PartSums;
 use crate::ptycho::variable_probe::{COEFFICIENT_MOMENTUM, PART, SHAPE_MOMENTUM, solve};
 use num_complex::Complex;
@@ -18,6 +19,8 @@ pub(super) struct VariationChanges<T> {
     coefficients: Vec<f64>,
     /// Directions of the shapes (k, row, column).
     shapes: Vec<Complex<T>>,
+    /// What it changes of further ones that are formed beside them.
+    further: Option<Box<Self>>,
 }
 
 /// Re⟨U_k, G_j⟩ of a frame, then Re⟨U_k O, U_l O⟩ (k, l) for k ≤ l.
@@ -34,6 +37,7 @@ pub(super) struct VariationSums<T> {
 /// G of the frames of a batch, and what the coefficients' equations need; `equations`: whether they are computed.
 pub(super) fn sums<T: Real>(
     engine: &CpuEngine<T>,
+    of: &Variations<T>,
     batch: &Batch<T>,
     equations: bool,
 ) -> Result<Option<VariationSums<T>>, EngineError> {
@@ -41,12 +45,8 @@ pub(super) fn sums<T: Real>(
         layout,
         fft,
         object,
-        variations,
         ..
     } = engine;
-    let Some(of) = variations else {
-        return Ok(None);
-    };
     let pixels = layout.pixels();
     let waves = layout.modes * pixels;
     let count = of.count(pixels);
@@ -143,10 +143,22 @@ pub(super) fn changes<T: Real>(
     let Some(of) = &engine.variations else {
         return Ok(None);
     };
+    changes_of(engine, of, batch)
+}
+
+fn changes_of<T: Real>(
+    engine: &CpuEngine<T>,
+    of: &Variations<T>,
+    batch: &Batch<T>,
+) -> Result<Option<VariationChanges<T>>, EngineError> {
     let pixels = engine.layout.pixels();
     let count = of.count(pixels);
-    let Some(VariationSums { total, equations }) = sums(engine, batch, !of.forming)? else {
+    let Some(VariationSums { total, equations }) = sums(engine, of, batch, !of.forming)? else {
         return Ok(None);
+    };
+    let further = match &of.further {
+        Some(further) => changes_of(engine, further, batch)?.map(Box::new),
+        None => None,
     };
     let solved = equations
         .iter()
@@ -179,6 +191,7 @@ pub(super) fn changes<T: Real>(
     Ok(Some(VariationChanges {
         coefficients,
         shapes,
+        further,
     }))
 }
 
@@ -190,9 +203,20 @@ pub(super) fn advance<T: Real>(
     probe_step: f64,
 ) {
     let pixels = engine.layout.pixels();
-    let Some(of) = &mut engine.variations else {
-        return;
-    };
+    if let Some(of) = &mut engine.variations {
+        advance_of(of, changes, frames, (pixels, probe_step));
+    }
+}
+
+fn advance_of<T: Real>(
+    of: &mut Variations<T>,
+    changes: &VariationChanges<T>,
+    frames: &[u32],
+    (pixels, probe_step): (usize, f64),
+) {
+    if let (Some(of), Some(changes)) = (&mut of.further, &changes.further) {
+        advance_of(of, changes, frames, (pixels, probe_step));
+    }
     let count = of.count(pixels);
     let (factor, keep) = (T::of(PART * probe_step), T::of(SHAPE_MOMENTUM));
     let pairs = of.shapes.iter_mut().zip(&mut of.shape_changes);

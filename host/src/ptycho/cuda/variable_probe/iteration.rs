@@ -4,7 +4,9 @@ use super::VariationBuffers;
 use crate::gpu::{Buffer, Device, Direction, ReadBack, Result};
 use crate::ptycho::Step;
 use crate::ptycho::cuda::buffers::{Buffers, Layout};
-use crate::ptycho::variable_probe::{Rotation, random_weights, strongest};
+use crate::ptycho::variable_probe::{
+    Rotation, further_shapes, further_weights, strongest, with_zeros,
+};
 use num_complex::Complex;
 use warpstride_device::Complex32;
 use warpstride_device::launch::Work;
@@ -55,6 +57,42 @@ impl<M: Device> VariationBuffers<M> {
         Ok(())
     }
 
+    /// Takes the further ones, with coefficients 0, so that no frame's probe changes; `values` are the present coefficients and their
+    /// changes (frame, k). Waits for the device.
+    fn take_further(
+        &mut self,
+        device: &M,
+        layout: &Layout,
+        further: &Self,
+        values: [&[f64]; 2],
+    ) -> Result<()> {
+        let wide = |values: &[Complex<f32>]| -> Vec<Complex<f64>> {
+            let wide = |v: &Complex<f32>| Complex::new(f64::from(v.re), f64::from(v.im));
+            values.iter().map(wide).collect()
+        };
+        let mut shapes = self.download(device, 0)?;
+        let mut changes = self.download(device, 1)?;
+        let sums = further.download(device, 0)?;
+        let pixels = layout.pixels() as usize;
+        // Values that are not finite end the run.
+        let Some(found) = further_shapes(&wide(&shapes), &wide(&sums), pixels) else {
+            return Ok(());
+        };
+        let narrow = |v: &Complex<f64>| Complex::new(v.re as f32, v.im as f32);
+        shapes.extend(found.iter().map(narrow));
+        changes.resize(shapes.len(), Complex::default());
+        let (count, more) = (self.count as usize, further.count as usize);
+        let mut new = Self::new(device, layout, count + more)?;
+        for (buffer, layers) in new.shapes.iter_mut().zip([shapes, changes]) {
+            device.upload(buffer, &layers)?;
+        }
+        for (which, values) in values.into_iter().enumerate() {
+            new.set(device, which, &with_zeros(values, count, more))?;
+        }
+        *self = new;
+        Ok(())
+    }
+
     /// Replaces shapes and their changes by sums of them.
     fn mix(&mut self, device: &M, pixels: u32) -> Result<()> {
         for layers in &mut self.shapes {
@@ -74,7 +112,8 @@ impl<M: Device> VariationBuffers<M> {
     }
 }
 
-/// Prepares the variations for a step, of which there shall be `count`; the first step that updates them forms them.
+/// Prepares the variations for a step, of which there shall be `count`; the first step that updates them forms them, or those that an earlier
+/// result does not have.
 pub(in crate::ptycho::cuda) fn begin<M: Device>(
     device: &M,
     layout: &Layout,
@@ -85,15 +124,22 @@ pub(in crate::ptycho::cuda) fn begin<M: Device>(
     if !step.update_variations {
         return Ok(());
     }
-    if let Some(of) = &mut buffers.variations {
-        of.strongest = strongest(&of.of_frames(device, 0)?, count) as f32;
+    let formed = |present: usize| {
+        let mut new = VariationBuffers::new(device, layout, count - present)?;
+        let weights = further_weights(step.seed, layout.frames as usize, [present, count]);
+        new.set(device, 0, &weights)?;
+        (new.strongest, new.forming) = (1.0, true);
+        Result::Ok(new)
+    };
+    let Some(of) = &mut buffers.variations else {
+        buffers.variations = Some(formed(0)?);
         return Ok(());
+    };
+    let present = of.count as usize;
+    of.strongest = strongest(&of.of_frames(device, 0)?, present) as f32;
+    if present < count {
+        of.further = Some(Box::new(formed(present)?));
     }
-    let mut new = VariationBuffers::new(device, layout, count)?;
-    let weights = random_weights(step.seed, layout.frames as usize, count);
-    new.set(device, 0, &weights)?;
-    (new.strongest, new.forming) = (1.0, true);
-    buffers.variations = Some(new);
     Ok(())
 }
 
@@ -130,6 +176,9 @@ fn end_with<M: Device>(
         &buffers.open,
     );
     of.constrain(device, layout, supports)?;
+    if let Some(further) = &mut of.further {
+        further.constrain(device, layout, supports)?;
+    }
     let (count, pixels) = (of.count as usize, layout.pixels());
     let modes = layout.modes;
     device.launch(
@@ -197,7 +246,11 @@ fn end_with<M: Device>(
     }
     of.mix(device, pixels)?;
     of.set(device, 0, &values)?;
-    of.set(device, 1, &changes)
+    of.set(device, 1, &changes)?;
+    match of.further.take() {
+        Some(further) => of.take_further(device, layout, &further, [&values, &changes]),
+        None => Ok(()),
+    }
 }
 
 /// Multiplies the variations by `factor`, as the probe. Waits for the device.

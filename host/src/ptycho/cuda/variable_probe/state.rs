@@ -5,7 +5,7 @@ use crate::data::VariableProbe;
 use crate::gpu::{Buffer, Device, ReadBack, Result};
 use crate::ptycho::cuda::buffers::Layout;
 use crate::ptycho::engine::Values;
-use crate::ptycho::variable_probe::{COEFFICIENTS, SHAPE_CHANGES, SHAPES};
+use crate::ptycho::variable_probe::{COEFFICIENTS, SHAPE_CHANGES, SHAPES, saved_count};
 use crate::ptycho::{EngineError, EngineState};
 use ndarray::{Array2, Array3};
 use num_complex::Complex;
@@ -36,7 +36,7 @@ impl<M: Device> VariationBuffers<M> {
         device.upload(&mut self.coefficients[which], &narrow)
     }
 
-    fn download(&self, device: &M, which: usize) -> Result<Vec<Complex<f32>>> {
+    pub(super) fn download(&self, device: &M, which: usize) -> Result<Vec<Complex<f32>>> {
         let mut values = vec![Complex::default(); self.shapes[which].len()];
         device.download(&self.shapes[which], &mut values)?;
         Ok(values)
@@ -78,16 +78,17 @@ impl<M: Device> VariationBuffers<M> {
         Ok(())
     }
 
-    /// The variations of a saved state with `count` of them; `None` if it has none.
+    /// The variations of a saved state with at most `most` of them; `None` if it has none.
     pub(in crate::ptycho::cuda) fn restored(
         device: &M,
         layout: &Layout,
         state: &EngineState,
-        count: usize,
+        most: usize,
     ) -> std::result::Result<Option<Self>, EngineError> {
         let Some(coefficients) = state.added.get(COEFFICIENTS) else {
             return Ok(None);
         };
+        let count = saved_count(coefficients.len(), layout.frames as usize, most);
         let elements = count * layout.pixels() as usize;
         let frames = layout.frames as usize * count;
         let pairs: &[Complex<f64>] = coefficients.as_slice("list of coefficients", frames)?;

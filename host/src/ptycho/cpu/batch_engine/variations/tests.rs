@@ -12,13 +12,21 @@ fn batch(engine: &CpuEngine<f64>) -> Batch<f64> {
     deviations(engine, &plain_step(), &frames).0
 }
 
+fn sums_of(
+    engine: &CpuEngine<f64>,
+    batch: &Batch<f64>,
+) -> Result<Option<VariationSums<f64>>, EngineError> {
+    let of = engine.variations.as_ref().unwrap();
+    sums(engine, of, batch, true)
+}
+
 #[test]
 fn sums_are_derivatives_of_the_squares() {
     for near in [false, true] {
         let mut engine = varied_engine(near);
         engine.layout.scales.fill(1.0);
         let step = plain_step();
-        let found = sums(&engine, &batch(&engine), true).unwrap().unwrap();
+        let found = sums_of(&engine, &batch(&engine)).unwrap().unwrap();
         let pixels = engine.layout.pixels();
         let count = engine.variation_count;
         for frame in 0..engine.layout.corners.len() {
@@ -72,7 +80,7 @@ fn sums_are_adjoint_to_the_variations_of_the_exit_waves() {
     let mut batch = batch(&engine);
     let mut any = random(11);
     batch.chi.iter_mut().for_each(|v| *v = any.complex());
-    let found = sums(&engine, &batch, true).unwrap().unwrap();
+    let found = sums_of(&engine, &batch).unwrap().unwrap();
     let of = engine.variations.as_ref().unwrap();
     let pixels = engine.layout.pixels();
     let waves = engine.layout.modes * pixels;
@@ -112,7 +120,7 @@ fn sums_are_adjoint_to_the_variations_of_the_exit_waves() {
 fn equations_hold_the_products_of_the_shapes_with_the_object() {
     let mut engine = varied_engine(false);
     engine.layout.fractions.fill([0.0; 2]);
-    let found = sums(&engine, &batch(&engine), true).unwrap().unwrap();
+    let found = sums_of(&engine, &batch(&engine)).unwrap().unwrap();
     let of = engine.variations.as_ref().unwrap();
     let (pixels, count) = (engine.layout.pixels(), engine.variation_count);
     for (frame, (_, matrix)) in found.equations.iter().enumerate() {
@@ -158,4 +166,48 @@ fn the_end_of_an_iteration_changes_no_model() {
     engine.scale_variations(1.25);
     let scaled = amplitude_loss(&engine, &step);
     assert!((scaled / before - 1.0).abs() < 1e-12);
+}
+
+/// Further variations are formed beside those that there are, which are updated as without them; the frames' probes do not have them yet.
+#[test]
+fn further_variations_are_formed_beside_the_present_ones() {
+    let step = crate::ptycho::Step {
+        update_variations: true,
+        ..plain_step()
+    };
+    let ended = |wanted: usize| {
+        let mut engine = varied_engine(false);
+        let present = engine.variation_count;
+        engine.variation_count = present + wanted;
+        engine.begin_variations(&step);
+        let batch = batch(&engine);
+        let changes = changes(&engine, &batch).unwrap().unwrap();
+        assert_eq!(changes.further.is_some(), wanted > 0);
+        let frames = batch.all.clone();
+        advance(&mut engine, &changes, &frames, 1.0);
+        engine.end_variations(&step);
+        let loss = amplitude_loss(&engine, &step);
+        (loss, engine.probe.clone(), engine.variations.unwrap())
+    };
+    let (loss, probe, of) = ended(0);
+    let (with_loss, with_probe, more) = ended(2);
+    assert_eq!(probe, with_probe);
+    assert_eq!(of.shapes, more.shapes[..of.shapes.len()]);
+    assert!((with_loss / loss - 1.0).abs() < 1e-12);
+    let pixels = varied_engine(false).layout.pixels();
+    let count = of.count(pixels);
+    assert_eq!(more.count(pixels), count + 2);
+    assert!(more.further.is_none());
+    let frames = of.coefficients.chunks_exact(count);
+    for (own, with) in frames.zip(more.coefficients.chunks_exact(count + 2)) {
+        assert_eq!(own, &with[..count]);
+        assert_eq!(with[count..], [0.0; 2]);
+    }
+    for (k, a) in more.shapes.chunks_exact(pixels).enumerate() {
+        for (l, b) in more.shapes.chunks_exact(pixels).enumerate() {
+            let product: f64 = a.iter().zip(b).map(|(a, b)| (a.conj() * b).re).sum();
+            let expected = if k == l { 1.0 } else { 0.0 };
+            assert!((product - expected).abs() < 1e-9, "{k} {l}: {product}");
+        }
+    }
 }
