@@ -1,5 +1,6 @@
 //! The memory that a reconstruction needs.
 
+use super::cuda::BYTES_OF_SLOPES;
 use super::step_plan::{group_of, slices_of};
 use super::variable_probe::MOST;
 use super::{EngineName, EngineSpec, GpuWaves, Noise, Precision, Recipe, StepPlan};
@@ -50,6 +51,13 @@ pub fn memory_estimate(
     // The waves of a batch at every slice, χ and its copy.
     let slices = if recipe.slices.are_on() {
         few.saturating_mul(wide(recipe.slices.count).saturating_add(3))
+    } else {
+        0
+    };
+    // Intensities along a line, of slices with Gaussian noise.
+    let gaussian = |e: &EngineSpec| e.name == EngineName::Ml && e.noise == Some(Noise::Gaussian);
+    let squares = if recipe.slices.are_on() && recipe.engines.iter().any(gaussian) {
+        (wide(batch).saturating_mul(frame)).saturating_mul(BYTES_OF_SLOPES)
     } else {
         0
     };
@@ -172,6 +180,7 @@ pub fn memory_estimate(
         .saturating_add(searched.unwrap_or(0))
         .saturating_add(few.saturating_mul(40))
         .saturating_add(slices.saturating_mul(8))
+        .saturating_add(squares)
         .saturating_add(pixels.saturating_mul(4))
         .saturating_add(object.saturating_mul(92))
         .saturating_add(parts)
@@ -182,7 +191,17 @@ pub fn memory_estimate(
         cpu,
         gpu_host: shared.saturating_add(waves.saturating_mul(saved)),
         gpu_device: device,
-        advice: "take fewer probe modes (--probe-modes), fewer frames (--set data.frames=[0,100]) or a smaller part of each (--set data.crop=[64,64])",
+        advice: match (of_mode > 1, recipe.opr_modes > 0) {
+            (true, _) => {
+                "take fewer probe modes (--probe-modes), object modes (--object-modes) or points of an exposure (--fly-points), fewer frames (--set data.frames=[0,100]) or a smaller part of each (--set data.crop=[64,64])"
+            }
+            (false, true) => {
+                "take fewer probe modes (--probe-modes) or variations of them (--opr-modes), fewer frames (--set data.frames=[0,100]) or a smaller part of each (--set data.crop=[64,64])"
+            }
+            (false, false) => {
+                "take fewer probe modes (--probe-modes), fewer frames (--set data.frames=[0,100]) or a smaller part of each (--set data.crop=[64,64])"
+            }
+        },
     }
 }
 

@@ -28,10 +28,13 @@ mod fused;
 mod gradient;
 mod line;
 mod memory;
+mod squares;
 #[cfg(test)]
 mod tests;
 
 pub(super) use memory::LikelihoodBuffers;
+pub(in crate::ptycho) use squares::BYTES_PER_PIXEL as BYTES_OF_SLOPES;
+pub(super) use squares::LAUNCHED as SQUARES_OF_SLOPES;
 
 /// Blocks of the regulariser's sums.
 const BLOCKS: usize = 128;

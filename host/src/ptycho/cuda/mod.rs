@@ -35,13 +35,16 @@ mod variable_probe;
 mod wave_stream;
 
 pub use engine::GpuEngine;
+pub(super) use likelihood::BYTES_OF_SLOPES;
 pub use processes::{ProcessExchange, join_processes};
 
 use crate::cuda::CudaPeers;
 use crate::gpu::{CudaDevice, EmulatedDevice};
 use crate::ptycho::{
-    Engine, EngineError, EngineName, GpuWaves, Problem, Ranks, Recipe, StreamPlan, UpdateVersion,
+    Engine, EngineError, EngineName, EngineSpec, GpuWaves, Noise, Problem, Ranks, Recipe,
+    StreamPlan, UpdateVersion,
 };
+use likelihood::SQUARES_OF_SLOPES;
 
 /// [`GpuEngine::streamed`] on a CUDA device, as a boxed [`Engine`]. It is compiled once, in this crate,
 /// and not again in every program that uses it.
@@ -157,20 +160,24 @@ fn launches(recipe: &Recipe, shape: [usize; 2]) -> impl Fn(&str) -> bool {
         (!recipe.detector.is_ideal(), &OF_DETECTOR),
     ];
     let packed = recipe.gpu.waves == GpuWaves::Bf16;
+    let gaussian = |engine: &EngineSpec| {
+        engine.name == EngineName::Ml && engine.noise == Some(Noise::Gaussian)
+    };
+    let squares = recipe.slices.are_on() && recipe.engines.iter().any(gaussian);
     move |kernel| {
         // Kernels for frames of one size have it in their names.
         let mut sizes = kernel.split('_').filter_map(|part| part.parse().ok());
         let begins = |names: &[&str]| names.iter().any(|name| kernel.starts_with(name));
         (packed || !kernel.ends_with("_bf16"))
             && sizes.all(|size: usize| shape.contains(&size))
-            && (families.iter()).all(|(launched, names)| *launched || !begins(names))
+            && ((squares && SQUARES_OF_SLOPES.contains(&kernel))
+                || (families.iter()).all(|(launched, names)| *launched || !begins(names)))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ptycho::EngineSpec;
 
     #[test]
     fn only_kernels_of_the_engines_and_frames_are_compiled() {
@@ -202,6 +209,20 @@ mod tests {
         assert!(has(&both, "ptycho_exact_line_poisson_64") && has(&both, "ptycho_frame_chi_64"));
         assert!(has(&both, "ptycho_modes_line_64") && !has(&both, "ptycho_modes_line_128"));
         assert!(!both.iter().any(|name| name.starts_with("ptycho_fused_")));
+        let mut thick = Recipe {
+            engines: vec![EngineSpec::parse("ml:1").unwrap()],
+            ..Recipe::default()
+        };
+        thick.slices.count = 2;
+        for noise in [Noise::Gaussian, Noise::Poisson] {
+            thick.engines[0].noise = Some(noise);
+            let launched = launches(&thick, [64, 64]);
+            for kernel in SQUARES_OF_SLOPES {
+                assert!(all.names().into_iter().any(|name| name == kernel));
+                assert_eq!(launched(kernel), noise == Noise::Gaussian);
+            }
+            assert!(!launched("ptycho_detector_step"));
+        }
         let epie = of(&["epie:1"], [128, 128], GpuWaves::F32);
         assert!(has(&epie, "ptycho_pie_cluster_exact_128"));
         assert!(!has(&epie, "ptycho_frame_line_poisson_128"));

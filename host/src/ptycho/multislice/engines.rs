@@ -119,6 +119,45 @@ fn the_emulated_device_takes_the_steps_of_the_cpu() {
     }
 }
 
+/// Where the model is far darker than the counts, w (I_m − I) A2 + ½ w A1² is negative: the first step is that of Σ ½ w A1² on both.
+#[test]
+fn gaussian_steps_of_negative_curvature_are_those_of_the_cpu() {
+    for subpixel in [true, false] {
+        let mut problem = problem(subpixel);
+        problem.probe.mapv_inplace(|p| p * 0.02);
+        let mut spec = EngineSpec::new(EngineName::Ml, 10);
+        spec.noise = Some(Noise::Gaussian);
+        spec.subpixel = Some(subpixel);
+        let before = problem.probe.clone();
+        let [a, b] = [
+            &mut CpuEngine::<f64>::new(&problem) as &mut dyn Engine,
+            &mut emulated(&problem),
+        ]
+        .map(|engine| {
+            run(engine, &spec, &problem, 1, 2);
+            let stack = engine.model_parts().unwrap().slices.unwrap();
+            (engine.probe().unwrap(), stack.slices)
+        });
+        let change = |of: &Array3<Complex<f64>>, from: &Array3<Complex<f64>>| -> f64 {
+            let square = |(a, b): (&Complex<f64>, &Complex<f64>)| (a - b).norm_sqr();
+            of.iter().zip(from).map(square).sum::<f64>().sqrt()
+        };
+        let moved = change(&a.0, &before);
+        assert!(moved > 0.0);
+        assert!(
+            change(&a.0, &b.0) < 2e-3 * moved,
+            "{}",
+            change(&a.0, &b.0) / moved
+        );
+        let whole = change(&a.1, &Array3::zeros(a.1.dim()));
+        assert!(
+            change(&a.1, &b.1) < 2e-3 * whole,
+            "{}",
+            change(&a.1, &b.1) / whole
+        );
+    }
+}
+
 #[test]
 fn a_saved_run_goes_on_with_the_same_bits_on_a_device() {
     let problem = problem(true);

@@ -1,5 +1,6 @@
 //! Mirrors cpu/likelihood/line.rs: the sums that give the objective along a line.
 
+use super::squares::SlopeSquares;
 use super::{Run, number};
 use crate::gpu::{Buffer, Device, Direction, ReadBack, Result};
 use crate::ptycho::cuda::detector::DetectorBuffers;
@@ -14,6 +15,12 @@ use warpstride_kernels::ptycho::{
     line_waves::PtychoLineWaves,
 };
 
+/// What takes the place of the sums of detectors that measure the intensities themselves: a detector, and the squares of slopes.
+type EndOfLine<'a, M> = (
+    Option<&'a mut DetectorBuffers<M>>,
+    Option<&'a mut SlopeSquares<M>>,
+);
+
 impl<M: Device> Run<'_, M> {
     /// Sums of the coefficients over the pixels of all frames, along the direction, with separate launches.
     pub(super) fn separate_line_sums(&mut self, noise: Noise) -> Result<[f64; 9]> {
@@ -25,11 +32,35 @@ impl<M: Device> Run<'_, M> {
         if layered && self.frames.other.is_empty() {
             self.frames.other = self.device.alloc("other waves of a batch", elements)?;
         }
+        let mut total = self.sums_along(noise, &mut None)?;
+        if self.buffers.slices.is_some() && noise == Noise::Gaussian {
+            // The nine are those of a polynomial, whose third order is no curvature. As a rule the second is positive, and no other is
+            // needed.
+            total[3] = if total[2] > 0.0 {
+                total[2]
+            } else {
+                let mut squares = Some(SlopeSquares::new(
+                    self.device,
+                    self.layout,
+                    self.frames.size,
+                )?);
+                self.sums_along(noise, &mut squares)?[8]
+            };
+        }
+        Ok(total)
+    }
+
+    /// The nine sums over all frames; with `squares` only the last is meant, and it is Σ ½ w A1².
+    fn sums_along(
+        &mut self,
+        noise: Noise,
+        squares: &mut Option<SlopeSquares<M>>,
+    ) -> Result<[f64; 9]> {
         let mut sums: Vec<(M::ReadBack<[f64; 9]>, usize)> = Vec::new();
         self.each_block(Metrics::Unchanged, &mut |run, batches| {
             // Its memory is changed while that of the run is read.
             let mut detector = run.buffers.detector.take();
-            let done = run.line_of_block(noise, batches, detector.as_mut());
+            let done = run.line_of_block(noise, batches, (detector.as_mut(), squares.as_mut()));
             run.buffers.detector = detector;
             done?;
             let of_block = run.device.read_back(&run.own.line)?;
@@ -42,10 +73,6 @@ impl<M: Device> Run<'_, M> {
                 total.iter_mut().zip(sums).for_each(|(sum, v)| *sum += v);
             }
         }
-        if self.buffers.slices.is_some() && noise == Noise::Gaussian {
-            // Those of a polynomial, whose third is no curvature.
-            total[3] = total[2].abs();
-        }
         Ok(total)
     }
 
@@ -54,7 +81,7 @@ impl<M: Device> Run<'_, M> {
         &mut self,
         noise: Noise,
         batches: &[Batch],
-        mut detector: Option<&mut DetectorBuffers<M>>,
+        (mut detector, mut squares): EndOfLine<'_, M>,
     ) -> Result<()> {
         let layered = self.layout.object_layers > 1;
         let (device, layout, fft) = (self.device, self.layout, self.probe_fft);
@@ -144,6 +171,18 @@ impl<M: Device> Run<'_, M> {
                 let (from, waves) = ((buffers, &*order), [&*f, &*more, &*b]);
                 let to = (&mut own.line, number(noise));
                 detector.line_sums(device, layout, from, batch, waves, to)?;
+                continue;
+            }
+            if let Some(squares) = squares.as_deref_mut() {
+                let from = (buffers, &*order);
+                squares.sum(
+                    device,
+                    layout,
+                    from,
+                    batch,
+                    [&*f, &*more, &*b],
+                    &mut own.line,
+                )?;
                 continue;
             }
             device.launch(
