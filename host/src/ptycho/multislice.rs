@@ -10,15 +10,16 @@
 //! on the grid of the frame's window, which is periodic. The exit wave ψ_N · O_N travels to the detector. This module has the
 //! options, and what the engines of both back ends share.
 
-use super::engine_spec::EngineName;
+use super::engine_spec::{EngineName, MAX_ITERATIONS};
 use super::{Problem, Recipe, RecipeError, Values};
 use crate::data::{Reconstruction, SliceStack};
 use crate::fft::Fft2;
 use crate::text::{shortest, significant};
-use ndarray::{Array2, Array3};
+use ndarray::{Array2, Array3, s};
 use num_complex::Complex;
 use serde::{Deserialize, Serialize};
 use std::f64::consts::TAU;
+use std::sync::Arc;
 
 /// Most slices.
 pub(crate) const MOST_SLICES: usize = 64;
@@ -124,6 +125,11 @@ impl SliceOptions {
             let found = self.count.to_string();
             return refused("slices.count", &format!("1 to {MOST_SLICES}"), found);
         }
+        if !(1..=MAX_ITERATIONS).contains(&self.refine_from) {
+            let expected = format!("iteration 1 to {MAX_ITERATIONS}");
+            let found = self.refine_from.to_string();
+            return refused("slices.refine_from", &expected, found);
+        }
         if !self.are_on() {
             return Ok(());
         }
@@ -136,7 +142,7 @@ impl SliceOptions {
         let distances = self.distances();
         if distances.len() != gaps {
             let found = match &self.distance {
-                None => "none".to_owned(),
+                None => "none (--slice-distance 20um sets one)".to_owned(),
                 Some(_) => format!("a list of {}", distances.len()),
             };
             return refused("slices.distance", &expected, found);
@@ -149,7 +155,7 @@ impl SliceOptions {
         if let Some(spec) = recipe.engines.iter().find(|spec| other(spec.name)) {
             return refused(
                 "slices.count",
-                "1, or only the engines lsqml and ml, which can compute slices",
+                "1, or only the engines lsqml and ml, which can compute slices (such as --engine lsqml:100)",
                 format!("{} with {}", self.count, spec.name.as_str()),
             );
         }
@@ -267,28 +273,41 @@ pub(crate) fn factor(kappa: Option<f64>, distance: f64) -> Complex<f64> {
     kappa.map_or(Complex::default(), |kappa| Complex::cis(kappa * distance))
 }
 
-/// Takes waves through the slices of a specimen in double precision.
+/// Takes waves through the slices of a specimen in double precision. A clone has the same factors in memory.
 pub(super) struct SlicePropagator {
-    columns: usize,
+    shape: [usize; 2],
     fft: Fft2<f64>,
-    /// exp(iκΔz) (row, column) of each distance.
-    factors: Vec<Vec<Complex<f64>>>,
+    /// exp(iκΔz) (row, column) of each distance; equal distances have one array.
+    factors: Vec<Arc<Vec<Complex<f64>>>>,
+}
+
+impl Clone for SlicePropagator {
+    fn clone(&self) -> Self {
+        let [rows, columns] = self.shape;
+        Self {
+            shape: self.shape,
+            fft: Fft2::new(rows, columns),
+            factors: self.factors.clone(),
+        }
+    }
 }
 
 impl SlicePropagator {
     /// For windows of `shape` (rows, columns).
     pub(super) fn new(plan: &SlicePlan, [rows, columns]: [usize; 2]) -> Self {
         let kappa = plan.kappa(rows, columns);
-        let of = |distance: &f64| {
-            kappa
-                .iter()
-                .map(|kappa| factor(*kappa, *distance))
-                .collect()
-        };
+        let mut factors: Vec<Arc<Vec<Complex<f64>>>> = Vec::with_capacity(plan.distances.len());
+        for (n, distance) in plan.distances.iter().enumerate() {
+            let same = plan.distances[..n].iter().position(|d| d == distance);
+            factors.push(match same {
+                Some(place) => Arc::clone(&factors[place]),
+                None => Arc::new(kappa.iter().map(|k| factor(*k, *distance)).collect()),
+            });
+        }
         Self {
-            columns,
+            shape: [rows, columns],
             fft: Fft2::new(rows, columns),
-            factors: plan.distances.iter().map(of).collect(),
+            factors,
         }
     }
 
@@ -301,13 +320,13 @@ impl SlicePropagator {
         [top, left]: [u32; 2],
     ) {
         let (top, left) = (top as usize, left as usize);
+        let [rows, columns] = self.shape;
         for (n, slice) in slices.outer_iter().enumerate() {
-            for (i, v) in wave.iter_mut().enumerate() {
-                *v *= slice[[top + i / self.columns, left + i % self.columns]];
-            }
+            let window = slice.slice_move(s![top..top + rows, left..left + columns]);
+            wave.iter_mut().zip(window).for_each(|(v, o)| *v *= o);
             if let Some(factors) = self.factors.get(n) {
                 self.fft.forward(wave);
-                wave.iter_mut().zip(factors).for_each(|(v, k)| *v *= k);
+                wave.iter_mut().zip(&**factors).for_each(|(v, k)| *v *= k);
                 self.fft.inverse(wave);
             }
         }

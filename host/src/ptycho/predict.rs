@@ -148,6 +148,10 @@ pub fn predict(result: &Reconstruction, scan: &Scan) -> Result<Prediction, Predi
     let kernels = (detector.map(|detector| detector.blur))
         .filter(|sigmas| sigmas.iter().any(|sigma| *sigma > 0.0))
         .map(|[down, across]| [Kernel::new(down, rows), Kernel::new(across, columns)]);
+    let of_slices = result.parts.slices.as_ref().map(|stack| {
+        let plan = stack.plan(result.wavelength, result.pixel);
+        (stack, SlicePropagator::new(&plan, [rows, columns]))
+    });
     let measured = scan.frames()?;
     let mut intensities = Array3::<f32>::zeros((frames, rows, columns));
     let sums: Vec<[f64; 2]> = (intensities.axis_iter_mut(Axis(0)).into_par_iter())
@@ -156,14 +160,10 @@ pub fn predict(result: &Reconstruction, scan: &Scan) -> Result<Prediction, Predi
         .map_init(
             || {
                 let fft = Fft2::<f64>::new(rows, columns);
-                let through = (result.parts.slices.as_ref()).map(|stack| {
-                    let plan = stack.plan(result.wavelength, result.pixel);
-                    (stack, SlicePropagator::new(&plan, [rows, columns]))
-                });
                 (
                     fft,
                     Propagator::new([rows, columns], near.as_ref()),
-                    through,
+                    of_slices.clone(),
                 )
             },
             |(fft, propagator, through), (frame, (mut intensity, corner))| {

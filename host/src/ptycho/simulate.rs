@@ -23,7 +23,7 @@ pub use options::{Pattern, SimulateError, SimulateOptions};
 
 use beam::{BeamChange, Drift, beam, diameter};
 use beam_path::BeamPath;
-use specimen::{grains, specimen};
+use specimen::{make_grains, specimen};
 
 /// Wavelength at 10 keV, m.
 const WAVELENGTH: f64 = 1.239_841_984e-10;
@@ -47,23 +47,26 @@ const APERTURE: f64 = 0.42;
 const BEAM: f64 = 0.36;
 
 impl SimulateOptions {
-    /// Bytes needed to simulate the scan, without the object: counts, positions, and work arrays of
-    /// the threads.
+    /// Bytes needed to simulate the scan, without the object: counts, positions, work arrays of the threads, and the factors of the
+    /// propagation between slices, which are computed once from as many values.
     #[must_use]
     pub fn memory(&self) -> usize {
         let pixels = self.frame.saturating_mul(self.frame);
         let threads = rayon::current_num_threads();
+        let factors = if self.slices > 1 { 2 } else { 0 };
         let counts = self
             .positions
             .saturating_mul(pixels)
             .saturating_mul(2 * size_of::<f32>());
         counts
             .saturating_add(self.positions.saturating_mul(96))
-            .saturating_add(pixels.saturating_mul(16 * (3 * threads + 4 * self.probe_modes)))
+            .saturating_add(
+                pixels.saturating_mul(16 * (3 * threads + 4 * self.probe_modes + factors)),
+            )
     }
 
-    /// Bytes of the object, which is in memory twice while it is written. This computes the beam
-    /// and the positions, which needs part of [`Self::memory`].
+    /// Bytes of the object, or of all slices of the truth and their product, which are in memory twice while they are written. This
+    /// computes the beam and the positions, which needs part of [`Self::memory`].
     ///
     /// # Errors
     /// Returns [`SimulateError`] if an option is out of range.
@@ -116,6 +119,7 @@ pub fn simulate(options: &SimulateOptions) -> Result<Scan, SimulateError> {
     let plan = slices
         .as_ref()
         .map(|stack| stack.plan(geometry.wavelength, pixel));
+    let of_slices = plan.map(|plan| SlicePropagator::new(&plan, [n, n]));
     let states = states(&object, options);
     let shares = state_shares(options.object_modes);
     let points = options.points();
@@ -135,7 +139,7 @@ pub fn simulate(options: &SimulateOptions) -> Result<Scan, SimulateError> {
             let window = object.slice(s![top..top + n, left..left + n]);
             let mut intensity = Array2::<f64>::zeros((n, n));
             let mut propagator = Propagator::new([n, n], near.as_ref());
-            let mut through = plan.as_ref().map(|plan| SlicePropagator::new(plan, [n, n]));
+            let mut through = of_slices.clone();
             if points == 1 && states.is_empty() {
                 let own = drift.as_ref().map(|drift| drift.first_mode(i));
                 for (number, mode) in probe.outer_iter().enumerate() {
@@ -275,13 +279,17 @@ fn thick_specimen(options: &SimulateOptions, shape: [usize; 2]) -> Option<SliceS
         return None;
     }
     let mut slices = Array3::zeros((options.slices, shape[0], shape[1]));
-    for (n, mut slice) in slices.outer_iter_mut().enumerate() {
-        slice.assign(&match n {
-            0 => specimen(shape, options.frame, options.seed),
-            _ => grains(shape, options.frame, options.seed.wrapping_add(n as u64)),
-        });
+    let each = slices.axis_iter_mut(Axis(0)).into_par_iter().enumerate();
+    each.for_each(|(n, mut slice)| {
+        match n {
+            0 => slice.assign(&specimen(shape, options.frame, options.seed)),
+            _ => {
+                let seed = options.seed.wrapping_add(n as u64);
+                make_grains(slice.view_mut(), options.frame, seed);
+            }
+        }
         slice.mapv_inplace(|v| v.powf(SLICE));
-    }
+    });
     let distances = vec![options.slice_distance; options.slices - 1];
     Some(SliceStack {
         slices,

@@ -1,10 +1,15 @@
 //! Test specimens.
 
 use super::{BEAM, generator};
-use ndarray::Array2;
+use ndarray::{Array2, ArrayViewMut2};
 use num_complex::Complex;
 use rand::RngExt;
 use std::f64::consts::TAU;
+
+/// Half width of soft edges, pixels.
+const EDGE: f64 = 0.8;
+/// Distance from an edge, pixels, from which on the hyperbolic tangent of its multiple is exactly −1 in double precision.
+const FADED: f64 = 22.0 * EDGE;
 
 /// The specimen: a Siemens star of 18 spokes with rings, surrounding grains and a slowly varying
 /// phase, all weakly absorbing.
@@ -31,7 +36,7 @@ pub(super) fn specimen(shape: [usize; 2], frame: usize, seed: u64) -> Array2<Com
         let (r, angle) = (y.hypot(x) / radius, y.atan2(x));
         // Edges are about a pixel wide, so that the specimen has no details beyond the detector's
         // reach.
-        let soft = |distance: f64| 0.5 + 0.5 * (distance / 0.8).tanh();
+        let soft = |distance: f64| 0.5 + 0.5 * (distance / EDGE).tanh();
         let spokes = soft((9.0 * angle).sin() * r * radius / 9.0);
         let gaps = [0.36, 0.68]
             .iter()
@@ -52,9 +57,9 @@ pub(super) fn specimen(shape: [usize; 2], frame: usize, seed: u64) -> Array2<Com
     })
 }
 
-/// A slice of weakly absorbing grains of different sizes.
-pub(super) fn grains(shape: [usize; 2], frame: usize, seed: u64) -> Array2<Complex<f64>> {
-    let [rows, columns] = shape;
+/// Writes a slice of weakly absorbing grains of different sizes to `slice` (row, column), which nothing else is in.
+pub(super) fn make_grains(mut slice: ArrayViewMut2<'_, Complex<f64>>, frame: usize, seed: u64) {
+    let (rows, columns) = slice.dim();
     let centre = [rows as f64 / 2.0, columns as f64 / 2.0];
     let lit = (rows.min(columns) as f64 - (1.0 - BEAM) * frame as f64).max(0.3 * frame as f64);
     let radius = 0.46 * lit;
@@ -69,13 +74,39 @@ pub(super) fn grains(shape: [usize; 2], frame: usize, seed: u64) -> Array2<Compl
         ];
         let size = radius * (0.02 + 0.05 * random.random::<f64>());
         let height = 0.3 + 0.7 * random.random::<f64>();
-        for ((row, column), sum) in thickness.indexed_iter_mut() {
-            let distance = (row as f64 - place[0]).hypot(column as f64 - place[1]);
-            *sum += height * (0.5 + 0.5 * ((size - distance) / 0.8).tanh());
+        let reach = size + FADED;
+        let range = |axis: usize, length: usize| {
+            let first = (place[axis] - reach).floor().max(0.0) as usize;
+            let end = ((place[axis] + reach).ceil() + 1.0).max(0.0) as usize;
+            first.min(length)..end.min(length)
+        };
+        for row in range(0, rows) {
+            for column in range(1, columns) {
+                let distance = (row as f64 - place[0]).hypot(column as f64 - place[1]);
+                thickness[[row, column]] +=
+                    height * (0.5 + 0.5 * ((size - distance) / EDGE).tanh());
+            }
         }
     }
-    thickness.mapv(|t| {
+    for (to, t) in slice.iter_mut().zip(thickness) {
         let t = t.min(1.5);
-        Complex::from_polar((-0.22 * t).exp(), -0.9 * t)
-    })
+        *to = Complex::from_polar((-0.22 * t).exp(), -0.9 * t);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Beyond its box a grain adds exactly nothing.
+    #[test]
+    fn grains_are_zero_at_the_borders_of_their_boxes() {
+        for beyond in [FADED, 2.0 * FADED, 1e4] {
+            assert_eq!(0.5 + 0.5 * (-beyond / EDGE).tanh(), 0.0);
+        }
+        let mut slice = Array2::from_elem((200, 180), Complex::default());
+        make_grains(slice.view_mut(), 64, 3);
+        assert!(slice.iter().all(|v| v.norm() > 0.5 && v.norm() <= 1.0));
+        assert!(slice.iter().any(|v| v.norm() == 1.0) && slice.iter().any(|v| v.arg() < -0.3));
+    }
 }
