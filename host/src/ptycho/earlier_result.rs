@@ -159,6 +159,7 @@ impl Problem {
                 ""
             }
         ));
+        self.note_parts_left_out(result, recipe);
         Ok(self.frames_of(result, scan, recipe))
     }
 
@@ -321,6 +322,7 @@ impl Problem {
     }
 }
 
+mod left_out;
 mod variations;
 
 #[cfg(test)]

@@ -216,6 +216,22 @@ impl RecipeError {
     pub fn of_option(&self, option: &str) -> String {
         format!("{option}: expected {}", self.0.expected)
     }
+
+    /// The same with what was found, where that is not the value of `argument`: `--slices 2: expected 1, or …, found 2 with dm`.
+    #[must_use]
+    pub fn of_argument(&self, argument: &str) -> String {
+        let text = self.of_option(argument);
+        let found = &self.0.found;
+        let plain = |text: &str| text.replace(char::is_whitespace, "").to_lowercase();
+        let value = argument.rsplit(['=', ' ']).next().unwrap_or_default();
+        let numbers = [value, found].map(|text| text.parse::<f64>().ok());
+        let same = numbers[0].is_some() && numbers[0] == numbers[1];
+        if same || plain(argument).ends_with(&plain(found)) {
+            text
+        } else {
+            format!("{text}, found {found}")
+        }
+    }
 }
 
 impl Recipe {
@@ -250,16 +266,7 @@ impl Recipe {
                 format!("metrics_every = {every} has no effect: {reason}")
             }));
         }
-        let fly = &self.fly;
-        if !fly.moves() && (fly.shift.is_some() || fly.path == FlyPath::Scan) {
-            let option = if fly.shift.is_some() { "shift" } else { "path" };
-            sentences.push(format!(
-                "fly.{option} has no effect: fly.points is 1, a step scan"
-            ));
-        }
-        if fly.moves() && fly.path == FlyPath::Scan && fly.shift.is_some() {
-            sentences.push("fly.shift has no effect: fly.path is \"scan\"".to_owned());
-        }
+        sentences.extend(self.fly.without_effect());
         sentences.extend(self.slices.without_effect(planned));
         let refines = !self.positions.refine.is_empty() || self.fit_frame_scales;
         if refines && self.positions.start > planned {

@@ -68,6 +68,7 @@ fn a_fly_scan_with_object_modes_is_reconstructed_and_predicted() {
     assert_eq!(summary["object_mode_power"].as_array().unwrap().len(), 2);
     let page = std::fs::read_to_string(folder.path("r.html")).unwrap();
     assert!(page.contains("Object modes") && page.contains("[fly]"));
+    assert!(page.contains("3 points of each exposure, path of all frames 0 rows, 2 columns"));
 
     let predicted = folder.run(&["ptycho", "predict", "out.h5", "scan.cxi", "-o", "model.cxi"]);
     predicted.well();
@@ -78,6 +79,28 @@ fn a_fly_scan_with_object_modes_is_reconstructed_and_predicted() {
         .well();
     let next = results::read(&folder.path("next.h5")).unwrap();
     assert!(r(&next) < 1.01 * r(&found), "{} {}", r(&next), r(&found));
+    // One without them says so, and which options have no effect.
+    let thin = [
+        "-o",
+        "thin.h5",
+        "--start",
+        "out.h5",
+        "--engine",
+        "ml:1",
+        "--no-pictures",
+    ];
+    let idle = ["--set", "fly.exposure=0.5", "--set", "fly.positions=end"];
+    let said = folder.reconstruct(&[&thin[..], &idle].concat());
+    said.well();
+    let text = format!("{}{}", said.out, said.err);
+    for expected in [
+        "1 of the result's 2 object modes taken",
+        "motion during the result's exposures (3 points) left out",
+        "fly.exposure has no effect",
+        "fly.positions has no effect",
+    ] {
+        assert!(text.contains(expected), "{expected}: {text}");
+    }
 }
 
 #[test]

@@ -167,8 +167,48 @@ fn what_slices_do_not_go_with_is_refused() {
         &["--engine", "lsqml:5", "--slice-distance", "20 furlongs"],
         "--slice-distance",
     );
-    let electrons = folder.run(&["ptycho", "simulate", "e.cxi", "--electrons"]);
-    assert!(electrons.err.contains("--slices"), "{}", electrons.err);
+    refused(&with(&["--engine", "dm:5"]), "found 2 with dm");
+    refused(
+        &with(&["--engine", "lsqml:5", "--set", "slices.refine_from=0"]),
+        "slices.refine_from=0: expected iteration 1 to",
+    );
+    let simulate = |options: &[&str], words: &[&str]| {
+        let run = folder.run(&[&["ptycho", "simulate", "e.cxi"][..], options].concat());
+        run.refused(2, words);
+    };
+    let thin = "expected a thick specimen (--slices of at least 2) beside it, found a thin one";
+    simulate(&["--electrons"], &[&format!("--electrons: {thin}")]);
+    simulate(
+        &["--slice-distance", "20um"],
+        &[&format!("--slice-distance 20um: {thin}")],
+    );
+    simulate(
+        &["--fly-points", "4"],
+        &["--fly-points 4", "--fly-shift", "found none"],
+    );
+    let none = ["--fly-points", "0", "--fly-shift", "0,2"];
+    simulate(&none, &["--fly-points 0: expected 1 to 1024"]);
+}
+
+/// What a run of so many slices and variations needs is known before.
+#[test]
+fn info_knows_slices_and_variations() {
+    let folder = simulated(&[]);
+    let needs = |options: &[&str]| {
+        let run = folder.run(&[&["ptycho", "info", "scan.cxi", "--json"][..], options].concat());
+        run.well();
+        let info: serde_json::Value = serde_json::from_str(&run.out).unwrap();
+        info["memory"]["cpu_bytes"].as_u64().unwrap()
+    };
+    let lsqml = ["--engine", "lsqml:10"];
+    let thick = ["--slices", "3", "--slice-distance", "20um"];
+    let plain = needs(&lsqml);
+    assert!(needs(&[&lsqml[..], &thick].concat()) > plain);
+    assert!(needs(&[&lsqml[..], &["--opr-modes", "4"]].concat()) > plain);
+    let wrong = ["ptycho", "info", "scan.cxi", "--slices", "3"];
+    folder
+        .run(&wrong)
+        .refused(2, &["slices.distance", "--slice-distance"]);
 }
 
 /// The distances of a run begin with those of the earlier result, so they may be far from the recipe's; a resumed run has the same

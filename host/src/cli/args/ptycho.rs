@@ -33,6 +33,7 @@ Examples:
   warpstride ptycho info scan.cxi --json
   warpstride ptycho info scan.cxi --transform-positions swap,flip-rows
   warpstride ptycho info scan.cxi --near-field --focus-to-sample 3.65mm
+  warpstride ptycho info thick.cxi --slices 2 --slice-distance 20um
   warpstride ptycho info raw.h5 --recipe beamline.toml")]
     Info(InfoArgs),
     /// Reconstruct the object and the probe from a scan
@@ -242,6 +243,11 @@ pub(crate) struct InfoArgs {
     pub(crate) probe_modes: Option<usize>,
     #[command(flatten)]
     pub(crate) layers: LayerArgs,
+    #[command(flatten)]
+    pub(crate) slices: SliceArgs,
+    /// Variations of the first probe mode from frame to frame [default: 0, or as in the recipe]
+    #[arg(long, value_name = "K")]
+    pub(crate) opr_modes: Option<usize>,
     /// Its floating-point precision [default: f32, or as in the recipe]
     #[arg(long, value_enum)]
     pub(crate) precision: Option<PrecisionArg>,

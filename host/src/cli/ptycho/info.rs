@@ -5,6 +5,7 @@ use super::layer_arguments::layers;
 use super::near_field_arguments::near_field;
 use super::recipe_arguments::{engines, names_automatic, precision, read_recipe, set, set_model};
 use super::recipe_origin::RecipeOrigin;
+use super::slice_arguments::slices;
 use super::transform_positions::transform_positions;
 use crate::cli::args::InfoArgs;
 use crate::cli::byte_size;
@@ -110,6 +111,8 @@ impl Info {
         let origin = RecipeOrigin::of(args.recipe.as_deref(), args.probe_modes, &args.set)
             .with_transform(args.transform_positions.as_deref())
             .with_near_field(&args.near_field)
+            .with_slices(&args.slices)
+            .with_variations(args.opr_modes)
             .with_layers(&args.layers);
         let mut recipe = args
             .recipe
@@ -131,6 +134,8 @@ impl Info {
         }
         recipe.probe_modes = args.probe_modes.unwrap_or(recipe.probe_modes);
         layers(&args.layers, &mut recipe)?;
+        slices(&args.slices, &mut recipe.slices)?;
+        recipe.opr_modes = args.opr_modes.unwrap_or(recipe.opr_modes);
         recipe.precision = args.precision.map_or(recipe.precision, precision);
         if !automatic && !sets_engines && !args.engine.is_empty() {
             recipe.engines = engines(&args.engine)?;

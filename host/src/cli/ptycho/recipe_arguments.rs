@@ -210,7 +210,10 @@ fn apply(recipe: &mut Recipe, args: &RecipeArgs) -> Result<(), Failure> {
         transform_positions(list, &mut recipe.data)?;
     }
     near_field(&args.near_field, &mut recipe.data)?;
-    slices(args, &mut recipe.slices)?;
+    slices(&args.slices, &mut recipe.slices)?;
+    if args.refine_slice_distance {
+        recipe.slices.refine_distance = true;
+    }
     detector(args, &mut recipe.detector)?;
     if let Some(modes) = args.probe_modes {
         recipe.probe_modes = modes;

@@ -4,7 +4,7 @@ use super::detector_arguments;
 use super::layer_arguments;
 use super::near_field_arguments::origins;
 use super::slice_arguments::origins as slice_origins;
-use crate::cli::args::{LayerArgs, NearFieldArgs, RecipeArgs, StopArg};
+use crate::cli::args::{LayerArgs, NearFieldArgs, RecipeArgs, SliceArgs, StopArg};
 use crate::cli::failure::Failure;
 use crate::io::IoError;
 use crate::ptycho::{ProblemError, RecipeError};
@@ -82,10 +82,29 @@ impl RecipeOrigin {
         origin
             .arguments
             .splice(0..0, detector_arguments::origins(args));
-        origin.arguments.splice(0..0, slice_origins(args));
+        if args.refine_slice_distance {
+            let refined = ("slices.refine_distance", "--refine-slice-distance");
+            let (option, argument) = (refined.0.to_owned(), refined.1.to_owned());
+            origin.arguments.insert(0, (option, argument));
+        }
         origin
+            .with_slices(&args.slices)
+            .with_variations(args.opr_modes)
             .with_near_field(&args.near_field)
             .with_layers(&args.layers)
+    }
+
+    /// Adds `--slices` and `--slice-distance`, which `--set` may replace.
+    pub(super) fn with_slices(mut self, args: &SliceArgs) -> Self {
+        self.arguments.splice(0..0, slice_origins(args));
+        self
+    }
+
+    /// Adds `--opr-modes`, which `--set` may replace.
+    pub(super) fn with_variations(mut self, modes: Option<usize>) -> Self {
+        let argument = modes.map(|n| ("opr_modes".to_owned(), format!("--opr-modes {n}")));
+        self.arguments.splice(0..0, argument);
+        self
     }
 
     /// Adds `--object-modes`, `--fly-points` and `--fly-shift`, which `--set` may replace.
@@ -135,7 +154,7 @@ impl RecipeOrigin {
     /// The error of a value out of range.
     pub(super) fn failure(&self, error: &RecipeError) -> Failure {
         match (self.argument(error.option()), &self.file) {
-            (Some((true, argument)), _) => Failure::usage(error.of_option(argument)),
+            (Some((true, argument)), _) => Failure::usage(error.of_argument(argument)),
             (Some((false, argument)), _) => Failure::usage(format!("{argument}: {error}")),
             (None, Some(file)) => Failure::failed(format!("{file}: {error}")),
             (None, None) => Failure::usage(error),

@@ -54,6 +54,15 @@ pub(crate) struct Simulate {
 impl Simulate {
     /// Checks every option, the memory and the output.
     pub(crate) fn from_args(args: &SimulateArgs) -> Result<Self, Failure> {
+        if args.fly_points == Some(0) {
+            return Err(Failure::usage("--fly-points 0: expected 1 to 1024"));
+        }
+        let slices = args.slices.slices.unwrap_or(1);
+        if let (Some(distance), 1) = (&args.slices.slice_distance, slices) {
+            return Err(Failure::usage(format!(
+                "--slice-distance {distance}: expected a thick specimen (--slices of at least 2) beside it, found a thin one"
+            )));
+        }
         let options = SimulateOptions {
             frame: args.frame,
             positions: args.positions,
@@ -75,7 +84,7 @@ impl Simulate {
             blur: args.blur,
             background: args.background,
             seed: args.seed,
-            slices: args.slices.slices.unwrap_or(1),
+            slices,
             slice_distance: slice_distance(args)?,
             electrons: args.electrons,
         };

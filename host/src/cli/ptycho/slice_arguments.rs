@@ -1,23 +1,20 @@
-//! `--slices`, `--slice-distance` and `--refine-slice-distance`.
+//! `--slices` and `--slice-distance`.
 
 use super::near_field_arguments::positive_metres;
-use crate::cli::args::{RecipeArgs, SliceArgs};
+use crate::cli::args::SliceArgs;
 use crate::cli::failure::Failure;
 use crate::ptycho::{SliceDistance, SliceOptions};
 
 /// Sets the options that were given.
-pub(super) fn slices(args: &RecipeArgs, options: &mut SliceOptions) -> Result<(), Failure> {
-    if let Some(count) = args.slices.slices {
+pub(super) fn slices(args: &SliceArgs, options: &mut SliceOptions) -> Result<(), Failure> {
+    if let Some(count) = args.slices {
         options.count = count;
     }
-    if let Some(distances) = distances(&args.slices)? {
+    if let Some(distances) = distances(args)? {
         options.distance = Some(match distances[..] {
             [one] => SliceDistance::Same(one),
             _ => SliceDistance::Each(distances),
         });
-    }
-    if args.refine_slice_distance {
-        options.refine_distance = true;
     }
     Ok(())
 }
@@ -36,14 +33,12 @@ pub(super) fn distances(args: &SliceArgs) -> Result<Option<Vec<f64>>, Failure> {
 }
 
 /// The recipe's options that the arguments set, each with its argument.
-pub(super) fn origins(args: &RecipeArgs) -> Vec<(String, String)> {
+pub(super) fn origins(args: &SliceArgs) -> Vec<(String, String)> {
     let option = |name: &str, argument: String| (format!("slices.{name}"), argument);
-    let count = (args.slices.slices).map(|n| option("count", format!("--slices {n}")));
-    let distance = (args.slices.slice_distance.as_ref())
+    let count = (args.slices).map(|n| option("count", format!("--slices {n}")));
+    let distance = (args.slice_distance.as_ref())
         .map(|text| option("distance", format!("--slice-distance {text}")));
-    let refined = (args.refine_slice_distance)
-        .then(|| option("refine_distance", "--refine-slice-distance".to_owned()));
-    count.into_iter().chain(distance).chain(refined).collect()
+    count.into_iter().chain(distance).collect()
 }
 
 #[cfg(test)]

@@ -72,6 +72,33 @@ impl FlyOptions {
         self.points > 1
     }
 
+    /// One sentence for each option that has no effect.
+    pub(super) fn without_effect(&self) -> Vec<String> {
+        let default = Self::default();
+        let given = [
+            ("shift", self.shift.is_some()),
+            ("path", self.path != default.path),
+            ("exposure", self.exposure != default.exposure),
+            ("positions", self.positions != default.positions),
+        ];
+        let along = |option: &str| match (option, self.path) {
+            ("shift", FlyPath::Scan) => Some("fly.path is \"scan\""),
+            ("exposure", FlyPath::Shift) => {
+                Some("fly.path is \"shift\", and fly.shift is the path of a whole exposure")
+            }
+            _ => None,
+        };
+        let reason = |option: &str| match self.moves() {
+            true => along(option),
+            false => Some("fly.points is 1, a step scan"),
+        };
+        let given = given.into_iter().filter(|(_, given)| *given);
+        given
+            .filter_map(|(option, _)| Some((option, reason(option)?)))
+            .map(|(option, reason)| format!("fly.{option} has no effect: {reason}"))
+            .collect()
+    }
+
     pub(super) fn check(&self) -> Result<(), RecipeError> {
         if !(1..=MAX_POINTS).contains(&self.points) {
             let expected = format!("1 to {MAX_POINTS}");
@@ -104,5 +131,33 @@ impl FlyOptions {
             ));
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_without_effect_are_named() {
+        let of = |change: &dyn Fn(&mut FlyOptions)| {
+            let mut options = FlyOptions::default();
+            change(&mut options);
+            options.without_effect()
+        };
+        assert!(of(&|_| ()).is_empty());
+        let step = of(&|o| (o.exposure, o.positions) = (0.5, FlyPositions::End));
+        assert_eq!(step.len(), 2);
+        assert!(step[0].contains("fly.exposure") && step[1].contains("fly.positions"));
+        assert!(step.iter().all(|text| text.contains("fly.points is 1")));
+        let along = of(&|o| (o.points, o.shift, o.exposure) = (3, Some([0.0, 1e-6]), 0.5));
+        assert!(along.len() == 1 && along[0].contains("fly.exposure"));
+        let scan = of(&|o| (o.points, o.shift, o.path) = (3, Some([0.0, 1e-6]), FlyPath::Scan));
+        assert!(scan.len() == 1 && scan[0].contains("fly.shift"));
+        let used = |o: &mut FlyOptions| {
+            (o.points, o.path, o.exposure) = (3, FlyPath::Scan, 0.5);
+            o.positions = FlyPositions::Start;
+        };
+        assert!(of(&used).is_empty());
     }
 }

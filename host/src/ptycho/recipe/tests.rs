@@ -253,6 +253,35 @@ fn waves_in_bf16_are_noted_where_they_have_no_effect() {
 }
 
 #[test]
+fn what_was_found_is_said_where_the_argument_does_not() {
+    let error = |found: &str| RecipeError::new("option", "less", found);
+    for (argument, found, text) in [
+        (
+            "--set dm.alpha=nan",
+            "NaN",
+            "--set dm.alpha=nan: expected less",
+        ),
+        (
+            "--free-pixels 0.70",
+            "0.7",
+            "--free-pixels 0.70: expected less",
+        ),
+        (
+            "--set data.frames=[5,2]",
+            "[5, 2]",
+            "--set data.frames=[5,2]: expected less",
+        ),
+        (
+            "--slices 2",
+            "2 with dm",
+            "--slices 2: expected less, found 2 with dm",
+        ),
+    ] {
+        assert_eq!(error(found).of_argument(argument), text);
+    }
+}
+
+#[test]
 fn models_of_the_probe_need_their_options() {
     let refused = |settings: &[&str]| {
         let mut recipe = Recipe::default();

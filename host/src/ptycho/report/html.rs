@@ -3,6 +3,7 @@
 use super::background::background;
 use super::curves::{against_iteration, ring_correlation};
 use super::diffraction::mean_pattern;
+use super::exposures::exposures;
 use super::object_modes::object_modes;
 use super::pictures::Pictures;
 use super::positions::positions;
@@ -367,6 +368,7 @@ fn facts(of: &Reconstruction, summary: &Summary) -> String {
             "Slices",
             (summary.slices.as_ref()).map_or("1".to_owned(), |slices| slices.to_string()),
         ),
+        ("Exposures", exposures(of)),
         ("Probe modes", modes.to_string()),
         ("Engines", summary.engine.clone()),
         ("Refined", refined(of)),

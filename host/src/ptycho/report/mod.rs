@@ -3,6 +3,7 @@
 mod background;
 mod curves;
 mod diffraction;
+mod exposures;
 mod focus;
 mod halves;
 mod html;

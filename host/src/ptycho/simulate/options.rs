@@ -92,11 +92,11 @@ impl Default for SimulateOptions {
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum SimulateError {
     /// An option is out of range.
-    #[error("{option} {found}: expected {expected}")]
+    #[error("{option}{}{found}: expected {expected}", if .found.is_empty() { "" } else { " " })]
     Option {
         /// Name of the option.
         option: &'static str,
-        /// Value found.
+        /// Value found; empty for an option without one.
         found: String,
         /// Description of the expected values.
         expected: &'static str,
@@ -183,6 +183,12 @@ impl SimulateOptions {
             "--fly-points",
             self.fly_points.to_string(),
             "1 to 1024",
+        )?;
+        option(
+            self.fly_points == 0 || self.fly_shift != [0.0; 2],
+            "--fly-points",
+            self.fly_points.to_string(),
+            "a path of each exposure (--fly-shift, such as 0,3) beside it, found none",
         )?;
         let drift = self.probe_drift;
         option(
@@ -288,7 +294,7 @@ impl SimulateOptions {
                 return refused(
                     "--electrons",
                     String::new(),
-                    "--slices of at least 2 beside it",
+                    "a thick specimen (--slices of at least 2) beside it, found a thin one",
                 );
             }
             return Ok(());

@@ -6,6 +6,39 @@ use crate::ptycho::{CountCodes, EngineSpec, Recipe, memory_estimate};
 /// Smallest frame that is advised.
 const SMALLEST_SIDE: usize = 16;
 
+/// Share of the memory above which a part of the model holds much of it.
+const MUCH: f64 = 0.1;
+
+/// A number of the recipe that costs memory.
+struct Part {
+    name: &'static str,
+    argument: &'static str,
+    number: fn(&mut Recipe) -> &mut usize,
+    /// The least that is advised: a step scan is another model.
+    fewest: usize,
+}
+
+const OBJECT_MODES: Part = Part {
+    name: "object modes",
+    argument: "--object-modes",
+    number: |recipe| &mut recipe.object_modes,
+    fewest: 1,
+};
+
+const POINTS: Part = Part {
+    name: "points of an exposure",
+    argument: "--fly-points",
+    number: |recipe| &mut recipe.fly.points,
+    fewest: 2,
+};
+
+const VARIATIONS: Part = Part {
+    name: "variations of the probe",
+    argument: "--opr-modes",
+    number: |recipe| &mut recipe.opr_modes,
+    fewest: 1,
+};
+
 /// A run whose counts may travel in blocks.
 #[derive(Clone)]
 pub(super) struct StreamedRun<'a> {
@@ -41,6 +74,9 @@ impl StreamedRun<'_> {
             self.without_regions(),
             self.smaller_batches(limit),
             self.fewer_modes(limit),
+            self.fewer(limit, &OBJECT_MODES),
+            self.fewer(limit, &POINTS),
+            self.fewer(limit, &VARIATIONS),
             self.smaller_frames(limit),
         ];
         let changes: Vec<(String, bool)> = (changes.into_iter().flatten())
@@ -144,6 +180,34 @@ impl StreamedRun<'_> {
         ))
     }
 
+    /// Less of a part of the model that holds much of the memory.
+    fn fewer(&self, limit: u64, part: &Part) -> Option<(String, u64)> {
+        let with = |number: usize| {
+            let mut recipe = self.recipe.clone();
+            *(part.number)(&mut recipe) = number;
+            StreamedRun {
+                recipe: &recipe,
+                ..self.clone()
+            }
+            .least()
+        };
+        let present = *(part.number)(&mut self.recipe.clone());
+        if present <= part.fewest {
+            return None;
+        }
+        let whole = self.least();
+        let saved = whole.saturating_sub(with(part.fewest));
+        if (saved as f64) < MUCH * whole as f64 {
+            return None;
+        }
+        let enough = (part.fewest..present).rev().find(|n| with(*n) <= limit);
+        let number = enough.unwrap_or(part.fewest);
+        Some((
+            format!("take fewer {} ({} {number})", part.name, part.argument),
+            with(number),
+        ))
+    }
+
     fn smaller_frames(&self, limit: u64) -> Option<(String, u64)> {
         let [frames, modes, mut rows, mut columns] = self.shape;
         let mut object_shape = self.object_shape;
@@ -235,6 +299,41 @@ mod tests {
             assert_eq!(again.least(), least, "{text}");
             assert!(least <= limit || size == 1, "{text}");
         }
+    }
+
+    #[test]
+    fn parts_of_the_model_that_hold_much_memory_are_named() {
+        let mut model = recipe(&["lsqml:5"]);
+        (model.object_modes, model.fly.points) = (3, 8);
+        let large = needs(&model, 1);
+        let advice = large.advice(large.least() / 2);
+        assert!(
+            advice.contains("take fewer points of an exposure (--fly-points "),
+            "{advice}"
+        );
+        assert!(
+            advice.contains("take fewer object modes (--object-modes 1)"),
+            "{advice}"
+        );
+        let (_, least) = large.fewer(large.least() / 2, &POINTS).unwrap();
+        assert!(least <= large.least() / 2);
+        // Two points are no step scan.
+        model.fly.points = 2;
+        assert!(needs(&model, 1).fewer(1, &POINTS).is_none());
+        let mut varied = recipe(&["epie:5"]);
+        varied.opr_modes = 16;
+        let run = StreamedRun {
+            shape: [100, 1, 256, 256],
+            object_shape: [400, 400],
+            recipe: &varied,
+            codes: None,
+        };
+        let (text, _) = run.fewer(1, &VARIATIONS).unwrap();
+        assert_eq!(text, "take fewer variations of the probe (--opr-modes 1)");
+        // A few megabytes of several gigabytes are not much.
+        varied.opr_modes = 2;
+        varied.engines = recipe(&["dm:5"]).engines;
+        assert!(needs(&varied, 1).fewer(1, &VARIATIONS).is_none());
     }
 
     #[test]
