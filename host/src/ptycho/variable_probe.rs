@@ -5,8 +5,8 @@
 //! With the back-projections G_j = S⁻¹\[conj(O) χ_j\] of the first mode, −2 Re⟨U_k, G_j⟩ and −2 Σ_j c_jk G_j are the derivatives of
 //! Σ(√I_model − √I)² by c_jk and by U_k. The variations begin as random sums Σ_j ±G_j of the first iteration that updates them,
 //! which span what frames have in addition to the mean probe (a randomised range finder: Halko, Martinsson & Tropp, SIAM Rev. 53,
-//! 217 (2011)); so do further ones beside those of an earlier result, of which the recipe wants more. After each iteration they are made orthonormal and ordered by power, from their Gram matrix and the covariance of
-//! their coefficients alone.
+//! 217 (2011)); so do further ones beside those of an earlier result that has fewer than the recipe. After each iteration they are made
+//! orthonormal and ordered by power, from their Gram matrix and the covariance of their coefficients alone.
 
 use nalgebra::DMatrix;
 use num_complex::Complex;

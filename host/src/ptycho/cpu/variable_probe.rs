@@ -245,16 +245,16 @@ impl<T: Real> CpuEngine<T> {
         if !step.update_variations {
             return;
         }
-        let wanted = self.variation_count;
+        let requested = self.variation_count;
         let sizes = [self.layout.pixels(), self.layout.corners.len()];
         let Some(of) = &mut self.variations else {
-            self.variations = Some(Variations::formed(step.seed, [0, wanted], sizes));
+            self.variations = Some(Variations::formed(step.seed, [0, requested], sizes));
             return;
         };
         let count = of.count(sizes[0]);
         of.strongest = strongest(&of.coefficients, count);
-        of.further = (count < wanted)
-            .then(|| Box::new(Variations::formed(step.seed, [count, wanted], sizes)));
+        of.further = (count < requested)
+            .then(|| Box::new(Variations::formed(step.seed, [count, requested], sizes)));
     }
 
     /// Applies the supports to the shapes, and makes them orthonormal and ordered by power after a step that has updated them, and adds the mean of the variations

@@ -11,15 +11,15 @@ impl Problem {
         let parts = &result.parts;
         let mut notes = Vec::new();
         if let Some(stack) = &parts.slices {
-            let (found, wanted) = (stack.slices.dim().0, recipe.slices.count);
+            let (found, requested) = (stack.slices.dim().0, recipe.slices.count);
             let all = count(found, ["slice", "slices"]);
-            if found != wanted {
-                let taken = match wanted {
+            if found != requested {
+                let taken = match requested {
                     1 => String::new(),
-                    _ => format!(", divided among {wanted} slices"),
+                    _ => format!(", divided among {requested} slices"),
                 };
                 notes.push(format!(
-                    "the object is the product of the result's {all}{taken}, as slices.count is {wanted}"
+                    "the object is the product of the result's {all}{taken}, as slices.count is {requested}"
                 ));
             } else if !recipe.slices.refine_distance
                 && (self.slices.as_ref()).is_some_and(|plan| plan.distances != stack.distances)

@@ -239,29 +239,39 @@ fn ranks_change_no_bit() {
         opr_from: 2,
         ..Recipe::default()
     };
-    let problem = Problem::new(&simulate(&options).unwrap(), &recipe).unwrap();
+    let plain = Problem::new(&simulate(&options).unwrap(), &recipe).unwrap();
     let mut spec = EngineSpec::new(EngineName::Lsqml, 4);
     spec.batch = Some(13);
-    let ended = |engine: &mut dyn Engine| {
-        run(engine, &spec, &problem, 1, 4);
-        (engine.object().unwrap(), engine.model_parts().unwrap())
-    };
-    let expected = ended(cpu::<f32>(&problem).as_mut());
-    for count in [2, 3] {
-        std::thread::scope(|scope| {
-            let started: Vec<_> = (threads(count).into_iter())
-                .map(|rank| {
-                    let (ended, problem) = (&ended, &problem);
-                    scope.spawn(move || {
-                        let ranks = Ranks::of(Arc::new(rank));
-                        ended(&mut CpuEngine::<f32>::among(problem, ranks).unwrap())
+    // One variation of an earlier result, beside which the other is formed.
+    let mut started = plain.clone();
+    started.opr_modes = 1;
+    let mut earlier = cpu::<f64>(&started);
+    run(earlier.as_mut(), &spec, &started, 1, 4);
+    started.start_variations = earlier.model_parts().unwrap().variable_probe;
+    started.opr_modes = 2;
+    for problem in [plain, started] {
+        let ended = |engine: &mut dyn Engine| {
+            run(engine, &spec, &problem, 1, 4);
+            (engine.object().unwrap(), engine.model_parts().unwrap())
+        };
+        let expected = ended(cpu::<f32>(&problem).as_mut());
+        assert_eq!(expected.1.variable_probe.as_ref().unwrap().count(), 2);
+        for count in [2, 3] {
+            std::thread::scope(|scope| {
+                let begun: Vec<_> = (threads(count).into_iter())
+                    .map(|rank| {
+                        let (ended, problem) = (&ended, &problem);
+                        scope.spawn(move || {
+                            let ranks = Ranks::of(Arc::new(rank));
+                            ended(&mut CpuEngine::<f32>::among(problem, ranks).unwrap())
+                        })
                     })
-                })
-                .collect();
-            for rank in started {
-                assert!(rank.join().unwrap() == expected, "{count} ranks");
-            }
-        });
+                    .collect();
+                for rank in begun {
+                    assert!(rank.join().unwrap() == expected, "{count} ranks");
+                }
+            });
+        }
     }
 }
 
@@ -410,8 +420,8 @@ fn variations_beyond_those_of_a_result_are_formed() {
 fn further_variations_lower_the_residual() {
     let mut problem = started(1);
     let lsqml = spec(EngineName::Lsqml, true);
-    let mut ended = |wanted: usize| {
-        problem.opr_modes = wanted;
+    let mut ended = |modes: usize| {
+        problem.opr_modes = modes;
         let mut engine = cpu::<f64>(&problem);
         run(engine.as_mut(), &lsqml, &problem, 1, 30);
         engine.metrics().unwrap().r_factor
@@ -453,4 +463,44 @@ fn blocks_of_frames_form_the_same_further_variations() {
         (engine.object().unwrap(), engine.model_parts().unwrap())
     });
     assert!(whole == blocks);
+}
+
+/// Each device forms them by itself, as all iterations of a variable probe, from a saved state too.
+#[test]
+fn several_devices_form_the_same_further_variations() {
+    let problem = started(1);
+    let lsqml = spec(EngineName::Lsqml, true);
+    let ended = |make: &dyn Fn() -> Box<dyn Engine>| {
+        let mut first = make();
+        run(first.as_mut(), &lsqml, &problem, 1, 1);
+        let state = first.save().unwrap();
+        drop(first);
+        let mut second = make();
+        second.restore(&state).unwrap();
+        run(second.as_mut(), &lsqml, &problem, 2, 3);
+        (second.object().unwrap(), second.model_parts().unwrap())
+    };
+    let expected = ended(&|| emulated(&problem, None));
+    assert_eq!(expected.1.variable_probe.as_ref().unwrap().count(), 3);
+    std::thread::scope(|scope| {
+        let begun: Vec<_> = (threads(2).into_iter())
+            .map(|rank| {
+                let (ended, problem) = (&ended, &problem);
+                scope.spawn(move || {
+                    let ranks = Ranks::of(Arc::new(rank));
+                    ended(&|| {
+                        let (device, among) = (EmulatedDevice::new(), (ranks.clone(), None));
+                        let version = UpdateVersion::Tiled;
+                        Box::new(GpuEngine::among(device, problem, version, None, among).unwrap())
+                    })
+                })
+            })
+            .collect();
+        for rank in begun {
+            let found = rank.join().unwrap();
+            let object = distance(&found.0, &expected.0);
+            assert!(object < 1e-4, "{object}");
+            assert_eq!(found.1.variable_probe.unwrap().count(), 3);
+        }
+    });
 }

@@ -175,14 +175,14 @@ fn further_variations_are_formed_beside_the_present_ones() {
         update_variations: true,
         ..plain_step()
     };
-    let ended = |wanted: usize| {
+    let ended = |further: usize| {
         let mut engine = varied_engine(false);
         let present = engine.variation_count;
-        engine.variation_count = present + wanted;
+        engine.variation_count = present + further;
         engine.begin_variations(&step);
         let batch = batch(&engine);
         let changes = changes(&engine, &batch).unwrap().unwrap();
-        assert_eq!(changes.further.is_some(), wanted > 0);
+        assert_eq!(changes.further.is_some(), further > 0);
         let frames = batch.all.clone();
         advance(&mut engine, &changes, &frames, 1.0);
         engine.end_variations(&step);
