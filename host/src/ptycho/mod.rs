@@ -96,7 +96,7 @@ pub use magnitudes::{Magnitudes, StoredMagnitudes};
 use memory_estimate::frames_together;
 pub use memory_estimate::{host_besides, mask_bytes, memory_estimate};
 pub(crate) use multislice::MOST_SLICES;
-pub use multislice::{SliceDistance, SliceOptions, SlicePlan};
+pub use multislice::{SliceDistance, SliceOptions, SlicePlan, slices_note};
 pub use near_field::NearField;
 pub use orientation::{
     Decision, Evidence, Orientation, OrientationSearch, StartOfTrials, Trial, TrialR, TrialResult,

@@ -11,8 +11,8 @@
 //! options, and what the engines of both back ends share.
 
 use super::engine_spec::{EngineName, MAX_ITERATIONS};
-use super::{Problem, Recipe, RecipeError, Values};
-use crate::data::{Reconstruction, SliceStack};
+use super::{Problem, ProblemError, Recipe, RecipeError, Values};
+use crate::data::{Reconstruction, Scan, SliceStack};
 use crate::fft::Fft2;
 use crate::text::{shortest, significant};
 use ndarray::{Array2, Array3, s};
@@ -266,6 +266,20 @@ impl SlicePlan {
             )
         })
     }
+}
+
+/// What a scan and the distances between the slices of a recipe say about its model, if that is doubtful: near fields, which have no
+/// slices, or light that leaves the windows of the frames.
+#[must_use]
+pub fn slices_note(scan: &Scan, recipe: &Recipe) -> Option<String> {
+    let [_, rows, columns] = scan.shape();
+    let geometry = scan.geometry();
+    let plan = SlicePlan::new(&recipe.slices, geometry.wavelength, scan.object_pixel())?;
+    if geometry.is_near_field() {
+        let refused = ProblemError::NearSlices(recipe.slices.count);
+        return Some(refused.to_string());
+    }
+    plan.note([rows, columns])
 }
 
 /// exp(iκΔz), 0 where waves are evanescent.

@@ -205,6 +205,22 @@ fn info_knows_slices_and_variations() {
     let plain = needs(&lsqml);
     assert!(needs(&[&lsqml[..], &thick].concat()) > plain);
     assert!(needs(&[&lsqml[..], &["--opr-modes", "4"]].concat()) > plain);
+    let far = [
+        "ptycho",
+        "info",
+        "scan.cxi",
+        "--slices",
+        "2",
+        "--slice-distance",
+        "20mm",
+    ];
+    let said = folder.run(&far);
+    said.well();
+    assert!(
+        said.out.contains("light spreads beyond the window"),
+        "{}",
+        said.out
+    );
     let wrong = ["ptycho", "info", "scan.cxi", "--slices", "3"];
     folder
         .run(&wrong)

@@ -16,8 +16,8 @@ use crate::ptycho::io::scan;
 use crate::ptycho::regions::chosen_note;
 use crate::ptycho::{
     CountCodes, Diagnosis, EngineSpec, NearFieldSummary, Overlap, Precision, Recipe, StepPlan,
-    StreamPlan, diagnose, host_besides, mask_bytes, masked_pixels, memory_estimate, suit_engines,
-    template,
+    StreamPlan, diagnose, host_besides, mask_bytes, masked_pixels, memory_estimate, slices_note,
+    suit_engines, template,
 };
 use crate::run::MemoryInfo;
 use crate::system::Bytes;
@@ -180,6 +180,7 @@ impl Info {
         let fatal = windows.as_ref().err().map(|e| format!("{name}: {e}"));
         let diagnosis = diagnose(&read.scan, &self.recipe.engines).map_err(Failure::failed)?;
         let mut info = ScanInfo::new(name, &read.scan, &self.recipe, diagnosis, read.notes);
+        (info.problems).extend(slices_note(&read.scan, &self.recipe));
         if self.automatic {
             info.notes.push(planned(&read.scan, &self.recipe));
         }

@@ -119,7 +119,7 @@ impl FlyOptions {
         if self.moves() && self.path == FlyPath::Shift && self.shift.is_none() {
             return Err(RecipeError::new(
                 "fly.shift",
-                "[row, column] in metres, or fly.path = \"scan\", if fly.points is above 1",
+                "[row, column] in metres (--fly-shift 0,1.5um), or fly.path = \"scan\" (--fly-shift scan), if fly.points is above 1",
                 "none",
             ));
         }
