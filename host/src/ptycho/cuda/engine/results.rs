@@ -57,6 +57,7 @@ impl<M: Device> GpuEngine<M> {
         ))
     }
 
+    /// The first `elements` values of `buffer`.
     pub(super) fn download(
         &self,
         buffer: &M::Buffer<warpstride_device::Complex32>,

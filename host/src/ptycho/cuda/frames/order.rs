@@ -71,7 +71,7 @@ impl<M: Device> FrameBuffers<M> {
     }
 
     /// Does `work` on `lists` of frames: at once, or on one block after the other if not all counts are on the device; then
-    /// layout, buffers and batches are those of a block ([`super::frame_stream::FrameStream::each`]).
+    /// layout, buffers and batches are those of a block ([`crate::ptycho::cuda::frame_stream::FrameStream::each`]).
     pub(in crate::ptycho::cuda) fn each(
         &mut self,
         device: &M,
