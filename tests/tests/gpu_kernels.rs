@@ -10,7 +10,7 @@ fn gpu_kernels_and_engines_agree_with_the_cpu() {
         Ok(device) => device,
         Err(why) => return skipped("gpu_kernels", &why),
     };
-    let results = selftest::run(&device, Size::Device, &mut |_| ()).unwrap();
+    let results = selftest::run(&device, Size::Device, &[], &mut |_| ()).unwrap();
     let failed = results.iter().filter(|case| !case.passed).count();
     assert_eq!(failed, 0, "\n{}", report(&results));
 }

@@ -26,11 +26,11 @@ const NEWEST: u32 = 90;
 /// A feature of `warpstride-kernels` that has kernels, the ones that take longest to build first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
 pub(crate) enum Science {
+    Ptycho,
     Sas,
     Jacobi,
     Mri,
     Series,
-    Ptycho,
     /// Fourier transforms, which several sciences use.
     Fft,
 }

@@ -1,4 +1,4 @@
-//! rustfft's transforms in single and double precision, compiled once.
+//! rustfft's transforms in single and double precision, and transpositions, compiled once.
 //!
 //! rustfft is generic over the precision, so every crate that plans transforms compiles all of its
 //! algorithms again. The planner here has the interface of rustfft's, and its algorithms are
@@ -8,6 +8,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use rustfft::FftDirection;
+use rustfft::num_complex::Complex;
 pub use rustfft::{Fft, FftNum, num_complex};
 
 /// A precision with compiled transforms: `f32` or `f64`.
@@ -15,6 +16,10 @@ pub trait Precision: FftNum {
     /// Makes rustfft's planner, which chooses the CPU's vector instructions.
     #[doc(hidden)]
     fn planner() -> Box<dyn Plan<Self>>;
+
+    /// [`transpose()`].
+    #[doc(hidden)]
+    fn transpose(from: &[Complex<Self>], to: &mut [Complex<Self>], width: usize, height: usize);
 }
 
 /// What a planner does.
@@ -35,12 +40,34 @@ macro_rules! precision {
             fn planner() -> Box<dyn Plan<Self>> {
                 Box::new(rustfft::FftPlanner::<$real>::new())
             }
+
+            fn transpose(
+                from: &[Complex<Self>],
+                to: &mut [Complex<Self>],
+                width: usize,
+                height: usize,
+            ) {
+                transpose::transpose(from, to, width, height);
+            }
         }
     };
 }
 
 precision!(f32);
 precision!(f64);
+
+/// Writes the array `from` of `height` rows and `width` columns to `to`, (column, row). Compiled in this crate, as transforms are.
+///
+/// # Panics
+/// If the length of an array is not `width` · `height`.
+pub fn transpose<T: Precision>(
+    from: &[Complex<T>],
+    to: &mut [Complex<T>],
+    width: usize,
+    height: usize,
+) {
+    T::transpose(from, to, width, height);
+}
 
 /// Plans transforms of any length. Plans of one planner share their tables.
 pub struct FftPlanner<T: Precision>(Box<dyn Plan<T>>);

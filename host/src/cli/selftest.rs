@@ -6,7 +6,7 @@ use super::failure::Failure;
 use super::output::{ProgressStream, complain, say, say_json};
 use crate::gpu::{CudaDevice, Device, EmulatedDevice};
 use crate::run::{Bar, JsonLines, Observer};
-use crate::science::registry;
+use crate::science;
 use crate::selftest::{self, CaseCallback, CaseResult, SelftestError};
 use serde::Serialize;
 use std::collections::HashSet;
@@ -67,7 +67,7 @@ fn emulated(args: &SelftestArgs) -> Result<Results, Failure> {
 fn run_on<M: Device>(
     args: &SelftestArgs,
     device: &M,
-    run: impl FnOnce(&M, CaseCallback<'_>) -> Result<Vec<CaseResult>, SelftestError>,
+    run: impl FnOnce(&M, &[String], CaseCallback<'_>) -> Result<Vec<CaseResult>, SelftestError>,
 ) -> Result<Results, Failure> {
     let mut observer: Box<dyn Observer<CaseResult>> = if args.json_progress {
         Box::new(JsonLines::new(ProgressStream))
@@ -76,10 +76,15 @@ fn run_on<M: Device>(
             format!("kernels, {} {}", case.kernel, case.shape)
         }))
     };
-    observer.start(registry().count(), 0);
+    let sciences = science::all().into_iter();
+    let planned: HashSet<&str> = sciences
+        .filter(|science| selftest::includes(&args.only, science.name))
+        .flat_map(|science| science.kernels.iter().map(|kernel| kernel.entry))
+        .collect();
+    observer.start(planned.len(), 0);
     let mut kernels = HashSet::new();
-    let cases = run(device, &mut |case| {
-        if registry().any(|kernel| kernel.entry == case.kernel) {
+    let cases = run(device, &args.only, &mut |case| {
+        if planned.contains(&case.kernel) {
             kernels.insert(case.kernel);
         }
         observer.entry(case);

@@ -2,7 +2,7 @@
 
 use num_complex::Complex;
 use std::sync::Arc;
-use warpstride_fft::{Fft, FftPlanner, Precision};
+use warpstride_fft::{Fft, FftPlanner, Precision, transpose};
 
 /// Floating-point type: `f32` or `f64`.
 pub trait Real:
@@ -113,7 +113,7 @@ impl<T: Real> TransposedFft2<T> {
         scratch: &mut FftScratch<T>,
     ) {
         self.along_rows[0].process_with_scratch(data, &mut scratch.work);
-        transpose::transpose(data, spectrum, self.columns, self.rows);
+        transpose(data, spectrum, self.columns, self.rows);
         self.along_columns[0].process_with_scratch(spectrum, &mut scratch.work);
     }
 
@@ -125,7 +125,7 @@ impl<T: Real> TransposedFft2<T> {
         scratch: &mut FftScratch<T>,
     ) {
         self.along_columns[1].process_with_scratch(spectrum, &mut scratch.work);
-        transpose::transpose(spectrum, data, self.rows, self.columns);
+        transpose(spectrum, data, self.rows, self.columns);
         self.along_rows[1].process_with_scratch(data, &mut scratch.work);
     }
 
@@ -139,7 +139,7 @@ impl<T: Real> TransposedFft2<T> {
         scratch: &mut FftScratch<T>,
     ) {
         self.along_columns[1].process_with_scratch(spectrum, &mut scratch.work);
-        transpose::transpose(spectrum, work, self.rows, self.columns);
+        transpose(spectrum, work, self.rows, self.columns);
         self.along_rows[1].process_outofplace_with_scratch(work, data, &mut scratch.work);
     }
 }
@@ -168,13 +168,13 @@ impl<T: Real> Fft2<T> {
     pub fn forward(&mut self, data: &mut [Complex<T>]) {
         self.inner.forward(data, &mut self.work, &mut self.scratch);
         let scale = self.inner.scale();
-        transpose::transpose(&self.work, data, self.inner.rows, self.inner.columns);
+        transpose(&self.work, data, self.inner.rows, self.inner.columns);
         data.iter_mut().for_each(|v| *v = v.scale(scale));
     }
 
     /// Transforms in place with the kernel exp(+2πi …).
     pub fn inverse(&mut self, data: &mut [Complex<T>]) {
-        transpose::transpose(data, &mut self.work, self.inner.columns, self.inner.rows);
+        transpose(data, &mut self.work, self.inner.columns, self.inner.rows);
         self.inner.inverse(&mut self.work, data, &mut self.scratch);
         let scale = self.inner.scale();
         data.iter_mut().for_each(|v| *v = v.scale(scale));

@@ -119,18 +119,25 @@ pub enum SelftestError {
 /// A function that is called with each completed case.
 pub type CaseCallback<'a> = &'a mut dyn FnMut(&CaseResult);
 
-/// Runs [`kernel_cases`] and [`engines`]; calls `on_case` with each case.
+/// Runs [`kernel_cases`] and [`engines`] of the sciences named in `only`, or of all sciences if it is empty; calls `on_case` with
+/// each case.
 ///
 /// # Errors
 /// An error of the device, which ends the self-test.
 pub fn run<M: Device>(
     device: &M,
     size: Size,
+    only: &[String],
     on_case: CaseCallback<'_>,
 ) -> Result<Vec<CaseResult>, SelftestError> {
-    let mut results = kernel_cases(device, size, on_case)?;
-    results.extend(engines(device, size, on_case)?);
+    let mut results = kernel_cases(device, size, only, on_case)?;
+    results.extend(engines(device, size, only, on_case)?);
     Ok(results)
+}
+
+/// Whether `only` names `science`, or is empty.
+pub(crate) fn includes(only: &[String], science: &str) -> bool {
+    only.is_empty() || only.iter().any(|name| name == science)
 }
 
 /// [`run`] on a CUDA device with all sizes. It is instantiated here once, rather than again in
@@ -140,9 +147,10 @@ pub fn run<M: Device>(
 /// As [`run`].
 pub fn on_cuda(
     device: &CudaDevice,
+    only: &[String],
     on_case: CaseCallback<'_>,
 ) -> Result<Vec<CaseResult>, SelftestError> {
-    run(device, Size::Device, on_case)
+    run(device, Size::Device, only, on_case)
 }
 
 /// [`run`] in the emulator with small sizes.
@@ -151,9 +159,10 @@ pub fn on_cuda(
 /// As [`run`].
 pub fn on_emulator(
     device: &EmulatedDevice,
+    only: &[String],
     on_case: CaseCallback<'_>,
 ) -> Result<Vec<CaseResult>, SelftestError> {
-    run(device, Size::Small, on_case)
+    run(device, Size::Small, only, on_case)
 }
 
 /// All kernels of the crate, for [`CudaDevice::new`].
@@ -164,35 +173,42 @@ pub fn kernels() -> Kernels {
     all
 }
 
-/// Tests copies, transforms and every kernel; calls `on_case` with each case.
+/// Tests copies, transforms, and every kernel of the sciences named in `only`, or of all sciences if it is empty; calls `on_case`
+/// with each case.
 ///
 /// # Errors
 /// As [`run`].
 pub fn kernel_cases<M: Device>(
     device: &M,
     size: Size,
+    only: &[String],
     on_case: CaseCallback<'_>,
 ) -> Result<Vec<CaseResult>, GpuError> {
     let mut bench = Bench::new(device, on_case);
     copies::cases(&mut bench, size)?;
     transform::cases(&mut bench, size)?;
     fft::cases(&mut bench, size)?;
-    for_each_science!(|S| S::kernel_cases(&mut bench, size)?);
+    for_each_science!(|S| if includes(only, S::NAME) {
+        S::kernel_cases(&mut bench, size)?;
+    });
     Ok(bench.into_results())
 }
 
-/// Compares whole iterations of every engine on the device with the CPU's; calls `on_case` with
-/// each case.
+/// Compares whole iterations of every engine on the device with the CPU's, of the sciences named in `only`, or of all sciences if it is
+/// empty; calls `on_case` with each case.
 ///
 /// # Errors
 /// As [`run`].
 pub fn engines<M: Device>(
     device: &M,
     size: Size,
+    only: &[String],
     on_case: CaseCallback<'_>,
 ) -> Result<Vec<CaseResult>, SelftestError> {
     let mut results = Vec::new();
-    for_each_science!(|S| results.extend(S::engine_cases(device, size, on_case)?));
+    for_each_science!(|S| if includes(only, S::NAME) {
+        results.extend(S::engine_cases(device, size, on_case)?);
+    });
     Ok(results)
 }
 

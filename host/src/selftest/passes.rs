@@ -266,10 +266,10 @@ fn along_columns(mut layers: Vec<Complex<f64>>, shape: Shape) -> Vec<Complex<f64
     let [rows, columns] = [shape.rows, shape.columns].map(|n| n as usize);
     let mut turned = vec![Complex::default(); shape.pixels()];
     for layer in layers.chunks_mut(shape.pixels()) {
-        transpose::transpose(layer, &mut turned, columns, rows);
+        warpstride_fft::transpose(layer, &mut turned, columns, rows);
         let factor = f64::from(shape.rows).sqrt();
         transform(&mut turned, shape.rows, Direction::Forward, factor);
-        transpose::transpose(&turned, layer, rows, columns);
+        warpstride_fft::transpose(&turned, layer, rows, columns);
     }
     layers
 }

@@ -262,7 +262,7 @@ fn a_run_from_a_result_resumes_with_its_distances() {
             "--slice-distance",
             distance,
             "--engine",
-            "lsqml:300",
+            "lsqml:150",
         ];
         let whole = ["-o", "whole.h5"];
         folder

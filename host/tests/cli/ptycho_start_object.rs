@@ -212,7 +212,8 @@ fn objects_that_do_not_fit_are_refused() {
     );
     npy::write(&folder.path("real.npy"), Array2::<f64>::ones((5, 6)).view()).unwrap();
     let refused = |options: &[&str], code: i32, words: &[&str]| {
-        let fixed = ["-o", "out.h5", "--quiet"];
+        // With engines, so that there are no trials before the object is read.
+        let fixed = ["-o", "out.h5", "--quiet", "--engine", "dm:1"];
         let output = folder.reconstruct(&[&fixed[..], options].concat());
         output.refused(code, words);
     };

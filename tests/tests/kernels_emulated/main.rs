@@ -5,7 +5,9 @@ mod profile;
 mod recording_device;
 
 use recording_device::RecordingDevice;
+use std::thread;
 use warpstride::gpu::EmulatedDevice;
+use warpstride::science;
 use warpstride::selftest::{self, CaseResult, Size, kernels_without_case, report};
 use warpstride::series::cuda::GpuEngine;
 use warpstride::series::{Aggregate, Batch, Engine, Granularity, NanPolicy, Resample};
@@ -20,9 +22,20 @@ fn expect_passed(results: &[CaseResult]) {
     );
 }
 
+/// The sciences at the same time, as each takes one thread.
 #[test]
 fn kernels_equal_their_definitions() {
-    let results = selftest::kernel_cases(&EmulatedDevice::new(), Size::Small, &mut |_| ()).unwrap();
+    let of_science = |name: &str| {
+        let only = [name.to_owned()];
+        selftest::kernel_cases(&EmulatedDevice::new(), Size::Small, &only, &mut |_| ()).unwrap()
+    };
+    let results: Vec<CaseResult> = thread::scope(|scope| {
+        let started: Vec<_> = (science::all().into_iter())
+            .map(|science| scope.spawn(move || of_science(science.name)))
+            .collect();
+        let joined = started.into_iter().map(|science| science.join().unwrap());
+        joined.flatten().collect()
+    });
     expect_passed(&results);
     assert_eq!(
         kernels_without_case(&results),
@@ -33,19 +46,21 @@ fn kernels_equal_their_definitions() {
 
 #[test]
 fn engines_agree_with_the_cpu() {
-    expect_passed(&selftest::engines(&EmulatedDevice::new(), Size::Small, &mut |_| ()).unwrap());
+    expect_passed(
+        &selftest::engines(&EmulatedDevice::new(), Size::Small, &[], &mut |_| ()).unwrap(),
+    );
 }
 
 #[test]
 fn engines_agree_with_the_cpu_where_shared_memory_is_small() {
     let device = EmulatedDevice::with_shared_memory(48 << 10);
-    expect_passed(&selftest::engines(&device, Size::Small, &mut |_| ()).unwrap());
+    expect_passed(&selftest::engines(&device, Size::Small, &[], &mut |_| ()).unwrap());
 }
 
 #[test]
 fn a_kernel_that_does_nothing_fails() {
     let results =
-        selftest::kernel_cases(&RecordingDevice::idle(), Size::Small, &mut |_| ()).unwrap();
+        selftest::kernel_cases(&RecordingDevice::idle(), Size::Small, &[], &mut |_| ()).unwrap();
     for kernel in registry() {
         let mut cases = results.iter().filter(|case| case.kernel == kernel.entry);
         assert!(cases.any(|case| !case.passed), "{} passes", kernel.entry);

@@ -91,6 +91,7 @@ Examples:
     #[command(after_help = "\
 Examples:
   warpstride selftest
+  warpstride selftest --device 1 --only ptycho
   warpstride selftest --backend emulator --json
 
 Exit codes: 0 all cases agree, 1 a case does not agree or the GPU is not available.")]

@@ -4,7 +4,7 @@ use crate::fft::Real;
 use crate::mri::Grid;
 use num_complex::Complex;
 use std::sync::Arc;
-use warpstride_fft::{Fft, FftPlanner};
+use warpstride_fft::{Fft, FftPlanner, transpose};
 
 /// Lines of one task: two cache lines of adjacent single-precision values.
 pub(super) const LINES: usize = 16;
@@ -152,9 +152,9 @@ impl<T: Real> Plane<T> {
             sum.fill(zero);
             for (parity, spectrum) in spectrum.chunks_exact(2 * size).enumerate() {
                 self.along_y.forward(parity, plane, &mut along_rows);
-                transpose::transpose(&along_rows, &mut along_slices, rows, along_z.length);
+                transpose(&along_rows, &mut along_slices, rows, along_z.length);
                 along_z.convolve(&mut along_slices, spectrum, &mut work);
-                transpose::transpose(&along_slices, &mut along_rows, along_z.length, rows);
+                transpose(&along_slices, &mut along_rows, along_z.length, rows);
                 self.along_y.inverse(parity, &mut along_rows, &mut sum);
             }
             plane.copy_from_slice(&sum);

@@ -40,7 +40,7 @@ impl<T: Real> Propagator<T> {
             let narrow = |v: Complex<f64>| Complex::new(T::of(v.re * scale), T::of(v.im * scale));
             let mut factors = vec![Complex::default(); of_rows.len()];
             let of_rows: Vec<_> = of_rows.into_iter().map(narrow).collect();
-            transpose::transpose(&of_rows, &mut factors, columns, rows);
+            warpstride_fft::transpose(&of_rows, &mut factors, columns, rows);
             Near {
                 rows,
                 columns,
@@ -68,7 +68,7 @@ impl<T: Real> Propagator<T> {
         if let Some(near) = &self.near {
             near.apply(at_detector, fraction);
             self.fft.inverse(at_detector, wave, scratch);
-            transpose::transpose(wave, at_detector, near.columns, near.rows);
+            warpstride_fft::transpose(wave, at_detector, near.columns, near.rows);
         }
     }
 
@@ -87,7 +87,7 @@ impl<T: Real> Propagator<T> {
         if let Some(near) = &self.near {
             near.apply(at_detector, fraction);
             let mut spectrum = vec![Complex::default(); model.len()];
-            transpose::transpose(model, wave, near.rows, near.columns);
+            warpstride_fft::transpose(model, wave, near.rows, near.columns);
             self.fft.forward(wave, &mut spectrum, scratch);
             let n = [near.rows, near.columns][axis];
             let by: Vec<T> = (0..n)
@@ -98,7 +98,7 @@ impl<T: Real> Propagator<T> {
                 *to += Complex::new(-v.im, v.re).scale(by[k]);
             }
             self.fft.inverse(at_detector, wave, scratch);
-            transpose::transpose(wave, at_detector, near.columns, near.rows);
+            warpstride_fft::transpose(wave, at_detector, near.columns, near.rows);
         }
     }
 
@@ -138,7 +138,7 @@ impl<T: Real> Propagator<T> {
         scratch: &mut FftScratch<T>,
     ) {
         if let Some(near) = &self.near {
-            transpose::transpose(at_detector, work, near.rows, near.columns);
+            warpstride_fft::transpose(at_detector, work, near.rows, near.columns);
             self.fft.forward(work, at_detector, scratch);
             let pairs = at_detector.iter_mut().zip(&near.factors);
             pairs.for_each(|(v, k)| *v *= k.conj());

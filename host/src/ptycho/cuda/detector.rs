@@ -6,6 +6,7 @@
 mod stages;
 
 use super::buffers::{Buffers, Layout};
+use super::frames::Batch;
 use crate::gpu::{Buffer, Device, ReadBack, Result};
 use crate::ptycho::cpu::{save_background, saved_background};
 use crate::ptycho::detector::{Kernel, TERMS, measured_by, updated};
@@ -68,18 +69,37 @@ pub(super) struct DetectorBuffers<M: Device> {
     collects: bool,
 }
 
+/// Some frames at a time.
+struct Frames<'a, M: Device> {
+    /// The order of the frames if they are those of a batch: the first wave is then that of its first frame, and frames have
+    /// their scales.
+    order: Option<&'a M::Buffer<u32>>,
+    /// First frame in that order, and number of frames.
+    first: u32,
+    count: u32,
+}
+
+impl<'a, M: Device> Frames<'a, M> {
+    /// Those of a batch in `order`.
+    fn of(order: &'a M::Buffer<u32>, batch: Batch) -> Self {
+        Self {
+            order: Some(order),
+            first: batch.first,
+            count: batch.count,
+        }
+    }
+
+    /// Pixels of all of them.
+    fn elements(&self, layout: &Layout) -> usize {
+        self.count as usize * layout.pixels() as usize
+    }
+}
+
 /// Detector waves whose intensities are measured.
 struct Source<'a, M: Device> {
     waves: &'a M::Buffer<Complex32>,
     /// Waves with which they are mixed, and the parts of both.
     mixed: Option<(&'a M::Buffer<Complex32>, [f32; 2])>,
-    /// The first frame of `waves`.
-    first_wave: u32,
-    /// The order of the frames, if they have their scales.
-    order: Option<&'a M::Buffer<u32>>,
-    /// First frame in that order, and number of frames.
-    first: u32,
-    count: u32,
 }
 
 impl<M: Device> DetectorBuffers<M> {
@@ -241,22 +261,23 @@ impl<M: Device> DetectorBuffers<M> {
         pass(along_columns, values, work, add)
     }
 
-    /// Writes the intensities that the detector measures of waves to `values` (frame, row, column).
+    /// Writes the intensities that the detector measures of the waves of some frames to `values` (frame, row, column).
     fn measure(
         &mut self,
         device: &M,
         layout: &Layout,
         buffers: &Buffers<M>,
-        of: &Source<'_, M>,
+        of: &Frames<'_, M>,
+        source: &Source<'_, M>,
     ) -> Result<()> {
-        let elements = of.count as usize * layout.pixels() as usize;
+        let elements = of.elements(layout);
         self.reserve(device, elements)?;
         let adds = self.has_background;
-        let (others, parts) = of.mixed.unwrap_or((of.waves, [1.0, 0.0]));
+        let (others, parts) = source.mixed.unwrap_or((source.waves, [1.0, 0.0]));
         device.launch(
             &PtychoDetectorIntensities {
                 intensities: self.values.write(),
-                waves: of.waves.read(),
+                waves: source.waves.read(),
                 others: others.read(),
                 scales: buffers.scales.read(),
                 order: of.order.unwrap_or(&buffers.open).read(),
@@ -266,8 +287,8 @@ impl<M: Device> DetectorBuffers<M> {
                 count: of.count,
                 modes: layout.waves(),
                 pixels: layout.pixels(),
-                first_wave: of.first_wave,
-                mixed: u32::from(of.mixed.is_some()),
+                first_wave: of.order.map_or(of.first, |_| 0),
+                mixed: u32::from(source.mixed.is_some()),
                 scaled: u32::from(of.order.is_some()),
                 add: u32::from(adds && self.kernels.is_none()),
                 part: parts[0],
@@ -285,12 +306,11 @@ impl<M: Device> DetectorBuffers<M> {
         device: &M,
         layout: &Layout,
         buffers: &Buffers<M>,
-        order: &M::Buffer<u32>,
-        [first, count]: [u32; 2],
+        of: &Frames<'_, M>,
     ) -> Result<()> {
-        if !self.collects {
+        let (true, Some(order)) = (self.collects, of.order) else {
             return Ok(());
-        }
+        };
         device.launch(
             &PtychoDetectorSums {
                 sums: self.sums.write(),
@@ -299,8 +319,8 @@ impl<M: Device> DetectorBuffers<M> {
                 background: self.background.read(),
                 order: order.read(),
                 frames: layout.frames,
-                first,
-                count,
+                first: of.first,
+                count: of.count,
                 pixels: layout.pixels(),
                 floor: self.floor,
             },

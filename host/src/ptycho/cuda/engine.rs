@@ -2,11 +2,13 @@
 
 mod block_memory;
 mod blocks;
+mod iteration;
 mod memory;
 mod projection;
 mod read_back;
 mod refine;
 mod regions;
+mod results;
 mod stage_times;
 mod state;
 mod undivided;
@@ -14,28 +16,23 @@ mod undivided;
 use read_back::Pending;
 use undivided::{BatchDivision, Undivided};
 
-use super::batch_engine::{self, BatchBuffers};
+use super::batch_engine::BatchBuffers;
 use super::buffers::{Buffers, Layout};
 use super::constraints::Supports;
 use super::exchange::Exchange;
 use super::frame_stream::FrameStream;
 use super::frames::{FrameBuffers, all_errors, chunk};
 use super::fused::{Fused, FusedScan};
-use super::likelihood::{self, LikelihoodBuffers};
-use super::multislice::SliceBuffers;
-use super::normalisation::normalise;
-use super::variable_probe;
+use super::likelihood::LikelihoodBuffers;
+use super::metrics;
 use super::wave_stream::WaveStream;
-use super::{centring, metrics, object_modes};
 use crate::data::{ModelParts, product};
 use crate::gpu::{Buffer, Device, ProfileSpan, ReadBack, Result};
-use crate::ptycho::batch_shares::own_lists;
 use crate::ptycho::batches::KeptBatches;
-use crate::ptycho::interleaved::Interleaved;
-use crate::ptycho::likelihood::{LikelihoodMethod, Search};
+use crate::ptycho::likelihood::Search;
 use crate::ptycho::refinement::FrameParameters;
 use crate::ptycho::regions::{REGIONS, Regions};
-use crate::ptycho::step::{BatchMethod, Method};
+use crate::ptycho::step::Method;
 use crate::ptycho::{
     Engine, EngineError, EngineState, Frames, ModelErrors, Problem, Ranks, Step, StepErrors,
     StepPlan, StreamPlan, UpdateVersion, Values,
@@ -256,191 +253,6 @@ impl<M: Device> GpuEngine<M> {
     pub fn device(&self) -> &M {
         &self.device
     }
-
-    /// Queues one iteration and the read-back of its metrics.
-    ///
-    /// # Errors
-    /// Returns the device's error.
-    fn queue(&mut self, step: &Step) -> Result<()> {
-        if self.subpixel != step.subpixel {
-            self.subpixel = step.subpixel;
-            self.upload_frames()?;
-        }
-        if !matches!(step.method, Method::Likelihood(_)) {
-            self.likelihood = None;
-            self.saved_search = Search::default();
-        }
-        if let Some(detector) = &mut self.buffers.detector {
-            detector.begin(&self.device, step)?;
-        }
-        match &step.method {
-            Method::Projection => {
-                // All frames have one probe here.
-                self.buffers.variations = None;
-                self.saved_variations.clear();
-                self.project(step)?;
-            }
-            Method::Batches(method) => {
-                let (device, layout, buffers) = (&self.device, &self.layout, &mut self.buffers);
-                variable_probe::begin(device, layout, buffers, step, self.variation_count)?;
-                self.pass(step, method)?;
-                variable_probe::end(&self.device, &self.layout, &mut self.buffers, step)?;
-            }
-            Method::Likelihood(method) => self.maximise(step, method)?,
-        }
-        if let Some(detector) = &mut self.buffers.detector {
-            detector.finish(&self.device)?;
-        }
-        self.read_errors(step)?;
-        if step.normalises(self.layout.modes as usize) {
-            let (buffers, momentum) = (&mut self.buffers, self.batches.as_mut());
-            let searches = matches!(step.method, Method::Likelihood(_));
-            let power = (!searches).then_some(self.power);
-            let others = self.likelihood.as_mut().and_then(|of| of.on_probe());
-            let (device, layout) = (&self.device, &self.layout);
-            normalise(device, layout, buffers, momentum, others, power)?;
-            if let Some(own) = &mut self.likelihood {
-                own.changed();
-            }
-        }
-        if step.mixes_objects(self.layout.object_layers as usize) {
-            let corners = self.parameters.frames(self.subpixel).corners;
-            let others = (self.batches.as_mut(), self.likelihood.as_mut());
-            let (device, layout) = (&self.device, &self.layout);
-            object_modes::orthogonalise(device, layout, &mut self.buffers, others, &corners)?;
-            if let Some(own) = &mut self.likelihood {
-                own.changed();
-            }
-        }
-        match &step.refinement {
-            Some(how) => self.refine(step, how),
-            None => Ok(()),
-        }
-    }
-
-    /// One pass over mini-batches.
-    fn pass(&mut self, step: &Step, method: &BatchMethod) -> Result<()> {
-        if let Some(regions) = self.regions.clone().filter(|_| method.regions) {
-            return self.pass_regions(step, method, &regions);
-        }
-        let of_scan = self.parameters.frames(step.subpixel);
-        let (size, seed) = (method.size, step.seed);
-        let positions = of_scan.exact();
-        let lists = (self.kept_batches).of(method.order, &positions, size, seed, step.iteration);
-        let own = own_lists(&lists, self.exchange.frames());
-        self.start_batches(self.batch_sizes(size, &lists))?;
-        self.with_batches(step, |run, division| {
-            if run.exchange.is_some() {
-                let of_scan = (&lists[..], &of_scan.corners[..]);
-                let (device, layout) = (run.device, run.layout);
-                run.batches
-                    .begin_divided(device, layout, run.frames, division, of_scan)?;
-            }
-            run.iterate(step, method, &own)
-        })
-    }
-
-    /// Does `work` with the memory of batches, which has been allocated, then centres the probe.
-    fn with_batches(
-        &mut self,
-        step: &Step,
-        work: impl FnOnce(&mut batch_engine::Run<'_, M>, &Interleaved) -> Result<()>,
-    ) -> Result<()> {
-        let Self {
-            layout,
-            device,
-            buffers,
-            frames: Some(frames),
-            batches: Some(batches),
-            probe_fft,
-            supports,
-            exchange,
-            ..
-        } = self
-        else {
-            return Ok(());
-        };
-        let of_step = [step.probe_support, step.probe_fourier_support];
-        supports.set(device, layout, buffers, of_step)?;
-        let division = exchange.frames().clone();
-        let mut run = batch_engine::Run {
-            device,
-            layout,
-            buffers,
-            frames,
-            batches,
-            probe_fft,
-            exchange: (!exchange.alone()).then_some(exchange),
-            deferred: None,
-            distances: None,
-            group: 0,
-        };
-        run.distances = (run.buffers.slices.as_ref()).map(|of| of.start_sums(step.iteration));
-        work(&mut run, &division)?;
-        let sums = run.distances.take();
-        if let (Some(slices), Some(sums)) = (&mut buffers.slices, sums) {
-            slices.finish(device, sums)?;
-        }
-        match step.centre_tolerance {
-            Some(tolerance) => centring::centre(device, layout, buffers, tolerance),
-            None => Ok(()),
-        }
-    }
-
-    /// One step of conjugate gradient.
-    fn maximise(&mut self, step: &Step, method: &LikelihoodMethod) -> Result<()> {
-        self.start_likelihood()?;
-        let Self {
-            layout,
-            device,
-            buffers,
-            frames: Some(frames),
-            likelihood: Some(own),
-            probe_fft,
-            supports,
-            ..
-        } = self
-        else {
-            return Ok(());
-        };
-        frames.scaled = false;
-        let of_step = [step.probe_support, step.probe_fourier_support];
-        supports.set(device, layout, buffers, of_step)?;
-        let mut run = likelihood::Run {
-            device,
-            layout,
-            buffers,
-            frames,
-            own,
-            probe_fft,
-            distances: None,
-        };
-        run.distances = (run.buffers.slices.as_ref()).map(|of| of.start_sums(step.iteration));
-        run.iterate(step, method)?;
-        let sums = run.distances.take();
-        if let (Some(slices), Some(sums)) = (&mut buffers.slices, sums) {
-            slices.finish(device, sums)?;
-        }
-        if let Some(tolerance) = step.centre_tolerance {
-            centring::centre(device, layout, buffers, tolerance)?;
-            let shift = device.read_back(&buffers.shift)?.wait()?;
-            if shift.iter().any(|v| *v != 0) {
-                // Its directions are those of the old windows.
-                own.restart();
-            }
-        }
-        Ok(())
-    }
-
-    fn download(
-        &self,
-        buffer: &M::Buffer<warpstride_device::Complex32>,
-        elements: usize,
-    ) -> Result<Vec<Complex<f32>>> {
-        let mut values = vec![Complex::default(); elements];
-        self.device.download(buffer, &mut values)?;
-        Ok(values)
-    }
 }
 
 impl<M: Device> Engine for GpuEngine<M> {
@@ -547,47 +359,15 @@ impl<M: Device> Engine for GpuEngine<M> {
     }
 
     fn model_parts(&mut self) -> std::result::Result<ModelParts, EngineError> {
-        let layers = self.object_layers()?;
-        let present = self.present();
-        let slices = present.buffers.slices.as_ref();
-        let variations = present.buffers.variations.as_ref();
-        let variable_probe = variations
-            .map(|of| of.data(&present.device, &present.layout))
-            .transpose()?;
-        Ok(ModelParts {
-            slices: slices.map(|slices| slices.distances.stack(layers)),
-            variable_probe,
-            detector: present.buffers.detector.as_ref().map(|of| of.model()),
-            ..ModelParts::default()
-        })
+        self.read_model_parts()
     }
 
     fn object_layers(&mut self) -> std::result::Result<Array3<Complex<f64>>, EngineError> {
-        let present = self.present();
-        let values = present.download(&present.buffers.object, self.layout.object_elements())?;
-        let Layout {
-            object_layers,
-            object_rows,
-            object_columns,
-            ..
-        } = self.layout;
-        let [layers, rows, columns] =
-            [object_layers, object_rows, object_columns].map(|n| n as usize);
-        let slices = self.buffers.slices.as_ref().map_or(1, SliceBuffers::count);
-        let (layers, rows) = (layers * slices, rows / slices);
-        let value = |(k, r, c)| wide(values[(k * rows + r) * columns + c]);
-        Ok(Array3::from_shape_fn((layers, rows, columns), value))
+        self.read_object()
     }
 
     fn probe(&mut self) -> std::result::Result<Array3<Complex<f64>>, EngineError> {
-        let present = self.present();
-        let values = present.download(&present.buffers.probe, self.layout.probe_elements())?;
-        let [modes, rows, columns] =
-            [self.layout.modes, self.layout.rows, self.layout.columns].map(|n| n as usize);
-        Ok(Array3::from_shape_fn(
-            (modes, rows, columns),
-            |(m, r, c)| wide(values[(m * rows + r) * columns + c]),
-        ))
+        self.read_probe()
     }
 
     fn frames(&self) -> Frames {
@@ -617,8 +397,4 @@ impl<M: Device> Engine for GpuEngine<M> {
     fn take_profile(&mut self) -> std::result::Result<Vec<ProfileSpan>, EngineError> {
         Ok(self.present().device.take_profile()?)
     }
-}
-
-fn wide(v: Complex<f32>) -> Complex<f64> {
-    Complex::new(f64::from(v.re), f64::from(v.im))
 }

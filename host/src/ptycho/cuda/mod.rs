@@ -33,6 +33,7 @@ mod refinement;
 mod tile_windows;
 mod variable_probe;
 mod wave_stream;
+mod window_product;
 
 pub use engine::GpuEngine;
 pub(super) use likelihood::BYTES_OF_SLOPES;

@@ -6,8 +6,9 @@
 
 use super::buffers::{Buffers, Layout};
 use super::exposure_points::PointView;
-use super::frames::{Batch, FrameBuffers, product};
+use super::frames::{Batch, FrameBuffers};
 use super::fused_batches::PARTS;
+use super::window_product::product;
 use crate::gpu::{Buffer, Device, Direction, ReadBack, Result};
 use crate::ptycho::Problem;
 use crate::ptycho::multislice::{Distances, SlicePlan, factor};

@@ -3,7 +3,7 @@
 use crate::gpu::Direction;
 use std::fmt;
 use std::sync::Arc;
-use warpstride_fft::{Fft, num_complex};
+use warpstride_fft::{Fft, num_complex, transpose};
 
 /// A plan of transforms of `batch` arrays.
 pub struct EmulatedFft {
@@ -38,16 +38,11 @@ impl EmulatedFft {
             Direction::Forward => &self.forward,
             Direction::Inverse => &self.inverse,
         };
+        let mut along_axis = frame.to_vec();
         for (len, axis) in self.shape.iter().zip(along).rev() {
-            axis.process(frame);
-            frame.copy_from_slice(&transposed(frame, frame.len() / len, *len));
+            along_axis.copy_from_slice(frame);
+            axis.process(&mut along_axis);
+            transpose(&along_axis, frame, *len, frame.len() / len);
         }
     }
-}
-
-/// (row, column) to (column, row).
-fn transposed<T: Copy>(array: &[T], rows: usize, columns: usize) -> Vec<T> {
-    (0..columns)
-        .flat_map(|column| (0..rows).map(move |row| array[row * columns + column]))
-        .collect()
 }

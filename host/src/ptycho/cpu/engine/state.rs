@@ -77,7 +77,7 @@ impl<T: Real> CpuEngine<T> {
         let mut to = vec![Complex::default(); from.len()];
         to.par_chunks_mut(pixels)
             .zip(from.par_chunks(pixels))
-            .for_each(|(to, from)| transpose::transpose(from, to, width, lines));
+            .for_each(|(to, from)| warpstride_fft::transpose(from, to, width, lines));
         to
     }
 }

@@ -1,7 +1,7 @@
 //! What stages of the engines compute with a detector: deviations of batches and of likelihoods, sums along a line, equations of positions,
 //! the step of projections and metrics.
 
-use super::{DetectorBuffers, Source};
+use super::{DetectorBuffers, Frames, Source};
 use crate::gpu::{Buffer, Device, Result};
 use crate::ptycho::Coefficients;
 use crate::ptycho::cuda::buffers::{Buffers, Layout};
@@ -20,13 +20,6 @@ const ALONG: usize = 5;
 /// Arrays of the equations of positions: the intensity and its derivatives.
 const PRODUCTS: usize = 3;
 
-/// Some frames in the order of the launches, or in that of `order`.
-struct Frames<'a, M: Device> {
-    order: Option<&'a M::Buffer<u32>>,
-    first: u32,
-    count: u32,
-}
-
 impl<M: Device> DetectorBuffers<M> {
     /// Writes what the detector measures of the model of a batch, whose waves are `chi`, to `values`.
     fn measure_batch(
@@ -36,15 +29,12 @@ impl<M: Device> DetectorBuffers<M> {
         (buffers, frames): (&Buffers<M>, &FrameBuffers<M>),
         batch: Batch,
     ) -> Result<()> {
-        let of = Source {
+        let source = Source {
             waves: &frames.chi,
             mixed: None,
-            first_wave: 0,
-            order: Some(&frames.order),
-            first: batch.first,
-            count: batch.count,
         };
-        self.measure(device, layout, buffers, &of)
+        let of = Frames::of(&frames.order, batch);
+        self.measure(device, layout, buffers, &of, &source)
     }
 
     /// [`FrameBuffers::deviation`] with this detector.
@@ -56,13 +46,8 @@ impl<M: Device> DetectorBuffers<M> {
         batch: Batch,
     ) -> Result<()> {
         self.measure_batch(device, layout, (buffers, frames), batch)?;
-        let place = [batch.first, batch.count];
-        self.add_to_sums(device, layout, buffers, &frames.order, place)?;
-        let of = Frames {
-            order: Some(&frames.order),
-            first: batch.first,
-            count: batch.count,
-        };
+        let of = Frames::of(&frames.order, batch);
+        self.add_to_sums(device, layout, buffers, &of)?;
         // As cpu/detector.rs: the factors of the gradient would be blurred here, and converge more slowly.
         self.compare(device, layout, buffers, &of, true, layout.scale())?;
         self.multiply(device, layout, (buffers, frames), batch, true)
@@ -138,9 +123,9 @@ impl<M: Device> DetectorBuffers<M> {
         (noise, metrics): (u32, bool),
     ) -> Result<()> {
         self.measure_batch(device, layout, (buffers, frames), batch)?;
+        let of = Frames::of(&frames.order, batch);
         if metrics {
-            let place = [batch.first, batch.count];
-            self.add_to_sums(device, layout, buffers, &frames.order, place)?;
+            self.add_to_sums(device, layout, buffers, &of)?;
         }
         device.launch(
             &PtychoDetectorLikelihood {
@@ -168,8 +153,7 @@ impl<M: Device> DetectorBuffers<M> {
         if !metrics {
             return Ok(());
         }
-        let elements = batch.count as usize * layout.pixels() as usize;
-        self.blur(device, elements, false)?;
+        self.blur(device, of.elements(layout), false)?;
         self.multiply(device, layout, (buffers, frames), batch, false)
     }
 
@@ -262,13 +246,21 @@ impl<M: Device> DetectorBuffers<M> {
         )
     }
 
-    /// Does `work` on all frames in their order, a few at a time: first frame and number.
-    fn each_chunk(layout: &Layout, mut work: impl FnMut(u32, u32) -> Result<()>) -> Result<()> {
+    /// Does `work` on all frames in their order, a few at a time.
+    fn each_chunk(
+        layout: &Layout,
+        mut work: impl FnMut(&Frames<'_, M>) -> Result<()>,
+    ) -> Result<()> {
         let most = chunk(layout) as u32;
         let mut first = 0;
         while first < layout.frames {
             let count = most.min(layout.frames - first);
-            work(first, count)?;
+            let order = None;
+            work(&Frames {
+                order,
+                first,
+                count,
+            })?;
             first += count;
         }
         Ok(())
@@ -281,9 +273,7 @@ impl<M: Device> DetectorBuffers<M> {
         layout: &Layout,
         buffers: &mut Buffers<M>,
     ) -> Result<()> {
-        Self::each_chunk(layout, |first, count| {
-            self.model_metrics(device, layout, buffers, [first, count])
-        })
+        Self::each_chunk(layout, |of| self.model_metrics(device, layout, buffers, of))
     }
 
     fn model_metrics(
@@ -291,23 +281,14 @@ impl<M: Device> DetectorBuffers<M> {
         device: &M,
         layout: &Layout,
         buffers: &mut Buffers<M>,
-        [first, count]: [u32; 2],
+        of: &Frames<'_, M>,
     ) -> Result<()> {
-        let of = Source {
+        let source = Source {
             waves: &buffers.waves,
             mixed: None,
-            first_wave: first,
-            order: None,
-            first,
-            count,
         };
-        self.measure(device, layout, buffers, &of)?;
-        let of = Frames {
-            order: None,
-            first,
-            count,
-        };
-        self.compare(device, layout, buffers, &of, true, 1.0)
+        self.measure(device, layout, buffers, of, &source)?;
+        self.compare(device, layout, buffers, of, true, 1.0)
     }
 
     /// The step of a projection engine and all metrics of the frames, with the waves of the model in `buffers.waves`.
@@ -319,25 +300,15 @@ impl<M: Device> DetectorBuffers<M> {
         (coefficients, bound): (Coefficients, f64),
     ) -> Result<()> {
         let c = coefficients.c as f32;
-        Self::each_chunk(layout, |first, count| {
-            self.model_metrics(device, layout, buffers, [first, count])?;
-            let of = Source {
+        Self::each_chunk(layout, |of| {
+            self.model_metrics(device, layout, buffers, of)?;
+            let source = Source {
                 waves: &buffers.spectra,
                 mixed: Some((&buffers.waves, [1.0 - c, c])),
-                first_wave: first,
-                order: None,
-                first,
-                count,
             };
-            self.measure(device, layout, buffers, &of)?;
-            let of = Frames {
-                order: None,
-                first,
-                count,
-            };
-            self.compare(device, layout, buffers, &of, false, 1.0)?;
-            let elements = count as usize * layout.pixels() as usize;
-            self.blur(device, elements, false)?;
+            self.measure(device, layout, buffers, of, &source)?;
+            self.compare(device, layout, buffers, of, false, 1.0)?;
+            self.blur(device, of.elements(layout), false)?;
             device.launch(
                 &PtychoDetectorStep {
                     spectra: buffers.spectra.write(),
@@ -346,8 +317,8 @@ impl<M: Device> DetectorBuffers<M> {
                     errors: buffers.errors.read(),
                     moved: buffers.moved.write(),
                     frames: layout.frames,
-                    first,
-                    count,
+                    first: of.first,
+                    count: of.count,
                     modes: layout.waves(),
                     pixels: layout.pixels(),
                     scale: layout.scale(),
@@ -357,7 +328,7 @@ impl<M: Device> DetectorBuffers<M> {
                     b: coefficients.b as f32,
                     c,
                 },
-                Work::Blocks(count as usize),
+                Work::Blocks(of.count as usize),
             )
         })
     }

@@ -6,8 +6,9 @@ use crate::gpu::{Device, Result};
 use crate::ptycho::Step;
 use crate::ptycho::cuda::batch_engine::{self, BatchBuffers, find_largest, finish};
 use crate::ptycho::cuda::batch_sums::{SumWindows, Waves, object_sums_with};
-use crate::ptycho::cuda::frames::{Batch, FrameBuffers, ShiftTo, product};
+use crate::ptycho::cuda::frames::{Batch, FrameBuffers, ShiftTo};
 use crate::ptycho::cuda::fused_batches::PARTS;
+use crate::ptycho::cuda::window_product::product;
 use crate::ptycho::step::{BatchMethod, Smoothness};
 use warpstride_device::Complex32;
 

@@ -4,8 +4,9 @@
 use super::{DistanceSums, Incident, at_slice};
 use crate::gpu::{Buffer, Device, Result};
 use crate::ptycho::cuda::buffers::{Buffers, Layout};
-use crate::ptycho::cuda::frames::{Batch, FrameBuffers, product};
+use crate::ptycho::cuda::frames::{Batch, FrameBuffers};
 use crate::ptycho::cuda::fused_batches::PARTS;
+use crate::ptycho::cuda::window_product::product;
 use warpstride_device::Complex32;
 use warpstride_device::launch::Work;
 use warpstride_kernels::ptycho::{line_waves::PtychoLineWaves, step_sums::PtychoStepSums};
