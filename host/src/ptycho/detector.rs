@@ -118,7 +118,7 @@ pub(super) fn free_pixels(scan: &Scan, recipe: &Recipe) -> Option<Recipe> {
     (recipe.detector.fits_background() && recipe.free_pixels == 0.0).then(|| {
         let [frames, rows, columns] = scan.shape();
         Recipe {
-            free_pixels: free_share(frames * rows * columns),
+            free_pixels: free_share(frames * rows * columns, true),
             ..recipe.clone()
         }
     })

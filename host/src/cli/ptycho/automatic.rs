@@ -65,7 +65,8 @@ impl AutomaticSettings<'_> {
         let begun = Instant::now();
         let mut template = self.template.clone();
         if !self.automatic.free_pixels {
-            template.free_pixels = free_share(valid_pixels(self.scan));
+            let fitted = template.detector.fits_background();
+            template.free_pixels = free_share(valid_pixels(self.scan), fitted);
         }
         let part = central_part(self.scan, most_frames(self.scan, &template))?;
         let data = part.as_ref().map_or(

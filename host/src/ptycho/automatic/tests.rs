@@ -327,9 +327,11 @@ fn a_trial_that_fails_is_not_kept_and_said() {
 
 #[test]
 fn small_scans_have_more_free_pixels_and_a_wider_margin() {
-    assert_eq!(free_share(516 * 128 * 128), 0.01);
-    assert_eq!(free_share(40 * 32 * 32), 0.05);
-    assert_eq!(free_share(1_000_000), 0.02);
+    assert_eq!(free_share(516 * 128 * 128, false), 0.01);
+    assert_eq!(free_share(40 * 32 * 32, false), 0.05);
+    assert_eq!(free_share(1_000_000, false), 0.02);
+    assert_eq!(free_share(1_000_000, true), 0.08);
+    assert_eq!(free_share(40 * 32 * 32, true), 0.1);
     assert!((margin(84_500.0) - 0.00986).abs() < 1e-4);
     assert!(margin(800.0) > 0.05 && margin(0.0).is_finite());
     let small = |frames, free| {

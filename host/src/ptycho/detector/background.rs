@@ -5,8 +5,7 @@
 //! 1.6 to 1.75 instead of 2 photons in the scans of `docs/ptychography.md`. Nor is the predicted light S of an unseen pixel without
 //! bias: S = |f + ε|², whose error ε adds its own power. So counts of free pixels are fitted by a line, I ≈ b + k S: where S says
 //! nothing, k is 0 and b the mean counts. Pixels are taken in groups of similar brightness, each with its own line; the intercepts are weighted
-//! with their inverse variances and with the square of the background's share in the counts, as in bright pixels an intercept is
-//! too large by a part of ε's power. b is at most what the darkest pixels count.
+//! with their inverse variances and with 1/(⟨I⟩ + 1)², as in bright pixels an intercept is too large by a part of ε's power. b is at most what the darkest pixels count.
 //!
 //! *A number for each pixel* is that number and deviations from it, which are determined only as far as the pixel's light varies
 //! with the frame: light that is the same in all of them cannot be told from a background. In Poisson likelihood with δ photons
@@ -158,10 +157,12 @@ fn of_group(group: &[&[f64; TERMS]]) -> Option<Estimate> {
     } else {
         0.0
     };
-    let share = value.max(0.0) / mean_counts.max(f64::MIN_POSITIVE);
+    // The background's share in the counts, but for a factor that is the same in all groups: with the group's own background in
+    // it, those whose noise makes it larger would have more weight.
+    let share = 1.0 / (mean_counts + 1.0);
     Some(Estimate {
         value,
-        information: share.min(1.0).powi(2) / (residual * (1.0 / count + of_slope)),
+        information: share.powi(2) / (residual * (1.0 / count + of_slope)),
     })
 }
 
