@@ -59,11 +59,8 @@ pub(super) fn centre_model<M: Device>(
     roll::<M>(device, o, object_work, shift, layers, object)?;
     roll::<M>(device, probe, probe_before, shift, layout.modes, frame)?;
     if let Some(of) = variations {
-        of.each_shapes(&mut |shapes, work, count| {
-            for layers in shapes {
-                roll::<M>(device, layers, work, shift, count, frame)?;
-            }
-            Ok(())
+        of.each_shapes(&mut |[layers, work], count| {
+            roll::<M>(device, layers, work, shift, count, frame)
         })?;
     }
     Ok(())

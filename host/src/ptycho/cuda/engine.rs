@@ -27,7 +27,7 @@ use super::likelihood::LikelihoodBuffers;
 use super::metrics;
 use super::wave_stream::WaveStream;
 use crate::data::{ModelParts, product};
-use crate::gpu::{Buffer, Device, ProfileSpan, ReadBack, Result};
+use crate::gpu::{Buffer, Device, ProfileSpan, ReadBack};
 use crate::ptycho::batches::KeptBatches;
 use crate::ptycho::likelihood::Search;
 use crate::ptycho::refinement::FrameParameters;

@@ -15,7 +15,7 @@ use super::exposure_points::Points;
 use super::frame_stream::Metrics;
 use super::fused_batches::Epoch;
 use super::multislice::ThickWaves;
-use crate::gpu::{Buffer, Device, Result};
+use crate::gpu::{Device, Result};
 use crate::ptycho::batch_shares::SHARES;
 use crate::ptycho::frames_together;
 use std::collections::BTreeMap;

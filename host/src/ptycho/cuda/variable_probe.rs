@@ -334,17 +334,15 @@ impl<M: Device> VariationBuffers<M> {
         )
     }
 
-    /// Does `work` with the shapes and their changes, memory for as many layers, and their number; also with those that are formed beside
-    /// them.
+    /// Does `work` with the shapes and with their changes, each with memory for as many layers, and their number; also with those
+    /// that are formed beside them.
     pub(super) fn each_shapes(
         &mut self,
-        work: &mut dyn FnMut(
-            &mut [M::Buffer<Complex32>; 2],
-            &mut M::Buffer<Complex32>,
-            u32,
-        ) -> Result<()>,
+        work: &mut dyn FnMut([&mut M::Buffer<Complex32>; 2], u32) -> Result<()>,
     ) -> Result<()> {
-        work(&mut self.shapes, &mut self.sums, self.count)?;
+        for layers in &mut self.shapes {
+            work([layers, &mut self.sums], self.count)?;
+        }
         match &mut self.further {
             Some(of) => of.each_shapes(work),
             None => Ok(()),
