@@ -59,8 +59,11 @@ pub(super) fn centre_model<M: Device>(
     roll::<M>(device, o, object_work, shift, layers, object)?;
     roll::<M>(device, probe, probe_before, shift, layout.modes, frame)?;
     if let Some(of) = variations {
-        of.each_shapes(&mut |[layers, work], count| {
-            roll::<M>(device, layers, work, shift, count, frame)
+        of.each(&mut |of| {
+            for layers in &mut of.shapes {
+                roll::<M>(device, layers, &mut of.sums, shift, of.count, frame)?;
+            }
+            Ok(())
         })?;
     }
     Ok(())

@@ -44,15 +44,15 @@ type StepArrays<'a, M> = (
 
 /// Device memory of the variations; K of them.
 pub(super) struct VariationBuffers<M: Device> {
-    count: u32,
+    pub(super) count: u32,
     /// U and their last changes (k, row, column).
-    shapes: [M::Buffer<Complex32>; 2],
+    pub(super) shapes: [M::Buffer<Complex32>; 2],
     /// c and their last changes (frame, k), of all frames or of those of a block.
     coefficients: [M::Buffer<f32>; 2],
     /// The others of these, of a block while the engine has those of all frames; empty unless counts travel in blocks.
     others: [M::Buffer<f32>; 2],
     /// (k, row, column): sums of a batch, and scratch memory.
-    sums: M::Buffer<Complex32>,
+    pub(super) sums: M::Buffer<Complex32>,
     /// (frame of a batch, K + K²); as large as a batch needs.
     equations: M::Buffer<f32>,
     /// (k, k): products of the shapes.
@@ -334,17 +334,11 @@ impl<M: Device> VariationBuffers<M> {
         )
     }
 
-    /// Does `work` with the shapes and with their changes, each with memory for as many layers, and their number; also with those
-    /// that are formed beside them.
-    pub(super) fn each_shapes(
-        &mut self,
-        work: &mut dyn FnMut([&mut M::Buffer<Complex32>; 2], u32) -> Result<()>,
-    ) -> Result<()> {
-        for layers in &mut self.shapes {
-            work([layers, &mut self.sums], self.count)?;
-        }
+    /// Does `work` with these variations, and with those that are formed beside them.
+    pub(super) fn each(&mut self, work: &mut dyn FnMut(&mut Self) -> Result<()>) -> Result<()> {
+        work(self)?;
         match &mut self.further {
-            Some(of) => of.each_shapes(work),
+            Some(of) => of.each(work),
             None => Ok(()),
         }
     }
