@@ -154,23 +154,23 @@ fn devices_start_as_the_cpu_does() {
 #[test]
 fn coarse_reconstructions_are_the_start_of_finer_ones() {
     let folder = simulated(&[]);
+    // The middle quarter would cut the beam.
     let options = ["--engine", "dm:20", "--coarse", "4,2,1"];
     let fine = run(&folder, "out.h5", &options);
-    for (factor, side) in [(4, 12), (2, 24)] {
-        let coarse = read(&folder, &format!("out-coarse{factor}.h5"));
-        assert_eq!(coarse.probe.dim(), (1, side, side));
-        let ratio = coarse.pixel[0] / fine.pixel[0];
-        assert!((ratio - factor as f64).abs() < 1e-9, "{ratio}");
-        assert!(
-            !folder
-                .path(&format!("out-coarse{factor}.checkpoint"))
-                .exists()
-        );
-        assert!(
-            !folder
-                .path(&format!("out-coarse{factor}-phase.png"))
-                .exists()
-        );
+    assert!(!folder.path("out-coarse4.h5").exists());
+    let noted = folder.reconstruct(&["-o", "noted.h5", "--engine", "dm:1", "--coarse", "4,2,1"]);
+    noted.well();
+    assert!(
+        (noted.out).contains("note: --coarse: 4 is left out, as the middle of the frames"),
+        "{}",
+        noted.out
+    );
+    let coarse = read(&folder, "out-coarse2.h5");
+    assert_eq!(coarse.probe.dim(), (1, 24, 24));
+    let ratio = coarse.pixel[0] / fine.pixel[0];
+    assert!((ratio - 2.0).abs() < 1e-9, "{ratio}");
+    for unwanted in ["out-coarse2.checkpoint", "out-coarse2-phase.png"] {
+        assert!(!folder.path(unwanted).exists());
     }
     assert!(fine.recipe.contains("result = \"out-coarse2.h5\""));
     let plain = run(&folder, "plain.h5", &["--engine", "dm:20"]);
@@ -272,6 +272,11 @@ fn starts_that_cannot_be_are_refused() {
         &["--coarse", "40,1"],
         2,
         &["scan.cxi: expected at most 32, so that frames of 32 x 32 keep a pixel"],
+    );
+    refused(
+        &["--coarse", "2,1", "--set", "data.coarse=2"],
+        2,
+        &["--set data.coarse: expected a run without --coarse"],
     );
     refused(
         &["--set", "data.coarse=0"],

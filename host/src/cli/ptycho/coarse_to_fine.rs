@@ -3,18 +3,28 @@
 use super::files::{Files, beside, remove};
 use super::recipe_arguments::{names_automatic, sets, with_default_engines};
 use super::reconstruct::Reconstruct;
-use crate::cli::args::ReconstructArgs;
+use crate::cli::args::{RecipeArgs, ReconstructArgs};
 use crate::cli::failure::Failure;
 use crate::cli::output::say;
 use crate::cli::processes::common;
 use crate::ptycho::{MAX_COARSE, Ranks};
+use ndarray::{Array2, ArrayView2, s};
 use std::path::PathBuf;
 
 /// Said if no engines are named.
 const NO_TRIALS: &str = "no trials: results with larger pixels may have been fitted to the free pixels by which trials choose; the default engines run";
 
+/// Share of the counts that the middle of the frames must have. Frames that lack light of the beam, not only of the specimen's fine
+/// structure, have no probe that makes them, and their result is a bad start.
+const LEAST_LIGHT: f64 = 0.9;
+
 /// Checked reconstructions, the coarsest first.
 pub(super) struct CoarseToFine {
+    args: ReconstructArgs,
+    /// Engines by default are in it.
+    recipe: RecipeArgs,
+    /// Notes in all results.
+    notes: Vec<String>,
     levels: Vec<Level>,
     /// Whether progress is text.
     text: bool,
@@ -53,11 +63,29 @@ impl CoarseToFine {
             true => with_default_engines(&args.recipe),
             false => args.recipe.clone(),
         };
+        if sets(&args.recipe, "data.coarse") {
+            return Err(Failure::usage(
+                "--set data.coarse: expected a run without --coarse, which sets it to each of its factors",
+            ));
+        }
+        let mut new = Self {
+            args: args.clone(),
+            recipe,
+            notes: Vec::from_iter(automatic.then(|| NO_TRIALS.to_owned())),
+            levels: Vec::new(),
+            text: !(args.json_progress || args.quiet),
+        };
+        new.levels = new.levels(factors)?;
+        Ok(new)
+    }
+
+    /// The reconstructions with these factors.
+    fn levels(&self, factors: &[usize]) -> Result<Vec<Level>, Failure> {
         let mut levels: Vec<Level> = Vec::new();
         for factor in factors {
-            let mut of_level = args.clone();
+            let mut of_level = self.args.clone();
             of_level.coarse.clear();
-            of_level.recipe = recipe.clone();
+            of_level.recipe = self.recipe.clone();
             if let Some(before) = levels.last() {
                 of_level.recipe.start = Some(before.result.clone());
                 of_level.recipe.start_object = None;
@@ -65,26 +93,65 @@ impl CoarseToFine {
             }
             of_level.recipe.set.push(format!("data.coarse={factor}"));
             if *factor > 1 {
-                of_level.output = beside(&args.output, &format!("-coarse{factor}.h5"));
+                of_level.output = beside(&self.args.output, &format!("-coarse{factor}.h5"));
                 of_level.no_pictures = true;
                 of_level.checkpoint = None;
                 (of_level.summary, of_level.report, of_level.profile) = (None, None, None);
             }
+            let notes = self.notes.join("; ");
+            let result = of_level.output.clone();
+            let mut run = Reconstruct::from_args(of_level.clone())?;
+            // The middle of the frames has no dark pixels that show the background.
+            if *factor > 1 && run.fits_background() {
+                of_level
+                    .recipe
+                    .set
+                    .push("detector.background=\"off\"".to_owned());
+                run = Reconstruct::from_args(of_level)?;
+            }
             levels.push(Level {
                 factor: *factor,
-                result: of_level.output.clone(),
-                run: Reconstruct::from_args(of_level)?
-                    .with_recipe_note(automatic.then_some(NO_TRIALS)),
+                result,
+                run: run.with_recipe_note((!notes.is_empty()).then_some(&*notes)),
             });
         }
-        Ok(Self {
-            levels,
-            text: !(args.json_progress || args.quiet),
-        })
+        Ok(levels)
+    }
+
+    /// Leaves out reconstructions of parts of the frames that lack light of the beam.
+    fn leave_out(&mut self) -> Result<(), Failure> {
+        let Some(finest) = self.levels.last() else {
+            return Ok(());
+        };
+        let Some(pattern) = finest.run.mean_pattern()? else {
+            return Ok(());
+        };
+        let total = pattern.sum();
+        let mut kept = Vec::new();
+        for factor in self.levels.iter().map(|level| level.factor) {
+            let part = middle(&pattern, factor);
+            let share = part.sum() / total;
+            // Reading refuses what has no pixels.
+            if part.is_empty() || share >= LEAST_LIGHT || !share.is_finite() || factor == 1 {
+                kept.push(factor);
+            } else {
+                self.notes.push(format!(
+                    "--coarse: {factor} is left out, as the middle of the frames that it keeps has {:.0} % of the counts, and less than {:.0} % cuts the beam",
+                    100.0 * share,
+                    100.0 * LEAST_LIGHT
+                ));
+            }
+        }
+        if kept.len() < self.levels.len() {
+            self.levels = self.levels(&kept)?;
+        }
+        Ok(())
     }
 
     /// Runs them one after the other.
-    pub(super) fn run(self, ranks: &Ranks) -> Result<(), Failure> {
+    pub(super) fn run(mut self, ranks: &Ranks) -> Result<(), Failure> {
+        let read = self.leave_out();
+        common(ranks, read)?;
         let factors: Vec<String> = self
             .levels
             .iter()
@@ -125,6 +192,16 @@ impl CoarseToFine {
     }
 }
 
+/// The part of a pattern (row, column), zero frequency in the middle, that `data.coarse` keeps.
+fn middle(pattern: &Array2<f64>, factor: usize) -> ArrayView2<'_, f64> {
+    let (rows, columns) = pattern.dim();
+    let kept = |n: usize| {
+        let first = n / 2 - n / factor / 2;
+        first..first + n / factor
+    };
+    pattern.slice(s![kept(rows), kept(columns)])
+}
+
 /// Whether `--set` has an option of the table `start`, or the table.
 fn sets_start(assignment: &str) -> bool {
     let path = assignment.split('=').next().unwrap_or_default();
@@ -135,6 +212,18 @@ fn sets_start(assignment: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_middle_is_around_the_zero_frequency() {
+        let pattern = Array2::from_shape_fn((9, 8), |(row, column)| (10 * row + column) as f64);
+        assert_eq!(middle(&pattern, 1), pattern);
+        assert_eq!(
+            middle(&pattern, 2),
+            pattern.slice(s![2..6, 2..6]),
+            "4 x 4 pixels with (4, 4) at (2, 2)"
+        );
+        assert_eq!(middle(&pattern, 8)[(0, 0)], 44.0);
+    }
 
     #[test]
     fn tables_and_options_of_the_start_are_found_among_others() {

@@ -238,7 +238,12 @@ impl Reconstruct {
         })
     }
 
-    /// The run with a note why its recipe is not the automatic one.
+    /// Whether a background of the detector is fitted.
+    pub(super) fn fits_background(&self) -> bool {
+        self.recipe.detector.fits_background()
+    }
+
+    /// The run with notes on its recipe: why it is not the automatic one, which larger pixels are left out.
     pub(super) fn with_recipe_note(mut self, note: Option<&str>) -> Self {
         self.recipe_note = note.map(str::to_owned).or(self.recipe_note);
         self

@@ -19,6 +19,7 @@ use crate::ptycho::{
 use crate::run::Interrupt;
 use crate::system::Memory;
 use crate::text::shortest;
+use ndarray::Array2;
 use std::path::Path;
 
 /// The scan that was read.
@@ -178,6 +179,12 @@ impl Reconstruct {
         let file = scan::read_with_scratch(&self.scan, &self.recipe.data, memory, scratch)
             .map_err(|error| self.origin.of_reading(error))?;
         Ok(ReadScan { file, memory })
+    }
+
+    /// The mean (row, column) of the frames of a far-field scan.
+    pub(in crate::cli::ptycho) fn mean_pattern(&self) -> Result<Option<Array2<f64>>, Failure> {
+        let scan = self.read()?.file.scan;
+        Ok((!scan.geometry().is_near_field()).then(|| scan.mean_frame()))
     }
 
     /// Reads the scan, unless that is done, and opens the back end.
