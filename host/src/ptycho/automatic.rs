@@ -3,7 +3,7 @@
 //!
 //! Everything here is decided without an engine: [`AutomaticSearch`] says which trial is next, gets its R_free, and ends
 //! with a recipe. A trial is kept if it lowers R_free by more than [`margin`], which is larger than what the choice of the
-//! free pixels does.
+//! free pixels does; a trial of `ml` as the last engine, with or without a regulariser, if it lowers R_free at all.
 
 mod search;
 mod suited;
@@ -87,7 +87,8 @@ pub fn free_share(valid: usize, fitted: bool) -> f64 {
     (share.clamp(LEAST_SHARE, most) * 1000.0).round() / 1000.0
 }
 
-/// By which part R_free must fall for a trial to be kept: 0.005 + √(2/n), n the number of free pixels.
+/// By which part R_free must fall for a trial to be kept: 0.005 + √(2/n), n the number of free pixels. Trials of `ml` as the last
+/// engine are kept at any fall.
 ///
 /// The misfits of n pixels that are normally distributed have a sum of squares with a relative standard deviation of √(2/n).
 /// Trials share their free pixels, so that the ratio of two R_free scatters less than this.
@@ -110,7 +111,7 @@ pub struct TrialData {
 }
 
 impl TrialData {
-    /// By which part R_free must fall for a trial to be kept.
+    /// By which part R_free must fall for a trial to be kept; those of `ml` as the last engine are kept at any fall.
     #[must_use]
     pub fn margin(&self) -> f64 {
         margin(self.free)
@@ -183,7 +184,7 @@ pub struct AutomaticRecipe {
     pub frames: usize,
     /// Free pixels of these frames, about.
     pub free_pixels: usize,
-    /// By which part R_free must fall for a trial to be kept.
+    /// By which part R_free must fall for a trial to be kept; those of `ml` as the last engine are kept at any fall.
     pub margin: f64,
     /// The trials, in their order.
     pub tried: Vec<Tried>,
@@ -246,7 +247,8 @@ impl AutomaticRecipe {
             return std::iter::once(sentence).chain(because).collect();
         }
         let mut sentences = vec![format!(
-            "automatic recipe: {} ({} of {}, each kept if R_free falls by more than {} %)",
+            "automatic recipe: {} ({} of {}, each kept if R_free falls by more than {} %, \
+             ml as the last engine if it falls at all)",
             self.kept,
             count(self.tried.len(), ["trial", "trials"]),
             count(self.frames, ["frame", "frames"]),

@@ -171,8 +171,16 @@ fn a_run_that_was_stopped_goes_on() {
 fn scans_and_options_that_cannot_be_are_refused() {
     let folder = TestFolder::with_scan();
     let one = ["--set", "data.frames=[0,1]"];
-    resolution(&folder, "scan.cxi", &[&one[..], &["--quiet"]].concat())
-        .refused(2, &["scan.cxi: expected at least 2 frames, found 1"]);
+    let before = folder.names();
+    resolution(&folder, "scan.cxi", &[&one[..], &["--quiet"]].concat()).refused(
+        1,
+        &[
+            "scan.cxi: ",
+            "expected at least 2 frames in data.frames = [0, 1]",
+            "found 1",
+        ],
+    );
+    assert_eq!(folder.names(), before);
     resolution(&folder, "none.cxi", &["--quiet"]).refused(1, &["none.cxi"]);
     resolution(&folder, "scan.cxi", &["--plot", "a.png"]).refused(2, &["a.png"]);
     resolution(&folder, "scan.cxi", &["--plot", "out-half1.h5"]).refused(2, &["out-half1.h5"]);

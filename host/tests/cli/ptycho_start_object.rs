@@ -156,7 +156,7 @@ fn coarse_reconstructions_start_with_an_object_and_a_model() {
         "--engine",
         "dm:2",
         "--coarse",
-        "4,2,1",
+        "2,1",
         "--set",
         &table,
         "--set",
@@ -168,9 +168,9 @@ fn coarse_reconstructions_start_with_an_object_and_a_model() {
     ];
     let fine = run(&folder, "out.h5", &options);
     assert!(fine.recipe.contains("out-coarse2.h5") && !fine.recipe.contains("object.npy"));
-    let coarse = read(&folder, "out-coarse4.h5");
+    let coarse = read(&folder, "out-coarse2.h5");
     assert!(coarse.recipe.contains("object.npy"), "{}", coarse.recipe);
-    assert_eq!(coarse.probe.dim(), (1, 16, 16));
+    assert_eq!(coarse.probe.dim(), (1, 32, 32));
 }
 
 #[cfg(unix)]

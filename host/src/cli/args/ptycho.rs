@@ -194,10 +194,18 @@ pub(crate) struct SimulateArgs {
     /// Store expected counts without Poisson noise
     #[arg(long)]
     pub(crate) no_noise: bool,
-    #[command(flatten)]
-    pub(crate) near_field: NearFieldArgs,
-    #[command(flatten)]
-    pub(crate) slices: SliceArgs,
+    /// Frames are near fields (Fresnel propagation), not far fields
+    #[arg(long)]
+    pub(crate) near_field: bool,
+    /// Distance from the focus of a cone beam to the specimen, such as 4mm, with --near-field [default: none, a parallel beam]
+    #[arg(long, value_name = "LENGTH", allow_hyphen_values = true)]
+    pub(crate) focus_to_sample: Option<String>,
+    /// Slices of a thick specimen [default: 1, a thin one]
+    #[arg(long, value_name = "N")]
+    pub(crate) slices: Option<usize>,
+    /// Distance between neighbouring slices, one for all, such as 30um, with --slices [default: 20um, or 30nm with --electrons]
+    #[arg(long, value_name = "LENGTH", allow_hyphen_values = true)]
+    pub(crate) slice_distance: Option<String>,
     /// 300 kV electrons instead of 10 keV X-rays, with --slices
     #[arg(long)]
     pub(crate) electrons: bool,

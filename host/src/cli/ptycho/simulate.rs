@@ -1,8 +1,7 @@
 //! `warpstride ptycho simulate`.
 
-use super::near_field_arguments::propagation;
-use super::slice_arguments::distances;
-use crate::cli::args::{PatternArg, SimulateArgs};
+use super::near_field_arguments::{positive_metres, propagation};
+use crate::cli::args::{NearFieldArgs, PatternArg, SimulateArgs};
 use crate::cli::failure::Failure;
 use crate::cli::output::{facts, say};
 use crate::cli::paths::{self, OutputFile};
@@ -33,14 +32,14 @@ const ELECTRON_SLICE_DISTANCE: f64 = 30e-9;
 
 /// The distance between slices, m.
 fn slice_distance(args: &SimulateArgs) -> Result<f64, Failure> {
-    match distances(&args.slices)?.as_deref() {
+    match &args.slice_distance {
         None if args.electrons => Ok(ELECTRON_SLICE_DISTANCE),
         None => Ok(SLICE_DISTANCE),
-        Some([one]) => Ok(*one),
-        Some(several) => Err(Failure::usage(format!(
-            "--slice-distance: expected one length, found {}",
-            several.len()
-        ))),
+        Some(text) => positive_metres(text).ok_or_else(|| {
+            Failure::usage(format!(
+                "--slice-distance {text}: expected one length above 0, such as 20um or 0.00002 (m)"
+            ))
+        }),
     }
 }
 
@@ -57,12 +56,16 @@ impl Simulate {
         if args.fly_points == Some(0) {
             return Err(Failure::usage("--fly-points 0: expected 1 to 1024"));
         }
-        let slices = args.slices.slices.unwrap_or(1);
-        if let (Some(distance), 1) = (&args.slices.slice_distance, slices) {
+        let slices = args.slices.unwrap_or(1);
+        if let (Some(distance), 1) = (&args.slice_distance, slices) {
             return Err(Failure::usage(format!(
                 "--slice-distance {distance}: expected a thick specimen (--slices of at least 2) beside it, found a thin one"
             )));
         }
+        let near_field = NearFieldArgs {
+            near_field: args.near_field,
+            focus_to_sample: args.focus_to_sample.clone(),
+        };
         let options = SimulateOptions {
             frame: args.frame,
             positions: args.positions,
@@ -80,7 +83,7 @@ impl Simulate {
             probe_drift: args.probe_drift,
             position_error: args.position_error,
             noise: !args.no_noise,
-            propagation: propagation(&args.near_field)?,
+            propagation: propagation(&near_field)?,
             blur: args.blur,
             background: args.background,
             seed: args.seed,

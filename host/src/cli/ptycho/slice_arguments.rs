@@ -20,7 +20,7 @@ pub(super) fn slices(args: &SliceArgs, options: &mut SliceOptions) -> Result<(),
 }
 
 /// The distances that were given, m.
-pub(super) fn distances(args: &SliceArgs) -> Result<Option<Vec<f64>>, Failure> {
+fn distances(args: &SliceArgs) -> Result<Option<Vec<f64>>, Failure> {
     let Some(list) = &args.slice_distance else {
         return Ok(None);
     };

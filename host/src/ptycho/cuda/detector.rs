@@ -57,7 +57,7 @@ pub(super) struct DetectorBuffers<M: Device> {
     floor: f64,
     /// Photons, as the device has them.
     present: Vec<f64>,
-    /// The same.
+    /// The background (row, column) on the device, photons; that of `present`.
     background: M::Buffer<f32>,
     /// (array, frame of the batch, row, column): intensities, then factors or products.
     values: M::Buffer<f32>,

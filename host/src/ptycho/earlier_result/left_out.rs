@@ -5,8 +5,8 @@ use crate::ptycho::{Background, BackgroundFit, ProbeSource, Problem, Recipe};
 use crate::text::{count, length};
 
 impl Problem {
-    /// Adds a note for each part of the model of `result` that `recipe` leaves out or has otherwise: slices, object modes, the motion
-    /// during exposures, the detector, and variations of a probe that comes from elsewhere.
+    /// Adds a note for each part of the model of `result` that `recipe` leaves out or has otherwise: slices, object modes, modes
+    /// of the probe, the motion during exposures, the detector, and variations of a probe that comes from elsewhere.
     pub(super) fn note_parts_left_out(&mut self, result: &Reconstruction, recipe: &Recipe) {
         let parts = &result.parts;
         let mut notes = Vec::new();
@@ -39,6 +39,14 @@ impl Problem {
                     recipe.object_modes, recipe.object_modes
                 ));
             }
+        }
+        let found = result.probe.dim().0;
+        if recipe.probe.source == ProbeSource::Auto && found > recipe.probe_modes {
+            notes.push(format!(
+                "{} of the result's {found} probe modes left out, as probe_modes is {}",
+                found - recipe.probe_modes,
+                recipe.probe_modes
+            ));
         }
         if let (Some(exposures), false) = (&parts.exposures, recipe.fly.moves()) {
             notes.push(format!(
@@ -137,6 +145,23 @@ mod tests {
         ] {
             assert!(!found.contains(other), "{found}");
         }
+    }
+
+    #[test]
+    fn modes_of_the_probe_beyond_those_of_the_recipe_are_named() {
+        let mut several = result(32, 40);
+        let mode = several.probe.view();
+        several.probe = ndarray::concatenate![ndarray::Axis(0), mode, mode, mode];
+        several.mode_power = vec![1.0 / 3.0; 3];
+        let mut own = recipe(3.0);
+        own.probe_modes = 1;
+        assert!(!notes(&several, &own).contains("probe modes left out"));
+        own.probe.source = ProbeSource::Auto;
+        let found = notes(&several, &own);
+        let expected = "start: 2 of the result's 3 probe modes left out, as probe_modes is 1";
+        assert!(found.contains(expected), "{found}");
+        own.probe_modes = 3;
+        assert!(!notes(&several, &own).contains("probe modes left out"));
     }
 
     /// The product of slices, other distances, and how far light spreads, which is computed for the distances at the start.

@@ -92,6 +92,24 @@ impl Grid {
         self.finest[0].max(self.finest[1])
     }
 
+    /// The least and the largest waist w of a Gaussian beam, m, whose waist in the model is not smaller than the least size of a
+    /// focus, g, `along` from the waist to the detector: w ≥ g √(along² + (πw²/λ)²)/z, a quadratic inequality in w². A larger
+    /// beam is wider on the detector than the frames. The least is above the largest if there is none.
+    fn waists(&self, along: f64) -> [f64; 2] {
+        let least = self.least();
+        if least == 0.0 {
+            return [0.0, f64::INFINITY];
+        }
+        let near = least * along / self.distance;
+        let far = self.wavelength * self.distance / (PI * least);
+        let root = 1.0 - (2.0 * near / far).powi(2);
+        if root < 0.0 {
+            return [f64::INFINITY, 0.0];
+        }
+        let middle = ((1.0 + root.sqrt()) / 2.0).sqrt();
+        [near / middle, far * middle]
+    }
+
     /// Crops a far field to the pixels of the frames that are reconstructed, with a note if more than a hundredth of its light is
     /// beyond them.
     ///
@@ -358,7 +376,6 @@ pub(super) fn gaussian(grid: &Grid, options: &ProbeStart) -> Result<Model, Start
     let rayleigh = PI * waist * waist / grid.wavelength;
     let far = along.hypot(rayleigh);
     let spread = far / grid.distance;
-    let least = grid.least() * spread;
     let misfit = |option, expected, found| {
         Err(StartError::Grid {
             option,
@@ -366,17 +383,12 @@ pub(super) fn gaussian(grid: &Grid, options: &ProbeStart) -> Result<Model, Start
             found,
         })
     };
-    if waist < least * (1.0 - ROUNDING) {
+    let [least, most] = grid.waists(along);
+    let fits = least * (1.0 - ROUNDING) <= waist && waist <= most * (1.0 + ROUNDING);
+    if !fits || 2.0 * waist > window {
         return misfit(
             "probe.waist_radius",
-            format!("at least {}", in_pixels(least, spread)),
-            length(waist, 3),
-        );
-    }
-    if 2.0 * waist > window {
-        return misfit(
-            "probe.waist_radius",
-            format!("at most half the window of {}", length(window, 3)),
+            waists_in_words(grid, [least, most]),
             length(waist, 3),
         );
     }
@@ -409,6 +421,30 @@ pub(super) fn gaussian(grid: &Grid, options: &ProbeStart) -> Result<Model, Start
             in_words(defocus)
         ),
     })
+}
+
+/// The range of waists that fit the frames (`least` to `most`) and the window.
+fn waists_in_words(grid: &Grid, [least, most]: [f64; 2]) -> String {
+    let window = grid.window();
+    if least > most.min(window / 2.0) {
+        return format!(
+            "a waist with which the beam is within the frames and the window of {}, but there is none",
+            length(window, 3)
+        );
+    }
+    let upper = if most < window / 2.0 {
+        format!(
+            "at most {}, so that the beam is within the frames",
+            length(most, 3)
+        )
+    } else {
+        format!("at most half the window of {}", length(window, 3))
+    };
+    if least == 0.0 {
+        return upper;
+    }
+    let lower = in_pixels(least, least / grid.least());
+    format!("at least {lower}, and {upper}")
 }
 
 /// The least size, `spread` object pixels: `the object pixel of 20.0 nm`, `24.0 nm, 1.20 object pixels`.

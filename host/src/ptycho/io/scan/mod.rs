@@ -219,15 +219,20 @@ impl Parts {
             None => scan,
         };
         if let Some(half) = options.half {
-            let frames = half_of(scan.positions(), half);
             let all = scan.shape()[0];
-            if frames.is_empty() {
-                return Err(IoError::Option {
+            // Refused for either half, so that nothing is computed for the first if there is no second.
+            if all < 2 {
+                let chosen = options.frames.map_or_else(String::new, |[first, end]| {
+                    format!(" in data.frames = [{first}, {end}]")
+                });
+                return Err(IoError::Value {
                     file: source.name().to_owned(),
-                    option: "data.half",
-                    reason: format!("expected at least 2 frames, found {all}"),
+                    dataset: self.frames.0.clone(),
+                    expected: format!("at least 2 frames{chosen}, one for each half of the scan"),
+                    found: all.to_string(),
                 });
             }
+            let frames = half_of(scan.positions(), half);
             if scan.scratch_folder().is_none() {
                 // A copy of the half, beside the whole scan.
                 let [_, rows, columns] = scan.shape().map(|n| n as u128);

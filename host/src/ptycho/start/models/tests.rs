@@ -229,14 +229,17 @@ fn models_that_do_not_fit_the_grid_are_refused() {
     };
     let text = of_waist("10e-9", &[]);
     assert!(
-        text.contains("at least the object pixel of 20.0 nm, found 10.0 nm"),
+        text.contains("at least the object pixel of 20.0 nm, and at most half the window of 1.28 µm, found 10.0 nm"),
         "{text}"
     );
-    let text = of_waist("0.7e-6", &[]);
-    assert!(
-        text.contains("at most half the window of 1.28 µm, found 700 nm"),
-        "{text}"
-    );
+    // The range does not depend on the waist that was given.
+    for (waist, found) in [("0.7e-6", "700 nm"), ("1e-3", "1.00 mm")] {
+        let text = of_waist(waist, &[]);
+        let expected = format!(
+            "at least the object pixel of 20.0 nm, and at most half the window of 1.28 µm, found {found}"
+        );
+        assert!(text.contains(&expected), "{text}");
+    }
     let text = of_waist("100e-9", &["probe.defocus=0.01"]);
     assert!(
         text.starts_with("probe.defocus: expected at most 1.98e-3 (metres)"),
