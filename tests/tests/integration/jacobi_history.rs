@@ -9,8 +9,8 @@ use warpstride_tests::{shared_data, skipped};
 /// Norms of 1000 sweeps of the textbook problem.
 const HISTORY: &str = "jacobi/norm_f64_2048x2048_1000.json";
 
-/// Number of compared sweeps: a few seconds with few optimisations.
-const SWEEPS: usize = 100;
+/// Number of compared sweeps: a few seconds without optimisation.
+const SWEEPS: usize = 250;
 
 fn norms<T: Real>() -> Result<Vec<Norm>> {
     let problem = Problem::<T>::new(2048, 2048, Boundary::Textbook)?;

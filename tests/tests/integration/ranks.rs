@@ -305,7 +305,7 @@ fn in_batches_between_pixels(recipe: &mut Recipe) {
     }
 }
 
-const IN_BATCHES: [&str; 3] = ["lsqml:3", "rpie:1", "lsqml:1"];
+const IN_BATCHES: [&str; 3] = ["lsqml:3", "rpie:2", "lsqml:2"];
 
 #[test]
 fn devices_divide_batches_in_few_launches() {

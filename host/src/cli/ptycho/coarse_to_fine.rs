@@ -120,7 +120,7 @@ impl CoarseToFine {
 
     /// Leaves out reconstructions of parts of the frames that lack light of the beam.
     fn leave_out(&mut self) -> Result<(), Failure> {
-        let Some(finest) = self.levels.last() else {
+        let [_, .., finest] = &*self.levels else {
             return Ok(());
         };
         let Some(pattern) = finest.run.mean_pattern()? else {
