@@ -274,6 +274,26 @@ impl Scan {
         })
     }
 
+    /// Masks all pixels of the frames with these numbers, from 0, at least one frame without them having a valid pixel; the frames must
+    /// have no counts, as sums over the counts are kept.
+    #[must_use]
+    pub fn with_masked_frames(mut self, numbers: &[usize]) -> Self {
+        let [frames, rows, columns] = self.shape();
+        let mut each = match self.mask {
+            Mask::Shared(all) => {
+                Array3::from_shape_fn((frames, rows, columns), |(_, row, column)| {
+                    all[[row, column]]
+                })
+            }
+            Mask::PerFrame(each) => each,
+        };
+        for number in numbers {
+            each.index_axis_mut(Axis(0), *number).fill(false);
+        }
+        self.mask = Mask::PerFrame(each);
+        self
+    }
+
     /// Says of which frames of another scan this one is a part, from 0, so that their free pixels are the same. Others than one
     /// for each frame are not taken.
     #[must_use]

@@ -53,6 +53,8 @@ pub struct ReadOptions {
     pub flip_columns: bool,
     /// Counts that mean that a pixel has no data; such pixels are masked.
     pub no_data: NoData,
+    /// What to do about frames without any counts.
+    pub empty_frames: EmptyFrames,
     /// Values that replace those of the file.
     pub constants: Constants,
     /// Paths of the datasets in a plain HDF5 file (`format = "hdf5"`).
@@ -254,6 +256,19 @@ impl Default for NoData {
     fn default() -> Self {
         Self::Setting(NoDataSetting::Auto)
     }
+}
+
+/// What to do about frames without any counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum EmptyFrames {
+    /// They are masked if half of the frames have 100 counts or more: a shutter was closed, or the beam was lost.
+    #[default]
+    Auto,
+    /// They are used, as measurements of no light.
+    Keep,
+    /// They are masked, whatever the other frames have.
+    Mask,
 }
 
 /// Layout of a scan file.

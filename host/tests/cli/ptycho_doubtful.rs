@@ -3,7 +3,7 @@
 
 use super::support::{Output, STARTING, TestFolder, skipped};
 use hdf5_metno as hdf5;
-use ndarray::{Array2, Array3};
+use ndarray::{Array2, Array3, Axis, s};
 use std::path::{Path, PathBuf};
 use std::sync::PoisonError;
 
@@ -169,6 +169,51 @@ fn what_means_no_data_can_be_chosen() {
             "\"auto\", \"off\" or an array of counts",
         ],
     );
+}
+
+#[test]
+fn frames_without_beam_are_masked_unless_the_scan_is_faint() {
+    let folder = scan();
+    let dark = |name: &str, faint: bool| {
+        written(&folder, name, |frames, _| {
+            if faint {
+                // 36 counts in the middle of each frame.
+                frames.fill(0.0);
+                frames.slice_mut(s![.., 13..19, 13..19]).fill(1.0);
+            }
+            for frame in [3, 17] {
+                frames.index_axis_mut(Axis(0), frame).fill(0.0);
+            }
+        });
+    };
+    dark("dark.cxi", false);
+    let note = "2 frames without any counts (3, 17) beside frames of";
+    let (output, summary, _) = reconstructed(&folder, "dark.cxi", &[]);
+    assert!(output.out.contains(note), "{output:?}");
+    assert!(problems(&summary).contains(&"2 frames without a valid pixel: 3, 17"));
+    let keep = ["--set", "data.empty_frames=keep"];
+    let (output, kept, _) = reconstructed(&folder, "dark.cxi", &keep);
+    assert!(!output.out.contains(note), "{output:?}");
+    // An object that is transparent everywhere else contradicts two frames without light.
+    let [masked, kept] = [summary, kept].map(|of| of["r_factor"].as_f64().unwrap());
+    assert!(masked < 0.5 * kept, "{masked} {kept}");
+    // So few photons that a frame without any can be chance.
+    dark("faint.cxi", true);
+    let masked_pixels = |options: &[&str]| {
+        let info = folder.run(&[&["ptycho", "info", "faint.cxi", "--json"][..], options].concat());
+        info.well();
+        let info: serde_json::Value = serde_json::from_str(&info.out).unwrap();
+        info["bad_pixels"].as_u64().unwrap()
+    };
+    assert_eq!(masked_pixels(&[]), 0);
+    assert_eq!(
+        masked_pixels(&["--set", "data.empty_frames=mask"]),
+        2 * 32 * 32
+    );
+    let halves = ["data.half=1", "data.half=2"];
+    let of_half = |half| masked_pixels(&["--set", "data.empty_frames=mask", "--set", half]);
+    // A half without such a frame has one mask for all frames.
+    assert_eq!(halves.map(of_half).iter().sum::<u64>(), 2 * 32 * 32);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Scan files: reads CXI, PtyPy's `.ptyd` and plain HDF5; writes CXI.
 
 mod cxi;
+mod empty_frames;
 mod geometry;
 mod no_data;
 mod plain;
@@ -10,7 +11,7 @@ mod window;
 mod write;
 
 pub use crate::ptycho::read_options::{
-    Constants, Format, MaskPolarity, NoData, NoDataSetting, Paths, ReadOptions,
+    Constants, EmptyFrames, Format, MaskPolarity, NoData, NoDataSetting, Paths, ReadOptions,
 };
 pub use write::write;
 
@@ -218,6 +219,13 @@ impl Parts {
             Some(simulation) => scan.with_simulation(simulation),
             None => scan,
         };
+        scan = empty_frames::masked(
+            source,
+            &self.frames.0,
+            scan,
+            options.empty_frames,
+            &mut self.notes,
+        )?;
         if let Some(half) = options.half {
             let all = scan.shape()[0];
             // Refused for either half, so that nothing is computed for the first if there is no second.
