@@ -43,7 +43,7 @@ pub(super) fn masked(
     let shown: Vec<String> = empty.iter().take(LISTED).map(ToString::to_string).collect();
     let more = if empty.len() > LISTED { ", …" } else { "" };
     notes.push(format!(
-        "{} without any counts ({}{more}) beside frames of {} (median): taken for frames without beam, and masked (data.empty_frames = \"keep\" uses them)",
+        "{} without any counts ({}{more}) beside frames of {} counts (median): taken for frames without beam, and masked (data.empty_frames = \"keep\" uses them)",
         count(empty.len(), ["frame", "frames"]),
         shown.join(", "),
         significant(middle, 3)
