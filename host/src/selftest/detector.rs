@@ -13,7 +13,8 @@ use crate::ptycho::MAGNITUDE_FLOOR;
 use crate::ptycho::detector::{Kernel, root_correction};
 use warpstride_device::launch::{Emulated, Work};
 use warpstride_kernels::ptycho::{
-    detector_blur::PtychoDetectorBlur, detector_deviation::PtychoDetectorDeviation,
+    detector_blur::{self, PtychoDetectorBlur},
+    detector_deviation::PtychoDetectorDeviation,
     detector_intensities::PtychoDetectorIntensities,
 };
 
@@ -239,7 +240,10 @@ fn blur<M: Device>(
                 pixels: size as u32,
                 add: u32::from(add),
             };
-            device.launch(&launch, Work::Elements(values.len()))
+            device.launch(
+                &launch,
+                Work::Elements(values.len().div_ceil(detector_blur::VALUES)),
+            )
         },
         |on, to| on.error(to, &reference),
     )

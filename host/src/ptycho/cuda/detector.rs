@@ -17,7 +17,8 @@ use ndarray::Array2;
 use warpstride_device::Complex32;
 use warpstride_device::launch::Work;
 use warpstride_kernels::ptycho::{
-    detector_blur::PtychoDetectorBlur, detector_intensities::PtychoDetectorIntensities,
+    detector_blur::{PtychoDetectorBlur, VALUES},
+    detector_intensities::PtychoDetectorIntensities,
     detector_sums::PtychoDetectorSums,
 };
 
@@ -253,7 +254,7 @@ impl<M: Device> DetectorBuffers<M> {
                     pixels,
                     add: u32::from(add),
                 },
-                Work::Elements(elements),
+                Work::Elements(elements.div_ceil(VALUES)),
             )
         };
         let [along_rows, along_columns] = kernels;

@@ -11,8 +11,10 @@ use crate::ptycho::cuda::frames::Batch;
 use warpstride_device::Complex32;
 use warpstride_device::launch::Work;
 use warpstride_kernels::ptycho::{
-    detector_blur::PtychoDetectorBlur, detector_line::PtychoDetectorLine,
-    detector_line_sums::PtychoDetectorLineSums, likelihood_noise::GAUSSIAN,
+    detector_blur::{self, PtychoDetectorBlur},
+    detector_line::PtychoDetectorLine,
+    detector_line_sums::PtychoDetectorLineSums,
+    likelihood_noise::GAUSSIAN,
 };
 
 /// Orders of an intensity along a line.
@@ -100,7 +102,7 @@ impl<M: Device> SlopeSquares<M> {
                 pixels,
                 add: 0,
             },
-            Work::Elements(elements),
+            Work::Elements(elements.div_ceil(detector_blur::VALUES)),
         )?;
         device.launch(
             &PtychoDetectorLineSums {
