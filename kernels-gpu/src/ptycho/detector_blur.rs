@@ -51,6 +51,7 @@ pub unsafe fn ptycho_detector_blur(
         // Where lines begin, and the values that come next.
         let mut begins = [0_usize; VALUES];
         let mut next = [0_usize; VALUES];
+        let mut wraps = false;
         for value in 0..VALUES {
             let at = first + value * quarter;
             // Beyond the end nothing is written.
@@ -64,8 +65,19 @@ pub unsafe fn ptycho_detector_blur(
             };
             begins[value] = at - place * stride;
             next[value] = begins[value] + other * stride;
+            wraps |= other + taps as usize > length;
         }
-        for k in 0..taps as usize {
+        // Most lines are read in one piece, with few instructions a value.
+        if !wraps {
+            for k in 0..taps as usize {
+                let weight = *weights.add(k);
+                for value in 0..VALUES {
+                    let beside = from.add(next[value] + k * stride);
+                    sums[value] = weight.mul_add(*beside, sums[value]);
+                }
+            }
+        }
+        for k in 0..if wraps { taps as usize } else { 0 } {
             let weight = *weights.add(k);
             for value in 0..VALUES {
                 sums[value] = weight.mul_add(*from.add(next[value]), sums[value]);
