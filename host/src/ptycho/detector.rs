@@ -9,11 +9,13 @@
 //! with √(n + min(1, b)/4), whose mean is √λ within 0.3 % for λ = b ≥ 2 and within 2.2 % for λ = b = 1 (F. J. Anscombe, Biometrika 35, 246 (1948), for the family).
 
 mod background;
+mod doubtful;
 #[cfg(test)]
 mod engines;
 mod kernel;
 
 pub(crate) use background::{SEEN, TERMS, free_terms, seen_terms, updated};
+pub use doubtful::detector_problems;
 pub(crate) use kernel::{Kernel, blur};
 
 use super::automatic::free_share;

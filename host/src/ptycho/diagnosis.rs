@@ -5,6 +5,7 @@ mod light;
 mod near_field;
 
 use super::EngineSpec;
+use super::near_field::small_steps;
 use super::overlap::Overlap;
 use crate::data::{Mask, Scan};
 use crate::system::ScratchError;
@@ -62,6 +63,7 @@ pub fn diagnose(scan: &Scan, engines: &[EngineSpec]) -> Result<Diagnosis, Scratc
     problems.extend(masked(scan));
     problems.extend(counts(scan)?);
     problems.extend(light::no_photon_counts(scan, engines));
+    problems.extend(small_steps(scan.geometry(), overlap.as_ref()));
     problems.extend(near_field::aliased(scan));
     problems.extend(near_field::evanescent(scan));
     problems.extend(hot(scan, &mean));
