@@ -382,6 +382,15 @@ impl SliceStack {
     }
 }
 
+/// Whether each distance is the farthest from its start that the refinement allows, m.
+pub(super) fn at_limit(distances: &[f64], start: &[f64]) -> Vec<bool> {
+    let limit = |(distance, start): (&f64, &f64)| {
+        let ratio = distance / start;
+        ratio <= (1.0 + 1e-6) / FARTHEST || ratio >= FARTHEST * (1.0 - 1e-6)
+    };
+    distances.iter().zip(start).map(limit).collect()
+}
+
 /// The distances between slices, and how they are refined.
 ///
 /// An iteration gives for every distance the Gauss–Newton step r = Σ Re⟨c, χ⟩/Σ|c|² of the waves behind it, c = ∂ψ/∂Δz, at the present
