@@ -60,7 +60,8 @@ pub fn diagnose(scan: &Scan, engines: &[EngineSpec]) -> Result<Diagnosis, Scratc
     problems.extend(masked(scan));
     problems.extend(counts(scan)?);
     problems.extend(light::no_photon_counts(scan, engines));
-    problems.extend(small_steps(scan.geometry(), overlap.as_ref()));
+    let extent = (0..2).map(|axis| extent(scan, axis)).fold(0.0, f64::max);
+    problems.extend(small_steps(scan.geometry(), extent, overlap.as_ref()));
     problems.extend(near_field::aliased(scan));
     problems.extend(near_field::evanescent(scan));
     problems.extend(hot_pixels::hot(scan, &mean)?);
@@ -70,6 +71,13 @@ pub fn diagnose(scan: &Scan, engines: &[EngineSpec]) -> Result<Diagnosis, Scratc
         problems.extend(centre(&mean));
     }
     Ok(Diagnosis { overlap, problems })
+}
+
+/// Extent of the positions along an axis, m.
+fn extent(scan: &Scan, axis: usize) -> f64 {
+    let column = scan.positions().column(axis);
+    let low = column.iter().copied().fold(f64::INFINITY, f64::min);
+    column.iter().copied().fold(f64::NEG_INFINITY, f64::max) - low
 }
 
 fn few_overlaps(overlap: Option<&Overlap>) -> Option<String> {

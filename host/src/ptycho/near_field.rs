@@ -12,8 +12,8 @@
 
 mod misfit;
 
-pub(super) use misfit::small_steps;
 pub use misfit::NearFieldMisfit;
+pub(super) use misfit::small_steps;
 
 use super::start::roll;
 use crate::data::Geometry;

@@ -16,9 +16,9 @@ use crate::data::{PixelPositions, Scan};
 use crate::ptycho::io::scan;
 use crate::ptycho::regions::chosen_note;
 use crate::ptycho::{
-    CountCodes, Diagnosis, EngineSpec, NearFieldSummary, Overlap, Precision, ProblemError, Recipe, StepPlan,
-    StreamPlan, detector_problems, diagnose, host_besides, mask_bytes, masked_pixels, memory_estimate, slices_note,
-    suit_engines, template,
+    CountCodes, Diagnosis, EngineSpec, NearFieldSummary, Overlap, Precision, ProblemError, Recipe,
+    StepPlan, StreamPlan, detector_problems, diagnose, host_besides, mask_bytes, masked_pixels,
+    memory_estimate, slices_note, suit_engines, template,
 };
 use crate::run::MemoryInfo;
 use crate::system::Bytes;

@@ -39,7 +39,12 @@ pub(super) fn hot(scan: &Scan, mean: &Array2<f64>) -> Result<Option<String>, Scr
         keep_lasting(scan, &mut found)?;
     }
     let places: Vec<String> = (found.iter())
-        .map(|Candidate { place: [row, column], .. }| format!("({row}, {column})"))
+        .map(
+            |Candidate {
+                 place: [row, column],
+                 ..
+             }| format!("({row}, {column})"),
+        )
         .collect();
     let nouns = ["pixel", "pixels"];
     let what = "with far more counts than the pixels around (row, column), perhaps hot ones that need a mask";
@@ -135,9 +140,11 @@ mod tests {
 
     #[test]
     fn near_fields_have_the_hot_pixels_that_they_are_given_and_no_others() {
-        for (frame, focus_to_sample, photons) in
-            [(32, Some(1e-3), 1e8), (64, None, 1e8), (64, Some(4e-3), 1e6)]
-        {
+        for (frame, focus_to_sample, photons) in [
+            (32, Some(1e-3), 1e8),
+            (64, None, 1e8),
+            (64, Some(4e-3), 1e6),
+        ] {
             let options = SimulateOptions {
                 frame,
                 positions: 12,

@@ -55,14 +55,18 @@ impl NearFieldMisfit {
     }
 }
 
-/// The problem that neighbouring positions are less than an effective pixel apart, so that their frames hardly differ.
+/// The problem that neighbouring positions are less than an effective pixel apart, so that their frames hardly differ. Positions that are
+/// all within a pixel (`extent` is theirs on the longer axis, m) are refused besides.
 pub(in crate::ptycho) fn small_steps(
     geometry: &Geometry,
+    extent: f64,
     overlap: Option<&Overlap>,
 ) -> Option<String> {
     let step = overlap?.step;
     let pixel = geometry.object_pixel(1, 1);
-    (geometry.is_near_field() && step > 0.0 && step < pixel[0].min(pixel[1])).then(|| {
+    let (finer, coarser) = (pixel[0].min(pixel[1]), pixel[0].max(pixel[1]));
+    let small = step > 0.0 && step < finer && extent >= coarser;
+    (geometry.is_near_field() && small).then(|| {
         format!(
             "neighbouring positions are {} apart, expected more than an effective pixel, found {}: {ADVICE}",
             length(step, 3),
@@ -128,14 +132,24 @@ mod tests {
         assert_eq!(misfit(&cone, 4e-6), None);
         for (geometry, step, option, texts) in [
             (cone, 1e-8, "data.focus_to_sample", ["398.4 nm", "by 251.0"]),
-            (cone, 0.1, "data.focus_to_sample", ["more than 8192 pixels", "far-field scan"]),
+            (
+                cone,
+                0.1,
+                "data.focus_to_sample",
+                ["more than 8192 pixels", "far-field scan"],
+            ),
             (
                 geometry(Some(30.0)),
                 4e-6,
                 "data.focus_to_sample",
                 ["farther away than the detector", "by 1.033 only"],
             ),
-            (geometry(None), 4e-6, "data.near_field", ["parallel beam", "effective pixel of 100.0"]),
+            (
+                geometry(None),
+                4e-6,
+                "data.near_field",
+                ["parallel beam", "effective pixel of 100.0"],
+            ),
         ] {
             let found = misfit(&geometry, step).unwrap();
             assert_eq!(found.option, option);
@@ -159,18 +173,23 @@ mod tests {
     #[test]
     fn steps_below_a_pixel_are_doubtful() {
         let overlap = |step: f64| {
-            let positions =
-                Array2::from_shape_fn((9, 2), |(frame, axis)| [frame / 3, frame % 3][axis] as f64 * step);
+            let positions = Array2::from_shape_fn((9, 2), |(frame, axis)| {
+                [frame / 3, frame % 3][axis] as f64 * step
+            });
             Overlap::estimate(&positions, None, [32, 32], [4e-7; 2])
         };
         let cone = geometry(Some(4e-3));
-        assert_eq!(small_steps(&cone, overlap(4.1e-7).as_ref()), None);
-        let text = small_steps(&cone, overlap(3.9e-7).as_ref()).unwrap();
-        assert!(text.contains("390 nm apart") && text.contains("Fresnel number"), "{text}");
+        assert_eq!(small_steps(&cone, 1e-6, overlap(4.1e-7).as_ref()), None);
+        let text = small_steps(&cone, 1e-6, overlap(3.9e-7).as_ref()).unwrap();
+        assert!(
+            text.contains("390 nm apart") && text.contains("Fresnel number"),
+            "{text}"
+        );
+        assert_eq!(small_steps(&cone, 1e-7, overlap(1e-8).as_ref()), None);
         let far = Geometry {
             propagation: Propagation::FarField,
             ..cone
         };
-        assert_eq!(small_steps(&far, overlap(3.9e-7).as_ref()), None);
+        assert_eq!(small_steps(&far, 1e-6, overlap(3.9e-7).as_ref()), None);
     }
 }

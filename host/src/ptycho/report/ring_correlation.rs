@@ -150,7 +150,10 @@ mod tests {
             ([f64::NAN, f64::NAN], 1.0, "cycles per pixel"),
         ] {
             let (found, of) = frequency_unit(pixel);
-            assert!((found / factor - 1.0).abs() < 1e-12 && of == unit, "{found} {of}");
+            assert!(
+                (found / factor - 1.0).abs() < 1e-12 && of == unit,
+                "{found} {of}"
+            );
         }
     }
 }

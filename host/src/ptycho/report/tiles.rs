@@ -2,9 +2,7 @@
 
 use crate::report::canvas::{Canvas, INK, TEXT, width_of};
 use crate::report::colours::{Map, hue};
-use crate::report::picture::{
-    BAR, FOOTER, GAP, LEAST_WIDTH, PictureError, colour_bar, map_ends,
-};
+use crate::report::picture::{BAR, FOOTER, GAP, LEAST_WIDTH, PictureError, colour_bar, map_ends};
 use crate::report::raster::Raster;
 use crate::text::{length, round_below, significant};
 use ndarray::ArrayView2;

@@ -63,7 +63,7 @@ fn drifting(frame: usize, positions: usize) -> Scan {
 #[test]
 fn a_drifting_probe_costs_at_most_half_as_much_with_variations() {
     let scan = drifting(32, 60);
-    let (_, without) = reconstructed::<f32>(&scan, &lsqml(60, 0));
+    let (_, without) = reconstructed::<f32>(&scan, &lsqml(200, 0));
     let (found, with) = reconstructed::<f32>(&scan, &lsqml(200, 4));
     assert!(with < 0.47 * without, "{with} {without}");
     let power = found.parts.variable_probe.as_ref().unwrap().power();
@@ -131,7 +131,7 @@ fn smooth_changes_of_phase_and_modulus_are_found_too() {
         ..SimulateOptions::default()
     };
     let scan = with_shapes(&simulate(&options).unwrap(), SMOOTH, 3);
-    let (_, without) = reconstructed::<f32>(&scan, &lsqml(60, 0));
+    let (_, without) = reconstructed::<f32>(&scan, &lsqml(200, 0));
     let (_, with) = reconstructed::<f32>(&scan, &lsqml(200, 4));
     assert!(with < 0.47 * without, "{with} {without}");
 }
