@@ -163,8 +163,8 @@ fn refined_distances_at_their_limit_are_noted() {
         let summary: Value = serde_json::from_str(&read("s.json")).unwrap();
         (output.out, summary, read("r.html"))
     };
-    let note = "has reached its limit, half or twice the distance at the start: 12.00 µm";
-    let (out, summary, page) = run("6um", "lsqml:60");
+    let note = "has reached its limit, half or twice the distance at the start: 6.000 µm";
+    let (out, summary, page) = run("3um", "lsqml:60");
     assert_eq!(summary["slices"]["at_limit"][0], true, "{summary}");
     assert!(texts(&summary["notes"]).contains(note), "{summary}");
     assert!(out.contains(note) && page.contains(note), "{out}");
@@ -209,7 +209,7 @@ fn info_knows_the_detector() {
     let engine = ["--engine", "dm:9"];
     let of = |options: &[&str]| {
         let info = info(&folder, &[&engine[..], options].concat());
-        let bytes = info["memory"]["gpu_device"].as_u64().unwrap();
+        let bytes = info["memory"]["gpu_device_bytes"].as_u64().unwrap();
         (bytes, info["gpu_step"].as_str().unwrap().to_owned())
     };
     let (plain, fused) = of(&[]);
@@ -233,7 +233,7 @@ fn info_knows_the_detector() {
 #[test]
 fn variations_of_the_probe_are_on_the_terminal() {
     let folder = TestFolder::with_scan();
-    let output = reconstructed(&folder, &["--engine", "lsqml:4", "--opr-modes", "2"]);
+    let output = reconstructed(&folder, &["--engine", "lsqml:12", "--opr-modes", "2"]);
     output.well();
     let line = output
         .out
