@@ -187,7 +187,10 @@ impl RecipeOrigin {
         match error {
             ProblemError::Start(start) => self.with_scan(start.option(), scan, &start.reason()),
             ProblemError::NearPositions(misfit) => {
-                self.with_scan(misfit.option, scan, &misfit.reason)
+                // A parallel beam may have been asked for by it.
+                let focus = Some("data.focus_to_sample");
+                let given = focus.filter(|option| self.argument(option).is_some());
+                self.with_scan(given.unwrap_or(misfit.option), scan, &misfit.reason)
             }
             other => Failure::failed(format!("{scan}: {other}")),
         }
