@@ -55,8 +55,8 @@ impl NearFieldMisfit {
     }
 }
 
-/// The problem that neighbouring positions are less than an effective pixel apart, so that their frames hardly differ. Positions that are
-/// all within a pixel (`extent` is theirs on the longer axis, m) are refused besides.
+/// The problem that neighbouring positions are less than an effective pixel apart, so that their frames hardly differ. Positions
+/// that are all within a pixel (`extent` is theirs on the longer axis, m) are refused besides.
 pub(in crate::ptycho) fn small_steps(
     geometry: &Geometry,
     extent: f64,
