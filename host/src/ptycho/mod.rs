@@ -123,8 +123,8 @@ pub use simulate::{Pattern, SimulateError, SimulateOptions, simulate};
 pub use start::StartError;
 pub use start_object::{StartObject, StartObjectError};
 pub use step::{
-    BatchMethod, BatchUpdate, Coefficients, MAGNITUDE_FLOOR, Method, ModelErrors, Smoothness, Step,
-    StepErrors, StepMetrics,
+    BatchMethod, BatchUpdate, Coefficients, Method, ModelErrors, Smoothness, Step, StepErrors,
+    StepMetrics,
 };
 pub use step_plan::StepPlan;
 pub use stream_plan::StreamPlan;
@@ -132,3 +132,4 @@ pub use summary::{
     DetectorSummary, NearFieldSummary, SlicesSummary, Summary, VariableProbeSummary,
 };
 pub use update_version::UpdateVersion;
+pub use warpstride_kernels::ptycho::magnitude_floor::MAGNITUDE_FLOOR;
