@@ -9,11 +9,14 @@
 //! with √(n + min(1, b)/4), whose mean is √λ within 0.3 % for λ = b ≥ 2 and within 2.2 % for λ = b = 1 (F. J. Anscombe, Biometrika 35, 246 (1948), for the family).
 
 mod background;
+mod darkest;
+mod doubtful;
 #[cfg(test)]
 mod engines;
 mod kernel;
 
 pub(crate) use background::{SEEN, TERMS, free_terms, seen_terms, updated};
+pub use doubtful::detector_problems;
 pub(crate) use kernel::{Kernel, blur};
 
 use super::automatic::free_share;
@@ -21,11 +24,10 @@ use super::magnitudes::Magnitudes;
 use super::recipe::{Background, BackgroundFit, DetectorOptions, Recipe};
 use crate::data::{DetectorModel, Mask, Scan};
 use crate::system::ScratchError;
+use darkest::darkest_quarter;
 use ndarray::{Array2, Axis};
 
-/// Share of the darkest pixels, whose mean counts are the first guess of a background.
-const DARKEST: f64 = 0.25;
-/// Part of that guess in a near field, in which no pixel is dark.
+/// Part of the darkest pixels' mean counts that is the first guess of a background in a near field, in which no pixel is dark.
 const NEAR: f64 = 0.1;
 /// Counts that are added to counts and model of the background's likelihood, in units of the mean counts of a pixel.
 const FLOOR: f64 = 1e-3;
@@ -173,10 +175,9 @@ fn dark_counts(magnitudes: &Magnitudes) -> Result<(f64, f64), ScratchError> {
         .filter(|sum| sum[1] > 0.0)
         .map(|sum| sum[0] / sum[1])
         .collect();
-    means.sort_by(f64::total_cmp);
     let mean_of = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
-    let dark = ((means.len() as f64 * DARKEST).ceil() as usize).min(means.len());
-    Ok((mean_of(&means[..dark]), mean_of(&means)))
+    let dark = mean_of(darkest_quarter(&mut means, |mean| *mean));
+    Ok((dark, mean_of(&means)))
 }
 
 #[cfg(test)]

@@ -1,15 +1,17 @@
 //! Properties of a scan that often explain a poor or meaningless reconstruction.
 
 mod groups;
+mod hot_pixels;
 mod light;
 mod near_field;
 
 use super::EngineSpec;
+use super::near_field::small_steps;
 use super::overlap::Overlap;
 use crate::data::{Mask, Scan};
 use crate::system::ScratchError;
 use crate::text::{count, significant};
-use ndarray::{Array2, Axis};
+use ndarray::Array2;
 
 /// Linear overlap that is commonly considered necessary for ptychography.
 const MIN_OVERLAP: f64 = 0.5;
@@ -25,10 +27,6 @@ const MIN_SIDE: usize = 8;
 const MAX_BORDER: f64 = 0.5;
 /// Share of the frame's width that counts as its border, on each side.
 const BORDER: usize = 16;
-/// A hot pixel has so many times the counts of its neighbours.
-const HOT: f64 = 10.0;
-/// Fewest counts, of all frames together, by which a hot pixel exceeds that, so that noise does not.
-const HOT_COUNTS: f64 = 100.0;
 /// Fewest pixels with the largest count, and least such count, that suggest saturation.
 const SATURATED: (usize, f64) = (10, 64.0);
 /// Fewest frames that overlap enough to determine an object and a probe.
@@ -62,15 +60,24 @@ pub fn diagnose(scan: &Scan, engines: &[EngineSpec]) -> Result<Diagnosis, Scratc
     problems.extend(masked(scan));
     problems.extend(counts(scan)?);
     problems.extend(light::no_photon_counts(scan, engines));
+    let extent = (0..2).map(|axis| extent(scan, axis)).fold(0.0, f64::max);
+    problems.extend(small_steps(scan.geometry(), extent, overlap.as_ref()));
     problems.extend(near_field::aliased(scan));
     problems.extend(near_field::evanescent(scan));
-    problems.extend(hot(scan, &mean));
+    problems.extend(hot_pixels::hot(scan, &mean)?);
     if !scan.geometry().is_near_field() {
         problems.extend(light::unlimited_illumination(scan));
         problems.extend(far_field(scan, &mean));
         problems.extend(centre(&mean));
     }
     Ok(Diagnosis { overlap, problems })
+}
+
+/// Extent of the positions along an axis, m.
+fn extent(scan: &Scan, axis: usize) -> f64 {
+    let column = scan.positions().column(axis);
+    let low = column.iter().copied().fold(f64::INFINITY, f64::min);
+    column.iter().copied().fold(f64::NEG_INFINITY, f64::max) - low
 }
 
 fn few_overlaps(overlap: Option<&Overlap>) -> Option<String> {
@@ -221,45 +228,6 @@ fn full_scale(count: f64) -> Option<i32> {
         .find(|bits| count == f64::from((2_f64.powi(*bits) - 1.0) as f32))
 }
 
-/// Unmasked pixels far brighter than the pixels around them. Light of a far field covers several
-/// pixels if it is sampled finely enough.
-fn hot(scan: &Scan, mean: &Array2<f64>) -> Option<String> {
-    let [frames, rows, columns] = scan.shape();
-    let valid = |row: usize, column: usize| match scan.mask() {
-        Mask::Shared(plane) => plane[[row, column]],
-        Mask::PerFrame(each) => each
-            .index_axis(Axis(1), row)
-            .index_axis(Axis(1), column)
-            .iter()
-            .any(|valid| *valid),
-    };
-    let mut found = Vec::new();
-    for ((row, column), here) in mean.indexed_iter() {
-        if here * frames as f64 <= HOT_COUNTS {
-            continue;
-        }
-        let mut around: Vec<f64> = Vec::with_capacity(8);
-        for r in row.saturating_sub(1)..(row + 2).min(rows) {
-            for c in column.saturating_sub(1)..(column + 2).min(columns) {
-                if (r, c) != (row, column) && valid(r, c) {
-                    around.push(mean[[r, c]]);
-                }
-            }
-        }
-        around.sort_by(|a, b| b.total_cmp(a));
-        // The second brightest neighbour, so that two hot pixels side by side are found, too.
-        let Some(second) = around.get(1) else {
-            continue;
-        };
-        if (here - HOT * second) * frames as f64 > HOT_COUNTS {
-            found.push(format!("({row}, {column})"));
-        }
-    }
-    let nouns = ["pixel", "pixels"];
-    let what = "with far more counts than the pixels around (row, column), perhaps hot ones that need a mask";
-    listed(&found, nouns, what)
-}
-
 /// Patterns that do not fade towards the border of the frames.
 fn far_field(scan: &Scan, mean: &Array2<f64>) -> Option<String> {
     let [_, rows, columns] = scan.shape();
@@ -322,7 +290,7 @@ mod tests {
     use super::*;
     use crate::data::{Geometry, Propagation};
     use crate::ptycho::EngineName;
-    use ndarray::{Array2, Array3};
+    use ndarray::{Array2, Array3, Axis};
 
     /// 30 frames of 32 × 32 pixels: a Gaussian in the middle with counts that vary.
     fn frames_of_light() -> Array3<f32> {

@@ -85,7 +85,7 @@ pub use batches::BatchOrder;
 pub use central_part::central_part;
 pub use checkpointing::{CheckpointError, SavedRun, fingerprint};
 pub use count_codes::CountCodes;
-pub use detector::Detector;
+pub use detector::{Detector, detector_problems};
 pub use diagnosis::{Diagnosis, diagnose, masked_pixels};
 pub use earlier_result::{EarlierResultError, FrameStart};
 pub use engine::{Engine, EngineError, EngineState, Frames, Values, WaveSpace};
@@ -97,7 +97,7 @@ use memory_estimate::frames_together;
 pub use memory_estimate::{host_besides, mask_bytes, memory_estimate};
 pub(crate) use multislice::MOST_SLICES;
 pub use multislice::{SliceDistance, SliceOptions, SlicePlan, slices_note};
-pub use near_field::NearField;
+pub use near_field::{NearField, NearFieldMisfit};
 pub use orientation::{
     Decision, Evidence, Orientation, OrientationSearch, StartOfTrials, Trial, TrialR, TrialResult,
     TwinDecision, is_own_twin,
@@ -123,8 +123,8 @@ pub use simulate::{Pattern, SimulateError, SimulateOptions, simulate};
 pub use start::StartError;
 pub use start_object::{StartObject, StartObjectError};
 pub use step::{
-    BatchMethod, BatchUpdate, Coefficients, MAGNITUDE_FLOOR, Method, ModelErrors, Smoothness, Step,
-    StepErrors, StepMetrics,
+    BatchMethod, BatchUpdate, Coefficients, Method, ModelErrors, Smoothness, Step, StepErrors,
+    StepMetrics,
 };
 pub use step_plan::StepPlan;
 pub use stream_plan::StreamPlan;
@@ -132,3 +132,4 @@ pub use summary::{
     DetectorSummary, NearFieldSummary, SlicesSummary, Summary, VariableProbeSummary,
 };
 pub use update_version::UpdateVersion;
+pub use warpstride_kernels::ptycho::magnitude_floor::MAGNITUDE_FLOOR;

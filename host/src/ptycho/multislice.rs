@@ -14,7 +14,7 @@ use super::engine_spec::{EngineName, MAX_ITERATIONS};
 use super::{Problem, ProblemError, Recipe, RecipeError, Values};
 use crate::data::{Reconstruction, Scan, SliceStack};
 use crate::fft::Fft2;
-use crate::text::{shortest, significant};
+use crate::text::{length, shortest, significant};
 use ndarray::{Array2, Array3, s};
 use num_complex::Complex;
 use serde::{Deserialize, Serialize};
@@ -37,8 +37,10 @@ const FIRST_RELAXATION: f64 = 10.0;
 const RELAXATION: [f64; 2] = [1.0, 1000.0];
 /// Factors on the relaxation: after two steps to the same side, and to different sides.
 const FACTORS: [f64; 2] = [1.25, 0.5];
-/// How the note on light that leaves the window begins.
-const SPREAD: &str = "slices: light spreads";
+/// How the notes on the distances begin.
+const NOTES: [&str; 2] = ["slices: light spreads", "slices: they are too near"];
+/// Smallest useful distance, depths of field.
+const NEAREST: f64 = 0.01;
 /// Name of the distances in saved states.
 const STATE: &str = "slice distances";
 
@@ -256,12 +258,31 @@ impl SlicePlan {
         of(0).max(of(1))
     }
 
-    /// A note if light leaves the window on one side and enters it on the other.
+    /// The depth of field λ/NA² = 4Δ²/λ of the finer axis, m.
+    fn depth_of_field(&self) -> f64 {
+        let finest = self.pixel[0].min(self.pixel[1]);
+        4.0 * finest * finest / self.wavelength
+    }
+
+    /// A note if light leaves the window on one side and enters it on the other, or if slices are so near that they cannot be told
+    /// apart.
     pub(super) fn note(&self, shape: [usize; 2]) -> Option<String> {
         let spread = self.spread(shape);
+        let nearest = self.distances.iter().copied().fold(f64::INFINITY, f64::min);
+        let depth = self.depth_of_field();
+        if nearest < NEAREST * depth {
+            return Some(format!(
+                "{} to be told apart: expected a distance of at least {} ({NEAREST} of the depth of field λ/NA² of {}), found {}",
+                NOTES[1],
+                length(NEAREST * depth, 3),
+                length(depth, 3),
+                length(nearest, 3)
+            ));
+        }
         (spread > 1.0).then(|| {
             format!(
-                "{SPREAD} beyond the window of a frame on its way to the next slice: λΔz/(nΔ²) is {}, expected at most 1; larger frames or smaller distances help",
+                "{} beyond the window of a frame on its way to the next slice: λΔz/(nΔ²) is {}, expected at most 1; larger frames or smaller distances help",
+                NOTES[0],
                 significant(spread, 3)
             )
         })
@@ -359,6 +380,15 @@ impl SliceStack {
             refine_from: REFINE_FROM,
         }
     }
+}
+
+/// Whether each distance is the farthest from its start that the refinement allows, m.
+pub(super) fn at_limit(distances: &[f64], start: &[f64]) -> Vec<bool> {
+    let limit = |(distance, start): (&f64, &f64)| {
+        let ratio = distance / start;
+        ratio <= (1.0 + 1e-6) / FARTHEST || ratio >= FARTHEST * (1.0 - 1e-6)
+    };
+    distances.iter().zip(start).map(limit).collect()
 }
 
 /// The distances between slices, and how they are refined.
@@ -529,7 +559,8 @@ impl Problem {
             plan.same &= distances.windows(2).all(|pair| pair[0] == pair[1]);
             plan.distances.clone_from(distances);
             let note = plan.note([self.probe.dim().1, self.probe.dim().2]);
-            self.notes.retain(|old| !old.starts_with(SPREAD));
+            let of_distances = |old: &String| NOTES.iter().any(|start| old.starts_with(start));
+            self.notes.retain(|old| !of_distances(old));
             self.notes.extend(note);
         }
         Ok(())

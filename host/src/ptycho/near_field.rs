@@ -10,6 +10,11 @@
 //! effective distance and f the frequencies of the object's pixels. Magnitudes have the frame's pixel (rows/2, columns/2) at
 //! (0, 0), as in the far field; the factors below therefore have the phase ramp of that cyclic shift too.
 
+mod misfit;
+
+pub use misfit::NearFieldMisfit;
+pub(super) use misfit::small_steps;
+
 use super::start::roll;
 use crate::data::Geometry;
 use crate::fft::Fft2;

@@ -5,12 +5,12 @@ use super::fly::{FlyPaths, to_middles};
 use super::free_pixels::FREE;
 use super::magnitudes::Magnitudes;
 use super::multislice::SlicePlan;
-use super::near_field::NearField;
+use super::near_field::{NearField, NearFieldMisfit};
 use super::recipe::{GpuStep, GpuWaves, Recipe};
 use super::refinement::PositionOptions;
 use super::regions::{REGIONS, Regions, Windows, chosen_note};
 use super::start;
-use crate::data::{Mask, PixelPositions, PositionError, Scan, VariableProbe};
+use crate::data::{Geometry, Mask, PixelPositions, PositionError, Scan, VariableProbe};
 use crate::system::ScratchError;
 use crate::text::{count, shortest, significant};
 use ndarray::{Array2, Array3};
@@ -24,6 +24,9 @@ pub enum ProblemError {
     /// The positions are not plausible.
     #[error(transparent)]
     Positions(#[from] PositionError),
+    /// The geometry of a near field does not suit the positions.
+    #[error(transparent)]
+    NearPositions(#[from] NearFieldMisfit),
     /// The start probe cannot be made.
     #[error(transparent)]
     Start(#[from] start::StartError),
@@ -59,6 +62,17 @@ pub enum ProblemError {
     /// The counts are in a temporary file that cannot be read or written.
     #[error(transparent)]
     Scratch(#[from] ScratchError),
+}
+
+impl ProblemError {
+    /// That of positions which are refused for frames of this geometry.
+    #[must_use]
+    pub fn of_positions(error: PositionError, geometry: &Geometry) -> Self {
+        match NearFieldMisfit::new(&error, geometry) {
+            Some(misfit) => Self::NearPositions(misfit),
+            None => Self::Positions(error),
+        }
+    }
 }
 
 /// Input of the engines on all back ends.
@@ -147,7 +161,8 @@ impl Problem {
                 position[1] += by[1];
             }
         }
-        let positions = PixelPositions::new(&middles, pixel, [rows, columns], recipe.margin())?;
+        let positions = PixelPositions::new(&middles, pixel, [rows, columns], recipe.margin())
+            .map_err(|error| ProblemError::of_positions(error, scan.geometry()))?;
         let fly = FlyPaths::new(scan, &recipe.fly, pixel);
         let beyond =
             |path: &&[f64; 2]| path[0].abs() > rows as f64 || path[1].abs() > columns as f64;

@@ -69,6 +69,42 @@ pub enum StartObjectError {
     Dark,
 }
 
+impl StartObject {
+    /// Whether the values and the pixel suit an object of `shape` (rows, columns) with this pixel (row, column), m.
+    ///
+    /// # Errors
+    /// They do not: the image does not fit the object, or has values that are not finite, or none but 0.
+    pub fn fits(&self, shape: [usize; 2], pixel: [f64; 2]) -> Result<(), StartObjectError> {
+        let values = &self.values;
+        if !values.iter().all(|v| v.norm_sqr() <= f64::from(f32::MAX)) {
+            return Err(StartObjectError::NotFinite);
+        }
+        if values.iter().all(|v| v.norm_sqr() == 0.0) {
+            return Err(StartObjectError::Dark);
+        }
+        let found = values.dim().into();
+        let Some(own) = self.pixel else {
+            return match found == shape {
+                true => Ok(()),
+                false => Err(StartObjectError::Shape {
+                    expected: shape,
+                    found,
+                }),
+            };
+        };
+        let near = |axis: usize| {
+            (1.0 / LARGEST_RATIO..=LARGEST_RATIO).contains(&(pixel[axis] / own[axis]))
+        };
+        match near(0) && near(1) {
+            true => Ok(()),
+            false => Err(StartObjectError::Pixel {
+                expected: pixel,
+                found: own,
+            }),
+        }
+    }
+}
+
 impl Problem {
     /// Takes the start object from an image. An image on the grid of the object is used as it is: its pixel (row, column) is that of
     /// the object. Others are interpolated (Lanczos kernel of three lobes, on a coarser grid wider by the ratio of the pixels);
@@ -79,26 +115,12 @@ impl Problem {
     /// # Errors
     /// The image does not fit the object, or has values that are not finite, or none but 0.
     pub fn take_start_object(&mut self, image: &StartObject) -> Result<(), StartObjectError> {
+        image.fits(self.object.dim().into(), self.pixel)?;
         let values = &image.values;
-        if !values.iter().all(|v| v.norm_sqr() <= f64::from(f32::MAX)) {
-            return Err(StartObjectError::NotFinite);
-        }
-        if values.iter().all(|v| v.norm_sqr() == 0.0) {
-            return Err(StartObjectError::Dark);
-        }
         let (expected, found): ([usize; 2], [usize; 2]) =
             (self.object.dim().into(), values.dim().into());
         let pixel = image.pixel.unwrap_or(self.pixel);
         let ratio = [0, 1].map(|axis| self.pixel[axis] / pixel[axis]);
-        if !ratio
-            .iter()
-            .all(|ratio| (1.0 / LARGEST_RATIO..=LARGEST_RATIO).contains(ratio))
-        {
-            return Err(StartObjectError::Pixel {
-                expected: self.pixel,
-                found: pixel,
-            });
-        }
         // Where the image has the object's first pixel, image pixels.
         let first = [0, 1].map(|axis| self.first_pixel(axis, image, pixel, ratio[axis]));
         let on_grid = |axis: usize| {
@@ -114,9 +136,6 @@ impl Problem {
             self.make_usable(values);
             self.make_object_modes(&[], self.object_modes());
             return Ok(());
-        }
-        if image.pixel.is_none() && expected != found {
-            return Err(StartObjectError::Shape { expected, found });
         }
         if image.pixel.is_none() {
             return Err(StartObjectError::NoPixel);

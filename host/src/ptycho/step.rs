@@ -67,9 +67,6 @@ impl Coefficients {
     }
 }
 
-/// Added to the modelled magnitude before dividing by it, √counts.
-pub const MAGNITUDE_FLOOR: f64 = 1e-10;
-
 /// Parameters of one iteration, resolved from the recipe.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Step {

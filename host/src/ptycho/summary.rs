@@ -2,13 +2,14 @@
 
 use crate::data::{DetectorModel, Geometry, HistoryEntry, Reconstruction, SliceStack};
 use crate::ptycho::frame_statistics::affine_fit;
+use crate::ptycho::multislice::at_limit;
 use crate::ptycho::quality::Comparison;
 use crate::ptycho::{
     AffineFit, AutomaticRecipe, Displacements, FocusSearch, OrientationSearch, ProbeSize,
     ScaleSpread,
 };
 use crate::run::RunRecord;
-use crate::text::{length, significant};
+use crate::text::{count, length, significant};
 use serde::Serialize;
 
 /// What `--summary` writes. Numbers that are missing or not finite are `null` in JSON.
@@ -111,15 +112,34 @@ pub struct SlicesSummary {
     pub distances: Vec<f64>,
     /// The distances at the start, m.
     pub start_distances: Vec<f64>,
+    /// Whether each distance is at the limit of its refinement, half or twice that at the start.
+    pub at_limit: Vec<bool>,
 }
 
 impl SlicesSummary {
-    fn new(of: &SliceStack) -> Self {
+    /// That of a result's slices.
+    #[must_use]
+    pub fn new(of: &SliceStack) -> Self {
         Self {
             count: of.slices.dim().0,
             distances: of.distances.clone(),
             start_distances: of.start_distances.clone(),
+            at_limit: at_limit(&of.distances, &of.start_distances),
         }
+    }
+
+    /// What to do if a distance is at the limit of its refinement.
+    #[must_use]
+    pub fn note(&self) -> Option<String> {
+        let at = (self.at_limit.iter().zip(&self.distances)).filter(|(at, _)| **at);
+        let mut at: Vec<String> = at.map(|(_, distance)| length(*distance, 4)).collect();
+        at.dedup();
+        (!at.is_empty()).then(|| {
+            format!(
+                "the refinement of the distances between slices has reached its limit, half or twice the distance at the start: {}; repeat the run from another --slice-distance, as the best one may be beyond",
+                at.join(", ")
+            )
+        })
     }
 }
 
@@ -199,6 +219,20 @@ impl VariableProbeSummary {
             power: power.iter().map(|p| share(*p, all)).collect(),
             largest: share(largest, modes + largest),
         })
+    }
+}
+
+impl std::fmt::Display for VariableProbeSummary {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let percent = |share: f64| significant(100.0 * share, 3);
+        let shares: Vec<String> = self.power.iter().map(|share| percent(*share)).collect();
+        write!(
+            f,
+            "{}, with {} % of the power, at most {} % of that of a frame",
+            count(self.variations, ["variation", "variations"]),
+            shares.join(", "),
+            percent(self.largest)
+        )
     }
 }
 

@@ -35,6 +35,8 @@ mod ptycho_automatic;
 #[cfg(feature = "ptycho")]
 mod ptycho_automatic_model;
 #[cfg(feature = "ptycho")]
+mod ptycho_causes;
+#[cfg(feature = "ptycho")]
 mod ptycho_detector;
 #[cfg(feature = "ptycho")]
 mod ptycho_device_memory;

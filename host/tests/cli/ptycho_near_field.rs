@@ -350,5 +350,11 @@ fn options_replace_the_field_of_the_file() {
     let beam = ["--near-field", "--focus-to-sample", "inf"];
     let scan = ["ptycho", "reconstruct", "scan.cxi", "-o", "parallel.h5"];
     let parallel = folder.run(&[&scan[..], &engine, &beam].concat());
-    parallel.refused(1, &["less than one object pixel of 7.500e-5 m"]);
+    parallel.refused(
+        2,
+        &[
+            "--focus-to-sample inf: scan.cxi: ",
+            "effective pixel of 75.00 µm",
+        ],
+    );
 }

@@ -6,10 +6,8 @@
 
 use super::FREE;
 use super::detector_amplitude::amplitude;
+use super::magnitude_floor::MAGNITUDE_FLOOR_F32;
 use warpstride_device::prelude::*;
-
-/// Added to the modelled magnitude before dividing by it, √counts.
-const MAGNITUDE_FLOOR: f32 = 1e-10;
 
 /// The factors of `count` frames in place of the intensities `measured` (member, pixel); the frame of a member is
 /// `order[first + member]` if `ordered` is 1, else first + member. With `of_model` 1 their metrics, at the frames' own numbers:
@@ -64,7 +62,7 @@ pub unsafe fn ptycho_detector_deviation(
                 valid += 1.0;
                 let by_target = amplitude(magnitude, *background.add(pixel)) - root;
                 corrected = by_target.mul_add(by_target, corrected);
-                factor = float::div_approx(by_target, root + MAGNITUDE_FLOOR) * scale;
+                factor = float::div_approx(by_target, root + MAGNITUDE_FLOOR_F32) * scale;
             } else if magnitude <= FREE {
                 let by_root = root - (FREE - magnitude);
                 hidden = by_root.mul_add(by_root, hidden);

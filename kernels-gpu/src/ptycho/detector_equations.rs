@@ -6,10 +6,8 @@
 //! 512, as `position_equations`.
 
 use super::detector_amplitude::amplitude;
+use super::magnitude_floor::MAGNITUDE_FLOOR_F32;
 use warpstride_device::prelude::*;
-
-/// Added to the modelled magnitude before dividing by it, √counts.
-const MAGNITUDE_FLOOR: f32 = 1e-10;
 
 /// `equations`, at each frame's number: J Jᵀ (rows², rows·columns, columns², rows·scale, columns·scale, scale²), J r
 /// (rows, columns, scale), for the frames `order[first..first + count]`, from blurred `products` (intensity, rows, columns; member;
@@ -48,7 +46,7 @@ pub unsafe fn ptycho_detector_equations(
             let (light, dark) = (*products.add(pixel), *background.add(pixel));
             let root = GpuFloat::sqrt(light + dark);
             let residual = amplitude(magnitude, dark) - root;
-            let per_root = 1.0 / (root + MAGNITUDE_FLOOR);
+            let per_root = 1.0 / (root + MAGNITUDE_FLOOR_F32);
             let r = *products.add(all + pixel) * per_root;
             let c = *products.add(2 * all + pixel) * per_root;
             let s = 0.5 * light * per_root;

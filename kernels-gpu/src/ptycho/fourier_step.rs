@@ -15,10 +15,9 @@
 //! second visit.
 
 use super::FREE;
+use super::magnitude_floor::MAGNITUDE_FLOOR_F32;
 use warpstride_device::prelude::*;
 
-/// Added to the modelled magnitude before dividing by it, √counts.
-const MAGNITUDE_FLOOR: f32 = 1e-10;
 /// Pixels of a thread that are loaded together.
 const TOGETHER: usize = 4;
 
@@ -216,7 +215,7 @@ impl Frame {
             if magnitudes[u] >= 0.0 && kept != 1.0 {
                 let af = float::sqrt_approx(reflected[u] * self.scale);
                 let wanted = (af - magnitudes[u]).mul_add(kept, magnitudes[u]);
-                factors[u] = float::div_approx(wanted, af + MAGNITUDE_FLOOR) * b;
+                factors[u] = float::div_approx(wanted, af + MAGNITUDE_FLOOR_F32) * b;
             }
         }
         let mut change = 0.0;

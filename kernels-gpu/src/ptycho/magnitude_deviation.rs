@@ -6,10 +6,8 @@
 //! so that a block has to have many loads under way.
 
 use super::FREE;
+use super::magnitude_floor::MAGNITUDE_FLOOR_F32;
 use warpstride_device::prelude::*;
-
-/// Added to the modelled magnitude before dividing by it, √counts.
-const MAGNITUDE_FLOOR: f32 = 1e-10;
 
 /// √counts of a masked pixel, as in `Problem::magnitudes`.
 const MASKED: f32 = -1.0;
@@ -81,7 +79,7 @@ pub unsafe fn ptycho_magnitude_deviation(
                     photons += float::div_approx(by_count * by_count, counts + 1.0);
                     roots = by_root.mul_add(by_root, roots);
                     valid += 1.0;
-                    ratio[u] = float::div_approx(-by_root, root + MAGNITUDE_FLOOR) * scale;
+                    ratio[u] = float::div_approx(-by_root, root + MAGNITUDE_FLOOR_F32) * scale;
                 } else if magnitude <= FREE {
                     let by_root = root - (FREE - magnitude);
                     hidden = by_root.mul_add(by_root, hidden);

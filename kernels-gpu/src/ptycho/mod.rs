@@ -71,6 +71,7 @@ pub mod line_point;
 pub mod line_sums;
 pub mod line_waves;
 pub mod magnitude_deviation;
+pub mod magnitude_floor;
 pub mod mix_layers;
 mod mode_rows;
 pub mod model_metrics;

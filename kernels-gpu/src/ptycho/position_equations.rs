@@ -6,10 +6,8 @@
 //! A block processes one frame, a thread one pixel in all modes. Reads 24 bytes per pixel and mode and 4 per pixel.
 //! Block of 512, as `model_metrics`.
 
+use super::magnitude_floor::MAGNITUDE_FLOOR_F32;
 use warpstride_device::prelude::*;
-
-/// Added to the modelled magnitude before dividing by it, √counts.
-const MAGNITUDE_FLOOR: f32 = 1e-10;
 
 /// `equations`, at each frame's number: J Jᵀ (rows², rows·columns, columns², rows·scale, columns·scale, scale²), J r
 /// (rows, columns, scale), for the frames `order[first..first + count]`.
@@ -59,7 +57,7 @@ pub unsafe fn ptycho_position_equations(
             }
             let root = GpuFloat::sqrt(model * factor);
             let residual = magnitude - root;
-            let per_root = factor / (root + MAGNITUDE_FLOOR);
+            let per_root = factor / (root + MAGNITUDE_FLOOR_F32);
             let (r, c, s) = (r * per_root, c * per_root, 0.5 * root);
             let terms = [
                 r * r,

@@ -2,7 +2,17 @@
 
 use super::{BackendArg, PrecisionArg};
 use clap::{Args, Subcommand, ValueEnum};
+use std::num::{IntErrorKind, ParseIntError};
 use std::path::PathBuf;
+
+/// A whole number of which there is at least one; commands check the largest.
+fn at_least_one(text: &str) -> Result<usize, String> {
+    text.parse()
+        .map_err(|error: ParseIntError| match error.kind() {
+            IntErrorKind::PosOverflow => error.to_string(),
+            _ => "a whole number, 1 or more".to_owned(),
+        })
+}
 
 /// Subcommands of `warpstride ptycho`.
 #[derive(Debug, Subcommand)]
@@ -29,10 +39,10 @@ Examples:
     #[command(after_help = "\
 Examples:
   warpstride ptycho info scan.cxi
-  warpstride ptycho info scan.cxi --probe-modes 5 --precision f64
-  warpstride ptycho info scan.cxi --json
+  warpstride ptycho info scan.cxi --probe-modes 5 --precision f64 --json
   warpstride ptycho info scan.cxi --transform-positions swap,flip-rows
   warpstride ptycho info scan.cxi --near-field --focus-to-sample 3.65mm
+  warpstride ptycho info scan.cxi --blur 0.7 --background uniform
   warpstride ptycho info thick.cxi --slices 2 --slice-distance 20um
   warpstride ptycho info raw.h5 --recipe beamline.toml")]
     Info(InfoArgs),
@@ -110,10 +120,10 @@ pub(crate) struct NearFieldArgs {
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct LayerArgs {
     /// Mutually incoherent modes of the object, for specimens that change or vibrate during an exposure [default: 1]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub(crate) object_modes: Option<usize>,
     /// Points of each exposure of a fly scan, about one for each object pixel of its path [default: 1, a step scan]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub(crate) fly_points: Option<usize>,
     /// Path during an exposure: ROWS,COLUMNS in the directions of the positions, such as 0,1.5um, or scan: from each position
     /// towards the next
@@ -121,11 +131,27 @@ pub(crate) struct LayerArgs {
     pub(crate) fly_shift: Option<String>,
 }
 
+/// Blur and background of the detector.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct DetectorArgs {
+    /// Standard deviation of the Gaussian by which the detector blurs intensities, in pixels, such as 0.7 [default: 0]
+    #[arg(long, value_name = "PX", allow_negative_numbers = true)]
+    pub(crate) blur: Option<f64>,
+    /// Background of the detector: uniform (one number for all pixels, fitted), pixels (one for each, fitted), or known photons in
+    /// a pixel, such as 2.0 [default: off]
+    #[arg(
+        long,
+        value_name = "uniform|pixels|PHOTONS",
+        allow_hyphen_values = true
+    )]
+    pub(crate) background: Option<String>,
+}
+
 /// The slices of a thick specimen.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct SliceArgs {
     /// Slices of a thick specimen, for lsqml and ml [default: 1]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub(crate) slices: Option<usize>,
     /// Distance between neighbouring slices, such as 20um or 30nm; one for all, or a list for each two, separated by commas
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true)]
@@ -172,7 +198,7 @@ pub(crate) struct SimulateArgs {
     #[arg(long, value_name = "ROWS,COLUMNS", allow_hyphen_values = true)]
     pub(crate) fly_shift: Option<String>,
     /// Points of the path at which frames are computed [default: 4 for each pixel, at least 8]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub(crate) fly_points: Option<usize>,
     /// Change of the beam from frame to frame, as a fraction of its width: its place, its defocus and its astigmatism vary by
     /// up to as much
@@ -201,7 +227,7 @@ pub(crate) struct SimulateArgs {
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true)]
     pub(crate) focus_to_sample: Option<String>,
     /// Slices of a thick specimen [default: 1, a thin one]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub(crate) slices: Option<usize>,
     /// Distance between neighbouring slices, one for all, such as 30um, with --slices [default: 20um, or 30nm with --electrons]
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true)]
@@ -247,12 +273,14 @@ pub(crate) struct InfoArgs {
     #[command(flatten)]
     pub(crate) near_field: NearFieldArgs,
     /// Probe modes of the reconstruction whose memory is estimated [default: 1, or as in the recipe]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub(crate) probe_modes: Option<usize>,
     #[command(flatten)]
     pub(crate) layers: LayerArgs,
     #[command(flatten)]
     pub(crate) slices: SliceArgs,
+    #[command(flatten)]
+    pub(crate) detector: DetectorArgs,
     /// Variations of the first probe mode from frame to frame [default: 0, or as in the recipe]
     #[arg(long, value_name = "K")]
     pub(crate) opr_modes: Option<usize>,
@@ -405,19 +433,10 @@ pub(crate) struct RecipeArgs {
     /// Refine the distances between slices
     #[arg(long)]
     pub(crate) refine_slice_distance: bool,
-    /// Standard deviation of the Gaussian by which the detector blurs intensities, in pixels, such as 0.7 [default: 0]
-    #[arg(long, value_name = "PX", allow_negative_numbers = true)]
-    pub(crate) blur: Option<f64>,
-    /// Background of the detector: uniform (one number for all pixels, fitted), pixels (one for each, fitted), or known photons in
-    /// a pixel, such as 2.0 [default: off]
-    #[arg(
-        long,
-        value_name = "uniform|pixels|PHOTONS",
-        allow_hyphen_values = true
-    )]
-    pub(crate) background: Option<String>,
+    #[command(flatten)]
+    pub(crate) detector: DetectorArgs,
     /// Mutually incoherent probe modes [default: 1, with auto those that lower R_free]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub(crate) probe_modes: Option<usize>,
     #[command(flatten)]
     pub(crate) layers: LayerArgs,
@@ -435,7 +454,7 @@ pub(crate) struct RecipeArgs {
     pub(crate) stop: Option<StopArg>,
     /// Compute R, R_free, the photon error and the exit-wave change in every K-th iteration of dm,
     /// raar and ap, such as 1; with --stop auto in all [default: 10]
-    #[arg(long, value_name = "K")]
+    #[arg(long, value_name = "K", value_parser = at_least_one)]
     pub(crate) metrics_every: Option<usize>,
     /// Refine the positions by these methods, such as gradient,affine [default: none]
     #[arg(long, value_enum, value_name = "METHODS", value_delimiter = ',')]

@@ -46,10 +46,9 @@ impl CoarseToFine {
             .iter()
             .all(|factor| (1..=MAX_COARSE).contains(factor));
         if !(falling && within && factors.last() == Some(&1)) {
-            let found: Vec<String> = factors.iter().map(ToString::to_string).collect();
             return Err(Failure::usage(format!(
                 "--coarse {}: expected factors from {MAX_COARSE} to 1, each smaller than the one before it, the last one 1",
-                found.join(",")
+                listed(factors)
             )));
         }
         let automatic = names_automatic(&args.recipe.engine, args.recipe.recipe.as_deref())
@@ -99,6 +98,7 @@ impl CoarseToFine {
                 (of_level.summary, of_level.report, of_level.profile) = (None, None, None);
             }
             let notes = self.notes.join("; ");
+            let argument = format!("--coarse {}", listed(&self.args.coarse));
             let result = of_level.output.clone();
             let mut run = Reconstruct::from_args(of_level.clone())?;
             // The middle of the frames has no dark pixels that show the background.
@@ -112,7 +112,9 @@ impl CoarseToFine {
             levels.push(Level {
                 factor: *factor,
                 result,
-                run: run.with_recipe_note((!notes.is_empty()).then_some(&*notes)),
+                run: run
+                    .with_recipe_note((!notes.is_empty()).then_some(&*notes))
+                    .with_argument("data.coarse", argument),
             });
         }
         Ok(levels)
@@ -120,12 +122,13 @@ impl CoarseToFine {
 
     /// Leaves out reconstructions of parts of the frames that lack light of the beam.
     fn leave_out(&mut self) -> Result<(), Failure> {
-        let [_, .., finest] = &*self.levels else {
+        let [_, .., finest] = &mut *self.levels else {
             return Ok(());
         };
         let Some(pattern) = finest.run.mean_pattern()? else {
             return Ok(());
         };
+        let scan = finest.run.take_scan();
         let total = pattern.sum();
         let mut kept = Vec::new();
         for factor in self.levels.iter().map(|level| level.factor) {
@@ -145,6 +148,9 @@ impl CoarseToFine {
         if kept.len() < self.levels.len() {
             self.levels = self.levels(&kept)?;
         }
+        if let Some(finest) = self.levels.last_mut() {
+            finest.run.give_scan(scan);
+        }
         Ok(())
     }
 
@@ -152,11 +158,7 @@ impl CoarseToFine {
     pub(super) fn run(mut self, ranks: &Ranks) -> Result<(), Failure> {
         let read = self.leave_out();
         common(ranks, read)?;
-        let factors: Vec<String> = self
-            .levels
-            .iter()
-            .map(|one| one.factor.to_string())
-            .collect();
+        let factors: Vec<usize> = self.levels.iter().map(|one| one.factor).collect();
         for (number, level) in (1..).zip(self.levels) {
             let Level {
                 factor,
@@ -182,7 +184,7 @@ impl CoarseToFine {
                 let result = result.display();
                 return Err(Failure::Interrupted(format!(
                     "stopped with object pixels {factor} times as large; the current result is in {result}; go on from it with --start {result} --coarse {}",
-                    factors.get(number..).unwrap_or_default().join(",")
+                    listed(factors.get(number..).unwrap_or_default())
                 )));
             }
             // The next one reads what the first rank has written.
@@ -190,6 +192,12 @@ impl CoarseToFine {
         }
         Ok(())
     }
+}
+
+/// Factors as on the command line.
+fn listed(factors: &[usize]) -> String {
+    let factors: Vec<String> = factors.iter().map(ToString::to_string).collect();
+    factors.join(",")
 }
 
 /// The part of a pattern (row, column), zero frequency in the middle, that `data.coarse` keeps.

@@ -1,12 +1,12 @@
 //! `--blur` and `--background`.
 
-use crate::cli::args::RecipeArgs;
+use crate::cli::args::DetectorArgs;
 use crate::cli::failure::Failure;
 use crate::ptycho::{Background, BackgroundFit, Blur, DetectorOptions};
 use crate::text::shortest;
 
 /// Sets the options that were given.
-pub(super) fn detector(args: &RecipeArgs, options: &mut DetectorOptions) -> Result<(), Failure> {
+pub(super) fn detector(args: &DetectorArgs, options: &mut DetectorOptions) -> Result<(), Failure> {
     if let Some(sigma) = args.blur {
         options.blur = Blur::Same(sigma);
     }
@@ -17,7 +17,7 @@ pub(super) fn detector(args: &RecipeArgs, options: &mut DetectorOptions) -> Resu
 }
 
 /// The recipe's options that the arguments set, each with its argument.
-pub(super) fn origins(args: &RecipeArgs) -> Vec<(String, String)> {
+pub(super) fn origins(args: &DetectorArgs) -> Vec<(String, String)> {
     let blur = args.blur.map(|sigma| {
         let argument = format!("--blur {}", shortest(sigma));
         ("detector.blur".to_owned(), argument)

@@ -163,7 +163,11 @@ impl TrialSettings<'_> {
         let skipped = |why: String| Ok(Some((TrialResult::Skipped(why), false)));
         let problem = match Problem::new(scan, recipe) {
             Ok(problem) => problem,
-            Err(error @ (ProblemError::Positions(_) | ProblemError::TooMany { .. })) => {
+            Err(
+                error @ (ProblemError::Positions(_)
+                | ProblemError::NearPositions(_)
+                | ProblemError::TooMany { .. }),
+            ) => {
                 return skipped(error.to_string());
             }
             Err(error) => return Err(self.origin.of_problem(&self.name, &error)),

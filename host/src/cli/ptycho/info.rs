@@ -1,6 +1,7 @@
 //! `warpstride ptycho info`.
 
 use super::automatic::planned;
+use super::detector_arguments::detector;
 use super::layer_arguments::layers;
 use super::near_field_arguments::near_field;
 use super::recipe_arguments::{engines, names_automatic, precision, read_recipe, set, set_model};
@@ -15,9 +16,9 @@ use crate::data::{PixelPositions, Scan};
 use crate::ptycho::io::scan;
 use crate::ptycho::regions::chosen_note;
 use crate::ptycho::{
-    CountCodes, Diagnosis, EngineSpec, NearFieldSummary, Overlap, Precision, Recipe, StepPlan,
-    StreamPlan, diagnose, host_besides, mask_bytes, masked_pixels, memory_estimate, slices_note,
-    suit_engines, template,
+    CountCodes, Diagnosis, EngineSpec, NearFieldSummary, Overlap, Precision, ProblemError, Recipe,
+    StepPlan, StreamPlan, detector_problems, diagnose, host_besides, mask_bytes, masked_pixels,
+    memory_estimate, slices_note, suit_engines, template,
 };
 use crate::run::MemoryInfo;
 use crate::system::Bytes;
@@ -112,6 +113,7 @@ impl Info {
             .with_transform(args.transform_positions.as_deref())
             .with_near_field(&args.near_field)
             .with_slices(&args.slices)
+            .with_detector(&args.detector)
             .with_variations(args.opr_modes)
             .with_layers(&args.layers);
         let mut recipe = args
@@ -135,6 +137,7 @@ impl Info {
         recipe.probe_modes = args.probe_modes.unwrap_or(recipe.probe_modes);
         layers(&args.layers, &mut recipe)?;
         slices(&args.slices, &mut recipe.slices)?;
+        detector(&args.detector, &mut recipe.detector)?;
         recipe.opr_modes = args.opr_modes.unwrap_or(recipe.opr_modes);
         recipe.precision = args.precision.map_or(recipe.precision, precision);
         if !automatic && !sets_engines && !args.engine.is_empty() {
@@ -176,11 +179,14 @@ impl Info {
         let [_, rows, columns] = read.scan.shape();
         let pixel = read.scan.object_pixel();
         let margin = self.recipe.margin();
-        let windows = PixelPositions::new(read.scan.positions(), pixel, [rows, columns], margin);
-        let fatal = windows.as_ref().err().map(|e| format!("{name}: {e}"));
+        let windows = PixelPositions::new(read.scan.positions(), pixel, [rows, columns], margin)
+            .map_err(|error| ProblemError::of_positions(error, read.scan.geometry()));
+        let refused = windows.as_ref().err();
+        let fatal = refused.map(|error| self.origin.of_problem(&name, error));
         let diagnosis = diagnose(&read.scan, &self.recipe.engines).map_err(Failure::failed)?;
         let mut info = ScanInfo::new(name, &read.scan, &self.recipe, diagnosis, read.notes);
         (info.problems).extend(slices_note(&read.scan, &self.recipe));
+        (info.problems).extend(detector_problems(&read.scan, &self.recipe.detector));
         if self.automatic {
             info.notes.push(planned(&read.scan, &self.recipe));
         }
@@ -199,7 +205,7 @@ impl Info {
         } else {
             say(&info.text())?
         }
-        fatal.map_or(Ok(()), |message| Err(Failure::failed(message)))
+        fatal.map_or(Ok(()), Err)
     }
 }
 
@@ -314,7 +320,8 @@ impl ScanInfo {
     ) {
         let shape = [self.frames, self.probe_modes, self.rows, self.columns];
         // A free pixel has its counts behind all others, which need as many codes again at most.
-        let codes = CountCodes::of_scan(scan, recipe.free_pixels > 0.0);
+        let free = recipe.free_pixels > 0.0 || recipe.detector.fits_background();
+        let codes = CountCodes::of_scan(scan, free);
         match StreamPlan::choose(shape, object_shape, recipe, codes, limit) {
             Ok(None) => self.gpu_counts = Some("all on the device".to_owned()),
             Ok(Some(plan)) => {

@@ -66,11 +66,27 @@ pub(super) fn metres(text: &str) -> Option<f64> {
     value.is_finite().then_some(value)
 }
 
+/// What is wrong with a text that is no length above 0, if that can be said: `, found the unit pm`.
+pub(super) fn wrong_length(text: &str) -> String {
+    let text = text.trim();
+    let number = text.trim_end_matches(|c: char| c.is_alphabetic());
+    let unit = &text[number.len()..];
+    if metres(text).is_some() {
+        return ", found one that is not above 0".to_owned();
+    }
+    if !unit.is_empty() && number.trim().parse::<f64>().is_ok() {
+        let units = UNITS.map(|(unit, _)| unit).join(", ");
+        return format!(", found the unit {unit} (known are {units})");
+    }
+    String::new()
+}
+
 /// A length above 0, m: a number with a unit, or one of metres.
 fn length(text: &str) -> Result<f64, Failure> {
     let refused = || {
         Failure::usage(format!(
-            "--focus-to-sample {text}: expected a length above 0, such as 3.65mm or 0.00365 (m)"
+            "--focus-to-sample {text}: expected a length above 0, such as 3.65mm or 0.00365 (m){}",
+            wrong_length(text)
         ))
     };
     positive_metres(text).ok_or_else(refused)
@@ -103,6 +119,15 @@ mod tests {
         for text in ["", "mm", "-1mm", "0", "nan", "inf", "3 furlongs", "1e400m"] {
             let error = length(text).unwrap_err().to_string();
             assert!(error.contains("3.65mm") && error.contains(text), "{error}");
+        }
+        for (text, found) in [
+            ("1pm", "found the unit pm (known are mm, cm, um"),
+            ("3 furlongs", "found the unit furlongs"),
+            ("-1mm", "found one that is not above 0"),
+            ("0", "found one that is not above 0"),
+        ] {
+            let error = length(text).unwrap_err().to_string();
+            assert!(error.contains(found), "{error}");
         }
     }
 

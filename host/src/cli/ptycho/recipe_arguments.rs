@@ -214,7 +214,7 @@ fn apply(recipe: &mut Recipe, args: &RecipeArgs) -> Result<(), Failure> {
     if args.refine_slice_distance {
         recipe.slices.refine_distance = true;
     }
-    detector(args, &mut recipe.detector)?;
+    detector(&args.detector, &mut recipe.detector)?;
     if let Some(modes) = args.probe_modes {
         recipe.probe_modes = modes;
     }
@@ -272,6 +272,17 @@ fn apply(recipe: &mut Recipe, args: &RecipeArgs) -> Result<(), Failure> {
 
 /// The engines of `--engine`.
 pub(super) fn engines(texts: &[String]) -> Result<Vec<EngineSpec>, Failure> {
+    if texts.iter().any(|text| text == AUTO) {
+        let others = texts.iter().filter(|text| *text != AUTO);
+        let others: Vec<String> = others.map(|text| format!("--engine {text}")).collect();
+        let found = match others.is_empty() {
+            true => "it twice".to_owned(),
+            false => others.join(" "),
+        };
+        return Err(Failure::usage(format!(
+            "--engine auto: expected no other --engine beside it, as it chooses all engines, found {found}"
+        )));
+    }
     let parsed = texts.iter().map(|text| {
         EngineSpec::parse(text)
             .map_err(|e| Failure::usage(e.of_option(&format!("--engine {text}"))))

@@ -4,7 +4,7 @@ use super::detector_arguments;
 use super::layer_arguments;
 use super::near_field_arguments::origins;
 use super::slice_arguments::origins as slice_origins;
-use crate::cli::args::{LayerArgs, NearFieldArgs, RecipeArgs, SliceArgs, StopArg};
+use crate::cli::args::{DetectorArgs, LayerArgs, NearFieldArgs, RecipeArgs, SliceArgs, StopArg};
 use crate::cli::failure::Failure;
 use crate::io::IoError;
 use crate::ptycho::{ProblemError, RecipeError};
@@ -79,15 +79,13 @@ impl RecipeOrigin {
                 .arguments
                 .insert(0, ("free_pixels".to_owned(), argument));
         }
-        origin
-            .arguments
-            .splice(0..0, detector_arguments::origins(args));
         if args.refine_slice_distance {
             let refined = ("slices.refine_distance", "--refine-slice-distance");
             let (option, argument) = (refined.0.to_owned(), refined.1.to_owned());
             origin.arguments.insert(0, (option, argument));
         }
         origin
+            .with_detector(&args.detector)
             .with_slices(&args.slices)
             .with_variations(args.opr_modes)
             .with_near_field(&args.near_field)
@@ -97,6 +95,12 @@ impl RecipeOrigin {
     /// Adds `--slices` and `--slice-distance`, which `--set` may replace.
     pub(super) fn with_slices(mut self, args: &SliceArgs) -> Self {
         self.arguments.splice(0..0, slice_origins(args));
+        self
+    }
+
+    /// Adds `--blur` and `--background`, which `--set` may replace.
+    pub(super) fn with_detector(mut self, args: &DetectorArgs) -> Self {
+        (self.arguments).splice(0..0, detector_arguments::origins(args));
         self
     }
 
@@ -142,6 +146,11 @@ impl RecipeOrigin {
         self
     }
 
+    /// Names the argument that has set the option in the place of any other.
+    pub(super) fn name(&mut self, option: &str, argument: String) {
+        self.arguments.push((option.to_owned(), argument));
+    }
+
     /// The argument that sets the option, or a table that has it.
     fn argument(&self, option: &str) -> Option<(bool, &str)> {
         let mut arguments = self.arguments.iter().rev();
@@ -177,6 +186,12 @@ impl RecipeOrigin {
     pub(super) fn of_problem(&self, scan: &str, error: &ProblemError) -> Failure {
         match error {
             ProblemError::Start(start) => self.with_scan(start.option(), scan, &start.reason()),
+            ProblemError::NearPositions(misfit) => {
+                // A parallel beam may have been asked for by it.
+                let focus = Some("data.focus_to_sample");
+                let given = focus.filter(|option| self.argument(option).is_some());
+                self.with_scan(given.unwrap_or(misfit.option), scan, &misfit.reason)
+            }
             other => Failure::failed(format!("{scan}: {other}")),
         }
     }

@@ -21,12 +21,12 @@ use crate::data::{HistoryEntry, Scan};
 use crate::ptycho::{
     AutomaticRecipe, Engine, EngineError, FrameStart, OrientationSearch, Origin, Precision,
     Problem, Ranks, Recipe, ReconstructionSteps, Reconstructor, Run, RunError, SavedRun,
-    StreamPlan, diagnose, result,
+    StreamPlan, detector_problems, diagnose, result,
 };
 use crate::run::{Bar, End, Interrupt, JsonLines, Observer, RunRecord, Schedule, Silent};
 use crate::text::{count, shortest, significant};
 use divided_note::{Exchange, divided_note};
-use opening::Opened;
+use opening::{Opened, ReadScan};
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -74,6 +74,8 @@ pub(crate) struct Reconstruct {
     recipe_note: Option<String>,
     /// What they have found, JSON; empty without them.
     trials: String,
+    /// The scan, if it has been read.
+    read: Option<ReadScan>,
 }
 
 /// Why processes cannot compute together.
@@ -235,6 +237,7 @@ impl Reconstruct {
             },
             find_orientation: args.find_orientation,
             orientation: None,
+            read: None,
         })
     }
 
@@ -246,6 +249,12 @@ impl Reconstruct {
     /// The run with notes on its recipe: why it is not the automatic one, which larger pixels are left out.
     pub(super) fn with_recipe_note(mut self, note: Option<&str>) -> Self {
         self.recipe_note = note.map(str::to_owned).or(self.recipe_note);
+        self
+    }
+
+    /// The run whose errors in `option` name this argument.
+    pub(super) fn with_argument(mut self, option: &str, argument: String) -> Self {
+        self.origin.name(option, argument);
         self
     }
 
@@ -261,7 +270,7 @@ impl Reconstruct {
         threads::start(self.threads)?;
         let trying = self.find_orientation || self.automatic.is_some();
         let interrupt = trying.then(Interrupt::on_ctrl_c).transpose()?;
-        let mut read = None;
+        let mut read = self.read.take();
         if let (true, Some(interrupt)) = (self.find_orientation, &interrupt) {
             read = self.orient(interrupt, ranks)?;
         }
@@ -394,11 +403,13 @@ impl Reconstruct {
         let notes = chosen.note.into_iter().chain(searched).chain(scan_notes);
         let notes: Vec<String> = notes.chain(problem.notes.iter().cloned()).collect();
         let diagnosis = diagnose(&scan, &self.recipe.engines).map_err(Failure::failed)?;
+        let mut problems = diagnosis.problems;
+        problems.extend(detector_problems(&scan, &self.recipe.detector));
         Ok(Prepared {
             scan,
             problem,
             engines: chosen.engine,
-            problems: diagnosis.problems,
+            problems,
             notes,
             frame_start,
         })

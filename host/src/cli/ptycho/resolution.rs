@@ -137,7 +137,7 @@ impl Resolution {
         }
         let source = self.scan.display().to_string();
         if let Some(path) = &self.plot {
-            match ring_correlation_svg(&comparison)? {
+            match ring_correlation_svg(&comparison, halves[0].pixel)? {
                 Some(svg) => write_whole(path, svg.as_bytes())?,
                 None => {
                     let path = path.display();

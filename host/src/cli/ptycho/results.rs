@@ -7,7 +7,7 @@ use crate::data::{Reconstruction, Scan};
 use crate::gpu::MAX_PROFILE_SPANS;
 use crate::ptycho::quality::{Comparison, Reference, compare};
 use crate::ptycho::report::{Pictures, report};
-use crate::ptycho::{OrientationSearch, Profile, Summary};
+use crate::ptycho::{OrientationSearch, Profile, SlicesSummary, Summary};
 use crate::run::{self, RunRecord};
 use crate::system::write_whole;
 use crate::text::{count, length, significant};
@@ -41,6 +41,7 @@ impl FinishedRun<'_> {
         let mut record = self.record.clone();
         record.notes.extend(note.clone());
         record.notes.extend(self.profile_note());
+        record.notes.extend(self.distance_note());
         let mut summary = Summary::new(&self.result, record, truth.as_ref())
             .with_problems(self.problems.clone())
             .with_orientation(self.orientation.clone());
@@ -155,6 +156,12 @@ impl FinishedRun<'_> {
             .then(|| format!("the timeline has the first {MAX_PROFILE_SPANS} operations only"))
     }
 
+    /// A note if refined distances between slices are at their limit.
+    fn distance_note(&self) -> Option<String> {
+        let stack = self.result.parts.slices.as_ref()?;
+        SlicesSummary::new(stack).note()
+    }
+
     fn text(&self, summary: &Summary, note: Option<String>) -> String {
         let record = &summary.record;
         let metric = |value: Option<f64>| {
@@ -193,6 +200,9 @@ impl FinishedRun<'_> {
         if let Some(size) = &summary.probe_size {
             lines.push(("probe", size.to_string()));
         }
+        if let Some(variable) = &summary.variable_probe {
+            lines.push(("variable probe", variable.to_string()));
+        }
         if !summary.object_mode_power.is_empty() {
             let shares = summary.object_mode_power.iter();
             let shares: Vec<String> = shares.map(|v| significant(100.0 * v, 3)).collect();
@@ -221,6 +231,7 @@ impl FinishedRun<'_> {
         }
         lines.push(("note", note.unwrap_or_default()));
         lines.push(("note", self.profile_note().unwrap_or_default()));
+        lines.push(("note", self.distance_note().unwrap_or_default()));
         lines.push(("iterations", summary.iterations.to_string()));
         lines.push((
             "time",

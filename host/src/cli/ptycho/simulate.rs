@@ -1,6 +1,6 @@
 //! `warpstride ptycho simulate`.
 
-use super::near_field_arguments::{positive_metres, propagation};
+use super::near_field_arguments::{positive_metres, propagation, wrong_length};
 use crate::cli::args::{NearFieldArgs, PatternArg, SimulateArgs};
 use crate::cli::failure::Failure;
 use crate::cli::output::{facts, say};
@@ -37,7 +37,8 @@ fn slice_distance(args: &SimulateArgs) -> Result<f64, Failure> {
         None => Ok(SLICE_DISTANCE),
         Some(text) => positive_metres(text).ok_or_else(|| {
             Failure::usage(format!(
-                "--slice-distance {text}: expected one length above 0, such as 20um or 0.00002 (m)"
+                "--slice-distance {text}: expected one length above 0, such as 20um or 0.00002 (m){}",
+                wrong_length(text)
             ))
         }),
     }

@@ -1,6 +1,6 @@
 //! `--slices` and `--slice-distance`.
 
-use super::near_field_arguments::positive_metres;
+use super::near_field_arguments::{positive_metres, wrong_length};
 use crate::cli::args::SliceArgs;
 use crate::cli::failure::Failure;
 use crate::ptycho::{SliceDistance, SliceOptions};
@@ -26,8 +26,10 @@ fn distances(args: &SliceArgs) -> Result<Option<Vec<f64>>, Failure> {
     };
     let parsed: Option<Vec<f64>> = list.split(',').map(positive_metres).collect();
     parsed.map(Some).ok_or_else(|| {
+        let wrong = list.split(',').find(|one| positive_metres(one).is_none());
         Failure::usage(format!(
-            "--slice-distance {list}: expected lengths above 0, such as 20um, 0.00002 (m) or 20um,25um"
+            "--slice-distance {list}: expected lengths above 0, such as 20um, 0.00002 (m) or 20um,25um{}",
+            wrong_length(wrong.unwrap_or_default())
         ))
     })
 }
@@ -55,6 +57,8 @@ mod tests {
         };
         assert_eq!(of("20um").unwrap(), Some(vec![20e-6]));
         assert_eq!(of("30nm, 0.5mm").unwrap(), Some(vec![30e-9, 5e-4]));
+        let error = of("20um,1pm").unwrap_err().to_string();
+        assert!(error.contains("found the unit pm"), "{error}");
         for text in ["", "um", "20um,", "-3um", "nan"] {
             let error = of(text).unwrap_err().to_string();
             assert!(

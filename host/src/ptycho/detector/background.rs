@@ -15,6 +15,7 @@
 //! uncertainty v explains: of a deviation d the part 1 − 9 v/d² is kept, if it is positive (an empirical Bayes estimate of the
 //! family of James and Stein, and of Breiman's garrote).
 
+use super::darkest::darkest_quarter;
 use crate::ptycho::recipe::BackgroundFit;
 
 /// Sums of a pixel over frames. With v = I_m + δ, S = I_m − b and r = I − I_m, over those in which it is valid and not free: Σ 1, Σ 1/v,
@@ -63,8 +64,6 @@ const SYSTEMATIC: f64 = 0.1;
 /// Values of free pixels in a group, about, and the largest number of groups.
 const GROUP: f64 = 500.0;
 const MOST_GROUPS: usize = 16;
-/// Share of the darkest pixels, whose counts are at least the background.
-const DARKEST: f64 = 0.25;
 /// Standard deviation of the neighbourhood of a pixel, pixels.
 const NEIGHBOURHOOD: f64 = 4.0;
 
@@ -178,10 +177,9 @@ fn darkest(sums: &[[f64; TERMS]]) -> Option<f64> {
         .filter(|[count, _]| *count >= 1.0)
         .map(|[count, counts]| [counts / count, count])
         .collect();
-    means.sort_by(|a, b| a[0].total_cmp(&b[0]));
-    let dark = ((means.len() as f64 * DARKEST).ceil() as usize).min(means.len());
-    let mean = |term: usize| means[..dark].iter().map(|m| m[term]).sum::<f64>() / dark as f64;
-    (dark > 0).then(|| mean(0) + SIGNIFICANT * ((mean(0) + 1.0) / mean(1)).sqrt())
+    let dark = darkest_quarter(&mut means, |m| m[0]);
+    let mean = |term: usize| dark.iter().map(|m| m[term]).sum::<f64>() / dark.len() as f64;
+    (!dark.is_empty()).then(|| mean(0) + SIGNIFICANT * ((mean(0) + 1.0) / mean(1)).sqrt())
 }
 
 /// The background that is the same in all pixels; the present mean if nothing determines it.

@@ -1,7 +1,7 @@
 //! Report of the resolution of a scan: two halves and their Fourier ring correlation.
 
-use super::curves::ring_correlation;
 use super::pictures::Pictures;
+use super::ring_correlation::ring_correlation;
 use crate::data::Reconstruction;
 use crate::ptycho::quality::Comparison;
 use crate::report::ReportError;
@@ -10,12 +10,17 @@ use crate::text::{length, significant};
 
 const MEANING: &str = "Blue: Fourier ring correlation of the two halves, on the rectangle that both have lit, after removal of shift, phase ramp and scale. Orange and green: half-bit and one-bit threshold for two images that each have half of the data (van Heel & Schatz 2005). The resolution is half the period at which the curve first falls below a threshold.";
 
-/// The curve as an SVG file of its own; `None` if there are too few pixels for rings.
+/// The curve as an SVG file of its own, for object pixels of `pixel` (row, column), m; `None` if there are too few of them for
+/// rings.
 ///
 /// # Errors
 /// The curve cannot be drawn.
-pub fn ring_correlation_svg(of: &Comparison) -> Result<Option<String>, ReportError> {
-    ring_correlation(&of.frc).map_err(|e| ReportError(e.to_string()))
+pub fn ring_correlation_svg(
+    of: &Comparison,
+    pixel: [f64; 2],
+) -> Result<Option<String>, ReportError> {
+    let title = "Fourier ring correlation of two halves of a scan";
+    ring_correlation(&of.frc, pixel, title).map_err(|e| ReportError(e.to_string()))
 }
 
 /// Makes the page for the halves of the scan `source`, with notes on how they were computed.
@@ -44,7 +49,8 @@ pub fn report_of_halves(
     );
     let mut page = page::head(&format!("Resolution of {source}"), &escaped(&lead));
     page += "<section>\n<h2>Fourier ring correlation</h2>\n";
-    let drawn = ring_correlation_svg(comparison)?;
+    let drawn = ring_correlation(&comparison.frc, halves[0].pixel, "")
+        .map_err(|e| ReportError(e.to_string()))?;
     page += &curve(
         "Ring correlation",
         "spatial frequency",

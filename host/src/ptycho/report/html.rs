@@ -1,13 +1,14 @@
 //! Report of a reconstruction as a self-contained HTML file.
 
 use super::background::background;
-use super::curves::{against_iteration, ring_correlation};
+use super::curves::against_iteration;
 use super::diffraction::mean_pattern;
 use super::exposures::exposures;
 use super::object_modes::object_modes;
 use super::pictures::Pictures;
 use super::positions::positions;
 use super::probe::probe;
+use super::ring_correlation::ring_correlation;
 use super::variable_probe::variable_probe;
 use crate::data::{Geometry, HistoryEntry, Propagation, Reconstruction, Scan};
 use crate::ptycho::quality::Comparison;
@@ -262,7 +263,7 @@ fn measured(
 }
 
 fn against_truth(truth: &Comparison, pixel: [f64; 2]) -> Result<String, ReportError> {
-    let drawn = ring_correlation(&truth.frc).map_err(|e| ReportError(e.to_string()))?;
+    let drawn = ring_correlation(&truth.frc, pixel, "").map_err(|e| ReportError(e.to_string()))?;
     // Half a period at the highest frequency is one pixel of the coarser axis.
     let finest = pixel[0].max(pixel[1]) * (1.0 + 1e-9);
     let resolution = |half_period: Option<f64>| match half_period {

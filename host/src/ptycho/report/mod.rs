@@ -11,8 +11,10 @@ mod object_modes;
 mod pictures;
 mod positions;
 mod probe;
+mod ring_correlation;
 #[cfg(test)]
 pub(crate) mod sample;
+mod tiles;
 mod variable_probe;
 
 pub use halves::{report_of_halves, ring_correlation_svg};

@@ -1,15 +1,14 @@
 //! Pictures of the object and the probe.
 
+use super::tiles::{footer, tiled};
 use crate::data::Reconstruction;
 use crate::ptycho::quality::{LitRegion, WeightedImage, bounding_box, flatten};
-use crate::report::canvas::{Canvas, Colour, INK, TEXT, width_of};
-use crate::report::colours::{Map, hue};
-use crate::report::picture::{
-    BAR, FOOTER, GAP, LEAST_WIDTH, Picture, PictureError, colour_bar, map_ends,
-};
+use crate::report::canvas::{Canvas, Colour, TEXT};
+use crate::report::colours::Map;
+use crate::report::picture::{FOOTER, GAP, LEAST_WIDTH, Picture, PictureError};
 use crate::report::raster::Raster;
-use crate::text::{length, round_below, significant};
-use ndarray::{Array2, Array3, ArrayView2, Axis, s};
+use crate::text::{length, significant};
+use ndarray::{Array2, ArrayView2, Axis, s};
 use num_complex::Complex;
 use std::f64::consts::PI;
 use std::ops::Range;
@@ -52,10 +51,6 @@ const MARGIN: f64 = 0.06;
 /// Approximate length of the longer side of an object's picture, pixels: smaller objects are
 /// enlarged to the first value, larger ones averaged down to the second.
 const OBJECT_SIDE: [usize; 2] = [640, 1600];
-/// The same for one probe mode.
-const PROBE_SIDE: [usize; 2] = [288, 400];
-/// Modes per row.
-const TILES: usize = 4;
 /// Largest number of slices drawn.
 const MOST_SLICES: usize = 16;
 /// Largest number of modes drawn; others have negligible power.
@@ -205,7 +200,8 @@ fn phase_stretched(object: &Shown<'_>) -> Result<Option<Picture>, PictureError> 
 }
 
 fn probe(of: &Reconstruction) -> Result<Picture, PictureError> {
-    let (canvas, extent) = layers("Probe", &of.probe, &of.mode_power, of.pixel)?;
+    let modes = of.probe.axis_iter(Axis(0)).take(MODES).collect();
+    let (canvas, extent) = tiled("Probe", modes, &of.mode_power, of.pixel)?;
     let omitted = match of.probe.len_of(Axis(0)) {
         all if all > MODES => format!(" The {MODES} strongest of {all} modes are shown."),
         _ => String::new(),
@@ -229,7 +225,8 @@ fn variations(of: &Reconstruction) -> Result<Option<Picture>, PictureError> {
     let all = modes + power.sum();
     let share = |p: &f64| if all > 0.0 { p / all } else { 0.0 };
     let shares: Vec<f64> = power.iter().map(share).collect();
-    let (canvas, extent) = layers("Variations", &variable.shapes, &shares, of.pixel)?;
+    let shapes = variable.shapes.axis_iter(Axis(0)).take(MODES).collect();
+    let (canvas, extent) = tiled("Variations", shapes, &shares, of.pixel)?;
     let caption = format!(
         "What is added to the first probe mode of a frame, times its coefficients: strongest first, with their fraction of the power in the mean over the frames. Brightness is the modulus, hue the phase. {extent}"
     );
@@ -237,61 +234,6 @@ fn variations(of: &Reconstruction) -> Result<Option<Picture>, PictureError> {
         png: canvas.png()?,
         caption,
     }))
-}
-
-/// Draws layers (layer, row, column) with their shares of the power; returns the canvas and what its scale bar says.
-fn layers(
-    title: &str,
-    values: &Array3<Complex<f64>>,
-    shares: &[f64],
-    pixel: [f64; 2],
-) -> Result<(Canvas, String), PictureError> {
-    if values.is_empty() {
-        return Err(PictureError::Empty {
-            what: "probe",
-            shape: values.shape().to_vec(),
-        });
-    }
-    let modes: Vec<(Raster, f64)> = values
-        .axis_iter(Axis(0))
-        .take(MODES)
-        .map(|mode| {
-            let raster = Raster::new(mode, pixel, PROBE_SIDE);
-            let brightest = raster.values.iter().map(|v| v.norm());
-            let brightest = brightest.filter(|v| v.is_finite()).fold(0.0, f64::max);
-            (raster, brightest)
-        })
-        .collect();
-    let [height, width] = modes[0].0.size;
-    let across = modes.len().min(TILES);
-    let down = modes.len().div_ceil(across);
-    let tile = [width + GAP, height + TEXT + 2 * GAP];
-    let below = [GAP, GAP + TEXT + down * tile[1]];
-    let mut canvas = Canvas::new((GAP + across * tile[0]).max(LEAST_WIDTH), below[1] + FOOTER);
-    canvas.text([GAP, GAP], title);
-    for (i, (raster, brightest)) in modes.iter().enumerate() {
-        let corner = [
-            GAP + i % across * tile[0],
-            2 * GAP + TEXT + i / across * tile[1],
-        ];
-        raster.draw_framed(&mut canvas, corner, |v| {
-            hue(
-                v.arg(),
-                if *brightest > 0.0 {
-                    v.norm() / brightest
-                } else {
-                    0.0
-                },
-            )
-        });
-        let power = shares.get(i).map_or(String::new(), |p| {
-            format!("{}: {} %", i + 1, significant(100.0 * p, 3))
-        });
-        canvas.text([corner[0], corner[1] + height + GAP / 2], &power);
-    }
-    footer(&mut canvas, below, &modes[0].0, Map::Cyclic);
-    let extent = modes[0].0.extent();
-    Ok((canvas, extent))
 }
 
 /// Limits of `value` over the well-lit pixels without the extremes; always low < high.
@@ -343,27 +285,10 @@ fn framed(
     Ok((canvas.png()?, raster.extent()))
 }
 
-/// Draws the scale bar on the left and the colour bar with its labels beside it.
-fn footer(canvas: &mut Canvas, at: [usize; 2], raster: &Raster, map: Map) {
-    let (row, text_row) = (at[1] + GAP, at[1] + GAP + BAR[1] + GAP / 2);
-    let display_pixel = raster.metres[1] / raster.size[1] as f64;
-    let reach = (raster.size[1] as f64 * 0.3).clamp(16.0, BAR[0] as f64);
-    let bar = round_below(reach * display_pixel);
-    let bar_pixels = ((bar / display_pixel).round() as usize).max(1);
-    canvas.fill([at[0], row + BAR[1] / 2 - 2], [bar_pixels, 5], INK);
-    for end in [at[0], (at[0] + bar_pixels).saturating_sub(2)] {
-        canvas.fill([end, row], [2, BAR[1]], INK);
-    }
-    canvas.text([at[0], text_row], &length(bar, 1));
-
-    let ends = map_ends(map);
-    let start = at[0] + BAR[0] + 3 * GAP + width_of(&ends[0]) / 2;
-    colour_bar(canvas, [start, row], map, &ends);
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::sample;
+    use super::super::tiles::MODE_SIDE;
     use super::*;
     use crate::report::canvas::WHITE;
     use crate::report::png::Rgb;
@@ -467,7 +392,7 @@ mod tests {
     fn every_mode_has_a_tile() {
         let of = sample::reconstruction();
         let probe = decoded(&Pictures::new(&of).unwrap().probe);
-        let tile = PROBE_SIDE[0] as u32 + GAP as u32;
+        let tile = MODE_SIDE[0] as u32 + GAP as u32;
         let (row, first) = ((2 * GAP + TEXT) as u32 + 144, GAP as u32 + 144);
         // The first mode is brightest in its middle, where the second has a node.
         let bright = |column: u32| probe.at(column, row).iter().copied().max().unwrap();

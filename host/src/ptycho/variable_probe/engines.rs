@@ -1,6 +1,6 @@
 //! Variable probes on both back ends: they agree, blocks of frames and saved states change no bit, ranks neither.
 
-use crate::data::Propagation;
+use crate::data::{ModelParts, Propagation};
 use crate::fft::Real;
 use crate::gpu::EmulatedDevice;
 use crate::ptycho::cpu::{CpuEngine, disc};
@@ -62,6 +62,62 @@ fn run(engine: &mut dyn Engine, spec: &EngineSpec, problem: &Problem, from: usiz
 fn emulated(problem: &Problem, plan: Option<StreamPlan>) -> Box<dyn Engine> {
     let device = EmulatedDevice::new();
     Box::new(GpuEngine::streamed(device, problem, UpdateVersion::Tiled, plan).unwrap())
+}
+
+/// Makes an engine.
+type Make<'a> = dyn Fn() -> Box<dyn Engine> + 'a;
+
+/// What `ended` returns on each of two emulated devices that compute together.
+fn on_two_devices<R: Send>(problem: &Problem, ended: impl Fn(&Make<'_>) -> R + Sync) -> Vec<R> {
+    std::thread::scope(|scope| {
+        let begun: Vec<_> = (threads(2).into_iter())
+            .map(|rank| {
+                let ended = &ended;
+                scope.spawn(move || {
+                    let ranks = Ranks::of(Arc::new(rank));
+                    ended(&|| {
+                        let (device, among) = (EmulatedDevice::new(), (ranks.clone(), None));
+                        let version = UpdateVersion::Tiled;
+                        Box::new(GpuEngine::among(device, problem, version, None, among).unwrap())
+                    })
+                })
+            })
+            .collect();
+        begun.into_iter().map(|rank| rank.join().unwrap()).collect()
+    })
+}
+
+/// An engine's method with its first and last iteration.
+type Part<'a> = (&'a EngineSpec, usize, usize);
+
+/// Object and model after the parts `before`, and one that another engine computes from the state that the first has saved.
+fn saved_between(
+    make: &Make<'_>,
+    problem: &Problem,
+    before: &[Part<'_>],
+    (spec, from, to): Part<'_>,
+) -> (Array2<Complex<f64>>, ModelParts) {
+    let mut first = make();
+    for (spec, from, to) in before {
+        run(first.as_mut(), spec, problem, *from, *to);
+    }
+    let state = first.save().unwrap();
+    drop(first);
+    let mut second = make();
+    second.restore(&state).unwrap();
+    run(second.as_mut(), spec, problem, from, to);
+    let parts = second.model_parts().unwrap();
+    assert!(parts.variable_probe.is_some());
+    (second.object().unwrap(), parts)
+}
+
+/// Gives a problem the variations of an earlier run, which has `modes` of them.
+fn take_earlier(problem: &mut Problem, spec: &EngineSpec, modes: usize) {
+    let wanted = std::mem::replace(&mut problem.opr_modes, modes);
+    let mut earlier = cpu::<f64>(problem);
+    run(earlier.as_mut(), spec, problem, 1, 4);
+    problem.start_variations = earlier.model_parts().unwrap().variable_probe;
+    problem.opr_modes = wanted;
 }
 
 fn cpu<T: Real>(problem: &Problem) -> Box<dyn Engine> {
@@ -244,11 +300,7 @@ fn ranks_change_no_bit() {
     spec.batch = Some(13);
     // One variation of an earlier result, beside which the other is formed.
     let mut started = plain.clone();
-    started.opr_modes = 1;
-    let mut earlier = cpu::<f64>(&started);
-    run(earlier.as_mut(), &spec, &started, 1, 4);
-    started.start_variations = earlier.model_parts().unwrap().variable_probe;
-    started.opr_modes = 2;
+    take_earlier(&mut started, &spec, 1);
     for problem in [plain, started] {
         let ended = |engine: &mut dyn Engine| {
             run(engine, &spec, &problem, 1, 4);
@@ -280,50 +332,25 @@ fn ranks_change_no_bit() {
 fn several_devices_compute_what_one_does() {
     let problem = problem(16, 1);
     let [dm, lsqml] = [EngineName::Dm, EngineName::Lsqml].map(|name| spec(name, false));
-    let ended = |make: &dyn Fn() -> Box<dyn Engine>| {
-        let mut first = make();
-        run(first.as_mut(), &dm, &problem, 1, 1);
-        run(first.as_mut(), &lsqml, &problem, 2, 3);
-        let state = first.save().unwrap();
-        drop(first);
-        let mut second = make();
-        second.restore(&state).unwrap();
-        run(second.as_mut(), &lsqml, &problem, 4, 5);
-        let parts = second.model_parts().unwrap();
-        assert!(parts.variable_probe.is_some());
-        (second.object().unwrap(), parts)
+    let ended = |make: &Make<'_>| {
+        saved_between(
+            make,
+            &problem,
+            &[(&dm, 1, 1), (&lsqml, 2, 3)],
+            (&lsqml, 4, 5),
+        )
     };
     let expected = ended(&|| emulated(&problem, None));
-    std::thread::scope(|scope| {
-        let started: Vec<_> = (threads(2).into_iter())
-            .map(|rank| {
-                let (ended, problem) = (&ended, &problem);
-                scope.spawn(move || {
-                    let ranks = Ranks::of(Arc::new(rank));
-                    ended(&|| {
-                        let (device, among) = (EmulatedDevice::new(), (ranks.clone(), None));
-                        let version = UpdateVersion::Tiled;
-                        Box::new(GpuEngine::among(device, problem, version, None, among).unwrap())
-                    })
-                })
-            })
-            .collect();
-        let found: Vec<_> = started
-            .into_iter()
-            .map(|rank| rank.join().unwrap())
-            .collect();
-        assert!(found[0] == found[1]);
-        // Projections with separate kernels are those of one device but for rounding.
-        let object = distance(&found[0].0, &expected.0);
-        assert!(object < 1e-4, "{object}");
-        let [own, one] =
-            [&found[0].1, &expected.1].map(|of| of.variable_probe.as_ref().unwrap().power());
-        for (own, one) in own.iter().zip(&one) {
-            assert!(
-                (own - one).abs() < 1e-3 * expected.1.variable_probe.as_ref().unwrap().power()[0]
-            );
-        }
-    });
+    let found = on_two_devices(&problem, ended);
+    assert!(found[0] == found[1]);
+    // Projections with separate kernels are those of one device but for rounding.
+    let object = distance(&found[0].0, &expected.0);
+    assert!(object < 1e-4, "{object}");
+    let [own, one] =
+        [&found[0].1, &expected.1].map(|of| of.variable_probe.as_ref().unwrap().power());
+    for (own, one) in own.iter().zip(&one) {
+        assert!((own - one).abs() < 1e-3 * expected.1.variable_probe.as_ref().unwrap().power()[0]);
+    }
 }
 
 /// Variations from which a run starts end with the first projection, on several devices too.
@@ -331,9 +358,7 @@ fn several_devices_compute_what_one_does() {
 fn variations_of_the_start_do_not_come_back_on_several_devices() {
     let mut problem = problem(16, 1);
     let [dm, lsqml] = [EngineName::Dm, EngineName::Lsqml].map(|name| spec(name, false));
-    let mut earlier = cpu::<f64>(&problem);
-    run(earlier.as_mut(), &lsqml, &problem, 1, 4);
-    problem.start_variations = earlier.model_parts().unwrap().variable_probe;
+    take_earlier(&mut problem, &lsqml, 3);
     assert!(problem.start_variations.is_some());
     let ended = |engine: &mut dyn Engine| {
         run(engine, &lsqml, &problem, 2, 2);
@@ -344,33 +369,16 @@ fn variations_of_the_start_do_not_come_back_on_several_devices() {
         engine.object().unwrap()
     };
     let expected = ended(emulated(&problem, None).as_mut());
-    std::thread::scope(|scope| {
-        let started: Vec<_> = (threads(2).into_iter())
-            .map(|rank| {
-                let (ended, problem) = (&ended, &problem);
-                scope.spawn(move || {
-                    let among = (Ranks::of(Arc::new(rank)), None);
-                    let (device, version) = (EmulatedDevice::new(), UpdateVersion::Tiled);
-                    ended(&mut GpuEngine::among(device, problem, version, None, among).unwrap())
-                })
-            })
-            .collect();
-        for rank in started {
-            let object = distance(&rank.join().unwrap(), &expected);
-            assert!(object < 1e-4, "{object}");
-        }
-    });
+    for found in on_two_devices(&problem, |make| ended(make().as_mut())) {
+        let object = distance(&found, &expected);
+        assert!(object < 1e-4, "{object}");
+    }
 }
 
 /// A problem that starts from one variation of an earlier run, of three that it wants.
 fn started(modes: usize) -> Problem {
     let mut problem = problem(16, modes);
-    problem.opr_modes = 1;
-    let mut earlier = cpu::<f64>(&problem);
-    let lsqml = spec(EngineName::Lsqml, true);
-    run(earlier.as_mut(), &lsqml, &problem, 1, 4);
-    problem.start_variations = earlier.model_parts().unwrap().variable_probe;
-    problem.opr_modes = 3;
+    take_earlier(&mut problem, &spec(EngineName::Lsqml, true), 1);
     problem
 }
 
@@ -470,37 +478,12 @@ fn blocks_of_frames_form_the_same_further_variations() {
 fn several_devices_form_the_same_further_variations() {
     let problem = started(1);
     let lsqml = spec(EngineName::Lsqml, true);
-    let ended = |make: &dyn Fn() -> Box<dyn Engine>| {
-        let mut first = make();
-        run(first.as_mut(), &lsqml, &problem, 1, 1);
-        let state = first.save().unwrap();
-        drop(first);
-        let mut second = make();
-        second.restore(&state).unwrap();
-        run(second.as_mut(), &lsqml, &problem, 2, 3);
-        (second.object().unwrap(), second.model_parts().unwrap())
-    };
+    let ended = |make: &Make<'_>| saved_between(make, &problem, &[(&lsqml, 1, 1)], (&lsqml, 2, 3));
     let expected = ended(&|| emulated(&problem, None));
     assert_eq!(expected.1.variable_probe.as_ref().unwrap().count(), 3);
-    std::thread::scope(|scope| {
-        let begun: Vec<_> = (threads(2).into_iter())
-            .map(|rank| {
-                let (ended, problem) = (&ended, &problem);
-                scope.spawn(move || {
-                    let ranks = Ranks::of(Arc::new(rank));
-                    ended(&|| {
-                        let (device, among) = (EmulatedDevice::new(), (ranks.clone(), None));
-                        let version = UpdateVersion::Tiled;
-                        Box::new(GpuEngine::among(device, problem, version, None, among).unwrap())
-                    })
-                })
-            })
-            .collect();
-        for rank in begun {
-            let found = rank.join().unwrap();
-            let object = distance(&found.0, &expected.0);
-            assert!(object < 1e-4, "{object}");
-            assert_eq!(found.1.variable_probe.unwrap().count(), 3);
-        }
-    });
+    for found in on_two_devices(&problem, ended) {
+        let object = distance(&found.0, &expected.0);
+        assert!(object < 1e-4, "{object}");
+        assert_eq!(found.1.variable_probe.unwrap().count(), 3);
+    }
 }

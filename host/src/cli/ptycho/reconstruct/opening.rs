@@ -14,7 +14,8 @@ use crate::cli::ptycho::trial_device::TrialDevice;
 use crate::data::{PixelPositions, Reconstruction, Scan};
 use crate::ptycho::io::scan::{self, ScanFile};
 use crate::ptycho::{
-    FrameStart, OrientationSearch, Precision, ProbeSource, Problem, Ranks, Recipe, mask_bytes,
+    FrameStart, OrientationSearch, PositionMethod, Precision, ProbeSource, Problem, ProblemError,
+    Ranks, Recipe, StartObject, StartObjectError, mask_bytes,
 };
 use crate::run::Interrupt;
 use crate::system::Memory;
@@ -23,7 +24,8 @@ use ndarray::Array2;
 use std::path::Path;
 
 /// The scan that was read.
-pub(super) struct ReadScan {
+#[derive(Debug)]
+pub(in crate::cli::ptycho) struct ReadScan {
     pub(super) file: ScanFile,
     /// The host's memory before that.
     pub(super) memory: Memory,
@@ -156,6 +158,7 @@ impl Reconstruct {
         let read = read.map_or_else(|| self.read(), Ok)?;
         // Positions without an object are refused for the whole scan.
         self.memory_request(&read.file.scan)?;
+        self.check_start_object(&read.file.scan)?;
         let settings = AutomaticSettings {
             scan: &read.file.scan,
             name: self.scan.display().to_string(),
@@ -181,10 +184,23 @@ impl Reconstruct {
         Ok(ReadScan { file, memory })
     }
 
-    /// The mean (row, column) of the frames of a far-field scan.
-    pub(in crate::cli::ptycho) fn mean_pattern(&self) -> Result<Option<Array2<f64>>, Failure> {
-        let scan = self.read()?.file.scan;
-        Ok((!scan.geometry().is_near_field()).then(|| scan.mean_frame()))
+    /// The mean (row, column) of the frames of a far-field scan, which the run does not read again.
+    pub(in crate::cli::ptycho) fn mean_pattern(&mut self) -> Result<Option<Array2<f64>>, Failure> {
+        let read = self.read()?;
+        let scan = &read.file.scan;
+        let mean = (!scan.geometry().is_near_field()).then(|| scan.mean_frame());
+        self.read = Some(read);
+        Ok(mean)
+    }
+
+    /// The scan that has been read, for another run of it.
+    pub(in crate::cli::ptycho) fn take_scan(&mut self) -> Option<ReadScan> {
+        self.read.take()
+    }
+
+    /// Gives the run its scan, which it does not read then.
+    pub(in crate::cli::ptycho) fn give_scan(&mut self, scan: Option<ReadScan>) {
+        self.read = scan;
     }
 
     /// Reads the scan, unless that is done, and opens the back end.
@@ -226,11 +242,8 @@ impl Reconstruct {
                     .map_err(|e| Failure::failed(format!("{path}: start: {e}")))?
             }
         };
-        if let (Some((path, dataset)), None) = (self.recipe.start.object_file(), &self.resume) {
-            let mut image = crate::ptycho::io::start_object::read(path, dataset)?;
-            image.pixel = self.recipe.start.object_pixel.or(image.pixel);
-            (problem.take_start_object(&image))
-                .map_err(|e| Failure::failed(format!("{}: start.object: {e}", path.display())))?;
+        if let Some((path, image)) = self.start_object()? {
+            (problem.take_start_object(&image)).map_err(|error| not_a_start(path, &error))?;
         }
         Ok(Opened {
             scan,
@@ -241,6 +254,39 @@ impl Reconstruct {
             memory,
             frame_start,
         })
+    }
+
+    /// The file with the start object, and the image in it; a resumed run has begun with it.
+    fn start_object(&self) -> Result<Option<(&Path, StartObject)>, Failure> {
+        let (Some((path, dataset)), None) = (self.recipe.start.object_file(), &self.resume) else {
+            return Ok(None);
+        };
+        let mut image = crate::ptycho::io::start_object::read(path, dataset)?;
+        image.pixel = self.recipe.start.object_pixel.or(image.pixel);
+        Ok(Some((path, image)))
+    }
+
+    /// Refuses a start object that does not fit, whatever the trials will find.
+    fn check_start_object(&self, scan: &Scan) -> Result<(), Failure> {
+        let Some((path, image)) = self.start_object()? else {
+            return Ok(());
+        };
+        // If trials choose to refine positions, the object has a margin.
+        let mut refined = self.recipe.clone();
+        refined.positions.refine = vec![PositionMethod::Gradient];
+        let [_, rows, columns] = scan.shape();
+        let pixel = scan.object_pixel();
+        let fits = [&self.recipe, &refined].map(|recipe| {
+            let margin = recipe.margin();
+            match PixelPositions::new(scan.positions(), pixel, [rows, columns], margin) {
+                Ok(positions) => image.fits(positions.object_shape, pixel),
+                Err(_) => Ok(()),
+            }
+        });
+        match fits {
+            [Err(error), Err(_)] => Err(not_a_start(path, &error)),
+            _ => Ok(()),
+        }
     }
 
     /// The result from which the run starts, and its file; a resumed run has begun with it.
@@ -272,7 +318,11 @@ impl Reconstruct {
         let pixel = scan.object_pixel();
         let margin = self.recipe.margin();
         let positions = PixelPositions::new(scan.positions(), pixel, [rows, columns], margin)
-            .map_err(|e| Failure::failed(format!("{}: {e}", self.scan.display())))?;
+            .map_err(|error| {
+                let error = ProblemError::of_positions(error, scan.geometry());
+                let name = self.scan.display().to_string();
+                self.origin.of_problem(&name, &error)
+            })?;
         let shape = [frames, self.recipe.probe_modes, rows, columns];
         let mut recipe = self.recipe.clone();
         // The file may say so.
@@ -286,6 +336,11 @@ impl Reconstruct {
             in_scratch: scan.scratch_folder().map(|_| mask_bytes(scan)),
         })
     }
+}
+
+/// The failure of a start object that does not fit.
+fn not_a_start(path: &Path, error: &StartObjectError) -> Failure {
+    Failure::failed(format!("{}: start.object: {error}", path.display()))
 }
 
 /// The text that the first rank has.
