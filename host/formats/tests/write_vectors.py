@@ -30,6 +30,12 @@ def counts(dtype, n):
     return values.astype(dtype)
 
 
+def sparse(dtype, n):
+    """Few counts among zeros, for chunks with several blocks."""
+    i = numpy.arange(n, dtype=numpy.uint64)
+    return numpy.where(i * i % 4001 == 16, i % 7 + 1, 0).astype(dtype)
+
+
 def noise(dtype, n):
     """Bytes that cannot be compressed (a linear congruential generator)."""
     state, bytes_ = 12345, bytearray()
@@ -107,10 +113,10 @@ def blosc():
         for shuffle in [0, 1, 2]:
             for dtype, n in [("u1", 3001), ("u2", 1003), ("u4", 1000), ("u8", 517)]:
                 yield f"{cname} {shuffle} {dtype} {n}", counts(dtype, n), hdf5plugin.Blosc(cname=cname, clevel=5, shuffle=shuffle)
-        yield f"{cname} several blocks", counts("u2", 20011) % 4, hdf5plugin.Blosc(cname=cname, clevel=1, shuffle=1)
-        yield f"{cname} blocks of bits", counts("u4", 12012) % 3, hdf5plugin.Blosc(cname=cname, clevel=1, shuffle=2)
+        yield f"{cname} several blocks", sparse("u2", 150011), hdf5plugin.Blosc(cname=cname, clevel=1, shuffle=1)
+        yield f"{cname} blocks of bits", sparse("u4", 60012), hdf5plugin.Blosc(cname=cname, clevel=1, shuffle=2)
     yield "noise", noise("u4", 300), hdf5plugin.Blosc(shuffle=1)
-    yield "blosclz period", periodic("u1", 40000), hdf5plugin.Blosc(cname="blosclz", clevel=9, shuffle=0)
+    yield "blosclz period", periodic("u1", 20000), hdf5plugin.Blosc(cname="blosclz", clevel=9, shuffle=0)
     yield "blosclz zeros", numpy.zeros(70000, "u4"), hdf5plugin.Blosc(cname="blosclz", clevel=9, shuffle=1)
 
 
@@ -119,16 +125,21 @@ def blosc2():
         for filters in [0, 1, 2]:
             for dtype, n in [("u1", 3001), ("u2", 1003), ("u4", 1000), ("u8", 517)]:
                 yield f"{cname} {filters} {dtype} {n}", counts(dtype, n), hdf5plugin.Blosc2(cname=cname, clevel=5, filters=filters)
-        yield f"{cname} several blocks", counts("u2", 20011) % 4, hdf5plugin.Blosc2(cname=cname, clevel=1, filters=1)
-        yield f"{cname} blocks of bits", counts("u4", 12012) % 3, hdf5plugin.Blosc2(cname=cname, clevel=1, filters=2)
+        yield f"{cname} several blocks", sparse("u2", 150011), hdf5plugin.Blosc2(cname=cname, clevel=1, filters=1)
+        yield f"{cname} blocks of bits", sparse("u4", 60013), hdf5plugin.Blosc2(cname=cname, clevel=1, filters=2)
     yield "noise", noise("u4", 300), hdf5plugin.Blosc2(filters=1)
     yield "delta", counts("u4", 3003), hdf5plugin.Blosc2(cname="lz4", filters=hdf5plugin.Blosc2.DELTA)
-    yield "delta several blocks", counts("u2", 20011) % 4, hdf5plugin.Blosc2(cname="lz4", clevel=1, filters=hdf5plugin.Blosc2.DELTA)
+    yield "delta several blocks", sparse("u2", 150011), hdf5plugin.Blosc2(cname="lz4", clevel=1, filters=hdf5plugin.Blosc2.DELTA)
     yield "zeros", numpy.zeros(3000, "u4"), hdf5plugin.Blosc2(filters=1)
+    yield "lz4 runs", counts("u2", 3003) % 200 + numpy.uint16(0x700), hdf5plugin.Blosc2(cname="lz4", filters=1)
+    yield "zstd runs", counts("u4", 3003) % 200 + numpy.uint32(0x01020300), hdf5plugin.Blosc2(cname="zstd", filters=1)
     yield "ones", numpy.ones(3000, "u4"), hdf5plugin.Blosc2(filters=1)
     yield "rank 2", counts("u2", 37 * 41).reshape(37, 41), hdf5plugin.Blosc2(cname="lz4", filters=1)
     yield "rank 3", counts("u4", 3 * 37 * 41).reshape(3, 37, 41), hdf5plugin.Blosc2(cname="zstd", filters=2)
-    yield "rank 3 blocks", counts("u2", 4 * 60 * 50).reshape(4, 60, 50) % 5, hdf5plugin.Blosc2(cname="lz4", clevel=1, filters=1)
+    yield "rank 3 blocks", sparse("u2", 5 * 170 * 150).reshape(5, 170, 150), hdf5plugin.Blosc2(cname="lz4", clevel=1, filters=1)
+    yield "rank 2 blocks", sparse("u4", 410 * 333).reshape(410, 333), hdf5plugin.Blosc2(cname="zstd", clevel=1, filters=2)
+    yield "rank 2 delta", sparse("u4", 410 * 333).reshape(410, 333), hdf5plugin.Blosc2(cname="lz4", clevel=1, filters=hdf5plugin.Blosc2.DELTA)
+    yield "rank 4", sparse("u1", 3 * 5 * 70 * 61).reshape(3, 5, 70, 61), hdf5plugin.Blosc2(cname="lz4", clevel=1, filters=1)
 
 
 def builtin():

@@ -48,14 +48,13 @@ pub(super) fn undo(
 ) -> Result<usize, FilterError> {
     let mut reader = Reader::new(NAME, input);
     let [version, _, flags, size] = reader.array()?;
-    let mut number = || Ok(u32::from_le_bytes(reader.array()?) as usize);
+    let [decoded, block_size, stored_size] = reader.lengths()?;
     let header = Header {
         flags,
         size: usize::from(size.max(1)),
-        decoded: number()?,
-        block: number()?,
+        decoded,
+        block: block_size,
     };
-    let stored_size = number()?;
     if version == 0 || version > VERSION {
         return Err(refused("version 1 or 2 of the format", version.into()));
     }
@@ -119,6 +118,7 @@ fn block(
     let Tools {
         block: memory,
         codecs,
+        ..
     } = tools;
     let length = to.len();
     let streams = if bytes || bits {

@@ -6,7 +6,7 @@ pub enum FilterError {
     /// A filter that this crate does not have.
     #[error(
         "HDF5 filter {id}: expected deflate (1), shuffle (2), Fletcher-32 (3), LZF (32000), Blosc (32001), LZ4 (32004), \
-         bitshuffle (32008) or Zstandard (32015), found another filter"
+         bitshuffle (32008), Zstandard (32015) or Blosc2 (32026), found another filter"
     )]
     Unknown {
         /// HDF5's identifier.

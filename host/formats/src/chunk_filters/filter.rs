@@ -1,7 +1,7 @@
 //! The filters: from HDF5's parameters to what undoes them.
 
 use super::scratch::Tools;
-use super::{FilterError, bitshuffle, blosc, fletcher32, lz4, lzf, shuffle};
+use super::{FilterError, bitshuffle, blosc, blosc2_frame, fletcher32, lz4, lzf, shuffle};
 
 /// A filter of a dataset, as HDF5 describes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,6 +24,7 @@ pub(super) enum Filter {
     Fletcher32,
     Lzf,
     Blosc,
+    Blosc2,
     Lz4,
     Bitshuffle(bitshuffle::Bitshuffle),
     Zstd,
@@ -46,6 +47,7 @@ impl Filter {
             32004 => Self::Lz4,
             32008 => Self::Bitshuffle(bitshuffle::Bitshuffle::new(&spec.cd_values, element_size)?),
             32015 => Self::Zstd,
+            32026 => Self::Blosc2,
             id if spec.optional => Self::Unknown { id },
             id => return Err(FilterError::Unknown { id }),
         })
@@ -59,6 +61,7 @@ impl Filter {
             Self::Fletcher32 => "Fletcher-32",
             Self::Lzf => "LZF",
             Self::Blosc => "Blosc",
+            Self::Blosc2 => "Blosc2",
             Self::Lz4 => "LZ4",
             Self::Bitshuffle(_) => "bitshuffle",
             Self::Zstd => "Zstandard",
@@ -95,6 +98,7 @@ impl Filter {
             Self::Fletcher32 => fletcher32::undo(input, output),
             Self::Lzf => lzf::decompress(input, output),
             Self::Blosc => blosc::undo(input, output, tools),
+            Self::Blosc2 => blosc2_frame::undo(input, output, tools),
             Self::Lz4 => lz4::undo(input, output),
             Self::Bitshuffle(parameters) => parameters.undo(input, output, tools),
             Self::Zstd => tools.codecs.zstd(self.name(), input, output),

@@ -16,6 +16,7 @@
 //! | 32004 | LZ4 | blocks of LZ4 |
 //! | 32008 | bitshuffle | alone, with LZ4, with Zstandard |
 //! | 32015 | Zstandard | frames, RFC 8878 |
+//! | 32026 | Blosc2 | frame of Blosc 2 with one chunk |
 //!
 //! ```
 //! use warpstride_formats::chunk_filters::{FilterSpec, Pipeline, Scratch};
@@ -30,6 +31,8 @@
 
 mod bitshuffle;
 mod blosc;
+mod blosc2;
+mod blosc2_frame;
 mod blosclz;
 mod codecs;
 mod error;

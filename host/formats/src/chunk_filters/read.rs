@@ -39,4 +39,13 @@ impl<'a> Reader<'a> {
     pub(super) fn length_be(&mut self) -> Result<usize, FilterError> {
         Ok(u32::from_be_bytes(self.array()?) as usize)
     }
+
+    /// The next `N` lengths of 4 bytes, little-endian.
+    pub(super) fn lengths<const N: usize>(&mut self) -> Result<[usize; N], FilterError> {
+        let mut lengths = [0; N];
+        for length in &mut lengths {
+            *length = u32::from_le_bytes(self.array()?) as usize;
+        }
+        Ok(lengths)
+    }
 }

@@ -33,6 +33,10 @@ impl fmt::Debug for Scratch {
 pub(super) struct Tools {
     /// A decompressed block before its bits or bytes are in order.
     pub(super) block: Vec<u8>,
+    /// The first block of a chunk, to which others are differences.
+    pub(super) reference: Vec<u8>,
+    /// A block of an array with several axes.
+    pub(super) grid_block: Vec<u8>,
     pub(super) codecs: super::codecs::Codecs,
 }
 
