@@ -2,21 +2,23 @@
 //!
 //! * [`chunk_filters`] undoes the filters of HDF5 on the bytes of chunks, so that several threads can
 //!   decompress: HDF5 itself applies them one chunk at a time.
-//! * [`merlin`] and [`empad`] read any range of frames of a file; [`FrameFile`] is their common
-//!   interface, and [`open()`] chooses the format by the name of a file.
+//! * [`merlin`], [`empad`] and [`tiff_stack`] read any range of frames of a file; [`FrameFile`] is their
+//!   common interface, and [`open()`] chooses the format by the name of a file.
 
 pub mod chunk_filters;
 pub mod empad;
 mod file_error;
 mod frame_file;
 pub mod merlin;
+pub mod tiff_stack;
 
 pub use file_error::FileError;
 pub use frame_file::{Element, FrameFile};
 
 use std::path::Path;
 
-/// Opens a file of frames, whose format is that of its name: `.mib`, or `.raw` and `.xml` of an EMPAD detector.
+/// Opens a file of frames, whose format is that of its name: `.mib`, `.raw` and `.xml` of an EMPAD
+/// detector, `.tif` and `.tiff`.
 ///
 /// # Errors
 /// The name has another ending, or the file cannot be read.
@@ -27,9 +29,10 @@ pub fn open(path: &Path) -> Result<Box<dyn FrameFile>, FileError> {
     match end.as_deref() {
         Some("mib") => Ok(Box::new(merlin::MibFile::open(path)?)),
         Some("raw" | "xml") => Ok(Box::new(empad::EmpadFile::open(path)?)),
+        Some("tif" | "tiff") => Ok(Box::new(tiff_stack::TiffStack::open(path)?)),
         _ => Err(FileError::format(
             &file_error::name_of(path),
-            "a name that ends in .mib, .raw or .xml",
+            "a name that ends in .mib, .raw, .xml, .tif or .tiff",
             "another ending",
         )),
     }
