@@ -7,7 +7,7 @@
 use super::read::Reader;
 use super::scratch::{Tools, at_least};
 use super::transpose::unshuffle_bits;
-use super::{FilterError, codecs};
+use super::{FilterError, lz4_block};
 
 const NAME: &str = "bitshuffle";
 
@@ -135,7 +135,7 @@ impl Bitshuffle {
             let shuffled = at_least(&mut tools.block, to.len());
             let found = match self.compressor {
                 Compressor::Zstd => tools.codecs.zstd(NAME, data, shuffled)?,
-                _ => codecs::lz4(NAME, data, shuffled)?,
+                _ => lz4_block::decompress(NAME, data, shuffled)?,
             };
             if found != to.len() {
                 return Err(FilterError::length(NAME, to.len(), found as u64));

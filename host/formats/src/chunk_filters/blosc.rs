@@ -9,7 +9,7 @@ use super::read::Reader;
 use super::scratch::{Tools, at_least};
 use super::shuffle::unshuffle;
 use super::transpose::unshuffle_bits;
-use super::{FilterError, blosclz, codecs};
+use super::{FilterError, blosclz, lz4_block};
 
 const NAME: &str = "Blosc";
 
@@ -135,7 +135,7 @@ fn block(
         }
         let found = match flags >> 5 {
             0 => blosclz::decompress(data, stream)?,
-            1 => codecs::lz4(NAME, data, stream)?,
+            1 => lz4_block::decompress(NAME, data, stream)?,
             3 => codecs.zlib(NAME, data, stream)?,
             4 => codecs.zstd(NAME, data, stream)?,
             other => {
@@ -154,7 +154,7 @@ fn block(
     } else if bits {
         let elements = length / size;
         // Blosc leaves a block as it is if its elements are not in groups of 8.
-        let shuffled = if elements % 8 == 0 {
+        let shuffled = if elements.is_multiple_of(8) {
             elements * size
         } else {
             0

@@ -7,7 +7,7 @@ use super::read::Reader;
 use super::scratch::{Tools, at_least};
 use super::shuffle::unshuffle;
 use super::transpose::unshuffle_bits;
-use super::{FilterError, blosc, blosclz, codecs};
+use super::{FilterError, blosc, blosclz, lz4_block};
 
 pub(super) const NAME: &str = "Blosc2";
 
@@ -173,8 +173,9 @@ impl<'a> Chunk<'a> {
         to: &mut [u8],
         tools: &mut Tools,
     ) -> Result<(), FilterError> {
-        let split =
-            to.len() == self.block && self.flags & NOT_SPLIT == 0 && to.len() % self.size == 0;
+        let split = to.len() == self.block
+            && self.flags & NOT_SPLIT == 0
+            && to.len().is_multiple_of(self.size);
         let length = if split {
             to.len() / self.size
         } else {
@@ -202,7 +203,7 @@ impl<'a> Chunk<'a> {
             }
             let found = match self.flags >> 5 {
                 0 => blosclz::decompress(data, stream)?,
-                1 => codecs::lz4(NAME, data, stream)?,
+                1 => lz4_block::decompress(NAME, data, stream)?,
                 3 => tools.codecs.zlib(NAME, data, stream)?,
                 4 => tools.codecs.zstd(NAME, data, stream)?,
                 other => {

@@ -60,13 +60,3 @@ impl Codecs {
         }
     }
 }
-
-/// Decompresses a block of LZ4 and returns the size of the decompressed data, at most that of `output`.
-pub(super) fn lz4(
-    filter: &'static str,
-    input: &[u8],
-    output: &mut [u8],
-) -> Result<usize, FilterError> {
-    lz4_flex::block::decompress_into(input, output)
-        .map_err(|e| FilterError::damaged(filter, e.to_string()))
-}

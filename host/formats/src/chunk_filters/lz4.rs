@@ -4,7 +4,7 @@
 //! (4 bytes). A block whose compressed size is its own was not compressed.
 
 use super::read::Reader;
-use super::{FilterError, codecs};
+use super::{FilterError, lz4_block};
 
 const NAME: &str = "LZ4";
 
@@ -30,7 +30,7 @@ pub(super) fn undo(input: &[u8], output: &mut [u8]) -> Result<usize, FilterError
         if compressed == block.len() {
             block.copy_from_slice(data);
         } else {
-            let found = codecs::lz4(NAME, data, block)?;
+            let found = lz4_block::decompress(NAME, data, block)?;
             if found != block.len() {
                 return Err(FilterError::length(NAME, block.len(), found as u64));
             }

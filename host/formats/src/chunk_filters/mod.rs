@@ -39,6 +39,7 @@ mod error;
 mod filter;
 mod fletcher32;
 mod lz4;
+mod lz4_block;
 mod lzf;
 mod pipeline;
 mod read;

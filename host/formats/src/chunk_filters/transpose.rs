@@ -39,10 +39,11 @@ fn exchange<const L: usize>(rows: &mut [[u64; L]; 8], distance: usize, shift: u3
     let mut row = 0;
     while row < 8 {
         if row & distance == 0 {
-            for lane in 0..L {
-                let change = (rows[row][lane] >> shift ^ rows[row + distance][lane]) & mask;
-                rows[row + distance][lane] ^= change;
-                rows[row][lane] ^= change << shift;
+            let (upper, lower) = rows.split_at_mut(row + distance);
+            for (high, low) in upper[row].iter_mut().zip(&mut lower[0]) {
+                let change = ((*high >> shift) ^ *low) & mask;
+                *low ^= change;
+                *high ^= change << shift;
             }
         }
         row += 1;

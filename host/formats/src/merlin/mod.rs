@@ -293,7 +293,8 @@ impl MibFile {
     fn find_scan_shape(&self) -> Option<[usize; 2]> {
         let frames = self.shape[0];
         let lines = |fast: usize| {
-            (fast > 1 && frames > fast && frames % fast == 0).then(|| [frames / fast, fast])
+            (fast > 1 && frames > fast && frames.is_multiple_of(fast))
+                .then(|| [frames / fast, fast])
         };
         if let Some(fast) = self.sidecar.frames_per_trigger.filter(|fast| *fast > 1) {
             // One trigger for the whole scan does not say how long a line is.
