@@ -7,12 +7,14 @@
 //! | `mib_reader` | length of the `.hdr` file (two bytes, little-endian), the `.hdr` file, the `.mib` file |
 //! | `empad_reader` | number of frames of the `.raw` file (one byte), the `.xml` file |
 //! | `tiff_reader` | a TIFF file |
+//! | `numpy_reader` | 0 for `.npy` or 1 for `.npz` (one byte), the file |
 
 use std::path::Path;
 use warpstride_formats::FrameFile;
 use warpstride_formats::chunk_filters::{FilterSpec, Pipeline, Scratch};
 use warpstride_formats::empad::EmpadFile;
 use warpstride_formats::merlin::{MibFile, RowOrder};
+use warpstride_formats::numpy::NumpyFile;
 use warpstride_formats::tiff_stack::TiffStack;
 
 /// The largest decoded chunk, bytes.
@@ -140,6 +142,20 @@ pub fn tiff(bytes: &[u8], folder: &Path) -> Option<()> {
     Some(())
 }
 
+/// Reads an `.npy` or an `.npz` file.
+pub fn numpy(bytes: &[u8], folder: &Path) -> Option<()> {
+    let (kind, bytes) = bytes.split_first()?;
+    let path = folder.join(if kind % 2 == 0 {
+        "frames.npy"
+    } else {
+        "frames.npz"
+    });
+    std::fs::write(&path, bytes).ok()?;
+    let _ = NumpyFile::open_array(&path, "frames");
+    exercise(&NumpyFile::open(&path).ok()?);
+    Some(())
+}
+
 /// Seeds of a target: the test vectors of `host/formats`.
 #[must_use]
 pub fn seeds(target: &str) -> Vec<Vec<u8>> {
@@ -172,6 +188,38 @@ pub fn seeds(target: &str) -> Vec<Vec<u8>> {
                 [&[1], single.as_bytes()].concat(),
             ]
         }
+        "numpy_reader" => [
+            (
+                0,
+                &include_bytes!("../../formats/tests/vectors/numpy/be-u2.npy")[..],
+            ),
+            (
+                0,
+                include_bytes!("../../formats/tests/vectors/numpy/le-f8.npy"),
+            ),
+            (
+                0,
+                include_bytes!("../../formats/tests/vectors/numpy/rank-4.npy"),
+            ),
+            (
+                0,
+                include_bytes!("../../formats/tests/vectors/numpy/fortran.npy"),
+            ),
+            (
+                1,
+                include_bytes!("../../formats/tests/vectors/numpy/stored.npz"),
+            ),
+            (
+                1,
+                include_bytes!("../../formats/tests/vectors/numpy/compressed.npz"),
+            ),
+            (
+                1,
+                include_bytes!("../../formats/tests/vectors/numpy/two.npz"),
+            ),
+        ]
+        .map(|(kind, file)| [&[kind], file].concat())
+        .into(),
         _ => [
             &include_bytes!("../../formats/tests/vectors/tiff/u8.tif")[..],
             include_bytes!("../../formats/tests/vectors/tiff/u16-big-endian.tif"),
