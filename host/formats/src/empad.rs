@@ -1,8 +1,8 @@
 //! The EMPAD detector: `.raw` files with frames of 130 x 128 single-precision numbers, and the `.xml` file of a scan.
 //!
 //! Numbers are little-endian. The last two rows of a frame are no image, and are not read. The `.xml` file names its
-//! `.raw` file and has the positions of the scan (`pix_x` fast, `pix_y` slow). It is not used for the scale of scan and detector, because
-//! what its numbers mean depends on the program that wrote it.
+//! `.raw` file and has the positions of the scan (`pix_x` fast, `pix_y` slow). Scales of scan and detector are not
+//! computed from it: what its numbers mean depends on the program that wrote it.
 
 use crate::file_error::{FileError, name_of};
 use crate::frame_file::{Element, FrameFile, Pixel, check_range, read_by_pixels};

@@ -45,10 +45,10 @@ pub enum FileError {
         /// Length of the memory.
         found: usize,
     },
-    /// A value that single precision does not represent exactly.
+    /// An integer that is not represented exactly in the precision that was asked for.
     #[error(
-        "{file}: frame {frame}, row {row}, column {column}: expected an integer that single precision represents exactly (up to \
-         16777216), found {found}; read the frames in double precision"
+        "{file}: frame {frame}, row {row}, column {column}: expected an integer that the chosen precision represents \
+         exactly (single: up to 16777216, double: up to 9007199254740992), found {found}"
     )]
     Inexact {
         /// The file, as given.

@@ -48,7 +48,7 @@ pub trait FrameFile: fmt::Debug + Send + Sync {
     /// Reads frames (frame, row, column) in double precision, which represents all integers of up to 32 bits exactly.
     ///
     /// # Errors
-    /// The file does not have the frames or cannot be read.
+    /// The file does not have the frames, cannot be read, or has an integer of 64 bits that is not represented exactly.
     fn read_f64(&self, frames: Range<usize>, out: &mut [f64]) -> Result<(), FileError>;
 }
 

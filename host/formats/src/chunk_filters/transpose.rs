@@ -1,8 +1,8 @@
 //! Transposition of bits and bytes, compiled for the vector instructions of the CPU in use.
 //!
 //! A matrix of 8 × 8 bits or bytes is transposed by three exchanges of its quarters, of the quarters of those, and so on
-//! (H. S. Warren, Hacker's Delight, 2nd edition, section 7-3). Here the rows of a matrix of bits are in eight words, each with the
-//! rows of eight matrices; eight words are also the rows of a matrix of bytes.
+//! (H. S. Warren, Hacker's Delight, 2nd edition, section 7-3). Here the rows of a matrix of bits are in eight words, each
+//! with the rows of eight matrices; eight words are also the rows of a matrix of bytes.
 
 use pulp::NullaryFnOnce;
 

@@ -10,6 +10,8 @@
 //! | `R64`, 6 and 12 bits | 1x1, 2x2, 2x2G | LiberTEM |
 //! | `R64`, 24 bits | 1x1 | LiberTEM |
 //! | `R64`, 1 bit; 24 bits of 2x2 | | no other reader |
+//!
+//! Refused are `U64`, raw frames of chips side by side (Nx1), and raw regions of interest of 2x2 chips.
 
 mod header;
 mod raw;
