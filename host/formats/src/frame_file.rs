@@ -54,24 +54,28 @@ pub trait FrameFile: fmt::Debug + Send + Sync {
 
 /// A number in memory: `f32` or `f64`.
 pub(crate) trait Pixel: Copy + Default {
-    /// The integer, if it is represented exactly.
-    fn from_integer(value: i64) -> Option<Self>;
+    /// The integer up to which all are represented exactly.
+    const EXACT: u64;
+    /// The integer, rounded to nearest.
+    fn from_integer(value: i64) -> Self;
+    /// The number without its fraction.
+    fn to_integer(self) -> i128;
     /// The number, rounded to nearest.
     fn from_double(value: f64) -> Self;
     /// The number, exactly.
     fn from_single(value: f32) -> Self;
 }
 
-/// The largest integer up to which single precision has all.
-const EXACT_SINGLE: u64 = 1 << f32::MANTISSA_DIGITS;
-
 impl Pixel for f32 {
+    const EXACT: u64 = 1 << Self::MANTISSA_DIGITS;
+
     #[inline]
-    fn from_integer(value: i64) -> Option<Self> {
-        let number = value as Self;
-        // All up to 2^24, and those beyond it that happen to be represented.
-        (value.unsigned_abs() <= EXACT_SINGLE || i128::from(value) == number as i128)
-            .then_some(number)
+    fn from_integer(value: i64) -> Self {
+        value as Self
+    }
+
+    fn to_integer(self) -> i128 {
+        self as i128
     }
 
     #[inline]
@@ -86,10 +90,15 @@ impl Pixel for f32 {
 }
 
 impl Pixel for f64 {
+    const EXACT: u64 = 1 << Self::MANTISSA_DIGITS;
+
     #[inline]
-    fn from_integer(value: i64) -> Option<Self> {
-        let number = value as Self;
-        (i128::from(value) == number as i128).then_some(number)
+    fn from_integer(value: i64) -> Self {
+        value as Self
+    }
+
+    fn to_integer(self) -> i128 {
+        self as i128
     }
 
     #[inline]
@@ -134,23 +143,34 @@ pub(crate) fn check_range(
 ///
 /// # Errors
 /// An integer is not represented exactly.
+#[inline]
 pub(crate) fn convert_integers<T: Pixel>(
     file: &str,
     frame: usize,
     columns: usize,
-    values: impl Iterator<Item = i64>,
+    values: impl Iterator<Item = i64> + Clone,
     out: &mut [T],
 ) -> Result<(), FileError> {
-    for (n, (to, value)) in out.iter_mut().zip(values).enumerate() {
-        *to = T::from_integer(value).ok_or_else(|| FileError::Inexact {
+    let mut beyond = false;
+    for (to, value) in out.iter_mut().zip(values.clone()) {
+        *to = T::from_integer(value);
+        beyond |= value.unsigned_abs() > T::EXACT;
+    }
+    if !beyond {
+        return Ok(());
+    }
+    // Some integers beyond the limit are represented exactly too.
+    let inexact = |(to, value): (&T, i64)| to.to_integer() != i128::from(value);
+    match out.iter().zip(values.clone()).position(inexact) {
+        None => Ok(()),
+        Some(n) => Err(FileError::Inexact {
             file: file.to_owned(),
             frame,
             row: n / columns.max(1),
             column: n % columns.max(1),
-            found: value.to_string(),
-        })?;
+            found: values.clone().nth(n).unwrap_or_default().to_string(),
+        }),
     }
-    Ok(())
 }
 
 /// Implements the reading of a [`FrameFile`] by the method `read_pixels` of the type.

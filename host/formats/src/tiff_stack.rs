@@ -127,7 +127,7 @@ impl TiffStack {
         pixels: DecodingResult,
         out: &mut [T],
     ) -> Result<(), FileError> {
-        fn integers<V: Copy + Into<i64>>(values: &[V]) -> impl Iterator<Item = i64> {
+        fn integers<V: Copy + Into<i64>>(values: &[V]) -> impl Iterator<Item = i64> + Clone {
             values.iter().map(|value| (*value).into())
         }
         let (name, columns) = (&self.name, self.shape[2]);

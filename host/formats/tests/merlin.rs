@@ -336,6 +336,12 @@ fn integers_beyond_single_precision_are_refused() {
     let mut double = [0.0; 24];
     file.read_f64(0..1, &mut double).expect("double precision");
     assert_eq!(double[4], 16_777_217.0);
+    // An even one is represented.
+    content[last..last + 4].copy_from_slice(&(1_u32 << 24 | 2).to_be_bytes());
+    let file = MibFile::open(&written(folder.path(), &content)).expect("a file");
+    let mut single = [0.0; 24];
+    file.read(0..1, &mut single).expect("an even integer");
+    assert_eq!(single[4], 16_777_218.0);
 }
 
 #[test]

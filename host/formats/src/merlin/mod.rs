@@ -339,7 +339,7 @@ fn line_length(gaps: &[i64]) -> Option<usize> {
 fn convert<T: Pixel>(
     file: &str,
     frame: usize,
-    values: impl Iterator<Item = i64>,
+    values: impl Iterator<Item = i64> + Clone,
     out: &mut [T],
 ) -> Result<(), FileError> {
     let columns = out.len();

@@ -126,49 +126,58 @@ impl Raw {
     /// The pixels of a frame in the order of its rows, from its bytes.
     pub(super) fn decode(self, bytes: &[u8], pixels: &mut [u32]) {
         let (words, _) = bytes.as_chunks::<8>();
-        let mut put = |n: usize, value: u32| pixels[self.place(n)] = value;
         match self.counter {
-            Counter::One => unpack::<1>(words, put),
-            Counter::Six => unpack::<8>(words, put),
-            Counter::Twelve => unpack::<16>(words, put),
+            Counter::One => self.unpack::<1>(words, pixels, |to, value| *to = value),
+            Counter::Six => self.unpack::<8>(words, pixels, |to, value| *to = value),
+            Counter::Twelve => self.unpack::<16>(words, pixels, |to, value| *to = value),
             Counter::TwentyFour => {
                 let (upper, lower) = words.split_at(words.len() / 2);
-                unpack::<16>(upper, |n, value| put(n, value << 12));
-                unpack::<16>(lower, |n, value| pixels[self.place(n)] |= value);
+                self.unpack::<16>(upper, pixels, |to, value| *to = value << 12);
+                self.unpack::<16>(lower, pixels, |to, value| *to |= value);
             }
         }
     }
 
-    /// Where stored pixel `n` is in a frame.
-    fn place(self, n: usize) -> usize {
-        if !self.quad {
-            return n;
+    /// Calls `put` with the place and the value of each pixel.
+    #[inline]
+    fn unpack<const BITS: usize>(
+        self,
+        words: &[[u8; 8]],
+        pixels: &mut [u32],
+        put: impl Fn(&mut u32, u32),
+    ) {
+        for (n, words) in words.chunks_exact(CHIP * BITS / 64).enumerate() {
+            let mut row = [0; CHIP];
+            for (word, values) in words.iter().zip(row.chunks_exact_mut(64 / BITS)) {
+                let word = u64::from_be_bytes(*word);
+                for (pixel, value) in values.iter_mut().enumerate() {
+                    *value = (word >> (pixel * BITS) & (u64::MAX >> (64 - BITS))) as u32;
+                }
+            }
+            let (start, reversed) = self.place(n);
+            if reversed {
+                row.reverse();
+            }
+            for (to, value) in pixels[start..start + CHIP].iter_mut().zip(row) {
+                put(to, value);
+            }
         }
-        let (row, column) = (n / self.stored_columns, n % self.stored_columns);
-        let (chip, column) = (column / CHIP, column % CHIP);
-        // The first two chips are upside down in the second row of chips, from the right to the left; the others are in the
-        // first row, from the right to the left.
-        let (row, column) = match chip {
-            0 => (2 * CHIP - 1 - row, 2 * CHIP - 1 - column),
-            1 => (2 * CHIP - 1 - row, CHIP - 1 - column),
-            2 => (row, CHIP + column),
-            _ => (row, column),
-        };
-        row * 2 * CHIP + column
     }
-}
 
-/// Calls `put` with the number and the value of each pixel.
-#[inline]
-fn unpack<const BITS: usize>(words: &[[u8; 8]], mut put: impl FnMut(usize, u32)) {
-    let count = 64 / BITS;
-    for (n, word) in words.iter().enumerate() {
-        let word = u64::from_be_bytes(*word);
-        for pixel in 0..count {
-            put(
-                n * count + pixel,
-                (word >> (pixel * BITS) & (u64::MAX >> (64 - BITS))) as u32,
-            );
+    /// Where stored row `n` of a chip is in a frame, and whether its pixels are in reverse order.
+    fn place(self, n: usize) -> (usize, bool) {
+        if !self.quad {
+            return (n * CHIP, false);
+        }
+        let row = n / QUAD;
+        let upside_down = 2 * CHIP - 1 - row;
+        // The first two chips are upside down in the second row of chips, the others in the first row, both from the right to
+        // the left.
+        match n % QUAD {
+            0 => (upside_down * 2 * CHIP + CHIP, true),
+            1 => (upside_down * 2 * CHIP, true),
+            2 => (row * 2 * CHIP + CHIP, false),
+            _ => (row * 2 * CHIP, false),
         }
     }
 }

@@ -176,7 +176,10 @@ impl Header {
         out: &mut [T],
     ) -> Result<(), FileError> {
         // The bytes of an element in little-endian order.
-        fn values<const N: usize>(bytes: &[u8], big_endian: bool) -> impl Iterator<Item = [u8; N]> {
+        fn values<const N: usize>(
+            bytes: &[u8],
+            big_endian: bool,
+        ) -> impl Iterator<Item = [u8; N]> + Clone {
             bytes.as_chunks::<N>().0.iter().map(move |element| {
                 let mut element = *element;
                 if big_endian {
@@ -186,32 +189,56 @@ impl Header {
             })
         }
         let big = self.big_endian;
-        let integers = |values: &mut dyn Iterator<Item = i64>, out: &mut [T]| {
-            convert_integers(file, frame, columns, values, out)
-        };
         match self.element {
-            Element::Unsigned(8) => integers(&mut bytes.iter().map(|value| i64::from(*value)), out),
-            Element::Signed(8) => integers(
-                &mut bytes.iter().map(|value| i64::from(value.cast_signed())),
+            Element::Unsigned(8) => convert_integers(
+                file,
+                frame,
+                columns,
+                bytes.iter().map(|value| i64::from(*value)),
                 out,
             ),
-            Element::Unsigned(16) => integers(
-                &mut values(bytes, big).map(|v| u16::from_le_bytes(v).into()),
+            Element::Signed(8) => convert_integers(
+                file,
+                frame,
+                columns,
+                bytes.iter().map(|value| i64::from(value.cast_signed())),
                 out,
             ),
-            Element::Signed(16) => integers(
-                &mut values(bytes, big).map(|v| i16::from_le_bytes(v).into()),
+            Element::Unsigned(16) => convert_integers(
+                file,
+                frame,
+                columns,
+                values(bytes, big).map(|v| u16::from_le_bytes(v).into()),
                 out,
             ),
-            Element::Unsigned(_) => integers(
-                &mut values(bytes, big).map(|v| u32::from_le_bytes(v).into()),
+            Element::Signed(16) => convert_integers(
+                file,
+                frame,
+                columns,
+                values(bytes, big).map(|v| i16::from_le_bytes(v).into()),
                 out,
             ),
-            Element::Signed(32) => integers(
-                &mut values(bytes, big).map(|v| i32::from_le_bytes(v).into()),
+            Element::Unsigned(_) => convert_integers(
+                file,
+                frame,
+                columns,
+                values(bytes, big).map(|v| u32::from_le_bytes(v).into()),
                 out,
             ),
-            Element::Signed(_) => integers(&mut values(bytes, big).map(i64::from_le_bytes), out),
+            Element::Signed(32) => convert_integers(
+                file,
+                frame,
+                columns,
+                values(bytes, big).map(|v| i32::from_le_bytes(v).into()),
+                out,
+            ),
+            Element::Signed(_) => convert_integers(
+                file,
+                frame,
+                columns,
+                values(bytes, big).map(i64::from_le_bytes),
+                out,
+            ),
             Element::Float(32) => {
                 let values = values(bytes, big).map(f32::from_le_bytes);
                 out.iter_mut()
