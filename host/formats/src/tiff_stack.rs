@@ -6,7 +6,7 @@
 use crate::file_error::{FileError, name_of};
 use crate::frame_file::{Element, FrameFile, Pixel, check_range, convert_integers, read_by_pixels};
 use std::fs::File;
-use std::io::BufReader;
+use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -23,10 +23,37 @@ const MOST_CHUNK_BYTES: usize = 64 << 20;
 /// The largest value of a tag, bytes: offsets of a million strips.
 const MOST_TAG_BYTES: usize = 8 << 20;
 
+/// What may be read of directories beyond the size of the file, bytes.
+const LEAST_BUDGET: u64 = 1 << 20;
+
 /// Photometric interpretation of images whose zero is white: their values are stored inverted.
 const WHITE_IS_ZERO: u16 = 0;
 
-type FileDecoder = Decoder<BufReader<File>>;
+type FileDecoder = Decoder<Budgeted>;
+
+/// A file of which only so much is read: directories that overlap could make a small file take hours.
+struct Budgeted {
+    file: BufReader<File>,
+    /// Bytes that may still be read.
+    left: u64,
+}
+
+impl Read for Budgeted {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        let count = self.file.read(bytes)?;
+        self.left = self
+            .left
+            .checked_sub(count as u64)
+            .ok_or_else(|| io::Error::other("its directories overlap"))?;
+        Ok(count)
+    }
+}
+
+impl Seek for Budgeted {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.file.seek(to)
+    }
+}
 
 /// An open TIFF file with frames of one size and type.
 pub struct TiffStack {
@@ -60,6 +87,7 @@ impl TiffStack {
         let first = image(&name, &mut decoder)?;
         let ([rows, columns], element) = first;
         let mut frames = 1;
+        // Each directory of a valid file is read once.
         while decoder.more_images() {
             decoder.next_image().map_err(|e| damaged(&name, &e))?;
             let found = image(&name, &mut decoder)?;
@@ -98,6 +126,7 @@ impl TiffStack {
             Some(decoder) => decoder,
             None => open_decoder(&self.path, &self.name)?,
         };
+        decoder.inner().left = u64::MAX;
         let [_, rows, columns] = self.shape;
         for (frame, out) in frames.zip(out.chunks_exact_mut(rows * columns)) {
             decoder
@@ -168,12 +197,18 @@ impl TiffStack {
 }
 
 fn open_decoder(path: &Path, name: &str) -> Result<FileDecoder, FileError> {
-    let file = File::open(path).map_err(|e| FileError::open(name, &e))?;
+    let unreadable = |e: io::Error| FileError::open(name, &e);
+    let file = File::open(path).map_err(unreadable)?;
+    let size = file.metadata().map_err(unreadable)?.len();
+    let file = Budgeted {
+        file: BufReader::new(file),
+        left: size.saturating_add(LEAST_BUDGET),
+    };
     let mut limits = Limits::default();
     limits.decoding_buffer_size = MOST_FRAME_BYTES;
     limits.intermediate_buffer_size = MOST_CHUNK_BYTES;
     limits.ifd_value_size = MOST_TAG_BYTES;
-    let decoder = Decoder::new(BufReader::new(file)).map_err(|e| damaged(name, &e))?;
+    let decoder = Decoder::new(file).map_err(|e| damaged(name, &e))?;
     Ok(decoder.with_limits(limits))
 }
 
@@ -250,7 +285,7 @@ fn check_imagej(name: &str, decoder: &mut FileDecoder) -> Result<(), FileError> 
 
 fn damaged(name: &str, error: &TiffError) -> FileError {
     match error {
-        TiffError::IoError(e) if e.kind() != std::io::ErrorKind::UnexpectedEof => {
+        TiffError::IoError(e) if e.kind() != io::ErrorKind::UnexpectedEof => {
             FileError::open(name, e)
         }
         other => FileError::format(name, "a TIFF file with grey images", other.to_string()),
@@ -272,4 +307,25 @@ impl FrameFile for TiffStack {
     }
 
     read_by_pixels!();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_more_is_read_than_the_budget() {
+        let mut file = tempfile::tempfile().expect("a file");
+        io::Write::write_all(&mut file, &[7; 100]).expect("a file");
+        let mut file = Budgeted {
+            file: BufReader::new(file),
+            left: 150,
+        };
+        for _ in 0..3 {
+            file.seek(SeekFrom::Start(0)).expect("the start");
+            file.read_exact(&mut [0; 50]).expect("within the budget");
+        }
+        file.seek(SeekFrom::Start(0)).expect("the start");
+        assert!(file.read_exact(&mut [0; 1]).is_err());
+    }
 }
