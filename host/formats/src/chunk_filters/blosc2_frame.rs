@@ -37,7 +37,7 @@ pub(super) fn undo(
         return Err(truncated(header as u64, input.len()));
     };
     let grid = match part(&input[FIXED..header.max(FIXED)], input)? {
-        Some(content) => Grid::new(content, size)?.filter(|grid| grid.axes > 1),
+        Some(content) => Grid::new(content, size)?.filter(|grid| grid.axes > 0),
         None => None,
     };
     let data_size = grid.as_ref().map_or(decoded, Grid::bytes);
@@ -117,7 +117,7 @@ fn part<'a>(list: &[u8], frame: &'a [u8]) -> Result<Option<&'a [u8]>, FilterErro
 /// An array whose chunk has blocks of a grid.
 struct Grid {
     axes: usize,
-    /// Elements along each axis; 1 for axes that the array does not have.
+    /// Elements along each axis; 1 for the first axes, which the array does not have.
     shape: [usize; MOST_AXES],
     /// Elements of a block along each axis.
     block: [usize; MOST_AXES],
@@ -134,13 +134,13 @@ impl Grid {
             return Err(refused("at most 8 axes", axes as u64));
         }
         let [mut shape, mut chunk, mut block] = [[1; MOST_AXES]; 3];
-        for length in &mut shape[..axes] {
+        for length in &mut shape[MOST_AXES - axes..] {
             let [_] = content.array()?;
             *length = usize::try_from(u64::from_be_bytes(content.array()?)).unwrap_or(usize::MAX);
         }
         for lengths in [&mut chunk, &mut block] {
             let [_] = content.array()?;
-            for length in &mut lengths[..axes] {
+            for length in &mut lengths[MOST_AXES - axes..] {
                 let [_] = content.array()?;
                 *length = content.length_be()?;
             }
@@ -150,8 +150,8 @@ impl Grid {
                 NAME,
                 format!(
                     "an array of {:?} elements in a chunk of {:?}",
-                    &shape[..axes],
-                    &chunk[..axes]
+                    &shape[MOST_AXES - axes..],
+                    &chunk[MOST_AXES - axes..]
                 ),
             ));
         }
@@ -164,8 +164,8 @@ impl Grid {
                 NAME,
                 format!(
                     "blocks of {:?} of {:?} elements",
-                    &block[..axes],
-                    &shape[..axes]
+                    &block[MOST_AXES - axes..],
+                    &shape[MOST_AXES - axes..]
                 ),
             ));
         }
@@ -237,20 +237,32 @@ impl Grid {
             std::array::from_fn(|axis| self.block[axis].min(self.shape[axis] - first[axis]));
         let last = MOST_AXES - 1;
         let run = count[last] * self.size;
-        let rows = count[..last].iter().product::<usize>();
-        for row in 0..rows {
-            let (mut rest, mut from, mut to) = (row, 0, first[last]);
-            let (mut from_stride, mut to_stride) = (self.block[last], self.shape[last]);
-            for axis in (0..last).rev() {
-                let at = rest % count[axis];
-                rest /= count[axis];
-                from += at * from_stride;
-                to += (first[axis] + at) * to_stride;
-                from_stride *= self.block[axis];
-                to_stride *= self.shape[axis];
-            }
-            let (from, to) = (from * self.size, to * self.size);
+        let [mut from_strides, mut to_strides] = [[self.size; MOST_AXES]; 2];
+        for axis in (0..last).rev() {
+            from_strides[axis] = from_strides[axis + 1] * self.block[axis + 1];
+            to_strides[axis] = to_strides[axis + 1] * self.shape[axis + 1];
+        }
+        let mut from = 0;
+        let mut to: usize = first
+            .iter()
+            .zip(&to_strides)
+            .map(|(first, stride)| first * stride)
+            .sum();
+        let mut at = [0; MOST_AXES];
+        'rows: loop {
             output[to..to + run].copy_from_slice(&block[from..from + run]);
+            for axis in (0..last).rev() {
+                at[axis] += 1;
+                from += from_strides[axis];
+                to += to_strides[axis];
+                if at[axis] < count[axis] {
+                    continue 'rows;
+                }
+                at[axis] = 0;
+                from -= count[axis] * from_strides[axis];
+                to -= count[axis] * to_strides[axis];
+            }
+            return;
         }
     }
 }
