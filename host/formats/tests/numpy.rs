@@ -1,0 +1,163 @@
+//! NumPy arrays that NumPy wrote (`write_numpy.py`), whole and damaged.
+
+use proptest::prelude::*;
+use std::path::{Path, PathBuf};
+use warpstride_formats::numpy::NumpyFile;
+use warpstride_formats::{Element, FileError, FrameFile};
+
+fn vector(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/vectors/numpy")
+        .join(name)
+}
+
+/// Element `n` of an array.
+fn expected(n: usize, element: Element) -> f64 {
+    let value = ((n * 7 + n / 5) % 251) as f64;
+    match element {
+        Element::Unsigned(_) => value,
+        Element::Signed(8) => ((value - 100.0) / 2.0).floor(),
+        _ => value - 100.0,
+    }
+}
+
+/// Compares all frames and each frame alone with the formula.
+fn check(file: &NumpyFile, name: &str) {
+    let [frames, rows, columns] = file.shape();
+    let mut double = vec![0.0; frames * rows * columns];
+    file.read_f64(0..frames, &mut double).expect(name);
+    for (n, found) in double.iter().enumerate() {
+        assert_eq!(*found, expected(n, file.element()), "{name}, element {n}");
+    }
+    for frame in (0..frames).rev() {
+        let mut single = vec![0.0; rows * columns];
+        file.read(frame..frame + 1, &mut single).expect(name);
+        let same = single.iter().zip(&double[frame * rows * columns..]);
+        assert!(
+            same.into_iter()
+                .all(|(single, double)| f64::from(*single) == *double),
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn arrays_of_all_types() {
+    use Element::{Float, Signed, Unsigned};
+    for (name, element) in [
+        ("u1", Unsigned(8)),
+        ("i1", Signed(8)),
+        ("le-u2", Unsigned(16)),
+        ("be-u2", Unsigned(16)),
+        ("le-i2", Signed(16)),
+        ("le-u4", Unsigned(32)),
+        ("be-i4", Signed(32)),
+        ("le-i8", Signed(64)),
+        ("le-f4", Float(32)),
+        ("be-f4", Float(32)),
+        ("le-f8", Float(64)),
+    ] {
+        let file = NumpyFile::open(&vector(&format!("{name}.npy"))).expect(name);
+        assert_eq!(
+            (file.shape(), file.scan_shape(), file.element()),
+            ([3, 4, 5], None, element)
+        );
+        check(&file, name);
+    }
+}
+
+#[test]
+fn four_axes_are_a_scan() {
+    let file = NumpyFile::open(&vector("rank-4.npy")).expect("an array");
+    assert_eq!((file.shape(), file.scan_shape()), ([6, 4, 5], Some([2, 3])));
+    check(&file, "rank-4");
+}
+
+#[test]
+fn arrays_of_npz_files() {
+    for (name, scan) in [("stored.npz", None), ("compressed.npz", Some([2, 3]))] {
+        let file = NumpyFile::open(&vector(name)).expect(name);
+        assert_eq!((file.shape(), file.scan_shape()), ([6, 4, 5], scan));
+        check(&file, name);
+    }
+    for (name, frames) in [("first", 6), ("second", 3)] {
+        let file = NumpyFile::open_array(&vector("two.npz"), name).expect(name);
+        assert_eq!(file.shape(), [frames, 4, 5]);
+        check(&file, name);
+    }
+}
+
+#[test]
+fn other_arrays_are_refused() {
+    let refused = |name: &str| NumpyFile::open(&vector(name)).expect_err(name).to_string();
+    for (name, reason) in [
+        ("two.npz", "several: first [6, 4, 5], second [3, 4, 5]"),
+        ("rank-2.npy", "found the shape [4, 5]"),
+        ("fortran.npy", "found 'True'"),
+        ("complex.npy", "found '<c8'"),
+    ] {
+        assert!(refused(name).contains(reason), "{}", refused(name));
+    }
+    let absent = NumpyFile::open_array(&vector("two.npz"), "third");
+    assert!(matches!(absent, Err(FileError::Format { .. })));
+}
+
+/// An array of a scan that the folder has, whose frames are as many as its positions.
+#[test]
+fn an_array_of_a_scan() {
+    use std::io::Write as _;
+    let path =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/formats/rota-6x6.npy");
+    if !path.is_file() {
+        let mut stderr = std::io::stderr();
+        let _ = writeln!(
+            stderr,
+            "SKIPPED: an_array_of_a_scan: {} is absent",
+            path.display()
+        );
+        return;
+    }
+    let file = NumpyFile::open(&path).expect("an array");
+    assert_eq!(
+        (file.shape(), file.scan_shape()),
+        ([36, 160, 160], Some([6, 6]))
+    );
+    let mut counts = vec![0.0; 36 * 160 * 160];
+    file.read(0..36, &mut counts).expect("counts");
+    // The sum and the largest count that NumPy finds.
+    assert_eq!(
+        counts.iter().map(|count| f64::from(*count)).sum::<f64>(),
+        2_969_016.0
+    );
+    assert_eq!(counts.iter().copied().fold(0.0, f32::max), 22.0);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn altered_files_never_panic(
+        which in prop::sample::select(vec!["le-u2.npy", "rank-4.npy", "stored.npz", "compressed.npz", "two.npz"]),
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..6),
+        length in any::<prop::sample::Index>(),
+        cut in any::<bool>(),
+    ) {
+        let mut bytes = std::fs::read(vector(which)).expect("a file");
+        for (at, value) in changes {
+            let at = at.index(bytes.len());
+            bytes[at] = value;
+        }
+        if cut {
+            bytes.truncate(length.index(bytes.len()));
+        }
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join(which);
+        std::fs::write(&path, &bytes).expect("a file");
+        for file in [NumpyFile::open(&path), NumpyFile::open_array(&path, "frames")].into_iter().flatten() {
+            let [frames, rows, columns] = file.shape();
+            prop_assert!(frames * rows * columns <= 1040 * bytes.len());
+            let mut out = vec![0.0; rows * columns];
+            let _ = file.read(frames - 1..frames, &mut out);
+        }
+    }
+}
