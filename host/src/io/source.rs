@@ -4,11 +4,13 @@
 //! their data are in files that the user has not named. Attributes are read for formats that need
 //! them (`attributes.rs`), and only short strings.
 
+mod chunks;
 mod contents;
 mod filters;
 mod links;
 mod numbers;
 mod shape;
+mod stored;
 mod texts;
 
 pub(crate) use numbers::Numbers;

@@ -1,8 +1,11 @@
 //! Filters of compressed datasets.
 
+use super::chunks::spec;
+use super::shape::Decoder;
 use super::{IoError, Source};
 use hdf5_metno as hdf5;
 use hdf5_metno::filters::Filter;
+use warpstride_formats::chunk_filters::Pipeline;
 
 /// Names of filters that detectors and programs use, by their number in the HDF Group's list of
 /// registered filters.
@@ -23,16 +26,46 @@ const NAMES: [(i32, &str); 13] = [
 ];
 
 impl Source {
-    /// Refuses a dataset whose filters this program, and the plugins of its HDF5 library, cannot undo.
-    pub(super) fn check_filters(&self, path: &str, filters: &[Filter]) -> Result<(), IoError> {
-        match filters.iter().find(|filter| !filter.decode_enabled()) {
+    /// Refuses a dataset of elements of `item` bytes whose filters neither the decoder nor the plugins of the HDF5 library can undo.
+    pub(super) fn check_filters(
+        &self,
+        path: &str,
+        filters: &[Filter],
+        (decoder, item): (Decoder, usize),
+    ) -> Result<(), IoError> {
+        let own = |filter: &Filter| {
+            let spec = spec(filter, item);
+            decoder == Decoder::Own && spec.is_some_and(|of| Pipeline::new(&[of], item, 0).is_ok())
+        };
+        let Some(first) = filters.iter().find(|filter| !filter.decode_enabled()) else {
+            return Ok(());
+        };
+        let unknown = filters.iter().find(|filter| !own(filter));
+        let (expected, advice) = match decoder {
+            Decoder::Hdf5 => (
+                "no compression, gzip, shuffle or Fletcher 32",
+                "write the data again with gzip, for example with h5repack -f GZIP=4 where that filter is installed",
+            ),
+            Decoder::Own => (
+                "no compression, gzip, shuffle, Fletcher 32, LZF, LZ4, bitshuffle, Zstandard, Blosc or Blosc2",
+                "write the data again with gzip, for example with h5repack -f GZIP=4 where that filter is installed",
+            ),
+        };
+        match unknown {
             None => Ok(()),
             Some(filter) => Err(IoError::Unsupported {
                 file: self.name.clone(),
                 dataset: path.to_owned(),
-                expected: "no compression, gzip, shuffle or Fletcher 32",
-                found: named(filter.id()),
-                advice: "write the data again with gzip, for example with h5repack -f GZIP=4 where that filter is installed",
+                expected,
+                found: named(
+                    if decoder == Decoder::Own {
+                        filter
+                    } else {
+                        first
+                    }
+                    .id(),
+                ),
+                advice,
             }),
         }
     }

@@ -1,6 +1,8 @@
 //! Datasets of numbers, inspected first and then read whole or in part.
 
-use super::shape::bytes_of;
+use super::chunks::Chunks;
+use super::shape::{Decoder, bytes_of};
+use super::stored::StoredNumber;
 use super::{IoError, Source};
 use hdf5_metno as hdf5;
 use ndarray::{ArrayD, IxDyn};
@@ -13,6 +15,8 @@ pub(crate) struct Numbers<'s> {
     dataset: hdf5::Dataset,
     shape: Vec<usize>,
     complex: Option<Precision>,
+    /// Its chunks, if HDF5 cannot decode them.
+    chunks: Option<Chunks>,
 }
 
 /// Precision of the parts of a complex number.
@@ -47,8 +51,10 @@ impl Source {
                 expected: "integers, floating-point numbers or complex numbers (r, i)",
             });
         }
-        let shape = self.checked_shape(path, &dataset, kind.size())?;
+        let shape = self.checked_shape_by(path, &dataset, kind.size(), Decoder::Own)?;
+        let chunks = self.chunks(path, &dataset, &shape)?;
         Ok(Some(Numbers {
+            chunks,
             source: self,
             path: path.to_owned(),
             dataset,
@@ -132,11 +138,15 @@ impl Numbers<'_> {
         self.source.damaged(&self.path, "its data are damaged")
     }
 
-    fn whole<T: hdf5::H5Type>(&self) -> Result<ArrayD<T>, IoError> {
+    fn whole<T: hdf5::H5Type + StoredNumber>(&self) -> Result<ArrayD<T>, IoError> {
         self.allow(size_of::<T>())?;
         if self.shape.contains(&0) {
             return ArrayD::from_shape_vec(IxDyn(&self.shape), Vec::new())
                 .map_err(|_| self.unreadable());
+        }
+        if let Some(chunks) = &self.chunks {
+            let all: Vec<_> = self.shape.iter().map(|length| 0..*length).collect();
+            return chunks.part((self.source, &self.path), &all);
         }
         self.dataset.read_dyn().map_err(|_| self.unreadable())
     }
@@ -173,6 +183,9 @@ impl Numbers<'_> {
         if shape.contains(&0) {
             return ArrayD::from_shape_vec(IxDyn(&shape), Vec::new())
                 .map_err(|_| self.unreadable());
+        }
+        if let Some(chunks) = &self.chunks {
+            return chunks.part((self.source, &self.path), parts);
         }
         let whole = parts.len() == self.shape.len()
             && parts.iter().zip(&self.shape).all(|(p, n)| *p == (0..*n));

@@ -8,6 +8,15 @@ use hdf5_metno::dataset::Layout;
 /// Highest rank of a dataset that is read, above any that the formats define; HDF5 allows 32.
 const HIGHEST_RANK: usize = 8;
 
+/// What undoes the filters of a dataset.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Decoder {
+    /// HDF5 alone.
+    Hdf5,
+    /// This program (`chunks.rs`), where HDF5 does not have a filter.
+    Own,
+}
+
 impl Source {
     /// The shape of `dataset`, after checking its size against the file and the available memory.
     pub(in crate::io) fn checked_shape(
@@ -15,6 +24,17 @@ impl Source {
         path: &str,
         dataset: &hdf5::Dataset,
         item: usize,
+    ) -> Result<Vec<usize>, IoError> {
+        self.checked_shape_by(path, dataset, item, Decoder::Hdf5)
+    }
+
+    /// Like [`Source::checked_shape`], for a dataset whose chunks `decoder` decodes.
+    pub(super) fn checked_shape_by(
+        &self,
+        path: &str,
+        dataset: &hdf5::Dataset,
+        item: usize,
+        decoder: Decoder,
     ) -> Result<Vec<usize>, IoError> {
         let broken = |_| self.damaged(path, "its header is damaged");
         let space = dataset.space().map_err(broken)?;
@@ -63,7 +83,8 @@ impl Source {
                 }
             }
             Layout::Chunked => {
-                self.check_filters(path, &properties.get_filters().map_err(broken)?)?;
+                let filters = properties.get_filters().map_err(broken)?;
+                self.check_filters(path, &filters, (decoder, item))?;
                 let chunk = properties.get_chunk().map_err(broken)?.unwrap_or_default();
                 self.allow(path, bytes_of(&chunk, item))?;
                 // HDF5 fills missing chunks one by one, which would take unlimited time.
