@@ -399,10 +399,10 @@ fn a_missing_filter_is_named() {
         .map(|(at, _)| at)
         .collect();
     assert_eq!(found.len(), 1, "{found:?}");
-    bytes[found[0]..found[0] + 2].copy_from_slice(&32008_u16.to_le_bytes());
+    bytes[found[0]..found[0] + 2].copy_from_slice(&32013_u16.to_le_bytes());
     std::fs::write(folder.path("raw.h5"), bytes).unwrap();
     let output = folder.run(&info);
-    output.refused(1, &["raw.h5", "/images", "bitshuffle", "32008", "h5repack"]);
+    output.refused(1, &["raw.h5", "/images", "ZFP", "32013", "h5repack"]);
     assert!(!output.err.contains("damaged"), "{output:?}");
 }
 

@@ -186,6 +186,8 @@ impl Reconstruct {
 
     /// The mean (row, column) of the frames of a far-field scan, which the run does not read again.
     pub(in crate::cli::ptycho) fn mean_pattern(&mut self) -> Result<Option<Array2<f64>>, Failure> {
+        // The mean is the first that the threads compute.
+        threads::start(self.threads)?;
         let read = self.read()?;
         let scan = &read.file.scan;
         let mean = (!scan.geometry().is_near_field()).then(|| scan.mean_frame());
