@@ -20,6 +20,8 @@ const MIN_OVERLAP: f64 = 0.5;
 const CENTRE_TOLERANCE: f64 = 0.1;
 /// Largest plausible fraction of masked pixels: detector gaps and dead pixels are fewer.
 const MAX_BAD_FRACTION: f64 = 0.5;
+/// Largest plausible ratio of the sides of an object pixel: frames and detector pixels are far less oblong.
+const MOST_OBLONG: f64 = 20.0;
 /// Fewest rows or columns that resolve a diffraction pattern.
 const MIN_SIDE: usize = 8;
 /// Largest plausible mean count at the border of the frames, relative to that of the whole frame: a
@@ -60,6 +62,8 @@ pub fn diagnose(scan: &Scan, engines: &[EngineSpec]) -> Result<Diagnosis, Scratc
     problems.extend(masked(scan));
     problems.extend(counts(scan)?);
     problems.extend(light::no_photon_counts(scan, engines));
+    problems.extend(light::more_than_counted(scan));
+    problems.extend(oblong(pixel));
     let extent = (0..2).map(|axis| extent(scan, axis)).fold(0.0, f64::max);
     problems.extend(small_steps(scan.geometry(), extent, overlap.as_ref()));
     problems.extend(near_field::aliased(scan));
@@ -78,6 +82,17 @@ fn extent(scan: &Scan, axis: usize) -> f64 {
     let column = scan.positions().column(axis);
     let low = column.iter().copied().fold(f64::INFINITY, f64::min);
     column.iter().copied().fold(f64::NEG_INFINITY, f64::max) - low
+}
+
+/// Object pixels (row, column), m, that are far from square.
+fn oblong([row, column]: [f64; 2]) -> Option<String> {
+    (row.max(column) > MOST_OBLONG * row.min(column)).then(|| {
+        format!(
+            "object pixels are {} x {} m: expected sides that differ by less than a factor of {MOST_OBLONG}, so one of the detector's pixel sizes is probably wrong",
+            significant(row, 3),
+            significant(column, 3)
+        )
+    })
 }
 
 fn few_overlaps(overlap: Option<&Overlap>) -> Option<String> {
@@ -357,6 +372,23 @@ mod tests {
             let found = problems(frames);
             assert!(found.len() == 1 && found[0].contains(expected), "{found:?}");
         }
+    }
+
+    #[test]
+    fn impossible_pixels_and_counts_are_named() {
+        assert_eq!(oblong([1e-8, 1.9e-7]), None);
+        let found = oblong([7e-8, 3.9e-3]).unwrap();
+        assert!(
+            found.starts_with("object pixels are 7.00e-8 x 0.00390 m"),
+            "{found}"
+        );
+        let bright = problems(frames_of_light().mapv(|count| count * 1e20));
+        assert!(
+            bright
+                .iter()
+                .any(|p| p.contains("more than a detector counts")),
+            "{bright:?}"
+        );
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! Near fields: simulated scans are recognised and reconstructed, and what is for far fields only is refused.
 
-use super::support::TestFolder;
+use super::support::{STARTING, TestFolder};
 use ndarray::Array2;
 use serde_json::Value;
+use std::sync::PoisonError;
 use warpstride::data::{Propagation, Reconstruction, Scan};
 use warpstride::ptycho::io::results;
 
@@ -218,7 +219,10 @@ fn the_orientation_of_positions_is_found() {
             let geometry = *upright.geometry();
             let frames = frames.clone();
             let scan = Scan::new(frames, None, turned_positions.clone(), geometry, probe).unwrap();
-            warpstride::ptycho::io::scan::write(&turned, &scan).unwrap();
+            {
+                let _held = STARTING.lock().unwrap_or_else(PoisonError::into_inner);
+                warpstride::ptycho::io::scan::write(&turned, &scan).unwrap();
+            }
             let command = ["ptycho", "reconstruct", "turned.cxi", "-o", "turned.h5"];
             let rest = [
                 "--backend",

@@ -158,7 +158,16 @@ fn coarse_reconstructions_are_the_start_of_finer_ones() {
     let options = ["--engine", "dm:20", "--coarse", "4,2,1"];
     let fine = run(&folder, "out.h5", &options);
     assert!(!folder.path("out-coarse4.h5").exists());
-    let noted = folder.reconstruct(&["-o", "noted.h5", "--engine", "dm:1", "--coarse", "4,2,1", "--threads", "2"]);
+    let noted = folder.reconstruct(&[
+        "-o",
+        "noted.h5",
+        "--engine",
+        "dm:1",
+        "--coarse",
+        "4,2,1",
+        "--threads",
+        "2",
+    ]);
     noted.well();
     assert!(
         (noted.out).contains("note: --coarse: 4 is left out, as the middle of the frames"),

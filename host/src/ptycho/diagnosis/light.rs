@@ -17,6 +17,9 @@ const MIN_COUNTS: f64 = 1000.0;
 /// whole frame.
 const MAX_BORDER_POWER: f64 = 0.5;
 
+/// Counts of a pixel that an exposure does not reach: a day at 1e9 a second.
+const MOST_COUNTED: f64 = 1e14;
+
 /// Counts that are no photon counts, so that the Poisson power bound keeps the engines from
 /// changing anything.
 pub(super) fn no_photon_counts(scan: &Scan, engines: &[EngineSpec]) -> Option<String> {
@@ -34,6 +37,17 @@ pub(super) fn no_photon_counts(scan: &Scan, engines: &[EngineSpec]) -> Option<St
             significant(f64::from(max), 4),
             significant(100.0 * share, 2),
             bounded.name.as_str()
+        )
+    })
+}
+
+/// A largest count that no detector measures in an exposure.
+pub(super) fn more_than_counted(scan: &Scan) -> Option<String> {
+    let largest = f64::from(scan.sums().largest);
+    (largest > MOST_COUNTED).then(|| {
+        format!(
+            "the largest count is {}, more than a detector counts in an exposure: the numbers are probably in another unit; scale them to photons",
+            significant(largest, 3)
         )
     })
 }

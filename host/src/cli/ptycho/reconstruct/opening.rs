@@ -11,6 +11,7 @@ use crate::cli::ptycho::backend::{MemoryRequest, check_division};
 use crate::cli::ptycho::find_orientation::TrialSettings;
 use crate::cli::ptycho::recipe_arguments::Automatic;
 use crate::cli::ptycho::trial_device::TrialDevice;
+use crate::cli::threads;
 use crate::data::{PixelPositions, Reconstruction, Scan};
 use crate::ptycho::io::scan::{self, ScanFile};
 use crate::ptycho::{
