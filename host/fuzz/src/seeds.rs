@@ -44,6 +44,7 @@ fn scan_of(frames: usize, per_frame: bool) -> Option<Scan> {
             positions,
             origin: [0.0; 2],
             seed: 7,
+            slices: None,
         }),
     )
 }
