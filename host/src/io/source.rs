@@ -4,6 +4,11 @@
 //! their data are in files that the user has not named. Attributes are read for formats that need
 //! them (`attributes.rs`), and only short strings.
 
+#[cfg(feature = "static")]
+mod chunk_list;
+#[cfg(not(feature = "static"))]
+#[path = "source/chunk_list_by_number.rs"]
+mod chunk_list;
 mod chunks;
 mod contents;
 mod filters;

@@ -1,5 +1,6 @@
 //! Chunks whose filters HDF5 does not have: read from the file, decoded by several threads.
 
+use super::chunk_list::chunk_list;
 use super::shape::bytes_of;
 use super::stored::{Stored, StoredNumber};
 use super::{IoError, Source};
@@ -86,9 +87,8 @@ impl Source {
         let options = properties.get_chunk_opts().map_err(broken)?;
         let whole_only =
             options.is_some_and(|of| of.contains(ChunkOpts::DONT_FILTER_PARTIAL_CHUNKS));
-        let count = dataset.num_chunks().unwrap_or(0);
-        let list: Option<Vec<ChunkInfo>> = (0..count).map(|n| dataset.chunk_info(n)).collect();
-        let list = list.ok_or_else(|| self.damaged(path, "its list of chunks is damaged"))?;
+        let list = chunk_list(dataset)
+            .ok_or_else(|| self.damaged(path, "its list of chunks is damaged"))?;
         for of in &list {
             let ends = of.addr.checked_add(of.size);
             if ends.is_none_or(|end| end > self.length) || of.offset.len() != shape.len() {
