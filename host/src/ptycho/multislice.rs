@@ -174,7 +174,7 @@ impl SliceOptions {
                 "detector.background",
                 recipe.detector.background != ideal.background,
             ),
-            ("detector", !recipe.detector.is_default()),
+            ("detector.background_from", !recipe.detector.is_default()),
         ];
         if let Some((option, _)) = unsupported.iter().find(|(_, on)| *on) {
             let found = format!("{} slices with it", self.count);

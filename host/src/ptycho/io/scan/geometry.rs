@@ -87,7 +87,7 @@ const OPTIONS: [&str; 5] = [
 /// The error of a value of the file, or of an option, whose path is `option` and its name.
 fn value(source: &Source, path: &str, found: f64, expected: &str) -> IoError {
     let named = path.strip_prefix("option ");
-    if let Some(option) = OPTIONS.into_iter().find(|option| named == Some(option)) {
+    if let Some(option) = OPTIONS.into_iter().find(|option| named == Some(*option)) {
         return IoError::Option {
             file: source.name().to_owned(),
             option,
