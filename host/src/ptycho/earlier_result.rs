@@ -160,6 +160,7 @@ impl Problem {
             }
         ));
         self.note_parts_left_out(result, recipe);
+        self.note_orientation(result, recipe);
         Ok(self.frames_of(result, scan, recipe))
     }
 
@@ -323,6 +324,7 @@ impl Problem {
 }
 
 mod left_out;
+mod orientation;
 mod variations;
 
 #[cfg(test)]

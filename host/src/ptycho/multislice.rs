@@ -11,7 +11,7 @@
 //! options, and what the engines of both back ends share.
 
 use super::engine_spec::{EngineName, MAX_ITERATIONS};
-use super::{Problem, ProblemError, Recipe, RecipeError, Values};
+use super::{DetectorOptions, Problem, ProblemError, Recipe, RecipeError, Values};
 use crate::data::{Reconstruction, Scan, SliceStack};
 use crate::fft::Fft2;
 use crate::text::{length, shortest, significant};
@@ -161,6 +161,7 @@ impl SliceOptions {
                 format!("{} with {}", self.count, spec.name.as_str()),
             );
         }
+        let ideal = DetectorOptions::default();
         let unsupported = [
             ("data.near_field", recipe.data.is_near_field()),
             ("positions.refine", !recipe.positions.refine.is_empty()),
@@ -168,7 +169,12 @@ impl SliceOptions {
             ("object_modes", recipe.object_modes > 1),
             ("fly.points", recipe.fly.points > 1),
             ("opr_modes", recipe.opr_modes > 0),
-            ("detector", !recipe.detector.is_default()),
+            ("detector.blur", recipe.detector.blur != ideal.blur),
+            (
+                "detector.background",
+                recipe.detector.background != ideal.background,
+            ),
+            ("detector.background_from", !recipe.detector.is_default()),
         ];
         if let Some((option, _)) = unsupported.iter().find(|(_, on)| *on) {
             let found = format!("{} slices with it", self.count);

@@ -493,12 +493,13 @@ impl Recipe {
         self.engines.iter().try_for_each(EngineSpec::check)?;
         self.slices.check(self)?;
         self.check_variations()?;
-        let mut centring = self.engines.iter().filter_map(|e| e.probe_centre_tolerance);
-        if let (true, Some(tolerance)) = (self.data.is_near_field(), centring.next()) {
+        let centring = |e: &EngineSpec| Some((e.name.as_str(), e.probe_centre_tolerance?));
+        let centring = self.engines.iter().find_map(centring);
+        if let (true, Some((engine, tolerance))) = (self.data.is_near_field(), centring) {
             let expected =
                 "none with data.near_field, where the beam's place on the detector is measured";
             return Err(RecipeError::new(
-                "probe_centre_tolerance",
+                format!("{engine}.probe_centre_tolerance"),
                 expected,
                 shortest(tolerance),
             ));

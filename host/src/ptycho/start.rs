@@ -12,6 +12,7 @@ use super::probe_search;
 use super::recipe::{ProbeSource, Recipe};
 use crate::data::Scan;
 use crate::fft::Fft2;
+use crate::text::significant;
 use models::{Grid, aperture, gaussian, zone_plate};
 use ndarray::{Array2, Array3, Axis};
 use num_complex::Complex;
@@ -96,7 +97,8 @@ pub(super) fn probe(
         ProbeSource::Auto => {
             let (main, defocus) = probe_search::search(scan)?;
             notes.push(format!(
-                "start probe: none in the scan; the mean pattern with a defocus of {defocus:.2e} m fits best (set probe.source and probe.defocus to override it)"
+                "start probe: none in the scan; the mean pattern with a defocus of {} m fits best (set probe.source and probe.defocus to override it)",
+                significant(defocus, 3)
             ));
             main.insert_axis(Axis(0))
         }

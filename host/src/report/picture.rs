@@ -31,7 +31,7 @@ pub enum PictureError {
     /// The image is empty.
     #[error("the {what}: expected at least one pixel to draw, found shape {shape:?}")]
     Empty {
-        /// `object`, `probe`, `field` or `image`.
+        /// `object`, `modes`, `field` or `image`.
         what: &'static str,
         /// Shape of the image.
         shape: Vec<usize>,

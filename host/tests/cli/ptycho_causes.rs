@@ -115,6 +115,43 @@ fn arguments_and_not_what_follows_from_them_are_named() {
             &["--fly-points", "99999999999999999999"],
             &["--fly-points 99999999999999999999: expected a whole number up to"],
         ),
+        (
+            &[
+                "--near-field",
+                "--focus-to-sample",
+                "4mm",
+                "--coarse",
+                "2,1",
+            ],
+            &["--coarse 2,1: expected no larger object pixels with data.near_field"],
+        ),
+        (
+            &["--near-field", "--focus-to-sample", "1e400m"],
+            &["--focus-to-sample 1e400m: ", "found one that is not finite"],
+        ),
+        (
+            &[
+                "--engine",
+                "lsqml:1",
+                "--slices",
+                "2",
+                "--slice-distance",
+                "20um",
+                "--background",
+                "pixels",
+            ],
+            &["--background pixels: expected no slices"],
+        ),
+        (
+            &[
+                "--engine",
+                "lsqml:1",
+                "--near-field",
+                "--set",
+                "lsqml.probe_centre_tolerance=1",
+            ],
+            &["--set lsqml.probe_centre_tolerance=1: expected none with data.near_field"],
+        ),
     ] {
         reconstructed(&folder, options).refused(2, words);
     }
@@ -265,4 +302,92 @@ fn bad_start_objects_are_refused_before_the_trials() {
         output.refused(1, words);
         assert_eq!(output.out, "", "trials were made");
     }
+}
+
+#[test]
+fn options_that_scale_positions_or_pixels_are_named() {
+    let folder = TestFolder::with_scan();
+    let scaled = "expected positions in metres";
+    for (options, words) in [
+        (
+            &["--transform-positions", "affine=[1e9,0,0,1]"][..],
+            &[
+                "--transform-positions affine=[1e9,0,0,1]: scan.cxi: ",
+                scaled,
+            ][..],
+        ),
+        (
+            &["--set", "data.constants.distance=1e9"],
+            &[
+                "--set data.constants.distance=1e9: scan.cxi: ",
+                scaled,
+                "; the option is the likely cause",
+            ],
+        ),
+        (
+            &["--set", "data.constants.pixel_size=[1,1]"],
+            &["--set data.constants.pixel_size=[1,1]: scan.cxi: ", scaled],
+        ),
+        (
+            &["--set", "data.constants.energy=1e300"],
+            &[
+                "--set data.constants.energy=1e300: scan.cxi: ",
+                "expected a wavelength in metres",
+            ],
+        ),
+    ] {
+        let engine = ["--engine", "lsqml:1"];
+        reconstructed(&folder, &[&engine[..], options].concat()).refused(2, words);
+        reconstructed(&folder, options).refused(2, words);
+        let info = folder.run(&[&["ptycho", "info", "scan.cxi"], options].concat());
+        info.refused(2, words);
+    }
+    assert_eq!(folder.names(), ["scan.cxi"]);
+}
+
+#[test]
+fn the_halves_of_a_resolution_are_those_of_the_command() {
+    let folder = TestFolder::with_scan();
+    std::fs::write(folder.path("half.toml"), "[data]\nhalf = 1\n").unwrap();
+    for (options, code, words) in [
+        (
+            &["--engine", "auto"][..],
+            2,
+            "--engine auto: expected engines by name, or no --engine",
+        ),
+        (
+            &["--set", "data.half=1"],
+            2,
+            "--set data.half=1: expected none, as the command reconstructs both halves",
+        ),
+        (
+            &["--recipe", "half.toml", "--engine", "dm:1"],
+            1,
+            "half.toml: data.half: expected none, as the command reconstructs both halves",
+        ),
+    ] {
+        let fixed = ["ptycho", "resolution", "scan.cxi", "-o", "out.h5"];
+        let output = folder.run(&[&fixed, options].concat());
+        output.refused(code, &[words]);
+    }
+    assert_eq!(folder.names(), ["half.toml", "scan.cxi"]);
+}
+
+#[test]
+fn starts_with_another_orientation_are_noted() {
+    let folder = TestFolder::with_scan();
+    let engine = ["--engine", "dm:1"];
+    reconstructed(&folder, &engine).well();
+    std::fs::rename(folder.path("out.h5"), folder.path("start.h5")).unwrap();
+    let of = |options: &[&str]| {
+        let start = [&engine[..], &["--start", "start.h5"], options].concat();
+        let output = reconstructed(&folder, &start);
+        output.well();
+        output.out
+    };
+    let note = "start: the result was reconstructed with another orientation of the positions (none; in this run swap)";
+    let swapped = of(&["--transform-positions", "swap"]);
+    assert!(swapped.contains(note), "{swapped}");
+    let same = of(&["--transform-positions", "affine=[1.01,0,0,1]"]);
+    assert!(!same.contains("orientation"), "{same}");
 }

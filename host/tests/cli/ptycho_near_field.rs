@@ -145,7 +145,7 @@ fn what_is_for_far_fields_is_refused() {
         ),
         (
             &["--near-field", "--coarse", "2,1"],
-            &["data.coarse=2", "near_field"],
+            &["--coarse 2,1: expected", "near_field"],
         ),
         (
             &["--set", "data.coarse=2"],

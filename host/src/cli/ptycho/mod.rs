@@ -33,6 +33,7 @@ use coarse_to_fine::CoarseToFine;
 use compare::Compare;
 use info::Info;
 use predict::Predict;
+use recipe_arguments::check_coarse;
 use reconstruct::Reconstruct;
 use resolution::Resolution;
 use simulate::Simulate;
@@ -47,7 +48,9 @@ pub(crate) fn run(command: PtychoCommand) -> Result<(), Failure> {
             let done = if args.coarse.is_empty() {
                 processes::common(&ranks, Reconstruct::from_args(*args))?.run(&ranks)
             } else {
-                processes::common(&ranks, CoarseToFine::from_args(&args))?.run(&ranks)
+                let checked = check_coarse(&args.recipe, &args.coarse)
+                    .and_then(|()| CoarseToFine::from_args(&args));
+                processes::common(&ranks, checked)?.run(&ranks)
             };
             match done {
                 Err(failure @ Failure::OfRank(_)) if ranks.size() > 1 => {

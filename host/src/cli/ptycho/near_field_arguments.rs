@@ -74,11 +74,14 @@ pub(super) fn wrong_length(text: &str) -> String {
     if metres(text).is_some() {
         return ", found one that is not above 0".to_owned();
     }
-    if !unit.is_empty() && number.trim().parse::<f64>().is_ok() {
-        let units = UNITS.map(|(unit, _)| unit).join(", ");
-        return format!(", found the unit {unit} (known are {units})");
+    if number.trim().parse::<f64>().is_err() {
+        return String::new();
     }
-    String::new()
+    if unit.is_empty() || UNITS.iter().any(|(known, _)| *known == unit) {
+        return ", found one that is not finite".to_owned();
+    }
+    let units = UNITS.map(|(unit, _)| unit).join(", ");
+    format!(", found the unit {unit} (known are {units})")
 }
 
 /// A length above 0, m: a number with a unit, or one of metres.
@@ -125,6 +128,8 @@ mod tests {
             ("3 furlongs", "found the unit furlongs"),
             ("-1mm", "found one that is not above 0"),
             ("0", "found one that is not above 0"),
+            ("1e400m", "found one that is not finite"),
+            ("1e400", "found one that is not finite"),
         ] {
             let error = length(text).unwrap_err().to_string();
             assert!(error.contains(found), "{error}");

@@ -69,6 +69,24 @@ pub(super) fn with_default_engines(args: &RecipeArgs) -> RecipeArgs {
     args
 }
 
+/// Refuses larger object pixels by `--coarse` in the near field. What else is wrong in the options is said when they are applied.
+pub(super) fn check_coarse(args: &RecipeArgs, factors: &[usize]) -> Result<(), Failure> {
+    let mut recipe = match &args.recipe {
+        None => Recipe::default(),
+        Some(path) => read_recipe(path)?,
+    };
+    let applied = apply(&mut recipe, args).and_then(|()| set_model(&mut recipe, &args.set));
+    let larger = factors.iter().any(|factor| *factor > 1);
+    if applied.is_err() || !larger || !recipe.data.is_near_field() {
+        return Ok(());
+    }
+    let factors: Vec<String> = factors.iter().map(ToString::to_string).collect();
+    Err(Failure::usage(format!(
+        "--coarse {}: expected no larger object pixels with data.near_field (--near-field), as they do not depend on the size of the frames there",
+        factors.join(",")
+    )))
+}
+
 /// Whether the automatic recipe is asked for: by its name, or without engines and recipe.
 pub(super) fn names_automatic(engines: &[String], recipe: Option<&Path>) -> bool {
     match engines {

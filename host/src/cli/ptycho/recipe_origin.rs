@@ -6,11 +6,22 @@ use super::near_field_arguments::origins;
 use super::slice_arguments::origins as slice_origins;
 use crate::cli::args::{DetectorArgs, LayerArgs, NearFieldArgs, RecipeArgs, SliceArgs, StopArg};
 use crate::cli::failure::Failure;
+use crate::data::PositionError;
 use crate::io::IoError;
 use crate::ptycho::{ProblemError, RecipeError};
 use crate::text::shortest;
 use clap::ValueEnum;
 use std::path::Path;
+
+/// Options that scale positions or object pixels, so that the positions may define no object.
+const SCALES: [&str; 6] = [
+    "data.affine",
+    "data.paths.position_unit",
+    "data.constants.distance",
+    "data.constants.pixel_size",
+    "data.constants.energy",
+    "data.constants.wavelength",
+];
 
 /// The sources of a recipe's options.
 #[derive(Debug, Default)]
@@ -25,65 +36,53 @@ impl RecipeOrigin {
     /// The sources of `ptycho reconstruct`, which may resume a run with its recipe.
     pub(super) fn new(args: &RecipeArgs, resume: Option<&Path>) -> Self {
         let file = args.recipe.as_deref().or(resume);
-        let mut origin = Self::of(file, args.probe_modes, &args.set)
-            .with_transform(args.transform_positions.as_deref());
-        if let Some(seed) = args.seed {
-            let argument = ("seed".to_owned(), format!("--seed {seed}"));
-            origin.arguments.insert(0, argument);
-        }
         let stop = match args.stop {
             Some(StopArg::Auto) => Some("--stop auto"),
             Some(StopArg::Plateau) => Some("--stop plateau"),
             Some(StopArg::Off) | None => None,
         };
-        if let Some(argument) = stop {
-            let argument = ("stop".to_owned(), argument.to_owned());
-            origin.arguments.insert(0, argument);
-        }
-        if let Some(every) = args.metrics_every {
-            let argument = format!("--metrics-every {every}");
-            origin
-                .arguments
-                .insert(0, ("metrics_every".to_owned(), argument));
-        }
-        if !args.refine_positions.is_empty() {
-            let names: Vec<String> = (args.refine_positions.iter())
-                .filter_map(|method| Some(method.to_possible_value()?.get_name().to_owned()))
-                .collect();
-            let argument = format!("--refine-positions {}", names.join(","));
-            origin
-                .arguments
-                .insert(0, ("positions.refine".to_owned(), argument));
-        }
-        if args.fit_frame_scales {
-            let argument = "--fit-frame-scales".to_owned();
-            origin
-                .arguments
-                .insert(0, ("fit_frame_scales".to_owned(), argument));
-        }
-        if let Some(path) = &args.start {
-            let argument = format!("--start {}", path.display());
-            origin
-                .arguments
-                .insert(0, ("start.result".to_owned(), argument));
-        }
-        if let Some(name) = &args.start_object {
-            let argument = format!("--start-object {name}");
-            origin
-                .arguments
-                .insert(0, ("start.object".to_owned(), argument));
-        }
-        if let Some(share) = args.free_pixels {
-            let argument = format!("--free-pixels {}", shortest(share));
-            origin
-                .arguments
-                .insert(0, ("free_pixels".to_owned(), argument));
-        }
-        if args.refine_slice_distance {
-            let refined = ("slices.refine_distance", "--refine-slice-distance");
-            let (option, argument) = (refined.0.to_owned(), refined.1.to_owned());
-            origin.arguments.insert(0, (option, argument));
-        }
+        let methods: Vec<String> = (args.refine_positions.iter())
+            .filter_map(|method| Some(method.to_possible_value()?.get_name().to_owned()))
+            .collect();
+        let methods = (!methods.is_empty()).then(|| methods.join(","));
+        // The option, and the argument that sets it.
+        let table = [
+            ("seed", args.seed.map(|seed| format!("--seed {seed}"))),
+            ("stop", stop.map(str::to_owned)),
+            (
+                "metrics_every",
+                (args.metrics_every).map(|every| format!("--metrics-every {every}")),
+            ),
+            (
+                "positions.refine",
+                methods.map(|names| format!("--refine-positions {names}")),
+            ),
+            (
+                "fit_frame_scales",
+                (args.fit_frame_scales).then(|| "--fit-frame-scales".to_owned()),
+            ),
+            (
+                "start.result",
+                (args.start.as_ref()).map(|path| format!("--start {}", path.display())),
+            ),
+            (
+                "start.object",
+                (args.start_object.as_ref()).map(|name| format!("--start-object {name}")),
+            ),
+            (
+                "free_pixels",
+                (args.free_pixels).map(|share| format!("--free-pixels {}", shortest(share))),
+            ),
+            (
+                "slices.refine_distance",
+                (args.refine_slice_distance).then(|| "--refine-slice-distance".to_owned()),
+            ),
+        ];
+        let given = table.into_iter();
+        let given = given.filter_map(|(option, argument)| Some((option.to_owned(), argument?)));
+        let mut origin = Self::of(file, args.probe_modes, &args.set)
+            .with_transform(args.transform_positions.as_deref());
+        origin.arguments.splice(0..0, given);
         origin
             .with_detector(&args.detector)
             .with_slices(&args.slices)
@@ -192,7 +191,44 @@ impl RecipeOrigin {
                 let given = focus.filter(|option| self.argument(option).is_some());
                 self.with_scan(given.unwrap_or(misfit.option), scan, &misfit.reason)
             }
+            ProblemError::Positions(error) => self.of_positions(scan, error),
             other => Failure::failed(format!("{scan}: {other}")),
+        }
+    }
+
+    /// The error of positions that define no object. Arguments that scale them or the object pixel are named, if there are any.
+    fn of_positions(&self, scan: &str, error: &PositionError) -> Failure {
+        let scaling = SCALES.into_iter().filter_map(|option| {
+            let (_, argument) = self.argument(option)?;
+            // A table has other options too, and a list of maps may only exchange and invert axes.
+            let named = option.rsplit('.').next()?;
+            argument.contains(named).then_some(argument)
+        });
+        let mut likely: Vec<&str> = scaling.collect();
+        likely.dedup();
+        let cause = match likely.len() {
+            1 => "the option is",
+            _ => "the options are",
+        };
+        match error {
+            PositionError::TooLarge { .. } | PositionError::NoMovement { .. }
+                if !likely.is_empty() =>
+            {
+                let likely = likely.join(", ");
+                Failure::usage(format!(
+                    "{likely}: {scan}: {error}; {cause} the likely cause"
+                ))
+            }
+            _ => Failure::failed(format!("{scan}: {error}")),
+        }
+    }
+
+    /// The error of an option that a command does not take.
+    pub(super) fn not_taken(&self, option: &str, reason: &str) -> Failure {
+        match (self.argument(option), &self.file) {
+            (Some((_, argument)), _) => Failure::usage(format!("{argument}: {reason}")),
+            (None, Some(file)) => Failure::failed(format!("{file}: {option}: {reason}")),
+            (None, None) => Failure::usage(format!("{option}: {reason}")),
         }
     }
 

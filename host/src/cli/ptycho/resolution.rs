@@ -1,7 +1,7 @@
 //! `warpstride ptycho resolution`: the Fourier ring correlation of two halves of a scan.
 
 use super::files::{Files, beside};
-use super::recipe_arguments::{resolve, with_default_engines};
+use super::recipe_arguments::{names_automatic, resolve, with_default_engines};
 use super::recipe_origin::RecipeOrigin;
 use super::reconstruct::Reconstruct;
 use crate::cli::args::{RecipeArgs, ReconstructArgs, ResolutionArgs};
@@ -190,8 +190,20 @@ impl Half {
     fn new(number: usize, result: &Path, args: &ResolutionArgs) -> Result<Self, Failure> {
         let origin = RecipeOrigin::new(&args.recipe, None);
         // The halves must have one recipe, so that none is chosen for each of them.
+        let engines = &args.recipe.engine;
+        if !engines.is_empty() && names_automatic(engines, None) {
+            return Err(Failure::usage(
+                "--engine auto: expected engines by name, or no --engine for the default ones, as the halves need the same recipe, and trials would choose one for each",
+            ));
+        }
         let given = with_default_engines(&args.recipe);
         let whole = resolve(&given, &origin)?;
+        if let Some(found) = whole.data.half {
+            let reason = format!(
+                "expected none, as the command reconstructs both halves of the scan, found {found}"
+            );
+            return Err(origin.not_taken("data.half", &reason));
+        }
         let start = &whole.start;
         for (option, given) in [("result", &start.result), ("object", &start.object)] {
             if let Some(given) = given {

@@ -20,7 +20,7 @@ pub fn ring_correlation_svg(
     pixel: [f64; 2],
 ) -> Result<Option<String>, ReportError> {
     let title = "Fourier ring correlation of two halves of a scan";
-    ring_correlation(&of.frc, pixel, title).map_err(|e| ReportError(e.to_string()))
+    ring_correlation(&of.frc, pixel, Some(title)).map_err(|e| ReportError(e.to_string()))
 }
 
 /// Makes the page for the halves of the scan `source`, with notes on how they were computed.
@@ -49,7 +49,7 @@ pub fn report_of_halves(
     );
     let mut page = page::head(&format!("Resolution of {source}"), &escaped(&lead));
     page += "<section>\n<h2>Fourier ring correlation</h2>\n";
-    let drawn = ring_correlation(&comparison.frc, halves[0].pixel, "")
+    let drawn = ring_correlation(&comparison.frc, halves[0].pixel, None)
         .map_err(|e| ReportError(e.to_string()))?;
     page += &curve(
         "Ring correlation",

@@ -263,7 +263,8 @@ fn measured(
 }
 
 fn against_truth(truth: &Comparison, pixel: [f64; 2]) -> Result<String, ReportError> {
-    let drawn = ring_correlation(&truth.frc, pixel, "").map_err(|e| ReportError(e.to_string()))?;
+    let drawn =
+        ring_correlation(&truth.frc, pixel, None).map_err(|e| ReportError(e.to_string()))?;
     // Half a period at the highest frequency is one pixel of the coarser axis.
     let finest = pixel[0].max(pixel[1]) * (1.0 + 1e-9);
     let resolution = |half_period: Option<f64>| match half_period {

@@ -22,17 +22,17 @@ const NAMES: [&str; 3] = [
 ];
 
 /// Draws the correlation and the half-bit and one-bit thresholds over the spatial frequency, that of pixels of `pixel` (row,
-/// column), m, below a title if it is not empty; `None` without rings.
+/// column), m, below a title if there is one; `None` without rings.
 pub(super) fn ring_correlation(
     rings: &[Ring],
     pixel: [f64; 2],
-    title: &str,
+    title: Option<&str>,
 ) -> Result<Option<String>, DrawError> {
     if rings.is_empty() {
         return Ok(None);
     }
     let (per_pixel, unit) = frequency_unit(pixel);
-    let above = LEGEND + MARGIN + if title.is_empty() { 0 } else { LINE + MARGIN };
+    let above = LEGEND + MARGIN + title.map_or(0, |_| LINE + MARGIN);
     let size = (SIZE.0, SIZE.1 + above);
     let mut svg = String::new();
     {
@@ -69,7 +69,7 @@ pub(super) fn ring_correlation(
             let style = ("sans-serif", height).into_text_style(&area);
             style.pos(Pos::new(across, VPos::Top))
         };
-        if !title.is_empty() {
+        if let Some(title) = title {
             let middle = (size.0 / 2) as i32;
             let style = text(LINE, HPos::Center);
             area.draw_text(title, &style, (middle, MARGIN as i32))?;
@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn the_drawing_names_its_axes_and_curves() {
-        let with = ring_correlation(&rings(), [20e-9; 2], "Two halves");
+        let with = ring_correlation(&rings(), [20e-9; 2], Some("Two halves"));
         let svg = with.unwrap().unwrap();
         for text in [
             "Two halves",
@@ -135,9 +135,11 @@ mod tests {
         }
         // Half a cycle in a pixel of 20 nm is 25/µm.
         assert!(svg.contains("\n25\n"), "{svg}");
-        let without = ring_correlation(&rings(), [20e-9; 2], "").unwrap().unwrap();
+        let without = ring_correlation(&rings(), [20e-9; 2], None)
+            .unwrap()
+            .unwrap();
         assert!(!without.contains("Two halves"));
-        assert_eq!(ring_correlation(&[], [20e-9; 2], "").unwrap(), None);
+        assert_eq!(ring_correlation(&[], [20e-9; 2], None).unwrap(), None);
     }
 
     #[test]

@@ -29,7 +29,7 @@ pub(super) fn tiled(
     let shape = modes.first().map_or([0; 2], |mode| mode.dim().into());
     if shape.contains(&0) {
         return Err(PictureError::Empty {
-            what: "probe",
+            what: "modes",
             shape: [&[modes.len()], &shape[..]].concat(),
         });
     }

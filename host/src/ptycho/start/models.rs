@@ -257,7 +257,8 @@ pub(super) fn aperture(
         far_field,
         distance: defocus,
         note: format!(
-            "{name} {of}{aperture} of the frame's width{stopped} with a defocus of {defocus:e} m"
+            "{name} {of}{aperture} of the frame's width{stopped} with a defocus of {} m",
+            shortest(defocus)
         ),
     })
 }

@@ -75,7 +75,25 @@ fn wavelength_of(
     Ok(wavelength)
 }
 
+/// Options whose values take the place of those of the file.
+const OPTIONS: [&str; 5] = [
+    "data.constants.wavelength",
+    "data.constants.energy",
+    "data.constants.distance",
+    "data.constants.pixel_size",
+    "data.focus_to_sample",
+];
+
+/// The error of a value of the file, or of an option, whose path is `option` and its name.
 fn value(source: &Source, path: &str, found: f64, expected: &str) -> IoError {
+    let named = path.strip_prefix("option ");
+    if let Some(option) = OPTIONS.into_iter().find(|option| named == Some(*option)) {
+        return IoError::Option {
+            file: source.name().to_owned(),
+            option,
+            reason: format!("expected {expected}, found {}", shortest(found)),
+        };
+    }
     IoError::Value {
         file: source.name().to_owned(),
         dataset: path.to_owned(),
