@@ -93,7 +93,7 @@ complex!(f32);
 complex!(f64);
 
 impl Stored {
-    /// The type `of` a dataset; `None` if it is no number of 1 to 8 bytes, or pair of them.
+    /// The type `of` a dataset; `None` if it is not that of numbers of 1 to 8 bytes, or of pairs of them.
     pub(super) fn new(of: &hdf5::Datatype) -> Option<Self> {
         let big_endian = match of.byte_order() {
             ByteOrder::BigEndian => true,
