@@ -3,7 +3,8 @@
     python3 blur_bound.py SCAN.cxi [blur, pixels, 0.7] [share of the object's pixels, 0.3]
 
 SCAN is made by `warpstride ptycho simulate`, which stores the truth: one probe mode, no blur, frames of at most 32 x 32 pixels and
-objects of at most 80 x 80, as matrices of all unknowns are inverted (2 (object + probe) pixels; 2 GB and minutes for the largest).
+objects of at most 80 x 80, as matrices of all unknowns are inverted (2 (object + probe) pixels; 2 GB and minutes for the largest; blur_bound_large.py
+estimates the bound of larger scans).
 
 The counts of pixel k are Poisson, with the mean I_k = sum over l of G_kl |f_l|^2. The unknowns are the real and imaginary parts of
 object and probe, and the Fisher information is the sum of dI_k dI_k^T / I_k (Cramer-Rao: S. M. Kay, Fundamentals of Statistical
@@ -105,7 +106,7 @@ def bound(scan, sigma, region):
     return np.sqrt(variance[region].sum() / (abs(thing[region]) ** 2).sum())
 
 
-def opened(path):
+def opened(path, most):
     with h5py.File(path) as file:
         truth = file["simulation"]
         thing, probe, positions = truth["object"][...], truth["probe"][...], truth["positions"][...] - truth["origin"][...]
@@ -113,9 +114,9 @@ def opened(path):
         counts = detector["data"][...].astype(float)
         extent = detector["x_pixel_size"][()] * probe.shape[-1]
         positions /= file["entry_1/instrument_1/source_1/wavelength"][()] * detector["distance"][()] / extent
-    if len(probe) != 1 or probe.shape[1] > 32 or max(thing.shape) > 80:
-        sys.exit(f"{path}: expected one probe mode of at most 32 x 32 pixels and an object of at most 80 x 80, found "
-                 f"{probe.shape} and {thing.shape}")
+    if len(probe) != 1 or probe.shape[1] > most[0] or max(thing.shape) > most[1]:
+        sys.exit(f"{path}: expected one probe mode of at most {most[0]} x {most[0]} pixels and an object of at most {most[1]} x {most[1]}, "
+                 f"found {probe.shape} and {thing.shape}")
     corners = np.floor(positions + 0.5).astype(int)
     scan = [thing, probe[0], corners, positions - corners, 1.0]
     size = len(probe[0])
@@ -124,10 +125,11 @@ def opened(path):
     return scan
 
 
-def main(arguments):
+def main(arguments, bound=bound, most=(32, 80)):
+    """Prints the bound of a scan whose frames and object have at most so many rows and columns."""
     if not 1 <= len(arguments) <= 3:
         sys.exit(__doc__)
-    scan = opened(arguments[0])
+    scan = opened(arguments[0], most)
     sigma, share = (float(v) for v in (arguments[1:] + ["0.7", "0.3"][len(arguments) - 1 :]))
     thing, probe, corners = scan[:3]
     fluence = np.zeros(thing.shape)
