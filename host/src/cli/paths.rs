@@ -20,6 +20,7 @@ impl Format {
     }
 }
 
+pub(crate) const CFL: Format = Format::new("an array of BART", &["cfl"]);
 pub(crate) const CHECKPOINT: Format = Format::new("a checkpoint", &["checkpoint"]);
 pub(crate) const CSV: Format = Format::new("text", &["csv", "txt", "dat"]);
 pub(crate) const HDF5: Format = Format::new("an HDF5 file", &["h5", "hdf5", "hdf"]);
@@ -38,9 +39,10 @@ pub(crate) const SVG: Format = Format::new("a drawing", &["svg"]);
 pub(crate) const STORE: Format = Format::new("a store of series", &["store"]);
 
 /// Endings that mean other formats than a checkpoint or a store, whose names are free otherwise.
-const FOREIGN: [&str; 25] = [
-    "arrow", "bmp", "csv", "cxi", "dat", "gif", "gz", "h5", "hdf", "hdf5", "htm", "html", "jpeg",
-    "jpg", "json", "nii", "npy", "npz", "parquet", "png", "pq", "svg", "toml", "txt", "zst",
+const FOREIGN: [&str; 27] = [
+    "arrow", "bmp", "cfl", "csv", "cxi", "dat", "gif", "gz", "h5", "hdf", "hdf5", "hdr", "htm",
+    "html", "jpeg", "jpg", "json", "nii", "npy", "npz", "parquet", "png", "pq", "svg", "toml",
+    "txt", "zst",
 ];
 
 /// The name that stands for standard output.

@@ -24,6 +24,8 @@ mod mri_devices;
 #[cfg(feature = "mri")]
 mod mri_doubtful;
 #[cfg(feature = "mri")]
+mod mri_formats;
+#[cfg(feature = "mri")]
 mod mri_raw;
 #[cfg(feature = "mri")]
 mod mri_refused;

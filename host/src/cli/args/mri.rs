@@ -29,7 +29,8 @@ Examples:
 Examples:
   warpstride mri info raw.h5
   warpstride mri info raw.h5 --json
-  warpstride mri info raw.h5 --group dataset_2 --select slice=3,repetition=0")]
+  warpstride mri info raw.h5 --group dataset_2 --select slice=3,repetition=0
+  warpstride mri info ksp.cfl --trajectory traj.cfl")]
     Info(MriInfoArgs),
     /// Reconstruct an image from k-space samples
     #[command(after_help = "\
@@ -41,6 +42,8 @@ Examples:
       --lambda 2e-3 --report report.html
   warpstride mri reconstruct phantom.h5 -o image.h5 --reference phantom.h5 \\
       --summary s.json
+  warpstride mri reconstruct ksp.cfl --trajectory traj.cfl --matrix 256x256 \\
+      -o image.cfl
   warpstride mri reconstruct raw.h5 -o image.h5 --operator direct \\
       --off-resonance hertz.npy
 
@@ -93,9 +96,17 @@ pub(crate) struct MriSimulateArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct MriInfoArgs {
-    /// Input file (ISMRMRD)
+    /// Input file: ISMRMRD, or samples as an array of BART (.cfl with its .hdr)
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
+    /// Positions of the samples in k-space as an array of BART (.cfl), in cycles per field of view;
+    /// for samples in a .cfl file
+    #[arg(long, value_name = "TRAJ.cfl")]
+    pub(crate) trajectory: Option<PathBuf>,
+    /// Voxels of the image, for samples in a .cfl file: rows and columns, of a volume also slices
+    /// [default: twice the largest |k|]
+    #[arg(long, value_name = "[SLICESx]ROWSxCOLUMNS")]
+    pub(crate) matrix: Option<String>,
     /// Group of the file that holds data and xml
     #[arg(long, value_name = "NAME", default_value = "dataset")]
     pub(crate) group: String,
@@ -109,11 +120,20 @@ pub(crate) struct MriInfoArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct MriReconstructArgs {
-    /// Input file (ISMRMRD)
+    /// Input file: ISMRMRD, or samples as an array of BART (.cfl with its .hdr)
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
-    /// Output image: HDF5, or a NumPy array if the name ends in .npy
-    #[arg(short, long, value_name = "OUT.h5|OUT.npy")]
+    /// Positions of the samples in k-space as an array of BART (.cfl), in cycles per field of view;
+    /// for samples in a .cfl file
+    #[arg(long, value_name = "TRAJ.cfl")]
+    pub(crate) trajectory: Option<PathBuf>,
+    /// Voxels of the image, for samples in a .cfl file: rows and columns, of a volume also slices
+    /// [default: twice the largest |k|]
+    #[arg(long, value_name = "[SLICESx]ROWSxCOLUMNS")]
+    pub(crate) matrix: Option<String>,
+    /// Output image: HDF5, or a NumPy array if the name ends in .npy, an array of BART if it ends in
+    /// .cfl
+    #[arg(short, long, value_name = "OUT.h5|OUT.npy|OUT.cfl")]
     pub(crate) output: PathBuf,
     /// Group of the file that holds data and xml
     #[arg(long, value_name = "NAME", default_value = "dataset")]
@@ -150,7 +170,7 @@ pub(crate) struct MriReconstructArgs {
     )]
     pub(crate) lambda: Option<f64>,
     /// Coil maps: espirit, low-pass or walsh (estimated from the centre of k-space), none, or a
-    /// file that holds them (a result, simulated samples, .npy)
+    /// file that holds them (a result, simulated samples, .npy, .cfl)
     #[arg(
         long,
         value_name = "espirit|low-pass|walsh|none|FILE",
@@ -178,7 +198,7 @@ pub(crate) struct MriReconstructArgs {
     /// Sine and cosine of the direct operator on a GPU
     #[arg(long, value_enum, default_value_t = TrigArg::Accurate, help_heading = "What to compute")]
     pub(crate) trig: TrigArg,
-    /// Off-resonance map in Hz (.npy, or HDF5 with /field/hertz); needs --operator direct
+    /// Off-resonance map in Hz (.npy, .cfl, or HDF5 with /field/hertz); needs --operator direct
     #[arg(
         long,
         value_name = "MAP",
@@ -193,7 +213,7 @@ pub(crate) struct MriReconstructArgs {
     #[command(flatten)]
     pub(crate) backend: DevicesArgs,
 
-    /// Reference image to compare with: simulated samples, a result, or .npy
+    /// Reference image to compare with: simulated samples, a result, .npy or .cfl
     #[arg(long, value_name = "FILE", help_heading = "What to write")]
     pub(crate) reference: Option<PathBuf>,
     /// Write metrics and residuals as JSON

@@ -1,24 +1,22 @@
 //! `warpstride mri info`.
 
-use super::read_options;
+use super::sample_source::{SampleArgs, SampleSource};
 use crate::cli::args::MriInfoArgs;
 use crate::cli::failure::Failure;
 use crate::cli::output::{facts, say, say_json};
 use crate::data::KSpace;
-use crate::mri::io::ismrmrd::{self, KSpaceFile, LeftOut, ReadOptions};
+use crate::mri::io::ismrmrd::{KSpaceFile, LeftOut};
 use crate::mri::{Coverage, MemorySizes, OperatorName, diagnose, grid_of};
 use crate::run::MemoryInfo;
 use crate::system::Bytes;
 use crate::system::Memory;
 use crate::text::{length, significant};
 use serde::Serialize;
-use std::path::PathBuf;
 
 /// A checked `mri info` command.
 #[derive(Debug)]
 pub(crate) struct Info {
-    file: PathBuf,
-    options: ReadOptions,
+    source: SampleSource,
     json: bool,
 }
 
@@ -38,7 +36,7 @@ struct FileInfo {
     axes: usize,
     /// Slices, rows, columns, m.
     field_of_view: Option<[f64; 3]>,
-    /// The trajectory's name in the header.
+    /// The trajectory's name in the header, or its file.
     trajectory: String,
     coils: usize,
     acquisitions: usize,
@@ -63,17 +61,22 @@ impl Info {
     /// Checks the arguments.
     pub(crate) fn from_args(args: MriInfoArgs) -> Result<Self, Failure> {
         Ok(Self {
-            options: read_options(&args.group, args.select.as_deref())?,
-            file: args.file,
             json: args.json,
+            source: SampleSource::from_args(SampleArgs {
+                file: args.file,
+                trajectory: args.trajectory,
+                matrix: args.matrix,
+                group: args.group,
+                select: args.select,
+            })?,
         })
     }
 
     /// Reads the file and prints its description.
     pub(crate) fn run(self) -> Result<(), Failure> {
         let memory = Memory::available();
-        let read = ismrmrd::read(&self.file, &self.options)?;
-        let info = FileInfo::new(self.file.display().to_string(), read, memory)?;
+        let read = self.source.read(memory)?;
+        let info = FileInfo::new(self.source.file().display().to_string(), read, memory)?;
         if self.json {
             say_json(&info)
         } else {

@@ -9,6 +9,7 @@ mod ladder;
 mod prepare;
 mod reconstruct;
 mod results;
+mod sample_source;
 mod simulate;
 
 pub(crate) use demo::demo;

@@ -4,8 +4,8 @@ use super::backend::{division, engine, fitting};
 use super::coil_maps::CoilMapSource;
 use super::field::FieldSource;
 use super::prepare::{ReconstructionOptions, uses_trigonometry};
-use super::read_options;
 use super::results::Files;
+use super::sample_source::{SampleArgs, SampleSource, with_headers};
 use crate::cli::args::{MriReconstructArgs, PrecisionArg};
 use crate::cli::devices_request::DevicesRequest;
 use crate::cli::failure::Failure;
@@ -14,7 +14,6 @@ use crate::cli::{paths, threads};
 use crate::data::{KSpace, MriImage};
 use crate::mri::MriSummary;
 use crate::mri::io::images;
-use crate::mri::io::ismrmrd::{self, ReadOptions};
 use crate::mri::metrics::compare;
 use crate::mri::{
     Coverage, Engine, MemorySizes, OperatorName, Recipe, ReconstructionSteps, Residual, Run,
@@ -47,10 +46,9 @@ enum ProgressOutput {
 /// A checked reconstruction.
 #[derive(Debug)]
 pub(crate) struct Reconstruct {
-    samples: PathBuf,
+    source: SampleSource,
     /// The files that are read: the samples first.
     inputs: Vec<String>,
-    read_options: ReadOptions,
     options: ReconstructionOptions,
     precision: PrecisionArg,
     request: DevicesRequest,
@@ -93,15 +91,22 @@ impl Reconstruct {
             report: args.report,
             png: args.png,
         };
-        let mut inputs = vec![args.file.as_path()];
+        let source = SampleSource::from_args(SampleArgs {
+            file: args.file,
+            trajectory: args.trajectory,
+            matrix: args.matrix,
+            group: args.group,
+            select: args.select,
+        })?;
+        let mut inputs = source.files();
         inputs.extend(args.reference.as_deref());
         inputs.extend(options.maps.file());
         inputs.extend(options.field.as_ref().map(FieldSource::file));
-        files.check(&inputs)?;
+        let read = with_headers(&inputs);
+        files.check(&read.iter().map(PathBuf::as_path).collect::<Vec<_>>())?;
         Ok(Self {
             inputs: paths::names(inputs),
-            read_options: read_options(&args.group, args.select.as_deref())?,
-            samples: args.file,
+            source,
             options,
             precision: args.precision,
             request,
@@ -121,11 +126,11 @@ impl Reconstruct {
         threads::start(self.threads)?;
         let begun = Instant::now();
         let memory = Memory::available();
-        let read = ismrmrd::read(&self.samples, &self.read_options)?;
+        let read = self.source.read(memory)?;
         let kspace = read.kspace;
         let grid = grid_of(&kspace);
         self.options.check_tolerance(self.precision, grid.axes)?;
-        let name = self.samples.display().to_string();
+        let name = self.source.file().display().to_string();
         let sizes = MemorySizes::new(
             grid,
             kspace.count(),

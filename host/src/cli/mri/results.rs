@@ -4,6 +4,7 @@ use crate::cli::failure::Failure;
 use crate::cli::output::facts;
 use crate::cli::paths::{self, OutputFile};
 use crate::data::MriImage;
+use crate::io::cfl;
 use crate::mri::MriSummary;
 use crate::mri::io::images;
 use crate::mri::report::{modulus_png, mri_report};
@@ -24,18 +25,25 @@ impl Files {
     /// Checks, before any work, that every file can be written and that none of them is an input or
     /// given twice.
     pub(super) fn check(&self, inputs: &[&Path]) -> Result<(), Failure> {
+        let header = self.header();
         let outputs = [
             Some(OutputFile::new(
                 "-o",
                 &self.image,
-                &[paths::HDF5, paths::NPY],
+                &[paths::HDF5, paths::NPY, paths::CFL],
             )),
+            OutputFile::given("-o", header.as_deref(), &[]),
             OutputFile::given("--summary", self.summary.as_deref(), &[paths::JSON]),
             OutputFile::given("--report", self.report.as_deref(), &[paths::HTML]),
             OutputFile::given("--png", self.png.as_deref(), &[paths::PNG]),
         ];
         let outputs: Vec<OutputFile<'_>> = outputs.into_iter().flatten().collect();
         paths::check(&outputs, inputs)
+    }
+
+    /// The text beside an image that is an array of BART.
+    fn header(&self) -> Option<PathBuf> {
+        cfl::is_cfl(&self.image).then(|| cfl::header_path(&self.image))
     }
 
     /// Writes the image first, then what is made from it, and enters the files in the summary; returns the text to
@@ -47,6 +55,7 @@ impl Files {
     ) -> Result<String, Failure> {
         images::write(&self.image, image)?;
         let mut written = vec![self.image.display().to_string()];
+        written.extend(self.header().map(|path| path.display().to_string()));
         if let Some(path) = &self.png {
             write_whole(path, &modulus_png(image.image.view())?)?;
             written.push(path.display().to_string());

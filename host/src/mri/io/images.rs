@@ -4,6 +4,7 @@
 
 use crate::data::{FieldPhases, MriImage};
 use crate::io::IoError;
+use crate::io::cfl::{self, CflFile, is_cfl};
 use crate::io::npy;
 use crate::io::output;
 use crate::io::source::{Numbers, Source};
@@ -29,7 +30,8 @@ pub fn is_npy(path: &Path) -> bool {
         .is_some_and(|e| e.eq_ignore_ascii_case("npy"))
 }
 
-/// Writes `result` to `path` atomically: as HDF5, or the image alone if the name ends in `.npy`.
+/// Writes `result` to `path` atomically: as HDF5, or the image alone if the name ends in `.npy` or `.cfl`, which has a
+/// `.hdr` beside it.
 ///
 /// # Errors
 /// [`IoError::Write`].
@@ -43,6 +45,12 @@ pub fn write(path: &Path, result: &MriImage) -> Result<(), IoError> {
             image.index_axis_move(Axis(0), 0)
         };
         return npy::complex::write(path, image, double);
+    }
+    if is_cfl(path) {
+        let (slices, rows, columns) = result.image.dim();
+        let mut dimensions = [1; cfl::DIMENSIONS];
+        dimensions[..3].copy_from_slice(&[columns, rows, slices]);
+        return cfl::write(path, &dimensions, result.image.iter().copied());
     }
     output::write(path, |file| {
         let group = file.create_group(IMAGE)?;
@@ -122,7 +130,7 @@ fn attribute(data: &hdf5::Dataset, name: &str, value: &str) -> hdf5::Result<()> 
         .write_scalar(&text)
 }
 
-/// Reads an image (slice, row, column) from a result, from simulated samples or from `.npy`.
+/// Reads an image (slice, row, column) from a result, from simulated samples, from `.npy` or from `.cfl`.
 ///
 /// # Errors
 /// An [`IoError`] of one sentence.
@@ -139,14 +147,14 @@ pub fn read_within(path: &Path, memory: Memory) -> Result<Array3<Complex<f64>>, 
     volume(path, memory, "image", &IMAGES, EXPECTED)
 }
 
-/// Reads coil maps (set, coil, slice, row, column) from a result, from simulated samples or from `.npy`.
+/// Reads coil maps (set, coil, slice, row, column) from a result, from simulated samples, from `.npy` or from `.cfl`.
 ///
 /// # Errors
 /// An [`IoError`] of one sentence.
 pub fn read_coil_maps(path: &Path, memory: Memory) -> Result<Array5<Complex<f64>>, IoError> {
     const EXPECTED: &str =
         "(coil, row, column), (coil, slice, row, column) or (set, coil, slice, row, column)";
-    let (values, wrong) = values(path, memory, "coil maps", &COIL_MAPS)?;
+    let (values, wrong) = values(path, memory, "coil maps", &COIL_MAPS, 4)?;
     let values = match values.ndim() {
         3 => values.insert_axis(Axis(1)).insert_axis(Axis(0)),
         4 => values.insert_axis(Axis(0)),
@@ -158,7 +166,7 @@ pub fn read_coil_maps(path: &Path, memory: Memory) -> Result<Array5<Complex<f64>
     Ok(values)
 }
 
-/// Reads an off-resonance map (slice, row, column), Hz, from `.npy` or `/field/hertz`.
+/// Reads an off-resonance map (slice, row, column), Hz, from `.npy`, from `.cfl` (the real parts) or `/field/hertz`.
 ///
 /// # Errors
 /// An [`IoError`] of one sentence.
@@ -181,7 +189,7 @@ fn volume(
     candidates: &[&str],
     expected: &str,
 ) -> Result<Array3<Complex<f64>>, IoError> {
-    let (values, wrong) = values(path, memory, what, candidates)?;
+    let (values, wrong) = values(path, memory, what, candidates, 3)?;
     let values = if values.ndim() == 2 {
         values.insert_axis(Axis(0))
     } else {
@@ -196,17 +204,22 @@ fn volume(
     Ok(values)
 }
 
-/// The values in a file, and a function that makes the error of their shape.
+/// The values in a file, and a function that makes the error of their shape. Arrays of `.cfl` files have at least
+/// `least` axes.
 #[expect(clippy::type_complexity, reason = "a pair of one use")]
 fn values(
     path: &Path,
     memory: Memory,
     what: &str,
     candidates: &[&str],
+    least: usize,
 ) -> Result<(ArrayD<Complex<f64>>, impl Fn(&str) -> IoError + use<>), IoError> {
     let (values, dataset) = if is_npy(path) {
         let array = npy::complex::read_within(path, memory)?;
         (array, "the array".to_owned())
+    } else if is_cfl(path) {
+        let array = CflFile::open(path)?.read_reversed(least, memory)?;
+        (array, "the array, dimensions in reverse".to_owned())
     } else {
         let source = Source::open(path, memory)?;
         let numbers = source.require(what, candidates)?;

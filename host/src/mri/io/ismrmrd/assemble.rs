@@ -2,7 +2,8 @@
 
 use super::acquisition::{Arrays, Head};
 use super::header::{Header, Space};
-use super::{Choice, Counter, KSpaceFile, LeftOut, ReadOptions};
+use super::select::absent;
+use super::{Counter, KSpaceFile, LeftOut, ReadOptions};
 use crate::data::{Extent, KSpace, KSpaceError, Readout};
 use crate::io::IoError;
 use crate::io::records::Records;
@@ -123,40 +124,12 @@ fn choose(
         else {
             break;
         };
-        let value = match options.select.of(counter) {
-            Some(Choice::All) => {
-                if low != high {
-                    notes.push(format!(
-                        "the samples of {counter} {low} to {high} are joined to one image"
-                    ));
-                }
-                continue;
-            }
-            Some(Choice::One(value)) => value,
-            None => {
-                if low != high {
-                    let all = match counter {
-                        Counter::Repetition => " or repetition=all",
-                        _ => "",
-                    };
-                    notes.push(format!(
-                        "there are several values of {counter}, {low} to {high}: {counter} {low} is used (to change this, use --select {counter}=NUMBER{all})"
-                    ));
-                }
-                low
-            }
+        let range = [low, high];
+        let Some(value) = options.select.value(counter, range, notes) else {
+            continue;
         };
         if !chosen.iter().any(|number| of(number) == value) {
-            return Err(IoError::Value {
-                file: source.name().to_owned(),
-                dataset: "--select".to_owned(),
-                found: format!("{counter}={value}"),
-                expected: if low == high {
-                    format!("{counter}={low}")
-                } else {
-                    format!("{counter}={low} to {counter}={high}")
-                },
-            });
+            return Err(absent(source.name(), counter, value, range));
         }
         chosen.retain(|number| {
             let taken = of(number) == value;

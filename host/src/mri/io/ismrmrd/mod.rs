@@ -10,6 +10,7 @@ mod header;
 mod select;
 mod write;
 
+pub(super) use select::absent;
 pub use select::{Choice, Counter, Selection, SelectionError};
 pub use write::{Recording, write};
 

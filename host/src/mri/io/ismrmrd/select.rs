@@ -1,6 +1,7 @@
 //! Selection of one of several images in a file.
 
 use super::acquisition::Counters;
+use crate::io::IoError;
 use std::fmt;
 
 /// A counter that distinguishes images.
@@ -120,6 +121,58 @@ impl Selection {
     pub fn of(&self, counter: Counter) -> Option<Choice> {
         let chosen = self.0.iter().find(|(known, _)| *known == counter);
         chosen.map(|(_, choice)| *choice)
+    }
+
+    /// The value of `counter` to read in a file that has values from `low` to `high`, or `None` if the samples of all
+    /// are joined; enters in `notes` what the user should know of it.
+    pub(in crate::mri::io) fn value(
+        &self,
+        counter: Counter,
+        [low, high]: [u16; 2],
+        notes: &mut Vec<String>,
+    ) -> Option<u16> {
+        match self.of(counter) {
+            Some(Choice::All) => {
+                if low != high {
+                    notes.push(format!(
+                        "the samples of {counter} {low} to {high} are joined to one image"
+                    ));
+                }
+                None
+            }
+            Some(Choice::One(value)) => Some(value),
+            None => {
+                if low != high {
+                    let all = match counter {
+                        Counter::Repetition => " or repetition=all",
+                        _ => "",
+                    };
+                    notes.push(format!(
+                        "there are several values of {counter}, {low} to {high}: {counter} {low} is used (to change this, use --select {counter}=NUMBER{all})"
+                    ));
+                }
+                Some(low)
+            }
+        }
+    }
+}
+
+/// The error for a value that `file` does not have.
+pub(in crate::mri::io) fn absent(
+    file: &str,
+    counter: Counter,
+    value: u16,
+    [low, high]: [u16; 2],
+) -> IoError {
+    IoError::Value {
+        file: file.to_owned(),
+        dataset: "--select".to_owned(),
+        found: format!("{counter}={value}"),
+        expected: if low == high {
+            format!("{counter}={low}")
+        } else {
+            format!("{counter}={low} to {counter}={high}")
+        },
     }
 }
 
