@@ -26,6 +26,7 @@ pub(crate) const CSV: Format = Format::new("text", &["csv", "txt", "dat"]);
 pub(crate) const HDF5: Format = Format::new("an HDF5 file", &["h5", "hdf5", "hdf"]);
 pub(crate) const HTML: Format = Format::new("an HTML page", &["html", "htm"]);
 pub(crate) const JSON: Format = Format::new("JSON", &["json"]);
+pub(crate) const NIFTI: Format = Format::new("a NIfTI file", &["nii", "nii.gz"]);
 pub(crate) const NPY: Format = Format::new("a NumPy array", &["npy"]);
 pub(crate) const PARQUET: Format = Format::new("Parquet", &["parquet", "pq"]);
 pub(crate) const PNG: Format = Format::new("a picture", &["png"]);
@@ -129,12 +130,13 @@ pub(crate) fn check_name(output: &OutputFile<'_>) -> Result<(), Failure> {
     }
     let ending = ending(output.path);
     let mut known = output.formats.iter().flat_map(|format| format.endings);
-    let last = ending.rsplit('.').next().unwrap_or_default().to_lowercase();
-    if output.formats.is_empty() || known.any(|known| *known == last) {
+    let whole = ending.to_lowercase();
+    let last = whole.rsplit('.').next().unwrap_or_default();
+    if output.formats.is_empty() || known.any(|known| *known == last || *known == whole) {
         return Ok(());
     }
     let free = |format: &Format| [CHECKPOINT.name, STORE.name].contains(&format.name);
-    if output.formats.iter().any(free) && !FOREIGN.contains(&&*last) {
+    if output.formats.iter().any(free) && !FOREIGN.contains(&last) {
         return Ok(());
     }
     let expected: Vec<String> = output
@@ -213,6 +215,7 @@ mod tests {
             ("c", &[CHECKPOINT]),
             ("run.7", &[CHECKPOINT]),
             ("series.store", &[STORE]),
+            ("x.NII.gz", &[HDF5, NIFTI]),
         ] {
             check("-o", name, formats).unwrap();
         }

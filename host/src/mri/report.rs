@@ -246,6 +246,8 @@ mod tests {
                 Complex::new(0.0, (s + r + c) as f64)
             }),
             volume: slices > 1,
+            index: None,
+            placement: None,
             field_of_view: Some([0.1, 0.3, 0.4]),
             coil_maps: None,
             residuals: vec![0.5, 0.1, 0.01],

@@ -456,7 +456,7 @@ fn every_help_text_has_examples() {
             .out
             .matches(&format!("  warpstride mri {command}"))
             .count();
-        assert!((3..=5).contains(&examples), "{command}: {examples}");
+        assert!((3..=7).contains(&examples), "{command}: {examples}");
     }
     let help = folder.run(&["mri", "--help"]);
     help.well();

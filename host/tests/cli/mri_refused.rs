@@ -49,7 +49,12 @@ fn no_trajectory() {
                 acquisition.traj = VarLenArray::from_slice(&[]);
             }
         },
-        &["acquisition 0", "no trajectory", "Cartesian"],
+        &[
+            "acquisition 0: expected a trajectory",
+            "Cartesian",
+            "BART",
+            "kspace_encode_step_1",
+        ],
     );
     // Announced in the header, but absent.
     assert_rejected(

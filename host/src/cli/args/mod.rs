@@ -26,7 +26,7 @@ pub(crate) use jacobi::{BoundaryArg, JacobiArgs, SchemeArg};
 #[cfg(all(feature = "mri", feature = "hdf5"))]
 pub(crate) use mri::{
     DensityArg, MethodArg, MriCommand, MriInfoArgs, MriLadderArgs, MriReconstructArgs,
-    MriSimulateArgs, OperatorArg, TrajectoryArg, TrigArg,
+    MriSimulateArgs, NiftiArg, OperatorArg, TrajectoryArg, TrigArg,
 };
 pub(crate) use precision::PrecisionArg;
 #[cfg(all(feature = "ptycho", feature = "hdf5"))]

@@ -38,6 +38,7 @@ Examples:
   warpstride mri reconstruct raw.h5 -o image.h5 --png image.png
   warpstride mri reconstruct raw.h5 -o image.h5 --method cg --iterations 15 \\
       --devices all
+  warpstride mri reconstruct raw.h5 -o image.nii.gz --quiet
   warpstride mri reconstruct raw.h5 -o image.npy --method wavelet \\
       --lambda 2e-3 --report report.html
   warpstride mri reconstruct phantom.h5 -o image.h5 --reference phantom.h5 \\
@@ -132,8 +133,8 @@ pub(crate) struct MriReconstructArgs {
     #[arg(long, value_name = "[SLICESx]ROWSxCOLUMNS")]
     pub(crate) matrix: Option<String>,
     /// Output image: HDF5, or a NumPy array if the name ends in .npy, an array of BART if it ends in
-    /// .cfl
-    #[arg(short, long, value_name = "OUT.h5|OUT.npy|OUT.cfl")]
+    /// .cfl, NIfTI if it ends in .nii or .nii.gz
+    #[arg(short, long, value_name = "OUT.h5|.npy|.cfl|.nii|.nii.gz")]
     pub(crate) output: PathBuf,
     /// Group of the file that holds data and xml
     #[arg(long, value_name = "NAME", default_value = "dataset")]
@@ -216,6 +217,9 @@ pub(crate) struct MriReconstructArgs {
     /// Reference image to compare with: simulated samples, a result, .npy or .cfl
     #[arg(long, value_name = "FILE", help_heading = "What to write")]
     pub(crate) reference: Option<PathBuf>,
+    /// What the voxels of a NIfTI file hold [default: magnitude]
+    #[arg(long, value_enum, help_heading = "What to write")]
+    pub(crate) nifti: Option<NiftiArg>,
     /// Write metrics and residuals as JSON
     #[arg(long, value_name = "S.json", help_heading = "What to write")]
     pub(crate) summary: Option<PathBuf>,
@@ -274,6 +278,14 @@ pub(crate) enum MethodArg {
     Tv,
     /// Sparse wavelets (FISTA)
     Wavelet,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum NiftiArg {
+    /// The modulus, in single precision
+    Magnitude,
+    /// The complex number, in single precision
+    Complex,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -6,14 +6,14 @@ use super::field::FieldSource;
 use super::prepare::{ReconstructionOptions, uses_trigonometry};
 use super::results::Files;
 use super::sample_source::{SampleArgs, SampleSource, with_headers};
-use crate::cli::args::{MriReconstructArgs, PrecisionArg};
+use crate::cli::args::{MriReconstructArgs, NiftiArg, PrecisionArg};
 use crate::cli::devices_request::DevicesRequest;
 use crate::cli::failure::Failure;
 use crate::cli::output::{ProgressStream, note_lines, say};
 use crate::cli::{paths, threads};
 use crate::data::{KSpace, MriImage};
 use crate::mri::MriSummary;
-use crate::mri::io::images;
+use crate::mri::io::images::{self, NiftiValues};
 use crate::mri::metrics::compare;
 use crate::mri::{
     Coverage, Engine, MemorySizes, OperatorName, Recipe, ReconstructionSteps, Residual, Run,
@@ -85,8 +85,23 @@ impl Reconstruct {
         options.check()?;
         // A plane has the smallest of all; the samples tell whether there are three axes.
         options.check_tolerance(args.precision, 2)?;
+        let is_nifti = images::is_nifti(&args.output).is_some();
+        if let (Some(values), false) = (args.nifti, is_nifti) {
+            return Err(Failure::usage(format!(
+                "--nifti {}: expected -o with a name that ends in .nii or .nii.gz, found {}",
+                match values {
+                    NiftiArg::Magnitude => "magnitude",
+                    NiftiArg::Complex => "complex",
+                },
+                args.output.display()
+            )));
+        }
         let files = Files {
             image: args.output,
+            nifti: match args.nifti {
+                None | Some(NiftiArg::Magnitude) => NiftiValues::Magnitude,
+                Some(NiftiArg::Complex) => NiftiValues::Complex,
+            },
             summary: args.summary,
             report: args.report,
             png: args.png,
@@ -235,6 +250,8 @@ impl Reconstruct {
         let result = MriImage {
             image,
             volume: grid.axes == 3,
+            index: None,
+            placement: read.placement,
             field_of_view: kspace.extent().field_of_view,
             coil_maps: prepared.maps,
             residuals: summary.residuals.clone(),

@@ -1,12 +1,12 @@
 //! The outputs of a reconstruction: image, picture, summary, report, and the text on the terminal.
 
 use crate::cli::failure::Failure;
-use crate::cli::output::facts;
+use crate::cli::output::{facts, note_lines};
 use crate::cli::paths::{self, OutputFile};
 use crate::data::MriImage;
 use crate::io::cfl;
 use crate::mri::MriSummary;
-use crate::mri::io::images;
+use crate::mri::io::images::{self, NiftiValues};
 use crate::mri::report::{modulus_png, mri_report};
 use crate::system::write_whole;
 use crate::text::{count, significant};
@@ -16,6 +16,8 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Files {
     pub(super) image: PathBuf,
+    /// What a voxel of a NIfTI file holds.
+    pub(super) nifti: NiftiValues,
     pub(super) summary: Option<PathBuf>,
     pub(super) report: Option<PathBuf>,
     pub(super) png: Option<PathBuf>,
@@ -30,7 +32,7 @@ impl Files {
             Some(OutputFile::new(
                 "-o",
                 &self.image,
-                &[paths::HDF5, paths::NPY, paths::CFL],
+                &[paths::HDF5, paths::NPY, paths::CFL, paths::NIFTI],
             )),
             OutputFile::given("-o", header.as_deref(), &[]),
             OutputFile::given("--summary", self.summary.as_deref(), &[paths::JSON]),
@@ -53,7 +55,9 @@ impl Files {
         image: &MriImage,
         summary: &mut MriSummary,
     ) -> Result<String, Failure> {
-        images::write(&self.image, image)?;
+        let notes = images::write_as(&self.image, image, self.nifti)?;
+        let noted = note_lines(&notes);
+        summary.record.notes.extend(notes);
         let mut written = vec![self.image.display().to_string()];
         written.extend(self.header().map(|path| path.display().to_string()));
         if let Some(path) = &self.png {
@@ -69,7 +73,7 @@ impl Files {
         if let Some(path) = &self.summary {
             write_whole(path, summary.to_json()?.as_bytes())?;
         }
-        Ok(text(summary))
+        Ok(noted + &text(summary))
     }
 }
 

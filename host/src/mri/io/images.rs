@@ -11,10 +11,15 @@ use crate::io::source::{Numbers, Source};
 use crate::system::Memory;
 use hdf5_metno as hdf5;
 use ndarray::{
-    Array1, Array2, Array3, Array4, Array5, ArrayD, Axis, Dimension, Ix2, Ix3, Ix4, Ix5, arr1,
+    Array1, Array2, Array3, Array4, Array5, ArrayD, Axis, Dimension, Ix2, Ix3, Ix4, Ix5, arr1, arr2,
 };
 use num_complex::Complex;
 use std::path::Path;
+
+mod nifti;
+
+pub use nifti::NiftiValues;
+pub(crate) use nifti::is_nifti;
 
 const IMAGE: &str = "/image";
 
@@ -31,11 +36,32 @@ pub fn is_npy(path: &Path) -> bool {
 }
 
 /// Writes `result` to `path` atomically: as HDF5, or the image alone if the name ends in `.npy` or `.cfl`, which has a
-/// `.hdr` beside it.
+/// `.hdr` beside it, or as NIfTI if it ends in `.nii` or `.nii.gz`.
 ///
 /// # Errors
 /// [`IoError::Write`].
 pub fn write(path: &Path, result: &MriImage) -> Result<(), IoError> {
+    write_as(path, result, NiftiValues::default()).map(drop)
+}
+
+/// Like [`write`], with these values of voxels in NIfTI files. Returns notes for the user.
+///
+/// # Errors
+/// [`IoError::Write`].
+pub fn write_as(
+    path: &Path,
+    result: &MriImage,
+    values: NiftiValues,
+) -> Result<Vec<String>, IoError> {
+    if let Some(gzip) = is_nifti(path) {
+        return nifti::write(path, std::slice::from_ref(result), values, gzip);
+    }
+    write_complex(path, result)?;
+    Ok(Vec::new())
+}
+
+/// Writes complex numbers.
+fn write_complex(path: &Path, result: &MriImage) -> Result<(), IoError> {
     let double = result.precision == "f64";
     if is_npy(path) {
         let image = result.image.view().into_dyn();
@@ -70,6 +96,10 @@ pub fn write(path: &Path, result: &MriImage) -> Result<(), IoError> {
         attribute(&data, "long_name", "image")?;
         if let Some(view) = result.field_of_view {
             output::array(&group, "field_of_view", &arr1(&view))?;
+        }
+        if let Some(placement) = &result.placement {
+            output::array(&group, "position", &arr1(&placement.centre()))?;
+            output::array(&group, "directions", &arr2(&placement.directions()))?;
         }
         let process = group.create_group("process_1")?;
         for (name, value) in [

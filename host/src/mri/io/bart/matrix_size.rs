@@ -60,7 +60,7 @@ pub(super) fn resolved(
         axis = (axis + 1) % 3;
     })?;
     let [kx, ky, kz] = most;
-    let side = |k: f64| 2 * (k - ROUNDING).ceil().max(0.0) as usize;
+    let side = |k: f64| (2.0 * (k - ROUNDING).ceil()).max(0.0) as usize;
     let plane = kx.max(ky);
     for k in [kx, ky, kz] {
         if !(k.is_finite() && side(k) <= KSpace::MOST) || side(plane) == 0 {

@@ -88,6 +88,7 @@ pub fn read_within(files: &BartFiles, memory: Memory) -> Result<KSpaceFile, IoEr
     })?;
     Ok(KSpaceFile {
         kspace,
+        placement: None,
         trajectory: files.trajectory.display().to_string(),
         acquisitions: all,
         left_out,

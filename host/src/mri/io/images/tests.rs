@@ -6,6 +6,8 @@ fn result(volume: bool, sets: usize) -> MriImage {
     MriImage {
         image: Array3::from_shape_fn((slices, 4, 5), |(s, r, c)| value(20 * s + 5 * r + c)),
         volume,
+        index: None,
+        placement: None,
         field_of_view: Some([0.01, 0.2, 0.25]),
         coil_maps: Some(Array5::from_shape_fn(
             (sets, 2, slices, 4, 5),

@@ -2,6 +2,7 @@
 
 use super::acquisition::{Arrays, Head};
 use super::header::{Header, Space};
+use super::place::placement;
 use super::select::absent;
 use super::{Counter, KSpaceFile, LeftOut, ReadOptions};
 use crate::data::{Extent, KSpace, KSpaceError, Readout};
@@ -13,6 +14,9 @@ use num_complex::Complex;
 
 /// Names of the axes in the header.
 const AXES: [&str; 3] = ["x", "y", "z"];
+
+/// What is expected of acquisitions without a trajectory, and what to do about it.
+const CARTESIAN: &str = "a trajectory, kx and ky of every sample (Cartesian data need none: Gadgetron, or BART's fft and pics, reconstruct them; for this program, write kx = (sample − center_sample)/number_of_samples and ky = (kspace_encode_step_1 − its centre)/y of encodedSpace to traj)";
 
 /// Pixels whose sizes have a smaller relative difference count as equal.
 const SAME_PIXEL: f64 = 1e-4;
@@ -46,6 +50,7 @@ pub(super) fn assemble(
     let raw = RawSamples::read(
         source, records, &heads, &chosen, axes, header, encoded, &mut notes,
     )?;
+    let placement = placement(records, &chosen, &mut notes)?;
     let (extent, factor) = raw.extent(header, encoded, axes, &mut notes);
     let mut trajectory = raw.trajectory;
     for (mut column, factor) in trajectory.axis_iter_mut(Axis(1)).zip(factor) {
@@ -85,6 +90,7 @@ pub(super) fn assemble(
     }
     Ok(KSpaceFile {
         kspace,
+        placement,
         trajectory: header.trajectory.clone(),
         acquisitions: heads.len(),
         left_out,
@@ -195,10 +201,7 @@ fn check(
         }
         match head.trajectory_dimensions {
             0 => {
-                return wrong(
-                    "no trajectory (trajectory_dimensions is 0)".to_owned(),
-                    "kx and ky of every sample (Cartesian data are not supported)",
-                );
+                return wrong("none (trajectory_dimensions is 0)".to_owned(), CARTESIAN);
             }
             1 => {
                 return wrong(

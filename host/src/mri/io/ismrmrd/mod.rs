@@ -7,6 +7,7 @@
 mod acquisition;
 mod assemble;
 mod header;
+mod place;
 mod select;
 mod write;
 
@@ -14,7 +15,7 @@ pub(super) use select::absent;
 pub use select::{Choice, Counter, Selection, SelectionError};
 pub use write::{Recording, write};
 
-use crate::data::KSpace;
+use crate::data::{KSpace, Placement};
 use crate::io::IoError;
 use crate::io::source::Source;
 use crate::system::Memory;
@@ -55,6 +56,8 @@ pub struct LeftOut {
 pub struct KSpaceFile {
     /// The data.
     pub kspace: KSpace,
+    /// Position and orientation of the image, if the file states them.
+    pub placement: Option<Placement>,
     /// The trajectory's name in the header; empty if absent.
     pub trajectory: String,
     /// Number of acquisitions in the file.
