@@ -1,7 +1,8 @@
 //! Writes the seed corpora: `seeds FOLDER`, of scans; `seeds FOLDER ismrmrd`, of samples of
 //! k-space; `seeds FOLDER columns`, `cansas` or `nxcansas`, of small-angle scattering; `seeds
 //! FOLDER series_csv` or `series_columnar`, of time series; `seeds FOLDER chunk_filters`, `mib_reader`,
-//! `empad_reader`, `tiff_reader` or `numpy_reader`, of chunks and of files of frames.
+//! `empad_reader`, `tiff_reader` or `numpy_reader`, of chunks and of files of frames; `seeds FOLDER bart_reader`, of
+//! BART arrays.
 //!
 //! The seeds are small valid files and files from the generators. The first byte of a seed selects
 //! the mode of the fuzz target.
@@ -52,7 +53,7 @@ fn scan_of(frames: usize, per_frame: bool) -> Option<Scan> {
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let folder = std::env::args_os()
         .nth(1)
-        .ok_or("usage: seeds FOLDER [ismrmrd | columns | cansas | nxcansas | series_csv | series_columnar | chunk_filters | mib_reader | empad_reader | tiff_reader | numpy_reader]")?;
+        .ok_or("usage: seeds FOLDER [ismrmrd | columns | cansas | nxcansas | series_csv | series_columnar | chunk_filters | mib_reader | empad_reader | tiff_reader | numpy_reader | bart_reader]")?;
     let folder = Path::new(&folder);
     std::fs::create_dir_all(folder)?;
     match std::env::args().nth(2).as_deref() {
@@ -67,6 +68,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             | "numpy_reader"),
         ) => {
             for (i, seed) in warpstride_fuzz::formats::seeds(target).iter().enumerate() {
+                std::fs::write(folder.join(format!("seed{i}")), seed)?;
+            }
+            Ok(())
+        }
+        Some("bart_reader") => {
+            for (i, seed) in warpstride_fuzz::bart::seeds().iter().enumerate() {
                 std::fs::write(folder.join(format!("seed{i}")), seed)?;
             }
             Ok(())

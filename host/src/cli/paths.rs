@@ -20,7 +20,7 @@ impl Format {
     }
 }
 
-pub(crate) const CFL: Format = Format::new("an array of BART", &["cfl"]);
+pub(crate) const CFL: Format = Format::new("a BART array", &["cfl"]);
 pub(crate) const CHECKPOINT: Format = Format::new("a checkpoint", &["checkpoint"]);
 pub(crate) const CSV: Format = Format::new("text", &["csv", "txt", "dat"]);
 pub(crate) const HDF5: Format = Format::new("an HDF5 file", &["h5", "hdf5", "hdf"]);

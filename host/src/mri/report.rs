@@ -1,5 +1,11 @@
 //! The picture and the HTML report of a reconstruction.
 
+mod several;
+
+pub use several::mri_images_report;
+#[cfg(feature = "cli")]
+pub(crate) use several::result;
+
 use crate::data::MriImage;
 use crate::mri::summary::MriSummary;
 use crate::report::ReportError;
@@ -294,6 +300,7 @@ mod tests {
             magnitude_nrmse: None,
             psnr: None,
             ssim: None,
+            images: Vec::new(),
         }
     }
 

@@ -342,7 +342,8 @@ fn all_repetitions_are_joined_on_request() {
     };
     assert_eq!(info(&[]), 4);
     assert_eq!(info(&["--select", "repetition=2"]), 4);
-    assert_eq!(info(&["--select", "repetition=all"]), 12);
+    assert_eq!(info(&["--select", "repetition=all"]), 4);
+    assert_eq!(info(&["--combine", "repetition"]), 12);
 }
 
 /// The off-resonance map corrects precession: samples of the phantom with a phase that grows with

@@ -1,6 +1,6 @@
-//! Files of other programs: samples and images as arrays of BART.
+//! Files of other programs: samples and images as BART arrays.
 
-use super::mri_raw::reconstruct;
+use super::mri_raw::{RawFile, reconstruct};
 use super::support::TestFolder;
 use ndarray::Array3;
 use num_complex::Complex;
@@ -44,7 +44,7 @@ fn samples_of_both_kinds(folder: &TestFolder) {
 
 /// The matrix is a power of two, so that the positions in both units have the same digits.
 #[test]
-fn arrays_of_bart_give_the_image_of_the_same_samples() {
+fn bart_arrays_give_the_image_of_the_same_samples() {
     let folder = TestFolder::new();
     samples_of_both_kinds(&folder);
     reconstruct(&folder, "phantom.h5", &[]).well();
@@ -106,7 +106,7 @@ fn arrays_of_bart_give_the_image_of_the_same_samples() {
 }
 
 #[test]
-fn arrays_of_bart_with_other_options_are_refused() {
+fn bart_arrays_with_other_options_are_refused() {
     let folder = TestFolder::new();
     samples_of_both_kinds(&folder);
     let names = folder.names();
@@ -168,4 +168,194 @@ fn arrays_of_bart_with_other_options_are_refused() {
         .run(&[&fixed[..], &["-o", "out.h5"]].concat())
         .refused(1, &["traj.cfl: expected 72000000000 bytes", "truncated"]);
     assert_eq!(folder.names(), names);
+}
+
+/// Writes `raw.h5` with two repetitions of two slices, whose acquisitions are interleaved.
+fn four_images(folder: &TestFolder) -> RawFile {
+    let mut raw = RawFile::valid();
+    let spokes = std::mem::take(&mut raw.acquisitions);
+    for (number, spoke) in spokes.into_iter().enumerate() {
+        for (repetition, slice) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
+            let mut spoke = spoke.clone();
+            (spoke.head.idx.slice, spoke.head.idx.repetition) = (slice, repetition);
+            let scale = f32::from(1 + slice + 2 * repetition);
+            spoke.edit_data(|data| {
+                for (at, value) in data.iter_mut().enumerate() {
+                    *value *= scale + (number * at) as f32 / 100.0 * scale * scale;
+                }
+            });
+            raw.acquisitions.push(spoke);
+        }
+    }
+    raw.write(folder);
+    raw
+}
+
+/// Every image of a file in one run is the image of a run of its own, to the bit, in every format.
+#[test]
+fn several_images_of_one_run_are_those_of_single_runs() {
+    let folder = TestFolder::new();
+    let mut raw = four_images(&folder);
+    let singles: Vec<_> = [
+        "0,repetition=0",
+        "1,repetition=0",
+        "0,repetition=1",
+        "1,repetition=1",
+    ]
+    .iter()
+    .map(|select| {
+        let select = format!("slice={select}");
+        reconstruct(&folder, "raw.h5", &["--select", &select]).well();
+        bits(&images::read(&folder.path("out.h5")).unwrap())
+    })
+    .collect();
+    assert!(singles.windows(2).all(|pair| pair[0] != pair[1]));
+    let run = |options: &[&str]| {
+        let fixed = [
+            "mri",
+            "reconstruct",
+            "raw.h5",
+            "--backend",
+            "cpu",
+            "--select",
+        ];
+        folder.run(&[&fixed, options].concat())
+    };
+    let read = |name: &str| {
+        let memory = warpstride::system::Memory::available();
+        images::read_images_within(&folder.path(name), memory).unwrap()
+    };
+    let in_order = |name: &str, order: [usize; 4]| {
+        let values: Vec<_> = read(name).iter().copied().collect();
+        for (found, expected) in values.chunks(64).zip(order) {
+            let found = Array3::from_shape_vec((1, 8, 8), found.to_vec()).unwrap();
+            assert_eq!(bits(&found), singles[expected], "{name} {expected}");
+        }
+    };
+    let further = [
+        "--png",
+        "p.png",
+        "--report",
+        "r.html",
+        "--summary",
+        "s.json",
+    ];
+    let output = run(&[&["all", "-o", "all.h5"], &further[..]].concat());
+    output.well();
+    assert!(
+        output.out.contains("slice 1, repetition 0: 192 samples, "),
+        "{}",
+        output.out
+    );
+    assert_eq!(read("all.h5").shape(), [4, 8, 8]);
+    in_order("all.h5", [0, 1, 2, 3]);
+    for name in [
+        "p-slice0-repetition0.png",
+        "p-slice1-repetition1.png",
+        "r.html",
+    ] {
+        assert!(folder.path(name).exists(), "{name}");
+    }
+    let text = std::fs::read_to_string(folder.path("s.json")).unwrap();
+    let found: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(found["images"][2]["repetition"], 1);
+    assert_eq!(
+        (&found["samples"], &found["images"][2]["samples"]),
+        (&768.into(), &192.into())
+    );
+    assert_eq!(found["outputs"].as_array().unwrap().len(), 7);
+    // Repetitions run fastest in a BART array, in which slices have a higher dimension.
+    run(&["all", "-o", "all.npy"]).well();
+    in_order("all.npy", [0, 1, 2, 3]);
+    run(&["all", "-o", "all.cfl", "--reference", "all.npy"]).well();
+    in_order("all.cfl", [0, 2, 1, 3]);
+    let header = std::fs::read_to_string(folder.path("all.hdr")).unwrap();
+    assert_eq!(header, "# Dimensions\n8 8 1 1 1 1 1 1 1 1 2 1 1 2 1 1\n");
+    run(&["all", "-o", "all.nii"]).well();
+    let bytes = std::fs::read(folder.path("all.nii")).unwrap();
+    let sides: Vec<u8> = (0..5).map(|axis| bytes[40 + 2 * axis]).collect();
+    assert_eq!(
+        (sides, bytes.len()),
+        (vec![4, 8, 8, 2, 2], 352 + 4 * 4 * 64)
+    );
+    // Some of them: one slice, and a file with one image less.
+    run(&["all,slice=1", "-o", "some.npy"]).well();
+    in_order("some.npy", [1, 3, 0, 0]);
+    let output = folder.run(&["mri", "info", "raw.h5", "--select", "all", "--json"]);
+    output.well();
+    let found: serde_json::Value = serde_json::from_str(&output.out).unwrap();
+    assert_eq!(
+        (
+            found["images"].as_array().unwrap().len(),
+            &found["readouts"]
+        ),
+        (4, &12.into())
+    );
+    raw.acquisitions
+        .retain(|of| of.head.idx.slice == 0 || of.head.idx.repetition == 0);
+    raw.write(&folder);
+    run(&["all", "-o", "three.cfl"]).refused(1, &["three.cfl", "4 combinations", "found 3"]);
+    run(&["all", "-o", "three.npy"]).well();
+    in_order("three.npy", [0, 1, 2, 0]);
+}
+
+/// The images that are there are kept: after Ctrl-C in the second, and where one has no signal.
+#[cfg(unix)]
+#[test]
+fn images_are_kept_if_a_later_one_is_not_computed() {
+    let folder = TestFolder::new();
+    let mut raw = four_images(&folder);
+    let options = [
+        "mri",
+        "reconstruct",
+        "raw.h5",
+        "--backend",
+        "cpu",
+        "--select",
+        "all",
+    ];
+    let long = [
+        "--iterations",
+        "3000",
+        "--min-residual",
+        "0",
+        "--json-progress",
+    ];
+    let output = folder.interrupt_at(
+        folder
+            .command()
+            .args(options)
+            .args(["-o", "some.h5"])
+            .args(long),
+        "\"start\",\"image\":2",
+    );
+    assert_eq!(output.code, Some(130), "{output:?}");
+    for words in [
+        "stopped in image 2 of 4 after",
+        "2 of 4 images are in some.h5",
+    ] {
+        assert!(output.err.contains(words), "{}", output.err);
+    }
+    let memory = warpstride::system::Memory::available();
+    let shape = |name: &str| images::read_images_within(&folder.path(name), memory).unwrap();
+    assert_eq!(shape("some.h5").shape(), [2, 8, 8]);
+    for acquisition in &mut raw.acquisitions {
+        if acquisition.head.idx.repetition == 1 {
+            acquisition.edit_data(|data| data.fill(0.0));
+        }
+    }
+    raw.write(&folder);
+    let output = folder.run(&[&options[..], &["-o", "two.cfl", "--quiet"]].concat());
+    output.refused(
+        1,
+        &[
+            "expected signal",
+            "(slice 0, repetition 1)",
+            "2 of 4 images are in two.cfl",
+        ],
+    );
+    assert_eq!(
+        shape("two.cfl").iter().filter(|v| v.norm() == 0.0).count(),
+        128
+    );
 }

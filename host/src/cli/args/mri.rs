@@ -30,6 +30,7 @@ Examples:
   warpstride mri info raw.h5
   warpstride mri info raw.h5 --json
   warpstride mri info raw.h5 --group dataset_2 --select slice=3,repetition=0
+  warpstride mri info raw.h5 --select all
   warpstride mri info ksp.cfl --trajectory traj.cfl")]
     Info(MriInfoArgs),
     /// Reconstruct an image from k-space samples
@@ -38,7 +39,7 @@ Examples:
   warpstride mri reconstruct raw.h5 -o image.h5 --png image.png
   warpstride mri reconstruct raw.h5 -o image.h5 --method cg --iterations 15 \\
       --devices all
-  warpstride mri reconstruct raw.h5 -o image.nii.gz --quiet
+  warpstride mri reconstruct raw.h5 -o slices.nii.gz --select slice=all
   warpstride mri reconstruct raw.h5 -o image.npy --method wavelet \\
       --lambda 2e-3 --report report.html
   warpstride mri reconstruct phantom.h5 -o image.h5 --reference phantom.h5 \\
@@ -49,7 +50,7 @@ Examples:
       --off-resonance hertz.npy
 
 --devices divides the coils among several GPUs and implies --backend cuda, unless --backend
-emulator is given. Ctrl-C saves the image so far.")]
+emulator is given. Ctrl-C saves the image, or the images, so far.")]
     Reconstruct(Box<MriReconstructArgs>),
     /// Time the textbook's optimisation steps on this device, with the accuracy of each
     #[command(after_help = "\
@@ -97,10 +98,10 @@ pub(crate) struct MriSimulateArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct MriInfoArgs {
-    /// Input file: ISMRMRD, or samples as an array of BART (.cfl with its .hdr)
+    /// Input file: ISMRMRD, or samples as a BART array (.cfl with its .hdr)
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
-    /// Positions of the samples in k-space as an array of BART (.cfl), in cycles per field of view;
+    /// Positions of the samples in k-space as a BART array (.cfl), in cycles per field of view;
     /// for samples in a .cfl file
     #[arg(long, value_name = "TRAJ.cfl")]
     pub(crate) trajectory: Option<PathBuf>,
@@ -111,9 +112,14 @@ pub(crate) struct MriInfoArgs {
     /// Group of the file that holds data and xml
     #[arg(long, value_name = "NAME", default_value = "dataset")]
     pub(crate) group: String,
-    /// Image to select if the file holds several: slice=2,repetition=all [default: the first]
-    #[arg(long, value_name = "COUNTER=N,…")]
+    /// Image to select if the file holds several, by slice, contrast, phase, repetition and set:
+    /// slice=2,phase=0; slice=all is an image of each slice, all one of every counter's values
+    /// [default: the first]
+    #[arg(long, value_name = "COUNTER=N|all,…")]
     pub(crate) select: Option<String>,
+    /// Join the samples of all repetitions to one image
+    #[arg(long, value_name = "repetition")]
+    pub(crate) combine: Option<String>,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -121,10 +127,10 @@ pub(crate) struct MriInfoArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct MriReconstructArgs {
-    /// Input file: ISMRMRD, or samples as an array of BART (.cfl with its .hdr)
+    /// Input file: ISMRMRD, or samples as a BART array (.cfl with its .hdr)
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
-    /// Positions of the samples in k-space as an array of BART (.cfl), in cycles per field of view;
+    /// Positions of the samples in k-space as a BART array (.cfl), in cycles per field of view;
     /// for samples in a .cfl file
     #[arg(long, value_name = "TRAJ.cfl")]
     pub(crate) trajectory: Option<PathBuf>,
@@ -132,16 +138,21 @@ pub(crate) struct MriReconstructArgs {
     /// [default: twice the largest |k|]
     #[arg(long, value_name = "[SLICESx]ROWSxCOLUMNS")]
     pub(crate) matrix: Option<String>,
-    /// Output image: HDF5, or a NumPy array if the name ends in .npy, an array of BART if it ends in
+    /// Output image: HDF5, or a NumPy array if the name ends in .npy, a BART array if it ends in
     /// .cfl, NIfTI if it ends in .nii or .nii.gz
     #[arg(short, long, value_name = "OUT.h5|.npy|.cfl|.nii|.nii.gz")]
     pub(crate) output: PathBuf,
     /// Group of the file that holds data and xml
     #[arg(long, value_name = "NAME", default_value = "dataset")]
     pub(crate) group: String,
-    /// Image to select if the file holds several: slice=2,repetition=all [default: the first]
-    #[arg(long, value_name = "COUNTER=N,…")]
+    /// Image to select if the file holds several, by slice, contrast, phase, repetition and set:
+    /// slice=2,phase=0; slice=all is an image of each slice, all one of every counter's values
+    /// [default: the first]
+    #[arg(long, value_name = "COUNTER=N|all,…")]
     pub(crate) select: Option<String>,
+    /// Join the samples of all repetitions to one image
+    #[arg(long, value_name = "repetition")]
+    pub(crate) combine: Option<String>,
 
     /// Reconstruction method
     #[arg(long, value_enum, default_value_t = MethodArg::Cg, help_heading = "What to compute")]
@@ -226,7 +237,7 @@ pub(crate) struct MriReconstructArgs {
     /// Write picture, convergence curve and parameters as one HTML file
     #[arg(long, value_name = "R.html", help_heading = "What to write")]
     pub(crate) report: Option<PathBuf>,
-    /// Write the modulus as a picture
+    /// Write the modulus as a picture; of several images F-slice0.png, …
     #[arg(long, value_name = "F.png", help_heading = "What to write")]
     pub(crate) png: Option<PathBuf>,
     /// Print progress as JSON lines on standard output, and no other text there

@@ -3,11 +3,11 @@
 use crate::cli::failure::Failure;
 use crate::cli::output::{facts, note_lines};
 use crate::cli::paths::{self, OutputFile};
-use crate::data::MriImage;
+use crate::data::{ImageIndex, MriImage};
 use crate::io::cfl;
-use crate::mri::MriSummary;
 use crate::mri::io::images::{self, NiftiValues};
-use crate::mri::report::{modulus_png, mri_report};
+use crate::mri::report::{modulus_png, mri_images_report, mri_report, result};
+use crate::mri::{ImageSummary, MriSummary};
 use crate::system::write_whole;
 use crate::text::{count, significant};
 use std::path::{Path, PathBuf};
@@ -43,7 +43,7 @@ impl Files {
         paths::check(&outputs, inputs)
     }
 
-    /// The text beside an image that is an array of BART.
+    /// The text beside an image that is a BART array.
     fn header(&self) -> Option<PathBuf> {
         cfl::is_cfl(&self.image).then(|| cfl::header_path(&self.image))
     }
@@ -55,7 +55,8 @@ impl Files {
         image: &MriImage,
         summary: &mut MriSummary,
     ) -> Result<String, Failure> {
-        let notes = images::write_as(&self.image, image, self.nifti)?;
+        let images = std::slice::from_ref(image);
+        let notes = images::write_images(&self.image, images, &[], self.nifti)?;
         let noted = note_lines(&notes);
         summary.record.notes.extend(notes);
         let mut written = vec![self.image.display().to_string()];
@@ -77,6 +78,77 @@ impl Files {
     }
 }
 
+impl Files {
+    /// The names of the pictures of several images, after checking that they can be written.
+    pub(super) fn check_pictures(
+        &self,
+        planned: &[ImageIndex],
+        inputs: &[PathBuf],
+    ) -> Result<Vec<PathBuf>, Failure> {
+        let Some(path) = &self.png else {
+            return Ok(Vec::new());
+        };
+        let stem = path.file_stem().unwrap_or_default();
+        let name = |index: &ImageIndex| {
+            let mut name = stem.to_owned();
+            name.push(index.suffix(planned));
+            name.push(".");
+            name.push(path.extension().unwrap_or_default());
+            path.with_file_name(name)
+        };
+        let names: Vec<PathBuf> = planned.iter().map(name).collect();
+        let outputs = names
+            .iter()
+            .map(|name| OutputFile::new("--png", name, &[paths::PNG]));
+        let others = [
+            Some(&self.image),
+            self.summary.as_ref(),
+            self.report.as_ref(),
+        ];
+        let mut taken: Vec<&Path> = inputs.iter().map(PathBuf::as_path).collect();
+        taken.extend(others.into_iter().flatten().map(PathBuf::as_path));
+        paths::check(&outputs.collect::<Vec<_>>(), &taken)?;
+        Ok(names)
+    }
+
+    /// Writes several images, a picture of each, and what is made from all; enters the files in the summary and returns
+    /// the text to print. `pictures` are the names for the images `planned`, of which the first ones are there.
+    pub(super) fn write_images(
+        &self,
+        images: &[MriImage],
+        planned: &[ImageIndex],
+        pictures: &[PathBuf],
+        summary: &mut MriSummary,
+    ) -> Result<String, Failure> {
+        let notes = images::write_images(&self.image, images, planned, self.nifti)?;
+        let noted = note_lines(&notes);
+        summary.record.notes.extend(notes);
+        let mut written = vec![self.image.display().to_string()];
+        written.extend(self.header().map(|path| path.display().to_string()));
+        for (image, path) in images.iter().zip(pictures) {
+            write_whole(path, &modulus_png(image.image.view())?)?;
+            written.push(path.display().to_string());
+        }
+        if let Some(path) = &self.report {
+            write_whole(path, mri_images_report(images, summary)?.as_bytes())?;
+            written.push(path.display().to_string());
+        }
+        written.extend(self.summary.iter().map(|path| path.display().to_string()));
+        summary.record.outputs = written;
+        if let Some(path) = &self.summary {
+            write_whole(path, summary.to_json()?.as_bytes())?;
+        }
+        Ok(noted + &text(summary))
+    }
+}
+
+/// The lines on each of several images.
+fn lines_of_images(of: &MriSummary) -> String {
+    let all: Vec<ImageIndex> = of.images.iter().map(|image| image.index).collect();
+    let line = |image: &ImageSummary| format!("{}: {}\n", image.index.name(&all), result(image));
+    of.images.iter().map(line).collect()
+}
+
 fn text(of: &MriSummary) -> String {
     let [slices, rows, columns] = of.matrix;
     let matrix = if slices == 1 {
@@ -88,7 +160,12 @@ fn text(of: &MriSummary) -> String {
         (
             "image",
             format!(
-                "{matrix} from {} of {}",
+                "{}{matrix} from {} of {}",
+                if of.images.is_empty() {
+                    String::new()
+                } else {
+                    format!("{} of ", of.images.len())
+                },
                 count(of.samples, ["sample", "samples"]),
                 count(of.coils, ["coil", "coils"])
             ),
@@ -138,5 +215,5 @@ fn text(of: &MriSummary) -> String {
     for path in &of.record.outputs {
         lines.push((std::mem::take(&mut name), path.clone()));
     }
-    facts(&lines)
+    lines_of_images(of) + &facts(&lines)
 }

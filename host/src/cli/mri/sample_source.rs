@@ -1,7 +1,8 @@
-//! Where samples come from: an ISMRMRD file, or arrays of BART.
+//! Where samples come from: an ISMRMRD file, or BART arrays.
 
 use super::read_options;
 use crate::cli::failure::Failure;
+use crate::data::ImageIndex;
 use crate::io::IoError;
 use crate::io::cfl::{header_path, is_cfl};
 use crate::mri::io::bart::{self, BartFiles, MatrixSize};
@@ -17,6 +18,7 @@ pub(super) struct SampleArgs {
     pub(super) matrix: Option<String>,
     pub(super) group: String,
     pub(super) select: Option<String>,
+    pub(super) combine: Option<String>,
 }
 
 /// Files with samples, and which image.
@@ -29,7 +31,7 @@ pub(super) enum SampleSource {
 impl SampleSource {
     /// Checks the options.
     pub(super) fn from_args(args: SampleArgs) -> Result<Self, Failure> {
-        let options = read_options(&args.group, args.select.as_deref())?;
+        let options = read_options(&args.group, args.select.as_deref(), args.combine.as_deref())?;
         let file = args.file;
         if !is_cfl(&file) {
             let option = match (&args.trajectory, &args.matrix) {
@@ -93,16 +95,39 @@ impl SampleSource {
         }
     }
 
-    /// Reads the samples, which must fit into `memory`.
-    pub(super) fn read(&self, memory: Memory) -> Result<KSpaceFile, IoError> {
+    /// The images that are selected, sorted, if the options ask for several.
+    pub(super) fn images(&self, memory: Memory) -> Result<Option<Vec<ImageIndex>>, IoError> {
+        let several = match self {
+            Self::Ismrmrd { options, .. } => options.select.selects_several(),
+            Self::Bart(files) => files.select.selects_several(),
+        };
+        let listed = || match self {
+            Self::Ismrmrd { file, options } => ismrmrd::images_within(file, options, memory),
+            Self::Bart(files) => bart::images(files),
+        };
+        several.then(listed).transpose()
+    }
+
+    /// Reads the samples of the image that is selected, or of one of several, which must fit into `memory`.
+    pub(super) fn read(
+        &self,
+        image: Option<ImageIndex>,
+        memory: Memory,
+    ) -> Result<KSpaceFile, IoError> {
         match self {
-            Self::Ismrmrd { file, options } => ismrmrd::read_within(file, options, memory),
-            Self::Bart(files) => bart::read_within(files, memory),
+            Self::Ismrmrd { file, options } => {
+                let options = ReadOptions {
+                    image,
+                    ..options.clone()
+                };
+                ismrmrd::read_within(file, &options, memory)
+            }
+            Self::Bart(files) => bart::read_within(files, image, memory),
         }
     }
 }
 
-/// `files`, and the texts with the dimensions of those that are arrays of BART.
+/// `files`, and the texts with the dimensions of those that are BART arrays.
 pub(super) fn with_headers(files: &[&Path]) -> Vec<PathBuf> {
     let headers = files.iter().filter(|path| is_cfl(path));
     let headers = headers.map(|path| header_path(path));

@@ -34,7 +34,7 @@ fn dimensions(of: &[usize]) -> [usize; DIMENSIONS] {
 #[test]
 fn the_first_dimension_runs_fastest_and_other_sections_are_ignored() {
     let folder = Folder::new();
-    let header = b"# Command\ncopy \xff a\n# Dimensions\n2 3 1 \n# Creator\nsomebody\n";
+    let header = b"# Command\ncopy \xff a\n# Dimensions\n2 3 1 \n# Creator\na program\n";
     let mut data = Vec::new();
     for number in 0..6_u8 {
         data.extend(f32::from(number).to_le_bytes());

@@ -2,26 +2,22 @@
 //!
 //! Datasets, shapes and units are listed in `docs/formats.md`.
 
-use crate::data::{FieldPhases, MriImage};
+use crate::data::FieldPhases;
 use crate::io::IoError;
-use crate::io::cfl::{self, CflFile, is_cfl};
+use crate::io::cfl::{CflFile, is_cfl};
 use crate::io::npy;
-use crate::io::output;
 use crate::io::source::{Numbers, Source};
 use crate::system::Memory;
-use hdf5_metno as hdf5;
-use ndarray::{
-    Array1, Array2, Array3, Array4, Array5, ArrayD, Axis, Dimension, Ix2, Ix3, Ix4, Ix5, arr1, arr2,
-};
+use ndarray::{Array2, Array3, Array4, Array5, ArrayD, Axis, Ix2, Ix3, Ix4, Ix5};
 use num_complex::Complex;
 use std::path::Path;
 
 mod nifti;
+mod write;
 
 pub use nifti::NiftiValues;
 pub(crate) use nifti::is_nifti;
-
-const IMAGE: &str = "/image";
+pub use write::{check_images, write, write_images};
 
 /// Datasets that may hold an image, in the order of precedence.
 const IMAGES: [&str; 2] = ["/image/data", "/truth/image"];
@@ -33,131 +29,6 @@ const COIL_MAPS: [&str; 2] = ["/coil_maps/data", "/truth/coil_maps"];
 pub fn is_npy(path: &Path) -> bool {
     path.extension()
         .is_some_and(|e| e.eq_ignore_ascii_case("npy"))
-}
-
-/// Writes `result` to `path` atomically: as HDF5, or the image alone if the name ends in `.npy` or `.cfl`, which has a
-/// `.hdr` beside it, or as NIfTI if it ends in `.nii` or `.nii.gz`.
-///
-/// # Errors
-/// [`IoError::Write`].
-pub fn write(path: &Path, result: &MriImage) -> Result<(), IoError> {
-    write_as(path, result, NiftiValues::default()).map(drop)
-}
-
-/// Like [`write`], with these values of voxels in NIfTI files. Returns notes for the user.
-///
-/// # Errors
-/// [`IoError::Write`].
-pub fn write_as(
-    path: &Path,
-    result: &MriImage,
-    values: NiftiValues,
-) -> Result<Vec<String>, IoError> {
-    if let Some(gzip) = is_nifti(path) {
-        return nifti::write(path, std::slice::from_ref(result), values, gzip);
-    }
-    write_complex(path, result)?;
-    Ok(Vec::new())
-}
-
-/// Writes complex numbers.
-fn write_complex(path: &Path, result: &MriImage) -> Result<(), IoError> {
-    let double = result.precision == "f64";
-    if is_npy(path) {
-        let image = result.image.view().into_dyn();
-        let image = if result.volume {
-            image
-        } else {
-            image.index_axis_move(Axis(0), 0)
-        };
-        return npy::complex::write(path, image, double);
-    }
-    if is_cfl(path) {
-        let (slices, rows, columns) = result.image.dim();
-        let mut dimensions = [1; cfl::DIMENSIONS];
-        dimensions[..3].copy_from_slice(&[columns, rows, slices]);
-        return cfl::write(path, &dimensions, result.image.iter().copied());
-    }
-    output::write(path, |file| {
-        let group = file.create_group(IMAGE)?;
-        if result.volume {
-            complex(&group, "data", &result.image, double)?;
-        } else {
-            let plane = result.image.index_axis(Axis(0), 0).to_owned();
-            complex(&group, "data", &plane, double)?;
-        }
-        let data = group.dataset("data")?;
-        let axes = if result.volume {
-            "slice, row, column"
-        } else {
-            "row, column"
-        };
-        attribute(&data, "axes", axes)?;
-        attribute(&data, "long_name", "image")?;
-        if let Some(view) = result.field_of_view {
-            output::array(&group, "field_of_view", &arr1(&view))?;
-        }
-        if let Some(placement) = &result.placement {
-            output::array(&group, "position", &arr1(&placement.centre()))?;
-            output::array(&group, "directions", &arr2(&placement.directions()))?;
-        }
-        let process = group.create_group("process_1")?;
-        for (name, value) in [
-            ("program", "warpstride"),
-            ("version", &result.version),
-            ("backend", &result.backend),
-            ("device", &result.device),
-            ("precision", &result.precision),
-            ("operator", &result.operator),
-            ("method", &result.method),
-            ("source_file", &result.source),
-            ("recipe", &result.recipe),
-        ] {
-            output::text(&process, name, value)?;
-        }
-        let history = group.create_group("history")?;
-        let iterations: Array1<u64> = (1..=result.residuals.len() as u64).collect();
-        output::array(&history, "iteration", &iterations)?;
-        output::array(
-            &history,
-            "residual",
-            &Array1::from_vec(result.residuals.clone()),
-        )?;
-        match &result.coil_maps {
-            None => Ok(()),
-            Some(maps) => {
-                let group = file.create_group("coil_maps")?;
-                if maps.dim().0 == 1 {
-                    let set = maps.index_axis(Axis(0), 0).to_owned();
-                    return complex(&group, "data", &set, double);
-                }
-                complex(&group, "data", maps, double)
-            }
-        }
-    })
-}
-
-/// (r, i) pairs of f64 or f32.
-fn complex<D: Dimension>(
-    group: &hdf5::Group,
-    name: &str,
-    values: &ndarray::Array<Complex<f64>, D>,
-    double: bool,
-) -> hdf5::Result<()> {
-    if double {
-        return output::array(group, name, values);
-    }
-    let single = values.mapv(|v| Complex::new(v.re as f32, v.im as f32));
-    output::array(group, name, &single)
-}
-
-fn attribute(data: &hdf5::Dataset, name: &str, value: &str) -> hdf5::Result<()> {
-    use std::str::FromStr;
-    let text = hdf5::types::VarLenUnicode::from_str(value)
-        .map_err(|e| hdf5::Error::from(format!("{name} cannot be stored as text: {e:?}")))?;
-    data.new_attr::<hdf5::types::VarLenUnicode>()
-        .create(name)?
-        .write_scalar(&text)
 }
 
 /// Reads an image (slice, row, column) from a result, from simulated samples, from `.npy` or from `.cfl`.
@@ -175,6 +46,17 @@ pub fn read(path: &Path) -> Result<Array3<Complex<f64>>, IoError> {
 pub fn read_within(path: &Path, memory: Memory) -> Result<Array3<Complex<f64>>, IoError> {
     const EXPECTED: &str = "(row, column) or (slice, row, column)";
     volume(path, memory, "image", &IMAGES, EXPECTED)
+}
+
+/// Reads one or several images, as their file has them, from a result, from simulated samples, from `.npy` or from
+/// `.cfl`, whose axes are its dimensions in reverse.
+///
+/// # Errors
+/// An [`IoError`] of one sentence.
+pub fn read_images_within(path: &Path, memory: Memory) -> Result<ArrayD<Complex<f64>>, IoError> {
+    let (values, _) = values(path, memory, "image", &IMAGES, 3)?;
+    finite(path, "image", values.iter())?;
+    Ok(values)
 }
 
 /// Reads coil maps (set, coil, slice, row, column) from a result, from simulated samples, from `.npy` or from `.cfl`.

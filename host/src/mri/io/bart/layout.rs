@@ -1,8 +1,9 @@
 //! What the dimensions of the arrays mean, and which parts of them make an image.
 
+use crate::data::ImageIndex;
 use crate::io::IoError;
 use crate::io::cfl::{CflFile, DIMENSIONS};
-use crate::mri::io::ismrmrd::{Counter, LeftOut, Selection, absent};
+use crate::mri::io::ismrmrd::{Choice, Counter, LeftOut, Selection, absent};
 use crate::system::{Bytes, Memory};
 
 /// Names of the dimensions in BART's documentation.
@@ -100,6 +101,40 @@ pub(super) fn check(samples: &CflFile, trajectory: &CflFile) -> Result<(), IoErr
     Ok(())
 }
 
+/// Most images that are listed.
+const MAX_IMAGES: usize = 1 << 16;
+
+/// The images that `select` selects, sorted.
+pub(super) fn images(samples: &CflFile, select: &Selection) -> Result<Vec<ImageIndex>, IoError> {
+    let mut images = vec![ImageIndex::default()];
+    for (dimension, counter) in COUNTERS {
+        let count = samples.dimensions()[dimension];
+        let values = match select.of(counter) {
+            Some(Choice::All) => 0..count,
+            Some(Choice::One(value)) => usize::from(value)..usize::from(value) + 1,
+            Some(Choice::Combined) | None => 0..1,
+        };
+        if images.len().saturating_mul(values.len()) > MAX_IMAGES {
+            return Err(IoError::Shape {
+                file: samples.name().to_owned(),
+                dataset: "the array".to_owned(),
+                found: samples.shape().to_vec(),
+                expected: format!("at most {MAX_IMAGES} images (--select)"),
+            });
+        }
+        let before = std::mem::take(&mut images);
+        for value in values {
+            images.extend(before.iter().map(|index| {
+                let mut index = *index;
+                counter.set(&mut index, u16::try_from(value).unwrap_or(u16::MAX));
+                index
+            }));
+        }
+    }
+    images.sort_unstable();
+    Ok(images)
+}
+
 /// Number of readouts of all images.
 pub(super) fn readouts(dimensions: &[usize; DIMENSIONS]) -> usize {
     dimensions[PHS2] * dimensions[COIL + 1..].iter().product::<usize>()
@@ -110,6 +145,7 @@ impl Blocks {
     pub(super) fn choose(
         samples: &CflFile,
         select: &Selection,
+        image: Option<ImageIndex>,
         memory: Memory,
         notes: &mut Vec<String>,
     ) -> Result<(Self, Vec<LeftOut>), IoError> {
@@ -125,7 +161,7 @@ impl Blocks {
             let count = dimensions[*dimension];
             // The dimension has been checked to be small enough.
             let range = [0, u16::try_from(count - 1).unwrap_or(u16::MAX)];
-            let Some(value) = select.value(counter, range, notes) else {
+            let Some(value) = select.value(counter, range, image, notes) else {
                 joined.push(*dimension);
                 continue;
             };
@@ -133,13 +169,14 @@ impl Blocks {
                 return Err(absent(samples.name(), counter, value, range));
             }
             index[*dimension] = usize::from(value);
-            if count > 1 {
+            let is_own = select.of(counter) == Some(Choice::All);
+            if count > 1 && !is_own {
                 left_out.push(LeftOut {
                     what: format!("readouts of another {counter}"),
                     acquisitions: remaining - remaining / count,
                 });
-                remaining /= count;
             }
+            remaining /= count;
         }
         joined.sort_unstable();
         let each = dimensions[PHS1] * dimensions[PHS2];

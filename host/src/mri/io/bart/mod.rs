@@ -6,10 +6,11 @@
 mod layout;
 mod matrix_size;
 
+pub(super) use layout::COUNTERS;
 pub use matrix_size::MatrixSize;
 
 use super::ismrmrd::{KSpaceFile, LeftOut, Selection};
-use crate::data::{Extent, KSpace, Readout};
+use crate::data::{Extent, ImageIndex, KSpace, Readout};
 use crate::io::IoError;
 use crate::io::cfl::{CflFile, widened};
 use crate::system::Memory;
@@ -30,20 +31,34 @@ pub struct BartFiles {
     pub trajectory: PathBuf,
     /// Voxels of the image; `None`: as many as the trajectory resolves.
     pub matrix: Option<MatrixSize>,
-    /// The image to read, if the files hold several.
+    /// The images to read, if the files hold several.
     pub select: Selection,
 }
 
-/// Reads the samples of the image that `files` select, which must fit into `memory`.
+/// The images that `files` select, sorted.
 ///
 /// # Errors
 /// An [`IoError`] of one sentence.
-pub fn read_within(files: &BartFiles, memory: Memory) -> Result<KSpaceFile, IoError> {
+pub fn images(files: &BartFiles) -> Result<Vec<ImageIndex>, IoError> {
+    let samples = CflFile::open(&files.samples)?;
+    layout::check(&samples, &CflFile::open(&files.trajectory)?)?;
+    layout::images(&samples, &files.select)
+}
+
+/// Reads the samples of the image that `files` select, or of one of several, which must fit into `memory`.
+///
+/// # Errors
+/// An [`IoError`] of one sentence.
+pub fn read_within(
+    files: &BartFiles,
+    image: Option<ImageIndex>,
+    memory: Memory,
+) -> Result<KSpaceFile, IoError> {
     let mut samples = CflFile::open(&files.samples)?;
     let mut trajectory = CflFile::open(&files.trajectory)?;
     layout::check(&samples, &trajectory)?;
     let mut notes = Vec::new();
-    let (blocks, left_out) = Blocks::choose(&samples, &files.select, memory, &mut notes)?;
+    let (blocks, left_out) = Blocks::choose(&samples, &files.select, image, memory, &mut notes)?;
     let matrix = match files.matrix {
         Some(matrix) => matrix,
         None => matrix_size::resolved(&mut trajectory, &mut notes)?,

@@ -63,7 +63,7 @@ fn files(folder: &Path, made: &Simulated, further: &[(usize, usize)]) -> BartFil
 }
 
 fn refusal(files: &BartFiles) -> String {
-    let text = read_within(files, Memory::available())
+    let text = read_within(files, None, Memory::available())
         .unwrap_err()
         .to_string();
     assert!(!text.contains('\n'), "{text}");
@@ -86,7 +86,7 @@ fn samples_and_positions_equal_those_of_ismrmrd() {
         };
         ismrmrd::write(&path, &recording).unwrap();
         let expected = ismrmrd::read(&path, &ismrmrd::ReadOptions::default()).unwrap();
-        let found = read_within(&files, Memory::available()).unwrap();
+        let found = read_within(&files, None, Memory::available()).unwrap();
         assert_eq!(found.kspace.samples(), expected.kspace.samples());
         assert_eq!(found.kspace.trajectory(), expected.kspace.trajectory());
         assert_eq!(
@@ -101,7 +101,7 @@ fn samples_and_positions_equal_those_of_ismrmrd() {
         assert_eq!((found.notes, found.acquisitions), (vec![], 5));
         // A matrix that was not given is as large as |k| demands.
         files.matrix = None;
-        let found = read_within(&files, Memory::available()).unwrap();
+        let found = read_within(&files, None, Memory::available()).unwrap();
         let [_, rows, columns] = found.kspace.extent().matrix;
         assert!(rows == columns && rows <= 16, "{rows}");
         assert_eq!(found.kspace.extent().axes, if volume { 3 } else { 2 });
@@ -115,7 +115,7 @@ fn one_of_several_images_is_selected_and_averages_are_joined() {
     let made = simulated(false);
     // Two echoes, three repetitions, two averages.
     let mut files = files(folder.path(), &made, &[(5, 2), (10, 3), (14, 2)]);
-    let read = |files: &BartFiles| read_within(files, Memory::available()).unwrap();
+    let read = |files: &BartFiles| read_within(files, None, Memory::available()).unwrap();
     let first = read(&files);
     assert_eq!(first.kspace.count(), 2 * 60);
     let factor = |of: &KSpaceFile, sample: usize| {
@@ -137,7 +137,7 @@ fn one_of_several_images_is_selected_and_averages_are_joined() {
     files.select = Selection::parse("slice=1").unwrap();
     assert!(refusal(&files).contains("expected slice=0, found slice=1"));
     files.select = Selection::default();
-    let text = read_within(&files, Memory::limited(1000))
+    let text = read_within(&files, None, Memory::limited(1000))
         .unwrap_err()
         .to_string();
     assert!(text.contains("memory"), "{text}");
@@ -166,7 +166,7 @@ fn arrays_that_are_no_samples_or_no_trajectory_are_refused() {
     header("traj", "1 36 5");
     assert!(refusal(&files).contains("(3, sample, readout)"));
     header("traj", "3 12 5");
-    assert!(read_within(&files, Memory::available()).is_ok());
+    assert!(read_within(&files, None, Memory::available()).is_ok());
 
     let small = BartFiles {
         matrix: MatrixSize::parse("16x8"),

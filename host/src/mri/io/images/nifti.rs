@@ -13,7 +13,7 @@ use std::io::Write;
 use std::path::Path;
 
 /// Largest number of voxels or images along an axis: the header counts them in 16 bits.
-pub(crate) const MOST: usize = 32_767;
+const MOST: usize = 32_767;
 /// Bytes of the header.
 const HEADER: usize = 348;
 /// Offset of the first voxel: the header and four bytes that say that no extensions follow.
@@ -59,12 +59,7 @@ pub(super) fn write(
     gzip: bool,
 ) -> Result<Vec<String>, IoError> {
     let (layout, notes) = Layout::of(images);
-    if let Some(side) = layout.sides.iter().find(|side| **side > MOST) {
-        let reason = format!(
-            "expected at most {MOST} voxels or images along each axis of a NIfTI file, found {side}"
-        );
-        return Err(atomic_file::refusal(path, &reason));
-    }
+    check(path, layout.sides)?;
     let bytes = bytes(&layout, images, values);
     let bytes = if gzip {
         // No time of writing: the same image is the same file.
@@ -77,6 +72,19 @@ pub(super) fn write(
     };
     write_whole(path, &bytes)?;
     Ok(notes)
+}
+
+/// Checks that the header can state `sides`.
+pub(super) fn check(path: &Path, sides: impl IntoIterator<Item = usize>) -> Result<(), IoError> {
+    match sides.into_iter().find(|side| *side > MOST) {
+        None => Ok(()),
+        Some(side) => Err(atomic_file::refusal(
+            path,
+            &format!(
+                "expected at most {MOST} voxels or images along each axis of a NIfTI file, found {side}"
+            ),
+        )),
+    }
 }
 
 /// The axes of the file and what they mean.

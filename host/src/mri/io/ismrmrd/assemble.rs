@@ -1,11 +1,11 @@
 //! Assembly of k-space from acquisitions.
 
 use super::acquisition::{Arrays, Head};
+use super::geometry::placement;
 use super::header::{Header, Space};
-use super::place::placement;
 use super::select::absent;
-use super::{Counter, KSpaceFile, LeftOut, ReadOptions};
-use crate::data::{Extent, KSpace, KSpaceError, Readout};
+use super::{Choice, Counter, KSpaceFile, LeftOut, ReadOptions};
+use crate::data::{Extent, ImageIndex, KSpace, KSpaceError, Readout};
 use crate::io::IoError;
 use crate::io::records::Records;
 use crate::io::source::Source;
@@ -30,7 +30,7 @@ pub(super) fn assemble(
 ) -> Result<KSpaceFile, IoError> {
     let mut notes = Vec::new();
     let heads = Head::read_all(records)?;
-    let (chosen, left_out) = choose(source, records, &heads, options, &mut notes)?;
+    let (chosen, left_out) = choose(source, records, &heads, options, false, &mut notes)?;
     check(source, records, &heads, &chosen)?;
     if header.encodings > 1 {
         notes.push(format!(
@@ -81,8 +81,13 @@ pub(super) fn assemble(
             .iter()
             .map(|l| format!("{} {}", l.acquisitions, l.what))
             .collect();
+        let of_one = if options.image.is_some() {
+            " for one image"
+        } else {
+            ""
+        };
         notes.push(format!(
-            "{} of {} acquisitions are used; left out: {}",
+            "{} of {} acquisitions are used{of_one}; left out: {}",
             chosen.len(),
             heads.len(),
             list.join(", ")
@@ -98,12 +103,38 @@ pub(super) fn assemble(
     })
 }
 
-/// The acquisitions of the image, in the order of the file, and the kinds of the others.
+/// The images that `options` select, sorted.
+pub(super) fn images(
+    source: &Source,
+    records: &Records<'_>,
+    options: &ReadOptions,
+) -> Result<Vec<ImageIndex>, IoError> {
+    let heads = Head::read_all(records)?;
+    let (chosen, _) = choose(source, records, &heads, options, true, &mut Vec::new())?;
+    let index = |number: &usize| {
+        let mut index = ImageIndex::default();
+        for counter in Counter::ALL {
+            // What is joined has no value of its own.
+            if options.select.of(counter) != Some(Choice::Combined) {
+                counter.set(&mut index, counter.of(&heads[*number].idx));
+            }
+        }
+        index
+    };
+    let mut images: Vec<ImageIndex> = chosen.iter().map(index).collect();
+    images.sort_unstable();
+    images.dedup();
+    Ok(images)
+}
+
+/// The acquisitions of the image, or of `every` image that is selected, in the order of the file, and the kinds of the
+/// others.
 fn choose(
     source: &Source,
     records: &Records<'_>,
     heads: &[Head],
     options: &ReadOptions,
+    every: bool,
     notes: &mut Vec<String>,
 ) -> Result<(Vec<usize>, Vec<LeftOut>), IoError> {
     let mut left_out: Vec<LeftOut> = Vec::new();
@@ -131,7 +162,12 @@ fn choose(
             break;
         };
         let range = [low, high];
-        let Some(value) = options.select.value(counter, range, notes) else {
+        let is_own = options.select.of(counter) == Some(Choice::All);
+        if every && is_own {
+            continue;
+        }
+        let image = options.image;
+        let Some(value) = options.select.value(counter, range, image, notes) else {
             continue;
         };
         if !chosen.iter().any(|number| of(number) == value) {
@@ -139,7 +175,7 @@ fn choose(
         }
         chosen.retain(|number| {
             let taken = of(number) == value;
-            if !taken {
+            if !taken && !is_own {
                 leave_out(&format!("acquisitions of another {counter}"));
             }
             taken

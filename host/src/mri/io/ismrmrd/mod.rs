@@ -6,8 +6,8 @@
 
 mod acquisition;
 mod assemble;
+mod geometry;
 mod header;
-mod place;
 mod select;
 mod write;
 
@@ -15,8 +15,9 @@ pub(super) use select::absent;
 pub use select::{Choice, Counter, Selection, SelectionError};
 pub use write::{Recording, write};
 
-use crate::data::{KSpace, Placement};
+use crate::data::{ImageIndex, KSpace, Placement};
 use crate::io::IoError;
+use crate::io::records::Records;
 use crate::io::source::Source;
 use crate::system::Memory;
 use std::path::Path;
@@ -29,8 +30,10 @@ pub const DEFAULT_GROUP: &str = "dataset";
 pub struct ReadOptions {
     /// The group that holds `data` and `xml`.
     pub group: String,
-    /// The image to read, if the file holds several.
+    /// The images to read, if the file holds several.
     pub select: Selection,
+    /// Which of them, where each value of a counter is an image of its own; `None`: the one with the lowest values.
+    pub image: Option<ImageIndex>,
 }
 
 impl Default for ReadOptions {
@@ -38,6 +41,7 @@ impl Default for ReadOptions {
         Self {
             group: DEFAULT_GROUP.to_owned(),
             select: Selection::default(),
+            image: None,
         }
     }
 }
@@ -86,20 +90,35 @@ pub fn read_within(
     memory: Memory,
 ) -> Result<KSpaceFile, IoError> {
     let source = Source::open(path, memory)?;
+    let records = records(&source, options)?;
     let group = options.group.trim_matches('/');
-    let data = format!("/{group}/data");
-    let records = match source.records(&data)? {
-        Some(records) => records,
-        None => {
-            return Err(IoError::Missing {
-                file: source.name().to_owned(),
-                what: format!("acquisitions{}", other_groups(&source, group)),
-                tried: vec![data],
-            });
-        }
-    };
     let header = header::Header::read(&source, &format!("/{group}/xml"))?;
     assemble::assemble(&source, &records, &header, options)
+}
+
+/// The images that `options` select, sorted, each with at least one acquisition.
+///
+/// # Errors
+/// An [`IoError`] of one sentence.
+pub fn images_within(
+    path: &Path,
+    options: &ReadOptions,
+    memory: Memory,
+) -> Result<Vec<ImageIndex>, IoError> {
+    let source = Source::open(path, memory)?;
+    let records = records(&source, options)?;
+    assemble::images(&source, &records, options)
+}
+
+/// The acquisitions of the group.
+fn records<'s>(source: &'s Source, options: &ReadOptions) -> Result<Records<'s>, IoError> {
+    let group = options.group.trim_matches('/');
+    let data = format!("/{group}/data");
+    source.records(&data)?.ok_or_else(|| IoError::Missing {
+        file: source.name().to_owned(),
+        what: format!("acquisitions{}", other_groups(source, group)),
+        tried: vec![data.clone()],
+    })
 }
 
 /// Most groups that are searched for acquisitions: each search looks through all names.

@@ -8,7 +8,7 @@ use hdf5_metno as hdf5;
 /// The members of an acquisition's header that place it.
 #[derive(Clone, Copy, hdf5::H5Type)]
 #[repr(C)]
-struct Place {
+struct Geometry {
     position: [f32; 3],
     read_dir: [f32; 3],
     phase_dir: [f32; 3],
@@ -17,8 +17,8 @@ struct Place {
 
 #[derive(Clone, Copy, hdf5::H5Type)]
 #[repr(C)]
-struct PlaceRecord {
-    head: Place,
+struct GeometryRecord {
+    head: Geometry,
 }
 
 const MEMBERS: [&str; 4] = [
@@ -33,7 +33,7 @@ const BATCH: usize = 4096;
 /// Distance between acquisitions of one image that is rounding, m.
 const NEAR: f64 = 1e-5;
 
-impl Place {
+impl Geometry {
     /// The position is in mm.
     fn placement(&self) -> Option<Placement> {
         let directions = [self.read_dir, self.phase_dir, self.slice_dir];
@@ -58,7 +58,7 @@ pub(super) fn placement(
     for part in chosen.chunks(BATCH) {
         // Acquisitions that are adjacent in the file are read at once.
         for run in part.chunk_by(|a, b| a + 1 == *b) {
-            let read: Vec<PlaceRecord> = records.read(run[0]..run[run.len() - 1] + 1)?;
+            let read: Vec<GeometryRecord> = records.read(run[0]..run[run.len() - 1] + 1)?;
             for record in read {
                 let Some(placement) = record.head.placement() else {
                     return Ok(None);
