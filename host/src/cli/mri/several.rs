@@ -20,7 +20,7 @@ enum Stop {
 /// Computes the images one after the other and writes those that are there at the end, also if a later one cannot be
 /// computed.
 pub(super) fn run(of: &Reconstruct, planned: &[ImageIndex]) -> Result<(), Failure> {
-    let pictures = of.files().check_pictures(planned, &of.inputs())?;
+    let pictures = of.files().check_pictures(planned, of.inputs())?;
     let mut made: Vec<Made> = Vec::new();
     let mut said = Vec::new();
     let mut stop = None;

@@ -246,8 +246,8 @@ fn quaternion(affine: &[[f64; 4]; 3]) -> Option<([f64; 3], f64)> {
     for axis in 0..3 {
         let column = [0, 1, 2].map(|row: usize| affine[row][axis]);
         let length = column.iter().map(|v| v * v).sum::<f64>().sqrt();
-        for row in 0..3 {
-            r[row][axis] = column[row] / length;
+        for (row, value) in r.iter_mut().zip(column) {
+            row[axis] = value / length;
         }
     }
     let product = |a: usize, b: usize| (0..3).map(|row| r[row][a] * r[row][b]).sum::<f64>();
