@@ -105,6 +105,48 @@ fn bart_arrays_give_the_image_of_the_same_samples() {
     assert_eq!(found["matrix"], serde_json::json!([1, 32, 32]));
 }
 
+/// The maps of the second slice are twice those of the first, and so its image is half of it, exactly.
+#[test]
+fn maps_of_several_slices_are_those_of_their_slice() {
+    let folder = TestFolder::new();
+    samples_of_both_kinds(&folder);
+    let kspace = ismrmrd::read(&folder.path("phantom.h5"), &ReadOptions::default());
+    let samples = kspace.unwrap().kspace.samples().clone();
+    let memory = warpstride::system::Memory::available();
+    let maps = images::read_coil_maps(&folder.path("phantom.h5"), memory).unwrap();
+    let mut sides = dimensions(&[1, samples.ncols() / 30, 30, 3]);
+    sides[13] = 2;
+    let twice = samples.iter().chain(&samples).copied();
+    cfl::write(&folder.path("ksp.cfl"), &sides, twice).unwrap();
+    let mut sides = dimensions(&[32, 32, 1, 3]);
+    sides[13] = 2;
+    let both = maps.iter().copied().chain(maps.iter().map(|v| v * 2.0));
+    cfl::write(&folder.path("maps.cfl"), &sides, both).unwrap();
+    let run = |options: &[&str]| {
+        let fixed = ["mri", "reconstruct", "ksp.cfl", "--trajectory", "traj.cfl"];
+        let maps = ["--backend", "cpu", "--coil-maps", "maps.cfl"];
+        folder.run(&[&fixed, &maps[..], options].concat())
+    };
+    run(&["--select", "slice=all", "-o", "both.npy"]).well();
+    let both = images::read_images_within(&folder.path("both.npy"), memory).unwrap();
+    let [first, second] = [0, 1].map(|slice| both.index_axis(ndarray::Axis(0), slice));
+    assert!(first.iter().any(|v| v.norm() > 0.1));
+    assert!(first.iter().zip(&second).all(|(a, b)| *a == b * 2.0));
+    run(&["--select", "slice=1", "-o", "one.npy"]).well();
+    let one = images::read(&folder.path("one.npy")).unwrap();
+    assert!(one.iter().eq(second.iter()));
+    sides[13] = 1;
+    cfl::write(&folder.path("maps.cfl"), &sides, maps.iter().copied()).unwrap();
+    let output = run(&["--select", "slice=all", "-o", "both.npy"]);
+    output.well();
+    let note = "the coil maps of maps.cfl are those of every slice";
+    assert!(output.out.contains(note), "{}", output.out);
+    sides[10] = 2;
+    let twice = maps.iter().chain(&maps).copied();
+    cfl::write(&folder.path("maps.cfl"), &sides, twice).unwrap();
+    run(&["-o", "out.h5"]).refused(1, &["maps.cfl", "(SLICE, dimension 13)"]);
+}
+
 #[test]
 fn bart_arrays_with_other_options_are_refused() {
     let folder = TestFolder::new();

@@ -251,7 +251,7 @@ impl Reconstruct {
             None => None,
         };
 
-        let prepared = self.options.prepare(&kspace, &name, memory)?;
+        let prepared = self.options.prepare(&kspace, &name, read.slice, memory)?;
         let division = division(&backend, &prepared.problem);
         let chosen = engine(
             backend,
@@ -273,6 +273,7 @@ impl Reconstruct {
         notes.extend(prepared.notes);
         if let (Some(path), [first, rest @ ..]) = (self.options.maps.file(), planned)
             && rest.iter().any(|index| index.slice != first.slice)
+            && !images::has_maps_of_slices(path)
         {
             notes.push(format!(
                 "the coil maps of {} are those of every slice",

@@ -7,6 +7,7 @@ use crate::io::IoError;
 use crate::io::cfl::{CflFile, is_cfl};
 use crate::io::npy;
 use crate::io::source::{Numbers, Source};
+use crate::mri::io::bart::SLICE;
 use crate::system::Memory;
 use ndarray::{Array2, Array3, Array4, Array5, ArrayD, Axis, Ix2, Ix3, Ix4, Ix5};
 use num_complex::Complex;
@@ -64,9 +65,31 @@ pub fn read_images_within(path: &Path, memory: Memory) -> Result<ArrayD<Complex<
 /// # Errors
 /// An [`IoError`] of one sentence.
 pub fn read_coil_maps(path: &Path, memory: Memory) -> Result<Array5<Complex<f64>>, IoError> {
+    read_coil_maps_of_slice(path, 0, memory)
+}
+
+/// Like [`read_coil_maps`]; from a `.cfl` array with the maps of several slices (dimension 13) those of `slice`.
+///
+/// # Errors
+/// An [`IoError`] of one sentence.
+pub fn read_coil_maps_of_slice(
+    path: &Path,
+    slice: u16,
+    memory: Memory,
+) -> Result<Array5<Complex<f64>>, IoError> {
     const EXPECTED: &str =
         "(coil, row, column), (coil, slice, row, column) or (set, coil, slice, row, column)";
     let (values, wrong) = values(path, memory, "coil maps", &COIL_MAPS, 4)?;
+    let values = if is_cfl(path) {
+        maps_of_slice(values, slice).ok_or_else(|| {
+            wrong(&format!(
+                "{EXPECTED}, or such maps of at least {} slices (SLICE, dimension 13)",
+                u32::from(slice) + 1
+            ))
+        })?
+    } else {
+        values
+    };
     let values = match values.ndim() {
         3 => values.insert_axis(Axis(1)).insert_axis(Axis(0)),
         4 => values.insert_axis(Axis(0)),
@@ -76,6 +99,32 @@ pub fn read_coil_maps(path: &Path, memory: Memory) -> Result<Array5<Complex<f64>
     let values = values.map_err(|_| wrong(EXPECTED))?;
     finite(path, "coil maps", values.iter())?;
     Ok(values)
+}
+
+/// Whether `path` is a BART array with coil maps of several slices.
+pub(crate) fn has_maps_of_slices(path: &Path) -> bool {
+    is_cfl(path) && CflFile::open(path).is_ok_and(|file| file.dimensions()[SLICE] > 1)
+}
+
+/// The maps of one slice in an array whose axes are BART's dimensions in reverse, up to the last one above 1; `None` if
+/// it has not as many slices, or further dimensions.
+fn maps_of_slice(maps: ArrayD<Complex<f64>>, slice: u16) -> Option<ArrayD<Complex<f64>>> {
+    /// Columns, rows, slices of a volume, coils and sets.
+    const OF_MAPS: usize = 5;
+    if maps.ndim() <= OF_MAPS {
+        return Some(maps);
+    }
+    let between = SLICE - OF_MAPS;
+    let is_slices = maps.ndim() == SLICE + 1;
+    let fits = is_slices && maps.shape()[1..=between].iter().all(|side| *side == 1);
+    if !fits || usize::from(slice) >= maps.shape()[0] {
+        return None;
+    }
+    let mut of_slice = maps.index_axis_move(Axis(0), slice.into());
+    for _ in 0..between {
+        of_slice = of_slice.index_axis_move(Axis(0), 0);
+    }
+    Some(of_slice)
 }
 
 /// Reads an off-resonance map (slice, row, column), Hz, from `.npy`, from `.cfl` (the real parts) or `/field/hertz`.

@@ -19,6 +19,8 @@ pub(super) const PHS1: usize = 1;
 const PHS2: usize = 2;
 /// Coils.
 pub(super) const COIL: usize = 3;
+/// Slices that are images of their own.
+pub(in crate::mri::io) const SLICE: usize = 13;
 /// Averages, which are joined.
 const AVG: usize = 14;
 
@@ -27,7 +29,7 @@ pub(in crate::mri::io) const COUNTERS: [(usize, Counter); 5] = [
     (5, Counter::Contrast),
     (10, Counter::Repetition),
     (11, Counter::Phase),
-    (13, Counter::Slice),
+    (SLICE, Counter::Slice),
     (15, Counter::Set),
 ];
 
@@ -213,6 +215,13 @@ impl Blocks {
     /// Samples of each block.
     pub(super) fn samples(&self) -> usize {
         self.samples
+    }
+
+    /// The slice of the image, of which all blocks are.
+    pub(super) fn slice(&self) -> u16 {
+        let slice = self.indices.first().map_or(0, |index| index[SLICE]);
+        // The dimension has been checked to be small enough.
+        u16::try_from(slice).unwrap_or(u16::MAX)
     }
 
     /// Number of blocks.

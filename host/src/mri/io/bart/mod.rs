@@ -6,7 +6,7 @@
 mod layout;
 mod matrix_size;
 
-pub(super) use layout::COUNTERS;
+pub(super) use layout::{COUNTERS, SLICE};
 pub use matrix_size::MatrixSize;
 
 use super::ismrmrd::{KSpaceFile, LeftOut, Selection};
@@ -104,6 +104,7 @@ pub fn read_within(
     Ok(KSpaceFile {
         kspace,
         placement: None,
+        slice: blocks.slice(),
         trajectory: files.trajectory.display().to_string(),
         acquisitions: all,
         left_out,

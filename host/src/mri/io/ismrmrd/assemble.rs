@@ -96,6 +96,7 @@ pub(super) fn assemble(
     Ok(KSpaceFile {
         kspace,
         placement,
+        slice: heads[chosen[0]].idx.slice,
         trajectory: header.trajectory.clone(),
         acquisitions: heads.len(),
         left_out,

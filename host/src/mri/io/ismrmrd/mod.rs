@@ -62,6 +62,8 @@ pub struct KSpaceFile {
     pub kspace: KSpace,
     /// Position and orientation of the image, if the file states them.
     pub placement: Option<Placement>,
+    /// Slice of the image, from 0 if the file counts so.
+    pub slice: u16,
     /// The trajectory's name in the header; empty if absent.
     pub trajectory: String,
     /// Number of acquisitions in the file.
