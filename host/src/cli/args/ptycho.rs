@@ -1,9 +1,11 @@
 //! The options of `warpstride ptycho`.
 
+mod export;
 mod model;
 mod positions;
 mod simulate;
 
+pub(crate) use export::ExportArgs;
 pub(crate) use model::{DetectorArgs, LayerArgs, NearFieldArgs, SliceArgs};
 pub(crate) use positions::PositionArgs;
 pub(crate) use simulate::{PatternArg, SimulateArgs};
@@ -110,6 +112,14 @@ Examples:
   warpstride ptycho predict result.h5 scan.cxi -o model.cxi
   warpstride ptycho info model.cxi")]
     Predict(PredictArgs),
+    /// Write object, probe and positions of a result as TIFF images, NumPy arrays and a table
+    #[command(after_help = "\
+Examples:
+  warpstride ptycho export result.h5 --phase phase.tif --modulus modulus.tif
+  warpstride ptycho export result.h5 --object object.npy --probe probe.npy
+  warpstride ptycho export result.h5 --positions positions.csv
+  warpstride ptycho reconstruct scan.cxi -o again.h5 --positions positions.csv")]
+    Export(ExportArgs),
 }
 
 #[derive(Debug, Args)]

@@ -7,6 +7,7 @@ mod compare;
 mod demo;
 mod detector_arguments;
 mod device_group;
+mod export;
 mod files;
 mod find_orientation;
 mod info;
@@ -32,6 +33,7 @@ use super::output::complain;
 use super::processes;
 use coarse_to_fine::CoarseToFine;
 use compare::Compare;
+use export::Export;
 use info::Info;
 use predict::Predict;
 use recipe_arguments::check_coarse;
@@ -65,5 +67,6 @@ pub(crate) fn run(command: PtychoCommand) -> Result<(), Failure> {
         PtychoCommand::Resolution(args) => Resolution::from_args(*args)?.run(),
         PtychoCommand::Compare(args) => Compare::from_args(args).run(),
         PtychoCommand::Predict(args) => Predict::from_args(args)?.run(),
+        PtychoCommand::Export(args) => Export::from_args(args)?.run(),
     }
 }
