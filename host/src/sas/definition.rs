@@ -57,6 +57,15 @@ pub struct ParameterRow {
     pub sld: bool,
 }
 
+impl ParameterRow {
+    /// Whether the parameter is a number of shells, layers, …, for which derivatives have no
+    /// meaning.
+    #[must_use]
+    pub fn is_integer(&self) -> bool {
+        INTEGER_PARAMETERS.contains(&self.name.as_str())
+    }
+}
+
 /// A model: a form factor, or a product `P@S` with a structure factor.
 #[derive(Clone)]
 pub struct Definition {
@@ -71,6 +80,16 @@ impl std::fmt::Debug for Definition {
         f.debug_tuple("Definition").field(&self.name).finish()
     }
 }
+
+/// Integer parameters.
+const INTEGER_PARAMETERS: [&str; 6] = [
+    "n",
+    "n_shells",
+    "n_steps",
+    "n_stacking",
+    "num_pearls",
+    "Nlayers",
+];
 
 /// Category of the structure factors.
 const STRUCTURE_FACTOR: &str = "structure-factor";

@@ -159,6 +159,55 @@ fn a_fit_recovers_the_simulated_parameters() {
     near(&json(&again.out), "radius", 47.3, 1e-4);
 }
 
+/// A tied fit through the command line: the terminal, the summary, the report, the saved curve; and
+/// `evaluate` with the same tie.
+#[test]
+fn ties_hold_in_fits_and_evaluations() {
+    let folder = TestFolder::new();
+    let tie = ["--tie", "thickness = 0.2*radius + 3"];
+    let q = ["--q", "0.003:0.25:60:log", "--set"];
+    let tied = [&q[..], &["radius=50", "-o", "c.csv"], &tie].concat();
+    evaluate(&folder, "core_shell_sphere", &tied);
+    let set = [&q[..], &["radius=50,thickness=13", "-o", "d.csv"]].concat();
+    evaluate(&folder, "core_shell_sphere", &set);
+    let text = |name: &str| std::fs::read_to_string(folder.path(name)).unwrap();
+    let numbers = |name: &str| -> Vec<String> {
+        let text = text(name);
+        let rows = text.lines().filter(|line| !line.starts_with('#'));
+        rows.map(str::to_owned).collect()
+    };
+    assert_eq!(numbers("c.csv"), numbers("d.csv"));
+    assert!(text("c.csv").contains("thickness = 0.2*radius + 3 = 13"));
+    with_uncertainties(&folder, "c.csv", "c.txt");
+    let files = [
+        "-o",
+        "f.csv",
+        "--report",
+        "f.html",
+        "--fit",
+        "radius=20:45:100,scale,background",
+    ];
+    let output = fit(
+        &folder,
+        "core_shell_sphere",
+        "c.txt",
+        &[&files[..], &tie].concat(),
+    );
+    output.well();
+    assert!(output.out.contains("= 0.2*radius + 3"), "{}", output.out);
+    let found = summary(&folder);
+    near(&found, "radius", 50.0, 1e-5);
+    let of = &found["tied"][0];
+    assert!((of["value"].as_f64().unwrap() - 13.0).abs() < 1e-4, "{of}");
+    let sigma = found["parameters"][0]["uncertainty"].as_f64().unwrap();
+    let ratio = of["uncertainty"].as_f64().unwrap() / sigma;
+    assert!((ratio - 0.2).abs() < 1e-6, "{ratio}");
+    assert!(text("f.csv").contains("thickness = 0.2*radius + 3 = 1"));
+    assert!(text("f.html").contains("Tied parameters"));
+    // The command in the summary has the values, so it needs no tie.
+    assert!(found["command"].as_str().unwrap().contains("thickness=1"));
+}
+
 /// Several starts and a population find the minimum that a bad start misses, and the same seed
 /// gives the same search.
 #[test]

@@ -39,6 +39,55 @@ fn image() -> String {
 }
 
 #[test]
+fn ties_that_cannot_hold_are_refused() {
+    refused(
+        2,
+        &[
+            (
+                "evaluate sphere --tie radius",
+                &["--tie radius: expected NAME=EXPRESSION"],
+            ),
+            (
+                "evaluate sphere --tie radius=2*",
+                &["--tie radius=2*: expected a number", "found the end"],
+            ),
+            (
+                "evaluate sphere --tie radius=2*leng",
+                &["--tie radius=2*leng: leng: expected a parameter of sphere"],
+            ),
+            (
+                "evaluate sphere --tie radius=1/(sld-1)",
+                &["radius=1/(sld-1): expected a divisor", "division by zero"],
+            ),
+            (
+                "evaluate sphere --tie radius=-sld",
+                &["expected 0 to inf for radius of sphere, found -1"],
+            ),
+            (
+                "evaluate sphere --tie radius=sld --tie sld=radius",
+                &["without a cycle, found radius = … sld = … radius"],
+            ),
+            (
+                "evaluate sphere --tie radius=sld --set radius=4",
+                &["expected --tie or --set for radius, found both"],
+            ),
+            (
+                "fit sphere curve.txt --fit radius --tie radius=sld",
+                &["--fit radius: expected --fit or --tie for radius"],
+            ),
+            (
+                "fit sphere curve.txt --fit radius --tie sld=1/(radius-50)",
+                &["sld=1/(radius-50)", "division by zero"],
+            ),
+            (
+                "evaluate onion --tie n_shells=2",
+                &["found the integer n_shells"],
+            ),
+        ],
+    );
+}
+
+#[test]
 fn unknown_names_are_refused() {
     refused(
         2,

@@ -37,6 +37,8 @@ Examples:
       -o image.csv --plot image.png
   warpstride sas evaluate sphere --set radius=500 --resolution pinhole:0.05 \\
       --points 0.01,0.02,0.03
+  warpstride sas evaluate core_shell_sphere --set radius=60 \\
+      --tie thickness=radius/4
 
 q in 1/A, intensities in 1/cm, lengths in A, scattering length densities in 1e-6/A^2, angles in
 degrees. A width of --pd is relative (0.1: the standard deviation is a tenth of the value) for
@@ -62,6 +64,8 @@ Examples:
       --fit radius=20:100,thickness=5:50 --method de --seed 7
   warpstride sas fit cylinder data.h5 --fit radius=5:80,length=50:900,scale \\
       --starts 20 --qrange 0.01:0.3 --devices all
+  warpstride sas fit core_shell_sphere data.txt --fit radius=20:100 \\
+      --tie 'thickness=0.2*radius+3'
 
 Bounds are LOW:HIGH; the default is the limits of the parameter. To fit the width of a distribution,
 give the distribution and the start value with --pd NAME=… and name the width NAME_pd. --devices
@@ -94,6 +98,16 @@ pub(crate) struct SasModelArgs {
         help_heading = "What to compute"
     )]
     pub(crate) set: Vec<String>,
+    /// A parameter that follows from others, such as thickness=2*radius: + - * / ^, parentheses,
+    /// sqrt, exp, log (natural), abs, min, max, and names of parameters, NAME_pd for the width of a
+    /// distribution; may be repeated [default: none]
+    #[arg(
+        long,
+        value_name = "NAME=EXPRESSION",
+        allow_hyphen_values = true,
+        help_heading = "What to compute"
+    )]
+    pub(crate) tie: Vec<String>,
     /// Distribution of a parameter: NAME=WIDTH[:KIND[:POINTS[:NSIGMA]]] or NAME=array:FILE (two
     /// columns: value, weight). KIND is gaussian, rectangle, uniform, lognormal, schulz or
     /// boltzmann; may be repeated up to five times [default: none]

@@ -120,7 +120,8 @@ impl Fit {
             .map_err(|e| Failure::failed(format!("{file}: {e}")))?;
 
         let (mut calculation, vector) = self.model.calculation(measured.points.clone())?;
-        let size = self.model.diameter(&self.parameters.largest(&self.model));
+        let largest = self.parameters.largest(&self.model, &calculation, &vector);
+        let size = self.model.diameter(&largest);
         calculation.resolution = self.resolution.of_data(&data, &file, size)?;
         let smeared = match (self.resolution.kind, &calculation.resolution) {
             (ResolutionArg::Data, None) => "none: the data have no resolution".to_owned(),
@@ -130,6 +131,7 @@ impl Fit {
         let mut notes = self.model.without_effect(pixels);
         notes.extend(self.parameters.note());
         let problem = Problem::new(calculation.clone(), measured, vector, &self.parameters.free)
+            .and_then(|problem| problem.tied(&self.model.ties))
             .map_err(|why| match why {
                 SasError::TooFewPoints { .. } => Failure::failed(format!("{file}: {why}")),
                 why => Failure::usage(why),

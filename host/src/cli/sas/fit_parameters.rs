@@ -4,8 +4,8 @@ use super::model_config::ModelConfig;
 use super::names;
 use super::parameters::{items, number};
 use crate::cli::failure::Failure;
-use crate::sas::Role;
 use crate::sas::fit::Free;
+use crate::sas::{Calculation, Role, Ties, Vector};
 use crate::text::shortest;
 
 /// The fitted parameters.
@@ -46,6 +46,12 @@ impl FitParameters {
                     free.name
                 )));
             }
+            if model.ties.iter().any(|tie| tie.name == free.name) {
+                return Err(Failure::usage(format!(
+                    "{option}: expected --fit or --tie for {}, found both",
+                    free.name
+                )));
+            }
             parameters.indices.push(index(model, &option, &free)?);
             parameters.free.push(free);
         }
@@ -72,7 +78,8 @@ impl FitParameters {
         for (name, fitted) in [("scale", !has_factor), ("background", true)] {
             let index = names::parameter_index(definition, "--fit", name)?;
             let named = self.free.iter().any(|free| free.name == name);
-            if fitted && !named && !model.values.is_set[index] {
+            let tied = model.ties.iter().any(|tie| tie.name == name);
+            if fitted && !named && !tied && !model.values.is_set[index] {
                 self.free.push(Free {
                     name: name.to_owned(),
                     bounds: None,
@@ -113,20 +120,28 @@ impl FitParameters {
         }
     }
 
-    /// Parameter values, with the upper bound of each fitted length.
-    pub(super) fn largest(&self, model: &ModelConfig) -> Vec<f64> {
+    /// Parameter values, with the upper bound of each fitted length, and what is tied to them.
+    pub(super) fn largest(
+        &self,
+        model: &ModelConfig,
+        calculation: &Calculation,
+        start: &Vector,
+    ) -> Vec<f64> {
         let rows = model.definition.rows();
-        let mut values = model.values.values.clone();
+        let mut vector = start.clone();
         for (free, index) in self.free.iter().zip(&self.indices) {
             if let Some((_, high)) = free.bounds
                 && high.is_finite()
                 && free.name == rows[*index].name
                 && rows[*index].units == "Ang"
             {
-                values[*index] = high;
+                vector.values[*index] = high;
             }
         }
-        values
+        if let Ok(ties) = Ties::new(calculation, &model.ties) {
+            ties.apply_or_nan(&mut vector);
+        }
+        vector.values
     }
 }
 

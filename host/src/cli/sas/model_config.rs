@@ -6,7 +6,9 @@ use super::{backend, names};
 use crate::cli::args::{DevicesArgs, SasModelArgs};
 use crate::cli::failure::Failure;
 use crate::sas::dispersion::cut_off;
-use crate::sas::{Calculation, Definition, Points, Polydispersity, Role, Vector};
+use crate::sas::{
+    Calculation, Definition, Distribution, Points, Polydispersity, Role, Target, Tie, Ties, Vector,
+};
 use crate::text::{shell_quoted, shortest};
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -18,6 +20,7 @@ pub(super) struct ModelConfig {
     pub(super) definition: Definition,
     pub(super) values: Values,
     pub(super) polydispersity: Vec<PolydispersityArg>,
+    pub(super) ties: Vec<Tie>,
     pub(super) cutoff: f64,
     pub(super) backend: backend::BackendConfig,
 }
@@ -31,6 +34,21 @@ pub(super) struct PolydispersitySummary {
     width: f64,
     points: usize,
     nsigma: f64,
+}
+
+/// A tied parameter in a summary.
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct TiedValue {
+    pub(super) name: String,
+    pub(super) value: f64,
+    pub(super) expression: String,
+}
+
+impl TiedValue {
+    /// `thickness = 2*radius = 60`.
+    pub(super) fn line(&self) -> String {
+        format!("{} = {} = {}", self.name, self.expression, self.value)
+    }
 }
 
 impl ModelConfig {
@@ -57,13 +75,54 @@ impl ModelConfig {
                 shortest(args.cutoff)
             )));
         }
-        Ok(Self {
+        let ties = args.tie.iter().map(|text| Tie::parse(text));
+        let ties = ties
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(Failure::usage)?;
+        let config = Self {
             backend: backend::BackendConfig::from_args(backend, args.precision)?,
             cutoff: args.cutoff,
             definition,
             values,
             polydispersity,
-        })
+            ties,
+        };
+        config.check_ties()?;
+        Ok(config)
+    }
+
+    /// Checks the names and the order of the ties, and that no tied value is set.
+    fn check_ties(&self) -> Result<(), Failure> {
+        let mut calculation = Calculation::new(self.definition.clone(), Points::Curve(Vec::new()));
+        // The names of the widths are those of the distributions' parameters.
+        let named = self.polydispersity.iter().map(|of| Polydispersity {
+            parameter: of.parameter_index(),
+            distribution: Distribution::Gaussian,
+            points: 1,
+            nsigma: 1.0,
+        });
+        calculation.polydispersity = named.collect();
+        let ties = Ties::new(&calculation, &self.ties).map_err(Failure::usage)?;
+        for (tie, target) in ties.iter() {
+            let option = || format!("--tie {}={}", tie.name, tie.expression.text());
+            match target {
+                Target::Value(at) if self.values.is_set[at] => {
+                    return Err(Failure::usage(format!(
+                        "{}: expected --tie or --set for {}, found both",
+                        option(),
+                        tie.name
+                    )));
+                }
+                Target::Width(at) if self.polydispersity[at].file().is_some() => {
+                    return Err(Failure::usage(format!(
+                        "{}: expected a distribution with a width, found one from a file",
+                        option()
+                    )));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
     }
 
     /// Input files.
@@ -95,6 +154,20 @@ impl ModelConfig {
             widths,
         };
         Ok((calculation, vector))
+    }
+
+    /// The ties with their values in `vector`.
+    pub(super) fn tied(&self, calculation: &Calculation, vector: &Vector) -> Vec<TiedValue> {
+        let ties = self.ties.iter();
+        ties.filter_map(|tie| {
+            let target = calculation.target(&tie.name).ok()?;
+            Some(TiedValue {
+                name: tie.name.clone(),
+                value: vector.get(target),
+                expression: tie.expression.text().to_owned(),
+            })
+        })
+        .collect()
     }
 
     /// Notes on values that were set and have no effect; `pixels`: in two dimensions.

@@ -8,7 +8,7 @@ use crate::cli::paths::{self, OutputFile};
 use crate::data::{Curve, Scattering, ScatteringImage};
 use crate::report::picture::Picture;
 use crate::sas::Points;
-use crate::sas::fit::{Bound, Comparison, FitResult, Method};
+use crate::sas::fit::{Bound, Comparison, FitResult, Method, Tied};
 use crate::sas::report::{fit_picture, fit_report};
 use crate::system::write_whole;
 use crate::text::{Table, count, shortest, significant};
@@ -139,7 +139,7 @@ impl OutputFiles {
             write_whole(path, text.as_bytes())?;
         }
         if let Some(path) = &self.output {
-            let process = [
+            let mut process = vec![
                 (
                     "program",
                     format!("warpstride {}", env!("CARGO_PKG_VERSION")),
@@ -152,6 +152,7 @@ impl OutputFiles {
                 ("back end", result.record.setup.to_string()),
                 ("units", "q 1/Ang, intensity 1/cm".to_owned()),
             ];
+            process.extend(tied_line(&result.tied));
             files::write(path, &fitted(result, comparison), &process)?;
         }
         if let Some(path) = &self.report {
@@ -162,6 +163,15 @@ impl OutputFiles {
         }
         Ok(())
     }
+}
+
+/// The line of a file's header about tied parameters, if there are some.
+fn tied_line(of: &[Tied]) -> Option<(&'static str, String)> {
+    let lines = of.iter().map(|tied| {
+        let (name, expression) = (&tied.name, &tied.expression);
+        format!("{name} = {expression} = {}", tied.value)
+    });
+    (!of.is_empty()).then(|| ("tied", lines.collect::<Vec<_>>().join("; ")))
 }
 
 /// The fitted intensities, with the resolution of the data.
@@ -210,6 +220,17 @@ pub(super) fn table(result: &FitResult, file: &str) -> String {
                 None => "",
             }
             .to_owned(),
+        ]);
+    }
+    for tied in &result.tied {
+        parameters.row([
+            tied.name.clone(),
+            significant(tied.value, 6),
+            tied.uncertainty
+                .map_or_else(|| "-".to_owned(), |u| significant(u, 2)),
+            tied.units.to_owned(),
+            format!("= {}", tied.expression),
+            String::new(),
         ]);
     }
     let method = match result.method {

@@ -3,7 +3,6 @@
 use super::names;
 use super::parameters::{PolydispersityArg, items, number};
 use crate::cli::failure::Failure;
-use crate::sas::fit::INTEGER_PARAMETERS;
 use crate::sas::{Definition, Role};
 use crate::text::shortest;
 
@@ -35,7 +34,7 @@ pub(super) fn values(definition: &Definition, set: &[String]) -> Result<Values, 
             row.role,
             Role::StructureFactorMode | Role::RadiusEffectiveMode
         );
-        let counts = INTEGER_PARAMETERS.contains(&row.name.as_str());
+        let counts = row.is_integer();
         if (selects || counts) && value.fract() != 0.0 {
             return Err(Failure::usage(format!(
                 "{option}: expected an integer from {low} to {high}"

@@ -2,14 +2,17 @@
 //! for exactly in each trial (variable projection: Golub and Pereyra, Inverse Problems 19, R1,
 //! 2003).
 
-use super::problem::{Problem, Target};
-use crate::sas::Vector;
+use super::problem::Problem;
+use crate::sas::{Target, Vector};
 
 /// Scale or background.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Factor {
     /// Fixed at this value.
     Fixed(f64),
+    /// As in each vector, at this index of its values: tied to other parameters, or searched because
+    /// others are tied to it.
+    InVector(usize),
     /// Solved for within bounds: index of the parameter, and its bounds.
     Solved(usize, (f64, f64)),
 }
@@ -46,7 +49,13 @@ impl Projection {
                 .parameters()
                 .iter()
                 .position(|p| index.is_some_and(|at| p.target == Target::Value(at)));
+            let target = index.map(Target::Value);
+            let tied = target.is_some_and(|target| {
+                let ties = problem.ties();
+                ties.sets(target) || fitted.is_some() && ties.uses(target)
+            });
             match (fitted, index) {
+                (_, Some(index)) if tied => Factor::InVector(index),
                 (Some(at), _) => Factor::Solved(at, problem.parameters()[at].bounds),
                 (None, Some(index)) => Factor::Fixed(problem.vector(&[]).values[index]),
                 (None, None) => Factor::Fixed(otherwise),
@@ -112,7 +121,14 @@ impl Projection {
                 chi2: f64::INFINITY,
             };
         }
-        let (scale, background) = self.solve(problem, bare);
+        let (scale, background) = self.solve(problem, &values, bare);
+        if !(scale.is_finite() && background.is_finite()) {
+            return Trial {
+                values,
+                residuals: Vec::new(),
+                chi2: f64::INFINITY,
+            };
+        }
         for (factor, value) in [(self.scale, scale), (self.background, background)] {
             if let Factor::Solved(at, _) = factor {
                 values[at] = value;
@@ -133,26 +149,32 @@ impl Projection {
         }
     }
 
-    /// The scale at `values`.
-    pub(super) fn scale(&self, values: &[f64]) -> f64 {
-        match self.scale {
-            Factor::Fixed(scale) => scale,
+    /// Scale and background at `values`.
+    pub(super) fn factors(&self, problem: &Problem, values: &[f64]) -> (f64, f64) {
+        let value = |factor| match factor {
+            Factor::Fixed(value) => value,
+            Factor::InVector(at) => problem.vector(values).get(Target::Value(at)),
             Factor::Solved(at, _) => values[at],
-        }
+        };
+        (value(self.scale), value(self.background))
     }
 
     /// Indices of the scale and the background among the parameters, if they are solved for.
     pub(super) fn solved(&self) -> [Option<usize>; 2] {
         [self.scale, self.background].map(|factor| match factor {
-            Factor::Fixed(_) => None,
+            Factor::Fixed(_) | Factor::InVector(_) => None,
             Factor::Solved(at, _) => Some(at),
         })
     }
 
     /// Least squares for both within their bounds: the solution of this convex problem lies inside,
     /// on one of the four edges, or in a corner.
-    fn solve(&self, problem: &Problem, bare: &[f64]) -> (f64, f64) {
-        match (self.scale, self.background) {
+    fn solve(&self, problem: &Problem, values: &[f64], bare: &[f64]) -> (f64, f64) {
+        let known = |factor: Factor| match factor {
+            Factor::InVector(at) => Factor::Fixed(problem.vector(values).get(Target::Value(at))),
+            factor => factor,
+        };
+        match (known(self.scale), known(self.background)) {
             (Factor::Fixed(scale), Factor::Fixed(background)) => (scale, background),
             (Factor::Solved(_, bounds), Factor::Fixed(background)) => {
                 let sums = Sums::new(problem, bare, &self.flat);
@@ -169,6 +191,8 @@ impl Projection {
                 let sums = Sums::new(problem, bare, &self.flat);
                 sums.best_pair(of_scale, of_background)
             }
+            // None is left in the vector.
+            (Factor::InVector(_), _) | (_, Factor::InVector(_)) => (f64::NAN, f64::NAN),
         }
     }
 }

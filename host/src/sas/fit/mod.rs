@@ -18,11 +18,11 @@ mod statistics;
 #[cfg(test)]
 mod tests;
 
-pub use fit_result::{Comparison, Entry, FitResult, Fitted, Fixed};
+pub use super::Target;
+pub use fit_result::{Comparison, Entry, FitResult, Fitted, Fixed, Tied};
 pub use measured::{Measured, Selection, Weighting};
 pub use multi_start::Minimum;
-pub(crate) use problem::INTEGER_PARAMETERS;
-pub use problem::{Free, Parameter, Problem, Target};
+pub use problem::{Free, Parameter, Problem};
 pub use run::{Fit, Method, Options};
 pub use search::Stop;
 pub use statistics::{Bound, Statistics};

@@ -1,18 +1,8 @@
 //! The problem of a fit: calculation, data, and the parameters to fit.
 
 use super::Measured;
-use crate::sas::{Calculation, Role, SasError, Vector};
+use crate::sas::{Calculation, Role, SasError, Target, Tie, Ties, Vector};
 use crate::text::shortest;
-
-/// Integer parameters, for which derivatives have no meaning.
-pub(crate) const INTEGER_PARAMETERS: [&str; 6] = [
-    "n",
-    "n_shells",
-    "n_steps",
-    "n_stacking",
-    "num_pearls",
-    "Nlayers",
-];
 
 /// Start value of a width if none is set: at 0 the intensity does not depend on the width to first
 /// order.
@@ -88,15 +78,6 @@ impl Free {
     }
 }
 
-/// Location of a fitted value in a [`Vector`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Target {
-    /// Index among the values.
-    Value(usize),
-    /// Index among the widths.
-    Width(usize),
-}
-
 /// A fitted parameter.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Parameter {
@@ -149,6 +130,7 @@ pub struct Problem {
     measured: Measured,
     base: Vector,
     parameters: Vec<Parameter>,
+    ties: Ties,
 }
 
 impl Problem {
@@ -213,11 +195,35 @@ impl Problem {
             measured,
             base,
             parameters,
+            ties: Ties::default(),
         };
         problem
             .calculation
             .check(&problem.vector(&problem.start()))?;
         Ok(problem)
+    }
+
+    /// With parameters that follow from others in every vector.
+    ///
+    /// # Errors
+    /// A tie of a fitted parameter, an unknown name, a cycle, or values at the start that cannot be
+    /// computed or are outside their limits.
+    pub fn tied(mut self, ties: &[Tie]) -> Result<Self, SasError> {
+        let resolved = Ties::new(&self.calculation, ties)?;
+        let fitted = |target| self.parameters.iter().any(|p| p.target == target);
+        if let Some((tie, _)) = resolved.iter().find(|(_, target)| fitted(*target)) {
+            return Err(SasError::Refused(format!(
+                "--tie {}={}: expected a parameter that is not fitted, found --fit {}",
+                tie.name,
+                tie.expression.text(),
+                tie.name
+            )));
+        }
+        let mut start = self.vector(&self.start());
+        resolved.apply(&mut start)?;
+        self.calculation.check(&start)?;
+        self.ties = resolved;
+        Ok(self)
     }
 
     /// The calculation.
@@ -250,7 +256,7 @@ impl Problem {
         self.measured.intensity.len() - self.parameters.len()
     }
 
-    /// The vector with `values` for the fitted parameters.
+    /// The vector with `values` for the fitted parameters; a tied value that cannot be computed is NaN.
     ///
     /// # Panics
     /// Never for as many values as parameters; with fewer, the remaining parameters keep their base
@@ -259,27 +265,29 @@ impl Problem {
     pub fn vector(&self, values: &[f64]) -> Vector {
         let mut vector = self.base.clone();
         for (parameter, value) in self.parameters.iter().zip(values) {
-            match parameter.target {
-                Target::Value(at) => vector.values[at] = *value,
-                Target::Width(at) => vector.widths[at] = *value,
-            }
+            vector.set(parameter.target, *value);
         }
+        self.ties.apply_or_nan(&mut vector);
         vector
     }
 
-    /// Names and values of the parameters and widths that are not fitted.
+    /// The ties.
+    #[must_use]
+    pub fn ties(&self) -> &Ties {
+        &self.ties
+    }
+
+    /// Names and values of the parameters and widths that are neither fitted nor tied.
     #[must_use]
     pub fn fixed(&self) -> Vec<(String, f64)> {
-        let rows = self.calculation.definition.rows();
-        let free = |target| self.parameters.iter().any(|p| p.target == target);
-        let values = (0..rows.len()).filter(|i| !free(Target::Value(*i)));
-        let widths = (0..self.base.widths.len()).filter(|i| !free(Target::Width(*i)));
-        let named = values.map(|i| (rows[i].name.clone(), self.base.values[i]));
-        named
-            .chain(widths.map(|i| {
-                let row = &rows[self.calculation.polydispersity[i].parameter];
-                (format!("{}_pd", row.name), self.base.widths[i])
-            }))
+        let free = |target: &Target| {
+            let fitted = self.parameters.iter().any(|p| p.target == *target);
+            !fitted && !self.ties.sets(*target)
+        };
+        let values = (0..self.base.values.len()).map(Target::Value);
+        let all = values.chain((0..self.base.widths.len()).map(Target::Width));
+        all.filter(free)
+            .map(|target| (self.calculation.name_of(target), self.base.get(target)))
             .collect()
     }
 
@@ -294,42 +302,24 @@ impl Problem {
 fn parameter(calculation: &Calculation, base: &Vector, free: &Free) -> Result<Parameter, SasError> {
     let rows = calculation.definition.rows();
     let model = calculation.definition.name();
-    let of_width = free.name.strip_suffix("_pd").filter(|of| {
-        let known = |name: &str| rows.iter().any(|row| row.name == name);
-        !known(&free.name) && known(of)
-    });
-    let (target, units, limits) = if let Some(of) = of_width {
-        let at = calculation
-            .polydispersity
-            .iter()
-            .position(|polydispersity| rows.get(polydispersity.parameter).is_some_and(|row| row.name == of))
-            .ok_or_else(|| {
-                SasError::Refused(format!(
-                    "{}: expected a distribution of {of} whose width can be fitted, found none; add --pd {of}={START_WIDTH}",
-                    free.name
-                ))
-            })?;
-        let row = &rows[calculation.polydispersity[at].parameter];
-        let units = if matches!(row.role, Role::Angle(_)) {
-            row.units
-        } else {
-            ""
-        };
-        (Target::Width(at), units, (0.0, f64::INFINITY))
-    } else {
-        let at = calculation.definition.parameter_index(&free.name)?;
-        let row = &rows[at];
-        let mode = matches!(
-            row.role,
-            Role::StructureFactorMode | Role::RadiusEffectiveMode
-        );
-        if mode || INTEGER_PARAMETERS.contains(&row.name.as_str()) {
-            return Err(SasError::Refused(format!(
-                "{model}: expected a number that can be fitted, found the integer {}; set it with --set and compare fits",
-                row.name
-            )));
+    let target = calculation.target(&free.name)?;
+    let units = calculation.units_of(target);
+    let limits = match target {
+        Target::Width(_) => (0.0, f64::INFINITY),
+        Target::Value(at) => {
+            let row = &rows[at];
+            let mode = matches!(
+                row.role,
+                Role::StructureFactorMode | Role::RadiusEffectiveMode
+            );
+            if mode || row.is_integer() {
+                return Err(SasError::Refused(format!(
+                    "{model}: expected a number that can be fitted, found the integer {}; set it with --set and compare fits",
+                    row.name
+                )));
+            }
+            row.limits
         }
-        (Target::Value(at), row.units, row.limits)
     };
     let requested = free.bounds.unwrap_or(match target {
         Target::Value(at) if rows[at].role == Role::Scale => (0.0, f64::INFINITY),

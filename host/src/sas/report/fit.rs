@@ -6,7 +6,7 @@ use crate::report::ReportError;
 use crate::report::curves::of_residuals;
 use crate::report::page::{self, curve, escaped, figure, table};
 use crate::report::picture::Picture;
-use crate::sas::fit::{Bound, Comparison, FitResult, Fitted};
+use crate::sas::fit::{Bound, Comparison, FitResult, Fitted, Tied};
 use crate::text::{count, significant};
 use std::fmt::Write as _;
 
@@ -52,6 +52,10 @@ pub fn fit_report(result: &FitResult, fit: &Comparison) -> Result<String, Report
     };
     page += "</section>\n<section>\n<h2>Parameters</h2>\n";
     page += &parameters(&result.parameters);
+    if !result.tied.is_empty() {
+        page += "<h3>Tied parameters</h3>\n";
+        page += &tied(&result.tied);
+    }
     if result.parameters.len() > 1 {
         page += "<h3>Correlation</h3>\n";
         page += &correlation(result);
@@ -142,6 +146,24 @@ fn parameters(of: &[Fitted]) -> String {
                     None => "",
                 }
                 .to_owned(),
+            ]
+        })
+        .collect();
+    html_table(&header, &rows)
+}
+
+fn tied(of: &[Tied]) -> String {
+    let header = ["", "value", "± uncertainty", "unit", "expression"].map(str::to_owned);
+    let rows: Vec<Vec<String>> = of
+        .iter()
+        .map(|p| {
+            let [value, uncertainty] = with_uncertainty(p.value, p.uncertainty);
+            vec![
+                p.name.clone(),
+                value,
+                uncertainty,
+                p.units.to_owned(),
+                p.expression.clone(),
             ]
         })
         .collect();
@@ -281,6 +303,13 @@ mod tests {
                 parameter("radius", 59.9948, Some(0.0123), None),
                 parameter("scale", 1.0, None, Some(Bound::Least)),
             ],
+            tied: vec![Tied {
+                name: "thickness".to_owned(),
+                units: "Ang",
+                value: 6.0,
+                uncertainty: Some(0.2),
+                expression: "max(1, radius) / 10".to_owned(),
+            }],
             fixed: vec![Fixed {
                 name: "sld".to_owned(),
                 value: 1.0,
@@ -346,6 +375,7 @@ mod tests {
             assert!(!page.contains("<script") && !page.contains("<of>"));
             assert!(page.contains("drops &lt;of&gt; water &amp; oil") && page.contains("1 &lt; 2"));
             assert!(page.contains("half &lt; all"));
+            assert!(page.contains("<td>6.00</td><td>0.20</td>") && page.contains("radius) / 10"));
             assert_eq!(
                 page.matches("src=\"data:image/png;base64,").count(),
                 pictures

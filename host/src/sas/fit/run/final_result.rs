@@ -85,6 +85,7 @@ impl Fit<'_> {
         let fixed = self.problem.fixed().into_iter();
         let mut record = RunRecord::new(self.engine.setup(), self.searching.as_secs_f64());
         record.notes = notes;
+        let tied = self.tied(&at.values, &statistics, &held);
         let known_sigma = self.problem.measured().known_sigma;
         let vector = self.problem.vector(&at.values);
         let mut result = FitResult {
@@ -96,6 +97,7 @@ impl Fit<'_> {
             stop,
             converged: stop.converged(),
             parameters: fitted,
+            tied,
             fixed: fixed.map(|(name, value)| Fixed { name, value }).collect(),
             chi2: at.chi2,
             chi2_per_point: at.chi2 / points as f64,
@@ -175,7 +177,6 @@ impl Fit<'_> {
     /// Derivatives of the model divided by σ, (point, parameter), including scale and background.
     fn jacobian(&self, at: &Trial, plan: &[(f64, f64)], intensities: &[Vec<f64>]) -> DMatrix<f64> {
         let measured = self.problem.measured();
-        let scale = self.projection.scale(&at.values);
         let points = measured.intensity.len();
         let mut jacobian = DMatrix::zeros(points, at.values.len());
         let mut fill = |column: usize, slope: &dyn Fn(usize) -> f64| {
@@ -185,9 +186,24 @@ impl Fit<'_> {
         };
         for (k, (i, (low, high))) in self.projection.searched.iter().zip(plan).enumerate() {
             let (less, more) = (&intensities[1 + 2 * k], &intensities[2 + 2 * k]);
-            fill(*i, &|point| {
-                scale * (more[point] - less[point]) / (high - low)
+            let [(scale, background), at_high] = [*low, *high].map(|end| {
+                let mut moved = at.values.clone();
+                moved[*i] = end;
+                self.projection.factors(&self.problem, &moved)
             });
+            if (scale, background) == at_high {
+                fill(*i, &|point| {
+                    scale * (more[point] - less[point]) / (high - low)
+                });
+            } else {
+                // The scale or the background changes with this parameter.
+                let flat = &self.projection.flat;
+                fill(*i, &|point| {
+                    let less = scale * less[point] + background * flat[point];
+                    let more = at_high.0 * more[point] + at_high.1 * flat[point];
+                    (more - less) / (high - low)
+                });
+            }
         }
         let [of_scale, of_background] = self.projection.solved();
         for (column, basis) in [

@@ -3,6 +3,7 @@
 mod parameters;
 mod searches;
 mod solutions;
+mod ties;
 
 use super::{Comparison, Fit, FitResult, Free, Measured, Options, Problem};
 use crate::run::Setup;
