@@ -30,11 +30,12 @@ pub mod product;
 pub mod report;
 pub mod resolution;
 pub(crate) mod science;
+mod sum;
 mod ties;
 
 pub use calculation::{Calculation, Points, Precision, Target, Vector};
 pub(crate) use closure::{is_unsolved, unsolved};
-pub use definition::{Definition, ParameterRow, Role};
+pub use definition::{Definition, ParameterRow, Part, Role};
 pub(crate) use diagnosis::{problems, relative_uncertainty};
 pub use engine::Engine;
 pub use engine_group::EngineGroup;
@@ -43,6 +44,7 @@ pub(crate) use guinier::GUINIER_POINTS;
 pub use guinier::{Guinier, guinier};
 pub use polydispersity::{Distribution, Polydispersity};
 pub use resolution::Resolution;
+pub use sum::{SumEngine, on_cpu};
 pub use ties::{Tie, Ties};
 
 use crate::gpu::GpuError;

@@ -208,6 +208,60 @@ fn ties_hold_in_fits_and_evaluations() {
     assert!(found["command"].as_str().unwrap().contains("thickness=1"));
 }
 
+/// A sum on the CPU, in the emulator and in a fit.
+#[test]
+fn sums_of_models_are_evaluated_and_fitted() {
+    let folder = TestFolder::new();
+    let set = [
+        "--set",
+        "background=0.05,A_scale=0.01,A_radius=43,B_scale=2e-6,B_power=3.3",
+    ];
+    let pd = ["--pd", "A_radius=0.1:gaussian:9"];
+    let sum = "sphere+power_law";
+    let q = ["--q", "0.004:0.2:40:log", "--json"];
+    let intensities = |backend: &str| -> Vec<f64> {
+        let fixed = ["sas", "evaluate", sum, "--backend", backend];
+        let output = folder.run(&[&fixed[..], &set, &pd, &q].concat());
+        output.well();
+        let found = json(&output.out);
+        let values = found["intensity"].as_array().unwrap();
+        values.iter().map(|v| v.as_f64().unwrap()).collect()
+    };
+    let (cpu, emulator) = (intensities("cpu"), intensities("emulator"));
+    for (a, b) in cpu.iter().zip(&emulator) {
+        assert!((a / b - 1.0).abs() < 1e-12, "{a}, {b}");
+    }
+    let curve = [&set[..], &pd, &q[..2], &["-o", "c.csv"]].concat();
+    evaluate(&folder, sum, &curve);
+    with_uncertainties(&folder, "c.csv", "c.txt");
+    let options = [
+        "--pd",
+        "A_radius=0.2:gaussian:9",
+        "--fit",
+        "A_radius=20:100,A_radius_pd=0.02:0.4,B_power=2:4.5",
+    ];
+    let output = fit(&folder, sum, "c.txt", &options);
+    assert_eq!(output.code, Some(0), "{output:?}");
+    let note = "background, A_scale and B_scale are also fitted";
+    assert!(output.err.contains(note), "{}", output.err);
+    let found = summary(&folder);
+    for (name, truth) in [
+        ("A_radius", 43.0),
+        ("A_radius_pd", 0.1),
+        ("A_scale", 0.01),
+        ("B_scale", 2e-6),
+        ("B_power", 3.3),
+        ("background", 0.05),
+    ] {
+        near(&found, name, truth, 1e-4);
+    }
+    let described = folder.run(&["sas", "models", "sphere@hardsphere+lamellar"]);
+    described.well();
+    for words in ["B: lamellar", "A_radius_effective", "B_scale"] {
+        assert!(described.out.contains(words), "{}", described.out);
+    }
+}
+
 /// Several starts and a population find the minimum that a bad start misses, and the same seed
 /// gives the same search.
 #[test]

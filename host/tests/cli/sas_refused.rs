@@ -106,6 +106,20 @@ fn unknown_names_are_refused() {
                 &["expected a form factor before @, found the structure factor"],
             ),
             (
+                "evaluate sphere+shpere",
+                &["shpere: expected the name of a model (did you mean sphere?)"],
+            ),
+            (
+                "evaluate sphere+",
+                &["expected models on both sides of +, such as sphere+lamellar"],
+            ),
+            (
+                "evaluate sphere+lamellar --set radius=3",
+                &[
+                    "--set radius=3: expected a parameter of sphere+lamellar (did you mean A_radius?)",
+                ],
+            ),
+            (
                 "evaluate sphere@hardspere",
                 &["hardspere", "did you mean hardsphere?"],
             ),

@@ -22,6 +22,7 @@ Examples:
   warpstride sas models
   warpstride sas models cylinder
   warpstride sas models sphere@hardsphere
+  warpstride sas models sphere+lamellar
   warpstride sas models --json")]
     Models(SasModelsArgs),
     /// Compute the intensities of a model
@@ -39,6 +40,8 @@ Examples:
       --points 0.01,0.02,0.03
   warpstride sas evaluate core_shell_sphere --set radius=60 \\
       --tie thickness=radius/4
+  warpstride sas evaluate sphere@hardsphere+lamellar \\
+      --set A_scale=0.1,A_radius=40,B_scale=1e-3,B_thickness=30
 
 q in 1/A, intensities in 1/cm, lengths in A, scattering length densities in 1e-6/A^2, angles in
 degrees. A width of --pd is relative (0.1: the standard deviation is a tenth of the value) for
@@ -66,6 +69,8 @@ Examples:
       --starts 20 --qrange 0.01:0.3 --devices all
   warpstride sas fit core_shell_sphere data.txt --fit radius=20:100 \\
       --tie 'thickness=0.2*radius+3'
+  warpstride sas fit sphere+power_law data.txt --fit A_radius=20:100 \\
+      --fit B_power=2:4.5
 
 Bounds are LOW:HIGH; the default is the limits of the parameter. To fit the width of a distribution,
 give the distribution and the start value with --pd NAME=… and name the width NAME_pd. --devices
@@ -76,7 +81,7 @@ result so far.")]
 
 #[derive(Debug, Args)]
 pub(crate) struct SasModelsArgs {
-    /// One model, or a product P@S [default: all]
+    /// One model, a product P@S or a sum A+B [default: all]
     #[arg(value_name = "NAME")]
     pub(crate) name: Option<String>,
     /// Print JSON
@@ -87,7 +92,8 @@ pub(crate) struct SasModelsArgs {
 /// Options of the model, common to `evaluate` and `fit`.
 #[derive(Debug, Args)]
 pub(crate) struct SasModelArgs {
-    /// The model, or a product P@S; `warpstride sas models` lists all models
+    /// The model, a product P@S, or a sum A+B of such models, whose parameters are A_NAME, B_NAME, …;
+    /// `warpstride sas models` lists all models
     #[arg(value_name = "MODEL")]
     pub(crate) model: String,
     /// Parameter values, such as radius=60,sld=4; may be repeated [default: those of the model]

@@ -5,7 +5,7 @@ use super::names;
 use super::parameters::{items, number};
 use crate::cli::failure::Failure;
 use crate::sas::fit::Free;
-use crate::sas::{Calculation, Role, Ties, Vector};
+use crate::sas::{Calculation, ParameterRow, Role, Ties, Vector};
 use crate::text::shortest;
 
 /// The fitted parameters.
@@ -15,7 +15,7 @@ pub(super) struct FitParameters {
     /// Index in the model's table of each; for a width, that of its parameter.
     pub(super) indices: Vec<usize>,
     /// Parameters that are fitted without being named.
-    pub(super) implied: Vec<&'static str>,
+    pub(super) implied: Vec<String>,
 }
 
 /// Prefixes of names whose parameters, like a contrast, multiply the whole intensity together with
@@ -60,41 +60,52 @@ impl FitParameters {
                 "--fit: expected the parameters to fit, such as --fit radius=20:100 --fit scale, found none",
             ));
         }
-        parameters.add_linear(model)?;
+        parameters.add_linear(model);
         Ok(parameters)
     }
 
     /// Adds scale and background unless they were set or another fitted parameter multiplies the
-    /// whole intensity.
-    fn add_linear(&mut self, model: &ModelConfig) -> Result<(), Failure> {
-        let definition = &model.definition;
-        let rows = definition.rows();
-        let factor = |index: &usize| {
-            let row = &rows[*index];
-            let named = FACTORS.iter().any(|name| row.name.starts_with(name));
-            row.sld || named && matches!(row.role, Role::Form(_))
-        };
-        let has_factor = self.indices.iter().any(factor);
-        for (name, fitted) in [("scale", !has_factor), ("background", true)] {
-            let index = names::parameter_index(definition, "--fit", name)?;
-            let named = self.free.iter().any(|free| free.name == name);
-            let tied = model.ties.iter().any(|tie| tie.name == name);
-            if fitted && !named && !tied && !model.values.is_set[index] {
-                self.free.push(Free {
-                    name: name.to_owned(),
-                    bounds: None,
-                    start: None,
-                });
+    /// whole intensity; of a sum, the scale of each part unless that of the whole is fitted.
+    fn add_linear(&mut self, model: &ModelConfig) {
+        let rows = model.definition.rows();
+        let is_named = |of: &Self, name: &str| of.free.iter().any(|free| free.name == name);
+        let is_sum = !model.definition.parts().is_empty();
+        for (index, row) in rows.iter().enumerate() {
+            let fitted = match row.role {
+                Role::Background => true,
+                Role::Scale => !is_sum && !self.has_factor(rows, None),
+                Role::PartScale(_) => !is_named(self, "scale") && !self.has_factor(rows, row.part),
+                _ => false,
+            };
+            let tied = model.ties.iter().any(|tie| tie.name == row.name);
+            if fitted && !is_named(self, &row.name) && !tied && !model.values.is_set[index] {
+                self.free.push(Free::anywhere(&row.name));
                 self.indices.push(index);
-                self.implied.push(name);
+                self.implied.push(row.name.clone());
             }
         }
-        Ok(())
+    }
+
+    /// Whether a fitted parameter of that part of a sum, or of a whole model, multiplies all of its
+    /// intensity.
+    fn has_factor(&self, rows: &[ParameterRow], part: Option<usize>) -> bool {
+        self.indices.iter().any(|index| {
+            let row = &rows[*index];
+            let named = FACTORS.iter().any(|name| row.base_name().starts_with(name));
+            row.part == part && (row.sld || named && matches!(row.role, Role::Form(_)))
+        })
     }
 
     /// A note on the parameters that were added.
     pub(super) fn note(&self) -> Option<String> {
-        let (first, names) = (self.implied.first()?, self.implied.join(" and "));
+        let first = self.implied.first()?;
+        let names = match self.implied.split_last() {
+            Some((last, [.., before])) if self.implied.len() > 2 => {
+                let others = &self.implied[..self.implied.len() - 2];
+                format!("{}, {before} and {last}", others.join(", "))
+            }
+            _ => self.implied.join(" and "),
+        };
         let are = if self.implied.len() == 1 { "is" } else { "are" };
         Some(format!(
             "{names} {are} also fitted; --set {first}=… fixes the value"
@@ -108,7 +119,10 @@ impl FitParameters {
         let open = |(free, index): &(&Free, &usize)| {
             let row = &rows[**index];
             let (low, high) = free.bounds.unwrap_or(row.limits);
-            let solved = matches!(row.role, Role::Scale | Role::Background);
+            let solved = matches!(
+                row.role,
+                Role::Scale | Role::Background | Role::PartScale(_)
+            );
             free.name == row.name && !solved && !(low.is_finite() && high.is_finite())
         };
         match self.free.iter().zip(&self.indices).find(open) {

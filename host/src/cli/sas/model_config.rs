@@ -245,19 +245,28 @@ impl ModelConfig {
     /// Diameter, Å, of particles with these `values` (in the order of the model's table); 0 if the
     /// model has no size.
     pub(super) fn diameter(&self, values: &[f64]) -> f64 {
-        let form = self.definition.form();
-        let mut of_form = vec![0.0; form.count()];
-        for (row, value) in self.definition.rows().iter().zip(values) {
-            if let Role::Form(index) = row.role {
-                of_form[index] = *value;
-            }
-        }
-        let modes = form.info().radius_modes.len();
-        let radius = if modes > 0 {
-            form.effective_radius(&of_form, 1)
-        } else {
-            0.0
-        };
-        2.0 * form.largest_half_size(&of_form).max(radius)
+        diameter(&self.definition, values)
     }
+}
+
+fn diameter(definition: &Definition, values: &[f64]) -> f64 {
+    if !definition.parts().is_empty() {
+        let parts = definition.parts().iter();
+        let of_parts = parts.map(|part| diameter(part.definition(), &part.values(values)));
+        return of_parts.fold(0.0, f64::max);
+    }
+    let form = definition.form();
+    let mut of_form = vec![0.0; form.count()];
+    for (row, value) in definition.rows().iter().zip(values) {
+        if let Role::Form(index) = row.role {
+            of_form[index] = *value;
+        }
+    }
+    let modes = form.info().radius_modes.len();
+    let radius = if modes > 0 {
+        form.effective_radius(&of_form, 1)
+    } else {
+        0.0
+    };
+    2.0 * form.largest_half_size(&of_form).max(radius)
 }

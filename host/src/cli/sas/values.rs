@@ -3,7 +3,7 @@
 use super::names;
 use super::parameters::{PolydispersityArg, items, number};
 use crate::cli::failure::Failure;
-use crate::sas::{Definition, Role};
+use crate::sas::{Definition, ParameterRow, Part, Role};
 use crate::text::shortest;
 
 /// The values of all parameters: the defaults, replaced by those of `--set`.
@@ -62,14 +62,16 @@ impl Values {
     /// The parameters that have an effect; `pixels`: in two dimensions.
     pub(super) fn effective(&self, definition: &Definition, pixels: bool) -> Vec<bool> {
         let rows = definition.rows();
-        let own_radius = rows
-            .iter()
-            .zip(&self.values)
-            .any(|(row, value)| row.role == Role::RadiusEffectiveMode && *value > 0.0);
+        let own_radius = |part: Option<usize>| {
+            let of_part = rows.iter().zip(&self.values);
+            of_part
+                .filter(|(row, _)| row.part == part && row.role == Role::RadiusEffectiveMode)
+                .any(|(_, value)| *value > 0.0)
+        };
         rows.iter()
             .map(|row| match row.role {
                 Role::Angle(_) | Role::Spin(_) | Role::Moment { .. } => pixels,
-                Role::Structure(0) => !own_radius,
+                Role::Structure(0) => !own_radius(row.part),
                 _ => true,
             })
             .collect()
@@ -129,19 +131,23 @@ impl Values {
     /// number: `n=1`.
     fn beyond_count(&self, definition: &Definition) -> Vec<Option<String>> {
         let rows = definition.rows();
-        let count = rows.iter().zip(&self.values).find(|(row, _)| {
-            COUNTS.contains(&row.name.as_str()) && matches!(row.role, Role::Form(_))
-        });
         let mut beyond = vec![None; rows.len()];
-        let Some((of, count)) = count else {
-            return beyond;
-        };
-        let arrays = definition.form().info().parameters.iter();
-        for array in arrays.filter(|array| array.length > 1) {
-            for i in (1..=array.length).filter(|i| *i as f64 > *count) {
-                let element = format!("{}{i}", array.name);
-                if let Some(index) = rows.iter().position(|row| row.name == element) {
-                    beyond[index] = Some(format!("{}={}", of.name, shortest(*count)));
+        let counts = rows.iter().zip(&self.values).filter(|(row, _)| {
+            COUNTS.contains(&row.base_name()) && matches!(row.role, Role::Form(_))
+        });
+        for (of, count) in counts {
+            let parts = definition.parts();
+            let part = of.part.and_then(|part| parts.get(part));
+            let form = part.map_or(definition, Part::definition).form();
+            let arrays = form.info().parameters.iter();
+            for array in arrays.filter(|array| array.length > 1) {
+                for i in (1..=array.length).filter(|i| *i as f64 > *count) {
+                    let element = format!("{}{i}", array.name);
+                    let is_element =
+                        |row: &ParameterRow| row.part == of.part && row.base_name() == element;
+                    if let Some(index) = rows.iter().position(is_element) {
+                        beyond[index] = Some(format!("{}={}", of.name, shortest(*count)));
+                    }
                 }
             }
         }

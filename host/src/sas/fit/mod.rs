@@ -5,6 +5,7 @@
 //! parameter vectors: all columns of a Jacobian, several damping values, all starts, a whole
 //! population. `docs/sas-fits.md` describes the mathematics.
 
+mod bounded;
 mod evolution;
 mod fit_result;
 mod levenberg_marquardt;

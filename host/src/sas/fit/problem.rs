@@ -1,8 +1,9 @@
 //! The problem of a fit: calculation, data, and the parameters to fit.
 
 use super::Measured;
-use crate::sas::{Calculation, Role, SasError, Target, Tie, Ties, Vector};
+use crate::sas::{Calculation, Part, Role, SasError, Target, Tie, Ties, Vector};
 use crate::text::shortest;
+use std::ops::Range;
 
 /// Start value of a width if none is set: at 0 the intensity does not depend on the width to first
 /// order.
@@ -85,8 +86,8 @@ pub struct Parameter {
     pub name: String,
     /// Units, as in the definition's table; empty for a relative width.
     pub units: &'static str,
-    /// Location in a vector.
-    pub target: Target,
+    /// Locations in a vector.
+    pub targets: Vec<Target>,
     /// Least and greatest value; either may be infinite.
     pub bounds: (f64, f64),
     /// Start value, within the bounds.
@@ -182,7 +183,7 @@ impl Problem {
         let mut parameters: Vec<Parameter> = Vec::with_capacity(free.len());
         for free in free {
             let parameter = parameter(&calculation, &base, free)?;
-            if parameters.iter().any(|p| p.target == parameter.target) {
+            if parameters.iter().any(|p| p.targets == parameter.targets) {
                 return Err(SasError::Refused(format!(
                     "{}: expected each parameter once, found it twice",
                     free.name
@@ -210,8 +211,7 @@ impl Problem {
     /// computed or are outside their limits.
     pub fn tied(mut self, ties: &[Tie]) -> Result<Self, SasError> {
         let resolved = Ties::new(&self.calculation, ties)?;
-        let fitted = |target| self.parameters.iter().any(|p| p.target == target);
-        if let Some((tie, _)) = resolved.iter().find(|(_, target)| fitted(*target)) {
+        if let Some((tie, _)) = resolved.iter().find(|(_, target)| self.is_fitted(*target)) {
             return Err(SasError::Refused(format!(
                 "--tie {}={}: expected a parameter that is not fitted, found --fit {}",
                 tie.name,
@@ -265,7 +265,9 @@ impl Problem {
     pub fn vector(&self, values: &[f64]) -> Vector {
         let mut vector = self.base.clone();
         for (parameter, value) in self.parameters.iter().zip(values) {
-            vector.set(parameter.target, *value);
+            for target in &parameter.targets {
+                vector.set(*target, *value);
+            }
         }
         self.ties.apply_or_nan(&mut vector);
         vector
@@ -280,10 +282,7 @@ impl Problem {
     /// Names and values of the parameters and widths that are neither fitted nor tied.
     #[must_use]
     pub fn fixed(&self) -> Vec<(String, f64)> {
-        let free = |target: &Target| {
-            let fitted = self.parameters.iter().any(|p| p.target == *target);
-            !fitted && !self.ties.sets(*target)
-        };
+        let free = |target: &Target| !self.is_fitted(*target) && !self.ties.sets(*target);
         let values = (0..self.base.values.len()).map(Target::Value);
         let all = values.chain((0..self.base.widths.len()).map(Target::Width));
         all.filter(free)
@@ -291,12 +290,36 @@ impl Problem {
             .collect()
     }
 
-    /// Indices of scale and background in a vector's values.
-    pub(super) fn linear_indices(&self) -> (Option<usize>, Option<usize>) {
-        let rows = self.calculation.definition.rows();
-        let position = |role| rows.iter().position(|row| row.role == role);
-        (position(Role::Scale), position(Role::Background))
+    /// Whether the value at `target` is fitted.
+    pub(super) fn is_fitted(&self, target: Target) -> bool {
+        self.parameters.iter().any(|p| p.targets.contains(&target))
     }
+
+    /// The sets of data, each with the places of its scales and background.
+    pub(super) fn blocks(&self) -> Vec<Block> {
+        let rows = self.calculation.definition.rows();
+        let position = |role| rows.iter().position(|row| row.role == role).unwrap_or(0);
+        let parts = self.calculation.definition.parts().iter();
+        vec![Block {
+            points: 0..self.measured.intensity.len(),
+            scale: position(Role::Scale),
+            background: position(Role::Background),
+            parts: parts.map(Part::scale).collect(),
+        }]
+    }
+}
+
+/// The points of a set of data, and the numbers on which its intensities depend linearly.
+#[derive(Debug, Clone)]
+pub(super) struct Block {
+    /// Among all points.
+    pub(super) points: Range<usize>,
+    /// Index of the scale among the values of a vector.
+    pub(super) scale: usize,
+    /// Index of the background.
+    pub(super) background: usize,
+    /// Indices of the scales of the parts of a sum; empty for any other model.
+    pub(super) parts: Vec<usize>,
 }
 
 fn parameter(calculation: &Calculation, base: &Vector, free: &Free) -> Result<Parameter, SasError> {
@@ -322,7 +345,9 @@ fn parameter(calculation: &Calculation, base: &Vector, free: &Free) -> Result<Pa
         }
     };
     let requested = free.bounds.unwrap_or(match target {
-        Target::Value(at) if rows[at].role == Role::Scale => (0.0, f64::INFINITY),
+        Target::Value(at) if matches!(rows[at].role, Role::Scale | Role::PartScale(_)) => {
+            (0.0, f64::INFINITY)
+        }
         _ => limits,
     });
     let refused = |why: String| {
@@ -366,7 +391,7 @@ fn parameter(calculation: &Calculation, base: &Vector, free: &Free) -> Result<Pa
     let mut parameter = Parameter {
         name: free.name.clone(),
         units,
-        target,
+        targets: vec![target],
         bounds,
         start: set,
     };

@@ -34,9 +34,11 @@ impl Fit<'_> {
         let values = self.best().ok_or_else(not_finite)?.to_vec();
         let (plan, vectors) = self.central(&values);
         let intensities = self.evaluate(&vectors, false)?.unwrap_or_default();
-        let at = self
-            .projection
-            .trial(&self.problem, values, &intensities[0]);
+        let at = self.projection.trial(
+            &self.problem,
+            values,
+            &intensities[..self.projection.vectors()],
+        );
         if !at.chi2.is_finite() {
             return Err(not_finite());
         }
@@ -157,7 +159,7 @@ impl Fit<'_> {
     /// and increased by a step, within its bounds. Returns the ends (decreased, increased) and the
     /// vectors.
     fn central(&self, values: &[f64]) -> (Vec<(f64, f64)>, Vec<Vector>) {
-        let mut vectors = vec![self.projection.bare(&self.problem, values)];
+        let mut vectors = self.projection.bare(&self.problem, values);
         let mut plan = Vec::new();
         for i in &self.projection.searched {
             let parameter = &self.problem.parameters()[*i];
@@ -167,7 +169,7 @@ impl Fit<'_> {
             for end in [ends.0, ends.1] {
                 let mut moved = values.to_vec();
                 moved[*i] = end;
-                vectors.push(self.projection.bare(&self.problem, &moved));
+                vectors.extend(self.projection.bare(&self.problem, &moved));
             }
             plan.push(ends);
         }
@@ -179,40 +181,26 @@ impl Fit<'_> {
         let measured = self.problem.measured();
         let points = measured.intensity.len();
         let mut jacobian = DMatrix::zeros(points, at.values.len());
-        let mut fill = |column: usize, slope: &dyn Fn(usize) -> f64| {
-            for (point, entry) in jacobian.column_mut(column).iter_mut().enumerate() {
-                *entry = slope(point) / measured.sigma[point];
+        let mut fill = |column: usize, slopes: &[f64]| {
+            let entries = jacobian.column_mut(column);
+            for ((entry, slope), sigma) in entries.into_iter().zip(slopes).zip(&measured.sigma) {
+                *entry = slope / sigma;
             }
         };
-        for (k, (i, (low, high))) in self.projection.searched.iter().zip(plan).enumerate() {
-            let (less, more) = (&intensities[1 + 2 * k], &intensities[2 + 2 * k]);
-            let [(scale, background), at_high] = [*low, *high].map(|end| {
-                let mut moved = at.values.clone();
-                moved[*i] = end;
-                self.projection.factors(&self.problem, &moved)
-            });
-            if (scale, background) == at_high {
-                fill(*i, &|point| {
-                    scale * (more[point] - less[point]) / (high - low)
-                });
-            } else {
-                // The scale or the background changes with this parameter.
-                let flat = &self.projection.flat;
-                fill(*i, &|point| {
-                    let less = scale * less[point] + background * flat[point];
-                    let more = at_high.0 * more[point] + at_high.1 * flat[point];
-                    (more - less) / (high - low)
-                });
-            }
+        let mut of_vectors = intensities.chunks(self.projection.vectors());
+        let bare = of_vectors.next().unwrap_or_default();
+        for (i, ends) in self.projection.searched.iter().zip(plan) {
+            let less = of_vectors.next().unwrap_or_default();
+            let more = of_vectors.next().unwrap_or_default();
+            let projection = &self.projection;
+            let slopes = projection.slopes(&self.problem, &at.values, *i, *ends, (less, more));
+            fill(*i, &slopes);
         }
-        let [of_scale, of_background] = self.projection.solved();
-        for (column, basis) in [
-            (of_scale, &intensities[0]),
-            (of_background, &self.projection.flat),
-        ] {
-            if let Some(column) = column {
-                fill(column, &|point| basis[point]);
-            }
+        let solved = self
+            .projection
+            .solved_slopes(&self.problem, &at.values, bare);
+        for (column, slopes) in solved {
+            fill(column, &slopes);
         }
         jacobian
     }

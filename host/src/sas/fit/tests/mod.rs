@@ -3,6 +3,7 @@
 mod parameters;
 mod searches;
 mod solutions;
+mod sums;
 mod ties;
 
 use super::{Comparison, Fit, FitResult, Free, Measured, Options, Problem};
@@ -93,7 +94,7 @@ fn problem(
 
 fn run(
     problem: &Problem,
-    engine: &mut Analytic,
+    engine: &mut dyn Engine,
     options: Options,
 ) -> Result<(FitResult, Comparison), SasError> {
     let fit = Fit::new(problem.clone(), engine, options)?;
