@@ -1,6 +1,7 @@
 //! The engine of a sum: each part on an engine of its own, added in double precision.
 
 use super::cpu::CpuEngine;
+use super::joint::distinct;
 use super::{Calculation, Engine, Points, SasError, Vector};
 use crate::run::Setup;
 
@@ -122,25 +123,17 @@ impl Engine for SumEngine {
             .collect();
         let mut sums = vec![vec![0.0; calculation.points.len()]; vectors.len()];
         for (part, engine) in self.engines.iter_mut().enumerate() {
-            let mut distinct: Vec<Vector> = Vec::new();
-            let mut uses: Vec<(usize, usize, f64)> = Vec::new();
-            for (at, of_vector) in of_vectors.iter().enumerate() {
-                let (factor, vector) = &of_vector[part];
-                if *factor == 0.0 {
-                    continue;
-                }
-                let known = distinct.iter().position(|known| known == vector);
-                let index = known.unwrap_or_else(|| {
-                    distinct.push(vector.clone());
-                    distinct.len() - 1
-                });
-                uses.push((at, index, *factor));
-            }
+            let used = || {
+                let with_index = of_vectors.iter().enumerate();
+                with_index.filter(|(_, of_vector)| of_vector[part].0 != 0.0)
+            };
+            let (distinct, indices) = distinct(used().map(|(_, of_vector)| &of_vector[part].1));
             if distinct.is_empty() {
                 continue;
             }
             let computed = engine.evaluate(&distinct)?;
-            for (at, index, factor) in uses {
+            for ((at, of_vector), index) in used().zip(indices) {
+                let factor = of_vector[part].0;
                 for (sum, intensity) in sums[at].iter_mut().zip(&computed[index]) {
                     *sum += factor * intensity;
                 }

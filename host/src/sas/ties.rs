@@ -91,6 +91,22 @@ impl Ties {
         Ok(Self { ties: ordered })
     }
 
+    /// With the ties of another calculation, whose values and widths begin there in a common vector.
+    #[must_use]
+    pub(super) fn and(mut self, others: Self, values: usize, widths: usize) -> Self {
+        let shifted = |target: Target| match target {
+            Target::Value(at) => Target::Value(at + values),
+            Target::Width(at) => Target::Width(at + widths),
+        };
+        self.ties
+            .extend(others.ties.into_iter().map(|of| ResolvedTie {
+                target: shifted(of.target),
+                inputs: of.inputs.into_iter().map(shifted).collect(),
+                ..of
+            }));
+        self
+    }
+
     /// Whether there are no ties.
     #[must_use]
     pub fn is_empty(&self) -> bool {

@@ -262,6 +262,81 @@ fn sums_of_models_are_evaluated_and_fitted() {
     }
 }
 
+/// Two contrasts of the same spheres, one of them smeared, with a shared radius.
+#[test]
+fn several_files_are_fitted_together() {
+    let folder = TestFolder::new();
+    let q = ["--q", "0.004:0.2:50:log"];
+    let contrast = |solvent: &str, rest: &[&str]| {
+        let set = format!("radius=47.3,sld=1,background=0.02,sld_solvent={solvent}");
+        evaluate(
+            &folder,
+            "sphere",
+            &[&q[..], &["--set", &set], rest].concat(),
+        );
+    };
+    contrast("6", &["-o", "a.csv"]);
+    contrast("3", &["-o", "b.csv", "--resolution", "pinhole:0.1"]);
+    with_uncertainties(&folder, "a.csv", "a.txt");
+    // The second file has its resolution in a fourth column.
+    let text = std::fs::read_to_string(folder.path("b.csv")).unwrap();
+    let rows = text.lines().filter_map(|line| {
+        let (q, i) = line.split_once(',')?;
+        let (q, i): (f64, f64) = (q.parse().ok()?, i.parse().ok()?);
+        Some(format!("{q:e} {i:e} {:e} {:e}\n", 0.01 * i, 0.1 * q))
+    });
+    std::fs::write(folder.path("b.txt"), rows.collect::<String>()).unwrap();
+    let files = ["-o", "f.csv", "--plot", "f.png", "--report", "f.html"];
+    let options = [
+        "b.txt",
+        "--set",
+        "sld=1,sld_solvent.1=6,sld_solvent.2=3",
+        "--fit",
+        "radius=20:42:100,scale,background",
+        "--share",
+        "radius",
+    ];
+    let output = fit(&folder, "sphere", "a.txt", &[&options[..], &files].concat());
+    output.well();
+    for words in [
+        "1: a (a.txt), χ²/point",
+        "2: b (b.txt)",
+        "scale.2",
+        "f.2.csv",
+    ] {
+        assert!(output.out.contains(words), "{words}: {}", output.out);
+    }
+    let found = summary(&folder);
+    near(&found, "radius", 47.3, 1e-4);
+    for name in ["scale.1", "scale.2"] {
+        near(&found, name, 1.0, 1e-3);
+    }
+    assert_eq!(found["correlation"].as_array().unwrap().len(), 5);
+    let [first, second] = &found["curves"].as_array().unwrap()[..] else {
+        panic!("two curves in {found}")
+    };
+    assert!(first["resolution"].as_str().unwrap().starts_with("none"));
+    assert_eq!(second["resolution"], "of the data");
+    assert_eq!(second["file"], "b.txt");
+    assert_eq!(second["residual"].as_array().unwrap().len(), 50);
+    assert!(
+        second["command"]
+            .as_str()
+            .unwrap()
+            .contains("sld_solvent=3")
+    );
+    assert_eq!(found["data_sets"][0]["points"], 50);
+    assert_eq!(found["inputs"], serde_json::json!(["a.txt", "b.txt"]));
+    let page = std::fs::read_to_string(folder.path("f.html")).unwrap();
+    assert!(page.contains("1. a: χ² per point") && page.contains("2. b: χ² per point"));
+    let names = folder.names();
+    for name in ["f.1.csv", "f.2.csv", "f.1.png", "f.2.png", "f.html"] {
+        assert!(names.iter().any(|known| known == name), "{names:?}");
+    }
+    let header = std::fs::read_to_string(folder.path("f.2.csv")).unwrap();
+    assert!(header.contains("b.txt") && header.contains("sld_solvent=3"));
+}
+
 /// Several starts and a population find the minimum that a bad start misses, and the same seed
 /// gives the same search.
 #[test]

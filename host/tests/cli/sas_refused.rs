@@ -88,6 +88,43 @@ fn ties_that_cannot_hold_are_refused() {
 }
 
 #[test]
+fn numbers_and_shares_of_data_files_are_checked() {
+    refused(
+        2,
+        &[
+            (
+                "fit sphere curve.txt --fit radius --share radius",
+                &["--share radius: expected several data files, found one"],
+            ),
+            (
+                "fit sphere curve.txt curve.txt --fit radius --share sld",
+                &["--share sld: expected a fitted parameter"],
+            ),
+            (
+                "fit sphere curve.txt curve.txt --fit radius.3 --share scale",
+                &["--fit radius.3", "a data file from 1 to 2, found 3"],
+            ),
+            (
+                "fit sphere curve.txt curve.txt --fit radius --set sld.0=3",
+                &["--set sld.0=3", "a data file from 1 to 2, found 0"],
+            ),
+            (
+                "fit sphere curve.txt --fit radius.1",
+                &["--fit radius.1: expected a parameter of sphere"],
+            ),
+            (
+                "fit sphere curve.txt curve.txt --fit radius,radius.2",
+                &["radius.2: expected each parameter once"],
+            ),
+            (
+                "fit sphere curve.txt curve.txt --fit radius --select 1 --select 1 --select 1",
+                &["--select: expected one for all files or one for each of 2, found 3"],
+            ),
+        ],
+    );
+}
+
+#[test]
 fn unknown_names_are_refused() {
     refused(
         2,

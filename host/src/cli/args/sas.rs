@@ -57,10 +57,10 @@ Examples:
     /// Fit the parameters of a model to data
     #[command(after_help = "\
 Examples:
-  warpstride sas fit sphere data.txt --fit radius=20:100 --fit scale \\
-      --fit background
   warpstride sas fit sphere data.txt --pd radius=0.1:schulz \\
       --fit radius=20:100,radius_pd=0.05:0.4,scale
+  warpstride sas fit sphere h2o.dat d2o.dat --fit radius=20:100 --share radius \\
+      --set sld_solvent.1=-0.56,sld_solvent.2=6.36
   warpstride sas fit sphere@hardsphere data.xml --set sld=1 \\
       --fit radius=10:60,volfraction=0.01:0.4 --report fit.html
   warpstride sas fit core_shell_sphere data.dat \\
@@ -75,7 +75,8 @@ Examples:
 Bounds are LOW:HIGH; the default is the limits of the parameter. To fit the width of a distribution,
 give the distribution and the start value with --pd NAME=… and name the width NAME_pd. --devices
 implies --backend cuda, unless --backend emulator is given. Ctrl-C stops the fit and saves the best
-result so far.")]
+result so far. With several data files, NAME.2 in --set and --fit is the parameter for the second
+file, and -o and --plot write a file for each: fit.1.csv, fit.2.csv.")]
     Fit(Box<SasFitArgs>),
 }
 
@@ -230,12 +231,13 @@ pub(crate) struct SasInfoArgs {
 pub(crate) struct SasFitArgs {
     #[command(flatten)]
     pub(crate) model: SasModelArgs,
-    /// Data file: columns of text, canSAS XML or NXcanSAS
-    #[arg(value_name = "DATA")]
-    pub(crate) data: PathBuf,
-    /// Data set of the file, by number from 1 or by title [default: the first]
+    /// Data files: columns of text, canSAS XML or NXcanSAS; several are fitted together
+    #[arg(value_name = "DATA", required = true)]
+    pub(crate) data: Vec<PathBuf>,
+    /// Data set of the file, by number from 1 or by title; with several files one for all, or one for
+    /// each, in their order [default: the first]
     #[arg(long, value_name = "N|TITLE", help_heading = "What to compute")]
-    pub(crate) select: Option<String>,
+    pub(crate) select: Vec<String>,
     /// Unit of q if the file does not give one [default: 1/A]
     #[arg(
         long,
@@ -254,6 +256,10 @@ pub(crate) struct SasFitArgs {
         help_heading = "How to search"
     )]
     pub(crate) fit: Vec<String>,
+    /// Fitted parameters that have one value for all data files; the others have one for each,
+    /// NAME.1, NAME.2, …; may be repeated [default: none]
+    #[arg(long, value_name = "NAME,…", help_heading = "How to search")]
+    pub(crate) share: Vec<String>,
     /// Method of the fit
     #[arg(long, value_enum, default_value_t = FitMethodArg::Lm, help_heading = "How to search")]
     pub(crate) method: FitMethodArg,

@@ -81,8 +81,8 @@ impl Evaluate {
                 points.option
             )));
         }
-        let model =
-            ModelConfig::from_args(&args.model, &args.backend.into(), points.pixels(), &[])?;
+        let (backend, pixels) = (args.backend.into(), points.pixels());
+        let model = ModelConfig::from_args(&args.model, &args.model.set, &backend, pixels, &[])?;
         if points.pixels() && points.side.is_none() && args.plot.is_some() {
             return Err(Failure::usage(
                 "--plot: expected a curve or --q2d MAX:N, found individual pixels",

@@ -52,14 +52,16 @@ impl TiedValue {
 }
 
 impl ModelConfig {
-    /// Checks the options; `pixels`: in two dimensions. `fit` holds the lists of `--fit`.
+    /// Checks the options; `pixels`: in two dimensions. `set` holds the lists of `--set` that apply,
+    /// and `named` further lists that name parameters.
     pub(super) fn from_args(
         args: &SasModelArgs,
+        set: &[String],
         backend: &DevicesArgs,
         pixels: bool,
-        fit: &[String],
+        named: &[String],
     ) -> Result<Self, Failure> {
-        let named = parameters::items(&args.set).chain(parameters::items(fit));
+        let named = parameters::items(set).chain(parameters::items(named));
         let definition = names::with_magnetism_of(names::definition(&args.model)?, named);
         if !(0.0..1.0).contains(&args.cutoff) {
             return Err(Failure::usage(format!(
@@ -67,7 +69,7 @@ impl ModelConfig {
                 shortest(args.cutoff)
             )));
         }
-        let values = values::values(&definition, &args.set)?;
+        let values = values::values(&definition, set)?;
         let polydispersity = parameters::polydispersity_args(&definition, &args.pd, pixels)?;
         if args.cutoff > 0.0 && polydispersity.is_empty() {
             return Err(Failure::usage(format!(

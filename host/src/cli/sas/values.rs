@@ -3,6 +3,7 @@
 use super::names;
 use super::parameters::{PolydispersityArg, items, number};
 use crate::cli::failure::Failure;
+use crate::sas::fit::split_number;
 use crate::sas::{Definition, ParameterRow, Part, Role};
 use crate::text::shortest;
 
@@ -48,6 +49,41 @@ pub(super) fn values(definition: &Definition, set: &[String]) -> Result<Values, 
         values[parameter] = value;
     }
     Ok(Values { values, is_set })
+}
+
+/// The lists of `--set` for a data set, by its number from 1 among `count`: `NAME.2=VALUE` applies to
+/// the second one only, and goes before `NAME=VALUE`.
+pub(super) fn of_data_set(
+    set: &[String],
+    number: usize,
+    count: usize,
+) -> Result<Vec<String>, Failure> {
+    if count == 1 {
+        return Ok(set.to_vec());
+    }
+    let (mut common, mut own): (Vec<&str>, Vec<(&str, String)>) = (Vec::new(), Vec::new());
+    for item in items(set) {
+        let (name, value) = item.split_once('=').unwrap_or((item, ""));
+        let (name, numbered) = split_number(name);
+        match numbered {
+            None => common.push(item),
+            Some(n) if !(1..=count).contains(&n) => {
+                return Err(Failure::usage(format!(
+                    "--set {item}: expected the number of a data file from 1 to {count}, found {n}"
+                )));
+            }
+            Some(n) if n == number => own.push((name, format!("{name}={value}"))),
+            Some(_) => {}
+        }
+    }
+    common.retain(|item| {
+        let name = item.split('=').next().unwrap_or_default();
+        !own.iter().any(|(other, _)| *other == name)
+    });
+    let common = common.into_iter().map(str::to_owned);
+    Ok(common
+        .chain(own.into_iter().map(|(_, item)| item))
+        .collect())
 }
 
 /// A value of every parameter.

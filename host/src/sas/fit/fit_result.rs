@@ -49,6 +49,19 @@ pub struct Tied {
     pub expression: String,
 }
 
+/// A set of data of a fit of several.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct DataSetResult {
+    /// Title of the data.
+    pub data: String,
+    /// Points that took part.
+    pub points: usize,
+    /// Σ ((data − model)/σ)² over them.
+    pub chi2: f64,
+    /// The same over points.
+    pub chi2_per_point: f64,
+}
+
 /// What `--summary` writes of a fit.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FitResult {
@@ -75,6 +88,9 @@ pub struct FitResult {
     pub tied: Vec<Tied>,
     /// What was not fitted.
     pub fixed: Vec<Fixed>,
+    /// χ² of each set of data, if there are several.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub data_sets: Vec<DataSetResult>,
     /// Σ ((data − model)/σ)².
     pub chi2: f64,
     /// The same over points.

@@ -6,6 +6,7 @@
 //! population. `docs/sas-fits.md` describes the mathematics.
 
 mod bounded;
+mod data_set;
 mod evolution;
 mod fit_result;
 mod levenberg_marquardt;
@@ -20,7 +21,9 @@ mod statistics;
 mod tests;
 
 pub use super::Target;
-pub use fit_result::{Comparison, Entry, FitResult, Fitted, Fixed, Tied};
+pub use data_set::DataSet;
+pub(crate) use data_set::split_number;
+pub use fit_result::{Comparison, DataSetResult, Entry, FitResult, Fitted, Fixed, Tied};
 pub use measured::{Measured, Selection, Weighting};
 pub use multi_start::Minimum;
 pub use problem::{Free, Parameter, Problem};

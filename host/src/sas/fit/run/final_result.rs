@@ -2,7 +2,8 @@
 
 use super::{Fit, Method, Phase};
 use crate::run::RunRecord;
-use crate::sas::fit::fit_result::{Comparison, FitResult, Fitted, Fixed};
+use crate::sas::fit::data_set::Member;
+use crate::sas::fit::fit_result::{Comparison, DataSetResult, FitResult, Fitted, Fixed};
 use crate::sas::fit::linear::Trial;
 use crate::sas::fit::multi_start::Minimum;
 use crate::sas::fit::search::Search as _;
@@ -101,6 +102,7 @@ impl Fit<'_> {
             parameters: fitted,
             tied,
             fixed: fixed.map(|(name, value)| Fixed { name, value }).collect(),
+            data_sets: self.data_sets(&at.residuals),
             chi2: at.chi2,
             chi2_per_point: at.chi2 / points as f64,
             reduced_chi2: reduced,
@@ -134,6 +136,25 @@ impl Fit<'_> {
             model,
         };
         Ok((result, comparison))
+    }
+
+    /// χ² of each set of data, if there are several.
+    fn data_sets(&self, residuals: &[f64]) -> Vec<DataSetResult> {
+        let sets = self.problem.sets();
+        if sets.len() == 1 {
+            return Vec::new();
+        }
+        let of_set = |set: &Member| {
+            let residuals = residuals.get(set.points.clone()).unwrap_or_default();
+            let chi2 = residuals.iter().map(|r| r * r).sum::<f64>();
+            DataSetResult {
+                data: set.measured.title.clone(),
+                points: residuals.len(),
+                chi2,
+                chi2_per_point: chi2 / residuals.len() as f64,
+            }
+        };
+        sets.iter().map(of_set).collect()
     }
 
     /// Numbers of members and of generations of the population.

@@ -50,8 +50,8 @@ impl Fit<'_> {
         };
         let ties = problem.ties().iter();
         ties.map(|(tie, target)| Tied {
-            name: tie.name.clone(),
-            units: problem.calculation().units_of(target),
+            name: problem.name_of(target),
+            units: problem.units_of(target),
             value: best.get(target),
             uncertainty: uncertainty(target),
             expression: tie.expression.text().to_owned(),

@@ -1,5 +1,6 @@
 //! Fits of formulas with known minima.
 
+mod joint;
 mod parameters;
 mod searches;
 mod solutions;
