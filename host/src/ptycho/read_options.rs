@@ -1,7 +1,15 @@
 //! Options for reading a scan file: the `[data]` table of a recipe.
 
+mod datasets;
+mod units;
+
+pub use datasets::{Datasets, PositionUnit};
+pub(super) use datasets::{is_pixel, si_units};
+pub use units::Units;
+pub(super) use units::noun;
+
 use super::{Orientation, RecipeError};
-use crate::text::shortest;
+use crate::text::{Dimension, shortest};
 use ndarray::Array2;
 use serde::{Deserialize, Serialize};
 use std::ops::RangeInclusive;
@@ -21,6 +29,10 @@ const MAX_NO_DATA: usize = 64;
 pub struct ReadOptions {
     /// Layout of the file; detected by default.
     pub format: Format,
+    /// Which axes of the dataset of frames, from 0, are frame, row and column: `[0, 1, 2]` by default, `[0, 2, 1]` for transposed
+    /// frames. Masks and probes are transposed as the frames are. Only for MATLAB files and `paths`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub frame_axes: Option<[usize; 3]>,
     /// Range of frames `[first, end]`, `end` excluded; all frames by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub frames: Option<[usize; 2]>,
@@ -57,6 +69,9 @@ pub struct ReadOptions {
     pub empty_frames: EmptyFrames,
     /// Values that replace those of the file.
     pub constants: Constants,
+    /// Units of the numbers of a file that does not state them.
+    #[serde(skip_serializing_if = "Units::is_empty")]
+    pub units: Units,
     /// Paths of the datasets in a plain HDF5 file (`format = "hdf5"`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub paths: Option<Paths>,
@@ -77,6 +92,16 @@ impl ReadOptions {
         let refuse = |option: &str, expected: &str, found: String| {
             Err(RecipeError::new(format!("data.{option}"), expected, found))
         };
+        if let Some(axes) = self.frame_axes {
+            let mut sorted = axes;
+            sorted.sort_unstable();
+            if sorted != [0, 1, 2] {
+                let [frame, row, column] = axes;
+                let found = format!("[{frame}, {row}, {column}]");
+                return refuse("frame_axes", FRAME_AXES, found);
+            }
+        }
+        self.units.check()?;
         if let Some([first, end]) = self.frames
             && first >= end
         {
@@ -151,7 +176,7 @@ impl ReadOptions {
             ("constants.pixel_size", width),
             (
                 "paths.position_unit",
-                self.paths.as_ref().map(|paths| paths.position_unit),
+                self.paths.as_ref().and_then(Paths::metres_per_unit),
             ),
         ] {
             if let Some(value) = value
@@ -159,6 +184,17 @@ impl ReadOptions {
             {
                 return refuse(option, "a finite number above 0", shortest(value));
             }
+        }
+        if let Some(PositionUnit::Name(unit)) =
+            self.paths.as_ref().and_then(|p| p.position_unit.as_ref())
+            && si_units(Dimension::Length, unit).is_none()
+            && !is_pixel(unit)
+        {
+            let expected = format!(
+                "a unit of length ({}), pixel, or metres per unit",
+                Dimension::Length.names()
+            );
+            return refuse("paths.position_unit", &expected, format!("\"{unit}\""));
         }
         for (option, path) in self.paths.iter().flat_map(Paths::named) {
             if path.is_empty() {
@@ -172,19 +208,12 @@ impl ReadOptions {
                 "the table data.paths with at least frames and positions beside \"hdf5\"",
                 "\"hdf5\" alone".to_owned(),
             ),
-            (Format::Cxi | Format::Ptyd, Some(_)) => {
-                let found = if self.format == Format::Cxi {
-                    "cxi"
-                } else {
-                    "ptyd"
-                };
-                refuse(
-                    "format",
-                    "hdf5, as data.paths names the datasets",
-                    format!("\"{found}\""),
-                )
-            }
-            _ => Ok(()),
+            (Format::Auto | Format::Hdf5, _) | (_, None) => Ok(()),
+            (other, Some(_)) => refuse(
+                "format",
+                "hdf5, as data.paths names the datasets",
+                format!("\"{}\"", format!("{other:?}").to_lowercase()),
+            ),
         }
     }
 }
@@ -213,6 +242,10 @@ impl ReadOptions {
         Orientation::of(self).applied_to(&mapped)
     }
 }
+
+/// What `frame_axes` has to be.
+const FRAME_AXES: &str =
+    "the axes of frame, row and column: an order of 0, 1 and 2, such as [0, 2, 1]";
 
 /// What `affine` has to be.
 const AFFINE: &str = "[[a, b], [c, d]] of finite numbers whose determinant is not 0";
@@ -284,6 +317,8 @@ pub enum Format {
     Ptyd,
     /// Any HDF5 file, by `paths`.
     Hdf5,
+    /// MATLAB 7.3, by the names of its arrays.
+    Matlab,
 }
 
 /// Geometry that replaces or completes that of the file.
@@ -310,14 +345,16 @@ pub struct Constants {
 pub struct Paths {
     /// Counts (frame, row, column); zero frequency at (rows/2, columns/2).
     pub frames: String,
-    /// Positions (frame, coordinate).
-    pub positions: String,
+    /// Positions (frame, coordinate) or (coordinate, frame), or two datasets: those of the rows and of the columns.
+    #[serde(default, skip_serializing_if = "Datasets::is_empty")]
+    pub positions: Datasets,
     /// Indices of the row and column coordinates: `[0, 1]`, or `[1, 0]` for (x, y, z).
     #[serde(default = "row_column")]
     pub position_order: [usize; 2],
-    /// Unit of the positions in metres: 1e-6 for micrometres.
-    #[serde(default = "one")]
-    pub position_unit: f64,
+    /// Unit of the positions: its name, such as `um` or `pixel`, or the metres in it, such as 1e-6. By default the unit that the file
+    /// states, or else the only plausible one; metres if none is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub position_unit: Option<PositionUnit>,
     /// Mask (row, column) or (frame, row, column).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mask: Option<String>,
@@ -327,18 +364,18 @@ pub struct Paths {
     /// Probe (row, column) or (mode, row, column).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probe: Option<String>,
-    /// Wavelength: one number, m.
+    /// Wavelength: one number, in m if neither the file nor `units` says otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wavelength: Option<String>,
-    /// Energy: one number, in J if below 10⁻⁶, in keV if below 100, otherwise in eV.
+    /// Energy: one number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub energy: Option<String>,
-    /// Distance from the specimen to the detector: one number, m.
+    /// Distance from the specimen to the detector: one number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub distance: Option<String>,
-    /// Detector pixel: one number, or two (row direction, column direction), m.
+    /// Detector pixel: one number, or two (row direction, column direction), in one dataset or in two.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub pixel_size: Option<String>,
+    pub pixel_size: Option<Datasets>,
 }
 
 impl Paths {
@@ -350,17 +387,29 @@ impl Paths {
             ("wavelength", &self.wavelength),
             ("energy", &self.energy),
             ("distance", &self.distance),
-            ("pixel_size", &self.pixel_size),
         ];
         let optional = optional
             .into_iter()
             .filter_map(|(option, path)| Some((option, path.as_deref()?)));
-        [
-            ("frames", self.frames.as_str()),
-            ("positions", self.positions.as_str()),
-        ]
-        .into_iter()
-        .chain(optional)
+        let several = [
+            ("positions", Some(&self.positions)),
+            ("pixel_size", self.pixel_size.as_ref()),
+        ];
+        let several = several.into_iter().flat_map(|(option, of)| {
+            let paths = of.map_or(&[][..], Datasets::paths);
+            paths.iter().map(move |path| (option, path.as_str()))
+        });
+        std::iter::once(("frames", self.frames.as_str()))
+            .chain(several)
+            .chain(optional)
+    }
+
+    /// The unit of the positions, if it is given as a number.
+    fn metres_per_unit(&self) -> Option<f64> {
+        match self.position_unit {
+            Some(PositionUnit::Metres(metres)) => Some(metres),
+            _ => None,
+        }
     }
 }
 
@@ -387,10 +436,6 @@ impl MaskPolarity {
 
 fn row_column() -> [usize; 2] {
     [0, 1]
-}
-
-fn one() -> f64 {
-    1.0
 }
 
 #[cfg(test)]
@@ -420,8 +465,16 @@ mod tests {
             (paths.position_order, paths.mask_marks),
             ([1, 0], MaskPolarity::Bad)
         );
+        assert_eq!(paths.position_unit, Some(PositionUnit::Metres(1e-6)));
         let again: ReadOptions = toml::from_str(&toml::to_string(&options).unwrap()).unwrap();
         assert_eq!(again, options);
+        let named = text.replace("position_unit = 1e-6", "position_unit = \"furlong\"");
+        let named: ReadOptions = toml::from_str(&named).unwrap();
+        let e = named.check().unwrap_err().to_string();
+        assert!(
+            e.contains("data.paths.position_unit") && e.contains("furlong"),
+            "{e}"
+        );
         let e = toml::from_str::<ReadOptions>("flip_row = true").unwrap_err();
         assert!(e.to_string().contains("flip_row"), "{e}");
         assert_eq!(

@@ -22,6 +22,7 @@ mod simulate;
 mod slice_arguments;
 mod transform_positions;
 mod trial_device;
+mod unknown_layout;
 
 pub(crate) use demo::demo;
 

@@ -106,7 +106,10 @@ fn described(kind: &hdf5::Datatype) -> (ElementKind, String) {
             let bytes = match size {
                 FloatSize::U4 => 4,
                 FloatSize::U8 => 8,
-                #[allow(unreachable_patterns, reason = "halves exist with some features of the crate only")]
+                #[allow(
+                    unreachable_patterns,
+                    reason = "halves exist with some features of the crate only"
+                )]
                 _ => 2,
             };
             (ElementKind::Float, format!("float{}", bits(bytes)))
@@ -114,7 +117,10 @@ fn described(kind: &hdf5::Datatype) -> (ElementKind, String) {
         Some(Ok(TypeDescriptor::Boolean | TypeDescriptor::Enum(_))) => {
             (ElementKind::Integer, "bool".to_owned())
         }
-        Some(_) => (ElementKind::Float, format!("numbers of {} bits", bits(kind.size()))),
+        Some(_) => (
+            ElementKind::Float,
+            format!("numbers of {} bits", bits(kind.size())),
+        ),
         None => (ElementKind::Other, "text or records".to_owned()),
     }
 }
