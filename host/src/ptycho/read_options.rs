@@ -308,7 +308,7 @@ pub enum EmptyFrames {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Format {
-    /// `hdf5` if `paths` is given, otherwise CXI or PtyPy, depending on the contents.
+    /// `hdf5` if `paths` is given, otherwise as the contents show.
     #[default]
     Auto,
     /// CXI 1.x.
@@ -319,6 +319,10 @@ pub enum Format {
     Hdf5,
     /// MATLAB 7.3, by the names of its arrays.
     Matlab,
+    /// NeXus, by the classes of its groups.
+    Nexus,
+    /// EMD, as py4DSTEM writes it.
+    Emd,
 }
 
 /// Geometry that replaces or completes that of the file.

@@ -9,6 +9,7 @@ mod detector_arguments;
 mod device_group;
 mod files;
 mod find_orientation;
+mod import;
 mod info;
 mod layer_arguments;
 mod near_field_arguments;
@@ -32,6 +33,7 @@ use super::output::complain;
 use super::processes;
 use coarse_to_fine::CoarseToFine;
 use compare::Compare;
+use import::Import;
 use info::Info;
 use predict::Predict;
 use recipe_arguments::check_coarse;
@@ -63,6 +65,7 @@ pub(crate) fn run(command: PtychoCommand) -> Result<(), Failure> {
             }
         }
         PtychoCommand::Resolution(args) => Resolution::from_args(*args)?.run(),
+        PtychoCommand::Import(args) => Import::from_args(args)?.run(),
         PtychoCommand::Compare(args) => Compare::from_args(args).run(),
         PtychoCommand::Predict(args) => Predict::from_args(args)?.run(),
     }

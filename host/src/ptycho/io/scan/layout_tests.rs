@@ -25,7 +25,7 @@ fn position_sum(scan: &Scan) -> u64 {
     fnv(scan.positions().iter().flat_map(|v| v.to_le_bytes()))
 }
 
-fn options(toml: &str) -> ReadOptions {
+pub(super) fn options(toml: &str) -> ReadOptions {
     let options: ReadOptions = toml::from_str(toml).unwrap();
     options.check().unwrap();
     options
@@ -115,7 +115,7 @@ fn the_star_of_a_flat_file_has_the_counts_of_cxi() {
 }
 
 /// A file of the arrays that `fill` creates, behind a user block of MATLAB's if `matlab`.
-fn file(folder: &Path, matlab: bool, fill: impl FnOnce(&hdf5::File)) -> PathBuf {
+pub(super) fn file(folder: &Path, matlab: bool, fill: impl FnOnce(&hdf5::File)) -> PathBuf {
     let path = folder.join("scan.mat");
     let block = if matlab { 512 } else { 0 };
     let file = hdf5::File::with_options()
@@ -133,7 +133,7 @@ fn file(folder: &Path, matlab: bool, fill: impl FnOnce(&hdf5::File)) -> PathBuf 
     path
 }
 
-fn put<T: hdf5::H5Type, D: ndarray::Dimension>(
+pub(super) fn put<T: hdf5::H5Type, D: ndarray::Dimension>(
     file: &hdf5::Group,
     path: &str,
     values: &Array<T, D>,
@@ -144,16 +144,12 @@ fn put<T: hdf5::H5Type, D: ndarray::Dimension>(
         .unwrap();
 }
 
-fn units(file: &hdf5::Group, path: &str, units: &str) {
+pub(super) fn text_attribute(file: &hdf5::Group, path: &str, name: &str, text: &str) {
     use std::str::FromStr;
-    let text = hdf5::types::VarLenUnicode::from_str(units).unwrap();
+    let text = hdf5::types::VarLenUnicode::from_str(text).unwrap();
     let dataset = file.dataset(path).unwrap();
-    dataset
-        .new_attr::<hdf5::types::VarLenUnicode>()
-        .create("units")
-        .unwrap()
-        .write_scalar(&text)
-        .unwrap();
+    let attribute = dataset.new_attr::<hdf5::types::VarLenUnicode>();
+    attribute.create(name).unwrap().write_scalar(&text).unwrap();
 }
 
 /// Counts (frame, row, column) of 9 frames of 8 × 6 pixels.
@@ -228,7 +224,7 @@ fn units_are_stated_or_asked_for() {
             file.unlink("distance").unwrap();
             put(file, "distance", &arr1(&[distance]));
             if !unit.is_empty() {
-                units(file, "distance", unit);
+                text_attribute(file, "distance", "units", unit);
             }
         })
     };

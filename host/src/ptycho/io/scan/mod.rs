@@ -1,10 +1,12 @@
-//! Scan files: reads CXI, PtyPy's `.ptyd`, MATLAB 7.3 and plain HDF5; writes CXI.
+//! Scan files: reads CXI, PtyPy's `.ptyd`, MATLAB 7.3, NeXus, EMD and plain HDF5; writes CXI.
 
 mod cxi;
+mod emd;
 mod empty_frames;
 mod frame_stack;
 mod geometry;
 mod matlab;
+mod nexus;
 mod no_data;
 mod plain;
 mod ptyd;
@@ -98,6 +100,8 @@ pub fn read_with_scratch(
         Format::Ptyd => ptyd::read(&source, options, scratch),
         Format::Hdf5 => plain::read(&source, options, scratch),
         Format::Matlab => matlab::read(&source, options, scratch),
+        Format::Nexus => nexus::read(&source, options, scratch),
+        Format::Emd => emd::read(&source, options, scratch),
         Format::Cxi | Format::Auto => cxi::read(&source, options, scratch),
     };
     // What was read of a file that has changed means nothing, and neither do its errors.
@@ -111,9 +115,11 @@ fn format_of(source: &Source, options: &ReadOptions) -> Option<Format> {
     let has_entry = || source.has("/entry_1").unwrap_or(true);
     match options.format {
         Format::Auto if options.paths.is_some() => Some(Format::Hdf5),
+        Format::Auto if nexus::is_nexus(source) => Some(Format::Nexus),
         Format::Auto if has_entry() => Some(Format::Cxi),
         Format::Auto if source.has("/chunks").unwrap_or(false) => Some(Format::Ptyd),
         Format::Auto if matlab::is_matlab(source) => Some(Format::Matlab),
+        Format::Auto if emd::datacube(source).is_some() => Some(Format::Emd),
         Format::Auto => None,
         given => Some(given),
     }
@@ -319,5 +325,7 @@ fn probe(
 
 #[cfg(test)]
 mod layout_tests;
+#[cfg(test)]
+mod nexus_tests;
 #[cfg(test)]
 pub(crate) mod tests;
