@@ -71,12 +71,24 @@ fn an_imported_scan_gives_the_same_reconstruction() {
     }
     let object = |scan: &str, options: &[&str], out: &str| -> Array2<Complex<f32>> {
         let run = [
-            "ptycho", "reconstruct", scan, "-o", out, "--engine", "rpie:2", "--backend", "cpu", "--quiet",
+            "ptycho",
+            "reconstruct",
+            scan,
+            "-o",
+            out,
+            "--engine",
+            "rpie:2",
+            "--backend",
+            "cpu",
+            "--quiet",
         ];
         folder.run(&[&run[..], options].concat()).well();
         let _held = STARTING.lock().unwrap_or_else(PoisonError::into_inner);
         let file = hdf5::File::open(folder.path(out)).unwrap();
-        file.dataset("/entry_1/image_1/data").unwrap().read().unwrap()
+        file.dataset("/entry_1/image_1/data")
+            .unwrap()
+            .read()
+            .unwrap()
     };
     let of_raw = object("raw.h5", &["--recipe", "r.toml"], "a.h5");
     let of_imported = object("out.cxi", &[], "b.h5");

@@ -133,6 +133,11 @@ fn chains_that_cannot_be_followed_are_refused() {
     let e = refused(&|file| file.unlink("/second/wafer").unwrap());
     assert!(e.contains("expected positions at"), "{e}");
     let e = refused(&|file| file.unlink("/second/beamline/camera/data").unwrap());
+    assert!(e.contains("/second/measurement/frames"), "{e}");
+    let e = refused(&|file| {
+        file.unlink("/second/beamline/camera/data").unwrap();
+        file.unlink("/second/measurement").unwrap();
+    });
     assert!(e.contains("expected frames at"), "{e}");
 }
 

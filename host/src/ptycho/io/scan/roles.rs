@@ -32,6 +32,8 @@ const POSITIONS: [&str; 8] = [
     "ppos",
     "xy",
 ];
+/// Most datasets that are looked at for one role, of a file that may have endless ones; the largest come first.
+const MOST_CANDIDATES: usize = 100;
 /// Fewest pixels in a row or column of frames.
 const SMALLEST_FRAME: usize = 4;
 
@@ -85,8 +87,10 @@ impl Roles {
 
     /// The roles of `listed`; `column_major` if the axes are stored in reverse, as MATLAB does.
     pub(super) fn guess(listed: &[ListedDataset], column_major: bool) -> Self {
-        let stacks =
-            (listed.iter()).filter_map(|of| Some((of, frames_role(of, listed, column_major)?)));
+        let stacks = (listed.iter())
+            .filter(|of| matches!(of.shape.len(), 3 | 4))
+            .take(MOST_CANDIDATES)
+            .filter_map(|of| Some((of, frames_role(of, listed, column_major)?)));
         let frames = stacks
             .max_by_key(|(of, _)| {
                 let known = FRAMES.contains(&of.name().to_lowercase().as_str());
@@ -139,7 +143,7 @@ impl Roles {
             ),
             distance: scalar(
                 &["distance", "camera_length", "det_dist"],
-                &["z", "dist", "l"],
+                &["z", "dist"],
                 &["focus", "step"],
             )
             .or_else(|| scalar(&["z_"], &[], &["size", "pixel"])),
@@ -234,7 +238,9 @@ fn positions(
         return Some((Datasets::from(of.path.as_str()), order));
     }
     let apart = |of: &&ListedDataset| of.elements() == frames && frames > 1;
-    let vectors: Vec<&ListedDataset> = listed.iter().filter(real).filter(apart).collect();
+    let vectors: Vec<&ListedDataset> = (listed.iter().filter(real).filter(apart))
+        .take(MOST_CANDIDATES)
+        .collect();
     pairs(&vectors, ElementKind::Float)
         .or_else(|| pairs(&vectors, ElementKind::Integer))
         .map(|pair| (pair, [0, 1]))
