@@ -1,10 +1,14 @@
 //! Options for reading a scan file: the `[data]` table of a recipe.
 
 mod datasets;
+mod positions;
+mod quantities;
 mod units;
 
 pub use datasets::{Datasets, PositionUnit};
 pub(super) use datasets::{is_pixel, si_units};
+pub use positions::{PositionFile, Raster, RasterStep};
+pub use quantities::{Degrees, ShortLength};
 pub use units::Units;
 pub(super) use units::noun;
 
@@ -67,6 +71,12 @@ pub struct ReadOptions {
     pub no_data: NoData,
     /// What to do about frames without any counts.
     pub empty_frames: EmptyFrames,
+    /// Positions in a file of their own, in the place of those in the file of the frames.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub positions: Option<PositionFile>,
+    /// Positions of a raster, in the place of those in the file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub raster: Option<Raster>,
     /// Values that replace those of the file.
     pub constants: Constants,
     /// Units of the numbers of a file that does not state them.
@@ -196,8 +206,20 @@ impl ReadOptions {
             );
             return refuse("paths.position_unit", &expected, format!("\"{unit}\""));
         }
+        if let Some(file) = &self.positions {
+            file.check()?;
+        }
+        if let Some(raster) = &self.raster {
+            raster.check()?;
+            if let Some(file) = &self.positions {
+                let expected = "none beside data.positions, which has the positions";
+                let found = format!("both (data.positions.file = \"{}\")", file.file);
+                return refuse("raster", expected, found);
+            }
+        }
+        let elsewhere = self.has_other_positions();
         for (option, path) in self.paths.iter().flat_map(Paths::named) {
-            if path.is_empty() {
+            if path.is_empty() && !(elsewhere && option == "positions") {
                 let expected = "the path of a dataset";
                 return refuse(&format!("paths.{option}"), expected, "\"\"".to_owned());
             }
@@ -219,6 +241,11 @@ impl ReadOptions {
 }
 
 impl ReadOptions {
+    /// Whether the positions are those of another file, or of a raster.
+    pub(in crate::ptycho) fn has_other_positions(&self) -> bool {
+        self.positions.is_some() || self.raster.is_some()
+    }
+
     /// Whether the positions are not those of the file.
     #[must_use]
     pub fn transforms_positions(&self) -> bool {
@@ -323,6 +350,8 @@ pub enum Format {
     Nexus,
     /// EMD, as py4DSTEM writes it.
     Emd,
+    /// A file of frames alone: Merlin's `.mib`, EMPAD's `.raw` or `.xml`, TIFF, `.npy` or `.npz`.
+    Frames,
 }
 
 /// Geometry that replaces or completes that of the file.
@@ -349,7 +378,8 @@ pub struct Constants {
 pub struct Paths {
     /// Counts (frame, row, column); zero frequency at (rows/2, columns/2).
     pub frames: String,
-    /// Positions (frame, coordinate) or (coordinate, frame), or two datasets: those of the rows and of the columns.
+    /// Positions (frame, coordinate) or (coordinate, frame), or two datasets: those of the rows and of the columns; `data.positions`
+    /// and `data.raster` take their place.
     #[serde(default, skip_serializing_if = "Datasets::is_empty")]
     pub positions: Datasets,
     /// Indices of the row and column coordinates: `[0, 1]`, or `[1, 0]` for (x, y, z).

@@ -2,10 +2,12 @@
 
 mod import;
 mod model;
+mod positions;
 mod simulate;
 
 pub(crate) use import::ImportArgs;
 pub(crate) use model::{DetectorArgs, LayerArgs, NearFieldArgs, SliceArgs};
+pub(crate) use positions::PositionArgs;
 pub(crate) use simulate::{PatternArg, SimulateArgs};
 
 use super::{BackendArg, PrecisionArg};
@@ -106,6 +108,8 @@ Examples:
   warpstride ptycho import scan.mat -o scan.cxi
   warpstride ptycho import scan.nxs -o scan.cxi --transform-positions swap
   warpstride ptycho import raw.h5 -o scan.cxi --recipe beamline.toml
+  warpstride ptycho import frames.mib -o scan.cxi --recipe microscope.toml \\
+      --raster 64x64 --step 31.25A
   warpstride ptycho import scan.mat -o part.cxi --set data.frames=[0,100] \\
       --set 'data.units.positions=\"um\"'
 
@@ -129,7 +133,8 @@ Examples:
 
 #[derive(Debug, Args)]
 pub(crate) struct InfoArgs {
-    /// Scan file: CXI, PtyPy's ptyd, MATLAB, NeXus, EMD, or HDF5 with a recipe that names its datasets
+    /// Scan file: CXI, PtyPy's ptyd, MATLAB, NeXus, EMD, HDF5 with a recipe that names its datasets, or frames alone (.mib, .raw or
+    /// .xml of an EMPAD, .tif, .npy, .npz) with --positions or --raster
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
     /// Recipe (TOML) from which the [data] options, the number of probe modes and the precision are taken
@@ -141,6 +146,8 @@ pub(crate) struct InfoArgs {
     /// Transform the positions of the file, as ptycho reconstruct does, such as swap,flip-rows
     #[arg(long, value_name = "LIST")]
     pub(crate) transform_positions: Option<String>,
+    #[command(flatten)]
+    pub(crate) positions: PositionArgs,
     #[command(flatten)]
     pub(crate) near_field: NearFieldArgs,
     /// Probe modes of the reconstruction whose memory is estimated [default: 1, or as in the recipe]
@@ -177,7 +184,8 @@ pub(crate) struct InfoArgs {
 
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ReconstructArgs {
-    /// Scan file: CXI, PtyPy's ptyd, MATLAB, NeXus, EMD, or HDF5 with a recipe that names its datasets
+    /// Scan file: CXI, PtyPy's ptyd, MATLAB, NeXus, EMD, HDF5 with a recipe that names its datasets, or frames alone (.mib, .raw or
+    /// .xml of an EMPAD, .tif, .npy, .npz) with --positions or --raster
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
     /// Result file to write (HDF5); pictures are written beside it
@@ -207,6 +215,8 @@ pub(crate) struct ReconstructArgs {
             "recipe",
             "set",
             "transform_positions",
+            "positions",
+            "step",
             "near_field",
             "focus_to_sample",
             "slices",
@@ -298,6 +308,8 @@ pub(crate) struct RecipeArgs {
     #[arg(long, value_name = "LIST")]
     pub(crate) transform_positions: Option<String>,
     #[command(flatten)]
+    pub(crate) positions: PositionArgs,
+    #[command(flatten)]
     pub(crate) near_field: NearFieldArgs,
     #[command(flatten)]
     pub(crate) slices: SliceArgs,
@@ -379,7 +391,8 @@ pub(crate) struct ComputeArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ResolutionArgs {
-    /// Scan file: CXI, PtyPy's ptyd, MATLAB, NeXus, EMD, or HDF5 with a recipe that names its datasets
+    /// Scan file: CXI, PtyPy's ptyd, MATLAB, NeXus, EMD, HDF5 with a recipe that names its datasets, or frames alone (.mib, .raw or
+    /// .xml of an EMPAD, .tif, .npy, .npz) with --positions or --raster
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
     /// Name of the results of the halves, which are written to OUT-half1.h5 and OUT-half2.h5

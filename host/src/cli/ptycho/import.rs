@@ -1,6 +1,7 @@
 //! `warpstride ptycho import`.
 
 use super::near_field_arguments::near_field;
+use super::position_arguments::positions;
 use super::recipe_arguments::{read_recipe, set};
 use super::recipe_origin::RecipeOrigin;
 use super::transform_positions::transform_positions;
@@ -30,6 +31,7 @@ impl Import {
     pub(crate) fn from_args(args: ImportArgs) -> Result<Self, Failure> {
         let origin = RecipeOrigin::of(args.recipe.as_deref(), None, &args.set)
             .with_transform(args.transform_positions.as_deref())
+            .with_positions(&args.positions)
             .with_near_field(&args.near_field);
         let mut recipe = args
             .recipe
@@ -38,12 +40,15 @@ impl Import {
         if let Some(list) = &args.transform_positions {
             transform_positions(list, &mut recipe.data)?;
         }
+        positions(&args.positions, &mut recipe.data)?;
         near_field(&args.near_field, &mut recipe.data)?;
         set(&mut recipe, &args.set)?;
         recipe.check().map_err(|error| origin.failure(&error))?;
         let output = OutputFile::new("-o", &args.output, &[paths::SCAN]);
+        let of_positions = recipe.data.positions.as_ref().map(|of| of.path().0);
         let inputs: Vec<&Path> = std::iter::once(args.file.as_path())
             .chain(args.recipe.as_deref())
+            .chain(of_positions)
             .collect();
         paths::check(&[output], &inputs)?;
         Ok(Self {

@@ -13,6 +13,7 @@ mod import;
 mod info;
 mod layer_arguments;
 mod near_field_arguments;
+mod position_arguments;
 mod predict;
 mod recipe_arguments;
 mod recipe_origin;

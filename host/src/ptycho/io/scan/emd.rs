@@ -8,7 +8,7 @@
 use super::frame_stack::FrameStack;
 use super::geometry::{ExpectedPaths, FileGeometry, resolve};
 use super::window::Window;
-use super::{Parts, ReadOptions, ScanFile};
+use super::{Parts, ReadOptions, ScanFile, positions};
 use crate::io::IoError;
 use crate::io::source::Source;
 use crate::ptycho::read_options::si_units;
@@ -106,7 +106,12 @@ pub(super) fn read(
         },
         &mut notes,
     )?;
-    let positions = raster(source, [slow, fast], &frames, &mut notes)?;
+    let of_frames = (shape[0], frames.scan_shape());
+    let elsewhere = positions::given(source.input(), options, of_frames, &mut notes)?;
+    let positions = match elsewhere {
+        Some(given) => given,
+        None => raster(source, [slow, fast], &frames, &mut notes)?,
+    };
     notes.push("the file has no mask: all pixels are treated as valid".to_owned());
     Parts {
         frames: (

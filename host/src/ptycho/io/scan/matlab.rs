@@ -44,7 +44,7 @@ pub(super) fn read(
     scratch: Option<&Path>,
 ) -> Result<ScanFile, IoError> {
     let roles = roles(source);
-    let Some((paths, axes)) = roles.paths() else {
+    let Some((paths, axes)) = roles.paths(options.has_other_positions()) else {
         let what = if roles.frames.is_none() {
             "an array of frames"
         } else {
@@ -91,10 +91,16 @@ fn described(paths: &Paths, axes: [usize; 3]) -> String {
     } else {
         ""
     };
+    let positions = match paths.positions.is_empty() {
+        true => String::new(),
+        false => format!(
+            ", {} the positions{order}",
+            paths.positions.paths().join(" and ")
+        ),
+    };
     format!(
-        "MATLAB file: {} has the frames as ({}), {} the positions{order} (data.frame_axes, data.paths and data.swap_axes say otherwise)",
+        "MATLAB file: {} has the frames as ({}){positions} (data.frame_axes, data.paths and data.swap_axes say otherwise)",
         paths.frames,
         shown.join(", "),
-        paths.positions.paths().join(" and "),
     )
 }

@@ -1,14 +1,16 @@
-//! Scan files: reads CXI, PtyPy's `.ptyd`, MATLAB 7.3, NeXus, EMD and plain HDF5; writes CXI.
+//! Scan files: reads CXI, PtyPy's `.ptyd`, MATLAB 7.3, NeXus, EMD, plain HDF5 and files of frames alone; writes CXI.
 
 mod cxi;
 mod emd;
 mod empty_frames;
+mod frame_file;
 mod frame_stack;
 mod geometry;
 mod matlab;
 mod nexus;
 mod no_data;
 mod plain;
+mod positions;
 mod ptyd;
 mod roles;
 mod truth;
@@ -73,6 +75,9 @@ pub fn read_with_scratch(
     memory: Memory,
     scratch: Option<&Path>,
 ) -> Result<ScanFile, IoError> {
+    if is_frame_file(path, options) {
+        return frame_file::read(path, options, memory, scratch);
+    }
     let source = Source::open(path, memory)?;
     let Some(format) = format_of(&source, options) else {
         return Err(IoError::Format {
@@ -102,11 +107,17 @@ pub fn read_with_scratch(
         Format::Matlab => matlab::read(&source, options, scratch),
         Format::Nexus => nexus::read(&source, options, scratch),
         Format::Emd => emd::read(&source, options, scratch),
-        Format::Cxi | Format::Auto => cxi::read(&source, options, scratch),
+        Format::Cxi | Format::Frames | Format::Auto => cxi::read(&source, options, scratch),
     };
     // What was read of a file that has changed means nothing, and neither do its errors.
     source.unchanged()?;
     read
+}
+
+/// Whether `path` is read as a file of frames alone.
+fn is_frame_file(path: &Path, options: &ReadOptions) -> bool {
+    let alone = options.format == Format::Auto && options.paths.is_none();
+    options.format == Format::Frames || (alone && frame_file::is_one(path))
 }
 
 /// The layout of a file, as the options say or as its contents show; `None` if they show none.

@@ -10,7 +10,7 @@ use super::frame_stack::FrameStack;
 use super::geometry::{ExpectedPaths, FileGeometry, resolve};
 use super::units::{Measure, UnitReader, typical_step};
 use super::window::Window;
-use super::{MaskPolarity, Parts, ReadOptions, ScanFile, position_count};
+use super::{MaskPolarity, Parts, ReadOptions, ScanFile, position_count, positions};
 use crate::data::Geometry;
 use crate::io::IoError;
 use crate::io::source::{Numbers, Source};
@@ -188,12 +188,21 @@ pub(super) fn read(
     )?;
     let of_frames = (shape[0], frames.scan_shape());
     let pixel = geometry.object_pixel(shape[1], shape[2]);
-    let (path, positions) = positions(source, &groups, options, of_frames, |dataset, step| {
-        units.of_positions(dataset, step, pixel, [shape[1], shape[2]])
-    })?;
-    notes.push(format!(
-        "{path} moves the sample: row = +y, column = +x of the laboratory frame"
-    ));
+    let elsewhere = positions::given(source.input(), options, of_frames, &mut notes)?;
+    let (path, positions) = match elsewhere {
+        Some(given) => given,
+        None => {
+            let unit = |dataset: &str, step: f64| {
+                units.of_positions(dataset, step, pixel, [shape[1], shape[2]])
+            };
+            let found = stage(source, &groups, options, of_frames, unit)?;
+            notes.push(format!(
+                "{} moves the sample: row = +y, column = +x of the laboratory frame",
+                found.0
+            ));
+            found
+        }
+    };
     units.into_notes(&mut notes);
     let mask = match mask {
         Some(m) => Some((
@@ -338,7 +347,7 @@ fn geometry(
 }
 
 /// The positions (frame, (row, column)), m, and the dataset that they begin with.
-fn positions(
+fn stage(
     source: &Source,
     groups: &Groups,
     options: &ReadOptions,
@@ -399,11 +408,8 @@ fn positions(
         }
         tried.push(path);
     }
-    Err(IoError::Missing {
-        file: source.name().to_owned(),
-        what: "positions".to_owned(),
-        tried,
-    })
+    let tried: Vec<&str> = tried.iter().map(String::as_str).collect();
+    Err(positions::missing(source.input(), &tried))
 }
 
 /// The first axes of a sample: that of its `depends_on`, or those of its NXtransformations on which no other depends.

@@ -4,7 +4,7 @@ use super::frame_stack::FrameStack;
 use super::geometry::{ExpectedPaths, FileGeometry, resolve};
 use super::units::{Measure, UnitReader, typical_step};
 use super::window::Window;
-use super::{MaskPolarity, Parts, Paths, ReadOptions, ScanFile, position_count, probe};
+use super::{MaskPolarity, Parts, Paths, ReadOptions, ScanFile, position_count, positions, probe};
 use crate::data::Geometry;
 use crate::io::IoError;
 use crate::io::source::{Numbers, Source};
@@ -114,7 +114,12 @@ pub(super) fn read_datasets(
     };
     let per_frame = mask.as_ref().is_some_and(|m| m.shape().len() == 3);
     let scratch = window.in_scratch(source.input(), frames.path(), per_frame, scratch)?;
-    let numbers = PositionNumbers::read(source, paths, shape[0], &mut notes)?;
+    let of_frames = (shape[0], frames.scan_shape());
+    let elsewhere = positions::given(source.input(), options, of_frames, &mut notes)?;
+    let numbers = match elsewhere {
+        Some(_) => None,
+        None => Some(PositionNumbers::read(source, paths, shape[0], &mut notes)?),
+    };
     let mut units = UnitReader::new(source, options);
     let found = found(source, paths, &mut units, &mut notes)?;
     let geometry = resolve(
@@ -128,7 +133,15 @@ pub(super) fn read_datasets(
         },
         &mut notes,
     )?;
-    let positions = numbers.in_metres(&geometry, [shape[1], shape[2]], &mut units)?;
+    let frame = [shape[1], shape[2]];
+    let (positions_name, positions) = match (elsewhere, numbers) {
+        (Some(given), _) => given,
+        (None, Some(numbers)) => (
+            paths.positions.label().to_owned(),
+            numbers.in_metres(&geometry, frame, &mut units)?,
+        ),
+        (None, None) => return Err(positions::missing(source.input(), &[])),
+    };
     units.into_notes(&mut notes);
     let probe = match &paths.probe {
         Some(path) => {
@@ -157,10 +170,7 @@ pub(super) fn read_datasets(
             window.frames(source.input(), &frames, scratch)?,
         ),
         mask,
-        positions: (
-            paths.positions.label().to_owned(),
-            window.select(&positions),
-        ),
+        positions: (positions_name, window.select(&positions)),
         geometry,
         probe,
         simulation: None,
@@ -185,6 +195,10 @@ impl PositionNumbers {
         frames: usize,
         notes: &mut Vec<String>,
     ) -> Result<Self, IoError> {
+        if paths.positions.is_empty() {
+            let tried = ["the option data.paths.positions"];
+            return Err(positions::missing(source.input(), &tried));
+        }
         match &paths.positions {
             Datasets::One(path) => {
                 let numbers = source.require("positions", &[path])?;

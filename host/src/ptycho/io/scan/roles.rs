@@ -65,13 +65,18 @@ pub(super) struct Roles {
 }
 
 impl Roles {
-    /// The paths of what a scan must have and of the rest, and the axes of the frames; `None` without frames or positions.
-    pub(super) fn paths(&self) -> Option<(Paths, [usize; 3])> {
+    /// The paths of what a scan must have and of the rest, and the axes of the frames; `None` without frames, or without positions unless
+    /// these are `elsewhere`.
+    pub(super) fn paths(&self, elsewhere: bool) -> Option<(Paths, [usize; 3])> {
         let frames = self.frames.as_ref()?;
         let mask = self.mask.clone();
         let paths = Paths {
             frames: frames.path.clone(),
-            positions: self.positions.clone()?,
+            positions: match &self.positions {
+                Some(positions) => positions.clone(),
+                None if elsewhere => Datasets::default(),
+                None => return None,
+            },
             position_order: self.position_order,
             position_unit: None,
             mask_marks: mask.as_ref().map_or_else(MaskPolarity::default, |m| m.1),

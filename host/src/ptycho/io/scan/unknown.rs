@@ -2,7 +2,7 @@
 
 use super::roles::Roles;
 use super::units::{Measure, is_stated};
-use super::{Format, MaskPolarity, ReadOptions, format_of, matlab};
+use super::{Format, MaskPolarity, ReadOptions, format_of, is_frame_file, matlab};
 use crate::io::IoError;
 use crate::io::source::{ListedDataset, Source};
 use crate::ptycho::read_options::Datasets;
@@ -54,12 +54,15 @@ pub fn unknown_layout(
     options: &ReadOptions,
     memory: Memory,
 ) -> Result<Option<UnknownLayout>, IoError> {
+    if is_frame_file(path, options) {
+        return Ok(None);
+    }
     let source = Source::open(path, memory)?;
     let roles = match format_of(&source, options) {
         None => Roles::guess(&source.listing(), false),
         Some(Format::Matlab) if options.format == Format::Auto => {
             let roles = matlab::roles(&source);
-            if roles.paths().is_some() {
+            if roles.paths(options.has_other_positions()).is_some() {
                 return Ok(None);
             }
             roles
@@ -216,10 +219,17 @@ fn recipe(roles: &Roles, listed: &[ListedDataset], options: &ReadOptions) -> (St
             };
             lines.line(&both, &note);
         }
-        None => lines.line(
-            "# positions = \"/…\"",
-            "not found: (frame, coordinate), or two datasets [rows, columns]",
-        ),
+        None if options.has_other_positions() => {}
+        None => {
+            let raster = match frames.raster {
+                Some([slow, fast]) => format!("--step 31.25A for the raster of {slow} x {fast}"),
+                None => "--raster 64x64 --step 31.25A".to_owned(),
+            };
+            let comment = format!(
+                "not found: (frame, coordinate), or [rows, columns]; or --positions FILE, or {raster}"
+            );
+            lines.line("# positions = \"/…\"", &comment);
+        }
     }
     if let Some((path, marks)) = &roles.mask {
         lines.line(
@@ -290,6 +300,7 @@ fn recipe(roles: &Roles, listed: &[ListedDataset], options: &ReadOptions) -> (St
             lines.line(line, &format!("{unit}; not found in the file"));
         }
     }
-    let complete = roles.positions.is_some() && missing.iter().all(|(found, ..)| *found);
+    let complete = (roles.positions.is_some() || options.has_other_positions())
+        && missing.iter().all(|(found, ..)| *found);
     (lines.text, complete)
 }
