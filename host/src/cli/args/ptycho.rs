@@ -52,8 +52,8 @@ Examples:
   warpstride ptycho info scan.cxi --probe-modes 5 --precision f64 --json
   warpstride ptycho info scan.cxi --transform-positions swap,flip-rows
   warpstride ptycho info scan.cxi --near-field --focus-to-sample 3.65mm
-  warpstride ptycho info scan.cxi --blur 0.7 --background uniform
-  warpstride ptycho info thick.cxi --slices 2 --slice-distance 20um
+  warpstride ptycho info thick.cxi --slices 2 --slice-distance 20um \\
+      --blur 0.7 --background uniform
   warpstride ptycho info raw.h5
   warpstride ptycho info raw.h5 --recipe beamline.toml
 

@@ -12,7 +12,7 @@ use super::{Parts, ReadOptions, ScanFile, positions};
 use crate::io::IoError;
 use crate::io::source::Source;
 use crate::ptycho::read_options::si_units;
-use crate::text::{Dimension, length, shortest};
+use crate::text::{Dimension, length, shortest, significant};
 use ndarray::Array2;
 use std::path::Path;
 
@@ -24,6 +24,16 @@ const AXES: [[&str; 4]; 2] = [
     ["dim0", "dim1", "dim2", "dim3"],
     ["dim1", "dim2", "dim3", "dim4"],
 ];
+
+/// Distance from the specimen to the detector, m, where the angle of a detector pixel is known: results do not depend on it.
+const NOMINAL_DISTANCE: f64 = 1.0;
+
+/// What the options have to say, as files have neither the beam nor a distance.
+const EXPECTED: ExpectedPaths = ExpectedPaths {
+    wavelength: &["the recipe"],
+    distance: &["the recipe, beside data.constants.pixel_size"],
+    pixel_size: &["the recipe"],
+};
 
 /// The largest array of rank 4 of an EMD group, as the path of the group.
 pub(super) fn datacube(source: &Source) -> Option<String> {
@@ -94,18 +104,8 @@ pub(super) fn read(
         axes.push(AxisStep::read(source, format!("{group}/{name}"))?);
     }
     let [slow, fast, row, column] = [0, 1, 2, 3].map(|k| axes[k].take());
-    let options = &calibrated(source, options, [row, column], &mut notes)?;
-    let geometry = resolve(
-        source.input(),
-        &FileGeometry::default(),
-        options,
-        &ExpectedPaths {
-            wavelength: &["the option data.constants.voltage (--voltage 300kV)"],
-            distance: &["the option data.constants.pixel_angle (--pixel-angle 0.3mrad)"],
-            pixel_size: &["the option data.constants.pixel_angle (--pixel-angle 0.3mrad)"],
-        },
-        &mut notes,
-    )?;
+    let found = calibration(source, options, [row, column], &mut notes)?;
+    let geometry = resolve(source.input(), &found, options, &EXPECTED, &mut notes)?;
     let of_frames = (shape[0], frames.scan_shape());
     let elsewhere = positions::given(source.input(), options, of_frames, &mut notes)?;
     let positions = match elsewhere {
@@ -185,13 +185,55 @@ fn no_step(source: &Source, what: &str, path: &str) -> IoError {
     }
 }
 
-/// The options, completed by the angle or the spatial frequency of a detector pixel, if the file has it and they do not.
-fn calibrated(
-    _source: &Source,
+/// Geometry from the angle or the spatial frequency of a detector pixel, if the file has it: a detector at a distance of 1 m, or at that
+/// of the options.
+fn calibration(
+    source: &Source,
     options: &ReadOptions,
     axes: [Option<AxisStep>; 2],
-    _notes: &mut Vec<String>,
-) -> Result<ReadOptions, IoError> {
-    let _ = axes;
-    Ok(options.clone())
+    notes: &mut Vec<String>,
+) -> Result<FileGeometry, IoError> {
+    let [Some(row), Some(column)] = axes else {
+        return Ok(FileGeometry::default());
+    };
+    if row.counts_pixels() && column.counts_pixels() {
+        return Ok(FileGeometry::default());
+    }
+    let distance = options.constants.distance.unwrap_or(NOMINAL_DISTANCE);
+    let mut file = FileGeometry {
+        distance: Some((row.path.clone(), distance)),
+        pixel_size: Some((row.path.clone(), [1.0; 2])),
+        ..FileGeometry::default()
+    };
+    let mut angle = |axis: &AxisStep| {
+        if let Some(radian) = si_units(Dimension::Angle, &axis.unit) {
+            return Ok(axis.step * radian);
+        }
+        let Some(frequency) = si_units(Dimension::ReciprocalLength, &axis.unit) else {
+            return Err(IoError::Value {
+                file: source.name().to_owned(),
+                dataset: axis.path.clone(),
+                found: format!("\"{}\"", axis.unit),
+                expected: format!(
+                    "pixels, or a unit of angle ({}) or of reciprocal length ({})",
+                    Dimension::Angle.names(),
+                    Dimension::ReciprocalLength.names()
+                ),
+            });
+        };
+        // The wavelength is that of the options.
+        let beam = resolve(source.input(), &file, options, &EXPECTED, &mut Vec::new())?;
+        Ok(axis.step * frequency * beam.wavelength)
+    };
+    let angles = [angle(&row)?, angle(&column)?];
+    notes.push(format!(
+        "{}: a detector pixel of {} {} ({} mrad), at a nominal distance of {} m",
+        row.path,
+        shortest(row.step),
+        row.unit,
+        significant(angles[0] * 1e3, 4),
+        shortest(distance)
+    ));
+    file.pixel_size = Some((row.path, angles.map(|angle| angle * distance)));
+    Ok(file)
 }

@@ -144,6 +144,15 @@ pub(super) fn put<T: hdf5::H5Type, D: ndarray::Dimension>(
         .unwrap();
 }
 
+/// Writes an attribute of a group.
+pub(super) fn text_of_group(group: &hdf5::Group, name: &str, text: &str) {
+    use std::str::FromStr;
+    let text = hdf5::types::VarLenUnicode::from_str(text).unwrap();
+    let attribute = group.new_attr::<hdf5::types::VarLenUnicode>();
+    attribute.create(name).unwrap().write_scalar(&text).unwrap();
+}
+
+/// Writes an attribute of a dataset.
 pub(super) fn text_attribute(file: &hdf5::Group, path: &str, name: &str, text: &str) {
     use std::str::FromStr;
     let text = hdf5::types::VarLenUnicode::from_str(text).unwrap();

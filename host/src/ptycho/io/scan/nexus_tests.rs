@@ -1,6 +1,6 @@
 //! NeXus and EMD files.
 
-use super::layout_tests::{file, options, put, text_attribute};
+use super::layout_tests::{file, options, put, text_attribute, text_of_group};
 use super::tests::real_file;
 use super::*;
 use ndarray::{Array, arr1};
@@ -205,6 +205,35 @@ fn datacubes_without_steps_are_refused() {
         (scan.positions()[[5, 0]], scan.positions()[[5, 1]]),
         (2.0 * (0.5 * 1e-9), 0.5 * 1e-9)
     );
+    // A detector pixel in mrad or 1/Å: the same object pixel, with the wavelength of the options.
+    for (unit, step) in [("mrad", 0.2), ("A^-1", 0.2e-3 / 1.9687e-2)] {
+        let path = file(folder.path(), false, |file| {
+            let group = file.create_group("cube").unwrap();
+            text_of_group(&group, "emd_group_type", "array");
+            put(&group, "data", &Array::from_elem((2, 2, 6, 6), 1_u8));
+            for (name, unit, step) in [
+                ("dim0", "A", 20.0),
+                ("dim1", "A", 20.0),
+                ("dim2", unit, step),
+                ("dim3", unit, step),
+            ] {
+                put(&group, name, &arr1(&[0.0, step]));
+                text_attribute(&group, name, "units", unit);
+            }
+        });
+        let read = read(&path, &options("[constants]\nwavelength = 1.9687e-12")).unwrap();
+        let pixel = 1.9687e-12 / (6.0 * 0.2e-3);
+        let found = read.scan.object_pixel()[0];
+        assert!(
+            (found - pixel).abs() < 1e-6 * pixel,
+            "{unit}: {found} {pixel}"
+        );
+        assert!(
+            read.notes.iter().any(|n| n.contains("(0.2000 mrad)")),
+            "{:?}",
+            read.notes
+        );
+    }
     let sentence = |unit: &str, steps: &[f64]| cube(unit, steps).unwrap_err().to_string();
     assert!(sentence("[pixels]", &[0.0, 1.0]).contains("--raster"));
     assert!(sentence("nm", &[0.0]).contains("--raster"));
