@@ -205,7 +205,7 @@ fn calibration(
         pixel_size: Some((row.path.clone(), [1.0; 2])),
         ..FileGeometry::default()
     };
-    let mut angle = |axis: &AxisStep| {
+    let angle = |axis: &AxisStep| {
         if let Some(radian) = si_units(Dimension::Angle, &axis.unit) {
             return Ok(axis.step * radian);
         }

@@ -91,12 +91,13 @@ fn described(paths: &Paths, axes: [usize; 3]) -> String {
     } else {
         ""
     };
-    let positions = match paths.positions.is_empty() {
-        true => String::new(),
-        false => format!(
+    let positions = if paths.positions.is_empty() {
+        String::new()
+    } else {
+        format!(
             ", {} the positions{order}",
             paths.positions.paths().join(" and ")
-        ),
+        )
     };
     format!(
         "MATLAB file: {} has the frames as ({}){positions} (data.frame_axes, data.paths and data.swap_axes say otherwise)",

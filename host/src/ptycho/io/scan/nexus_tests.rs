@@ -19,6 +19,9 @@ fn changed(folder: &Path, name: &str, change: impl FnOnce(&hdf5_metno::File)) ->
     to
 }
 
+/// The group of the sample's motors in `nexus-stage.h5`.
+const STAGE: &str = "/second/wafer/stage";
+
 /// The numbers that `write_nexus.py` computed: positions, and wavelength, distance and pixel size.
 fn oracle(path: &Path) -> (Array2<f64>, Vec<f64>) {
     let source = Source::open(path, Memory::available()).unwrap();
@@ -56,7 +59,7 @@ fn stages_and_beams_of_nexus_are_those_of_the_script() {
                 "{name}: {found} {expected}"
             );
         }
-        let bad = if name == "nexus-ptycho.h5" { 1 } else { 0 };
+        let bad = usize::from(name == "nexus-ptycho.h5");
         assert_eq!(read.scan.mask().valid_in(0), 16 * 12 - bad);
         let counts = |(j, r, c): (usize, usize, usize)| ((7 * j + 3 * r + 5 * c) % 23 + 1) as f32;
         let mut expected = Array::from_shape_fn((12, 16, 12), counts);
@@ -82,7 +85,6 @@ fn stages_and_beams_of_nexus_are_those_of_the_script() {
 #[test]
 fn chains_that_cannot_be_followed_are_refused() {
     let folder = tempfile::tempdir().unwrap();
-    const STAGE: &str = "/second/wafer/stage";
     let refused = |change: &dyn Fn(&hdf5_metno::File)| {
         let path = changed(folder.path(), "nexus-stage.h5", change);
         let e = read(&path, &ReadOptions::default())
