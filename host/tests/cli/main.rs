@@ -51,6 +51,8 @@ mod ptycho_free;
 #[cfg(feature = "ptycho")]
 mod ptycho_host_memory;
 #[cfg(feature = "ptycho")]
+mod ptycho_import;
+#[cfg(feature = "ptycho")]
 mod ptycho_layers;
 #[cfg(feature = "ptycho")]
 mod ptycho_metrics;
