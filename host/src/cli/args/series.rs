@@ -29,7 +29,9 @@ Examples:
   warpstride series resample net.csv -o rates.csv \\
       --aggregate rate:mean,rate:max -g 5m
   warpstride series resample log.csv -o - --time-column when --value-column load
-  warpstride series resample hosts.csv -o out.csv --series-columns host,region
+  warpstride series resample hosts.csv -o out.csv --series-columns host,region \
+      --label-columns
+  warpstride series resample sensors.csv -o out.csv --wide -g 1h
   warpstride series resample cpu.csv -o d.csv --start 2014-01-01 \\
       --end 2014-01-02 --plot d.png
 
@@ -141,6 +143,9 @@ pub(crate) struct ResampleArgs {
     /// Timestamps in the output: nanoseconds since 1970, or ISO 8601
     #[arg(long, value_enum, default_value_t = TimestampsArg::Ns, help_heading = "What to write")]
     pub(crate) timestamps: TimestampsArg,
+    /// Write each label of the series as a column of its own in place of series: host,region,…
+    #[arg(long, help_heading = "What to write")]
+    pub(crate) label_columns: bool,
     /// Write counts, back end and the seconds of each stage as JSON
     #[arg(long, value_name = "S.json", help_heading = "What to write")]
     pub(crate) summary: Option<PathBuf>,
@@ -181,6 +186,14 @@ pub(crate) struct PointsArgs {
         help_heading = "What to read"
     )]
     pub(crate) series_columns: Vec<String>,
+    /// Each column but the timestamps is a series, named after the column: one row per time. Empty cells
+    /// are no points
+    #[arg(
+        long,
+        conflicts_with_all = ["value_column", "series_column", "series_columns"],
+        help_heading = "What to read"
+    )]
+    pub(crate) wide: bool,
     /// Names of text columns that do not tell series apart, separated by commas; any other text column
     /// without an option is an error
     #[arg(

@@ -106,6 +106,9 @@ pub(crate) struct SeriesQueryArgs {
         help_heading = "What to write"
     )]
     pub(crate) output: Option<PathBuf>,
+    /// Write each label of the series as a column of its own in place of series
+    #[arg(long, conflicts_with = "json", help_heading = "What to write")]
+    pub(crate) label_columns: bool,
     /// Timestamps in CSV: nanoseconds since 1970, or ISO 8601
     #[arg(long, value_enum, default_value_t = TimestampsArg::Ns, help_heading = "What to write")]
     pub(crate) timestamps: TimestampsArg,

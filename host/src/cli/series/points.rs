@@ -86,6 +86,7 @@ impl Inputs {
                 series_column: args.series_column.clone(),
                 series_columns: args.series_columns.clone(),
                 ignored_columns: args.ignore_columns.clone(),
+                wide: args.wide,
                 time_unit: unit,
                 on_error: match args.on_error {
                     OnErrorArg::Fail => OnError::Fail,

@@ -6,7 +6,7 @@ use crate::cli::failure::Failure;
 use crate::cli::paths::{self, Format, OutputFile};
 use crate::report::Picture;
 use crate::run::Interrupt;
-use crate::series::io::{Names, ResultFormat, ResultWriter, Run, Timestamps};
+use crate::series::io::{LabelColumns, Names, ResultFormat, ResultWriter, Run, Timestamps};
 use crate::series::report::SeriesCurves;
 use crate::series::stream::{self, Sink, StreamError};
 use crate::series::{Aggregate, Granularity};
@@ -24,14 +24,20 @@ pub(super) struct OutputConfig {
     path: PathBuf,
     format: ResultFormat,
     timestamps: Timestamps,
+    /// Whether labels are columns of their own.
+    label_columns: bool,
 }
 
 impl OutputConfig {
     pub(super) fn from_args(args: &ResampleArgs) -> Result<Self, Failure> {
-        Self::new(args.output.clone(), args.timestamps)
+        Self::new(args.output.clone(), args.timestamps, args.label_columns)
     }
 
-    pub(super) fn new(path: PathBuf, timestamps: TimestampsArg) -> Result<Self, Failure> {
+    pub(super) fn new(
+        path: PathBuf,
+        timestamps: TimestampsArg,
+        label_columns: bool,
+    ) -> Result<Self, Failure> {
         let timestamps = match timestamps {
             TimestampsArg::Ns => Timestamps::Nanoseconds,
             TimestampsArg::Iso => Timestamps::Iso,
@@ -49,14 +55,22 @@ impl OutputConfig {
             path,
             format,
             timestamps,
+            label_columns,
         })
     }
 
-    /// Creates the file, or starts writing to standard output.
-    pub(super) fn create(&self) -> Result<ResultWriter, Failure> {
+    /// Creates the file for the series `names`, or starts writing to standard output.
+    pub(super) fn create<'n>(
+        &self,
+        names: impl IntoIterator<Item = &'n str>,
+    ) -> Result<ResultWriter, Failure> {
+        let labels = self.label_columns.then(|| LabelColumns::new(names));
+        let labels = labels
+            .transpose()
+            .map_err(|why| Failure::failed(format!("--label-columns: {why}")))?;
         Ok(match self.path() {
-            Some(path) => ResultWriter::create(path, self.format)?,
-            None => ResultWriter::to_standard_output(self.timestamps)?,
+            Some(path) => ResultWriter::create_with_labels(path, self.format, labels)?,
+            None => ResultWriter::to_standard_output_with_labels(self.timestamps, labels)?,
         })
     }
 
@@ -122,7 +136,7 @@ impl<'n> RowWriter<'n> {
         curve: Option<(Granularity, Aggregate)>,
         interrupt: Interrupt,
     ) -> Result<Self, Failure> {
-        let writer = out.create()?;
+        let writer = out.create(read.names.iter())?;
         let curves = curve.map(|(granularity, aggregate)| {
             let title = format!("{aggregate}, {granularity}");
             (

@@ -17,12 +17,14 @@ mod columnar;
 mod columns;
 mod csv;
 mod input;
+mod label_columns;
 mod names;
 mod notes;
 mod number;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod piped;
+mod prometheus;
 mod reader;
 mod row_numbers;
 mod rows;
@@ -33,6 +35,7 @@ mod typed;
 mod write;
 
 pub use collect::{Collected, read_all, read_all_within};
+pub use label_columns::LabelColumns;
 pub use names::Names;
 pub use reader::{Block, Reader, Skipped};
 pub use write::{ResultFormat, ResultWriter, Run, Timestamps};
@@ -87,6 +90,9 @@ pub struct ReadOptions {
     /// Names of columns of text that do not tell series apart. Any other column of text is an
     /// error.
     pub ignored_columns: Vec<String>,
+    /// Whether every column but the timestamps and the ignored ones is a series, named after the
+    /// column. Options on values and series are then refused.
+    pub wide: bool,
     /// Unit of numeric timestamps.
     pub time_unit: TimeUnit,
     /// The treatment of rows that cannot be read.

@@ -59,6 +59,8 @@ pub(super) struct Shared {
     pub(super) first_of_file: Option<String>,
     pub(super) notes: Notes,
     pub(super) memory: Memory,
+    /// Number of cells without a value in the open file, which are no points.
+    pub(super) missing_of_file: u64,
 }
 
 impl Shared {
@@ -69,6 +71,16 @@ impl Shared {
         let available = Memory::limited(self.memory.limit() / NAMES_SHARE);
         allow(file, "names of series", needed, available)?;
         number.ok_or_else(|| format_error(file, "more than 4294967295 series"))
+    }
+
+    /// Adds a note on cells of the open file without a value.
+    pub(super) fn note_missing(&mut self, file: &str) {
+        let what = match self.missing_of_file {
+            0 => return,
+            1 => "1 cell without a value (empty, or a text such as NA or null) is no point".to_owned(),
+            count => format!("{count} cells without a value (empty, or a text such as NA or null) are no points"),
+        };
+        self.notes.add(file, what);
     }
 
     /// The index of the series of a single-series file, which is named after it. Adds a note if
@@ -214,6 +226,7 @@ impl Reader {
                 first_of_file: None,
                 notes: Notes::default(),
                 memory,
+                missing_of_file: 0,
             },
             source: None,
             ready: VecDeque::new(),
@@ -330,7 +343,10 @@ impl Reader {
         self.source = Some(self.begin(path)?);
         self.of_file = (0, self.shared.skipped.rows);
         self.shared.first_of_file = None;
-        let named = self.options.series_column.is_some() || !self.options.series_columns.is_empty();
+        self.shared.missing_of_file = 0;
+        let named = self.options.series_column.is_some()
+            || !self.options.series_columns.is_empty()
+            || self.options.wide;
         self.row_numbers = (!named).then(RowNumbers::default);
         Ok(())
     }
@@ -344,6 +360,7 @@ impl Reader {
         }
         match (points, skipped) {
             (1.., _) => Ok(()),
+            (0, 0) if self.shared.missing_of_file > 0 => Err(format_error(file, "rows without any value")),
             (0, 0) => Err(format_error(file, "no rows")),
             (0, _) => {
                 let first = self.shared.first_of_file.as_deref().unwrap_or_default();

@@ -81,6 +81,15 @@ impl Fault {
         Self::new(before, found, "a number such as 21.5, or nan")
     }
 
+    /// The same error in a column of a wide table.
+    pub(super) fn in_column(mut self, name: &str) -> Self {
+        self.found = format!("{} in column '{}'", self.found, super::shorten(name));
+        if !self.found.contains("beyond") {
+            self.expected.push_str("; columns of text are left out with --ignore-columns");
+        }
+        self
+    }
+
     /// The error of an invalid series name.
     pub(super) fn name(before: u64, why: NameError, name: &[u8]) -> Self {
         match why {

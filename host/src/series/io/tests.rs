@@ -11,6 +11,7 @@ mod hostile;
 mod lines;
 #[cfg(feature = "parquet")]
 mod parquet_files;
+mod wide;
 
 use super::{Collected, OnError, ReadOptions, read_all};
 use std::io::Write;

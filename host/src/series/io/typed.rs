@@ -144,6 +144,64 @@ impl Table {
         Ok(filled.block)
     }
 
+    /// Makes a block from `rows` rows of a wide table with these series. `time` and `value` return
+    /// the next timestamp and the next value of a column (by its position in `series`); null is no
+    /// point.
+    pub(super) fn wide_block<'c>(
+        &mut self,
+        rows: usize,
+        series: &[u32],
+        mut time: impl FnMut(usize) -> Cell<'c>,
+        mut value: impl FnMut(usize, usize) -> Cell<'c>,
+        shared: &mut Shared,
+    ) -> Result<Block, IoError> {
+        let points = rows.saturating_mul(series.len());
+        let mut block = Block {
+            series: Vec::with_capacity(points),
+            times: Vec::with_capacity(points),
+            values: Vec::with_capacity(points),
+        };
+        let mut faults = Faults::default();
+        for row in 0..rows {
+            let number = row as u64;
+            let before = block.times.len();
+            let time = self.time(number, time(row));
+            let mut fault = None;
+            for (position, series) in series.iter().enumerate() {
+                // Columns advance together, whatever is wrong with a row.
+                let cell = value(position, row);
+                let (Ok(time), None) = (&time, &fault) else {
+                    continue;
+                };
+                if cell == Cell::Null {
+                    shared.missing_of_file += 1;
+                    continue;
+                }
+                match self.value(number, cell) {
+                    Ok(value) => {
+                        block.series.push(*series);
+                        block.times.push(*time);
+                        block.values.push(value);
+                    }
+                    Err(wrong) => fault = Some(wrong),
+                }
+            }
+            if let Some(wrong) = time.err().or(fault) {
+                block.series.truncate(before);
+                block.times.truncate(before);
+                block.values.truncate(before);
+                faults.add(|| wrong);
+                if self.on_error == OnError::Fail {
+                    break;
+                }
+            }
+        }
+        let first = self.rows + 1;
+        self.rows += rows as u64;
+        shared.record_faults(&self.file, "row", first, faults, self.on_error)?;
+        Ok(block)
+    }
+
     fn fill<'c>(
         &mut self,
         rows: usize,
@@ -266,6 +324,7 @@ impl Table {
             let notes = &mut shared.notes;
             notes.add_unused_unit(&self.file, self.stated_unit);
         }
+        shared.note_missing(&self.file);
         if self.nulls > 0 {
             let note = format!("{} null values were read as NaN", self.nulls);
             shared.notes.add(&self.file, note);

@@ -42,7 +42,7 @@ impl StoreQuery {
         let aggregate = args.aggregate.parse().map_err(option)?;
         let (start, end) = limits(args.start.as_deref(), args.end.as_deref(), TimeUnit::Auto)?;
         let output = args.output.unwrap_or_else(|| PathBuf::from("-"));
-        let out = OutputConfig::new(output, args.timestamps)?;
+        let out = OutputConfig::new(output, args.timestamps, args.label_columns)?;
         if args.json && args.timestamps == TimestampsArg::Iso {
             return Err(Failure::usage(
                 "--timestamps iso: expected a CSV output, found --json, which writes nanoseconds",
@@ -81,7 +81,7 @@ impl StoreQuery {
                 version: env!("CARGO_PKG_VERSION"),
             });
         }
-        let mut writer = self.out.create()?;
+        let mut writer = self.out.create([self.query.series.as_str()])?;
         writer.append_runs([Run {
             series: &self.query.series,
             granularity: self.query.granularity,

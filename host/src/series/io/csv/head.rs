@@ -2,8 +2,9 @@
 
 use super::fields::{Fields, has_text_after_quote};
 use super::records::{Quoting, record};
-use crate::series::io::columns::{self, Columns};
+use crate::series::io::columns::{self, Columns, WideColumns};
 use crate::series::io::notes::Notes;
+use crate::series::io::series_key::SeriesKey;
 use crate::series::io::timestamp::TimestampFormat;
 use crate::series::io::{IoError, ReadOptions, TimeUnit, format_error, number, shorten};
 
@@ -14,6 +15,8 @@ pub(super) struct Head {
     /// Fields per row.
     pub(super) fields: usize,
     pub(super) columns: Columns,
+    /// The columns of a wide table, in which `columns` has the timestamps only.
+    pub(super) wide: Option<WideColumns>,
     /// Unit of numeric timestamps: from the options, or stated by the column's name.
     pub(super) unit: TimeUnit,
     /// Number of bytes before the first row.
@@ -75,6 +78,27 @@ pub(super) fn read(
         .iter()
         .map(|field| String::from_utf8_lossy(field.trim_ascii()).into_owned())
         .collect();
+    let lines_of_header = || lines + memchr::memchr_iter(b'\n', &text[at..found.end]).count() as u64;
+    if options.wide {
+        let (wide, has_header) = wide_columns(file, &names, options, notes)?;
+        return Ok(Head {
+            delimiter,
+            fields: names.len(),
+            columns: Columns {
+                time: wide.time,
+                value: wide.time,
+                series: SeriesKey::File,
+                unused: Vec::new(),
+            },
+            unit: match (options.time_unit, has_header) {
+                (TimeUnit::Auto, true) => columns::unit_of(&names[wide.time]),
+                (stated, _) => stated,
+            },
+            wide: Some(wide),
+            bytes: if has_header { found.end } else { at },
+            lines: if has_header { lines_of_header() } else { lines },
+        });
+    }
     let plain = columns::by_number(file, names.len(), options);
     if let Ok(Some(columns)) = &plain
         && is_row(&names, columns, options)
@@ -93,6 +117,7 @@ pub(super) fn read(
             delimiter,
             fields: names.len(),
             columns: columns.clone(),
+            wide: None,
             unit: options.time_unit,
             bytes: at,
             lines,
@@ -118,10 +143,43 @@ pub(super) fn read(
         delimiter,
         fields: names.len(),
         columns,
+        wide: None,
         unit,
         bytes: found.end,
-        lines: lines + memchr::memchr_iter(b'\n', &text[at..found.end]).count() as u64,
+        lines: lines_of_header(),
     })
+}
+
+/// The columns of a wide table with this first line, and whether that is a header.
+fn wide_columns(
+    file: &str,
+    fields: &[String],
+    options: &ReadOptions,
+    notes: &mut Notes,
+) -> Result<(WideColumns, bool), IoError> {
+    let time = WideColumns::numbered_time(options, fields.len());
+    let is_time = |column: usize| {
+        let text = fields[column].as_bytes();
+        let found = TimestampFormat::of_first(text, options.time_unit);
+        found.is_some_and(|time_format| time_format.read(text).is_ok())
+    };
+    let is_number =
+        |text: &String| columns::is_missing(text.as_bytes()) || number::value(text.as_bytes()).is_some();
+    if let Some(time) = time
+        && is_time(time)
+        && let Ok(wide) = WideColumns::by_number(file, fields.len(), options)
+        && wide.values.iter().all(|(column, _)| is_number(&fields[*column]))
+    {
+        notes.add(
+            file,
+            format!(
+                "no header: column {} is used for timestamps, and the series are named by the numbers of their columns",
+                time + 1
+            ),
+        );
+        return Ok((wide, false));
+    }
+    Ok((WideColumns::by_name(file, fields, options, notes)?, true))
 }
 
 fn is_value(text: &str) -> bool {

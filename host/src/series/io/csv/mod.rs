@@ -16,7 +16,7 @@ use super::input::{Stream, failed};
 use super::reader::{Block, Shared, Source};
 use super::series_key::SeriesKey;
 use super::timestamp::TimestampFormat;
-use super::{IoError, OnError, ReadOptions, TimeUnit, allow, damaged, format_error};
+use super::{IoError, Memory, OnError, ReadOptions, TimeUnit, allow, damaged, format_error};
 use head::Head;
 use parse::{Context, Parsed};
 use rayon::prelude::*;
@@ -27,8 +27,22 @@ use std::time::Duration;
 /// Number of windows in memory: parts received from a pipe, being filled, waiting, being parsed,
 /// and as points.
 const WINDOWS: u128 = 5;
+/// The same for a wide table, whose cells of two bytes become points of 20 bytes in vectors that
+/// grow.
+const WIDE_WINDOWS: u128 = WINDOWS + 25;
 /// Time to wait for an idle pipe before the caller may decide to stop.
 const IDLE_WAIT: Duration = Duration::from_millis(100);
+
+/// Smaller units of work for a wide table, if memory is small.
+fn wide_sizes(sizes: Sizes, memory: Memory) -> Sizes {
+    let most = usize::try_from(memory.limit() / 64).unwrap_or(usize::MAX);
+    let window = sizes.window.min(4 << 20).min(most.max(1 << 16));
+    Sizes {
+        window,
+        chunk: sizes.chunk.min(1 << 18).min(window / 4),
+        record: sizes.record.min(window / 4),
+    }
+}
 
 /// A text whose first line has been read.
 pub(super) struct Csv {
@@ -48,6 +62,8 @@ pub(super) struct Csv {
     stated_unit: TimeUnit,
     /// Columns that nothing is read from.
     unused: Vec<usize>,
+    /// (value column of a wide table), its series.
+    wide: Vec<u32>,
 }
 
 /// The source of windows.
@@ -108,12 +124,13 @@ impl Csv {
         sizes: Sizes,
         shared: &mut Shared,
     ) -> Result<Self, IoError> {
-        allow(
-            &file,
-            "lines of text",
-            WINDOWS * sizes.window as u128,
-            shared.memory,
-        )?;
+        let sizes = match options.wide {
+            true => wide_sizes(sizes, shared.memory),
+            false => sizes,
+        };
+        let windows = if options.wide { WIDE_WINDOWS } else { WINDOWS };
+        let needed = windows * sizes.window as u128;
+        allow(&file, "lines of text", needed, shared.memory)?;
         let compression = stream.compression();
         let mut cutter = RecordSplitter {
             stream,
@@ -136,8 +153,13 @@ impl Csv {
         cutter.delimiter = head.delimiter;
         cutter.carry.drain(..head.bytes);
         let single = match head.columns.series {
+            _ if head.wide.is_some() => None,
             SeriesKey::File => Some(shared.number_of_file(&file, name)?),
             SeriesKey::Column(_) | SeriesKey::Labels(_) => None,
+        };
+        let wide = match &head.wide {
+            Some(wide) => wide.numbers(&file, shared)?,
+            None => Vec::new(),
         };
         let windows = if cutter.ended {
             Windows::Complete(Box::new(cutter))
@@ -162,6 +184,7 @@ impl Csv {
             sizes,
             single,
             windows,
+            wide,
         })
     }
 
@@ -205,6 +228,7 @@ impl Csv {
             let first = self.lines + 1;
             shared.record_faults(&self.file, "line", first, part.faults, self.on_error)?;
             self.lines += part.lines;
+            shared.missing_of_file += part.missing;
             let series = match self.single {
                 Some(number) => vec![number; part.times.len()],
                 None => {
@@ -228,7 +252,10 @@ impl Source for Csv {
     fn next(&mut self, shared: &mut Shared) -> Result<Option<Vec<Block>>, IoError> {
         let window = match self.windows.next() {
             NextWindow::Window(window) => window,
-            NextWindow::End => return Ok(None),
+            NextWindow::End => {
+                shared.note_missing(&self.file);
+                return Ok(None);
+            }
             NextWindow::Stop(stop) => return Err(self.stopped(&stop)),
             NextWindow::Pending => return Ok(Some(Vec::new())),
             // The reading thread has panicked.
@@ -244,6 +271,7 @@ impl Source for Csv {
             on_error: self.on_error,
             longest_name: self.longest_name,
             unused: &self.unused,
+            wide: &self.wide,
         };
         if self.time_format.is_none() {
             self.time_format = parse::time_format(&window.text, &context, self.head.unit);

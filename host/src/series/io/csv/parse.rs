@@ -3,12 +3,12 @@
 use super::fields::{Fields, has_text_after_quote, trimmed};
 use super::head::Head;
 use super::records::{Quoting, Record, record};
-use crate::series::io::columns;
+use crate::series::io::columns::{self, WideColumns};
 use crate::series::io::names::{Lookup, NameError, Names};
 use crate::series::io::rows::{Fault, Faults};
 use crate::series::io::series_key::{Labels, SeriesKey};
 use crate::series::io::timestamp::{TimestampError, TimestampFormat};
-use crate::series::io::{OnError, TimeUnit, number};
+use crate::series::io::{OnError, TimeUnit, number, shorten};
 use memchr::{memchr, memchr_iter};
 
 /// The parsed contents of a chunk.
@@ -23,6 +23,8 @@ pub(super) struct Parsed {
     pub(super) faults: Faults,
     /// Number of lines.
     pub(super) lines: u64,
+    /// Number of cells without a value.
+    pub(super) missing: u64,
     /// The columns of [`Context::unused`] with a text.
     pub(super) texts: Vec<usize>,
 }
@@ -40,6 +42,8 @@ pub(super) struct Context<'c> {
     pub(super) longest_name: usize,
     /// Columns that nothing is read from, and that must not hold texts.
     pub(super) unused: &'c [usize],
+    /// (value column of a wide table), its series.
+    pub(super) wide: &'c [u32],
 }
 
 /// Why a row is malformed.
@@ -52,6 +56,12 @@ enum RowError<'r> {
     AfterQuote,
     Time(&'r [u8], TimestampError),
     Value(&'r [u8]),
+    /// No value: the row is no point.
+    Missing,
+    /// The value in this column of a wide table.
+    Cell(usize, &'r [u8]),
+    /// A value in this column without a name of a wide table.
+    Unnamed(usize, &'r [u8]),
     Series(&'r [u8], NameError),
     /// The name is in [`Rows::name`].
     Labels(NameError),
@@ -99,7 +109,7 @@ fn next(text: &[u8], at: usize, context: &Context<'_>, quotes: bool) -> Record {
     }
 }
 
-struct Rows<'c> {
+pub(super) struct Rows<'c> {
     context: &'c Context<'c>,
     time_format: TimestampFormat,
     parsed: Parsed,
@@ -116,7 +126,7 @@ struct Rows<'c> {
 impl<'c> Rows<'c> {
     fn new(bytes: usize, context: &'c Context<'c>) -> Self {
         let points = bytes / ROW;
-        let several = context.head.columns.series != SeriesKey::File;
+        let several = context.head.columns.series != SeriesKey::File || context.head.wide.is_some();
         Self {
             context,
             time_format: context.time_format.unwrap_or(TimestampFormat::Iso),
@@ -172,6 +182,16 @@ impl<'c> Rows<'c> {
     fn plain<'r>(&mut self, row: &'r [u8]) -> Result<(), RowError<'r>> {
         let head = self.context.head;
         let columns = &head.columns;
+        if let Some(wide) = &head.wide {
+            let mut ends = std::mem::take(&mut self.ends);
+            self.fields.ends_of_plain(row, &mut ends);
+            let points = match ends.len() == head.fields {
+                true => self.wide(wide, |column| field(row, &ends, column)),
+                false => Err(RowError::Count(ends.len())),
+            };
+            self.ends = ends;
+            return points;
+        }
         if !self.without_text.is_empty() {
             self.find_texts_in_plain(row);
         }
@@ -220,12 +240,13 @@ impl<'c> Rows<'c> {
                 self.find_texts(|column| fields[column]);
             }
             let (time, value) = (fields[columns.time], fields[columns.value]);
-            match &columns.series {
-                SeriesKey::File => self
+            match (&columns.series, &head.wide) {
+                (_, Some(wide)) => self.wide(wide, |column| fields[column]),
+                (SeriesKey::File, None) => self
                     .numbers(time, value)
                     .map(|(time, value)| self.push(time, value)),
-                SeriesKey::Column(series) => self.named(fields[*series], time, value),
-                SeriesKey::Labels(labels) => {
+                (SeriesKey::Column(series), None) => self.named(fields[*series], time, value),
+                (SeriesKey::Labels(labels), None) => {
                     self.labelled(labels, |column| fields[column], time, value)
                 }
             }
@@ -260,25 +281,84 @@ impl<'c> Rows<'c> {
     }
 
     #[inline]
-    fn numbers<'r>(&self, time: &'r [u8], value: &'r [u8]) -> Result<(i64, f64), RowError<'r>> {
-        let nanoseconds = match self.time_format.read(time) {
-            Ok(nanoseconds) => nanoseconds,
+    fn time<'r>(&mut self, time: &'r [u8]) -> Result<i64, RowError<'r>> {
+        match self.time_format.read(time) {
+            Ok(nanoseconds) => Ok(nanoseconds),
             Err(TimestampError::Invalid) => {
                 let bare = time.trim_ascii();
-                self.time_format
-                    .read(bare)
-                    .map_err(|why| RowError::Time(bare, why))?
+                let read = self.time_format.read(bare);
+                read.map_err(|why| RowError::Time(bare, why))
             }
-            Err(why) => return Err(RowError::Time(time, why)),
-        };
+            Err(why) => Err(RowError::Time(time, why)),
+        }
+    }
+
+    #[inline]
+    fn numbers<'r>(&mut self, time: &'r [u8], value: &'r [u8]) -> Result<(i64, f64), RowError<'r>> {
+        let nanoseconds = self.time(time)?;
         let number = match number::value(value) {
             Some(number) => number,
             None => {
                 let bare = value.trim_ascii();
-                number::value(bare).ok_or(RowError::Value(bare))?
+                let missing = || match columns::is_missing(bare) {
+                    true => RowError::Missing,
+                    false => RowError::Value(bare),
+                };
+                number::value(bare).ok_or_else(missing)?
             }
         };
         Ok((nanoseconds, number))
+    }
+
+    /// Adds the points of a row of a wide table; none if it is malformed.
+    fn wide<'r>(
+        &mut self,
+        wide: &WideColumns,
+        field: impl Fn(usize) -> &'r [u8],
+    ) -> Result<(), RowError<'r>> {
+        let nanoseconds = self.time(field(wide.time))?;
+        let before = (self.parsed.times.len(), self.parsed.missing);
+        let values = wide.values.iter().zip(self.context.wide);
+        for ((column, _), series) in values {
+            let text = field(*column);
+            let number = match number::value(text) {
+                Some(number) => number,
+                None => {
+                    let bare = text.trim_ascii();
+                    match number::value(bare) {
+                        Some(number) => number,
+                        None if columns::is_missing(bare) => {
+                            self.parsed.missing += 1;
+                            continue;
+                        }
+                        None => {
+                            self.take_back(before);
+                            return Err(RowError::Cell(*column, bare));
+                        }
+                    }
+                }
+            };
+            self.parsed.series.push(*series);
+            self.push(nanoseconds, number);
+        }
+        for column in &wide.unnamed {
+            let bare = field(*column).trim_ascii();
+            if !bare.is_empty() {
+                self.take_back(before);
+                return Err(RowError::Unnamed(*column, bare));
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes the points of a row that is malformed: numbers of points and of missing values
+    /// before it.
+    #[cold]
+    fn take_back(&mut self, (points, missing): (usize, u64)) {
+        self.parsed.series.truncate(points);
+        self.parsed.times.truncate(points);
+        self.parsed.values.truncate(points);
+        self.parsed.missing = missing;
     }
 
     /// Adds a point of the series `name`.
@@ -324,7 +404,12 @@ impl<'c> Rows<'c> {
 
     #[cold]
     fn fault(&mut self, before: u64, wrong: RowError<'_>) {
-        let (time_format, expected) = (self.time_format, self.context.head.fields);
+        if matches!(wrong, RowError::Missing) {
+            self.parsed.missing += 1;
+            return;
+        }
+        let head = self.context.head;
+        let (time_format, expected) = (self.time_format, head.fields);
         let most = self.context.most;
         let name = &self.name;
         let text =
@@ -348,10 +433,24 @@ impl<'c> Rows<'c> {
             ),
             RowError::Time(found, why) => Fault::time(before, &text(found), why, time_format),
             RowError::Value(found) => Fault::value(before, &text(found)),
+            RowError::Missing => Fault::value(before, ""),
+            RowError::Cell(column, found) => Fault::value(before, &text(found)).in_column(&column_name(head, column)),
+            RowError::Unnamed(column, found) => Fault::new(
+                before,
+                format!("'{}' in column {}, which has none", shorten(&text(found)), column + 1),
+                "a name in the first line for every column with values",
+            ),
             RowError::Series(found, why) => Fault::name(before, why, found),
             RowError::Labels(why) => Fault::name(before, why, name),
         });
     }
+}
+
+/// The name of a column of a wide table.
+fn column_name(head: &Head, column: usize) -> String {
+    let wide = head.wide.iter().flat_map(|wide| &wide.values);
+    let mut named = wide.filter(|(of, _)| *of == column);
+    named.next().map_or_else(String::new, |(_, name)| name.clone())
 }
 
 /// A field of a record without quotes, of whose fields these are the ends.

@@ -12,6 +12,7 @@ mod parquet;
 #[path = "parquet_off.rs"]
 mod parquet;
 
+use super::LabelColumns;
 use crate::io::IoError;
 use crate::series::{Aggregate, Buckets, Column, Granularity, Resampled};
 use csv::CsvRows;
@@ -159,11 +160,23 @@ impl ResultWriter {
     /// # Errors
     /// [`IoError::Write`].
     pub fn create(path: &Path, format: ResultFormat) -> Result<Self, IoError> {
+        Self::create_with_labels(path, format, None)
+    }
+
+    /// Creates a temporary file next to `path`, with `labels` in place of the column `series`.
+    ///
+    /// # Errors
+    /// [`IoError::Write`].
+    pub fn create_with_labels(
+        path: &Path,
+        format: ResultFormat,
+        labels: Option<LabelColumns>,
+    ) -> Result<Self, IoError> {
         let rows = match format {
             ResultFormat::Csv(timestamps) => {
-                Rows::Csv(Box::new(CsvRows::create(path, timestamps)?))
+                Rows::Csv(Box::new(CsvRows::create(path, timestamps, labels)?))
             }
-            ResultFormat::Parquet => Rows::Parquet(Box::new(ParquetRows::create(path)?)),
+            ResultFormat::Parquet => Rows::Parquet(Box::new(ParquetRows::create(path, labels)?)),
         };
         Ok(Self { rows, written: 0 })
     }
@@ -173,7 +186,18 @@ impl ResultWriter {
     /// # Errors
     /// [`IoError::Write`].
     pub fn to_standard_output(timestamps: Timestamps) -> Result<Self, IoError> {
-        let rows = Rows::Csv(Box::new(CsvRows::to_standard_output(timestamps)?));
+        Self::to_standard_output_with_labels(timestamps, None)
+    }
+
+    /// Writes CSV to standard output, with `labels` in place of the column `series`.
+    ///
+    /// # Errors
+    /// [`IoError::Write`].
+    pub fn to_standard_output_with_labels(
+        timestamps: Timestamps,
+        labels: Option<LabelColumns>,
+    ) -> Result<Self, IoError> {
+        let rows = Rows::Csv(Box::new(CsvRows::to_standard_output(timestamps, labels)?));
         Ok(Self { rows, written: 0 })
     }
 
