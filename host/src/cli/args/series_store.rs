@@ -80,7 +80,11 @@ pub(crate) struct SeriesQueryArgs {
         help_heading = "What to read"
     )]
     pub(crate) aggregate: String,
-    /// Leave out buckets that begin before this time: ISO 8601 (UTC), or a number whose unit (s, ms, us or
+    /// IANA time zone, such as Europe/Zurich, of --start and --end without an offset, and of
+    /// --timestamps iso [default: UTC]
+    #[arg(long, value_name = "ZONE", help_heading = "What to read")]
+    pub(crate) timezone: Option<String>,
+    /// Leave out buckets that begin before this time: ISO 8601 (UTC, or in --timezone), or a number whose unit (s, ms, us or
     /// ns) is inferred from its magnitude
     #[arg(
         long,

@@ -12,9 +12,9 @@ use crate::cli::failure::Failure;
 use crate::cli::output::{note, say, were};
 use crate::cli::paths::{self, OutputFile};
 use crate::run::{Interrupt, RunRecord};
-use crate::series::io::Reader;
+use crate::series::io::{Block, Reader, iso};
 use crate::series::stream::{Gather, Limits, StreamError, Tally};
-use crate::series::{Engine as _, Resample};
+use crate::series::{AxisError, BucketAxis, Engine as _, Resample};
 use crate::system::Memory;
 use crate::system::write_whole;
 use crate::text::count;
@@ -26,6 +26,8 @@ use std::time::Instant;
 pub(crate) struct Resampling {
     inputs: Inputs,
     plan: Resample,
+    /// The axis on which buckets of local time have a fixed length.
+    axis: Option<BucketAxis>,
     backend: BackendConfig,
     memory: Option<u64>,
     out: OutputConfig,
@@ -39,7 +41,12 @@ impl Resampling {
     pub(crate) fn from_args(args: &ResampleArgs) -> Result<Self, Failure> {
         let plan = plan::parse(args)?;
         let inputs = Inputs::from_args(&args.points)?;
-        let out = OutputConfig::from_args(args)?;
+        let axis = inputs
+            .zone()
+            .map(|zone| BucketAxis::new(zone, plan.granularities()))
+            .transpose()
+            .map_err(|why| Failure::usage(format!("--{why}")))?;
+        let out = OutputConfig::from_args(args, inputs.zone())?;
         if out.is_standard() && args.json_progress {
             return Err(Failure::usage(
                 "-o -: expected the name of a file beside --json-progress, which writes to standard output",
@@ -57,6 +64,7 @@ impl Resampling {
             memory: byte_size::parse("--memory", args.memory.as_deref())?,
             inputs,
             plan,
+            axis,
             out,
             summary: args.summary.clone(),
             plot: args.plot.clone(),
@@ -81,9 +89,13 @@ impl Resampling {
         let mut engine = self.backend.engine(&self.plan)?;
         let setup_seconds = started.elapsed().as_secs_f64();
         let begun = Instant::now();
+        let placed = |limit: Option<i64>| match self.axis {
+            Some(axis) => limit.map(|limit| axis.limit(limit)),
+            None => limit,
+        };
         let mut gather = Gather::new(Limits {
-            start,
-            end,
+            start: placed(start),
+            end: placed(end),
             memory,
             folder: self.out.folder(),
         });
@@ -105,7 +117,7 @@ impl Resampling {
             );
             Some((*first.0, *first.1))
         });
-        let mut rows = RowWriter::create(&self.out, &read, curve, interrupt.clone())?;
+        let mut rows = RowWriter::create(&self.out, &read, self.axis, curve, interrupt.clone())?;
         progress.at("resample", planned, 0, true);
         let streamed = gather.finish(&self.plan).and_then(|gathered| {
             gathered.resample(&mut engine, &mut rows, &mut |done| {
@@ -209,11 +221,24 @@ impl Resampling {
                 return Err(stopped(points));
             }
             points += block.times.len() as u64;
-            gather.push(block)?;
+            gather.push(self.placed(block)?)?;
             progress.at("read", mebibytes, points, first);
             first = false;
             Ok(())
         })
+    }
+
+    /// The block with its times on the axis of the buckets.
+    fn placed(&self, mut block: Block) -> Result<Block, Failure> {
+        if let Some(axis) = self.axis {
+            for time in &mut block.times {
+                *time = axis.place(*time).map_err(|why| {
+                    let inputs = self.inputs.description();
+                    Failure::failed(format!("{inputs}: {}", axis_failure(axis, why)))
+                })?;
+            }
+        }
+        Ok(block)
     }
 
     /// Explains why there is nothing to aggregate.
@@ -286,6 +311,25 @@ impl Resampling {
         {
             note(sentence);
         }
+    }
+}
+
+/// What was expected and found of a time that has no place on an axis.
+fn axis_failure(axis: BucketAxis, why: AxisError) -> String {
+    let zone = axis.zone();
+    match why {
+        AxisError::OutOfRange(time) => format!(
+            "expected times from 1970 to 2262 on the clocks of {zone}, found {}",
+            iso(time)
+        ),
+        AxisError::TwoDays(time) => format!(
+            "expected times whose day in {zone} does not change back, found {}, near which clocks were set back over midnight; use a --granularity of hours",
+            iso(time)
+        ),
+        AxisError::OddNanosecond(time) => format!(
+            "expected whole multiples of 2 ns where clocks of {zone} were set back, found {}; use a --granularity of hours",
+            iso(time)
+        ),
     }
 }
 

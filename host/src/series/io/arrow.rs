@@ -146,12 +146,8 @@ impl Arrow {
             ),
             expected,
         };
-        let kind = cells::time_kind(kinds(wide.time)).ok_or_else(|| {
-            refuse(
-                wide.time,
-                "timestamps (Timestamp, Date, integers or text)",
-            )
-        })?;
+        let kind = cells::time_kind(kinds(wide.time))
+            .ok_or_else(|| refuse(wide.time, "timestamps (Timestamp, Date, integers or text)"))?;
         let values = wide.values.iter().map(|(column, _)| *column);
         if let Some(column) = values
             .chain(wide.unnamed.iter().copied())
@@ -191,7 +187,8 @@ impl Arrow {
             let values: Option<Vec<Cells>> = values.map(|(column, _)| cells(*column)).collect();
             (cells(wide.time), values)
         });
-        let (Some(time), Some(values)) = opened.ok_or_else(|| broken("a column is damaged"))? else {
+        let (Some(time), Some(values)) = opened.ok_or_else(|| broken("a column is damaged"))?
+        else {
             return Err(broken("a record batch does not match the schema"));
         };
         let mut blocks = Vec::new();

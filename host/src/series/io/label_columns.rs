@@ -80,9 +80,8 @@ impl LabelColumns {
                 return Err(format!("expected at most {MOST} labels, found more"));
             }
         }
-        let taken = |label: &&String| {
-            TAKEN.contains(&label.as_str()) || (has_series && *label == SERIES)
-        };
+        let taken =
+            |label: &&String| TAKEN.contains(&label.as_str()) || (has_series && *label == SERIES);
         if let Some(label) = labels.iter().find(taken) {
             return Err(format!(
                 "expected labels with names other than those of the columns of results, found the label '{}'",
@@ -141,7 +140,11 @@ mod tests {
 
     #[test]
     fn labels_with_names_of_other_columns_are_refused() {
-        for names in [&["value=1"][..], &["series=a,aggregate=mean"], &["cpu", "series=a"]] {
+        for names in [
+            &["value=1"][..],
+            &["series=a,aggregate=mean"],
+            &["cpu", "series=a"],
+        ] {
             let error = LabelColumns::new(names.iter().copied()).unwrap_err();
             assert!(error.contains("label '"), "{error}");
         }

@@ -125,7 +125,9 @@ mod tests {
 
     #[test]
     fn names_without_labels_have_none() {
-        for name in ["", "cpu", "a,b=c", "a=b,c", "a=b=c", "a=b\\", "a=b\\c", "a=b,"] {
+        for name in [
+            "", "cpu", "a,b=c", "a=b,c", "a=b=c", "a=b\\", "a=b\\c", "a=b,",
+        ] {
             assert_eq!(labels_of(name), None, "{name}");
         }
     }

@@ -1,16 +1,24 @@
 //! Parses and writes timestamps: ISO 8601, or numbers since 1970 in seconds, milliseconds,
-//! microseconds or nanoseconds.
+//! microseconds or nanoseconds; in zones and in formats that the user names.
 
-use super::TimeUnit;
+use super::date_pattern::DatePattern;
+use super::{Ambiguous, TimeUnit};
+use crate::series::{Moments, Zone};
 
 const SECOND: i64 = 1_000_000_000;
 const DAY_SECONDS: i64 = 86_400;
 
 /// The format of a file's timestamps.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum TimestampFormat {
-    /// ISO 8601.
+    /// ISO 8601, in UTC without an offset.
     Iso,
+    /// ISO 8601, in local time without an offset.
+    Local(LocalTimes),
+    /// ISO 8601 with an offset.
+    Rfc3339,
+    /// As the user writes it; without an offset in local time, if the zone is known, else in UTC.
+    Pattern(DatePattern, Option<LocalTimes>),
     /// A number of units since 1970.
     Epoch {
         unit: Unit,
@@ -18,6 +26,74 @@ pub(super) enum TimestampFormat {
         /// another unit are then rejected.
         concluded: bool,
     },
+}
+
+/// How times without an offset are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct LocalTimes {
+    pub(super) zone: Zone,
+    pub(super) ambiguous: Ambiguous,
+}
+
+impl LocalTimes {
+    /// The second since 1970, UTC, of a second since 1970 in local time. Adds one to `twice` if
+    /// clocks show the time twice.
+    pub(super) fn moment(self, local: i64, twice: &mut u64) -> Result<i64, TimestampError> {
+        match (self.zone.moments(local), self.ambiguous) {
+            (Moments::One(moment), _) => Ok(moment),
+            (Moments::Skipped(_), _) => Err(TimestampError::Skipped(self.zone)),
+            (Moments::Two(..), Ambiguous::Refuse) => Err(TimestampError::Twice(self.zone)),
+            (Moments::Two(moment, _), Ambiguous::Earlier)
+            | (Moments::Two(_, moment), Ambiguous::Later) => {
+                *twice += 1;
+                Ok(moment)
+            }
+        }
+    }
+
+    /// The same for nanoseconds.
+    pub(super) fn nanoseconds(self, local: i64, twice: &mut u64) -> Result<i64, TimestampError> {
+        let reading = Reading {
+            seconds: local.div_euclid(SECOND),
+            part: local.rem_euclid(SECOND),
+            offset: None,
+        };
+        reading.nanoseconds(Some(self), twice)
+    }
+}
+
+/// A time on clocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Reading {
+    /// Seconds since 1970 on these clocks.
+    pub(super) seconds: i64,
+    /// Nanoseconds after the second.
+    pub(super) part: i64,
+    /// Seconds east of UTC, if known.
+    pub(super) offset: Option<i64>,
+}
+
+impl Reading {
+    /// Nanoseconds since 1970, UTC. Without an offset, it is local time, or else UTC.
+    #[inline]
+    fn nanoseconds(
+        self,
+        local: Option<LocalTimes>,
+        twice: &mut u64,
+    ) -> Result<i64, TimestampError> {
+        let seconds = match (self.offset, local) {
+            (Some(offset), _) => self.seconds - offset,
+            (None, None) => self.seconds,
+            (None, Some(local)) => local.moment(self.seconds, twice)?,
+        };
+        if seconds < 0 {
+            return Err(TimestampError::TooEarly);
+        }
+        seconds
+            .checked_mul(SECOND)
+            .and_then(|n| n.checked_add(self.part))
+            .ok_or(TimestampError::TooLate)
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,6 +117,10 @@ pub(super) enum TimestampError {
     TooFine,
     /// Looks like this unit instead of the file's.
     OtherUnit(Unit),
+    /// Shown twice by the clocks of this zone.
+    Twice(Zone),
+    /// Skipped by the clocks of this zone.
+    Skipped(Zone),
     /// So small that the unit cannot be inferred: see [`Unit::least_inferred`].
     NoUnit,
 }
@@ -118,22 +198,60 @@ impl TimestampFormat {
             };
             return known(time_format.read(text)).then_some(time_format);
         }
-        known(iso(text)).then_some(Self::Iso)
+        known(Self::Iso.read(text)).then_some(Self::Iso)
+    }
+
+    /// The same with local times in ISO 8601.
+    pub(super) fn in_zone(self, local: Option<LocalTimes>) -> Self {
+        match (self, local) {
+            (Self::Iso, Some(local)) => Self::Local(local),
+            (other, _) => other,
+        }
     }
 
     /// Parses a timestamp to nanoseconds since 1970.
     #[inline]
-    pub(super) fn read(self, text: &[u8]) -> Result<i64, TimestampError> {
+    pub(super) fn read(&self, text: &[u8]) -> Result<i64, TimestampError> {
+        self.read_counting(text, &mut 0)
+    }
+
+    /// The same; adds one to `twice` if clocks show the time twice.
+    #[inline]
+    pub(super) fn read_counting(
+        &self,
+        text: &[u8],
+        twice: &mut u64,
+    ) -> Result<i64, TimestampError> {
         match self {
-            Self::Iso => iso(text),
-            Self::Epoch { unit, concluded } => epoch(text, unit, concluded),
+            Self::Iso => iso(text)?.nanoseconds(None, twice),
+            Self::Epoch { unit, concluded } => epoch(text, *unit, *concluded),
+            Self::Local(local) => iso(text)?.nanoseconds(Some(*local), twice),
+            Self::Rfc3339 => {
+                let reading = iso(text)?;
+                match reading.offset {
+                    Some(_) => reading.nanoseconds(None, twice),
+                    None => Err(TimestampError::Invalid),
+                }
+            }
+            Self::Pattern(pattern, local) => pattern.read(text)?.nanoseconds(*local, twice),
         }
     }
 
+    /// Whether numbers since 1970 are in none of its times.
+    pub(super) fn is_text(&self) -> bool {
+        !matches!(self, Self::Epoch { .. })
+    }
+
     /// The expected format, for messages.
-    pub(super) fn description(self) -> String {
+    pub(super) fn description(&self) -> String {
         match self {
-            Self::Iso => "an ISO 8601 timestamp such as 2014-02-14T14:30:00Z".to_owned(),
+            Self::Iso | Self::Local(_) => {
+                "an ISO 8601 timestamp such as 2014-02-14T14:30:00Z".to_owned()
+            }
+            Self::Rfc3339 => {
+                "an RFC 3339 timestamp with offset such as 2014-02-14T14:30:00Z".to_owned()
+            }
+            Self::Pattern(pattern, _) => pattern.description(),
             Self::Epoch { unit, .. } => {
                 format!("a number of {} since 1970", unit.description())
             }
@@ -277,8 +395,9 @@ fn two(tens: u8, ones: u8) -> i64 {
 }
 
 /// Parses `2014-02-14`, optionally followed by `T` or a space and `14:30`, `14:30:00` or
-/// `14:30:00.123456789`, and then by nothing (UTC), `Z`, `+01`, `+0100` or `+01:00`.
-fn iso(text: &[u8]) -> Result<i64, TimestampError> {
+/// `14:30:00.123456789`, and then by nothing, `Z`, `+01`, `+0100` or `+01:00`.
+#[inline]
+fn iso(text: &[u8]) -> Result<Reading, TimestampError> {
     let Some((&[y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2], rest)) =
         text.split_first_chunk::<10>()
     else {
@@ -295,6 +414,7 @@ fn iso(text: &[u8]) -> Result<i64, TimestampError> {
     }
     let mut seconds = days_since_1970(year, month, day) * DAY_SECONDS;
     let mut part = 0_i64;
+    let mut shift = None;
     match rest {
         [] => {}
         [b'T' | b't' | b' ', h1, h2, b':', m1, m2, rest @ ..] => {
@@ -315,17 +435,17 @@ fn iso(text: &[u8]) -> Result<i64, TimestampError> {
                 }
                 _ => rest,
             };
-            seconds -= offset(rest)?;
+            if !rest.is_empty() {
+                shift = Some(offset(rest)?);
+            }
         }
         _ => return Err(TimestampError::Invalid),
     }
-    if seconds < 0 {
-        return Err(TimestampError::TooEarly);
-    }
-    seconds
-        .checked_mul(SECOND)
-        .and_then(|n| n.checked_add(part))
-        .ok_or(TimestampError::TooLate)
+    Ok(Reading {
+        seconds,
+        part,
+        offset: shift,
+    })
 }
 
 /// Nanoseconds of the decimals at the start of `text`, and the remaining text.
@@ -349,7 +469,7 @@ fn fraction(text: &[u8]) -> Result<(i64, &[u8]), TimestampError> {
 /// Offset of local time from UTC in seconds.
 fn offset(text: &[u8]) -> Result<i64, TimestampError> {
     let (sign, hours, minutes) = match text {
-        [] | [b'Z' | b'z'] => return Ok(0),
+        [b'Z' | b'z'] => return Ok(0),
         [sign @ (b'+' | b'-'), h1, h2] => (sign, two(*h1, *h2), 0),
         [sign @ (b'+' | b'-'), h1, h2, m1, m2] | [sign @ (b'+' | b'-'), h1, h2, b':', m1, m2] => {
             (sign, two(*h1, *h2), two(*m1, *m2))
@@ -396,11 +516,37 @@ fn date_of(days: i64) -> (i64, i64, i64) {
 
 /// Appends `2014-02-14T14:30:00Z`, with as many groups of three decimals as necessary.
 pub(super) fn write_iso(text: &mut Vec<u8>, nanoseconds: i64) {
-    fn digits(text: &mut Vec<u8>, value: i64, width: u32) {
-        for power in (0..width).rev() {
-            text.push(b'0' + (value / 10_i64.pow(power) % 10) as u8);
-        }
+    write_clock(text, nanoseconds);
+    text.push(b'Z');
+}
+
+/// Appends `2014-02-14T15:30:00+01:00`, likewise, on the clocks of a zone. Offsets with seconds,
+/// which ISO 8601 does not have, are written in UTC.
+pub(super) fn write_iso_in(text: &mut Vec<u8>, nanoseconds: i64, zone: Zone) {
+    let offset = zone.offset(nanoseconds);
+    let local = offset
+        .checked_mul(SECOND)
+        .and_then(|o| nanoseconds.checked_add(o));
+    let (Some(local), 0) = (local, offset % 60) else {
+        write_iso(text, nanoseconds);
+        return;
+    };
+    write_clock(text, local);
+    text.push(if offset < 0 { b'-' } else { b'+' });
+    let minutes = offset.abs() / 60;
+    digits(text, minutes / 60, 2);
+    text.push(b':');
+    digits(text, minutes % 60, 2);
+}
+
+fn digits(text: &mut Vec<u8>, value: i64, width: u32) {
+    for power in (0..width).rev() {
+        text.push(b'0' + (value / 10_i64.pow(power) % 10) as u8);
     }
+}
+
+/// Appends date and time without an offset.
+fn write_clock(text: &mut Vec<u8>, nanoseconds: i64) {
     let (seconds, part) = (
         nanoseconds.div_euclid(SECOND),
         nanoseconds.rem_euclid(SECOND),
@@ -431,7 +577,6 @@ pub(super) fn write_iso(text: &mut Vec<u8>, nanoseconds: i64) {
         text.push(b'.');
         digits(text, part, decimals);
     }
-    text.push(b'Z');
 }
 
 #[cfg(test)]

@@ -48,7 +48,8 @@ impl WideColumns {
             Some(time) => time,
             None => {
                 let first = (0..names.len()).find(|column| !taken(*column));
-                let first = first.ok_or_else(|| format_error(file, "no columns that are not ignored"))?;
+                let first =
+                    first.ok_or_else(|| format_error(file, "no columns that are not ignored"))?;
                 let name = list([names[first].as_str()]);
                 notes.add(
                     file,
@@ -76,7 +77,10 @@ impl WideColumns {
     }
 
     /// The number of the timestamp column, if it is given by number or not at all.
-    pub(in crate::series::io) fn numbered_time(options: &ReadOptions, count: usize) -> Option<usize> {
+    pub(in crate::series::io) fn numbered_time(
+        options: &ReadOptions,
+        count: usize,
+    ) -> Option<usize> {
         match &options.time_column {
             None => Some(0),
             Some(text) => {
@@ -128,7 +132,11 @@ impl WideColumns {
             }
             if let Err(why) = check_name(name, options.name_limit()) {
                 let found = match why {
-                    NameError::TooLong(most) => format!("the name of column {} with {} bytes, more than {most}", column + 1, name.len()),
+                    NameError::TooLong(most) => format!(
+                        "the name of column {} with {} bytes, more than {most}",
+                        column + 1,
+                        name.len()
+                    ),
                     _ => format!("the name of column {} with a zero byte", column + 1),
                 };
                 return Err(format_error(file, found));
@@ -138,7 +146,10 @@ impl WideColumns {
         if values.is_empty() {
             return Err(refuse(
                 "--wide",
-                format!("expected columns of values beside the timestamps, found only {}", list(names.iter().map(String::as_str))),
+                format!(
+                    "expected columns of values beside the timestamps, found only {}",
+                    list(names.iter().map(String::as_str))
+                ),
             ));
         }
         Ok(Self {
@@ -149,7 +160,11 @@ impl WideColumns {
     }
 
     /// The numbers of the series, in the order of [`WideColumns::values`].
-    pub(in crate::series::io) fn numbers(&self, file: &str, shared: &mut Shared) -> Result<Vec<u32>, IoError> {
+    pub(in crate::series::io) fn numbers(
+        &self,
+        file: &str,
+        shared: &mut Shared,
+    ) -> Result<Vec<u32>, IoError> {
         let names = self.values.iter();
         names.map(|(_, name)| shared.number(file, name)).collect()
     }

@@ -1,9 +1,10 @@
-//! Parses lines of text to points in parallel.
+//! Parses lines of text, CSV or Prometheus' text format, to points in parallel.
 //!
 //! A thread reads (and decompresses) ahead and splits the text at ends of records. The chunks of a
 //! window are parsed in parallel and returned in the order of the file. The result does not depend
 //! on where the text was split.
 
+mod exposition;
 mod fields;
 mod head;
 mod parse;
@@ -15,7 +16,7 @@ use super::columns::unnamed_texts;
 use super::input::{Stream, failed};
 use super::reader::{Block, Shared, Source};
 use super::series_key::SeriesKey;
-use super::timestamp::TimestampFormat;
+use super::timestamp::{LocalTimes, TimestampFormat, Unit};
 use super::{IoError, Memory, OnError, ReadOptions, TimeUnit, allow, damaged, format_error};
 use head::Head;
 use parse::{Context, Parsed};
@@ -64,6 +65,10 @@ pub(super) struct Csv {
     unused: Vec<usize>,
     /// (value column of a wide table), its series.
     wide: Vec<u32>,
+    /// How times without an offset are read, if not in UTC.
+    local: Option<LocalTimes>,
+    /// `--scrape-time`.
+    scrape_time: Option<i64>,
 }
 
 /// The source of windows.
@@ -115,11 +120,12 @@ fn read_ahead(mut cutter: RecordSplitter, windows: &SyncSender<Result<Option<Win
 }
 
 impl Csv {
-    /// Reads the head of `stream`. Without a series column, all points belong to the series `name`.
+    /// Reads the head of `stream`, which is in Prometheus' text format if it says so or the second
+    /// of the pair. Without a series column, all points belong to the series `name`.
     pub(super) fn open(
         file: String,
         name: &str,
-        stream: Stream,
+        (stream, is_prometheus): (Stream, bool),
         options: &ReadOptions,
         sizes: Sizes,
         shared: &mut Shared,
@@ -137,20 +143,30 @@ impl Csv {
             carry: Vec::new(),
             ended: false,
             delimiter: b',',
+            quotes: true,
             sizes,
         };
         cutter
             .fill_head()
             .map_err(|e| failed(&file, compression, &e))?;
-        let head = head::read(
-            &file,
-            &cutter.carry,
-            cutter.ended,
-            sizes.record,
-            options,
-            &mut shared.notes,
-        )?;
+        let is_exposition = is_prometheus || exposition::is_exposition(&cutter.carry);
+        let head = if is_exposition {
+            head::exposition(&file, &cutter.carry, options)?
+        } else {
+            if options.scrape_time.is_some() {
+                shared.notes.add_unused_scrape_time(&file);
+            }
+            head::read(
+                &file,
+                &cutter.carry,
+                cutter.ended,
+                sizes.record,
+                options,
+                &mut shared.notes,
+            )?
+        };
         cutter.delimiter = head.delimiter;
+        cutter.quotes = !is_exposition;
         cutter.carry.drain(..head.bytes);
         let single = match head.columns.series {
             _ if head.wide.is_some() => None,
@@ -177,8 +193,16 @@ impl Csv {
             stated_unit: options.time_unit,
             file,
             compression,
+            time_format: match head.exposition {
+                true => Unit::named(head.unit).map(|unit| TimestampFormat::Epoch {
+                    unit,
+                    concluded: false,
+                }),
+                false => options.stated_format(),
+            },
             head,
-            time_format: None,
+            local: options.local_times(),
+            scrape_time: options.scrape_time,
             on_error: options.on_error,
             longest_name: options.name_limit(),
             sizes,
@@ -229,6 +253,7 @@ impl Csv {
             shared.record_faults(&self.file, "line", first, part.faults, self.on_error)?;
             self.lines += part.lines;
             shared.missing_of_file += part.missing;
+            shared.twice_of_file += part.twice;
             let series = match self.single {
                 Some(number) => vec![number; part.times.len()],
                 None => {
@@ -253,7 +278,7 @@ impl Source for Csv {
         let window = match self.windows.next() {
             NextWindow::Window(window) => window,
             NextWindow::End => {
-                shared.note_missing(&self.file);
+                shared.note_counts(&self.file, self.local);
                 return Ok(None);
             }
             NextWindow::Stop(stop) => return Err(self.stopped(&stop)),
@@ -265,18 +290,24 @@ impl Source for Csv {
         };
         let mut context = Context {
             head: &self.head,
-            time_format: self.time_format,
+            time_format: self.time_format.clone(),
             names: &shared.names,
             most: self.sizes.record,
             on_error: self.on_error,
             longest_name: self.longest_name,
             unused: &self.unused,
             wide: &self.wide,
+            scrape_time: self.scrape_time,
         };
         if self.time_format.is_none() {
-            self.time_format = parse::time_format(&window.text, &context, self.head.unit);
-            context.time_format = self.time_format;
-            if self.time_format == Some(TimestampFormat::Iso) {
+            self.time_format =
+                parse::time_format(&window.text, &context, self.head.unit, self.local);
+            context.time_format.clone_from(&self.time_format);
+            if self
+                .time_format
+                .as_ref()
+                .is_some_and(TimestampFormat::is_text)
+            {
                 let notes = &mut shared.notes;
                 notes.add_unused_unit(&self.file, self.stated_unit);
             }
@@ -285,7 +316,10 @@ impl Source for Csv {
         let ranges: Vec<_> = starts.zip(window.ends.iter().copied()).collect();
         let parsed: Vec<Parsed> = ranges
             .into_par_iter()
-            .map(|(from, end)| parse::chunk(&window.text[from..end], &context))
+            .map(|(from, end)| match self.head.exposition {
+                true => exposition::chunk(&window.text[from..end], &context),
+                false => parse::chunk(&window.text[from..end], &context),
+            })
             .collect();
         let known = shared.names.len();
         self.collect_blocks(parsed, known, shared).map(Some)

@@ -7,7 +7,7 @@ use crate::series::io::columns::{self, WideColumns};
 use crate::series::io::names::{Lookup, NameError, Names};
 use crate::series::io::rows::{Fault, Faults};
 use crate::series::io::series_key::{Labels, SeriesKey};
-use crate::series::io::timestamp::{TimestampError, TimestampFormat};
+use crate::series::io::timestamp::{LocalTimes, TimestampError, TimestampFormat};
 use crate::series::io::{OnError, TimeUnit, number, shorten};
 use memchr::{memchr, memchr_iter};
 
@@ -25,12 +25,14 @@ pub(super) struct Parsed {
     pub(super) lines: u64,
     /// Number of cells without a value.
     pub(super) missing: u64,
+    /// Number of times that clocks show twice.
+    pub(super) twice: u64,
     /// The columns of [`Context::unused`] with a text.
     pub(super) texts: Vec<usize>,
 }
 
 /// State shared by the chunks of a file.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) struct Context<'c> {
     pub(super) head: &'c Head,
     /// `None` until a row has a timestamp.
@@ -44,6 +46,8 @@ pub(super) struct Context<'c> {
     pub(super) unused: &'c [usize],
     /// (value column of a wide table), its series.
     pub(super) wide: &'c [u32],
+    /// Time of samples without one, nanoseconds since 1970.
+    pub(super) scrape_time: Option<i64>,
 }
 
 /// Why a row is malformed.
@@ -129,7 +133,7 @@ impl<'c> Rows<'c> {
         let several = context.head.columns.series != SeriesKey::File || context.head.wide.is_some();
         Self {
             context,
-            time_format: context.time_format.unwrap_or(TimestampFormat::Iso),
+            time_format: context.time_format.clone().unwrap_or(TimestampFormat::Iso),
             parsed: Parsed {
                 series: Vec::with_capacity(if several { points } else { 0 }),
                 times: Vec::with_capacity(points),
@@ -282,11 +286,12 @@ impl<'c> Rows<'c> {
 
     #[inline]
     fn time<'r>(&mut self, time: &'r [u8]) -> Result<i64, RowError<'r>> {
-        match self.time_format.read(time) {
+        let twice = &mut self.parsed.twice;
+        match self.time_format.read_counting(time, twice) {
             Ok(nanoseconds) => Ok(nanoseconds),
             Err(TimestampError::Invalid) => {
                 let bare = time.trim_ascii();
-                let read = self.time_format.read(bare);
+                let read = self.time_format.read_counting(bare, twice);
                 read.map_err(|why| RowError::Time(bare, why))
             }
             Err(why) => Err(RowError::Time(time, why)),
@@ -409,7 +414,7 @@ impl<'c> Rows<'c> {
             return;
         }
         let head = self.context.head;
-        let (time_format, expected) = (self.time_format, head.fields);
+        let (time_format, expected) = (&self.time_format, head.fields);
         let most = self.context.most;
         let name = &self.name;
         let text =
@@ -434,10 +439,16 @@ impl<'c> Rows<'c> {
             RowError::Time(found, why) => Fault::time(before, &text(found), why, time_format),
             RowError::Value(found) => Fault::value(before, &text(found)),
             RowError::Missing => Fault::value(before, ""),
-            RowError::Cell(column, found) => Fault::value(before, &text(found)).in_column(&column_name(head, column)),
+            RowError::Cell(column, found) => {
+                Fault::value(before, &text(found)).in_column(&column_name(head, column))
+            }
             RowError::Unnamed(column, found) => Fault::new(
                 before,
-                format!("'{}' in column {}, which has none", shorten(&text(found)), column + 1),
+                format!(
+                    "'{}' in column {}, which has none",
+                    shorten(&text(found)),
+                    column + 1
+                ),
                 "a name in the first line for every column with values",
             ),
             RowError::Series(found, why) => Fault::name(before, why, found),
@@ -450,7 +461,9 @@ impl<'c> Rows<'c> {
 fn column_name(head: &Head, column: usize) -> String {
     let wide = head.wide.iter().flat_map(|wide| &wide.values);
     let mut named = wide.filter(|(of, _)| *of == column);
-    named.next().map_or_else(String::new, |(_, name)| name.clone())
+    named
+        .next()
+        .map_or_else(String::new, |(_, name)| name.clone())
 }
 
 /// A field of a record without quotes, of whose fields these are the ends.
@@ -464,6 +477,7 @@ pub(super) fn time_format(
     text: &[u8],
     context: &Context<'_>,
     unit: TimeUnit,
+    local: Option<LocalTimes>,
 ) -> Option<TimestampFormat> {
     let quotes = memchr(b'"', text).is_some();
     let mut fields = Fields::new(context.head.delimiter);
@@ -487,7 +501,7 @@ pub(super) fn time_format(
                 && let Some(time) = all.get(context.head.columns.time)
                 && let Some(time_format) = TimestampFormat::of_first(time.trim_ascii(), unit)
             {
-                return Some(time_format);
+                return Some(time_format.in_zone(local));
             }
         }
         at = end;

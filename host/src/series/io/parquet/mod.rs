@@ -99,7 +99,15 @@ impl Parquet {
         if options.wide {
             let wide = WideColumns::by_name(&file, &names, options, &mut shared.notes);
             let wide = wide.map_err(|error| with_nested(error, leaves, &usable))?;
-            return Self::open_wide(file, &names, &usable, (reader, growth), &wide, options, shared);
+            return Self::open_wide(
+                file,
+                &names,
+                &usable,
+                (reader, growth),
+                &wide,
+                options,
+                shared,
+            );
         }
         let columns = columns::by_name(&file, &names, options, &mut shared.notes);
         let columns = columns.map_err(|error| with_nested(error, leaves, &usable))?;
@@ -389,11 +397,15 @@ fn time_kind(column: &ColumnDescriptor) -> Option<TimeKind> {
     ) {
         (Type::INT96, _, _) => Some(TimeKind::Julian),
         (Type::INT64, Some(LogicalType::Timestamp(stamp)), _) => {
-            Some(TimeKind::SinceEpoch(match stamp.unit {
+            let unit = match stamp.unit {
                 TimeUnit::MILLIS => Unit::Milliseconds,
                 TimeUnit::MICROS => Unit::Microseconds,
                 TimeUnit::NANOS => Unit::Nanoseconds,
-            }))
+            };
+            Some(match stamp.is_adjusted_to_u_t_c {
+                true => TimeKind::SinceEpoch(unit),
+                false => TimeKind::Naive(unit),
+            })
         }
         (Type::INT64, None, ConvertedType::TIMESTAMP_MILLIS) => {
             Some(TimeKind::SinceEpoch(Unit::Milliseconds))

@@ -1,8 +1,8 @@
 //! Wide tables against the same points with a series column.
 
 use super::*;
-use crate::series::io::csv::Sizes;
 use crate::series::io::Reader;
+use crate::series::io::csv::Sizes;
 use crate::system::Memory;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -27,14 +27,16 @@ fn by_name(collected: &Collected) -> BTreeMap<String, Vec<(i64, u64)>> {
 /// The points of each series, read in pieces of these sizes.
 fn in_pieces(path: &Path, sizes: Sizes) -> BTreeMap<String, Vec<(i64, u64)>> {
     let inputs = [path.to_owned()];
-    let mut reader =
-        Reader::with_sizes(&inputs, &wide(), Memory::limited(1 << 30), sizes).unwrap();
+    let mut reader = Reader::with_sizes(&inputs, &wide(), Memory::limited(1 << 30), sizes).unwrap();
     let mut found: BTreeMap<String, Vec<(i64, u64)>> = BTreeMap::new();
     while let Some(block) = reader.next() {
         let block = block.unwrap();
         for ((series, time), value) in block.series.iter().zip(&block.times).zip(&block.values) {
             let name = reader.names().get(*series).unwrap().to_owned();
-            found.entry(name).or_default().push((*time, value.to_bits()));
+            found
+                .entry(name)
+                .or_default()
+                .push((*time, value.to_bits()));
         }
     }
     found
@@ -103,7 +105,11 @@ fn layouts_of_the_same_wide_table() {
     ] {
         let read = read_wide(text).unwrap_or_else(|e| panic!("{e}\n{text}"));
         assert_eq!(by_name(&read), expected, "{text}");
-        assert!(read.notes.iter().any(|n| n.contains("1 cell without")), "{:?}", read.notes);
+        assert!(
+            read.notes.iter().any(|n| n.contains("1 cell without")),
+            "{:?}",
+            read.notes
+        );
     }
     // Names may be numbers; a file without a header has the numbers of its columns.
     let numbered: BTreeMap<_, _> = [series("2", &[(0, 3.5)]), series("3", &[(0, 4.0)])].into();
@@ -147,8 +153,14 @@ fn malformed_wide_tables_are_refused() {
     assert_eq!(by_name(&read), [series("b", &[(1, 2.0)])].into());
     assert_eq!(read.skipped.rows, 1);
     for options in [
-        ReadOptions { value_column: Some("a".to_owned()), ..wide() },
-        ReadOptions { series_columns: vec!["a".to_owned()], ..wide() },
+        ReadOptions {
+            value_column: Some("a".to_owned()),
+            ..wide()
+        },
+        ReadOptions {
+            series_columns: vec!["a".to_owned()],
+            ..wide()
+        },
     ] {
         let error = read_bytes("cpu.csv", b"time,a,b\n1,2,3\n", &options).unwrap_err();
         says(&error, &["--wide", "expected neither"]);
@@ -176,7 +188,10 @@ fn wide_parquet_and_arrow_tables() {
     .into();
     let columns: [(&str, ArrayRef); 3] = [
         ("in", Arc::new(Float64Array::from(vec![3.5, f64::NAN]))),
-        ("time", Arc::new(TimestampSecondArray::from(vec![START, START + 10]))),
+        (
+            "time",
+            Arc::new(TimestampSecondArray::from(vec![START, START + 10])),
+        ),
         ("out", Arc::new(Int32Array::from(vec![None, Some(4)]))),
     ];
     let table = parquet(
@@ -198,7 +213,11 @@ fn wide_parquet_and_arrow_tables() {
         says(&read.notes[0], &["1 cell without a value"]);
     }
     let text: (&str, ArrayRef) = ("host", Arc::new(StringArray::from(vec!["a", "b"])));
-    let bytes = arrow(&[batch(&[columns[0].clone(), columns[1].clone(), text])], true, None);
+    let bytes = arrow(
+        &[batch(&[columns[0].clone(), columns[1].clone(), text])],
+        true,
+        None,
+    );
     let error = read_bytes("cpu.bin", &bytes, &wide()).unwrap_err();
     says(&error, &["column host", "--ignore-columns"]);
 }

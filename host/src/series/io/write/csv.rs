@@ -3,7 +3,7 @@
 use super::{Run, Timestamps, seconds};
 use crate::io::IoError;
 use crate::series::io::LabelColumns;
-use crate::series::io::timestamp::write_iso;
+use crate::series::io::timestamp::{write_iso, write_iso_in};
 use crate::system::atomic_file::{Partial, refusal};
 use rayon::prelude::*;
 use std::fs::File;
@@ -65,7 +65,7 @@ impl CsvRows {
         };
         let column = match timestamps {
             Timestamps::Nanoseconds => "timestamp_ns",
-            Timestamps::Iso => "timestamp",
+            Timestamps::Iso | Timestamps::Local(_) => "timestamp",
         };
         let mut head = Vec::new();
         match &rows.labels {
@@ -210,6 +210,7 @@ fn format(
             match timestamps {
                 Timestamps::Nanoseconds => text.extend_from_slice(whole.format(start).as_bytes()),
                 Timestamps::Iso => write_iso(text, start),
+                Timestamps::Local(zone) => write_iso_in(text, start, zone),
             }
             text.push(b',');
             text.extend_from_slice(real.format(value).as_bytes());

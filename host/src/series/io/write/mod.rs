@@ -14,7 +14,7 @@ mod parquet;
 
 use super::LabelColumns;
 use crate::io::IoError;
-use crate::series::{Aggregate, Buckets, Column, Granularity, Resampled};
+use crate::series::{Aggregate, BucketAxis, Buckets, Column, Granularity, Resampled, Zone};
 use csv::CsvRows;
 use parquet::ParquetRows;
 use std::path::Path;
@@ -27,6 +27,8 @@ pub enum Timestamps {
     Nanoseconds,
     /// ISO 8601 in UTC, in the column `timestamp`.
     Iso,
+    /// ISO 8601 with the offset of a zone, in the column `timestamp`.
+    Local(Zone),
 }
 
 /// The format of a result file.
@@ -71,6 +73,8 @@ pub struct Run<'r> {
     /// (bucket), number of points; buckets with too few points for the aggregate are omitted.
     /// `None` if there are none.
     pub counts: Option<&'r [u32]>,
+    /// The axis of `starts`; `None`: they are nanoseconds since 1970, UTC.
+    pub axis: Option<BucketAxis>,
 }
 
 impl<'r> Run<'r> {
@@ -97,6 +101,7 @@ impl<'r> Run<'r> {
             starts: buckets.starts.get(range.clone())?,
             values: column.values.get(range.clone())?,
             counts: buckets.counts.get(range),
+            axis: None,
         })
     }
 
@@ -117,7 +122,7 @@ impl<'r> Run<'r> {
     /// Starts and values of the buckets to write.
     fn rows(&self) -> impl Iterator<Item = (i64, f64)> {
         let least = self.aggregate.method.min_values();
-        let counts = self.counts;
+        let (counts, axis) = (self.counts, self.axis);
         let enough = move |bucket: usize| {
             counts.is_none_or(|counts| counts.get(bucket).is_none_or(|n| *n >= least))
         };
@@ -126,7 +131,9 @@ impl<'r> Run<'r> {
             .zip(self.values)
             .enumerate()
             .filter(move |(bucket, _)| enough(*bucket))
-            .map(|(_, (start, value))| (*start, *value))
+            .map(move |(_, (start, value))| {
+                (axis.map_or(*start, |axis| axis.start(*start)), *value)
+            })
     }
 }
 
