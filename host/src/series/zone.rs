@@ -128,9 +128,14 @@ impl Zone {
         (index, periods[index])
     }
 
-    /// All offsets from 1970 to 2262, in seconds east of UTC.
-    fn offsets(self) -> impl Iterator<Item = i64> {
-        self.0.periods.iter().map(|period| period.offset)
+    /// All offsets from a second since 1970 on to 2262, in seconds east of UTC.
+    fn offsets_from(self, seconds: i64) -> impl Iterator<Item = i64> {
+        let (index, _) = self.period(seconds);
+        self.0
+            .periods
+            .iter()
+            .skip(index)
+            .map(|period| period.offset)
     }
 }
 
@@ -177,7 +182,7 @@ fn unknown(name: &str) -> String {
             let likeness = strsim::jaro_winkler(&wanted, &known_lower);
             (likeness.max(strsim::jaro_winkler(&wanted, city)), known)
         })
-        .filter(|(likeness, _)| *likeness > 0.85)
+        .filter(|(likeness, _)| *likeness > 0.9)
         .collect();
     similar.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
     let similar: Vec<String> = similar.into_iter().take(SIMILAR).map(|s| s.1).collect();

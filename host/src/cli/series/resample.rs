@@ -1,6 +1,7 @@
 //! `warpstride series resample`: aggregates points of input files into an output file.
 
 use super::backend::BackendConfig;
+use super::local_buckets::LocalBuckets;
 use super::points::{Inputs, PointsRead};
 use super::progress::{Progress, ProgressStyle};
 use super::rows::{OutputConfig, RowWriter};
@@ -12,9 +13,9 @@ use crate::cli::failure::Failure;
 use crate::cli::output::{note, say, were};
 use crate::cli::paths::{self, OutputFile};
 use crate::run::{Interrupt, RunRecord};
-use crate::series::io::{Block, Reader, iso};
+use crate::series::io::Reader;
 use crate::series::stream::{Gather, Limits, StreamError, Tally};
-use crate::series::{AxisError, BucketAxis, Engine as _, Resample};
+use crate::series::{BucketAxis, Engine as _, Resample};
 use crate::system::Memory;
 use crate::system::write_whole;
 use crate::text::count;
@@ -89,18 +90,16 @@ impl Resampling {
         let mut engine = self.backend.engine(&self.plan)?;
         let setup_seconds = started.elapsed().as_secs_f64();
         let begun = Instant::now();
-        let placed = |limit: Option<i64>| match self.axis {
-            Some(axis) => limit.map(|limit| axis.limit(limit)),
-            None => limit,
-        };
+        let local = LocalBuckets::new(self.axis, (start, end));
+        let placed = local.limits();
         let mut gather = Gather::new(Limits {
-            start: placed(start),
-            end: placed(end),
+            start: placed.0,
+            end: placed.1,
             memory,
             folder: self.out.folder(),
         });
         let mut progress = Progress::new(self.form, self.inputs.mebibytes());
-        let read = self.read(reader, &mut gather, &mut progress, &interrupt)?;
+        let read = self.read(reader, (&mut gather, &local), &mut progress, &interrupt)?;
         let points = gather.points();
         if points == 0 {
             return Err(Failure::failed(self.no_points_message(&read, (start, end))));
@@ -210,7 +209,7 @@ impl Resampling {
     fn read(
         &self,
         reader: Reader,
-        gather: &mut Gather,
+        (gather, local): (&mut Gather, &LocalBuckets),
         progress: &mut Progress,
         interrupt: &Interrupt,
     ) -> Result<PointsRead, Failure> {
@@ -221,24 +220,11 @@ impl Resampling {
                 return Err(stopped(points));
             }
             points += block.times.len() as u64;
-            gather.push(self.placed(block)?)?;
+            gather.push(local.place(block, &self.inputs)?)?;
             progress.at("read", mebibytes, points, first);
             first = false;
             Ok(())
         })
-    }
-
-    /// The block with its times on the axis of the buckets.
-    fn placed(&self, mut block: Block) -> Result<Block, Failure> {
-        if let Some(axis) = self.axis {
-            for time in &mut block.times {
-                *time = axis.place(*time).map_err(|why| {
-                    let inputs = self.inputs.description();
-                    Failure::failed(format!("{inputs}: {}", axis_failure(axis, why)))
-                })?;
-            }
-        }
-        Ok(block)
     }
 
     /// Explains why there is nothing to aggregate.
@@ -311,25 +297,6 @@ impl Resampling {
         {
             note(sentence);
         }
-    }
-}
-
-/// What was expected and found of a time that has no place on an axis.
-fn axis_failure(axis: BucketAxis, why: AxisError) -> String {
-    let zone = axis.zone();
-    match why {
-        AxisError::OutOfRange(time) => format!(
-            "expected times from 1970 to 2262 on the clocks of {zone}, found {}",
-            iso(time)
-        ),
-        AxisError::TwoDays(time) => format!(
-            "expected times whose day in {zone} does not change back, found {}, near which clocks were set back over midnight; use a --granularity of hours",
-            iso(time)
-        ),
-        AxisError::OddNanosecond(time) => format!(
-            "expected whole multiples of 2 ns where clocks of {zone} were set back, found {}; use a --granularity of hours",
-            iso(time)
-        ),
     }
 }
 

@@ -1,9 +1,15 @@
 //! Parses and writes timestamps: ISO 8601, or numbers since 1970 in seconds, milliseconds,
 //! microseconds or nanoseconds; in zones and in formats that the user names.
 
+mod reading;
+mod writing;
+
+pub(super) use reading::{LocalTimes, Reading};
+pub(super) use writing::{write_iso, write_iso_in};
+
+use super::TimeUnit;
 use super::date_pattern::DatePattern;
-use super::{Ambiguous, TimeUnit};
-use crate::series::{Moments, Zone};
+use crate::series::Zone;
 
 const SECOND: i64 = 1_000_000_000;
 const DAY_SECONDS: i64 = 86_400;
@@ -26,74 +32,6 @@ pub(super) enum TimestampFormat {
         /// another unit are then rejected.
         concluded: bool,
     },
-}
-
-/// How times without an offset are read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct LocalTimes {
-    pub(super) zone: Zone,
-    pub(super) ambiguous: Ambiguous,
-}
-
-impl LocalTimes {
-    /// The second since 1970, UTC, of a second since 1970 in local time. Adds one to `twice` if
-    /// clocks show the time twice.
-    pub(super) fn moment(self, local: i64, twice: &mut u64) -> Result<i64, TimestampError> {
-        match (self.zone.moments(local), self.ambiguous) {
-            (Moments::One(moment), _) => Ok(moment),
-            (Moments::Skipped(_), _) => Err(TimestampError::Skipped(self.zone)),
-            (Moments::Two(..), Ambiguous::Refuse) => Err(TimestampError::Twice(self.zone)),
-            (Moments::Two(moment, _), Ambiguous::Earlier)
-            | (Moments::Two(_, moment), Ambiguous::Later) => {
-                *twice += 1;
-                Ok(moment)
-            }
-        }
-    }
-
-    /// The same for nanoseconds.
-    pub(super) fn nanoseconds(self, local: i64, twice: &mut u64) -> Result<i64, TimestampError> {
-        let reading = Reading {
-            seconds: local.div_euclid(SECOND),
-            part: local.rem_euclid(SECOND),
-            offset: None,
-        };
-        reading.nanoseconds(Some(self), twice)
-    }
-}
-
-/// A time on clocks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Reading {
-    /// Seconds since 1970 on these clocks.
-    pub(super) seconds: i64,
-    /// Nanoseconds after the second.
-    pub(super) part: i64,
-    /// Seconds east of UTC, if known.
-    pub(super) offset: Option<i64>,
-}
-
-impl Reading {
-    /// Nanoseconds since 1970, UTC. Without an offset, it is local time, or else UTC.
-    #[inline]
-    fn nanoseconds(
-        self,
-        local: Option<LocalTimes>,
-        twice: &mut u64,
-    ) -> Result<i64, TimestampError> {
-        let seconds = match (self.offset, local) {
-            (Some(offset), _) => self.seconds - offset,
-            (None, None) => self.seconds,
-            (None, Some(local)) => local.moment(self.seconds, twice)?,
-        };
-        if seconds < 0 {
-            return Err(TimestampError::TooEarly);
-        }
-        seconds
-            .checked_mul(SECOND)
-            .and_then(|n| n.checked_add(self.part))
-            .ok_or(TimestampError::TooLate)
-    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -499,84 +437,6 @@ fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
     let of_era = year.rem_euclid(400);
     let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
     era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
-}
-
-/// Year, month, day.
-fn date_of(days: i64) -> (i64, i64, i64) {
-    let days = days + 719_468;
-    let era = days.div_euclid(146_097);
-    let of_era = days.rem_euclid(146_097);
-    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year + year / 4 - year / 100);
-    let march = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * march + 2) / 5 + 1;
-    let month = if march < 10 { march + 3 } else { march - 9 };
-    (era * 400 + year + i64::from(month < 3), month, day)
-}
-
-/// Appends `2014-02-14T14:30:00Z`, with as many groups of three decimals as necessary.
-pub(super) fn write_iso(text: &mut Vec<u8>, nanoseconds: i64) {
-    write_clock(text, nanoseconds);
-    text.push(b'Z');
-}
-
-/// Appends `2014-02-14T15:30:00+01:00`, likewise, on the clocks of a zone. Offsets with seconds,
-/// which ISO 8601 does not have, are written in UTC.
-pub(super) fn write_iso_in(text: &mut Vec<u8>, nanoseconds: i64, zone: Zone) {
-    let offset = zone.offset(nanoseconds);
-    let local = offset
-        .checked_mul(SECOND)
-        .and_then(|o| nanoseconds.checked_add(o));
-    let (Some(local), 0) = (local, offset % 60) else {
-        write_iso(text, nanoseconds);
-        return;
-    };
-    write_clock(text, local);
-    text.push(if offset < 0 { b'-' } else { b'+' });
-    let minutes = offset.abs() / 60;
-    digits(text, minutes / 60, 2);
-    text.push(b':');
-    digits(text, minutes % 60, 2);
-}
-
-fn digits(text: &mut Vec<u8>, value: i64, width: u32) {
-    for power in (0..width).rev() {
-        text.push(b'0' + (value / 10_i64.pow(power) % 10) as u8);
-    }
-}
-
-/// Appends date and time without an offset.
-fn write_clock(text: &mut Vec<u8>, nanoseconds: i64) {
-    let (seconds, part) = (
-        nanoseconds.div_euclid(SECOND),
-        nanoseconds.rem_euclid(SECOND),
-    );
-    let (days, second) = (
-        seconds.div_euclid(DAY_SECONDS),
-        seconds.rem_euclid(DAY_SECONDS),
-    );
-    let (year, month, day) = date_of(days);
-    digits(text, year, 4);
-    for (mark, value) in [
-        (b'-', month),
-        (b'-', day),
-        (b'T', second / 3600),
-        (b':', second / 60 % 60),
-        (b':', second % 60),
-    ] {
-        text.push(mark);
-        digits(text, value, 2);
-    }
-    let (decimals, part) = match part {
-        0 => (0, 0),
-        p if p % 1_000_000 == 0 => (3, p / 1_000_000),
-        p if p % 1000 == 0 => (6, p / 1000),
-        p => (9, p),
-    };
-    if decimals > 0 {
-        text.push(b'.');
-        digits(text, part, decimals);
-    }
 }
 
 #[cfg(test)]

@@ -9,6 +9,9 @@ use super::{Moments, SECOND, Zone};
 use crate::series::Granularity;
 use std::fmt;
 
+/// 1990-01-01, seconds since 1970: changes of clocks from then on decide on lengths, and earlier
+/// points are looked at one by one, because zones have changed their standard time in the past.
+const RECENT: i64 = 631_152_000;
 /// Nanoseconds in a day.
 const DAY: u64 = 86_400_000_000_000;
 /// The same.
@@ -24,8 +27,14 @@ pub struct BucketAxis {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Rule {
-    /// The offset is the same at all times, or a multiple of each length apart: it is added.
-    Shift(i64),
+    /// Offsets are the same, or whole multiples of each length apart, from [`RECENT`] on: one of
+    /// them is added.
+    Shift {
+        /// Nanoseconds.
+        shift: i64,
+        /// The least common multiple of the lengths in nanoseconds; 0 if offsets must be the same.
+        multiple: i128,
+    },
     /// Local time. Where clocks are set back, the time that they show twice takes half as long on
     /// the axis, so that it is strictly increasing.
     Days,
@@ -38,6 +47,8 @@ pub enum AxisError {
     OutOfRange(i64),
     /// Clocks were set back over midnight, so that the two days interleave.
     TwoDays(i64),
+    /// Before 1990, with another offset than later ones.
+    OtherOffset(i64),
     /// An odd number of nanoseconds after the clocks' first reading of a time that they show twice.
     OddNanosecond(i64),
 }
@@ -48,21 +59,25 @@ impl BucketAxis {
     /// # Errors
     /// A message with what was expected if one axis does not serve all lengths exactly.
     pub fn new(zone: Zone, granularities: &[Granularity]) -> Result<Self, String> {
-        let first = zone.offsets().next().unwrap_or(0);
+        let first = zone.offsets_from(RECENT).next().unwrap_or(0);
         let rule = |rule| Ok(Self { zone, rule });
-        let shift = Rule::Shift(first * SECOND);
-        if zone.offsets().all(|offset| offset == first) {
-            return rule(shift);
+        let multiple = common_multiple(granularities);
+        let shift = first * SECOND;
+        if granularities
+            .iter()
+            .all(|granularity| is_days(*granularity))
+        {
+            return rule(Rule::Days);
         }
-        let days: Vec<&Granularity> = granularities.iter().filter(|g| is_days(**g)).collect();
-        match (days.first(), granularities.iter().find(|g| !is_days(**g))) {
-            (Some(day), Some(shorter)) => {
-                return Err(format!(
-                    "granularity {shorter}: expected lengths of whole days only beside {day} with --timezone {zone}, whose days have 23 to 25 hours; use a second run"
-                ));
-            }
-            (Some(_), None) => return rule(Rule::Days),
-            (None, _) => {}
+        if zone.offsets_from(RECENT).all(|offset| offset == first) {
+            return rule(Rule::Shift { shift, multiple });
+        }
+        let day = granularities.iter().find(|g| is_days(**g));
+        let shorter = granularities.iter().find(|g| !is_days(**g));
+        if let (Some(day), Some(shorter)) = (day, shorter) {
+            return Err(format!(
+                "granularity {shorter}: expected lengths of whole days only beside {day} with --timezone {zone}, whose days have 23 to 25 hours; use a second run"
+            ));
         }
         for granularity in granularities {
             let Granularity::Fixed(length) = granularity else {
@@ -70,14 +85,15 @@ impl BucketAxis {
             };
             let length = i128::from(*length);
             let apart = |offset: i64| i128::from(offset - first) * i128::from(SECOND) % length;
-            if let Some(other) = zone.offsets().find(|offset| apart(*offset) != 0) {
+            let mut offsets = zone.offsets_from(RECENT);
+            if let Some(other) = offsets.find(|offset| apart(*offset) != 0) {
                 return Err(format!(
                     "granularity {granularity}: expected with --timezone {zone} whole days, W, M, Q, H, Y, or a length that divides the {} min by which its clocks change, so that buckets of local time are equally long; found one that does not",
                     (other - first).abs() / 60
                 ));
             }
         }
-        rule(shift)
+        rule(Rule::Shift { shift, multiple })
     }
 
     /// The place of a moment in nanoseconds since 1970, UTC.
@@ -86,7 +102,12 @@ impl BucketAxis {
     /// [`AxisError`].
     pub fn place(&self, moment: i64) -> Result<i64, AxisError> {
         let place = match self.rule {
-            Rule::Shift(shift) => moment.checked_add(shift),
+            Rule::Shift { shift, multiple } => {
+                if moment < RECENT * SECOND {
+                    self.check_early(moment, shift, multiple)?;
+                }
+                moment.checked_add(shift)
+            }
             Rule::Days => self.local(moment)?,
         };
         place
@@ -104,7 +125,7 @@ impl BucketAxis {
             Err(AxisError::OutOfRange(_)) => i64::MAX,
             Err(AxisError::OddNanosecond(_)) => self.limit(moment + 1),
             // Points near it are errors.
-            Err(AxisError::TwoDays(_)) => {
+            Err(AxisError::TwoDays(_) | AxisError::OtherOffset(_)) => {
                 moment.saturating_add(self.zone.offset(moment).saturating_mul(SECOND))
             }
         }
@@ -114,7 +135,7 @@ impl BucketAxis {
     #[must_use]
     pub fn start(&self, place: i64) -> i64 {
         match self.rule {
-            Rule::Shift(shift) => place.saturating_sub(shift),
+            Rule::Shift { shift, .. } => place.saturating_sub(shift),
             Rule::Days => {
                 let (seconds, part) = (place.div_euclid(SECOND), place.rem_euclid(SECOND));
                 match self.zone.moments(seconds) {
@@ -131,6 +152,16 @@ impl BucketAxis {
     #[must_use]
     pub fn zone(&self) -> Zone {
         self.zone
+    }
+
+    /// Whether an offset before [`RECENT`] suits the axis.
+    fn check_early(&self, moment: i64, shift: i64, multiple: i128) -> Result<(), AxisError> {
+        let offset = i128::from(self.zone.offset(moment)) * i128::from(SECOND);
+        let apart = offset - i128::from(shift);
+        match apart == 0 || (multiple != 0 && apart % multiple == 0) {
+            true => Ok(()),
+            false => Err(AxisError::OtherOffset(moment)),
+        }
     }
 
     /// Local time, with half the pace where clocks show it twice.
@@ -164,6 +195,26 @@ impl BucketAxis {
         }
         Ok(moment.checked_add(period.offset * SECOND))
     }
+}
+
+/// The least common multiple of lengths in nanoseconds; 0 if it is long or there are days or
+/// calendar periods among them.
+fn common_multiple(granularities: &[Granularity]) -> i128 {
+    let mut multiple = 1_u64;
+    for granularity in granularities {
+        let Granularity::Fixed(length @ 1..DAY) = *granularity else {
+            return 0;
+        };
+        let (mut divisor, mut rest) = (multiple, length);
+        while rest != 0 {
+            (divisor, rest) = (rest, divisor % rest);
+        }
+        match (multiple / divisor).checked_mul(length) {
+            Some(longer @ ..=DAY) => multiple = longer,
+            _ => return 0,
+        }
+    }
+    i128::from(multiple)
 }
 
 /// Whether buckets begin at midnights.

@@ -1,9 +1,11 @@
 //! Parses a chunk of whole records to points.
 
+mod wide;
+
 use super::fields::{Fields, has_text_after_quote, trimmed};
 use super::head::Head;
 use super::records::{Quoting, Record, record};
-use crate::series::io::columns::{self, WideColumns};
+use crate::series::io::columns;
 use crate::series::io::names::{Lookup, NameError, Names};
 use crate::series::io::rows::{Fault, Faults};
 use crate::series::io::series_key::{Labels, SeriesKey};
@@ -113,7 +115,7 @@ fn next(text: &[u8], at: usize, context: &Context<'_>, quotes: bool) -> Record {
     }
 }
 
-pub(super) struct Rows<'c> {
+struct Rows<'c> {
     context: &'c Context<'c>,
     time_format: TimestampFormat,
     parsed: Parsed,
@@ -315,57 +317,6 @@ impl<'c> Rows<'c> {
         Ok((nanoseconds, number))
     }
 
-    /// Adds the points of a row of a wide table; none if it is malformed.
-    fn wide<'r>(
-        &mut self,
-        wide: &WideColumns,
-        field: impl Fn(usize) -> &'r [u8],
-    ) -> Result<(), RowError<'r>> {
-        let nanoseconds = self.time(field(wide.time))?;
-        let before = (self.parsed.times.len(), self.parsed.missing);
-        let values = wide.values.iter().zip(self.context.wide);
-        for ((column, _), series) in values {
-            let text = field(*column);
-            let number = match number::value(text) {
-                Some(number) => number,
-                None => {
-                    let bare = text.trim_ascii();
-                    match number::value(bare) {
-                        Some(number) => number,
-                        None if columns::is_missing(bare) => {
-                            self.parsed.missing += 1;
-                            continue;
-                        }
-                        None => {
-                            self.take_back(before);
-                            return Err(RowError::Cell(*column, bare));
-                        }
-                    }
-                }
-            };
-            self.parsed.series.push(*series);
-            self.push(nanoseconds, number);
-        }
-        for column in &wide.unnamed {
-            let bare = field(*column).trim_ascii();
-            if !bare.is_empty() {
-                self.take_back(before);
-                return Err(RowError::Unnamed(*column, bare));
-            }
-        }
-        Ok(())
-    }
-
-    /// Removes the points of a row that is malformed: numbers of points and of missing values
-    /// before it.
-    #[cold]
-    fn take_back(&mut self, (points, missing): (usize, u64)) {
-        self.parsed.series.truncate(points);
-        self.parsed.times.truncate(points);
-        self.parsed.values.truncate(points);
-        self.parsed.missing = missing;
-    }
-
     /// Adds a point of the series `name`.
     #[inline]
     fn named<'r>(
@@ -440,7 +391,7 @@ impl<'c> Rows<'c> {
             RowError::Value(found) => Fault::value(before, &text(found)),
             RowError::Missing => Fault::value(before, ""),
             RowError::Cell(column, found) => {
-                Fault::value(before, &text(found)).in_column(&column_name(head, column))
+                Fault::value(before, &text(found)).in_column(&wide::column_name(head, column))
             }
             RowError::Unnamed(column, found) => Fault::new(
                 before,
@@ -455,15 +406,6 @@ impl<'c> Rows<'c> {
             RowError::Labels(why) => Fault::name(before, why, name),
         });
     }
-}
-
-/// The name of a column of a wide table.
-fn column_name(head: &Head, column: usize) -> String {
-    let wide = head.wide.iter().flat_map(|wide| &wide.values);
-    let mut named = wide.filter(|(of, _)| *of == column);
-    named
-        .next()
-        .map_or_else(String::new, |(_, name)| name.clone())
 }
 
 /// A field of a record without quotes, of whose fields these are the ends.

@@ -1,5 +1,6 @@
 //! Known times, and the calendar compared with counting days one by one.
 
+use super::writing::date_of;
 use super::*;
 use proptest::prelude::*;
 

@@ -80,6 +80,20 @@ fn lengths_without_a_common_axis_are_refused() {
         let error = new(zurich, lengths).unwrap_err();
         assert!(error.contains(part), "{error}");
     }
+    // Singapore's standard time was another until 1982.
+    let singapore = Zone::named("Asia/Singapore").unwrap();
+    let axis = new(singapore, &["1h", "1d"]).unwrap();
+    let midnight = nanoseconds("2024-07-01T16:00:00Z");
+    assert_eq!(axis.start(axis.place(midnight).unwrap()), midnight);
+    let early = nanoseconds("1981-12-31T00:00:00Z");
+    assert_eq!(axis.place(early), Err(AxisError::OtherOffset(early)));
+    assert!(
+        new(singapore, &["30m", "10m"])
+            .unwrap()
+            .place(early)
+            .is_ok()
+    );
+    assert!(new(singapore, &["1d", "M"]).unwrap().place(early).is_ok());
     // Without changes of clocks, every length goes with every other.
     let kolkata = Zone::named("Asia/Kolkata").unwrap();
     let axis = new(kolkata, &["1h", "7s", "1d", "M"]).unwrap();
