@@ -1,9 +1,11 @@
 //! The options of `warpstride ptycho`.
 
 mod model;
+mod positions;
 mod simulate;
 
 pub(crate) use model::{DetectorArgs, LayerArgs, NearFieldArgs, SliceArgs};
+pub(crate) use positions::PositionArgs;
 pub(crate) use simulate::{PatternArg, SimulateArgs};
 
 use super::{BackendArg, PrecisionArg};
@@ -112,7 +114,8 @@ Examples:
 
 #[derive(Debug, Args)]
 pub(crate) struct InfoArgs {
-    /// Scan file: CXI, PtyPy's ptyd, or plain HDF5 with a recipe that names its datasets
+    /// Scan file: CXI, PtyPy's ptyd, plain HDF5 with a recipe that names its datasets, or frames alone (.mib, .raw or .xml of an EMPAD,
+    /// .tif, .npy, .npz) with --positions or --raster
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
     /// Recipe (TOML) from which the [data] options, the number of probe modes and the precision are taken
@@ -124,6 +127,8 @@ pub(crate) struct InfoArgs {
     /// Transform the positions of the file, as ptycho reconstruct does, such as swap,flip-rows
     #[arg(long, value_name = "LIST")]
     pub(crate) transform_positions: Option<String>,
+    #[command(flatten)]
+    pub(crate) positions: PositionArgs,
     #[command(flatten)]
     pub(crate) near_field: NearFieldArgs,
     /// Probe modes of the reconstruction whose memory is estimated [default: 1, or as in the recipe]
@@ -160,7 +165,8 @@ pub(crate) struct InfoArgs {
 
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ReconstructArgs {
-    /// Scan file: CXI, PtyPy's ptyd, or plain HDF5 with a recipe that names its datasets
+    /// Scan file: CXI, PtyPy's ptyd, plain HDF5 with a recipe that names its datasets, or frames alone (.mib, .raw or .xml of an EMPAD,
+    /// .tif, .npy, .npz) with --positions or --raster
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
     /// Result file to write (HDF5); pictures are written beside it
@@ -190,6 +196,8 @@ pub(crate) struct ReconstructArgs {
             "recipe",
             "set",
             "transform_positions",
+            "positions",
+            "step",
             "near_field",
             "focus_to_sample",
             "slices",
@@ -281,6 +289,8 @@ pub(crate) struct RecipeArgs {
     #[arg(long, value_name = "LIST")]
     pub(crate) transform_positions: Option<String>,
     #[command(flatten)]
+    pub(crate) positions: PositionArgs,
+    #[command(flatten)]
     pub(crate) near_field: NearFieldArgs,
     #[command(flatten)]
     pub(crate) slices: SliceArgs,
@@ -362,7 +372,8 @@ pub(crate) struct ComputeArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ResolutionArgs {
-    /// Scan file: CXI, PtyPy's ptyd, or plain HDF5 with a recipe that names its datasets
+    /// Scan file: CXI, PtyPy's ptyd, plain HDF5 with a recipe that names its datasets, or frames alone (.mib, .raw or .xml of an EMPAD,
+    /// .tif, .npy, .npz) with --positions or --raster
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
     /// Name of the results of the halves, which are written to OUT-half1.h5 and OUT-half2.h5

@@ -4,6 +4,7 @@ use super::automatic::planned;
 use super::detector_arguments::detector;
 use super::layer_arguments::layers;
 use super::near_field_arguments::near_field;
+use super::position_arguments::positions;
 use super::recipe_arguments::{engines, names_automatic, precision, read_recipe, set, set_model};
 use super::recipe_origin::RecipeOrigin;
 use super::slice_arguments::slices;
@@ -111,6 +112,7 @@ impl Info {
     pub(crate) fn from_args(args: InfoArgs) -> Result<Self, Failure> {
         let origin = RecipeOrigin::of(args.recipe.as_deref(), args.probe_modes, &args.set)
             .with_transform(args.transform_positions.as_deref())
+            .with_positions(&args.positions)
             .with_near_field(&args.near_field)
             .with_slices(&args.slices)
             .with_detector(&args.detector)
@@ -146,6 +148,7 @@ impl Info {
         if let Some(list) = &args.transform_positions {
             transform_positions(list, &mut recipe.data)?;
         }
+        positions(&args.positions, &mut recipe.data)?;
         near_field(&args.near_field, &mut recipe.data)?;
         if automatic {
             set_model(&mut recipe, &args.set)?;

@@ -1,8 +1,9 @@
 //! Reader of arbitrary HDF5 files, with the paths given in the options.
 
+use super::frame_stack::FrameStack;
 use super::geometry::{ExpectedPaths, FileGeometry, resolve};
-use super::window::{Window, frame_shape};
-use super::{MaskPolarity, Parts, Paths, ReadOptions, ScanFile, position_count, probe};
+use super::window::Window;
+use super::{MaskPolarity, Parts, Paths, ReadOptions, ScanFile, position_count, positions, probe};
 use crate::io::IoError;
 use crate::io::source::Source;
 use crate::text::shortest;
@@ -24,22 +25,30 @@ pub(super) fn read(
         });
     };
     let mut notes = Vec::new();
-    let frames = source.require("frames", &[&paths.frames])?;
-    let shape = frame_shape(source, &frames)?;
+    let frames = FrameStack::of_dataset(source.require("frames", &[&paths.frames])?)?;
+    let shape = frames.shape();
     let window = Window::new(source.name(), shape, options)?;
     let mask = match &paths.mask {
         Some(path) => Some(source.require("mask", &[path])?),
         None => None,
     };
     let per_frame = mask.as_ref().is_some_and(|m| m.shape().len() == 3);
-    let scratch = window.in_scratch(source, frames.path(), per_frame, scratch)?;
-    let positions = positions(source, paths, &mut notes)?;
-    if positions.nrows() != shape[0] {
-        let found = positions.nrows();
-        return Err(position_count(source, &paths.positions, shape[0], found));
-    }
+    let scratch = window.in_scratch(source.input(), frames.path(), per_frame, scratch)?;
+    let of_frames = (shape[0], frames.scan_shape());
+    let elsewhere = positions::given(source.input(), options, of_frames, &mut notes)?;
+    let (positions_name, positions) = match elsewhere {
+        Some(given) => given,
+        None => {
+            let read = coordinates(source, paths, &mut notes)?;
+            if read.nrows() != shape[0] {
+                let (input, found) = (source.input(), read.nrows());
+                return Err(position_count(input, &paths.positions, shape[0], found));
+            }
+            (paths.positions.clone(), read)
+        }
+    };
     let geometry = resolve(
-        source,
+        source.input(),
         &found(source, paths)?,
         options,
         &ExpectedPaths {
@@ -59,7 +68,7 @@ pub(super) fn read(
     let mask = match mask {
         Some(m) => Some((
             m.path().to_owned(),
-            window.mask(source, &m, shape, |v| paths.mask_marks.is_valid(v))?,
+            window.mask(source.input(), &m, shape, |v| paths.mask_marks.is_valid(v))?,
         )),
         None => {
             notes.push("no mask is given: all pixels are treated as valid".to_owned());
@@ -73,24 +82,28 @@ pub(super) fn read(
     Parts {
         frames: (
             paths.frames.clone(),
-            window.frames(source, &frames, scratch)?,
+            window.frames(source.input(), &frames, scratch)?,
         ),
         mask,
-        positions: (paths.positions.clone(), window.select(&positions)),
+        positions: (positions_name, window.select(&positions)),
         geometry,
         probe,
         simulation: None,
         notes,
     }
-    .into_scan(source, options)
+    .into_scan(source.input(), options)
 }
 
 /// Reads the positions (frame, (row, column)), m.
-fn positions(
+fn coordinates(
     source: &Source,
     paths: &Paths,
     notes: &mut Vec<String>,
 ) -> Result<Array2<f64>, IoError> {
+    if paths.positions.is_empty() {
+        let tried = ["the option data.paths.positions"];
+        return Err(positions::missing(source.input(), &tried));
+    }
     let numbers = source.require("positions", &[&paths.positions])?;
     let [row, column] = paths.position_order;
     let wrong = || {
