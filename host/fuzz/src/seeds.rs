@@ -1,6 +1,6 @@
 //! Writes the seed corpora: `seeds FOLDER`, of scans; `seeds FOLDER ismrmrd`, of samples of
 //! k-space; `seeds FOLDER columns`, `cansas` or `nxcansas`, of small-angle scattering; `seeds
-//! FOLDER series_csv` or `series_columnar`, of time series; `seeds FOLDER chunk_filters`, `mib_reader`,
+//! FOLDER series_csv`, `series_exposition` or `series_columnar`, of time series; `seeds FOLDER chunk_filters`, `mib_reader`,
 //! `empad_reader`, `tiff_reader` or `numpy_reader`, of chunks and of files of frames; `seeds FOLDER bart_reader`, of
 //! BART arrays.
 //!
@@ -53,7 +53,7 @@ fn scan_of(frames: usize, per_frame: bool) -> Option<Scan> {
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let folder = std::env::args_os()
         .nth(1)
-        .ok_or("usage: seeds FOLDER [ismrmrd | columns | cansas | nxcansas | series_csv | series_columnar | chunk_filters | mib_reader | empad_reader | tiff_reader | numpy_reader | bart_reader]")?;
+        .ok_or("usage: seeds FOLDER [ismrmrd | columns | cansas | nxcansas | series_csv | series_exposition | series_columnar | chunk_filters | mib_reader | empad_reader | tiff_reader | numpy_reader | bart_reader]")?;
     let folder = Path::new(&folder);
     std::fs::create_dir_all(folder)?;
     match std::env::args().nth(2).as_deref() {
@@ -62,6 +62,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         Some("cansas") => cansas(folder),
         Some("nxcansas") => nxcansas(folder),
         Some("series_csv") => warpstride_fuzz::series::lines(folder),
+        Some("series_exposition") => warpstride_fuzz::series::expositions(folder),
         Some("series_columnar") => warpstride_fuzz::series::tables(folder),
         Some(
             target @ ("chunk_filters" | "mib_reader" | "empad_reader" | "tiff_reader"
