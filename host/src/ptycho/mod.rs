@@ -50,6 +50,7 @@ mod probe_slices;
 mod problem;
 mod profile;
 pub mod quality;
+pub(crate) mod quantities;
 mod ranks;
 mod read_options;
 mod recipe;

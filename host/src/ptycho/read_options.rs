@@ -1,5 +1,9 @@
 //! Options for reading a scan file: the `[data]` table of a recipe.
 
+mod constants;
+
+pub use constants::Constants;
+
 use super::{Orientation, RecipeError};
 use crate::text::shortest;
 use ndarray::Array2;
@@ -113,24 +117,8 @@ impl ReadOptions {
             let expected = format!("at most {MAX_NO_DATA} counts");
             return refuse("no_data", &expected, format!("{} counts", values.len()));
         }
-        let Constants {
-            wavelength,
-            energy,
-            distance,
-            pixel_size,
-        } = self.constants;
-        if let Some(wavelength) = wavelength
-            && !WAVELENGTHS.contains(&wavelength)
-        {
-            let expected = "a wavelength in metres between 1e-13 and 1e-3";
-            return refuse("constants.wavelength", expected, shortest(wavelength));
-        }
-        if let (Some(_), Some(energy)) = (wavelength, energy) {
-            let expected = "constants.wavelength or constants.energy, not both";
-            return refuse("constants.energy", expected, shortest(energy));
-        }
-        let [height, width] = pixel_size.map_or([None; 2], |side| side.map(Some));
         let near_field = self.is_near_field();
+        self.constants.check(near_field)?;
         if let (Some(z1), false) = (self.focus_to_sample, near_field) {
             let expected = "data.near_field = true (--near-field) beside it";
             return refuse("focus_to_sample", expected, shortest(z1));
@@ -145,10 +133,6 @@ impl ReadOptions {
                 "focus_to_sample",
                 self.focus_to_sample.filter(|z1| *z1 != f64::INFINITY),
             ),
-            ("constants.energy", energy),
-            ("constants.distance", distance),
-            ("constants.pixel_size", height),
-            ("constants.pixel_size", width),
             (
                 "paths.position_unit",
                 self.paths.as_ref().map(|paths| paths.position_unit),
@@ -286,24 +270,6 @@ pub enum Format {
     Hdf5,
 }
 
-/// Geometry that replaces or completes that of the file.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Constants {
-    /// Wavelength, m.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub wavelength: Option<f64>,
-    /// Energy: in J if below 10⁻⁶, in keV if below 100, otherwise in eV; excludes `wavelength`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub energy: Option<f64>,
-    /// Distance from the specimen to the detector, m.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub distance: Option<f64>,
-    /// Detector pixel (row direction, column direction), m.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub pixel_size: Option<[f64; 2]>,
-}
-
 /// Paths of the datasets in a plain HDF5 file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -330,7 +296,7 @@ pub struct Paths {
     /// Wavelength: one number, m.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wavelength: Option<String>,
-    /// Energy: one number, in J if below 10⁻⁶, in keV if below 100, otherwise in eV.
+    /// Energy: one number, in the unit of its attribute `units`, or else in the only plausible one of J, eV and keV.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub energy: Option<String>,
     /// Distance from the specimen to the detector: one number, m.

@@ -119,7 +119,8 @@ impl TrialSettings<'_> {
                 ProbeSource::MeanPattern
                 | ProbeSource::Aperture
                 | ProbeSource::ZonePlate
-                | ProbeSource::Gaussian,
+                | ProbeSource::Gaussian
+                | ProbeSource::Aberrations,
                 _,
             ) => StartOfTrials::Recipe,
         }
