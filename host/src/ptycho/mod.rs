@@ -61,6 +61,7 @@ pub(crate) mod regions;
 #[cfg(feature = "plots")]
 pub mod report;
 mod result;
+mod rotation;
 mod run;
 pub(crate) mod science;
 mod simulate;
@@ -110,7 +111,7 @@ pub use probe_size::ProbeSize;
 pub use problem::{Problem, ProblemError};
 pub use profile::Profile;
 pub use ranks::Ranks;
-pub use read_options::{EmptyFrames, MAX_COARSE, NoData, NoDataSetting, ReadOptions};
+pub use read_options::{Constants, EmptyFrames, MAX_COARSE, NoData, NoDataSetting, ReadOptions};
 pub use recipe::{
     ApertureShape, Background, BackgroundFit, Blur, DetectorOptions, FlyOptions, FlyPath,
     FlyPositions, GpuOptions, GpuStep, GpuWaves, Precision, ProbeSource, ProbeStart, Recipe,
@@ -119,6 +120,10 @@ pub use recipe::{
 pub use reconstructor::{Progress, Reconstructor};
 pub use refinement::{PositionMethod, PositionOptions, Refinement};
 pub use result::{Origin, result};
+pub use rotation::{
+    CentreField, CentreRotation, Rotation, RotationDecision, RotationSearch, RotationTrial,
+    RotationTwin,
+};
 pub use run::{ReconstructionSteps, Run, RunError};
 pub use simulate::{Pattern, SimulateError, SimulateOptions, simulate};
 pub use start::StartError;

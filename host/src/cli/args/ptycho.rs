@@ -1,8 +1,10 @@
 //! The options of `warpstride ptycho`.
 
+mod beam;
 mod model;
 mod simulate;
 
+pub(crate) use beam::{BeamArgs, OpticsArgs};
 pub(crate) use model::{DetectorArgs, LayerArgs, NearFieldArgs, SliceArgs};
 pub(crate) use simulate::{PatternArg, SimulateArgs};
 
@@ -125,6 +127,8 @@ pub(crate) struct InfoArgs {
     #[arg(long, value_name = "LIST")]
     pub(crate) transform_positions: Option<String>,
     #[command(flatten)]
+    pub(crate) beam: BeamArgs,
+    #[command(flatten)]
     pub(crate) near_field: NearFieldArgs,
     /// Probe modes of the reconstruction whose memory is estimated [default: 1, or as in the recipe]
     #[arg(long, value_name = "N", value_parser = at_least_one)]
@@ -172,6 +176,14 @@ pub(crate) struct ReconstructArgs {
     /// Try first which flip or swap of the positions fits the frames, and reconstruct with it
     #[arg(long, help_heading = "What to compute", conflicts_with = "coarse")]
     pub(crate) find_orientation: bool,
+    /// Search first for the angle between the axes of scan and detector, and for the sense of the axes, from the centres of mass of the
+    /// frames and from trials, and reconstruct with it
+    #[arg(
+        long,
+        help_heading = "What to compute",
+        conflicts_with_all = ["coarse", "find_orientation"]
+    )]
+    pub(crate) find_rotation: bool,
     /// Reconstruct with larger object pixels first, by these factors, such as 4,2,1: each result is the start of the next
     #[arg(
         long,
@@ -190,6 +202,16 @@ pub(crate) struct ReconstructArgs {
             "recipe",
             "set",
             "transform_positions",
+            "voltage",
+            "energy",
+            "wavelength",
+            "distance",
+            "pixel_size",
+            "pixel_angle",
+            "semi_angle",
+            "defocus",
+            "c3",
+            "astigmatism",
             "near_field",
             "focus_to_sample",
             "slices",
@@ -198,6 +220,7 @@ pub(crate) struct ReconstructArgs {
             "blur",
             "background",
             "find_orientation",
+            "find_rotation",
             "probe_modes",
             "object_modes",
             "fly_points",
@@ -280,6 +303,10 @@ pub(crate) struct RecipeArgs {
     /// commas, applied in this order; none: as in the file
     #[arg(long, value_name = "LIST")]
     pub(crate) transform_positions: Option<String>,
+    #[command(flatten)]
+    pub(crate) beam: BeamArgs,
+    #[command(flatten)]
+    pub(crate) optics: OpticsArgs,
     #[command(flatten)]
     pub(crate) near_field: NearFieldArgs,
     #[command(flatten)]

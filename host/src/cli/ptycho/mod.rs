@@ -2,6 +2,7 @@
 
 mod automatic;
 mod backend;
+mod beam_arguments;
 mod coarse_to_fine;
 mod compare;
 mod demo;
@@ -9,6 +10,7 @@ mod detector_arguments;
 mod device_group;
 mod files;
 mod find_orientation;
+mod find_rotation;
 mod info;
 mod layer_arguments;
 mod near_field_arguments;

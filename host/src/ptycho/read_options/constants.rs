@@ -30,10 +30,7 @@ pub struct Constants {
     )]
     pub energy: Option<f64>,
     /// Voltage that has accelerated electrons, V; excludes `wavelength` and `energy`.
-    #[serde(
-        skip_serializing_if = "Option::is_none",
-        with = "quantities::voltage"
-    )]
+    #[serde(skip_serializing_if = "Option::is_none", with = "quantities::voltage")]
     pub voltage: Option<f64>,
     /// Distance from the specimen to the detector, m.
     #[serde(
@@ -99,9 +96,8 @@ impl Constants {
             }
             for (other, given) in [("wavelength", self.wavelength), ("energy", self.energy)] {
                 if let Some(value) = given {
-                    let expected = format!(
-                        "constants.voltage, of electrons, or constants.{other}, not both"
-                    );
+                    let expected =
+                        format!("constants.voltage, of electrons, or constants.{other}, not both");
                     return refuse(other, &expected, shortest(value));
                 }
             }
@@ -132,7 +128,10 @@ impl Constants {
                 "pixel_angle" => LARGEST_ANGLE,
                 _ => f64::MAX,
             };
-            if ![rows, columns].into_iter().all(|v| *v > 0.0 && *v <= largest) {
+            if ![rows, columns]
+                .into_iter()
+                .all(|v| *v > 0.0 && *v <= largest)
+            {
                 let expected = match *option {
                     "pixel_angle" => "angles above 0, at most 0.5 rad",
                     _ => "finite spatial frequencies above 0",
@@ -169,7 +168,8 @@ mod tests {
 
     #[test]
     fn values_have_units_or_are_numbers_and_survive_toml() {
-        let read = of("voltage = \"300kV\"\npixel_angle = \"0.3mrad\"\ndistance = \"2.5 m\"").unwrap();
+        let read =
+            of("voltage = \"300kV\"\npixel_angle = \"0.3mrad\"\ndistance = \"2.5 m\"").unwrap();
         assert_eq!(read.voltage, Some(3e5));
         assert_eq!(read.pixel_angle, Some([3e-4; 2]));
         assert_eq!(read.distance, Some(2.5));
@@ -200,7 +200,10 @@ mod tests {
             ("voltage = \"300kV\"\nenergy = 8.8", "not both"),
             ("voltage = \"300kV\"\nwavelength = 1e-10", "not both"),
             ("pixel_angle = \"1mrad\"\npixel_size = 1e-4", "not both"),
-            ("pixel_angle = \"1mrad\"\npixel_frequency = \"0.1/nm\"", "not both"),
+            (
+                "pixel_angle = \"1mrad\"\npixel_frequency = \"0.1/nm\"",
+                "not both",
+            ),
             ("distance = true", "a number or a text with a unit"),
         ] {
             let error = of(text).unwrap_err();

@@ -189,7 +189,11 @@ mod tests {
         for ((r, c), v) in wave.indexed_iter() {
             let distance = pixel() * (r as f64 - middle).hypot(c as f64 - middle);
             all += v.norm_sqr();
-            inside += if distance <= radius { v.norm_sqr() } else { 0.0 };
+            inside += if distance <= radius {
+                v.norm_sqr()
+            } else {
+                0.0
+            };
         }
         inside / all
     }
@@ -203,7 +207,9 @@ mod tests {
         assert!((power - (SIZE * SIZE) as f64).abs() < 1e-6 * power);
         let middle = SIZE / 2;
         let along = |c: usize| made[[middle, middle + c]].re / made[[middle, middle]].re;
-        let crossing = (0..20).find(|c| along(*c) > 0.0 && along(c + 1) <= 0.0).unwrap();
+        let crossing = (0..20)
+            .find(|c| along(*c) > 0.0 && along(c + 1) <= 0.0)
+            .unwrap();
         let zero = crossing as f64 + along(crossing) / (along(crossing) - along(crossing + 1));
         let expected = 0.61 * WAVELENGTH / alpha / pixel();
         assert!((zero / expected - 1.0).abs() < 0.02, "{zero} {expected}");
@@ -218,7 +224,8 @@ mod tests {
         for defocus in [80e-9, -80e-9] {
             let made = wave(&recipe(alpha, defocus));
             let radius = alpha * 80e-9;
-            let [inside, half, all] = [0.7, 0.5_f64.sqrt(), 1.15].map(|f| within(&made, f * radius));
+            let [inside, half, all] =
+                [0.7, 0.5_f64.sqrt(), 1.15].map(|f| within(&made, f * radius));
             assert!(all > 0.97, "{all}");
             assert!((half - 0.5).abs() < 0.06 && inside < 0.6, "{half} {inside}");
         }
@@ -288,10 +295,16 @@ mod tests {
     fn a_disc_beyond_the_frames_is_refused() {
         let error = probe(&scan(), &recipe(40e-3, 0.0), &mut Vec::new()).unwrap_err();
         let text = error.to_string();
-        assert!(text.contains("at most 32 mrad") && text.contains("40 mrad"), "{text}");
+        assert!(
+            text.contains("at most 32 mrad") && text.contains("40 mrad"),
+            "{text}"
+        );
         let mut without = recipe(1e-3, 0.0);
         without.probe.semi_angle = None;
         let text = without.check().unwrap_err().to_string();
-        assert!(text.contains("semi_angle") && text.contains("17mrad"), "{text}");
+        assert!(
+            text.contains("semi_angle") && text.contains("17mrad"),
+            "{text}"
+        );
     }
 }

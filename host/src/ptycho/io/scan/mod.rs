@@ -2,12 +2,14 @@
 
 mod cxi;
 mod empty_frames;
+mod energy;
 mod frame_stack;
 mod geometry;
 mod no_data;
 mod plain;
 mod ptyd;
 mod truth;
+mod units;
 mod window;
 mod write;
 

@@ -3,7 +3,7 @@
 use super::frame_stack::FrameStack;
 use super::geometry::{ExpectedPaths, FileGeometry, resolve};
 use super::window::Window;
-use super::{MaskPolarity, Parts, Paths, ReadOptions, ScanFile, position_count, probe};
+use super::{MaskPolarity, Parts, Paths, ReadOptions, ScanFile, position_count, probe, units};
 use crate::io::IoError;
 use crate::io::source::Source;
 use crate::text::shortest;
@@ -46,7 +46,7 @@ pub(super) fn read(
     }
     let geometry = resolve(
         source.input(),
-        &found(source, paths)?,
+        &found(source, paths, &mut notes)?,
         options,
         &ExpectedPaths {
             wavelength: &["the option `paths.wavelength`", "the option `paths.energy`"],
@@ -133,7 +133,7 @@ fn positions(
 }
 
 /// Reads the geometry from the datasets that are given; a path without a dataset is an error.
-fn found(source: &Source, paths: &Paths) -> Result<FileGeometry, IoError> {
+fn found(source: &Source, paths: &Paths, notes: &mut Vec<String>) -> Result<FileGeometry, IoError> {
     let value = |what: &str, path: &Option<String>| -> Result<Option<(String, f64)>, IoError> {
         match path {
             None => Ok(None),
@@ -143,17 +143,37 @@ fn found(source: &Source, paths: &Paths) -> Result<FileGeometry, IoError> {
             }
         }
     };
+    let mut length = |what: &str, path: &Option<String>| {
+        let read = |(path, value): (String, f64)| {
+            let metres = units::length(source, &path, value, &mut *notes)?;
+            Ok::<_, IoError>((path, metres))
+        };
+        value(what, path)?.map(read).transpose()
+    };
+    let wavelength = length("wavelength", &paths.wavelength)?;
+    let distance = length("distance", &paths.distance)?;
+    let energy = match value("energy", &paths.energy)? {
+        Some((path, value)) => {
+            let value = units::energy(source, &path, value, notes)?;
+            Some((path, value))
+        }
+        None => None,
+    };
     let pixel_size = match &paths.pixel_size {
         None => None,
         Some(path) => {
             let numbers = source.require("pixel size", &[path])?;
-            Some((path.clone(), numbers.one_or_two()?))
+            let [rows, columns] = numbers.one_or_two()?;
+            let rows = units::length(source, path, rows, notes)?;
+            // One note is enough.
+            let columns = units::length(source, path, columns, &mut Vec::new())?;
+            Some((path.clone(), [rows, columns]))
         }
     };
     Ok(FileGeometry {
-        wavelength: value("wavelength", &paths.wavelength)?,
-        energy: value("energy", &paths.energy)?,
-        distance: value("distance", &paths.distance)?,
+        wavelength,
+        energy,
+        distance,
         pixel_size,
         ..FileGeometry::default()
     })
