@@ -45,6 +45,8 @@ mod ptycho_devices;
 #[cfg(feature = "ptycho")]
 mod ptycho_doubtful;
 #[cfg(feature = "ptycho")]
+mod ptycho_electrons;
+#[cfg(feature = "ptycho")]
 mod ptycho_free;
 #[cfg(feature = "ptycho")]
 mod ptycho_host_memory;

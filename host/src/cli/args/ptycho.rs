@@ -48,7 +48,8 @@ Examples:
 Examples:
   warpstride ptycho info scan.cxi
   warpstride ptycho info scan.cxi --probe-modes 5 --precision f64 --json
-  warpstride ptycho info scan.cxi --transform-positions swap,flip-rows
+  warpstride ptycho info scan.cxi --voltage 300kV --pixel-angle 0.02/A \\
+      --transform-positions swap,flip-rows
   warpstride ptycho info scan.cxi --near-field --focus-to-sample 3.65mm
   warpstride ptycho info scan.cxi --blur 0.7 --background uniform
   warpstride ptycho info thick.cxi --slices 2 --slice-distance 20um
@@ -71,9 +72,11 @@ Examples:
       --transform-positions swap,rotate=30deg --near-field \\
       --focus-to-sample 3.65mm
   warpstride ptycho reconstruct scan.cxi -o result.h5 --engine lsqml:200 \\
-      --fly-points 5 --fly-shift scan --object-modes 2
-  warpstride ptycho reconstruct scan.cxi -o result.h5 --find-orientation \\
-      --engine rpie:200 --backend cpu --report result.html
+      --fly-points 5 --fly-shift scan --object-modes 2 --find-orientation \\
+      --backend cpu --report result.html
+  warpstride ptycho reconstruct scan.cxi -o result.h5 --voltage 300kV \\
+      --pixel-angle 0.0165mrad --semi-angle 1.03mrad --defocus -13.5um \\
+      --find-rotation
   warpstride ptycho reconstruct scan.cxi -o better.h5 --start result.h5 \\
       --engine lsqml:100 --opr-modes 4 --blur 0.7 --background uniform
 
@@ -92,6 +95,8 @@ Examples:
   warpstride ptycho resolution scan.cxi -o scan.h5 --engine lsqml:200 \\
       --probe-modes 3 --report resolution.html --plot frc.svg
   warpstride ptycho resolution scan.cxi -o scan.h5 --recipe recipe.toml --resume
+  warpstride ptycho resolution scan.cxi -o scan.h5 --energy 8.8keV \\
+      --distance 2m --pixel-size 75um
 
 The resolution is half the period at which the Fourier ring correlation of the halves falls below
 the half-bit or the one-bit threshold. Each half has one of every two neighbouring
