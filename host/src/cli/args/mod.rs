@@ -32,8 +32,8 @@ pub(crate) use precision::PrecisionArg;
 #[cfg(all(feature = "ptycho", feature = "hdf5"))]
 pub(crate) use ptycho::{
     BeamArgs, CompareArgs, DetectorArgs, InfoArgs, LayerArgs, NearFieldArgs, OpticsArgs,
-    PatternArg, PositionMethodArg, PredictArgs, PtychoCommand, RecipeArgs, ReconstructArgs,
-    ResolutionArgs, SimulateArgs, SliceArgs, StopArg,
+    PatternArg, PositionArgs, PositionMethodArg, PredictArgs, PtychoCommand, RecipeArgs,
+    ReconstructArgs, ResolutionArgs, SimulateArgs, SliceArgs, StopArg,
 };
 #[cfg(feature = "sas")]
 pub(crate) use sas::{

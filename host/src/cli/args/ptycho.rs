@@ -2,10 +2,12 @@
 
 mod beam;
 mod model;
+mod positions;
 mod simulate;
 
 pub(crate) use beam::{BeamArgs, OpticsArgs};
 pub(crate) use model::{DetectorArgs, LayerArgs, NearFieldArgs, SliceArgs};
+pub(crate) use positions::PositionArgs;
 pub(crate) use simulate::{PatternArg, SimulateArgs};
 
 use super::{BackendArg, PrecisionArg};
@@ -119,7 +121,8 @@ Examples:
 
 #[derive(Debug, Args)]
 pub(crate) struct InfoArgs {
-    /// Scan file: CXI, PtyPy's ptyd, or plain HDF5 with a recipe that names its datasets
+    /// Scan file: CXI, PtyPy's ptyd, plain HDF5 with a recipe that names its datasets, or frames alone (.mib, .raw or .xml of an EMPAD,
+    /// .tif, .npy, .npz) with --positions or --raster
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
     /// Recipe (TOML) from which the [data] options, the number of probe modes and the precision are taken
@@ -133,6 +136,8 @@ pub(crate) struct InfoArgs {
     pub(crate) transform_positions: Option<String>,
     #[command(flatten)]
     pub(crate) beam: BeamArgs,
+    #[command(flatten)]
+    pub(crate) positions: PositionArgs,
     #[command(flatten)]
     pub(crate) near_field: NearFieldArgs,
     /// Probe modes of the reconstruction whose memory is estimated [default: 1, or as in the recipe]
@@ -169,7 +174,8 @@ pub(crate) struct InfoArgs {
 
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ReconstructArgs {
-    /// Scan file: CXI, PtyPy's ptyd, or plain HDF5 with a recipe that names its datasets
+    /// Scan file: CXI, PtyPy's ptyd, plain HDF5 with a recipe that names its datasets, or frames alone (.mib, .raw or .xml of an EMPAD,
+    /// .tif, .npy, .npz) with --positions or --raster
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
     /// Result file to write (HDF5); pictures are written beside it
@@ -217,6 +223,8 @@ pub(crate) struct ReconstructArgs {
             "defocus",
             "c3",
             "astigmatism",
+            "positions",
+            "step",
             "near_field",
             "focus_to_sample",
             "slices",
@@ -313,6 +321,8 @@ pub(crate) struct RecipeArgs {
     #[command(flatten)]
     pub(crate) optics: OpticsArgs,
     #[command(flatten)]
+    pub(crate) positions: PositionArgs,
+    #[command(flatten)]
     pub(crate) near_field: NearFieldArgs,
     #[command(flatten)]
     pub(crate) slices: SliceArgs,
@@ -394,7 +404,8 @@ pub(crate) struct ComputeArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ResolutionArgs {
-    /// Scan file: CXI, PtyPy's ptyd, or plain HDF5 with a recipe that names its datasets
+    /// Scan file: CXI, PtyPy's ptyd, plain HDF5 with a recipe that names its datasets, or frames alone (.mib, .raw or .xml of an EMPAD,
+    /// .tif, .npy, .npz) with --positions or --raster
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
     /// Name of the results of the halves, which are written to OUT-half1.h5 and OUT-half2.h5

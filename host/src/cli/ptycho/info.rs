@@ -5,6 +5,7 @@ use super::beam_arguments::beam;
 use super::detector_arguments::detector;
 use super::layer_arguments::layers;
 use super::near_field_arguments::near_field;
+use super::position_arguments::positions;
 use super::recipe_arguments::{engines, names_automatic, precision, read_recipe, set, set_model};
 use super::recipe_origin::RecipeOrigin;
 use super::slice_arguments::slices;
@@ -117,6 +118,7 @@ impl Info {
         let origin = RecipeOrigin::of(args.recipe.as_deref(), args.probe_modes, &args.set)
             .with_transform(args.transform_positions.as_deref())
             .with_beam(&args.beam)
+            .with_positions(&args.positions)
             .with_near_field(&args.near_field)
             .with_slices(&args.slices)
             .with_detector(&args.detector)
@@ -153,6 +155,7 @@ impl Info {
             transform_positions(list, &mut recipe.data)?;
         }
         beam(&args.beam, &mut recipe.data.constants)?;
+        positions(&args.positions, &mut recipe.data)?;
         near_field(&args.near_field, &mut recipe.data)?;
         if automatic {
             set_model(&mut recipe, &args.set)?;

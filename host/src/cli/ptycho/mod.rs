@@ -14,6 +14,7 @@ mod find_rotation;
 mod info;
 mod layer_arguments;
 mod near_field_arguments;
+mod position_arguments;
 mod predict;
 mod recipe_arguments;
 mod recipe_origin;

@@ -4,9 +4,10 @@ use super::beam_arguments::{beam_origins, optics_origins};
 use super::detector_arguments;
 use super::layer_arguments;
 use super::near_field_arguments::origins;
+use super::position_arguments;
 use super::slice_arguments::origins as slice_origins;
 use crate::cli::args::{
-    BeamArgs, DetectorArgs, LayerArgs, NearFieldArgs, RecipeArgs, SliceArgs, StopArg,
+    BeamArgs, DetectorArgs, LayerArgs, NearFieldArgs, PositionArgs, RecipeArgs, SliceArgs, StopArg,
 };
 use crate::cli::failure::Failure;
 use crate::data::PositionError;
@@ -95,6 +96,7 @@ impl RecipeOrigin {
             .with_detector(&args.detector)
             .with_slices(&args.slices)
             .with_variations(args.opr_modes)
+            .with_positions(&args.positions)
             .with_near_field(&args.near_field)
             .with_layers(&args.layers)
     }
@@ -127,6 +129,12 @@ impl RecipeOrigin {
     /// Adds `--voltage` and the other arguments of the beam and the detector's pixels, which `--set` may replace.
     pub(super) fn with_beam(mut self, args: &BeamArgs) -> Self {
         self.arguments.splice(0..0, beam_origins(args));
+        self
+    }
+
+    /// Adds `--positions`, `--raster` and what belongs to them, which `--set` may replace.
+    pub(super) fn with_positions(mut self, args: &PositionArgs) -> Self {
+        (self.arguments).splice(0..0, position_arguments::origins(args));
         self
     }
 
