@@ -4,7 +4,7 @@ use super::find_orientation::TrialSettings;
 use crate::cli::failure::Failure;
 use crate::data::Scan;
 use crate::ptycho::{
-    CentreField, EngineName, EngineSpec, ProbeSource, Problem, Recipe, Rotation, RotationDecision,
+    CentreField, EngineName, EngineSpec, ProbeSource, Problem, Rotation, RotationDecision,
     RotationSearch, StartOfTrials, TrialResult, central_part, is_own_twin,
 };
 use crate::run::Interrupt;
@@ -12,10 +12,13 @@ use ndarray::Array3;
 use num_complex::Complex;
 use std::time::Instant;
 
-/// Frames of a trial.
-const FRAMES: usize = 120;
+/// Frames of a trial. Many frames and few iterations: angles far from the right one displace far frames most, and noisy frames that
+/// are fitted longer have an R_free that depends on their noise.
+const FRAMES: usize = 400;
 /// Iterations of a trial.
-const ITERATIONS: usize = 15;
+const ITERATIONS: usize = 6;
+/// Share of free pixels, at least: angles may differ by less than a hundredth of R_free.
+const FREE_PIXELS: f64 = 0.05;
 
 /// Searches for the rotation; `None` if it was interrupted.
 pub(super) fn search(
@@ -38,10 +41,9 @@ pub(super) fn search(
         )));
     };
     let start = settings.start(false);
-    let mut recipe = Recipe {
-        engines: vec![EngineSpec::new(EngineName::Lsqml, ITERATIONS)],
-        ..settings.recipe(start, ITERATIONS)
-    };
+    let mut recipe = settings.recipe(start, ITERATIONS);
+    recipe.free_pixels = recipe.free_pixels.max(FREE_PIXELS);
+    recipe.engines = vec![EngineSpec::new(EngineName::Lsqml, ITERATIONS)];
     let mut search = RotationSearch {
         centres,
         frames: part.shape()[0],

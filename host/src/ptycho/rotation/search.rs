@@ -21,7 +21,7 @@ const ELSEWHERE: [f64; 3] = [45.0, 90.0, 135.0];
 const FOUND: [f64; 2] = [0.97, 0.9975];
 /// R_free of a rotation as a share of that of its twin, up to which the start probe decides between the two: with noisy frames it is
 /// never much lower.
-const TWIN: f64 = 0.99;
+const TWIN: f64 = 0.996;
 /// Most intervals that are searched one beside the other.
 const INTERVALS: usize = 3;
 

@@ -56,7 +56,8 @@ fn wavelength_of(
     })?;
     let wavelength = Geometry::wavelength_of_energy(in_joule);
     notes.push(format!(
-        "{path} is {energy}, interpreted as {unit}: wavelength {wavelength:.6e} m"
+        "{path} is {}, interpreted as {unit}: wavelength {wavelength:.6e} m",
+        shortest(energy)
     ));
     Ok(wavelength)
 }
