@@ -1,10 +1,12 @@
 //! Options for reading a scan file: the `[data]` table of a recipe.
 
+mod constants;
 mod datasets;
 mod positions;
 mod quantities;
 mod units;
 
+pub use constants::Constants;
 pub use datasets::{Datasets, PositionUnit};
 pub(super) use datasets::{is_pixel, si_units};
 pub use positions::{PositionFile, Raster, RasterStep};
@@ -148,24 +150,8 @@ impl ReadOptions {
             let expected = format!("at most {MAX_NO_DATA} counts");
             return refuse("no_data", &expected, format!("{} counts", values.len()));
         }
-        let Constants {
-            wavelength,
-            energy,
-            distance,
-            pixel_size,
-        } = self.constants;
-        if let Some(wavelength) = wavelength
-            && !WAVELENGTHS.contains(&wavelength)
-        {
-            let expected = "a wavelength in metres between 1e-13 and 1e-3";
-            return refuse("constants.wavelength", expected, shortest(wavelength));
-        }
-        if let (Some(_), Some(energy)) = (wavelength, energy) {
-            let expected = "constants.wavelength or constants.energy, not both";
-            return refuse("constants.energy", expected, shortest(energy));
-        }
-        let [height, width] = pixel_size.map_or([None; 2], |side| side.map(Some));
         let near_field = self.is_near_field();
+        self.constants.check(near_field)?;
         if let (Some(z1), false) = (self.focus_to_sample, near_field) {
             let expected = "data.near_field = true (--near-field) beside it";
             return refuse("focus_to_sample", expected, shortest(z1));
@@ -180,10 +166,6 @@ impl ReadOptions {
                 "focus_to_sample",
                 self.focus_to_sample.filter(|z1| *z1 != f64::INFINITY),
             ),
-            ("constants.energy", energy),
-            ("constants.distance", distance),
-            ("constants.pixel_size", height),
-            ("constants.pixel_size", width),
             (
                 "paths.position_unit",
                 self.paths.as_ref().and_then(Paths::metres_per_unit),
@@ -352,24 +334,6 @@ pub enum Format {
     Emd,
     /// A file of frames alone: Merlin's `.mib`, EMPAD's `.raw` or `.xml`, TIFF, `.npy` or `.npz`.
     Frames,
-}
-
-/// Geometry that replaces or completes that of the file.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Constants {
-    /// Wavelength, m.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub wavelength: Option<f64>,
-    /// Energy: in J if below 10⁻⁶, in keV if below 100, otherwise in eV; excludes `wavelength`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub energy: Option<f64>,
-    /// Distance from the specimen to the detector, m.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub distance: Option<f64>,
-    /// Detector pixel (row direction, column direction), m.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub pixel_size: Option<[f64; 2]>,
 }
 
 /// Paths of the datasets in a plain HDF5 file.

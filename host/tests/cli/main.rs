@@ -47,6 +47,8 @@ mod ptycho_devices;
 #[cfg(feature = "ptycho")]
 mod ptycho_doubtful;
 #[cfg(feature = "ptycho")]
+mod ptycho_electrons;
+#[cfg(feature = "ptycho")]
 mod ptycho_export;
 #[cfg(feature = "ptycho")]
 mod ptycho_free;

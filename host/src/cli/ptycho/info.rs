@@ -1,6 +1,7 @@
 //! `warpstride ptycho info`.
 
 use super::automatic::planned;
+use super::beam_arguments::beam;
 use super::detector_arguments::detector;
 use super::layer_arguments::layers;
 use super::near_field_arguments::near_field;
@@ -66,7 +67,11 @@ struct Counts {
 #[derive(Serialize)]
 struct ScanGeometry {
     wavelength: f64,
+    /// Of the photons, or of the electrons if their voltage is given.
     energy_ev: f64,
+    /// Voltage of electrons, V; absent if it is not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    voltage: Option<f64>,
     distance: f64,
     /// (row, column).
     detector_pixel: [f64; 2],
@@ -113,6 +118,7 @@ impl Info {
     pub(crate) fn from_args(args: InfoArgs) -> Result<Self, Failure> {
         let origin = RecipeOrigin::of(args.recipe.as_deref(), args.probe_modes, &args.set)
             .with_transform(args.transform_positions.as_deref())
+            .with_beam(&args.beam)
             .with_positions(&args.positions)
             .with_near_field(&args.near_field)
             .with_slices(&args.slices)
@@ -149,6 +155,7 @@ impl Info {
         if let Some(list) = &args.transform_positions {
             transform_positions(list, &mut recipe.data)?;
         }
+        beam(&args.beam, &mut recipe.data.constants)?;
         positions(&args.positions, &mut recipe.data)?;
         near_field(&args.near_field, &mut recipe.data)?;
         if automatic {
@@ -257,7 +264,9 @@ impl ScanInfo {
             bad_pixel_share: bad as f64 / of as f64,
             geometry: ScanGeometry {
                 wavelength: geometry.wavelength,
-                energy_ev: geometry.energy() / ELECTRONVOLT,
+                energy_ev: (recipe.data.constants.voltage)
+                    .unwrap_or_else(|| geometry.energy() / ELECTRONVOLT),
+                voltage: recipe.data.constants.voltage,
                 distance: geometry.distance,
                 detector_pixel: geometry.pixel_size,
                 object_pixel: pixel,
@@ -378,11 +387,18 @@ impl ScanInfo {
             ),
             (
                 "wavelength",
-                format!(
-                    "{} ({} keV)",
-                    length(geometry.wavelength, 5),
-                    significant(geometry.energy_ev / 1e3, 4)
-                ),
+                match geometry.voltage {
+                    Some(volts) => format!(
+                        "{} (electrons of {} kV)",
+                        length(geometry.wavelength, 5),
+                        significant(volts / 1e3, 6)
+                    ),
+                    None => format!(
+                        "{} ({} keV)",
+                        length(geometry.wavelength, 5),
+                        significant(geometry.energy_ev / 1e3, 4)
+                    ),
+                },
             ),
             ("distance", length(geometry.distance, 4)),
             ("detector pixel", by(geometry.detector_pixel)),

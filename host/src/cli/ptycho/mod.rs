@@ -2,6 +2,7 @@
 
 mod automatic;
 mod backend;
+mod beam_arguments;
 mod coarse_to_fine;
 mod compare;
 mod demo;
@@ -10,6 +11,7 @@ mod device_group;
 mod export;
 mod files;
 mod find_orientation;
+mod find_rotation;
 mod import;
 mod info;
 mod layer_arguments;

@@ -3,6 +3,7 @@
 mod cxi;
 mod emd;
 mod empty_frames;
+mod energy;
 mod frame_file;
 mod frame_stack;
 mod geometry;
@@ -13,6 +14,7 @@ mod plain;
 mod positions;
 mod ptyd;
 mod roles;
+mod stated_units;
 mod truth;
 mod units;
 mod unknown;
