@@ -109,7 +109,10 @@ pub use probe_size::ProbeSize;
 pub use problem::{Problem, ProblemError};
 pub use profile::Profile;
 pub use ranks::Ranks;
-pub use read_options::{EmptyFrames, MAX_COARSE, NoData, NoDataSetting, ReadOptions};
+pub use read_options::{
+    Centre, CentreSetting, EmptyFrames, FaultSetting, FrameTransform, HotPixels, MAX_COARSE,
+    NoData, NoDataSetting, ReadOptions, Saturation,
+};
 pub use recipe::{
     ApertureShape, Background, BackgroundFit, Blur, DetectorOptions, FlyOptions, FlyPath,
     FlyPositions, GpuOptions, GpuStep, GpuWaves, Precision, ProbeSource, ProbeStart, Recipe,

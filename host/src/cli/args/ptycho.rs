@@ -1,9 +1,11 @@
 //! The options of `warpstride ptycho`.
 
 mod model;
+mod prepare;
 mod simulate;
 
 pub(crate) use model::{DetectorArgs, LayerArgs, NearFieldArgs, SliceArgs};
+pub(crate) use prepare::PrepareArgs;
 pub(crate) use simulate::{PatternArg, SimulateArgs};
 
 use super::{BackendArg, PrecisionArg};
@@ -48,7 +50,8 @@ Examples:
   warpstride ptycho info scan.cxi --probe-modes 5 --precision f64 --json
   warpstride ptycho info scan.cxi --transform-positions swap,flip-rows
   warpstride ptycho info scan.cxi --near-field --focus-to-sample 3.65mm
-  warpstride ptycho info scan.cxi --blur 0.7 --background uniform
+  warpstride ptycho info scan.cxi --centre auto --crop 256x256 --bin 2 \\
+      --hot-pixels mask --dark dark.h5:/entry/data --report scan.html
   warpstride ptycho info thick.cxi --slices 2 --slice-distance 20um
   warpstride ptycho info raw.h5 --recipe beamline.toml")]
     Info(InfoArgs),
@@ -126,6 +129,8 @@ pub(crate) struct InfoArgs {
     pub(crate) transform_positions: Option<String>,
     #[command(flatten)]
     pub(crate) near_field: NearFieldArgs,
+    #[command(flatten)]
+    pub(crate) prepare: PrepareArgs,
     /// Probe modes of the reconstruction whose memory is estimated [default: 1, or as in the recipe]
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub(crate) probe_modes: Option<usize>,
@@ -153,6 +158,9 @@ pub(crate) struct InfoArgs {
     /// Folder for a temporary file of the counts, if they need more; without it such a scan is refused
     #[arg(long, value_name = "FOLDER")]
     pub(crate) scratch: Option<PathBuf>,
+    /// HTML file for the mean pattern with its mask and centre, the positions, and what is printed
+    #[arg(long, value_name = "R.html")]
+    pub(crate) report: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -192,6 +200,19 @@ pub(crate) struct ReconstructArgs {
             "transform_positions",
             "near_field",
             "focus_to_sample",
+            "every",
+            "exclude",
+            "dark",
+            "flat",
+            "mask",
+            "hot_pixels",
+            "saturation",
+            "monitor",
+            "transform_frames",
+            "centre",
+            "crop",
+            "pad",
+            "bin",
             "slices",
             "slice_distance",
             "refine_slice_distance",
@@ -282,6 +303,8 @@ pub(crate) struct RecipeArgs {
     pub(crate) transform_positions: Option<String>,
     #[command(flatten)]
     pub(crate) near_field: NearFieldArgs,
+    #[command(flatten)]
+    pub(crate) prepare: PrepareArgs,
     #[command(flatten)]
     pub(crate) slices: SliceArgs,
     /// Refine the distances between slices

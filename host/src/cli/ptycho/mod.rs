@@ -13,6 +13,7 @@ mod info;
 mod layer_arguments;
 mod near_field_arguments;
 mod predict;
+mod prepare_arguments;
 mod recipe_arguments;
 mod recipe_origin;
 mod reconstruct;

@@ -3,8 +3,11 @@
 use super::detector_arguments;
 use super::layer_arguments;
 use super::near_field_arguments::origins;
+use super::prepare_arguments::origins as preparation_origins;
 use super::slice_arguments::origins as slice_origins;
-use crate::cli::args::{DetectorArgs, LayerArgs, NearFieldArgs, RecipeArgs, SliceArgs, StopArg};
+use crate::cli::args::{
+    DetectorArgs, LayerArgs, NearFieldArgs, PrepareArgs, RecipeArgs, SliceArgs, StopArg,
+};
 use crate::cli::failure::Failure;
 use crate::data::PositionError;
 use crate::io::IoError;
@@ -88,6 +91,7 @@ impl RecipeOrigin {
             .with_slices(&args.slices)
             .with_variations(args.opr_modes)
             .with_near_field(&args.near_field)
+            .with_preparation(&args.prepare)
             .with_layers(&args.layers)
     }
 
@@ -119,6 +123,12 @@ impl RecipeOrigin {
     /// Adds `--near-field` and `--focus-to-sample`, which `--set` may replace.
     pub(super) fn with_near_field(mut self, args: &NearFieldArgs) -> Self {
         self.arguments.splice(0..0, origins(args));
+        self
+    }
+
+    /// Adds the arguments by which frames are prepared, which `--set` may replace.
+    pub(super) fn with_preparation(mut self, args: &PrepareArgs) -> Self {
+        self.arguments.splice(0..0, preparation_origins(args));
         self
     }
 

@@ -86,6 +86,7 @@ pub(super) fn read(
         geometry,
         probe,
         simulation: None,
+        window,
         notes,
     }
     .into_scan(source.input(), options)
