@@ -219,7 +219,7 @@ fn counts(scan: &Scan) -> Result<Option<String>, ScratchError> {
 fn of_largest(scan: &Scan, max: f32, at: usize, below: usize) -> Option<String> {
     if let Some(bits) = full_scale(f64::from(max)) {
         return Some(format!(
-            "{} with 2^{bits} - 1, a value that detectors use for bad or saturated pixels, not masked (--saturation {max} masks them)",
+            "{} with 2^{bits} - 1, a value that detectors use for bad or saturated pixels, not masked",
             count(at, ["pixel", "pixels"])
         ));
     }

@@ -98,7 +98,6 @@ pub(in crate::ptycho) fn candidates(
     frames: usize,
     times: f64,
 ) -> Vec<Candidate> {
-    let (rows, columns) = mean.dim();
     let mut found = Vec::new();
     for ((row, column), here) in mean.indexed_iter() {
         if !valid[[row, column]] || here * frames as f64 <= HOT_COUNTS {

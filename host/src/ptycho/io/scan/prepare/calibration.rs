@@ -104,9 +104,12 @@ pub(super) fn plane(
             "shape ({rows}, {columns}) or (frame, {rows}, {columns}), as for the frames ({option})"
         ),
     };
-    // Sums and a part as it was read.
-    let pixels = rows as u128 * columns as u128;
-    input.allow(name, pixels.saturating_mul(16) + 4 * PART_PIXELS as u128)?;
+    // Frames that are read at once.
+    let pixels = rows.saturating_mul(columns).max(1);
+    let most = usize::try_from(input.memory().limit() / 64).unwrap_or(usize::MAX);
+    let most = (PART_PIXELS.min(most) / pixels).max(1);
+    // Sums, and a part as it was read.
+    input.allow(name, (pixels as u128).saturating_mul(16 + 4 * most as u128))?;
     let (sum, frames) = if let Some(array) = place.array(input) {
         let shape = array.shape().to_vec();
         match shape[..] {
@@ -124,7 +127,7 @@ pub(super) fn plane(
     } else if place.frame_file().is_some() {
         let file = warpstride_formats::open(Path::new(place.file))?;
         let stack = FrameStack::of_file(place.file, file);
-        summed(&stack, [rows, columns], &wrong)?
+        summed(&stack, [rows, columns], most, &wrong)?
     } else {
         let (source, dataset) = place.source(input)?;
         let numbers = place.numbers(&source, dataset)?;
@@ -138,7 +141,7 @@ pub(super) fn plane(
             (plane.mapv(f64::from), 1)
         } else {
             let stack = FrameStack::of_dataset(numbers)?;
-            summed(&stack, [rows, columns], &wrong)?
+            summed(&stack, [rows, columns], most, &wrong)?
         }
     };
     let mut mean = sum / frames as f64;
@@ -152,10 +155,11 @@ pub(super) fn plane(
     })
 }
 
-/// The sum of the frames (row, column) of a stack, and their number.
+/// The sum of the frames (row, column) of a stack, of which `most` are read at once, and their number.
 fn summed(
     stack: &FrameStack<'_>,
     [rows, columns]: [usize; 2],
+    most: usize,
     wrong: &dyn Fn(&[usize]) -> IoError,
 ) -> Result<(Array2<f64>, usize), IoError> {
     let [frames, r, c] = stack.shape();
@@ -163,7 +167,6 @@ fn summed(
         return Err(wrong(&[frames, r, c]));
     }
     let mut sum = Array2::zeros((rows, columns));
-    let most = (PART_PIXELS / (rows * columns).max(1)).max(1);
     for first in (0..frames).step_by(most) {
         let range = first..frames.min(first + most);
         let counts = stack.counts(range, &(0..rows), &(0..columns))?;

@@ -19,6 +19,8 @@ pub(in crate::ptycho::io::scan) struct Layout {
     bin: usize,
     /// Row and column of the turned frames at which the first pixel begins, which may be beyond the detector.
     first: [i64; 2],
+    /// Rows and columns from there on that are not padded.
+    kept: [Range<i64>; 2],
     /// Rows and columns of the scan's pixels from the pixel (rows/2, columns/2) to the zero frequency.
     offset: [f64; 2],
     /// Rows and columns of the turned frames that would fill a part of a pixel.
@@ -104,10 +106,15 @@ impl Layout {
         let aim = centre.unwrap_or(middle);
         // From the first to the middle row of those of a pixel.
         let half = (bin - 1) as f64 / 2.0;
-        let before = shape.map(|side| side / 2 * bin);
-        let first = [0, 1].map(|axis| {
-            let at = (aim[axis] - half).round() as i64 - before[axis] as i64;
-            match (turned[axis].checked_sub(shape[axis] * bin), centre) {
+        // Whole pixels of the scan that have counts, if those beyond are padded.
+        let kept = [keep_rows, keep_columns].map(|side| side / bin);
+        if kept.contains(&0) {
+            return too_large("data.bin", [keep_rows, keep_columns], bin);
+        }
+        let kept_first = [0, 1].map(|axis| {
+            let central = (aim[axis] - half).round() as i64;
+            let at = central - (kept[axis] / 2 * bin) as i64;
+            match (turned[axis].checked_sub(kept[axis] * bin), centre) {
                 // Without a given centre, no pixel of the detector gives way to one beyond it.
                 (Some(last), None) => at.clamp(0, last as i64),
                 // Of two rows that are equally far, one for which no pixel is beyond the detector.
@@ -119,8 +126,11 @@ impl Layout {
                 _ => at,
             }
         });
+        let middle_of = |sides: [usize; 2], axis: usize| (sides[axis] / 2 * bin) as i64;
+        let first =
+            [0, 1].map(|axis| kept_first[axis] + middle_of(kept, axis) - middle_of(shape, axis));
         let offset = [0, 1].map(|axis| {
-            let middle = (first[axis] + before[axis] as i64) as f64 + half;
+            let middle = (first[axis] + middle_of(shape, axis)) as f64 + half;
             (zero[axis] - middle) / bin as f64
         });
         Ok(Self {
@@ -129,6 +139,10 @@ impl Layout {
             shape,
             bin,
             first,
+            kept: [0, 1].map(|axis| {
+                let first = kept_first[axis] - first[axis];
+                first..first + (kept[axis] * bin) as i64
+            }),
             offset,
             left_out: padded.map(|side| side % bin),
         })
@@ -167,7 +181,7 @@ impl Layout {
         self.left_out
     }
 
-    /// Whether some of the scan's pixels are beyond the detector.
+    /// Whether some of the scan's pixels are padded, or beyond the detector.
     pub(super) fn leaves_detector(&self) -> bool {
         self.inside() != self.covered().map(|side| 0..side)
     }
@@ -178,7 +192,8 @@ impl Layout {
         [0, 1].map(|axis| {
             let within = |at: i64| usize::try_from(at).unwrap_or(0).min(covered[axis]);
             let end = turned[axis] as i64 - self.first[axis];
-            within(-self.first[axis])..within(end)
+            let kept = &self.kept[axis];
+            within(kept.start.max(-self.first[axis]))..within(kept.end.min(end))
         })
     }
 
@@ -404,6 +419,21 @@ mod tests {
         assert_eq!(rows, [false, false, true, true, true, false]);
         assert_eq!(of.counts(stored([0..3, 0..3]).view())[[3, 1]], 101.0);
         assert_eq!(of.offset(), [0.0, 0.0]);
+        // Those of a part of the detector too, though there are counts beyond it.
+        let options = ReadOptions {
+            crop: Some([2, 4]),
+            pad: Some([8, 4]),
+            bin: Some(2),
+            ..ReadOptions::default()
+        };
+        let of = layout([6, 6], &options);
+        assert_eq!(of.window(), [3..5, 1..5]);
+        assert_eq!(of.shape(), [4, 2]);
+        let mask = of.mask(Array2::from_elem((2, 4), true).view());
+        let rows: Vec<bool> = mask.column(1).to_vec();
+        assert_eq!(rows, [false, false, true, false]);
+        let counts = of.counts(stored(of.window()).view());
+        assert_eq!(counts[[2, 0]], 301.0 + 302.0 + 401.0 + 402.0);
     }
 
     #[test]

@@ -238,3 +238,6 @@ fn rounded(value: f64, decimals: i32) -> String {
     let scale = 10_f64.powi(decimals);
     shortest((value * scale).round() / scale)
 }
+
+#[cfg(test)]
+mod tests;

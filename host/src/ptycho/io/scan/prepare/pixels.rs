@@ -9,8 +9,9 @@ use crate::data::{FrameWriter, Frames, Mask};
 use crate::io::{InputFile, IoError};
 use crate::ptycho::ReadOptions;
 use crate::text::{count, significant};
-use ndarray::{Array2, Array3, ArrayView2, Axis};
+use ndarray::{Array2, Array3, ArrayView2, Axis, s};
 use rayon::prelude::*;
+use std::ops::Range;
 
 /// Frames that have been read, with what corrects them. Arrays (row, column) have the axes of the frames as stored.
 pub(super) struct Pixels {
@@ -315,6 +316,12 @@ impl Pixels {
         let kept = in_memory(folder.is_none()) + per_frame;
         let needed = bytes_of(self.frames.shape(), read) + bytes_of(shape, kept);
         input.allow(&self.name, needed)?;
+        // Whole frames have been read where the centre was looked for.
+        let [rows, columns] = layout.window();
+        let within = |range: Range<usize>, first: usize| {
+            range.start.saturating_sub(first)..range.end.saturating_sub(first)
+        };
+        let part = s![within(rows, self.first[0]), within(columns, self.first[1])];
         let mut writer = match folder {
             Some(folder) => FrameWriter::in_scratch(folder, shape)?,
             None => FrameWriter::in_memory(shape),
@@ -324,7 +331,7 @@ impl Pixels {
                 .map(|(of, counts)| {
                     (
                         *of,
-                        layout.counts(self.corrected(*of, counts.view()).view()),
+                        layout.counts(self.corrected(*of, counts.view()).slice(part)),
                     )
                 })
                 .collect();
@@ -334,17 +341,17 @@ impl Pixels {
             Ok(())
         })?;
         let mask = match (&self.mask, shared(self.mask.as_ref())) {
-            (_, Some(plane)) => Some(Mask::Shared(layout.mask(plane.view()))),
+            (_, Some(plane)) => Some(Mask::Shared(layout.mask(plane.slice(part)))),
             (Some(mask), None) => {
                 let mut each = Array3::from_elem(shape, false);
                 for (mut to, number) in each.outer_iter_mut().zip(&self.numbers) {
-                    to.assign(&layout.mask(mask.of_frame(*number)));
+                    to.assign(&layout.mask(mask.of_frame(*number).slice(part)));
                 }
                 Some(Mask::PerFrame(each))
             }
             (None, None) => {
                 let all = Array2::from_elem(self.shape(), true);
-                let plane = layout.mask(all.view());
+                let plane = layout.mask(all.slice(part));
                 plane
                     .iter()
                     .any(|valid| !valid)
