@@ -110,8 +110,9 @@ pub use problem::{Problem, ProblemError};
 pub use profile::Profile;
 pub use ranks::Ranks;
 pub use read_options::{
-    Centre, CentreSetting, EmptyFrames, FaultSetting, FrameTransform, HotPixels, MAX_COARSE,
-    NoData, NoDataSetting, ReadOptions, Saturation,
+    Centre, CentreSetting, Degrees, EmptyFrames, FaultSetting, FrameTransform, HotPixels,
+    MAX_COARSE, NoData, NoDataSetting, PositionFile, Raster, RasterStep, ReadOptions, Saturation,
+    ShortLength,
 };
 pub use recipe::{
     ApertureShape, Background, BackgroundFit, Blur, DetectorOptions, FlyOptions, FlyPath,

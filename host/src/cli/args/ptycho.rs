@@ -1,10 +1,12 @@
 //! The options of `warpstride ptycho`.
 
 mod model;
+mod positions;
 mod prepare;
 mod simulate;
 
 pub(crate) use model::{DetectorArgs, LayerArgs, NearFieldArgs, SliceArgs};
+pub(crate) use positions::PositionArgs;
 pub(crate) use prepare::PrepareArgs;
 pub(crate) use simulate::{PatternArg, SimulateArgs};
 
@@ -115,7 +117,8 @@ Examples:
 
 #[derive(Debug, Args)]
 pub(crate) struct InfoArgs {
-    /// Scan file: CXI, PtyPy's ptyd, or plain HDF5 with a recipe that names its datasets
+    /// Scan file: CXI, PtyPy's ptyd, plain HDF5 with a recipe that names its datasets, or frames alone (.mib, .raw or .xml of an EMPAD,
+    /// .tif, .npy, .npz) with --positions or --raster
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
     /// Recipe (TOML) from which the [data] options, the number of probe modes and the precision are taken
@@ -127,6 +130,8 @@ pub(crate) struct InfoArgs {
     /// Transform the positions of the file, as ptycho reconstruct does, such as swap,flip-rows
     #[arg(long, value_name = "LIST")]
     pub(crate) transform_positions: Option<String>,
+    #[command(flatten)]
+    pub(crate) positions: PositionArgs,
     #[command(flatten)]
     pub(crate) near_field: NearFieldArgs,
     #[command(flatten)]
@@ -168,7 +173,8 @@ pub(crate) struct InfoArgs {
 
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ReconstructArgs {
-    /// Scan file: CXI, PtyPy's ptyd, or plain HDF5 with a recipe that names its datasets
+    /// Scan file: CXI, PtyPy's ptyd, plain HDF5 with a recipe that names its datasets, or frames alone (.mib, .raw or .xml of an EMPAD,
+    /// .tif, .npy, .npz) with --positions or --raster
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
     /// Result file to write (HDF5); pictures are written beside it
@@ -198,6 +204,8 @@ pub(crate) struct ReconstructArgs {
             "recipe",
             "set",
             "transform_positions",
+            "positions",
+            "step",
             "near_field",
             "focus_to_sample",
             "every",
@@ -302,6 +310,8 @@ pub(crate) struct RecipeArgs {
     #[arg(long, value_name = "LIST")]
     pub(crate) transform_positions: Option<String>,
     #[command(flatten)]
+    pub(crate) positions: PositionArgs,
+    #[command(flatten)]
     pub(crate) near_field: NearFieldArgs,
     #[command(flatten)]
     pub(crate) prepare: PrepareArgs,
@@ -385,7 +395,8 @@ pub(crate) struct ComputeArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ResolutionArgs {
-    /// Scan file: CXI, PtyPy's ptyd, or plain HDF5 with a recipe that names its datasets
+    /// Scan file: CXI, PtyPy's ptyd, plain HDF5 with a recipe that names its datasets, or frames alone (.mib, .raw or .xml of an EMPAD,
+    /// .tif, .npy, .npz) with --positions or --raster
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
     /// Name of the results of the halves, which are written to OUT-half1.h5 and OUT-half2.h5

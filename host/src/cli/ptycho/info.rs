@@ -4,6 +4,7 @@ use super::automatic::planned;
 use super::detector_arguments::detector;
 use super::layer_arguments::layers;
 use super::near_field_arguments::near_field;
+use super::position_arguments::positions;
 use super::prepare_arguments::prepare;
 use super::recipe_arguments::{engines, names_automatic, precision, read_recipe, set, set_model};
 use super::recipe_origin::RecipeOrigin;
@@ -121,6 +122,7 @@ impl Info {
         paths::check(report.as_slice(), &inputs)?;
         let origin = RecipeOrigin::of(args.recipe.as_deref(), args.probe_modes, &args.set)
             .with_transform(args.transform_positions.as_deref())
+            .with_positions(&args.positions)
             .with_near_field(&args.near_field)
             .with_preparation(&args.prepare)
             .with_slices(&args.slices)
@@ -157,6 +159,7 @@ impl Info {
         if let Some(list) = &args.transform_positions {
             transform_positions(list, &mut recipe.data)?;
         }
+        positions(&args.positions, &mut recipe.data)?;
         near_field(&args.near_field, &mut recipe.data)?;
         prepare(&args.prepare, &mut recipe.data)?;
         if automatic {

@@ -3,10 +3,12 @@
 use super::detector_arguments;
 use super::layer_arguments;
 use super::near_field_arguments::origins;
+use super::position_arguments;
 use super::prepare_arguments::origins as preparation_origins;
 use super::slice_arguments::origins as slice_origins;
 use crate::cli::args::{
-    DetectorArgs, LayerArgs, NearFieldArgs, PrepareArgs, RecipeArgs, SliceArgs, StopArg,
+    DetectorArgs, LayerArgs, NearFieldArgs, PositionArgs, PrepareArgs, RecipeArgs, SliceArgs,
+    StopArg,
 };
 use crate::cli::failure::Failure;
 use crate::data::PositionError;
@@ -90,6 +92,7 @@ impl RecipeOrigin {
             .with_detector(&args.detector)
             .with_slices(&args.slices)
             .with_variations(args.opr_modes)
+            .with_positions(&args.positions)
             .with_near_field(&args.near_field)
             .with_preparation(&args.prepare)
             .with_layers(&args.layers)
@@ -117,6 +120,12 @@ impl RecipeOrigin {
     /// Adds `--object-modes`, `--fly-points` and `--fly-shift`, which `--set` may replace.
     pub(super) fn with_layers(mut self, args: &LayerArgs) -> Self {
         self.arguments.splice(0..0, layer_arguments::origins(args));
+        self
+    }
+
+    /// Adds `--positions`, `--raster` and what belongs to them, which `--set` may replace.
+    pub(super) fn with_positions(mut self, args: &PositionArgs) -> Self {
+        (self.arguments).splice(0..0, position_arguments::origins(args));
         self
     }
 

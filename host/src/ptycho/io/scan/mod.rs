@@ -1,11 +1,13 @@
-//! Scan files: reads CXI, PtyPy's `.ptyd` and plain HDF5; writes CXI.
+//! Scan files: reads CXI, PtyPy's `.ptyd`, plain HDF5 and files of frames alone; writes CXI.
 
 mod cxi;
 mod empty_frames;
+mod frame_file;
 mod frame_stack;
 mod geometry;
 mod no_data;
 mod plain;
+mod positions;
 mod prepare;
 mod ptyd;
 mod truth;
@@ -67,6 +69,10 @@ pub fn read_with_scratch(
     memory: Memory,
     scratch: Option<&Path>,
 ) -> Result<ScanFile, IoError> {
+    let alone = options.format == Format::Auto && options.paths.is_none();
+    if options.format == Format::Frames || (alone && frame_file::is_one(path)) {
+        return frame_file::read(path, options, memory, scratch);
+    }
     let source = Source::open(path, memory)?;
     let format = match options.format {
         Format::Auto if options.paths.is_some() => Format::Hdf5,
@@ -98,7 +104,7 @@ pub fn read_with_scratch(
     let read = match format {
         Format::Ptyd => ptyd::read(&source, options, scratch),
         Format::Hdf5 => plain::read(&source, options, scratch),
-        Format::Cxi | Format::Auto => cxi::read(&source, options, scratch),
+        Format::Cxi | Format::Frames | Format::Auto => cxi::read(&source, options, scratch),
     };
     // What was read of a file that has changed means nothing, and neither do its errors.
     source.unchanged()?;
