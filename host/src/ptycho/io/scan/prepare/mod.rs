@@ -9,7 +9,6 @@ mod pixels;
 mod probe;
 
 use super::{Parts, ReadOptions};
-use crate::data::Mask;
 use crate::io::{InputFile, IoError};
 use crate::ptycho::read_options::prepare::NO_CENTRE;
 use crate::ptycho::read_options::{Centre, CentreSetting, FrameTransform};
@@ -222,14 +221,6 @@ fn say(layout: &Layout, options: &ReadOptions, near_field: bool, notes: &mut Vec
             layout.shape()[0] / 2,
             layout.shape()[1] / 2
         ));
-    }
-}
-
-/// The mask of one frame, or of all, that has a mask for each of the selected frames.
-fn shared(mask: Option<&Mask>) -> Option<&Array2<bool>> {
-    match mask {
-        Some(Mask::Shared(plane)) => Some(plane),
-        _ => None,
     }
 }
 

@@ -4,7 +4,6 @@ use super::super::Parts;
 use super::super::window::RECONSTRUCTED;
 use super::calibration::{Plane, of_frames, plane};
 use super::layout::Layout;
-use super::shared;
 use crate::data::{FrameWriter, Frames, Mask};
 use crate::io::{InputFile, IoError};
 use crate::ptycho::ReadOptions;
@@ -340,16 +339,16 @@ impl Pixels {
             }
             Ok(())
         })?;
-        let mask = match (&self.mask, shared(self.mask.as_ref())) {
-            (_, Some(plane)) => Some(Mask::Shared(layout.mask(plane.slice(part)))),
-            (Some(mask), None) => {
+        let mask = match &self.mask {
+            Some(Mask::Shared(plane)) => Some(Mask::Shared(layout.mask(plane.slice(part)))),
+            Some(mask @ Mask::PerFrame(_)) => {
                 let mut each = Array3::from_elem(shape, false);
                 for (mut to, number) in each.outer_iter_mut().zip(&self.numbers) {
                     to.assign(&layout.mask(mask.of_frame(*number).slice(part)));
                 }
                 Some(Mask::PerFrame(each))
             }
-            (None, None) => {
+            None => {
                 let all = Array2::from_elem(self.shape(), true);
                 let plane = layout.mask(all.slice(part));
                 plane
