@@ -35,6 +35,7 @@ pub(crate) const SCAN: Format = Format::new("an HDF5 file", &["cxi", "h5", "hdf5
 pub(crate) const ISMRMRD: Format = Format::new("an HDF5 file", &["h5", "hdf5", "hdf", "mrd"]);
 pub(crate) const NXCANSAS: Format = Format::new("NXcanSAS", &["h5", "hdf5", "nxs"]);
 pub(crate) const SVG: Format = Format::new("a drawing", &["svg"]);
+pub(crate) const TIFF: Format = Format::new("a TIFF image", &["tif", "tiff"]);
 pub(crate) const STORE: Format = Format::new("a store of series", &["store"]);
 
 /// Endings that mean other formats than a checkpoint or a store, whose names are free otherwise.

@@ -13,11 +13,13 @@ mod chunks;
 mod contents;
 mod filters;
 mod links;
+mod listing;
 mod numbers;
 mod shape;
 mod stored;
 mod texts;
 
+pub(crate) use listing::{ElementKind, ListedDataset};
 pub(crate) use numbers::Numbers;
 
 use super::hdf5_name::Hdf5Name;

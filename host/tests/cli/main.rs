@@ -45,9 +45,13 @@ mod ptycho_devices;
 #[cfg(feature = "ptycho")]
 mod ptycho_doubtful;
 #[cfg(feature = "ptycho")]
+mod ptycho_export;
+#[cfg(feature = "ptycho")]
 mod ptycho_free;
 #[cfg(feature = "ptycho")]
 mod ptycho_host_memory;
+#[cfg(feature = "ptycho")]
+mod ptycho_import;
 #[cfg(feature = "ptycho")]
 mod ptycho_layers;
 #[cfg(feature = "ptycho")]

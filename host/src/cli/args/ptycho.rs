@@ -1,10 +1,14 @@
 //! The options of `warpstride ptycho`.
 
+mod export;
+mod import;
 mod model;
 mod positions;
 mod prepare;
 mod simulate;
 
+pub(crate) use export::ExportArgs;
+pub(crate) use import::ImportArgs;
 pub(crate) use model::{DetectorArgs, LayerArgs, NearFieldArgs, SliceArgs};
 pub(crate) use positions::PositionArgs;
 pub(crate) use prepare::PrepareArgs;
@@ -54,8 +58,12 @@ Examples:
   warpstride ptycho info scan.cxi --near-field --focus-to-sample 3.65mm
   warpstride ptycho info scan.cxi --centre auto --crop 256x256 --bin 2 \\
       --hot-pixels mask --dark dark.h5:/entry/data --report scan.html
-  warpstride ptycho info thick.cxi --slices 2 --slice-distance 20um
-  warpstride ptycho info raw.h5 --recipe beamline.toml")]
+  warpstride ptycho info thick.cxi --slices 2 --slice-distance 20um \\
+      --blur 0.7 --background uniform
+  warpstride ptycho info raw.h5
+  warpstride ptycho info raw.h5 --recipe beamline.toml
+
+Of an HDF5 file without a known layout, the datasets are listed, with a recipe that opens it.")]
     Info(InfoArgs),
     /// Reconstruct the object and the probe from a scan
     #[command(after_help = "\
@@ -100,6 +108,20 @@ The resolution is half the period at which the Fourier ring correlation of the h
 the half-bit or the one-bit threshold. Each half has one of every two neighbouring
 frames, so that its reconstruction is worse than that of the whole scan.")]
     Resolution(Box<ResolutionArgs>),
+    /// Write a scan in any supported layout as CXI, with its units, mask and orientation resolved
+    #[command(after_help = "\
+Examples:
+  warpstride ptycho import scan.mat -o scan.cxi
+  warpstride ptycho import scan.nxs -o scan.cxi --transform-positions swap
+  warpstride ptycho import raw.h5 -o scan.cxi --recipe beamline.toml
+  warpstride ptycho import frames.mib -o scan.cxi --recipe microscope.toml \\
+      --raster 64x64 --step 31.25A
+  warpstride ptycho import scan.mat -o part.cxi --set data.frames=[0,100] \\
+      --set 'data.units.positions=\"um\"'
+
+The written file is read back and compared with what was read. ptycho info raw.h5 prints a recipe
+for a file whose layout is not known.")]
+    Import(ImportArgs),
     /// Compare a result with another result, or with the ground truth of a simulated scan
     #[command(after_help = "\
 Examples:
@@ -113,12 +135,20 @@ Examples:
   warpstride ptycho predict result.h5 scan.cxi -o model.cxi
   warpstride ptycho info model.cxi")]
     Predict(PredictArgs),
+    /// Write object, probe and positions of a result as TIFF images, NumPy arrays and a table
+    #[command(after_help = "\
+Examples:
+  warpstride ptycho export result.h5 --phase phase.tif --modulus modulus.tif
+  warpstride ptycho export result.h5 --object object.npy --probe probe.npy
+  warpstride ptycho export result.h5 --positions positions.csv
+  warpstride ptycho reconstruct scan.cxi -o again.h5 --positions positions.csv")]
+    Export(ExportArgs),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct InfoArgs {
-    /// Scan file: CXI, PtyPy's ptyd, plain HDF5 with a recipe that names its datasets, or frames alone (.mib, .raw or .xml of an EMPAD,
-    /// .tif, .npy, .npz) with --positions or --raster
+    /// Scan file: CXI, PtyPy's ptyd, MATLAB, NeXus, EMD, HDF5 with a recipe that names its datasets, or frames alone (.mib, .raw or
+    /// .xml of an EMPAD, .tif, .npy, .npz) with --positions or --raster
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
     /// Recipe (TOML) from which the [data] options, the number of probe modes and the precision are taken
@@ -173,8 +203,8 @@ pub(crate) struct InfoArgs {
 
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ReconstructArgs {
-    /// Scan file: CXI, PtyPy's ptyd, plain HDF5 with a recipe that names its datasets, or frames alone (.mib, .raw or .xml of an EMPAD,
-    /// .tif, .npy, .npz) with --positions or --raster
+    /// Scan file: CXI, PtyPy's ptyd, MATLAB, NeXus, EMD, HDF5 with a recipe that names its datasets, or frames alone (.mib, .raw or
+    /// .xml of an EMPAD, .tif, .npy, .npz) with --positions or --raster
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
     /// Result file to write (HDF5); pictures are written beside it
@@ -395,8 +425,8 @@ pub(crate) struct ComputeArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ResolutionArgs {
-    /// Scan file: CXI, PtyPy's ptyd, plain HDF5 with a recipe that names its datasets, or frames alone (.mib, .raw or .xml of an EMPAD,
-    /// .tif, .npy, .npz) with --positions or --raster
+    /// Scan file: CXI, PtyPy's ptyd, MATLAB, NeXus, EMD, HDF5 with a recipe that names its datasets, or frames alone (.mib, .raw or
+    /// .xml of an EMPAD, .tif, .npy, .npz) with --positions or --raster
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
     /// Name of the results of the halves, which are written to OUT-half1.h5 and OUT-half2.h5

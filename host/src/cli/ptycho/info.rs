@@ -10,6 +10,7 @@ use super::recipe_arguments::{engines, names_automatic, precision, read_recipe, 
 use super::recipe_origin::RecipeOrigin;
 use super::slice_arguments::slices;
 use super::transform_positions::transform_positions;
+use super::unknown_layout::print_layout;
 use crate::cli::args::InfoArgs;
 use crate::cli::byte_size;
 use crate::cli::failure::Failure;
@@ -187,6 +188,11 @@ impl Info {
     pub(crate) fn run(mut self) -> Result<(), Failure> {
         let memory = byte_size::host_limit(self.host_memory);
         let scratch = self.scratch.as_deref();
+        if let Some(layout) = scan::unknown_layout(&self.file, &self.recipe.data, memory)
+            .map_err(|error| self.origin.of_reading(error))?
+        {
+            return print_layout(&layout, self.json);
+        }
         let read = scan::read_with_scratch(&self.file, &self.recipe.data, memory, scratch)
             .map_err(|error| self.origin.of_reading(error))?;
         // The file may say so.

@@ -14,6 +14,8 @@ pub(crate) struct Numbers<'s> {
     path: String,
     dataset: hdf5::Dataset,
     shape: Vec<usize>,
+    /// Stored axis of each axis, if they are in another order.
+    axes: Option<Vec<usize>>,
     complex: Option<Precision>,
     /// Its chunks, if HDF5 cannot decode them.
     chunks: Option<Chunks>,
@@ -59,6 +61,7 @@ impl Source {
             path: path.to_owned(),
             dataset,
             shape,
+            axes: None,
             complex,
         }))
     }
@@ -92,6 +95,43 @@ impl Numbers<'_> {
     /// Shape of the dataset.
     pub(crate) fn shape(&self) -> &[usize] {
         &self.shape
+    }
+
+    /// The same numbers with their axes in another order: axis i is the stored axis `axes[i]`. `None` if `axes` are not the axes of the
+    /// dataset, each once.
+    pub(crate) fn reordered(mut self, axes: &[usize]) -> Option<Self> {
+        let mut sorted = axes.to_vec();
+        sorted.sort_unstable();
+        if self.axes.is_some() || !sorted.into_iter().eq(0..self.shape.len()) {
+            return None;
+        }
+        if axes.is_sorted() {
+            return Some(self);
+        }
+        self.shape = axes.iter().map(|axis| self.shape[*axis]).collect();
+        self.axes = Some(axes.to_vec());
+        Some(self)
+    }
+
+    /// What belongs to the stored axes, from what belongs to these axes.
+    fn stored<T: Clone>(&self, of_axes: &[T]) -> Vec<T> {
+        let Some(axes) = &self.axes else {
+            return of_axes.to_vec();
+        };
+        let mut stored: Vec<(usize, &T)> = axes.iter().copied().zip(of_axes).collect();
+        stored.sort_by_key(|(axis, _)| *axis);
+        stored.into_iter().map(|(_, of)| of.clone()).collect()
+    }
+
+    /// What was read, with its axes in this order.
+    fn in_order<T: Clone>(&self, read: ArrayD<T>) -> ArrayD<T> {
+        match &self.axes {
+            Some(axes) if axes.len() == read.ndim() => read
+                .permuted_axes(IxDyn(axes))
+                .as_standard_layout()
+                .into_owned(),
+            _ => read,
+        }
     }
 
     /// Whether the numbers are complex in double precision.
@@ -131,7 +171,10 @@ impl Numbers<'_> {
     }
 
     fn allow(&self, item: usize) -> Result<(), IoError> {
-        self.source.allow(&self.path, bytes_of(&self.shape, item))
+        // As stored, and in another order.
+        let copies = if self.axes.is_some() { 2 } else { 1 };
+        self.source
+            .allow(&self.path, bytes_of(&self.shape, item * copies))
     }
 
     fn unreadable(&self) -> IoError {
@@ -146,9 +189,11 @@ impl Numbers<'_> {
         }
         if let Some(chunks) = &self.chunks {
             let all: Vec<_> = self.shape.iter().map(|length| 0..*length).collect();
-            return chunks.part((self.source, &self.path), &all);
+            let read = chunks.part((self.source, &self.path), &self.stored(&all))?;
+            return Ok(self.in_order(read));
         }
-        self.dataset.read_dyn().map_err(|_| self.unreadable())
+        let read = self.dataset.read_dyn().map_err(|_| self.unreadable())?;
+        Ok(self.in_order(read))
     }
 
     /// Reads the whole dataset.
@@ -184,22 +229,27 @@ impl Numbers<'_> {
             return ArrayD::from_shape_vec(IxDyn(&shape), Vec::new())
                 .map_err(|_| self.unreadable());
         }
-        if let Some(chunks) = &self.chunks {
-            return chunks.part((self.source, &self.path), parts);
-        }
         let whole = parts.len() == self.shape.len()
             && parts.iter().zip(&self.shape).all(|(p, n)| *p == (0..*n));
-        let read = if whole {
-            self.dataset.read_dyn::<f32>()
+        if self.axes.is_some() {
+            self.source
+                .allow(&self.path, bytes_of(&shape, 2 * size_of::<f32>()))?;
+        }
+        let stored = self.stored(parts);
+        let read = if let Some(chunks) = &self.chunks {
+            chunks.part((self.source, &self.path), &stored)?
+        } else if whole {
+            (self.dataset.read_dyn::<f32>()).map_err(|_| self.unreadable())?
         } else {
-            let slices: Vec<hdf5::SliceOrIndex> = parts
+            let slices: Vec<hdf5::SliceOrIndex> = stored
                 .iter()
                 .map(|p| hdf5::SliceOrIndex::from(p.clone()))
                 .collect();
             self.dataset
                 .read_slice::<f32, _, IxDyn>(hdf5::Hyperslab::from(slices))
+                .map_err(|_| self.unreadable())?
         };
-        let read = read.map_err(|_| self.unreadable())?;
+        let read = self.in_order(read);
         if read.shape() != shape {
             return Err(self.unreadable());
         }
