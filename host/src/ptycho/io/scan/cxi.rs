@@ -113,6 +113,7 @@ pub(super) fn read(
         geometry,
         probe,
         simulation,
+        window,
         notes,
     }
     .into_scan(source.input(), options)

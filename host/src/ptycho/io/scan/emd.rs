@@ -123,6 +123,7 @@ pub(super) fn read(
         geometry,
         probe: None,
         simulation: None,
+        window,
         notes,
     }
     .into_scan(source.input(), options)

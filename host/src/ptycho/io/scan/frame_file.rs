@@ -62,6 +62,7 @@ pub(super) fn read(
         geometry,
         probe: None,
         simulation: None,
+        window,
         notes,
     }
     .into_scan(&input, options);

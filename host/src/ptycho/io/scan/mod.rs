@@ -12,6 +12,7 @@ mod nexus;
 mod no_data;
 mod plain;
 mod positions;
+mod prepare;
 mod ptyd;
 mod roles;
 mod stated_units;
@@ -36,6 +37,7 @@ use crate::system::{Bytes, Memory};
 use ndarray::{Array2, Array3, Axis, Ix2, Ix3};
 use num_complex::Complex;
 use std::path::Path;
+use window::Window;
 
 /// A scan and the notes of its reader.
 #[derive(Debug, Clone, PartialEq)]
@@ -149,10 +151,23 @@ struct Parts {
     /// Path and probe (mode, row, column).
     probe: Option<(String, Array3<Complex<f64>>)>,
     simulation: Option<Simulation>,
+    /// Where frames and mask are in the file.
+    window: Window,
     notes: Vec<String>,
 }
 
 impl Parts {
+    /// Notes a temporary file.
+    fn note_scratch(&mut self, input: &InputFile) {
+        if let Some(folder) = self.frames.1.scratch_folder() {
+            self.notes.push(format!(
+                "the counts are in a temporary file in {}, as a reconstruction with all of them in host memory needs more than {} of it",
+                folder.display(),
+                Bytes(u128::from(input.memory().limit()))
+            ));
+        }
+    }
+
     /// Applies the options common to all formats and builds the scan.
     fn into_scan(mut self, input: &InputFile, options: &ReadOptions) -> Result<ScanFile, IoError> {
         if self.geometry.is_near_field() && options.coarse.is_some_and(|factor| factor > 1) {
@@ -162,17 +177,15 @@ impl Parts {
                 reason: "expected 1 for a near-field scan, whose object pixels do not depend on the size of the frames (data.crop leaves out pixels)".to_owned(),
             });
         }
-        if let Some(folder) = self.frames.1.scratch_folder() {
-            self.notes.push(format!(
-                "the counts are in a temporary file in {}, as a reconstruction with all of them in host memory needs more than {} of it",
-                folder.display(),
-                Bytes(u128::from(input.memory().limit()))
-            ));
+        let prepares = options.prepares_pixels() || options.selects_frames();
+        if !prepares {
+            self.note_scratch(input);
         }
-        let positions = options.transform(&self.positions.1);
+        let mut positions = options.transform(&self.positions.1);
         let mut dropped =
             |what: &str, why: &str| self.notes.push(format!("{what} is ignored: {why}"));
-        if options.crop.is_some() || options.coarse.is_some_and(|factor| factor > 1) {
+        let cut = options.crop.is_some() || options.coarse.is_some_and(|factor| factor > 1);
+        if cut && !prepares {
             if let Some((path, probe)) = self.probe.take() {
                 let [_, rows, columns] = self.frames.1.shape();
                 let cropped = if self.geometry.is_near_field() {
@@ -204,10 +217,10 @@ impl Parts {
             Mask::PerFrame(valid) => !valid.iter().any(|valid| *valid),
         };
         let all_masked = self.mask.as_ref().is_some_and(|m| masked(&m.1));
-        let mask = no_data::mask(
+        let mut mask = no_data::mask(
             input,
             (&self.frames.0, &self.frames.1),
-            self.mask.map(|m| m.1),
+            self.mask.take().map(|m| m.1),
             &options.no_data,
             &mut self.notes,
         )?;
@@ -218,6 +231,21 @@ impl Parts {
                 found: "none in the pixels that the mask leaves".to_owned(),
                 expected: "counts other than those that mean no data (NaN, -1, …)".to_owned(),
             });
+        }
+        let mut travel = None;
+        if prepares {
+            self.mask = mask.map(|mask| {
+                (
+                    mask_path.clone().unwrap_or_else(|| self.frames.0.clone()),
+                    mask,
+                )
+            });
+            let selected = prepare::prepare(&mut self, &positions, input, options)?;
+            positions = positions.select(Axis(0), &selected.numbers);
+            let of_all = selected.travel;
+            travel = of_all.map(|all| selected.numbers.iter().map(|n| all[*n]).collect());
+            mask = self.mask.take().map(|mask| mask.1);
+            self.note_scratch(input);
         }
         let probe_path = self.probe.as_ref().map(|p| p.0.clone());
         let as_io_error = |error: ScanError| {
@@ -255,6 +283,9 @@ impl Parts {
             Some(simulation) => scan.with_simulation(simulation),
             None => scan,
         };
+        if let Some(travel) = travel {
+            scan = scan.with_travel(travel);
+        }
         scan = empty_frames::masked(
             input,
             &self.frames.0,

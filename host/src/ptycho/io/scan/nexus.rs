@@ -224,6 +224,7 @@ pub(super) fn read(
         geometry,
         probe: None,
         simulation: None,
+        window,
         notes,
     }
     .into_scan(source.input(), options)

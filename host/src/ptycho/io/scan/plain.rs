@@ -174,6 +174,7 @@ pub(super) fn read_datasets(
         geometry,
         probe,
         simulation: None,
+        window,
         notes,
     }
     .into_scan(source.input(), options)
