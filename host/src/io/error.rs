@@ -24,6 +24,10 @@ pub enum IoError {
         /// What was found.
         found: String,
     },
+    /// A file of frames cannot be read.
+    #[cfg(feature = "hdf5")]
+    #[error(transparent)]
+    FrameFile(#[from] warpstride_formats::FileError),
     /// The file is shorter than its header announces.
     #[error(
         "{file}: expected {expected} bytes, as its header says, found {found} (truncated); copy it again"

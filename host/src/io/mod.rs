@@ -11,6 +11,8 @@ mod error;
 mod global_heap;
 #[cfg(feature = "hdf5")]
 mod hdf5_name;
+#[cfg(feature = "hdf5")]
+mod input_file;
 mod memory_limit;
 pub mod npy;
 #[cfg(feature = "hdf5")]
@@ -25,3 +27,5 @@ mod superblock;
 pub(crate) mod xml;
 
 pub use error::IoError;
+#[cfg(feature = "ptycho")]
+pub(crate) use input_file::InputFile;

@@ -21,6 +21,7 @@ mod texts;
 pub(crate) use numbers::Numbers;
 
 use super::hdf5_name::Hdf5Name;
+use super::input_file::InputFile;
 use super::{IoError, global_heap, superblock};
 use crate::system::Memory;
 use hdf5_metno as hdf5;
@@ -40,7 +41,7 @@ fn modified(path: &Path) -> Option<SystemTime> {
 
 /// An open file.
 pub(crate) struct Source {
-    name: String,
+    input: InputFile,
     path: PathBuf,
     /// Whether the global heaps have been checked.
     heaps: Cell<bool>,
@@ -48,39 +49,43 @@ pub(crate) struct Source {
     length: u64,
     /// When the file was last written to, if the file system knows.
     modified: Option<SystemTime>,
-    memory: Memory,
 }
 
 impl Source {
     /// Opens `path` for reading.
     pub(crate) fn open(path: &Path, memory: Memory) -> Result<Self, IoError> {
-        let name = path.display().to_string();
+        let input = InputFile::new(path, memory);
+        let name = input.name();
         let modified = modified(path);
         let length = superblock::check(path)?;
         let named = Hdf5Name::new(path, OpenOptions::new().read(true));
         let named = named.map_err(|e| IoError::Open {
-            file: name.clone(),
+            file: name.to_owned(),
             reason: e.to_string(),
         })?;
         let file = hdf5::File::open(named.path()).map_err(|_| IoError::Format {
-            file: name.clone(),
+            file: name.to_owned(),
             expected: "a readable HDF5 file",
             found: "a damaged one, or one that another program is writing".to_owned(),
         })?;
         Ok(Self {
-            name,
+            input,
             path: path.to_owned(),
             heaps: Cell::new(false),
             file,
             length,
             modified,
-            memory,
         })
     }
 
     /// The file, as given.
     pub(crate) fn name(&self) -> &str {
-        &self.name
+        self.input.name()
+    }
+
+    /// The file, for functions that read files of other formats too.
+    pub(crate) fn input(&self) -> &InputFile {
+        &self.input
     }
 
     /// The file.
@@ -95,7 +100,7 @@ impl Source {
 
     /// Limit of memory.
     pub(crate) fn memory(&self) -> Memory {
-        self.memory
+        self.input.memory()
     }
 
     /// Checks the global heaps for damage that would make HDF5 loop for ever. Called before data of
@@ -113,14 +118,14 @@ impl Source {
         let found = std::fs::metadata(&self.path).map(|of| of.len()).ok();
         if let Some(found) = found.filter(|found| *found != self.length) {
             return Err(IoError::Resized {
-                file: self.name.clone(),
+                file: self.name().to_owned(),
                 expected: self.length,
                 found,
             });
         }
         if modified(&self.path) != self.modified {
             return Err(IoError::Changed {
-                file: self.name.clone(),
+                file: self.name().to_owned(),
             });
         }
         Ok(())
@@ -128,13 +133,13 @@ impl Source {
 
     /// Checks that `bytes` for `dataset` are within the limit of memory.
     pub(crate) fn allow(&self, dataset: &str, bytes: u128) -> Result<(), IoError> {
-        self.memory.allow(&self.name, dataset, bytes)
+        self.input.allow(dataset, bytes)
     }
 
     /// The error for a dataset whose shape is not `expected`.
     pub(crate) fn bad_shape(&self, dataset: &str, found: &[usize], expected: &str) -> IoError {
         IoError::Shape {
-            file: self.name.clone(),
+            file: self.name().to_owned(),
             dataset: dataset.to_owned(),
             found: found.to_vec(),
             expected: expected.to_owned(),
@@ -143,7 +148,7 @@ impl Source {
 
     pub(in crate::io) fn damaged(&self, dataset: &str, reason: &str) -> IoError {
         IoError::Damaged {
-            file: self.name.clone(),
+            file: self.name().to_owned(),
             dataset: dataset.to_owned(),
             reason: reason.to_owned(),
         }
@@ -151,7 +156,7 @@ impl Source {
 
     fn unsupported(&self, dataset: &str, found: &str) -> IoError {
         IoError::Unsupported {
-            file: self.name.clone(),
+            file: self.name().to_owned(),
             dataset: dataset.to_owned(),
             expected: "data in the file itself",
             found: found.to_owned(),
@@ -265,7 +270,7 @@ impl Source {
     /// The error for `what` missing at `path`.
     pub(crate) fn missing(&self, what: &str, path: &str) -> IoError {
         IoError::Missing {
-            file: self.name.clone(),
+            file: self.name().to_owned(),
             what: what.to_owned(),
             tried: vec![path.to_owned()],
         }

@@ -2,6 +2,8 @@
 
 mod count;
 mod numbers;
+#[cfg(feature = "ptycho")]
+mod quantity;
 mod shell;
 mod table;
 #[cfg(any(feature = "ptycho", feature = "series"))]
@@ -12,6 +14,8 @@ pub use count::count;
 pub use numbers::{length, shortest, significant};
 #[cfg(feature = "plots")]
 pub(crate) use numbers::{round_below, trimmed};
+#[cfg(feature = "ptycho")]
+pub use quantity::{Dimension, Quantity};
 pub use shell::shell_quoted;
 pub use table::Table;
 #[cfg(any(feature = "ptycho", feature = "series"))]

@@ -69,7 +69,7 @@ impl Source {
         let kind = dataset.dtype().map_err(broken)?;
         let item = kind.size();
         let stored = Stored::new(&kind).ok_or_else(|| IoError::Type {
-            file: self.name.clone(),
+            file: self.name().to_owned(),
             dataset: path.to_owned(),
             expected: "integers or floating-point numbers of 1 to 8 bytes, or complex numbers (r, i), with this filter",
         })?;
@@ -100,7 +100,7 @@ impl Source {
             }
         }
         let open = |e: std::io::Error| IoError::Open {
-            file: self.name.clone(),
+            file: self.name().to_owned(),
             reason: e.to_string(),
         };
         Ok(Some(Chunks {

@@ -54,7 +54,7 @@ impl Source {
         match unknown {
             None => Ok(()),
             Some(filter) => Err(IoError::Unsupported {
-                file: self.name.clone(),
+                file: self.name().to_owned(),
                 dataset: path.to_owned(),
                 expected,
                 found: named(

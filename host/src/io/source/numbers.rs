@@ -46,7 +46,7 @@ impl Source {
         let number = (1..=8).contains(&kind.size()) && kind.conv_to::<f64>().is_some();
         if complex.is_none() && !number {
             return Err(IoError::Type {
-                file: self.name.clone(),
+                file: self.name().to_owned(),
                 dataset: path.to_owned(),
                 expected: "integers, floating-point numbers or complex numbers (r, i)",
             });
@@ -76,7 +76,7 @@ impl Source {
     /// The first of `candidates` that exists; `what` names it in the error.
     pub(crate) fn require(&self, what: &str, candidates: &[&str]) -> Result<Numbers<'_>, IoError> {
         self.first(candidates)?.ok_or_else(|| IoError::Missing {
-            file: self.name.clone(),
+            file: self.name().to_owned(),
             what: what.to_owned(),
             tried: candidates.iter().map(|c| (*c).to_owned()).collect(),
         })
@@ -112,7 +112,7 @@ impl Numbers<'_> {
     /// The error for a value of this dataset.
     pub(crate) fn bad_value(&self, found: impl ToString, expected: &str) -> IoError {
         IoError::Value {
-            file: self.source.name.clone(),
+            file: self.source.name().to_owned(),
             dataset: self.path.clone(),
             found: found.to_string(),
             expected: expected.to_owned(),
@@ -122,7 +122,7 @@ impl Numbers<'_> {
     fn real_only(&self) -> Result<(), IoError> {
         if self.complex.is_some() {
             return Err(IoError::Type {
-                file: self.source.name.clone(),
+                file: self.source.name().to_owned(),
                 dataset: self.path.clone(),
                 expected: "real numbers",
             });

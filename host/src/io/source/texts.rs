@@ -20,7 +20,7 @@ impl Source {
             return Ok(None);
         };
         let wrong = || IoError::Type {
-            file: self.name.clone(),
+            file: self.name().to_owned(),
             dataset: path.to_owned(),
             expected: "a string of variable length (UTF-8 or ASCII)",
         };
@@ -69,7 +69,7 @@ impl Source {
         expected: &[usize],
     ) -> Result<Vec<String>, IoError> {
         let wrong = || IoError::Type {
-            file: self.name.clone(),
+            file: self.name().to_owned(),
             dataset: path.to_owned(),
             expected: "UTF-8 strings of variable length",
         };

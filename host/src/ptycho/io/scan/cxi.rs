@@ -1,8 +1,9 @@
 //! Reader of CXI files, version 1.x
 //! (<https://raw.githubusercontent.com/cxidb/CXI/master/cxi_file_format.pdf>).
 
+use super::frame_stack::FrameStack;
 use super::geometry::{ExpectedPaths, FileGeometry, resolve};
-use super::window::{Window, frame_shape};
+use super::window::Window;
 use super::{MaskPolarity, Parts, ReadOptions, ScanFile, position_count, probe, truth};
 use crate::io::IoError;
 use crate::io::source::{Numbers, Source};
@@ -46,17 +47,17 @@ pub(super) fn read(
     scratch: Option<&Path>,
 ) -> Result<ScanFile, IoError> {
     let mut notes = Vec::new();
-    let frames = source.require("frames", &FRAMES)?;
-    let shape = frame_shape(source, &frames)?;
+    let frames = FrameStack::of_dataset(source.require("frames", &FRAMES)?)?;
+    let shape = frames.shape();
     let window = Window::new(source.name(), shape, options)?;
     let mask = source.first(&MASK)?;
     let per_frame = mask.as_ref().is_some_and(|m| m.shape().len() == 3);
-    let scratch = window.in_scratch(source, frames.path(), per_frame, scratch)?;
+    let scratch = window.in_scratch(source.input(), frames.path(), per_frame, scratch)?;
 
     let translation = source.require("positions", &TRANSLATION)?;
     let positions = positions(source, &translation, shape[0])?;
     let geometry = resolve(
-        source,
+        source.input(),
         &found(source, &mut notes)?,
         options,
         &ExpectedPaths {
@@ -82,7 +83,7 @@ pub(super) fn read(
     let mask = match mask {
         Some(m) => Some((
             m.path().to_owned(),
-            window.mask(source, &m, shape, |v| MaskPolarity::Bad.is_valid(v))?,
+            window.mask(source.input(), &m, shape, |v| MaskPolarity::Bad.is_valid(v))?,
         )),
         None => {
             notes.push("the file has no mask: all pixels are treated as valid".to_owned());
@@ -92,7 +93,7 @@ pub(super) fn read(
     Parts {
         frames: (
             frames.path().to_owned(),
-            window.frames(source, &frames, scratch)?,
+            window.frames(source.input(), &frames, scratch)?,
         ),
         mask,
         positions: (translation.path().to_owned(), window.select(&positions)),
@@ -101,7 +102,7 @@ pub(super) fn read(
         simulation,
         notes,
     }
-    .into_scan(source, options)
+    .into_scan(source.input(), options)
 }
 
 /// Positions (frame, (row, column)) = (y, x) from a translation (frame, (x, y, z)), m, of `frames`
@@ -115,7 +116,12 @@ fn positions(
     match translation.shape() {
         [found, 2 | 3] if *found == frames => {}
         [found, 2 | 3] => {
-            return Err(position_count(source, translation.path(), frames, *found));
+            return Err(position_count(
+                source.input(),
+                translation.path(),
+                frames,
+                *found,
+            ));
         }
         _ => return Err(wrong()),
     }

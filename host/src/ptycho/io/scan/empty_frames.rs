@@ -1,8 +1,7 @@
 //! Frames without any counts.
 
 use crate::data::Scan;
-use crate::io::IoError;
-use crate::io::source::Source;
+use crate::io::{InputFile, IoError};
 use crate::ptycho::EmptyFrames;
 use crate::text::{count, significant};
 
@@ -18,7 +17,7 @@ const LISTED: usize = 5;
 /// # Errors
 /// The masks of single frames do not fit into memory.
 pub(super) fn masked(
-    source: &Source,
+    input: &InputFile,
     frames: &str,
     scan: Scan,
     option: EmptyFrames,
@@ -39,7 +38,7 @@ pub(super) fn masked(
         return Ok(scan);
     }
     let [all, rows, columns] = scan.shape().map(|n| n as u128);
-    source.allow(frames, all * rows * columns * 5)?;
+    input.allow(frames, all * rows * columns * 5)?;
     let shown: Vec<String> = empty.iter().take(LISTED).map(ToString::to_string).collect();
     let more = if empty.len() > LISTED { ", …" } else { "" };
     notes.push(format!(

@@ -2,8 +2,7 @@
 
 use super::{Constants, ReadOptions};
 use crate::data::{Geometry, Propagation};
-use crate::io::IoError;
-use crate::io::source::Source;
+use crate::io::{InputFile, IoError};
 use crate::ptycho::read_options::WAVELENGTHS;
 use crate::text::shortest;
 
@@ -54,14 +53,14 @@ fn joule(energy: f64) -> (f64, &'static str) {
 
 /// Wavelength, m, of an energy; adds the deduced unit to the notes.
 fn wavelength_of(
-    source: &Source,
+    input: &InputFile,
     path: &str,
     energy: f64,
     notes: &mut Vec<String>,
 ) -> Result<f64, IoError> {
     if !(energy.is_finite() && energy > 0.0) {
         return Err(value(
-            source,
+            input,
             path,
             energy,
             "a photon energy > 0 in J, eV or keV",
@@ -85,28 +84,28 @@ const OPTIONS: [&str; 5] = [
 ];
 
 /// The error of a value of the file, or of an option, whose path is `option` and its name.
-fn value(source: &Source, path: &str, found: f64, expected: &str) -> IoError {
+fn value(input: &InputFile, path: &str, found: f64, expected: &str) -> IoError {
     let named = path.strip_prefix("option ");
     if let Some(option) = OPTIONS.into_iter().find(|option| named == Some(*option)) {
         return IoError::Option {
-            file: source.name().to_owned(),
+            file: input.name().to_owned(),
             option,
             reason: format!("expected {expected}, found {}", shortest(found)),
         };
     }
     IoError::Value {
-        file: source.name().to_owned(),
+        file: input.name().to_owned(),
         dataset: path.to_owned(),
         found: shortest(found),
         expected: expected.to_owned(),
     }
 }
 
-fn missing(source: &Source, what: &str, tried: &[&str], option: &str) -> IoError {
+fn missing(input: &InputFile, what: &str, tried: &[&str], option: &str) -> IoError {
     let mut tried: Vec<String> = tried.iter().map(|t| (*t).to_owned()).collect();
     tried.push(format!("the option {option}"));
     IoError::Missing {
-        file: source.name().to_owned(),
+        file: input.name().to_owned(),
         what: what.to_owned(),
         tried,
     }
@@ -114,7 +113,7 @@ fn missing(source: &Source, what: &str, tried: &[&str], option: &str) -> IoError
 
 /// Combines the geometry of the file with that of the options; the options take precedence.
 pub(super) fn resolve(
-    source: &Source,
+    input: &InputFile,
     found: &FileGeometry,
     options: &ReadOptions,
     expected: &ExpectedPaths,
@@ -123,7 +122,7 @@ pub(super) fn resolve(
     let constants = &options.constants;
     if constants.wavelength.is_some() && constants.energy.is_some() {
         return Err(IoError::Option {
-            file: source.name().to_owned(),
+            file: input.name().to_owned(),
             option: "data.constants.energy",
             reason: "expected constants.wavelength or constants.energy, found both".to_owned(),
         });
@@ -132,7 +131,7 @@ pub(super) fn resolve(
         (w, "option data.constants.wavelength".to_owned())
     } else if let Some(e) = constants.energy {
         let path = "option data.constants.energy";
-        (wavelength_of(source, path, e, notes)?, path.to_owned())
+        (wavelength_of(input, path, e, notes)?, path.to_owned())
     } else if let Some((path, w)) = &found.wavelength {
         if let Some((energy_path, e)) = &found.energy {
             let other = Geometry::wavelength_of_energy(joule(*e).0);
@@ -144,10 +143,10 @@ pub(super) fn resolve(
         }
         (*w, path.clone())
     } else if let Some((path, e)) = &found.energy {
-        (wavelength_of(source, path, *e, notes)?, path.clone())
+        (wavelength_of(input, path, *e, notes)?, path.clone())
     } else {
         return Err(missing(
-            source,
+            input,
             "wavelength or energy",
             expected.wavelength,
             "data.constants.wavelength",
@@ -155,7 +154,7 @@ pub(super) fn resolve(
     };
     if !WAVELENGTHS.contains(&wavelength) {
         return Err(value(
-            source,
+            input,
             &path,
             wavelength,
             "a wavelength in metres between 1e-13 and 1e-3",
@@ -172,7 +171,7 @@ pub(super) fn resolve(
         }
         (None, None) => {
             return Err(missing(
-                source,
+                input,
                 "distance",
                 expected.distance,
                 "data.constants.distance",
@@ -184,7 +183,7 @@ pub(super) fn resolve(
         (None, Some((path, p))) => (*p, path.as_str()),
         (None, None) => {
             return Err(missing(
-                source,
+                input,
                 "pixel size",
                 expected.pixel_size,
                 "data.constants.pixel_size",
@@ -197,20 +196,20 @@ pub(super) fn resolve(
         (pixel_path, pixel_size[1]),
     ] {
         if !(length.is_finite() && length > 0.0) {
-            return Err(value(source, path, length, "a finite length > 0 in metres"));
+            return Err(value(input, path, length, "a finite length > 0 in metres"));
         }
     }
     Ok(Geometry {
         wavelength,
         distance,
         pixel_size,
-        propagation: propagation(source, found, options, notes)?,
+        propagation: propagation(input, found, options, notes)?,
     })
 }
 
 /// Whether waves travel to the near field, and of what beam.
 fn propagation(
-    source: &Source,
+    input: &InputFile,
     found: &FileGeometry,
     options: &ReadOptions,
     notes: &mut Vec<String>,
@@ -248,7 +247,7 @@ fn propagation(
     };
     match focus_to_sample {
         Some(z1) if !(z1.is_finite() && z1 > 0.0) => {
-            Err(value(source, path, z1, "a finite length > 0 in metres"))
+            Err(value(input, path, z1, "a finite length > 0 in metres"))
         }
         _ => Ok(Propagation::NearField { focus_to_sample }),
     }

@@ -2,6 +2,7 @@
 
 mod cxi;
 mod empty_frames;
+mod frame_stack;
 mod geometry;
 mod no_data;
 mod plain;
@@ -16,8 +17,8 @@ pub use crate::ptycho::read_options::{
 pub use write::write;
 
 use crate::data::{Frames, Geometry, Mask, Scan, ScanError, Simulation, half_of};
-use crate::io::IoError;
 use crate::io::source::Source;
+use crate::io::{InputFile, IoError};
 use crate::ptycho::probe_grid::{cut_or_padded, with_window};
 use crate::system::{Bytes, Memory};
 use ndarray::{Array2, Array3, Axis, Ix2, Ix3};
@@ -118,10 +119,10 @@ struct Parts {
 
 impl Parts {
     /// Applies the options common to all formats and builds the scan.
-    fn into_scan(mut self, source: &Source, options: &ReadOptions) -> Result<ScanFile, IoError> {
+    fn into_scan(mut self, input: &InputFile, options: &ReadOptions) -> Result<ScanFile, IoError> {
         if self.geometry.is_near_field() && options.coarse.is_some_and(|factor| factor > 1) {
             return Err(IoError::Option {
-                file: source.name().to_owned(),
+                file: input.name().to_owned(),
                 option: "data.coarse",
                 reason: "expected 1 for a near-field scan, whose object pixels do not depend on the size of the frames (data.crop leaves out pixels)".to_owned(),
             });
@@ -130,7 +131,7 @@ impl Parts {
             self.notes.push(format!(
                 "the counts are in a temporary file in {}, as a reconstruction with all of them in host memory needs more than {} of it",
                 folder.display(),
-                Bytes(u128::from(source.memory().limit()))
+                Bytes(u128::from(input.memory().limit()))
             ));
         }
         let positions = options.transform(&self.positions.1);
@@ -169,7 +170,7 @@ impl Parts {
         };
         let all_masked = self.mask.as_ref().is_some_and(|m| masked(&m.1));
         let mask = no_data::mask(
-            source,
+            input,
             (&self.frames.0, &self.frames.1),
             self.mask.map(|m| m.1),
             &options.no_data,
@@ -177,7 +178,7 @@ impl Parts {
         )?;
         if mask.as_ref().is_some_and(masked) && !all_masked {
             return Err(IoError::Value {
-                file: source.name().to_owned(),
+                file: input.name().to_owned(),
                 dataset: self.frames.0,
                 found: "none in the pixels that the mask leaves".to_owned(),
                 expected: "counts other than those that mean no data (NaN, -1, …)".to_owned(),
@@ -202,7 +203,7 @@ impl Parts {
                 ScanError::Length { .. } => "the geometry".to_owned(),
             };
             IoError::Scan {
-                file: source.name().to_owned(),
+                file: input.name().to_owned(),
                 dataset,
                 source: error,
             }
@@ -220,7 +221,7 @@ impl Parts {
             None => scan,
         };
         scan = empty_frames::masked(
-            source,
+            input,
             &self.frames.0,
             scan,
             options.empty_frames,
@@ -234,7 +235,7 @@ impl Parts {
                     format!(" in data.frames = [{first}, {end}]")
                 });
                 return Err(IoError::Value {
-                    file: source.name().to_owned(),
+                    file: input.name().to_owned(),
                     dataset: self.frames.0.clone(),
                     expected: format!("at least 2 frames{chosen}, one for each half of the scan"),
                     found: all.to_string(),
@@ -245,7 +246,7 @@ impl Parts {
                 // A copy of the half, beside the whole scan.
                 let [_, rows, columns] = scan.shape().map(|n| n as u128);
                 let both = (all + frames.len()) as u128;
-                source.allow(&self.frames.0, both * rows * columns * 4)?;
+                input.allow(&self.frames.0, both * rows * columns * 4)?;
             }
             self.notes.push(format!(
                 "data.half = {half}: {} of {all} frames, one of each two neighbours",
@@ -261,9 +262,9 @@ impl Parts {
 }
 
 /// Error for `found` positions of `frames` frames.
-fn position_count(source: &Source, path: &str, frames: usize, found: usize) -> IoError {
+fn position_count(input: &InputFile, path: &str, frames: usize, found: usize) -> IoError {
     IoError::Scan {
-        file: source.name().to_owned(),
+        file: input.name().to_owned(),
         dataset: path.to_owned(),
         source: ScanError::PositionCount {
             frames,

@@ -5,8 +5,7 @@
 
 use super::{NoData, NoDataSetting};
 use crate::data::{Frames, Mask};
-use crate::io::IoError;
-use crate::io::source::Source;
+use crate::io::{InputFile, IoError};
 use crate::system::ScratchError;
 use crate::text::{count, shortest};
 use ndarray::{Array2, Array3};
@@ -69,7 +68,7 @@ impl Marker {
 /// # Errors
 /// Returns [`IoError`] if one mask for each frame, where that is needed, does not fit into memory.
 pub(super) fn mask(
-    source: &Source,
+    input: &InputFile,
     frames: (&str, &Frames),
     mask: Option<Mask>,
     no_data: &NoData,
@@ -105,7 +104,7 @@ pub(super) fn mask(
     }
     // One byte for each pixel's mask, and counts in f32 unless they are in a temporary file.
     let bytes = if frames.in_memory().is_some() { 5 } else { 1 };
-    source.allow(path, bytes * (count * rows * columns) as u128)?;
+    input.allow(path, bytes * (count * rows * columns) as u128)?;
     let mut each = match mask {
         Some(Mask::PerFrame(each)) => each,
         Some(Mask::Shared(plane)) => {

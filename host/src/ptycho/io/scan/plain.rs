@@ -1,7 +1,8 @@
 //! Reader of arbitrary HDF5 files, with the paths given in the options.
 
+use super::frame_stack::FrameStack;
 use super::geometry::{ExpectedPaths, FileGeometry, resolve};
-use super::window::{Window, frame_shape};
+use super::window::Window;
 use super::{MaskPolarity, Parts, Paths, ReadOptions, ScanFile, position_count, probe};
 use crate::io::IoError;
 use crate::io::source::Source;
@@ -24,22 +25,27 @@ pub(super) fn read(
         });
     };
     let mut notes = Vec::new();
-    let frames = source.require("frames", &[&paths.frames])?;
-    let shape = frame_shape(source, &frames)?;
+    let frames = FrameStack::of_dataset(source.require("frames", &[&paths.frames])?)?;
+    let shape = frames.shape();
     let window = Window::new(source.name(), shape, options)?;
     let mask = match &paths.mask {
         Some(path) => Some(source.require("mask", &[path])?),
         None => None,
     };
     let per_frame = mask.as_ref().is_some_and(|m| m.shape().len() == 3);
-    let scratch = window.in_scratch(source, frames.path(), per_frame, scratch)?;
+    let scratch = window.in_scratch(source.input(), frames.path(), per_frame, scratch)?;
     let positions = positions(source, paths, &mut notes)?;
     if positions.nrows() != shape[0] {
         let found = positions.nrows();
-        return Err(position_count(source, &paths.positions, shape[0], found));
+        return Err(position_count(
+            source.input(),
+            &paths.positions,
+            shape[0],
+            found,
+        ));
     }
     let geometry = resolve(
-        source,
+        source.input(),
         &found(source, paths)?,
         options,
         &ExpectedPaths {
@@ -59,7 +65,7 @@ pub(super) fn read(
     let mask = match mask {
         Some(m) => Some((
             m.path().to_owned(),
-            window.mask(source, &m, shape, |v| paths.mask_marks.is_valid(v))?,
+            window.mask(source.input(), &m, shape, |v| paths.mask_marks.is_valid(v))?,
         )),
         None => {
             notes.push("no mask is given: all pixels are treated as valid".to_owned());
@@ -73,7 +79,7 @@ pub(super) fn read(
     Parts {
         frames: (
             paths.frames.clone(),
-            window.frames(source, &frames, scratch)?,
+            window.frames(source.input(), &frames, scratch)?,
         ),
         mask,
         positions: (paths.positions.clone(), window.select(&positions)),
@@ -82,7 +88,7 @@ pub(super) fn read(
         simulation: None,
         notes,
     }
-    .into_scan(source, options)
+    .into_scan(source.input(), options)
 }
 
 /// Reads the positions (frame, (row, column)), m.

@@ -1,7 +1,8 @@
 //! Reader of PtyPy's `.ptyd`: `/chunks/<k>/{data, indices, positions, weights}` and `/meta`.
 
+use super::frame_stack::FrameStack;
 use super::geometry::{ExpectedPaths, FileGeometry, resolve};
-use super::window::{Window, frame_shape};
+use super::window::Window;
 use super::{Parts, ReadOptions, ScanFile, position_count};
 use crate::data::{FrameWriter, Mask};
 use crate::io::IoError;
@@ -19,7 +20,7 @@ const WEIGHT: &str = "/meta/weight2d";
 
 /// One chunk of frames.
 struct Chunk<'s> {
-    data: Numbers<'s>,
+    data: FrameStack<'s>,
     shape: [usize; 3],
     weights: Option<Numbers<'s>>,
     /// Index of each frame in the whole scan.
@@ -43,10 +44,14 @@ pub(super) fn read(
     let mut count = 0_usize;
     for chunk in &chunks {
         if chunk.shape[1..] != [rows, columns] {
-            return Err(chunk.data.bad_shape(&format!(
-                "shape (frame, {rows}, {columns}), as in {}",
-                first.data.path()
-            )));
+            return Err(source.bad_shape(
+                chunk.data.path(),
+                &chunk.shape,
+                &format!(
+                    "shape (frame, {rows}, {columns}), as in {}",
+                    first.data.path()
+                ),
+            ));
         }
         count = count.saturating_add(chunk.shape[0]);
     }
@@ -58,10 +63,10 @@ pub(super) fn read(
         rows: 0..rows,
         columns: 0..columns,
     };
-    let scratch = window.in_scratch(source, CHUNKS, weighted, scratch)?;
+    let scratch = window.in_scratch(source.input(), CHUNKS, weighted, scratch)?;
 
     let geometry = resolve(
-        source,
+        source.input(),
         &found(source)?,
         options,
         &ExpectedPaths {
@@ -93,7 +98,7 @@ pub(super) fn read(
             frames: 0..chunk.shape[0],
             ..everything.clone()
         };
-        for part in all.parts(source) {
+        for part in all.parts(source.input()) {
             let first = part.frames.start;
             let targets = &targets[part.frames.clone()];
             if targets.iter().all(Option::is_none) {
@@ -114,7 +119,7 @@ pub(super) fn read(
             }
             drop(counts);
             if let (Some(weights), Some(valid)) = (&chunk.weights, &mut valid) {
-                let mut mask = part.mask(source, weights, chunk.shape, weighs)?;
+                let mut mask = part.mask(source.input(), weights, chunk.shape, weighs)?;
                 roll_mask(&mut mask, offset);
                 for (to, from) in to_from() {
                     let mut valid = valid.index_axis_mut(Axis(0), to);
@@ -126,7 +131,8 @@ pub(super) fn read(
     let mask = match (valid, common) {
         (Some(valid), _) => Some(Mask::PerFrame(valid)),
         (None, Some(weight)) => {
-            let mut mask = everything.mask(source, &weight, [count, rows, columns], weighs)?;
+            let mut mask =
+                everything.mask(source.input(), &weight, [count, rows, columns], weighs)?;
             roll_mask(&mut mask, offset);
             Some(match mask {
                 Mask::Shared(m) => Mask::Shared(m.slice(&plane).to_owned()),
@@ -147,7 +153,7 @@ pub(super) fn read(
         simulation: None,
         notes,
     }
-    .into_scan(source, options)
+    .into_scan(source.input(), options)
 }
 
 /// Whether a pixel of this weight is valid; one whose weight is negative or NaN is not.
@@ -202,7 +208,8 @@ fn chunks(source: &Source) -> Result<Vec<Chunk<'_>>, IoError> {
         let Some(data) = source.numbers(&part("data"))? else {
             continue;
         };
-        let shape = frame_shape(source, &data)?;
+        let data = FrameStack::of_dataset(data)?;
+        let shape = data.shape();
         // Lists of frames, and a frame as it was read, without masked pixels, and in a file.
         let frame = shape[1] as u128 * shape[2] as u128;
         let lists = 64 * shape[0] as u128;
@@ -236,7 +243,12 @@ fn chunks(source: &Source) -> Result<Vec<Chunk<'_>>, IoError> {
         }
         if positions.nrows() != shape[0] {
             let found = positions.nrows();
-            return Err(position_count(source, numbers.path(), shape[0], found));
+            return Err(position_count(
+                source.input(),
+                numbers.path(),
+                shape[0],
+                found,
+            ));
         }
         // PtyPy stores an empty array if it has no weights.
         let weights = source

@@ -1,9 +1,10 @@
 //! Selection of frames, rows and columns, and reading of frames and masks within it.
 
 use super::ReadOptions;
+use super::frame_stack::FrameStack;
 use crate::data::{FrameWriter, Frames, Mask};
-use crate::io::IoError;
-use crate::io::source::{Numbers, Source};
+use crate::io::source::Numbers;
+use crate::io::{InputFile, IoError};
 use ndarray::{Array2, Array3, Axis, Ix2, Ix3, Slice, s};
 use std::ops::Range;
 use std::path::Path;
@@ -104,38 +105,38 @@ impl Window {
     /// exceed the limit. Otherwise they must fit into memory, with masks if there is one per frame.
     pub(super) fn in_scratch<'p>(
         &self,
-        source: &Source,
+        input: &InputFile,
         path: &str,
         per_frame_mask: bool,
         scratch: Option<&'p Path>,
     ) -> Result<Option<&'p Path>, IoError> {
         let [frames, rows, columns] = self.shape().map(|n| n as u128);
         let pixels = frames.saturating_mul(rows).saturating_mul(columns);
-        let limit = u128::from(source.memory().limit());
+        let limit = u128::from(input.memory().limit());
         let scratch = scratch.filter(|_| pixels.saturating_mul(RECONSTRUCTED) > limit);
         let kept = match scratch {
             // A part as it was read, without masked pixels, and in its file; and one mask per frame.
             Some(_) => {
                 let frame = rows.saturating_mul(columns);
-                let part = frame.saturating_mul(12 * self.part(source) as u128);
+                let part = frame.saturating_mul(12 * self.part(input) as u128);
                 part.saturating_add(if per_frame_mask { pixels } else { 0 })
             }
             None => self.bytes(per_frame_mask),
         };
-        source.allow(path, kept)?;
+        input.allow(path, kept)?;
         Ok(scratch)
     }
 
     /// Frames of a part of these that is read at once.
-    pub(super) fn part(&self, source: &Source) -> usize {
-        let most = usize::try_from(source.memory().limit() / 64).unwrap_or(usize::MAX);
+    pub(super) fn part(&self, input: &InputFile) -> usize {
+        let most = usize::try_from(input.memory().limit() / 64).unwrap_or(usize::MAX);
         let frame = self.rows.len().saturating_mul(self.columns.len()).max(1);
         (PART_PIXELS.min(most) / frame).max(1)
     }
 
     /// These frames in parts that are read one after the other.
-    pub(super) fn parts(&self, source: &Source) -> impl Iterator<Item = Self> {
-        let (most, end) = (self.part(source), self.frames.end);
+    pub(super) fn parts(&self, input: &InputFile) -> impl Iterator<Item = Self> {
+        let (most, end) = (self.part(input), self.frames.end);
         self.frames.clone().step_by(most).map(move |first| Self {
             frames: first..end.min(first + most),
             ..self.clone()
@@ -145,15 +146,15 @@ impl Window {
     /// Reads counts (frame, row, column), into a temporary file in the folder `scratch` if there is one.
     pub(super) fn frames(
         &self,
-        source: &Source,
-        frames: &Numbers<'_>,
+        input: &InputFile,
+        frames: &FrameStack<'_>,
         scratch: Option<&Path>,
     ) -> Result<Frames, IoError> {
         let Some(folder) = scratch else {
             return Ok(self.counts(frames)?.into());
         };
         let mut writer = FrameWriter::in_scratch(folder, self.shape())?;
-        for part in self.parts(source) {
+        for part in self.parts(input) {
             let counts = part.counts(frames)?;
             writer.put(part.frames.start - self.frames.start, counts.view())?;
         }
@@ -161,19 +162,24 @@ impl Window {
     }
 
     /// Reads counts (frame, row, column).
-    pub(super) fn counts(&self, frames: &Numbers<'_>) -> Result<Array3<f32>, IoError> {
+    pub(super) fn counts(&self, frames: &FrameStack<'_>) -> Result<Array3<f32>, IoError> {
+        frames.counts(self.frames.clone(), &self.rows, &self.columns)
+    }
+
+    /// Reads values of a dataset (frame, row, column).
+    pub(super) fn values(&self, numbers: &Numbers<'_>) -> Result<Array3<f32>, IoError> {
         let parts = [self.frames.clone(), self.rows.clone(), self.columns.clone()];
-        frames
+        numbers
             .part(&parts)?
             .into_dimensionality::<Ix3>()
-            .map_err(|_| frames.bad_shape("shape (frame, row, column)"))
+            .map_err(|_| numbers.bad_shape("shape (frame, row, column)"))
     }
 
     /// Reads a mask for frames of `shape` (frame, row, column) in the file; `valid` says which of its
     /// values mark valid pixels.
     pub(super) fn mask(
         &self,
-        source: &Source,
+        input: &InputFile,
         mask: &Numbers<'_>,
         shape: [usize; 3],
         valid: impl Fn(f32) -> bool,
@@ -200,9 +206,9 @@ impl Window {
             [r, c] if [*r, *c] == [rows, columns] => shared(&plane),
             [n, r, c] if [*n, *r, *c] == shape => {
                 let mut all = Array3::from_elem(self.shape(), false);
-                for part in self.parts(source) {
+                for part in self.parts(input) {
                     let first = part.frames.start - self.frames.start;
-                    let read = part.counts(mask)?;
+                    let read = part.values(mask)?;
                     let mut to = all.slice_mut(s![first..first + part.frames.len(), .., ..]);
                     to.zip_mut_with(&read, |to, value| *to = valid(*value));
                 }
@@ -220,15 +226,6 @@ impl Window {
         positions
             .slice_axis(Axis(0), Slice::from(self.frames.clone()))
             .to_owned()
-    }
-}
-
-/// Shape (frame, row, column) of a dataset of frames.
-pub(super) fn frame_shape(source: &Source, frames: &Numbers<'_>) -> Result<[usize; 3], IoError> {
-    match frames.shape() {
-        [n, r, c] if ![*n, *r, *c].contains(&0) => Ok([*n, *r, *c]),
-        [_, _, _] => Err(frames.bad_shape("at least one frame of at least one pixel")),
-        found => Err(source.bad_shape(frames.path(), found, "rank 3 (frame, row, column)")),
     }
 }
 

@@ -1,0 +1,257 @@
+//! The frames of a scan before they are read, wherever they are.
+
+use crate::io::IoError;
+use crate::io::source::Numbers;
+use ndarray::{Array3, Axis, Ix3, s};
+use std::ops::Range;
+use warpstride_formats::{Element, FrameFile};
+
+/// Frames (frame, row, column) that have not been read.
+pub(super) struct FrameStack<'s> {
+    shape: [usize; 3],
+    scan_shape: Option<[usize; 2]>,
+    stored: Stored<'s>,
+}
+
+enum Stored<'s> {
+    /// Datasets of rank 3 or 4, one after the other.
+    Datasets(Vec<Numbers<'s>>),
+    /// A file of frames.
+    File {
+        name: String,
+        file: Box<dyn FrameFile>,
+    },
+}
+
+/// What frames have to be.
+const RANK: &str = "rank 3 (frame, row, column) or 4 (slow, fast, row, column)";
+
+/// Frames, rows and columns of a dataset, and the points of the raster (slow, fast) that its first two axes are.
+type Stack = ([usize; 3], Option<[usize; 2]>);
+
+/// The frames of one dataset.
+fn stack_of(numbers: &Numbers<'_>) -> Result<Stack, IoError> {
+    let (shape, raster) = match numbers.shape() {
+        [n, r, c] => ([*n, *r, *c], None),
+        [slow, fast, r, c] => {
+            let frames = slow.checked_mul(*fast);
+            let frames = frames.ok_or_else(|| numbers.bad_shape("fewer frames"))?;
+            ([frames, *r, *c], Some([*slow, *fast]))
+        }
+        _ => return Err(numbers.bad_shape(RANK)),
+    };
+    if shape.contains(&0) {
+        return Err(numbers.bad_shape("at least one frame of at least one pixel"));
+    }
+    Ok((shape, raster))
+}
+
+impl<'s> FrameStack<'s> {
+    /// The frames of one dataset: (frame, row, column), or (slow, fast, row, column) of a raster.
+    ///
+    /// # Errors
+    /// Another rank, or no frames.
+    pub(super) fn of_dataset(numbers: Numbers<'s>) -> Result<Self, IoError> {
+        let (shape, scan_shape) = stack_of(&numbers)?;
+        Ok(Self {
+            shape,
+            scan_shape,
+            stored: Stored::Datasets(vec![numbers]),
+        })
+    }
+
+    /// The frames of a file of another format than HDF5.
+    pub(super) fn of_file(name: &str, file: Box<dyn FrameFile>) -> Self {
+        Self {
+            shape: file.shape(),
+            scan_shape: file.scan_shape(),
+            stored: Stored::File {
+                name: name.to_owned(),
+                file,
+            },
+        }
+    }
+
+    /// What errors and notes call the frames: a dataset, or what a file of frames has.
+    pub(super) fn path(&self) -> &str {
+        match &self.stored {
+            Stored::Datasets(all) => all.first().map_or("", Numbers::path),
+            Stored::File { .. } => "frames",
+        }
+    }
+
+    /// Numbers of frames, rows and columns, none of them 0.
+    pub(super) fn shape(&self) -> [usize; 3] {
+        self.shape
+    }
+
+    /// Points of a raster (slow, fast), if the frames are stored as one; their product is the number of frames.
+    pub(super) fn scan_shape(&self) -> Option<[usize; 2]> {
+        self.scan_shape
+    }
+
+    /// Reads counts (frame, row, column) of ranges, which the caller has checked against the shape, and the memory for them.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub(super) fn counts(
+        &self,
+        frames: Range<usize>,
+        rows: &Range<usize>,
+        columns: &Range<usize>,
+    ) -> Result<Array3<f32>, IoError> {
+        match &self.stored {
+            Stored::Datasets(all) => counts_of(all, frames, rows, columns),
+            Stored::File { name, file } => counts_of_file(name, &**file, frames, rows, columns),
+        }
+    }
+}
+
+/// Reads a range of the frames of datasets that follow one another.
+fn counts_of(
+    datasets: &[Numbers<'_>],
+    frames: Range<usize>,
+    rows: &Range<usize>,
+    columns: &Range<usize>,
+) -> Result<Array3<f32>, IoError> {
+    let mut parts = Vec::new();
+    let mut begin = 0;
+    for numbers in datasets {
+        let ([count, ..], raster) = stack_of(numbers)?;
+        let first = frames.start.max(begin) - begin;
+        let end = frames.end.min(begin + count).max(begin) - begin;
+        begin += count;
+        if first >= end {
+            continue;
+        }
+        match raster {
+            None => parts.push(plane_part(numbers, &[first..end], rows, columns)?),
+            Some([_, fast]) => {
+                for [slow, points] in raster_parts(first..end, fast) {
+                    parts.push(plane_part(numbers, &[slow, points], rows, columns)?);
+                }
+            }
+        }
+    }
+    if parts.len() == 1 {
+        return Ok(parts.remove(0));
+    }
+    let mut all = Array3::zeros((frames.len(), rows.len(), columns.len()));
+    let mut at = 0;
+    for part in parts {
+        let end = at + part.dim().0;
+        all.slice_mut(s![at..end, .., ..]).assign(&part);
+        at = end;
+    }
+    Ok(all)
+}
+
+/// Reads a block of one dataset as frames (frame, row, column).
+fn plane_part(
+    numbers: &Numbers<'_>,
+    points: &[Range<usize>],
+    rows: &Range<usize>,
+    columns: &Range<usize>,
+) -> Result<Array3<f32>, IoError> {
+    let wrong = || numbers.bad_shape(RANK);
+    let mut parts = points.to_vec();
+    parts.extend([rows.clone(), columns.clone()]);
+    let frames: usize = points.iter().map(ExactSizeIterator::len).product();
+    let read = numbers.part(&parts)?;
+    let shape = (frames, rows.len(), columns.len());
+    let flat = read.into_shape_with_order(shape).map_err(|_| wrong())?;
+    flat.into_dimensionality::<Ix3>().map_err(|_| wrong())
+}
+
+/// The frames of a raster with `fast` points in a row, as blocks (slow, fast): whole rows together.
+fn raster_parts(frames: Range<usize>, fast: usize) -> Vec<[Range<usize>; 2]> {
+    let mut parts = Vec::new();
+    let mut at = frames.start;
+    while at < frames.end {
+        let (slow, first) = (at / fast, at % fast);
+        let left = frames.end - at;
+        let (slow, points) = if first == 0 && left >= fast {
+            (slow..slow + left / fast, 0..fast)
+        } else {
+            (slow..slow + 1, first..fast.min(first + left))
+        };
+        at += slow.len() * points.len();
+        parts.push([slow, points]);
+    }
+    parts
+}
+
+/// Reads a range of the frames of a file.
+fn counts_of_file(
+    name: &str,
+    file: &dyn FrameFile,
+    frames: Range<usize>,
+    rows: &Range<usize>,
+    columns: &Range<usize>,
+) -> Result<Array3<f32>, IoError> {
+    let [_, all_rows, all_columns] = file.shape();
+    let damaged = |reason: String| IoError::Damaged {
+        file: name.to_owned(),
+        dataset: "frames".to_owned(),
+        reason,
+    };
+    let whole = rows.len() == all_rows && columns.len() == all_columns;
+    // Integers of 32 bits mark pixels without data and are rounded as those of HDF5 files.
+    let rounded = matches!(
+        file.element(),
+        Element::Unsigned(32..) | Element::Signed(32..) | Element::Float(64..)
+    );
+    let mut to = Array3::zeros((frames.len(), rows.len(), columns.len()));
+    let mut of_frame = vec![
+        0.0_f32;
+        if whole && !rounded {
+            0
+        } else {
+            all_rows * all_columns
+        }
+    ];
+    let mut doubles = vec![0.0_f64; if rounded { all_rows * all_columns } else { 0 }];
+    for (mut to, number) in to.outer_iter_mut().zip(frames) {
+        let range = number..number + 1;
+        if rounded {
+            file.read_f64(range, &mut doubles)?;
+            for (to, from) in of_frame.iter_mut().zip(&doubles) {
+                *to = *from as f32;
+            }
+        } else if let (true, Some(to)) = (whole, to.as_slice_mut()) {
+            file.read(range, to)?;
+            continue;
+        } else {
+            file.read(range, &mut of_frame)?;
+        }
+        let read = ndarray::ArrayView2::from_shape((all_rows, all_columns), &of_frame)
+            .map_err(|e| damaged(e.to_string()))?;
+        to.assign(&read.slice(s![rows.clone(), columns.clone()]));
+    }
+    Ok(to)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_of_a_raster_are_its_frames_in_their_order() {
+        for fast in 1..5 {
+            for first in 0..9 {
+                for end in first..13 {
+                    let parts = raster_parts(first..end, fast);
+                    let frames: Vec<usize> = (parts.iter())
+                        .flat_map(|[slow, points]| {
+                            let points = points.clone();
+                            slow.clone()
+                                .flat_map(move |row| points.clone().map(move |n| row * fast + n))
+                        })
+                        .collect();
+                    assert_eq!(frames, (first..end).collect::<Vec<_>>(), "{fast}");
+                    assert!(parts.len() <= 3);
+                }
+            }
+        }
+    }
+}
