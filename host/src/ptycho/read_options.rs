@@ -55,6 +55,9 @@ pub struct ReadOptions {
     pub no_data: NoData,
     /// What to do about frames without any counts.
     pub empty_frames: EmptyFrames,
+    /// Follows links to files outside the folder of the scan, too.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub follow_links: bool,
     /// Values that replace those of the file.
     pub constants: Constants,
     /// Paths of the datasets in a plain HDF5 file (`format = "hdf5"`).

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 
 /// Most bytes that one call reads.
-const MOST_BYTES: usize = 32 << 20;
+const MOST_BYTES: usize = 16 << 20;
 /// Most blocks that one call reads.
 const MOST_BLOCKS: usize = 200_000;
 

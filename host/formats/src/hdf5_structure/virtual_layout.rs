@@ -67,7 +67,10 @@ pub(super) fn read(
     blocks: &mut Blocks,
     address: u64,
 ) -> Result<Option<VirtualDataset>, StructureError> {
-    let messages = messages(blocks, address)?;
+    // What is no object, or one that only HDF5 can read, is no virtual dataset.
+    let Ok(messages) = messages(blocks, address) else {
+        return Ok(None);
+    };
     let find = |kind| messages.iter().find(|message| message.kind == kind);
     let Some(layout) = find(LAYOUT).filter(|of| !of.shared) else {
         return Ok(None);

@@ -31,7 +31,7 @@ pub(crate) use mri::{
 pub(crate) use precision::PrecisionArg;
 #[cfg(all(feature = "ptycho", feature = "hdf5"))]
 pub(crate) use ptycho::{
-    CompareArgs, DetectorArgs, InfoArgs, LayerArgs, NearFieldArgs, PatternArg, PositionMethodArg,
+    CompareArgs, DetectorArgs, InfoArgs, LayerArgs, LinkArgs, NearFieldArgs, PatternArg, PositionMethodArg,
     PredictArgs, PtychoCommand, RecipeArgs, ReconstructArgs, ResolutionArgs, SimulateArgs,
     SliceArgs, StopArg,
 };

@@ -3,7 +3,7 @@
 mod model;
 mod simulate;
 
-pub(crate) use model::{DetectorArgs, LayerArgs, NearFieldArgs, SliceArgs};
+pub(crate) use model::{DetectorArgs, LayerArgs, LinkArgs, NearFieldArgs, SliceArgs};
 pub(crate) use simulate::{PatternArg, SimulateArgs};
 
 use super::{BackendArg, PrecisionArg};
@@ -125,6 +125,8 @@ pub(crate) struct InfoArgs {
     #[arg(long, value_name = "LIST")]
     pub(crate) transform_positions: Option<String>,
     #[command(flatten)]
+    pub(crate) links: LinkArgs,
+    #[command(flatten)]
     pub(crate) near_field: NearFieldArgs,
     /// Probe modes of the reconstruction whose memory is estimated [default: 1, or as in the recipe]
     #[arg(long, value_name = "N", value_parser = at_least_one)]
@@ -190,6 +192,7 @@ pub(crate) struct ReconstructArgs {
             "recipe",
             "set",
             "transform_positions",
+            "follow_links",
             "near_field",
             "focus_to_sample",
             "slices",
@@ -280,6 +283,8 @@ pub(crate) struct RecipeArgs {
     /// commas, applied in this order; none: as in the file
     #[arg(long, value_name = "LIST")]
     pub(crate) transform_positions: Option<String>,
+    #[command(flatten)]
+    pub(crate) links: LinkArgs,
     #[command(flatten)]
     pub(crate) near_field: NearFieldArgs,
     #[command(flatten)]

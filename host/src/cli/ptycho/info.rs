@@ -111,6 +111,7 @@ impl Info {
     pub(crate) fn from_args(args: InfoArgs) -> Result<Self, Failure> {
         let origin = RecipeOrigin::of(args.recipe.as_deref(), args.probe_modes, &args.set)
             .with_transform(args.transform_positions.as_deref())
+            .with_links(&args.links)
             .with_near_field(&args.near_field)
             .with_slices(&args.slices)
             .with_detector(&args.detector)
@@ -146,6 +147,7 @@ impl Info {
         if let Some(list) = &args.transform_positions {
             transform_positions(list, &mut recipe.data)?;
         }
+        recipe.data.follow_links |= args.links.follow_links;
         near_field(&args.near_field, &mut recipe.data)?;
         if automatic {
             set_model(&mut recipe, &args.set)?;

@@ -227,6 +227,7 @@ fn apply(recipe: &mut Recipe, args: &RecipeArgs) -> Result<(), Failure> {
     if let Some(list) = &args.transform_positions {
         transform_positions(list, &mut recipe.data)?;
     }
+    recipe.data.follow_links |= args.links.follow_links;
     near_field(&args.near_field, &mut recipe.data)?;
     slices(&args.slices, &mut recipe.slices)?;
     if args.refine_slice_distance {

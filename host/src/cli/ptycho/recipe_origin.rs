@@ -4,7 +4,7 @@ use super::detector_arguments;
 use super::layer_arguments;
 use super::near_field_arguments::origins;
 use super::slice_arguments::origins as slice_origins;
-use crate::cli::args::{DetectorArgs, LayerArgs, NearFieldArgs, RecipeArgs, SliceArgs, StopArg};
+use crate::cli::args::{DetectorArgs, LayerArgs, LinkArgs, NearFieldArgs, RecipeArgs, SliceArgs, StopArg};
 use crate::cli::failure::Failure;
 use crate::data::PositionError;
 use crate::io::IoError;
@@ -87,6 +87,7 @@ impl RecipeOrigin {
             .with_detector(&args.detector)
             .with_slices(&args.slices)
             .with_variations(args.opr_modes)
+            .with_links(&args.links)
             .with_near_field(&args.near_field)
             .with_layers(&args.layers)
     }
@@ -113,6 +114,14 @@ impl RecipeOrigin {
     /// Adds `--object-modes`, `--fly-points` and `--fly-shift`, which `--set` may replace.
     pub(super) fn with_layers(mut self, args: &LayerArgs) -> Self {
         self.arguments.splice(0..0, layer_arguments::origins(args));
+        self
+    }
+
+    /// Adds `--follow-links`, which `--set` may replace.
+    pub(super) fn with_links(mut self, args: &LinkArgs) -> Self {
+        let given = (args.follow_links)
+            .then(|| ("data.follow_links".to_owned(), "--follow-links".to_owned()));
+        self.arguments.splice(0..0, given);
         self
     }
 

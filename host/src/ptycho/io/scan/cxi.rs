@@ -100,6 +100,8 @@ pub(super) fn read(
         geometry,
         probe,
         simulation,
+        centre: None,
+        cutoff: None,
         notes,
     }
     .into_scan(source.input(), options)

@@ -1,6 +1,8 @@
-//! Scan files: reads CXI, PtyPy's `.ptyd` and plain HDF5; writes CXI.
+//! Scan files: reads CXI, PtyPy's `.ptyd`, DECTRIS masters and plain HDF5; writes CXI.
 
+mod cutoff;
 mod cxi;
+mod dectris;
 mod empty_frames;
 mod frame_stack;
 mod geometry;
@@ -17,10 +19,12 @@ pub use crate::ptycho::read_options::{
 pub use write::write;
 
 use crate::data::{Frames, Geometry, Mask, Scan, ScanError, Simulation, half_of};
-use crate::io::source::Source;
+use crate::io::source::{Follow, Source};
 use crate::io::{InputFile, IoError};
 use crate::ptycho::probe_grid::{cut_or_padded, with_window};
 use crate::system::{Bytes, Memory};
+use crate::text::shortest;
+use cutoff::Cutoff;
 use ndarray::{Array2, Array3, Axis, Ix2, Ix3};
 use num_complex::Complex;
 use std::path::Path;
@@ -65,7 +69,17 @@ pub fn read_with_scratch(
     memory: Memory,
     scratch: Option<&Path>,
 ) -> Result<ScanFile, IoError> {
-    let source = Source::open(path, memory)?;
+    let follow = if options.follow_links {
+        Follow::Anywhere
+    } else {
+        Follow::Inside
+    };
+    let source = Source::open_with_links(path, memory, follow)?;
+    if options.format == Format::Auto && options.paths.is_none() && dectris::is_one(&source) {
+        let read = dectris::read(&source, options, scratch);
+        source.unchanged()?;
+        return read;
+    }
     let format = match options.format {
         Format::Auto if options.paths.is_some() => Format::Hdf5,
         // If the file is damaged, reading it as CXI reports the error.
@@ -114,6 +128,10 @@ struct Parts {
     /// Path and probe (mode, row, column).
     probe: Option<(String, Array3<Complex<f64>>)>,
     simulation: Option<Simulation>,
+    /// The beam's centre (row, column) in the frames of the file, pixels from the centre of the first one.
+    centre: Option<[f64; 2]>,
+    /// From which count on a pixel has no data.
+    cutoff: Option<Cutoff>,
     notes: Vec<String>,
 }
 
@@ -132,6 +150,13 @@ impl Parts {
                 "the counts are in a temporary file in {}, as a reconstruction with all of them in host memory needs more than {} of it",
                 folder.display(),
                 Bytes(u128::from(input.memory().limit()))
+            ));
+        }
+        if let Some([row, column]) = self.centre {
+            self.notes.push(format!(
+                "the file has the centre of the beam at row {}, column {}; the zero frequency is taken at the centre of the frames",
+                shortest(row),
+                shortest(column)
             ));
         }
         let positions = options.transform(&self.positions.1);
@@ -176,6 +201,13 @@ impl Parts {
             &options.no_data,
             &mut self.notes,
         )?;
+        let mask = match &self.cutoff {
+            Some(cutoff) => {
+                let frames = (self.frames.0.as_str(), &self.frames.1);
+                cutoff.mask(input, frames, mask, &mut self.notes)?
+            }
+            None => mask,
+        };
         if mask.as_ref().is_some_and(masked) && !all_masked {
             return Err(IoError::Value {
                 file: input.name().to_owned(),

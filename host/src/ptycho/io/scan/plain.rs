@@ -86,6 +86,8 @@ pub(super) fn read(
         geometry,
         probe,
         simulation: None,
+        centre: None,
+        cutoff: None,
         notes,
     }
     .into_scan(source.input(), options)

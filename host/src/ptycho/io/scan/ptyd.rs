@@ -151,6 +151,8 @@ pub(super) fn read(
         geometry,
         probe: None,
         simulation: None,
+        centre: None,
+        cutoff: None,
         notes,
     }
     .into_scan(source.input(), options)
