@@ -4,6 +4,7 @@
 //!   decompress: HDF5 itself applies them one chunk at a time.
 //! * [`merlin`], [`empad`], [`tiff_stack`] and [`numpy`] read any range of frames of a file; [`FrameFile`] is
 //!   their common interface, and [`open()`] chooses the format by the name of a file.
+//! * [`tiff_image`] writes images of real and complex numbers.
 
 pub mod chunk_filters;
 pub mod empad;
@@ -12,6 +13,7 @@ mod frame_file;
 pub mod hdf5_structure;
 pub mod merlin;
 pub mod numpy;
+pub mod tiff_image;
 pub mod tiff_stack;
 
 pub use file_error::FileError;

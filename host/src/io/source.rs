@@ -48,6 +48,12 @@ fn modified(path: &Path) -> Option<SystemTime> {
     std::fs::metadata(path).and_then(|of| of.modified()).ok()
 }
 
+/// Whether `path` is a complete HDF5 file.
+#[cfg(feature = "ptycho")]
+pub(crate) fn is_hdf5(path: &Path) -> bool {
+    superblock::check(path).is_ok()
+}
+
 /// An open file.
 pub(crate) struct Source {
     input: InputFile,

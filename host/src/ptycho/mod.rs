@@ -109,7 +109,10 @@ pub use probe_size::ProbeSize;
 pub use problem::{Problem, ProblemError};
 pub use profile::Profile;
 pub use ranks::Ranks;
-pub use read_options::{EmptyFrames, MAX_COARSE, NoData, NoDataSetting, ReadOptions};
+pub use read_options::{
+    Degrees, EmptyFrames, MAX_COARSE, NoData, NoDataSetting, PositionFile, Raster, RasterStep,
+    ReadOptions, ShortLength,
+};
 pub use recipe::{
     ApertureShape, Background, BackgroundFit, Blur, DetectorOptions, FlyOptions, FlyPath,
     FlyPositions, GpuOptions, GpuStep, GpuWaves, Precision, ProbeSource, ProbeStart, Recipe,

@@ -1,5 +1,11 @@
 //! Options for reading a scan file: the `[data]` table of a recipe.
 
+mod positions;
+mod quantities;
+
+pub use positions::{PositionFile, Raster, RasterStep};
+pub use quantities::{Degrees, ShortLength};
+
 use super::{Orientation, RecipeError};
 use crate::text::shortest;
 use ndarray::Array2;
@@ -55,6 +61,12 @@ pub struct ReadOptions {
     pub no_data: NoData,
     /// What to do about frames without any counts.
     pub empty_frames: EmptyFrames,
+    /// Positions in a file of their own, in the place of those in the file of the frames.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub positions: Option<PositionFile>,
+    /// Positions of a raster, in the place of those in the file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub raster: Option<Raster>,
     /// Follows links to files outside the folder of the scan, too.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub follow_links: bool,
@@ -163,8 +175,20 @@ impl ReadOptions {
                 return refuse(option, "a finite number above 0", shortest(value));
             }
         }
+        if let Some(file) = &self.positions {
+            file.check()?;
+        }
+        if let Some(raster) = &self.raster {
+            raster.check()?;
+            if let Some(file) = &self.positions {
+                let expected = "none beside data.positions, which has the positions";
+                let found = format!("both (data.positions.file = \"{}\")", file.file);
+                return refuse("raster", expected, found);
+            }
+        }
+        let elsewhere = self.positions.is_some() || self.raster.is_some();
         for (option, path) in self.paths.iter().flat_map(Paths::named) {
-            if path.is_empty() {
+            if path.is_empty() && !(elsewhere && option == "positions") {
                 let expected = "the path of a dataset";
                 return refuse(&format!("paths.{option}"), expected, "\"\"".to_owned());
             }
@@ -175,11 +199,11 @@ impl ReadOptions {
                 "the table data.paths with at least frames and positions beside \"hdf5\"",
                 "\"hdf5\" alone".to_owned(),
             ),
-            (Format::Cxi | Format::Ptyd, Some(_)) => {
-                let found = if self.format == Format::Cxi {
-                    "cxi"
-                } else {
-                    "ptyd"
+            (Format::Cxi | Format::Ptyd | Format::Frames, Some(_)) => {
+                let found = match self.format {
+                    Format::Cxi => "cxi",
+                    Format::Frames => "frames",
+                    _ => "ptyd",
                 };
                 refuse(
                     "format",
@@ -287,6 +311,8 @@ pub enum Format {
     Ptyd,
     /// Any HDF5 file, by `paths`.
     Hdf5,
+    /// A file of frames alone: Merlin's `.mib`, EMPAD's `.raw` or `.xml`, TIFF, `.npy` or `.npz`.
+    Frames,
 }
 
 /// Geometry that replaces or completes that of the file.
@@ -313,7 +339,8 @@ pub struct Constants {
 pub struct Paths {
     /// Counts (frame, row, column); zero frequency at (rows/2, columns/2).
     pub frames: String,
-    /// Positions (frame, coordinate).
+    /// Positions (frame, coordinate); `data.positions` and `data.raster` take their place.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub positions: String,
     /// Indices of the row and column coordinates: `[0, 1]`, or `[1, 0]` for (x, y, z).
     #[serde(default = "row_column")]

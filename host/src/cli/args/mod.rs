@@ -31,9 +31,9 @@ pub(crate) use mri::{
 pub(crate) use precision::PrecisionArg;
 #[cfg(all(feature = "ptycho", feature = "hdf5"))]
 pub(crate) use ptycho::{
-    CompareArgs, DetectorArgs, InfoArgs, LayerArgs, LinkArgs, NearFieldArgs, PatternArg, PositionMethodArg,
-    PredictArgs, PtychoCommand, RecipeArgs, ReconstructArgs, ResolutionArgs, SimulateArgs,
-    SliceArgs, StopArg,
+    CompareArgs, DetectorArgs, InfoArgs, LayerArgs, LinkArgs, NearFieldArgs, PatternArg,
+    PositionArgs, PositionMethodArg, PredictArgs, PtychoCommand, RecipeArgs, ReconstructArgs, ResolutionArgs,
+    SimulateArgs, SliceArgs, StopArg,
 };
 #[cfg(feature = "sas")]
 pub(crate) use sas::{

@@ -1,9 +1,11 @@
 //! The options of `warpstride ptycho`.
 
 mod model;
+mod positions;
 mod simulate;
 
 pub(crate) use model::{DetectorArgs, LayerArgs, LinkArgs, NearFieldArgs, SliceArgs};
+pub(crate) use positions::PositionArgs;
 pub(crate) use simulate::{PatternArg, SimulateArgs};
 
 use super::{BackendArg, PrecisionArg};
@@ -112,7 +114,8 @@ Examples:
 
 #[derive(Debug, Args)]
 pub(crate) struct InfoArgs {
-    /// Scan file: CXI, PtyPy's ptyd, or plain HDF5 with a recipe that names its datasets
+    /// Scan file: CXI, PtyPy's ptyd, plain HDF5 with a recipe that names its datasets, or frames alone (.mib, .raw or .xml of an EMPAD,
+    /// .tif, .npy, .npz) with --positions or --raster
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
     /// Recipe (TOML) from which the [data] options, the number of probe modes and the precision are taken
@@ -126,6 +129,8 @@ pub(crate) struct InfoArgs {
     pub(crate) transform_positions: Option<String>,
     #[command(flatten)]
     pub(crate) links: LinkArgs,
+    #[command(flatten)]
+    pub(crate) positions: PositionArgs,
     #[command(flatten)]
     pub(crate) near_field: NearFieldArgs,
     /// Probe modes of the reconstruction whose memory is estimated [default: 1, or as in the recipe]
@@ -162,7 +167,8 @@ pub(crate) struct InfoArgs {
 
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ReconstructArgs {
-    /// Scan file: CXI, PtyPy's ptyd, or plain HDF5 with a recipe that names its datasets
+    /// Scan file: CXI, PtyPy's ptyd, plain HDF5 with a recipe that names its datasets, or frames alone (.mib, .raw or .xml of an EMPAD,
+    /// .tif, .npy, .npz) with --positions or --raster
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
     /// Result file to write (HDF5); pictures are written beside it
@@ -193,6 +199,8 @@ pub(crate) struct ReconstructArgs {
             "set",
             "transform_positions",
             "follow_links",
+            "positions",
+            "step",
             "near_field",
             "focus_to_sample",
             "slices",
@@ -286,6 +294,8 @@ pub(crate) struct RecipeArgs {
     #[command(flatten)]
     pub(crate) links: LinkArgs,
     #[command(flatten)]
+    pub(crate) positions: PositionArgs,
+    #[command(flatten)]
     pub(crate) near_field: NearFieldArgs,
     #[command(flatten)]
     pub(crate) slices: SliceArgs,
@@ -367,7 +377,8 @@ pub(crate) struct ComputeArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ResolutionArgs {
-    /// Scan file: CXI, PtyPy's ptyd, or plain HDF5 with a recipe that names its datasets
+    /// Scan file: CXI, PtyPy's ptyd, plain HDF5 with a recipe that names its datasets, or frames alone (.mib, .raw or .xml of an EMPAD,
+    /// .tif, .npy, .npz) with --positions or --raster
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
     /// Name of the results of the halves, which are written to OUT-half1.h5 and OUT-half2.h5

@@ -4,6 +4,7 @@ use super::automatic::planned;
 use super::detector_arguments::detector;
 use super::layer_arguments::layers;
 use super::near_field_arguments::near_field;
+use super::position_arguments::positions;
 use super::recipe_arguments::{engines, names_automatic, precision, read_recipe, set, set_model};
 use super::recipe_origin::RecipeOrigin;
 use super::slice_arguments::slices;
@@ -112,6 +113,7 @@ impl Info {
         let origin = RecipeOrigin::of(args.recipe.as_deref(), args.probe_modes, &args.set)
             .with_transform(args.transform_positions.as_deref())
             .with_links(&args.links)
+            .with_positions(&args.positions)
             .with_near_field(&args.near_field)
             .with_slices(&args.slices)
             .with_detector(&args.detector)
@@ -148,6 +150,7 @@ impl Info {
             transform_positions(list, &mut recipe.data)?;
         }
         recipe.data.follow_links |= args.links.follow_links;
+        positions(&args.positions, &mut recipe.data)?;
         near_field(&args.near_field, &mut recipe.data)?;
         if automatic {
             set_model(&mut recipe, &args.set)?;

@@ -12,6 +12,7 @@ mod find_orientation;
 mod info;
 mod layer_arguments;
 mod near_field_arguments;
+mod position_arguments;
 mod predict;
 mod recipe_arguments;
 mod recipe_origin;

@@ -3,6 +3,7 @@
 use super::detector_arguments::detector;
 use super::layer_arguments::layers;
 use super::near_field_arguments::near_field;
+use super::position_arguments::positions;
 use super::recipe_origin::RecipeOrigin;
 use super::slice_arguments::slices;
 use super::transform_positions::transform_positions;
@@ -228,6 +229,7 @@ fn apply(recipe: &mut Recipe, args: &RecipeArgs) -> Result<(), Failure> {
         transform_positions(list, &mut recipe.data)?;
     }
     recipe.data.follow_links |= args.links.follow_links;
+    positions(&args.positions, &mut recipe.data)?;
     near_field(&args.near_field, &mut recipe.data)?;
     slices(&args.slices, &mut recipe.slices)?;
     if args.refine_slice_distance {

@@ -3,8 +3,11 @@
 use super::detector_arguments;
 use super::layer_arguments;
 use super::near_field_arguments::origins;
+use super::position_arguments;
 use super::slice_arguments::origins as slice_origins;
-use crate::cli::args::{DetectorArgs, LayerArgs, LinkArgs, NearFieldArgs, RecipeArgs, SliceArgs, StopArg};
+use crate::cli::args::{
+    DetectorArgs, LayerArgs, LinkArgs, NearFieldArgs, PositionArgs, RecipeArgs, SliceArgs, StopArg,
+};
 use crate::cli::failure::Failure;
 use crate::data::PositionError;
 use crate::io::IoError;
@@ -88,6 +91,7 @@ impl RecipeOrigin {
             .with_slices(&args.slices)
             .with_variations(args.opr_modes)
             .with_links(&args.links)
+            .with_positions(&args.positions)
             .with_near_field(&args.near_field)
             .with_layers(&args.layers)
     }
@@ -122,6 +126,12 @@ impl RecipeOrigin {
         let given = (args.follow_links)
             .then(|| ("data.follow_links".to_owned(), "--follow-links".to_owned()));
         self.arguments.splice(0..0, given);
+        self
+    }
+
+    /// Adds `--positions`, `--raster` and what belongs to them, which `--set` may replace.
+    pub(super) fn with_positions(mut self, args: &PositionArgs) -> Self {
+        (self.arguments).splice(0..0, position_arguments::origins(args));
         self
     }
 

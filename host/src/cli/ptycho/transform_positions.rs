@@ -1,7 +1,7 @@
 //! `--transform-positions`: a list of maps of the positions, and the options of a recipe that it becomes.
 
 use crate::cli::failure::Failure;
-use crate::ptycho::{Orientation, ReadOptions};
+use crate::ptycho::{Degrees, Orientation, ReadOptions};
 
 type Matrix = [[f64; 2]; 2];
 
@@ -81,7 +81,7 @@ fn matrix(map: &str) -> Result<Matrix, String> {
             let degrees = degrees.and_then(|text| text.parse::<f64>().ok());
             let degrees = degrees.filter(|angle| angle.is_finite());
             degrees
-                .map(rotation)
+                .map(|angle| Degrees(angle).rotation())
                 .ok_or_else(|| "an angle in degrees, such as rotate=30deg".to_owned())
         }
         ("affine", Some(list)) => four(list)
@@ -89,20 +89,6 @@ fn matrix(map: &str) -> Result<Matrix, String> {
             .ok_or_else(|| "four numbers in brackets, such as affine=[1,0.02,0,1]".to_owned()),
         _ => Err(EXPECTED.to_owned()),
     }
-}
-
-/// Rotation from the row axis to the column axis: counterclockwise where rows are drawn downwards and columns to the right.
-/// Multiples of 90° are exact.
-fn rotation(degrees: f64) -> Matrix {
-    let turned = degrees.rem_euclid(360.0);
-    let (sine, cosine) = match turned / 90.0 {
-        0.0 | 4.0 => (0.0, 1.0),
-        1.0 => (1.0, 0.0),
-        2.0 => (0.0, -1.0),
-        3.0 => (-1.0, 0.0),
-        _ => turned.to_radians().sin_cos(),
-    };
-    [[cosine, -sine], [sine, cosine]]
 }
 
 /// Four numbers in brackets.
@@ -162,7 +148,7 @@ mod tests {
         let right = array![[0.0, 1.0]];
         let orientation = Orientation::of(&of("rotate=90deg").unwrap());
         assert_eq!(orientation.applied_to(&right), array![[-1.0, 0.0]]);
-        let [[_, row], [_, column]] = rotation(60.0);
+        let [[_, row], [_, column]] = Degrees(60.0).rotation();
         assert!(row < -0.8 && (column - 0.5).abs() < 1e-12);
     }
 

@@ -4,7 +4,7 @@
 use super::frame_stack::FrameStack;
 use super::geometry::{ExpectedPaths, FileGeometry, resolve};
 use super::window::Window;
-use super::{MaskPolarity, Parts, ReadOptions, ScanFile, position_count, probe, truth};
+use super::{MaskPolarity, Parts, ReadOptions, ScanFile, position_count, positions, probe, truth};
 use crate::io::IoError;
 use crate::io::source::{Numbers, Source};
 use ndarray::{Array2, Ix2};
@@ -54,8 +54,18 @@ pub(super) fn read(
     let per_frame = mask.as_ref().is_some_and(|m| m.shape().len() == 3);
     let scratch = window.in_scratch(source.input(), frames.path(), per_frame, scratch)?;
 
-    let translation = source.require("positions", &TRANSLATION)?;
-    let positions = positions(source, &translation, shape[0])?;
+    let of_frames = (shape[0], frames.scan_shape());
+    let elsewhere = positions::given(source.input(), options, of_frames, &mut notes)?;
+    let (positions_name, positions) = match elsewhere {
+        Some(given) => given,
+        None => {
+            let translation = source
+                .first(&TRANSLATION)?
+                .ok_or_else(|| positions::missing(source.input(), &TRANSLATION))?;
+            let read = translations(source, &translation, shape[0])?;
+            (translation.path().to_owned(), read)
+        }
+    };
     let geometry = resolve(
         source.input(),
         &found(source, &mut notes)?,
@@ -96,7 +106,7 @@ pub(super) fn read(
             window.frames(source.input(), &frames, scratch)?,
         ),
         mask,
-        positions: (translation.path().to_owned(), window.select(&positions)),
+        positions: (positions_name, window.select(&positions)),
         geometry,
         probe,
         simulation,
@@ -109,7 +119,7 @@ pub(super) fn read(
 
 /// Positions (frame, (row, column)) = (y, x) from a translation (frame, (x, y, z)), m, of `frames`
 /// frames.
-fn positions(
+fn translations(
     source: &Source,
     translation: &Numbers<'_>,
     frames: usize,

@@ -6,7 +6,7 @@ use super::cutoff::Cutoff;
 use super::frame_stack::FrameStack;
 use super::geometry::{ExpectedPaths, FileGeometry, resolve};
 use super::window::Window;
-use super::{MaskPolarity, Parts, ReadOptions, ScanFile};
+use super::{MaskPolarity, Parts, ReadOptions, ScanFile, positions};
 use crate::io::IoError;
 use crate::io::source::{Numbers, Source};
 use crate::text::{Dimension, shortest};
@@ -56,12 +56,9 @@ pub(super) fn read(
     };
     let window = Window::new(source.name(), shape, options)?;
     let scratch = window.in_scratch(input, frames.path(), false, scratch)?;
-    let given = positions_of_options()?;
-    let (positions_path, positions) = given.ok_or_else(|| IoError::Missing {
-        file: source.name().to_owned(),
-        what: "positions".to_owned(),
-        tried: vec!["the option data.positions (--positions FILE)".to_owned()],
-    })?;
+    let of_frames = (shape[0], frames.scan_shape());
+    let (positions_path, positions) = positions::given(input, options, of_frames, &mut notes)?
+        .ok_or_else(|| positions::missing(input, &[]))?;
     let geometry = resolve(
         input,
         &geometry(source, &mut notes)?,
@@ -103,10 +100,6 @@ pub(super) fn read(
         notes,
     }
     .into_scan(input, options)
-}
-
-fn positions_of_options() -> Result<Option<(String, ndarray::Array2<f64>)>, IoError> {
-    Ok(None)
 }
 
 /// The frames of all datasets, and the largest number of their type.
@@ -342,6 +335,38 @@ mod tests {
             geometry(&source, &mut Vec::new()).unwrap().wavelength.unwrap().1,
             1.409 / 1e10
         );
+    }
+
+    /// With positions of a table: the mask has the bits of `pixel_mask`, gaps and counts from the cutoff on.
+    #[test]
+    fn a_scan_with_positions_of_a_table_is_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let table = folder.path().join("positions.csv");
+        let rows: String = (0..8).map(|n| format!("{n},{}\n", 2 * n)).collect();
+        std::fs::write(&table, format!("x_um,y_um\n{rows}")).unwrap();
+        let options = ReadOptions {
+            positions: Some(crate::ptycho::PositionFile {
+                file: table.display().to_string(),
+                columns: None,
+                unit: None,
+            }),
+            ..ReadOptions::default()
+        };
+        let ScanFile { scan, notes } = super::super::read(&small(), &options).unwrap();
+        let Mask::PerFrame(valid) = scan.mask() else {
+            panic!("one mask for all frames");
+        };
+        let mut hash = Sha256::new();
+        hash.update(valid.iter().map(|valid| u8::from(*valid)).collect::<Vec<_>>());
+        let hash = hash.finalize();
+        assert_eq!(hash[..4], [0x79, 0x78, 0xd5, 0xf2], "that of h5py");
+        let sum: f32 = scan.frames().unwrap().iter().sum();
+        assert_eq!(sum, 3718.0);
+        let notes = notes.join("; ");
+        assert!(notes.contains("2 pixels of 2 frames with counts from 4000 on"), "{notes}");
+        assert!(notes.contains("row 2.75, column 4.25"), "{notes}");
+        let missing = super::super::read(&small(), &ReadOptions::default()).unwrap_err();
+        assert!(missing.to_string().contains("--positions FILE"), "{missing}");
     }
 
     #[test]

@@ -1,13 +1,15 @@
-//! Scan files: reads CXI, PtyPy's `.ptyd`, DECTRIS masters and plain HDF5; writes CXI.
+//! Scan files: reads CXI, PtyPy's `.ptyd`, DECTRIS masters, plain HDF5 and files of frames alone; writes CXI.
 
 mod cutoff;
 mod cxi;
 mod dectris;
 mod empty_frames;
+mod frame_file;
 mod frame_stack;
 mod geometry;
 mod no_data;
 mod plain;
+mod positions;
 mod ptyd;
 mod truth;
 mod window;
@@ -69,13 +71,17 @@ pub fn read_with_scratch(
     memory: Memory,
     scratch: Option<&Path>,
 ) -> Result<ScanFile, IoError> {
+    let alone = options.format == Format::Auto && options.paths.is_none();
+    if options.format == Format::Frames || (alone && frame_file::is_one(path)) {
+        return frame_file::read(path, options, memory, scratch);
+    }
     let follow = if options.follow_links {
         Follow::Anywhere
     } else {
         Follow::Inside
     };
     let source = Source::open_with_links(path, memory, follow)?;
-    if options.format == Format::Auto && options.paths.is_none() && dectris::is_one(&source) {
+    if alone && dectris::is_one(&source) {
         let read = dectris::read(&source, options, scratch);
         source.unchanged()?;
         return read;
@@ -110,7 +116,7 @@ pub fn read_with_scratch(
     let read = match format {
         Format::Ptyd => ptyd::read(&source, options, scratch),
         Format::Hdf5 => plain::read(&source, options, scratch),
-        Format::Cxi | Format::Auto => cxi::read(&source, options, scratch),
+        Format::Cxi | Format::Frames | Format::Auto => cxi::read(&source, options, scratch),
     };
     // What was read of a file that has changed means nothing, and neither do its errors.
     source.unchanged()?;

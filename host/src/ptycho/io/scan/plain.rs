@@ -3,7 +3,7 @@
 use super::frame_stack::FrameStack;
 use super::geometry::{ExpectedPaths, FileGeometry, resolve};
 use super::window::Window;
-use super::{MaskPolarity, Parts, Paths, ReadOptions, ScanFile, position_count, probe};
+use super::{MaskPolarity, Parts, Paths, ReadOptions, ScanFile, position_count, positions, probe};
 use crate::io::IoError;
 use crate::io::source::Source;
 use crate::text::shortest;
@@ -34,16 +34,19 @@ pub(super) fn read(
     };
     let per_frame = mask.as_ref().is_some_and(|m| m.shape().len() == 3);
     let scratch = window.in_scratch(source.input(), frames.path(), per_frame, scratch)?;
-    let positions = positions(source, paths, &mut notes)?;
-    if positions.nrows() != shape[0] {
-        let found = positions.nrows();
-        return Err(position_count(
-            source.input(),
-            &paths.positions,
-            shape[0],
-            found,
-        ));
-    }
+    let of_frames = (shape[0], frames.scan_shape());
+    let elsewhere = positions::given(source.input(), options, of_frames, &mut notes)?;
+    let (positions_name, positions) = match elsewhere {
+        Some(given) => given,
+        None => {
+            let read = coordinates(source, paths, &mut notes)?;
+            if read.nrows() != shape[0] {
+                let (input, found) = (source.input(), read.nrows());
+                return Err(position_count(input, &paths.positions, shape[0], found));
+            }
+            (paths.positions.clone(), read)
+        }
+    };
     let geometry = resolve(
         source.input(),
         &found(source, paths)?,
@@ -82,7 +85,7 @@ pub(super) fn read(
             window.frames(source.input(), &frames, scratch)?,
         ),
         mask,
-        positions: (paths.positions.clone(), window.select(&positions)),
+        positions: (positions_name, window.select(&positions)),
         geometry,
         probe,
         simulation: None,
@@ -94,11 +97,15 @@ pub(super) fn read(
 }
 
 /// Reads the positions (frame, (row, column)), m.
-fn positions(
+fn coordinates(
     source: &Source,
     paths: &Paths,
     notes: &mut Vec<String>,
 ) -> Result<Array2<f64>, IoError> {
+    if paths.positions.is_empty() {
+        let tried = ["the option data.paths.positions"];
+        return Err(positions::missing(source.input(), &tried));
+    }
     let numbers = source.require("positions", &[&paths.positions])?;
     let [row, column] = paths.position_order;
     let wrong = || {

@@ -3,7 +3,7 @@
 use super::frame_stack::FrameStack;
 use super::geometry::{ExpectedPaths, FileGeometry, resolve};
 use super::window::Window;
-use super::{Parts, ReadOptions, ScanFile, position_count};
+use super::{Parts, ReadOptions, ScanFile, position_count, positions};
 use crate::data::{FrameWriter, Mask};
 use crate::io::IoError;
 use crate::io::source::{Numbers, Source};
@@ -128,6 +128,11 @@ pub(super) fn read(
             }
         }
     }
+    let elsewhere = positions::given(source.input(), options, (count, None), &mut notes)?;
+    let (positions_name, positions) = match elsewhere {
+        Some((name, given)) => (name, window.select(&given)),
+        None => (format!("{CHUNKS}/*/positions"), positions),
+    };
     let mask = match (valid, common) {
         (Some(valid), _) => Some(Mask::PerFrame(valid)),
         (None, Some(weight)) => {
@@ -147,7 +152,7 @@ pub(super) fn read(
     Parts {
         frames: (format!("{CHUNKS}/*/data"), frames.finish()),
         mask: mask.map(|m| (format!("{CHUNKS}/*/weights"), m)),
-        positions: (format!("{CHUNKS}/*/positions"), positions),
+        positions: (positions_name, positions),
         geometry,
         probe: None,
         simulation: None,

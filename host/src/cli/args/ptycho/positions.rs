@@ -1,0 +1,39 @@
+//! Positions that are not in the file of the frames.
+
+use clap::Args;
+
+/// Where positions are that the file of the frames does not have.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct PositionArgs {
+    /// File of the positions, in the place of those of the scan file: a table (text), an array (.npy), or HDF5 with a dataset
+    #[arg(long, value_name = "FILE[:/DATASET]", conflicts_with = "raster")]
+    pub(crate) positions: Option<String>,
+    /// Its columns with the row and the column coordinate: names, numbers from 0, or two datasets [default: y,x or row,column]
+    #[arg(long, value_name = "ROW,COLUMN", requires = "positions")]
+    pub(crate) position_columns: Option<String>,
+    /// Its unit, such as um [default: that in the names of the columns, as in y_um, or in the dataset's attribute units]
+    #[arg(long, value_name = "UNIT", requires = "positions")]
+    pub(crate) position_unit: Option<String>,
+    /// Positions of a raster of so many rows and points in a row, such as 64x64 [default with --step: the raster in the file]
+    #[arg(long, value_name = "SLOWxFAST", requires = "step")]
+    pub(crate) raster: Option<String>,
+    /// Distance of neighbouring points of the raster, such as 31.25A; two, separated by a comma: from row to row, and along a row
+    #[arg(
+        long,
+        value_name = "LENGTH",
+        allow_hyphen_values = true,
+        conflicts_with = "positions"
+    )]
+    pub(crate) step: Option<String>,
+    /// Angle by which the raster is turned, from the frames' row axis to their column axis, such as -120deg [default: 0]
+    #[arg(
+        long,
+        value_name = "ANGLE",
+        allow_hyphen_values = true,
+        requires = "step"
+    )]
+    pub(crate) rotation: Option<String>,
+    /// Every second row of the raster was scanned backwards
+    #[arg(long, requires = "step")]
+    pub(crate) snake: bool,
+}

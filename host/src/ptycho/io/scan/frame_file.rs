@@ -1,0 +1,191 @@
+//! Reader of files that have frames alone: Merlin's `.mib`, EMPAD's `.raw`, TIFF stacks, `.npy` and `.npz`.
+
+use super::frame_stack::FrameStack;
+use super::geometry::{ExpectedPaths, FileGeometry, resolve};
+use super::window::Window;
+use super::{Parts, ReadOptions, ScanFile, positions};
+use crate::io::{InputFile, IoError};
+use crate::system::Memory;
+use std::fs::Metadata;
+use std::path::Path;
+
+/// Endings of names of such files.
+const ENDINGS: [&str; 7] = ["mib", "raw", "xml", "tif", "tiff", "npy", "npz"];
+
+/// Whether the name is that of a file of frames.
+pub(super) fn is_one(path: &Path) -> bool {
+    let ending = path.extension().and_then(|ending| ending.to_str());
+    ending.is_some_and(|ending| ENDINGS.iter().any(|one| ending.eq_ignore_ascii_case(one)))
+}
+
+/// Reads the frames; positions and geometry are those of the options.
+pub(super) fn read(
+    path: &Path,
+    options: &ReadOptions,
+    memory: Memory,
+    scratch: Option<&Path>,
+) -> Result<ScanFile, IoError> {
+    let input = InputFile::new(path, memory);
+    let before = state(path, &input)?;
+    let file = warpstride_formats::open(path)?;
+    let element = file.element();
+    let frames = FrameStack::of_file(input.name(), file);
+    let [count, rows, columns] = frames.shape();
+    let mut notes = vec![format!(
+        "the file has {count} frames of {rows} x {columns} pixels ({element}){}, and no mask",
+        (frames.scan_shape()).map_or_else(String::new, |[slow, fast]| format!(
+            " as a raster of {slow} x {fast} points"
+        ))
+    )];
+    let window = Window::new(input.name(), frames.shape(), options)?;
+    let scratch = window.in_scratch(&input, frames.path(), false, scratch)?;
+    let of_frames = (count, frames.scan_shape());
+    let (positions_name, all) = positions::given(&input, options, of_frames, &mut notes)?
+        .ok_or_else(|| positions::missing(&input, &[]))?;
+    let expected = ExpectedPaths {
+        wavelength: &[],
+        distance: &[],
+        pixel_size: &[],
+    };
+    let geometry = resolve(
+        &input,
+        &FileGeometry::default(),
+        options,
+        &expected,
+        &mut notes,
+    )?;
+    let counts = window.frames(&input, &frames, scratch)?;
+    let read = Parts {
+        frames: (frames.path().to_owned(), counts),
+        mask: None,
+        positions: (positions_name, window.select(&all)),
+        geometry,
+        probe: None,
+        simulation: None,
+        centre: None,
+        cutoff: None,
+        notes,
+    }
+    .into_scan(&input, options);
+    // What was read of a file that has changed means nothing, and neither do its errors.
+    let after = state(path, &input)?;
+    if before.len() != after.len() {
+        return Err(IoError::Resized {
+            file: input.name().to_owned(),
+            expected: before.len(),
+            found: after.len(),
+        });
+    }
+    if before.modified().ok() != after.modified().ok() {
+        return Err(IoError::Changed {
+            file: input.name().to_owned(),
+        });
+    }
+    read
+}
+
+fn state(path: &Path, input: &InputFile) -> Result<Metadata, IoError> {
+    std::fs::metadata(path).map_err(|e| IoError::Open {
+        file: input.name().to_owned(),
+        reason: e.to_string(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ptycho::io::scan::Constants;
+    use crate::ptycho::{Degrees, PositionFile, Raster, RasterStep, ShortLength};
+    use ndarray::{Array3, Array4, arr2, s};
+
+    /// A `.npy` array of version 1.0 with unsigned integers of 32 bits.
+    fn npy(shape: &[usize], values: impl Iterator<Item = u32>) -> Vec<u8> {
+        let shape: Vec<String> = shape.iter().map(ToString::to_string).collect();
+        let mut header = format!(
+            "{{'descr': '<u4', 'fortran_order': False, 'shape': ({}), }}",
+            shape.join(", ")
+        );
+        header.push_str(&" ".repeat(64 - (header.len() + 11) % 64));
+        header.push('\n');
+        let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+        bytes.extend((header.len() as u16).to_le_bytes());
+        bytes.extend(header.bytes());
+        bytes.extend(values.flat_map(u32::to_le_bytes));
+        bytes
+    }
+
+    fn options() -> ReadOptions {
+        ReadOptions {
+            constants: Constants {
+                wavelength: Some(1e-10),
+                distance: Some(2.0),
+                pixel_size: Some([75e-6; 2]),
+                ..Constants::default()
+            },
+            ..ReadOptions::default()
+        }
+    }
+
+    #[test]
+    fn frames_and_positions_of_two_files_are_a_scan() {
+        let folder = tempfile::tempdir().unwrap();
+        let frames = folder.path().join("frames.npy");
+        let counts = Array3::from_shape_fn((4, 3, 5), |(f, r, c)| (f * 15 + r * 5 + c) as u32);
+        let mut marked = counts.clone();
+        marked.slice_mut(s![.., 1, 2]).fill(u32::MAX);
+        std::fs::write(&frames, npy(&[4, 3, 5], marked.iter().copied())).unwrap();
+        let table = folder.path().join("positions.csv");
+        std::fs::write(&table, "x_um,y_um\n0,0\n0.5,0\n0,0.25\n0.5,0.25\n").unwrap();
+        let mut options = options();
+        let missing = read(&frames, &options, Memory::available(), None).unwrap_err();
+        assert!(
+            missing.to_string().contains("--positions FILE"),
+            "{missing}"
+        );
+        options.positions = Some(PositionFile {
+            file: table.display().to_string(),
+            columns: None,
+            unit: None,
+        });
+        options.frames = Some([1, 3]);
+        let found = read(&frames, &options, Memory::available(), None).unwrap();
+        assert_eq!(
+            found.scan.positions(),
+            arr2(&[[0.0, 0.5e-6], [0.25e-6, 0.0]])
+        );
+        // Pixels without data are masked, as in HDF5 files.
+        let mut expected = counts.slice(s![1..3, .., ..]).mapv(|v| v as f32);
+        expected.slice_mut(s![.., 1, 2]).fill(0.0);
+        assert_eq!(*found.scan.frames().unwrap(), expected);
+        assert_eq!(found.scan.mask().valid_in(0), 14);
+        std::fs::write(&table, "x_um,y_um\n0,0\n").unwrap();
+        let few = read(&frames, &options, Memory::available(), None).unwrap_err();
+        assert!(few.to_string().contains("positions.csv"), "{few}");
+    }
+
+    #[test]
+    fn a_raster_of_the_file_needs_a_step_only() {
+        let folder = tempfile::tempdir().unwrap();
+        let frames = folder.path().join("raster.npy");
+        let counts = Array4::from_shape_fn((2, 3, 4, 4), |(a, b, r, c)| (a + b + r + c) as u32 + 1);
+        std::fs::write(&frames, npy(&[2, 3, 4, 4], counts.iter().copied())).unwrap();
+        let raster = Raster {
+            points: None,
+            step: RasterStep::Each([ShortLength(2e-9), ShortLength(1e-9)]),
+            rotation: Degrees(0.0),
+            snake: false,
+        };
+        let mut options = ReadOptions {
+            raster: Some(raster),
+            ..options()
+        };
+        let found = read(&frames, &options, Memory::available(), None).unwrap();
+        assert_eq!(found.scan.positions().row(5), ndarray::arr1(&[2e-9, 2e-9]));
+        options.raster = Some(Raster {
+            points: Some([7, 1]),
+            ..raster
+        });
+        let wrong = read(&frames, &options, Memory::available(), None).unwrap_err();
+        assert!(wrong.to_string().contains("found 7 x 1"), "{wrong}");
+    }
+}

@@ -1,0 +1,301 @@
+//! Positions that are not in the file of the frames (`data.positions`, `data.raster`).
+
+mod table;
+
+use super::{ReadOptions, position_count};
+use crate::io::source::Source;
+use crate::io::{InputFile, IoError, npy};
+use crate::ptycho::{PositionFile, Raster};
+use crate::text::{Dimension, shortest};
+use ndarray::{Array1, Array2, ArrayView2, Axis, Ix1, Ix2, stack};
+use table::Table;
+
+/// What the positions are called where they are not those of a dataset.
+const RASTER: &str = "data.raster";
+
+/// Positions (frame, (row, column)), m, and what they are called.
+pub(super) type Named = (String, Array2<f64>);
+
+/// The positions of the options, for `frames` frames that are stored as the raster `scan_shape`, if they are; `None` if the options
+/// have none.
+///
+/// # Errors
+/// The file of the positions cannot be read, or has not one position for each frame.
+pub(super) fn given(
+    input: &InputFile,
+    options: &ReadOptions,
+    (frames, scan_shape): (usize, Option<[usize; 2]>),
+    notes: &mut Vec<String>,
+) -> Result<Option<Named>, IoError> {
+    if let Some(raster) = &options.raster {
+        return of_raster(input, raster, (frames, scan_shape), notes).map(Some);
+    }
+    let Some(file) = &options.positions else {
+        return Ok(None);
+    };
+    let read = Reader::new(input, file).read(notes)?;
+    let (path, _) = file.path();
+    if read.nrows() != frames {
+        let found = read.nrows();
+        let of = InputFile::new(path, input.memory());
+        return Err(position_count(&of, "positions", frames, found));
+    }
+    Ok(Some((file.file.clone(), read)))
+}
+
+/// The error for a scan without positions.
+pub(super) fn missing(input: &InputFile, tried: &[&str]) -> IoError {
+    let mut tried: Vec<String> = tried.iter().map(|t| (*t).to_owned()).collect();
+    tried.push("the option data.positions (--positions FILE)".to_owned());
+    tried.push("data.raster (such as --raster 64x64 --step 31.25A)".to_owned());
+    IoError::Missing {
+        file: input.name().to_owned(),
+        what: "positions".to_owned(),
+        tried,
+    }
+}
+
+fn of_raster(
+    input: &InputFile,
+    raster: &Raster,
+    (frames, scan_shape): (usize, Option<[usize; 2]>),
+    notes: &mut Vec<String>,
+) -> Result<Named, IoError> {
+    let refuse = |reason: String| IoError::Option {
+        file: input.name().to_owned(),
+        option: "data.raster.points",
+        reason,
+    };
+    let Some([slow, fast]) = raster.points.or(scan_shape) else {
+        return Err(refuse(format!(
+            "expected the points of the raster, [slow, fast], as the {frames} frames are stored without one, found none"
+        )));
+    };
+    if slow.checked_mul(fast) != Some(frames) {
+        return Err(refuse(format!(
+            "expected rows times points in a row to be the {frames} frames of the file, found {slow} x {fast}"
+        )));
+    }
+    if let (Some(given), Some(stored)) = (raster.points, scan_shape)
+        && given != stored
+    {
+        notes.push(format!(
+            "the file has a raster of {} x {} points; data.raster.points ({slow} x {fast}) is used",
+            stored[0], stored[1]
+        ));
+    }
+    input.allow(RASTER, 16 * frames as u128)?;
+    let [slow_step, fast_step] = raster.step.both();
+    notes.push(format!(
+        "positions: a raster of {slow} x {fast} points, {} m from row to row and {} m along a row, turned by {}°{}",
+        shortest(slow_step),
+        shortest(fast_step),
+        shortest(raster.rotation.0),
+        if raster.snake {
+            ", every second row backwards"
+        } else {
+            ""
+        }
+    ));
+    Ok((RASTER.to_owned(), raster.positions([slow, fast])))
+}
+
+/// Reads a file of positions.
+struct Reader<'a> {
+    file: &'a PositionFile,
+    /// The file of the positions.
+    input: InputFile,
+}
+
+/// Two coordinates (frame, (row, column)), and their unit if the file says it.
+struct Coordinates {
+    values: Array2<f64>,
+    /// What they are called.
+    names: [String; 2],
+    unit: Option<String>,
+}
+
+impl<'a> Reader<'a> {
+    fn new(scan: &InputFile, file: &'a PositionFile) -> Self {
+        Self {
+            file,
+            input: InputFile::new(file.path().0, scan.memory()),
+        }
+    }
+
+    fn refuse(&self, option: &'static str, reason: String) -> IoError {
+        IoError::Option {
+            file: self.input.name().to_owned(),
+            option,
+            reason,
+        }
+    }
+
+    /// Positions (frame, (row, column)), m.
+    fn read(&self, notes: &mut Vec<String>) -> Result<Array2<f64>, IoError> {
+        let (path, dataset) = self.file.path();
+        let ending = path.extension().map(|e| e.to_ascii_lowercase());
+        let is_npy = ending.is_some_and(|e| e == "npy");
+        let separate = self.file.columns.as_ref();
+        let separate = separate.is_some_and(|names| names.iter().all(|n| n.starts_with('/')));
+        let is_hdf5 = dataset.is_some() || separate || crate::io::source::is_hdf5(path);
+        let found = match (is_npy, is_hdf5) {
+            (true, _) => self.of_npy()?,
+            (_, true) => self.of_hdf5(dataset)?,
+            _ => self.of_table(notes)?,
+        };
+        let unit = match (&self.file.unit, &found.unit) {
+            (Some(given), _) => given.clone(),
+            (None, Some(unit)) => unit.clone(),
+            (None, None) => {
+                return Err(self.refuse(
+                    "data.positions.unit",
+                    format!(
+                        "{} and {} have no unit: are they in m, mm, um or nm? Give data.positions.unit (--position-unit um)",
+                        found.names[0], found.names[1]
+                    ),
+                ));
+            }
+        };
+        let Some(metres) = Dimension::Length.unit(&unit) else {
+            return Err(self.refuse(
+                "data.positions.unit",
+                format!(
+                    "expected a unit of length ({}), found {unit}",
+                    Dimension::Length.names()
+                ),
+            ));
+        };
+        notes.push(format!(
+            "positions: {}, row = {}, column = {}, in {unit}",
+            self.input.name(),
+            found.names[0],
+            found.names[1]
+        ));
+        // 20 µm are 20/10⁶, which is the nearest number, unlike 20 · 10⁻⁶.
+        let in_one_metre = (1.0 / metres).round();
+        Ok(found.values / in_one_metre)
+    }
+
+    /// Two of several coordinates (frame, coordinate), chosen by numbers.
+    fn chosen(
+        &self,
+        values: ArrayView2<'_, f64>,
+        unit: Option<String>,
+        wrong: impl Fn(&str) -> IoError,
+    ) -> Result<Coordinates, IoError> {
+        let given = (self.file.columns.clone()).unwrap_or_else(|| ["0".to_owned(), "1".to_owned()]);
+        let mut numbers = [0; 2];
+        for (number, name) in numbers.iter_mut().zip(&given) {
+            *number = name.parse().map_err(|_| {
+                self.refuse(
+                    "data.positions.columns",
+                    format!("expected numbers of coordinates, from 0, found {name}"),
+                )
+            })?;
+        }
+        if numbers.iter().any(|n| *n >= values.ncols()) {
+            return Err(wrong(&format!(
+                "shape (frame, coordinate) with coordinates {} and {} (option data.positions.columns)",
+                numbers[0], numbers[1]
+            )));
+        }
+        Ok(Coordinates {
+            values: values.select(Axis(1), &numbers),
+            names: given.map(|n| format!("coordinate {n}")),
+            unit,
+        })
+    }
+
+    fn of_npy(&self) -> Result<Coordinates, IoError> {
+        let (path, _) = self.file.path();
+        let values: Array2<f64> = npy::read_within(path, self.input.memory())?;
+        let found = values.shape().to_vec();
+        self.chosen(values.view(), None, |expected| IoError::Shape {
+            file: self.input.name().to_owned(),
+            dataset: "the array".to_owned(),
+            found: found.clone(),
+            expected: expected.to_owned(),
+        })
+    }
+
+    fn of_hdf5(&self, dataset: Option<&str>) -> Result<Coordinates, IoError> {
+        let (path, _) = self.file.path();
+        let source = Source::open(path, self.input.memory())?;
+        let read = self.of_source(&source, dataset);
+        source.unchanged()?;
+        read
+    }
+
+    fn of_source(&self, source: &Source, dataset: Option<&str>) -> Result<Coordinates, IoError> {
+        let Some(dataset) = dataset else {
+            let names = self.file.columns.clone();
+            let names = names.filter(|names| names.iter().all(|n| n.starts_with('/')));
+            let Some(names) = names else {
+                return Err(self.refuse(
+                    "data.positions.file",
+                    format!(
+                        "expected a dataset of positions behind the name of an HDF5 file, such as {}:/positions, found HDF5 with {}",
+                        self.input.name(),
+                        source.contents()
+                    ),
+                ));
+            };
+            let mut columns: Vec<Array1<f64>> = Vec::new();
+            let mut units = Vec::new();
+            for name in &names {
+                let numbers = source.require("positions", &[name])?;
+                let wrong = || numbers.bad_shape("shape (frame), one coordinate of each frame");
+                let values = numbers.reals()?;
+                // A column of a matrix, as some programs write it.
+                let flat = match values.shape() {
+                    [_] => values,
+                    [1, _] | [_, 1] => values.flatten().into_owned().into_dyn(),
+                    _ => return Err(wrong()),
+                };
+                columns.push(flat.into_dimensionality::<Ix1>().map_err(|_| wrong())?);
+                units.push(source.attribute(name, "units")?);
+            }
+            let lengths: Vec<usize> = columns.iter().map(Array1::len).collect();
+            let views: Vec<_> = columns.iter().map(|column| column.view()).collect();
+            let values = stack(Axis(1), &views).map_err(|_| {
+                source.bad_shape(
+                    &names[1],
+                    &lengths[1..],
+                    "as many positions as in the other dataset",
+                )
+            })?;
+            if units[0] != units[1] && self.file.unit.is_none() {
+                return Err(self.refuse(
+                    "data.positions.unit",
+                    format!(
+                        "expected one unit of {} and {}, found {} and {}",
+                        names[0],
+                        names[1],
+                        units[0].as_deref().unwrap_or("none"),
+                        units[1].as_deref().unwrap_or("none")
+                    ),
+                ));
+            }
+            let unit = units.swap_remove(0);
+            return Ok(Coordinates {
+                values,
+                names,
+                unit,
+            });
+        };
+        let numbers = source.require("positions", &[dataset])?;
+        let values = numbers.reals()?;
+        let wrong = |expected: &str| numbers.bad_shape(expected);
+        let values = values
+            .into_dimensionality::<Ix2>()
+            .map_err(|_| wrong("shape (frame, coordinate)"))?;
+        let unit = source.attribute(dataset, "units")?;
+        self.chosen(values.view(), unit, wrong)
+    }
+
+    fn of_table(&self, notes: &mut Vec<String>) -> Result<Coordinates, IoError> {
+        let (path, _) = self.file.path();
+        Table::read(path, &self.input)?.coordinates(self.file.columns.as_ref(), notes)
+    }
+}

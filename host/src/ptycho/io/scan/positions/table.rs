@@ -1,0 +1,377 @@
+//! Positions in a table as text: one line for each frame, columns between commas, semicolons, tabs or spaces.
+
+use super::Coordinates;
+use crate::io::{InputFile, IoError};
+use crate::text::Dimension;
+use ndarray::Array2;
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+/// Longest text that an error quotes.
+const QUOTED: usize = 40;
+
+/// Bytes of memory for each byte of the text: cells are strings.
+const BYTES_PER_BYTE: u128 = 20;
+
+/// Names of the row coordinate, without their unit.
+const ROWS: [&str; 8] = [
+    "y",
+    "row",
+    "rows",
+    "pos_y",
+    "posy",
+    "position_y",
+    "y_position",
+    "translation_y",
+];
+/// Names of the column coordinate.
+const COLUMNS: [&str; 9] = [
+    "x",
+    "column",
+    "columns",
+    "col",
+    "pos_x",
+    "posx",
+    "position_x",
+    "x_position",
+    "translation_x",
+];
+/// Names of a column with the number of the frame.
+const FRAMES: [&str; 3] = ["frame", "frame_number", "index"];
+
+/// Lines of cells.
+pub(super) struct Table {
+    file: String,
+    /// Names of the columns, if the text has them.
+    names: Option<Vec<String>>,
+    /// Number of the line, from 1, and its cells.
+    rows: Vec<(u64, Vec<String>)>,
+}
+
+impl Table {
+    /// Reads a text.
+    pub(super) fn read(path: &Path, input: &InputFile) -> Result<Self, IoError> {
+        let open = |e: std::io::Error| IoError::Open {
+            file: input.name().to_owned(),
+            reason: e.to_string(),
+        };
+        let metadata = std::fs::metadata(path).map_err(open)?;
+        let wrong = |found: &str| IoError::Format {
+            file: input.name().to_owned(),
+            expected: "a table of positions (text, .npy or HDF5)",
+            found: found.to_owned(),
+        };
+        if !metadata.is_file() {
+            return Err(wrong("a folder, device or pipe"));
+        }
+        input.allow("the table", BYTES_PER_BYTE * u128::from(metadata.len()))?;
+        let mut bytes = Vec::new();
+        // The file may grow while it is read.
+        File::open(path)
+            .and_then(|file| file.take(metadata.len()).read_to_end(&mut bytes))
+            .map_err(open)?;
+        let text = String::from_utf8(bytes).map_err(|_| wrong("other data"))?;
+        Self::parse(input.name(), &text)
+    }
+
+    fn parse(file: &str, text: &str) -> Result<Self, IoError> {
+        let text = text.trim_start_matches('\u{feff}');
+        let is_data = |line: &&str| !line.trim().is_empty() && !line.trim_start().starts_with('#');
+        let first = text.lines().find(is_data).unwrap_or_default();
+        let delimiter = [',', ';', '\t'].into_iter().find(|d| first.contains(*d));
+        let damaged = |reason: String| IoError::Damaged {
+            file: file.to_owned(),
+            dataset: "the table".to_owned(),
+            reason,
+        };
+        let mut rows: Vec<(u64, Vec<String>)> = Vec::new();
+        if let Some(delimiter) = delimiter {
+            let mut reader = csv::ReaderBuilder::new()
+                .delimiter(delimiter as u8)
+                .comment(Some(b'#'))
+                .has_headers(false)
+                .flexible(true)
+                .trim(csv::Trim::All)
+                .from_reader(text.as_bytes());
+            for record in reader.records() {
+                let record = record.map_err(|e| damaged(e.to_string()))?;
+                let line = record.position().map_or(0, csv::Position::line);
+                if record.iter().all(str::is_empty) {
+                    continue;
+                }
+                rows.push((line, record.iter().map(str::to_owned).collect()));
+            }
+        } else {
+            for (line, number) in text.lines().zip(1..) {
+                if is_data(&line) {
+                    rows.push((number, line.split_whitespace().map(str::to_owned).collect()));
+                }
+            }
+        }
+        let numeric = |cells: &[String]| cells.iter().all(|cell| cell.parse::<f64>().is_ok());
+        let named = rows.first().is_some_and(|(_, cells)| !numeric(cells));
+        let names = if named {
+            Some(rows.remove(0).1)
+        } else {
+            // NumPy writes names as a comment.
+            let width = rows.first().map_or(0, |(_, cells)| cells.len());
+            let comments = text.lines().take_while(|line| !is_data(line));
+            let comment = comments.filter(|line| line.trim_start().starts_with('#'));
+            comment.last().and_then(|line| {
+                let line = line.trim_start().trim_start_matches('#');
+                let cells: Vec<String> = match delimiter {
+                    Some(d) => line.split(d).map(|c| c.trim().to_owned()).collect(),
+                    None => line.split_whitespace().map(str::to_owned).collect(),
+                };
+                (cells.len() == width && !numeric(&cells)).then_some(cells)
+            })
+        };
+        if rows.is_empty() {
+            return Err(damaged("it has no lines with numbers".to_owned()));
+        }
+        Ok(Self {
+            file: file.to_owned(),
+            names,
+            rows,
+        })
+    }
+
+    fn refuse(&self, reason: String) -> IoError {
+        IoError::Option {
+            file: self.file.clone(),
+            option: "data.positions.columns",
+            reason,
+        }
+    }
+
+    /// The row and the column coordinate, in the order of the frames.
+    pub(super) fn coordinates(
+        &self,
+        given: Option<&[String; 2]>,
+        notes: &mut Vec<String>,
+    ) -> Result<Coordinates, IoError> {
+        let names = self.names.as_deref().unwrap_or_default();
+        let chosen = match given {
+            Some(given) => [self.column(&given[0])?, self.column(&given[1])?],
+            None => {
+                let of = |known: &[&str]| names.iter().position(|name| is_one_of(name, known));
+                match (of(&ROWS), of(&COLUMNS)) {
+                    (Some(row), Some(column)) => [row, column],
+                    _ => return Err(self.refuse(self.question())),
+                }
+            }
+        };
+        let called = chosen.map(|n| {
+            let name = names.get(n).filter(|name| !name.is_empty());
+            name.cloned().unwrap_or_else(|| format!("column {n}"))
+        });
+        let units = chosen.map(|n| names.get(n).and_then(|name| unit_in(name)));
+        if units[0] != units[1] {
+            return Err(self.refuse(format!(
+                "expected one unit of {} and {}, found different ones",
+                called[0], called[1]
+            )));
+        }
+        let mut values = Array2::zeros((self.rows.len(), 2));
+        for ((line, cells), mut to) in self.rows.iter().zip(values.rows_mut()) {
+            for (to, column) in to.iter_mut().zip(chosen) {
+                *to = self.number(*line, cells, column)?;
+            }
+        }
+        let frames = names.iter().position(|name| is_one_of(name, &FRAMES));
+        if let Some(column) = frames.filter(|n| !chosen.contains(n)) {
+            values = self.in_order(column, values, notes)?;
+        }
+        let [unit, _] = units;
+        Ok(Coordinates {
+            values,
+            names: called,
+            unit,
+        })
+    }
+
+    /// What is asked where it is not clear which columns have the coordinates.
+    fn question(&self) -> String {
+        let width = self.rows.first().map_or(0, |(_, cells)| cells.len());
+        match &self.names {
+            Some(names) => format!(
+                "which columns have the row and the column coordinate? Expected y and x, or --position-columns ROW,COLUMN with two of {}",
+                names.join(", ")
+            ),
+            None => format!(
+                "which of {width} columns have the row and the column coordinate? Expected their names in the first line, or --position-columns ROW,COLUMN with their numbers from 0"
+            ),
+        }
+    }
+
+    /// The column of this name, or number.
+    fn column(&self, name: &str) -> Result<usize, IoError> {
+        let names = self.names.as_deref().unwrap_or_default();
+        if let Some(found) = names.iter().position(|other| other == name) {
+            return Ok(found);
+        }
+        let width = self.rows.first().map_or(0, |(_, cells)| cells.len());
+        match name.parse::<usize>() {
+            Ok(number) if number < width => Ok(number),
+            _ if names.is_empty() => Err(self.refuse(format!(
+                "expected numbers of columns, 0 to {}, found {name}",
+                width.saturating_sub(1)
+            ))),
+            _ => Err(self.refuse(format!(
+                "expected two of the columns {}, found {name}",
+                names.join(", ")
+            ))),
+        }
+    }
+
+    fn number(&self, line: u64, cells: &[String], column: usize) -> Result<f64, IoError> {
+        let wrong = |found: String| IoError::Row {
+            file: self.file.clone(),
+            unit: "line",
+            number: line,
+            found,
+            expected: format!("a number in column {column}"),
+        };
+        let Some(cell) = cells.get(column) else {
+            return Err(wrong(format!("{} columns", cells.len())));
+        };
+        let number = cell.parse::<f64>().ok().filter(|value| value.is_finite());
+        let quoted: String = cell.chars().take(QUOTED).collect();
+        number.ok_or_else(|| wrong(format!("\"{quoted}\"")))
+    }
+
+    /// The positions in the order of the frames' numbers in a column, from 0 or 1.
+    fn in_order(
+        &self,
+        column: usize,
+        values: Array2<f64>,
+        notes: &mut Vec<String>,
+    ) -> Result<Array2<f64>, IoError> {
+        let mut numbers = Vec::with_capacity(self.rows.len());
+        for (line, cells) in &self.rows {
+            numbers.push(self.number(*line, cells, column)?);
+        }
+        let first = numbers.iter().copied().fold(f64::INFINITY, f64::min);
+        let first = if first == 1.0 { 1.0 } else { 0.0 };
+        let mut ordered = Array2::from_elem(values.raw_dim(), f64::NAN);
+        for ((line, number), position) in self.rows.iter().zip(&numbers).zip(values.rows()) {
+            let wrong = |found: String| IoError::Row {
+                file: self.file.clone(),
+                unit: "line",
+                number: line.0,
+                found,
+                expected: format!(
+                    "numbers of frames from {first} to {}, each once",
+                    first + (self.rows.len() as f64 - 1.0)
+                ),
+            };
+            let at = number - first;
+            if !(at.fract() == 0.0 && (0.0..values.nrows() as f64).contains(&at)) {
+                return Err(wrong(number.to_string()));
+            }
+            let mut to = ordered.row_mut(at as usize);
+            if !to[0].is_nan() {
+                return Err(wrong(format!("{number} twice")));
+            }
+            to.assign(&position);
+        }
+        if first == 1.0 {
+            notes.push(format!("{}: frames are numbered from 1", self.file));
+        }
+        Ok(ordered)
+    }
+}
+
+/// A name without the unit in it.
+fn without_unit(name: &str) -> (String, Option<String>) {
+    let lower = name.trim();
+    for [open, close] in [["(", ")"], ["[", "]"]] {
+        if let Some(rest) = lower.strip_suffix(close)
+            && let Some((base, unit)) = rest.split_once(open)
+        {
+            return (
+                base.trim().to_ascii_lowercase(),
+                Some(unit.trim().to_owned()),
+            );
+        }
+    }
+    for separator in ['_', ' ', '/'] {
+        if let Some((base, unit)) = lower.rsplit_once(separator)
+            && Dimension::Length.unit(unit).is_some()
+        {
+            return (base.trim().to_ascii_lowercase(), Some(unit.to_owned()));
+        }
+    }
+    (lower.to_ascii_lowercase(), None)
+}
+
+fn is_one_of(name: &str, known: &[&str]) -> bool {
+    known.contains(&without_unit(name).0.as_str())
+}
+
+fn unit_in(name: &str) -> Option<String> {
+    without_unit(name).1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ndarray::arr2;
+
+    fn read(text: &str, columns: Option<[&str; 2]>) -> Result<Coordinates, IoError> {
+        let columns = columns.map(|names| names.map(str::to_owned));
+        Table::parse("p.csv", text)?.coordinates(columns.as_ref(), &mut Vec::new())
+    }
+
+    #[test]
+    fn names_say_which_columns_are_which() {
+        for text in [
+            "frame,x_um,y_um\n0,1,2\n1,3,4\n",
+            "x (um);y (um)\n1;2\n3;4\n",
+            "# x_um y_um\n1 2\n 3   4\n",
+            "\u{feff}y [um]\tother\tX [um]\r\n2\tq\t1\r\n\r\n4\tq\t3\r\n",
+            "# a comment\nframe, row_um, column_um\n2, 4, 3\n1, 2, 1\n",
+        ] {
+            let found = read(text, None).unwrap_or_else(|e| panic!("{text}: {e}"));
+            assert_eq!(found.values, arr2(&[[2.0, 1.0], [4.0, 3.0]]), "{text}");
+            assert_eq!(found.unit.as_deref(), Some("um"), "{text}");
+        }
+        let found = read("1 2 3\n4 5 6\n", Some(["2", "0"])).unwrap();
+        assert_eq!(found.values, arr2(&[[3.0, 1.0], [6.0, 4.0]]));
+        assert_eq!(found.unit, None);
+    }
+
+    #[test]
+    fn what_is_not_clear_is_asked() {
+        for (text, columns, said) in [
+            ("1 2\n3 4\n", None, "which of 2 columns"),
+            ("a,b\n1,2\n", None, "with two of a, b"),
+            ("a,b\n1,2\n", Some(["a", "c"]), "columns a, b, found c"),
+            ("1,2\n", Some(["0", "2"]), "0 to 1, found 2"),
+            ("", None, "no lines"),
+            ("x_um,y_um\n", None, "no lines"),
+            (
+                "x_um,y_um\n1,two\n",
+                None,
+                "line 2: expected a number in column 1, found \"two\"",
+            ),
+            ("x_um,y_um\n1,2\n1\n", None, "line 3"),
+            ("x_um,y_um\n1,nan\n", None, "found \"nan\""),
+            ("x_um,y_mm\n1,2\n", None, "one unit"),
+            ("frame,x_um,y_um\n0,1,2\n0,1,2\n", None, "0 twice"),
+            (
+                "frame,x_um,y_um\n0,1,2\n2,1,2\n",
+                None,
+                "0 to 1, each once, found 2",
+            ),
+            ("frame,x_um,y_um\n1e300,1,2\n", None, "each once"),
+        ] {
+            let error = read(text, columns).err().map(|e| e.to_string());
+            assert!(
+                error.as_ref().is_some_and(|e| e.contains(said)),
+                "{text}: {error:?}"
+            );
+        }
+    }
+}
