@@ -49,7 +49,10 @@ fn a_soft_link_does_not_lead_to_a_pipe() {
         &["ptycho", "reconstruct", "scan.cxi", "-o", "out.h5"],
     ] {
         let (output, _) = folder.run_watched(arguments);
-        output.refused(1, &["pipe: expected an HDF5 file, found a device, pipe or socket"]);
+        output.refused(
+            1,
+            &["pipe: expected an HDF5 file, found a device, pipe or socket"],
+        );
     }
     assert_eq!(folder.names(), ["pipe", "scan.cxi"]);
 }
@@ -72,10 +75,24 @@ fn links_are_followed_in_the_folder_and_elsewhere_on_demand() {
     link_frames(&folder, Some("../other.cxi"));
     std::fs::rename(folder.path("scan.cxi"), inner.join("scan.cxi")).unwrap();
     let info = &["ptycho", "info", "inner/scan.cxi"];
-    let words = ["scan.cxi", "\"../other.cxi\", which is elsewhere", "--follow-links"];
+    let words = [
+        "scan.cxi",
+        "\"../other.cxi\", which is elsewhere",
+        "--follow-links",
+    ];
     folder.run(info).refused(1, &words);
-    folder.run(&[&info[..], &["--follow-links"]].concat()).well();
-    let run = ["reconstruct", "inner/scan.cxi", "-o", "out.h5", "--follow-links", "--engine", "epie:1"];
+    folder
+        .run(&[&info[..], &["--follow-links"]].concat())
+        .well();
+    let run = [
+        "reconstruct",
+        "inner/scan.cxi",
+        "-o",
+        "out.h5",
+        "--follow-links",
+        "--engine",
+        "epie:1",
+    ];
     folder.run(&[&["ptycho"], &run[..]].concat()).well();
     std::fs::remove_file(folder.path("other.cxi")).unwrap();
     folder

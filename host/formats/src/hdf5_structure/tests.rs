@@ -117,7 +117,9 @@ fn damaged_files_are_read_or_refused() {
         for _ in 0..200 {
             let mut damaged = bytes.clone();
             for _ in 0..4 {
-                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                state = state
+                    .wrapping_mul(6_364_136_223_846_793_005)
+                    .wrapping_add(1);
                 let at = (state >> 33) as usize % damaged.len();
                 damaged[at] = (state >> 24) as u8;
             }

@@ -136,7 +136,8 @@ fn shape(body: &[u8], size: usize) -> Result<Vec<u64>, StructureError> {
 }
 
 fn number(body: &[u8]) -> Result<(NumberType, usize, bool), StructureError> {
-    let other = StructureError::Unsupported("a virtual dataset of other elements than real numbers");
+    let other =
+        StructureError::Unsupported("a virtual dataset of other elements than real numbers");
     let mut fields = Fields::new(body, WHAT);
     let class = fields.byte()? & 0xf;
     let bits = fields.number(3)?;

@@ -32,8 +32,8 @@ pub(crate) use precision::PrecisionArg;
 #[cfg(all(feature = "ptycho", feature = "hdf5"))]
 pub(crate) use ptycho::{
     CompareArgs, DetectorArgs, InfoArgs, LayerArgs, LinkArgs, NearFieldArgs, PatternArg,
-    PositionArgs, PositionMethodArg, PredictArgs, PtychoCommand, RecipeArgs, ReconstructArgs, ResolutionArgs,
-    SimulateArgs, SliceArgs, StopArg,
+    PositionArgs, PositionMethodArg, PredictArgs, PtychoCommand, RecipeArgs, ReconstructArgs,
+    ResolutionArgs, SimulateArgs, SliceArgs, StopArg,
 };
 #[cfg(feature = "sas")]
 pub(crate) use sas::{

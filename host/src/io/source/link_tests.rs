@@ -51,7 +51,13 @@ fn assert_has(text: &str, words: &[&str]) {
 fn links_of_every_kind_are_followed() {
     let source = inside(&data("links.h5"));
     let (own, other) = (counts(2..4), counts(0..2));
-    for path in ["/numbers", "/old/hard", "/old/soft", "/old/relative", "/back"] {
+    for path in [
+        "/numbers",
+        "/old/hard",
+        "/old/soft",
+        "/old/relative",
+        "/back",
+    ] {
         assert_eq!(read(&source, path).unwrap(), own, "{path}");
     }
     for path in [
@@ -76,7 +82,10 @@ fn links_of_every_kind_are_followed() {
     assert!(source.has(&format!("{inner}/numbers")).unwrap());
     assert!(!source.has(&format!("{inner}/none")).unwrap());
     assert!(source.numbers(&format!("{inner}/none")).unwrap().is_none());
-    assert_has(&refusal(&source, "/loop"), &["links.h5", "/loop", "more than 8 files"]);
+    assert_has(
+        &refusal(&source, "/loop"),
+        &["links.h5", "/loop", "more than 8 files"],
+    );
     refusal(&source, "/old/circle");
     source.unchanged().unwrap();
     // Other sciences read a file alone.
@@ -113,8 +122,11 @@ fn virtual_datasets_have_the_numbers_of_their_parts() {
 fn folder(make: impl Fn(&hdf5::File, &Path) -> hdf5::Result<()>) -> (tempfile::TempDir, PathBuf) {
     let outer = tempfile::tempdir().unwrap();
     let inner = outer.path().join("inner");
-    for (number, folder) in [(1, outer.path().to_owned()), (2, inner.clone()), (3, inner.join("below"))]
-    {
+    for (number, folder) in [
+        (1, outer.path().to_owned()),
+        (2, inner.clone()),
+        (3, inner.join("below")),
+    ] {
         std::fs::create_dir_all(&folder).unwrap();
         let file = hdf5::File::create(folder.join("other.h5")).unwrap();
         let numbers = ndarray::arr1(&[number as f32]);
@@ -162,29 +174,52 @@ fn links_that_leave_the_folder_need_an_option() {
     let mut leaving = vec!["/above", "/absolute"];
     #[cfg(unix)]
     {
-        std::os::unix::fs::symlink(outer.path().join("other.h5"), inner.join("below/symbolic.h5"))
-            .unwrap();
-        let made = std::process::Command::new("mkfifo").arg(inner.join("pipe")).status();
+        std::os::unix::fs::symlink(
+            outer.path().join("other.h5"),
+            inner.join("below/symbolic.h5"),
+        )
+        .unwrap();
+        let made = std::process::Command::new("mkfifo")
+            .arg(inner.join("pipe"))
+            .status();
         assert!(made.unwrap().success());
-        assert_has(&refusal(&source, "/pipe"), &["pipe", "a device, pipe or socket"]);
+        assert_has(
+            &refusal(&source, "/pipe"),
+            &["pipe", "a device, pipe or socket"],
+        );
         leaving.push("/symbolic");
     }
     let anywhere = follow(&scan, Follow::Anywhere);
     for path in leaving {
-        assert_has(&refusal(&source, path), &["scan.h5", path, "other.h5", "--follow-links"][..2]);
-        assert_has(&refusal(&source, path), &["which is elsewhere", "--follow-links"]);
+        assert_has(
+            &refusal(&source, path),
+            &["scan.h5", path, "other.h5", "--follow-links"][..2],
+        );
+        assert_has(
+            &refusal(&source, path),
+            &["which is elsewhere", "--follow-links"],
+        );
         assert_eq!(number(&anywhere, path), 1.0, "{path}");
     }
-    assert_has(&refusal(&source, "/missing"), &["\"none.h5\"", "does not exist"]);
+    assert_has(
+        &refusal(&source, "/missing"),
+        &["\"none.h5\"", "does not exist"],
+    );
     assert_has(&refusal(&source, "/folder"), &["a folder"]);
-    assert_has(&refusal(&source, "/text"), &["text", "expected an HDF5 file"]);
+    assert_has(
+        &refusal(&source, "/text"),
+        &["text", "expected an HDF5 file"],
+    );
     assert!(source.numbers("/no_dataset").unwrap().is_none());
     // A file that is written to while it is read.
     source.unchanged().unwrap();
     let mut bytes = std::fs::read(inner.join("other.h5")).unwrap();
     bytes.push(0);
     std::fs::write(inner.join("other.h5"), bytes).unwrap();
-    assert_has(&source.unchanged().unwrap_err().to_string(), &["other.h5", "changed"]);
+    assert_has(
+        &source.unchanged().unwrap_err().to_string(),
+        &["other.h5", "changed"],
+    );
 }
 
 /// Creates the virtual dataset `name` of `shape`, with a mapping of all of (file, dataset).
@@ -238,8 +273,14 @@ fn virtual_datasets_of_themselves_and_of_nothing_are_refused() {
     for path in ["/itself", "/by_name", "/first", "/second", "/aliases"] {
         assert_has(&refusal(&source, path), &["a virtual dataset of itself"]);
     }
-    assert_has(&refusal(&source, "/no_file"), &["/no_file", "\"none.h5\"", "does not exist"]);
-    assert_has(&refusal(&source, "/no_data"), &["\"/none\" of \"other.h5\""]);
+    assert_has(
+        &refusal(&source, "/no_file"),
+        &["/no_file", "\"none.h5\"", "does not exist"],
+    );
+    assert_has(
+        &refusal(&source, "/no_data"),
+        &["\"/none\" of \"other.h5\""],
+    );
     assert_has(&refusal(&source, "/above"), &["--follow-links"]);
     assert_has(&refusal(&source, "/huge"), &["/huge", "memory"]);
     assert_has(&refusal(&source, "/other_shape"), &["/other_shape"]);

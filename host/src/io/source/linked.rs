@@ -15,7 +15,8 @@ const MOST_FILES: usize = 400;
 /// Most datasets of numbers that are looked at in other files, or as parts of virtual datasets.
 const MOST_DATASETS: usize = 20_000;
 /// What to do about a file elsewhere.
-const ADVICE_FOLLOW: &str = "follow it with --follow-links (data.follow_links = true) if that is meant";
+const ADVICE_FOLLOW: &str =
+    "follow it with --follow-links (data.follow_links = true) if that is meant";
 
 /// Which links to other files are followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -164,7 +165,8 @@ impl Source {
         }
         let folders = folders(self.path());
         // Joined to a folder, an absolute name stays what it is.
-        let candidates = (names.iter()).flat_map(|name| folders.iter().map(move |of| of.join(name)));
+        let candidates =
+            (names.iter()).flat_map(|name| folders.iter().map(move |of| of.join(name)));
         candidates
             .filter_map(|path| {
                 let real = path.canonicalize().ok()?;

@@ -139,7 +139,12 @@ impl Source {
                     if target.starts_with('/') {
                         at.truncate(1);
                     }
-                    for part in parts(target).take(LONGEST_PATH).collect::<Vec<_>>().into_iter().rev() {
+                    for part in parts(target)
+                        .take(LONGEST_PATH)
+                        .collect::<Vec<_>>()
+                        .into_iter()
+                        .rev()
+                    {
                         left.push_front(part);
                     }
                 }

@@ -22,7 +22,7 @@ pub(crate) struct Numbers<'s> {
 
 /// Where the numbers are.
 enum Data<'s> {
-    /// In the dataset; its chunks are there if HDF5 cannot decode them.
+    /// In the dataset; its chunks are there if they have filters.
     Here {
         dataset: hdf5::Dataset,
         chunks: Option<Chunks>,
@@ -201,7 +201,9 @@ impl Numbers<'_> {
             Data::Here {
                 chunks: Some(chunks),
                 ..
-            } => chunks.part((&self.source, &self.path), &all()),
+            } if !chunks.left_to_hdf5((&self.source, &self.path), &all(), size_of::<T>()) => {
+                chunks.part((&self.source, &self.path), &all())
+            }
             Data::Here { dataset, .. } => dataset.read_dyn().map_err(|_| self.unreadable()),
         }
     }
@@ -252,7 +254,9 @@ impl Numbers<'_> {
             Data::Here {
                 chunks: Some(chunks),
                 ..
-            } => return chunks.part((&self.source, &self.path), parts),
+            } if !chunks.left_to_hdf5((&self.source, &self.path), parts, size_of::<T>()) => {
+                return chunks.part((&self.source, &self.path), parts);
+            }
             Data::Here { dataset, .. } => dataset,
         };
         let whole = parts.len() == self.shape.len()

@@ -59,8 +59,8 @@ impl<'s> VirtualNumbers<'s> {
         depth: usize,
     ) -> Result<(Self, Vec<usize>), IoError> {
         let own = (holder.path().to_owned(), address);
-        let registry = (holder.registry.get())
-            .ok_or_else(|| holder.unsupported(path, "a virtual dataset"))?;
+        let registry =
+            (holder.registry.get()).ok_or_else(|| holder.unsupported(path, "a virtual dataset"))?;
         if registry.inside.borrow().contains(&own) {
             return Err(holder.damaged(path, "it is a virtual dataset of itself"));
         }
@@ -147,7 +147,11 @@ impl<'s> VirtualNumbers<'s> {
             let from = self.sources.get(part.source).ok_or_else(damaged)?;
             for piece in part.pieces(ranges) {
                 let bytes = bytes_of(
-                    &piece.from.iter().map(ExactSizeIterator::len).collect::<Vec<_>>(),
+                    &piece
+                        .from
+                        .iter()
+                        .map(ExactSizeIterator::len)
+                        .collect::<Vec<_>>(),
                     size_of::<T>(),
                 );
                 source.allow(path, bytes.saturating_add(bytes_of(&sizes, size_of::<T>())))?;
@@ -177,7 +181,8 @@ fn put<T: Copy>(to: &mut ArrayD<T>, at: &[Along], read: ArrayViewD<'_, T>) {
             .assign(&read),
         None => {
             for (index, value) in read.indexed_iter() {
-                let index: Vec<usize> = (0..at.len()).map(|axis| at[axis].at(index[axis])).collect();
+                let index: Vec<usize> =
+                    (0..at.len()).map(|axis| at[axis].at(index[axis])).collect();
                 to[IxDyn(&index)] = *value;
             }
         }
@@ -227,7 +232,8 @@ impl Part {
         if overlaps.iter().any(Range::is_empty) {
             return Vec::new();
         }
-        let mut from: Vec<Range<usize>> = self.from.iter().map(|of| of.at(0)..of.at(0) + 1).collect();
+        let mut from: Vec<Range<usize>> =
+            self.from.iter().map(|of| of.at(0)..of.at(0) + 1).collect();
         let mut chosen = vec![None; from.len()];
         let mut to: Vec<Along> = (self.target.iter().zip(&overlaps).zip(ranges))
             .map(|((of, numbers), range)| of.along(numbers, range.start))
@@ -274,7 +280,8 @@ impl<'s> Search<'_, 's> {
         }
         let numbered = [&mapping.file, &mapping.dataset].map(|name| numbered(name));
         if !numbered.contains(&true) {
-            let [file, dataset] = [&mapping.file, &mapping.dataset].map(|name| name.replace("%%", "%"));
+            let [file, dataset] =
+                [&mapping.file, &mapping.dataset].map(|name| name.replace("%%", "%"));
             return self.add_source((file, dataset), &mapping.source, target);
         }
         let Some(axis) = unlimited else {
@@ -290,7 +297,9 @@ impl<'s> Search<'_, 's> {
             target[axis] = usize::try_from(number)
                 .ok()
                 .and_then(|number| target[axis].lone_block(number))
-                .ok_or_else(|| self.unsupported("a virtual dataset with numbered files without blocks"))?;
+                .ok_or_else(|| {
+                    self.unsupported("a virtual dataset with numbered files without blocks")
+                })?;
             self.add_source((file, dataset), &mapping.source, target)?;
         }
         let reason = format!("its data are in more than {MOST_NUMBERED} files");
@@ -330,8 +339,8 @@ impl<'s> Search<'_, 's> {
             })?;
             of.shorten(count);
         }
-        if let Some((of, length)) = (from.iter().zip(shape))
-            .find(|(of, length)| of.end().is_none_or(|end| end > **length))
+        if let Some((of, length)) =
+            (from.iter().zip(shape)).find(|(of, length)| of.end().is_none_or(|end| end > **length))
         {
             let reason = format!(
                 "it has elements up to {} of {} in {:?}, which has {length}",
@@ -351,7 +360,9 @@ impl<'s> Search<'_, 's> {
             from,
         };
         if !part.is_regular() {
-            return Err(self.unsupported("a virtual dataset with parts of another shape than their data"));
+            return Err(
+                self.unsupported("a virtual dataset with parts of another shape than their data")
+            );
         }
         self.parts.push(part);
         Ok(())
@@ -366,9 +377,7 @@ impl<'s> Search<'_, 's> {
             ))
         })?;
         if numbers.stored().is_none_or(|of| !of.is_like(self.stored)) {
-            return Err(
-                self.unsupported("a virtual dataset of another element type than its data")
-            );
+            return Err(self.unsupported("a virtual dataset of another element type than its data"));
         }
         Ok(numbers)
     }

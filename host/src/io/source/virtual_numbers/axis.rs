@@ -113,9 +113,7 @@ impl Elements {
             return None;
         }
         Some(Self {
-            start: number
-                .checked_mul(self.stride)?
-                .checked_add(self.start)?,
+            start: number.checked_mul(self.stride)?.checked_add(self.start)?,
             count: self.block,
             unlimited: false,
             ..*self

@@ -122,7 +122,8 @@ mod tests {
         let mask = |frames: &Array3<f32>, mask| {
             let mut notes = Vec::new();
             let frames = frames.clone().into();
-            let found = Cutoff::new("/cutoff", 100.0).mask(&input, ("/data", &frames), mask, &mut notes);
+            let found =
+                Cutoff::new("/cutoff", 100.0).mask(&input, ("/data", &frames), mask, &mut notes);
             (found.unwrap(), notes.concat())
         };
         let mut counts = Array3::from_elem((3, 2, 2), 99.0_f32);
@@ -133,14 +134,20 @@ mod tests {
         let mut expected = Array3::from_elem((3, 2, 2), true);
         expected[[1, 0, 1]] = false;
         assert_eq!(found, Some(Mask::PerFrame(expected.clone())));
-        assert!(notes.contains("1 pixel of 1 frame with counts from 100 on"), "{notes}");
+        assert!(
+            notes.contains("1 pixel of 1 frame with counts from 100 on"),
+            "{notes}"
+        );
         // Those that are masked already need no mask for each frame.
         let mut plane = Array2::from_elem((2, 2), true);
         plane[[0, 1]] = false;
         let hidden = Some(Mask::Shared(plane.clone()));
         assert_eq!(mask(&counts, hidden.clone()), (hidden, String::new()));
         // A pixel of all frames.
-        counts.index_axis_mut(ndarray::Axis(1), 0).column_mut(1).fill(200.0);
+        counts
+            .index_axis_mut(ndarray::Axis(1), 0)
+            .column_mut(1)
+            .fill(200.0);
         assert_eq!(mask(&counts, None).0, Some(Mask::Shared(plane)));
     }
 }

@@ -213,7 +213,9 @@ fn length(source: &Source, path: &str, unit: &str) -> Result<Option<(String, f64
     };
     let value = numbers.common_value()?;
     let written = source.attribute(path, "units")?;
-    let unit = written.filter(|unit| !unit.is_empty()).unwrap_or_else(|| unit.to_owned());
+    let unit = written
+        .filter(|unit| !unit.is_empty())
+        .unwrap_or_else(|| unit.to_owned());
     let symbol = match unit.to_ascii_lowercase().as_str() {
         "angstrom" | "angstroms" => "A",
         "meter" | "metre" | "meters" | "metres" => "m",
@@ -274,14 +276,17 @@ mod tests {
         for count in counts {
             hash.update((*count as u32).to_le_bytes());
         }
-        hash.finalize().iter().fold(String::new(), |mut text, byte| {
-            let _ = write!(text, "{byte:02x}");
-            text
-        })
+        hash.finalize()
+            .iter()
+            .fold(String::new(), |mut text, byte| {
+                let _ = write!(text, "{byte:02x}");
+                text
+            })
     }
 
     fn open(path: &Path) -> Source {
-        Source::open_with_links(path, Memory::available(), crate::io::source::Follow::Inside).unwrap()
+        Source::open_with_links(path, Memory::available(), crate::io::source::Follow::Inside)
+            .unwrap()
     }
 
     fn small() -> PathBuf {
@@ -305,8 +310,15 @@ mod tests {
         let cutoff = cutoff(&source, largest).unwrap();
         assert_eq!(cutoff.least(), 4000.0);
         let mut notes = Vec::new();
-        assert!(factors(&source, stack.shape(), &mut notes).unwrap().is_none());
-        assert!(notes.concat().contains("has corrected its counts"), "{notes:?}");
+        assert!(
+            factors(&source, stack.shape(), &mut notes)
+                .unwrap()
+                .is_none()
+        );
+        assert!(
+            notes.concat().contains("has corrected its counts"),
+            "{notes:?}"
+        );
         let geometry = geometry(&source, &mut notes).unwrap();
         let wavelength = geometry.wavelength.unwrap().1;
         assert_eq!(wavelength, 1.239_841_984_332_002_5 / 1e10);
@@ -329,10 +341,16 @@ mod tests {
             sum_of(&counts),
             "68d9ed8e230cdefbf9383adb7205982c1a48d37b834f0eb0e104e666224c5057"
         );
-        let mask = source.require("mask", &[&format!("{SPECIFIC}/pixel_mask")]).unwrap();
+        let mask = source
+            .require("mask", &[&format!("{SPECIFIC}/pixel_mask")])
+            .unwrap();
         assert!(mask.reals().unwrap().iter().all(|bits| *bits == 0.0));
         assert_eq!(
-            geometry(&source, &mut Vec::new()).unwrap().wavelength.unwrap().1,
+            geometry(&source, &mut Vec::new())
+                .unwrap()
+                .wavelength
+                .unwrap()
+                .1,
             1.409 / 1e10
         );
     }
@@ -357,16 +375,27 @@ mod tests {
             panic!("one mask for all frames");
         };
         let mut hash = Sha256::new();
-        hash.update(valid.iter().map(|valid| u8::from(*valid)).collect::<Vec<_>>());
+        hash.update(
+            valid
+                .iter()
+                .map(|valid| u8::from(*valid))
+                .collect::<Vec<_>>(),
+        );
         let hash = hash.finalize();
         assert_eq!(hash[..4], [0x79, 0x78, 0xd5, 0xf2], "that of h5py");
         let sum: f32 = scan.frames().unwrap().iter().sum();
         assert_eq!(sum, 3718.0);
         let notes = notes.join("; ");
-        assert!(notes.contains("2 pixels of 2 frames with counts from 4000 on"), "{notes}");
+        assert!(
+            notes.contains("2 pixels of 2 frames with counts from 4000 on"),
+            "{notes}"
+        );
         assert!(notes.contains("row 2.75, column 4.25"), "{notes}");
         let missing = super::super::read(&small(), &ReadOptions::default()).unwrap_err();
-        assert!(missing.to_string().contains("--positions FILE"), "{missing}");
+        assert!(
+            missing.to_string().contains("--positions FILE"),
+            "{missing}"
+        );
     }
 
     #[test]
@@ -377,6 +406,9 @@ mod tests {
         }
         let source = open(&folder.path().join("master.h5"));
         let error = frames(&source).map(drop).unwrap_err().to_string();
-        assert!(error.contains("\"data_000002.h5\", which does not exist"), "{error}");
+        assert!(
+            error.contains("\"data_000002.h5\", which does not exist"),
+            "{error}"
+        );
     }
 }
