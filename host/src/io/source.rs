@@ -15,6 +15,10 @@ mod contents;
 mod filters;
 #[cfg(test)]
 mod link_tests;
+#[cfg_attr(
+    not(feature = "ptycho"),
+    allow(dead_code, reason = "only scans have links that are followed")
+)]
 mod linked;
 mod links;
 mod locate;
@@ -24,6 +28,7 @@ mod stored;
 mod texts;
 mod virtual_numbers;
 
+#[cfg(any(feature = "ptycho", test))]
 pub(crate) use linked::Follow;
 pub(crate) use numbers::Numbers;
 
@@ -72,6 +77,7 @@ pub(crate) struct Source {
 
 impl Source {
     /// Opens `path` for reading, and follows links to other files and virtual datasets.
+    #[cfg(any(feature = "ptycho", test))]
     pub(crate) fn open_with_links(
         path: &Path,
         memory: Memory,

@@ -51,7 +51,7 @@ Examples:
   warpstride ptycho info scan.cxi --transform-positions swap,flip-rows
   warpstride ptycho info scan.cxi --near-field --focus-to-sample 3.65mm
   warpstride ptycho info scan.cxi --blur 0.7 --background uniform
-  warpstride ptycho info thick.cxi --slices 2 --slice-distance 20um
+  warpstride ptycho info run_master.h5 --positions positions.csv
   warpstride ptycho info raw.h5 --recipe beamline.toml")]
     Info(InfoArgs),
     /// Reconstruct the object and the probe from a scan

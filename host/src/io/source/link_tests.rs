@@ -256,7 +256,17 @@ fn virtual_datasets_of_themselves_and_of_nothing_are_refused() {
         virtual_dataset(file, "other_shape", &[2], &[("other.h5", "/data")])?;
         virtual_dataset(file, "above", &[1], &[("../other.h5", "/data")])?;
         virtual_dataset(file, "pipe", &[1], &[("pipe", "/data")])?;
-        virtual_dataset(file, "huge", &[1 << 20, 1 << 20, 1 << 20], &[])?;
+        let huge = [1_usize << 20; 3];
+        let first = hdf5::Hyperslab::new(vec![hdf5::SliceOrIndex::from(0..1); 3]);
+        file.new_dataset_builder()
+            .with_dcpl(|p| {
+                let one = &[1_usize][..];
+                let all = hdf5::Selection::All;
+                p.virtual_map("other.h5", "/data", one, all, &huge[..], first.clone())
+            })
+            .empty::<f32>()
+            .shape(huge)
+            .create("huge")?;
         // Many names of one dataset, inside each other.
         let names: Vec<String> = (1..100).map(|n| "/".repeat(n) + "first").collect();
         let aliases: Vec<(&str, &str)> = names.iter().map(|name| (".", name.as_str())).collect();
@@ -283,6 +293,9 @@ fn virtual_datasets_of_themselves_and_of_nothing_are_refused() {
     );
     assert_has(&refusal(&source, "/above"), &["--follow-links"]);
     assert_has(&refusal(&source, "/huge"), &["/huge", "memory"]);
+    let huge = source.numbers("/huge").unwrap().unwrap();
+    let corner = huge.part(&[0..1, 0..2, 0..1]).unwrap();
+    assert_eq!(corner.into_raw_vec_and_offset().0, [2.0, 0.0]);
     assert_has(&refusal(&source, "/other_shape"), &["/other_shape"]);
     if cfg!(unix) {
         assert_has(&refusal(&source, "/pipe"), &["a device, pipe or socket"]);

@@ -165,15 +165,13 @@ impl Source {
         }
         let folders = folders(self.path());
         // Joined to a folder, an absolute name stays what it is.
-        let candidates =
+        let mut candidates =
             (names.iter()).flat_map(|name| folders.iter().map(move |of| of.join(name)));
-        candidates
-            .filter_map(|path| {
-                let real = path.canonicalize().ok()?;
-                // Without the point of a file that was given without a folder.
-                let path = path.strip_prefix(".").unwrap_or(&path).to_owned();
-                Some((path, real))
-            })
-            .next()
+        candidates.find_map(|path| {
+            let real = path.canonicalize().ok()?;
+            // Without the point of a file that was given without a folder.
+            let path = path.strip_prefix(".").unwrap_or(&path).to_owned();
+            Some((path, real))
+        })
     }
 }

@@ -4,7 +4,7 @@ use super::linked::Holder;
 use super::{IoError, Source};
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
-use warpstride_formats::hdf5_structure::{LinkTarget, Structure, VirtualDataset};
+use warpstride_formats::hdf5_structure::{LinkTarget, Structure, StructureError, VirtualDataset};
 
 /// Most soft links of a path.
 const MOST_SOFT: usize = 32;
@@ -21,8 +21,8 @@ type Links = Option<Rc<BTreeMap<String, LinkTarget>>>;
 /// What has been read of the structure of a file.
 #[derive(Default)]
 pub(super) struct Known {
-    /// `Some(None)` if the file's structure cannot be read.
-    structure: Option<Option<Structure>>,
+    /// The file, once it has been opened.
+    structure: Option<Result<Structure, StructureError>>,
     groups: BTreeMap<u64, Links>,
     links: usize,
     datasets: BTreeMap<u64, Result<Option<Rc<VirtualDataset>>, String>>,
@@ -31,8 +31,9 @@ pub(super) struct Known {
 impl Known {
     fn structure(&mut self, source: &Source) -> Option<&mut Structure> {
         self.structure
-            .get_or_insert_with(|| Structure::open(source.path()).ok())
+            .get_or_insert_with(|| Structure::open(source.path()))
             .as_mut()
+            .ok()
     }
 
     fn group(&mut self, source: &Source, address: u64) -> Links {

@@ -136,6 +136,7 @@ impl Numbers<'_> {
     }
 
     /// The largest number of the stored type, if that is one of unsigned integers.
+    #[cfg(feature = "ptycho")]
     pub(crate) fn largest(&self) -> Option<f64> {
         self.stored()?.largest_unsigned()
     }

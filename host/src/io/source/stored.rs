@@ -145,6 +145,7 @@ impl Stored {
     }
 
     /// The largest number, of unsigned integers.
+    #[cfg(feature = "ptycho")]
     pub(super) fn largest_unsigned(self) -> Option<f64> {
         match self.kind {
             Kind::Unsigned(bytes) => Some(2_f64.powi(8 * bytes as i32) - 1.0),

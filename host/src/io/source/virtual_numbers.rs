@@ -162,9 +162,8 @@ impl<'s> VirtualNumbers<'s> {
                     }
                 }
                 let lengths: Vec<usize> = piece.to.iter().map(Along::len).collect();
-                let read = read
-                    .into_shape_with_order(IxDyn(&lengths))
-                    .map_err(|_| damaged())?;
+                // What is selected has the order of its selection in memory.
+                let read = read.to_shape(IxDyn(&lengths)).map_err(|_| damaged())?;
                 put(&mut to, &piece.to, read.view());
             }
         }
