@@ -1,5 +1,6 @@
 //! `warpstride ptycho import`.
 
+use super::beam_arguments::beam;
 use super::near_field_arguments::near_field;
 use super::position_arguments::positions;
 use super::prepare_arguments::prepare;
@@ -32,6 +33,7 @@ impl Import {
     pub(crate) fn from_args(args: ImportArgs) -> Result<Self, Failure> {
         let origin = RecipeOrigin::of(args.recipe.as_deref(), None, &args.set)
             .with_transform(args.transform_positions.as_deref())
+            .with_beam(&args.beam)
             .with_positions(&args.positions)
             .with_near_field(&args.near_field)
             .with_preparation(&args.prepare);
@@ -42,6 +44,8 @@ impl Import {
         if let Some(list) = &args.transform_positions {
             transform_positions(list, &mut recipe.data)?;
         }
+        beam(&args.beam, &mut recipe.data.constants)?;
+        recipe.data.follow_links |= args.links.follow_links;
         positions(&args.positions, &mut recipe.data)?;
         near_field(&args.near_field, &mut recipe.data)?;
         prepare(&args.prepare, &mut recipe.data)?;

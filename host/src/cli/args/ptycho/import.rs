@@ -1,6 +1,6 @@
 //! The options of `warpstride ptycho import`.
 
-use super::{NearFieldArgs, PositionArgs, PrepareArgs};
+use super::{BeamArgs, LinkArgs, NearFieldArgs, PositionArgs, PrepareArgs};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -21,6 +21,10 @@ pub(crate) struct ImportArgs {
     /// Transform the positions of the file, as ptycho reconstruct does, such as swap,flip-rows
     #[arg(long, value_name = "LIST")]
     pub(crate) transform_positions: Option<String>,
+    #[command(flatten)]
+    pub(crate) beam: BeamArgs,
+    #[command(flatten)]
+    pub(crate) links: LinkArgs,
     #[command(flatten)]
     pub(crate) positions: PositionArgs,
     #[command(flatten)]

@@ -30,9 +30,9 @@ const NOMINAL_DISTANCE: f64 = 1.0;
 
 /// What the options have to say, as files have neither the beam nor a distance.
 const EXPECTED: ExpectedPaths = ExpectedPaths {
-    wavelength: &["the recipe"],
-    distance: &["the recipe, beside data.constants.pixel_size"],
-    pixel_size: &["the recipe"],
+    wavelength: &["the command line (--voltage 300kV)"],
+    distance: &["the command line (--pixel-angle 0.3mrad instead)"],
+    pixel_size: &["the command line (--pixel-angle 0.3mrad)"],
 };
 
 /// The largest array of rank 4 of an EMD group, as the path of the group.

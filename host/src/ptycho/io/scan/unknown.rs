@@ -2,7 +2,7 @@
 
 use super::roles::Roles;
 use super::units::{Measure, is_stated};
-use super::{Format, MaskPolarity, ReadOptions, format_of, is_frame_file, matlab};
+use super::{Format, MaskPolarity, ReadOptions, format_of, is_frame_file, matlab, open};
 use crate::io::IoError;
 use crate::io::source::{ListedDataset, Source};
 use crate::ptycho::read_options::Datasets;
@@ -57,7 +57,7 @@ pub fn unknown_layout(
     if is_frame_file(path, options) {
         return Ok(None);
     }
-    let source = Source::open(path, memory)?;
+    let source = open(path, options, memory)?;
     let roles = match format_of(&source, options) {
         None => Roles::guess(&source.listing(), false),
         Some(Format::Matlab) if options.format == Format::Auto => {
@@ -277,19 +277,26 @@ fn recipe(roles: &Roles, listed: &[ListedDataset], options: &ReadOptions) -> (St
         }
         None => {}
     }
+    let wave = wave
+        || constants
+            .wavelength
+            .or(constants.energy)
+            .or(constants.voltage)
+            .is_some();
+    // Then the distance does not matter.
+    let angle = constants
+        .pixel_angle
+        .or(constants.pixel_frequency)
+        .is_some();
     let missing = [
+        (wave, "# wavelength = 1e-10", "m"),
         (
-            wave || constants.wavelength.is_some() || constants.energy.is_some(),
-            "# wavelength = 1e-10",
-            "m",
-        ),
-        (
-            roles.distance.is_some() || constants.distance.is_some(),
+            angle || roles.distance.is_some() || constants.distance.is_some(),
             "# distance = 2.0",
             "m",
         ),
         (
-            roles.pixel_size.is_some() || constants.pixel_size.is_some(),
+            angle || roles.pixel_size.is_some() || constants.pixel_size.is_some(),
             "# pixel_size = [75e-6, 75e-6]",
             "m, row and column",
         ),
