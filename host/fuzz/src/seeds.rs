@@ -1,7 +1,8 @@
 //! Writes the seed corpora: `seeds FOLDER`, of scans; `seeds FOLDER ismrmrd`, of samples of
 //! k-space; `seeds FOLDER columns`, `cansas` or `nxcansas`, of small-angle scattering; `seeds
-//! FOLDER series_csv` or `series_columnar`, of time series; `seeds FOLDER chunk_filters`, `mib_reader`,
-//! `empad_reader`, `tiff_reader` or `numpy_reader`, of chunks and of files of frames, `hdf5_structure`, of files with links.
+//! FOLDER series_csv`, `series_exposition` or `series_columnar`, of time series; `seeds FOLDER chunk_filters`, `mib_reader`,
+//! `empad_reader`, `tiff_reader` or `numpy_reader`, of chunks and of files of frames, `hdf5_structure`, of files with links; `seeds FOLDER bart_reader`, of
+//! BART arrays.
 //!
 //! The seeds are small valid files and files from the generators. The first byte of a seed selects
 //! the mode of the fuzz target.
@@ -56,7 +57,7 @@ fn scan_of(frames: usize, per_frame: bool) -> Option<Scan> {
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let folder = std::env::args_os()
         .nth(1)
-        .ok_or("usage: seeds FOLDER [ismrmrd | columns | cansas | nxcansas | series_csv | series_columnar | chunk_filters | mib_reader | empad_reader | tiff_reader | numpy_reader | hdf5_structure]")?;
+        .ok_or("usage: seeds FOLDER [ismrmrd | columns | cansas | nxcansas | series_csv | series_exposition | series_columnar | chunk_filters | mib_reader | empad_reader | tiff_reader | numpy_reader | hdf5_structure | bart_reader]")?;
     let folder = Path::new(&folder);
     std::fs::create_dir_all(folder)?;
     match std::env::args().nth(2).as_deref() {
@@ -65,12 +66,19 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         Some("cansas") => cansas(folder),
         Some("nxcansas") => nxcansas(folder),
         Some("series_csv") => warpstride_fuzz::series::lines(folder),
+        Some("series_exposition") => warpstride_fuzz::series::expositions(folder),
         Some("series_columnar") => warpstride_fuzz::series::tables(folder),
         Some(
             target @ ("chunk_filters" | "mib_reader" | "empad_reader" | "tiff_reader"
             | "numpy_reader" | "hdf5_structure"),
         ) => {
             for (i, seed) in warpstride_fuzz::formats::seeds(target).iter().enumerate() {
+                std::fs::write(folder.join(format!("seed{i}")), seed)?;
+            }
+            Ok(())
+        }
+        Some("bart_reader") => {
+            for (i, seed) in warpstride_fuzz::bart::seeds().iter().enumerate() {
                 std::fs::write(folder.join(format!("seed{i}")), seed)?;
             }
             Ok(())

@@ -21,6 +21,7 @@ mod link_tests;
 )]
 mod linked;
 mod links;
+mod listing;
 mod locate;
 mod numbers;
 mod shape;
@@ -30,6 +31,7 @@ mod virtual_numbers;
 
 #[cfg(any(feature = "ptycho", test))]
 pub(crate) use linked::Follow;
+pub(crate) use listing::{ElementKind, ListedDataset};
 pub(crate) use numbers::Numbers;
 
 use super::hdf5_name::Hdf5Name;

@@ -1,9 +1,15 @@
 //! The options of `warpstride ptycho`.
 
+mod beam;
+mod export;
+mod import;
 mod model;
 mod positions;
 mod simulate;
 
+pub(crate) use beam::{BeamArgs, OpticsArgs};
+pub(crate) use export::ExportArgs;
+pub(crate) use import::ImportArgs;
 pub(crate) use model::{DetectorArgs, LayerArgs, LinkArgs, NearFieldArgs, SliceArgs};
 pub(crate) use positions::PositionArgs;
 pub(crate) use simulate::{PatternArg, SimulateArgs};
@@ -48,11 +54,16 @@ Examples:
 Examples:
   warpstride ptycho info scan.cxi
   warpstride ptycho info scan.cxi --probe-modes 5 --precision f64 --json
-  warpstride ptycho info scan.cxi --transform-positions swap,flip-rows
+  warpstride ptycho info scan.cxi --voltage 300kV --pixel-angle 0.02/A \\
+      --transform-positions swap,flip-rows
   warpstride ptycho info scan.cxi --near-field --focus-to-sample 3.65mm
-  warpstride ptycho info scan.cxi --blur 0.7 --background uniform
+  warpstride ptycho info thick.cxi --slices 2 --slice-distance 20um \\
+      --blur 0.7 --background uniform
   warpstride ptycho info run_master.h5 --positions positions.csv
-  warpstride ptycho info raw.h5 --recipe beamline.toml")]
+  warpstride ptycho info raw.h5
+  warpstride ptycho info raw.h5 --recipe beamline.toml
+
+Of an HDF5 file without a known layout, the datasets are listed, with a recipe that opens it.")]
     Info(InfoArgs),
     /// Reconstruct the object and the probe from a scan
     #[command(after_help = "\
@@ -71,9 +82,11 @@ Examples:
       --transform-positions swap,rotate=30deg --near-field \\
       --focus-to-sample 3.65mm
   warpstride ptycho reconstruct scan.cxi -o result.h5 --engine lsqml:200 \\
-      --fly-points 5 --fly-shift scan --object-modes 2
-  warpstride ptycho reconstruct scan.cxi -o result.h5 --find-orientation \\
-      --engine rpie:200 --backend cpu --report result.html
+      --fly-points 5 --fly-shift scan --object-modes 2 --find-orientation \\
+      --backend cpu --report result.html
+  warpstride ptycho reconstruct scan.cxi -o result.h5 --voltage 300kV \\
+      --pixel-angle 0.0165mrad --semi-angle 1.03mrad --defocus -13.5um \\
+      --find-rotation
   warpstride ptycho reconstruct scan.cxi -o better.h5 --start result.h5 \\
       --engine lsqml:100 --opr-modes 4 --blur 0.7 --background uniform
 
@@ -92,11 +105,27 @@ Examples:
   warpstride ptycho resolution scan.cxi -o scan.h5 --engine lsqml:200 \\
       --probe-modes 3 --report resolution.html --plot frc.svg
   warpstride ptycho resolution scan.cxi -o scan.h5 --recipe recipe.toml --resume
+  warpstride ptycho resolution scan.cxi -o scan.h5 --energy 8.8keV \\
+      --distance 2m --pixel-size 75um
 
 The resolution is half the period at which the Fourier ring correlation of the halves falls below
 the half-bit or the one-bit threshold. Each half has one of every two neighbouring
 frames, so that its reconstruction is worse than that of the whole scan.")]
     Resolution(Box<ResolutionArgs>),
+    /// Write a scan in any supported layout as CXI, with its units, mask and orientation resolved
+    #[command(after_help = "\
+Examples:
+  warpstride ptycho import scan.mat -o scan.cxi
+  warpstride ptycho import scan.nxs -o scan.cxi --transform-positions swap
+  warpstride ptycho import raw.h5 -o scan.cxi --recipe beamline.toml
+  warpstride ptycho import frames.mib -o scan.cxi --recipe microscope.toml \\
+      --raster 64x64 --step 31.25A
+  warpstride ptycho import scan.mat -o part.cxi --set data.frames=[0,100] \\
+      --set 'data.units.positions=\"um\"'
+
+The written file is read back and compared with what was read. ptycho info raw.h5 prints a recipe
+for a file whose layout is not known.")]
+    Import(ImportArgs),
     /// Compare a result with another result, or with the ground truth of a simulated scan
     #[command(after_help = "\
 Examples:
@@ -110,12 +139,20 @@ Examples:
   warpstride ptycho predict result.h5 scan.cxi -o model.cxi
   warpstride ptycho info model.cxi")]
     Predict(PredictArgs),
+    /// Write object, probe and positions of a result as TIFF images, NumPy arrays and a table
+    #[command(after_help = "\
+Examples:
+  warpstride ptycho export result.h5 --phase phase.tif --modulus modulus.tif
+  warpstride ptycho export result.h5 --object object.npy --probe probe.npy
+  warpstride ptycho export result.h5 --positions positions.csv
+  warpstride ptycho reconstruct scan.cxi -o again.h5 --positions positions.csv")]
+    Export(ExportArgs),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct InfoArgs {
-    /// Scan file: CXI, PtyPy's ptyd, plain HDF5 with a recipe that names its datasets, or frames alone (.mib, .raw or .xml of an EMPAD,
-    /// .tif, .npy, .npz) with --positions or --raster
+    /// Scan file: CXI, PtyPy's ptyd, MATLAB, NeXus, EMD, HDF5 with a recipe that names its datasets, or frames alone (.mib, .raw or
+    /// .xml of an EMPAD, .tif, .npy, .npz) with --positions or --raster
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
     /// Recipe (TOML) from which the [data] options, the number of probe modes and the precision are taken
@@ -129,6 +166,8 @@ pub(crate) struct InfoArgs {
     pub(crate) transform_positions: Option<String>,
     #[command(flatten)]
     pub(crate) links: LinkArgs,
+    #[command(flatten)]
+    pub(crate) beam: BeamArgs,
     #[command(flatten)]
     pub(crate) positions: PositionArgs,
     #[command(flatten)]
@@ -167,8 +206,8 @@ pub(crate) struct InfoArgs {
 
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ReconstructArgs {
-    /// Scan file: CXI, PtyPy's ptyd, plain HDF5 with a recipe that names its datasets, or frames alone (.mib, .raw or .xml of an EMPAD,
-    /// .tif, .npy, .npz) with --positions or --raster
+    /// Scan file: CXI, PtyPy's ptyd, MATLAB, NeXus, EMD, HDF5 with a recipe that names its datasets, or frames alone (.mib, .raw or
+    /// .xml of an EMPAD, .tif, .npy, .npz) with --positions or --raster
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
     /// Result file to write (HDF5); pictures are written beside it
@@ -180,6 +219,14 @@ pub(crate) struct ReconstructArgs {
     /// Try first which flip or swap of the positions fits the frames, and reconstruct with it
     #[arg(long, help_heading = "What to compute", conflicts_with = "coarse")]
     pub(crate) find_orientation: bool,
+    /// Search first for the angle between the axes of scan and detector, and for the sense of the axes, from the centres of mass of the
+    /// frames and from trials, and reconstruct with it
+    #[arg(
+        long,
+        help_heading = "What to compute",
+        conflicts_with_all = ["coarse", "find_orientation"]
+    )]
+    pub(crate) find_rotation: bool,
     /// Reconstruct with larger object pixels first, by these factors, such as 4,2,1: each result is the start of the next
     #[arg(
         long,
@@ -199,6 +246,16 @@ pub(crate) struct ReconstructArgs {
             "set",
             "transform_positions",
             "follow_links",
+            "voltage",
+            "energy",
+            "wavelength",
+            "distance",
+            "pixel_size",
+            "pixel_angle",
+            "semi_angle",
+            "defocus",
+            "c3",
+            "astigmatism",
             "positions",
             "step",
             "near_field",
@@ -209,6 +266,7 @@ pub(crate) struct ReconstructArgs {
             "blur",
             "background",
             "find_orientation",
+            "find_rotation",
             "probe_modes",
             "object_modes",
             "fly_points",
@@ -294,6 +352,10 @@ pub(crate) struct RecipeArgs {
     #[command(flatten)]
     pub(crate) links: LinkArgs,
     #[command(flatten)]
+    pub(crate) beam: BeamArgs,
+    #[command(flatten)]
+    pub(crate) optics: OpticsArgs,
+    #[command(flatten)]
     pub(crate) positions: PositionArgs,
     #[command(flatten)]
     pub(crate) near_field: NearFieldArgs,
@@ -377,8 +439,8 @@ pub(crate) struct ComputeArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ResolutionArgs {
-    /// Scan file: CXI, PtyPy's ptyd, plain HDF5 with a recipe that names its datasets, or frames alone (.mib, .raw or .xml of an EMPAD,
-    /// .tif, .npy, .npz) with --positions or --raster
+    /// Scan file: CXI, PtyPy's ptyd, MATLAB, NeXus, EMD, HDF5 with a recipe that names its datasets, or frames alone (.mib, .raw or
+    /// .xml of an EMPAD, .tif, .npy, .npz) with --positions or --raster
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
     /// Name of the results of the halves, which are written to OUT-half1.h5 and OUT-half2.h5

@@ -1,6 +1,7 @@
 //! `warpstride ptycho info`.
 
 use super::automatic::planned;
+use super::beam_arguments::beam;
 use super::detector_arguments::detector;
 use super::layer_arguments::layers;
 use super::near_field_arguments::near_field;
@@ -9,6 +10,7 @@ use super::recipe_arguments::{engines, names_automatic, precision, read_recipe, 
 use super::recipe_origin::RecipeOrigin;
 use super::slice_arguments::slices;
 use super::transform_positions::transform_positions;
+use super::unknown_layout::print_layout;
 use crate::cli::args::InfoArgs;
 use crate::cli::byte_size;
 use crate::cli::failure::Failure;
@@ -65,7 +67,11 @@ struct Counts {
 #[derive(Serialize)]
 struct ScanGeometry {
     wavelength: f64,
+    /// Of the photons, or of the electrons if their voltage is given.
     energy_ev: f64,
+    /// Voltage of electrons, V; absent if it is not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    voltage: Option<f64>,
     distance: f64,
     /// (row, column).
     detector_pixel: [f64; 2],
@@ -113,6 +119,7 @@ impl Info {
         let origin = RecipeOrigin::of(args.recipe.as_deref(), args.probe_modes, &args.set)
             .with_transform(args.transform_positions.as_deref())
             .with_links(&args.links)
+            .with_beam(&args.beam)
             .with_positions(&args.positions)
             .with_near_field(&args.near_field)
             .with_slices(&args.slices)
@@ -150,6 +157,7 @@ impl Info {
             transform_positions(list, &mut recipe.data)?;
         }
         recipe.data.follow_links |= args.links.follow_links;
+        beam(&args.beam, &mut recipe.data.constants)?;
         positions(&args.positions, &mut recipe.data)?;
         near_field(&args.near_field, &mut recipe.data)?;
         if automatic {
@@ -176,6 +184,11 @@ impl Info {
     pub(crate) fn run(mut self) -> Result<(), Failure> {
         let memory = byte_size::host_limit(self.host_memory);
         let scratch = self.scratch.as_deref();
+        if let Some(layout) = scan::unknown_layout(&self.file, &self.recipe.data, memory)
+            .map_err(|error| self.origin.of_reading(error))?
+        {
+            return print_layout(&layout, self.json);
+        }
         let read = scan::read_with_scratch(&self.file, &self.recipe.data, memory, scratch)
             .map_err(|error| self.origin.of_reading(error))?;
         // The file may say so.
@@ -253,7 +266,9 @@ impl ScanInfo {
             bad_pixel_share: bad as f64 / of as f64,
             geometry: ScanGeometry {
                 wavelength: geometry.wavelength,
-                energy_ev: geometry.energy() / ELECTRONVOLT,
+                energy_ev: (recipe.data.constants.voltage)
+                    .unwrap_or_else(|| geometry.energy() / ELECTRONVOLT),
+                voltage: recipe.data.constants.voltage,
                 distance: geometry.distance,
                 detector_pixel: geometry.pixel_size,
                 object_pixel: pixel,
@@ -374,11 +389,18 @@ impl ScanInfo {
             ),
             (
                 "wavelength",
-                format!(
-                    "{} ({} keV)",
-                    length(geometry.wavelength, 5),
-                    significant(geometry.energy_ev / 1e3, 4)
-                ),
+                match geometry.voltage {
+                    Some(volts) => format!(
+                        "{} (electrons of {} kV)",
+                        length(geometry.wavelength, 5),
+                        significant(volts / 1e3, 6)
+                    ),
+                    None => format!(
+                        "{} ({} keV)",
+                        length(geometry.wavelength, 5),
+                        significant(geometry.energy_ev / 1e3, 4)
+                    ),
+                },
             ),
             ("distance", length(geometry.distance, 4)),
             ("detector pixel", by(geometry.detector_pixel)),

@@ -1,5 +1,6 @@
 //! The recipe that arguments describe.
 
+use super::beam_arguments::{beam, optics};
 use super::detector_arguments::detector;
 use super::layer_arguments::layers;
 use super::near_field_arguments::near_field;
@@ -229,6 +230,8 @@ fn apply(recipe: &mut Recipe, args: &RecipeArgs) -> Result<(), Failure> {
         transform_positions(list, &mut recipe.data)?;
     }
     recipe.data.follow_links |= args.links.follow_links;
+    beam(&args.beam, &mut recipe.data.constants)?;
+    optics(&args.optics, &mut recipe.probe)?;
     positions(&args.positions, &mut recipe.data)?;
     near_field(&args.near_field, &mut recipe.data)?;
     slices(&args.slices, &mut recipe.slices)?;

@@ -17,6 +17,8 @@ pub(crate) struct Numbers<'s> {
     path: String,
     data: Data<'s>,
     shape: Vec<usize>,
+    /// Stored axis of each axis, if they are in another order.
+    axes: Option<Vec<usize>>,
     complex: Option<Precision>,
 }
 
@@ -84,6 +86,7 @@ impl<'s> Numbers<'s> {
                 path,
                 data: Data::Virtual(Box::new(data)),
                 shape,
+                axes: None,
                 complex: None,
             }));
         }
@@ -116,12 +119,13 @@ impl<'s> Numbers<'s> {
             source,
             path,
             shape,
+            axes: None,
             complex,
         }))
     }
 
     /// The type of the stored numbers; `None` if the decoder of chunks does not know it.
-    pub(super) fn stored(&self) -> Option<Stored> {
+    pub(super) fn number_type(&self) -> Option<Stored> {
         match &self.data {
             Data::Here { dataset, .. } => Stored::new(&dataset.dtype().ok()?),
             Data::Virtual(of) => Some(of.stored()),
@@ -138,12 +142,49 @@ impl Numbers<'_> {
     /// The largest number of the stored type, if that is one of unsigned integers.
     #[cfg(feature = "ptycho")]
     pub(crate) fn largest(&self) -> Option<f64> {
-        self.stored()?.largest_unsigned()
+        self.number_type()?.largest_unsigned()
     }
 
     /// Shape of the dataset.
     pub(crate) fn shape(&self) -> &[usize] {
         &self.shape
+    }
+
+    /// The same numbers with their axes in another order: axis i is the stored axis `axes[i]`. `None` if `axes` are not the axes of the
+    /// dataset, each once.
+    pub(crate) fn reordered(mut self, axes: &[usize]) -> Option<Self> {
+        let mut sorted = axes.to_vec();
+        sorted.sort_unstable();
+        if self.axes.is_some() || !sorted.into_iter().eq(0..self.shape.len()) {
+            return None;
+        }
+        if axes.is_sorted() {
+            return Some(self);
+        }
+        self.shape = axes.iter().map(|axis| self.shape[*axis]).collect();
+        self.axes = Some(axes.to_vec());
+        Some(self)
+    }
+
+    /// What belongs to the stored axes, from what belongs to these axes.
+    fn stored<T: Clone>(&self, of_axes: &[T]) -> Vec<T> {
+        let Some(axes) = &self.axes else {
+            return of_axes.to_vec();
+        };
+        let mut stored: Vec<(usize, &T)> = axes.iter().copied().zip(of_axes).collect();
+        stored.sort_by_key(|(axis, _)| *axis);
+        stored.into_iter().map(|(_, of)| of.clone()).collect()
+    }
+
+    /// What was read, with its axes in this order.
+    fn in_order<T: Clone>(&self, read: ArrayD<T>) -> ArrayD<T> {
+        match &self.axes {
+            Some(axes) if axes.len() == read.ndim() => read
+                .permuted_axes(IxDyn(axes))
+                .as_standard_layout()
+                .into_owned(),
+            _ => read,
+        }
     }
 
     /// Whether the numbers are complex in double precision.
@@ -183,7 +224,10 @@ impl Numbers<'_> {
     }
 
     fn allow(&self, item: usize) -> Result<(), IoError> {
-        self.source.allow(&self.path, bytes_of(&self.shape, item))
+        // As stored, and in another order.
+        let copies = if self.axes.is_some() { 2 } else { 1 };
+        self.source
+            .allow(&self.path, bytes_of(&self.shape, item * copies))
     }
 
     fn unreadable(&self) -> IoError {
@@ -196,17 +240,19 @@ impl Numbers<'_> {
             return ArrayD::from_shape_vec(IxDyn(&self.shape), Vec::new())
                 .map_err(|_| self.unreadable());
         }
-        let all = || -> Vec<_> { self.shape.iter().map(|length| 0..*length).collect() };
-        match &self.data {
-            Data::Virtual(of) => of.part((&self.source, &self.path), &all()),
+        let all: Vec<_> = self.shape.iter().map(|length| 0..*length).collect();
+        let all = self.stored(&all);
+        let read = match &self.data {
+            Data::Virtual(of) => of.part((&self.source, &self.path), &all)?,
             Data::Here {
                 chunks: Some(chunks),
                 ..
-            } if !chunks.left_to_hdf5((&self.source, &self.path), &all(), size_of::<T>()) => {
-                chunks.part((&self.source, &self.path), &all())
+            } if !chunks.left_to_hdf5((&self.source, &self.path), &all, size_of::<T>()) => {
+                chunks.part((&self.source, &self.path), &all)?
             }
-            Data::Here { dataset, .. } => dataset.read_dyn().map_err(|_| self.unreadable()),
-        }
+            Data::Here { dataset, .. } => dataset.read_dyn().map_err(|_| self.unreadable())?,
+        };
+        Ok(self.in_order(read))
     }
 
     /// Reads the whole dataset.
@@ -250,28 +296,34 @@ impl Numbers<'_> {
             return ArrayD::from_shape_vec(IxDyn(&shape), Vec::new())
                 .map_err(|_| self.unreadable());
         }
-        let dataset = match &self.data {
-            Data::Virtual(of) => return of.part((&self.source, &self.path), parts),
+        let whole = parts.len() == self.shape.len()
+            && parts.iter().zip(&self.shape).all(|(p, n)| *p == (0..*n));
+        if self.axes.is_some() {
+            self.source
+                .allow(&self.path, bytes_of(&shape, 2 * size_of::<T>()))?;
+        }
+        let stored = self.stored(parts);
+        let of = (&*self.source, self.path.as_str());
+        let read = match &self.data {
+            Data::Virtual(data) => data.part(of, &stored)?,
             Data::Here {
                 chunks: Some(chunks),
                 ..
-            } if !chunks.left_to_hdf5((&self.source, &self.path), parts, size_of::<T>()) => {
-                return chunks.part((&self.source, &self.path), parts);
+            } if !chunks.left_to_hdf5(of, &stored, size_of::<T>()) => chunks.part(of, &stored)?,
+            Data::Here { dataset, .. } if whole => {
+                (dataset.read_dyn::<T>()).map_err(|_| self.unreadable())?
             }
-            Data::Here { dataset, .. } => dataset,
+            Data::Here { dataset, .. } => {
+                let slices: Vec<hdf5::SliceOrIndex> = stored
+                    .iter()
+                    .map(|p| hdf5::SliceOrIndex::from(p.clone()))
+                    .collect();
+                dataset
+                    .read_slice::<T, _, IxDyn>(hdf5::Hyperslab::from(slices))
+                    .map_err(|_| self.unreadable())?
+            }
         };
-        let whole = parts.len() == self.shape.len()
-            && parts.iter().zip(&self.shape).all(|(p, n)| *p == (0..*n));
-        let read = if whole {
-            dataset.read_dyn::<T>()
-        } else {
-            let slices: Vec<hdf5::SliceOrIndex> = parts
-                .iter()
-                .map(|p| hdf5::SliceOrIndex::from(p.clone()))
-                .collect();
-            dataset.read_slice::<T, _, IxDyn>(hdf5::Hyperslab::from(slices))
-        };
-        let read = read.map_err(|_| self.unreadable())?;
+        let read = self.in_order(read);
         if read.shape() != shape {
             return Err(self.unreadable());
         }

@@ -225,9 +225,9 @@ fn energies_and_plain_paths_are_read() {
 
     let paths = |positions: &str| Paths {
         frames: format!("{DETECTOR}/data"),
-        positions: positions.to_owned(),
+        positions: positions.into(),
         position_order: [0, 1],
-        position_unit: 1e-6,
+        position_unit: Some(scan::PositionUnit::Metres(1e-6)),
         mask: None,
         mask_marks: scan::MaskPolarity::Bad,
         probe: None,

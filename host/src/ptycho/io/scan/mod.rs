@@ -1,23 +1,33 @@
-//! Scan files: reads CXI, PtyPy's `.ptyd`, DECTRIS masters, plain HDF5 and files of frames alone; writes CXI.
+//! Scan files: reads CXI, PtyPy's `.ptyd`, DECTRIS masters, MATLAB 7.3, NeXus, EMD, plain HDF5 and files of frames alone; writes CXI.
 
 mod cutoff;
 mod cxi;
 mod dectris;
+mod emd;
 mod empty_frames;
+mod energy;
 mod frame_file;
 mod frame_stack;
 mod geometry;
+mod matlab;
+mod nexus;
 mod no_data;
 mod plain;
 mod positions;
 mod ptyd;
+mod roles;
+mod stated_units;
 mod truth;
+mod units;
+mod unknown;
 mod window;
 mod write;
 
 pub use crate::ptycho::read_options::{
-    Constants, EmptyFrames, Format, MaskPolarity, NoData, NoDataSetting, Paths, ReadOptions,
+    Constants, Datasets, EmptyFrames, Format, MaskPolarity, NoData, NoDataSetting, Paths,
+    PositionUnit, ReadOptions, Units,
 };
+pub use unknown::{UnknownDataset, UnknownLayout, unknown_layout};
 pub use write::write;
 
 use crate::data::{Frames, Geometry, Mask, Scan, ScanError, Simulation, half_of};
@@ -71,8 +81,7 @@ pub fn read_with_scratch(
     memory: Memory,
     scratch: Option<&Path>,
 ) -> Result<ScanFile, IoError> {
-    let alone = options.format == Format::Auto && options.paths.is_none();
-    if options.format == Format::Frames || (alone && frame_file::is_one(path)) {
+    if is_frame_file(path, options) {
         return frame_file::read(path, options, memory, scratch);
     }
     let follow = if options.follow_links {
@@ -81,30 +90,25 @@ pub fn read_with_scratch(
         Follow::Inside
     };
     let source = Source::open_with_links(path, memory, follow)?;
-    if alone && dectris::is_one(&source) {
+    if options.format == Format::Auto && options.paths.is_none() && dectris::is_one(&source) {
         let read = dectris::read(&source, options, scratch);
         source.unchanged()?;
         return read;
     }
-    let format = match options.format {
-        Format::Auto if options.paths.is_some() => Format::Hdf5,
-        // If the file is damaged, reading it as CXI reports the error.
-        Format::Auto
-            if source.has("/chunks").unwrap_or(false)
-                && !source.has("/entry_1").unwrap_or(true) =>
-        {
-            Format::Ptyd
-        }
-        Format::Auto if !source.has("/entry_1").unwrap_or(true) => {
-            return Err(IoError::Format {
-                file: source.name().to_owned(),
-                expected: "a CXI or PtyPy scan, or a recipe whose table data.paths names the datasets (see `warpstride ptycho info --help`)",
-                found: format!("HDF5 with {}", source.contents()),
-            });
-        }
-        Format::Auto => Format::Cxi,
-        given => given,
+    let Some(format) = format_of(&source, options) else {
+        return Err(IoError::Format {
+            file: source.name().to_owned(),
+            expected: "a known layout of a scan, or a recipe whose table data.paths names the datasets (`warpstride ptycho info` prints one for this file)",
+            found: format!("HDF5 with {}", source.contents()),
+        });
     };
+    if options.frame_axes.is_some() && !matches!(format, Format::Hdf5 | Format::Matlab) {
+        return Err(IoError::Option {
+            file: source.name().to_owned(),
+            option: "data.frame_axes",
+            reason: "expected a MATLAB file, or data.paths beside it, found a file whose layout states the axes".to_owned(),
+        });
+    }
     if options.paths.is_some() && format != Format::Hdf5 {
         return Err(IoError::Option {
             file: source.name().to_owned(),
@@ -116,11 +120,36 @@ pub fn read_with_scratch(
     let read = match format {
         Format::Ptyd => ptyd::read(&source, options, scratch),
         Format::Hdf5 => plain::read(&source, options, scratch),
+        Format::Matlab => matlab::read(&source, options, scratch),
+        Format::Nexus => nexus::read(&source, options, scratch),
+        Format::Emd => emd::read(&source, options, scratch),
         Format::Cxi | Format::Frames | Format::Auto => cxi::read(&source, options, scratch),
     };
     // What was read of a file that has changed means nothing, and neither do its errors.
     source.unchanged()?;
     read
+}
+
+/// Whether `path` is read as a file of frames alone.
+fn is_frame_file(path: &Path, options: &ReadOptions) -> bool {
+    let alone = options.format == Format::Auto && options.paths.is_none();
+    options.format == Format::Frames || (alone && frame_file::is_one(path))
+}
+
+/// The layout of a file, as the options say or as its contents show; `None` if they show none.
+fn format_of(source: &Source, options: &ReadOptions) -> Option<Format> {
+    // If the file is damaged, reading it as CXI reports the error.
+    let has_entry = || source.has("/entry_1").unwrap_or(true);
+    match options.format {
+        Format::Auto if options.paths.is_some() => Some(Format::Hdf5),
+        Format::Auto if nexus::is_nexus(source) => Some(Format::Nexus),
+        Format::Auto if has_entry() => Some(Format::Cxi),
+        Format::Auto if source.has("/chunks").unwrap_or(false) => Some(Format::Ptyd),
+        Format::Auto if matlab::is_matlab(source) => Some(Format::Matlab),
+        Format::Auto if emd::datacube(source).is_some() => Some(Format::Emd),
+        Format::Auto => None,
+        given => Some(given),
+    }
 }
 
 /// Data found by the reader of a format: cut to the window, positions not yet flipped.
@@ -339,5 +368,9 @@ fn probe(
     }
 }
 
+#[cfg(test)]
+mod layout_tests;
+#[cfg(test)]
+mod nexus_tests;
 #[cfg(test)]
 pub(crate) mod tests;

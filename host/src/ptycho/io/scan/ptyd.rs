@@ -1,5 +1,6 @@
 //! Reader of PtyPy's `.ptyd`: `/chunks/<k>/{data, indices, positions, weights}` and `/meta`.
 
+use super::energy::ELECTRONVOLT;
 use super::frame_stack::FrameStack;
 use super::geometry::{ExpectedPaths, FileGeometry, resolve};
 use super::window::Window;
@@ -67,7 +68,7 @@ pub(super) fn read(
 
     let geometry = resolve(
         source.input(),
-        &found(source)?,
+        &found(source, &mut notes)?,
         options,
         &ExpectedPaths {
             wavelength: &[ENERGY],
@@ -272,9 +273,26 @@ fn chunks(source: &Source) -> Result<Vec<Chunk<'_>>, IoError> {
     Ok(chunks)
 }
 
-fn found(source: &Source) -> Result<FileGeometry, IoError> {
+/// Energies that PtyPy, which has them in keV, may mean by a number that in other files could be one of eV.
+const KEV: std::ops::Range<f64> = 20.0..100.0;
+
+fn found(source: &Source, notes: &mut Vec<String>) -> Result<FileGeometry, IoError> {
     let energy = match source.numbers(ENERGY)? {
-        Some(numbers) => Some((ENERGY.to_owned(), numbers.common_value()?)),
+        Some(numbers) => {
+            let value = numbers.common_value()?;
+            let known = KEV.contains(&value);
+            if known {
+                notes.push(format!(
+                    "{ENERGY} is {value}, interpreted as keV, PtyPy's unit"
+                ));
+            }
+            let value = if known {
+                value * 1e3 * ELECTRONVOLT
+            } else {
+                value
+            };
+            Some((ENERGY.to_owned(), value))
+        }
         None => None,
     };
     let distance = match source.numbers(DISTANCE)? {
