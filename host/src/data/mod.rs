@@ -30,4 +30,6 @@ pub(crate) use reconstruction::product;
 pub use reconstruction::{DetectorModel, HistoryEntry, Reconstruction, SliceStack};
 pub use scan::{Mask, Scan, ScanError, Simulation};
 pub use scattering::{Curve, Scattering, ScatteringImage, Smearing};
+#[cfg(feature = "ptycho")]
+pub(crate) use travel::travel;
 pub use variable_probe::VariableProbe;

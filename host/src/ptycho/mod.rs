@@ -112,8 +112,9 @@ pub use problem::{Problem, ProblemError};
 pub use profile::Profile;
 pub use ranks::Ranks;
 pub use read_options::{
-    Constants, Degrees, EmptyFrames, MAX_COARSE, NoData, NoDataSetting, PositionFile, Raster,
-    RasterStep, ReadOptions, ShortLength,
+    Centre, CentreSetting, Constants, Degrees, EmptyFrames, FaultSetting, FrameTransform,
+    HotPixels, MAX_COARSE, NoData, NoDataSetting, PositionFile, Raster, RasterStep, ReadOptions,
+    Saturation, ShortLength,
 };
 pub use recipe::{
     ApertureShape, Background, BackgroundFit, Blur, DetectorOptions, FlyOptions, FlyPath,

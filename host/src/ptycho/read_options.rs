@@ -3,6 +3,7 @@
 mod constants;
 mod datasets;
 mod positions;
+pub(crate) mod prepare;
 mod quantities;
 mod units;
 
@@ -17,6 +18,8 @@ pub(super) use units::noun;
 use super::{Orientation, RecipeError};
 use crate::text::{Dimension, shortest};
 use ndarray::Array2;
+use prepare::is_default;
+pub use prepare::{Centre, CentreSetting, FaultSetting, FrameTransform, HotPixels, Saturation};
 use serde::{Deserialize, Serialize};
 use std::ops::RangeInclusive;
 
@@ -45,9 +48,48 @@ pub struct ReadOptions {
     /// One half of the scan, 1 or 2: one frame of each pair of neighbours. All frames by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub half: Option<usize>,
+    /// Uses one of so many frames of the range, beginning with its first; 1 by default.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub every: Option<usize>,
+    /// Numbers of frames in the file, from 0, that are left out.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub exclude: Vec<usize>,
+    /// Maps of the frames' rows and columns, one after the other; pixel sizes, masks, and a probe in the file are turned with them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub transform_frames: Vec<FrameTransform>,
+    /// Counts without beam, (row, column) or (frame, row, column) as stored, which are averaged and subtracted: a dataset of the
+    /// file, or FILE:/DATASET.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dark: Option<String>,
+    /// Counts of a uniform illumination, with shape and name as those of `dark`, by which counts are divided after division by
+    /// their mean.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flat: Option<String>,
+    /// A mask (row, column) as stored, whose non-zero pixels are bad, beside that of the file, with a name as that of `dark`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mask: Option<String>,
+    /// What to do about pixels that count without light, or never count.
+    #[serde(skip_serializing_if = "is_default")]
+    pub hot_pixels: HotPixels,
+    /// What to do about pixels with the largest count that a detector can have.
+    #[serde(skip_serializing_if = "is_default")]
+    pub saturation: Saturation,
+    /// Brightness of the beam in each frame of the file, with a name as that of `dark`: counts are divided by it, after division
+    /// by its mean.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub monitor: Option<String>,
+    /// The pixel of the zero frequency; by default that at (rows/2, columns/2).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub centre: Option<Centre>,
     /// Rows and columns to keep around the zero frequency; all by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub crop: Option<[usize; 2]>,
+    /// Rows and columns after masked pixels have been added on all sides, so that object pixels are smaller; none by default.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pad: Option<[usize; 2]>,
+    /// Adds the counts of so many rows and columns to those of one pixel; 1 by default.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bin: Option<usize>,
     /// Keeps this part of the rows and columns around the zero frequency, so that object pixels are as many times larger; 1 by
     /// default.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -140,6 +182,7 @@ impl ReadOptions {
             let found = format!("[{rows}, {columns}]");
             return refuse("crop", "[rows, columns] of at least 1 each", found);
         }
+        self.check_preparing()?;
         if let Some(matrix) = self.affine
             && !invertible(matrix)
         {

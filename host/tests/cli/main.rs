@@ -69,6 +69,8 @@ mod ptycho_orientation;
 #[cfg(feature = "ptycho")]
 mod ptycho_predict;
 #[cfg(feature = "ptycho")]
+mod ptycho_prepare;
+#[cfg(feature = "ptycho")]
 mod ptycho_problems;
 #[cfg(feature = "ptycho")]
 mod ptycho_profile;

@@ -33,7 +33,8 @@ pub(crate) use precision::PrecisionArg;
 pub(crate) use ptycho::{
     BeamArgs, CompareArgs, DetectorArgs, ExportArgs, ImportArgs, InfoArgs, LayerArgs, LinkArgs,
     NearFieldArgs, OpticsArgs, PatternArg, PositionArgs, PositionMethodArg, PredictArgs,
-    PtychoCommand, RecipeArgs, ReconstructArgs, ResolutionArgs, SimulateArgs, SliceArgs, StopArg,
+    PrepareArgs, PtychoCommand, RecipeArgs, ReconstructArgs, ResolutionArgs, SimulateArgs,
+    SliceArgs, StopArg,
 };
 #[cfg(feature = "sas")]
 pub(crate) use sas::{

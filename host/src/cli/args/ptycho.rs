@@ -5,6 +5,7 @@ mod export;
 mod import;
 mod model;
 mod positions;
+mod prepare;
 mod simulate;
 
 pub(crate) use beam::{BeamArgs, OpticsArgs};
@@ -12,6 +13,7 @@ pub(crate) use export::ExportArgs;
 pub(crate) use import::ImportArgs;
 pub(crate) use model::{DetectorArgs, LayerArgs, LinkArgs, NearFieldArgs, SliceArgs};
 pub(crate) use positions::PositionArgs;
+pub(crate) use prepare::PrepareArgs;
 pub(crate) use simulate::{PatternArg, SimulateArgs};
 
 use super::{BackendArg, PrecisionArg};
@@ -57,6 +59,8 @@ Examples:
   warpstride ptycho info scan.cxi --voltage 300kV --pixel-angle 0.02/A \\
       --transform-positions swap,flip-rows
   warpstride ptycho info scan.cxi --near-field --focus-to-sample 3.65mm
+  warpstride ptycho info scan.cxi --centre auto --crop 256x256 --bin 2 \\
+      --hot-pixels mask --dark dark.h5:/entry/data --report scan.html
   warpstride ptycho info thick.cxi --slices 2 --slice-distance 20um \\
       --blur 0.7 --background uniform
   warpstride ptycho info run_master.h5 --positions positions.csv
@@ -172,6 +176,8 @@ pub(crate) struct InfoArgs {
     pub(crate) positions: PositionArgs,
     #[command(flatten)]
     pub(crate) near_field: NearFieldArgs,
+    #[command(flatten)]
+    pub(crate) prepare: PrepareArgs,
     /// Probe modes of the reconstruction whose memory is estimated [default: 1, or as in the recipe]
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub(crate) probe_modes: Option<usize>,
@@ -199,6 +205,9 @@ pub(crate) struct InfoArgs {
     /// Folder for a temporary file of the counts, if they need more; without it such a scan is refused
     #[arg(long, value_name = "FOLDER")]
     pub(crate) scratch: Option<PathBuf>,
+    /// HTML file for the mean pattern with its mask and centre, the positions, and what is printed
+    #[arg(long, value_name = "R.html")]
+    pub(crate) report: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -260,6 +269,19 @@ pub(crate) struct ReconstructArgs {
             "step",
             "near_field",
             "focus_to_sample",
+            "every",
+            "exclude",
+            "dark",
+            "flat",
+            "mask",
+            "hot_pixels",
+            "saturation",
+            "monitor",
+            "transform_frames",
+            "centre",
+            "crop",
+            "pad",
+            "bin",
             "slices",
             "slice_distance",
             "refine_slice_distance",
@@ -359,6 +381,8 @@ pub(crate) struct RecipeArgs {
     pub(crate) positions: PositionArgs,
     #[command(flatten)]
     pub(crate) near_field: NearFieldArgs,
+    #[command(flatten)]
+    pub(crate) prepare: PrepareArgs,
     #[command(flatten)]
     pub(crate) slices: SliceArgs,
     /// Refine the distances between slices

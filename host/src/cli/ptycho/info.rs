@@ -6,6 +6,7 @@ use super::detector_arguments::detector;
 use super::layer_arguments::layers;
 use super::near_field_arguments::near_field;
 use super::position_arguments::positions;
+use super::prepare_arguments::prepare;
 use super::recipe_arguments::{engines, names_automatic, precision, read_recipe, set, set_model};
 use super::recipe_origin::RecipeOrigin;
 use super::slice_arguments::slices;
@@ -15,9 +16,11 @@ use crate::cli::args::InfoArgs;
 use crate::cli::byte_size;
 use crate::cli::failure::Failure;
 use crate::cli::output::{facts, say, say_json};
+use crate::cli::paths::{self, OutputFile};
 use crate::data::{PixelPositions, Scan};
 use crate::ptycho::io::scan;
 use crate::ptycho::regions::chosen_note;
+use crate::ptycho::report::report_of_scan;
 use crate::ptycho::{
     CountCodes, Diagnosis, EngineSpec, NearFieldSummary, Overlap, Precision, ProblemError, Recipe,
     StepPlan, StreamPlan, detector_problems, diagnose, host_besides, mask_bytes, masked_pixels,
@@ -26,9 +29,10 @@ use crate::ptycho::{
 use crate::run::MemoryInfo;
 use crate::system::Bytes;
 use crate::system::Memory;
+use crate::system::write_whole;
 use crate::text::{count, length, significant};
 use serde::Serialize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// One electronvolt, J (CODATA 2018, exact).
 const ELECTRONVOLT: f64 = 1.602_176_634e-19;
@@ -52,6 +56,8 @@ pub(crate) struct Info {
     /// Most host memory in bytes.
     host_memory: Option<u64>,
     scratch: Option<PathBuf>,
+    /// HTML file to write.
+    report: Option<PathBuf>,
     json: bool,
 }
 
@@ -116,12 +122,17 @@ struct ScanInfo {
 impl Info {
     /// Reads the recipe, if one was given.
     pub(crate) fn from_args(args: InfoArgs) -> Result<Self, Failure> {
+        let report = OutputFile::given("--report", args.report.as_deref(), &[paths::HTML]);
+        let mut inputs = vec![args.file.as_path()];
+        inputs.extend(args.recipe.as_deref());
+        paths::check(report.as_slice(), &inputs)?;
         let origin = RecipeOrigin::of(args.recipe.as_deref(), args.probe_modes, &args.set)
             .with_transform(args.transform_positions.as_deref())
             .with_links(&args.links)
             .with_beam(&args.beam)
             .with_positions(&args.positions)
             .with_near_field(&args.near_field)
+            .with_preparation(&args.prepare)
             .with_slices(&args.slices)
             .with_detector(&args.detector)
             .with_variations(args.opr_modes)
@@ -160,6 +171,7 @@ impl Info {
         beam(&args.beam, &mut recipe.data.constants)?;
         positions(&args.positions, &mut recipe.data)?;
         near_field(&args.near_field, &mut recipe.data)?;
+        prepare(&args.prepare, &mut recipe.data)?;
         if automatic {
             set_model(&mut recipe, &args.set)?;
             suit_engines(&mut recipe);
@@ -176,6 +188,7 @@ impl Info {
             device_memory,
             host_memory,
             scratch: args.scratch,
+            report: args.report,
             json: args.json,
         })
     }
@@ -218,10 +231,16 @@ impl Info {
             }
             Err(error) => info.problems.insert(0, error.to_string()),
         }
+        if let Some(path) = &self.report {
+            let options = toml::to_string(&self.recipe.data).unwrap_or_default();
+            let texts = [&*info.notes, &*info.problems];
+            let page = report_of_scan(&info.file, &read.scan, &info.facts(), texts, &options)?;
+            write_whole(path, page.as_bytes())?;
+        }
         if self.json {
             say_json(&info)?
         } else {
-            say(&info.text())?
+            say(&info.text(self.report.as_deref()))?
         }
         fatal.map_or(Ok(()), Err)
     }
@@ -368,7 +387,8 @@ impl ScanInfo {
         }
     }
 
-    fn text(&self) -> String {
+    /// Names and values of what is known.
+    fn facts(&self) -> Vec<(&'static str, String)> {
         let by = |v: [f64; 2]| format!("{} x {}", length(v[0], 4), length(v[1], 4));
         let bytes = |n: u64| Bytes(u128::from(n)).to_string();
         let geometry = &self.geometry;
@@ -485,6 +505,12 @@ impl ScanInfo {
         if let Some(counts) = &self.gpu_counts {
             lines.push(("counts, GPU", counts.clone()));
         }
+        lines
+    }
+
+    /// The table for the terminal; `report` is the file that has been written.
+    fn text(&self, report: Option<&Path>) -> String {
+        let mut lines = self.facts();
         lines.extend(self.notes.iter().map(|note| ("note", note.clone())));
         lines.extend(
             self.problems
@@ -494,6 +520,7 @@ impl ScanInfo {
         if self.problems.is_empty() {
             lines.push(("problems", "none found".to_owned()));
         }
+        lines.extend(report.map(|path| ("written", path.display().to_string())));
         facts(&lines)
     }
 }

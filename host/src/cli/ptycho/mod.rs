@@ -18,6 +18,7 @@ mod layer_arguments;
 mod near_field_arguments;
 mod position_arguments;
 mod predict;
+mod prepare_arguments;
 mod recipe_arguments;
 mod recipe_origin;
 mod reconstruct;

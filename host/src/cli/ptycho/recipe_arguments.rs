@@ -5,6 +5,7 @@ use super::detector_arguments::detector;
 use super::layer_arguments::layers;
 use super::near_field_arguments::near_field;
 use super::position_arguments::positions;
+use super::prepare_arguments::prepare;
 use super::recipe_origin::RecipeOrigin;
 use super::slice_arguments::slices;
 use super::transform_positions::transform_positions;
@@ -234,6 +235,7 @@ fn apply(recipe: &mut Recipe, args: &RecipeArgs) -> Result<(), Failure> {
     optics(&args.optics, &mut recipe.probe)?;
     positions(&args.positions, &mut recipe.data)?;
     near_field(&args.near_field, &mut recipe.data)?;
+    prepare(&args.prepare, &mut recipe.data)?;
     slices(&args.slices, &mut recipe.slices)?;
     if args.refine_slice_distance {
         recipe.slices.refine_distance = true;

@@ -5,9 +5,11 @@ use super::detector_arguments;
 use super::layer_arguments;
 use super::near_field_arguments::origins;
 use super::position_arguments;
+use super::prepare_arguments::origins as preparation_origins;
 use super::slice_arguments::origins as slice_origins;
 use crate::cli::args::{
-    BeamArgs, DetectorArgs, LayerArgs, LinkArgs, NearFieldArgs, PositionArgs, RecipeArgs, SliceArgs, StopArg,
+    BeamArgs, DetectorArgs, LayerArgs, LinkArgs, NearFieldArgs, PositionArgs, PrepareArgs,
+    RecipeArgs, SliceArgs, StopArg,
 };
 use crate::cli::failure::Failure;
 use crate::data::PositionError;
@@ -99,6 +101,7 @@ impl RecipeOrigin {
             .with_links(&args.links)
             .with_positions(&args.positions)
             .with_near_field(&args.near_field)
+            .with_preparation(&args.prepare)
             .with_layers(&args.layers)
     }
 
@@ -150,6 +153,12 @@ impl RecipeOrigin {
     /// Adds `--near-field` and `--focus-to-sample`, which `--set` may replace.
     pub(super) fn with_near_field(mut self, args: &NearFieldArgs) -> Self {
         self.arguments.splice(0..0, origins(args));
+        self
+    }
+
+    /// Adds the arguments by which frames are prepared, which `--set` may replace.
+    pub(super) fn with_preparation(mut self, args: &PrepareArgs) -> Self {
+        self.arguments.splice(0..0, preparation_origins(args));
         self
     }
 

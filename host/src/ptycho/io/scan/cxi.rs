@@ -115,6 +115,7 @@ pub(super) fn read(
         simulation,
         centre: None,
         cutoff: None,
+        window,
         notes,
     }
     .into_scan(source.input(), options)

@@ -95,6 +95,7 @@ pub(super) fn read(
         geometry,
         probe: None,
         simulation: None,
+        window,
         centre: centre(source)?,
         cutoff: Some(cutoff),
         notes,

@@ -64,6 +64,7 @@ pub(super) fn read(
         simulation: None,
         centre: None,
         cutoff: None,
+        window,
         notes,
     }
     .into_scan(&input, options);

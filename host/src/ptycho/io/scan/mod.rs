@@ -14,6 +14,7 @@ mod nexus;
 mod no_data;
 mod plain;
 mod positions;
+mod prepare;
 mod ptyd;
 mod roles;
 mod stated_units;
@@ -40,6 +41,7 @@ use cutoff::Cutoff;
 use ndarray::{Array2, Array3, Axis, Ix2, Ix3};
 use num_complex::Complex;
 use std::path::Path;
+use window::Window;
 
 /// A scan and the notes of its reader.
 #[derive(Debug, Clone, PartialEq)]
@@ -84,13 +86,8 @@ pub fn read_with_scratch(
     if is_frame_file(path, options) {
         return frame_file::read(path, options, memory, scratch);
     }
-    let follow = if options.follow_links {
-        Follow::Anywhere
-    } else {
-        Follow::Inside
-    };
-    let source = Source::open_with_links(path, memory, follow)?;
-    if options.format == Format::Auto && options.paths.is_none() && dectris::is_one(&source) {
+    let source = open(path, options, memory)?;
+    if is_dectris(&source, options) {
         let read = dectris::read(&source, options, scratch);
         source.unchanged()?;
         return read;
@@ -130,6 +127,21 @@ pub fn read_with_scratch(
     read
 }
 
+/// Opens `path`, whose links lead as far as the options say.
+fn open(path: &Path, options: &ReadOptions, memory: Memory) -> Result<Source, IoError> {
+    let follow = if options.follow_links {
+        Follow::Anywhere
+    } else {
+        Follow::Inside
+    };
+    Source::open_with_links(path, memory, follow)
+}
+
+/// Whether the file is read as the master of a DECTRIS detector.
+fn is_dectris(source: &Source, options: &ReadOptions) -> bool {
+    options.format == Format::Auto && options.paths.is_none() && dectris::is_one(source)
+}
+
 /// Whether `path` is read as a file of frames alone.
 fn is_frame_file(path: &Path, options: &ReadOptions) -> bool {
     let alone = options.format == Format::Auto && options.paths.is_none();
@@ -167,10 +179,23 @@ struct Parts {
     centre: Option<[f64; 2]>,
     /// From which count on a pixel has no data.
     cutoff: Option<Cutoff>,
+    /// Where frames and mask are in the file.
+    window: Window,
     notes: Vec<String>,
 }
 
 impl Parts {
+    /// Notes a temporary file.
+    fn note_scratch(&mut self, input: &InputFile) {
+        if let Some(folder) = self.frames.1.scratch_folder() {
+            self.notes.push(format!(
+                "the counts are in a temporary file in {}, as a reconstruction with all of them in host memory needs more than {} of it",
+                folder.display(),
+                Bytes(u128::from(input.memory().limit()))
+            ));
+        }
+    }
+
     /// Applies the options common to all formats and builds the scan.
     fn into_scan(mut self, input: &InputFile, options: &ReadOptions) -> Result<ScanFile, IoError> {
         if self.geometry.is_near_field() && options.coarse.is_some_and(|factor| factor > 1) {
@@ -180,24 +205,22 @@ impl Parts {
                 reason: "expected 1 for a near-field scan, whose object pixels do not depend on the size of the frames (data.crop leaves out pixels)".to_owned(),
             });
         }
-        if let Some(folder) = self.frames.1.scratch_folder() {
-            self.notes.push(format!(
-                "the counts are in a temporary file in {}, as a reconstruction with all of them in host memory needs more than {} of it",
-                folder.display(),
-                Bytes(u128::from(input.memory().limit()))
-            ));
+        let prepares = options.prepares_pixels() || options.selects_frames();
+        if !prepares {
+            self.note_scratch(input);
         }
         if let Some([row, column]) = self.centre {
             self.notes.push(format!(
-                "the file has the centre of the beam at row {}, column {}; the zero frequency is taken at the centre of the frames",
+                "the file has the centre of the beam at row {}, column {}; data.centre says where the zero frequency is, by default at the centre of the frames",
                 shortest(row),
                 shortest(column)
             ));
         }
-        let positions = options.transform(&self.positions.1);
+        let mut positions = options.transform(&self.positions.1);
         let mut dropped =
             |what: &str, why: &str| self.notes.push(format!("{what} is ignored: {why}"));
-        if options.crop.is_some() || options.coarse.is_some_and(|factor| factor > 1) {
+        let cut = options.crop.is_some() || options.coarse.is_some_and(|factor| factor > 1);
+        if cut && !prepares {
             if let Some((path, probe)) = self.probe.take() {
                 let [_, rows, columns] = self.frames.1.shape();
                 let cropped = if self.geometry.is_near_field() {
@@ -229,20 +252,17 @@ impl Parts {
             Mask::PerFrame(valid) => !valid.iter().any(|valid| *valid),
         };
         let all_masked = self.mask.as_ref().is_some_and(|m| masked(&m.1));
-        let mask = no_data::mask(
+        let mut mask = no_data::mask(
             input,
             (&self.frames.0, &self.frames.1),
-            self.mask.map(|m| m.1),
+            self.mask.take().map(|m| m.1),
             &options.no_data,
             &mut self.notes,
         )?;
-        let mask = match &self.cutoff {
-            Some(cutoff) => {
-                let frames = (self.frames.0.as_str(), &self.frames.1);
-                cutoff.mask(input, frames, mask, &mut self.notes)?
-            }
-            None => mask,
-        };
+        if let Some(cutoff) = &self.cutoff {
+            let frames = (self.frames.0.as_str(), &self.frames.1);
+            mask = cutoff.mask(input, frames, mask, &mut self.notes)?;
+        }
         if mask.as_ref().is_some_and(masked) && !all_masked {
             return Err(IoError::Value {
                 file: input.name().to_owned(),
@@ -250,6 +270,21 @@ impl Parts {
                 found: "none in the pixels that the mask leaves".to_owned(),
                 expected: "counts other than those that mean no data (NaN, -1, …)".to_owned(),
             });
+        }
+        let mut travel = None;
+        if prepares {
+            self.mask = mask.map(|mask| {
+                (
+                    mask_path.clone().unwrap_or_else(|| self.frames.0.clone()),
+                    mask,
+                )
+            });
+            let selected = prepare::prepare(&mut self, &positions, input, options)?;
+            positions = positions.select(Axis(0), &selected.numbers);
+            let of_all = selected.travel;
+            travel = of_all.map(|all| selected.numbers.iter().map(|n| all[*n]).collect());
+            mask = self.mask.take().map(|mask| mask.1);
+            self.note_scratch(input);
         }
         let probe_path = self.probe.as_ref().map(|p| p.0.clone());
         let as_io_error = |error: ScanError| {
@@ -287,6 +322,9 @@ impl Parts {
             Some(simulation) => scan.with_simulation(simulation),
             None => scan,
         };
+        if let Some(travel) = travel {
+            scan = scan.with_travel(travel);
+        }
         scan = empty_frames::masked(
             input,
             &self.frames.0,

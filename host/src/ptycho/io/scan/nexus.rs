@@ -226,6 +226,7 @@ pub(super) fn read(
         simulation: None,
         centre: None,
         cutoff: None,
+        window,
         notes,
     }
     .into_scan(source.input(), options)

@@ -176,6 +176,7 @@ pub(super) fn read_datasets(
         simulation: None,
         centre: None,
         cutoff: None,
+        window,
         notes,
     }
     .into_scan(source.input(), options)

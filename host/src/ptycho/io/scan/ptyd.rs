@@ -56,13 +56,14 @@ pub(super) fn read(
         }
         count = count.saturating_add(chunk.shape[0]);
     }
-    let window = Window::new(source.name(), [count, rows, columns], options)?;
+    let mut window = Window::new(source.name(), [count, rows, columns], options)?;
     let common = source.numbers(WEIGHT)?.filter(|w| w.shape().len() == 2);
     let weighted = chunks.iter().any(|c| c.weights.is_some());
     let everything = Window {
         frames: 0..count,
         rows: 0..rows,
         columns: 0..columns,
+        ..window.clone()
     };
     let scratch = window.in_scratch(source.input(), CHUNKS, weighted, scratch)?;
 
@@ -77,12 +78,13 @@ pub(super) fn read(
         },
         &mut notes,
     )?;
-    let offset = if geometry.is_near_field() {
-        // Pixels of near fields are where they are.
+    let offset = if geometry.is_near_field() || options.centre.is_some() {
+        // Pixels of near fields are where they are; another centre is given or looked for.
         [0, 0]
     } else {
         centre_offset(source, rows, columns, &mut notes)?
     };
+    window.roll = offset;
     let targets = target_indices(&chunks, &window, &mut notes);
     let shape = window.shape();
     let mut frames = match scratch {
@@ -159,6 +161,7 @@ pub(super) fn read(
         simulation: None,
         centre: None,
         cutoff: None,
+        window,
         notes,
     }
     .into_scan(source.input(), options)
@@ -372,7 +375,7 @@ fn named_centre(
 }
 
 /// Shifts the last two axes cyclically by `offset`.
-fn roll<T: Clone, D: Dimension>(mut array: ArrayViewMut<'_, T, D>, offset: [isize; 2]) {
+pub(super) fn roll<T: Clone, D: Dimension>(mut array: ArrayViewMut<'_, T, D>, offset: [isize; 2]) {
     let first = array.ndim().saturating_sub(2);
     for (axis, by) in offset.into_iter().enumerate() {
         if by == 0 {

@@ -57,7 +57,10 @@ pub fn unknown_layout(
     if is_frame_file(path, options) {
         return Ok(None);
     }
-    let source = Source::open(path, memory)?;
+    let source = super::open(path, options, memory)?;
+    if super::is_dectris(&source, options) {
+        return Ok(None);
+    }
     let roles = match format_of(&source, options) {
         None => Roles::guess(&source.listing(), false),
         Some(Format::Matlab) if options.format == Format::Auto => {
