@@ -4,7 +4,7 @@ use super::roles::Roles;
 use super::units::{Measure, is_stated};
 use super::{Format, MaskPolarity, ReadOptions, format_of, is_frame_file, matlab};
 use crate::io::IoError;
-use crate::io::source::{ListedDataset, Source};
+use crate::io::source::ListedDataset;
 use crate::ptycho::read_options::Datasets;
 use crate::system::Memory;
 use serde::Serialize;
