@@ -371,7 +371,7 @@ mod tests {
 
     #[test]
     fn the_siemens_star_is_that_of_an_independent_reader() {
-        let Some(path) = super::super::tests::real("../formats/star_master.h5") else {
+        let Some(path) = super::super::tests::real_file("formats/star_master.h5") else {
             return;
         };
         let source = open(&path);

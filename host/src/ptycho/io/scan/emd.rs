@@ -123,6 +123,8 @@ pub(super) fn read(
         geometry,
         probe: None,
         simulation: None,
+        centre: None,
+        cutoff: None,
         window,
         cutoff: None,
         notes,

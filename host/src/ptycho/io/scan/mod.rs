@@ -128,6 +128,21 @@ pub fn read_with_scratch(
     read
 }
 
+/// Opens `path`, whose links lead as far as the options say.
+fn open(path: &Path, options: &ReadOptions, memory: Memory) -> Result<Source, IoError> {
+    let follow = if options.follow_links {
+        Follow::Anywhere
+    } else {
+        Follow::Inside
+    };
+    Source::open_with_links(path, memory, follow)
+}
+
+/// Whether the file is read as the master of a DECTRIS detector.
+fn is_dectris(source: &Source, options: &ReadOptions) -> bool {
+    options.format == Format::Auto && options.paths.is_none() && dectris::is_one(source)
+}
+
 /// Whether `path` is read as a file of frames alone.
 fn is_frame_file(path: &Path, options: &ReadOptions) -> bool {
     let alone = options.format == Format::Auto && options.paths.is_none();
