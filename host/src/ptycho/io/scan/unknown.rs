@@ -280,19 +280,19 @@ fn recipe(roles: &Roles, listed: &[ListedDataset], options: &ReadOptions) -> (St
         }
         None => {}
     }
+    let beam =
+        constants.wavelength.is_some() || constants.energy.is_some() || constants.voltage.is_some();
+    // They need no distance.
+    let angle = constants.pixel_angle.is_some() || constants.pixel_frequency.is_some();
     let missing = [
+        (wave || beam, "# wavelength = 1e-10", "m"),
         (
-            wave || constants.wavelength.is_some() || constants.energy.is_some(),
-            "# wavelength = 1e-10",
-            "m",
-        ),
-        (
-            roles.distance.is_some() || constants.distance.is_some(),
+            roles.distance.is_some() || constants.distance.is_some() || angle,
             "# distance = 2.0",
             "m",
         ),
         (
-            roles.pixel_size.is_some() || constants.pixel_size.is_some(),
+            roles.pixel_size.is_some() || constants.pixel_size.is_some() || angle,
             "# pixel_size = [75e-6, 75e-6]",
             "m, row and column",
         ),
