@@ -19,6 +19,9 @@ impl Source {
         path: &str,
         name: &str,
     ) -> Result<Option<Vec<String>>, IoError> {
+        if let Some((source, path)) = self.elsewhere(path)? {
+            return source.attribute_texts(&path, name);
+        }
         if let Some(group) = self.group(path)? {
             return self.texts_on(&group, path, name);
         }
@@ -36,6 +39,9 @@ impl Source {
 
     /// The number in an attribute; `None` if the attribute does not exist or is not one number.
     pub(crate) fn attribute_number(&self, path: &str, name: &str) -> Result<Option<f64>, IoError> {
+        if let Some((source, path)) = self.elsewhere(path)? {
+            return source.attribute_number(&path, name);
+        }
         let Some(dataset) = self.dataset(path)? else {
             return Ok(None);
         };
@@ -54,8 +60,43 @@ impl Source {
         Ok(read.map_err(damaged)?.first().copied())
     }
 
+    /// Whether the group or dataset `path` has the attribute `name`, of whatever type.
+    pub(crate) fn has_attribute(&self, path: &str, name: &str) -> bool {
+        let has = |of: &hdf5::Location| of.attr(name).is_ok();
+        match self.group(path) {
+            Ok(Some(group)) => has(&group),
+            _ => matches!(self.dataset(path), Ok(Some(dataset)) if has(&dataset)),
+        }
+    }
+
+    /// The numbers in an attribute of a dataset; `None` if the attribute does not exist or has no numbers, or more than 64.
+    pub(crate) fn attribute_numbers(
+        &self,
+        path: &str,
+        name: &str,
+    ) -> Result<Option<Vec<f64>>, IoError> {
+        let Some(dataset) = self.dataset(path)? else {
+            return Ok(None);
+        };
+        // HDF5 reports a missing attribute with the same error as a damaged one.
+        let Ok(attribute) = dataset.attr(name) else {
+            return Ok(None);
+        };
+        let number = attribute
+            .dtype()
+            .is_ok_and(|kind| (1..=8).contains(&kind.size()) && kind.conv_to::<f64>().is_some());
+        if !number || !(1..=MOST_TEXTS).contains(&attribute.size()) {
+            return Ok(None);
+        }
+        let damaged = |_| self.damaged(path, &format!("its attribute {name} is damaged"));
+        attribute.read_raw::<f64>().map(Some).map_err(damaged)
+    }
+
     /// The first string of a dataset of strings of any kind; `None` for other datasets.
     pub(crate) fn label(&self, path: &str) -> Result<Option<String>, IoError> {
+        if let Some((source, path)) = self.elsewhere(path)? {
+            return source.label(&path);
+        }
         if self.group(path)?.is_some() {
             return Ok(None);
         }

@@ -14,7 +14,7 @@ mod header;
 use super::IoError;
 use crate::system::{Bytes, Memory, atomic_file};
 use header::{Header, Kind};
-use ndarray::{Array2, ArrayView2};
+use ndarray::{Array2, ArrayView, Dimension};
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Read, Write};
 use std::path::Path;
@@ -150,20 +150,25 @@ pub fn read_within<T: Element>(path: &Path, memory: Memory) -> Result<Array2<T>,
     Array2::from_shape_vec((rows, columns), values).map_err(|e| unreadable(&name, &e))
 }
 
-/// Writes an array (row, column) atomically.
+/// Writes an array of one axis or more atomically.
 ///
 /// # Errors
 /// [`IoError::Write`].
-pub fn write<T: Element>(path: &Path, array: ArrayView2<'_, T>) -> Result<(), IoError> {
+pub fn write<T: Element, D: Dimension>(
+    path: &Path,
+    array: ArrayView<'_, T, D>,
+) -> Result<(), IoError> {
     atomic_file::write(path, |temporary| {
         fill(temporary, array).map_err(|e| atomic_file::refusal(path, &e))
     })
 }
 
-fn fill<T: Element>(temporary: &Path, array: ArrayView2<'_, T>) -> std::io::Result<()> {
+fn fill<T: Element, D: Dimension>(
+    temporary: &Path,
+    array: ArrayView<'_, T, D>,
+) -> std::io::Result<()> {
     let mut file = BufWriter::new(File::create(temporary)?);
-    let (rows, columns) = array.dim();
-    file.write_all(&header::text(T::DESCRIPTION, &[rows, columns]))?;
+    file.write_all(&header::text(T::DESCRIPTION, array.shape()))?;
     let mut bytes = Vec::new();
     for row in array.rows() {
         for part in row.axis_chunks_iter(ndarray::Axis(0), CHUNK) {

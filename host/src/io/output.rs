@@ -66,13 +66,45 @@ fn reason(error: &hdf5::Error) -> String {
 
 /// Writes a UTF-8 string of variable length.
 pub(crate) fn text(group: &hdf5::Group, path: &str, value: &str) -> hdf5::Result<()> {
-    use std::str::FromStr;
-    let text = hdf5::types::VarLenUnicode::from_str(value)
-        .map_err(|e| hdf5::Error::from(format!("{path} cannot be stored as text: {e:?}")))?;
     group
         .new_dataset::<hdf5::types::VarLenUnicode>()
         .create(path)?
-        .write_scalar(&text)
+        .write_scalar(&unicode(path, value)?)
+}
+
+/// Writes an attribute of a group or dataset: a UTF-8 string of variable length.
+pub(crate) fn attribute(of: &hdf5::Location, name: &str, value: &str) -> hdf5::Result<()> {
+    of.new_attr::<hdf5::types::VarLenUnicode>()
+        .create(name)?
+        .write_scalar(&unicode(name, value)?)
+}
+
+/// Writes an attribute of several strings.
+pub(crate) fn attribute_list(of: &hdf5::Location, name: &str, values: &[&str]) -> hdf5::Result<()> {
+    let texts = values.iter().map(|value| unicode(name, value));
+    let texts = texts.collect::<hdf5::Result<Vec<_>>>()?;
+    of.new_attr_builder()
+        .with_data(&ndarray::Array1::from(texts))
+        .create(name)
+        .map(drop)
+}
+
+/// Gives a dataset of `group` its unit, as NeXus does.
+pub(crate) fn unit(group: &hdf5::Group, path: &str, unit: &str) -> hdf5::Result<()> {
+    let dataset = group.dataset(path)?;
+    attribute(&dataset, "units", unit)
+}
+
+/// Gives a group its class of NeXus: `NXentry`.
+pub(crate) fn class(group: &hdf5::Group, path: &str, class: &str) -> hdf5::Result<()> {
+    let inner = group.group(path)?;
+    attribute(&inner, "NX_class", class)
+}
+
+fn unicode(path: &str, value: &str) -> hdf5::Result<hdf5::types::VarLenUnicode> {
+    use std::str::FromStr;
+    hdf5::types::VarLenUnicode::from_str(value)
+        .map_err(|e| hdf5::Error::from(format!("{path} cannot be stored as text: {e:?}")))
 }
 
 /// Writes a number.

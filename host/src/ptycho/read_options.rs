@@ -1,14 +1,25 @@
 //! Options for reading a scan file: the `[data]` table of a recipe.
 
+mod constants;
+mod datasets;
 mod positions;
+pub(crate) mod prepare;
 mod quantities;
+mod units;
 
+pub use constants::Constants;
+pub use datasets::{Datasets, PositionUnit};
+pub(super) use datasets::{is_pixel, si_units};
 pub use positions::{PositionFile, Raster, RasterStep};
 pub use quantities::{Degrees, ShortLength};
+pub use units::Units;
+pub(super) use units::noun;
 
 use super::{Orientation, RecipeError};
-use crate::text::shortest;
+use crate::text::{Dimension, shortest};
 use ndarray::Array2;
+use prepare::is_default;
+pub use prepare::{Centre, CentreSetting, FaultSetting, FrameTransform, HotPixels, Saturation};
 use serde::{Deserialize, Serialize};
 use std::ops::RangeInclusive;
 
@@ -27,15 +38,58 @@ const MAX_NO_DATA: usize = 64;
 pub struct ReadOptions {
     /// Layout of the file; detected by default.
     pub format: Format,
+    /// Which axes of the dataset of frames, from 0, are frame, row and column: `[0, 1, 2]` by default, `[0, 2, 1]` for transposed
+    /// frames. Masks and probes are transposed as the frames are. Only for MATLAB files and `paths`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub frame_axes: Option<[usize; 3]>,
     /// Range of frames `[first, end]`, `end` excluded; all frames by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub frames: Option<[usize; 2]>,
     /// One half of the scan, 1 or 2: one frame of each pair of neighbours. All frames by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub half: Option<usize>,
+    /// Uses one of so many frames of the range, beginning with its first; 1 by default.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub every: Option<usize>,
+    /// Numbers of frames in the file, from 0, that are left out.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub exclude: Vec<usize>,
+    /// Maps of the frames' rows and columns, one after the other; pixel sizes, masks, and a probe in the file are turned with them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub transform_frames: Vec<FrameTransform>,
+    /// Counts without beam, (row, column) or (frame, row, column) as stored, which are averaged and subtracted: a dataset of the
+    /// file, or FILE:/DATASET.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dark: Option<String>,
+    /// Counts of a uniform illumination, with shape and name as those of `dark`, by which counts are divided after division by
+    /// their mean.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flat: Option<String>,
+    /// A mask (row, column) as stored, whose non-zero pixels are bad, beside that of the file, with a name as that of `dark`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mask: Option<String>,
+    /// What to do about pixels that count without light, or never count.
+    #[serde(skip_serializing_if = "is_default")]
+    pub hot_pixels: HotPixels,
+    /// What to do about pixels with the largest count that a detector can have.
+    #[serde(skip_serializing_if = "is_default")]
+    pub saturation: Saturation,
+    /// Brightness of the beam in each frame of the file, with a name as that of `dark`: counts are divided by it, after division
+    /// by its mean.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub monitor: Option<String>,
+    /// The pixel of the zero frequency; by default that at (rows/2, columns/2).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub centre: Option<Centre>,
     /// Rows and columns to keep around the zero frequency; all by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub crop: Option<[usize; 2]>,
+    /// Rows and columns after masked pixels have been added on all sides, so that object pixels are smaller; none by default.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pad: Option<[usize; 2]>,
+    /// Adds the counts of so many rows and columns to those of one pixel; 1 by default.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bin: Option<usize>,
     /// Keeps this part of the rows and columns around the zero frequency, so that object pixels are as many times larger; 1 by
     /// default.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -67,8 +121,14 @@ pub struct ReadOptions {
     /// Positions of a raster, in the place of those in the file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub raster: Option<Raster>,
+    /// Follows links to files outside the folder of the scan, too.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub follow_links: bool,
     /// Values that replace those of the file.
     pub constants: Constants,
+    /// Units of the numbers of a file that does not state them.
+    #[serde(skip_serializing_if = "Units::is_empty")]
+    pub units: Units,
     /// Paths of the datasets in a plain HDF5 file (`format = "hdf5"`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub paths: Option<Paths>,
@@ -89,6 +149,16 @@ impl ReadOptions {
         let refuse = |option: &str, expected: &str, found: String| {
             Err(RecipeError::new(format!("data.{option}"), expected, found))
         };
+        if let Some(axes) = self.frame_axes {
+            let mut sorted = axes;
+            sorted.sort_unstable();
+            if sorted != [0, 1, 2] {
+                let [frame, row, column] = axes;
+                let found = format!("[{frame}, {row}, {column}]");
+                return refuse("frame_axes", FRAME_AXES, found);
+            }
+        }
+        self.units.check()?;
         if let Some([first, end]) = self.frames
             && first >= end
         {
@@ -112,6 +182,7 @@ impl ReadOptions {
             let found = format!("[{rows}, {columns}]");
             return refuse("crop", "[rows, columns] of at least 1 each", found);
         }
+        self.check_preparing()?;
         if let Some(matrix) = self.affine
             && !invertible(matrix)
         {
@@ -125,24 +196,8 @@ impl ReadOptions {
             let expected = format!("at most {MAX_NO_DATA} counts");
             return refuse("no_data", &expected, format!("{} counts", values.len()));
         }
-        let Constants {
-            wavelength,
-            energy,
-            distance,
-            pixel_size,
-        } = self.constants;
-        if let Some(wavelength) = wavelength
-            && !WAVELENGTHS.contains(&wavelength)
-        {
-            let expected = "a wavelength in metres between 1e-13 and 1e-3";
-            return refuse("constants.wavelength", expected, shortest(wavelength));
-        }
-        if let (Some(_), Some(energy)) = (wavelength, energy) {
-            let expected = "constants.wavelength or constants.energy, not both";
-            return refuse("constants.energy", expected, shortest(energy));
-        }
-        let [height, width] = pixel_size.map_or([None; 2], |side| side.map(Some));
         let near_field = self.is_near_field();
+        self.constants.check(near_field)?;
         if let (Some(z1), false) = (self.focus_to_sample, near_field) {
             let expected = "data.near_field = true (--near-field) beside it";
             return refuse("focus_to_sample", expected, shortest(z1));
@@ -157,13 +212,9 @@ impl ReadOptions {
                 "focus_to_sample",
                 self.focus_to_sample.filter(|z1| *z1 != f64::INFINITY),
             ),
-            ("constants.energy", energy),
-            ("constants.distance", distance),
-            ("constants.pixel_size", height),
-            ("constants.pixel_size", width),
             (
                 "paths.position_unit",
-                self.paths.as_ref().map(|paths| paths.position_unit),
+                self.paths.as_ref().and_then(Paths::metres_per_unit),
             ),
         ] {
             if let Some(value) = value
@@ -171,6 +222,17 @@ impl ReadOptions {
             {
                 return refuse(option, "a finite number above 0", shortest(value));
             }
+        }
+        if let Some(PositionUnit::Name(unit)) =
+            self.paths.as_ref().and_then(|p| p.position_unit.as_ref())
+            && si_units(Dimension::Length, unit).is_none()
+            && !is_pixel(unit)
+        {
+            let expected = format!(
+                "a unit of length ({}), pixel, or metres per unit",
+                Dimension::Length.names()
+            );
+            return refuse("paths.position_unit", &expected, format!("\"{unit}\""));
         }
         if let Some(file) = &self.positions {
             file.check()?;
@@ -183,7 +245,7 @@ impl ReadOptions {
                 return refuse("raster", expected, found);
             }
         }
-        let elsewhere = self.positions.is_some() || self.raster.is_some();
+        let elsewhere = self.has_other_positions();
         for (option, path) in self.paths.iter().flat_map(Paths::named) {
             if path.is_empty() && !(elsewhere && option == "positions") {
                 let expected = "the path of a dataset";
@@ -196,24 +258,22 @@ impl ReadOptions {
                 "the table data.paths with at least frames and positions beside \"hdf5\"",
                 "\"hdf5\" alone".to_owned(),
             ),
-            (Format::Cxi | Format::Ptyd | Format::Frames, Some(_)) => {
-                let found = match self.format {
-                    Format::Cxi => "cxi",
-                    Format::Frames => "frames",
-                    _ => "ptyd",
-                };
-                refuse(
-                    "format",
-                    "hdf5, as data.paths names the datasets",
-                    format!("\"{found}\""),
-                )
-            }
-            _ => Ok(()),
+            (Format::Auto | Format::Hdf5, _) | (_, None) => Ok(()),
+            (other, Some(_)) => refuse(
+                "format",
+                "hdf5, as data.paths names the datasets",
+                format!("\"{}\"", format!("{other:?}").to_lowercase()),
+            ),
         }
     }
 }
 
 impl ReadOptions {
+    /// Whether the positions are those of another file, or of a raster.
+    pub(in crate::ptycho) fn has_other_positions(&self) -> bool {
+        self.positions.is_some() || self.raster.is_some()
+    }
+
     /// Whether the positions are not those of the file.
     #[must_use]
     pub fn transforms_positions(&self) -> bool {
@@ -237,6 +297,10 @@ impl ReadOptions {
         Orientation::of(self).applied_to(&mapped)
     }
 }
+
+/// What `frame_axes` has to be.
+const FRAME_AXES: &str =
+    "the axes of frame, row and column: an order of 0, 1 and 2, such as [0, 2, 1]";
 
 /// What `affine` has to be.
 const AFFINE: &str = "[[a, b], [c, d]] of finite numbers whose determinant is not 0";
@@ -299,7 +363,7 @@ pub enum EmptyFrames {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Format {
-    /// `hdf5` if `paths` is given, otherwise CXI or PtyPy, depending on the contents.
+    /// `hdf5` if `paths` is given, otherwise as the contents show.
     #[default]
     Auto,
     /// CXI 1.x.
@@ -308,26 +372,16 @@ pub enum Format {
     Ptyd,
     /// Any HDF5 file, by `paths`.
     Hdf5,
+    /// MATLAB 7.3, by the names of its arrays.
+    Matlab,
+    /// NeXus, by the classes of its groups.
+    Nexus,
+    /// EMD, as py4DSTEM writes it.
+    Emd,
+    /// The master file of a DECTRIS detector.
+    Dectris,
     /// A file of frames alone: Merlin's `.mib`, EMPAD's `.raw` or `.xml`, TIFF, `.npy` or `.npz`.
     Frames,
-}
-
-/// Geometry that replaces or completes that of the file.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Constants {
-    /// Wavelength, m.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub wavelength: Option<f64>,
-    /// Energy: in J if below 10⁻⁶, in keV if below 100, otherwise in eV; excludes `wavelength`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub energy: Option<f64>,
-    /// Distance from the specimen to the detector, m.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub distance: Option<f64>,
-    /// Detector pixel (row direction, column direction), m.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub pixel_size: Option<[f64; 2]>,
 }
 
 /// Paths of the datasets in a plain HDF5 file.
@@ -336,15 +390,17 @@ pub struct Constants {
 pub struct Paths {
     /// Counts (frame, row, column); zero frequency at (rows/2, columns/2).
     pub frames: String,
-    /// Positions (frame, coordinate); `data.positions` and `data.raster` take their place.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub positions: String,
+    /// Positions (frame, coordinate) or (coordinate, frame), or two datasets: those of the rows and of the columns; `data.positions`
+    /// and `data.raster` take their place.
+    #[serde(default, skip_serializing_if = "Datasets::is_empty")]
+    pub positions: Datasets,
     /// Indices of the row and column coordinates: `[0, 1]`, or `[1, 0]` for (x, y, z).
     #[serde(default = "row_column")]
     pub position_order: [usize; 2],
-    /// Unit of the positions in metres: 1e-6 for micrometres.
-    #[serde(default = "one")]
-    pub position_unit: f64,
+    /// Unit of the positions: its name, such as `um` or `pixel`, or the metres in it, such as 1e-6. By default the unit that the file
+    /// states, or else the only plausible one; metres if none is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub position_unit: Option<PositionUnit>,
     /// Mask (row, column) or (frame, row, column).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mask: Option<String>,
@@ -354,18 +410,18 @@ pub struct Paths {
     /// Probe (row, column) or (mode, row, column).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probe: Option<String>,
-    /// Wavelength: one number, m.
+    /// Wavelength: one number, in m if neither the file nor `units` says otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wavelength: Option<String>,
-    /// Energy: one number, in J if below 10⁻⁶, in keV if below 100, otherwise in eV.
+    /// Energy: one number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub energy: Option<String>,
-    /// Distance from the specimen to the detector: one number, m.
+    /// Distance from the specimen to the detector: one number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub distance: Option<String>,
-    /// Detector pixel: one number, or two (row direction, column direction), m.
+    /// Detector pixel: one number, or two (row direction, column direction), in one dataset or in two.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub pixel_size: Option<String>,
+    pub pixel_size: Option<Datasets>,
 }
 
 impl Paths {
@@ -377,17 +433,29 @@ impl Paths {
             ("wavelength", &self.wavelength),
             ("energy", &self.energy),
             ("distance", &self.distance),
-            ("pixel_size", &self.pixel_size),
         ];
         let optional = optional
             .into_iter()
             .filter_map(|(option, path)| Some((option, path.as_deref()?)));
-        [
-            ("frames", self.frames.as_str()),
-            ("positions", self.positions.as_str()),
-        ]
-        .into_iter()
-        .chain(optional)
+        let several = [
+            ("positions", Some(&self.positions)),
+            ("pixel_size", self.pixel_size.as_ref()),
+        ];
+        let several = several.into_iter().flat_map(|(option, of)| {
+            let paths = of.map_or(&[][..], Datasets::paths);
+            paths.iter().map(move |path| (option, path.as_str()))
+        });
+        std::iter::once(("frames", self.frames.as_str()))
+            .chain(several)
+            .chain(optional)
+    }
+
+    /// The unit of the positions, if it is given as a number.
+    fn metres_per_unit(&self) -> Option<f64> {
+        match self.position_unit {
+            Some(PositionUnit::Metres(metres)) => Some(metres),
+            _ => None,
+        }
     }
 }
 
@@ -414,10 +482,6 @@ impl MaskPolarity {
 
 fn row_column() -> [usize; 2] {
     [0, 1]
-}
-
-fn one() -> f64 {
-    1.0
 }
 
 #[cfg(test)]
@@ -447,8 +511,16 @@ mod tests {
             (paths.position_order, paths.mask_marks),
             ([1, 0], MaskPolarity::Bad)
         );
+        assert_eq!(paths.position_unit, Some(PositionUnit::Metres(1e-6)));
         let again: ReadOptions = toml::from_str(&toml::to_string(&options).unwrap()).unwrap();
         assert_eq!(again, options);
+        let named = text.replace("position_unit = 1e-6", "position_unit = \"furlong\"");
+        let named: ReadOptions = toml::from_str(&named).unwrap();
+        let e = named.check().unwrap_err().to_string();
+        assert!(
+            e.contains("data.paths.position_unit") && e.contains("furlong"),
+            "{e}"
+        );
         let e = toml::from_str::<ReadOptions>("flip_row = true").unwrap_err();
         assert!(e.to_string().contains("flip_row"), "{e}");
         assert_eq!(

@@ -1,6 +1,6 @@
 //! Everything that determines intensities except the parameters' values.
 
-use super::{Definition, Polydispersity, Resolution, SasError};
+use super::{Definition, Polydispersity, Resolution, Role, SasError};
 
 /// The points at which intensities are computed.
 #[derive(Debug, Clone, PartialEq)]
@@ -53,6 +53,38 @@ pub struct Vector {
     pub widths: Vec<f64>,
 }
 
+/// Location of a number in a [`Vector`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Target {
+    /// Index among the values.
+    Value(usize),
+    /// Index among the widths.
+    Width(usize),
+}
+
+impl Vector {
+    /// The number at `target`; NaN if there is none.
+    #[must_use]
+    pub fn get(&self, target: Target) -> f64 {
+        let found = match target {
+            Target::Value(at) => self.values.get(at),
+            Target::Width(at) => self.widths.get(at),
+        };
+        found.copied().unwrap_or(f64::NAN)
+    }
+
+    /// Replaces the number at `target`, if there is one.
+    pub fn set(&mut self, target: Target, value: f64) {
+        let found = match target {
+            Target::Value(at) => self.values.get_mut(at),
+            Target::Width(at) => self.widths.get_mut(at),
+        };
+        if let Some(found) = found {
+            *found = value;
+        }
+    }
+}
+
 /// Everything that determines intensities except the parameters' values.
 #[derive(Debug, Clone)]
 pub struct Calculation {
@@ -97,6 +129,57 @@ impl Calculation {
         Vector {
             values: self.definition.defaults(),
             widths: vec![0.0; self.polydispersity.len()],
+        }
+    }
+
+    /// The place of the parameter `name` in a vector, or of the width of its distribution for
+    /// `NAME_pd`.
+    ///
+    /// # Errors
+    /// The model has no such parameter, or it has no distribution.
+    pub fn target(&self, name: &str) -> Result<Target, SasError> {
+        let rows = self.definition.rows();
+        let known = |name: &str| rows.iter().any(|row| row.name == name);
+        let Some(of) = name
+            .strip_suffix("_pd")
+            .filter(|of| !known(name) && known(of))
+        else {
+            return self.definition.parameter_index(name).map(Target::Value);
+        };
+        self.polydispersity
+            .iter()
+            .position(|polydispersity| rows.get(polydispersity.parameter).is_some_and(|row| row.name == of))
+            .map(Target::Width)
+            .ok_or_else(|| {
+                SasError::Refused(format!(
+                    "{name}: expected a distribution of {of} whose width can be fitted, found none; add --pd {of}=0.1"
+                ))
+            })
+    }
+
+    /// The name of the number at `target`: that of the parameter, or `NAME_pd` of a width.
+    #[must_use]
+    pub fn name_of(&self, target: Target) -> String {
+        let row = |at: usize| self.definition.rows().get(at);
+        match target {
+            Target::Value(at) => row(at).map_or_else(String::new, |row| row.name.clone()),
+            Target::Width(at) => {
+                let parameter = self.polydispersity.get(at).and_then(|p| row(p.parameter));
+                parameter.map_or_else(String::new, |row| format!("{}_pd", row.name))
+            }
+        }
+    }
+
+    /// Units of the number at `target`; empty for a relative width.
+    #[must_use]
+    pub fn units_of(&self, target: Target) -> &'static str {
+        let row = |at: usize| self.definition.rows().get(at);
+        match target {
+            Target::Value(at) => row(at).map_or("", |row| row.units),
+            Target::Width(at) => match self.polydispersity.get(at).and_then(|p| row(p.parameter)) {
+                Some(row) if matches!(row.role, Role::Angle(_)) => row.units,
+                _ => "",
+            },
         }
     }
 

@@ -13,6 +13,11 @@ const Q: f64 = 0.01;
 /// meaning then.
 pub(crate) fn is_unsolved(calculation: &Calculation, vector: &Vector) -> bool {
     let definition = &calculation.definition;
+    if !definition.parts().is_empty() {
+        let vectors = calculation.part_vectors(vector);
+        let mut parts = calculation.parts().into_iter().zip(vectors);
+        return parts.any(|(part, (factor, vector))| factor != 0.0 && is_unsolved(&part, &vector));
+    }
     if definition.form().info().name == STICKY {
         let mut values = vec![0.0; definition.form().count()];
         for (row, value) in definition.rows().iter().zip(&vector.values) {

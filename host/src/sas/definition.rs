@@ -1,5 +1,9 @@
 //! A model by its name, with all its parameters.
 
+mod sum;
+
+pub use sum::Part;
+
 use super::SasError;
 use super::magnetism::{MOMENT_NAMES, SPIN_NAMES};
 use warpstride_kernels::sas::catalogue::{self, AnyModel};
@@ -10,6 +14,8 @@ use warpstride_kernels::sas::model::{Kind, Symmetry};
 pub enum Role {
     /// Factor of the intensity.
     Scale,
+    /// Factor of a part of a sum, by its index.
+    PartScale(usize),
     /// Constant added to the intensity, 1/cm.
     Background,
     /// Index among the values of the form factor.
@@ -55,15 +61,40 @@ pub struct ParameterRow {
     pub polydisperse: bool,
     /// Whether the parameter is a scattering length density.
     pub sld: bool,
+    /// The part of a sum to which the parameter belongs, by its index.
+    pub part: Option<usize>,
 }
 
-/// A model: a form factor, or a product `P@S` with a structure factor.
+impl ParameterRow {
+    /// Whether the parameter is a number of shells, layers, …, for which derivatives have no
+    /// meaning.
+    #[must_use]
+    pub fn is_integer(&self) -> bool {
+        INTEGER_PARAMETERS.contains(&self.base_name())
+    }
+
+    /// The name without the letter of a part: `radius` of `A_radius`.
+    #[must_use]
+    pub fn base_name(&self) -> &str {
+        match self.part {
+            Some(_) => self
+                .name
+                .split_once('_')
+                .map_or(&self.name, |(_, name)| name),
+            None => &self.name,
+        }
+    }
+}
+
+/// A model: a form factor, a product `P@S` with a structure factor, or a sum `A+B` of such models.
 #[derive(Clone)]
 pub struct Definition {
     name: String,
     form: &'static dyn AnyModel,
     structure: Option<&'static dyn AnyModel>,
     rows: Vec<ParameterRow>,
+    /// Parts of a sum; empty for any other model.
+    parts: Vec<Part>,
 }
 
 impl std::fmt::Debug for Definition {
@@ -71,6 +102,16 @@ impl std::fmt::Debug for Definition {
         f.debug_tuple("Definition").field(&self.name).finish()
     }
 }
+
+/// Integer parameters.
+const INTEGER_PARAMETERS: [&str; 6] = [
+    "n",
+    "n_shells",
+    "n_steps",
+    "n_stacking",
+    "num_pearls",
+    "Nlayers",
+];
 
 /// Category of the structure factors.
 const STRUCTURE_FACTOR: &str = "structure-factor";
@@ -114,18 +155,72 @@ fn rows_of(model: &dyn AnyModel, role: impl Fn(usize) -> Role) -> Vec<ParameterR
                     Kind::Volume | Kind::Polydisperse | Kind::Orientation
                 ),
                 sld: row.kind == Kind::Sld,
+                part: None,
             });
         }
     }
     rows
 }
 
+/// A row of a number that is no part of the form factor.
+fn plain(
+    name: &str,
+    units: &'static str,
+    default: f64,
+    limits: (f64, f64),
+    about: &'static str,
+    role: Role,
+) -> ParameterRow {
+    ParameterRow {
+        name: name.to_owned(),
+        units,
+        default,
+        limits,
+        about,
+        role,
+        polydisperse: false,
+        sld: false,
+        part: None,
+    }
+}
+
+/// The first two rows of every model.
+fn scale_and_background(background: f64) -> Vec<ParameterRow> {
+    let free = (f64::NEG_INFINITY, f64::INFINITY);
+    vec![
+        plain(
+            "scale",
+            "",
+            1.0,
+            free,
+            "Factor on the model: the volume fraction where SLDs are absolute",
+            Role::Scale,
+        ),
+        plain(
+            "background",
+            "1/cm",
+            background,
+            free,
+            "Added to every intensity",
+            Role::Background,
+        ),
+    ]
+}
+
 impl Definition {
-    /// The model of that name, `P` or `P@S`.
+    /// The model of that name, `P`, `P@S`, or a sum `A+B` of these.
     ///
     /// # Errors
-    /// The model does not exist, S is not a structure factor, or P is one.
+    /// A model does not exist, S is not a structure factor, or P is one; a sum of too many models.
     pub fn parse(name: &str) -> Result<Self, SasError> {
+        if name.contains('+') {
+            Self::parse_sum(name)
+        } else {
+            Self::parse_single(name)
+        }
+    }
+
+    fn parse_single(name: &str) -> Result<Self, SasError> {
         let (form_name, structure_name) = match name.split_once('@') {
             Some((form, structure)) => (form, Some(structure)),
             None => (name, None),
@@ -145,36 +240,7 @@ impl Definition {
                 )));
             }
         }
-        let plain = |name: &str, units, default, limits, about, role| ParameterRow {
-            name: name.to_owned(),
-            units,
-            default,
-            limits,
-            about,
-            role,
-            polydisperse: false,
-            sld: false,
-        };
-        let free = (f64::NEG_INFINITY, f64::INFINITY);
-        let background = form.info().background;
-        let mut rows = vec![
-            plain(
-                "scale",
-                "",
-                1.0,
-                free,
-                "Factor on the model: the volume fraction where SLDs are absolute",
-                Role::Scale,
-            ),
-            plain(
-                "background",
-                "1/cm",
-                background,
-                free,
-                "Added to every intensity",
-                Role::Background,
-            ),
-        ];
+        let mut rows = scale_and_background(form.info().background);
         rows.extend(rows_of(form, Role::Form));
         if let Some(structure) = structure {
             let own_volfraction = rows.iter().any(|row| row.name == "volfraction");
@@ -210,6 +276,7 @@ impl Definition {
             form,
             structure,
             rows,
+            parts: Vec::new(),
         })
     }
 
@@ -217,6 +284,11 @@ impl Definition {
     /// without scattering length densities has none.
     #[must_use]
     pub fn with_magnetism(mut self) -> Self {
+        if !self.parts.is_empty() {
+            let parts = self.parts.iter();
+            let parts = parts.map(|part| part.definition().clone().with_magnetism());
+            return Self::sum(&self.name, parts.collect());
+        }
         let slds: Vec<String> = self
             .rows
             .iter()
@@ -240,6 +312,7 @@ impl Definition {
             role,
             polydisperse: false,
             sld: false,
+            part: None,
         };
         let spins: [(f64, (f64, f64), &str, &str); 4] = [
             (0.0, (0.0, 1.0), "", "Share of spin up before the sample"),
@@ -298,13 +371,13 @@ impl Definition {
         &self.name
     }
 
-    /// The form factor.
+    /// The form factor; of a sum, that of its first part.
     #[must_use]
     pub fn form(&self) -> &'static dyn AnyModel {
         self.form
     }
 
-    /// The structure factor, if the model is a product.
+    /// The structure factor, if the model is a product; of a sum, that of its first part.
     #[must_use]
     pub fn structure(&self) -> Option<&'static dyn AnyModel> {
         self.structure
@@ -345,6 +418,8 @@ impl Definition {
     /// Whether the intensity depends on orientation in two dimensions.
     #[must_use]
     pub fn oriented(&self) -> bool {
+        let parts = self.parts.iter();
         self.form.symmetry() != Symmetry::Isotropic
+            || parts.map(Part::definition).any(Self::oriented)
     }
 }

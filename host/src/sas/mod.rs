@@ -14,10 +14,12 @@ mod diagnosis;
 pub mod dispersion;
 mod engine;
 mod engine_group;
+mod expression;
 pub mod fit;
 mod guinier;
 pub mod io;
 pub mod jitter;
+mod joint;
 pub mod magnetism;
 pub mod mesh;
 pub mod orientation;
@@ -29,17 +31,23 @@ pub mod product;
 pub mod report;
 pub mod resolution;
 pub(crate) mod science;
+mod sum;
+mod ties;
 
-pub use calculation::{Calculation, Points, Precision, Vector};
+pub use calculation::{Calculation, Points, Precision, Target, Vector};
 pub(crate) use closure::{is_unsolved, unsolved};
-pub use definition::{Definition, ParameterRow, Role};
+pub use definition::{Definition, ParameterRow, Part, Role};
 pub(crate) use diagnosis::{problems, relative_uncertainty};
 pub use engine::Engine;
 pub use engine_group::EngineGroup;
+pub use expression::Expression;
 pub(crate) use guinier::GUINIER_POINTS;
 pub use guinier::{Guinier, guinier};
+pub use joint::JointEngine;
 pub use polydispersity::{Distribution, Polydispersity};
 pub use resolution::Resolution;
+pub use sum::{SumEngine, on_cpu};
+pub use ties::{Tie, Ties};
 
 use crate::gpu::GpuError;
 

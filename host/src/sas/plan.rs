@@ -120,6 +120,11 @@ impl Plan {
         let definition = &calculation.definition;
         let rows = definition.rows();
         let name = definition.name();
+        if !definition.parts().is_empty() {
+            return Err(SasError::Refused(format!(
+                "{name}: expected one model, as this engine has no sums (`sas::SumEngine`)"
+            )));
+        }
         if vector.values.len() != rows.len()
             || vector.widths.len() != calculation.polydispersity.len()
         {
@@ -154,6 +159,8 @@ impl Plan {
             match row.role {
                 Role::Scale => scale = *value,
                 Role::Background => background = *value,
+                // Sums are refused above.
+                Role::PartScale(_) => {}
                 Role::Form(i) => {
                     form_values[i] = *value;
                     if row.name == "volfraction" {

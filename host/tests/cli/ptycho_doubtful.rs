@@ -353,20 +353,37 @@ fn a_file_without_a_recipe_says_which_datasets_it_has() {
         // A cycle of groups ends.
         file.link_hard("/scan", "/scan/eiger/again").unwrap();
     }
-    for command in [
-        &["ptycho", "info", "raw.h5"][..],
-        &["ptycho", "reconstruct", "raw.h5", "-o", "out.h5"],
-    ] {
-        folder.run(command).refused(
+    folder
+        .run(&["ptycho", "reconstruct", "raw.h5", "-o", "out.h5"])
+        .refused(
             1,
             &[
                 "raw.h5",
                 "data.paths",
+                "ptycho info",
                 "/scan/eiger/images (4 x 16 x 16)",
                 "/x_um (4)",
             ],
         );
+    // The list, what the datasets may be, and a recipe with what is missing in comments.
+    let info = folder.run(&["ptycho", "info", "raw.h5"]);
+    info.well();
+    for words in [
+        "4 x 16 x 16  uint16          frames",
+        "frames = \"/scan/eiger/images\"",
+        "# positions = ",
+        "# distance = 2.0",
+    ] {
+        assert!(info.out.contains(words), "{words}: {}", info.out);
     }
+    let json = folder.run(&["ptycho", "info", "raw.h5", "--json"]);
+    let json: serde_json::Value = serde_json::from_str(&json.out).unwrap();
+    assert_eq!(json["datasets"][0]["role"], "frames");
+    assert_eq!(json["complete"], false);
+    std::fs::write(folder.path("r.toml"), json["recipe"].as_str().unwrap()).unwrap();
+    folder
+        .run(&["ptycho", "info", "raw.h5", "--recipe", "r.toml"])
+        .refused(1, &["raw.h5"]);
 }
 
 #[test]

@@ -39,6 +39,92 @@ fn image() -> String {
 }
 
 #[test]
+fn ties_that_cannot_hold_are_refused() {
+    refused(
+        2,
+        &[
+            (
+                "evaluate sphere --tie radius",
+                &["--tie radius: expected NAME=EXPRESSION"],
+            ),
+            (
+                "evaluate sphere --tie radius=2*",
+                &["--tie radius=2*: expected a number", "found the end"],
+            ),
+            (
+                "evaluate sphere --tie radius=2*leng",
+                &["--tie radius=2*leng: leng: expected a parameter of sphere"],
+            ),
+            (
+                "evaluate sphere --tie radius=1/(sld-1)",
+                &["radius=1/(sld-1): expected a divisor", "division by zero"],
+            ),
+            (
+                "evaluate sphere --tie radius=-sld",
+                &["expected 0 to inf for radius of sphere, found -1"],
+            ),
+            (
+                "evaluate sphere --tie radius=sld --tie sld=radius",
+                &["without a cycle, found radius = … sld = … radius"],
+            ),
+            (
+                "evaluate sphere --tie radius=sld --set radius=4",
+                &["expected --tie or --set for radius, found both"],
+            ),
+            (
+                "fit sphere curve.txt --fit radius --tie radius=sld",
+                &["--fit radius: expected --fit or --tie for radius"],
+            ),
+            (
+                "fit sphere curve.txt --fit radius --tie sld=1/(radius-50)",
+                &["sld=1/(radius-50)", "division by zero"],
+            ),
+            (
+                "evaluate onion --tie n_shells=2",
+                &["found the integer n_shells"],
+            ),
+        ],
+    );
+}
+
+#[test]
+fn numbers_and_shares_of_data_files_are_checked() {
+    refused(
+        2,
+        &[
+            (
+                "fit sphere curve.txt --fit radius --share radius",
+                &["--share radius: expected several data files, found one"],
+            ),
+            (
+                "fit sphere curve.txt curve.txt --fit radius --share sld",
+                &["--share sld: expected a fitted parameter"],
+            ),
+            (
+                "fit sphere curve.txt curve.txt --fit radius.3 --share scale",
+                &["--fit radius.3", "a data file from 1 to 2, found 3"],
+            ),
+            (
+                "fit sphere curve.txt curve.txt --fit radius --set sld.0=3",
+                &["--set sld.0=3", "a data file from 1 to 2, found 0"],
+            ),
+            (
+                "fit sphere curve.txt --fit radius.1",
+                &["--fit radius.1: expected a parameter of sphere"],
+            ),
+            (
+                "fit sphere curve.txt curve.txt --fit radius,radius.2",
+                &["radius.2: expected each parameter once"],
+            ),
+            (
+                "fit sphere curve.txt curve.txt --fit radius --select 1 --select 1 --select 1",
+                &["--select: expected one for all files or one for each of 2, found 3"],
+            ),
+        ],
+    );
+}
+
+#[test]
 fn unknown_names_are_refused() {
     refused(
         2,
@@ -55,6 +141,20 @@ fn unknown_names_are_refused() {
             (
                 "evaluate hardsphere@hardsphere",
                 &["expected a form factor before @, found the structure factor"],
+            ),
+            (
+                "evaluate sphere+shpere",
+                &["shpere: expected the name of a model (did you mean sphere?)"],
+            ),
+            (
+                "evaluate sphere+",
+                &["expected models on both sides of +, such as sphere+lamellar"],
+            ),
+            (
+                "evaluate sphere+lamellar --set radius=3",
+                &[
+                    "--set radius=3: expected a parameter of sphere+lamellar (did you mean A_radius?)",
+                ],
             ),
             (
                 "evaluate sphere@hardspere",

@@ -22,6 +22,7 @@ Examples:
   warpstride sas models
   warpstride sas models cylinder
   warpstride sas models sphere@hardsphere
+  warpstride sas models sphere+lamellar
   warpstride sas models --json")]
     Models(SasModelsArgs),
     /// Compute the intensities of a model
@@ -37,6 +38,10 @@ Examples:
       -o image.csv --plot image.png
   warpstride sas evaluate sphere --set radius=500 --resolution pinhole:0.05 \\
       --points 0.01,0.02,0.03
+  warpstride sas evaluate core_shell_sphere --set radius=60 \\
+      --tie thickness=radius/4
+  warpstride sas evaluate sphere@hardsphere+lamellar \\
+      --set A_scale=0.1,A_radius=40,B_scale=1e-3,B_thickness=30
 
 q in 1/A, intensities in 1/cm, lengths in A, scattering length densities in 1e-6/A^2, angles in
 degrees. A width of --pd is relative (0.1: the standard deviation is a tenth of the value) for
@@ -52,27 +57,32 @@ Examples:
     /// Fit the parameters of a model to data
     #[command(after_help = "\
 Examples:
-  warpstride sas fit sphere data.txt --fit radius=20:100 --fit scale \\
-      --fit background
   warpstride sas fit sphere data.txt --pd radius=0.1:schulz \\
       --fit radius=20:100,radius_pd=0.05:0.4,scale
+  warpstride sas fit sphere h2o.dat d2o.dat --fit radius=20:100 --share radius \\
+      --set sld_solvent.1=-0.56,sld_solvent.2=6.36
   warpstride sas fit sphere@hardsphere data.xml --set sld=1 \\
       --fit radius=10:60,volfraction=0.01:0.4 --report fit.html
   warpstride sas fit core_shell_sphere data.dat \\
       --fit radius=20:100,thickness=5:50 --method de --seed 7
   warpstride sas fit cylinder data.h5 --fit radius=5:80,length=50:900,scale \\
       --starts 20 --qrange 0.01:0.3 --devices all
+  warpstride sas fit core_shell_sphere data.txt --fit radius=20:100 \\
+      --tie 'thickness=0.2*radius+3'
+  warpstride sas fit sphere+power_law data.txt --fit A_radius=20:100 \\
+      --fit B_power=2:4.5
 
 Bounds are LOW:HIGH; the default is the limits of the parameter. To fit the width of a distribution,
 give the distribution and the start value with --pd NAME=… and name the width NAME_pd. --devices
 implies --backend cuda, unless --backend emulator is given. Ctrl-C stops the fit and saves the best
-result so far.")]
+result so far. With several data files, NAME.2 in --set and --fit is the parameter for the second
+file, and -o and --plot write a file for each: fit.1.csv, fit.2.csv.")]
     Fit(Box<SasFitArgs>),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct SasModelsArgs {
-    /// One model, or a product P@S [default: all]
+    /// One model, a product P@S or a sum A+B [default: all]
     #[arg(value_name = "NAME")]
     pub(crate) name: Option<String>,
     /// Print JSON
@@ -83,7 +93,8 @@ pub(crate) struct SasModelsArgs {
 /// Options of the model, common to `evaluate` and `fit`.
 #[derive(Debug, Args)]
 pub(crate) struct SasModelArgs {
-    /// The model, or a product P@S; `warpstride sas models` lists all models
+    /// The model, a product P@S, or a sum A+B of such models, whose parameters are A_NAME, B_NAME, …;
+    /// `warpstride sas models` lists all models
     #[arg(value_name = "MODEL")]
     pub(crate) model: String,
     /// Parameter values, such as radius=60,sld=4; may be repeated [default: those of the model]
@@ -94,6 +105,16 @@ pub(crate) struct SasModelArgs {
         help_heading = "What to compute"
     )]
     pub(crate) set: Vec<String>,
+    /// A parameter that follows from others, such as thickness=2*radius: + - * / ^, parentheses,
+    /// sqrt, exp, log (natural), abs, min, max, and names of parameters, NAME_pd for the width of a
+    /// distribution; may be repeated [default: none]
+    #[arg(
+        long,
+        value_name = "NAME=EXPRESSION",
+        allow_hyphen_values = true,
+        help_heading = "What to compute"
+    )]
+    pub(crate) tie: Vec<String>,
     /// Distribution of a parameter: NAME=WIDTH[:KIND[:POINTS[:NSIGMA]]] or NAME=array:FILE (two
     /// columns: value, weight). KIND is gaussian, rectangle, uniform, lognormal, schulz or
     /// boltzmann; may be repeated up to five times [default: none]
@@ -210,12 +231,13 @@ pub(crate) struct SasInfoArgs {
 pub(crate) struct SasFitArgs {
     #[command(flatten)]
     pub(crate) model: SasModelArgs,
-    /// Data file: columns of text, canSAS XML or NXcanSAS
-    #[arg(value_name = "DATA")]
-    pub(crate) data: PathBuf,
-    /// Data set of the file, by number from 1 or by title [default: the first]
+    /// Data files: columns of text, canSAS XML or NXcanSAS; several are fitted together
+    #[arg(value_name = "DATA", required = true)]
+    pub(crate) data: Vec<PathBuf>,
+    /// Data set of the file, by number from 1 or by title; with several files one for all, or one for
+    /// each, in their order [default: the first]
     #[arg(long, value_name = "N|TITLE", help_heading = "What to compute")]
-    pub(crate) select: Option<String>,
+    pub(crate) select: Vec<String>,
     /// Unit of q if the file does not give one [default: 1/A]
     #[arg(
         long,
@@ -234,6 +256,10 @@ pub(crate) struct SasFitArgs {
         help_heading = "How to search"
     )]
     pub(crate) fit: Vec<String>,
+    /// Fitted parameters that have one value for all data files; the others have one for each,
+    /// NAME.1, NAME.2, …; may be repeated [default: none]
+    #[arg(long, value_name = "NAME,…", help_heading = "How to search")]
+    pub(crate) share: Vec<String>,
     /// Method of the fit
     #[arg(long, value_enum, default_value_t = FitMethodArg::Lm, help_heading = "How to search")]
     pub(crate) method: FitMethodArg,

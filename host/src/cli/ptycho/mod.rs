@@ -2,18 +2,23 @@
 
 mod automatic;
 mod backend;
+mod beam_arguments;
 mod coarse_to_fine;
 mod compare;
 mod demo;
 mod detector_arguments;
 mod device_group;
+mod export;
 mod files;
 mod find_orientation;
+mod find_rotation;
+mod import;
 mod info;
 mod layer_arguments;
 mod near_field_arguments;
 mod position_arguments;
 mod predict;
+mod prepare_arguments;
 mod recipe_arguments;
 mod recipe_origin;
 mod reconstruct;
@@ -23,6 +28,7 @@ mod simulate;
 mod slice_arguments;
 mod transform_positions;
 mod trial_device;
+mod unknown_layout;
 
 pub(crate) use demo::demo;
 
@@ -32,6 +38,8 @@ use super::output::complain;
 use super::processes;
 use coarse_to_fine::CoarseToFine;
 use compare::Compare;
+use export::Export;
+use import::Import;
 use info::Info;
 use predict::Predict;
 use recipe_arguments::check_coarse;
@@ -63,7 +71,9 @@ pub(crate) fn run(command: PtychoCommand) -> Result<(), Failure> {
             }
         }
         PtychoCommand::Resolution(args) => Resolution::from_args(*args)?.run(),
+        PtychoCommand::Import(args) => Import::from_args(args)?.run(),
         PtychoCommand::Compare(args) => Compare::from_args(args).run(),
         PtychoCommand::Predict(args) => Predict::from_args(args)?.run(),
+        PtychoCommand::Export(args) => Export::from_args(args)?.run(),
     }
 }

@@ -7,7 +7,14 @@ use crate::cli::threads;
 use crate::run::{BackendKind, EngineChoice};
 use crate::sas::cpu::CpuEngine;
 use crate::sas::cuda::{kernels, on_cuda_devices, on_emulated_devices};
-use crate::sas::{Calculation, Engine, Precision};
+use crate::sas::{Calculation, Engine, Precision, SumEngine};
+
+/// The engine of a calculation.
+pub(super) struct ChosenEngine {
+    pub(super) engine: Box<dyn Engine>,
+    /// What `auto` chose, and why.
+    pub(super) note: Option<String>,
+}
 
 /// Where to compute, checked.
 #[derive(Debug, Clone)]
@@ -42,11 +49,29 @@ impl BackendConfig {
         threads::start(self.threads)
     }
 
-    /// Makes the engine of the calculation.
-    pub(super) fn engine(
-        &self,
-        calculation: Calculation,
-    ) -> Result<EngineChoice<Box<dyn Engine>>, Failure> {
+    /// Makes the engine of the calculation; of a sum, one for each part on the same devices.
+    pub(super) fn engine(&self, calculation: Calculation) -> Result<ChosenEngine, Failure> {
+        let parts = calculation.parts();
+        if parts.is_empty() {
+            let chosen = self.single(calculation)?;
+            return Ok(ChosenEngine {
+                engine: chosen.engine,
+                note: chosen.note,
+            });
+        }
+        let (mut engines, mut note) = (Vec::with_capacity(parts.len()), None);
+        for part in parts {
+            let chosen = self.single(part)?;
+            note = note.or(chosen.note);
+            engines.push(chosen.engine);
+        }
+        Ok(ChosenEngine {
+            engine: Box::new(SumEngine::new(calculation, engines)?),
+            note,
+        })
+    }
+
+    fn single(&self, calculation: Calculation) -> Result<EngineChoice<Box<dyn Engine>>, Failure> {
         let definition = &calculation.definition;
         let mut models = vec![definition.form().info().name];
         models.extend(definition.structure().map(|s| s.info().name));

@@ -1,7 +1,7 @@
 //! `warpstride sas evaluate`.
 
 use super::files::Coordinates;
-use super::model_config::{ModelConfig, PolydispersitySummary};
+use super::model_config::{ModelConfig, PolydispersitySummary, TiedValue};
 use super::origin::Origin;
 use super::points::PointsConfig;
 use super::resolution::{ResolutionArg, ResolutionConfig};
@@ -15,7 +15,7 @@ use crate::report::picture::Picture;
 use crate::run::{RunRecord, Setup};
 use crate::sas::report::{ScatteringCurve, intensity_picture};
 use crate::sas::resolution::Cloud;
-use crate::sas::{Points, Vector, is_unsolved, unsolved};
+use crate::sas::{Points, Ties, Vector, is_unsolved, unsolved};
 use crate::system::Bytes;
 use crate::system::Memory;
 use crate::text::{count, significant};
@@ -52,6 +52,9 @@ struct Evaluated<'a> {
     intensity: &'a [f64],
     parameters: Map<String, Value>,
     polydispersity: Vec<PolydispersitySummary>,
+    /// Parameters that follow from others.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    tied: &'a [TiedValue],
     resolution: String,
     cutoff: f64,
     /// The seconds are those of the evaluation alone.
@@ -78,8 +81,8 @@ impl Evaluate {
                 points.option
             )));
         }
-        let model =
-            ModelConfig::from_args(&args.model, &args.backend.into(), points.pixels(), &[])?;
+        let (backend, pixels) = (args.backend.into(), points.pixels());
+        let model = ModelConfig::from_args(&args.model, &args.model.set, &backend, pixels, &[])?;
         if points.pixels() && points.side.is_none() && args.plot.is_some() {
             return Err(Failure::usage(
                 "--plot: expected a curve or --q2d MAX:N, found individual pixels",
@@ -112,11 +115,14 @@ impl Evaluate {
         self.check_memory(Memory::available())?;
         self.model.backend.start()?;
         let begun = Instant::now();
-        let (mut calculation, vector) = self.model.calculation(self.points.points.clone())?;
-        calculation.resolution = self.resolution.of_points(
-            &self.points.points,
-            self.model.diameter(&self.model.values.values),
-        )?;
+        let (mut calculation, mut vector) = self.model.calculation(self.points.points.clone())?;
+        Ties::new(&calculation, &self.model.ties)
+            .and_then(|ties| ties.apply(&mut vector))
+            .map_err(Failure::usage)?;
+        let tied = self.model.tied(&calculation, &vector);
+        calculation.resolution = self
+            .resolution
+            .of_points(&self.points.points, self.model.diameter(&vector.values))?;
         let cut = self
             .model
             .notes_on_distributions(&calculation.polydispersity, &vector);
@@ -149,14 +155,14 @@ impl Evaluate {
         if plot.is_ok() {
             notes.extend(self.not_drawn(&intensity));
         }
-        let outputs = self.write(&intensity, &command, &setup, &plot)?;
+        let outputs = self.write(&intensity, &command, &setup, &tied, &plot)?;
         if !self.quiet {
             notes.iter().for_each(|sentence| note(sentence));
         }
         let inputs = paths::names(self.model.inputs());
         let mut record = RunRecord::new(setup, seconds).after(inputs, setup_seconds, notes);
         record.outputs = outputs;
-        self.print(&intensity, distributions, record, &command, &vector)?;
+        self.print(&intensity, distributions, &tied, record, &command, &vector)?;
         plot.map(drop)
     }
 
@@ -165,6 +171,7 @@ impl Evaluate {
         &self,
         intensity: &[f64],
         polydispersity: Vec<PolydispersitySummary>,
+        tied: &[TiedValue],
         record: RunRecord,
         command: &str,
         vector: &Vector,
@@ -176,6 +183,7 @@ impl Evaluate {
                 intensity,
                 parameters: self.model.parameters(vector),
                 polydispersity,
+                tied,
                 resolution: self.resolution.kind.to_arg(),
                 cutoff: self.model.cutoff,
                 record,
@@ -265,6 +273,7 @@ impl Evaluate {
         intensity: &[f64],
         command: &str,
         setup: &Setup,
+        tied: &[TiedValue],
         plot: &Result<Option<Picture>, Failure>,
     ) -> Result<Vec<String>, Failure> {
         let mut written = Vec::new();
@@ -289,7 +298,7 @@ impl Evaluate {
                     notes: Vec::new(),
                 }),
             };
-            let process = [
+            let mut process = vec![
                 (
                     "program",
                     format!("warpstride {}", env!("CARGO_PKG_VERSION")),
@@ -299,6 +308,10 @@ impl Evaluate {
                 ("back end", setup.to_string()),
                 ("units", "q 1/Ang, intensity 1/cm".to_owned()),
             ];
+            if !tied.is_empty() {
+                let lines = tied.iter().map(TiedValue::line).collect::<Vec<_>>();
+                process.push(("tied", lines.join("; ")));
+            }
             files::write(path, &scattering, &process)?;
             written.push(path.display().to_string());
         }

@@ -1,22 +1,27 @@
 //! `warpstride sas fit`.
 
-use super::files;
 use super::fit_parameters::{self, FitParameters};
 use super::model_config::ModelConfig;
 use super::resolution::{ResolutionArg, ResolutionConfig};
-use super::results::{OutputFiles, Summary, table};
+use super::results::{Curves, OutputFiles, SetSummary, Summary, numbered, table};
+use super::{files, values};
 use crate::cli::args::{FitMethodArg, SasFitArgs};
 use crate::cli::failure::Failure;
 use crate::cli::output::{ProgressStream, note, say, say_json, warn};
 use crate::cli::paths;
 use crate::data::Scattering;
 use crate::run::{Bar, End, Interrupt, JsonLines, Observer, Run, Schedule, Silent};
-use crate::sas::fit::{self, Entry, Measured, Method, Options, Problem, Selection, Weighting};
+use crate::sas::fit::{
+    self, DataSet, Entry, Measured, Method, Options, Problem, Selection, Weighting,
+};
 use crate::sas::io::ReadOptions;
-use crate::sas::{Role, SasError, Vector, problems};
+use crate::sas::{Engine, JointEngine, Role, SasError, Vector, problems};
 use crate::text::{count, significant};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
+
+/// Most data files of a fit.
+const MAX_FILES: usize = 100;
 
 /// What is printed on standard output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,9 +36,10 @@ enum OutputFormat {
 /// A fit with checked options.
 #[derive(Debug)]
 pub(crate) struct Fit {
-    data: PathBuf,
-    reading: ReadOptions,
-    model: ModelConfig,
+    data: Vec<PathBuf>,
+    /// For each file, as the models.
+    readings: Vec<ReadOptions>,
+    models: Vec<ModelConfig>,
     parameters: FitParameters,
     options: Options,
     selection: Selection,
@@ -42,33 +48,54 @@ pub(crate) struct Fit {
     format: OutputFormat,
 }
 
+/// A data file, read, with the calculation at its points.
+struct Loaded {
+    file: String,
+    pixels: bool,
+    /// The resolution, in words.
+    smeared: String,
+    problems: Vec<String>,
+    set: DataSet,
+}
+
 impl Fit {
     /// Checks the options and the output files.
     pub(crate) fn from_args(args: SasFitArgs) -> Result<Self, Failure> {
-        // Only the data show whether angles have an effect, so angles are accepted here.
-        let model = ModelConfig::from_args(&args.model, &args.backend, true, &args.fit)?;
-        let parameters = FitParameters::from_args(&model, &args.fit)?;
+        let files = args.data.len();
+        if files > MAX_FILES {
+            return Err(Failure::usage(format!(
+                "DATA: expected at most {MAX_FILES} files, found {files}"
+            )));
+        }
+        let named = [args.fit.as_slice(), &args.model.set].concat();
+        let models = (1..=files).map(|number| {
+            let set = values::of_data_set(&args.model.set, number, files)?;
+            // Only the data show whether angles have an effect, so angles are accepted here.
+            ModelConfig::from_args(&args.model, &set, &args.backend, true, &named)
+        });
+        let models = models.collect::<Result<Vec<_>, Failure>>()?;
+        let parameters = FitParameters::from_args(&models, &args.fit, &args.share)?;
         let options = options(&args)?;
         match options.method {
-            Method::Evolution => parameters.check_bounds(&model, "--method de")?,
+            Method::Evolution => parameters.check_bounds(&models[0], "--method de")?,
             Method::LevenbergMarquardt if options.starts > 1 => {
-                parameters.check_bounds(&model, &format!("--starts {}", options.starts))?;
+                parameters.check_bounds(&models[0], &format!("--starts {}", options.starts))?;
             }
             Method::LevenbergMarquardt => {}
         }
-        let files = OutputFiles {
-            output: args.output,
-            summary: args.summary,
-            report: args.report,
-            plot: args.plot,
-        };
         let format = match (args.json, args.json_progress, args.quiet) {
             (true, ..) => OutputFormat::Json,
             (_, true, _) => OutputFormat::Progress,
             (.., true) => OutputFormat::Quiet,
             _ => OutputFormat::Table,
         };
-        if matches!(format, OutputFormat::Quiet | OutputFormat::Progress) && files.is_empty() {
+        let outputs = OutputFiles {
+            output: numbered(args.output, files),
+            summary: args.summary,
+            report: args.report,
+            plot: numbered(args.plot, files),
+        };
+        if matches!(format, OutputFormat::Quiet | OutputFormat::Progress) && outputs.is_empty() {
             let option = if format == OutputFormat::Quiet {
                 "--quiet"
             } else {
@@ -78,11 +105,21 @@ impl Fit {
                 "{option}: expected -o, --summary, --report or --plot beside it, found none: the result would be lost"
             )));
         }
-        let mut inputs = vec![args.data.as_path()];
-        inputs.extend(model.inputs());
-        files.check(&inputs)?;
+        let mut inputs: Vec<&Path> = args.data.iter().map(PathBuf::as_path).collect();
+        inputs.extend(models.iter().flat_map(ModelConfig::inputs));
+        outputs.check(&inputs)?;
+        if args.select.len() > 1 && args.select.len() != files {
+            return Err(Failure::usage(format!(
+                "--select: expected one for all files or one for each of {files}, found {}",
+                args.select.len()
+            )));
+        }
+        let select = |at: usize| args.select.get(at).or(args.select.first());
+        let readings = (0..files)
+            .map(|at| files::read_options(select(at).cloned(), args.q_unit))
+            .collect::<Result<Vec<_>, Failure>>()?;
         Ok(Self {
-            reading: files::read_options(args.select, args.q_unit)?,
+            readings,
             selection: Selection {
                 positive: args.positive,
                 q: args
@@ -94,50 +131,103 @@ impl Fit {
             },
             resolution: ResolutionConfig::from_args(Some(&args.resolution), args.smear_on, true)?,
             data: args.data,
-            model,
+            models,
             parameters,
             options,
-            files,
+            files: outputs,
             format,
         })
     }
 
-    /// Reads the data, runs the fit and writes the output.
-    pub(crate) fn run(self) -> Result<(), Failure> {
-        self.model.backend.start()?;
-        let begun = Instant::now();
-        let file = self.data.display().to_string();
-        let read = crate::sas::io::read(&self.data, &self.reading)?;
+    /// Reads the file of a data set.
+    fn load(&self, at: usize) -> Result<Loaded, Failure> {
+        let (path, model) = (&self.data[at], &self.models[at]);
+        let file = path.display().to_string();
+        let read = crate::sas::io::read(path, &self.readings[at])?;
         let data = self
             .selection
             .of(&read)
             .map_err(|e| Failure::failed(format!("{file}: {e}")))?;
         drop(read);
-        let problems = problems(&data);
         let pixels = matches!(data, Scattering::Image(_));
-        self.refuse_angles(&file, pixels)?;
+        self.refuse_angles(at, &file, pixels)?;
         let measured = Measured::new(&data, Weighting::Data)
             .map_err(|e| Failure::failed(format!("{file}: {e}")))?;
-
-        let (mut calculation, vector) = self.model.calculation(measured.points.clone())?;
-        let size = self.model.diameter(&self.parameters.largest(&self.model));
-        calculation.resolution = self.resolution.of_data(&data, &file, size)?;
+        let (mut calculation, base) = model.calculation(measured.points.clone())?;
+        let largest = self.parameters.largest(model, at, &calculation, &base);
+        calculation.resolution =
+            (self.resolution).of_data(&data, &file, model.diameter(&largest))?;
         let smeared = match (self.resolution.kind, &calculation.resolution) {
             (ResolutionArg::Data, None) => "none: the data have no resolution".to_owned(),
             (ResolutionArg::Data, Some(_)) => "of the data".to_owned(),
             (resolution, _) => resolution.to_arg(),
         };
-        let mut notes = self.model.without_effect(pixels);
+        let mut problems = problems(&data);
+        if self.data.len() > 1 {
+            problems
+                .iter_mut()
+                .for_each(|sentence| *sentence = format!("{file}: {sentence}"));
+        }
+        Ok(Loaded {
+            file,
+            pixels,
+            smeared,
+            problems,
+            set: DataSet {
+                calculation,
+                measured,
+                base,
+            },
+        })
+    }
+
+    /// The engine of all data sets, and notes on the choice of the back end.
+    fn engine(&self, loaded: &[Loaded]) -> Result<(Box<dyn Engine>, Vec<String>), Failure> {
+        let mut notes: Vec<String> = Vec::new();
+        let mut members = Vec::with_capacity(loaded.len());
+        for (model, of) in self.models.iter().zip(loaded) {
+            let calculation = &of.set.calculation;
+            let chosen = model.backend.engine(calculation.clone())?;
+            let note = chosen.note.filter(|note| !notes.contains(note));
+            notes.extend(note);
+            members.push((calculation, chosen.engine));
+        }
+        if members.len() == 1
+            && let Some((_, engine)) = members.pop()
+        {
+            return Ok((engine, notes));
+        }
+        Ok((Box::new(JointEngine::new(members)), notes))
+    }
+
+    /// Reads the data, runs the fit and writes the output.
+    pub(crate) fn run(self) -> Result<(), Failure> {
+        self.models[0].backend.start()?;
+        let begun = Instant::now();
+        let loaded = (0..self.data.len()).map(|at| self.load(at));
+        let loaded = loaded.collect::<Result<Vec<_>, Failure>>()?;
+        let files: Vec<&str> = loaded.iter().map(|of| of.file.as_str()).collect();
+        let problems: Vec<String> = loaded.iter().flat_map(|of| of.problems.clone()).collect();
+        let mut notes: Vec<String> = Vec::new();
+        for (model, of) in self.models.iter().zip(&loaded) {
+            for note in model.without_effect(of.pixels) {
+                if !notes.contains(&note) {
+                    notes.push(note);
+                }
+            }
+        }
         notes.extend(self.parameters.note());
-        let problem = Problem::new(calculation.clone(), measured, vector, &self.parameters.free)
+        let sets = loaded.iter().map(|of| of.set.clone()).collect();
+        let problem = Problem::joint(sets, &self.parameters.free, &self.parameters.shared)
+            .and_then(|problem| problem.tied(&self.models[0].ties))
             .map_err(|why| match why {
-                SasError::TooFewPoints { .. } => Failure::failed(format!("{file}: {why}")),
+                SasError::TooFewPoints { .. } => {
+                    Failure::failed(format!("{}: {why}", files.join(", ")))
+                }
                 why => Failure::usage(why),
             })?;
-        let distributions = calculation.polydispersity.clone();
-        let chosen = self.model.backend.engine(calculation)?;
-        let mut engine = chosen.engine;
-        notes.extend(chosen.note);
+        let (mut engine, chosen) = self.engine(&loaded)?;
+        notes.extend(chosen);
         if self.format != OutputFormat::Quiet {
             problems.iter().for_each(|sentence| warn(sentence));
             notes.iter().for_each(|sentence| note(sentence));
@@ -158,31 +248,42 @@ impl Fit {
             ));
         }
         let (mut result, comparison) = search.result()?;
-        let best = search.problem().vector(search.best().unwrap_or_default());
-        let cut = self.model.notes_on_distributions(&distributions, &best);
-        result.record.notes.extend(cut);
+        let problem = search.problem();
+        let best = problem.set_vectors(&problem.vector(search.best().unwrap_or_default()));
+        let comparisons = problem.comparisons(&comparison);
+        for ((model, of), best) in self.models.iter().zip(&loaded).zip(&best) {
+            let distributions = &of.set.calculation.polydispersity;
+            let cut = model.notes_on_distributions(distributions, best);
+            result.record.notes.extend(cut);
+        }
         if self.format != OutputFormat::Quiet {
             result.problems.iter().for_each(|sentence| warn(sentence));
             let found = result.record.notes.iter();
             found.for_each(|sentence| note(sentence));
         }
         result.problems.splice(0..0, problems);
-        let inputs = std::iter::once(self.data.as_path()).chain(self.model.inputs());
+        let inputs = self.data.iter().map(PathBuf::as_path);
+        let inputs = inputs.chain(self.models.iter().flat_map(ModelConfig::inputs));
         result.record = (result.record).after(paths::names(inputs), setup_seconds, notes);
         // A picture that cannot be drawn must not lose the result.
-        let plot = self.files.draw(&result, &comparison);
+        let plot = self.files.draw(&result, &comparisons);
         result.record.outputs = paths::names(self.files.written(&plot));
-        let summary = Summary::new(
-            &result,
-            &comparison,
-            smeared,
-            self.model.polydispersity_summary(&distributions, &best),
-            self.command(&best, pixels),
-        );
-        (self.files).write(&result, &comparison, &summary, &plot, &file)?;
+        let of_set = |at: usize| {
+            let (model, of) = (&self.models[at], &loaded[at]);
+            let distributions = &of.set.calculation.polydispersity;
+            SetSummary {
+                file: of.file.clone(),
+                resolution: of.smeared.clone(),
+                polydispersity: model.polydispersity_summary(distributions, &best[at]),
+                command: command(model, &best[at], of.pixels),
+                curves: Curves::of(&comparisons[at]),
+            }
+        };
+        let sets: Vec<SetSummary<'_>> = (0..loaded.len()).map(of_set).collect();
+        self.files.write(&result, &comparisons, &sets, &plot)?;
         match self.format {
-            OutputFormat::Table => say(&table(&result, &file))?,
-            OutputFormat::Json => say_json(&summary)?,
+            OutputFormat::Table => say(&table(&result, &files))?,
+            OutputFormat::Json => say_json(&Summary::new(&result, &sets))?,
             OutputFormat::Progress | OutputFormat::Quiet => {}
         }
         match end {
@@ -201,11 +302,12 @@ impl Fit {
     }
 
     /// Refuses options of angles and magnetism if the data are a curve.
-    fn refuse_angles(&self, file: &str, pixels: bool) -> Result<(), Failure> {
+    fn refuse_angles(&self, at: usize, file: &str, pixels: bool) -> Result<(), Failure> {
         if pixels {
             return Ok(());
         }
-        let rows = self.model.definition.rows();
+        let model = &self.models[at];
+        let rows = model.definition.rows();
         let needs_image = |index: usize| {
             matches!(
                 rows[index].role,
@@ -217,32 +319,18 @@ impl Fit {
                 "{option} {name}: expected an image in {file}, found a curve, on which {name} has no effect"
             )))
         };
-        if let Some(polydispersity) = self
-            .model
+        if let Some(polydispersity) = model
             .polydispersity
             .iter()
             .find(|s| needs_image(s.parameter_index()))
         {
             return refused("--pd", &rows[polydispersity.parameter_index()].name);
         }
-        match self
-            .parameters
-            .indices
-            .iter()
-            .find(|index| needs_image(**index))
-        {
-            Some(index) => refused("--fit", &rows[*index].name),
+        let mut indices = self.parameters.in_set(at).map(|(_, index)| index);
+        match indices.find(|index| needs_image(*index)) {
+            Some(index) => refused("--fit", &rows[index].name),
             None => Ok(()),
         }
-    }
-
-    /// The command that computes the model with the fitted values, quoted for a shell.
-    fn command(&self, best: &Vector, pixels: bool) -> String {
-        format!(
-            "warpstride sas evaluate {} {}",
-            self.model.definition.name(),
-            self.model.options(best, pixels)
-        )
     }
 
     fn observer(&self) -> Box<dyn Observer<Entry>> {
@@ -254,6 +342,15 @@ impl Fit {
             OutputFormat::Quiet => Box::new(Silent),
         }
     }
+}
+
+/// The command that computes a model with the fitted values, quoted for a shell.
+fn command(model: &ModelConfig, best: &Vector, pixels: bool) -> String {
+    format!(
+        "warpstride sas evaluate {} {}",
+        model.definition.name(),
+        model.options(best, pixels)
+    )
 }
 
 /// Options of the search: `--method`, `--starts`, `--iterations`, `--seed`.

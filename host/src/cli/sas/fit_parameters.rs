@@ -4,8 +4,8 @@ use super::model_config::ModelConfig;
 use super::names;
 use super::parameters::{items, number};
 use crate::cli::failure::Failure;
-use crate::sas::Role;
-use crate::sas::fit::Free;
+use crate::sas::fit::{Free, split_number};
+use crate::sas::{Calculation, ParameterRow, Role, Ties, Vector};
 use crate::text::shortest;
 
 /// The fitted parameters.
@@ -14,8 +14,12 @@ pub(super) struct FitParameters {
     pub(super) free: Vec<Free>,
     /// Index in the model's table of each; for a width, that of its parameter.
     pub(super) indices: Vec<usize>,
+    /// The data set in which each is fitted, from 0; none: all.
+    sets: Vec<Option<usize>>,
+    /// Names that all data sets share.
+    pub(super) shared: Vec<String>,
     /// Parameters that are fitted without being named.
-    pub(super) implied: Vec<&'static str>,
+    pub(super) implied: Vec<String>,
 }
 
 /// Prefixes of names whose parameters, like a contrast, multiply the whole intensity together with
@@ -30,13 +34,25 @@ const FACTORS: [&str; 6] = [
 ];
 
 impl FitParameters {
-    /// Checks names and bounds.
-    pub(super) fn from_args(model: &ModelConfig, args: &[String]) -> Result<Self, Failure> {
+    /// Checks names and bounds; `models` has the model of each data set, and `share` the lists of
+    /// `--share`.
+    pub(super) fn from_args(
+        models: &[ModelConfig],
+        args: &[String],
+        share: &[String],
+    ) -> Result<Self, Failure> {
         let mut parameters = Self {
             free: Vec::new(),
             indices: Vec::new(),
+            sets: Vec::new(),
+            shared: items(share).map(str::to_owned).collect(),
             implied: Vec::new(),
         };
+        if let (Some(name), [_]) = (parameters.shared.first(), models) {
+            return Err(Failure::usage(format!(
+                "--share {name}: expected several data files, found one"
+            )));
+        }
         for item in items(args) {
             let free = Free::parse(item).map_err(Failure::usage)?;
             let option = format!("--fit {item}");
@@ -46,48 +62,118 @@ impl FitParameters {
                     free.name
                 )));
             }
-            parameters.indices.push(index(model, &option, &free)?);
-            parameters.free.push(free);
+            let (name, number) = match split_number(&free.name) {
+                (name, Some(number)) if models.len() > 1 => (name.to_owned(), Some(number)),
+                _ => (free.name.clone(), None),
+            };
+            if let Some(number) = number
+                && !(1..=models.len()).contains(&number)
+            {
+                return Err(Failure::usage(format!(
+                    "{option}: expected the number of a data file from 1 to {}, found {number}",
+                    models.len()
+                )));
+            }
+            let set = number.map(|number| number - 1);
+            let plain = Free {
+                name,
+                ..free.clone()
+            };
+            let mut found = None;
+            for (at, model) in models.iter().enumerate() {
+                if set.is_none_or(|set| set == at) {
+                    if model.ties.iter().any(|tie| tie.name == plain.name) {
+                        return Err(Failure::usage(format!(
+                            "{option}: expected --fit or --tie for {}, found both",
+                            plain.name
+                        )));
+                    }
+                    found = Some(index(model, &option, &plain)?);
+                }
+            }
+            parameters.add(free, found.unwrap_or(0), set);
         }
         if parameters.free.is_empty() {
             return Err(Failure::usage(
                 "--fit: expected the parameters to fit, such as --fit radius=20:100 --fit scale, found none",
             ));
         }
-        parameters.add_linear(model)?;
+        parameters.add_linear(models);
         Ok(parameters)
     }
 
+    fn add(&mut self, free: Free, index: usize, set: Option<usize>) {
+        self.free.push(free);
+        self.indices.push(index);
+        self.sets.push(set);
+    }
+
+    /// Indices in the model's table of the parameters that are fitted in a data set.
+    pub(super) fn in_set(&self, set: usize) -> impl Iterator<Item = (&Free, usize)> {
+        let all = self.free.iter().zip(&self.indices).zip(&self.sets);
+        all.filter(move |(_, of)| of.is_none_or(|of| of == set))
+            .map(|((free, index), _)| (free, *index))
+    }
+
     /// Adds scale and background unless they were set or another fitted parameter multiplies the
-    /// whole intensity.
-    fn add_linear(&mut self, model: &ModelConfig) -> Result<(), Failure> {
-        let definition = &model.definition;
-        let rows = definition.rows();
-        let factor = |index: &usize| {
-            let row = &rows[*index];
-            let named = FACTORS.iter().any(|name| row.name.starts_with(name));
-            row.sld || named && matches!(row.role, Role::Form(_))
-        };
-        let has_factor = self.indices.iter().any(factor);
-        for (name, fitted) in [("scale", !has_factor), ("background", true)] {
-            let index = names::parameter_index(definition, "--fit", name)?;
-            let named = self.free.iter().any(|free| free.name == name);
-            if fitted && !named && !model.values.is_set[index] {
-                self.free.push(Free {
-                    name: name.to_owned(),
-                    bounds: None,
-                    start: None,
-                });
-                self.indices.push(index);
+    /// whole intensity; of a sum, the scale of each part unless that of the whole is fitted.
+    fn add_linear(&mut self, models: &[ModelConfig]) {
+        let Some(first) = models.first() else { return };
+        let is_sum = !first.definition.parts().is_empty();
+        for (index, row) in first.definition.rows().iter().enumerate() {
+            let is_fitted = |(at, model): (usize, &ModelConfig)| {
+                let is_named = |name: &str| {
+                    let several = models.len() > 1;
+                    self.in_set(at).any(|(free, _)| {
+                        free.name == name || several && split_number(&free.name).0 == name
+                    })
+                };
+                let fitted = match row.role {
+                    Role::Background => true,
+                    Role::Scale => !is_sum && !self.has_factor(model, at, None),
+                    Role::PartScale(_) => {
+                        !is_named("scale") && !self.has_factor(model, at, row.part)
+                    }
+                    _ => false,
+                };
+                let tied = model.ties.iter().any(|tie| tie.name == row.name);
+                fitted && !is_named(&row.name) && !tied && !model.values.is_set[index]
+            };
+            let fitted: Vec<bool> = models.iter().enumerate().map(is_fitted).collect();
+            let mut imply = |name: String, set: Option<usize>| {
+                self.add(Free::anywhere(&name), index, set);
                 self.implied.push(name);
+            };
+            if fitted.iter().all(|fitted| *fitted) {
+                imply(row.name.clone(), None);
+                continue;
+            }
+            for at in (0..fitted.len()).filter(|at| fitted[*at]) {
+                imply(format!("{}.{}", row.name, at + 1), Some(at));
             }
         }
-        Ok(())
+    }
+
+    /// Whether a fitted parameter of that part of a sum, or of a whole model, multiplies all of its
+    /// intensity.
+    fn has_factor(&self, model: &ModelConfig, set: usize, part: Option<usize>) -> bool {
+        self.in_set(set).any(|(_, index)| {
+            let row = &model.definition.rows()[index];
+            let named = FACTORS.iter().any(|name| row.base_name().starts_with(name));
+            row.part == part && (row.sld || named && matches!(row.role, Role::Form(_)))
+        })
     }
 
     /// A note on the parameters that were added.
     pub(super) fn note(&self) -> Option<String> {
-        let (first, names) = (self.implied.first()?, self.implied.join(" and "));
+        let first = self.implied.first()?;
+        let names = match self.implied.split_last() {
+            Some((last, [.., before])) if self.implied.len() > 2 => {
+                let others = &self.implied[..self.implied.len() - 2];
+                format!("{}, {before} and {last}", others.join(", "))
+            }
+            _ => self.implied.join(" and "),
+        };
         let are = if self.implied.len() == 1 { "is" } else { "are" };
         Some(format!(
             "{names} {are} also fitted; --set {first}=… fixes the value"
@@ -101,8 +187,11 @@ impl FitParameters {
         let open = |(free, index): &(&Free, &usize)| {
             let row = &rows[**index];
             let (low, high) = free.bounds.unwrap_or(row.limits);
-            let solved = matches!(row.role, Role::Scale | Role::Background);
-            free.name == row.name && !solved && !(low.is_finite() && high.is_finite())
+            let solved = matches!(
+                row.role,
+                Role::Scale | Role::Background | Role::PartScale(_)
+            );
+            self.is_value(free, row) && !solved && !(low.is_finite() && high.is_finite())
         };
         match self.free.iter().zip(&self.indices).find(open) {
             Some((free, _)) => Err(Failure::usage(format!(
@@ -113,20 +202,35 @@ impl FitParameters {
         }
     }
 
-    /// Parameter values, with the upper bound of each fitted length.
-    pub(super) fn largest(&self, model: &ModelConfig) -> Vec<f64> {
+    /// Whether the parameter is the value of a row, and not the width of its distribution.
+    fn is_value(&self, free: &Free, row: &ParameterRow) -> bool {
+        free.name == row.name || split_number(&free.name).0 == row.name
+    }
+
+    /// Parameter values of a data set, with the upper bound of each fitted length, and what is tied to
+    /// them.
+    pub(super) fn largest(
+        &self,
+        model: &ModelConfig,
+        set: usize,
+        calculation: &Calculation,
+        start: &Vector,
+    ) -> Vec<f64> {
         let rows = model.definition.rows();
-        let mut values = model.values.values.clone();
-        for (free, index) in self.free.iter().zip(&self.indices) {
+        let mut vector = start.clone();
+        for (free, index) in self.in_set(set) {
             if let Some((_, high)) = free.bounds
                 && high.is_finite()
-                && free.name == rows[*index].name
-                && rows[*index].units == "Ang"
+                && self.is_value(free, &rows[index])
+                && rows[index].units == "Ang"
             {
-                values[*index] = high;
+                vector.values[index] = high;
             }
         }
-        values
+        if let Ok(ties) = Ties::new(calculation, &model.ties) {
+            ties.apply_or_nan(&mut vector);
+        }
+        vector.values
     }
 }
 

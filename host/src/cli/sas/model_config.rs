@@ -6,7 +6,9 @@ use super::{backend, names};
 use crate::cli::args::{DevicesArgs, SasModelArgs};
 use crate::cli::failure::Failure;
 use crate::sas::dispersion::cut_off;
-use crate::sas::{Calculation, Definition, Points, Polydispersity, Role, Vector};
+use crate::sas::{
+    Calculation, Definition, Distribution, Points, Polydispersity, Role, Target, Tie, Ties, Vector,
+};
 use crate::text::{shell_quoted, shortest};
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -18,6 +20,7 @@ pub(super) struct ModelConfig {
     pub(super) definition: Definition,
     pub(super) values: Values,
     pub(super) polydispersity: Vec<PolydispersityArg>,
+    pub(super) ties: Vec<Tie>,
     pub(super) cutoff: f64,
     pub(super) backend: backend::BackendConfig,
 }
@@ -33,15 +36,32 @@ pub(super) struct PolydispersitySummary {
     nsigma: f64,
 }
 
+/// A tied parameter in a summary.
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct TiedValue {
+    pub(super) name: String,
+    pub(super) value: f64,
+    pub(super) expression: String,
+}
+
+impl TiedValue {
+    /// `thickness = 2*radius = 60`.
+    pub(super) fn line(&self) -> String {
+        format!("{} = {} = {}", self.name, self.expression, self.value)
+    }
+}
+
 impl ModelConfig {
-    /// Checks the options; `pixels`: in two dimensions. `fit` holds the lists of `--fit`.
+    /// Checks the options; `pixels`: in two dimensions. `set` holds the lists of `--set` that apply,
+    /// and `named` further lists that name parameters.
     pub(super) fn from_args(
         args: &SasModelArgs,
+        set: &[String],
         backend: &DevicesArgs,
         pixels: bool,
-        fit: &[String],
+        named: &[String],
     ) -> Result<Self, Failure> {
-        let named = parameters::items(&args.set).chain(parameters::items(fit));
+        let named = parameters::items(set).chain(parameters::items(named));
         let definition = names::with_magnetism_of(names::definition(&args.model)?, named);
         if !(0.0..1.0).contains(&args.cutoff) {
             return Err(Failure::usage(format!(
@@ -49,7 +69,7 @@ impl ModelConfig {
                 shortest(args.cutoff)
             )));
         }
-        let values = values::values(&definition, &args.set)?;
+        let values = values::values(&definition, set)?;
         let polydispersity = parameters::polydispersity_args(&definition, &args.pd, pixels)?;
         if args.cutoff > 0.0 && polydispersity.is_empty() {
             return Err(Failure::usage(format!(
@@ -57,13 +77,54 @@ impl ModelConfig {
                 shortest(args.cutoff)
             )));
         }
-        Ok(Self {
+        let ties = args.tie.iter().map(|text| Tie::parse(text));
+        let ties = ties
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(Failure::usage)?;
+        let config = Self {
             backend: backend::BackendConfig::from_args(backend, args.precision)?,
             cutoff: args.cutoff,
             definition,
             values,
             polydispersity,
-        })
+            ties,
+        };
+        config.check_ties()?;
+        Ok(config)
+    }
+
+    /// Checks the names and the order of the ties, and that no tied value is set.
+    fn check_ties(&self) -> Result<(), Failure> {
+        let mut calculation = Calculation::new(self.definition.clone(), Points::Curve(Vec::new()));
+        // The names of the widths are those of the distributions' parameters.
+        let named = self.polydispersity.iter().map(|of| Polydispersity {
+            parameter: of.parameter_index(),
+            distribution: Distribution::Gaussian,
+            points: 1,
+            nsigma: 1.0,
+        });
+        calculation.polydispersity = named.collect();
+        let ties = Ties::new(&calculation, &self.ties).map_err(Failure::usage)?;
+        for (tie, target) in ties.iter() {
+            let option = || format!("--tie {}={}", tie.name, tie.expression.text());
+            match target {
+                Target::Value(at) if self.values.is_set[at] => {
+                    return Err(Failure::usage(format!(
+                        "{}: expected --tie or --set for {}, found both",
+                        option(),
+                        tie.name
+                    )));
+                }
+                Target::Width(at) if self.polydispersity[at].file().is_some() => {
+                    return Err(Failure::usage(format!(
+                        "{}: expected a distribution with a width, found one from a file",
+                        option()
+                    )));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
     }
 
     /// Input files.
@@ -95,6 +156,20 @@ impl ModelConfig {
             widths,
         };
         Ok((calculation, vector))
+    }
+
+    /// The ties with their values in `vector`.
+    pub(super) fn tied(&self, calculation: &Calculation, vector: &Vector) -> Vec<TiedValue> {
+        let ties = self.ties.iter();
+        ties.filter_map(|tie| {
+            let target = calculation.target(&tie.name).ok()?;
+            Some(TiedValue {
+                name: tie.name.clone(),
+                value: vector.get(target),
+                expression: tie.expression.text().to_owned(),
+            })
+        })
+        .collect()
     }
 
     /// Notes on values that were set and have no effect; `pixels`: in two dimensions.
@@ -172,19 +247,28 @@ impl ModelConfig {
     /// Diameter, Å, of particles with these `values` (in the order of the model's table); 0 if the
     /// model has no size.
     pub(super) fn diameter(&self, values: &[f64]) -> f64 {
-        let form = self.definition.form();
-        let mut of_form = vec![0.0; form.count()];
-        for (row, value) in self.definition.rows().iter().zip(values) {
-            if let Role::Form(index) = row.role {
-                of_form[index] = *value;
-            }
-        }
-        let modes = form.info().radius_modes.len();
-        let radius = if modes > 0 {
-            form.effective_radius(&of_form, 1)
-        } else {
-            0.0
-        };
-        2.0 * form.largest_half_size(&of_form).max(radius)
+        diameter(&self.definition, values)
     }
+}
+
+fn diameter(definition: &Definition, values: &[f64]) -> f64 {
+    if !definition.parts().is_empty() {
+        let parts = definition.parts().iter();
+        let of_parts = parts.map(|part| diameter(part.definition(), &part.values(values)));
+        return of_parts.fold(0.0, f64::max);
+    }
+    let form = definition.form();
+    let mut of_form = vec![0.0; form.count()];
+    for (row, value) in definition.rows().iter().zip(values) {
+        if let Role::Form(index) = row.role {
+            of_form[index] = *value;
+        }
+    }
+    let modes = form.info().radius_modes.len();
+    let radius = if modes > 0 {
+        form.effective_radius(&of_form, 1)
+    } else {
+        0.0
+    };
+    2.0 * form.largest_half_size(&of_form).max(radius)
 }

@@ -39,6 +39,9 @@ struct Described {
     /// For a product: its factors.
     #[serde(skip_serializing_if = "Option::is_none")]
     factors: Option<[Factor; 2]>,
+    /// Of a sum: the models of its parts.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    parts: Vec<Self>,
     parameters: Vec<DescribedParameter>,
     /// Parameters of polarised beams and magnetic moments, for two dimensions.
     magnetism: Vec<DescribedParameter>,
@@ -94,6 +97,9 @@ impl Models {
 
 impl Described {
     fn new(definition: &Definition) -> Self {
+        if !definition.parts().is_empty() {
+            return Self::of_sum(definition);
+        }
         let form = definition.form();
         let info = form.info();
         Self {
@@ -113,6 +119,7 @@ impl Described {
             factors: definition
                 .structure()
                 .map(|structure| [Factor::new(form), Factor::new(structure)]),
+            parts: Vec::new(),
             parameters: definition
                 .rows()
                 .iter()
@@ -122,6 +129,39 @@ impl Described {
         }
     }
 }
+
+impl Described {
+    fn of_sum(definition: &Definition) -> Self {
+        let parts = definition.parts().iter();
+        let parts: Vec<Self> = parts.map(|part| Self::new(part.definition())).collect();
+        let symmetries = ["triaxial", "axial"];
+        let mut found = symmetries.into_iter();
+        let found = found.find(|of| parts.iter().any(|part| part.symmetry == *of));
+        let rows = definition.rows().iter();
+        Self {
+            name: definition.name().to_owned(),
+            category: SUM_CATEGORY,
+            title: SUM_TITLE,
+            formula: SUM_FORMULA,
+            source: "",
+            symmetry: found.unwrap_or("isotropic"),
+            oriented: definition.oriented(),
+            amplitude: false,
+            radius_modes: &[],
+            factors: None,
+            parts,
+            parameters: rows.map(DescribedParameter::new).collect(),
+            magnetism: magnetism(definition),
+        }
+    }
+}
+
+/// Category of sums.
+const SUM_CATEGORY: &str = "sum";
+/// Title of sums.
+const SUM_TITLE: &str = "Sum of models";
+/// Formula of sums.
+const SUM_FORMULA: &str = "I = scale (A_scale A + B_scale B + ...) + background";
 
 impl Factor {
     fn new(model: &dyn AnyModel) -> Self {
@@ -145,7 +185,7 @@ impl DescribedParameter {
             limits: [limit(row.limits.0), limit(row.limits.1)],
             about: row.about,
             role: match row.role {
-                Role::Scale => "scale",
+                Role::Scale | Role::PartScale(_) => "scale",
                 Role::Background => "background",
                 Role::Form(_) => "form",
                 Role::Angle(_) => "angle",
@@ -189,11 +229,63 @@ fn list() -> String {
         text.push('\n');
     }
     text + "P@S multiplies a form factor with a structure factor: sphere@hardsphere.\n\
+            A+B adds models, each with its own scale: sphere@hardsphere+lamellar.\n\
             `warpstride sas models NAME` shows the parameters of a model.\n"
 }
 
 /// Description of one model with its parameter table.
 fn text(definition: &Definition) -> String {
+    let lines = if definition.parts().is_empty() {
+        lines_of_model(definition)
+    } else {
+        lines_of_sum(definition)
+    };
+    let mut table = Table::new(&["parameter", "default", "units", "limits", "--pd", "meaning"]);
+    for group in grouped(definition.rows()) {
+        let row = group[0];
+        let last = group[group.len() - 1];
+        let name = if group.len() > 1 {
+            format!("{} … {}", row.name, last.name)
+        } else {
+            row.name.clone()
+        };
+        table.row([
+            name,
+            shortest(row.default),
+            row.units.to_owned(),
+            limits(row.limits),
+            match (row.polydisperse, row.role) {
+                (true, Role::Angle(_)) => "2-D",
+                (true, _) => "yes",
+                _ => "",
+            }
+            .to_owned(),
+            row.about.to_owned(),
+        ]);
+    }
+    format!("{}\n{table}", facts(&lines))
+}
+
+fn lines_of_sum(definition: &Definition) -> Vec<(&'static str, String)> {
+    let mut lines = vec![
+        ("model", definition.name().to_owned()),
+        ("category", SUM_CATEGORY.to_owned()),
+        ("title", SUM_TITLE.to_owned()),
+        ("formula", SUM_FORMULA.to_owned()),
+    ];
+    for (part, letter) in definition.parts().iter().zip('A'..) {
+        let part = part.definition();
+        let info = part.form().info();
+        lines.push(("part", format!("{letter}: {}: {}", part.name(), info.title)));
+        lines.push(("formula", info.formula.to_owned()));
+        if let Some(structure) = part.structure() {
+            lines.push(("times", structure.info().formula.to_owned()));
+        }
+    }
+    lines
+}
+
+fn lines_of_model(definition: &Definition) -> Vec<(&'static str, String)> {
     let form = definition.form();
     let info = form.info();
     let mut lines = vec![
@@ -249,30 +341,7 @@ fn text(definition: &Definition) -> String {
             ),
         ));
     }
-    let mut table = Table::new(&["parameter", "default", "units", "limits", "--pd", "meaning"]);
-    for group in grouped(definition.rows()) {
-        let row = group[0];
-        let last = group[group.len() - 1];
-        let name = if group.len() > 1 {
-            format!("{} … {}", row.name, last.name)
-        } else {
-            row.name.clone()
-        };
-        table.row([
-            name,
-            shortest(row.default),
-            row.units.to_owned(),
-            limits(row.limits),
-            match (row.polydisperse, row.role) {
-                (true, Role::Angle(_)) => "2-D",
-                (true, _) => "yes",
-                _ => "",
-            }
-            .to_owned(),
-            row.about.to_owned(),
-        ]);
-    }
-    format!("{}\n{table}", facts(&lines))
+    lines
 }
 
 /// The rows, with the elements of an array in one group.

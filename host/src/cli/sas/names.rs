@@ -1,6 +1,7 @@
 //! Look-up of models and parameters by name, with a suggestion for misspelt names.
 
 use crate::cli::failure::Failure;
+use crate::sas::fit::split_number;
 use crate::sas::{Definition, SasError};
 use warpstride_kernels::sas::catalogue;
 
@@ -25,7 +26,7 @@ pub(super) fn with_magnetism_of<'a>(
 ) -> Definition {
     let magnetic = definition.clone().with_magnetism();
     let is_magnetic = |item: &str| {
-        let name = item.split('=').next().unwrap_or_default();
+        let (name, _) = split_number(item.split('=').next().unwrap_or_default());
         definition.parameter_index(name).is_err() && magnetic.parameter_index(name).is_ok()
     };
     if named.any(is_magnetic) {

@@ -1,7 +1,6 @@
 //! Models that diverge at q = 0.
 
-use crate::sas::cpu::CpuEngine;
-use crate::sas::{Calculation, Engine, Points, Precision, Vector};
+use crate::sas::{Calculation, Points, Precision, Vector, on_cpu};
 
 /// Values of q, 1/Å, for the test. Models replace q by at least 10⁻³⁷ 1/Å where they raise it to a
 /// power, so a model that diverges has a large finite value at 0. It diverges if the intensity
@@ -54,7 +53,7 @@ impl Origin {
             values: vector.values.clone(),
             widths: Vec::new(),
         };
-        let computed = CpuEngine::new(nearby.clone()).evaluate(&[vector]);
+        let computed = on_cpu(nearby.clone()).and_then(|mut engine| engine.evaluate(&[vector]));
         // A model that cannot be evaluated there is not known to diverge.
         let Ok([found]) = computed.as_deref() else {
             return;

@@ -156,11 +156,15 @@ pub(super) fn polydispersity_args(
         }
         all.push(polydispersity);
     }
-    if all.len() > MAX_POLYDISPERSE {
-        return Err(Failure::usage(format!(
-            "--pd: expected at most {MAX_POLYDISPERSE} parameters with a distribution, found {}",
-            all.len()
-        )));
+    // Each part of a sum has its own mesh.
+    let part = |of: &PolydispersityArg| definition.rows()[of.parameter].part;
+    for of in &all {
+        let count = all.iter().filter(|other| part(other) == part(of)).count();
+        if count > MAX_POLYDISPERSE {
+            return Err(Failure::usage(format!(
+                "--pd: expected at most {MAX_POLYDISPERSE} parameters with a distribution, found {count}"
+            )));
+        }
     }
     Ok(all)
 }

@@ -8,20 +8,20 @@ use crate::cli::paths::{self, OutputFile};
 use crate::data::{Curve, Scattering, ScatteringImage};
 use crate::report::picture::Picture;
 use crate::sas::Points;
-use crate::sas::fit::{Bound, Comparison, FitResult, Method};
+use crate::sas::fit::{Bound, Comparison, FitResult, Method, Tied};
 use crate::sas::report::{fit_picture, fit_report};
 use crate::system::write_whole;
 use crate::text::{Table, count, shortest, significant};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
-/// The output files.
+/// The output files; of several data sets, each has its own curve and picture.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct OutputFiles {
-    pub(super) output: Option<PathBuf>,
+    pub(super) output: Vec<PathBuf>,
     pub(super) summary: Option<PathBuf>,
     pub(super) report: Option<PathBuf>,
-    pub(super) plot: Option<PathBuf>,
+    pub(super) plot: Vec<PathBuf>,
 }
 
 /// Output of `--summary` and `--json`.
@@ -29,16 +29,43 @@ pub(super) struct OutputFiles {
 pub(super) struct Summary<'a> {
     #[serde(flatten)]
     result: &'a FitResult,
-    resolution: String,
-    polydispersity: Vec<PolydispersitySummary>,
+    #[serde(flatten)]
+    details: Details<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Details<'a> {
+    One(&'a SetSummary<'a>),
+    Several { curves: Vec<SeveralCurves<'a>> },
+}
+
+/// A data set of a fit.
+#[derive(Serialize)]
+pub(super) struct SetSummary<'a> {
+    #[serde(skip)]
+    pub(super) file: String,
+    pub(super) resolution: String,
+    pub(super) polydispersity: Vec<PolydispersitySummary>,
     /// Command that computes the model with the fitted values.
-    command: String,
-    curves: Curves<'a>,
+    pub(super) command: String,
+    pub(super) curves: Curves<'a>,
+}
+
+/// A data set of a fit of several.
+#[derive(Serialize)]
+struct SeveralCurves<'a> {
+    file: &'a str,
+    resolution: &'a str,
+    polydispersity: &'a [PolydispersitySummary],
+    command: &'a str,
+    #[serde(flatten)]
+    curves: &'a Curves<'a>,
 }
 
 /// Data and model at the fitted points.
 #[derive(Serialize)]
-struct Curves<'a> {
+pub(super) struct Curves<'a> {
     #[serde(flatten)]
     points: Coordinates<'a>,
     /// Measured, 1/cm.
@@ -50,37 +77,65 @@ struct Curves<'a> {
     residual: Vec<f64>,
 }
 
-impl<'a> Summary<'a> {
-    pub(super) fn new(
-        result: &'a FitResult,
-        comparison: &'a Comparison,
-        resolution: String,
-        polydispersity: Vec<PolydispersitySummary>,
-        command: String,
-    ) -> Self {
+impl<'a> Curves<'a> {
+    pub(super) fn of(comparison: &'a Comparison) -> Self {
         Self {
-            result,
-            resolution,
-            polydispersity,
-            command,
-            curves: Curves {
-                points: Coordinates::of(&comparison.measured.points),
-                intensity: &comparison.measured.intensity,
-                sigma: &comparison.measured.sigma,
-                fit: &comparison.model,
-                residual: comparison.residuals(),
-            },
+            points: Coordinates::of(&comparison.measured.points),
+            intensity: &comparison.measured.intensity,
+            sigma: &comparison.measured.sigma,
+            fit: &comparison.model,
+            residual: comparison.residuals(),
         }
     }
+}
+
+impl<'a> Summary<'a> {
+    pub(super) fn new(result: &'a FitResult, sets: &'a [SetSummary<'a>]) -> Self {
+        let details = match sets {
+            [one] => Details::One(one),
+            several => Details::Several {
+                curves: several
+                    .iter()
+                    .map(|set| SeveralCurves {
+                        file: &set.file,
+                        resolution: &set.resolution,
+                        polydispersity: &set.polydispersity,
+                        command: &set.command,
+                        curves: &set.curves,
+                    })
+                    .collect(),
+            },
+        };
+        Self { result, details }
+    }
+}
+
+/// The names of the files of `count` data sets: with several, `fit.csv` is `fit.1.csv`, `fit.2.csv`, ….
+pub(super) fn numbered(path: Option<PathBuf>, count: usize) -> Vec<PathBuf> {
+    let Some(path) = path else {
+        return Vec::new();
+    };
+    if count == 1 {
+        return vec![path];
+    }
+    let name = |number: usize| {
+        let mut name = path.file_stem().unwrap_or_default().to_owned();
+        name.push(format!(".{number}"));
+        if let Some(extension) = path.extension() {
+            name.push(".");
+            name.push(extension);
+        }
+        path.with_file_name(name)
+    };
+    (1..=count).map(name).collect()
 }
 
 impl OutputFiles {
     /// The files in the order in which `--help` lists them.
     pub(super) fn all(&self) -> impl Iterator<Item = &Path> {
-        [&self.output, &self.summary, &self.report, &self.plot]
-            .into_iter()
-            .flatten()
-            .map(PathBuf::as_path)
+        let one = self.summary.iter().chain(&self.report);
+        let all = self.output.iter().chain(one).chain(&self.plot);
+        all.map(PathBuf::as_path)
     }
 
     /// Whether there is no output file.
@@ -91,82 +146,104 @@ impl OutputFiles {
     /// Checks, before any work, that every file can be written and that no two outputs, and no
     /// output and input, are the same file.
     pub(super) fn check(&self, inputs: &[&Path]) -> Result<(), Failure> {
-        let outputs = [
-            OutputFile::given("-o", self.output.as_deref(), files::FORMATS),
-            OutputFile::given("--summary", self.summary.as_deref(), &[paths::JSON]),
-            OutputFile::given("--report", self.report.as_deref(), &[paths::HTML]),
-            OutputFile::given("--plot", self.plot.as_deref(), &[paths::PNG]),
-        ];
-        let outputs: Vec<OutputFile<'_>> = outputs.into_iter().flatten().collect();
+        let curves = self.output.iter();
+        let mut outputs: Vec<OutputFile<'_>> = curves
+            .map(|path| OutputFile::new("-o", path, files::FORMATS))
+            .collect();
+        outputs.extend(OutputFile::given(
+            "--summary",
+            self.summary.as_deref(),
+            &[paths::JSON],
+        ));
+        outputs.extend(OutputFile::given(
+            "--report",
+            self.report.as_deref(),
+            &[paths::HTML],
+        ));
+        let pictures = self.plot.iter();
+        outputs.extend(pictures.map(|path| OutputFile::new("--plot", path, &[paths::PNG])));
         paths::check(&outputs, inputs)
     }
 
-    /// Draws the picture of `--plot`, if there is one.
+    /// Draws the pictures of `--plot`, if there are some.
     pub(super) fn draw(
         &self,
         result: &FitResult,
-        comparison: &Comparison,
-    ) -> Result<Option<Picture>, Failure> {
-        let Some(path) = &self.plot else {
-            return Ok(None);
-        };
-        fit_picture(result, comparison)
-            .map(Some)
-            .map_err(|e| Failure::failed(format!("--plot {}: {e}", path.display())))
+        comparisons: &[Comparison],
+    ) -> Result<Vec<Picture>, Failure> {
+        let pairs = self.plot.iter().zip(comparisons);
+        pairs
+            .map(|(path, comparison)| {
+                fit_picture(result, comparison)
+                    .map_err(|e| Failure::failed(format!("--plot {}: {e}", path.display())))
+            })
+            .collect()
     }
 
     /// The files that will be written, given what [`Self::draw`] returned.
     pub(super) fn written(
         &self,
-        plot: &Result<Option<Picture>, Failure>,
+        plot: &Result<Vec<Picture>, Failure>,
     ) -> impl Iterator<Item = &Path> {
         let drawn = plot.is_ok();
-        self.all()
-            .filter(move |path| drawn || self.plot.as_deref() != Some(*path))
+        let is_plot = |path: &Path| self.plot.iter().any(|plot| plot == path);
+        self.all().filter(move |path| drawn || !is_plot(path))
     }
 
-    /// Writes the summary first, because it holds the result of the computation; `file` is that of the data.
+    /// Writes the summary first, because it holds the result of the computation.
     pub(super) fn write(
         &self,
         result: &FitResult,
-        comparison: &Comparison,
-        summary: &Summary<'_>,
-        plot: &Result<Option<Picture>, Failure>,
-        file: &str,
+        comparisons: &[Comparison],
+        sets: &[SetSummary<'_>],
+        plot: &Result<Vec<Picture>, Failure>,
     ) -> Result<(), Failure> {
         if let Some(path) = &self.summary {
-            let text = serde_json::to_string_pretty(summary)? + "\n";
+            let text = serde_json::to_string_pretty(&Summary::new(result, sets))? + "\n";
             write_whole(path, text.as_bytes())?;
         }
-        if let Some(path) = &self.output {
-            let process = [
+        let with_data = sets.iter().zip(comparisons).enumerate();
+        for (path, (at, (set, comparison))) in self.output.iter().zip(with_data) {
+            let of_set = result.data_sets.get(at);
+            let chi2 = of_set.map_or(result.chi2_per_point, |of_set| of_set.chi2_per_point);
+            let mut process = vec![
                 (
                     "program",
                     format!("warpstride {}", env!("CARGO_PKG_VERSION")),
                 ),
                 ("fit of", result.model.clone()),
-                ("to", file.to_owned()),
-                ("command", summary.command.clone()),
-                ("resolution", summary.resolution.clone()),
-                ("chi2 per point", significant(result.chi2_per_point, 6)),
+                ("to", set.file.clone()),
+                ("command", set.command.clone()),
+                ("resolution", set.resolution.clone()),
+                ("chi2 per point", significant(chi2, 6)),
                 ("back end", result.record.setup.to_string()),
                 ("units", "q 1/Ang, intensity 1/cm".to_owned()),
             ];
+            process.extend(tied_line(&result.tied));
             files::write(path, &fitted(result, comparison), &process)?;
         }
         if let Some(path) = &self.report {
-            write_whole(path, fit_report(result, comparison)?.as_bytes())?;
+            write_whole(path, fit_report(result, comparisons)?.as_bytes())?;
         }
-        if let (Some(path), Ok(Some(picture))) = (&self.plot, plot) {
+        for (path, picture) in self.plot.iter().zip(plot.iter().flatten()) {
             picture.write(path)?;
         }
         Ok(())
     }
 }
 
+/// The line of a file's header about tied parameters, if there are some.
+fn tied_line(of: &[Tied]) -> Option<(&'static str, String)> {
+    let lines = of.iter().map(|tied| {
+        let (name, expression) = (&tied.name, &tied.expression);
+        format!("{name} = {expression} = {}", tied.value)
+    });
+    (!of.is_empty()).then(|| ("tied", lines.collect::<Vec<_>>().join("; ")))
+}
+
 /// The fitted intensities, with the resolution of the data.
 fn fitted(result: &FitResult, comparison: &Comparison) -> Scattering {
-    let title = format!("{} fitted to {}", result.model, result.data);
+    let title = format!("{} fitted to {}", result.model, comparison.measured.title);
     match &comparison.measured.points {
         Points::Curve(q) => Scattering::Curve(Curve {
             q: q.clone(),
@@ -188,8 +265,8 @@ fn fitted(result: &FitResult, comparison: &Comparison) -> Scattering {
     }
 }
 
-/// The table for the terminal.
-pub(super) fn table(result: &FitResult, file: &str) -> String {
+/// The table for the terminal; `files` are those of the data.
+pub(super) fn table(result: &FitResult, files: &[&str]) -> String {
     let mut parameters = Table::new(&["parameter", "value", "±", "units", "bounds", ""]);
     for fitted in &result.parameters {
         let end = |end: Option<f64>| end.map_or_else(|| "…".to_owned(), shortest);
@@ -212,6 +289,17 @@ pub(super) fn table(result: &FitResult, file: &str) -> String {
             .to_owned(),
         ]);
     }
+    for tied in &result.tied {
+        parameters.row([
+            tied.name.clone(),
+            significant(tied.value, 6),
+            tied.uncertainty
+                .map_or_else(|| "-".to_owned(), |u| significant(u, 2)),
+            tied.units.to_owned(),
+            format!("= {}", tied.expression),
+            String::new(),
+        ]);
+    }
     let method = match result.method {
         Method::LevenbergMarquardt if result.starts > 1 => {
             format!("Levenberg-Marquardt from {} starts", result.starts)
@@ -219,9 +307,22 @@ pub(super) fn table(result: &FitResult, file: &str) -> String {
         Method::LevenbergMarquardt => "Levenberg-Marquardt".to_owned(),
         Method::Evolution => "differential evolution, then Levenberg-Marquardt".to_owned(),
     };
-    let mut lines = vec![
-        ("model", result.model.clone()),
-        ("data", format!("{} ({file})", result.data)),
+    let mut lines = vec![("model", result.model.clone())];
+    if let [file] = files {
+        lines.push(("data", format!("{} ({file})", result.data)));
+    }
+    let mut name = "data";
+    for (at, (set, file)) in result.data_sets.iter().zip(files).enumerate() {
+        let text = format!(
+            "{}: {} ({file}), χ²/point {} of {}",
+            at + 1,
+            set.data,
+            significant(set.chi2_per_point, 5),
+            count(set.points, ["point", "points"])
+        );
+        lines.push((std::mem::take(&mut name), text));
+    }
+    lines.extend([
         ("method", format!("{method}: {}", result.stop.description())),
         (
             "χ²/point",
@@ -245,7 +346,7 @@ pub(super) fn table(result: &FitResult, file: &str) -> String {
                 count(result.evaluations, ["evaluation", "evaluations"])
             ),
         ),
-    ];
+    ]);
     let mut name = "written";
     for path in &result.record.outputs {
         lines.push((std::mem::take(&mut name), path.clone()));

@@ -3,8 +3,8 @@
 use super::names;
 use super::parameters::{PolydispersityArg, items, number};
 use crate::cli::failure::Failure;
-use crate::sas::fit::INTEGER_PARAMETERS;
-use crate::sas::{Definition, Role};
+use crate::sas::fit::split_number;
+use crate::sas::{Definition, ParameterRow, Part, Role};
 use crate::text::shortest;
 
 /// The values of all parameters: the defaults, replaced by those of `--set`.
@@ -35,7 +35,7 @@ pub(super) fn values(definition: &Definition, set: &[String]) -> Result<Values, 
             row.role,
             Role::StructureFactorMode | Role::RadiusEffectiveMode
         );
-        let counts = INTEGER_PARAMETERS.contains(&row.name.as_str());
+        let counts = row.is_integer();
         if (selects || counts) && value.fract() != 0.0 {
             return Err(Failure::usage(format!(
                 "{option}: expected an integer from {low} to {high}"
@@ -51,6 +51,41 @@ pub(super) fn values(definition: &Definition, set: &[String]) -> Result<Values, 
     Ok(Values { values, is_set })
 }
 
+/// The lists of `--set` for a data set, by its number from 1 among `count`: `NAME.2=VALUE` applies to
+/// the second one only, and goes before `NAME=VALUE`.
+pub(super) fn of_data_set(
+    set: &[String],
+    number: usize,
+    count: usize,
+) -> Result<Vec<String>, Failure> {
+    if count == 1 {
+        return Ok(set.to_vec());
+    }
+    let (mut common, mut own): (Vec<&str>, Vec<(&str, String)>) = (Vec::new(), Vec::new());
+    for item in items(set) {
+        let (name, value) = item.split_once('=').unwrap_or((item, ""));
+        let (name, numbered) = split_number(name);
+        match numbered {
+            None => common.push(item),
+            Some(n) if !(1..=count).contains(&n) => {
+                return Err(Failure::usage(format!(
+                    "--set {item}: expected the number of a data file from 1 to {count}, found {n}"
+                )));
+            }
+            Some(n) if n == number => own.push((name, format!("{name}={value}"))),
+            Some(_) => {}
+        }
+    }
+    common.retain(|item| {
+        let name = item.split('=').next().unwrap_or_default();
+        !own.iter().any(|(other, _)| *other == name)
+    });
+    let common = common.into_iter().map(str::to_owned);
+    Ok(common
+        .chain(own.into_iter().map(|(_, item)| item))
+        .collect())
+}
+
 /// A value of every parameter.
 #[derive(Debug, Clone)]
 pub(super) struct Values {
@@ -63,14 +98,16 @@ impl Values {
     /// The parameters that have an effect; `pixels`: in two dimensions.
     pub(super) fn effective(&self, definition: &Definition, pixels: bool) -> Vec<bool> {
         let rows = definition.rows();
-        let own_radius = rows
-            .iter()
-            .zip(&self.values)
-            .any(|(row, value)| row.role == Role::RadiusEffectiveMode && *value > 0.0);
+        let own_radius = |part: Option<usize>| {
+            let of_part = rows.iter().zip(&self.values);
+            of_part
+                .filter(|(row, _)| row.part == part && row.role == Role::RadiusEffectiveMode)
+                .any(|(_, value)| *value > 0.0)
+        };
         rows.iter()
             .map(|row| match row.role {
                 Role::Angle(_) | Role::Spin(_) | Role::Moment { .. } => pixels,
-                Role::Structure(0) => !own_radius,
+                Role::Structure(0) => !own_radius(row.part),
                 _ => true,
             })
             .collect()
@@ -130,19 +167,23 @@ impl Values {
     /// number: `n=1`.
     fn beyond_count(&self, definition: &Definition) -> Vec<Option<String>> {
         let rows = definition.rows();
-        let count = rows.iter().zip(&self.values).find(|(row, _)| {
-            COUNTS.contains(&row.name.as_str()) && matches!(row.role, Role::Form(_))
-        });
         let mut beyond = vec![None; rows.len()];
-        let Some((of, count)) = count else {
-            return beyond;
-        };
-        let arrays = definition.form().info().parameters.iter();
-        for array in arrays.filter(|array| array.length > 1) {
-            for i in (1..=array.length).filter(|i| *i as f64 > *count) {
-                let element = format!("{}{i}", array.name);
-                if let Some(index) = rows.iter().position(|row| row.name == element) {
-                    beyond[index] = Some(format!("{}={}", of.name, shortest(*count)));
+        let counts = rows.iter().zip(&self.values).filter(|(row, _)| {
+            COUNTS.contains(&row.base_name()) && matches!(row.role, Role::Form(_))
+        });
+        for (of, count) in counts {
+            let parts = definition.parts();
+            let part = of.part.and_then(|part| parts.get(part));
+            let form = part.map_or(definition, Part::definition).form();
+            let arrays = form.info().parameters.iter();
+            for array in arrays.filter(|array| array.length > 1) {
+                for i in (1..=array.length).filter(|i| *i as f64 > *count) {
+                    let element = format!("{}{i}", array.name);
+                    let is_element =
+                        |row: &ParameterRow| row.part == of.part && row.base_name() == element;
+                    if let Some(index) = rows.iter().position(is_element) {
+                        beyond[index] = Some(format!("{}={}", of.name, shortest(*count)));
+                    }
                 }
             }
         }

@@ -37,7 +37,8 @@ impl Source {
         }
     }
 
-    fn datasets(&self) -> Vec<(String, Vec<usize>)> {
+    /// Paths and shapes of the datasets.
+    pub(super) fn datasets(&self) -> Vec<(String, Vec<usize>)> {
         let mut found = Vec::new();
         let mut links = 0;
         let mut groups = VecDeque::new();

@@ -177,7 +177,7 @@ fn datasets_without_data_or_in_other_files_are_refused() {
         f.unlink(&data)?;
         f.link_external("other.h5", "/data", &data)
     });
-    assert_contains(&elsewhere, &["link to another file"]);
+    assert_contains(&elsewhere, &["\"other.h5\", which does not exist"]);
     let external = error_after(|f| {
         f.unlink(&data)?;
         f.new_dataset_builder()
@@ -225,9 +225,9 @@ fn energies_and_plain_paths_are_read() {
 
     let paths = |positions: &str| Paths {
         frames: format!("{DETECTOR}/data"),
-        positions: positions.to_owned(),
+        positions: positions.into(),
         position_order: [0, 1],
-        position_unit: 1e-6,
+        position_unit: Some(scan::PositionUnit::Metres(1e-6)),
         mask: None,
         mask_marks: scan::MaskPolarity::Bad,
         probe: None,

@@ -2,6 +2,10 @@
 
 pub mod checkpoint;
 #[cfg(feature = "hdf5")]
+pub mod export;
+#[cfg(feature = "hdf5")]
+mod nexus_attributes;
+#[cfg(feature = "hdf5")]
 pub mod results;
 #[cfg(feature = "hdf5")]
 pub mod scan;

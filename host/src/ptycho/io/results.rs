@@ -6,6 +6,7 @@ use crate::data::{Geometry, HistoryEntry, Propagation, Reconstruction};
 use crate::io::IoError;
 use crate::io::output;
 use crate::io::source::{Numbers, Source};
+use crate::ptycho::io::nexus_attributes;
 use crate::system::Memory;
 use hdf5_metno as hdf5;
 use ndarray::{Array, Array1, Array2, ArrayD, Axis, Dimension, Ix1, Ix2, Ix3, arr1};
@@ -86,7 +87,8 @@ pub fn write(path: &Path, result: &Reconstruction) -> Result<(), IoError> {
         let recorded = translation(&result.recorded_positions);
         output::array(file, TRANSLATION_RECORDED, &recorded)?;
         file.create_group("/entry_1/data_1")?
-            .link_soft(&format!("{IMAGE}/data"), "data")
+            .link_soft(&format!("{IMAGE}/data"), "data")?;
+        nexus_attributes::of_result(file, result)
     })
 }
 

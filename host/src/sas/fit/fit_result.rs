@@ -34,6 +34,34 @@ pub struct Fixed {
     pub value: f64,
 }
 
+/// A parameter that follows from others.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Tied {
+    /// As in `--tie`.
+    pub name: String,
+    /// As in the model's table.
+    pub units: &'static str,
+    /// At the minimum.
+    pub value: f64,
+    /// Its standard uncertainty, propagated linearly from those of the fitted parameters.
+    pub uncertainty: Option<f64>,
+    /// The expression of other parameters.
+    pub expression: String,
+}
+
+/// A set of data of a fit of several.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct DataSetResult {
+    /// Title of the data.
+    pub data: String,
+    /// Points that took part.
+    pub points: usize,
+    /// Σ ((data − model)/σ)² over them.
+    pub chi2: f64,
+    /// The same over points.
+    pub chi2_per_point: f64,
+}
+
 /// What `--summary` writes of a fit.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FitResult {
@@ -55,8 +83,14 @@ pub struct FitResult {
     pub converged: bool,
     /// What was fitted.
     pub parameters: Vec<Fitted>,
-    /// What was not.
+    /// What follows from other parameters.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tied: Vec<Tied>,
+    /// What was not fitted.
     pub fixed: Vec<Fixed>,
+    /// χ² of each set of data, if there are several.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub data_sets: Vec<DataSetResult>,
     /// Σ ((data − model)/σ)².
     pub chi2: f64,
     /// The same over points.

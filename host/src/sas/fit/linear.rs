@@ -1,26 +1,33 @@
-//! Scale and background, on which the intensity depends linearly. They are not searched but solved
+//! Scales and backgrounds, on which the intensity depends linearly. They are not searched but solved
 //! for exactly in each trial (variable projection: Golub and Pereyra, Inverse Problems 19, R1,
 //! 2003).
 
-use super::problem::{Problem, Target};
-use crate::sas::Vector;
+use super::bounded::bounded_least_squares;
+use super::problem::{Block, Problem};
+use crate::sas::{Target, Vector};
 
 /// Scale or background.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Factor {
     /// Fixed at this value.
     Fixed(f64),
+    /// As in each vector, at this index of its values: tied to other parameters, or searched because
+    /// others are tied to it.
+    InVector(usize),
     /// Solved for within bounds: index of the parameter, and its bounds.
     Solved(usize, (f64, f64)),
 }
 
-/// Scale and background of a problem, and the parameters that remain to be searched.
+/// Scales and backgrounds of a problem, and the parameters that remain to be searched.
 #[derive(Debug, Clone)]
 pub(super) struct Projection {
-    /// Indices of scale and background in a vector's values.
-    indices: (Option<usize>, Option<usize>),
-    scale: Factor,
-    background: Factor,
+    blocks: Vec<Block>,
+    /// Scale and background of one model that is no sum and one set of data.
+    pair: Option<(Factor, Factor)>,
+    /// The parameters that are solved for, with their bounds.
+    solved: Vec<(usize, (f64, f64))>,
+    /// For each value of a vector, the index in `solved` of the parameter that gives it.
+    column: Vec<Option<usize>>,
     /// Indices of the parameters that are searched.
     pub(super) searched: Vec<usize>,
     /// Intensity of a background of 1 at each point: 1 unless the resolution loses a part of it.
@@ -38,40 +45,97 @@ pub(super) struct Trial {
     pub(super) chi2: f64,
 }
 
+/// The model as a function of the solved parameters: offset + Σ value · column.
+struct Columns {
+    offset: Vec<f64>,
+    columns: Vec<Vec<f64>>,
+}
+
 impl Projection {
     pub(super) fn new(problem: &Problem) -> Self {
-        let indices = problem.linear_indices();
-        let factor = |index: Option<usize>, otherwise: f64| {
-            let fitted = problem
-                .parameters()
-                .iter()
-                .position(|p| index.is_some_and(|at| p.target == Target::Value(at)));
-            match (fitted, index) {
-                (Some(at), _) => Factor::Solved(at, problem.parameters()[at].bounds),
-                (None, Some(index)) => Factor::Fixed(problem.vector(&[]).values[index]),
-                (None, None) => Factor::Fixed(otherwise),
-            }
-        };
-        let (scale, background) = (factor(indices.0, 1.0), factor(indices.1, 0.0));
-        let solved = |i: usize| {
-            [scale, background]
-                .iter()
-                .any(|f| matches!(f, Factor::Solved(at, _) if *at == i))
-        };
-        Self {
-            indices,
-            scale,
-            background,
-            searched: (0..problem.parameters().len())
-                .filter(|i| !solved(*i))
-                .collect(),
+        let blocks = problem.blocks();
+        let parameters = problem.parameters();
+        let mut projection = Self {
+            pair: None,
+            solved: Vec::new(),
+            column: vec![None; problem.vector(&[]).values.len()],
+            searched: Vec::new(),
             flat: vec![1.0; problem.measured().intensity.len()],
+            blocks,
+        };
+        // First the scales and backgrounds of whole models: a part's scale is linear only if that
+        // of its sum is not solved for.
+        for of_parts in [false, true] {
+            for (at, parameter) in parameters.iter().enumerate() {
+                let linear = |target: &Target| {
+                    !problem.ties().uses(*target)
+                        && projection
+                            .blocks
+                            .iter()
+                            .any(|block| projection.is_linear(block, *target, of_parts))
+                };
+                if !parameter.targets.iter().all(linear) {
+                    continue;
+                }
+                for target in &parameter.targets {
+                    if let Target::Value(index) = target {
+                        projection.column[*index] = Some(projection.solved.len());
+                    }
+                }
+                projection.solved.push((at, parameter.bounds));
+            }
+        }
+        let is_solved = |at: &usize| projection.solved.iter().any(|(of, _)| of == at);
+        projection.searched = (0..parameters.len()).filter(|at| !is_solved(at)).collect();
+        if let [block] = projection.blocks.as_slice()
+            && block.parts.is_empty()
+        {
+            let factor = |index: usize| {
+                let target = Target::Value(index);
+                match projection.column[index].map(|column| projection.solved[column]) {
+                    Some((at, bounds)) => Factor::Solved(at, bounds),
+                    None if problem.ties().sets(target) || problem.is_fitted(target) => {
+                        Factor::InVector(index)
+                    }
+                    None => Factor::Fixed(problem.vector(&[]).get(target)),
+                }
+            };
+            projection.pair = Some((factor(block.scale), factor(block.background)));
+        }
+        projection
+    }
+
+    fn is_linear(&self, block: &Block, target: Target, of_parts: bool) -> bool {
+        let Target::Value(index) = target else {
+            return false;
+        };
+        if of_parts {
+            block.parts.contains(&index) && self.column[block.scale].is_none()
+        } else {
+            index == block.scale || index == block.background
         }
     }
 
-    /// The vector for `values` with scale 1 and background 0.
-    pub(super) fn bare(&self, problem: &Problem, values: &[f64]) -> Vector {
-        self.with(problem.vector(values), 1.0, 0.0)
+    /// Vectors that a trial needs: one for each part of the model.
+    pub(super) fn vectors(&self) -> usize {
+        let parts = self.blocks.iter().map(|block| block.parts.len());
+        parts.max().unwrap_or(0).max(1)
+    }
+
+    /// The vectors for `values`, with scale 1 and background 0: of a sum, each has one part.
+    pub(super) fn bare(&self, problem: &Problem, values: &[f64]) -> Vec<Vector> {
+        let whole = self.with(problem.vector(values), 1.0, 0.0);
+        (0..self.vectors())
+            .map(|part| {
+                let mut vector = whole.clone();
+                for block in &self.blocks {
+                    for (at, scale) in block.parts.iter().enumerate() {
+                        vector.values[*scale] = if at == part { 1.0 } else { 0.0 };
+                    }
+                }
+                vector
+            })
+            .collect()
     }
 
     /// The vector with scale 0 and background 1, whose intensities are [`Projection::flat`].
@@ -80,11 +144,9 @@ impl Projection {
     }
 
     fn with(&self, mut vector: Vector, scale: f64, background: f64) -> Vector {
-        if let Some(at) = self.indices.0 {
-            vector.values[at] = scale;
-        }
-        if let Some(at) = self.indices.1 {
-            vector.values[at] = background;
+        for block in &self.blocks {
+            vector.values[block.scale] = scale;
+            vector.values[block.background] = background;
         }
         vector
     }
@@ -103,28 +165,30 @@ impl Projection {
         self.searched.iter().map(|at| values[*at]).collect()
     }
 
-    /// Solves for scale and background, given the intensities `bare`, and computes the residuals.
-    pub(super) fn trial(&self, problem: &Problem, mut values: Vec<f64>, bare: &[f64]) -> Trial {
-        if !bare.iter().all(|v| v.is_finite()) {
+    /// Solves for scales and backgrounds, given the intensities of [`Self::bare`], and computes the
+    /// residuals.
+    pub(super) fn trial(
+        &self,
+        problem: &Problem,
+        mut values: Vec<f64>,
+        bare: &[Vec<f64>],
+    ) -> Trial {
+        let finite = bare.iter().flatten().all(|v| v.is_finite());
+        let residuals = if finite {
+            match self.pair {
+                Some(pair) => self.residuals_of_pair(problem, pair, &mut values, &bare[0]),
+                None => self.residuals(problem, &mut values, bare),
+            }
+        } else {
+            None
+        };
+        let Some(residuals) = residuals else {
             return Trial {
                 values,
                 residuals: Vec::new(),
                 chi2: f64::INFINITY,
             };
-        }
-        let (scale, background) = self.solve(problem, bare);
-        for (factor, value) in [(self.scale, scale), (self.background, background)] {
-            if let Factor::Solved(at, _) = factor {
-                values[at] = value;
-            }
-        }
-        let measured = problem.measured();
-        let residuals: Vec<f64> = (0..bare.len())
-            .map(|i| {
-                let model = scale * bare[i] + background * self.flat[i];
-                (measured.intensity[i] - model) / measured.sigma[i]
-            })
-            .collect();
+        };
         let chi2 = residuals.iter().map(|r| r * r).sum::<f64>();
         Trial {
             values,
@@ -133,26 +197,178 @@ impl Projection {
         }
     }
 
-    /// The scale at `values`.
-    pub(super) fn scale(&self, values: &[f64]) -> f64 {
-        match self.scale {
-            Factor::Fixed(scale) => scale,
-            Factor::Solved(at, _) => values[at],
+    fn residuals_of_pair(
+        &self,
+        problem: &Problem,
+        pair: (Factor, Factor),
+        values: &mut [f64],
+        bare: &[f64],
+    ) -> Option<Vec<f64>> {
+        let (scale, background) = self.solve(problem, pair, values, bare);
+        if !(scale.is_finite() && background.is_finite()) {
+            return None;
         }
+        for (factor, value) in [(pair.0, scale), (pair.1, background)] {
+            if let Factor::Solved(at, _) = factor {
+                values[at] = value;
+            }
+        }
+        let measured = problem.measured();
+        let residual = |i: usize| {
+            let model = scale * bare[i] + background * self.flat[i];
+            (measured.intensity[i] - model) / measured.sigma[i]
+        };
+        Some((0..bare.len()).map(residual).collect())
     }
 
-    /// Indices of the scale and the background among the parameters, if they are solved for.
-    pub(super) fn solved(&self) -> [Option<usize>; 2] {
-        [self.scale, self.background].map(|factor| match factor {
-            Factor::Fixed(_) => None,
-            Factor::Solved(at, _) => Some(at),
-        })
+    fn residuals(
+        &self,
+        problem: &Problem,
+        values: &mut [f64],
+        bare: &[Vec<f64>],
+    ) -> Option<Vec<f64>> {
+        let Columns {
+            offset,
+            mut columns,
+        } = self.columns(&problem.vector(values), bare);
+        let measured = problem.measured();
+        let data = measured.intensity.iter().zip(&measured.sigma).zip(&offset);
+        let mut residuals: Vec<f64> = data.map(|((i, sigma), o)| (i - o) / sigma).collect();
+        if !residuals.iter().all(|r| r.is_finite()) {
+            return None;
+        }
+        for column in &mut columns {
+            for (value, sigma) in column.iter_mut().zip(&measured.sigma) {
+                *value /= sigma;
+            }
+        }
+        let bounds: Vec<(f64, f64)> = self.solved.iter().map(|(_, bounds)| *bounds).collect();
+        let found = bounded_least_squares(&columns, &residuals, &bounds);
+        for (((at, _), found), column) in self.solved.iter().zip(found).zip(&columns) {
+            values[*at] = found;
+            for (residual, value) in residuals.iter_mut().zip(column) {
+                *residual -= found * value;
+            }
+        }
+        Some(residuals)
+    }
+
+    /// The dependence of the model on the solved parameters; `vector` has the other factors.
+    fn columns(&self, vector: &Vector, bare: &[Vec<f64>]) -> Columns {
+        let points = self.flat.len();
+        let mut of = Columns {
+            offset: vec![0.0; points],
+            columns: vec![vec![0.0; points]; self.solved.len()],
+        };
+        let mut add = |column: Option<usize>, block: &Block, factor: f64, basis: &[f64]| {
+            let to = match column {
+                Some(column) => &mut of.columns[column],
+                None => &mut of.offset,
+            };
+            let range = block.points.clone();
+            for (to, value) in to[range.clone()].iter_mut().zip(&basis[range]) {
+                *to += factor * value;
+            }
+        };
+        for block in &self.blocks {
+            let of_scale = self.column[block.scale];
+            let scale = of_scale.map_or_else(|| vector.values[block.scale], |_| 1.0);
+            if block.parts.is_empty() {
+                add(of_scale, block, scale, &bare[0]);
+            }
+            for (index, basis) in block.parts.iter().zip(bare) {
+                let of_part = self.column[*index];
+                let weight = of_part.map_or_else(|| vector.values[*index], |_| 1.0);
+                // At most one of the two is solved for.
+                add(of_part.or(of_scale), block, scale * weight, basis);
+            }
+            let of_background = self.column[block.background];
+            let background = of_background.map_or_else(|| vector.values[block.background], |_| 1.0);
+            add(of_background, block, background, &self.flat);
+        }
+        of
+    }
+
+    /// The model at `values`, all of them as they are.
+    fn model(&self, problem: &Problem, values: &[f64], bare: &[Vec<f64>]) -> Vec<f64> {
+        let of = self.columns(&problem.vector(values), bare);
+        let mut model = of.offset;
+        for ((at, _), column) in self.solved.iter().zip(&of.columns) {
+            for (model, value) in model.iter_mut().zip(column) {
+                *model += values[*at] * value;
+            }
+        }
+        model
+    }
+
+    /// Derivatives of the model by a searched parameter `at`, from the intensities at its lower and
+    /// upper `ends` with all other `values` kept.
+    pub(super) fn slopes(
+        &self,
+        problem: &Problem,
+        values: &[f64],
+        at: usize,
+        ends: (f64, f64),
+        intensities: (&[Vec<f64>], &[Vec<f64>]),
+    ) -> Vec<f64> {
+        let step = ends.1 - ends.0;
+        let moved = |end: f64| {
+            let mut moved = values.to_vec();
+            moved[at] = end;
+            moved
+        };
+        if let Some(pair) = self.pair {
+            let of_ends = [ends.0, ends.1].map(|end| self.factors(problem, pair, &moved(end)));
+            if of_ends[0] == of_ends[1] {
+                let scale = of_ends[0].0;
+                let pairs = intensities.0[0].iter().zip(&intensities.1[0]);
+                return pairs
+                    .map(|(less, more)| scale * (more - less) / step)
+                    .collect();
+            }
+        }
+        let less = self.model(problem, &moved(ends.0), intensities.0);
+        let more = self.model(problem, &moved(ends.1), intensities.1);
+        let pairs = more.iter().zip(&less);
+        pairs.map(|(more, less)| (more - less) / step).collect()
+    }
+
+    /// Derivatives of the model by the parameters that are solved for, with their indices.
+    pub(super) fn solved_slopes(
+        &self,
+        problem: &Problem,
+        values: &[f64],
+        bare: &[Vec<f64>],
+    ) -> Vec<(usize, Vec<f64>)> {
+        let of = self.columns(&problem.vector(values), bare);
+        let indices = self.solved.iter().map(|(at, _)| *at);
+        indices.zip(of.columns).collect()
+    }
+
+    /// Scale and background at `values`.
+    fn factors(&self, problem: &Problem, pair: (Factor, Factor), values: &[f64]) -> (f64, f64) {
+        let value = |factor| match factor {
+            Factor::Fixed(value) => value,
+            Factor::InVector(at) => problem.vector(values).get(Target::Value(at)),
+            Factor::Solved(at, _) => values[at],
+        };
+        (value(pair.0), value(pair.1))
     }
 
     /// Least squares for both within their bounds: the solution of this convex problem lies inside,
     /// on one of the four edges, or in a corner.
-    fn solve(&self, problem: &Problem, bare: &[f64]) -> (f64, f64) {
-        match (self.scale, self.background) {
+    fn solve(
+        &self,
+        problem: &Problem,
+        pair: (Factor, Factor),
+        values: &[f64],
+        bare: &[f64],
+    ) -> (f64, f64) {
+        let known = |factor: Factor| match factor {
+            Factor::InVector(at) => Factor::Fixed(problem.vector(values).get(Target::Value(at))),
+            factor => factor,
+        };
+        match (known(pair.0), known(pair.1)) {
             (Factor::Fixed(scale), Factor::Fixed(background)) => (scale, background),
             (Factor::Solved(_, bounds), Factor::Fixed(background)) => {
                 let sums = Sums::new(problem, bare, &self.flat);
@@ -169,6 +385,8 @@ impl Projection {
                 let sums = Sums::new(problem, bare, &self.flat);
                 sums.best_pair(of_scale, of_background)
             }
+            // None is left in the vector.
+            (Factor::InVector(_), _) | (_, Factor::InVector(_)) => (f64::NAN, f64::NAN),
         }
     }
 }

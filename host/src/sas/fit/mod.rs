@@ -5,6 +5,8 @@
 //! parameter vectors: all columns of a Jacobian, several damping values, all starts, a whole
 //! population. `docs/sas-fits.md` describes the mathematics.
 
+mod bounded;
+mod data_set;
 mod evolution;
 mod fit_result;
 mod levenberg_marquardt;
@@ -18,11 +20,13 @@ mod statistics;
 #[cfg(test)]
 mod tests;
 
-pub use fit_result::{Comparison, Entry, FitResult, Fitted, Fixed};
+pub use super::Target;
+pub use data_set::DataSet;
+pub(crate) use data_set::split_number;
+pub use fit_result::{Comparison, DataSetResult, Entry, FitResult, Fitted, Fixed, Tied};
 pub use measured::{Measured, Selection, Weighting};
 pub use multi_start::Minimum;
-pub(crate) use problem::INTEGER_PARAMETERS;
-pub use problem::{Free, Parameter, Problem, Target};
+pub use problem::{Free, Parameter, Problem};
 pub use run::{Fit, Method, Options};
 pub use search::Stop;
 pub use statistics::{Bound, Statistics};

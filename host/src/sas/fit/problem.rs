@@ -1,18 +1,10 @@
 //! The problem of a fit: calculation, data, and the parameters to fit.
 
-use super::Measured;
-use crate::sas::{Calculation, Role, SasError, Vector};
+use super::data_set::{DataSet, Member, joined, split_number};
+use super::{Comparison, Measured};
+use crate::sas::{Calculation, Role, SasError, Target, Tie, Ties, Vector};
 use crate::text::shortest;
-
-/// Integer parameters, for which derivatives have no meaning.
-pub(crate) const INTEGER_PARAMETERS: [&str; 6] = [
-    "n",
-    "n_shells",
-    "n_steps",
-    "n_stacking",
-    "num_pearls",
-    "Nlayers",
-];
+use std::ops::Range;
 
 /// Start value of a width if none is set: at 0 the intensity does not depend on the width to first
 /// order.
@@ -88,15 +80,6 @@ impl Free {
     }
 }
 
-/// Location of a fitted value in a [`Vector`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Target {
-    /// Index among the values.
-    Value(usize),
-    /// Index among the widths.
-    Width(usize),
-}
-
 /// A fitted parameter.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Parameter {
@@ -104,8 +87,8 @@ pub struct Parameter {
     pub name: String,
     /// Units, as in the definition's table; empty for a relative width.
     pub units: &'static str,
-    /// Location in a vector.
-    pub target: Target,
+    /// Locations in a vector.
+    pub targets: Vec<Target>,
     /// Least and greatest value; either may be infinite.
     pub bounds: (f64, f64),
     /// Start value, within the bounds.
@@ -142,13 +125,16 @@ impl Parameter {
     }
 }
 
-/// The problem of a fit.
+/// The problem of a fit: one or several sets of data. Its vectors have the values of all sets, one
+/// after another; with one set they are those of its calculation.
 #[derive(Debug, Clone)]
 pub struct Problem {
-    calculation: Calculation,
+    sets: Vec<Member>,
+    /// All data, one set after another.
     measured: Measured,
     base: Vector,
     parameters: Vec<Parameter>,
+    ties: Ties,
 }
 
 impl Problem {
@@ -165,65 +151,200 @@ impl Problem {
         base: Vector,
         free: &[Free],
     ) -> Result<Self, SasError> {
-        let model = calculation.definition.name();
-        if calculation.points != measured.points {
-            return Err(SasError::Refused(format!(
-                "{model}: expected the model at the points of the data, found {} points for {}, or other coordinates",
-                calculation.points.len(),
-                measured.points.len()
-            )));
-        }
-        let (rows, polydispersity) = (
-            calculation.definition.rows().len(),
-            &calculation.polydispersity,
-        );
-        if base.values.len() != rows || base.widths.len() != polydispersity.len() {
-            return Err(SasError::Refused(format!(
-                "{model}: expected a vector of {rows} values and {} widths, found {} and {}",
-                polydispersity.len(),
-                base.values.len(),
-                base.widths.len()
-            )));
+        let set = DataSet {
+            calculation,
+            measured,
+            base,
+        };
+        Self::joint(vec![set], free, &[])
+    }
+
+    /// Fits one model to several sets of data at once. Each of the parameters `free` has a value for
+    /// each set, `radius.1`, `radius.2`, …, unless it is `shared`; `radius.2` in `free` is fitted in
+    /// the second set only.
+    ///
+    /// # Errors
+    /// As for [`Self::new`]; no data, sets of different models, a shared parameter that is not
+    /// fitted, or the number of a set that does not exist.
+    pub fn joint(sets: Vec<DataSet>, free: &[Free], shared: &[String]) -> Result<Self, SasError> {
+        let Some(first) = sets.first() else {
+            return Err(SasError::Refused(
+                "a fit: expected at least one set of data, found none".to_owned(),
+            ));
+        };
+        let model = first.calculation.definition.name().to_owned();
+        for set in &sets {
+            check_set(&model, set)?;
         }
         if free.is_empty() {
             return Err(SasError::Refused(format!(
                 "{model}: expected parameters to fit, such as --fit scale, found none"
             )));
         }
-        if free.len() > measured.intensity.len() {
+        let (sets, measured, base) = joined(sets);
+        let mut problem = Self {
+            sets,
+            measured,
+            base,
+            parameters: Vec::with_capacity(free.len()),
+            ties: Ties::default(),
+        };
+        for name in shared {
+            if !free.iter().any(|free| free.name == *name) {
+                return Err(SasError::Refused(format!(
+                    "--share {name}: expected a fitted parameter (--fit {name}=LOW:HIGH), found one that is not fitted for all data"
+                )));
+            }
+        }
+        for free in free {
+            problem.add(free, shared.contains(&free.name))?;
+        }
+        let points = problem.measured.intensity.len();
+        if problem.parameters.len() > points {
             return Err(SasError::TooFewPoints {
-                model: model.to_owned(),
-                parameters: free.len(),
-                points: measured.intensity.len(),
+                model,
+                parameters: problem.parameters.len(),
+                points,
             });
         }
-        let mut parameters: Vec<Parameter> = Vec::with_capacity(free.len());
-        for free in free {
-            let parameter = parameter(&calculation, &base, free)?;
-            if parameters.iter().any(|p| p.target == parameter.target) {
+        problem.check(&problem.vector(&problem.start()))?;
+        Ok(problem)
+    }
+
+    /// Adds a parameter of each set, or one for all.
+    fn add(&mut self, free: &Free, shared: bool) -> Result<(), SasError> {
+        let several = self.sets.len() > 1;
+        let (name, number) = match split_number(&free.name) {
+            (name, Some(number)) if several => (name, Some(number)),
+            _ => (free.name.as_str(), None),
+        };
+        if let Some(number) = number
+            && !(1..=self.sets.len()).contains(&number)
+        {
+            return Err(SasError::Refused(format!(
+                "{}: expected the number of a data set from 1 to {}, found {number}",
+                free.name,
+                self.sets.len()
+            )));
+        }
+        let plain = Free {
+            name: name.to_owned(),
+            ..free.clone()
+        };
+        let chosen = (0..self.sets.len()).filter(|at| number.is_none_or(|n| n == at + 1));
+        let mut found: Vec<Parameter> = Vec::new();
+        for at in chosen {
+            let set = &self.sets[at];
+            let mut parameter = parameter(&set.calculation, &set.part(&self.base), &plain)?;
+            for target in &mut parameter.targets {
+                *target = set.outer(*target);
+            }
+            if parameter
+                .targets
+                .iter()
+                .any(|target| self.is_fitted(*target))
+            {
                 return Err(SasError::Refused(format!(
                     "{}: expected each parameter once, found it twice",
                     free.name
                 )));
             }
-            parameters.push(parameter);
+            match found.first_mut().filter(|_| shared) {
+                Some(first) => first.targets.extend(parameter.targets),
+                None => {
+                    if several && !shared {
+                        parameter.name = format!("{name}.{}", at + 1);
+                    }
+                    found.push(parameter);
+                }
+            }
         }
-        let problem = Self {
-            calculation,
-            measured,
-            base,
-            parameters,
-        };
-        problem
-            .calculation
-            .check(&problem.vector(&problem.start()))?;
-        Ok(problem)
+        self.parameters.extend(found);
+        Ok(())
     }
 
-    /// The calculation.
+    /// Checks the values of each set.
+    fn check(&self, vector: &Vector) -> Result<(), SasError> {
+        let mut sets = self.sets.iter();
+        sets.try_for_each(|set| set.calculation.check(&set.part(vector)))
+    }
+
+    /// With parameters that follow from others of their set in every vector.
+    ///
+    /// # Errors
+    /// A tie of a fitted parameter, an unknown name, a cycle, or values at the start that cannot be
+    /// computed or are outside their limits.
+    pub fn tied(mut self, ties: &[Tie]) -> Result<Self, SasError> {
+        let mut resolved = Ties::default();
+        for set in &self.sets {
+            let of_set = Ties::new(&set.calculation, ties)?;
+            resolved = resolved.and(of_set, set.values.start, set.widths.start);
+        }
+        if let Some((tie, _)) = resolved.iter().find(|(_, target)| self.is_fitted(*target)) {
+            return Err(SasError::Refused(format!(
+                "--tie {}={}: expected a parameter that is not fitted, found --fit {}",
+                tie.name,
+                tie.expression.text(),
+                tie.name
+            )));
+        }
+        let mut start = self.vector(&self.start());
+        resolved.apply(&mut start)?;
+        self.check(&start)?;
+        self.ties = resolved;
+        Ok(self)
+    }
+
+    /// The calculation of the first set of data.
     #[must_use]
     pub fn calculation(&self) -> &Calculation {
-        &self.calculation
+        &self.sets[0].calculation
+    }
+
+    /// The sets of data.
+    pub(super) fn sets(&self) -> &[Member] {
+        &self.sets
+    }
+
+    /// The vectors of the sets of data in a vector of all.
+    #[must_use]
+    pub fn set_vectors(&self, vector: &Vector) -> Vec<Vector> {
+        self.sets.iter().map(|set| set.part(vector)).collect()
+    }
+
+    /// The comparisons of the sets of data in one of all.
+    #[must_use]
+    pub fn comparisons(&self, of_all: &Comparison) -> Vec<Comparison> {
+        let sets = self.sets.iter();
+        sets.map(|set| Comparison {
+            measured: set.measured.clone(),
+            model: (of_all.model.get(set.points.clone()))
+                .unwrap_or_default()
+                .to_vec(),
+        })
+        .collect()
+    }
+
+    /// The name of the number at `target`: that of the parameter, or `NAME_pd`, with the number of
+    /// the set if there are several.
+    pub(super) fn name_of(&self, target: Target) -> String {
+        let mut sets = self.sets.iter().enumerate();
+        let found = sets.find_map(|(at, set)| Some((at, set, set.inner(target)?)));
+        found.map_or_else(String::new, |(at, set, inner)| {
+            let name = set.calculation.name_of(inner);
+            if self.sets.len() > 1 {
+                format!("{name}.{}", at + 1)
+            } else {
+                name
+            }
+        })
+    }
+
+    /// Units of the number at `target`.
+    pub(super) fn units_of(&self, target: Target) -> &'static str {
+        let mut sets = self.sets.iter();
+        let found = sets.find_map(|set| Some(set.calculation.units_of(set.inner(target)?)));
+        found.unwrap_or("")
     }
 
     /// The data.
@@ -250,7 +371,7 @@ impl Problem {
         self.measured.intensity.len() - self.parameters.len()
     }
 
-    /// The vector with `values` for the fitted parameters.
+    /// The vector with `values` for the fitted parameters; a tied value that cannot be computed is NaN.
     ///
     /// # Panics
     /// Never for as many values as parameters; with fewer, the remaining parameters keep their base
@@ -259,80 +380,144 @@ impl Problem {
     pub fn vector(&self, values: &[f64]) -> Vector {
         let mut vector = self.base.clone();
         for (parameter, value) in self.parameters.iter().zip(values) {
-            match parameter.target {
-                Target::Value(at) => vector.values[at] = *value,
-                Target::Width(at) => vector.widths[at] = *value,
+            for target in &parameter.targets {
+                vector.set(*target, *value);
             }
         }
+        self.ties.apply_or_nan(&mut vector);
         vector
     }
 
-    /// Names and values of the parameters and widths that are not fitted.
+    /// The ties.
     #[must_use]
-    pub fn fixed(&self) -> Vec<(String, f64)> {
-        let rows = self.calculation.definition.rows();
-        let free = |target| self.parameters.iter().any(|p| p.target == target);
-        let values = (0..rows.len()).filter(|i| !free(Target::Value(*i)));
-        let widths = (0..self.base.widths.len()).filter(|i| !free(Target::Width(*i)));
-        let named = values.map(|i| (rows[i].name.clone(), self.base.values[i]));
-        named
-            .chain(widths.map(|i| {
-                let row = &rows[self.calculation.polydispersity[i].parameter];
-                (format!("{}_pd", row.name), self.base.widths[i])
-            }))
-            .collect()
+    pub fn ties(&self) -> &Ties {
+        &self.ties
     }
 
-    /// Indices of scale and background in a vector's values.
-    pub(super) fn linear_indices(&self) -> (Option<usize>, Option<usize>) {
-        let rows = self.calculation.definition.rows();
-        let position = |role| rows.iter().position(|row| row.role == role);
-        (position(Role::Scale), position(Role::Background))
+    /// Names and values of the parameters and widths that are neither fitted nor tied. A number that
+    /// is the same in all sets of data is listed once.
+    #[must_use]
+    pub fn fixed(&self) -> Vec<(String, f64)> {
+        let first = &self.sets[0];
+        let values = (0..first.values.len()).map(Target::Value);
+        let all = values.chain((0..first.widths.len()).map(Target::Width));
+        let mut found = Vec::new();
+        for inner in all {
+            let outer = self.sets.iter().map(|set| set.outer(inner));
+            let free: Vec<Target> = outer
+                .filter(|target| !self.is_fitted(*target) && !self.ties.sets(*target))
+                .collect();
+            let numbers: Vec<f64> = free.iter().map(|target| self.base.get(*target)).collect();
+            let same = numbers.windows(2).all(|pair| pair[0] == pair[1]);
+            if free.len() == self.sets.len() && same {
+                found.push((first.calculation.name_of(inner), numbers[0]));
+            } else {
+                let names = free.iter().map(|target| self.name_of(*target));
+                found.extend(names.zip(numbers));
+            }
+        }
+        found
     }
+
+    /// Whether the value at `target` is fitted.
+    pub(super) fn is_fitted(&self, target: Target) -> bool {
+        self.parameters.iter().any(|p| p.targets.contains(&target))
+    }
+
+    /// The sets of data, each with the places of its scales and background.
+    pub(super) fn blocks(&self) -> Vec<Block> {
+        let block = |set: &Member| {
+            let definition = &set.calculation.definition;
+            let place = |at: usize| set.values.start + at;
+            let position = |role| {
+                let mut rows = definition.rows().iter();
+                place(rows.position(|row| row.role == role).unwrap_or(0))
+            };
+            let parts = definition.parts().iter();
+            Block {
+                points: set.points.clone(),
+                scale: position(Role::Scale),
+                background: position(Role::Background),
+                parts: parts.map(|part| place(part.scale())).collect(),
+            }
+        };
+        self.sets.iter().map(block).collect()
+    }
+}
+
+/// Checks that a set of data belongs to `model` and that its calculation suits it.
+fn check_set(model: &str, set: &DataSet) -> Result<(), SasError> {
+    let DataSet {
+        calculation,
+        measured,
+        base,
+    } = set;
+    let name = calculation.definition.name();
+    if name != model {
+        return Err(SasError::Refused(format!(
+            "{model}: expected one model for all data, found {name}"
+        )));
+    }
+    if calculation.points != measured.points {
+        return Err(SasError::Refused(format!(
+            "{model}: expected the model at the points of the data, found {} points for {}, or other coordinates",
+            calculation.points.len(),
+            measured.points.len()
+        )));
+    }
+    let (rows, widths) = (
+        calculation.definition.rows().len(),
+        calculation.polydispersity.len(),
+    );
+    if base.values.len() != rows || base.widths.len() != widths {
+        return Err(SasError::Refused(format!(
+            "{model}: expected a vector of {rows} values and {widths} widths, found {} and {}",
+            base.values.len(),
+            base.widths.len()
+        )));
+    }
+    Ok(())
+}
+
+/// The points of a set of data, and the numbers on which its intensities depend linearly.
+#[derive(Debug, Clone)]
+pub(super) struct Block {
+    /// Among all points.
+    pub(super) points: Range<usize>,
+    /// Index of the scale among the values of a vector.
+    pub(super) scale: usize,
+    /// Index of the background.
+    pub(super) background: usize,
+    /// Indices of the scales of the parts of a sum; empty for any other model.
+    pub(super) parts: Vec<usize>,
 }
 
 fn parameter(calculation: &Calculation, base: &Vector, free: &Free) -> Result<Parameter, SasError> {
     let rows = calculation.definition.rows();
     let model = calculation.definition.name();
-    let of_width = free.name.strip_suffix("_pd").filter(|of| {
-        let known = |name: &str| rows.iter().any(|row| row.name == name);
-        !known(&free.name) && known(of)
-    });
-    let (target, units, limits) = if let Some(of) = of_width {
-        let at = calculation
-            .polydispersity
-            .iter()
-            .position(|polydispersity| rows.get(polydispersity.parameter).is_some_and(|row| row.name == of))
-            .ok_or_else(|| {
-                SasError::Refused(format!(
-                    "{}: expected a distribution of {of} whose width can be fitted, found none; add --pd {of}={START_WIDTH}",
-                    free.name
-                ))
-            })?;
-        let row = &rows[calculation.polydispersity[at].parameter];
-        let units = if matches!(row.role, Role::Angle(_)) {
-            row.units
-        } else {
-            ""
-        };
-        (Target::Width(at), units, (0.0, f64::INFINITY))
-    } else {
-        let at = calculation.definition.parameter_index(&free.name)?;
-        let row = &rows[at];
-        let mode = matches!(
-            row.role,
-            Role::StructureFactorMode | Role::RadiusEffectiveMode
-        );
-        if mode || INTEGER_PARAMETERS.contains(&row.name.as_str()) {
-            return Err(SasError::Refused(format!(
-                "{model}: expected a number that can be fitted, found the integer {}; set it with --set and compare fits",
-                row.name
-            )));
+    let target = calculation.target(&free.name)?;
+    let units = calculation.units_of(target);
+    let limits = match target {
+        Target::Width(_) => (0.0, f64::INFINITY),
+        Target::Value(at) => {
+            let row = &rows[at];
+            let mode = matches!(
+                row.role,
+                Role::StructureFactorMode | Role::RadiusEffectiveMode
+            );
+            if mode || row.is_integer() {
+                return Err(SasError::Refused(format!(
+                    "{model}: expected a number that can be fitted, found the integer {}; set it with --set and compare fits",
+                    row.name
+                )));
+            }
+            row.limits
         }
-        (Target::Value(at), row.units, row.limits)
     };
     let requested = free.bounds.unwrap_or(match target {
-        Target::Value(at) if rows[at].role == Role::Scale => (0.0, f64::INFINITY),
+        Target::Value(at) if matches!(rows[at].role, Role::Scale | Role::PartScale(_)) => {
+            (0.0, f64::INFINITY)
+        }
         _ => limits,
     });
     let refused = |why: String| {
@@ -376,7 +561,7 @@ fn parameter(calculation: &Calculation, base: &Vector, free: &Free) -> Result<Pa
     let mut parameter = Parameter {
         name: free.name.clone(),
         units,
-        target,
+        targets: vec![target],
         bounds,
         start: set,
     };

@@ -4,6 +4,7 @@ mod final_result;
 mod notes;
 mod options;
 mod rounds;
+mod tied;
 
 pub use options::{Method, Options};
 

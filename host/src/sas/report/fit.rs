@@ -6,7 +6,7 @@ use crate::report::ReportError;
 use crate::report::curves::of_residuals;
 use crate::report::page::{self, curve, escaped, figure, table};
 use crate::report::picture::Picture;
-use crate::sas::fit::{Bound, Comparison, FitResult, Fitted};
+use crate::sas::fit::{Bound, Comparison, FitResult, Fitted, Tied};
 use crate::text::{count, significant};
 use std::fmt::Write as _;
 
@@ -14,44 +14,48 @@ fn failed(error: &dyn std::fmt::Display) -> ReportError {
     ReportError(error.to_string())
 }
 
-/// Data, fit and residuals as a PNG: curves above one another, images side by side.
+/// Data, fit and residuals of a set of data as a PNG: curves above one another, images side by side.
 ///
 /// # Errors
 /// There is nothing to draw, or drawing failed.
 pub fn fit_picture(result: &FitResult, fit: &Comparison) -> Result<Picture, ReportError> {
     match ScatteringCurve::of_fit(fit) {
-        Some(curve) => curve.png_titled(&format!("{} fitted to {}", result.model, result.data)),
+        Some(curve) => curve.png_titled(&format!(
+            "{} fitted to {}",
+            result.model, fit.measured.title
+        )),
         None => comparison_picture(fit).map_err(|e| failed(&e)),
     }
 }
 
-/// The page of a fit, which loads nothing and runs no script.
+/// The page of a fit to these sets of data, which loads nothing and runs no script.
 ///
 /// # Errors
 /// [`ReportError`] if a picture cannot be drawn.
-pub fn fit_report(result: &FitResult, fit: &Comparison) -> Result<String, ReportError> {
+pub fn fit_report(result: &FitResult, fits: &[Comparison]) -> Result<String, ReportError> {
     let title = format!("Fit of {} to {}", result.model, result.data);
     let mut page = page::head(&title, &lead(result));
     page += &page::problems(&result.problems);
     page += "<section>\n<h2>Data and fit</h2>\n";
-    page += &match ScatteringCurve::of_fit(fit) {
-        // The parameters are worth a page even if the curves cannot be drawn.
-        Some(drawn) => match drawn.svg() {
-            Ok(svg) => curve("Intensity", "q", &drawn.caption(), Some(&svg)),
-            Err(why) => format!("<p class=\"absent\">{}</p>\n", escaped(&why.to_string())),
-        },
-        None => match comparison_pictures(fit) {
-            Ok(pictures) => {
-                let names = ["Data", "Model", "Residuals"];
-                let named = pictures.iter().zip(names);
-                let images: String = named.map(|(drawn, name)| figure(drawn, name)).collect();
-                format!("<div class=\"pair\">\n{images}</div>\n")
-            }
-            Err(why) => format!("<p class=\"absent\">{}</p>\n", escaped(&why.to_string())),
-        },
-    };
+    for (at, fit) in fits.iter().enumerate() {
+        if let Some(set) = result.data_sets.get(at) {
+            let heading = format!(
+                "{}. {}: χ² per point {} for {}",
+                at + 1,
+                set.data,
+                significant(set.chi2_per_point, 4),
+                count(set.points, ["point", "points"])
+            );
+            let _ = writeln!(page, "<h3>{}</h3>", escaped(&heading));
+        }
+        page += &pictures(fit);
+    }
     page += "</section>\n<section>\n<h2>Parameters</h2>\n";
     page += &parameters(&result.parameters);
+    if !result.tied.is_empty() {
+        page += "<h3>Tied parameters</h3>\n";
+        page += &tied(&result.tied);
+    }
     if result.parameters.len() > 1 {
         page += "<h3>Correlation</h3>\n";
         page += &correlation(result);
@@ -75,6 +79,26 @@ pub fn fit_report(result: &FitResult, fit: &Comparison) -> Result<String, Report
     page += "</section>\n";
     page += &page::foot(&result.record.version);
     Ok(page)
+}
+
+/// Data, model and residuals of a set of data.
+fn pictures(fit: &Comparison) -> String {
+    match ScatteringCurve::of_fit(fit) {
+        // The parameters are worth a page even if the curves cannot be drawn.
+        Some(drawn) => match drawn.svg() {
+            Ok(svg) => curve("Intensity", "q", &drawn.caption(), Some(&svg)),
+            Err(why) => format!("<p class=\"absent\">{}</p>\n", escaped(&why.to_string())),
+        },
+        None => match comparison_pictures(fit) {
+            Ok(pictures) => {
+                let names = ["Data", "Model", "Residuals"];
+                let named = pictures.iter().zip(names);
+                let images: String = named.map(|(drawn, name)| figure(drawn, name)).collect();
+                format!("<div class=\"pair\">\n{images}</div>\n")
+            }
+            Err(why) => format!("<p class=\"absent\">{}</p>\n", escaped(&why.to_string())),
+        },
+    }
 }
 
 fn lead(of: &FitResult) -> String {
@@ -142,6 +166,24 @@ fn parameters(of: &[Fitted]) -> String {
                     None => "",
                 }
                 .to_owned(),
+            ]
+        })
+        .collect();
+    html_table(&header, &rows)
+}
+
+fn tied(of: &[Tied]) -> String {
+    let header = ["", "value", "± uncertainty", "unit", "expression"].map(str::to_owned);
+    let rows: Vec<Vec<String>> = of
+        .iter()
+        .map(|p| {
+            let [value, uncertainty] = with_uncertainty(p.value, p.uncertainty);
+            vec![
+                p.name.clone(),
+                value,
+                uncertainty,
+                p.units.to_owned(),
+                p.expression.clone(),
             ]
         })
         .collect();
@@ -281,10 +323,18 @@ mod tests {
                 parameter("radius", 59.9948, Some(0.0123), None),
                 parameter("scale", 1.0, None, Some(Bound::Least)),
             ],
+            tied: vec![Tied {
+                name: "thickness".to_owned(),
+                units: "Ang",
+                value: 6.0,
+                uncertainty: Some(0.2),
+                expression: "max(1, radius) / 10".to_owned(),
+            }],
             fixed: vec![Fixed {
                 name: "sld".to_owned(),
                 value: 1.0,
             }],
+            data_sets: Vec::new(),
             chi2: 4.0,
             chi2_per_point: 1.0,
             reduced_chi2: None,
@@ -342,10 +392,11 @@ mod tests {
         };
         for (points, pictures, drawings) in [(curve, 0, 2), (pixels, 3, 1)] {
             let fit = comparison(points);
-            let page = fit_report(&result(), &fit).unwrap();
+            let page = fit_report(&result(), std::slice::from_ref(&fit)).unwrap();
             assert!(!page.contains("<script") && !page.contains("<of>"));
             assert!(page.contains("drops &lt;of&gt; water &amp; oil") && page.contains("1 &lt; 2"));
             assert!(page.contains("half &lt; all"));
+            assert!(page.contains("<td>6.00</td><td>0.20</td>") && page.contains("radius) / 10"));
             assert_eq!(
                 page.matches("src=\"data:image/png;base64,").count(),
                 pictures

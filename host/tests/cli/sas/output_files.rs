@@ -201,7 +201,7 @@ fn every_help_text_has_examples() {
             .out
             .matches(&format!("  warpstride sas {command}"))
             .count();
-        assert!((3..=5).contains(&examples), "{command}: {examples}");
+        assert!((3..=7).contains(&examples), "{command}: {examples}");
     }
     let help = folder.run(&["sas", "--help"]);
     help.well();

@@ -1,14 +1,65 @@
-//! Reader of arbitrary HDF5 files, with the paths given in the options.
+//! Reader of HDF5 files without a fixed layout: the paths of the datasets are given in the options, or found by another reader.
 
 use super::frame_stack::FrameStack;
 use super::geometry::{ExpectedPaths, FileGeometry, resolve};
+use super::units::{Measure, UnitReader, typical_step};
 use super::window::Window;
 use super::{MaskPolarity, Parts, Paths, ReadOptions, ScanFile, position_count, positions, probe};
+use crate::data::Geometry;
 use crate::io::IoError;
-use crate::io::source::Source;
-use crate::text::shortest;
-use ndarray::{Array2, Axis, Ix2};
+use crate::io::source::{Numbers, Source};
+use crate::ptycho::read_options::Datasets;
+use ndarray::{Array2, ArrayD, Axis, Ix2, stack};
 use std::path::Path;
+
+/// Most coordinates of a position.
+const MOST_COORDINATES: usize = 16;
+
+/// Datasets of a file without a fixed layout.
+pub(super) struct Layout<'a> {
+    pub(super) paths: &'a Paths,
+    /// Axes of the frames that are frame, row and column; those of masks and probes are exchanged likewise.
+    pub(super) axes: [usize; 3],
+}
+
+impl Layout<'_> {
+    /// Whether columns are stored before rows.
+    fn transposed(&self) -> bool {
+        self.axes[1] > self.axes[2]
+    }
+
+    /// Frames, or what has one array for each of them, with their axes in order.
+    fn ordered<'s>(&self, numbers: Numbers<'s>) -> Result<Numbers<'s>, IoError> {
+        if self.axes == [0, 1, 2] {
+            return Ok(numbers);
+        }
+        let rank = numbers.shape().len();
+        let wrong = numbers.bad_shape(&format!(
+            "rank 3, as data.frame_axes = {:?} has three axes",
+            self.axes
+        ));
+        if rank == 3 {
+            return numbers.reordered(&self.axes).ok_or(wrong);
+        }
+        Err(wrong)
+    }
+
+    /// A mask or a probe: its last axes are row and column.
+    fn plane<'s>(&self, numbers: Numbers<'s>, frames: usize) -> Result<Numbers<'s>, IoError> {
+        let shape = numbers.shape();
+        let per_frame = shape.len() == 3 && frames > 1 && shape[self.axes[0]] == frames;
+        if per_frame {
+            return self.ordered(numbers);
+        }
+        let axes: &[usize] = match (shape.len(), self.transposed()) {
+            (2, true) => &[1, 0],
+            (3, true) => &[0, 2, 1],
+            _ => return Ok(numbers),
+        };
+        let wrong = numbers.bad_shape("shape (row, column)");
+        numbers.reordered(axes).ok_or(wrong)
+    }
+}
 
 /// Reads the datasets that `options.paths` names.
 pub(super) fn read(
@@ -24,32 +75,56 @@ pub(super) fn read(
                 .to_owned(),
         });
     };
-    let mut notes = Vec::new();
-    let frames = FrameStack::of_dataset(source.require("frames", &[&paths.frames])?)?;
+    let axes = match options.frame_axes {
+        Some(axes) => axes,
+        None if super::matlab::is_matlab(source) => {
+            return Err(IoError::Option {
+                file: source.name().to_owned(),
+                option: "data.frame_axes",
+                reason: "expected the axes of frame, row and column beside data.paths, as MATLAB stores the first axis last: [0, 2, 1] for an array (row, column, frame), [2, 1, 0] for (frame, row, column), and [0, 1, 2] if rows and columns were exchanged; found none".to_owned(),
+            });
+        }
+        None => [0, 1, 2],
+    };
+    read_datasets(
+        source,
+        &Layout { paths, axes },
+        options,
+        scratch,
+        Vec::new(),
+    )
+}
+
+/// Reads the datasets of `layout`.
+pub(super) fn read_datasets(
+    source: &Source,
+    layout: &Layout<'_>,
+    options: &ReadOptions,
+    scratch: Option<&Path>,
+    mut notes: Vec<String>,
+) -> Result<ScanFile, IoError> {
+    let paths = layout.paths;
+    let frames = layout.ordered(source.require("frames", &[&paths.frames])?)?;
+    let frames = FrameStack::of_dataset(frames)?;
     let shape = frames.shape();
     let window = Window::new(source.name(), shape, options)?;
     let mask = match &paths.mask {
-        Some(path) => Some(source.require("mask", &[path])?),
+        Some(path) => Some(layout.plane(source.require("mask", &[path])?, shape[0])?),
         None => None,
     };
     let per_frame = mask.as_ref().is_some_and(|m| m.shape().len() == 3);
     let scratch = window.in_scratch(source.input(), frames.path(), per_frame, scratch)?;
     let of_frames = (shape[0], frames.scan_shape());
     let elsewhere = positions::given(source.input(), options, of_frames, &mut notes)?;
-    let (positions_name, positions) = match elsewhere {
-        Some(given) => given,
-        None => {
-            let read = coordinates(source, paths, &mut notes)?;
-            if read.nrows() != shape[0] {
-                let (input, found) = (source.input(), read.nrows());
-                return Err(position_count(input, &paths.positions, shape[0], found));
-            }
-            (paths.positions.clone(), read)
-        }
+    let numbers = match elsewhere {
+        Some(_) => None,
+        None => Some(PositionNumbers::read(source, paths, shape[0], &mut notes)?),
     };
+    let mut units = UnitReader::new(source, options);
+    let found = found(source, paths, &mut units, &mut notes)?;
     let geometry = resolve(
         source.input(),
-        &found(source, paths)?,
+        &found,
         options,
         &ExpectedPaths {
             wavelength: &["the option `paths.wavelength`", "the option `paths.energy`"],
@@ -58,11 +133,21 @@ pub(super) fn read(
         },
         &mut notes,
     )?;
+    let frame = [shape[1], shape[2]];
+    let (positions_name, positions) = match (elsewhere, numbers) {
+        (Some(given), _) => given,
+        (None, Some(numbers)) => (
+            paths.positions.label().to_owned(),
+            numbers.in_metres(&geometry, frame, &mut units)?,
+        ),
+        (None, None) => return Err(positions::missing(source.input(), &[])),
+    };
+    units.into_notes(&mut notes);
     let probe = match &paths.probe {
-        Some(path) => Some((
-            path.clone(),
-            probe(&source.require("probe", &[path])?, [shape[1], shape[2]])?,
-        )),
+        Some(path) => {
+            let numbers = layout.plane(source.require("probe", &[path])?, 0)?;
+            Some((path.clone(), probe(&numbers, [shape[1], shape[2]])?))
+        }
         None => None,
     };
     let mask = match mask {
@@ -89,79 +174,203 @@ pub(super) fn read(
         geometry,
         probe,
         simulation: None,
+        window,
+        cutoff: None,
         notes,
     }
     .into_scan(source.input(), options)
 }
 
-/// Reads the positions (frame, (row, column)), m.
-fn coordinates(
+/// Positions in the units of the file.
+struct PositionNumbers {
+    /// (frame, (row, column)).
+    numbers: Array2<f64>,
+    /// Datasets of the rows and of the columns.
+    datasets: [String; 2],
+}
+
+impl PositionNumbers {
+    /// Reads the positions of `frames` frames.
+    fn read(
+        source: &Source,
+        paths: &Paths,
+        frames: usize,
+        notes: &mut Vec<String>,
+    ) -> Result<Self, IoError> {
+        if paths.positions.is_empty() {
+            let tried = ["the option data.paths.positions"];
+            return Err(positions::missing(source.input(), &tried));
+        }
+        match &paths.positions {
+            Datasets::One(path) => {
+                let numbers = source.require("positions", &[path])?;
+                Ok(Self {
+                    numbers: together(source, paths, &numbers, frames, notes)?,
+                    datasets: [path.clone(), path.clone()],
+                })
+            }
+            Datasets::Two(datasets) => {
+                let [rows, columns] = datasets.each_ref().map(|path| {
+                    let numbers = source.require("positions", &[path])?;
+                    let found = numbers
+                        .shape()
+                        .iter()
+                        .fold(1_usize, |n, d| n.saturating_mul(*d));
+                    if found != frames {
+                        return Err(position_count(source.input(), path, frames, found));
+                    }
+                    Ok(numbers.reals()?.flatten().into_owned())
+                });
+                let (rows, columns) = (rows?, columns?);
+                let numbers = stack(Axis(1), &[rows.view(), columns.view()]);
+                Ok(Self {
+                    numbers: numbers
+                        .map_err(|_| position_count(source.input(), &datasets[0], frames, 0))?,
+                    datasets: datasets.clone(),
+                })
+            }
+        }
+    }
+
+    /// The positions (frame, (row, column)), m.
+    fn in_metres(
+        self,
+        geometry: &Geometry,
+        [rows, columns]: [usize; 2],
+        units: &mut UnitReader<'_>,
+    ) -> Result<Array2<f64>, IoError> {
+        let pixel = geometry.object_pixel(rows, columns);
+        let step = typical_step(&self.numbers);
+        let mut metres = self.numbers;
+        let mut unit = |dataset: &str| units.of_positions(dataset, step, pixel, [rows, columns]);
+        let of_rows = unit(&self.datasets[0])?;
+        let of_columns = if self.datasets[0] == self.datasets[1] {
+            of_rows
+        } else {
+            unit(&self.datasets[1])?
+        };
+        let unit = [of_rows[0], of_columns[1]];
+        for (mut column, unit) in metres.columns_mut().into_iter().zip(unit) {
+            column *= unit;
+        }
+        Ok(metres)
+    }
+}
+
+/// Reads positions (frame, (row, column)) of one dataset: (frame, coordinate), (coordinate, frame) or, of a raster, (slow, fast,
+/// coordinate).
+fn together(
     source: &Source,
     paths: &Paths,
+    numbers: &Numbers<'_>,
+    frames: usize,
     notes: &mut Vec<String>,
 ) -> Result<Array2<f64>, IoError> {
-    if paths.positions.is_empty() {
-        let tried = ["the option data.paths.positions"];
-        return Err(positions::missing(source.input(), &tried));
-    }
-    let numbers = source.require("positions", &[&paths.positions])?;
     let [row, column] = paths.position_order;
     let wrong = || {
         numbers.bad_shape(&format!(
             "shape (frame, coordinate) with coordinates {row} and {column} (option `paths.position_order`)"
         ))
     };
-    match numbers.shape() {
-        [_, n] if row < *n && column < *n && row != column => {
-            if *n > 2 {
-                notes.push(format!(
-                    "{}: of {n} coordinates, {row} is the row and {column} the column (data.paths.position_order); others are not used",
-                    paths.positions
-                ));
-            }
-        }
+    let (count, coordinates, coordinates_first) = match *numbers.shape() {
+        [c, n] if n == frames && c != frames && (2..=MOST_COORDINATES).contains(&c) => (n, c, true),
+        [n, c] => (n, c, false),
+        [slow, fast, c] => (slow.saturating_mul(fast), c, false),
         _ => return Err(wrong()),
+    };
+    if row >= coordinates || column >= coordinates || row == column {
+        return Err(wrong());
     }
-    if !(paths.position_unit.is_finite() && paths.position_unit > 0.0) {
-        return Err(IoError::Option {
-            file: source.name().to_owned(),
-            option: "data.paths.position_unit",
-            reason: format!(
-                "expected a length > 0 in metres, found {}",
-                shortest(paths.position_unit)
-            ),
-        });
+    if coordinates > 2 {
+        notes.push(format!(
+            "{}: of {coordinates} coordinates, {row} is the row and {column} the column (data.paths.position_order); others are not used",
+            numbers.path()
+        ));
     }
-    let all = numbers
-        .reals()?
-        .into_dimensionality::<Ix2>()
-        .map_err(|_| wrong())?;
-    Ok(all.select(Axis(1), &[row, column]) * paths.position_unit)
+    if count != frames {
+        return Err(position_count(
+            source.input(),
+            numbers.path(),
+            frames,
+            count,
+        ));
+    }
+    let all: ArrayD<f64> = numbers.reals()?;
+    let shape = if coordinates_first {
+        [coordinates, count]
+    } else {
+        [count, coordinates]
+    };
+    let all = all.into_shape_with_order(shape).map_err(|_| wrong())?;
+    let all: Array2<f64> = all.into_dimensionality::<Ix2>().map_err(|_| wrong())?;
+    let all = if coordinates_first {
+        all.reversed_axes()
+    } else {
+        all
+    };
+    Ok(all.select(Axis(1), &[row, column]))
 }
 
 /// Reads the geometry from the datasets that are given; a path without a dataset is an error.
-fn found(source: &Source, paths: &Paths) -> Result<FileGeometry, IoError> {
-    let value = |what: &str, path: &Option<String>| -> Result<Option<(String, f64)>, IoError> {
-        match path {
-            None => Ok(None),
-            Some(path) => {
-                let numbers = source.require(what, &[path])?;
-                Ok(Some((path.clone(), numbers.common_value()?)))
-            }
-        }
+fn found(
+    source: &Source,
+    paths: &Paths,
+    units: &mut UnitReader<'_>,
+    notes: &mut Vec<String>,
+) -> Result<FileGeometry, IoError> {
+    let mut value = |measure: Measure, what: &str, path: &Option<String>| {
+        let Some(path) = path else {
+            return Ok(None);
+        };
+        let value = source.require(what, &[path])?.common_value()?;
+        let value = value * units.factor(measure, path, value)?;
+        Ok::<_, IoError>(Some((path.clone(), value)))
     };
+    let mut wavelength = value(Measure::Wavelength, "wavelength", &paths.wavelength)?;
+    let mut energy = value(Measure::Energy, "energy", &paths.energy)?;
+    let distance = value(Measure::Distance, "distance", &paths.distance)?;
+    if wavelength.is_none()
+        && let Some((path, joule)) = energy.take()
+    {
+        let metres = Geometry::wavelength_of_energy(joule);
+        notes.push(format!(
+            "{path} is the energy of photons, {} keV: wavelength {metres:.6e} m",
+            crate::text::significant(joule / KILOELECTRONVOLT, 6)
+        ));
+        wavelength = Some((path, metres));
+    }
     let pixel_size = match &paths.pixel_size {
         None => None,
-        Some(path) => {
-            let numbers = source.require("pixel size", &[path])?;
-            Some((path.clone(), numbers.one_or_two()?))
+        Some(datasets) => {
+            let found = match datasets {
+                Datasets::One(path) => source.require("pixel size", &[path])?.one_or_two()?,
+                Datasets::Two([rows, columns]) => [
+                    source.require("pixel size", &[rows])?.common_value()?,
+                    source.require("pixel size", &[columns])?.common_value()?,
+                ],
+            };
+            let label = datasets.label();
+            let last = datasets.paths().last().map_or(label, String::as_str);
+            let of_rows = units.factor(Measure::PixelSize, label, found[0])?;
+            let of_columns = if last == label {
+                of_rows
+            } else {
+                units.factor(Measure::PixelSize, last, found[1])?
+            };
+            Some((
+                label.to_owned(),
+                [found[0] * of_rows, found[1] * of_columns],
+            ))
         }
     };
     Ok(FileGeometry {
-        wavelength: value("wavelength", &paths.wavelength)?,
-        energy: value("energy", &paths.energy)?,
-        distance: value("distance", &paths.distance)?,
+        wavelength,
+        energy,
+        distance,
         pixel_size,
         ..FileGeometry::default()
     })
 }
+
+/// 1 keV, J (CODATA 2018, exact).
+const KILOELECTRONVOLT: f64 = 1.602_176_634e-16;

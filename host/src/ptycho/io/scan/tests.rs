@@ -5,13 +5,18 @@ use crate::data::Propagation;
 use ndarray::{Array, Array3};
 use std::path::PathBuf;
 
-/// Path of a measured scan; `None`, with a message on standard error, if it is not available.
-fn real(name: &str) -> Option<PathBuf> {
+/// Path of a measured scan in `ptycho`; `None`, with a message on standard error, if it is not available.
+pub(super) fn real(name: &str) -> Option<PathBuf> {
+    real_file(&format!("ptycho/{name}"))
+}
+
+/// Path of a file of the folder of data for tests; `None`, with a message on standard error, if it is not available.
+pub(super) fn real_file(name: &str) -> Option<PathBuf> {
     let root = std::env::var_os("WARPSTRIDE_SHARED_DATA").map_or_else(
         || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../shared/data"),
         PathBuf::from,
     );
-    let path = root.join("ptycho").join(name);
+    let path = root.join(name);
     if path.is_file() {
         return Some(path);
     }

@@ -3,6 +3,7 @@
 use super::truth;
 use crate::data::{Mask, Scan};
 use crate::io::{IoError, output};
+use crate::ptycho::io::nexus_attributes;
 use hdf5_metno as hdf5;
 use ndarray::{Array1, Array2, CowArray, Ix3, arr1, arr2};
 use std::path::Path;
@@ -34,6 +35,7 @@ pub fn write(path: &Path, scan: &Scan) -> Result<(), IoError> {
         data.link_soft("/entry_1/sample_1/geometry_1/translation", "translation")?;
         file.group(detector)?
             .link_soft("/entry_1/sample_1/geometry_1/translation", "translation")?;
+        nexus_attributes::of_scan(file)?;
         match scan.simulation() {
             None => Ok(()),
             Some(simulation) => {

@@ -2,7 +2,8 @@
 
 use super::{Fit, Method, Phase};
 use crate::run::RunRecord;
-use crate::sas::fit::fit_result::{Comparison, FitResult, Fitted, Fixed};
+use crate::sas::fit::data_set::Member;
+use crate::sas::fit::fit_result::{Comparison, DataSetResult, FitResult, Fitted, Fixed};
 use crate::sas::fit::linear::Trial;
 use crate::sas::fit::multi_start::Minimum;
 use crate::sas::fit::search::Search as _;
@@ -34,9 +35,11 @@ impl Fit<'_> {
         let values = self.best().ok_or_else(not_finite)?.to_vec();
         let (plan, vectors) = self.central(&values);
         let intensities = self.evaluate(&vectors, false)?.unwrap_or_default();
-        let at = self
-            .projection
-            .trial(&self.problem, values, &intensities[0]);
+        let at = self.projection.trial(
+            &self.problem,
+            values,
+            &intensities[..self.projection.vectors()],
+        );
         if !at.chi2.is_finite() {
             return Err(not_finite());
         }
@@ -85,6 +88,7 @@ impl Fit<'_> {
         let fixed = self.problem.fixed().into_iter();
         let mut record = RunRecord::new(self.engine.setup(), self.searching.as_secs_f64());
         record.notes = notes;
+        let tied = self.tied(&at.values, &statistics, &held);
         let known_sigma = self.problem.measured().known_sigma;
         let vector = self.problem.vector(&at.values);
         let mut result = FitResult {
@@ -96,7 +100,9 @@ impl Fit<'_> {
             stop,
             converged: stop.converged(),
             parameters: fitted,
+            tied,
             fixed: fixed.map(|(name, value)| Fixed { name, value }).collect(),
+            data_sets: self.data_sets(&at.residuals),
             chi2: at.chi2,
             chi2_per_point: at.chi2 / points as f64,
             reduced_chi2: reduced,
@@ -132,6 +138,25 @@ impl Fit<'_> {
         Ok((result, comparison))
     }
 
+    /// χ² of each set of data, if there are several.
+    fn data_sets(&self, residuals: &[f64]) -> Vec<DataSetResult> {
+        let sets = self.problem.sets();
+        if sets.len() == 1 {
+            return Vec::new();
+        }
+        let of_set = |set: &Member| {
+            let residuals = residuals.get(set.points.clone()).unwrap_or_default();
+            let chi2 = residuals.iter().map(|r| r * r).sum::<f64>();
+            DataSetResult {
+                data: set.measured.title.clone(),
+                points: residuals.len(),
+                chi2,
+                chi2_per_point: chi2 / residuals.len() as f64,
+            }
+        };
+        sets.iter().map(of_set).collect()
+    }
+
     /// Numbers of members and of generations of the population.
     fn population(&self) -> Option<(usize, usize)> {
         match &self.phase {
@@ -155,7 +180,7 @@ impl Fit<'_> {
     /// and increased by a step, within its bounds. Returns the ends (decreased, increased) and the
     /// vectors.
     fn central(&self, values: &[f64]) -> (Vec<(f64, f64)>, Vec<Vector>) {
-        let mut vectors = vec![self.projection.bare(&self.problem, values)];
+        let mut vectors = self.projection.bare(&self.problem, values);
         let mut plan = Vec::new();
         for i in &self.projection.searched {
             let parameter = &self.problem.parameters()[*i];
@@ -165,7 +190,7 @@ impl Fit<'_> {
             for end in [ends.0, ends.1] {
                 let mut moved = values.to_vec();
                 moved[*i] = end;
-                vectors.push(self.projection.bare(&self.problem, &moved));
+                vectors.extend(self.projection.bare(&self.problem, &moved));
             }
             plan.push(ends);
         }
@@ -175,28 +200,28 @@ impl Fit<'_> {
     /// Derivatives of the model divided by σ, (point, parameter), including scale and background.
     fn jacobian(&self, at: &Trial, plan: &[(f64, f64)], intensities: &[Vec<f64>]) -> DMatrix<f64> {
         let measured = self.problem.measured();
-        let scale = self.projection.scale(&at.values);
         let points = measured.intensity.len();
         let mut jacobian = DMatrix::zeros(points, at.values.len());
-        let mut fill = |column: usize, slope: &dyn Fn(usize) -> f64| {
-            for (point, entry) in jacobian.column_mut(column).iter_mut().enumerate() {
-                *entry = slope(point) / measured.sigma[point];
+        let mut fill = |column: usize, slopes: &[f64]| {
+            let entries = jacobian.column_mut(column);
+            for ((entry, slope), sigma) in entries.into_iter().zip(slopes).zip(&measured.sigma) {
+                *entry = slope / sigma;
             }
         };
-        for (k, (i, (low, high))) in self.projection.searched.iter().zip(plan).enumerate() {
-            let (less, more) = (&intensities[1 + 2 * k], &intensities[2 + 2 * k]);
-            fill(*i, &|point| {
-                scale * (more[point] - less[point]) / (high - low)
-            });
+        let mut of_vectors = intensities.chunks(self.projection.vectors());
+        let bare = of_vectors.next().unwrap_or_default();
+        for (i, ends) in self.projection.searched.iter().zip(plan) {
+            let less = of_vectors.next().unwrap_or_default();
+            let more = of_vectors.next().unwrap_or_default();
+            let projection = &self.projection;
+            let slopes = projection.slopes(&self.problem, &at.values, *i, *ends, (less, more));
+            fill(*i, &slopes);
         }
-        let [of_scale, of_background] = self.projection.solved();
-        for (column, basis) in [
-            (of_scale, &intensities[0]),
-            (of_background, &self.projection.flat),
-        ] {
-            if let Some(column) = column {
-                fill(column, &|point| basis[point]);
-            }
+        let solved = self
+            .projection
+            .solved_slopes(&self.problem, &at.values, bare);
+        for (column, slopes) in solved {
+            fill(column, &slopes);
         }
         jacobian
     }

@@ -34,8 +34,10 @@ impl Fit<'_> {
                 significant(reduced, 4)
             ));
         }
-        if is_unsolved(self.problem.calculation(), best) {
-            problems.push(unsolved(self.problem.calculation()));
+        let sets = self.problem.sets().iter();
+        let mut unsolvable = sets.filter(|set| is_unsolved(&set.calculation, &set.part(best)));
+        if let Some(set) = unsolvable.next() {
+            problems.push(unsolved(&set.calculation));
         }
         problems
     }

@@ -94,7 +94,7 @@ impl Fit<'_> {
             .collect();
         let mut vectors: Vec<Vector> = requested
             .iter()
-            .map(|values| self.projection.bare(&self.problem, values))
+            .flat_map(|values| self.projection.bare(&self.problem, values))
             .collect();
         let flat_requested = !self.flat_known;
         if flat_requested {
@@ -113,7 +113,7 @@ impl Fit<'_> {
         }
         let trials: Vec<Trial> = requested
             .into_iter()
-            .zip(&intensities)
+            .zip(intensities.chunks(self.projection.vectors()))
             .map(|(values, bare)| self.projection.trial(&self.problem, values, bare))
             .collect();
         let space = Space {

@@ -1,8 +1,11 @@
 //! Fits of formulas with known minima.
 
+mod joint;
 mod parameters;
 mod searches;
 mod solutions;
+mod sums;
+mod ties;
 
 use super::{Comparison, Fit, FitResult, Free, Measured, Options, Problem};
 use crate::run::Setup;
@@ -92,7 +95,7 @@ fn problem(
 
 fn run(
     problem: &Problem,
-    engine: &mut Analytic,
+    engine: &mut dyn Engine,
     options: Options,
 ) -> Result<(FitResult, Comparison), SasError> {
     let fit = Fit::new(problem.clone(), engine, options)?;

@@ -142,7 +142,7 @@ fn widths_of_distributions_are_fitted() {
     let base = calculation.defaults();
     let free = [Free::anywhere("radius_pd"), Free::anywhere("scale")];
     let of = Problem::new(calculation, data, base, &free).unwrap();
-    assert_eq!(of.parameters()[0].target, Target::Width(0));
+    assert_eq!(of.parameters()[0].targets, [Target::Width(0)]);
     assert_eq!(
         (of.parameters()[0].start, of.parameters()[0].bounds),
         (0.1, (0.0, 1.0))

@@ -1,0 +1,131 @@
+//! `warpstride ptycho import`.
+
+use super::near_field_arguments::near_field;
+use super::position_arguments::positions;
+use super::prepare_arguments::prepare;
+use super::recipe_arguments::{read_recipe, set};
+use super::recipe_origin::RecipeOrigin;
+use super::transform_positions::transform_positions;
+use crate::cli::args::ImportArgs;
+use crate::cli::failure::Failure;
+use crate::cli::output::{facts, note_lines, say};
+use crate::cli::paths::{self, OutputFile};
+use crate::data::Scan;
+use crate::ptycho::io::scan;
+use crate::ptycho::{Recipe, masked_pixels};
+use crate::system::Memory;
+use crate::text::{length, significant};
+use std::path::{Path, PathBuf};
+
+/// A checked conversion of a scan to CXI.
+#[derive(Debug)]
+pub(crate) struct Import {
+    file: PathBuf,
+    out: PathBuf,
+    origin: RecipeOrigin,
+    recipe: Recipe,
+    quiet: bool,
+}
+
+impl Import {
+    /// Checks options and output.
+    pub(crate) fn from_args(args: ImportArgs) -> Result<Self, Failure> {
+        let origin = RecipeOrigin::of(args.recipe.as_deref(), None, &args.set)
+            .with_transform(args.transform_positions.as_deref())
+            .with_positions(&args.positions)
+            .with_near_field(&args.near_field)
+            .with_preparation(&args.prepare);
+        let mut recipe = args
+            .recipe
+            .as_deref()
+            .map_or_else(|| Ok(Recipe::default()), read_recipe)?;
+        if let Some(list) = &args.transform_positions {
+            transform_positions(list, &mut recipe.data)?;
+        }
+        positions(&args.positions, &mut recipe.data)?;
+        near_field(&args.near_field, &mut recipe.data)?;
+        prepare(&args.prepare, &mut recipe.data)?;
+        set(&mut recipe, &args.set)?;
+        recipe.check().map_err(|error| origin.failure(&error))?;
+        let output = OutputFile::new("-o", &args.output, &[paths::SCAN]);
+        let of_positions = recipe.data.positions.as_ref().map(|of| of.path().0);
+        let inputs: Vec<&Path> = std::iter::once(args.file.as_path())
+            .chain(args.recipe.as_deref())
+            .chain(of_positions)
+            .collect();
+        paths::check(&[output], &inputs)?;
+        Ok(Self {
+            file: args.file,
+            out: args.output,
+            origin,
+            recipe,
+            quiet: args.quiet,
+        })
+    }
+
+    /// Reads the scan, writes it, and checks that the written file gives the same scan.
+    pub(crate) fn run(self) -> Result<(), Failure> {
+        let memory = Memory::available();
+        let read = scan::read_within(&self.file, &self.recipe.data, memory)
+            .map_err(|error| self.origin.of_reading(error))?;
+        let [frames, rows, columns] = read.scan.shape();
+        // The file that is built in memory, and the counts that are read back.
+        let bytes = 2 * size_of::<f32>() as u128 * frames as u128 * (rows * columns) as u128;
+        memory.allow(&self.file.display().to_string(), "the frames", bytes)?;
+        scan::write(&self.out, &read.scan)?;
+        self.check(&read.scan)?;
+        if self.quiet {
+            return Ok(());
+        }
+        let (bad, of) = masked_pixels(&read.scan);
+        let geometry = read.scan.geometry();
+        let [pixel_rows, pixel_columns] = geometry.pixel_size;
+        let sums = read.scan.sums();
+        say(&(note_lines(&read.notes)
+            + &facts(&[
+                ("frames", format!("{frames} of {rows} x {columns} pixels")),
+                (
+                    "bad pixels",
+                    format!(
+                        "{bad} ({} %)",
+                        significant(100.0 * bad as f64 / of as f64, 3)
+                    ),
+                ),
+                (
+                    "counts",
+                    format!(
+                        "{} in total, {} at most in a pixel",
+                        significant(sums.total(), 4),
+                        significant(f64::from(sums.largest), 4)
+                    ),
+                ),
+                ("wavelength", length(geometry.wavelength, 5)),
+                ("distance", length(geometry.distance, 4)),
+                (
+                    "detector pixel",
+                    format!("{} x {}", length(pixel_rows, 4), length(pixel_columns, 4)),
+                ),
+                ("written", self.out.display().to_string()),
+            ])))
+    }
+
+    /// Reads the written file and compares it with `scan`.
+    fn check(&self, scan: &Scan) -> Result<(), Failure> {
+        let name = self.out.display();
+        // Pixels without data are masked already, and every count is one.
+        let mut options = scan::ReadOptions {
+            no_data: scan::NoData::Setting(scan::NoDataSetting::Off),
+            empty_frames: scan::EmptyFrames::Keep,
+            ..scan::ReadOptions::default()
+        };
+        options.near_field = Some(scan.geometry().is_near_field());
+        let back = scan::read(&self.out, &options)?;
+        if back.scan == *scan {
+            return Ok(());
+        }
+        Err(Failure::failed(format!(
+            "{name}: expected the scan of {}, found another when it was read back; check the storage and write it again",
+            self.file.display()
+        )))
+    }
+}

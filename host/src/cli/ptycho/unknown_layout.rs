@@ -1,0 +1,47 @@
+//! What `warpstride ptycho info` prints about a file without a known layout.
+
+use crate::cli::failure::Failure;
+use crate::cli::output::{say, say_json};
+use crate::ptycho::io::scan::UnknownLayout;
+use crate::text::{Table, visible};
+
+/// Prints the datasets and a recipe.
+pub(super) fn print_layout(layout: &UnknownLayout, json: bool) -> Result<(), Failure> {
+    if json {
+        return say_json(layout);
+    }
+    let mut table = Table::new(&["dataset", "shape", "type", "units", "perhaps"]);
+    for of in &layout.datasets {
+        let shape: Vec<String> = of.shape.iter().map(ToString::to_string).collect();
+        table.row([
+            of.path.clone(),
+            if shape.is_empty() {
+                "one value".to_owned()
+            } else {
+                shape.join(" x ")
+            },
+            of.element.clone(),
+            of.units.clone().unwrap_or_default(),
+            of.role.unwrap_or_default().to_owned(),
+        ]);
+    }
+    let more = match layout.not_listed {
+        0 => String::new(),
+        n => format!("and {n} more\n"),
+    };
+    let rest = if layout.complete {
+        ""
+    } else {
+        "; complete it (what begins with # was not found)"
+    };
+    let recipe: Vec<String> = layout
+        .recipe
+        .lines()
+        .map(|line| visible(line).into_owned())
+        .collect();
+    say(&format!(
+        "{}: HDF5 without a known layout\n\n{table}{more}\nA recipe that opens it as a scan: save it as recipe.toml, check it{rest}, and give it with --recipe recipe.toml.\n\n{}\n",
+        visible(&layout.file),
+        recipe.join("\n")
+    ))
+}

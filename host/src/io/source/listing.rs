@@ -1,0 +1,126 @@
+//! The datasets of a file with their shapes, element types and units.
+
+use super::Source;
+use hdf5_metno as hdf5;
+use hdf5_metno::types::{FloatSize, IntSize, TypeDescriptor};
+use num_complex::Complex;
+use std::io::Read;
+
+/// Bytes of the largest element type that is described; others are strings or records.
+const LARGEST_ELEMENT: usize = 16;
+
+/// Kinds of elements of a dataset.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ElementKind {
+    /// Integers, or truth values.
+    Integer,
+    /// Floating-point numbers.
+    Float,
+    /// Compounds of a real and an imaginary part, named `r` and `i`.
+    Complex,
+    /// Strings, references and other records.
+    Other,
+}
+
+/// A dataset, not yet read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ListedDataset {
+    /// Path, from the root.
+    pub(crate) path: String,
+    /// Shape, from the slowest to the fastest axis; empty for a scalar.
+    pub(crate) shape: Vec<usize>,
+    pub(crate) kind: ElementKind,
+    /// Name of the element type: `uint16`.
+    pub(crate) element: String,
+    /// Its attribute `units`, if it has one that is not empty.
+    pub(crate) units: Option<String>,
+}
+
+impl ListedDataset {
+    /// Number of elements; saturates.
+    pub(crate) fn elements(&self) -> usize {
+        self.shape.iter().fold(1, |n, d| n.saturating_mul(*d))
+    }
+
+    /// The last part of its path.
+    pub(crate) fn name(&self) -> &str {
+        self.path.rsplit('/').next().unwrap_or_default()
+    }
+}
+
+impl Source {
+    /// The datasets of the file, the largest first. Links to other places and files are not followed, and damaged datasets are left
+    /// out.
+    pub(crate) fn listing(&self) -> Vec<ListedDataset> {
+        let mut listed: Vec<ListedDataset> = (self.datasets().into_iter())
+            .filter_map(|(path, shape)| {
+                let dataset = self.dataset(&path).ok()??;
+                let (kind, element) = described(&dataset.dtype().ok()?);
+                let units = self.attribute(&path, "units").ok().flatten();
+                let units = units.filter(|units| !units.trim().is_empty());
+                Some(ListedDataset {
+                    path,
+                    shape,
+                    kind,
+                    element,
+                    units,
+                })
+            })
+            .collect();
+        listed.sort_by_key(|of| std::cmp::Reverse(of.elements()));
+        listed
+    }
+
+    /// Whether the file begins with the bytes `text`, in the user block before the data of HDF5.
+    pub(crate) fn begins_with(&self, text: &[u8]) -> bool {
+        let mut found = vec![0; text.len()];
+        let read = std::fs::File::open(&self.path).and_then(|mut file| file.read_exact(&mut found));
+        read.is_ok() && found == text
+    }
+}
+
+/// Kind and name of an element type.
+fn described(kind: &hdf5::Datatype) -> (ElementKind, String) {
+    // The size first: wider types (strings, records) are not inspected.
+    if !(1..=LARGEST_ELEMENT).contains(&kind.size()) {
+        return (ElementKind::Other, "text or records".to_owned());
+    }
+    if kind.is::<Complex<f32>>() {
+        return (ElementKind::Complex, "complex64".to_owned());
+    }
+    if kind.is::<Complex<f64>>() {
+        return (ElementKind::Complex, "complex128".to_owned());
+    }
+    // Texts and records have no conversion to numbers.
+    let number = kind.size() <= 8 && kind.conv_to::<f64>().is_some();
+    let bits = |bytes: usize| 8 * bytes;
+    let of_integer = |size: &IntSize| bits(*size as usize);
+    match number.then(|| kind.to_descriptor()) {
+        Some(Ok(TypeDescriptor::Integer(size))) => {
+            (ElementKind::Integer, format!("int{}", of_integer(&size)))
+        }
+        Some(Ok(TypeDescriptor::Unsigned(size))) => {
+            (ElementKind::Integer, format!("uint{}", of_integer(&size)))
+        }
+        Some(Ok(TypeDescriptor::Float(size))) => {
+            let bytes = match size {
+                FloatSize::U4 => 4,
+                FloatSize::U8 => 8,
+                #[allow(
+                    unreachable_patterns,
+                    reason = "halves exist with some features of the crate only"
+                )]
+                _ => 2,
+            };
+            (ElementKind::Float, format!("float{}", bits(bytes)))
+        }
+        Some(Ok(TypeDescriptor::Boolean | TypeDescriptor::Enum(_))) => {
+            (ElementKind::Integer, "bool".to_owned())
+        }
+        Some(_) => (
+            ElementKind::Float,
+            format!("numbers of {} bits", bits(kind.size())),
+        ),
+        None => (ElementKind::Other, "text or records".to_owned()),
+    }
+}

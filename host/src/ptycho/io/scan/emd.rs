@@ -1,0 +1,241 @@
+//! Reader of EMD files: HDF5 of electron microscopes, as py4DSTEM writes it.
+//!
+//! A group with the attribute `emd_group_type` has a dataset `data` of rank 4 (slow, fast, row, column) and a dataset for each axis:
+//! `dim0` to `dim3`, or `dim1` to `dim4`, with the attributes `name` and `units`, of which the first two coordinates give the step
+//! (<https://emdatasets.com/format>). The steps of the first two axes are those of the raster, and of the last two the angle or the
+//! spatial frequency of a detector pixel.
+
+use super::frame_stack::FrameStack;
+use super::geometry::{ExpectedPaths, FileGeometry, resolve};
+use super::window::Window;
+use super::{Parts, ReadOptions, ScanFile, positions};
+use crate::io::IoError;
+use crate::io::source::Source;
+use crate::ptycho::read_options::si_units;
+use crate::text::{Dimension, length, shortest, significant};
+use ndarray::Array2;
+use std::path::Path;
+
+/// Attribute of a group of the format.
+const TYPE: &str = "emd_group_type";
+
+/// Names of the datasets of the four axes, of newer and of older files.
+const AXES: [[&str; 4]; 2] = [
+    ["dim0", "dim1", "dim2", "dim3"],
+    ["dim1", "dim2", "dim3", "dim4"],
+];
+
+/// Distance from the specimen to the detector, m, where the angle of a detector pixel is known: results do not depend on it.
+const NOMINAL_DISTANCE: f64 = 1.0;
+
+/// What the options have to say, as files have neither the beam nor a distance.
+const EXPECTED: ExpectedPaths = ExpectedPaths {
+    wavelength: &["the recipe"],
+    distance: &["the recipe, beside data.constants.pixel_size"],
+    pixel_size: &["the recipe"],
+};
+
+/// The largest array of rank 4 of an EMD group, as the path of the group.
+pub(super) fn datacube(source: &Source) -> Option<String> {
+    // The largest is the first.
+    source.listing().into_iter().find_map(|of| {
+        let group = of.path.strip_suffix("/data")?;
+        let is_emd = of.shape.len() == 4 && source.has_attribute(group, TYPE);
+        is_emd.then(|| group.to_owned())
+    })
+}
+
+/// The step of an axis and its unit, if it has one.
+struct AxisStep {
+    path: String,
+    step: f64,
+    /// Without brackets and underscores, in which older files write units.
+    unit: String,
+}
+
+impl AxisStep {
+    fn read(source: &Source, path: String) -> Result<Option<Self>, IoError> {
+        let Some(numbers) = source.numbers(&path)? else {
+            return Ok(None);
+        };
+        let coordinates = numbers.reals()?;
+        let mut first = coordinates.iter();
+        let (Some(begin), Some(next)) = (first.next(), first.next()) else {
+            return Ok(None);
+        };
+        let unit = source.attribute(&path, "units")?.unwrap_or_default();
+        Ok(Some(Self {
+            step: next - begin,
+            unit: unit.replace(['[', ']', '_'], "").trim().to_owned(),
+            path,
+        }))
+    }
+
+    /// Whether it counts pixels, of whose size nothing is known.
+    fn counts_pixels(&self) -> bool {
+        self.unit.is_empty() || self.unit.starts_with("pixel") || self.unit == "px"
+    }
+}
+
+/// Reads the datacube of an EMD file.
+pub(super) fn read(
+    source: &Source,
+    options: &ReadOptions,
+    scratch: Option<&Path>,
+) -> Result<ScanFile, IoError> {
+    let Some(group) = datacube(source) else {
+        return Err(IoError::Missing {
+            file: source.name().to_owned(),
+            what: "a datacube".to_owned(),
+            tried: vec![format!("a group with {TYPE} and data of rank 4")],
+        });
+    };
+    let mut notes = vec![format!(
+        "EMD file: {group} is read, the slow scan axis as rows"
+    )];
+    let frames = FrameStack::of_dataset(source.require("frames", &[&format!("{group}/data")])?)?;
+    let shape = frames.shape();
+    let window = Window::new(source.name(), shape, options)?;
+    let scratch = window.in_scratch(source.input(), frames.path(), false, scratch)?;
+    let newer = source.has(&format!("{group}/dim0")).unwrap_or(false);
+    let names = AXES[usize::from(!newer)];
+    let mut axes = Vec::new();
+    for name in names {
+        axes.push(AxisStep::read(source, format!("{group}/{name}"))?);
+    }
+    let [slow, fast, row, column] = [0, 1, 2, 3].map(|k| axes[k].take());
+    let found = calibration(source, options, [row, column], &mut notes)?;
+    let geometry = resolve(source.input(), &found, options, &EXPECTED, &mut notes)?;
+    let of_frames = (shape[0], frames.scan_shape());
+    let elsewhere = positions::given(source.input(), options, of_frames, &mut notes)?;
+    let positions = match elsewhere {
+        Some(given) => given,
+        None => raster(source, [slow, fast], &frames, &mut notes)?,
+    };
+    notes.push("the file has no mask: all pixels are treated as valid".to_owned());
+    Parts {
+        frames: (
+            frames.path().to_owned(),
+            window.frames(source.input(), &frames, scratch)?,
+        ),
+        mask: None,
+        positions: (positions.0, window.select(&positions.1)),
+        geometry,
+        probe: None,
+        simulation: None,
+        window,
+        cutoff: None,
+        notes,
+    }
+    .into_scan(source.input(), options)
+}
+
+/// The positions of the raster with these steps (slow, fast).
+fn raster(
+    source: &Source,
+    steps: [Option<AxisStep>; 2],
+    frames: &FrameStack<'_>,
+    notes: &mut Vec<String>,
+) -> Result<(String, Array2<f64>), IoError> {
+    let [Some(slow), Some(fast)] = steps else {
+        return Err(no_step(source, "the step of the scan", "dim0 and dim1"));
+    };
+    let metres = |axis: &AxisStep| {
+        if axis.counts_pixels() {
+            return Err(no_step(source, "the step of the scan", &axis.path));
+        }
+        let unit = si_units(Dimension::Length, &axis.unit);
+        let step = unit
+            .map(|unit| unit * axis.step)
+            .filter(|step| step.is_finite() && *step != 0.0);
+        step.ok_or_else(|| IoError::Value {
+            file: source.name().to_owned(),
+            dataset: axis.path.clone(),
+            found: format!("{} \"{}\"", shortest(axis.step), axis.unit),
+            expected: format!(
+                "a step other than 0 in a unit of length ({})",
+                Dimension::Length.names()
+            ),
+        })
+    };
+    let [slow_step, fast_step] = [metres(&slow)?, metres(&fast)?];
+    let [count, ..] = frames.shape();
+    let points = frames.scan_shape().map_or(count, |[_, fast]| fast).max(1);
+    notes.push(format!(
+        "positions are those of a raster with steps of {} and {} (its rotation is not in the file)",
+        length(slow_step.abs(), 4),
+        length(fast_step.abs(), 4)
+    ));
+    let positions = Array2::from_shape_fn((count, 2), |(frame, axis)| {
+        if axis == 0 {
+            (frame / points) as f64 * slow_step
+        } else {
+            (frame % points) as f64 * fast_step
+        }
+    });
+    Ok((slow.path, positions))
+}
+
+fn no_step(source: &Source, what: &str, path: &str) -> IoError {
+    IoError::Missing {
+        file: source.name().to_owned(),
+        what: what.to_owned(),
+        tried: vec![
+            format!("{path} (in a unit of length)"),
+            "data.raster (--raster 64x64 --step 31.25A)".to_owned(),
+        ],
+    }
+}
+
+/// Geometry from the angle or the spatial frequency of a detector pixel, if the file has it: a detector at a distance of 1 m, or at that
+/// of the options.
+fn calibration(
+    source: &Source,
+    options: &ReadOptions,
+    axes: [Option<AxisStep>; 2],
+    notes: &mut Vec<String>,
+) -> Result<FileGeometry, IoError> {
+    let [Some(row), Some(column)] = axes else {
+        return Ok(FileGeometry::default());
+    };
+    if row.counts_pixels() && column.counts_pixels() {
+        return Ok(FileGeometry::default());
+    }
+    let distance = options.constants.distance.unwrap_or(NOMINAL_DISTANCE);
+    let mut file = FileGeometry {
+        distance: Some((row.path.clone(), distance)),
+        pixel_size: Some((row.path.clone(), [1.0; 2])),
+        ..FileGeometry::default()
+    };
+    let angle = |axis: &AxisStep| {
+        if let Some(radian) = si_units(Dimension::Angle, &axis.unit) {
+            return Ok(axis.step * radian);
+        }
+        let Some(frequency) = si_units(Dimension::ReciprocalLength, &axis.unit) else {
+            return Err(IoError::Value {
+                file: source.name().to_owned(),
+                dataset: axis.path.clone(),
+                found: format!("\"{}\"", axis.unit),
+                expected: format!(
+                    "pixels, or a unit of angle ({}) or of reciprocal length ({})",
+                    Dimension::Angle.names(),
+                    Dimension::ReciprocalLength.names()
+                ),
+            });
+        };
+        // The wavelength is that of the options.
+        let beam = resolve(source.input(), &file, options, &EXPECTED, &mut Vec::new())?;
+        Ok(axis.step * frequency * beam.wavelength)
+    };
+    let angles = [angle(&row)?, angle(&column)?];
+    notes.push(format!(
+        "{}: a detector pixel of {} {} ({} mrad), at a nominal distance of {} m",
+        row.path,
+        shortest(row.step),
+        row.unit,
+        significant(angles[0] * 1e3, 4),
+        shortest(distance)
+    ));
+    file.pixel_size = Some((row.path, angles.map(|angle| angle * distance)));
+    Ok(file)
+}

@@ -1,0 +1,107 @@
+//! Reader of MATLAB 7.3 files: HDF5 behind a user block, with the axes of every array in reverse.
+//!
+//! The arrays are recognised by the names that laboratories use (`roles.rs`). MATLAB shows the first axis of an array where HDF5 has
+//! the last: `dp(row, column, frame)` is stored as (frame, column, row).
+
+use super::plain::{Layout, read_datasets};
+use super::roles::Roles;
+use super::{MaskPolarity, Paths, ReadOptions, ScanFile};
+use crate::io::IoError;
+use crate::io::source::Source;
+use std::path::Path;
+
+/// How the user block of a file begins.
+const USER_BLOCK: &[u8] = b"MATLAB 7.3 MAT-file";
+/// Attribute with the class of an array in MATLAB.
+const CLASS: &str = "MATLAB_class";
+/// Most arrays at the root whose attributes are looked at.
+const MOST_LOOKED_AT: usize = 64;
+
+/// Whether MATLAB wrote the file: its user block or an attribute of an array says so.
+pub(super) fn is_matlab(source: &Source) -> bool {
+    if source.begins_with(USER_BLOCK) {
+        return true;
+    }
+    let names = source.groups().unwrap_or_default();
+    names.iter().take(MOST_LOOKED_AT).any(|name| {
+        let class = source.attribute(&format!("/{name}"), CLASS);
+        class.is_ok_and(|class| class.is_some())
+    })
+}
+
+/// The roles of the arrays.
+pub(super) fn roles(source: &Source) -> Roles {
+    let mut listed = source.listing();
+    // Cells and what MATLAB keeps for itself.
+    listed.retain(|of| !of.path.starts_with("/#"));
+    Roles::guess(&listed, true)
+}
+
+/// Reads the arrays whose roles their names tell.
+pub(super) fn read(
+    source: &Source,
+    options: &ReadOptions,
+    scratch: Option<&Path>,
+) -> Result<ScanFile, IoError> {
+    let roles = roles(source);
+    let Some((paths, axes)) = roles.paths(options.has_other_positions()) else {
+        let what = if roles.frames.is_none() {
+            "an array of frames"
+        } else {
+            "positions of the frames"
+        };
+        return Err(IoError::Format {
+            file: source.name().to_owned(),
+            expected: "a MATLAB file whose arrays are called dp, positions, lambda, z and det_pixel or similarly, or data.paths and data.frame_axes in a recipe that name them (ptycho info lists the arrays)",
+            found: format!("none that is {what} among {}", source.contents()),
+        });
+    };
+    let axes = options.frame_axes.unwrap_or(axes);
+    let mut notes = vec![described(&paths, axes)];
+    if paths.mask_marks != MaskPolarity::default() {
+        notes.push(format!(
+            "{} marks valid pixels, according to its name",
+            paths.mask.as_deref().unwrap_or_default()
+        ));
+    }
+    read_datasets(
+        source,
+        &Layout {
+            paths: &paths,
+            axes,
+        },
+        options,
+        scratch,
+        notes,
+    )
+}
+
+/// What was recognised, in one note.
+fn described(paths: &Paths, axes: [usize; 3]) -> String {
+    let names = ["frame", "row", "column"];
+    // As MATLAB shows them.
+    let mut shown = ["", "", ""];
+    for (name, axis) in names.into_iter().zip(axes) {
+        if let Some(place) = shown.get_mut(2_usize.saturating_sub(axis)) {
+            *place = name;
+        }
+    }
+    let order = if paths.position_order == [1, 0] {
+        " as (x, y)"
+    } else {
+        ""
+    };
+    let positions = if paths.positions.is_empty() {
+        String::new()
+    } else {
+        format!(
+            ", {} the positions{order}",
+            paths.positions.paths().join(" and ")
+        )
+    };
+    format!(
+        "MATLAB file: {} has the frames as ({}){positions} (data.frame_axes, data.paths and data.swap_axes say otherwise)",
+        paths.frames,
+        shown.join(", "),
+    )
+}

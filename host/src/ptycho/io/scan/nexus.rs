@@ -1,0 +1,447 @@
+//! Reader of NeXus files: NXcxi_ptycho, and others whose groups have classes (`NX_class`).
+//!
+//! Groups are found by their classes, not by their names: NXentry, in it NXinstrument with NXdetector and NXbeam, NXsample, and NXdata
+//! (<https://manual.nexusformat.org/>). Positions are those of the sample's stage in the laboratory frame (`transformations.rs`): row =
+//! +y, column = +x, as in CXI.
+
+mod transformations;
+
+use super::frame_stack::FrameStack;
+use super::geometry::{ExpectedPaths, FileGeometry, resolve};
+use super::units::{Measure, UnitReader, typical_step};
+use super::window::Window;
+use super::{MaskPolarity, Parts, ReadOptions, ScanFile, position_count, positions};
+use crate::data::Geometry;
+use crate::io::IoError;
+use crate::io::source::{Numbers, Source};
+use crate::text::{shortest, significant};
+use ndarray::{Array2, Axis, Ix2};
+use std::path::Path;
+use transformations::{Chain, resolved};
+
+/// Most members of a group whose classes are looked at.
+const MOST_MEMBERS: usize = 500;
+/// Definitions of ptychography: there the energy of the source is that of the machine.
+const DEFINITIONS: [&str; 2] = ["NXcxi_ptycho", "NXptycho"];
+/// 1 keV, J (CODATA 2018, exact).
+const KILOELECTRONVOLT: f64 = 1.602_176_634e-16;
+/// Largest energy of a beam, J: 1 MeV. Sources have that of their machine.
+const LARGEST_ENERGY: f64 = 1e3 * KILOELECTRONVOLT;
+
+/// Whether the file is NeXus: CXI files count as that only with a definition of ptychography.
+pub(super) fn is_nexus(source: &Source) -> bool {
+    let definition = source.label("/entry_1/definition").ok().flatten();
+    if definition.is_some_and(|name| DEFINITIONS.contains(&name.as_str())) {
+        return true;
+    }
+    !source.has("/entry_1").unwrap_or(true) && entry(source).is_some()
+}
+
+/// Paths of the members of the group `parent` with the class `class`, in the order of their names.
+fn of_class(source: &Source, parent: &str, class: &str) -> Vec<String> {
+    let names = if parent.is_empty() {
+        source.groups().ok()
+    } else {
+        source.members(parent).ok().flatten()
+    };
+    (names.unwrap_or_default().iter())
+        .take(MOST_MEMBERS)
+        .map(|name| format!("{parent}/{name}"))
+        .filter(|path| {
+            let found = source.attribute(path, "NX_class").ok().flatten();
+            found.is_some_and(|found| found == class)
+        })
+        .collect()
+}
+
+/// The entry: the default one, or the first.
+fn entry(source: &Source) -> Option<String> {
+    let entries = of_class(source, "", "NXentry");
+    let default = source.attribute("/", "default").ok().flatten();
+    let default = default.map(|name| resolved("", &name));
+    let chosen = entries
+        .iter()
+        .find(|entry| Some(*entry) == default.as_ref());
+    chosen.or(entries.first()).cloned()
+}
+
+/// The groups of an entry that a scan has.
+struct Groups {
+    entry: String,
+    detectors: Vec<String>,
+    /// NXbeam and NXmonochromator, then NXsource.
+    beams: Vec<String>,
+    sources: Vec<String>,
+    samples: Vec<String>,
+    data: Vec<String>,
+}
+
+impl Groups {
+    fn of(source: &Source, entry: String) -> Self {
+        let samples = of_class(source, &entry, "NXsample");
+        let mut within = of_class(source, &entry, "NXinstrument");
+        within.push(entry.clone());
+        let all = |class: &str, also: &[String]| -> Vec<String> {
+            let parents = within.iter().chain(also);
+            parents
+                .flat_map(|parent| of_class(source, parent, class))
+                .collect()
+        };
+        let mut beams = all("NXbeam", &samples);
+        beams.extend(all("NXmonochromator", &[]));
+        let mut data = of_class(source, &entry, "NXdata");
+        let default = source.attribute(&entry, "default").ok().flatten();
+        let default = default.map(|name| resolved(&entry, &name));
+        data.sort_by_key(|path| Some(path) != default.as_ref());
+        Self {
+            detectors: all("NXdetector", &[]),
+            sources: all("NXsource", &[]),
+            beams,
+            samples,
+            data,
+            entry,
+        }
+    }
+
+    /// Frames: those of a detector, or the signal of an NXdata; and the detector.
+    fn frames<'s>(
+        &self,
+        source: &'s Source,
+        notes: &mut Vec<String>,
+    ) -> Result<(Numbers<'s>, Option<String>), IoError> {
+        let is_stack = |numbers: &Numbers<'_>| matches!(numbers.shape().len(), 3 | 4);
+        let mut tried = Vec::new();
+        let mut found: Vec<(Numbers<'s>, String)> = Vec::new();
+        for detector in &self.detectors {
+            let path = format!("{detector}/data");
+            tried.push(path.clone());
+            if let Some(numbers) = source.numbers(&path)?.filter(is_stack) {
+                found.push((numbers, detector.clone()));
+            }
+        }
+        if found.len() > 1 {
+            notes.push(format!(
+                "several detectors have frames; those of {} are read",
+                found[0].1
+            ));
+        }
+        if let Some((numbers, detector)) = found.into_iter().next() {
+            return Ok((numbers, Some(detector)));
+        }
+        for data in &self.data {
+            let signal = source
+                .attribute(data, "signal")?
+                .unwrap_or_else(|| "data".to_owned());
+            let path = resolved(data, &signal);
+            tried.push(path.clone());
+            if let Some(numbers) = source.numbers(&path)?.filter(is_stack) {
+                return Ok((numbers, self.detectors.first().cloned()));
+            }
+        }
+        tried.push("a group of class NXdetector or NXdata".to_owned());
+        Err(IoError::Missing {
+            file: source.name().to_owned(),
+            what: "frames".to_owned(),
+            tried,
+        })
+    }
+}
+
+/// Reads the first or default entry of a NeXus file.
+pub(super) fn read(
+    source: &Source,
+    options: &ReadOptions,
+    scratch: Option<&Path>,
+) -> Result<ScanFile, IoError> {
+    let Some(entry) = entry(source) else {
+        return Err(IoError::Missing {
+            file: source.name().to_owned(),
+            what: "an entry".to_owned(),
+            tried: vec!["a group of class NXentry".to_owned()],
+        });
+    };
+    let mut notes = vec![format!("NeXus file: {entry} is read")];
+    let groups = Groups::of(source, entry);
+    let (numbers, detector) = groups.frames(source, &mut notes)?;
+    let frames = FrameStack::of_dataset(numbers)?;
+    let shape = frames.shape();
+    let window = Window::new(source.name(), shape, options)?;
+    let detector = detector.unwrap_or_default();
+    let mask = source.first(&[
+        &format!("{detector}/pixel_mask"),
+        &format!("{detector}/mask"),
+    ])?;
+    let per_frame = mask.as_ref().is_some_and(|m| m.shape().len() == 3);
+    let scratch = window.in_scratch(source.input(), frames.path(), per_frame, scratch)?;
+    let mut units = UnitReader::new(source, options);
+    let found = geometry(source, &groups, &detector, options, &mut units, &mut notes)?;
+    let geometry = resolve(
+        source.input(),
+        &found,
+        options,
+        &ExpectedPaths {
+            wavelength: &["incident_wavelength or incident_energy of a group of class NXbeam"],
+            distance: &["distance of the detector", "its chain of depends_on"],
+            pixel_size: &["x_pixel_size and y_pixel_size of the detector"],
+        },
+        &mut notes,
+    )?;
+    let of_frames = (shape[0], frames.scan_shape());
+    let pixel = geometry.object_pixel(shape[1], shape[2]);
+    let elsewhere = positions::given(source.input(), options, of_frames, &mut notes)?;
+    let (path, positions) = match elsewhere {
+        Some(given) => given,
+        None => {
+            let unit = |dataset: &str, step: f64| {
+                units.of_positions(dataset, step, pixel, [shape[1], shape[2]])
+            };
+            let found = stage(source, &groups, options, of_frames, unit)?;
+            notes.push(format!(
+                "{} moves the sample: row = +y, column = +x of the laboratory frame",
+                found.0
+            ));
+            found
+        }
+    };
+    units.into_notes(&mut notes);
+    let mask = match mask {
+        Some(m) => Some((
+            m.path().to_owned(),
+            window.mask(source.input(), &m, shape, |v| MaskPolarity::Bad.is_valid(v))?,
+        )),
+        None => {
+            notes.push("the file has no mask: all pixels are treated as valid".to_owned());
+            None
+        }
+    };
+    Parts {
+        frames: (
+            frames.path().to_owned(),
+            window.frames(source.input(), &frames, scratch)?,
+        ),
+        mask,
+        positions: (path, window.select(&positions)),
+        geometry,
+        probe: None,
+        simulation: None,
+        window,
+        cutoff: None,
+        notes,
+    }
+    .into_scan(source.input(), options)
+}
+
+/// Reads wavelength, distance and pixel size.
+fn geometry(
+    source: &Source,
+    groups: &Groups,
+    detector: &str,
+    options: &ReadOptions,
+    units: &mut UnitReader<'_>,
+    notes: &mut Vec<String>,
+) -> Result<FileGeometry, IoError> {
+    let mut value = |measure: Measure, group: &str, names: &[&str]| {
+        for name in names {
+            let path = format!("{group}/{name}");
+            if let Some(numbers) = source.numbers(&path)? {
+                let value = numbers.common_value()?;
+                let value = value * units.factor(measure, &path, value)?;
+                return Ok(Some((path, value)));
+            }
+        }
+        Ok::<_, IoError>(None)
+    };
+    let mut wavelength = None;
+    for beam in &groups.beams {
+        if wavelength.is_none() {
+            wavelength = value(
+                Measure::Wavelength,
+                beam,
+                &["incident_wavelength", "wavelength"],
+            )?;
+        }
+    }
+    if wavelength.is_none() {
+        let names = ["incident_energy", "incident_beam_energy", "energy"];
+        let mut energy = None;
+        for beam in &groups.beams {
+            if energy.is_none() {
+                energy = value(Measure::Energy, beam, &names)?;
+            }
+        }
+        for of in &groups.sources {
+            // Of most sources the energy is that of the machine, and the wavelength none.
+            if wavelength.is_none() && energy.is_none() {
+                wavelength = value(Measure::Wavelength, of, &["wavelength"])?;
+            }
+            let definition = source.label(&format!("{}/definition", groups.entry))?;
+            let of_machine = definition.is_some_and(|name| DEFINITIONS.contains(&name.as_str()));
+            if wavelength.is_none() && energy.is_none() && !of_machine {
+                energy = value(Measure::Energy, of, &["energy"])?
+                    .filter(|(_, joule)| *joule <= LARGEST_ENERGY);
+            }
+        }
+        if let (None, Some((path, joule))) = (&wavelength, energy) {
+            let metres = Geometry::wavelength_of_energy(joule);
+            notes.push(format!(
+                "{path} is the energy of photons, {} keV: wavelength {metres:.6e} m",
+                significant(joule / KILOELECTRONVOLT, 6)
+            ));
+            wavelength = Some((path, metres));
+        }
+    }
+    let mut distance = value(
+        Measure::Distance,
+        detector,
+        &["distance", "detector_distance"],
+    )?;
+    let sizes = [
+        value(Measure::PixelSize, detector, &["y_pixel_size"])?,
+        value(Measure::PixelSize, detector, &["x_pixel_size"])?,
+    ];
+    let pixel_size = match sizes {
+        [Some((path, y)), Some((_, x))] => Some((path, [y, x])),
+        [Some((path, side)), None] | [None, Some((path, side))] => {
+            notes.push(format!(
+                "{path} is used for both directions of the detector pixel"
+            ));
+            Some((path, [side, side]))
+        }
+        [None, None] => None,
+    };
+    if let Some(first) = source.label(&format!("{detector}/depends_on"))? {
+        let first = resolved(detector, &first);
+        let chain = Chain::read(source, &first, options, (1, None));
+        match (chain, &distance) {
+            (Ok(chain), given) if chain.is_constant() => {
+                let z = chain.positions(1)[[0, 2]];
+                match given {
+                    None if z != 0.0 => {
+                        notes.push(format!(
+                            "the detector is at z = {} m, according to its chain of depends_on ({first})",
+                            shortest(z)
+                        ));
+                        distance = Some((first, z.abs()));
+                    }
+                    Some((path, d)) if z != 0.0 && (z.abs() - d.abs()).abs() > 0.01 * d.abs() => {
+                        notes.push(format!(
+                            "{path} ({} m) is used; according to {first} the detector is at z = {} m",
+                            shortest(*d),
+                            shortest(z)
+                        ));
+                    }
+                    _ => {}
+                }
+            }
+            // The chain is not needed for anything else.
+            (Ok(_) | Err(_), Some(_)) => {}
+            (Err(error), None) if options.constants.distance.is_none() => return Err(error),
+            _ => {}
+        }
+    }
+    Ok(FileGeometry {
+        wavelength,
+        energy: None,
+        distance,
+        pixel_size,
+        ..FileGeometry::default()
+    })
+}
+
+/// The positions (frame, (row, column)), m, and the dataset that they begin with.
+fn stage(
+    source: &Source,
+    groups: &Groups,
+    options: &ReadOptions,
+    of_frames: (usize, Option<[usize; 2]>),
+    mut unit: impl FnMut(&str, f64) -> Result<[f64; 2], IoError>,
+) -> Result<(String, Array2<f64>), IoError> {
+    let frames = of_frames.0;
+    let mut tried = Vec::new();
+    for sample in &groups.samples {
+        let first = heads(source, sample)?;
+        let Some((path, rest)) = first.split_first() else {
+            tried.push(format!("{sample}/depends_on"));
+            continue;
+        };
+        let mut chain = Chain::read(source, path, options, of_frames)?;
+        for other in rest {
+            let other = Chain::read(source, other, options, of_frames)?;
+            if !(chain.only_translates() && other.only_translates()) {
+                return Err(IoError::Missing {
+                    file: source.name().to_owned(),
+                    what: "the order of the sample's axes".to_owned(),
+                    tried: vec![format!("{sample}/depends_on")],
+                });
+            }
+            chain.join(other);
+        }
+        if !chain.is_constant() || frames == 1 {
+            let all = chain.positions(frames);
+            return Ok((path.clone(), all.select(Axis(1), &[1, 0])));
+        }
+        tried.push(format!("{path} (its chain does not move)"));
+    }
+    let mut candidates: Vec<String> = Vec::new();
+    for sample in &groups.samples {
+        candidates.push(format!("{sample}/geometry_1/translation"));
+    }
+    for group in groups.detectors.iter().chain(&groups.data) {
+        candidates.push(format!("{group}/translation"));
+    }
+    candidates.push(format!("{}/data_1/translation", groups.entry));
+    for path in candidates {
+        if let Some(numbers) = source.numbers(&path)? {
+            let wrong = || numbers.bad_shape("shape (frame, 3) with x, y and z");
+            let all = match *numbers.shape() {
+                [found, 2 | 3] if found == frames => numbers.reals()?,
+                [found, 2 | 3] => {
+                    return Err(position_count(source.input(), &path, frames, found));
+                }
+                _ => return Err(wrong()),
+            };
+            let all = all.into_dimensionality::<Ix2>().map_err(|_| wrong())?;
+            let mut positions = all.select(Axis(1), &[1, 0]);
+            let factors = unit(&path, typical_step(&positions))?;
+            for (mut column, factor) in positions.columns_mut().into_iter().zip(factors) {
+                column *= factor;
+            }
+            return Ok((path, positions));
+        }
+        tried.push(path);
+    }
+    let tried: Vec<&str> = tried.iter().map(String::as_str).collect();
+    Err(positions::missing(source.input(), &tried))
+}
+
+/// The first axes of a sample: that of its `depends_on`, or those of its NXtransformations on which no other depends.
+fn heads(source: &Source, sample: &str) -> Result<Vec<String>, IoError> {
+    if let Some(first) = source.label(&format!("{sample}/depends_on"))? {
+        let first = resolved(sample, &first);
+        return Ok(if first == "." {
+            Vec::new()
+        } else {
+            vec![first]
+        });
+    }
+    let mut axes = Vec::new();
+    let mut used = Vec::new();
+    for group in of_class(source, sample, "NXtransformations") {
+        let names = source.members(&group)?.unwrap_or_default();
+        for name in names.iter().take(MOST_MEMBERS) {
+            let path = format!("{group}/{name}");
+            let moves = source
+                .attribute(&path, "transformation_type")
+                .ok()
+                .flatten();
+            if moves.is_some() {
+                if let Some(on) = source.attribute(&path, "depends_on")? {
+                    used.push(resolved(&group, &on));
+                }
+                axes.push(path);
+            }
+        }
+    }
+    axes.retain(|axis| !used.contains(axis));
+    Ok(axes)
+}

@@ -1,0 +1,363 @@
+//! Units of numbers in files without a fixed unit: as the options say, as the file states, or the only plausible one.
+
+use super::ReadOptions;
+use crate::io::IoError;
+use crate::io::source::Source;
+use crate::ptycho::read_options::{PositionUnit, is_pixel, noun, si_units};
+use crate::text::{Dimension, shortest, significant};
+use std::ops::RangeInclusive;
+
+/// What a number of a scan measures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Measure {
+    Positions,
+    Wavelength,
+    Energy,
+    Distance,
+    PixelSize,
+}
+
+/// Steps of a scan that are plausible, in object pixels; the largest is a frame.
+const SMALLEST_STEP: f64 = 2.0;
+/// Steps in frames that are no metres, if nothing says that they are.
+const ABSURD_STEP: f64 = 100.0;
+
+impl Measure {
+    fn dimension(self) -> Dimension {
+        match self {
+            Self::Energy => Dimension::Energy,
+            _ => Dimension::Length,
+        }
+    }
+
+    /// The option that states the unit.
+    pub(super) fn option(self) -> &'static str {
+        match self {
+            Self::Positions => "data.units.positions",
+            Self::Wavelength => "data.units.wavelength",
+            Self::Energy => "data.units.energy",
+            Self::Distance => "data.units.distance",
+            Self::PixelSize => "data.units.pixel_size",
+        }
+    }
+
+    fn given(self, options: &ReadOptions) -> Option<&str> {
+        let units = &options.units;
+        let unit = match self {
+            Self::Positions => &units.positions,
+            Self::Wavelength => &units.wavelength,
+            Self::Energy => &units.energy,
+            Self::Distance => &units.distance,
+            Self::PixelSize => &units.pixel_size,
+        };
+        unit.as_deref()
+    }
+
+    /// Units in which files have such numbers, and values, in SI units, that occur.
+    fn usual(self) -> (&'static [&'static str], RangeInclusive<f64>) {
+        const ELECTRONVOLT: f64 = 1.602_176_634e-19;
+        match self {
+            // From 300 kV electrons to extreme ultraviolet.
+            Self::Wavelength => (&["m", "nm", "A", "pm"], 1e-12..=5e-8),
+            // From extreme ultraviolet to 400 keV.
+            Self::Energy => (
+                &["J", "eV", "keV"],
+                90.0 * ELECTRONVOLT..=4e5 * ELECTRONVOLT,
+            ),
+            Self::Distance => (&["m", "mm"], 0.02..=30.0),
+            Self::PixelSize => (&["m", "mm", "um"], 1e-6..=9.99e-4),
+            // Compared with the object pixel instead.
+            Self::Positions => (&["m", "mm", "um", "nm"], 0.0..=f64::INFINITY),
+        }
+    }
+}
+
+/// Where a unit comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Origin {
+    Option,
+    Attribute,
+    Name,
+    OnlyPlausible,
+    /// Nothing is plausible, and the documented unit is taken.
+    Documented,
+}
+
+/// The units of the numbers of a file, and notes on those that the file does not state in an attribute.
+pub(super) struct UnitReader<'a> {
+    source: &'a Source,
+    options: &'a ReadOptions,
+    by_name: Vec<String>,
+    plausible: Vec<String>,
+}
+
+impl<'a> UnitReader<'a> {
+    pub(super) fn new(source: &'a Source, options: &'a ReadOptions) -> Self {
+        Self {
+            source,
+            options,
+            by_name: Vec::new(),
+            plausible: Vec::new(),
+        }
+    }
+
+    /// SI units in one of the unit of the number `value` in `dataset`.
+    ///
+    /// # Errors
+    /// The file states an unknown unit, or none and several are plausible.
+    pub(super) fn factor(
+        &mut self,
+        measure: Measure,
+        dataset: &str,
+        value: f64,
+    ) -> Result<f64, IoError> {
+        let dimension = measure.dimension();
+        let (unit, origin) = match self.stated(measure, dataset)? {
+            Some(stated) => stated,
+            None => {
+                let (units, range) = measure.usual();
+                let value = value.abs();
+                let fits = |unit: &&&str| {
+                    let si = si_units(dimension, unit).map(|unit| unit * value);
+                    si.is_some_and(|si| range.contains(&si))
+                };
+                let plausible: Vec<&str> = units.iter().filter(fits).copied().collect();
+                self.only(measure, dataset, &plausible, &shortest(value))?
+            }
+        };
+        let factor = si_units(dimension, &unit);
+        let factor = factor.ok_or_else(|| self.unknown(measure, dataset, &unit, origin))?;
+        self.note(dataset, &unit, origin);
+        Ok(factor)
+    }
+
+    /// Metres in one of the unit of positions (row, column) in `dataset`, which are `step` of it apart; `pixel` is the object pixel
+    /// and `frame` a frame's rows and columns.
+    ///
+    /// # Errors
+    /// As [`UnitReader::factor`].
+    pub(super) fn of_positions(
+        &mut self,
+        dataset: &str,
+        step: f64,
+        pixel: [f64; 2],
+        frame: [usize; 2],
+    ) -> Result<[f64; 2], IoError> {
+        let measure = Measure::Positions;
+        let of_paths = self.options.paths.as_ref();
+        let of_paths = of_paths.and_then(|paths| paths.position_unit.as_ref());
+        let (unit, origin) = match of_paths {
+            Some(PositionUnit::Metres(metres)) => return Ok([*metres; 2]),
+            Some(PositionUnit::Name(name)) => (name.clone(), Origin::Option),
+            None => match self.stated(measure, dataset)? {
+                Some(stated) => stated,
+                None => {
+                    let mut plausible = plausible_units(step, pixel, frame);
+                    let frames = step / pixel[0].max(pixel[1]) / frame[0].max(frame[1]) as f64;
+                    if plausible.is_empty() && frames > ABSURD_STEP {
+                        plausible = vec!["mm", "um", "nm", "pixel"];
+                    }
+                    let step = format!("steps of about {}", significant(step, 3));
+                    self.only(measure, dataset, &plausible, &step)?
+                }
+            },
+        };
+        if is_pixel(&unit) {
+            self.note(dataset, "object pixels", origin);
+            return Ok(pixel);
+        }
+        let factor = si_units(Dimension::Length, &unit);
+        let factor = factor.ok_or_else(|| self.unknown(measure, dataset, &unit, origin))?;
+        self.note(dataset, &unit, origin);
+        Ok([factor; 2])
+    }
+
+    /// The unit that options, attribute or name state.
+    fn stated(&self, measure: Measure, dataset: &str) -> Result<Option<(String, Origin)>, IoError> {
+        if let Some(unit) = measure.given(self.options) {
+            return Ok(Some((unit.to_owned(), Origin::Option)));
+        }
+        let attribute = self.source.attribute(dataset, "units")?;
+        if let Some(unit) = attribute.filter(|unit| !unit.trim().is_empty()) {
+            return Ok(Some((unit, Origin::Attribute)));
+        }
+        let named = unit_in_name(dataset, measure.dimension());
+        Ok(named.map(|unit| (unit.to_owned(), Origin::Name)))
+    }
+
+    /// The unit if no or one is `plausible`.
+    fn only(
+        &self,
+        measure: Measure,
+        dataset: &str,
+        plausible: &[&str],
+        value: &str,
+    ) -> Result<(String, Origin), IoError> {
+        match plausible {
+            [] if measure == Measure::Energy => {
+                Err(self.question(measure, dataset, &["eV", "keV", "J"], value))
+            }
+            [] => Ok(("m".to_owned(), Origin::Documented)),
+            [unit] => Ok(((*unit).to_owned(), Origin::OnlyPlausible)),
+            several => Err(self.question(measure, dataset, several, value)),
+        }
+    }
+
+    /// The error of a value without a unit.
+    fn question(&self, measure: Measure, dataset: &str, units: &[&str], value: &str) -> IoError {
+        let listed = match units {
+            [others @ .., last] if !others.is_empty() => format!("{} or {last}", others.join(", ")),
+            _ => units.join(", "),
+        };
+        let option = measure.option();
+        let name = option.rsplit('.').next().unwrap_or_default();
+        let first = units.first().copied().unwrap_or("m");
+        IoError::Value {
+            file: self.source.name().to_owned(),
+            dataset: dataset.to_owned(),
+            found: format!("{value} without a unit: is it in {listed}?"),
+            expected: format!(
+                "a unit of {} ({option} states it: --set 'data.units.{name}=\"{first}\"')",
+                noun(measure.dimension())
+            ),
+        }
+    }
+
+    fn unknown(&self, measure: Measure, dataset: &str, unit: &str, origin: Origin) -> IoError {
+        let dimension = measure.dimension();
+        let expected = format!(
+            "a unit of {} ({}; {} replaces it)",
+            noun(dimension),
+            dimension.names(),
+            measure.option()
+        );
+        let found = match origin {
+            Origin::Attribute => format!("the attribute units = \"{unit}\""),
+            _ => format!("\"{unit}\""),
+        };
+        IoError::Value {
+            file: self.source.name().to_owned(),
+            dataset: dataset.to_owned(),
+            found,
+            expected,
+        }
+    }
+
+    fn note(&mut self, dataset: &str, unit: &str, origin: Origin) {
+        let text = format!("{dataset} in {unit}");
+        match origin {
+            Origin::Name => self.by_name.push(text),
+            // The documented unit needs no note.
+            Origin::OnlyPlausible if unit != "m" => self.plausible.push(text),
+            _ => {}
+        }
+    }
+
+    /// Adds what was found to the notes.
+    pub(super) fn into_notes(self, notes: &mut Vec<String>) {
+        if !self.by_name.is_empty() {
+            notes.push(format!(
+                "units that the names of datasets state: {} (data.units states others)",
+                self.by_name.join(", ")
+            ));
+        }
+        if !self.plausible.is_empty() {
+            notes.push(format!(
+                "units that the file does not state, the only plausible ones: {} (data.units states others)",
+                self.plausible.join(", ")
+            ));
+        }
+    }
+}
+
+/// Whether the file states the unit of a number in `dataset`, whose attribute `units` is given.
+pub(super) fn is_stated(measure: Measure, dataset: &str, units: Option<&str>) -> bool {
+    units.is_some() || unit_in_name(dataset, measure.dimension()).is_some()
+}
+
+/// The unit at the end of a dataset's name: `um` of `/stage/x_um`.
+fn unit_in_name(dataset: &str, dimension: Dimension) -> Option<&str> {
+    let name = dataset.rsplit('/').next()?;
+    let separator = |c: char| !(c.is_alphanumeric() || c == '\u{212b}');
+    let name = name.trim_end_matches(separator);
+    let (begin, unit) = name.rsplit_once(separator)?;
+    (!begin.is_empty() && si_units(dimension, unit).is_some()).then_some(unit)
+}
+
+/// Units in which steps of `step` are between two object pixels and a frame.
+fn plausible_units(step: f64, pixel: [f64; 2], [rows, columns]: [usize; 2]) -> Vec<&'static str> {
+    let pixel_size = pixel[0].max(pixel[1]);
+    let pixels = SMALLEST_STEP..=rows.max(columns) as f64;
+    let (units, _) = Measure::Positions.usual();
+    let mut plausible: Vec<&str> = (units.iter().copied())
+        .filter(|unit| {
+            let metres = si_units(Dimension::Length, unit).map(|unit| unit * step);
+            metres.is_some_and(|metres| pixels.contains(&(metres / pixel_size)))
+        })
+        .collect();
+    // Electrons, whose object pixels are smaller than an atom, or nearly.
+    let in_angstrom = step * 1e-10 / pixel_size;
+    if pixel_size < 1e-9 && pixels.contains(&in_angstrom) {
+        plausible.push("A");
+    }
+    if pixels.contains(&step) {
+        plausible.push("pixel");
+    }
+    plausible
+}
+
+/// Distance of neighbours that `positions` (frame, (row, column)) have on average if they fill their extent.
+pub(super) fn typical_step(positions: &ndarray::Array2<f64>) -> f64 {
+    let count = positions.nrows().max(1) as f64;
+    let [height, width] = [0, 1].map(|axis| {
+        let column = positions.column(axis);
+        let low = column.iter().copied().fold(f64::INFINITY, f64::min);
+        let high = column.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        (high - low).max(0.0)
+    });
+    (height * width / count)
+        .sqrt()
+        .max(height.max(width) / count)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ndarray::Array2;
+
+    #[test]
+    fn names_end_in_units() {
+        let length = |name| unit_in_name(name, Dimension::Length);
+        assert_eq!(length("/scan/stage/x_um"), Some("um"));
+        assert_eq!(length("/z [mm]"), Some("mm"));
+        assert_eq!(length("/lambda_A"), Some("A"));
+        assert_eq!(length("/energy_kev"), None);
+        assert_eq!(unit_in_name("/energy_kev", Dimension::Energy), Some("kev"));
+        for none in ["/m", "/x", "/um/x", "/atom", "/_m", ""] {
+            assert_eq!(length(none), None, "{none}");
+        }
+    }
+
+    #[test]
+    fn steps_tell_the_unit() {
+        let positions = Array2::from_shape_fn((100, 2), |(j, k)| {
+            0.25 * (if k == 0 { j / 10 } else { j % 10 }) as f64
+        });
+        let step = typical_step(&positions);
+        assert!((step - 0.225).abs() < 0.01, "{step}");
+        let pixel = [1e-8; 2];
+        assert_eq!(plausible_units(step, pixel, [128, 128]), ["um"]);
+        assert_eq!(plausible_units(step * 1e-6, pixel, [128, 128]), ["m"]);
+        assert_eq!(plausible_units(step * 1e-3, pixel, [128, 128]), ["mm"]);
+        // 22.5 object pixels, 22.5 nm or, with larger object pixels, 22.5 Å.
+        assert_eq!(
+            plausible_units(100.0 * step, pixel, [128, 128]),
+            ["nm", "pixel"]
+        );
+        assert_eq!(
+            plausible_units(100.0 * step, [7e-10; 2], [128, 128]),
+            ["nm", "A", "pixel"]
+        );
+        assert!(plausible_units(0.0, pixel, [128, 128]).is_empty());
+    }
+}
