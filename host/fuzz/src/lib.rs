@@ -9,6 +9,7 @@
 //! `seeds` writes seed corpora for the targets that read whole files; the others begin with none.
 
 pub mod acquisitions;
+pub mod bart;
 pub mod formats;
 pub mod markup;
 pub mod samples;

@@ -16,16 +16,19 @@ const MEMORY: u64 = 8 << 20;
 /// If a check fails.
 pub fn exercise(path: &Path, again: &Path) {
     let memory = Memory::limited(MEMORY);
-    let all = "repetition=all";
+    let combined = Selection::default().combine("repetition");
     let selections = [
         Selection::default(),
-        Selection::parse(all).unwrap_or_default(),
+        combined.unwrap_or_default(),
+        Selection::parse("all").unwrap_or_default(),
     ];
     for select in selections {
-        let options = ReadOptions {
+        let mut options = ReadOptions {
             select,
             ..ReadOptions::default()
         };
+        let images = ismrmrd::images_within(path, &options, memory);
+        options.image = images.unwrap_or_default().last().copied();
         let Ok(read) = ismrmrd::read_within(path, &options, memory) else {
             continue;
         };

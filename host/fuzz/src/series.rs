@@ -15,12 +15,12 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use warpstride::series::io::{
-    OnError, ReadOptions, Reader, ResultFormat, ResultWriter, Run, TimeUnit, Timestamps,
+    Ambiguous, OnError, ReadOptions, Reader, ResultFormat, ResultWriter, Run, TimeUnit, Timestamps,
     read_all_within,
 };
 use warpstride::io::{IoError};
 use warpstride::system::Memory;
-use warpstride::series::{Aggregate, Granularity, Method};
+use warpstride::series::{Aggregate, Granularity, Method, Zone};
 
 /// Limit of memory, small, so that a size without stored data is refused rather than filled with
 /// zeros.
@@ -46,7 +46,41 @@ pub fn exercise(path: &Path, folder: &Path) {
         time_unit: TimeUnit::Microseconds,
         ..skip.clone()
     };
-    for options in [plain, skip, numbered] {
+    let wide = ReadOptions {
+        wide: true,
+        ..skip.clone()
+    };
+    let local = ReadOptions {
+        zone: Zone::named("Europe/Zurich").ok(),
+        ambiguous: Ambiguous::Earlier,
+        ..skip.clone()
+    };
+    let pattern = ReadOptions {
+        time_format: "%d.%m.%Y %H:%M:%S%.f".parse().unwrap_or_default(),
+        ..local.clone()
+    };
+    exercise_with(path, folder, [plain, skip, numbered, wide, local, pattern]);
+}
+
+/// The same for Prometheus' text format, whose options are fewer.
+///
+/// # Panics
+/// Where it is or does not.
+pub fn exercise_exposition(path: &Path, folder: &Path) {
+    let plain = ReadOptions::default();
+    let skip = ReadOptions {
+        on_error: OnError::Skip,
+        ..plain.clone()
+    };
+    let scraped = ReadOptions {
+        scrape_time: Some(1_392_388_200_000_000_000),
+        ..skip.clone()
+    };
+    exercise_with(path, folder, [plain, skip, scraped]);
+}
+
+fn exercise_with(path: &Path, folder: &Path, all: impl IntoIterator<Item = ReadOptions>) {
+    for options in all {
         let inputs = [path.to_owned()];
         match stream(&inputs, &options) {
             Ok(Some(points)) if points <= POINTS => again(&inputs, &options, points, folder),
@@ -120,6 +154,7 @@ fn again(inputs: &[PathBuf], options: &ReadOptions, points: usize, folder: &Path
                 starts: &batch.times()[place.clone()],
                 values: &batch.values()[place],
                 counts: None,
+                axis: None,
             }
         });
         writer.append_runs(runs).expect("rows are written");
@@ -146,6 +181,8 @@ pub fn lines(folder: &Path) -> Result<(), Box<dyn Error>> {
         "t\tv\n0\tnan\n1\t1e-5\n2\tinf\n2.5\t0.1000000000000000055\n",
         "series,granularity_s,aggregate,timestamp_ns,value\na,60,mean,0,1\n",
         "time,value\n2014-02-14T14:30:00.123456789+01:00,1\n1969-12-31,2\nx,3\n2262-04-12,4\n1,\n",
+        "time,a,b,\n1392388200,1,,\n1392388201,NA,2,\n2024-10-27 02:30,3,x,\n",
+        "timestamp,value\n2024-10-27 02:30,1\n27.10.2024 02:30:00.5,2\n2024-03-31 02:30,3\n",
         "\u{feff}\"time\",\"value\"\n\"2014-02-14\",\"1\"\n\n5,5,5\n",
     ];
     for (i, text) in texts.iter().enumerate() {
@@ -155,6 +192,21 @@ pub fn lines(folder: &Path) -> Result<(), Box<dyn Error>> {
         std::fs::write(folder.join(format!("text{i}.gz")), packed.finish()?)?;
         let packed = zstd::stream::encode_all(text.as_bytes(), 1)?;
         std::fs::write(folder.join(format!("text{i}.zst")), packed)?;
+    }
+    Ok(())
+}
+
+/// Texts in Prometheus' format.
+///
+/// # Errors
+/// The system's.
+pub fn expositions(folder: &Path) -> Result<(), Box<dyn Error>> {
+    let texts = [
+        "# HELP up x\n# TYPE up gauge\nup{host=\"a\",job=\"\\\\\\\"\\n\"} 1 1392388200000\nup 2\n",
+        "{\"my.metric\",\"a b\"=\"c\",} +Inf 1\n\r\n#\nup{} NaN 2\na:b\t1e5\t3\n",
+    ];
+    for (i, text) in texts.iter().enumerate() {
+        std::fs::write(folder.join(format!("text{i}")), text)?;
     }
     Ok(())
 }
@@ -172,6 +224,7 @@ pub fn tables(folder: &Path) -> Result<(), Box<dyn Error>> {
         starts: &starts,
         values,
         counts: None,
+                axis: None,
     };
     let mut writer = ResultWriter::create(&folder.join("written"), ResultFormat::Parquet)?;
     writer.append_runs([run("a", &[1.0, 2.0, 3.0]), run("b", &[0.5, f64::NAN, 0.0])])?;

@@ -20,11 +20,13 @@ impl Format {
     }
 }
 
+pub(crate) const CFL: Format = Format::new("a BART array", &["cfl"]);
 pub(crate) const CHECKPOINT: Format = Format::new("a checkpoint", &["checkpoint"]);
 pub(crate) const CSV: Format = Format::new("text", &["csv", "txt", "dat"]);
 pub(crate) const HDF5: Format = Format::new("an HDF5 file", &["h5", "hdf5", "hdf"]);
 pub(crate) const HTML: Format = Format::new("an HTML page", &["html", "htm"]);
 pub(crate) const JSON: Format = Format::new("JSON", &["json"]);
+pub(crate) const NIFTI: Format = Format::new("a NIfTI file", &["nii", "nii.gz"]);
 pub(crate) const NPY: Format = Format::new("a NumPy array", &["npy"]);
 pub(crate) const PARQUET: Format = Format::new("Parquet", &["parquet", "pq"]);
 pub(crate) const PNG: Format = Format::new("a picture", &["png"]);
@@ -39,9 +41,10 @@ pub(crate) const TIFF: Format = Format::new("a TIFF image", &["tif", "tiff"]);
 pub(crate) const STORE: Format = Format::new("a store of series", &["store"]);
 
 /// Endings that mean other formats than a checkpoint or a store, whose names are free otherwise.
-const FOREIGN: [&str; 25] = [
-    "arrow", "bmp", "csv", "cxi", "dat", "gif", "gz", "h5", "hdf", "hdf5", "htm", "html", "jpeg",
-    "jpg", "json", "nii", "npy", "npz", "parquet", "png", "pq", "svg", "toml", "txt", "zst",
+const FOREIGN: [&str; 27] = [
+    "arrow", "bmp", "cfl", "csv", "cxi", "dat", "gif", "gz", "h5", "hdf", "hdf5", "hdr", "htm",
+    "html", "jpeg", "jpg", "json", "nii", "npy", "npz", "parquet", "png", "pq", "svg", "toml",
+    "txt", "zst",
 ];
 
 /// The name that stands for standard output.
@@ -128,12 +131,13 @@ pub(crate) fn check_name(output: &OutputFile<'_>) -> Result<(), Failure> {
     }
     let ending = ending(output.path);
     let mut known = output.formats.iter().flat_map(|format| format.endings);
-    let last = ending.rsplit('.').next().unwrap_or_default().to_lowercase();
-    if output.formats.is_empty() || known.any(|known| *known == last) {
+    let whole = ending.to_lowercase();
+    let last = whole.rsplit('.').next().unwrap_or_default();
+    if output.formats.is_empty() || known.any(|known| *known == last || *known == whole) {
         return Ok(());
     }
     let free = |format: &Format| [CHECKPOINT.name, STORE.name].contains(&format.name);
-    if output.formats.iter().any(free) && !FOREIGN.contains(&&*last) {
+    if output.formats.iter().any(free) && !FOREIGN.contains(&last) {
         return Ok(());
     }
     let expected: Vec<String> = output
@@ -212,6 +216,7 @@ mod tests {
             ("c", &[CHECKPOINT]),
             ("run.7", &[CHECKPOINT]),
             ("series.store", &[STORE]),
+            ("x.NII.gz", &[HDF5, NIFTI]),
         ] {
             check("-o", name, formats).unwrap();
         }

@@ -3,6 +3,12 @@
 /// Planck constant times speed of light, J m (CODATA 2018, exact).
 const PLANCK_TIMES_LIGHT: f64 = 6.626_070_15e-34 * 299_792_458.0;
 
+/// Elementary charge, C (CODATA 2018, exact).
+const ELEMENTARY_CHARGE: f64 = 1.602_176_634e-19;
+
+/// Rest energy of an electron, J: its mass of 9.109 383 7015 · 10⁻³¹ kg (CODATA 2018) times the square of the speed of light.
+const REST_ENERGY: f64 = 9.109_383_701_5e-31 * 299_792_458.0 * 299_792_458.0;
+
 /// How waves travel from the specimen to the detector.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum Propagation {
@@ -100,6 +106,14 @@ impl Geometry {
     pub fn wavelength_of_energy(joule: f64) -> f64 {
         PLANCK_TIMES_LIGHT / joule
     }
+
+    /// De Broglie wavelength, m, of electrons that a voltage U in V has accelerated from rest: λ = hc/√(eU (2 m c² + eU))
+    /// (E. J. Kirkland, Advanced Computing in Electron Microscopy, 2nd ed., Springer 2010, chapter 2).
+    #[must_use]
+    pub fn wavelength_of_voltage(volts: f64) -> f64 {
+        let energy = ELEMENTARY_CHARGE * volts;
+        PLANCK_TIMES_LIGHT / (energy * (2.0 * REST_ENERGY + energy)).sqrt()
+    }
 }
 
 #[cfg(test)]
@@ -140,6 +154,15 @@ mod tests {
             (g.object_pixel(9, 7), g.effective_distance()),
             ([55e-6; 2], 1.12)
         );
+    }
+
+    /// Published values (Kirkland, table 2.1): 1.9687, 2.5079 and 4.1757 pm.
+    #[test]
+    fn electrons_have_the_published_wavelengths() {
+        for (kilovolts, picometres) in [(300.0, 1.9687), (200.0, 2.5079), (80.0, 4.1757)] {
+            let found = 1e12 * Geometry::wavelength_of_voltage(1e3 * kilovolts);
+            assert!((found - picometres).abs() < 6e-5, "{kilovolts}: {found}");
+        }
     }
 
     #[test]

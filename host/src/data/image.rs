@@ -1,5 +1,6 @@
 //! A magnetic resonance image and how it was made.
 
+use super::{ImageIndex, Placement};
 use ndarray::{Array2, Array3, Array4, Array5};
 use num_complex::Complex;
 
@@ -10,6 +11,10 @@ pub struct MriImage {
     pub image: Array3<Complex<f64>>,
     /// Whether the image is a volume: its file then has three axes, even for a single slice.
     pub volume: bool,
+    /// Which of several images it is; the file then has an axis of images, even for a single one.
+    pub index: Option<ImageIndex>,
+    /// Position and orientation, if known.
+    pub placement: Option<Placement>,
     /// Extent along slices, rows and columns, m, if known.
     pub field_of_view: Option<[f64; 3]>,
     /// (set, coil, slice, row, column), if coil maps were used. Their file has the axis of sets only if

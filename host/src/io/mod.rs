@@ -1,4 +1,4 @@
-//! File access that several sciences share: reading and writing HDF5, and NumPy's `.npy` arrays.
+//! File access that several sciences share: reading and writing HDF5, NumPy's `.npy` arrays, and BART's `.cfl` arrays.
 //!
 //! A file may be malformed or hostile: sizes are checked against the file and the available memory
 //! before anything is allocated. Every error is one sentence that names the file, the dataset, what
@@ -6,6 +6,7 @@
 
 #[cfg(feature = "hdf5")]
 mod attributes;
+pub mod cfl;
 mod error;
 #[cfg(feature = "hdf5")]
 mod global_heap;

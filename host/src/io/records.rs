@@ -112,16 +112,7 @@ impl Records<'_> {
     /// Checks that the records have the member `name` (`outer.inner`) and that it has the
     /// `expected` type: HDF5 leaves members that a file lacks uninitialised.
     pub(crate) fn require(&self, name: &str, expected: Member) -> Result<(), IoError> {
-        let mut kind = &self.kind;
-        for part in name.split('.') {
-            let TypeDescriptor::Compound(record) = kind else {
-                return Err(self.no_member(name));
-            };
-            kind = match record.fields.iter().find(|field| field.name == part) {
-                Some(field) => &field.ty,
-                None => return Err(self.no_member(name)),
-            };
-        }
+        let kind = self.member(name).ok_or_else(|| self.no_member(name))?;
         let (fits, description) = match expected {
             Member::Number => (
                 matches!(
@@ -146,6 +137,23 @@ impl Records<'_> {
             dataset: format!("{}, member {name}", self.path),
             expected: description,
         })
+    }
+
+    /// The type of the member `name` (`outer.inner`), if the records have it.
+    fn member(&self, name: &str) -> Option<&TypeDescriptor> {
+        name.split('.').try_fold(&self.kind, |kind, part| {
+            let TypeDescriptor::Compound(record) = kind else {
+                return None;
+            };
+            let field = record.fields.iter().find(|field| field.name == part)?;
+            Some(&field.ty)
+        })
+    }
+
+    /// Whether the records have a member `name` of three floating-point numbers.
+    pub(crate) fn has_vector(&self, name: &str) -> bool {
+        matches!(self.member(name), Some(TypeDescriptor::FixedArray(inner, 3))
+            if matches!(**inner, TypeDescriptor::Float(_)))
     }
 
     fn no_member(&self, name: &str) -> IoError {

@@ -42,4 +42,4 @@ pub use problem::{FieldBasis, Problem, ProblemError};
 pub use recipe::{Method, OperatorName, Recipe, Trigonometry};
 pub use run::{ReconstructionSteps, Run};
 pub use simulate::{SimulateError, SimulateOptions, Simulated, simulate};
-pub use summary::MriSummary;
+pub use summary::{ImageSummary, MriSummary};

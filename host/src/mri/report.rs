@@ -1,5 +1,11 @@
 //! The picture and the HTML report of a reconstruction.
 
+mod several;
+
+pub use several::mri_images_report;
+#[cfg(feature = "cli")]
+pub(crate) use several::result;
+
 use crate::data::MriImage;
 use crate::mri::summary::MriSummary;
 use crate::report::ReportError;
@@ -246,6 +252,8 @@ mod tests {
                 Complex::new(0.0, (s + r + c) as f64)
             }),
             volume: slices > 1,
+            index: None,
+            placement: None,
             field_of_view: Some([0.1, 0.3, 0.4]),
             coil_maps: None,
             residuals: vec![0.5, 0.1, 0.01],
@@ -292,6 +300,7 @@ mod tests {
             magnitude_nrmse: None,
             psnr: None,
             ssim: None,
+            images: Vec::new(),
         }
     }
 

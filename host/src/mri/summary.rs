@@ -1,5 +1,9 @@
 //! What a reconstruction says of itself in JSON.
 
+mod of_images;
+
+pub use of_images::ImageSummary;
+
 use crate::run::RunRecord;
 use serde::Serialize;
 
@@ -59,6 +63,9 @@ pub struct MriSummary {
     /// Mean structural similarity of the moduli.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ssim: Option<f64>,
+    /// Each of several images; empty for a single one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub images: Vec<ImageSummary>,
 }
 
 impl MriSummary {

@@ -1,7 +1,7 @@
 //! Properties of a scan that often explain a poor or meaningless reconstruction.
 
 mod groups;
-mod hot_pixels;
+pub(super) mod hot_pixels;
 mod light;
 mod near_field;
 
@@ -226,14 +226,19 @@ fn of_largest(scan: &Scan, max: f32, at: usize, below: usize) -> Option<String> 
     if let Some(problem) = light::two_levels(at, scan, max) {
         return Some(problem);
     }
-    // Counts of light thin out towards the largest one; those of a saturated detector pile up at it.
-    (at >= SATURATED.0 && f64::from(max) >= SATURATED.1 && at > below).then(|| {
+    piles_up(max, at, below).then(|| {
         let max = crate::text::shortest(f64::from(max));
         format!(
-            "{} with the largest count, {max}, and fewer just below it: the detector may have been saturated (--set data.no_data=[{max}] masks them)",
+            "{} with the largest count, {max}, and fewer just below it: the detector may have been saturated (--saturation {max} masks them)",
             count(at, ["pixel", "pixels"])
         )
     })
+}
+
+/// Whether a detector looks saturated with `at` pixels that have the largest count, and `below` with almost as many: counts of light
+/// thin out towards the largest one; those of a saturated detector pile up at it.
+pub(super) fn piles_up(largest: f32, at: usize, below: usize) -> bool {
+    at >= SATURATED.0 && f64::from(largest) >= SATURATED.1 && at > below
 }
 
 /// Number of bits if `count` is the largest integer of that many bits, rounded to f32.
@@ -294,7 +299,7 @@ fn centre(mean: &Array2<f64>) -> Option<String> {
     });
     off.then(|| {
         format!(
-            "the centre of mass of all frames is at row {:.1}, column {:.1}: expected the zero frequency at {}, {}",
+            "the centre of mass of all frames is at row {:.1}, column {:.1}: expected the zero frequency at {}, {} (--centre auto looks for it)",
             centre[0], centre[1], rows / 2, columns / 2
         )
     })
@@ -359,7 +364,7 @@ mod tests {
         for (frames, expected) in [
             (
                 hot,
-                "1 pixel with far more counts than the pixels around (row, column), perhaps hot ones that need a mask: (5, 27)",
+                "1 pixel with far more counts than the pixels around (row, column), perhaps hot ones that need a mask (--hot-pixels mask): (5, 27)",
             ),
             (
                 saturated,

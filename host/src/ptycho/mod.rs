@@ -50,6 +50,7 @@ mod probe_slices;
 mod problem;
 mod profile;
 pub mod quality;
+pub(crate) mod quantities;
 mod ranks;
 mod read_options;
 mod recipe;
@@ -60,6 +61,7 @@ pub(crate) mod regions;
 #[cfg(feature = "plots")]
 pub mod report;
 mod result;
+mod rotation;
 mod run;
 pub(crate) mod science;
 mod simulate;
@@ -110,8 +112,9 @@ pub use problem::{Problem, ProblemError};
 pub use profile::Profile;
 pub use ranks::Ranks;
 pub use read_options::{
-    Degrees, EmptyFrames, MAX_COARSE, NoData, NoDataSetting, PositionFile, Raster, RasterStep,
-    ReadOptions, ShortLength,
+    Centre, CentreSetting, Constants, Degrees, EmptyFrames, FaultSetting, FrameTransform,
+    HotPixels, MAX_COARSE, NoData, NoDataSetting, PositionFile, Raster, RasterStep, ReadOptions,
+    Saturation, ShortLength,
 };
 pub use recipe::{
     ApertureShape, Background, BackgroundFit, Blur, DetectorOptions, FlyOptions, FlyPath,
@@ -121,6 +124,10 @@ pub use recipe::{
 pub use reconstructor::{Progress, Reconstructor};
 pub use refinement::{PositionMethod, PositionOptions, Refinement};
 pub use result::{Origin, result};
+pub use rotation::{
+    CentreField, CentreRotation, Rotation, RotationDecision, RotationSearch, RotationTrial,
+    RotationTwin,
+};
 pub use run::{ReconstructionSteps, Run, RunError};
 pub use simulate::{Pattern, SimulateError, SimulateOptions, simulate};
 pub use start::StartError;

@@ -1,10 +1,13 @@
 //! Options for reading a scan file: the `[data]` table of a recipe.
 
+mod constants;
 mod datasets;
 mod positions;
+pub(crate) mod prepare;
 mod quantities;
 mod units;
 
+pub use constants::Constants;
 pub use datasets::{Datasets, PositionUnit};
 pub(super) use datasets::{is_pixel, si_units};
 pub use positions::{PositionFile, Raster, RasterStep};
@@ -15,6 +18,8 @@ pub(super) use units::noun;
 use super::{Orientation, RecipeError};
 use crate::text::{Dimension, shortest};
 use ndarray::Array2;
+use prepare::is_default;
+pub use prepare::{Centre, CentreSetting, FaultSetting, FrameTransform, HotPixels, Saturation};
 use serde::{Deserialize, Serialize};
 use std::ops::RangeInclusive;
 
@@ -43,9 +48,48 @@ pub struct ReadOptions {
     /// One half of the scan, 1 or 2: one frame of each pair of neighbours. All frames by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub half: Option<usize>,
+    /// Uses one of so many frames of the range, beginning with its first; 1 by default.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub every: Option<usize>,
+    /// Numbers of frames in the file, from 0, that are left out.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub exclude: Vec<usize>,
+    /// Maps of the frames' rows and columns, one after the other; pixel sizes, masks, and a probe in the file are turned with them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub transform_frames: Vec<FrameTransform>,
+    /// Counts without beam, (row, column) or (frame, row, column) as stored, which are averaged and subtracted: a dataset of the
+    /// file, or FILE:/DATASET.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dark: Option<String>,
+    /// Counts of a uniform illumination, with shape and name as those of `dark`, by which counts are divided after division by
+    /// their mean.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flat: Option<String>,
+    /// A mask (row, column) as stored, whose non-zero pixels are bad, beside that of the file, with a name as that of `dark`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mask: Option<String>,
+    /// What to do about pixels that count without light, or never count.
+    #[serde(skip_serializing_if = "is_default")]
+    pub hot_pixels: HotPixels,
+    /// What to do about pixels with the largest count that a detector can have.
+    #[serde(skip_serializing_if = "is_default")]
+    pub saturation: Saturation,
+    /// Brightness of the beam in each frame of the file, with a name as that of `dark`: counts are divided by it, after division
+    /// by its mean.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub monitor: Option<String>,
+    /// The pixel of the zero frequency; by default that at (rows/2, columns/2).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub centre: Option<Centre>,
     /// Rows and columns to keep around the zero frequency; all by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub crop: Option<[usize; 2]>,
+    /// Rows and columns after masked pixels have been added on all sides, so that object pixels are smaller; none by default.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pad: Option<[usize; 2]>,
+    /// Adds the counts of so many rows and columns to those of one pixel; 1 by default.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bin: Option<usize>,
     /// Keeps this part of the rows and columns around the zero frequency, so that object pixels are as many times larger; 1 by
     /// default.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -77,6 +121,9 @@ pub struct ReadOptions {
     /// Positions of a raster, in the place of those in the file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub raster: Option<Raster>,
+    /// Follows links to files outside the folder of the scan, too.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub follow_links: bool,
     /// Values that replace those of the file.
     pub constants: Constants,
     /// Units of the numbers of a file that does not state them.
@@ -135,6 +182,7 @@ impl ReadOptions {
             let found = format!("[{rows}, {columns}]");
             return refuse("crop", "[rows, columns] of at least 1 each", found);
         }
+        self.check_preparing()?;
         if let Some(matrix) = self.affine
             && !invertible(matrix)
         {
@@ -148,24 +196,8 @@ impl ReadOptions {
             let expected = format!("at most {MAX_NO_DATA} counts");
             return refuse("no_data", &expected, format!("{} counts", values.len()));
         }
-        let Constants {
-            wavelength,
-            energy,
-            distance,
-            pixel_size,
-        } = self.constants;
-        if let Some(wavelength) = wavelength
-            && !WAVELENGTHS.contains(&wavelength)
-        {
-            let expected = "a wavelength in metres between 1e-13 and 1e-3";
-            return refuse("constants.wavelength", expected, shortest(wavelength));
-        }
-        if let (Some(_), Some(energy)) = (wavelength, energy) {
-            let expected = "constants.wavelength or constants.energy, not both";
-            return refuse("constants.energy", expected, shortest(energy));
-        }
-        let [height, width] = pixel_size.map_or([None; 2], |side| side.map(Some));
         let near_field = self.is_near_field();
+        self.constants.check(near_field)?;
         if let (Some(z1), false) = (self.focus_to_sample, near_field) {
             let expected = "data.near_field = true (--near-field) beside it";
             return refuse("focus_to_sample", expected, shortest(z1));
@@ -180,10 +212,6 @@ impl ReadOptions {
                 "focus_to_sample",
                 self.focus_to_sample.filter(|z1| *z1 != f64::INFINITY),
             ),
-            ("constants.energy", energy),
-            ("constants.distance", distance),
-            ("constants.pixel_size", height),
-            ("constants.pixel_size", width),
             (
                 "paths.position_unit",
                 self.paths.as_ref().and_then(Paths::metres_per_unit),
@@ -350,26 +378,10 @@ pub enum Format {
     Nexus,
     /// EMD, as py4DSTEM writes it.
     Emd,
+    /// The master file of a DECTRIS detector.
+    Dectris,
     /// A file of frames alone: Merlin's `.mib`, EMPAD's `.raw` or `.xml`, TIFF, `.npy` or `.npz`.
     Frames,
-}
-
-/// Geometry that replaces or completes that of the file.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Constants {
-    /// Wavelength, m.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub wavelength: Option<f64>,
-    /// Energy: in J if below 10⁻⁶, in keV if below 100, otherwise in eV; excludes `wavelength`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub energy: Option<f64>,
-    /// Distance from the specimen to the detector, m.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub distance: Option<f64>,
-    /// Detector pixel (row direction, column direction), m.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub pixel_size: Option<[f64; 2]>,
 }
 
 /// Paths of the datasets in a plain HDF5 file.

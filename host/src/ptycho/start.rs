@@ -1,5 +1,6 @@
 //! Start values: a probe from the file, the mean pattern or the optics, with extra modes.
 
+mod aberrations;
 mod models;
 mod modes;
 mod unused;
@@ -13,6 +14,7 @@ use super::recipe::{ProbeSource, Recipe};
 use crate::data::Scan;
 use crate::fft::Fft2;
 use crate::text::significant;
+use aberrations::aberrated;
 use models::{Grid, aperture, gaussian, zone_plate};
 use ndarray::{Array2, Array3, Axis};
 use num_complex::Complex;
@@ -112,7 +114,9 @@ pub(super) fn probe(
             propagate(&mut main, scan, recipe.probe.defocus);
             main.insert_axis(Axis(0))
         }
-        ProbeSource::ZonePlate | ProbeSource::Gaussian if scan.geometry().is_near_field() => {
+        ProbeSource::ZonePlate | ProbeSource::Gaussian | ProbeSource::Aberrations
+            if scan.geometry().is_near_field() =>
+        {
             return Err(StartError::Grid {
                 option: "probe.source",
                 expected: "auto, file, mean-pattern or aperture for a near field".to_owned(),
@@ -120,11 +124,15 @@ pub(super) fn probe(
             }
             .into());
         }
-        ProbeSource::Aperture | ProbeSource::ZonePlate | ProbeSource::Gaussian => {
+        ProbeSource::Aperture
+        | ProbeSource::ZonePlate
+        | ProbeSource::Gaussian
+        | ProbeSource::Aberrations => {
             let (grid, options) = (Grid::new(scan, &recipe.data), &recipe.probe);
             let model = match source {
                 ProbeSource::ZonePlate => zone_plate(&grid, options),
                 ProbeSource::Gaussian => gaussian(&grid, options),
+                ProbeSource::Aberrations => aberrated(&grid, options, notes),
                 _ => aperture(&grid, options, notes),
             }?;
             notes.push(format!("start probe: {}", model.note));

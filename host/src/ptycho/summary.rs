@@ -6,7 +6,7 @@ use crate::ptycho::multislice::at_limit;
 use crate::ptycho::quality::Comparison;
 use crate::ptycho::{
     AffineFit, AutomaticRecipe, Displacements, FocusSearch, OrientationSearch, ProbeSize,
-    ScaleSpread,
+    RotationSearch, ScaleSpread,
 };
 use crate::run::RunRecord;
 use crate::text::{count, length, significant};
@@ -23,6 +23,9 @@ pub struct Summary {
     /// The search for the orientation of the positions; absent if there was none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub orientation: Option<OrientationSearch>,
+    /// The search for the rotation between scan and detector; absent if there was none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rotation: Option<RotationSearch>,
     /// What the automatic recipe tried and kept; absent if the recipe was given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub automatic: Option<AutomaticRecipe>,
@@ -316,6 +319,7 @@ impl Summary {
             record,
             problems: Vec::new(),
             orientation: None,
+            rotation: None,
             automatic: AutomaticRecipe::from_json(&of.trials),
             engine: engine_spans(&of.history)
                 .iter()
@@ -365,6 +369,13 @@ impl Summary {
     #[must_use]
     pub fn with_focus(mut self, of: &Reconstruction) -> Self {
         self.probe_focus = FocusSearch::of_result(of);
+        self
+    }
+
+    /// Adds the search for the rotation that preceded the run.
+    #[must_use]
+    pub fn with_rotation(mut self, search: Option<RotationSearch>) -> Self {
+        self.rotation = search;
         self
     }
 

@@ -75,12 +75,22 @@ impl<E, F: Fn(&E) -> String> Observer<E> for Bar<F> {
 /// One JSON object per line: `{"event":"start",…}`, `{"event":"iteration",…}`, `{"event":"end"}`.
 pub struct JsonLines<W: Write> {
     to: W,
+    image: Option<usize>,
 }
 
 impl<W: Write> JsonLines<W> {
     /// Writes to `to`, which is flushed after every line.
     pub fn new(to: W) -> Self {
-        Self { to }
+        Self { to, image: None }
+    }
+
+    /// The same for the image of this number, from 1, of several: every line has it as `image`.
+    #[must_use]
+    pub fn of_image(self, number: usize) -> Self {
+        Self {
+            image: Some(number),
+            ..self
+        }
     }
 
     fn line(&mut self, value: &impl Serialize) {
@@ -96,6 +106,8 @@ impl<W: Write> JsonLines<W> {
 #[derive(Serialize)]
 struct Event<'a, E> {
     event: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    image: Option<usize>,
     #[serde(flatten)]
     entry: Option<&'a E>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -109,6 +121,7 @@ impl<E: Serialize, W: Write> Observer<E> for JsonLines<W> {
         let (planned, done) = (Some(planned), Some(done));
         self.line(&Event::<E> {
             event: "start",
+            image: self.image,
             entry: None,
             planned,
             done,
@@ -119,6 +132,7 @@ impl<E: Serialize, W: Write> Observer<E> for JsonLines<W> {
         let entry = Some(entry);
         self.line(&Event {
             event: "iteration",
+            image: self.image,
             entry,
             planned: None,
             done: None,
@@ -128,6 +142,7 @@ impl<E: Serialize, W: Write> Observer<E> for JsonLines<W> {
     fn end(&mut self) {
         self.line(&Event::<E> {
             event: "end",
+            image: self.image,
             entry: None,
             planned: None,
             done: None,

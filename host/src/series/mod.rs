@@ -29,6 +29,7 @@ pub(crate) mod science;
 #[cfg(feature = "store")]
 pub mod store;
 pub mod stream;
+mod zone;
 
 pub use aggregate::{Aggregate, Method};
 pub use batch::Batch;
@@ -36,3 +37,4 @@ pub use engine::{Engine, SeriesError};
 pub use granularity::{Calendar, Granularity};
 pub use plan::{NanPolicy, Resample};
 pub use resampled::{Buckets, Column, Resampled};
+pub use zone::{AxisError, BucketAxis, Moments, Zone};

@@ -24,6 +24,8 @@ mod mri_devices;
 #[cfg(feature = "mri")]
 mod mri_doubtful;
 #[cfg(feature = "mri")]
+mod mri_formats;
+#[cfg(feature = "mri")]
 mod mri_raw;
 #[cfg(feature = "mri")]
 mod mri_refused;
@@ -45,6 +47,8 @@ mod ptycho_devices;
 #[cfg(feature = "ptycho")]
 mod ptycho_doubtful;
 #[cfg(feature = "ptycho")]
+mod ptycho_electrons;
+#[cfg(feature = "ptycho")]
 mod ptycho_export;
 #[cfg(feature = "ptycho")]
 mod ptycho_free;
@@ -64,6 +68,8 @@ mod ptycho_notes;
 mod ptycho_orientation;
 #[cfg(feature = "ptycho")]
 mod ptycho_predict;
+#[cfg(feature = "ptycho")]
+mod ptycho_prepare;
 #[cfg(feature = "ptycho")]
 mod ptycho_problems;
 #[cfg(feature = "ptycho")]

@@ -187,7 +187,7 @@ fn recipes_are_refused_with_file_line_and_key() {
         ),
         (
             "[probe]\nsource = \"lens\"",
-            "r.toml: line 2: probe.source: expected auto, file, mean-pattern, aperture, zone-plate or gaussian, found \"lens\"",
+            "r.toml: line 2: probe.source: expected auto, file, mean-pattern, aperture, zone-plate, gaussian or aberrations, found \"lens\"",
         ),
         (
             "[[engines]]\nname = \"dm\"",

@@ -49,7 +49,12 @@ fn no_trajectory() {
                 acquisition.traj = VarLenArray::from_slice(&[]);
             }
         },
-        &["acquisition 0", "no trajectory", "Cartesian"],
+        &[
+            "acquisition 0: expected a trajectory",
+            "Cartesian",
+            "BART",
+            "kspace_encode_step_1",
+        ],
     );
     // Announced in the header, but absent.
     assert_rejected(
@@ -296,22 +301,28 @@ fn several_images_are_not_joined_to_one() {
         (idx.slice, idx.repetition) = (number as u16 % 2, number as u16 / 6);
     }
     raw.write(&folder);
-    for select in ["slice=all", "contrast=all", "phase=all", "set=all"] {
-        let words = [select, "run the command once for each number"];
-        reconstruct(&folder, &["--select", select]).refused(2, &words);
-        let info = ["mri", "info", "raw.h5", "--select", select];
+    for combine in ["slice", "contrast", "phase", "set"] {
+        let words = [combine, "expected repetition", "--select COUNTER=all"];
+        reconstruct(&folder, &["--combine", combine]).refused(2, &words);
+        let info = ["mri", "info", "raw.h5", "--combine", combine];
         folder.run(&info).refused(2, &words);
     }
+    let twice = ["--select", "repetition=0", "--combine", "repetition"];
+    reconstruct(&folder, &twice).refused(2, &["--combine repetition", "--select"]);
     assert_eq!(folder.names(), ["raw.h5"]);
-    let output = reconstruct(&folder, &["--select", "repetition=all"]);
+    let output = reconstruct(&folder, &["--combine", "repetition"]);
     output.well();
-    let slices = "slice 0 is used (to change this, use --select slice=NUMBER)";
+    let slices = "slice 0 is used (to change this, use --select slice=NUMBER, --select slice=all";
     for words in [slices, "repetition 0 to 1 are joined to one image"] {
         assert!(output.out.contains(words), "{words}: {}", output.out);
     }
     let output = reconstruct(&folder, &[]);
     output.well();
-    assert!(output.out.contains("repetition=NUMBER or repetition=all"));
+    assert!(
+        output
+            .out
+            .contains("or --combine repetition for one image of all")
+    );
 }
 
 #[test]

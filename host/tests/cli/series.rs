@@ -7,6 +7,7 @@ mod notes;
 mod numbers;
 mod runs;
 mod time_range;
+mod zones;
 
 use super::support::{Output, TestFolder};
 use serde_json::Value;

@@ -221,7 +221,7 @@ fn invalid_contents_are_rejected() {
         ),
         (b"t_s,v\n0,1\n60\n", &[], &["bad.csv", "line 3"]),
         (b"t_s,v\n0,1\n60,1,1,1\n", &[], &["bad.csv", "line 3"]),
-        (b"t_s,v\n0,1\n60,\n", &[], &["bad.csv", "line 3", "empty"]),
+        (b"t_s,v\n0,\n60,\n", &[], &["bad.csv", "without any value"]),
         (b"t_s,v\n-60,1\n", &[], &["bad.csv", "line 2", "1970"]),
         (b"t,v\n1969-12-31,1\n", &[], &["bad.csv", "line 2", "1970"]),
         (b"t,v\n2300-01-01,1\n", &[], &["bad.csv", "line 2", "2262"]),

@@ -26,14 +26,15 @@ pub(crate) use jacobi::{BoundaryArg, JacobiArgs, SchemeArg};
 #[cfg(all(feature = "mri", feature = "hdf5"))]
 pub(crate) use mri::{
     DensityArg, MethodArg, MriCommand, MriInfoArgs, MriLadderArgs, MriReconstructArgs,
-    MriSimulateArgs, OperatorArg, TrajectoryArg, TrigArg,
+    MriSimulateArgs, NiftiArg, OperatorArg, TrajectoryArg, TrigArg,
 };
 pub(crate) use precision::PrecisionArg;
 #[cfg(all(feature = "ptycho", feature = "hdf5"))]
 pub(crate) use ptycho::{
-    CompareArgs, DetectorArgs, ExportArgs, ImportArgs, InfoArgs, LayerArgs, NearFieldArgs,
-    PatternArg, PositionArgs, PositionMethodArg, PredictArgs, PtychoCommand, RecipeArgs,
-    ReconstructArgs, ResolutionArgs, SimulateArgs, SliceArgs, StopArg,
+    BeamArgs, CompareArgs, DetectorArgs, ExportArgs, ImportArgs, InfoArgs, LayerArgs, LinkArgs,
+    NearFieldArgs, OpticsArgs, PatternArg, PositionArgs, PositionMethodArg, PredictArgs,
+    PrepareArgs, PtychoCommand, RecipeArgs, ReconstructArgs, ResolutionArgs, SimulateArgs,
+    SliceArgs, StopArg,
 };
 #[cfg(feature = "sas")]
 pub(crate) use sas::{
@@ -43,8 +44,8 @@ pub(crate) use sas::{
 pub(crate) use selftest::SelftestArgs;
 #[cfg(feature = "series")]
 pub(crate) use series::{
-    NanArg, OnErrorArg, PointsArgs, ResampleArgs, SeriesCommand, SeriesLadderArgs, TimeUnitArg,
-    TimestampsArg,
+    AmbiguousArg, NanArg, OnErrorArg, PointsArgs, ResampleArgs, SeriesCommand, SeriesLadderArgs,
+    TimeUnitArg, TimestampsArg,
 };
 #[cfg(feature = "store")]
 pub(crate) use series_store::{IngestArgs, SeriesInfoArgs, SeriesQueryArgs};

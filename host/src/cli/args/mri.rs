@@ -29,7 +29,9 @@ Examples:
 Examples:
   warpstride mri info raw.h5
   warpstride mri info raw.h5 --json
-  warpstride mri info raw.h5 --group dataset_2 --select slice=3,repetition=0")]
+  warpstride mri info raw.h5 --group dataset_2 --select slice=3,repetition=0
+  warpstride mri info raw.h5 --select all
+  warpstride mri info ksp.cfl --trajectory traj.cfl")]
     Info(MriInfoArgs),
     /// Reconstruct an image from k-space samples
     #[command(after_help = "\
@@ -37,15 +39,18 @@ Examples:
   warpstride mri reconstruct raw.h5 -o image.h5 --png image.png
   warpstride mri reconstruct raw.h5 -o image.h5 --method cg --iterations 15 \\
       --devices all
+  warpstride mri reconstruct raw.h5 -o slices.nii.gz --select slice=all
   warpstride mri reconstruct raw.h5 -o image.npy --method wavelet \\
       --lambda 2e-3 --report report.html
   warpstride mri reconstruct phantom.h5 -o image.h5 --reference phantom.h5 \\
       --summary s.json
+  warpstride mri reconstruct ksp.cfl --trajectory traj.cfl --matrix 256x256 \\
+      -o image.cfl
   warpstride mri reconstruct raw.h5 -o image.h5 --operator direct \\
       --off-resonance hertz.npy
 
 --devices divides the coils among several GPUs and implies --backend cuda, unless --backend
-emulator is given. Ctrl-C saves the image so far.")]
+emulator is given. Ctrl-C saves the image, or the images, so far.")]
     Reconstruct(Box<MriReconstructArgs>),
     /// Time the textbook's optimisation steps on this device, with the accuracy of each
     #[command(after_help = "\
@@ -93,15 +98,28 @@ pub(crate) struct MriSimulateArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct MriInfoArgs {
-    /// Input file (ISMRMRD)
+    /// Input file: ISMRMRD, or samples as a BART array (.cfl with its .hdr)
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
+    /// Positions of the samples in k-space as a BART array (.cfl), in cycles per field of view;
+    /// for samples in a .cfl file
+    #[arg(long, value_name = "TRAJ.cfl")]
+    pub(crate) trajectory: Option<PathBuf>,
+    /// Voxels of the image, for samples in a .cfl file: rows and columns, of a volume also slices
+    /// [default: twice the largest |k|]
+    #[arg(long, value_name = "[SLICESx]ROWSxCOLUMNS")]
+    pub(crate) matrix: Option<String>,
     /// Group of the file that holds data and xml
     #[arg(long, value_name = "NAME", default_value = "dataset")]
     pub(crate) group: String,
-    /// Image to select if the file holds several: slice=2,repetition=all [default: the first]
-    #[arg(long, value_name = "COUNTER=N,…")]
+    /// Image to select if the file holds several, by slice, contrast, phase, repetition and set:
+    /// slice=2,phase=0; slice=all is an image of each slice, all one of every counter's values
+    /// [default: the first]
+    #[arg(long, value_name = "COUNTER=N|all,…")]
     pub(crate) select: Option<String>,
+    /// Join the samples of all repetitions to one image
+    #[arg(long, value_name = "repetition")]
+    pub(crate) combine: Option<String>,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -109,18 +127,32 @@ pub(crate) struct MriInfoArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct MriReconstructArgs {
-    /// Input file (ISMRMRD)
+    /// Input file: ISMRMRD, or samples as a BART array (.cfl with its .hdr)
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
-    /// Output image: HDF5, or a NumPy array if the name ends in .npy
-    #[arg(short, long, value_name = "OUT.h5|OUT.npy")]
+    /// Positions of the samples in k-space as a BART array (.cfl), in cycles per field of view;
+    /// for samples in a .cfl file
+    #[arg(long, value_name = "TRAJ.cfl")]
+    pub(crate) trajectory: Option<PathBuf>,
+    /// Voxels of the image, for samples in a .cfl file: rows and columns, of a volume also slices
+    /// [default: twice the largest |k|]
+    #[arg(long, value_name = "[SLICESx]ROWSxCOLUMNS")]
+    pub(crate) matrix: Option<String>,
+    /// Output image: HDF5, or a NumPy array if the name ends in .npy, a BART array if it ends in
+    /// .cfl, NIfTI if it ends in .nii or .nii.gz
+    #[arg(short, long, value_name = "OUT.h5|.npy|.cfl|.nii|.nii.gz")]
     pub(crate) output: PathBuf,
     /// Group of the file that holds data and xml
     #[arg(long, value_name = "NAME", default_value = "dataset")]
     pub(crate) group: String,
-    /// Image to select if the file holds several: slice=2,repetition=all [default: the first]
-    #[arg(long, value_name = "COUNTER=N,…")]
+    /// Image to select if the file holds several, by slice, contrast, phase, repetition and set:
+    /// slice=2,phase=0; slice=all is an image of each slice, all one of every counter's values
+    /// [default: the first]
+    #[arg(long, value_name = "COUNTER=N|all,…")]
     pub(crate) select: Option<String>,
+    /// Join the samples of all repetitions to one image
+    #[arg(long, value_name = "repetition")]
+    pub(crate) combine: Option<String>,
 
     /// Reconstruction method
     #[arg(long, value_enum, default_value_t = MethodArg::Cg, help_heading = "What to compute")]
@@ -150,7 +182,7 @@ pub(crate) struct MriReconstructArgs {
     )]
     pub(crate) lambda: Option<f64>,
     /// Coil maps: espirit, low-pass or walsh (estimated from the centre of k-space), none, or a
-    /// file that holds them (a result, simulated samples, .npy)
+    /// file that holds them (a result, simulated samples, .npy, .cfl)
     #[arg(
         long,
         value_name = "espirit|low-pass|walsh|none|FILE",
@@ -178,7 +210,7 @@ pub(crate) struct MriReconstructArgs {
     /// Sine and cosine of the direct operator on a GPU
     #[arg(long, value_enum, default_value_t = TrigArg::Accurate, help_heading = "What to compute")]
     pub(crate) trig: TrigArg,
-    /// Off-resonance map in Hz (.npy, or HDF5 with /field/hertz); needs --operator direct
+    /// Off-resonance map in Hz (.npy, .cfl, or HDF5 with /field/hertz); needs --operator direct
     #[arg(
         long,
         value_name = "MAP",
@@ -193,16 +225,19 @@ pub(crate) struct MriReconstructArgs {
     #[command(flatten)]
     pub(crate) backend: DevicesArgs,
 
-    /// Reference image to compare with: simulated samples, a result, or .npy
+    /// Reference image to compare with: simulated samples, a result, .npy or .cfl
     #[arg(long, value_name = "FILE", help_heading = "What to write")]
     pub(crate) reference: Option<PathBuf>,
+    /// What the voxels of a NIfTI file hold [default: magnitude]
+    #[arg(long, value_enum, help_heading = "What to write")]
+    pub(crate) nifti: Option<NiftiArg>,
     /// Write metrics and residuals as JSON
     #[arg(long, value_name = "S.json", help_heading = "What to write")]
     pub(crate) summary: Option<PathBuf>,
     /// Write picture, convergence curve and parameters as one HTML file
     #[arg(long, value_name = "R.html", help_heading = "What to write")]
     pub(crate) report: Option<PathBuf>,
-    /// Write the modulus as a picture
+    /// Write the modulus as a picture; of several images F-slice0.png, …
     #[arg(long, value_name = "F.png", help_heading = "What to write")]
     pub(crate) png: Option<PathBuf>,
     /// Print progress as JSON lines on standard output, and no other text there
@@ -254,6 +289,14 @@ pub(crate) enum MethodArg {
     Tv,
     /// Sparse wavelets (FISTA)
     Wavelet,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum NiftiArg {
+    /// The modulus, in single precision
+    Magnitude,
+    /// The complex number, in single precision
+    Complex,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -1,15 +1,19 @@
 //! The options of `warpstride ptycho`.
 
+mod beam;
 mod export;
 mod import;
 mod model;
 mod positions;
+mod prepare;
 mod simulate;
 
+pub(crate) use beam::{BeamArgs, OpticsArgs};
 pub(crate) use export::ExportArgs;
 pub(crate) use import::ImportArgs;
-pub(crate) use model::{DetectorArgs, LayerArgs, NearFieldArgs, SliceArgs};
+pub(crate) use model::{DetectorArgs, LayerArgs, LinkArgs, NearFieldArgs, SliceArgs};
 pub(crate) use positions::PositionArgs;
+pub(crate) use prepare::PrepareArgs;
 pub(crate) use simulate::{PatternArg, SimulateArgs};
 
 use super::{BackendArg, PrecisionArg};
@@ -52,10 +56,14 @@ Examples:
 Examples:
   warpstride ptycho info scan.cxi
   warpstride ptycho info scan.cxi --probe-modes 5 --precision f64 --json
-  warpstride ptycho info scan.cxi --transform-positions swap,flip-rows
+  warpstride ptycho info scan.cxi --voltage 300kV --pixel-angle 0.02/A \\
+      --transform-positions swap,flip-rows
   warpstride ptycho info scan.cxi --near-field --focus-to-sample 3.65mm
+  warpstride ptycho info scan.cxi --centre auto --crop 256x256 --bin 2 \\
+      --hot-pixels mask --dark dark.h5:/entry/data --report scan.html
   warpstride ptycho info thick.cxi --slices 2 --slice-distance 20um \\
       --blur 0.7 --background uniform
+  warpstride ptycho info run_master.h5 --positions positions.csv
   warpstride ptycho info raw.h5
   warpstride ptycho info raw.h5 --recipe beamline.toml
 
@@ -78,9 +86,11 @@ Examples:
       --transform-positions swap,rotate=30deg --near-field \\
       --focus-to-sample 3.65mm
   warpstride ptycho reconstruct scan.cxi -o result.h5 --engine lsqml:200 \\
-      --fly-points 5 --fly-shift scan --object-modes 2
-  warpstride ptycho reconstruct scan.cxi -o result.h5 --find-orientation \\
-      --engine rpie:200 --backend cpu --report result.html
+      --fly-points 5 --fly-shift scan --object-modes 2 --find-orientation \\
+      --backend cpu --report result.html
+  warpstride ptycho reconstruct scan.cxi -o result.h5 --voltage 300kV \\
+      --pixel-angle 0.0165mrad --semi-angle 1.03mrad --defocus -13.5um \\
+      --find-rotation
   warpstride ptycho reconstruct scan.cxi -o better.h5 --start result.h5 \\
       --engine lsqml:100 --opr-modes 4 --blur 0.7 --background uniform
 
@@ -99,6 +109,8 @@ Examples:
   warpstride ptycho resolution scan.cxi -o scan.h5 --engine lsqml:200 \\
       --probe-modes 3 --report resolution.html --plot frc.svg
   warpstride ptycho resolution scan.cxi -o scan.h5 --recipe recipe.toml --resume
+  warpstride ptycho resolution scan.cxi -o scan.h5 --energy 8.8keV \\
+      --distance 2m --pixel-size 75um
 
 The resolution is half the period at which the Fourier ring correlation of the halves falls below
 the half-bit or the one-bit threshold. Each half has one of every two neighbouring
@@ -157,9 +169,15 @@ pub(crate) struct InfoArgs {
     #[arg(long, value_name = "LIST")]
     pub(crate) transform_positions: Option<String>,
     #[command(flatten)]
+    pub(crate) beam: BeamArgs,
+    #[command(flatten)]
+    pub(crate) links: LinkArgs,
+    #[command(flatten)]
     pub(crate) positions: PositionArgs,
     #[command(flatten)]
     pub(crate) near_field: NearFieldArgs,
+    #[command(flatten)]
+    pub(crate) prepare: PrepareArgs,
     /// Probe modes of the reconstruction whose memory is estimated [default: 1, or as in the recipe]
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub(crate) probe_modes: Option<usize>,
@@ -187,6 +205,9 @@ pub(crate) struct InfoArgs {
     /// Folder for a temporary file of the counts, if they need more; without it such a scan is refused
     #[arg(long, value_name = "FOLDER")]
     pub(crate) scratch: Option<PathBuf>,
+    /// HTML file for the mean pattern with its mask and centre, the positions, and what is printed
+    #[arg(long, value_name = "R.html")]
+    pub(crate) report: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -207,6 +228,14 @@ pub(crate) struct ReconstructArgs {
     /// Try first which flip or swap of the positions fits the frames, and reconstruct with it
     #[arg(long, help_heading = "What to compute", conflicts_with = "coarse")]
     pub(crate) find_orientation: bool,
+    /// Search first for the angle between the axes of scan and detector, and for the sense of the axes, from the centres of mass of the
+    /// frames and from trials, and reconstruct with it
+    #[arg(
+        long,
+        help_heading = "What to compute",
+        conflicts_with_all = ["coarse", "find_orientation"]
+    )]
+    pub(crate) find_rotation: bool,
     /// Reconstruct with larger object pixels first, by these factors, such as 4,2,1: each result is the start of the next
     #[arg(
         long,
@@ -225,16 +254,41 @@ pub(crate) struct ReconstructArgs {
             "recipe",
             "set",
             "transform_positions",
+            "voltage",
+            "energy",
+            "wavelength",
+            "distance",
+            "pixel_size",
+            "pixel_angle",
+            "semi_angle",
+            "defocus",
+            "c3",
+            "astigmatism",
+            "follow_links",
             "positions",
             "step",
             "near_field",
             "focus_to_sample",
+            "every",
+            "exclude",
+            "dark",
+            "flat",
+            "mask",
+            "hot_pixels",
+            "saturation",
+            "monitor",
+            "transform_frames",
+            "centre",
+            "crop",
+            "pad",
+            "bin",
             "slices",
             "slice_distance",
             "refine_slice_distance",
             "blur",
             "background",
             "find_orientation",
+            "find_rotation",
             "probe_modes",
             "object_modes",
             "fly_points",
@@ -318,9 +372,17 @@ pub(crate) struct RecipeArgs {
     #[arg(long, value_name = "LIST")]
     pub(crate) transform_positions: Option<String>,
     #[command(flatten)]
+    pub(crate) beam: BeamArgs,
+    #[command(flatten)]
+    pub(crate) optics: OpticsArgs,
+    #[command(flatten)]
+    pub(crate) links: LinkArgs,
+    #[command(flatten)]
     pub(crate) positions: PositionArgs,
     #[command(flatten)]
     pub(crate) near_field: NearFieldArgs,
+    #[command(flatten)]
+    pub(crate) prepare: PrepareArgs,
     #[command(flatten)]
     pub(crate) slices: SliceArgs,
     /// Refine the distances between slices

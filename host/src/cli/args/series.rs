@@ -22,22 +22,24 @@ pub(crate) enum SeriesCommand {
     #[command(after_help = "\
 Examples:
   warpstride series resample cpu.csv -o minutes.csv
-  warpstride series resample cpu.csv -o out.csv --granularity 60s,5m,1h \\
-      --aggregate mean,95pct
   warpstride series resample *.csv.gz -o out.parquet --granularity 1h,W,M \\
       --aggregate all
   warpstride series resample net.csv -o rates.csv \\
       --aggregate rate:mean,rate:max -g 5m
-  warpstride series resample log.csv -o - --time-column when --value-column load
-  warpstride series resample hosts.csv -o out.csv --series-columns host,region
+  warpstride series resample hosts.csv -o - --series-columns host,region \\
+      --label-columns
+  warpstride series resample sensors.csv -o out.csv --wide -g 1h
+  warpstride series resample meter.csv -o days.csv -g 1d --timestamps iso \\
+      --timezone Europe/Zurich --time-format '%d.%m.%Y %H:%M'
   warpstride series resample cpu.csv -o d.csv --start 2014-01-01 \\
       --end 2014-01-02 --plot d.png
 
 A bucket is a multiple of the granularity since 1970 (UTC), or a calendar week from Sunday (W),
-month (M), quarter (Q), half-year (H) or year (Y); only buckets with points are written. Points may
-come in any order; if several points of a series share a timestamp, the first in the input is used.
-rate: aggregates the differences of consecutive values. Inputs larger than memory are processed in
-parts, with bit-identical results.")]
+month (M), quarter (Q), half-year (H) or year (Y); only buckets with points are written. With
+--timezone, days and calendar periods begin at local midnight. Points may come in any order; if
+several points of a series share a timestamp, the first in the input is used. rate: aggregates the
+differences of consecutive values. Inputs larger than memory are processed in parts, with
+bit-identical results.")]
     Resample(Box<ResampleArgs>),
     /// Aggregate the same points with every kernel version, from the first to the current, and time them
     #[command(after_help = "\
@@ -55,6 +57,8 @@ Examples:
       --policy medium
   warpstride series ingest metrics.store wednesday.parquet
   warpstride series ingest metrics.store hosts.csv --series-columns host,region
+  curl -s localhost:9100/metrics | warpstride series ingest metrics.store - \\
+      --scrape-time now
   warpstride series ingest net.store net.csv --policy counters.toml \\
       --json-progress
 
@@ -138,9 +142,12 @@ pub(crate) struct ResampleArgs {
         help_heading = "What to write"
     )]
     pub(crate) output: PathBuf,
-    /// Timestamps in the output: nanoseconds since 1970, or ISO 8601
+    /// Timestamps in the output: nanoseconds since 1970, or ISO 8601, with the offset of --timezone
     #[arg(long, value_enum, default_value_t = TimestampsArg::Ns, help_heading = "What to write")]
     pub(crate) timestamps: TimestampsArg,
+    /// Write each label of the series as a column of its own in place of series: host,region,…
+    #[arg(long, help_heading = "What to write")]
+    pub(crate) label_columns: bool,
     /// Write counts, back end and the seconds of each stage as JSON
     #[arg(long, value_name = "S.json", help_heading = "What to write")]
     pub(crate) summary: Option<PathBuf>,
@@ -158,7 +165,8 @@ pub(crate) struct ResampleArgs {
 /// The inputs of every command that reads points.
 #[derive(Debug, Args)]
 pub(crate) struct PointsArgs {
-    /// Points: CSV (also .gz, .zst), Parquet or Arrow; series,timestamp,value or timestamp,value
+    /// Points: CSV (also .gz, .zst), Prometheus' text format (.prom), Parquet or Arrow;
+    /// series,timestamp,value or timestamp,value
     #[arg(value_name = "INPUT", required = true)]
     pub(crate) inputs: Vec<PathBuf>,
 
@@ -181,6 +189,14 @@ pub(crate) struct PointsArgs {
         help_heading = "What to read"
     )]
     pub(crate) series_columns: Vec<String>,
+    /// Each column but the timestamps is a series, named after the column: one row per time. Empty cells
+    /// are no points
+    #[arg(
+        long,
+        conflicts_with_all = ["value_column", "series_column", "series_columns"],
+        help_heading = "What to read"
+    )]
+    pub(crate) wide: bool,
     /// Names of text columns that do not tell series apart, separated by commas; any other text column
     /// without an option is an error
     #[arg(
@@ -193,7 +209,38 @@ pub(crate) struct PointsArgs {
     /// Unit of numeric timestamps; auto infers it from their magnitude
     #[arg(long, value_enum, default_value_t = TimeUnitArg::Auto, help_heading = "What to read")]
     pub(crate) time_unit: TimeUnitArg,
-    /// Leave out points before this time: ISO 8601 (UTC), or a number in the unit of --time-unit or of
+    /// Format of timestamps: auto, iso, rfc3339, unix, unix-ms, unix-us, unix-ns, or a pattern such as
+    /// '%d.%m.%Y %H:%M:%S' (strftime; %f and %.f are fractions, %z is the offset)
+    #[arg(
+        long,
+        value_name = "FORMAT",
+        default_value = "auto",
+        hide_default_value = true,
+        conflicts_with = "time_unit",
+        help_heading = "What to read"
+    )]
+    pub(crate) time_format: String,
+    /// IANA time zone, such as Europe/Zurich, of times without an offset [default: UTC]
+    #[arg(long, value_name = "ZONE", help_heading = "What to read")]
+    pub(crate) timezone: Option<String>,
+    /// Local times that clocks show twice when they are set back: bad rows, or the earlier or later time
+    #[arg(
+        long,
+        value_enum,
+        default_value_t = AmbiguousArg::Refuse,
+        requires = "timezone",
+        help_heading = "What to read"
+    )]
+    pub(crate) ambiguous: AmbiguousArg,
+    /// Time of samples without one in Prometheus' text format: ISO 8601, a number, or now
+    #[arg(
+        long,
+        value_name = "TIME|now",
+        allow_hyphen_values = true,
+        help_heading = "What to read"
+    )]
+    pub(crate) scrape_time: Option<String>,
+    /// Leave out points before this time: ISO 8601 (UTC, or in --timezone), or a number in the unit of --time-unit or of
     /// the first input
     #[arg(
         long,
@@ -255,6 +302,16 @@ pub(crate) enum TimeUnitArg {
     Us,
     /// Nanoseconds
     Ns,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum AmbiguousArg {
+    /// They are malformed rows
+    Refuse,
+    /// The earlier of the two times
+    Earlier,
+    /// The later of the two times
+    Later,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

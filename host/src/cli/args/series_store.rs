@@ -80,7 +80,11 @@ pub(crate) struct SeriesQueryArgs {
         help_heading = "What to read"
     )]
     pub(crate) aggregate: String,
-    /// Leave out buckets that begin before this time: ISO 8601 (UTC), or a number whose unit (s, ms, us or
+    /// IANA time zone, such as Europe/Zurich, of --start and --end without an offset, and of
+    /// --timestamps iso [default: UTC]
+    #[arg(long, value_name = "ZONE", help_heading = "What to read")]
+    pub(crate) timezone: Option<String>,
+    /// Leave out buckets that begin before this time: ISO 8601 (UTC, or in --timezone), or a number whose unit (s, ms, us or
     /// ns) is inferred from its magnitude
     #[arg(
         long,
@@ -106,6 +110,9 @@ pub(crate) struct SeriesQueryArgs {
         help_heading = "What to write"
     )]
     pub(crate) output: Option<PathBuf>,
+    /// Write each label of the series as a column of its own in place of series
+    #[arg(long, conflicts_with = "json", help_heading = "What to write")]
+    pub(crate) label_columns: bool,
     /// Timestamps in CSV: nanoseconds since 1970, or ISO 8601
     #[arg(long, value_enum, default_value_t = TimestampsArg::Ns, help_heading = "What to write")]
     pub(crate) timestamps: TimestampsArg,

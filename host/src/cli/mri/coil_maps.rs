@@ -76,11 +76,13 @@ impl CoilMapSource {
         }
     }
 
-    /// Estimates or reads the maps. `file` is the name of the samples in messages; arrays from files must fit into `memory`.
+    /// Estimates or reads the maps of an image, whose slice has the number `slice`. `file` is the name of the samples in
+    /// messages; arrays from files must fit into `memory`.
     pub(super) fn find(
         &self,
         kspace: &KSpace,
         file: &str,
+        slice: u16,
         memory: Memory,
     ) -> Result<CoilMaps, Failure> {
         let grid = grid_of(kspace);
@@ -90,7 +92,7 @@ impl CoilMapSource {
         let maps: Array3<Complex<f64>> = match self {
             Self::None => return Ok(CoilMaps::default()),
             Self::File(path) => {
-                let maps = read_maps(path, kspace, memory)?;
+                let maps = read_maps(path, kspace, slice, memory)?;
                 return Ok(CoilMaps {
                     notes: several_sets(maps.dim().0).into_iter().collect(),
                     maps: Some(maps),
@@ -172,9 +174,10 @@ fn several_sets(sets: usize) -> Option<String> {
 fn read_maps(
     path: &Path,
     kspace: &KSpace,
+    slice: u16,
     memory: Memory,
 ) -> Result<Array5<Complex<f64>>, Failure> {
-    let maps = images::read_coil_maps(path, memory)?;
+    let maps = images::read_coil_maps_of_slice(path, slice, memory)?;
     let [slices, rows, columns] = kspace.extent().matrix;
     let expected = [kspace.coils(), slices, rows, columns];
     if maps.shape()[1..] != expected || maps.dim().0 == 0 {

@@ -1,24 +1,22 @@
 //! `warpstride mri info`.
 
-use super::read_options;
+use super::sample_source::{SampleArgs, SampleSource};
 use crate::cli::args::MriInfoArgs;
 use crate::cli::failure::Failure;
 use crate::cli::output::{facts, say, say_json};
-use crate::data::KSpace;
-use crate::mri::io::ismrmrd::{self, KSpaceFile, LeftOut, ReadOptions};
+use crate::data::{ImageIndex, KSpace};
+use crate::mri::io::ismrmrd::{KSpaceFile, LeftOut};
 use crate::mri::{Coverage, MemorySizes, OperatorName, diagnose, grid_of};
 use crate::run::MemoryInfo;
 use crate::system::Bytes;
 use crate::system::Memory;
 use crate::text::{length, significant};
 use serde::Serialize;
-use std::path::PathBuf;
 
 /// A checked `mri info` command.
 #[derive(Debug)]
 pub(crate) struct Info {
-    file: PathBuf,
-    options: ReadOptions,
+    source: SampleSource,
     json: bool,
 }
 
@@ -38,7 +36,7 @@ struct FileInfo {
     axes: usize,
     /// Slices, rows, columns, m.
     field_of_view: Option<[f64; 3]>,
-    /// The trajectory's name in the header.
+    /// The trajectory's name in the header, or its file.
     trajectory: String,
     coils: usize,
     acquisitions: usize,
@@ -53,6 +51,9 @@ struct FileInfo {
     signal_max: f64,
     coverage: Coverage,
     left_out: Vec<LeftOut>,
+    /// The images that are selected, if several may be; what is described is the first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    images: Option<Vec<ImageIndex>>,
     /// Memory of each operator in single precision, with coil maps.
     memory: Vec<OperatorMemory>,
     problems: Vec<String>,
@@ -63,17 +64,26 @@ impl Info {
     /// Checks the arguments.
     pub(crate) fn from_args(args: MriInfoArgs) -> Result<Self, Failure> {
         Ok(Self {
-            options: read_options(&args.group, args.select.as_deref())?,
-            file: args.file,
             json: args.json,
+            source: SampleSource::from_args(SampleArgs {
+                file: args.file,
+                trajectory: args.trajectory,
+                matrix: args.matrix,
+                group: args.group,
+                select: args.select,
+                combine: args.combine,
+            })?,
         })
     }
 
     /// Reads the file and prints its description.
     pub(crate) fn run(self) -> Result<(), Failure> {
         let memory = Memory::available();
-        let read = ismrmrd::read(&self.file, &self.options)?;
-        let info = FileInfo::new(self.file.display().to_string(), read, memory)?;
+        let images = self.source.images(memory)?;
+        let first = images.as_ref().and_then(|images| images.first().copied());
+        let read = self.source.read(first, memory)?;
+        let mut info = FileInfo::new(self.source.file().display().to_string(), read, memory)?;
+        info.images = images;
         if self.json {
             say_json(&info)
         } else {
@@ -134,6 +144,7 @@ impl FileInfo {
                 })
                 .to_vec(),
             left_out: read.left_out,
+            images: None,
             notes: read.notes,
             problems: Vec::new(),
             file,
@@ -180,8 +191,11 @@ impl FileInfo {
         } else {
             &self.trajectory
         };
-        let mut lines = vec![
-            ("file", self.file.clone()),
+        let mut lines = vec![("file", self.file.clone())];
+        if let Some(images) = &self.images {
+            lines.push(("images", described(images)));
+        }
+        lines.extend([
             (
                 "matrix",
                 format!("{} ({}-D)", sizes(self.matrix), self.axes),
@@ -219,7 +233,7 @@ impl FileInfo {
                     significant(self.coverage.undersampling, 3)
                 ),
             ),
-        ];
+        ]);
         if let Some(spokes) = &self.coverage.spokes {
             lines.push((
                 "spokes",
@@ -263,6 +277,27 @@ impl FileInfo {
         lines.extend(self.notes.iter().map(|n| ("note", n.clone())));
         facts(&lines)
     }
+}
+
+/// How many images there are, with the range of each counter in which they differ.
+fn described(images: &[ImageIndex]) -> String {
+    let Some(first) = images.first() else {
+        return "0".to_owned();
+    };
+    let mut parts = Vec::new();
+    for (at, (name, _)) in first.counters().into_iter().enumerate() {
+        let values = images.iter().map(|index| index.counters()[at].1);
+        if let (Some(low), Some(high)) = (values.clone().min(), values.max())
+            && low != high
+        {
+            parts.push(format!("{name} {low} to {high}"));
+        }
+    }
+    if parts.is_empty() {
+        return images.len().to_string();
+    }
+    let differ = parts.join(", ");
+    format!("{} ({differ}); what follows is of the first", images.len())
 }
 
 /// `256 x 256`, preceded by the number of slices if there are several.

@@ -9,6 +9,8 @@ mod ladder;
 mod prepare;
 mod reconstruct;
 mod results;
+mod sample_source;
+mod several;
 mod simulate;
 
 pub(crate) use demo::demo;
@@ -30,21 +32,30 @@ pub(crate) fn run(command: MriCommand) -> Result<(), Failure> {
     }
 }
 
-/// `--group` and `--select`.
-fn read_options(group: &str, select: Option<&str>) -> Result<ReadOptions, Failure> {
+/// `--group`, `--select` and `--combine`.
+fn read_options(
+    group: &str,
+    select: Option<&str>,
+    combine: Option<&str>,
+) -> Result<ReadOptions, Failure> {
     if group.trim_matches('/').is_empty() {
         return Err(Failure::usage(
             "--group: expected the name of a group in the file, found an empty one",
         ));
     }
-    let select = match select {
+    let mut chosen = match select {
         None => Selection::default(),
         Some(text) => {
             Selection::parse(text).map_err(|error| Failure::usage(format!("--select {error}")))?
         }
     };
+    if let Some(text) = combine {
+        let combined = chosen.combine(text);
+        chosen = combined.map_err(|error| Failure::usage(format!("--combine {error}")))?;
+    }
     Ok(ReadOptions {
         group: group.to_owned(),
-        select,
+        select: chosen,
+        image: None,
     })
 }

@@ -228,11 +228,12 @@ impl ReconstructionOptions {
     }
 
     /// Computes or reads weights, maps and fields; arrays from files must fit into `memory`.
-    /// `file` is the name of the samples in messages.
+    /// `file` is the name of the samples in messages, `slice` the number of the image's slice.
     pub(super) fn prepare(
         &self,
         kspace: &KSpace,
         file: &str,
+        slice: u16,
         memory: Memory,
     ) -> Result<Prepared, Failure> {
         let grid = grid_of(kspace);
@@ -246,7 +247,7 @@ impl ReconstructionOptions {
         if let Some(weights) = weights {
             problem = problem.with_weights(weights)?;
         }
-        let CoilMaps { maps, notes } = self.maps.find(kspace, file, memory)?;
+        let CoilMaps { maps, notes } = self.maps.find(kspace, file, slice, memory)?;
         if let Some(maps) = &maps {
             let voxels = grid.voxels();
             let flat = maps

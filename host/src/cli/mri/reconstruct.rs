@@ -4,26 +4,26 @@ use super::backend::{division, engine, fitting};
 use super::coil_maps::CoilMapSource;
 use super::field::FieldSource;
 use super::prepare::{ReconstructionOptions, uses_trigonometry};
-use super::read_options;
 use super::results::Files;
-use crate::cli::args::{MriReconstructArgs, PrecisionArg};
+use super::sample_source::{SampleArgs, SampleSource, with_headers};
+use super::several;
+use crate::cli::args::{MriReconstructArgs, NiftiArg, PrecisionArg};
 use crate::cli::devices_request::DevicesRequest;
 use crate::cli::failure::Failure;
-use crate::cli::output::{ProgressStream, note_lines, say};
+use crate::cli::output::{ProgressStream, say};
 use crate::cli::{paths, threads};
-use crate::data::{KSpace, MriImage};
+use crate::data::{ImageIndex, KSpace, MriImage};
 use crate::mri::MriSummary;
-use crate::mri::io::images;
-use crate::mri::io::ismrmrd::{self, ReadOptions};
+use crate::mri::io::images::{self, NiftiValues};
 use crate::mri::metrics::compare;
 use crate::mri::{
-    Coverage, Engine, MemorySizes, OperatorName, Recipe, ReconstructionSteps, Residual, Run,
+    Coverage, Engine, Grid, MemorySizes, OperatorName, Recipe, ReconstructionSteps, Residual, Run,
     Trigonometry, diagnose, grid_of,
 };
 use crate::run::{Bar, End, Interrupt, JsonLines, Observer, RunRecord, Schedule, Silent};
-use crate::system::Memory;
+use crate::system::{Bytes, Memory};
 use crate::text::{count, shortest, significant};
-use ndarray::Array3;
+use ndarray::{Array3, Axis};
 use num_complex::Complex;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -47,10 +47,11 @@ enum ProgressOutput {
 /// A checked reconstruction.
 #[derive(Debug)]
 pub(crate) struct Reconstruct {
-    samples: PathBuf,
-    /// The files that are read: the samples first.
+    source: SampleSource,
+    /// The files that are named: the samples first.
     inputs: Vec<String>,
-    read_options: ReadOptions,
+    /// The files that are read.
+    read: Vec<PathBuf>,
     options: ReconstructionOptions,
     precision: PrecisionArg,
     request: DevicesRequest,
@@ -87,21 +88,45 @@ impl Reconstruct {
         options.check()?;
         // A plane has the smallest of all; the samples tell whether there are three axes.
         options.check_tolerance(args.precision, 2)?;
+        let is_nifti = images::is_nifti(&args.output).is_some();
+        if let (Some(values), false) = (args.nifti, is_nifti) {
+            return Err(Failure::usage(format!(
+                "--nifti {}: expected -o with a name that ends in .nii or .nii.gz, found {}",
+                match values {
+                    NiftiArg::Magnitude => "magnitude",
+                    NiftiArg::Complex => "complex",
+                },
+                args.output.display()
+            )));
+        }
         let files = Files {
             image: args.output,
+            nifti: match args.nifti {
+                None | Some(NiftiArg::Magnitude) => NiftiValues::Magnitude,
+                Some(NiftiArg::Complex) => NiftiValues::Complex,
+            },
             summary: args.summary,
             report: args.report,
             png: args.png,
         };
-        let mut inputs = vec![args.file.as_path()];
+        let source = SampleSource::from_args(SampleArgs {
+            file: args.file,
+            trajectory: args.trajectory,
+            matrix: args.matrix,
+            group: args.group,
+            select: args.select,
+            combine: args.combine,
+        })?;
+        let mut inputs = source.files();
         inputs.extend(args.reference.as_deref());
         inputs.extend(options.maps.file());
         inputs.extend(options.field.as_ref().map(FieldSource::file));
-        files.check(&inputs)?;
+        let read = with_headers(&inputs);
+        files.check(&read.iter().map(PathBuf::as_path).collect::<Vec<_>>())?;
         Ok(Self {
             inputs: paths::names(inputs),
-            read_options: read_options(&args.group, args.select.as_deref())?,
-            samples: args.file,
+            read,
+            source,
             options,
             precision: args.precision,
             request,
@@ -116,16 +141,93 @@ impl Reconstruct {
         })
     }
 
-    /// Reads the samples, computes and writes the image.
+    /// Reads the samples, computes and writes the image, or several.
     pub(crate) fn run(self) -> Result<(), Failure> {
         threads::start(self.threads)?;
+        if let Some(images) = self.source.images(Memory::available())? {
+            return several::run(&self, &images);
+        }
+        let Some(mut made) = self.make(None, 1, &mut Vec::new())? else {
+            return Ok(());
+        };
+        let text = self.files.write(&made.image, &mut made.summary)?;
+        if self.prints() {
+            say(&text)?;
+        }
+        match made.end {
+            End::Finished => Ok(()),
+            End::Interrupted => Err(Failure::Interrupted(format!(
+                "stopped after {} of {}; the image so far is in {}",
+                made.summary.iterations,
+                count(
+                    self.options.recipe().iterations,
+                    ["iteration", "iterations"]
+                ),
+                self.files.image.display()
+            ))),
+        }
+    }
+
+    /// The output files.
+    pub(super) fn files(&self) -> &Files {
+        &self.files
+    }
+
+    /// The files that are read.
+    pub(super) fn inputs(&self) -> &[PathBuf] {
+        &self.read
+    }
+
+    /// Whether notes and results are printed.
+    pub(super) fn prints(&self) -> bool {
+        self.progress == ProgressOutput::Text
+    }
+
+    /// Prints the sentences that have not been `said`, with `prefix`.
+    fn print(
+        &self,
+        prefix: &str,
+        sentences: &[String],
+        said: &mut Vec<String>,
+    ) -> Result<(), Failure> {
+        let mut lines = String::new();
+        for sentence in sentences {
+            if !said.contains(sentence) {
+                said.push(sentence.clone());
+                lines += &format!("{prefix}: {sentence}\n");
+            }
+        }
+        if self.prints() && !lines.is_empty() {
+            say(&lines)?;
+        }
+        Ok(())
+    }
+
+    /// Reads the samples and computes the image, or the one with the given index of several, of which it is number
+    /// `number`; `None` if the run was interrupted before its first iteration, and it is not the first. Notes that have
+    /// been `said` are not printed again.
+    pub(super) fn make(
+        &self,
+        several: Option<(ImageIndex, &[ImageIndex])>,
+        number: usize,
+        said: &mut Vec<String>,
+    ) -> Result<Option<Made>, Failure> {
         let begun = Instant::now();
         let memory = Memory::available();
-        let read = ismrmrd::read(&self.samples, &self.read_options)?;
+        let interrupted =
+            || -> Result<bool, Failure> { Ok(number > 1 && Interrupt::on_ctrl_c()?.requested()) };
+        if interrupted()? {
+            return Ok(None);
+        }
+        let index = several.map(|(index, _)| index);
+        let planned = several.map_or(&[][..], |(_, planned)| planned);
+        let read = self.source.read(index, memory)?;
         let kspace = read.kspace;
         let grid = grid_of(&kspace);
         self.options.check_tolerance(self.precision, grid.axes)?;
-        let name = self.samples.display().to_string();
+        images::check_images(&self.files.image, planned, grid.shape)?;
+        self.check_memory(planned.len(), grid, memory)?;
+        let name = self.source.file().display().to_string();
         let sizes = MemorySizes::new(
             grid,
             kspace.count(),
@@ -140,11 +242,16 @@ impl Reconstruct {
         let backend = fitting(backend, &sizes, with_maps, self.precision, memory)
             .map_err(|failure| with_file_name(&name, failure))?;
         let reference = match &self.reference {
-            Some(path) => Some(reference(path, &kspace, memory)?),
+            Some(path) => Some(reference(
+                path,
+                &kspace,
+                [number - 1, planned.len()],
+                memory,
+            )?),
             None => None,
         };
 
-        let prepared = self.options.prepare(&kspace, &name, memory)?;
+        let prepared = self.options.prepare(&kspace, &name, read.slice, memory)?;
         let division = division(&backend, &prepared.problem);
         let chosen = engine(
             backend,
@@ -154,6 +261,9 @@ impl Reconstruct {
             memory,
         )?;
         let setup_seconds = begun.elapsed().as_secs_f64();
+        if interrupted()? {
+            return Ok(None);
+        }
         // Until here there is no image to save, so Ctrl-C ends the program.
         let interrupt = Interrupt::on_ctrl_c()?;
         let backend = chosen.engine.setup().backend;
@@ -161,6 +271,15 @@ impl Reconstruct {
         notes.extend(read.notes);
         notes.extend(self.options.without_effect(&prepared.recipe, backend));
         notes.extend(prepared.notes);
+        if let (Some(path), [first, rest @ ..]) = (self.options.maps.file(), planned)
+            && rest.iter().any(|index| index.slice != first.slice)
+            && !images::has_maps_of_slices(path)
+        {
+            notes.push(format!(
+                "the coil maps of {} are those of every slice",
+                path.display()
+            ));
+        }
         let coverage = Coverage::new(&kspace);
         let mut problems = diagnose(&kspace, &coverage);
         if prepared.density == "ramp" && coverage.spokes.is_none() {
@@ -168,26 +287,28 @@ impl Reconstruct {
                 "--density ramp assumes spokes, but these readouts are not spokes".to_owned(),
             );
         }
-        if self.progress == ProgressOutput::Text {
-            let warnings = problems.iter().map(|text| format!("warning: {text}\n"));
-            say(&(note_lines(&notes) + &warnings.collect::<String>()))?;
-        }
+        self.print("note", &notes, said)?;
+        self.print("warning", &problems, said)?;
         let mut run = Run::new(ReconstructionSteps::new(chosen.engine));
         let schedule = Schedule { every: None };
-        let end = run.execute(self.progress.observer().as_mut(), &interrupt, schedule)?;
+        let end = {
+            let of_several = (!planned.is_empty()).then_some([number, planned.len()]);
+            let mut observer = self.progress.observer(of_several);
+            run.execute(observer.as_mut(), &interrupt, schedule)?
+        };
         let image = run.steps_mut().image()?;
         let data_residual = run.steps_mut().data_residual()?;
 
         if let Some(note) = stopped_early(run.steps().engine(), &prepared.recipe) {
-            if self.progress == ProgressOutput::Text {
-                say(&format!("note: {note}\n"))?;
-            }
+            self.print("note", std::slice::from_ref(&note), said)?;
             notes.push(note);
         }
         if let (End::Finished, Some(problem)) = (end, data_residual.and_then(unexplained)) {
-            if self.progress == ProgressOutput::Text {
-                say(&format!("warning: {problem}\n"))?;
-            }
+            let problem = match several {
+                None => problem,
+                Some((index, planned)) => format!("{}: {problem}", index.name(planned)),
+            };
+            self.print("warning", std::slice::from_ref(&problem), said)?;
             problems.push(problem);
         }
         let metrics = reference.and_then(|reference| compare(&image, &reference));
@@ -195,8 +316,8 @@ impl Reconstruct {
         let setup = engine.setup();
         let recipe = &prepared.recipe;
         let record = RunRecord::new(setup.clone(), run.seconds());
-        let mut summary = MriSummary {
-            record: record.after(self.inputs, setup_seconds, notes),
+        let summary = MriSummary {
+            record: record.after(self.inputs.clone(), setup_seconds, notes),
             problems,
             operator: recipe.operator.name().to_owned(),
             method: recipe.method.name().to_owned(),
@@ -226,12 +347,16 @@ impl Reconstruct {
             magnitude_nrmse: metrics.map(|m| m.magnitude_nrmse),
             psnr: metrics.map(|m| m.psnr),
             ssim: metrics.map(|m| m.ssim),
+            images: Vec::new(),
         };
         let result = MriImage {
             image,
             volume: grid.axes == 3,
+            index,
+            placement: read.placement,
             field_of_view: kspace.extent().field_of_view,
-            coil_maps: prepared.maps,
+            // Those of several images would need as much memory as all the images of the coils.
+            coil_maps: prepared.maps.filter(|_| several.is_none()),
             residuals: summary.residuals.clone(),
             recipe: serde_json::to_string(recipe)?,
             operator: summary.operator.clone(),
@@ -242,19 +367,41 @@ impl Reconstruct {
             version: summary.record.version.clone(),
             source: name,
         };
-        let text = self.files.write(&result, &mut summary)?;
-        if self.progress == ProgressOutput::Text {
-            say(&text)?;
+        Ok(Some(Made {
+            image: result,
+            summary,
+            end,
+        }))
+    }
+
+    /// Checks that so many images, and their copy for the file, fit into memory.
+    fn check_memory(&self, images: usize, grid: Grid, memory: Memory) -> Result<(), Failure> {
+        let each = 2 * 16 * grid.shape.iter().fold(1, |n, side| n * *side as u128);
+        let needed = images as u128 * each;
+        if needed <= u128::from(memory.limit()) {
+            return Ok(());
         }
-        match end {
-            End::Finished => Ok(()),
-            End::Interrupted => Err(Failure::Interrupted(format!(
-                "stopped after {} of {}; the image so far is in {}",
-                summary.iterations,
-                count(recipe.iterations, ["iteration", "iterations"]),
-                self.files.image.display()
-            ))),
-        }
+        Err(Failure::failed(format!(
+            "{}: the {images} images need {} of memory, but {} is available; select fewer (--select)",
+            self.source.file().display(),
+            Bytes(needed),
+            Bytes(u128::from(memory.limit()))
+        )))
+    }
+}
+
+/// An image and what is said of it.
+pub(super) struct Made {
+    pub(super) image: MriImage,
+    pub(super) summary: MriSummary,
+    pub(super) end: End,
+}
+
+impl Made {
+    /// Whether it has the axes and voxels of `other`.
+    pub(super) fn is_as_large_as(&self, other: &Self) -> bool {
+        let size = |of: &Self| (of.image.volume, of.image.image.dim());
+        size(self) == size(other)
     }
 }
 
@@ -286,12 +433,23 @@ fn stopped_early(engine: &dyn Engine, recipe: &Recipe) -> Option<String> {
 }
 
 impl ProgressOutput {
-    fn observer(self) -> Box<dyn Observer<Residual>> {
+    /// The observer of an image, which has a number of several.
+    fn observer(self, image: Option<[usize; 2]>) -> Box<dyn Observer<Residual>> {
         match self {
-            Self::Text => Box::new(Bar::new(|entry: &Residual| {
-                format!("residual {}", significant(entry.residual, 3))
-            })),
-            Self::Json => Box::new(JsonLines::new(ProgressStream)),
+            Self::Text => {
+                let image = image.map(|[number, of]| format!("image {number} of {of}, "));
+                let image = image.unwrap_or_default();
+                Box::new(Bar::new(move |entry: &Residual| {
+                    format!("{image}residual {}", significant(entry.residual, 3))
+                }))
+            }
+            Self::Json => {
+                let lines = JsonLines::new(ProgressStream);
+                Box::new(match image {
+                    None => lines,
+                    Some([number, _]) => lines.of_image(number),
+                })
+            }
             Self::Quiet => Box::new(Silent),
         }
     }
@@ -305,21 +463,38 @@ fn with_file_name(file: &str, failure: Failure) -> Failure {
     }
 }
 
-/// Reads the reference, which must have the image's matrix.
+/// Reads the reference, which must have the image's matrix; of as many references as there are images, the one with
+/// this number, from 0.
 fn reference(
     path: &Path,
     kspace: &KSpace,
+    [number, images]: [usize; 2],
     memory: Memory,
 ) -> Result<Array3<Complex<f64>>, Failure> {
-    let image = images::read_within(path, memory)?;
     let expected = kspace.extent().matrix;
-    if image.shape() != expected {
+    let mut found = images::read_images_within(path, memory)?;
+    let shape = found.shape().to_vec();
+    let sides = |shape: &[usize]| -> Vec<usize> {
+        shape.iter().copied().filter(|side| *side != 1).collect()
+    };
+    let one = sides(&expected);
+    let each = [&[images][..], &one].concat();
+    // With as many slices as images, a plane is the image of its own number.
+    if images > 1 && sides(&shape) == each {
+        let axis = shape.iter().position(|side| *side != 1).unwrap_or(0);
+        found = found.index_axis_move(Axis(axis), number);
+    } else if sides(&shape) != one || shape.len() < one.len() {
+        let several = if images > 1 {
+            format!(", or {images} of them")
+        } else {
+            String::new()
+        };
         return Err(Failure::failed(format!(
-            "{}: reference: expected shape {expected:?} (slice, row, column), found {:?}",
-            path.display(),
-            image.shape()
+            "{}: reference: expected shape {expected:?} (slice, row, column){several}, found {shape:?}",
+            path.display()
         )));
     }
+    let image = found.to_shape(expected).map(|image| image.to_owned())?;
     if image.iter().all(|v| v.norm() == 0.0) {
         return Err(Failure::failed(format!(
             "{}: reference: expected values other than 0, found none",

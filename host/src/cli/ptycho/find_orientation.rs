@@ -64,9 +64,7 @@ impl TrialSettings<'_> {
         searched: bool,
         interrupt: &Interrupt,
     ) -> Result<Option<OrientationSearch>, Failure> {
-        let [_, rows, columns] = self.scan.shape();
-        let most = most.min(FEWEST.max(PIXELS / (rows * columns)));
-        let Some(part) = central_part(self.scan, most)? else {
+        let Some(part) = central_part(self.scan, self.most_frames(most))? else {
             return Err(Failure::failed(format!("{}: no frames to try", self.name)));
         };
         let near_field = self.scan.geometry().is_near_field();
@@ -106,8 +104,14 @@ impl TrialSettings<'_> {
         Ok(Some(search.decided()))
     }
 
+    /// Frames of a trial that is to have `most` of them, unless they are large.
+    pub(super) fn most_frames(&self, most: usize) -> usize {
+        let [_, rows, columns] = self.scan.shape();
+        most.min(FEWEST.max(PIXELS / (rows * columns)))
+    }
+
     /// The start probe of the first search.
-    fn start(&self, near_field: bool) -> StartOfTrials {
+    pub(super) fn start(&self, near_field: bool) -> StartOfTrials {
         let probe = &self.recipe.probe;
         match (probe.source, self.scan.probe()) {
             (ProbeSource::Auto, None) if near_field => StartOfTrials::Propagated,
@@ -119,14 +123,15 @@ impl TrialSettings<'_> {
                 ProbeSource::MeanPattern
                 | ProbeSource::Aperture
                 | ProbeSource::ZonePlate
-                | ProbeSource::Gaussian,
+                | ProbeSource::Gaussian
+                | ProbeSource::Aberrations,
                 _,
             ) => StartOfTrials::Recipe,
         }
     }
 
     /// The recipe of a trial.
-    fn recipe(&self, start: StartOfTrials, iterations: usize) -> Recipe {
+    pub(super) fn recipe(&self, start: StartOfTrials, iterations: usize) -> Recipe {
         let of = self.recipe;
         let mut probe = of.probe.clone();
         if matches!(start, StartOfTrials::Searched | StartOfTrials::Propagated) {
@@ -151,7 +156,7 @@ impl TrialSettings<'_> {
     }
 
     /// What one orientation gives, and whether its twin would start from the same probe; `None` if it was interrupted.
-    fn trial(
+    pub(super) fn trial(
         &self,
         scan: &Scan,
         recipe: &Recipe,

@@ -2,6 +2,7 @@
 
 use super::near_field_arguments::near_field;
 use super::position_arguments::positions;
+use super::prepare_arguments::prepare;
 use super::recipe_arguments::{read_recipe, set};
 use super::recipe_origin::RecipeOrigin;
 use super::transform_positions::transform_positions;
@@ -32,7 +33,8 @@ impl Import {
         let origin = RecipeOrigin::of(args.recipe.as_deref(), None, &args.set)
             .with_transform(args.transform_positions.as_deref())
             .with_positions(&args.positions)
-            .with_near_field(&args.near_field);
+            .with_near_field(&args.near_field)
+            .with_preparation(&args.prepare);
         let mut recipe = args
             .recipe
             .as_deref()
@@ -42,6 +44,7 @@ impl Import {
         }
         positions(&args.positions, &mut recipe.data)?;
         near_field(&args.near_field, &mut recipe.data)?;
+        prepare(&args.prepare, &mut recipe.data)?;
         set(&mut recipe, &args.set)?;
         recipe.check().map_err(|error| origin.failure(&error))?;
         let output = OutputFile::new("-o", &args.output, &[paths::SCAN]);

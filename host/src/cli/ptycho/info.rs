@@ -1,10 +1,12 @@
 //! `warpstride ptycho info`.
 
 use super::automatic::planned;
+use super::beam_arguments::beam;
 use super::detector_arguments::detector;
 use super::layer_arguments::layers;
 use super::near_field_arguments::near_field;
 use super::position_arguments::positions;
+use super::prepare_arguments::prepare;
 use super::recipe_arguments::{engines, names_automatic, precision, read_recipe, set, set_model};
 use super::recipe_origin::RecipeOrigin;
 use super::slice_arguments::slices;
@@ -14,9 +16,11 @@ use crate::cli::args::InfoArgs;
 use crate::cli::byte_size;
 use crate::cli::failure::Failure;
 use crate::cli::output::{facts, say, say_json};
+use crate::cli::paths::{self, OutputFile};
 use crate::data::{PixelPositions, Scan};
 use crate::ptycho::io::scan;
 use crate::ptycho::regions::chosen_note;
+use crate::ptycho::report::report_of_scan;
 use crate::ptycho::{
     CountCodes, Diagnosis, EngineSpec, NearFieldSummary, Overlap, Precision, ProblemError, Recipe,
     StepPlan, StreamPlan, detector_problems, diagnose, host_besides, mask_bytes, masked_pixels,
@@ -25,9 +29,10 @@ use crate::ptycho::{
 use crate::run::MemoryInfo;
 use crate::system::Bytes;
 use crate::system::Memory;
+use crate::system::write_whole;
 use crate::text::{count, length, significant};
 use serde::Serialize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// One electronvolt, J (CODATA 2018, exact).
 const ELECTRONVOLT: f64 = 1.602_176_634e-19;
@@ -51,6 +56,8 @@ pub(crate) struct Info {
     /// Most host memory in bytes.
     host_memory: Option<u64>,
     scratch: Option<PathBuf>,
+    /// HTML file to write.
+    report: Option<PathBuf>,
     json: bool,
 }
 
@@ -66,7 +73,11 @@ struct Counts {
 #[derive(Serialize)]
 struct ScanGeometry {
     wavelength: f64,
+    /// Of the photons, or of the electrons if their voltage is given.
     energy_ev: f64,
+    /// Voltage of electrons, V; absent if it is not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    voltage: Option<f64>,
     distance: f64,
     /// (row, column).
     detector_pixel: [f64; 2],
@@ -111,10 +122,17 @@ struct ScanInfo {
 impl Info {
     /// Reads the recipe, if one was given.
     pub(crate) fn from_args(args: InfoArgs) -> Result<Self, Failure> {
+        let report = OutputFile::given("--report", args.report.as_deref(), &[paths::HTML]);
+        let mut inputs = vec![args.file.as_path()];
+        inputs.extend(args.recipe.as_deref());
+        paths::check(report.as_slice(), &inputs)?;
         let origin = RecipeOrigin::of(args.recipe.as_deref(), args.probe_modes, &args.set)
             .with_transform(args.transform_positions.as_deref())
+            .with_beam(&args.beam)
+            .with_links(&args.links)
             .with_positions(&args.positions)
             .with_near_field(&args.near_field)
+            .with_preparation(&args.prepare)
             .with_slices(&args.slices)
             .with_detector(&args.detector)
             .with_variations(args.opr_modes)
@@ -149,8 +167,11 @@ impl Info {
         if let Some(list) = &args.transform_positions {
             transform_positions(list, &mut recipe.data)?;
         }
+        beam(&args.beam, &mut recipe.data.constants)?;
+        recipe.data.follow_links |= args.links.follow_links;
         positions(&args.positions, &mut recipe.data)?;
         near_field(&args.near_field, &mut recipe.data)?;
+        prepare(&args.prepare, &mut recipe.data)?;
         if automatic {
             set_model(&mut recipe, &args.set)?;
             suit_engines(&mut recipe);
@@ -167,6 +188,7 @@ impl Info {
             device_memory,
             host_memory,
             scratch: args.scratch,
+            report: args.report,
             json: args.json,
         })
     }
@@ -209,10 +231,16 @@ impl Info {
             }
             Err(error) => info.problems.insert(0, error.to_string()),
         }
+        if let Some(path) = &self.report {
+            let options = toml::to_string(&self.recipe.data).unwrap_or_default();
+            let texts = [&*info.notes, &*info.problems];
+            let page = report_of_scan(&info.file, &read.scan, &info.facts(), texts, &options)?;
+            write_whole(path, page.as_bytes())?;
+        }
         if self.json {
             say_json(&info)?
         } else {
-            say(&info.text())?
+            say(&info.text(self.report.as_deref()))?
         }
         fatal.map_or(Ok(()), Err)
     }
@@ -257,7 +285,9 @@ impl ScanInfo {
             bad_pixel_share: bad as f64 / of as f64,
             geometry: ScanGeometry {
                 wavelength: geometry.wavelength,
-                energy_ev: geometry.energy() / ELECTRONVOLT,
+                energy_ev: (recipe.data.constants.voltage)
+                    .unwrap_or_else(|| geometry.energy() / ELECTRONVOLT),
+                voltage: recipe.data.constants.voltage,
                 distance: geometry.distance,
                 detector_pixel: geometry.pixel_size,
                 object_pixel: pixel,
@@ -357,7 +387,8 @@ impl ScanInfo {
         }
     }
 
-    fn text(&self) -> String {
+    /// Names and values of what is known.
+    fn facts(&self) -> Vec<(&'static str, String)> {
         let by = |v: [f64; 2]| format!("{} x {}", length(v[0], 4), length(v[1], 4));
         let bytes = |n: u64| Bytes(u128::from(n)).to_string();
         let geometry = &self.geometry;
@@ -378,11 +409,18 @@ impl ScanInfo {
             ),
             (
                 "wavelength",
-                format!(
-                    "{} ({} keV)",
-                    length(geometry.wavelength, 5),
-                    significant(geometry.energy_ev / 1e3, 4)
-                ),
+                match geometry.voltage {
+                    Some(volts) => format!(
+                        "{} (electrons of {} kV)",
+                        length(geometry.wavelength, 5),
+                        significant(volts / 1e3, 6)
+                    ),
+                    None => format!(
+                        "{} ({} keV)",
+                        length(geometry.wavelength, 5),
+                        significant(geometry.energy_ev / 1e3, 4)
+                    ),
+                },
             ),
             ("distance", length(geometry.distance, 4)),
             ("detector pixel", by(geometry.detector_pixel)),
@@ -467,6 +505,12 @@ impl ScanInfo {
         if let Some(counts) = &self.gpu_counts {
             lines.push(("counts, GPU", counts.clone()));
         }
+        lines
+    }
+
+    /// The table for the terminal; `report` is the file that has been written.
+    fn text(&self, report: Option<&Path>) -> String {
+        let mut lines = self.facts();
         lines.extend(self.notes.iter().map(|note| ("note", note.clone())));
         lines.extend(
             self.problems
@@ -476,6 +520,7 @@ impl ScanInfo {
         if self.problems.is_empty() {
             lines.push(("problems", "none found".to_owned()));
         }
+        lines.extend(report.map(|path| ("written", path.display().to_string())));
         facts(&lines)
     }
 }

@@ -2,6 +2,7 @@
 
 mod automatic;
 mod backend;
+mod beam_arguments;
 mod coarse_to_fine;
 mod compare;
 mod demo;
@@ -10,12 +11,14 @@ mod device_group;
 mod export;
 mod files;
 mod find_orientation;
+mod find_rotation;
 mod import;
 mod info;
 mod layer_arguments;
 mod near_field_arguments;
 mod position_arguments;
 mod predict;
+mod prepare_arguments;
 mod recipe_arguments;
 mod recipe_origin;
 mod reconstruct;

@@ -1,9 +1,11 @@
 //! The recipe that arguments describe.
 
+use super::beam_arguments::{beam, optics};
 use super::detector_arguments::detector;
 use super::layer_arguments::layers;
 use super::near_field_arguments::near_field;
 use super::position_arguments::positions;
+use super::prepare_arguments::prepare;
 use super::recipe_origin::RecipeOrigin;
 use super::slice_arguments::slices;
 use super::transform_positions::transform_positions;
@@ -228,8 +230,12 @@ fn apply(recipe: &mut Recipe, args: &RecipeArgs) -> Result<(), Failure> {
     if let Some(list) = &args.transform_positions {
         transform_positions(list, &mut recipe.data)?;
     }
+    beam(&args.beam, &mut recipe.data.constants)?;
+    optics(&args.optics, &mut recipe.probe)?;
+    recipe.data.follow_links |= args.links.follow_links;
     positions(&args.positions, &mut recipe.data)?;
     near_field(&args.near_field, &mut recipe.data)?;
+    prepare(&args.prepare, &mut recipe.data)?;
     slices(&args.slices, &mut recipe.slices)?;
     if args.refine_slice_distance {
         recipe.slices.refine_distance = true;

@@ -1,12 +1,15 @@
 //! Where the options of a recipe come from, so that an error names what the user has to change.
 
+use super::beam_arguments::{beam_origins, optics_origins};
 use super::detector_arguments;
 use super::layer_arguments;
 use super::near_field_arguments::origins;
 use super::position_arguments;
+use super::prepare_arguments::origins as preparation_origins;
 use super::slice_arguments::origins as slice_origins;
 use crate::cli::args::{
-    DetectorArgs, LayerArgs, NearFieldArgs, PositionArgs, RecipeArgs, SliceArgs, StopArg,
+    BeamArgs, DetectorArgs, LayerArgs, LinkArgs, NearFieldArgs, PositionArgs, PrepareArgs,
+    RecipeArgs, SliceArgs, StopArg,
 };
 use crate::cli::failure::Failure;
 use crate::data::PositionError;
@@ -17,13 +20,16 @@ use clap::ValueEnum;
 use std::path::Path;
 
 /// Options that scale positions or object pixels, so that the positions may define no object.
-const SCALES: [&str; 6] = [
+const SCALES: [&str; 9] = [
     "data.affine",
     "data.paths.position_unit",
     "data.constants.distance",
     "data.constants.pixel_size",
     "data.constants.energy",
     "data.constants.wavelength",
+    "data.constants.voltage",
+    "data.constants.pixel_angle",
+    "data.constants.pixel_frequency",
 ];
 
 /// The sources of a recipe's options.
@@ -86,12 +92,16 @@ impl RecipeOrigin {
         let mut origin = Self::of(file, args.probe_modes, &args.set)
             .with_transform(args.transform_positions.as_deref());
         origin.arguments.splice(0..0, given);
+        (origin.arguments).splice(0..0, optics_origins(&args.optics));
         origin
+            .with_beam(&args.beam)
             .with_detector(&args.detector)
             .with_slices(&args.slices)
             .with_variations(args.opr_modes)
+            .with_links(&args.links)
             .with_positions(&args.positions)
             .with_near_field(&args.near_field)
+            .with_preparation(&args.prepare)
             .with_layers(&args.layers)
     }
 
@@ -120,6 +130,20 @@ impl RecipeOrigin {
         self
     }
 
+    /// Adds `--voltage` and the other arguments of the beam and the detector's pixels, which `--set` may replace.
+    pub(super) fn with_beam(mut self, args: &BeamArgs) -> Self {
+        self.arguments.splice(0..0, beam_origins(args));
+        self
+    }
+
+    /// Adds `--follow-links`, which `--set` may replace.
+    pub(super) fn with_links(mut self, args: &LinkArgs) -> Self {
+        let given = (args.follow_links)
+            .then(|| ("data.follow_links".to_owned(), "--follow-links".to_owned()));
+        self.arguments.splice(0..0, given);
+        self
+    }
+
     /// Adds `--positions`, `--raster` and what belongs to them, which `--set` may replace.
     pub(super) fn with_positions(mut self, args: &PositionArgs) -> Self {
         (self.arguments).splice(0..0, position_arguments::origins(args));
@@ -129,6 +153,12 @@ impl RecipeOrigin {
     /// Adds `--near-field` and `--focus-to-sample`, which `--set` may replace.
     pub(super) fn with_near_field(mut self, args: &NearFieldArgs) -> Self {
         self.arguments.splice(0..0, origins(args));
+        self
+    }
+
+    /// Adds the arguments by which frames are prepared, which `--set` may replace.
+    pub(super) fn with_preparation(mut self, args: &PrepareArgs) -> Self {
+        self.arguments.splice(0..0, preparation_origins(args));
         self
     }
 

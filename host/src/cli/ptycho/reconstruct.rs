@@ -20,8 +20,8 @@ use crate::cli::threads;
 use crate::data::{HistoryEntry, Scan};
 use crate::ptycho::{
     AutomaticRecipe, Engine, EngineError, FrameStart, OrientationSearch, Origin, Precision,
-    Problem, Ranks, Recipe, ReconstructionSteps, Reconstructor, Run, RunError, SavedRun,
-    StreamPlan, detector_problems, diagnose, result,
+    Problem, Ranks, Recipe, ReconstructionSteps, Reconstructor, RotationSearch, Run, RunError,
+    SavedRun, StreamPlan, detector_problems, diagnose, result,
 };
 use crate::run::{Bar, End, Interrupt, JsonLines, Observer, RunRecord, Schedule, Silent};
 use crate::text::{count, shortest, significant};
@@ -68,6 +68,9 @@ pub(crate) struct Reconstruct {
     find_orientation: bool,
     /// What the search for the orientation has found.
     orientation: Option<OrientationSearch>,
+    find_rotation: bool,
+    /// What the search for the rotation has found.
+    rotation: Option<RotationSearch>,
     /// What trials may decide, if the recipe is the automatic one.
     automatic: Option<Automatic>,
     /// Why there are no trials, if that has to be said.
@@ -145,16 +148,21 @@ impl Reconstruct {
             }
         };
         let start = &recipe.start;
+        let finding = args.find_orientation || args.find_rotation;
+        let flag = match args.find_rotation {
+            true => "--find-rotation",
+            false => "--find-orientation",
+        };
         for (option, given) in [("result", &start.result), ("object", &start.object)] {
-            if let (true, Some(given)) = (args.find_orientation, given) {
+            if let (true, Some(given)) = (finding, given) {
                 return Err(Failure::usage(format!(
-                    "--find-orientation: expected a run without an earlier result or a start object, which would have another orientation, found start.{option} = {given}"
+                    "{flag}: expected a run without an earlier result or a start object, which would have another orientation, found start.{option} = {given}"
                 )));
             }
         }
-        if args.find_orientation && recipe.slices.are_on() {
+        if finding && recipe.slices.are_on() {
             return Err(Failure::usage(format!(
-                "--find-orientation: expected a thin specimen (slices.count = 1), found {} slices; find the orientation without them first",
+                "{flag}: expected a thin specimen (slices.count = 1), found {} slices; find the orientation without them first",
                 recipe.slices.count
             )));
         }
@@ -237,6 +245,8 @@ impl Reconstruct {
             },
             find_orientation: args.find_orientation,
             orientation: None,
+            find_rotation: args.find_rotation,
+            rotation: None,
             read: None,
         })
     }
@@ -268,11 +278,14 @@ impl Reconstruct {
     pub(crate) fn run(mut self, ranks: &Ranks) -> Result<(), Failure> {
         let begun = Instant::now();
         threads::start(self.threads)?;
-        let trying = self.find_orientation || self.automatic.is_some();
+        let trying = self.find_orientation || self.find_rotation || self.automatic.is_some();
         let interrupt = trying.then(Interrupt::on_ctrl_c).transpose()?;
         let mut read = self.read.take();
         if let (true, Some(interrupt)) = (self.find_orientation, &interrupt) {
             read = self.orient(interrupt, ranks)?;
+        }
+        if let (true, Some(interrupt)) = (self.find_rotation, &interrupt) {
+            read = self.rotate(interrupt, ranks)?;
         }
         if let (Some(automatic), Some(interrupt)) = (self.automatic, &interrupt) {
             read = Some(self.choose(read, (automatic, interrupt), ranks)?);
@@ -395,7 +408,9 @@ impl Reconstruct {
                 "GPUs exchange sums through the memory of their hosts, which is slow: {why}"
             ));
         }
+        let rotated = (self.rotation.iter()).flat_map(RotationSearch::sentences);
         let oriented = (self.orientation.iter()).flat_map(OrientationSearch::sentences);
+        let oriented = oriented.chain(rotated);
         let tried = AutomaticRecipe::from_json(&self.trials);
         let tried = tried.iter().flat_map(AutomaticRecipe::sentences);
         let tried = tried.filter(|_| self.resume.is_none());
@@ -487,6 +502,7 @@ impl Reconstruct {
             record: record.after(self.inputs.clone(), setup_seconds, notes.clone()),
             problems: problems.clone(),
             orientation: self.orientation.clone(),
+            rotation: self.rotation.clone(),
             profile,
             files: &self.files,
             // It is printed, and of reconstructions with larger pixels it is of no interest.

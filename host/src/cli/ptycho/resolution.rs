@@ -261,6 +261,7 @@ impl Half {
             report: None,
             profile: None,
             find_orientation: false,
+            find_rotation: false,
             coarse: Vec::new(),
             profile_iterations: 1,
             no_pictures: true,

@@ -7,7 +7,7 @@ use crate::data::{Reconstruction, Scan};
 use crate::gpu::MAX_PROFILE_SPANS;
 use crate::ptycho::quality::{Comparison, Reference, compare};
 use crate::ptycho::report::{Pictures, report};
-use crate::ptycho::{OrientationSearch, Profile, SlicesSummary, Summary};
+use crate::ptycho::{OrientationSearch, Profile, RotationSearch, SlicesSummary, Summary};
 use crate::run::{self, RunRecord};
 use crate::system::write_whole;
 use crate::text::{count, length, significant};
@@ -23,6 +23,8 @@ pub(super) struct FinishedRun<'a> {
     pub(super) problems: Vec<String>,
     /// The search for the orientation, if there was one.
     pub(super) orientation: Option<OrientationSearch>,
+    /// The search for the rotation, if there was one.
+    pub(super) rotation: Option<RotationSearch>,
     /// What the device did, if it was profiled.
     pub(super) profile: Option<Profile>,
     pub(super) files: &'a Files,
@@ -45,7 +47,8 @@ impl FinishedRun<'_> {
         record.notes.extend(self.distance_note());
         let mut summary = Summary::new(&self.result, record, truth.as_ref())
             .with_problems(self.problems.clone())
-            .with_orientation(self.orientation.clone());
+            .with_orientation(self.orientation.clone())
+            .with_rotation(self.rotation.clone());
         if self.focus || files.summary.is_some() || files.report.is_some() {
             summary = summary.with_focus(&self.result);
         }

@@ -3,6 +3,7 @@
 mod backend;
 mod demo;
 mod ladder;
+mod local_buckets;
 mod plan;
 mod points;
 mod progress;

@@ -1,13 +1,16 @@
 //! Input files of points, the options for reading them, and `--start` and `--end`.
 
-use crate::cli::args::{OnErrorArg, PointsArgs, TimeUnitArg};
+use crate::cli::args::{AmbiguousArg, OnErrorArg, PointsArgs, TimeUnitArg};
 use crate::cli::failure::Failure;
+use crate::series::Zone;
 use crate::series::io::{
-    Block, Names, OnError, ReadOptions, Reader, Skipped, TimeUnit, iso, moment,
+    Ambiguous, Block, Names, OnError, ReadOptions, Reader, Skipped, TimeFormat, TimeUnit, iso,
+    moment_in,
 };
 use crate::system::Memory;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The path that stands for standard input.
 const STANDARD: &str = "-";
@@ -72,12 +75,21 @@ impl Inputs {
             TimeUnitArg::Us => TimeUnit::Microseconds,
             TimeUnitArg::Ns => TimeUnit::Nanoseconds,
         };
+        let time_format: TimeFormat = args
+            .time_format
+            .parse()
+            .map_err(|why| Failure::usage(format!("--time-format: {why}")))?;
+        let zone = zone(args.timezone.as_deref())?;
+        let range_unit = match time_format {
+            TimeFormat::Unix(unit) => unit,
+            _ => unit,
+        };
         let bytes = args
             .inputs
             .iter()
             .map(|path| std::fs::metadata(path).map_or(0, |found| found.len()));
         Ok(Self {
-            time_range: TimeRange::new(args.start.clone(), args.end.clone(), unit)?,
+            time_range: TimeRange::new(args.start.clone(), args.end.clone(), range_unit, zone)?,
             bytes: bytes.collect(),
             paths: args.inputs.clone(),
             options: ReadOptions {
@@ -86,7 +98,16 @@ impl Inputs {
                 series_column: args.series_column.clone(),
                 series_columns: args.series_columns.clone(),
                 ignored_columns: args.ignore_columns.clone(),
+                wide: args.wide,
                 time_unit: unit,
+                time_format,
+                zone,
+                ambiguous: match args.ambiguous {
+                    AmbiguousArg::Refuse => Ambiguous::Refuse,
+                    AmbiguousArg::Earlier => Ambiguous::Earlier,
+                    AmbiguousArg::Later => Ambiguous::Later,
+                },
+                scrape_time: scrape_time(args.scrape_time.as_deref(), zone)?,
                 on_error: match args.on_error {
                     OnErrorArg::Fail => OnError::Fail,
                     OnErrorArg::Skip => OnError::Skip,
@@ -94,6 +115,11 @@ impl Inputs {
                 longest_name: None,
             },
         })
+    }
+
+    /// The zone of local times.
+    pub(super) fn zone(&self) -> Option<Zone> {
+        self.options.zone
     }
 
     /// Rejects rows whose series name is longer than `bytes`.
@@ -105,12 +131,17 @@ impl Inputs {
     /// Nanoseconds since 1970 of `--start` and `--end`. May have to read the beginning of the first
     /// input for its unit.
     pub(super) fn limits(&self, reader: &mut Reader) -> Result<Limits, Failure> {
-        let TimeRange { start, end, unit } = &self.time_range;
+        let TimeRange {
+            start,
+            end,
+            unit,
+            zone,
+        } = &self.time_range;
         let unit = match self.time_range.has_numbers() {
             true => reader.unit()?,
             false => *unit,
         };
-        limits(start.as_deref(), end.as_deref(), unit)
+        limits(start.as_deref(), end.as_deref(), unit, *zone)
     }
 
     /// The inputs that are files.
@@ -154,6 +185,28 @@ impl Inputs {
             Memory::limited(memory.max(MIN_BYTES)),
         )?)
     }
+}
+
+/// The zone of `--timezone`.
+pub(super) fn zone(name: Option<&str>) -> Result<Option<Zone>, Failure> {
+    let zone = name.map(|name| {
+        Zone::named(name).map_err(|why| Failure::usage(format!("--timezone {name}: {why}")))
+    });
+    zone.transpose()
+}
+
+/// Nanoseconds since 1970 of `--scrape-time`.
+fn scrape_time(text: Option<&str>, zone: Option<Zone>) -> Result<Option<i64>, Failure> {
+    let Some(text) = text else { return Ok(None) };
+    let time = if text == "now" {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).ok();
+        now.and_then(|now| i64::try_from(now.as_nanos()).ok())
+            .ok_or_else(|| "expected a clock from 1970 to 2262, found another time".to_owned())
+    } else {
+        moment_in(text, TimeUnit::Auto, zone)
+    };
+    time.map(Some)
+        .map_err(|why| Failure::usage(format!("--scrape-time {text}: {why}")))
 }
 
 fn check_column(option: &str, name: &str) -> Result<(), Failure> {
@@ -213,15 +266,27 @@ struct TimeRange {
     end: Option<String>,
     /// `--time-unit`.
     unit: TimeUnit,
+    /// `--timezone`.
+    zone: Option<Zone>,
 }
 
 impl TimeRange {
     /// Checks everything that does not depend on the inputs.
-    fn new(start: Option<String>, end: Option<String>, unit: TimeUnit) -> Result<Self, Failure> {
-        let time_range = Self { start, end, unit };
+    fn new(
+        start: Option<String>,
+        end: Option<String>,
+        unit: TimeUnit,
+        zone: Option<Zone>,
+    ) -> Result<Self, Failure> {
+        let time_range = Self {
+            start,
+            end,
+            unit,
+            zone,
+        };
         let (start, end) = (time_range.start.as_deref(), time_range.end.as_deref());
         if unit != TimeUnit::Auto || !time_range.has_numbers() {
-            limits(start, end, unit)?;
+            limits(start, end, unit, zone)?;
         }
         Ok(time_range)
     }
@@ -243,6 +308,7 @@ pub(super) fn limits(
     start: Option<&str>,
     end: Option<&str>,
     unit: TimeUnit,
+    zone: Option<Zone>,
 ) -> Result<Limits, Failure> {
     let read = |option: &str, text: Option<&str>| {
         let Some(text) = text else { return Ok(None) };
@@ -251,7 +317,7 @@ pub(super) fn limits(
                 "{option} {text}: expected {text}-01-01 for the year, or --time-unit for a number of units since 1970, found a number that may be either"
             )));
         }
-        moment(text, unit)
+        moment_in(text, unit, zone)
             .map(Some)
             .map_err(|why| Failure::usage(format!("{option} {text}: {why}")))
     };

@@ -1,6 +1,7 @@
 //! `warpstride series resample`: aggregates points of input files into an output file.
 
 use super::backend::BackendConfig;
+use super::local_buckets::LocalBuckets;
 use super::points::{Inputs, PointsRead};
 use super::progress::{Progress, ProgressStyle};
 use super::rows::{OutputConfig, RowWriter};
@@ -14,7 +15,7 @@ use crate::cli::paths::{self, OutputFile};
 use crate::run::{Interrupt, RunRecord};
 use crate::series::io::Reader;
 use crate::series::stream::{Gather, Limits, StreamError, Tally};
-use crate::series::{Engine as _, Resample};
+use crate::series::{BucketAxis, Engine as _, Resample};
 use crate::system::Memory;
 use crate::system::write_whole;
 use crate::text::count;
@@ -26,6 +27,8 @@ use std::time::Instant;
 pub(crate) struct Resampling {
     inputs: Inputs,
     plan: Resample,
+    /// The axis on which buckets of local time have a fixed length.
+    axis: Option<BucketAxis>,
     backend: BackendConfig,
     memory: Option<u64>,
     out: OutputConfig,
@@ -39,7 +42,12 @@ impl Resampling {
     pub(crate) fn from_args(args: &ResampleArgs) -> Result<Self, Failure> {
         let plan = plan::parse(args)?;
         let inputs = Inputs::from_args(&args.points)?;
-        let out = OutputConfig::from_args(args)?;
+        let axis = inputs
+            .zone()
+            .map(|zone| BucketAxis::new(zone, plan.granularities()))
+            .transpose()
+            .map_err(|why| Failure::usage(format!("--{why}")))?;
+        let out = OutputConfig::from_args(args, inputs.zone())?;
         if out.is_standard() && args.json_progress {
             return Err(Failure::usage(
                 "-o -: expected the name of a file beside --json-progress, which writes to standard output",
@@ -57,6 +65,7 @@ impl Resampling {
             memory: byte_size::parse("--memory", args.memory.as_deref())?,
             inputs,
             plan,
+            axis,
             out,
             summary: args.summary.clone(),
             plot: args.plot.clone(),
@@ -81,14 +90,16 @@ impl Resampling {
         let mut engine = self.backend.engine(&self.plan)?;
         let setup_seconds = started.elapsed().as_secs_f64();
         let begun = Instant::now();
+        let local = LocalBuckets::new(self.axis, (start, end));
+        let placed = local.limits();
         let mut gather = Gather::new(Limits {
-            start,
-            end,
+            start: placed.0,
+            end: placed.1,
             memory,
             folder: self.out.folder(),
         });
         let mut progress = Progress::new(self.form, self.inputs.mebibytes());
-        let read = self.read(reader, &mut gather, &mut progress, &interrupt)?;
+        let read = self.read(reader, (&mut gather, &local), &mut progress, &interrupt)?;
         let points = gather.points();
         if points == 0 {
             return Err(Failure::failed(self.no_points_message(&read, (start, end))));
@@ -105,7 +116,7 @@ impl Resampling {
             );
             Some((*first.0, *first.1))
         });
-        let mut rows = RowWriter::create(&self.out, &read, curve, interrupt.clone())?;
+        let mut rows = RowWriter::create(&self.out, &read, self.axis, curve, interrupt.clone())?;
         progress.at("resample", planned, 0, true);
         let streamed = gather.finish(&self.plan).and_then(|gathered| {
             gathered.resample(&mut engine, &mut rows, &mut |done| {
@@ -198,7 +209,7 @@ impl Resampling {
     fn read(
         &self,
         reader: Reader,
-        gather: &mut Gather,
+        (gather, local): (&mut Gather, &LocalBuckets),
         progress: &mut Progress,
         interrupt: &Interrupt,
     ) -> Result<PointsRead, Failure> {
@@ -209,7 +220,7 @@ impl Resampling {
                 return Err(stopped(points));
             }
             points += block.times.len() as u64;
-            gather.push(block)?;
+            gather.push(local.place(block, &self.inputs)?)?;
             progress.at("read", mebibytes, points, first);
             first = false;
             Ok(())

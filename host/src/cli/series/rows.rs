@@ -6,10 +6,10 @@ use crate::cli::failure::Failure;
 use crate::cli::paths::{self, Format, OutputFile};
 use crate::report::Picture;
 use crate::run::Interrupt;
-use crate::series::io::{Names, ResultFormat, ResultWriter, Run, Timestamps};
+use crate::series::io::{LabelColumns, Names, ResultFormat, ResultWriter, Run, Timestamps};
 use crate::series::report::SeriesCurves;
 use crate::series::stream::{self, Sink, StreamError};
-use crate::series::{Aggregate, Granularity};
+use crate::series::{Aggregate, BucketAxis, Granularity, Zone};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -24,23 +24,35 @@ pub(super) struct OutputConfig {
     path: PathBuf,
     format: ResultFormat,
     timestamps: Timestamps,
+    /// Whether labels are columns of their own.
+    label_columns: bool,
 }
 
 impl OutputConfig {
-    pub(super) fn from_args(args: &ResampleArgs) -> Result<Self, Failure> {
-        Self::new(args.output.clone(), args.timestamps)
+    /// `zone` is that of `--timezone`.
+    pub(super) fn from_args(args: &ResampleArgs, zone: Option<Zone>) -> Result<Self, Failure> {
+        Self::new(
+            args.output.clone(),
+            (args.timestamps, zone),
+            args.label_columns,
+        )
     }
 
-    pub(super) fn new(path: PathBuf, timestamps: TimestampsArg) -> Result<Self, Failure> {
-        let timestamps = match timestamps {
-            TimestampsArg::Ns => Timestamps::Nanoseconds,
-            TimestampsArg::Iso => Timestamps::Iso,
+    pub(super) fn new(
+        path: PathBuf,
+        (timestamps, zone): (TimestampsArg, Option<Zone>),
+        label_columns: bool,
+    ) -> Result<Self, Failure> {
+        let timestamps = match (timestamps, zone) {
+            (TimestampsArg::Ns, _) => Timestamps::Nanoseconds,
+            (TimestampsArg::Iso, None) => Timestamps::Iso,
+            (TimestampsArg::Iso, Some(zone)) => Timestamps::Local(zone),
         };
         if path != Path::new(STANDARD) {
             paths::check_name(&OutputFile::new("-o", &path, FORMATS))?;
         }
         let format = ResultFormat::of(&path, timestamps);
-        if format == ResultFormat::Parquet && timestamps == Timestamps::Iso {
+        if format == ResultFormat::Parquet && timestamps != Timestamps::Nanoseconds {
             return Err(Failure::usage(
                 "--timestamps iso: expected a CSV output, found Parquet, which has its own timestamp type",
             ));
@@ -49,14 +61,22 @@ impl OutputConfig {
             path,
             format,
             timestamps,
+            label_columns,
         })
     }
 
-    /// Creates the file, or starts writing to standard output.
-    pub(super) fn create(&self) -> Result<ResultWriter, Failure> {
+    /// Creates the file for the series `names`, or starts writing to standard output.
+    pub(super) fn create<'n>(
+        &self,
+        names: impl IntoIterator<Item = &'n str>,
+    ) -> Result<ResultWriter, Failure> {
+        let labels = self.label_columns.then(|| LabelColumns::new(names));
+        let labels = labels
+            .transpose()
+            .map_err(|why| Failure::failed(format!("--label-columns: {why}")))?;
         Ok(match self.path() {
-            Some(path) => ResultWriter::create(path, self.format)?,
-            None => ResultWriter::to_standard_output(self.timestamps)?,
+            Some(path) => ResultWriter::create_with_labels(path, self.format, labels)?,
+            None => ResultWriter::to_standard_output_with_labels(self.timestamps, labels)?,
         })
     }
 
@@ -97,6 +117,8 @@ impl OutputConfig {
 pub(super) struct RowWriter<'n> {
     writer: ResultWriter,
     names: &'n Names,
+    /// The axis of the buckets' starts.
+    axis: Option<BucketAxis>,
     /// (series), whether a value of the input is NaN or infinite.
     not_finite: &'n [bool],
     /// Aggregates of finite values that are not finite.
@@ -119,10 +141,11 @@ impl<'n> RowWriter<'n> {
     pub(super) fn create(
         out: &OutputConfig,
         read: &'n PointsRead,
+        axis: Option<BucketAxis>,
         curve: Option<(Granularity, Aggregate)>,
         interrupt: Interrupt,
     ) -> Result<Self, Failure> {
-        let writer = out.create()?;
+        let writer = out.create(read.names.iter())?;
         let curves = curve.map(|(granularity, aggregate)| {
             let title = format!("{aggregate}, {granularity}");
             (
@@ -134,6 +157,7 @@ impl<'n> RowWriter<'n> {
         Ok(Self {
             writer,
             names: &read.names,
+            axis,
             not_finite: &read.not_finite,
             overflows: 0,
             curves,
@@ -189,13 +213,16 @@ impl Sink for RowWriter<'_> {
                 .and_then(|n| names.get(n))
                 .unwrap_or("?")
         };
+        let axis = self.axis;
         let mut stopped = false;
         let runs = rows.map_while(|of| {
             stopped = interrupt.requested();
             if let Some((curves, granularity, aggregate)) = curves
                 && (of.granularity, of.aggregate) == (*granularity, *aggregate)
             {
-                let (starts, values): (Vec<_>, Vec<_>) = of.present().unzip();
+                let moment = |start| axis.map_or(start, |axis| axis.start(start));
+                let present = of.present().map(|(start, value)| (moment(start), value));
+                let (starts, values): (Vec<_>, Vec<_>) = present.unzip();
                 curves.add(of.series, name(of.series), &starts, &values);
             }
             if !not_finite.get(of.series).is_some_and(|marked| *marked) {
@@ -213,6 +240,7 @@ impl Sink for RowWriter<'_> {
                 starts: of.starts,
                 values: of.values,
                 counts: of.counts,
+                axis,
             };
             (!stopped).then_some(run)
         });

@@ -2,20 +2,23 @@
 //!
 //! Datasets, shapes and units are listed in `docs/formats.md`.
 
-use crate::data::{FieldPhases, MriImage};
+use crate::data::FieldPhases;
 use crate::io::IoError;
+use crate::io::cfl::{CflFile, is_cfl};
 use crate::io::npy;
-use crate::io::output;
 use crate::io::source::{Numbers, Source};
+use crate::mri::io::bart::SLICE;
 use crate::system::Memory;
-use hdf5_metno as hdf5;
-use ndarray::{
-    Array1, Array2, Array3, Array4, Array5, ArrayD, Axis, Dimension, Ix2, Ix3, Ix4, Ix5, arr1,
-};
+use ndarray::{Array2, Array3, Array4, Array5, ArrayD, Axis, Ix2, Ix3, Ix4, Ix5};
 use num_complex::Complex;
 use std::path::Path;
 
-const IMAGE: &str = "/image";
+mod nifti;
+mod write;
+
+pub use nifti::NiftiValues;
+pub(crate) use nifti::is_nifti;
+pub use write::{check_images, write, write_images};
 
 /// Datasets that may hold an image, in the order of precedence.
 const IMAGES: [&str; 2] = ["/image/data", "/truth/image"];
@@ -29,100 +32,7 @@ pub fn is_npy(path: &Path) -> bool {
         .is_some_and(|e| e.eq_ignore_ascii_case("npy"))
 }
 
-/// Writes `result` to `path` atomically: as HDF5, or the image alone if the name ends in `.npy`.
-///
-/// # Errors
-/// [`IoError::Write`].
-pub fn write(path: &Path, result: &MriImage) -> Result<(), IoError> {
-    let double = result.precision == "f64";
-    if is_npy(path) {
-        let image = result.image.view().into_dyn();
-        let image = if result.volume {
-            image
-        } else {
-            image.index_axis_move(Axis(0), 0)
-        };
-        return npy::complex::write(path, image, double);
-    }
-    output::write(path, |file| {
-        let group = file.create_group(IMAGE)?;
-        if result.volume {
-            complex(&group, "data", &result.image, double)?;
-        } else {
-            let plane = result.image.index_axis(Axis(0), 0).to_owned();
-            complex(&group, "data", &plane, double)?;
-        }
-        let data = group.dataset("data")?;
-        let axes = if result.volume {
-            "slice, row, column"
-        } else {
-            "row, column"
-        };
-        attribute(&data, "axes", axes)?;
-        attribute(&data, "long_name", "image")?;
-        if let Some(view) = result.field_of_view {
-            output::array(&group, "field_of_view", &arr1(&view))?;
-        }
-        let process = group.create_group("process_1")?;
-        for (name, value) in [
-            ("program", "warpstride"),
-            ("version", &result.version),
-            ("backend", &result.backend),
-            ("device", &result.device),
-            ("precision", &result.precision),
-            ("operator", &result.operator),
-            ("method", &result.method),
-            ("source_file", &result.source),
-            ("recipe", &result.recipe),
-        ] {
-            output::text(&process, name, value)?;
-        }
-        let history = group.create_group("history")?;
-        let iterations: Array1<u64> = (1..=result.residuals.len() as u64).collect();
-        output::array(&history, "iteration", &iterations)?;
-        output::array(
-            &history,
-            "residual",
-            &Array1::from_vec(result.residuals.clone()),
-        )?;
-        match &result.coil_maps {
-            None => Ok(()),
-            Some(maps) => {
-                let group = file.create_group("coil_maps")?;
-                if maps.dim().0 == 1 {
-                    let set = maps.index_axis(Axis(0), 0).to_owned();
-                    return complex(&group, "data", &set, double);
-                }
-                complex(&group, "data", maps, double)
-            }
-        }
-    })
-}
-
-/// (r, i) pairs of f64 or f32.
-fn complex<D: Dimension>(
-    group: &hdf5::Group,
-    name: &str,
-    values: &ndarray::Array<Complex<f64>, D>,
-    double: bool,
-) -> hdf5::Result<()> {
-    if double {
-        return output::array(group, name, values);
-    }
-    let single = values.mapv(|v| Complex::new(v.re as f32, v.im as f32));
-    output::array(group, name, &single)
-}
-
-fn attribute(data: &hdf5::Dataset, name: &str, value: &str) -> hdf5::Result<()> {
-    use std::str::FromStr;
-    let text = hdf5::types::VarLenUnicode::from_str(value)
-        .map_err(|e| hdf5::Error::from(format!("{name} cannot be stored as text: {e:?}")))?;
-    data.new_attr::<hdf5::types::VarLenUnicode>()
-        .create(name)?
-        .write_scalar(&text)
-}
-
-/// Reads an image (slice, row, column) from a result, from simulated samples or from `.npy`.
+/// Reads an image (slice, row, column) from a result, from simulated samples, from `.npy` or from `.cfl`.
 ///
 /// # Errors
 /// An [`IoError`] of one sentence.
@@ -139,14 +49,47 @@ pub fn read_within(path: &Path, memory: Memory) -> Result<Array3<Complex<f64>>, 
     volume(path, memory, "image", &IMAGES, EXPECTED)
 }
 
-/// Reads coil maps (set, coil, slice, row, column) from a result, from simulated samples or from `.npy`.
+/// Reads one or several images, as their file has them, from a result, from simulated samples, from `.npy` or from
+/// `.cfl`, whose axes are its dimensions in reverse.
+///
+/// # Errors
+/// An [`IoError`] of one sentence.
+pub fn read_images_within(path: &Path, memory: Memory) -> Result<ArrayD<Complex<f64>>, IoError> {
+    let (values, _) = values(path, memory, "image", &IMAGES, 3)?;
+    finite(path, "image", values.iter())?;
+    Ok(values)
+}
+
+/// Reads coil maps (set, coil, slice, row, column) from a result, from simulated samples, from `.npy` or from `.cfl`.
 ///
 /// # Errors
 /// An [`IoError`] of one sentence.
 pub fn read_coil_maps(path: &Path, memory: Memory) -> Result<Array5<Complex<f64>>, IoError> {
+    read_coil_maps_of_slice(path, 0, memory)
+}
+
+/// Like [`read_coil_maps`]; from a `.cfl` array with the maps of several slices (dimension 13) those of `slice`.
+///
+/// # Errors
+/// An [`IoError`] of one sentence.
+pub fn read_coil_maps_of_slice(
+    path: &Path,
+    slice: u16,
+    memory: Memory,
+) -> Result<Array5<Complex<f64>>, IoError> {
     const EXPECTED: &str =
         "(coil, row, column), (coil, slice, row, column) or (set, coil, slice, row, column)";
-    let (values, wrong) = values(path, memory, "coil maps", &COIL_MAPS)?;
+    let (values, wrong) = values(path, memory, "coil maps", &COIL_MAPS, 4)?;
+    let values = if is_cfl(path) {
+        maps_of_slice(values, slice).ok_or_else(|| {
+            wrong(&format!(
+                "{EXPECTED}, or such maps of at least {} slices (SLICE, dimension 13)",
+                u32::from(slice) + 1
+            ))
+        })?
+    } else {
+        values
+    };
     let values = match values.ndim() {
         3 => values.insert_axis(Axis(1)).insert_axis(Axis(0)),
         4 => values.insert_axis(Axis(0)),
@@ -158,7 +101,33 @@ pub fn read_coil_maps(path: &Path, memory: Memory) -> Result<Array5<Complex<f64>
     Ok(values)
 }
 
-/// Reads an off-resonance map (slice, row, column), Hz, from `.npy` or `/field/hertz`.
+/// Whether `path` is a BART array with coil maps of several slices.
+pub(crate) fn has_maps_of_slices(path: &Path) -> bool {
+    is_cfl(path) && CflFile::open(path).is_ok_and(|file| file.dimensions()[SLICE] > 1)
+}
+
+/// The maps of one slice in an array whose axes are BART's dimensions in reverse, up to the last one above 1; `None` if
+/// it has not as many slices, or further dimensions.
+fn maps_of_slice(maps: ArrayD<Complex<f64>>, slice: u16) -> Option<ArrayD<Complex<f64>>> {
+    /// Columns, rows, slices of a volume, coils and sets.
+    const OF_MAPS: usize = 5;
+    if maps.ndim() <= OF_MAPS {
+        return Some(maps);
+    }
+    let between = SLICE - OF_MAPS;
+    let is_slices = maps.ndim() == SLICE + 1;
+    let fits = is_slices && maps.shape()[1..=between].iter().all(|side| *side == 1);
+    if !fits || usize::from(slice) >= maps.shape()[0] {
+        return None;
+    }
+    let mut of_slice = maps.index_axis_move(Axis(0), slice.into());
+    for _ in 0..between {
+        of_slice = of_slice.index_axis_move(Axis(0), 0);
+    }
+    Some(of_slice)
+}
+
+/// Reads an off-resonance map (slice, row, column), Hz, from `.npy`, from `.cfl` (the real parts) or `/field/hertz`.
 ///
 /// # Errors
 /// An [`IoError`] of one sentence.
@@ -181,7 +150,7 @@ fn volume(
     candidates: &[&str],
     expected: &str,
 ) -> Result<Array3<Complex<f64>>, IoError> {
-    let (values, wrong) = values(path, memory, what, candidates)?;
+    let (values, wrong) = values(path, memory, what, candidates, 3)?;
     let values = if values.ndim() == 2 {
         values.insert_axis(Axis(0))
     } else {
@@ -196,17 +165,22 @@ fn volume(
     Ok(values)
 }
 
-/// The values in a file, and a function that makes the error of their shape.
+/// The values in a file, and a function that makes the error of their shape. Arrays of `.cfl` files have at least
+/// `least` axes.
 #[expect(clippy::type_complexity, reason = "a pair of one use")]
 fn values(
     path: &Path,
     memory: Memory,
     what: &str,
     candidates: &[&str],
+    least: usize,
 ) -> Result<(ArrayD<Complex<f64>>, impl Fn(&str) -> IoError + use<>), IoError> {
     let (values, dataset) = if is_npy(path) {
         let array = npy::complex::read_within(path, memory)?;
         (array, "the array".to_owned())
+    } else if is_cfl(path) {
+        let array = CflFile::open(path)?.read_reversed(least, memory)?;
+        (array, "the array, dimensions in reverse".to_owned())
     } else {
         let source = Source::open(path, memory)?;
         let numbers = source.require(what, candidates)?;

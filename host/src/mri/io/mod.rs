@@ -1,4 +1,5 @@
-//! Files of MRI: raw data (ISMRMRD) and images.
+//! Files of MRI: raw data (ISMRMRD, BART) and images.
 
+pub mod bart;
 pub mod images;
 pub mod ismrmrd;

@@ -1,26 +1,56 @@
-//! Hot pixels, which count without light.
+//! Hot pixels, which count without light, and dead ones, which never count.
 
 use super::listed;
 use crate::data::{Mask, Scan};
 use crate::system::ScratchError;
-use ndarray::{Array2, Axis};
+use ndarray::{Array2, ArrayView2, Axis};
 
 /// A hot pixel has so many times the counts of its neighbours.
-const HOT: f64 = 10.0;
+pub(in crate::ptycho) const HOT: f64 = 10.0;
 /// Fewest counts, of all frames together, by which a hot pixel exceeds that, so that noise does not.
 const HOT_COUNTS: f64 = 100.0;
-/// In near fields a hot pixel has so many times the counts of its neighbours in single frames too, which noise lowers.
-const HOT_IN_A_FRAME: f64 = 0.5 * HOT;
+/// In near fields a hot pixel has this part of so many times the counts of its neighbours in single frames too, which noise lowers.
+const IN_A_FRAME: f64 = 0.5;
 /// Least share of such frames.
 const IN_FRAMES: f64 = 0.9;
 
+/// Fewest counts, of all frames together, of the pixels around a dead one: noise leaves such a pixel without counts with a
+/// probability of e⁻¹⁰⁰.
+const BRIGHT_COUNTS: f64 = 100.0;
+
 /// A pixel with far more counts than those around it.
-struct Candidate {
+pub(in crate::ptycho) struct Candidate {
     /// Row and column.
-    place: [usize; 2],
+    pub(in crate::ptycho) place: [usize; 2],
     around: Vec<[usize; 2]>,
     /// Frames in which it is valid, and those in which it is far brighter than the pixels around it.
     frames: [usize; 2],
+    /// How many times the counts of those around it it has in single frames.
+    times: f64,
+}
+
+impl Candidate {
+    /// Looks at the counts (row, column) of a frame; all pixels are valid without a mask.
+    pub(in crate::ptycho) fn look(
+        &mut self,
+        counts: ArrayView2<'_, f32>,
+        mask: Option<ArrayView2<'_, bool>>,
+    ) {
+        let valid = |place: [usize; 2]| mask.is_none_or(|mask| mask[place]);
+        if !valid(self.place) {
+            return;
+        }
+        let around = self.around.iter().filter(|place| valid(**place));
+        let second = second_largest(around.map(|place| f64::from(counts[*place])));
+        let here = f64::from(counts[self.place]);
+        self.frames[0] += 1;
+        self.frames[1] += usize::from(second.is_some_and(|second| here > self.times * second));
+    }
+
+    /// Whether it is far brighter than the pixels around it in almost every frame that was looked at.
+    pub(in crate::ptycho) fn lasts(&self) -> bool {
+        self.frames[1] as f64 >= IN_FRAMES * self.frames[0] as f64
+    }
 }
 
 /// Unmasked pixels far brighter than the pixels around them. Light of a far field covers several pixels if it is sampled finely
@@ -31,7 +61,8 @@ struct Candidate {
 /// # Errors
 /// The counts are in a temporary file that cannot be read.
 pub(super) fn hot(scan: &Scan, mean: &Array2<f64>) -> Result<Option<String>, ScratchError> {
-    let mut found = candidates(scan, mean);
+    let valid = valid_somewhere(scan);
+    let mut found = candidates(mean, &valid, scan.shape()[0], HOT);
     if scan.geometry().is_near_field() {
         let valid = mean.iter().filter(|counts| **counts > 0.0).count();
         let of_all = mean.sum() / valid.max(1) as f64;
@@ -47,46 +78,74 @@ pub(super) fn hot(scan: &Scan, mean: &Array2<f64>) -> Result<Option<String>, Scr
         )
         .collect();
     let nouns = ["pixel", "pixels"];
-    let what = "with far more counts than the pixels around (row, column), perhaps hot ones that need a mask";
+    let what = "with far more counts than the pixels around (row, column), perhaps hot ones that need a mask (--hot-pixels mask)";
     Ok(listed(&places, nouns, what))
 }
 
-/// The pixels that are far brighter than those around them in the mean over the frames.
-fn candidates(scan: &Scan, mean: &Array2<f64>) -> Vec<Candidate> {
-    let [frames, rows, columns] = scan.shape();
-    let valid = |[row, column]: [usize; 2]| match scan.mask() {
-        Mask::Shared(plane) => plane[[row, column]],
-        Mask::PerFrame(each) => each
-            .index_axis(Axis(1), row)
-            .index_axis(Axis(1), column)
-            .iter()
-            .any(|valid| *valid),
-    };
+/// Pixels (row, column) that are valid in a frame.
+fn valid_somewhere(scan: &Scan) -> Array2<bool> {
+    match scan.mask() {
+        Mask::Shared(plane) => plane.clone(),
+        Mask::PerFrame(each) => each.map_axis(Axis(0), |of_pixel| of_pixel.iter().any(|v| *v)),
+    }
+}
+
+/// The pixels that have more than `times` the counts of those around them in the mean (row, column) over so many frames, of the
+/// pixels that are valid in a frame.
+pub(in crate::ptycho) fn candidates(
+    mean: &Array2<f64>,
+    valid: &Array2<bool>,
+    frames: usize,
+    times: f64,
+) -> Vec<Candidate> {
     let mut found = Vec::new();
     for ((row, column), here) in mean.indexed_iter() {
-        if here * frames as f64 <= HOT_COUNTS {
+        if !valid[[row, column]] || here * frames as f64 <= HOT_COUNTS {
             continue;
         }
-        let mut around: Vec<[usize; 2]> = Vec::with_capacity(8);
-        for r in row.saturating_sub(1)..(row + 2).min(rows) {
-            for c in column.saturating_sub(1)..(column + 2).min(columns) {
-                if (r, c) != (row, column) && valid([r, c]) {
-                    around.push([r, c]);
-                }
-            }
-        }
+        let around = around([row, column], valid);
         let Some(second) = second_largest(around.iter().map(|place| mean[*place])) else {
             continue;
         };
-        if (here - HOT * second) * frames as f64 > HOT_COUNTS {
+        if (here - times * second) * frames as f64 > HOT_COUNTS {
             found.push(Candidate {
                 place: [row, column],
                 around,
                 frames: [0; 2],
+                times: IN_A_FRAME * times,
             });
         }
     }
     found
+}
+
+/// The pixels (row, column) without any counts in so many frames with this mean (row, column) beside at least seven, or all but one
+/// at a border, that have many; of the pixels that are valid in a frame.
+pub(in crate::ptycho) fn dead(
+    mean: &Array2<f64>,
+    valid: &Array2<bool>,
+    frames: usize,
+) -> Vec<[usize; 2]> {
+    let dark = mean.indexed_iter().filter(|(_, here)| **here == 0.0);
+    dark.map(|((row, column), _)| [row, column])
+        .filter(|place| valid[*place])
+        .filter(|place| {
+            let mut counts: Vec<f64> = (around(*place, valid).iter())
+                .map(|place| mean[*place] * frames as f64)
+                .collect();
+            counts.sort_by(f64::total_cmp);
+            // Two dead pixels side by side are found, too.
+            counts.get(1).is_some_and(|second| *second >= BRIGHT_COUNTS)
+        })
+        .collect()
+}
+
+/// The valid ones of the up to eight pixels (row, column) around one.
+fn around([row, column]: [usize; 2], valid: &Array2<bool>) -> Vec<[usize; 2]> {
+    let range = |at: usize| at.saturating_sub(1)..at + 2;
+    let all = range(row).flat_map(|r| range(column).map(move |c| [r, c]));
+    all.filter(|place| *place != [row, column] && valid.get(*place).is_some_and(|valid| *valid))
+        .collect()
 }
 
 /// Keeps the pixels that are far brighter than those around them in almost every frame.
@@ -97,18 +156,13 @@ fn keep_lasting(scan: &Scan, found: &mut Vec<Candidate>) -> Result<(), ScratchEr
     scan.blocks(|first, block| {
         for (counts, frame) in block.outer_iter().zip(first..) {
             let mask = scan.mask().of_frame(frame);
-            for one in found.iter_mut().filter(|one| mask[one.place]) {
-                let around = one.around.iter().filter(|place| mask[**place]);
-                let second = second_largest(around.map(|place| f64::from(counts[*place])));
-                let here = f64::from(counts[one.place]);
-                one.frames[0] += 1;
-                one.frames[1] +=
-                    usize::from(second.is_some_and(|second| here > HOT_IN_A_FRAME * second));
+            for one in &mut *found {
+                one.look(counts, Some(mask));
             }
         }
         Ok::<(), ScratchError>(())
     })?;
-    found.retain(|one| one.frames[1] as f64 >= IN_FRAMES * one.frames[0] as f64);
+    found.retain(Candidate::lasts);
     Ok(())
 }
 

@@ -1,6 +1,7 @@
 //! Options of the start probe and of what a run starts from besides it.
 
 use super::RecipeError;
+use crate::ptycho::quantities;
 use crate::text::shortest;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -22,6 +23,8 @@ pub enum ProbeSource {
     ZonePlate,
     /// The waist of a Gaussian beam, propagated by `defocus`.
     Gaussian,
+    /// The probe of an electron microscope: an aperture of a semi-angle behind a lens with aberrations.
+    Aberrations,
 }
 
 impl ProbeSource {
@@ -34,6 +37,7 @@ impl ProbeSource {
             Self::Aperture => "aperture",
             Self::ZonePlate => "zone-plate",
             Self::Gaussian => "gaussian",
+            Self::Aberrations => "aberrations",
         }
     }
 }
@@ -64,9 +68,13 @@ pub struct ProbeStart {
     /// For `aperture`: diameter of the lit disc on the detector, or width of the lit rectangle, as a
     /// fraction of the frame's width.
     pub aperture: f64,
-    /// For `aperture`, `mean-pattern`, `zone-plate` and `gaussian`: distance from the focus to the
+    /// For `aperture`, `mean-pattern`, `zone-plate`, `gaussian` and `aberrations`: distance from the focus to the
     /// specimen, m; positive if the specimen is downstream of the focus. For `zone-plate` and `gaussian` it is that of the
     /// physical wave, for the others that of the model's wave, d z/(z + d) with z from specimen to detector.
+    ///
+    /// In electron microscopy positive values are overfocus and negative ones underfocus: it is the coefficient C₁ (C₁,₀) and the
+    /// negative of the defocus Δf that is positive for underfocus (Kirkland; contrast transfer functions).
+    #[serde(deserialize_with = "quantities::length")]
     pub defocus: f64,
     /// Initial fraction of the probe's power in each extra mode; all extra modes together start
     /// with at most half of the power.
@@ -94,6 +102,38 @@ pub struct ProbeStart {
     /// For `gaussian`: radius of the waist at which the intensity is 1/e² of its maximum, m.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub waist_radius: Option<f64>,
+    /// For `aberrations`: semi-angle of convergence, rad.
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "quantities::some_angle"
+    )]
+    pub semi_angle: Option<f64>,
+    /// For `aberrations`: third-order spherical aberration C₃ (C_S), m.
+    #[serde(
+        skip_serializing_if = "is_zero",
+        deserialize_with = "quantities::length"
+    )]
+    pub c3: f64,
+    /// For `aberrations`: two-fold astigmatism A₁ (C₁,₂), m: along `astigmatism_angle` it adds to the defocus, across it is
+    /// subtracted.
+    #[serde(
+        skip_serializing_if = "is_zero",
+        deserialize_with = "quantities::length"
+    )]
+    pub astigmatism: f64,
+    /// For `aberrations`: direction of the astigmatism, rad, counterclockwise from the columns' direction (to the right in
+    /// pictures).
+    #[serde(skip_serializing_if = "is_zero", with = "quantities::angle")]
+    pub astigmatism_angle: f64,
+    /// For `aberrations`: axial coma C₂,₁ (3 B₂), m.
+    #[serde(
+        skip_serializing_if = "is_zero",
+        deserialize_with = "quantities::length"
+    )]
+    pub coma: f64,
+    /// For `aberrations`: direction of the coma, rad, counterclockwise from the columns' direction.
+    #[serde(skip_serializing_if = "is_zero", with = "quantities::angle")]
+    pub coma_angle: f64,
 }
 
 fn is_zero(value: &f64) -> bool {
@@ -114,12 +154,24 @@ impl Default for ProbeStart {
             outermost_zone: None,
             stop_diameter: 0.0,
             waist_radius: None,
+            semi_angle: None,
+            c3: 0.0,
+            astigmatism: 0.0,
+            astigmatism_angle: 0.0,
+            coma: 0.0,
+            coma_angle: 0.0,
         }
     }
 }
 
 /// Largest length of a part of the optics, m.
 const LARGEST_OPTICS: f64 = 1.0;
+
+/// A whole turn, rad, and what rounding adds.
+const TURN: f64 = std::f64::consts::TAU * (1.0 + 1e-12);
+
+/// Largest semi-angle of convergence, rad.
+const LARGEST_SEMI_ANGLE: f64 = 0.5;
 
 impl ProbeStart {
     /// Checks all values.
@@ -171,6 +223,26 @@ impl ProbeStart {
                 within(ok, option, positive, value)?;
             }
         }
+        if let Some(angle) = self.semi_angle {
+            let ok = angle > 0.0 && angle <= LARGEST_SEMI_ANGLE;
+            let expected = "more than 0, at most 0.5 rad; in milliradians with the unit: 17mrad";
+            within(ok, "semi_angle", expected, angle)?;
+        }
+        for (option, value) in [
+            ("c3", self.c3),
+            ("astigmatism", self.astigmatism),
+            ("coma", self.coma),
+        ] {
+            let ok = (-LARGEST_OPTICS..=LARGEST_OPTICS).contains(&value);
+            within(ok, option, "-1 to 1 (metres)", value)?;
+        }
+        for (option, value) in [
+            ("astigmatism_angle", self.astigmatism_angle),
+            ("coma_angle", self.coma_angle),
+        ] {
+            let ok = (-TURN..=TURN).contains(&value);
+            within(ok, option, "-360deg to 360deg", value)?;
+        }
         let missing = |option: &str, expected: &str| {
             Err(RecipeError::new(
                 format!("probe.{option}"),
@@ -181,6 +253,10 @@ impl ProbeStart {
         if self.source == ProbeSource::Gaussian && self.waist_radius.is_none() {
             let expected = "the 1/e^2 radius of the waist in metres, such as 200e-9, for source = \"gaussian\"";
             return missing("waist_radius", expected);
+        }
+        if self.source == ProbeSource::Aberrations && self.semi_angle.is_none() {
+            let expected = "the semi-angle of convergence with its unit, such as 17mrad, for source = \"aberrations\"";
+            return missing("semi_angle", expected);
         }
         if self.source == ProbeSource::ZonePlate {
             match (self.diameter, self.outermost_zone) {

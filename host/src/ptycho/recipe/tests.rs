@@ -55,7 +55,7 @@ fn assignments_are_refused_with_what_was_expected() {
         ),
         (
             "probe.source=lens",
-            "expected auto, file, mean-pattern, aperture, zone-plate or gaussian",
+            "expected auto, file, mean-pattern, aperture, zone-plate, gaussian or aberrations",
         ),
         ("gpu.waves=f16", "expected f32 or bf16"),
         ("dm.alpha=high", "expected a number"),

@@ -1,7 +1,7 @@
 //! The picture of a scan's mean diffraction pattern with its mask.
 
 use crate::data::{Mask, Scan};
-use crate::report::canvas::{Canvas, Colour, TEXT, width_of};
+use crate::report::canvas::{Canvas, Colour, TEXT, WHITE, width_of};
 use crate::report::colours::Map;
 use crate::report::picture::{BAR, FOOTER, GAP, LEAST_WIDTH, Picture, PictureError, colour_bar};
 use crate::report::raster::Raster;
@@ -14,6 +14,10 @@ use num_complex::Complex;
 const SIDE: [usize; 2] = [596, 1024];
 /// Decades below the brightest pixel to which the colours extend at most.
 const DECADES: f64 = 7.0;
+/// Distances from the middle at which the lines of a cross begin and end, pixels.
+const CROSS: [usize; 2] = [6, 22];
+/// Colour of a cross.
+const CROSS_COLOUR: Colour = [220, 40, 40];
 /// Colour of pixels that are masked in every frame.
 const MASKED: Colour = [128; 3];
 
@@ -46,6 +50,18 @@ fn mean_of_valid(scan: &Scan) -> Array2<f64> {
 /// # Errors
 /// The PNG encoder fails.
 pub(super) fn mean_pattern(scan: &Scan) -> Result<Picture, PictureError> {
+    drawn(scan, false)
+}
+
+/// The same with a cross at the pixel of the zero frequency, if frames are far fields.
+///
+/// # Errors
+/// The PNG encoder fails.
+pub(super) fn mean_pattern_with_centre(scan: &Scan) -> Result<Picture, PictureError> {
+    drawn(scan, !scan.geometry().is_near_field())
+}
+
+fn drawn(scan: &Scan, marks_centre: bool) -> Result<Picture, PictureError> {
     let mean = mean_of_valid(scan);
     let positive = mean.iter().copied().filter(|v| *v > 0.0);
     let (least, greatest) = positive.fold((f64::INFINITY, 0.0_f64), |(low, high), v| {
@@ -68,6 +84,18 @@ pub(super) fn mean_pattern(scan: &Scan) -> Result<Picture, PictureError> {
         v if v > 0.0 => map.colour(v.log10()),
         _ => map.colour(low),
     });
+    let [_, rows, columns] = scan.shape();
+    let mut marked = String::new();
+    if marks_centre {
+        let place = |at: usize, side: usize, drawn: usize| (2 * at + 1) * drawn / (2 * side);
+        let row = top + place(rows / 2, rows, height);
+        cross(&mut canvas, [GAP + place(columns / 2, columns, width), row]);
+        marked = format!(
+            " The cross is at the zero frequency, pixel ({}, {}) (row, column).",
+            rows / 2,
+            columns / 2
+        );
+    }
     let ends = [low, high].map(|v| significant(10_f64.powf(v), 2));
     let labels = [ends[0].clone(), format!("{} counts", ends[1])];
     let bar = [GAP + width_of(&labels[0]) / 2, top + height + GAP];
@@ -82,13 +110,33 @@ pub(super) fn mean_pattern(scan: &Scan) -> Result<Picture, PictureError> {
     Ok(Picture {
         png: canvas.png()?,
         caption: format!(
-            "Mean of {} in logarithmic colours from {} to {} counts. {}",
+            "Mean of {} in logarithmic colours from {} to {} counts. {}{marked}",
             count(scan.shape()[0], ["frame", "frames"]),
             ends[0],
             ends[1],
             masks(scan, masked)
         ),
     })
+}
+
+/// Draws a cross around a place (column, row) of the canvas, which itself is left free.
+fn cross(canvas: &mut Canvas, [column, row]: [usize; 2]) {
+    let [near, far] = CROSS;
+    let length = far - near;
+    // A light edge, so that it is seen on all colours.
+    for (edge, colour) in [(1, WHITE), (0, CROSS_COLOUR)] {
+        let thick = 1 + 2 * edge;
+        let long = length + 2 * edge;
+        for start in [-(far as i64), near as i64] {
+            let at = |middle: usize| {
+                let place = middle as i64 + start + i64::from(start < 0) - edge as i64;
+                usize::try_from(place).unwrap_or(0)
+            };
+            let beside = |middle: usize| middle.saturating_sub(edge);
+            canvas.fill([at(column), beside(row)], [long, thick], colour);
+            canvas.fill([beside(column), at(row)], [thick, long], colour);
+        }
+    }
 }
 
 /// A sentence on the mask; `masked` pixels are masked in every frame.

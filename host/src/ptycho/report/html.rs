@@ -13,7 +13,7 @@ use super::variable_probe::variable_probe;
 use crate::data::{Geometry, HistoryEntry, Propagation, Reconstruction, Scan};
 use crate::ptycho::quality::Comparison;
 use crate::ptycho::summary::Summary;
-use crate::ptycho::{AutomaticRecipe, EngineSpec, OrientationSearch, Recipe};
+use crate::ptycho::{AutomaticRecipe, EngineSpec, OrientationSearch, Recipe, RotationSearch};
 use crate::report::ReportError;
 use crate::report::page::{self, curve, escaped, figure, table};
 use crate::text::{count, length, significant, trimmed};
@@ -75,9 +75,10 @@ pub fn report(
     }
     page += &figure(&pictures.modulus, "Modulus of the object");
     page += "</div>\n";
-    match &summary.orientation {
-        Some(search) => page += &orientations(search),
-        None => page += &format!("<p>{ORIENTATION}</p>\n"),
+    match (&summary.orientation, &summary.rotation) {
+        (Some(search), _) => page += &orientations(search),
+        (None, Some(search)) => page += &rotations(search),
+        (None, None) => page += &format!("<p>{ORIENTATION}</p>\n"),
     }
     page += "</section>\n";
     page += &object_modes(of)?;
@@ -182,6 +183,20 @@ fn orientations(search: &OrientationSearch) -> String {
     let head = cells("th", &header);
     let mut text = format!(
         "<h3>Orientations that were tried</h3>\n<table>\n<tbody>\n{head}{rows}</tbody>\n</table>\n"
+    );
+    for sentence in search.sentences() {
+        text += &format!("<p class=\"explanation\">{}.</p>\n", escaped(&sentence));
+    }
+    text
+}
+
+/// The rotations that were tried, and what follows.
+fn rotations(search: &RotationSearch) -> String {
+    let header = RotationSearch::HEADER.map(str::to_owned);
+    let rows: String = search.rows().iter().map(|row| cells("td", row)).collect();
+    let head = cells("th", &header);
+    let mut text = format!(
+        "<h3>Rotations that were tried</h3>\n<table>\n<tbody>\n{head}{rows}</tbody>\n</table>\n"
     );
     for sentence in search.sentences() {
         text += &format!("<p class=\"explanation\">{}.</p>\n", escaped(&sentence));

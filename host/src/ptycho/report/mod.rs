@@ -14,9 +14,11 @@ mod probe;
 mod ring_correlation;
 #[cfg(test)]
 pub(crate) mod sample;
+mod scan;
 mod tiles;
 mod variable_probe;
 
 pub use halves::{report_of_halves, ring_correlation_svg};
 pub use html::report;
 pub use pictures::Pictures;
+pub use scan::report_of_scan;

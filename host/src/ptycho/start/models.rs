@@ -15,7 +15,7 @@ use num_complex::Complex;
 use std::f64::consts::PI;
 
 /// Relative tolerance of limits, for rounding.
-const ROUNDING: f64 = 1e-9;
+pub(super) const ROUNDING: f64 = 1e-9;
 /// Share of the light beyond the cropped frames above which there is a note.
 const NOTED_LOSS: f64 = 0.01;
 
@@ -42,7 +42,7 @@ pub(super) struct Grid {
     /// Rows and columns of the frames that are reconstructed.
     kept: [usize; 2],
     /// Wavelength, m.
-    wavelength: f64,
+    pub(super) wavelength: f64,
     /// Specimen to detector, m.
     distance: f64,
     /// Detector pixel (row, column), m.
@@ -75,7 +75,7 @@ impl Grid {
     }
 
     /// The shorter side of the window on the specimen, m.
-    fn window(&self) -> f64 {
+    pub(super) fn window(&self) -> f64 {
         let [rows, columns] = self.window_sides();
         rows.min(columns)
     }
@@ -85,7 +85,7 @@ impl Grid {
     }
 
     /// The least size of a focus, m, if there is a limit.
-    fn least(&self) -> f64 {
+    pub(super) fn least(&self) -> f64 {
         if self.cropped {
             return 0.0;
         }
@@ -167,12 +167,20 @@ impl Grid {
 
     /// The far field with an amplitude at each spatial frequency (row, column), 1/m.
     fn far_field(&self, amplitude: impl Fn(f64, f64) -> f64) -> Array2<Complex<f64>> {
+        self.complex_far_field(|y, x| Complex::from(amplitude(y, x)))
+    }
+
+    /// The far field with a complex amplitude at each spatial frequency (row, column), 1/m.
+    pub(super) fn complex_far_field(
+        &self,
+        amplitude: impl Fn(f64, f64) -> Complex<f64>,
+    ) -> Array2<Complex<f64>> {
         let [rows, columns] = self.sizes;
         let window = self.window_sides();
         Array2::from_shape_fn((rows, columns), |(r, c)| {
             let y = (r as f64 - (rows / 2) as f64) / window[0];
             let x = (c as f64 - (columns / 2) as f64) / window[1];
-            Complex::from(amplitude(y, x))
+            amplitude(y, x)
         })
     }
 

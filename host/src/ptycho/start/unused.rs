@@ -10,6 +10,7 @@ pub(super) fn unused(source: ProbeSource, options: &ProbeStart, notes: &mut Vec<
     let rectangle = aperture && options.shape == ApertureShape::Rectangle;
     let zone_plate = source == ProbeSource::ZonePlate;
     let gaussian = source == ProbeSource::Gaussian;
+    let aberrations = source == ProbeSource::Aberrations;
     for (option, set, used) in [
         ("aperture", options.aperture != default.aperture, aperture),
         ("defocus", options.defocus != default.defocus, propagated),
@@ -23,10 +24,29 @@ pub(super) fn unused(source: ProbeSource, options: &ProbeStart, notes: &mut Vec<
         ),
         ("stop_diameter", options.stop_diameter != 0.0, zone_plate),
         ("waist_radius", options.waist_radius.is_some(), gaussian),
+        ("semi_angle", options.semi_angle.is_some(), aberrations),
+        ("c3", options.c3 != 0.0, aberrations),
+        ("astigmatism", options.astigmatism != 0.0, aberrations),
+        ("coma", options.coma != 0.0, aberrations),
     ] {
         if set && !used {
             notes.push(format!(
                 "probe.{option} has no effect on this start probe (probe.source chooses another)"
+            ));
+        }
+    }
+    for (option, of, angle, size) in [
+        (
+            "astigmatism_angle",
+            "astigmatism",
+            options.astigmatism_angle,
+            options.astigmatism,
+        ),
+        ("coma_angle", "coma", options.coma_angle, options.coma),
+    ] {
+        if angle != 0.0 && !(aberrations && size != 0.0) {
+            notes.push(format!(
+                "probe.{option} has no effect on this start probe: expected probe.source = \"aberrations\" and probe.{of}"
             ));
         }
     }

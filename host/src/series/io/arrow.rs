@@ -7,13 +7,14 @@ mod blocks;
 mod cells;
 mod stream;
 
-use super::columns::{self, Columns};
+use super::columns::{self, Columns, WideColumns};
 use super::input::Stream;
 use super::reader::{Block, Shared, Source};
 use super::series_key::SeriesKey;
 use super::typed::{NameCell, Table};
 use super::{IoError, Memory, ReadOptions, allow, damaged};
 use crate::system::catch_panic;
+use arrow_array::RecordBatch;
 use arrow_ipc::{Endianness, Message, Schema as Described};
 use arrow_schema::{Schema, SchemaRef};
 use blocks::Blocks;
@@ -26,6 +27,8 @@ pub(super) struct Arrow {
     table: Table,
     batches: Batches,
     columns: Columns,
+    /// The columns of a wide table and their series; then `columns` is not used.
+    wide: Option<(WideColumns, Vec<u32>)>,
 }
 
 /// The source of record batches.
@@ -79,6 +82,9 @@ impl Arrow {
         shared: &mut Shared,
     ) -> Result<Self, IoError> {
         let names: Vec<String> = schema.fields().iter().map(|f| f.name().clone()).collect();
+        if options.wide {
+            return Self::open_wide(file, &names, batches, schema, options, shared);
+        }
         let columns = columns::by_name(&file, &names, options, &mut shared.notes)?;
         let field = |column: usize| schema.field(column).data_type();
         let refuse = |column: usize, expected: &'static str| IoError::Type {
@@ -117,7 +123,91 @@ impl Arrow {
             table,
             batches,
             columns,
+            wide: None,
         })
+    }
+
+    fn open_wide(
+        file: String,
+        names: &[String],
+        batches: Batches,
+        schema: &SchemaRef,
+        options: &ReadOptions,
+        shared: &mut Shared,
+    ) -> Result<Self, IoError> {
+        let wide = WideColumns::by_name(&file, names, options, &mut shared.notes)?;
+        let kinds = |column: usize| schema.field(column).data_type();
+        let refuse = |column: usize, expected: &'static str| IoError::Type {
+            file: file.clone(),
+            dataset: format!(
+                "column {} ({})",
+                super::shorten(&names[column]),
+                super::shorten(&kinds(column).to_string())
+            ),
+            expected,
+        };
+        let kind = cells::time_kind(kinds(wide.time))
+            .ok_or_else(|| refuse(wide.time, "timestamps (Timestamp, Date, integers or text)"))?;
+        let values = wide.values.iter().map(|(column, _)| *column);
+        if let Some(column) = values
+            .chain(wide.unnamed.iter().copied())
+            .find(|column| wide.unnamed.contains(column) || !cells::is_number(kinds(*column)))
+        {
+            return Err(refuse(column, columns::WIDE_EXPECTED));
+        }
+        let numbers = wide.numbers(&file, shared)?;
+        let table = Table::new(file, &names[wide.time], kind, None, options);
+        let columns = Columns {
+            time: wide.time,
+            value: wide.time,
+            series: SeriesKey::File,
+            unused: Vec::new(),
+        };
+        Ok(Self {
+            table,
+            batches,
+            columns,
+            wide: Some((wide, numbers)),
+        })
+    }
+
+    /// The blocks of a record batch of a wide table.
+    fn wide_blocks(
+        &mut self,
+        batch: &RecordBatch,
+        shared: &mut Shared,
+    ) -> Result<Vec<Block>, IoError> {
+        let Some((wide, numbers)) = &self.wide else {
+            return Ok(Vec::new());
+        };
+        let broken = |why: &str| damaged(&self.table.file, "Arrow data", why);
+        let cells = |column: usize| batch.columns().get(column).and_then(Cells::of);
+        let opened = catch_panic(|| {
+            let values = wide.values.iter();
+            let values: Option<Vec<Cells>> = values.map(|(column, _)| cells(*column)).collect();
+            (cells(wide.time), values)
+        });
+        let (Some(time), Some(values)) = opened.ok_or_else(|| broken("a column is damaged"))?
+        else {
+            return Err(broken("a record batch does not match the schema"));
+        };
+        let mut blocks = Vec::new();
+        let rows = batch.num_rows();
+        let step = columns::wide_rows(ROWS, numbers.len());
+        for from in (0..rows).step_by(step) {
+            let count = step.min(rows - from);
+            let block = self.table.wide_block(
+                count,
+                numbers,
+                |row| time.at(from + row),
+                |position, row| values[position].at(from + row),
+                shared,
+            )?;
+            if !block.is_empty() {
+                blocks.push(block);
+            }
+        }
+        Ok(blocks)
     }
 }
 
@@ -166,6 +256,9 @@ impl Source for Arrow {
             self.table.end(shared);
             return Ok(None);
         };
+        if self.wide.is_some() {
+            return self.wide_blocks(&batch, shared).map(Some);
+        }
         let broken = |why: &str| damaged(&self.table.file, "Arrow data", why);
         let cells = |column: usize| Cells::of(batch.column(column));
         let opened = catch_panic(|| {

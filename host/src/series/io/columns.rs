@@ -1,12 +1,16 @@
 //! Selects the columns of timestamps, values and series names.
 
 mod named;
+mod wide;
 
 use super::notes::Notes;
 use super::series_key::SeriesKey;
 use super::timestamp::TimestampFormat;
 use super::{IoError, ReadOptions, TimeUnit, number};
 use named::{NamedColumns, named_twice};
+pub(super) use wide::WideColumns;
+#[cfg(feature = "parquet")]
+pub(super) use wide::{WIDE_EXPECTED, wide_rows};
 
 /// Names of timestamp columns, in lower case, in order of precedence.
 const TIMES: [&str; 10] = [
@@ -104,14 +108,7 @@ pub(super) fn by_name(
             .iter()
             .find_map(|k| (0..plain.len()).find(|c| plain[*c] == *k && !taken(*c)))
     };
-    let with_unit = || {
-        plain.iter().position(|name| {
-            let bare = UNITS.iter().find_map(|unit| name.strip_suffix(unit));
-            bare.is_some_and(|bare| TIMES.contains(&bare))
-        })
-    };
-    let time = asked.time.or_else(|| find(&TIMES));
-    let time = time.or_else(|| with_unit().filter(|column| !taken(*column)));
+    let time = asked.time.or_else(|| usual_time(&plain, taken));
     let time = time.ok_or_else(|| unknown(file, names, "--time-column", "timestamp or time"))?;
     let free = |column: &usize| *column != time && Some(*column) != asked.value;
     let usual = match options.series_columns.is_empty() {
@@ -168,6 +165,20 @@ pub(super) fn by_name(
     })
 }
 
+/// The timestamp column among `plain` names, in lower case, by its name.
+fn usual_time(plain: &[String], taken: impl Fn(usize) -> bool) -> Option<usize> {
+    let named = TIMES
+        .iter()
+        .find_map(|known| (0..plain.len()).find(|c| plain[*c] == *known && !taken(*c)));
+    let with_unit = || {
+        plain.iter().position(|name| {
+            let bare = UNITS.iter().find_map(|unit| name.strip_suffix(unit));
+            bare.is_some_and(|bare| TIMES.contains(&bare))
+        })
+    };
+    named.or_else(|| with_unit().filter(|column| !taken(*column)))
+}
+
 /// Adds a note about unused columns. Texts among them are an error once they are found.
 fn note_unused(file: &str, unused: &[(usize, String)], notes: &mut Notes) {
     if !unused.is_empty() {
@@ -184,7 +195,12 @@ fn note_unused(file: &str, unused: &[(usize, String)], notes: &mut Notes) {
 /// Texts that stand for a missing number, in lower case.
 const MISSING: [&str; 8] = ["-", ".", "?", "na", "n/a", "null", "none", "nil"];
 
-fn is_missing(field: &[u8]) -> bool {
+/// Whether a field without blanks around it stands for a missing number: empty, or `NA`, `null`, `-`.
+pub(super) fn is_missing(field: &[u8]) -> bool {
+    field.is_empty() || stands_for_missing(field)
+}
+
+fn stands_for_missing(field: &[u8]) -> bool {
     let mut missing = MISSING.iter();
     missing.any(|text| field.eq_ignore_ascii_case(text.as_bytes()))
 }
@@ -198,7 +214,6 @@ pub(super) fn is_text(field: &[u8]) -> bool {
     }
     let field = field.trim_ascii();
     number::value(field).is_none()
-        && !field.is_empty()
         && !is_missing(field)
         && TimestampFormat::of_first(field, TimeUnit::Auto).is_none()
 }

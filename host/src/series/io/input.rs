@@ -217,10 +217,23 @@ pub(super) fn open(path: &Path, memory: Memory) -> Result<Input, IoError> {
 /// Extensions that state a compression, not a format.
 const PACKED: [&str; 4] = ["gz", "zst", "zstd", "gzip"];
 
+/// Whether the file's name says that it is in Prometheus' text format: `.prom`, also compressed.
+pub(super) fn is_prometheus(path: &Path) -> bool {
+    let unpacked = match is_packed(path) {
+        true => Path::new(path.file_stem().unwrap_or_default()),
+        false => path,
+    };
+    let ending = unpacked.extension();
+    ending.is_some_and(|ending| ending.eq_ignore_ascii_case("prom"))
+}
+
+fn is_packed(path: &Path) -> bool {
+    path.extension()
+        .is_some_and(|ending| PACKED.iter().any(|p| ending.eq_ignore_ascii_case(p)))
+}
+
 fn name_of(path: &Path) -> String {
-    let packed = path
-        .extension()
-        .is_some_and(|ending| PACKED.iter().any(|p| ending.eq_ignore_ascii_case(p)));
+    let packed = is_packed(path);
     let stem = path.file_stem().unwrap_or(path.as_os_str());
     let stem = if packed {
         Path::new(stem).file_stem().unwrap_or(stem)

@@ -1,4 +1,4 @@
-//! Files of time series: CSV, Parquet and Arrow; results as CSV and Parquet.
+//! Files of time series: CSV, Prometheus' text format, Parquet and Arrow; results as CSV and Parquet.
 //!
 //! A [`Reader`] returns the points of its inputs as [`Block`]s of bounded size, one input after
 //! another, so an input may be larger than memory; [`read_all`] collects them. The format of a file
@@ -16,30 +16,39 @@ mod columnar;
 mod columnar;
 mod columns;
 mod csv;
+mod date_pattern;
 mod input;
+mod label_columns;
 mod names;
 mod notes;
 mod number;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod piped;
+mod prometheus;
 mod reader;
 mod row_numbers;
 mod rows;
 mod series_key;
+mod time_format;
 mod timestamp;
 #[cfg(feature = "parquet")]
 mod typed;
 mod write;
 
 pub use collect::{Collected, read_all, read_all_within};
+pub use date_pattern::DatePattern;
+pub use label_columns::LabelColumns;
 pub use names::Names;
 pub use reader::{Block, Reader, Skipped};
+pub use time_format::{Ambiguous, TimeFormat};
 pub use write::{ResultFormat, ResultWriter, Run, Timestamps};
 
 use crate::io::IoError;
+use crate::series::Zone;
 use crate::system::Bytes;
 use crate::system::Memory;
+use timestamp::{LocalTimes, TimestampError, TimestampFormat};
 
 /// The unit of numeric timestamps, counted since 1970. ISO 8601 needs no unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -87,8 +96,19 @@ pub struct ReadOptions {
     /// Names of columns of text that do not tell series apart. Any other column of text is an
     /// error.
     pub ignored_columns: Vec<String>,
+    /// Whether every column but the timestamps and the ignored ones is a series, named after the
+    /// column. Options on values and series are then refused.
+    pub wide: bool,
     /// Unit of numeric timestamps.
     pub time_unit: TimeUnit,
+    /// Format of timestamps.
+    pub time_format: TimeFormat,
+    /// Zone of times without an offset; `None`: UTC.
+    pub zone: Option<Zone>,
+    /// The treatment of times that clocks of the zone show twice.
+    pub ambiguous: Ambiguous,
+    /// Time of samples without one in Prometheus' text format, nanoseconds since 1970.
+    pub scrape_time: Option<i64>,
     /// The treatment of rows that cannot be read.
     pub on_error: OnError,
     /// Longest series name in bytes; `None`: 65536, which is also the maximum.
@@ -104,6 +124,35 @@ impl ReadOptions {
     fn name_limit(&self) -> usize {
         self.longest_name.unwrap_or(LONGEST_NAME).min(LONGEST_NAME)
     }
+
+    /// The unit of numeric timestamps that an option states.
+    #[must_use]
+    pub fn unit(&self) -> TimeUnit {
+        match self.time_format {
+            TimeFormat::Unix(unit) => unit,
+            _ => self.time_unit,
+        }
+    }
+
+    /// How times without an offset are read, if not in UTC.
+    fn local_times(&self) -> Option<LocalTimes> {
+        let ambiguous = self.ambiguous;
+        self.zone.map(|zone| LocalTimes { zone, ambiguous })
+    }
+
+    /// The format that an option states.
+    fn stated_format(&self) -> Option<TimestampFormat> {
+        self.time_format.timestamp_format(self.local_times())
+    }
+
+    /// The format of timestamps in a file with this one, if it is one.
+    fn format_of_first(&self, text: &[u8]) -> Option<TimestampFormat> {
+        match self.stated_format() {
+            Some(stated) => (stated.read(text) != Err(TimestampError::Invalid)).then_some(stated),
+            None => TimestampFormat::of_first(text, self.unit())
+                .map(|found| found.in_zone(self.local_times())),
+        }
+    }
 }
 
 /// Parses a timestamp as in a file, ISO 8601 or a number of `unit`, to nanoseconds since 1970.
@@ -111,12 +160,22 @@ impl ReadOptions {
 /// # Errors
 /// A message with the found and the expected text.
 pub fn moment(text: &str, unit: TimeUnit) -> Result<i64, String> {
+    moment_in(text, unit, None)
+}
+
+/// Like [`moment`]; without an offset, an ISO 8601 time is local time of `zone`.
+///
+/// # Errors
+/// A message with the found and the expected text.
+pub fn moment_in(text: &str, unit: TimeUnit, zone: Option<Zone>) -> Result<i64, String> {
     let text = text.trim();
-    let time_format = timestamp::TimestampFormat::of_first(text.as_bytes(), unit).ok_or(
+    let time_format = TimestampFormat::of_first(text.as_bytes(), unit).ok_or(
         "expected an ISO 8601 timestamp such as 2014-02-14T14:30:00Z, or a number since 1970",
     )?;
+    let ambiguous = Ambiguous::Refuse;
+    let time_format = time_format.in_zone(zone.map(|zone| LocalTimes { zone, ambiguous }));
     time_format.read(text.as_bytes()).map_err(|why| {
-        let fault = rows::Fault::time(0, text, why, time_format);
+        let fault = rows::Fault::time(0, text, why, &time_format);
         format!("expected {}, found {}", fault.expected, fault.found)
     })
 }

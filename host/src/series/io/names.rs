@@ -163,6 +163,20 @@ impl<'n> Lookup<'n> {
     }
 }
 
+/// Checks a name of up to `most` bytes.
+pub(super) fn check_name(name: &str, most: usize) -> Result<(), NameError> {
+    if name.is_empty() {
+        return Err(NameError::Empty);
+    }
+    if name.len() > most {
+        return Err(NameError::TooLong(most));
+    }
+    match memchr::memchr(0, name.as_bytes()) {
+        Some(_) => Err(NameError::ZeroByte),
+        None => Ok(()),
+    }
+}
+
 /// Why a text is not a valid series name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NameError {

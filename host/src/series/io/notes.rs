@@ -46,6 +46,12 @@ impl Notes {
         }
     }
 
+    /// Adds a note on a file with times of its own.
+    pub(super) fn add_unused_scrape_time(&mut self, file: &str) {
+        let what = "it is not in Prometheus' text format: --scrape-time has no effect on it";
+        self.add(file, what.to_owned());
+    }
+
     pub(super) fn sentences(&self) -> Vec<String> {
         let mut sentences: Vec<String> = self.kept.iter().map(Note::sentence).collect();
         if self.others > 0 {

@@ -7,7 +7,8 @@ use super::names::Names;
 use super::notes::Notes;
 use super::row_numbers::{self, RowNumbers};
 use super::rows::{Faults, MAX_KEPT};
-use super::{IoError, Memory, OnError, ReadOptions, TimeUnit, allow, format_error};
+use super::timestamp::LocalTimes;
+use super::{Ambiguous, IoError, Memory, OnError, ReadOptions, TimeUnit, allow, format_error};
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -59,6 +60,10 @@ pub(super) struct Shared {
     pub(super) first_of_file: Option<String>,
     pub(super) notes: Notes,
     pub(super) memory: Memory,
+    /// Number of cells without a value in the open file, which are no points.
+    pub(super) missing_of_file: u64,
+    /// Number of times in the open file that clocks show twice.
+    pub(super) twice_of_file: u64,
 }
 
 impl Shared {
@@ -69,6 +74,30 @@ impl Shared {
         let available = Memory::limited(self.memory.limit() / NAMES_SHARE);
         allow(file, "names of series", needed, available)?;
         number.ok_or_else(|| format_error(file, "more than 4294967295 series"))
+    }
+
+    /// Adds notes on cells of the open file without a value, and on times that clocks show twice.
+    pub(super) fn note_counts(&mut self, file: &str, local: Option<LocalTimes>) {
+        if let (1.., Some(LocalTimes { zone, ambiguous })) = (self.twice_of_file, local) {
+            let which = match ambiguous {
+                Ambiguous::Later => "later",
+                Ambiguous::Earlier | Ambiguous::Refuse => "earlier",
+            };
+            let count = self.twice_of_file;
+            let what = format!(
+                "local times that clocks of {zone} show twice were read as the {which} ones: {count}"
+            );
+            self.notes.add(file, what);
+        }
+        let what = match self.missing_of_file {
+            0 => return,
+            1 => "1 cell without a value (empty, or a text such as NA or null) is no point"
+                .to_owned(),
+            count => format!(
+                "{count} cells without a value (empty, or a text such as NA or null) are no points"
+            ),
+        };
+        self.notes.add(file, what);
     }
 
     /// The index of the series of a single-series file, which is named after it. Adds a note if
@@ -214,6 +243,8 @@ impl Reader {
                 first_of_file: None,
                 notes: Notes::default(),
                 memory,
+                missing_of_file: 0,
+                twice_of_file: 0,
             },
             source: None,
             ready: VecDeque::new(),
@@ -231,7 +262,7 @@ impl Reader {
     /// # Errors
     /// The errors of that input.
     pub fn unit(&mut self) -> Result<TimeUnit, IoError> {
-        if self.options.time_unit == TimeUnit::Auto
+        if self.options.unit() == TimeUnit::Auto
             && self.source.is_none()
             && let Some(path) = self.inputs.pop_front()
         {
@@ -239,7 +270,7 @@ impl Reader {
         }
         Ok(match &self.source {
             Some(source) => source.unit(),
-            None => self.options.time_unit,
+            None => self.options.unit(),
         })
     }
 
@@ -330,7 +361,11 @@ impl Reader {
         self.source = Some(self.begin(path)?);
         self.of_file = (0, self.shared.skipped.rows);
         self.shared.first_of_file = None;
-        let named = self.options.series_column.is_some() || !self.options.series_columns.is_empty();
+        self.shared.missing_of_file = 0;
+        self.shared.twice_of_file = 0;
+        let named = self.options.series_column.is_some()
+            || !self.options.series_columns.is_empty()
+            || self.options.wide;
         self.row_numbers = (!named).then(RowNumbers::default);
         Ok(())
     }
@@ -344,6 +379,9 @@ impl Reader {
         }
         match (points, skipped) {
             (1.., _) => Ok(()),
+            (0, 0) if self.shared.missing_of_file > 0 => {
+                Err(format_error(file, "rows without any value"))
+            }
             (0, 0) => Err(format_error(file, "no rows")),
             (0, _) => {
                 let first = self.shared.first_of_file.as_deref().unwrap_or_default();
@@ -365,12 +403,17 @@ impl Reader {
             Content::Text(stream) => Box::new(Csv::open(
                 file,
                 &name,
-                stream,
+                (stream, input::is_prometheus(path)),
                 &self.options,
                 self.sizes,
                 &mut self.shared,
             )?),
-            columnar => columnar::open(file, &name, columnar, &self.options, &mut self.shared)?,
+            columnar => {
+                if self.options.scrape_time.is_some() {
+                    self.shared.notes.add_unused_scrape_time(&file);
+                }
+                columnar::open(file, &name, columnar, &self.options, &mut self.shared)?
+            }
         })
     }
 }

@@ -28,7 +28,7 @@ impl Fault {
         before: u64,
         text: &str,
         why: TimestampError,
-        time_format: TimestampFormat,
+        time_format: &TimestampFormat,
     ) -> Self {
         let shown = format!("the timestamp '{}'", super::shorten(text));
         let (found, expected) = match why {
@@ -36,6 +36,14 @@ impl Fault {
             TimestampError::TooEarly => (
                 format!("{shown}, before 1970"),
                 "a time from 1970 to 2262-04-11".to_owned(),
+            ),
+            TimestampError::Twice(zone) => (
+                format!("{shown}, which clocks of {zone} show twice"),
+                "a local time that occurs once, or one with an offset such as +02:00 (or use --ambiguous earlier or later)".to_owned(),
+            ),
+            TimestampError::Skipped(zone) => (
+                format!("{shown}, over which clocks of {zone} were set forward"),
+                "a local time that exists".to_owned(),
             ),
             TimestampError::TooLate => (
                 format!("{shown}, beyond the limit of 64-bit nanoseconds"),
@@ -79,6 +87,16 @@ impl Fault {
             format!("the value '{}'", super::shorten(text))
         };
         Self::new(before, found, "a number such as 21.5, or nan")
+    }
+
+    /// The same error in a column of a wide table.
+    pub(super) fn in_column(mut self, name: &str) -> Self {
+        self.found = format!("{} in column '{}'", self.found, super::shorten(name));
+        if !self.found.contains("beyond") {
+            self.expected
+                .push_str("; columns of text are left out with --ignore-columns");
+        }
+        self
     }
 
     /// The error of an invalid series name.

@@ -66,6 +66,35 @@ impl Labels {
     }
 }
 
+/// The labels in the name of a series, (label, value), for names as in [`Labels::name`]; `None` for
+/// another name.
+pub(super) fn labels_of(name: &str) -> Option<Vec<(String, String)>> {
+    let mut labels = Vec::new();
+    let (mut label, mut text) = (None, String::new());
+    let mut characters = name.chars();
+    loop {
+        match characters.next() {
+            Some('\\') => match characters.next() {
+                Some(escaped @ (',' | '=' | '\\')) => text.push(escaped),
+                _ => return None,
+            },
+            Some('=') => {
+                let before = label.replace(std::mem::take(&mut text));
+                if before.is_some() {
+                    return None;
+                }
+            }
+            end @ (Some(',') | None) => {
+                labels.push((label.take()?, std::mem::take(&mut text)));
+                if end.is_none() {
+                    return Some(labels);
+                }
+            }
+            Some(other) => text.push(other),
+        }
+    }
+}
+
 fn write_escaped(text: &[u8], to: &mut Vec<u8>) {
     for byte in text {
         if matches!(byte, b',' | b'=' | b'\\') {
@@ -94,7 +123,23 @@ mod tests {
         assert_eq!(name(&labels, &["x,y", "z\\"]), "host=x\\,y,a\\=b=z\\\\");
     }
 
+    #[test]
+    fn names_without_labels_have_none() {
+        for name in [
+            "", "cpu", "a,b=c", "a=b,c", "a=b=c", "a=b\\", "a=b\\c", "a=b,",
+        ] {
+            assert_eq!(labels_of(name), None, "{name}");
+        }
+    }
+
     proptest! {
+        #[test]
+        fn labels_are_read_back_from_names(host: String, region: String, a: String, b: String) {
+            let labels = Labels::new(&[(0, &host), (1, &region)]);
+            let expected = vec![(host.trim().to_owned(), a.clone()), (region.trim().to_owned(), b.clone())];
+            prop_assert_eq!(labels_of(&name(&labels, &[&a, &b])), Some(expected));
+        }
+
         #[test]
         fn distinct_values_have_distinct_names(a: [String; 2], b: [String; 2]) {
             let labels = Labels::new(&[(0, "host"), (1, "region")]);

@@ -7,10 +7,13 @@
 #[cfg(feature = "parquet")]
 mod arrow_files;
 mod chunks;
+mod exposition;
 mod hostile;
 mod lines;
 #[cfg(feature = "parquet")]
 mod parquet_files;
+mod wide;
+mod zones;
 
 use super::{Collected, OnError, ReadOptions, read_all};
 use std::io::Write;

@@ -1,16 +1,30 @@
 //! Parses and writes timestamps: ISO 8601, or numbers since 1970 in seconds, milliseconds,
-//! microseconds or nanoseconds.
+//! microseconds or nanoseconds; in zones and in formats that the user names.
+
+mod reading;
+mod writing;
+
+pub(super) use reading::{LocalTimes, Reading};
+pub(super) use writing::{write_iso, write_iso_in};
 
 use super::TimeUnit;
+use super::date_pattern::DatePattern;
+use crate::series::Zone;
 
 const SECOND: i64 = 1_000_000_000;
 const DAY_SECONDS: i64 = 86_400;
 
 /// The format of a file's timestamps.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum TimestampFormat {
-    /// ISO 8601.
+    /// ISO 8601, in UTC without an offset.
     Iso,
+    /// ISO 8601, in local time without an offset.
+    Local(LocalTimes),
+    /// ISO 8601 with an offset.
+    Rfc3339,
+    /// As the user writes it; without an offset in local time, if the zone is known, else in UTC.
+    Pattern(DatePattern, Option<LocalTimes>),
     /// A number of units since 1970.
     Epoch {
         unit: Unit,
@@ -41,6 +55,10 @@ pub(super) enum TimestampError {
     TooFine,
     /// Looks like this unit instead of the file's.
     OtherUnit(Unit),
+    /// Shown twice by the clocks of this zone.
+    Twice(Zone),
+    /// Skipped by the clocks of this zone.
+    Skipped(Zone),
     /// So small that the unit cannot be inferred: see [`Unit::least_inferred`].
     NoUnit,
 }
@@ -118,22 +136,60 @@ impl TimestampFormat {
             };
             return known(time_format.read(text)).then_some(time_format);
         }
-        known(iso(text)).then_some(Self::Iso)
+        known(Self::Iso.read(text)).then_some(Self::Iso)
+    }
+
+    /// The same with local times in ISO 8601.
+    pub(super) fn in_zone(self, local: Option<LocalTimes>) -> Self {
+        match (self, local) {
+            (Self::Iso, Some(local)) => Self::Local(local),
+            (other, _) => other,
+        }
     }
 
     /// Parses a timestamp to nanoseconds since 1970.
     #[inline]
-    pub(super) fn read(self, text: &[u8]) -> Result<i64, TimestampError> {
+    pub(super) fn read(&self, text: &[u8]) -> Result<i64, TimestampError> {
+        self.read_counting(text, &mut 0)
+    }
+
+    /// The same; adds one to `twice` if clocks show the time twice.
+    #[inline]
+    pub(super) fn read_counting(
+        &self,
+        text: &[u8],
+        twice: &mut u64,
+    ) -> Result<i64, TimestampError> {
         match self {
-            Self::Iso => iso(text),
-            Self::Epoch { unit, concluded } => epoch(text, unit, concluded),
+            Self::Iso => iso(text)?.nanoseconds(None, twice),
+            Self::Epoch { unit, concluded } => epoch(text, *unit, *concluded),
+            Self::Local(local) => iso(text)?.nanoseconds(Some(*local), twice),
+            Self::Rfc3339 => {
+                let reading = iso(text)?;
+                match reading.offset {
+                    Some(_) => reading.nanoseconds(None, twice),
+                    None => Err(TimestampError::Invalid),
+                }
+            }
+            Self::Pattern(pattern, local) => pattern.read(text)?.nanoseconds(*local, twice),
         }
     }
 
+    /// Whether numbers since 1970 are in none of its times.
+    pub(super) fn is_text(&self) -> bool {
+        !matches!(self, Self::Epoch { .. })
+    }
+
     /// The expected format, for messages.
-    pub(super) fn description(self) -> String {
+    pub(super) fn description(&self) -> String {
         match self {
-            Self::Iso => "an ISO 8601 timestamp such as 2014-02-14T14:30:00Z".to_owned(),
+            Self::Iso | Self::Local(_) => {
+                "an ISO 8601 timestamp such as 2014-02-14T14:30:00Z".to_owned()
+            }
+            Self::Rfc3339 => {
+                "an RFC 3339 timestamp with offset such as 2014-02-14T14:30:00Z".to_owned()
+            }
+            Self::Pattern(pattern, _) => pattern.description(),
             Self::Epoch { unit, .. } => {
                 format!("a number of {} since 1970", unit.description())
             }
@@ -277,8 +333,9 @@ fn two(tens: u8, ones: u8) -> i64 {
 }
 
 /// Parses `2014-02-14`, optionally followed by `T` or a space and `14:30`, `14:30:00` or
-/// `14:30:00.123456789`, and then by nothing (UTC), `Z`, `+01`, `+0100` or `+01:00`.
-fn iso(text: &[u8]) -> Result<i64, TimestampError> {
+/// `14:30:00.123456789`, and then by nothing, `Z`, `+01`, `+0100` or `+01:00`.
+#[inline]
+fn iso(text: &[u8]) -> Result<Reading, TimestampError> {
     let Some((&[y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2], rest)) =
         text.split_first_chunk::<10>()
     else {
@@ -295,6 +352,7 @@ fn iso(text: &[u8]) -> Result<i64, TimestampError> {
     }
     let mut seconds = days_since_1970(year, month, day) * DAY_SECONDS;
     let mut part = 0_i64;
+    let mut shift = None;
     match rest {
         [] => {}
         [b'T' | b't' | b' ', h1, h2, b':', m1, m2, rest @ ..] => {
@@ -315,17 +373,17 @@ fn iso(text: &[u8]) -> Result<i64, TimestampError> {
                 }
                 _ => rest,
             };
-            seconds -= offset(rest)?;
+            if !rest.is_empty() {
+                shift = Some(offset(rest)?);
+            }
         }
         _ => return Err(TimestampError::Invalid),
     }
-    if seconds < 0 {
-        return Err(TimestampError::TooEarly);
-    }
-    seconds
-        .checked_mul(SECOND)
-        .and_then(|n| n.checked_add(part))
-        .ok_or(TimestampError::TooLate)
+    Ok(Reading {
+        seconds,
+        part,
+        offset: shift,
+    })
 }
 
 /// Nanoseconds of the decimals at the start of `text`, and the remaining text.
@@ -349,7 +407,7 @@ fn fraction(text: &[u8]) -> Result<(i64, &[u8]), TimestampError> {
 /// Offset of local time from UTC in seconds.
 fn offset(text: &[u8]) -> Result<i64, TimestampError> {
     let (sign, hours, minutes) = match text {
-        [] | [b'Z' | b'z'] => return Ok(0),
+        [b'Z' | b'z'] => return Ok(0),
         [sign @ (b'+' | b'-'), h1, h2] => (sign, two(*h1, *h2), 0),
         [sign @ (b'+' | b'-'), h1, h2, m1, m2] | [sign @ (b'+' | b'-'), h1, h2, b':', m1, m2] => {
             (sign, two(*h1, *h2), two(*m1, *m2))
@@ -379,59 +437,6 @@ fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
     let of_era = year.rem_euclid(400);
     let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
     era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
-}
-
-/// Year, month, day.
-fn date_of(days: i64) -> (i64, i64, i64) {
-    let days = days + 719_468;
-    let era = days.div_euclid(146_097);
-    let of_era = days.rem_euclid(146_097);
-    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year + year / 4 - year / 100);
-    let march = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * march + 2) / 5 + 1;
-    let month = if march < 10 { march + 3 } else { march - 9 };
-    (era * 400 + year + i64::from(month < 3), month, day)
-}
-
-/// Appends `2014-02-14T14:30:00Z`, with as many groups of three decimals as necessary.
-pub(super) fn write_iso(text: &mut Vec<u8>, nanoseconds: i64) {
-    fn digits(text: &mut Vec<u8>, value: i64, width: u32) {
-        for power in (0..width).rev() {
-            text.push(b'0' + (value / 10_i64.pow(power) % 10) as u8);
-        }
-    }
-    let (seconds, part) = (
-        nanoseconds.div_euclid(SECOND),
-        nanoseconds.rem_euclid(SECOND),
-    );
-    let (days, second) = (
-        seconds.div_euclid(DAY_SECONDS),
-        seconds.rem_euclid(DAY_SECONDS),
-    );
-    let (year, month, day) = date_of(days);
-    digits(text, year, 4);
-    for (mark, value) in [
-        (b'-', month),
-        (b'-', day),
-        (b'T', second / 3600),
-        (b':', second / 60 % 60),
-        (b':', second % 60),
-    ] {
-        text.push(mark);
-        digits(text, value, 2);
-    }
-    let (decimals, part) = match part {
-        0 => (0, 0),
-        p if p % 1_000_000 == 0 => (3, p / 1_000_000),
-        p if p % 1000 == 0 => (6, p / 1000),
-        p => (9, p),
-    };
-    if decimals > 0 {
-        text.push(b'.');
-        digits(text, part, decimals);
-    }
-    text.push(b'Z');
 }
 
 #[cfg(test)]

@@ -4,8 +4,8 @@ use super::names::{Lookup, NameError, Names};
 use super::reader::{Block, Shared};
 use super::rows::{Fault, Faults};
 use super::series_key::SeriesKey;
-use super::timestamp::{TimestampError, TimestampFormat, Unit, whole};
-use super::{IoError, OnError, ReadOptions, TimeUnit};
+use super::timestamp::{LocalTimes, TimestampError, TimestampFormat, Unit, whole};
+use super::{IoError, OnError, ReadOptions, TimeFormat, TimeUnit};
 use std::borrow::Cow;
 
 /// A cell of a table.
@@ -66,6 +66,8 @@ impl<'c> Cell<'c> {
 pub(super) enum TimeKind {
     /// Numbers of this unit since 1970.
     SinceEpoch(Unit),
+    /// The same, without a zone: on local clocks.
+    Naive(Unit),
     /// Days since 1970.
     Days,
     /// Julian days and nanoseconds, Parquet's INT96.
@@ -87,6 +89,12 @@ pub(super) struct Table {
     pub(super) unit: TimeUnit,
     /// `--time-unit`.
     stated_unit: TimeUnit,
+    /// Whether `--time-format` is given.
+    has_stated_format: bool,
+    /// How times without an offset are read, if not in UTC.
+    local: Option<LocalTimes>,
+    /// Number of times that clocks show twice.
+    twice: u64,
     on_error: OnError,
     longest_name: usize,
     /// Index of the series if the file is one series.
@@ -109,12 +117,15 @@ impl Table {
         Self {
             file,
             kind,
-            time_format: None,
-            unit: match options.time_unit {
+            time_format: options.stated_format(),
+            unit: match options.unit() {
                 TimeUnit::Auto => super::columns::unit_of(time),
                 stated => stated,
             },
             stated_unit: options.time_unit,
+            has_stated_format: options.time_format != TimeFormat::Auto,
+            local: options.local_times(),
+            twice: 0,
             on_error: options.on_error,
             longest_name: options.name_limit(),
             single,
@@ -142,6 +153,64 @@ impl Table {
             }
         }
         Ok(filled.block)
+    }
+
+    /// Makes a block from `rows` rows of a wide table with these series. `time` and `value` return
+    /// the next timestamp and the next value of a column (by its position in `series`); null is no
+    /// point.
+    pub(super) fn wide_block<'c>(
+        &mut self,
+        rows: usize,
+        series: &[u32],
+        mut time: impl FnMut(usize) -> Cell<'c>,
+        mut value: impl FnMut(usize, usize) -> Cell<'c>,
+        shared: &mut Shared,
+    ) -> Result<Block, IoError> {
+        let points = rows.saturating_mul(series.len());
+        let mut block = Block {
+            series: Vec::with_capacity(points),
+            times: Vec::with_capacity(points),
+            values: Vec::with_capacity(points),
+        };
+        let mut faults = Faults::default();
+        for row in 0..rows {
+            let number = row as u64;
+            let before = block.times.len();
+            let time = self.time(number, time(row));
+            let mut fault = None;
+            for (position, series) in series.iter().enumerate() {
+                // Columns advance together, whatever is wrong with a row.
+                let cell = value(position, row);
+                let (Ok(time), None) = (&time, &fault) else {
+                    continue;
+                };
+                if cell == Cell::Null {
+                    shared.missing_of_file += 1;
+                    continue;
+                }
+                match self.value(number, cell) {
+                    Ok(value) => {
+                        block.series.push(*series);
+                        block.times.push(*time);
+                        block.values.push(value);
+                    }
+                    Err(wrong) => fault = Some(wrong),
+                }
+            }
+            if let Some(wrong) = time.err().or(fault) {
+                block.series.truncate(before);
+                block.times.truncate(before);
+                block.values.truncate(before);
+                faults.add(|| wrong);
+                if self.on_error == OnError::Fail {
+                    break;
+                }
+            }
+        }
+        let first = self.rows + 1;
+        self.rows += rows as u64;
+        shared.record_faults(&self.file, "row", first, faults, self.on_error)?;
+        Ok(block)
     }
 
     fn fill<'c>(
@@ -192,7 +261,13 @@ impl Table {
             }
             (Cell::Integer(n), TimeKind::SinceEpoch(unit)) => whole(n, unit, false),
             (Cell::Integer(n), TimeKind::Days) if n < 0 => Err(TimestampError::TooEarly),
-            (Cell::Integer(n), TimeKind::Days) => n.checked_mul(DAY).ok_or(TimestampError::TooLate),
+            (Cell::Integer(n), TimeKind::Days) => n
+                .checked_mul(DAY)
+                .ok_or(TimestampError::TooLate)
+                .and_then(|local| self.naive(local)),
+            (Cell::Integer(n), TimeKind::Naive(unit)) => {
+                whole(n, unit, false).and_then(|local| self.naive(local))
+            }
             (Cell::Julian(nanoseconds, day), _) => julian(nanoseconds, day),
             (Cell::Integer(n), _) => self.plain_number(n),
             (Cell::Unsigned(n), _) => match i64::try_from(n) {
@@ -205,26 +280,38 @@ impl Table {
         read.map_err(|why| self.timestamp_fault(row, cell, why))
     }
 
+    /// Nanoseconds since 1970, UTC, of nanoseconds on local clocks.
+    fn naive(&mut self, local: i64) -> Result<i64, TimestampError> {
+        match self.local {
+            Some(times) => times.nanoseconds(local, &mut self.twice),
+            None => Ok(local),
+        }
+    }
+
     fn plain_number(&mut self, number: i64) -> Result<i64, TimestampError> {
         let auto = self.unit;
-        let time_format = *self
+        let time_format = self
             .time_format
             .get_or_insert_with(|| TimestampFormat::Epoch {
                 unit: Unit::named(auto).unwrap_or(Unit::of_magnitude(number.unsigned_abs())),
                 concluded: auto == TimeUnit::Auto,
             });
         match time_format {
-            TimestampFormat::Epoch { unit, concluded } => whole(number, unit, concluded),
-            TimestampFormat::Iso => Err(TimestampError::Invalid),
+            TimestampFormat::Epoch { unit, concluded } => whole(number, *unit, *concluded),
+            TimestampFormat::Pattern(..) => self.text(number.to_string().as_bytes()),
+            _ => Err(TimestampError::Invalid),
         }
     }
 
     fn text(&mut self, text: &[u8]) -> Result<i64, TimestampError> {
         let text = text.trim_ascii();
         if self.time_format.is_none() {
-            self.time_format = TimestampFormat::of_first(text, self.unit);
+            let found = TimestampFormat::of_first(text, self.unit);
+            self.time_format = found.map(|found| found.in_zone(self.local));
         }
-        self.time_format.unwrap_or(TimestampFormat::Iso).read(text)
+        let time_format = self.time_format.as_ref();
+        let time_format = time_format.unwrap_or(&TimestampFormat::Iso);
+        time_format.read_counting(text, &mut self.twice)
     }
 
     #[cold]
@@ -237,13 +324,18 @@ impl Table {
             Cell::Real(_) | Cell::Null => String::new(),
         };
         let time_format = match self.kind {
-            TimeKind::SinceEpoch(unit) => Some(TimestampFormat::Epoch {
+            TimeKind::SinceEpoch(unit) | TimeKind::Naive(unit) => Some(TimestampFormat::Epoch {
                 unit,
                 concluded: false,
             }),
-            _ => self.time_format,
+            _ => self.time_format.clone(),
         };
-        Fault::time(row, &text, why, time_format.unwrap_or(TimestampFormat::Iso))
+        Fault::time(
+            row,
+            &text,
+            why,
+            &time_format.unwrap_or(TimestampFormat::Iso),
+        )
     }
 
     #[inline]
@@ -262,10 +354,21 @@ impl Table {
 
     /// Adds notes about null values and a unit that was not used.
     pub(super) fn end(&mut self, shared: &mut Shared) {
-        if self.kind != TimeKind::Inferred || self.time_format == Some(TimestampFormat::Iso) {
+        let is_text = self
+            .time_format
+            .as_ref()
+            .is_some_and(TimestampFormat::is_text);
+        if self.kind != TimeKind::Inferred && self.has_stated_format {
+            let what =
+                "its timestamps are of a timestamp type: --time-format has no effect on them";
+            shared.notes.add(&self.file, what.to_owned());
+        }
+        if self.kind != TimeKind::Inferred || is_text {
             let notes = &mut shared.notes;
             notes.add_unused_unit(&self.file, self.stated_unit);
         }
+        shared.twice_of_file = self.twice;
+        shared.note_counts(&self.file, self.local);
         if self.nulls > 0 {
             let note = format!("{} null values were read as NaN", self.nulls);
             shared.notes.add(&self.file, note);

@@ -67,6 +67,94 @@ fn each_combination_of_labels_is_a_series() {
     assert!(read("r.csv").contains("\"region=eu,host=a\",60,count,0,60"));
 }
 
+/// Labels as columns of the output, which is read again with the same series.
+#[test]
+fn labels_are_columns_of_the_output() {
+    let dir = TestFolder::new();
+    write_both(&dir);
+    let run = |options: &[&str]| resample(&dir, &[options, &["--quiet"]].concat()).well();
+    let labels = ["labels.csv", "--series-columns", "host,region", "-g", "1h"];
+    run(&[&labels[..], &["-o", "names.csv"]].concat());
+    let read = |name: &str| std::fs::read_to_string(dir.path(name)).unwrap();
+    for output in ["columns.csv", "columns.parquet"] {
+        run(&[&labels[..], &["-o", output, "--label-columns"]].concat());
+        run(&[
+            output,
+            "-o",
+            "again.csv",
+            "--series-columns",
+            "host,region",
+            "--ignore-columns",
+            "granularity_s,aggregate",
+            "-g",
+            "1h",
+        ]);
+        assert_eq!(read("again.csv"), read("names.csv"), "{output}");
+    }
+    let text = read("columns.csv");
+    let mut lines = text.lines();
+    assert_eq!(
+        lines.next(),
+        Some("host,region,granularity_s,aggregate,timestamp_ns,value")
+    );
+    assert_eq!(lines.next(), Some("a,eu,3600,mean,0,149.5"));
+    assert!(
+        text.contains("\n\"web 1, rack=2\",us\\east,3600,mean,0,"),
+        "{text}"
+    );
+    let taken = [
+        "labels.csv",
+        "--series-columns",
+        "host,region,value",
+        "--value-column",
+        "load",
+    ];
+    resample(
+        &dir,
+        &[&taken[..], &["-o", "o.csv", "--label-columns"]].concat(),
+    )
+    .refused(1, &["--label-columns", "the label 'value'"]);
+}
+
+/// The same points as a wide table.
+#[test]
+fn wide_tables_have_the_results_of_long_ones() {
+    let dir = TestFolder::new();
+    let (mut wide, mut long) = (
+        String::from("time_s,a,b\n"),
+        String::from("series,time_s,value\n"),
+    );
+    for second in 0..300 {
+        let b = if second % 7 == 3 {
+            String::new()
+        } else {
+            (second * second % 97).to_string()
+        };
+        writeln!(wide, "{second},{second}.5,{b}").unwrap();
+        writeln!(long, "a,{second},{second}.5\nb,{second},{b}").unwrap();
+    }
+    std::fs::write(dir.path("wide.csv"), wide).unwrap();
+    std::fs::write(dir.path("long.csv"), long).unwrap();
+    let options = ["-a", "all", "-g", "60s,1h"];
+    let cells = "43 cells without a value";
+    for (input, output, option) in [
+        ("long.csv", "a.csv", None),
+        ("wide.csv", "b.csv", Some("--wide")),
+    ] {
+        let all = [&[input, "-o", output], option.as_slice(), &options].concat();
+        let printed = resample(&dir, &all);
+        assert!(
+            printed.code == Some(0) && printed.err.contains(cells),
+            "{printed:?}"
+        );
+    }
+    let read = |name: &str| std::fs::read_to_string(dir.path(name)).unwrap();
+    assert_eq!(read("a.csv"), read("b.csv"));
+    assert!(read("a.csv").lines().count() > 100);
+    let both = ["wide.csv", "-o", "c.csv", "--wide", "--value-column", "a"];
+    resample(&dir, &both).refused(2, &["--wide", "--value-column"]);
+}
+
 #[test]
 fn texts_in_columns_without_an_option_are_an_error() {
     let dir = TestFolder::new();

@@ -1,6 +1,6 @@
 //! The options of `warpstride ptycho import`.
 
-use super::{NearFieldArgs, PositionArgs};
+use super::{NearFieldArgs, PositionArgs, PrepareArgs};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -25,6 +25,8 @@ pub(crate) struct ImportArgs {
     pub(crate) positions: PositionArgs,
     #[command(flatten)]
     pub(crate) near_field: NearFieldArgs,
+    #[command(flatten)]
+    pub(crate) prepare: PrepareArgs,
     /// Print errors only
     #[arg(long)]
     pub(crate) quiet: bool,

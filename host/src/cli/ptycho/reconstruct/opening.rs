@@ -9,6 +9,7 @@ use crate::cli::processes::common;
 use crate::cli::ptycho::automatic::{AutomaticSettings, Chosen};
 use crate::cli::ptycho::backend::{MemoryRequest, check_division};
 use crate::cli::ptycho::find_orientation::TrialSettings;
+use crate::cli::ptycho::find_rotation;
 use crate::cli::ptycho::recipe_arguments::Automatic;
 use crate::cli::ptycho::trial_device::TrialDevice;
 use crate::cli::threads;
@@ -16,7 +17,7 @@ use crate::data::{PixelPositions, Reconstruction, Scan};
 use crate::ptycho::io::scan::{self, ScanFile};
 use crate::ptycho::{
     FrameStart, OrientationSearch, PositionMethod, Precision, ProbeSource, Problem, ProblemError,
-    Ranks, Recipe, StartObject, StartObjectError, mask_bytes,
+    Ranks, Recipe, RotationSearch, StartObject, StartObjectError, mask_bytes,
 };
 use crate::run::Interrupt;
 use crate::system::Memory;
@@ -83,6 +84,58 @@ impl Reconstruct {
         }
         self.orientation = Some(search);
         Ok((!turned).then_some(read))
+    }
+
+    /// Finds the rotation of the scan and puts it into the recipe, as [`Self::orient`] does with the orientation.
+    pub(super) fn rotate(
+        &mut self,
+        interrupt: &Interrupt,
+        ranks: &Ranks,
+    ) -> Result<Option<ReadScan>, Failure> {
+        let found = common(ranks, self.search_rotation(interrupt, ranks))?;
+        let stopped = ranks.any(found.is_none())?;
+        let Some((read, search)) = found.filter(|_| !stopped) else {
+            let text = "stopped while the rotation was searched for; nothing was written";
+            return Err(Failure::Interrupted(text.to_owned()));
+        };
+        if !ranks.agree(format!("{:?}", search.rotation()).as_bytes())? {
+            return Err(Failure::failed(DIFFERENT));
+        }
+        let text = ranks.is_first() && self.progress_output == ProgressOutput::Text;
+        if text {
+            say(&search.table().to_string())?;
+        }
+        let found = search.rotation();
+        if let Some(rotation) = found {
+            rotation.turn(&mut self.recipe);
+            if let (true, Some([row, column])) = (text, self.recipe.fly.shift) {
+                let (row, column) = (shortest(row), shortest(column));
+                say(&format!(
+                    "fly.shift is turned with the positions to [{row}, {column}] m"
+                ))?;
+            }
+            self.recipe_text = self.recipe.to_toml().map_err(Failure::usage)?;
+        }
+        self.rotation = Some(search);
+        Ok(found.is_none().then_some(read))
+    }
+
+    /// Reads the scan and searches for its rotation; `None` if it was interrupted.
+    fn search_rotation(
+        &self,
+        interrupt: &Interrupt,
+        ranks: &Ranks,
+    ) -> Result<Option<(ReadScan, RotationSearch)>, Failure> {
+        let read = self.read()?;
+        let settings = TrialSettings {
+            scan: &read.file.scan,
+            name: self.scan.display().to_string(),
+            recipe: &self.recipe,
+            origin: &self.origin,
+            device: self.trial_device(&read, ranks),
+        };
+        let search = find_rotation::search(&settings, interrupt)?;
+        Ok(search.map(|search| (read, search)))
     }
 
     /// Reads the scan and tries the orientations; `None` if it was interrupted.

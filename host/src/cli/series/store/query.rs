@@ -5,7 +5,7 @@ use crate::cli::failure::Failure;
 use crate::cli::output::say_json;
 use crate::cli::paths;
 use crate::cli::series::plan::option;
-use crate::cli::series::points::limits;
+use crate::cli::series::points::{limits, zone};
 use crate::cli::series::rows::OutputConfig;
 use crate::series::Granularity;
 use crate::series::io::{Run, TimeUnit};
@@ -40,9 +40,15 @@ impl StoreQuery {
     pub(crate) fn from_args(args: SeriesQueryArgs) -> Result<Self, Failure> {
         let granularity = args.granularity.parse().map_err(option)?;
         let aggregate = args.aggregate.parse().map_err(option)?;
-        let (start, end) = limits(args.start.as_deref(), args.end.as_deref(), TimeUnit::Auto)?;
+        let zone = zone(args.timezone.as_deref())?;
+        let (start, end) = limits(
+            args.start.as_deref(),
+            args.end.as_deref(),
+            TimeUnit::Auto,
+            zone,
+        )?;
         let output = args.output.unwrap_or_else(|| PathBuf::from("-"));
-        let out = OutputConfig::new(output, args.timestamps)?;
+        let out = OutputConfig::new(output, (args.timestamps, zone), args.label_columns)?;
         if args.json && args.timestamps == TimestampsArg::Iso {
             return Err(Failure::usage(
                 "--timestamps iso: expected a CSV output, found --json, which writes nanoseconds",
@@ -81,7 +87,7 @@ impl StoreQuery {
                 version: env!("CARGO_PKG_VERSION"),
             });
         }
-        let mut writer = self.out.create()?;
+        let mut writer = self.out.create([self.query.series.as_str()])?;
         writer.append_runs([Run {
             series: &self.query.series,
             granularity: self.query.granularity,
@@ -89,6 +95,7 @@ impl StoreQuery {
             starts: &found.starts,
             values: &found.values,
             counts: None,
+            axis: None,
         }])?;
         Ok(writer.finish()?)
     }

@@ -1,9 +1,11 @@
 //! Assembly of k-space from acquisitions.
 
 use super::acquisition::{Arrays, Head};
+use super::geometry::placement;
 use super::header::{Header, Space};
+use super::select::absent;
 use super::{Choice, Counter, KSpaceFile, LeftOut, ReadOptions};
-use crate::data::{Extent, KSpace, KSpaceError, Readout};
+use crate::data::{Extent, ImageIndex, KSpace, KSpaceError, Readout};
 use crate::io::IoError;
 use crate::io::records::Records;
 use crate::io::source::Source;
@@ -12,6 +14,9 @@ use num_complex::Complex;
 
 /// Names of the axes in the header.
 const AXES: [&str; 3] = ["x", "y", "z"];
+
+/// What is expected of acquisitions without a trajectory, and what to do about it.
+const CARTESIAN: &str = "a trajectory, kx and ky of every sample (Cartesian data need none: Gadgetron, or BART's fft and pics, reconstruct them; for this program, write kx = (sample − center_sample)/number_of_samples and ky = (kspace_encode_step_1 − its centre)/y of encodedSpace to traj)";
 
 /// Pixels whose sizes have a smaller relative difference count as equal.
 const SAME_PIXEL: f64 = 1e-4;
@@ -25,7 +30,7 @@ pub(super) fn assemble(
 ) -> Result<KSpaceFile, IoError> {
     let mut notes = Vec::new();
     let heads = Head::read_all(records)?;
-    let (chosen, left_out) = choose(source, records, &heads, options, &mut notes)?;
+    let (chosen, left_out) = choose(source, records, &heads, options, false, &mut notes)?;
     check(source, records, &heads, &chosen)?;
     if header.encodings > 1 {
         notes.push(format!(
@@ -45,6 +50,7 @@ pub(super) fn assemble(
     let raw = RawSamples::read(
         source, records, &heads, &chosen, axes, header, encoded, &mut notes,
     )?;
+    let placement = placement(records, &chosen, &mut notes)?;
     let (extent, factor) = raw.extent(header, encoded, axes, &mut notes);
     let mut trajectory = raw.trajectory;
     for (mut column, factor) in trajectory.axis_iter_mut(Axis(1)).zip(factor) {
@@ -75,8 +81,13 @@ pub(super) fn assemble(
             .iter()
             .map(|l| format!("{} {}", l.acquisitions, l.what))
             .collect();
+        let of_one = if options.image.is_some() {
+            " for one image"
+        } else {
+            ""
+        };
         notes.push(format!(
-            "{} of {} acquisitions are used; left out: {}",
+            "{} of {} acquisitions are used{of_one}; left out: {}",
             chosen.len(),
             heads.len(),
             list.join(", ")
@@ -84,6 +95,8 @@ pub(super) fn assemble(
     }
     Ok(KSpaceFile {
         kspace,
+        placement,
+        slice: heads[chosen[0]].idx.slice,
         trajectory: header.trajectory.clone(),
         acquisitions: heads.len(),
         left_out,
@@ -91,12 +104,38 @@ pub(super) fn assemble(
     })
 }
 
-/// The acquisitions of the image, in the order of the file, and the kinds of the others.
+/// The images that `options` select, sorted.
+pub(super) fn images(
+    source: &Source,
+    records: &Records<'_>,
+    options: &ReadOptions,
+) -> Result<Vec<ImageIndex>, IoError> {
+    let heads = Head::read_all(records)?;
+    let (chosen, _) = choose(source, records, &heads, options, true, &mut Vec::new())?;
+    let index = |number: &usize| {
+        let mut index = ImageIndex::default();
+        for counter in Counter::ALL {
+            // What is joined has no value of its own.
+            if options.select.of(counter) != Some(Choice::Combined) {
+                counter.set(&mut index, counter.of(&heads[*number].idx));
+            }
+        }
+        index
+    };
+    let mut images: Vec<ImageIndex> = chosen.iter().map(index).collect();
+    images.sort_unstable();
+    images.dedup();
+    Ok(images)
+}
+
+/// The acquisitions of the image, or of `every` image that is selected, in the order of the file, and the kinds of the
+/// others.
 fn choose(
     source: &Source,
     records: &Records<'_>,
     heads: &[Head],
     options: &ReadOptions,
+    every: bool,
     notes: &mut Vec<String>,
 ) -> Result<(Vec<usize>, Vec<LeftOut>), IoError> {
     let mut left_out: Vec<LeftOut> = Vec::new();
@@ -123,44 +162,21 @@ fn choose(
         else {
             break;
         };
-        let value = match options.select.of(counter) {
-            Some(Choice::All) => {
-                if low != high {
-                    notes.push(format!(
-                        "the samples of {counter} {low} to {high} are joined to one image"
-                    ));
-                }
-                continue;
-            }
-            Some(Choice::One(value)) => value,
-            None => {
-                if low != high {
-                    let all = match counter {
-                        Counter::Repetition => " or repetition=all",
-                        _ => "",
-                    };
-                    notes.push(format!(
-                        "there are several values of {counter}, {low} to {high}: {counter} {low} is used (to change this, use --select {counter}=NUMBER{all})"
-                    ));
-                }
-                low
-            }
+        let range = [low, high];
+        let is_own = options.select.of(counter) == Some(Choice::All);
+        if every && is_own {
+            continue;
+        }
+        let image = options.image;
+        let Some(value) = options.select.value(counter, range, image, notes) else {
+            continue;
         };
         if !chosen.iter().any(|number| of(number) == value) {
-            return Err(IoError::Value {
-                file: source.name().to_owned(),
-                dataset: "--select".to_owned(),
-                found: format!("{counter}={value}"),
-                expected: if low == high {
-                    format!("{counter}={low}")
-                } else {
-                    format!("{counter}={low} to {counter}={high}")
-                },
-            });
+            return Err(absent(source.name(), counter, value, range));
         }
         chosen.retain(|number| {
             let taken = of(number) == value;
-            if !taken {
+            if !taken && !is_own {
                 leave_out(&format!("acquisitions of another {counter}"));
             }
             taken
@@ -222,10 +238,7 @@ fn check(
         }
         match head.trajectory_dimensions {
             0 => {
-                return wrong(
-                    "no trajectory (trajectory_dimensions is 0)".to_owned(),
-                    "kx and ky of every sample (Cartesian data are not supported)",
-                );
+                return wrong("none (trajectory_dimensions is 0)".to_owned(), CARTESIAN);
             }
             1 => {
                 return wrong(

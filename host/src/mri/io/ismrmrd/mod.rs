@@ -6,15 +6,18 @@
 
 mod acquisition;
 mod assemble;
+mod geometry;
 mod header;
 mod select;
 mod write;
 
+pub(super) use select::absent;
 pub use select::{Choice, Counter, Selection, SelectionError};
 pub use write::{Recording, write};
 
-use crate::data::KSpace;
+use crate::data::{ImageIndex, KSpace, Placement};
 use crate::io::IoError;
+use crate::io::records::Records;
 use crate::io::source::Source;
 use crate::system::Memory;
 use std::path::Path;
@@ -27,8 +30,10 @@ pub const DEFAULT_GROUP: &str = "dataset";
 pub struct ReadOptions {
     /// The group that holds `data` and `xml`.
     pub group: String,
-    /// The image to read, if the file holds several.
+    /// The images to read, if the file holds several.
     pub select: Selection,
+    /// Which of them, where each value of a counter is an image of its own; `None`: the one with the lowest values.
+    pub image: Option<ImageIndex>,
 }
 
 impl Default for ReadOptions {
@@ -36,6 +41,7 @@ impl Default for ReadOptions {
         Self {
             group: DEFAULT_GROUP.to_owned(),
             select: Selection::default(),
+            image: None,
         }
     }
 }
@@ -54,6 +60,10 @@ pub struct LeftOut {
 pub struct KSpaceFile {
     /// The data.
     pub kspace: KSpace,
+    /// Position and orientation of the image, if the file states them.
+    pub placement: Option<Placement>,
+    /// Slice of the image, from 0 if the file counts so.
+    pub slice: u16,
     /// The trajectory's name in the header; empty if absent.
     pub trajectory: String,
     /// Number of acquisitions in the file.
@@ -82,20 +92,35 @@ pub fn read_within(
     memory: Memory,
 ) -> Result<KSpaceFile, IoError> {
     let source = Source::open(path, memory)?;
+    let records = records(&source, options)?;
     let group = options.group.trim_matches('/');
-    let data = format!("/{group}/data");
-    let records = match source.records(&data)? {
-        Some(records) => records,
-        None => {
-            return Err(IoError::Missing {
-                file: source.name().to_owned(),
-                what: format!("acquisitions{}", other_groups(&source, group)),
-                tried: vec![data],
-            });
-        }
-    };
     let header = header::Header::read(&source, &format!("/{group}/xml"))?;
     assemble::assemble(&source, &records, &header, options)
+}
+
+/// The images that `options` select, sorted, each with at least one acquisition.
+///
+/// # Errors
+/// An [`IoError`] of one sentence.
+pub fn images_within(
+    path: &Path,
+    options: &ReadOptions,
+    memory: Memory,
+) -> Result<Vec<ImageIndex>, IoError> {
+    let source = Source::open(path, memory)?;
+    let records = records(&source, options)?;
+    assemble::images(&source, &records, options)
+}
+
+/// The acquisitions of the group.
+fn records<'s>(source: &'s Source, options: &ReadOptions) -> Result<Records<'s>, IoError> {
+    let group = options.group.trim_matches('/');
+    let data = format!("/{group}/data");
+    source.records(&data)?.ok_or_else(|| IoError::Missing {
+        file: source.name().to_owned(),
+        what: format!("acquisitions{}", other_groups(source, group)),
+        tried: vec![data.clone()],
+    })
 }
 
 /// Most groups that are searched for acquisitions: each search looks through all names.

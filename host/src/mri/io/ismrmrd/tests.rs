@@ -161,12 +161,17 @@ fn folder() -> tempfile::TempDir {
 /// through another file.
 fn exercise(path: &Path, again: &Path) {
     let memory = Memory::limited(8 << 20);
-    let all = "repetition=all";
-    for select in [Selection::default(), Selection::parse(all).unwrap()] {
-        let options = ReadOptions {
+    for select in [
+        Selection::default(),
+        Selection::default().combine("repetition").unwrap(),
+        Selection::parse("all").unwrap(),
+    ] {
+        let mut options = ReadOptions {
             select,
             ..ReadOptions::default()
         };
+        let images = images_within(path, &options, memory).unwrap_or_default();
+        options.image = images.last().copied();
         match read_within(path, &options, memory) {
             Err(e) => {
                 let text = e.to_string();

@@ -4,7 +4,10 @@
 use super::frame_stack::FrameStack;
 use super::geometry::{ExpectedPaths, FileGeometry, resolve};
 use super::window::Window;
-use super::{MaskPolarity, Parts, ReadOptions, ScanFile, position_count, positions, probe, truth};
+use super::{
+    MaskPolarity, Parts, ReadOptions, ScanFile, position_count, positions, probe, stated_units,
+    truth,
+};
 use crate::io::IoError;
 use crate::io::source::{Numbers, Source};
 use ndarray::{Array2, Ix2};
@@ -110,6 +113,8 @@ pub(super) fn read(
         geometry,
         probe,
         simulation,
+        window,
+        cutoff: None,
         notes,
     }
     .into_scan(source.input(), options)
@@ -150,6 +155,24 @@ fn found(source: &Source, notes: &mut Vec<String>) -> Result<FileGeometry, IoErr
             None => Ok(None),
         }
     };
+    let mut length = |path: &str| -> Result<Option<(String, f64)>, IoError> {
+        let found = value(path)?;
+        let read = |(path, value): (String, f64)| {
+            let metres = stated_units::length(source, &path, value, &mut *notes)?;
+            Ok::<_, IoError>((path, metres))
+        };
+        found.map(read).transpose()
+    };
+    let sizes = (length(PIXEL_ROWS)?, length(PIXEL_COLUMNS)?);
+    let (wavelength, distance) = (length(WAVELENGTH)?, length(DISTANCE)?);
+    let focus_to_sample = length(FOCUS_TO_SAMPLE)?;
+    let energy = match value(ENERGY)? {
+        Some((path, value)) => {
+            let value = stated_units::energy(source, &path, value, notes)?;
+            Some((path, value))
+        }
+        None => None,
+    };
     let basis = basis(source)?;
     if let Some([row, column]) = basis {
         // Only the two detector axes matter; the third component is along the beam.
@@ -164,7 +187,6 @@ fn found(source: &Source, notes: &mut Vec<String>) -> Result<FileGeometry, IoErr
             ));
         }
     }
-    let sizes = (value(PIXEL_ROWS)?, value(PIXEL_COLUMNS)?);
     let pixel_size = match (sizes, basis) {
         ((Some((path, y)), Some((_, x))), _) => Some((path, [y, x])),
         ((Some((path, p)), None) | (None, Some((path, p))), _) => {
@@ -181,14 +203,14 @@ fn found(source: &Source, notes: &mut Vec<String>) -> Result<FileGeometry, IoErr
         ((None, None), None) => None,
     };
     Ok(FileGeometry {
-        wavelength: value(WAVELENGTH)?,
-        energy: value(ENERGY)?,
-        distance: value(DISTANCE)?,
+        wavelength,
+        energy,
+        distance,
         pixel_size,
         near_field: value(NEAR_FIELD)?
             .filter(|(_, value)| *value != 0.0)
             .map(|(path, _)| path),
-        focus_to_sample: value(FOCUS_TO_SAMPLE)?,
+        focus_to_sample,
     })
 }
 

@@ -62,6 +62,8 @@ pub(super) fn read(
         geometry,
         probe: None,
         simulation: None,
+        window,
+        cutoff: None,
         notes,
     }
     .into_scan(&input, options);

@@ -1,27 +1,22 @@
 //! Wavelength, distance and pixel size from the file or the options.
 
+use super::energy::joule;
 use super::{Constants, ReadOptions};
 use crate::data::{Geometry, Propagation};
 use crate::io::{InputFile, IoError};
 use crate::ptycho::read_options::WAVELENGTHS;
-use crate::text::shortest;
+use crate::text::{length, shortest, significant};
 
-/// One electronvolt, J (CODATA 2018, exact).
-const ELECTRONVOLT: f64 = 1.602_176_634e-19;
-
-/// Energies below this are in joules: 10⁻⁶ J would be 6 · 10¹² eV.
-const LARGEST_JOULE: f64 = 1e-6;
-
-/// Energies from here on are in electronvolts: 100 keV is above, and 100 eV at the lower end of,
-/// the energies used for diffraction.
-const LARGEST_KEV: f64 = 100.0;
+/// Distance from the specimen to the detector, m, where none is known and the angle of a detector pixel is given: the object pixel
+/// depends on the angle only.
+const NOMINAL_DISTANCE: f64 = 1.0;
 
 /// Geometry stored in a file: path of the dataset, and value.
 #[derive(Default)]
 pub(super) struct FileGeometry {
     /// m.
     pub(super) wavelength: Option<(String, f64)>,
-    /// J, eV or keV, depending on the magnitude.
+    /// J, or without a unit in J, eV or keV, depending on the magnitude.
     pub(super) energy: Option<(String, f64)>,
     /// m.
     pub(super) distance: Option<(String, f64)>,
@@ -40,17 +35,6 @@ pub(super) struct ExpectedPaths {
     pub(super) pixel_size: &'static [&'static str],
 }
 
-/// Energy in J, and the unit deduced from its magnitude.
-fn joule(energy: f64) -> (f64, &'static str) {
-    if energy < LARGEST_JOULE {
-        (energy, "J")
-    } else if energy < LARGEST_KEV {
-        (energy * 1e3 * ELECTRONVOLT, "keV")
-    } else {
-        (energy * ELECTRONVOLT, "eV")
-    }
-}
-
 /// Wavelength, m, of an energy; adds the deduced unit to the notes.
 fn wavelength_of(
     input: &InputFile,
@@ -66,18 +50,25 @@ fn wavelength_of(
             "a photon energy > 0 in J, eV or keV",
         ));
     }
-    let (in_joule, unit) = joule(energy);
+    let (in_joule, unit) = joule(energy).map_err(|question| {
+        let expected = format!("an energy whose unit is known; {question}");
+        value(input, path, energy, &expected)
+    })?;
     let wavelength = Geometry::wavelength_of_energy(in_joule);
     notes.push(format!(
-        "{path} is {energy}, interpreted as {unit}: wavelength {wavelength:.6e} m"
+        "{path} is {}, interpreted as {unit}: wavelength {wavelength:.6e} m",
+        shortest(energy)
     ));
     Ok(wavelength)
 }
 
 /// Options whose values take the place of those of the file.
-const OPTIONS: [&str; 5] = [
+const OPTIONS: [&str; 8] = [
     "data.constants.wavelength",
     "data.constants.energy",
+    "data.constants.voltage",
+    "data.constants.pixel_angle",
+    "data.constants.pixel_frequency",
     "data.constants.distance",
     "data.constants.pixel_size",
     "data.focus_to_sample",
@@ -132,9 +123,20 @@ pub(super) fn resolve(
     } else if let Some(e) = constants.energy {
         let path = "option data.constants.energy";
         (wavelength_of(input, path, e, notes)?, path.to_owned())
+    } else if let Some(volts) = constants.voltage {
+        let wavelength = Geometry::wavelength_of_voltage(volts);
+        notes.push(format!(
+            "electrons of {} kV (data.constants.voltage): wavelength {}",
+            shortest(volts / 1e3),
+            length(wavelength, 5)
+        ));
+        (wavelength, "option data.constants.voltage".to_owned())
     } else if let Some((path, w)) = &found.wavelength {
-        if let Some((energy_path, e)) = &found.energy {
-            let other = Geometry::wavelength_of_energy(joule(*e).0);
+        // A doubtful energy beside a wavelength says nothing.
+        if let Some((energy_path, e)) = &found.energy
+            && let Ok((in_joule, _)) = joule(*e)
+        {
+            let other = Geometry::wavelength_of_energy(in_joule);
             if (other - w).abs() > 0.01 * w {
                 notes.push(format!(
                     "{energy_path} ({e}) corresponds to a wavelength of {other:.6e} m; {path} ({w:.6e} m) is used"
@@ -161,15 +163,22 @@ pub(super) fn resolve(
         ));
     }
     contradictions(constants, found, notes);
-    let (distance, path) = match (constants.distance, &found.distance) {
-        (Some(d), _) => (d, "option data.constants.distance"),
-        (None, Some((path, d))) => {
+    let angles = constants.angles(wavelength);
+    let (distance, path) = match (constants.distance, &found.distance, angles) {
+        (Some(d), _, _) => (d, "option data.constants.distance"),
+        (None, Some((path, d)), _) => {
             if *d < 0.0 {
                 notes.push(format!("{path} is {d} m; its absolute value is used"));
             }
             (d.abs(), path.as_str())
         }
-        (None, None) => {
+        (None, None, Some((option, _))) => {
+            notes.push(format!(
+                "no distance is known: a nominal one of {NOMINAL_DISTANCE} m, on which nothing depends with {option}"
+            ));
+            (NOMINAL_DISTANCE, option)
+        }
+        (None, None, None) => {
             return Err(missing(
                 input,
                 "distance",
@@ -178,10 +187,28 @@ pub(super) fn resolve(
             ));
         }
     };
-    let (pixel_size, pixel_path) = match (constants.pixel_size, &found.pixel_size) {
-        (Some(p), _) => (p, "option data.constants.pixel_size"),
-        (None, Some((path, p))) => (*p, path.as_str()),
-        (None, None) => {
+    let (pixel_size, pixel_path) = match (constants.pixel_size, angles, &found.pixel_size) {
+        (Some(p), _, _) => (p, "option data.constants.pixel_size".to_owned()),
+        (None, Some((option, angles)), in_file) => {
+            let pixel = angles.map(|angle| angle * distance);
+            if let Some((path, [rows, columns])) = in_file {
+                notes.push(format!(
+                    "{option} is used; {path} has {} m x {} m",
+                    shortest(*rows),
+                    shortest(*columns)
+                ));
+            }
+            let [rows, columns] = angles.map(|angle| significant(1e3 * angle, 5));
+            notes.push(format!(
+                "a detector pixel of {rows} mrad x {columns} mrad ({option}) is one of {} x {} at {}",
+                length(pixel[0], 4),
+                length(pixel[1], 4),
+                length(distance, 4)
+            ));
+            (pixel, format!("option {option}"))
+        }
+        (None, None, Some((path, p))) => (*p, path.clone()),
+        (None, None, None) => {
             return Err(missing(
                 input,
                 "pixel size",
@@ -190,13 +217,25 @@ pub(super) fn resolve(
             ));
         }
     };
-    for (path, length) in [
+    let pixel_path = pixel_path.as_str();
+    if let (Some((option, _)), true) = (
+        angles,
+        options.near_field.unwrap_or(found.near_field.is_some()),
+    ) {
+        return Err(IoError::Option {
+            file: input.name().to_owned(),
+            option,
+            reason: "expected data.constants.pixel_size and data.constants.distance for near fields, where the pixel itself counts"
+                .to_owned(),
+        });
+    }
+    for (path, side) in [
         (path, distance),
         (pixel_path, pixel_size[0]),
         (pixel_path, pixel_size[1]),
     ] {
-        if !(length.is_finite() && length > 0.0) {
-            return Err(value(input, path, length, "a finite length > 0 in metres"));
+        if !(side.is_finite() && side > 0.0) {
+            return Err(value(input, path, side, "a finite length > 0 in metres"));
         }
     }
     Ok(Geometry {
@@ -259,6 +298,11 @@ fn contradictions(constants: &Constants, found: &FileGeometry, notes: &mut Vec<S
         ("distance", constants.distance, found.distance.clone()),
         ("wavelength", constants.wavelength, found.wavelength.clone()),
         (
+            "voltage",
+            constants.voltage.map(Geometry::wavelength_of_voltage),
+            found.wavelength.clone(),
+        ),
+        (
             "pixel_size",
             constants.pixel_size.map(|side| side[0]),
             found.pixel_size.clone().map(|(path, side)| (path, side[0])),
@@ -274,22 +318,5 @@ fn contradictions(constants: &Constants, found: &FileGeometry, notes: &mut Vec<S
                 shortest(value)
             ));
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_energy_in_any_unit_gives_the_same_wavelength() {
-        let kev = 12.398_419_84;
-        for energy in [kev, kev * 1e3, kev * 1e3 * ELECTRONVOLT] {
-            let w = Geometry::wavelength_of_energy(joule(energy).0);
-            assert!((w - 1e-10).abs() < 1e-18, "{energy}: {w}");
-        }
-        assert_eq!(joule(8.8).1, "keV");
-        assert_eq!(joule(520.0).1, "eV");
-        assert_eq!(joule(1.4e-15).1, "J");
     }
 }

@@ -1,8 +1,11 @@
-//! Scan files: reads CXI, PtyPy's `.ptyd`, MATLAB 7.3, NeXus, EMD, plain HDF5 and files of frames alone; writes CXI.
+//! Scan files: reads CXI, PtyPy's `.ptyd`, DECTRIS masters, MATLAB 7.3, NeXus, EMD, plain HDF5 and files of frames alone; writes CXI.
 
+mod cutoff;
 mod cxi;
+mod dectris;
 mod emd;
 mod empty_frames;
+mod energy;
 mod frame_file;
 mod frame_stack;
 mod geometry;
@@ -11,8 +14,10 @@ mod nexus;
 mod no_data;
 mod plain;
 mod positions;
+mod prepare;
 mod ptyd;
 mod roles;
+mod stated_units;
 mod truth;
 mod units;
 mod unknown;
@@ -27,13 +32,16 @@ pub use unknown::{UnknownDataset, UnknownLayout, unknown_layout};
 pub use write::write;
 
 use crate::data::{Frames, Geometry, Mask, Scan, ScanError, Simulation, half_of};
-use crate::io::source::Source;
+use crate::io::source::{Follow, Source};
 use crate::io::{InputFile, IoError};
 use crate::ptycho::probe_grid::{cut_or_padded, with_window};
 use crate::system::{Bytes, Memory};
+use crate::text::shortest;
+use cutoff::Cutoff;
 use ndarray::{Array2, Array3, Axis, Ix2, Ix3};
 use num_complex::Complex;
 use std::path::Path;
+use window::Window;
 
 /// A scan and the notes of its reader.
 #[derive(Debug, Clone, PartialEq)]
@@ -78,7 +86,12 @@ pub fn read_with_scratch(
     if is_frame_file(path, options) {
         return frame_file::read(path, options, memory, scratch);
     }
-    let source = Source::open(path, memory)?;
+    let follow = if options.follow_links {
+        Follow::Anywhere
+    } else {
+        Follow::Inside
+    };
+    let source = Source::open_with_links(path, memory, follow)?;
     let Some(format) = format_of(&source, options) else {
         return Err(IoError::Format {
             file: source.name().to_owned(),
@@ -107,6 +120,7 @@ pub fn read_with_scratch(
         Format::Matlab => matlab::read(&source, options, scratch),
         Format::Nexus => nexus::read(&source, options, scratch),
         Format::Emd => emd::read(&source, options, scratch),
+        Format::Dectris => dectris::read(&source, options, scratch),
         Format::Cxi | Format::Frames | Format::Auto => cxi::read(&source, options, scratch),
     };
     // What was read of a file that has changed means nothing, and neither do its errors.
@@ -126,6 +140,7 @@ fn format_of(source: &Source, options: &ReadOptions) -> Option<Format> {
     let has_entry = || source.has("/entry_1").unwrap_or(true);
     match options.format {
         Format::Auto if options.paths.is_some() => Some(Format::Hdf5),
+        Format::Auto if dectris::is_one(source) => Some(Format::Dectris),
         Format::Auto if nexus::is_nexus(source) => Some(Format::Nexus),
         Format::Auto if has_entry() => Some(Format::Cxi),
         Format::Auto if source.has("/chunks").unwrap_or(false) => Some(Format::Ptyd),
@@ -147,10 +162,25 @@ struct Parts {
     /// Path and probe (mode, row, column).
     probe: Option<(String, Array3<Complex<f64>>)>,
     simulation: Option<Simulation>,
+    /// Where frames and mask are in the file.
+    window: Window,
+    /// From which count on a pixel has no data.
+    cutoff: Option<Cutoff>,
     notes: Vec<String>,
 }
 
 impl Parts {
+    /// Notes a temporary file.
+    fn note_scratch(&mut self, input: &InputFile) {
+        if let Some(folder) = self.frames.1.scratch_folder() {
+            self.notes.push(format!(
+                "the counts are in a temporary file in {}, as a reconstruction with all of them in host memory needs more than {} of it",
+                folder.display(),
+                Bytes(u128::from(input.memory().limit()))
+            ));
+        }
+    }
+
     /// Applies the options common to all formats and builds the scan.
     fn into_scan(mut self, input: &InputFile, options: &ReadOptions) -> Result<ScanFile, IoError> {
         if self.geometry.is_near_field() && options.coarse.is_some_and(|factor| factor > 1) {
@@ -160,17 +190,15 @@ impl Parts {
                 reason: "expected 1 for a near-field scan, whose object pixels do not depend on the size of the frames (data.crop leaves out pixels)".to_owned(),
             });
         }
-        if let Some(folder) = self.frames.1.scratch_folder() {
-            self.notes.push(format!(
-                "the counts are in a temporary file in {}, as a reconstruction with all of them in host memory needs more than {} of it",
-                folder.display(),
-                Bytes(u128::from(input.memory().limit()))
-            ));
+        let prepares = options.prepares_pixels() || options.selects_frames();
+        if !prepares {
+            self.note_scratch(input);
         }
-        let positions = options.transform(&self.positions.1);
+        let mut positions = options.transform(&self.positions.1);
         let mut dropped =
             |what: &str, why: &str| self.notes.push(format!("{what} is ignored: {why}"));
-        if options.crop.is_some() || options.coarse.is_some_and(|factor| factor > 1) {
+        let cut = options.crop.is_some() || options.coarse.is_some_and(|factor| factor > 1);
+        if cut && !prepares {
             if let Some((path, probe)) = self.probe.take() {
                 let [_, rows, columns] = self.frames.1.shape();
                 let cropped = if self.geometry.is_near_field() {
@@ -205,10 +233,17 @@ impl Parts {
         let mask = no_data::mask(
             input,
             (&self.frames.0, &self.frames.1),
-            self.mask.map(|m| m.1),
+            self.mask.take().map(|m| m.1),
             &options.no_data,
             &mut self.notes,
         )?;
+        let mut mask = match &self.cutoff {
+            Some(cutoff) => {
+                let frames = (self.frames.0.as_str(), &self.frames.1);
+                cutoff.mask(input, frames, mask, &mut self.notes)?
+            }
+            None => mask,
+        };
         if mask.as_ref().is_some_and(masked) && !all_masked {
             return Err(IoError::Value {
                 file: input.name().to_owned(),
@@ -216,6 +251,21 @@ impl Parts {
                 found: "none in the pixels that the mask leaves".to_owned(),
                 expected: "counts other than those that mean no data (NaN, -1, …)".to_owned(),
             });
+        }
+        let mut travel = None;
+        if prepares {
+            self.mask = mask.map(|mask| {
+                (
+                    mask_path.clone().unwrap_or_else(|| self.frames.0.clone()),
+                    mask,
+                )
+            });
+            let selected = prepare::prepare(&mut self, &positions, input, options)?;
+            positions = positions.select(Axis(0), &selected.numbers);
+            let of_all = selected.travel;
+            travel = of_all.map(|all| selected.numbers.iter().map(|n| all[*n]).collect());
+            mask = self.mask.take().map(|mask| mask.1);
+            self.note_scratch(input);
         }
         let probe_path = self.probe.as_ref().map(|p| p.0.clone());
         let as_io_error = |error: ScanError| {
@@ -253,6 +303,9 @@ impl Parts {
             Some(simulation) => scan.with_simulation(simulation),
             None => scan,
         };
+        if let Some(travel) = travel {
+            scan = scan.with_travel(travel);
+        }
         scan = empty_frames::masked(
             input,
             &self.frames.0,

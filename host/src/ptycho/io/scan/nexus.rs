@@ -224,6 +224,8 @@ pub(super) fn read(
         geometry,
         probe: None,
         simulation: None,
+        window,
+        cutoff: None,
         notes,
     }
     .into_scan(source.input(), options)

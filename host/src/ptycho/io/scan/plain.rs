@@ -174,6 +174,8 @@ pub(super) fn read_datasets(
         geometry,
         probe,
         simulation: None,
+        window,
+        cutoff: None,
         notes,
     }
     .into_scan(source.input(), options)

@@ -1,5 +1,6 @@
 //! Reader of PtyPy's `.ptyd`: `/chunks/<k>/{data, indices, positions, weights}` and `/meta`.
 
+use super::energy::ELECTRONVOLT;
 use super::frame_stack::FrameStack;
 use super::geometry::{ExpectedPaths, FileGeometry, resolve};
 use super::window::Window;
@@ -55,19 +56,20 @@ pub(super) fn read(
         }
         count = count.saturating_add(chunk.shape[0]);
     }
-    let window = Window::new(source.name(), [count, rows, columns], options)?;
+    let mut window = Window::new(source.name(), [count, rows, columns], options)?;
     let common = source.numbers(WEIGHT)?.filter(|w| w.shape().len() == 2);
     let weighted = chunks.iter().any(|c| c.weights.is_some());
     let everything = Window {
         frames: 0..count,
         rows: 0..rows,
         columns: 0..columns,
+        ..window.clone()
     };
     let scratch = window.in_scratch(source.input(), CHUNKS, weighted, scratch)?;
 
     let geometry = resolve(
         source.input(),
-        &found(source)?,
+        &found(source, &mut notes)?,
         options,
         &ExpectedPaths {
             wavelength: &[ENERGY],
@@ -76,12 +78,13 @@ pub(super) fn read(
         },
         &mut notes,
     )?;
-    let offset = if geometry.is_near_field() {
-        // Pixels of near fields are where they are.
+    let offset = if geometry.is_near_field() || options.centre.is_some() {
+        // Pixels of near fields are where they are; another centre is given or looked for.
         [0, 0]
     } else {
         centre_offset(source, rows, columns, &mut notes)?
     };
+    window.roll = offset;
     let targets = target_indices(&chunks, &window, &mut notes);
     let shape = window.shape();
     let mut frames = match scratch {
@@ -156,6 +159,8 @@ pub(super) fn read(
         geometry,
         probe: None,
         simulation: None,
+        window,
+        cutoff: None,
         notes,
     }
     .into_scan(source.input(), options)
@@ -270,9 +275,26 @@ fn chunks(source: &Source) -> Result<Vec<Chunk<'_>>, IoError> {
     Ok(chunks)
 }
 
-fn found(source: &Source) -> Result<FileGeometry, IoError> {
+/// Energies that PtyPy, which has them in keV, may mean by a number that in other files could be one of eV.
+const KEV: std::ops::Range<f64> = 20.0..100.0;
+
+fn found(source: &Source, notes: &mut Vec<String>) -> Result<FileGeometry, IoError> {
     let energy = match source.numbers(ENERGY)? {
-        Some(numbers) => Some((ENERGY.to_owned(), numbers.common_value()?)),
+        Some(numbers) => {
+            let value = numbers.common_value()?;
+            let known = KEV.contains(&value);
+            if known {
+                notes.push(format!(
+                    "{ENERGY} is {value}, interpreted as keV, PtyPy's unit"
+                ));
+            }
+            let value = if known {
+                value * 1e3 * ELECTRONVOLT
+            } else {
+                value
+            };
+            Some((ENERGY.to_owned(), value))
+        }
         None => None,
     };
     let distance = match source.numbers(DISTANCE)? {
@@ -352,7 +374,7 @@ fn named_centre(
 }
 
 /// Shifts the last two axes cyclically by `offset`.
-fn roll<T: Clone, D: Dimension>(mut array: ArrayViewMut<'_, T, D>, offset: [isize; 2]) {
+pub(super) fn roll<T: Clone, D: Dimension>(mut array: ArrayViewMut<'_, T, D>, offset: [isize; 2]) {
     let first = array.ndim().saturating_sub(2);
     for (axis, by) in offset.into_iter().enumerate() {
         if by == 0 {

@@ -2,33 +2,33 @@
 
 use super::ReadOptions;
 use super::frame_stack::FrameStack;
+use super::prepare::layout::Layout;
+use super::prepare::misfit;
 use crate::data::{FrameWriter, Frames, Mask};
 use crate::io::source::Numbers;
 use crate::io::{InputFile, IoError};
+use crate::ptycho::{Centre, CentreSetting};
 use ndarray::{Array2, Array3, Axis, Ix2, Ix3, Slice, s};
 use std::ops::Range;
 use std::path::Path;
 
 /// Bytes of a pixel in a reconstruction with all counts in host memory: 4 of counts, 4 of √counts, up to 4 of what goes to the device, and 2
 /// for object and probe, whose size is not known yet.
-const RECONSTRUCTED: u128 = 14;
+pub(super) const RECONSTRUCTED: u128 = 14;
 
 /// Most pixels that are read at once into a temporary file: 64 MiB.
 const PART_PIXELS: usize = 1 << 24;
 
-/// Frames, rows and columns to read.
+/// Frames, rows and columns to read, which are those that the options keep of the frames as they are stored.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Window {
     pub(super) frames: Range<usize>,
     pub(super) rows: Range<usize>,
     pub(super) columns: Range<usize>,
-}
-
-/// Range of `kept` out of `all` pixels whose pixel kept/2 is pixel all/2, so that the zero
-/// frequency stays in the centre.
-fn around_centre(all: usize, kept: usize) -> Range<usize> {
-    let start = all / 2 - kept / 2;
-    start..start + kept
+    /// Frames, rows and columns of the file.
+    pub(super) stored: [usize; 3],
+    /// Rows and columns by which frames have been shifted cyclically after reading.
+    pub(super) roll: [isize; 2],
 }
 
 impl Window {
@@ -38,13 +38,7 @@ impl Window {
         shape: [usize; 3],
         options: &ReadOptions,
     ) -> Result<Self, IoError> {
-        let refuse = |option, reason| {
-            Err(IoError::Option {
-                file: file.to_owned(),
-                option,
-                reason,
-            })
-        };
+        let refuse = |option, reason| Err(misfit(file, (option, reason)));
         let [count, rows, columns] = shape;
         let frames = match options.frames {
             None => 0..count,
@@ -58,31 +52,24 @@ impl Window {
                 );
             }
         };
-        let [keep_rows, keep_columns] = options.crop.unwrap_or([rows, columns]);
-        if options.crop.is_some()
-            && !((1..=rows).contains(&keep_rows) && (1..=columns).contains(&keep_columns))
-        {
-            return refuse(
-                "data.crop",
-                format!(
-                    "expected at most [{rows}, {columns}] and at least [1, 1], found [{keep_rows}, {keep_columns}]"
-                ),
-            );
-        }
-        let coarse = options.coarse.unwrap_or(1).max(1);
-        if keep_rows.min(keep_columns) < coarse {
-            return refuse(
-                "data.coarse",
-                format!(
-                    "expected at most {}, so that frames of {keep_rows} x {keep_columns} keep a pixel, found {coarse}",
-                    keep_rows.min(keep_columns)
-                ),
-            );
-        }
+        let new = |centre| {
+            Layout::new([rows, columns], options, centre).map_err(|error| misfit(file, error))
+        };
+        let [rows, columns] = match options.centre {
+            None => new(None)?.window(),
+            Some(Centre::At(centre)) => new(Some(centre))?.window(),
+            // The centre is found in whole frames, and other options have to fit at once.
+            Some(Centre::Setting(CentreSetting::Auto)) => {
+                new(None)?;
+                [0..rows, 0..columns]
+            }
+        };
         Ok(Self {
             frames,
-            rows: around_centre(rows, keep_rows / coarse),
-            columns: around_centre(columns, keep_columns / coarse),
+            rows,
+            columns,
+            stored: shape,
+            roll: [0; 2],
         })
     }
 
@@ -232,17 +219,6 @@ impl Window {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_crop_keeps_the_zero_frequency_in_the_centre() {
-        for all in 1..9 {
-            for kept in 1..=all {
-                let range = around_centre(all, kept);
-                assert_eq!(range.start + kept / 2, all / 2, "{all} {kept}");
-                assert!(range.end <= all);
-            }
-        }
-    }
 
     #[test]
     fn windows_outside_the_file_are_refused() {

@@ -16,12 +16,19 @@ use arrow_schema::{DataType, TimeUnit};
 /// How a column's type represents timestamps; `None` if it does not.
 pub(super) fn time_kind(kind: &DataType) -> Option<TimeKind> {
     Some(match kind {
-        DataType::Timestamp(TimeUnit::Second, _) => TimeKind::SinceEpoch(Unit::Seconds),
-        DataType::Timestamp(TimeUnit::Millisecond, _) | DataType::Date64 => {
-            TimeKind::SinceEpoch(Unit::Milliseconds)
+        DataType::Timestamp(unit, zone) => {
+            let unit = match unit {
+                TimeUnit::Second => Unit::Seconds,
+                TimeUnit::Millisecond => Unit::Milliseconds,
+                TimeUnit::Microsecond => Unit::Microseconds,
+                TimeUnit::Nanosecond => Unit::Nanoseconds,
+            };
+            match zone {
+                Some(_) => TimeKind::SinceEpoch(unit),
+                None => TimeKind::Naive(unit),
+            }
         }
-        DataType::Timestamp(TimeUnit::Microsecond, _) => TimeKind::SinceEpoch(Unit::Microseconds),
-        DataType::Timestamp(TimeUnit::Nanosecond, _) => TimeKind::SinceEpoch(Unit::Nanoseconds),
+        DataType::Date64 => TimeKind::Naive(Unit::Milliseconds),
         DataType::Date32 => TimeKind::Days,
         other if is_integer(other) || is_text(other) => TimeKind::Inferred,
         _ => return None,

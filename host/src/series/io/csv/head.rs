@@ -2,10 +2,13 @@
 
 use super::fields::{Fields, has_text_after_quote};
 use super::records::{Quoting, record};
-use crate::series::io::columns::{self, Columns};
+use crate::series::io::columns::{self, Columns, WideColumns};
 use crate::series::io::notes::Notes;
+use crate::series::io::series_key::SeriesKey;
 use crate::series::io::timestamp::TimestampFormat;
-use crate::series::io::{IoError, ReadOptions, TimeUnit, format_error, number, shorten};
+use crate::series::io::{
+    IoError, ReadOptions, TimeFormat, TimeUnit, format_error, number, shorten,
+};
 
 /// Properties of a file, determined from its first line.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,8 +17,12 @@ pub(super) struct Head {
     /// Fields per row.
     pub(super) fields: usize,
     pub(super) columns: Columns,
+    /// The columns of a wide table, in which `columns` has the timestamps only.
+    pub(super) wide: Option<WideColumns>,
     /// Unit of numeric timestamps: from the options, or stated by the column's name.
     pub(super) unit: TimeUnit,
+    /// Whether it is Prometheus' text format, which has neither columns nor a header.
+    pub(super) exposition: bool,
     /// Number of bytes before the first row.
     pub(super) bytes: usize,
     /// Number of lines before the first row.
@@ -75,6 +82,29 @@ pub(super) fn read(
         .iter()
         .map(|field| String::from_utf8_lossy(field.trim_ascii()).into_owned())
         .collect();
+    let lines_of_header =
+        || lines + memchr::memchr_iter(b'\n', &text[at..found.end]).count() as u64;
+    if options.wide {
+        let (wide, has_header) = wide_columns(file, &names, options, notes)?;
+        return Ok(Head {
+            delimiter,
+            fields: names.len(),
+            columns: Columns {
+                time: wide.time,
+                value: wide.time,
+                series: SeriesKey::File,
+                unused: Vec::new(),
+            },
+            unit: match (options.unit(), has_header) {
+                (TimeUnit::Auto, true) => columns::unit_of(&names[wide.time]),
+                (stated, _) => stated,
+            },
+            wide: Some(wide),
+            exposition: false,
+            bytes: if has_header { found.end } else { at },
+            lines: if has_header { lines_of_header() } else { lines },
+        });
+    }
     let plain = columns::by_number(file, names.len(), options);
     if let Ok(Some(columns)) = &plain
         && is_row(&names, columns, options)
@@ -93,7 +123,9 @@ pub(super) fn read(
             delimiter,
             fields: names.len(),
             columns: columns.clone(),
-            unit: options.time_unit,
+            wide: None,
+            exposition: false,
+            unit: options.unit(),
             bytes: at,
             lines,
         });
@@ -110,7 +142,7 @@ pub(super) fn read(
         ));
     }
     let columns = columns::by_name(file, &names, options, notes)?;
-    let unit = match options.time_unit {
+    let unit = match options.unit() {
         TimeUnit::Auto => columns::unit_of(&names[columns.time]),
         stated => stated,
     };
@@ -118,10 +150,48 @@ pub(super) fn read(
         delimiter,
         fields: names.len(),
         columns,
+        wide: None,
+        exposition: false,
         unit,
         bytes: found.end,
-        lines: lines + memchr::memchr_iter(b'\n', &text[at..found.end]).count() as u64,
+        lines: lines_of_header(),
     })
+}
+
+/// The columns of a wide table with this first line, and whether that is a header.
+fn wide_columns(
+    file: &str,
+    fields: &[String],
+    options: &ReadOptions,
+    notes: &mut Notes,
+) -> Result<(WideColumns, bool), IoError> {
+    let time = WideColumns::numbered_time(options, fields.len());
+    let is_time = |column: usize| {
+        let text = fields[column].as_bytes();
+        let found = options.format_of_first(text);
+        found.is_some_and(|time_format| time_format.read(text).is_ok())
+    };
+    let is_number = |text: &String| {
+        columns::is_missing(text.as_bytes()) || number::value(text.as_bytes()).is_some()
+    };
+    if let Some(time) = time
+        && is_time(time)
+        && let Ok(wide) = WideColumns::by_number(file, fields.len(), options)
+        && wide
+            .values
+            .iter()
+            .all(|(column, _)| is_number(&fields[*column]))
+    {
+        notes.add(
+            file,
+            format!(
+                "no header: column {} is used for timestamps, and the series are named by the numbers of their columns",
+                time + 1
+            ),
+        );
+        return Ok((wide, false));
+    }
+    Ok((WideColumns::by_name(file, fields, options, notes)?, true))
 }
 
 fn is_value(text: &str) -> bool {
@@ -131,7 +201,7 @@ fn is_value(text: &str) -> bool {
 
 fn is_row(fields: &[String], columns: &Columns, options: &ReadOptions) -> bool {
     let field = |column: usize| fields.get(column).map_or("", String::as_str);
-    let time = TimestampFormat::of_first(field(columns.time).as_bytes(), options.time_unit);
+    let time = options.format_of_first(field(columns.time).as_bytes());
     time.is_some() && number::value(field(columns.value).as_bytes()).is_some()
 }
 
@@ -146,6 +216,53 @@ fn is_time_first(fields: &[String], columns: &Columns, options: &ReadOptions) ->
     let series = columns.series.columns().first();
     options.time_column.is_none()
         && series.is_some_and(|series| is_time(*series) && !is_time(columns.time))
+}
+
+/// The properties of Prometheus' text format.
+pub(super) fn exposition(file: &str, text: &[u8], options: &ReadOptions) -> Result<Head, IoError> {
+    binary(file, text)?;
+    let refuse = |option, expected: &str| {
+        Err(IoError::Option {
+            file: file.to_owned(),
+            option,
+            reason: format!(
+                "expected {expected} with Prometheus' text format, whose lines name series and values themselves, found it"
+            ),
+        })
+    };
+    for (option, given) in [
+        ("--time-column", options.time_column.is_some()),
+        ("--value-column", options.value_column.is_some()),
+        ("--series-column", options.series_column.is_some()),
+        ("--series-columns", !options.series_columns.is_empty()),
+        ("--ignore-columns", !options.ignored_columns.is_empty()),
+        ("--wide", options.wide),
+    ] {
+        if given {
+            return refuse(option, "no such option");
+        }
+    }
+    if !matches!(options.time_format, TimeFormat::Auto | TimeFormat::Unix(_)) {
+        return refuse("--time-format", "unix, unix-ms, unix-us or unix-ns");
+    }
+    Ok(Head {
+        delimiter: b',',
+        fields: 0,
+        columns: Columns {
+            time: 0,
+            value: 0,
+            series: SeriesKey::Column(0),
+            unused: Vec::new(),
+        },
+        wide: None,
+        exposition: true,
+        unit: match options.unit() {
+            TimeUnit::Auto => TimeUnit::Milliseconds,
+            stated => stated,
+        },
+        bytes: 0,
+        lines: 0,
+    })
 }
 
 /// Rejects binary data.

@@ -1,9 +1,10 @@
-//! Parses lines of text to points in parallel.
+//! Parses lines of text, CSV or Prometheus' text format, to points in parallel.
 //!
 //! A thread reads (and decompresses) ahead and splits the text at ends of records. The chunks of a
 //! window are parsed in parallel and returned in the order of the file. The result does not depend
 //! on where the text was split.
 
+mod exposition;
 mod fields;
 mod head;
 mod parse;
@@ -15,8 +16,8 @@ use super::columns::unnamed_texts;
 use super::input::{Stream, failed};
 use super::reader::{Block, Shared, Source};
 use super::series_key::SeriesKey;
-use super::timestamp::TimestampFormat;
-use super::{IoError, OnError, ReadOptions, TimeUnit, allow, damaged, format_error};
+use super::timestamp::{LocalTimes, TimestampFormat, Unit};
+use super::{IoError, Memory, OnError, ReadOptions, TimeUnit, allow, damaged, format_error};
 use head::Head;
 use parse::{Context, Parsed};
 use rayon::prelude::*;
@@ -27,8 +28,22 @@ use std::time::Duration;
 /// Number of windows in memory: parts received from a pipe, being filled, waiting, being parsed,
 /// and as points.
 const WINDOWS: u128 = 5;
+/// The same for a wide table, whose cells of two bytes become points of 20 bytes in vectors that
+/// grow.
+const WIDE_WINDOWS: u128 = WINDOWS + 25;
 /// Time to wait for an idle pipe before the caller may decide to stop.
 const IDLE_WAIT: Duration = Duration::from_millis(100);
+
+/// Smaller units of work for a wide table, if memory is small.
+fn wide_sizes(sizes: Sizes, memory: Memory) -> Sizes {
+    let most = usize::try_from(memory.limit() / 64).unwrap_or(usize::MAX);
+    let window = sizes.window.min(4 << 20).min(most.max(1 << 16));
+    Sizes {
+        window,
+        chunk: sizes.chunk.min(1 << 18).min(window / 4),
+        record: sizes.record.min(window / 4),
+    }
+}
 
 /// A text whose first line has been read.
 pub(super) struct Csv {
@@ -48,6 +63,12 @@ pub(super) struct Csv {
     stated_unit: TimeUnit,
     /// Columns that nothing is read from.
     unused: Vec<usize>,
+    /// (value column of a wide table), its series.
+    wide: Vec<u32>,
+    /// How times without an offset are read, if not in UTC.
+    local: Option<LocalTimes>,
+    /// `--scrape-time`.
+    scrape_time: Option<i64>,
 }
 
 /// The source of windows.
@@ -99,45 +120,62 @@ fn read_ahead(mut cutter: RecordSplitter, windows: &SyncSender<Result<Option<Win
 }
 
 impl Csv {
-    /// Reads the head of `stream`. Without a series column, all points belong to the series `name`.
+    /// Reads the head of `stream`, which is in Prometheus' text format if it says so or the second
+    /// of the pair. Without a series column, all points belong to the series `name`.
     pub(super) fn open(
         file: String,
         name: &str,
-        stream: Stream,
+        (stream, is_prometheus): (Stream, bool),
         options: &ReadOptions,
         sizes: Sizes,
         shared: &mut Shared,
     ) -> Result<Self, IoError> {
-        allow(
-            &file,
-            "lines of text",
-            WINDOWS * sizes.window as u128,
-            shared.memory,
-        )?;
+        let sizes = match options.wide {
+            true => wide_sizes(sizes, shared.memory),
+            false => sizes,
+        };
+        let windows = if options.wide { WIDE_WINDOWS } else { WINDOWS };
+        let needed = windows * sizes.window as u128;
+        allow(&file, "lines of text", needed, shared.memory)?;
         let compression = stream.compression();
         let mut cutter = RecordSplitter {
             stream,
             carry: Vec::new(),
             ended: false,
             delimiter: b',',
+            quotes: true,
             sizes,
         };
         cutter
             .fill_head()
             .map_err(|e| failed(&file, compression, &e))?;
-        let head = head::read(
-            &file,
-            &cutter.carry,
-            cutter.ended,
-            sizes.record,
-            options,
-            &mut shared.notes,
-        )?;
+        let is_exposition = is_prometheus || exposition::is_exposition(&cutter.carry);
+        let head = if is_exposition {
+            head::exposition(&file, &cutter.carry, options)?
+        } else {
+            if options.scrape_time.is_some() {
+                shared.notes.add_unused_scrape_time(&file);
+            }
+            head::read(
+                &file,
+                &cutter.carry,
+                cutter.ended,
+                sizes.record,
+                options,
+                &mut shared.notes,
+            )?
+        };
         cutter.delimiter = head.delimiter;
+        cutter.quotes = !is_exposition;
         cutter.carry.drain(..head.bytes);
         let single = match head.columns.series {
+            _ if head.wide.is_some() => None,
             SeriesKey::File => Some(shared.number_of_file(&file, name)?),
             SeriesKey::Column(_) | SeriesKey::Labels(_) => None,
+        };
+        let wide = match &head.wide {
+            Some(wide) => wide.numbers(&file, shared)?,
+            None => Vec::new(),
         };
         let windows = if cutter.ended {
             Windows::Complete(Box::new(cutter))
@@ -155,13 +193,22 @@ impl Csv {
             stated_unit: options.time_unit,
             file,
             compression,
+            time_format: match head.exposition {
+                true => Unit::named(head.unit).map(|unit| TimestampFormat::Epoch {
+                    unit,
+                    concluded: false,
+                }),
+                false => options.stated_format(),
+            },
             head,
-            time_format: None,
+            local: options.local_times(),
+            scrape_time: options.scrape_time,
             on_error: options.on_error,
             longest_name: options.name_limit(),
             sizes,
             single,
             windows,
+            wide,
         })
     }
 
@@ -205,6 +252,8 @@ impl Csv {
             let first = self.lines + 1;
             shared.record_faults(&self.file, "line", first, part.faults, self.on_error)?;
             self.lines += part.lines;
+            shared.missing_of_file += part.missing;
+            shared.twice_of_file += part.twice;
             let series = match self.single {
                 Some(number) => vec![number; part.times.len()],
                 None => {
@@ -228,7 +277,10 @@ impl Source for Csv {
     fn next(&mut self, shared: &mut Shared) -> Result<Option<Vec<Block>>, IoError> {
         let window = match self.windows.next() {
             NextWindow::Window(window) => window,
-            NextWindow::End => return Ok(None),
+            NextWindow::End => {
+                shared.note_counts(&self.file, self.local);
+                return Ok(None);
+            }
             NextWindow::Stop(stop) => return Err(self.stopped(&stop)),
             NextWindow::Pending => return Ok(Some(Vec::new())),
             // The reading thread has panicked.
@@ -238,17 +290,24 @@ impl Source for Csv {
         };
         let mut context = Context {
             head: &self.head,
-            time_format: self.time_format,
+            time_format: self.time_format.clone(),
             names: &shared.names,
             most: self.sizes.record,
             on_error: self.on_error,
             longest_name: self.longest_name,
             unused: &self.unused,
+            wide: &self.wide,
+            scrape_time: self.scrape_time,
         };
         if self.time_format.is_none() {
-            self.time_format = parse::time_format(&window.text, &context, self.head.unit);
-            context.time_format = self.time_format;
-            if self.time_format == Some(TimestampFormat::Iso) {
+            self.time_format =
+                parse::time_format(&window.text, &context, self.head.unit, self.local);
+            context.time_format.clone_from(&self.time_format);
+            if self
+                .time_format
+                .as_ref()
+                .is_some_and(TimestampFormat::is_text)
+            {
                 let notes = &mut shared.notes;
                 notes.add_unused_unit(&self.file, self.stated_unit);
             }
@@ -257,7 +316,10 @@ impl Source for Csv {
         let ranges: Vec<_> = starts.zip(window.ends.iter().copied()).collect();
         let parsed: Vec<Parsed> = ranges
             .into_par_iter()
-            .map(|(from, end)| parse::chunk(&window.text[from..end], &context))
+            .map(|(from, end)| match self.head.exposition {
+                true => exposition::chunk(&window.text[from..end], &context),
+                false => parse::chunk(&window.text[from..end], &context),
+            })
             .collect();
         let known = shared.names.len();
         self.collect_blocks(parsed, known, shared).map(Some)

@@ -1,5 +1,7 @@
 //! Parses a chunk of whole records to points.
 
+mod wide;
+
 use super::fields::{Fields, has_text_after_quote, trimmed};
 use super::head::Head;
 use super::records::{Quoting, Record, record};
@@ -7,8 +9,8 @@ use crate::series::io::columns;
 use crate::series::io::names::{Lookup, NameError, Names};
 use crate::series::io::rows::{Fault, Faults};
 use crate::series::io::series_key::{Labels, SeriesKey};
-use crate::series::io::timestamp::{TimestampError, TimestampFormat};
-use crate::series::io::{OnError, TimeUnit, number};
+use crate::series::io::timestamp::{LocalTimes, TimestampError, TimestampFormat};
+use crate::series::io::{OnError, TimeUnit, number, shorten};
 use memchr::{memchr, memchr_iter};
 
 /// The parsed contents of a chunk.
@@ -23,12 +25,16 @@ pub(super) struct Parsed {
     pub(super) faults: Faults,
     /// Number of lines.
     pub(super) lines: u64,
+    /// Number of cells without a value.
+    pub(super) missing: u64,
+    /// Number of times that clocks show twice.
+    pub(super) twice: u64,
     /// The columns of [`Context::unused`] with a text.
     pub(super) texts: Vec<usize>,
 }
 
 /// State shared by the chunks of a file.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) struct Context<'c> {
     pub(super) head: &'c Head,
     /// `None` until a row has a timestamp.
@@ -40,6 +46,10 @@ pub(super) struct Context<'c> {
     pub(super) longest_name: usize,
     /// Columns that nothing is read from, and that must not hold texts.
     pub(super) unused: &'c [usize],
+    /// (value column of a wide table), its series.
+    pub(super) wide: &'c [u32],
+    /// Time of samples without one, nanoseconds since 1970.
+    pub(super) scrape_time: Option<i64>,
 }
 
 /// Why a row is malformed.
@@ -52,6 +62,12 @@ enum RowError<'r> {
     AfterQuote,
     Time(&'r [u8], TimestampError),
     Value(&'r [u8]),
+    /// No value: the row is no point.
+    Missing,
+    /// The value in this column of a wide table.
+    Cell(usize, &'r [u8]),
+    /// A value in this column without a name of a wide table.
+    Unnamed(usize, &'r [u8]),
     Series(&'r [u8], NameError),
     /// The name is in [`Rows::name`].
     Labels(NameError),
@@ -116,10 +132,10 @@ struct Rows<'c> {
 impl<'c> Rows<'c> {
     fn new(bytes: usize, context: &'c Context<'c>) -> Self {
         let points = bytes / ROW;
-        let several = context.head.columns.series != SeriesKey::File;
+        let several = context.head.columns.series != SeriesKey::File || context.head.wide.is_some();
         Self {
             context,
-            time_format: context.time_format.unwrap_or(TimestampFormat::Iso),
+            time_format: context.time_format.clone().unwrap_or(TimestampFormat::Iso),
             parsed: Parsed {
                 series: Vec::with_capacity(if several { points } else { 0 }),
                 times: Vec::with_capacity(points),
@@ -172,6 +188,16 @@ impl<'c> Rows<'c> {
     fn plain<'r>(&mut self, row: &'r [u8]) -> Result<(), RowError<'r>> {
         let head = self.context.head;
         let columns = &head.columns;
+        if let Some(wide) = &head.wide {
+            let mut ends = std::mem::take(&mut self.ends);
+            self.fields.ends_of_plain(row, &mut ends);
+            let points = match ends.len() == head.fields {
+                true => self.wide(wide, |column| field(row, &ends, column)),
+                false => Err(RowError::Count(ends.len())),
+            };
+            self.ends = ends;
+            return points;
+        }
         if !self.without_text.is_empty() {
             self.find_texts_in_plain(row);
         }
@@ -220,12 +246,13 @@ impl<'c> Rows<'c> {
                 self.find_texts(|column| fields[column]);
             }
             let (time, value) = (fields[columns.time], fields[columns.value]);
-            match &columns.series {
-                SeriesKey::File => self
+            match (&columns.series, &head.wide) {
+                (_, Some(wide)) => self.wide(wide, |column| fields[column]),
+                (SeriesKey::File, None) => self
                     .numbers(time, value)
                     .map(|(time, value)| self.push(time, value)),
-                SeriesKey::Column(series) => self.named(fields[*series], time, value),
-                SeriesKey::Labels(labels) => {
+                (SeriesKey::Column(series), None) => self.named(fields[*series], time, value),
+                (SeriesKey::Labels(labels), None) => {
                     self.labelled(labels, |column| fields[column], time, value)
                 }
             }
@@ -260,22 +287,31 @@ impl<'c> Rows<'c> {
     }
 
     #[inline]
-    fn numbers<'r>(&self, time: &'r [u8], value: &'r [u8]) -> Result<(i64, f64), RowError<'r>> {
-        let nanoseconds = match self.time_format.read(time) {
-            Ok(nanoseconds) => nanoseconds,
+    fn time<'r>(&mut self, time: &'r [u8]) -> Result<i64, RowError<'r>> {
+        let twice = &mut self.parsed.twice;
+        match self.time_format.read_counting(time, twice) {
+            Ok(nanoseconds) => Ok(nanoseconds),
             Err(TimestampError::Invalid) => {
                 let bare = time.trim_ascii();
-                self.time_format
-                    .read(bare)
-                    .map_err(|why| RowError::Time(bare, why))?
+                let read = self.time_format.read_counting(bare, twice);
+                read.map_err(|why| RowError::Time(bare, why))
             }
-            Err(why) => return Err(RowError::Time(time, why)),
-        };
+            Err(why) => Err(RowError::Time(time, why)),
+        }
+    }
+
+    #[inline]
+    fn numbers<'r>(&mut self, time: &'r [u8], value: &'r [u8]) -> Result<(i64, f64), RowError<'r>> {
+        let nanoseconds = self.time(time)?;
         let number = match number::value(value) {
             Some(number) => number,
             None => {
                 let bare = value.trim_ascii();
-                number::value(bare).ok_or(RowError::Value(bare))?
+                let missing = || match columns::is_missing(bare) {
+                    true => RowError::Missing,
+                    false => RowError::Value(bare),
+                };
+                number::value(bare).ok_or_else(missing)?
             }
         };
         Ok((nanoseconds, number))
@@ -324,7 +360,12 @@ impl<'c> Rows<'c> {
 
     #[cold]
     fn fault(&mut self, before: u64, wrong: RowError<'_>) {
-        let (time_format, expected) = (self.time_format, self.context.head.fields);
+        if matches!(wrong, RowError::Missing) {
+            self.parsed.missing += 1;
+            return;
+        }
+        let head = self.context.head;
+        let (time_format, expected) = (&self.time_format, head.fields);
         let most = self.context.most;
         let name = &self.name;
         let text =
@@ -348,6 +389,19 @@ impl<'c> Rows<'c> {
             ),
             RowError::Time(found, why) => Fault::time(before, &text(found), why, time_format),
             RowError::Value(found) => Fault::value(before, &text(found)),
+            RowError::Missing => Fault::value(before, ""),
+            RowError::Cell(column, found) => {
+                Fault::value(before, &text(found)).in_column(&wide::column_name(head, column))
+            }
+            RowError::Unnamed(column, found) => Fault::new(
+                before,
+                format!(
+                    "'{}' in column {}, which has none",
+                    shorten(&text(found)),
+                    column + 1
+                ),
+                "a name in the first line for every column with values",
+            ),
             RowError::Series(found, why) => Fault::name(before, why, found),
             RowError::Labels(why) => Fault::name(before, why, name),
         });
@@ -365,6 +419,7 @@ pub(super) fn time_format(
     text: &[u8],
     context: &Context<'_>,
     unit: TimeUnit,
+    local: Option<LocalTimes>,
 ) -> Option<TimestampFormat> {
     let quotes = memchr(b'"', text).is_some();
     let mut fields = Fields::new(context.head.delimiter);
@@ -388,7 +443,7 @@ pub(super) fn time_format(
                 && let Some(time) = all.get(context.head.columns.time)
                 && let Some(time_format) = TimestampFormat::of_first(time.trim_ascii(), unit)
             {
-                return Some(time_format);
+                return Some(time_format.in_zone(local));
             }
         }
         at = end;

@@ -152,6 +152,8 @@ pub(super) struct RecordSplitter {
     pub(super) carry: Vec<u8>,
     pub(super) ended: bool,
     pub(super) delimiter: u8,
+    /// Whether quoted fields may contain line ends.
+    pub(super) quotes: bool,
     pub(super) sizes: Sizes,
 }
 
@@ -226,7 +228,7 @@ impl RecordSplitter {
 
     /// Ends of chunks of the complete records.
     fn ends(&self) -> Vec<usize> {
-        if memchr(b'"', &self.carry).is_none() {
+        if !self.quotes || memchr(b'"', &self.carry).is_none() {
             self.plain_ends()
         } else {
             self.quoted_ends()
@@ -393,6 +395,7 @@ mod tests {
                     carry: Vec::new(),
                     ended: false,
                     delimiter: b',',
+                    quotes: true,
                     sizes: Sizes { window, chunk, record: most },
                 };
                 let mut joined = Vec::new();

@@ -3,7 +3,7 @@
 mod column;
 mod pages;
 
-use super::columns;
+use super::columns::{self, WideColumns};
 use super::reader::{Block, Shared, Source};
 use super::series_key::SeriesKey;
 use super::timestamp::Unit;
@@ -25,6 +25,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 const ROWS: usize = 1 << 16;
 /// Upper bound on the memory that a byte of the metadata may need.
 const GROWTH: u128 = 64;
+/// Bytes of the usual largest page, decompressed, with what it was decompressed from.
+const PAGE: i64 = 2 << 20;
 /// Bytes of the metadata's length and the signature, at the end.
 const TAIL: u64 = 8;
 
@@ -35,6 +37,8 @@ pub(super) struct Parquet {
     /// Indices of the columns: time, value, and those that name the series.
     columns: Vec<usize>,
     key: SeriesKey,
+    /// The series of the columns after the first, if the table is wide.
+    wide: Option<Vec<u32>>,
     /// The growth of pages in the open group, for [`CheckedFile`].
     growth: Arc<AtomicU64>,
     /// Index of the next row group.
@@ -45,9 +49,8 @@ pub(super) struct Parquet {
 /// Columns of a row group.
 struct Group {
     time: Column,
-    value: Column,
-    /// The columns that name the series.
-    series: Vec<Column>,
+    /// The values, then the columns that name the series; of a wide table the values of each series.
+    others: Vec<Column>,
 }
 
 impl Parquet {
@@ -93,6 +96,19 @@ impl Parquet {
             .iter()
             .map(|leaf| leaves[*leaf].name().to_owned())
             .collect();
+        if options.wide {
+            let wide = WideColumns::by_name(&file, &names, options, &mut shared.notes);
+            let wide = wide.map_err(|error| with_nested(error, leaves, &usable))?;
+            return Self::open_wide(
+                file,
+                &names,
+                &usable,
+                (reader, growth),
+                &wide,
+                options,
+                shared,
+            );
+        }
         let columns = columns::by_name(&file, &names, options, &mut shared.notes);
         let columns = columns.map_err(|error| with_nested(error, leaves, &usable))?;
         let (time, value) = (columns.time, columns.value);
@@ -138,6 +154,69 @@ impl Parquet {
             reader,
             columns: chosen,
             key: columns.series,
+            wide: None,
+            growth,
+            group: 0,
+            open: None,
+        })
+    }
+
+    /// Opens a wide table; `usable` are its columns that are no lists or structures.
+    fn open_wide(
+        file: String,
+        names: &[String],
+        usable: &[usize],
+        (reader, growth): (SerializedFileReader<CheckedFile>, Arc<AtomicU64>),
+        wide: &WideColumns,
+        options: &ReadOptions,
+        shared: &mut Shared,
+    ) -> Result<Self, IoError> {
+        let metadata = reader.metadata();
+        let leaves = metadata.file_metadata().schema_descr().columns();
+        let leaf = |column: usize| &leaves[usable[column]];
+        let refuse = |column: usize, expected: &'static str| IoError::Type {
+            file: file.clone(),
+            dataset: format!(
+                "column {} ({})",
+                super::shorten(&names[column]),
+                type_of(leaf(column))
+            ),
+            expected,
+        };
+        let kind = time_kind(leaf(wide.time)).ok_or_else(|| {
+            refuse(
+                wide.time,
+                "timestamps (TIMESTAMP, DATE, integers, INT96 or text)",
+            )
+        })?;
+        let values = wide.values.iter().map(|(column, _)| *column);
+        if let Some(column) = values
+            .chain(wide.unnamed.iter().copied())
+            .find(|column| wide.unnamed.contains(column) || !is_number(leaf(*column)))
+        {
+            return Err(refuse(column, columns::WIDE_EXPECTED));
+        }
+        let mut chosen = vec![usable[wide.time]];
+        chosen.extend(wide.values.iter().map(|(column, _)| usable[*column]));
+        for group in metadata.row_groups() {
+            // Every column has a page in memory.
+            let mut needed = 0;
+            for column in &chosen {
+                let chunk = group.column(*column);
+                packed(&file, chunk.compression())?;
+                needed += chunk.uncompressed_size().clamp(0, PAGE);
+            }
+            let needed = u128::from(needed.unsigned_abs());
+            allow(&file, "pages of all columns", needed, shared.memory)?;
+        }
+        let numbers = wide.numbers(&file, shared)?;
+        let table = Table::new(file, &names[wide.time], kind, None, options);
+        Ok(Self {
+            table,
+            reader,
+            columns: chosen,
+            key: SeriesKey::File,
+            wide: Some(numbers),
             growth,
             group: 0,
             open: None,
@@ -174,14 +253,12 @@ impl Parquet {
             .ok_or_else(|| self.broken("the row group is damaged"))?
             .map_err(|e| self.broken(description(e)))?;
         let mut opened = opened.into_iter();
-        let (Some(time), Some(value)) = (opened.next(), opened.next()) else {
+        let Some(time) = opened.next() else {
             return Ok(false);
         };
-        let series = opened.collect();
         self.open = Some(Group {
             time,
-            value,
-            series,
+            others: opened.collect(),
         });
         Ok(true)
     }
@@ -191,12 +268,15 @@ impl Parquet {
         let Some(group) = &mut self.open else {
             return Ok(0);
         };
+        let most = match &self.wide {
+            Some(series) => columns::wide_rows(ROWS, series.len()),
+            None => ROWS,
+        };
         let rows = catch_panic(|| {
-            let rows = group.time.decode(ROWS)?;
-            let values = group.value.decode(ROWS)?;
-            let mut equal = rows == values;
-            for series in &mut group.series {
-                equal &= rows == series.decode(ROWS)?;
+            let rows = group.time.decode(most)?;
+            let mut equal = true;
+            for column in &mut group.others {
+                equal &= rows == column.decode(most)?;
             }
             Ok::<_, ParquetError>((rows, equal))
         });
@@ -225,18 +305,25 @@ impl Source for Parquet {
             self.group += 1;
             return Ok(Some(Vec::new()));
         }
-        let Group {
-            time,
-            value,
-            series,
-        } = group;
-        let (mut times, mut values) = (time.cells(), value.cells());
-        let mut names: Vec<_> = series.iter().map(Column::cells).collect();
-        let cells = (0..rows).map(|_| {
-            let name = NameCell::of(&self.key, |position| names[position].next());
-            (times.next(), values.next(), name)
-        });
-        let block = self.table.block(rows, cells, shared)?;
+        let mut times = group.time.cells();
+        let mut others: Vec<_> = group.others.iter().map(Column::cells).collect();
+        let block = match (&self.wide, &mut others[..]) {
+            (Some(series), values) => self.table.wide_block(
+                rows,
+                series,
+                |_| times.next(),
+                |position, _| values[position].next(),
+                shared,
+            )?,
+            (None, [values, names @ ..]) => {
+                let cells = (0..rows).map(|_| {
+                    let name = NameCell::of(&self.key, |position| names[position].next());
+                    (times.next(), values.next(), name)
+                });
+                self.table.block(rows, cells, shared)?
+            }
+            (None, []) => Block::default(),
+        };
         Ok(Some(if block.is_empty() {
             Vec::new()
         } else {
@@ -310,11 +397,15 @@ fn time_kind(column: &ColumnDescriptor) -> Option<TimeKind> {
     ) {
         (Type::INT96, _, _) => Some(TimeKind::Julian),
         (Type::INT64, Some(LogicalType::Timestamp(stamp)), _) => {
-            Some(TimeKind::SinceEpoch(match stamp.unit {
+            let unit = match stamp.unit {
                 TimeUnit::MILLIS => Unit::Milliseconds,
                 TimeUnit::MICROS => Unit::Microseconds,
                 TimeUnit::NANOS => Unit::Nanoseconds,
-            }))
+            };
+            Some(match stamp.is_adjusted_to_u_t_c {
+                true => TimeKind::SinceEpoch(unit),
+                false => TimeKind::Naive(unit),
+            })
         }
         (Type::INT64, None, ConvertedType::TIMESTAMP_MILLIS) => {
             Some(TimeKind::SinceEpoch(Unit::Milliseconds))

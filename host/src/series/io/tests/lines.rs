@@ -222,8 +222,8 @@ fn compressed_files_may_have_several_members() {
 }
 
 /// Malformed rows, each with parts of its message.
-const BAD: [(&str, &[&str]); 15] = [
-    ("2014-02-14 14:30:05,", &["found an empty value"]),
+const BAD: [(&str, &[&str]); 14] = [
+    ("2014-02-14 14:30:05,none of it", &["'none of it'"]),
     ("2014-02-14 14:30:05,much", &["'much'", "number"]),
     ("2014-02-14 14:30:05,1,5", &["expected 2 fields", "found 3"]),
     ("2014-02-14 14:30:05", &["expected 2 fields", "found 1"]),
@@ -241,7 +241,6 @@ const BAD: [(&str, &[&str]); 15] = [
     ),
     ("2014-02-14 14:30:05.0000000001,1", &["two nanoseconds"]),
     ("2014-02-14 14:30:05,\"1", &["expected a closing quote"]),
-    ("2014-02-14 14:30:05,null", &["'null'"]),
     ("2014-02-14 14:30:05,\u{ff11}", &["number"]),
     ("2014-02-14 14:30:05,\u{1b}1", &["'\\u{1b}1'"]),
 ];
@@ -255,6 +254,20 @@ fn malformed_rows_are_reported_with_their_line() {
         says(&error, &["cpu.csv: line 4: expected ", ", found "]);
         says(&error, parts);
     }
+}
+
+#[test]
+fn rows_without_a_value_are_no_points() {
+    let text = "timestamp,value\n2014-02-14 14:30:00,1\n2014-02-14 14:30:05,\n2014-02-14 14:30:06,NA\n2014-02-14 14:30:07, null \n2014-02-14 14:30:08,\"\"\n2014-02-14 14:30:09,nan\n";
+    let read = read_text(text).unwrap();
+    assert_eq!(points(&read), [series("cpu", &[(0, 1.0), (9, f64::NAN)])]);
+    assert_eq!(read.skipped.rows, 0);
+    says(&read.notes[0], &["cpu.csv: 4 cells without a value"]);
+    // The time is checked nevertheless.
+    let error = read_text("timestamp,value\n2014-02-14 14:30:00,1\nx,\n").unwrap_err();
+    says(&error, &["line 3", "'x'"]);
+    let error = read_text("timestamp,value\n2014-02-14 14:30:00,\n").unwrap_err();
+    says(&error, &["cpu.csv", "rows without any value"]);
 }
 
 #[test]

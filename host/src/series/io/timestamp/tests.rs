@@ -1,5 +1,6 @@
 //! Known times, and the calendar compared with counting days one by one.
 
+use super::writing::date_of;
 use super::*;
 use proptest::prelude::*;
 
@@ -143,27 +144,27 @@ fn invalid_numbers_are_rejected() {
     let nanoseconds = TimestampFormat::of_first(b"1", TimeUnit::Nanoseconds).unwrap();
     for (time_format, text, why) in [
         (
-            seconds,
+            &seconds,
             "1392388200123",
             TimestampError::OtherUnit(Unit::Milliseconds),
         ),
-        (seconds, "2014-02-14", TimestampError::Invalid),
-        (seconds, "-5", TimestampError::TooEarly),
-        (seconds, "-", TimestampError::Invalid),
-        (seconds, "9223372037", TimestampError::TooLate),
-        (seconds, "9223372036.854775808", TimestampError::TooLate),
-        (seconds, "1392388200.0000000001", TimestampError::TooFine),
-        (seconds, "20240101", TimestampError::NoUnit),
-        (seconds, "0", TimestampError::NoUnit),
-        (milliseconds, "202401011200", TimestampError::NoUnit),
-        (stated, "1392388200123", TimestampError::TooLate),
+        (&seconds, "2014-02-14", TimestampError::Invalid),
+        (&seconds, "-5", TimestampError::TooEarly),
+        (&seconds, "-", TimestampError::Invalid),
+        (&seconds, "9223372037", TimestampError::TooLate),
+        (&seconds, "9223372036.854775808", TimestampError::TooLate),
+        (&seconds, "1392388200.0000000001", TimestampError::TooFine),
+        (&seconds, "20240101", TimestampError::NoUnit),
+        (&seconds, "0", TimestampError::NoUnit),
+        (&milliseconds, "202401011200", TimestampError::NoUnit),
+        (&stated, "1392388200123", TimestampError::TooLate),
         (
-            stated,
+            &stated,
             "99999999999999999999999999",
             TimestampError::TooLate,
         ),
-        (nanoseconds, "1.5", TimestampError::TooFine),
-        (nanoseconds, "9223372036854775808", TimestampError::TooLate),
+        (&nanoseconds, "1.5", TimestampError::TooFine),
+        (&nanoseconds, "9223372036854775808", TimestampError::TooLate),
     ] {
         assert_eq!(time_format.read(text.as_bytes()), Err(why), "{text}");
     }

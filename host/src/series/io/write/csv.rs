@@ -2,7 +2,8 @@
 
 use super::{Run, Timestamps, seconds};
 use crate::io::IoError;
-use crate::series::io::timestamp::write_iso;
+use crate::series::io::LabelColumns;
+use crate::series::io::timestamp::{write_iso, write_iso_in};
 use crate::system::atomic_file::{Partial, refusal};
 use rayon::prelude::*;
 use std::fs::File;
@@ -17,6 +18,8 @@ const PARTS: usize = 8;
 pub(super) struct CsvRows {
     to: Target,
     timestamps: Timestamps,
+    /// Columns in place of `series`.
+    labels: Option<LabelColumns>,
     /// (part), formatted but not yet written.
     ready: Vec<Vec<u8>>,
     /// (part), memory for the next parts.
@@ -30,30 +33,47 @@ enum Target {
 }
 
 impl CsvRows {
-    pub(super) fn create(path: &Path, timestamps: Timestamps) -> Result<Self, IoError> {
+    pub(super) fn create(
+        path: &Path,
+        timestamps: Timestamps,
+        labels: Option<LabelColumns>,
+    ) -> Result<Self, IoError> {
         let partial = Partial::begin(path)?;
         let file = partial.file()?;
-        Self::begin(Target::File(partial, file), timestamps)
+        Self::begin(Target::File(partial, file), timestamps, labels)
     }
 
-    pub(super) fn to_standard_output(timestamps: Timestamps) -> Result<Self, IoError> {
-        Self::begin(Target::Standard(true), timestamps)
+    pub(super) fn to_standard_output(
+        timestamps: Timestamps,
+        labels: Option<LabelColumns>,
+    ) -> Result<Self, IoError> {
+        Self::begin(Target::Standard(true), timestamps, labels)
     }
 
-    fn begin(to: Target, timestamps: Timestamps) -> Result<Self, IoError> {
+    fn begin(
+        to: Target,
+        timestamps: Timestamps,
+        labels: Option<LabelColumns>,
+    ) -> Result<Self, IoError> {
         let texts = || vec![Vec::new(); PARTS];
         let mut rows = Self {
             to,
             timestamps,
+            labels,
             ready: texts(),
             spare: texts(),
         };
         let column = match timestamps {
             Timestamps::Nanoseconds => "timestamp_ns",
-            Timestamps::Iso => "timestamp",
+            Timestamps::Iso | Timestamps::Local(_) => "timestamp",
         };
-        let head = format!("series,granularity_s,aggregate,{column},value\n");
-        rows.to.write(head.as_bytes())?;
+        let mut head = Vec::new();
+        match &rows.labels {
+            None => head.extend_from_slice(b"series,"),
+            Some(labels) => fields(&mut head, labels.heads()),
+        }
+        head.extend_from_slice(format!("granularity_s,aggregate,{column},value\n").as_bytes());
+        rows.to.write(&head)?;
         Ok(rows)
     }
 
@@ -96,6 +116,7 @@ impl CsvRows {
         let Self {
             to,
             timestamps,
+            labels,
             ready,
             spare,
         } = self;
@@ -104,7 +125,7 @@ impl CsvRows {
             || {
                 let texts = spare.par_iter_mut().zip(parts);
                 texts
-                    .map(|(text, runs)| format(text, runs, *timestamps))
+                    .map(|(text, runs)| format(text, runs, *timestamps, labels.as_ref()))
                     .sum()
             },
         );
@@ -161,7 +182,12 @@ impl Target {
 }
 
 /// Appends the rows of `runs`. Returns their number.
-fn format(text: &mut Vec<u8>, runs: &[Run<'_>], timestamps: Timestamps) -> u64 {
+fn format(
+    text: &mut Vec<u8>,
+    runs: &[Run<'_>],
+    timestamps: Timestamps,
+    labels: Option<&LabelColumns>,
+) -> u64 {
     let buckets: usize = runs.iter().map(Run::len).sum();
     text.reserve(buckets * 48);
     let mut rows = 0;
@@ -169,15 +195,22 @@ fn format(text: &mut Vec<u8>, runs: &[Run<'_>], timestamps: Timestamps) -> u64 {
     let mut prefix = Vec::new();
     for run in runs {
         prefix.clear();
-        quoted(&mut prefix, run.series);
+        match labels {
+            None => {
+                quoted(&mut prefix, run.series);
+                prefix.push(b',');
+            }
+            Some(labels) => fields(&mut prefix, &labels.cells(run.series)),
+        }
         prefix.extend_from_slice(
-            format!(",{},{},", seconds(run.granularity), run.aggregate).as_bytes(),
+            format!("{},{},", seconds(run.granularity), run.aggregate).as_bytes(),
         );
         for (start, value) in run.rows() {
             text.extend_from_slice(&prefix);
             match timestamps {
                 Timestamps::Nanoseconds => text.extend_from_slice(whole.format(start).as_bytes()),
                 Timestamps::Iso => write_iso(text, start),
+                Timestamps::Local(zone) => write_iso_in(text, start, zone),
             }
             text.push(b',');
             text.extend_from_slice(real.format(value).as_bytes());
@@ -186,6 +219,14 @@ fn format(text: &mut Vec<u8>, runs: &[Run<'_>], timestamps: Timestamps) -> u64 {
         }
     }
     rows
+}
+
+/// Appends fields, each followed by a comma.
+fn fields(text: &mut Vec<u8>, fields: &[String]) {
+    for field in fields {
+        quoted(text, field);
+        text.push(b',');
+    }
 }
 
 /// Appends a field, quoted if necessary.

@@ -12,8 +12,9 @@ mod parquet;
 #[path = "parquet_off.rs"]
 mod parquet;
 
+use super::LabelColumns;
 use crate::io::IoError;
-use crate::series::{Aggregate, Buckets, Column, Granularity, Resampled};
+use crate::series::{Aggregate, BucketAxis, Buckets, Column, Granularity, Resampled, Zone};
 use csv::CsvRows;
 use parquet::ParquetRows;
 use std::path::Path;
@@ -26,6 +27,8 @@ pub enum Timestamps {
     Nanoseconds,
     /// ISO 8601 in UTC, in the column `timestamp`.
     Iso,
+    /// ISO 8601 with the offset of a zone, in the column `timestamp`.
+    Local(Zone),
 }
 
 /// The format of a result file.
@@ -70,6 +73,8 @@ pub struct Run<'r> {
     /// (bucket), number of points; buckets with too few points for the aggregate are omitted.
     /// `None` if there are none.
     pub counts: Option<&'r [u32]>,
+    /// The axis of `starts`; `None`: they are nanoseconds since 1970, UTC.
+    pub axis: Option<BucketAxis>,
 }
 
 impl<'r> Run<'r> {
@@ -96,6 +101,7 @@ impl<'r> Run<'r> {
             starts: buckets.starts.get(range.clone())?,
             values: column.values.get(range.clone())?,
             counts: buckets.counts.get(range),
+            axis: None,
         })
     }
 
@@ -116,7 +122,7 @@ impl<'r> Run<'r> {
     /// Starts and values of the buckets to write.
     fn rows(&self) -> impl Iterator<Item = (i64, f64)> {
         let least = self.aggregate.method.min_values();
-        let counts = self.counts;
+        let (counts, axis) = (self.counts, self.axis);
         let enough = move |bucket: usize| {
             counts.is_none_or(|counts| counts.get(bucket).is_none_or(|n| *n >= least))
         };
@@ -125,7 +131,9 @@ impl<'r> Run<'r> {
             .zip(self.values)
             .enumerate()
             .filter(move |(bucket, _)| enough(*bucket))
-            .map(|(_, (start, value))| (*start, *value))
+            .map(move |(_, (start, value))| {
+                (axis.map_or(*start, |axis| axis.start(*start)), *value)
+            })
     }
 }
 
@@ -159,11 +167,23 @@ impl ResultWriter {
     /// # Errors
     /// [`IoError::Write`].
     pub fn create(path: &Path, format: ResultFormat) -> Result<Self, IoError> {
+        Self::create_with_labels(path, format, None)
+    }
+
+    /// Creates a temporary file next to `path`, with `labels` in place of the column `series`.
+    ///
+    /// # Errors
+    /// [`IoError::Write`].
+    pub fn create_with_labels(
+        path: &Path,
+        format: ResultFormat,
+        labels: Option<LabelColumns>,
+    ) -> Result<Self, IoError> {
         let rows = match format {
             ResultFormat::Csv(timestamps) => {
-                Rows::Csv(Box::new(CsvRows::create(path, timestamps)?))
+                Rows::Csv(Box::new(CsvRows::create(path, timestamps, labels)?))
             }
-            ResultFormat::Parquet => Rows::Parquet(Box::new(ParquetRows::create(path)?)),
+            ResultFormat::Parquet => Rows::Parquet(Box::new(ParquetRows::create(path, labels)?)),
         };
         Ok(Self { rows, written: 0 })
     }
@@ -173,7 +193,18 @@ impl ResultWriter {
     /// # Errors
     /// [`IoError::Write`].
     pub fn to_standard_output(timestamps: Timestamps) -> Result<Self, IoError> {
-        let rows = Rows::Csv(Box::new(CsvRows::to_standard_output(timestamps)?));
+        Self::to_standard_output_with_labels(timestamps, None)
+    }
+
+    /// Writes CSV to standard output, with `labels` in place of the column `series`.
+    ///
+    /// # Errors
+    /// [`IoError::Write`].
+    pub fn to_standard_output_with_labels(
+        timestamps: Timestamps,
+        labels: Option<LabelColumns>,
+    ) -> Result<Self, IoError> {
+        let rows = Rows::Csv(Box::new(CsvRows::to_standard_output(timestamps, labels)?));
         Ok(Self { rows, written: 0 })
     }
 

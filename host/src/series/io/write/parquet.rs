@@ -2,6 +2,7 @@
 
 use super::{Run, seconds};
 use crate::io::IoError;
+use crate::series::io::LabelColumns;
 use crate::system::atomic_file::{Partial, refusal};
 use parquet::basic::{Compression, Encoding, LogicalType, Repetition, TimeUnit, Type, ZstdLevel};
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
@@ -25,30 +26,31 @@ pub(super) struct ParquetRows {
     partial: Partial,
     writer: Writer,
     group: Group,
+    /// Columns in place of `series`.
+    labels: Option<LabelColumns>,
 }
 
 /// Rows that are not written yet.
 #[derive(Default)]
 struct Group {
-    /// Consecutive runs of a string and its number of rows.
-    series: Vec<(ByteArray, usize)>,
-    granularities: Vec<(ByteArray, usize)>,
-    aggregates: Vec<(ByteArray, usize)>,
+    /// (column of text), consecutive runs of a string and its number of rows.
+    texts: Vec<Vec<(ByteArray, usize)>>,
     starts: Vec<i64>,
     values: Vec<f64>,
 }
 
 impl ParquetRows {
-    pub(super) fn create(path: &Path) -> Result<Self, IoError> {
+    pub(super) fn create(path: &Path, labels: Option<LabelColumns>) -> Result<Self, IoError> {
         let partial = Partial::begin(path)?;
         let file = BufWriter::with_capacity(1 << 18, partial.file()?);
-        let begun = schema().and_then(|schema| {
+        let begun = schema(labels.as_ref()).and_then(|schema| {
             SerializedFileWriter::new(file, Arc::new(schema), Arc::new(properties()?))
         });
         Ok(Self {
             writer: begun.map_err(|e| refusal::<IoError>(path, &e))?,
             partial,
             group: Group::default(),
+            labels,
         })
     }
 
@@ -64,7 +66,7 @@ impl ParquetRows {
                 let end = run
                     .len()
                     .min(from + GROUP - self.group.starts.len().min(GROUP - 1));
-                rows += self.group.add(&run.part(from, end)) as u64;
+                rows += self.group.add(&run.part(from, end), self.labels.as_ref()) as u64;
                 from = end;
                 if self.group.starts.len() >= GROUP {
                     self.flush()?;
@@ -96,7 +98,7 @@ impl ParquetRows {
 }
 
 impl Group {
-    fn add(&mut self, run: &Run<'_>) -> usize {
+    fn add(&mut self, run: &Run<'_>, labels: Option<&LabelColumns>) -> usize {
         let before = self.starts.len();
         for (start, value) in run.rows() {
             self.starts.push(start);
@@ -104,11 +106,14 @@ impl Group {
         }
         let rows = self.starts.len() - before;
         if rows > 0 {
-            for (column, text) in [
-                (&mut self.series, run.series.to_owned()),
-                (&mut self.granularities, seconds(run.granularity)),
-                (&mut self.aggregates, run.aggregate.to_string()),
-            ] {
+            let mut texts = match labels {
+                None => vec![run.series.to_owned()],
+                Some(labels) => labels.cells(run.series),
+            };
+            texts.push(seconds(run.granularity));
+            texts.push(run.aggregate.to_string());
+            self.texts.resize(texts.len(), Vec::new());
+            for (column, text) in self.texts.iter_mut().zip(texts) {
                 match column.last_mut() {
                     Some((last, count)) if last.data() == text.as_bytes() => *count += rows,
                     _ => column.push((ByteArray::from(text.into_bytes()), rows)),
@@ -127,7 +132,7 @@ fn reason(error: &ParquetError) -> String {
     }
 }
 
-fn schema() -> Result<Schema, ParquetError> {
+fn schema(labels: Option<&LabelColumns>) -> Result<Schema, ParquetError> {
     let text = |name: &str| {
         Schema::primitive_type_builder(name, Type::BYTE_ARRAY)
             .with_repetition(Repetition::REQUIRED)
@@ -142,14 +147,21 @@ fn schema() -> Result<Schema, ParquetError> {
     let value = Schema::primitive_type_builder("value", Type::DOUBLE)
         .with_repetition(Repetition::REQUIRED)
         .build()?;
+    let mut fields = match labels {
+        None => vec![text("series")?],
+        Some(labels) => {
+            let heads = labels.heads().iter();
+            heads.map(|head| text(head)).collect::<Result<_, _>>()?
+        }
+    };
+    fields.extend([
+        text("granularity_s")?,
+        text("aggregate")?,
+        Arc::new(start),
+        Arc::new(value),
+    ]);
     Schema::group_type_builder("aggregates")
-        .with_fields(vec![
-            text("series")?,
-            text("granularity_s")?,
-            text("aggregate")?,
-            Arc::new(start),
-            Arc::new(value),
-        ])
+        .with_fields(fields)
         .build()
 }
 
@@ -168,9 +180,9 @@ fn properties() -> Result<WriterProperties, ParquetError> {
 
 fn write(writer: &mut Writer, group: &Group) -> Result<(), ParquetError> {
     let mut columns = writer.next_row_group()?;
-    texts(&mut columns, &group.series)?;
-    texts(&mut columns, &group.granularities)?;
-    texts(&mut columns, &group.aggregates)?;
+    for runs in &group.texts {
+        texts(&mut columns, runs)?;
+    }
     column::<Int64Type>(&mut columns, [&group.starts[..]].into_iter())?;
     column::<DoubleType>(&mut columns, [&group.values[..]].into_iter())?;
     columns.close().map(drop)

@@ -2,6 +2,7 @@
 
 use super::Run;
 use crate::io::IoError;
+use crate::series::io::LabelColumns;
 use crate::system::atomic_file::refusal;
 use std::convert::Infallible;
 use std::path::Path;
@@ -11,7 +12,7 @@ pub(super) struct ParquetRows(Infallible);
 
 impl ParquetRows {
     /// Refuses the file.
-    pub(super) fn create(path: &Path) -> Result<Self, IoError> {
+    pub(super) fn create(path: &Path, _labels: Option<LabelColumns>) -> Result<Self, IoError> {
         let reason = "this program was built without Parquet (cargo feature parquet)";
         Err(refusal(path, &reason))
     }

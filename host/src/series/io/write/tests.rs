@@ -134,6 +134,7 @@ fn long_and_short_runs_keep_their_order_and_their_bits() {
         starts: &starts[from..end],
         values: &values[from..end],
         counts: None,
+        axis: None,
     };
     let mut runs = vec![run("long", 0, values.len())];
     runs.extend((0..40_000).map(|i| run(if i % 2 == 0 { "even" } else { "odd" }, i, i + 1)));
@@ -180,6 +181,7 @@ fn nan_and_infinities_are_read_back() {
             starts: &[0, 1, 2, 3, 4, 5],
             values: &values,
             counts: None,
+            axis: None,
         };
         writer.append_runs([run]).unwrap();
         writer.finish().unwrap();

@@ -1,0 +1,56 @@
+//! How the frames of a scan are prepared, for several commands of `warpstride ptycho`.
+
+use super::at_least_one;
+use clap::Args;
+
+/// Selection, corrections and pixels of the frames.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "How frames are prepared")]
+pub(crate) struct PrepareArgs {
+    /// Use one of every N frames
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
+    pub(crate) every: Option<usize>,
+    /// Leave out frames with these numbers in the file, from 0, such as 3,17,100-120
+    #[arg(long, value_name = "LIST")]
+    pub(crate) exclude: Option<String>,
+    /// Subtract the mean of these frames without beam: a dataset of the scan, FILE:/DATASET of another, or a file of frames
+    #[arg(long, value_name = "[FILE:]/DATASET")]
+    pub(crate) dark: Option<String>,
+    /// Divide by the mean of these frames of a uniform illumination, whose own mean is set to 1
+    #[arg(long, value_name = "[FILE:]/DATASET")]
+    pub(crate) flat: Option<String>,
+    /// Mask pixels that are not 0 in this image too
+    #[arg(long, value_name = "[FILE:]/DATASET")]
+    pub(crate) mask: Option<String>,
+    /// Pixels that count without light or never: report, mask, or mask those with so many times the counts of their neighbours
+    /// [default: report]
+    #[arg(long, value_name = "report|mask|TIMES", allow_negative_numbers = true)]
+    pub(crate) hot_pixels: Option<String>,
+    /// Saturated pixels: report, mask, or mask pixels with so many counts in the frames that have them [default: report]
+    #[arg(long, value_name = "report|mask|COUNTS", allow_negative_numbers = true)]
+    pub(crate) saturation: Option<String>,
+    /// Divide each frame by its number in this dataset, the brightness of the beam, over the mean of all
+    #[arg(long, value_name = "[FILE:]/DATASET")]
+    pub(crate) monitor: Option<String>,
+    /// Turn the frames: transpose, flip-rows, flip-columns, rotate=90, rotate=180, rotate=270 (counterclockwise), separated by commas
+    #[arg(long, value_name = "LIST")]
+    pub(crate) transform_frames: Option<String>,
+    /// Row and column of the zero frequency in the turned frames, such as 61.5,66, or auto: where the mean pattern is symmetric
+    /// [default: rows/2,columns/2]
+    #[arg(
+        long,
+        alias = "center",
+        value_name = "ROW,COLUMN|auto",
+        allow_hyphen_values = true
+    )]
+    pub(crate) centre: Option<String>,
+    /// Rows and columns to keep around the zero frequency, such as 256x256
+    #[arg(long, value_name = "ROWSxCOLUMNS")]
+    pub(crate) crop: Option<String>,
+    /// Add masked pixels around, up to so many rows and columns: object pixels get smaller
+    #[arg(long, value_name = "ROWSxCOLUMNS")]
+    pub(crate) pad: Option<String>,
+    /// Add the counts of N x N pixels: the window of the probe gets smaller
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
+    pub(crate) bin: Option<usize>,
+}

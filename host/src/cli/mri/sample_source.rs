@@ -1,0 +1,139 @@
+//! Where samples come from: an ISMRMRD file, or BART arrays.
+
+use super::read_options;
+use crate::cli::failure::Failure;
+use crate::data::ImageIndex;
+use crate::io::IoError;
+use crate::io::cfl::{header_path, is_cfl};
+use crate::mri::io::bart::{self, BartFiles, MatrixSize};
+use crate::mri::io::ismrmrd::{self, DEFAULT_GROUP, KSpaceFile, ReadOptions};
+use crate::system::Memory;
+use std::path::{Path, PathBuf};
+
+/// The options that name samples.
+#[derive(Debug)]
+pub(super) struct SampleArgs {
+    pub(super) file: PathBuf,
+    pub(super) trajectory: Option<PathBuf>,
+    pub(super) matrix: Option<String>,
+    pub(super) group: String,
+    pub(super) select: Option<String>,
+    pub(super) combine: Option<String>,
+}
+
+/// Files with samples, and which image.
+#[derive(Debug)]
+pub(super) enum SampleSource {
+    Ismrmrd { file: PathBuf, options: ReadOptions },
+    Bart(BartFiles),
+}
+
+impl SampleSource {
+    /// Checks the options.
+    pub(super) fn from_args(args: SampleArgs) -> Result<Self, Failure> {
+        let options = read_options(&args.group, args.select.as_deref(), args.combine.as_deref())?;
+        let file = args.file;
+        if !is_cfl(&file) {
+            let option = match (&args.trajectory, &args.matrix) {
+                (Some(path), _) => format!("--trajectory {}", path.display()),
+                (None, Some(matrix)) => format!("--matrix {matrix}"),
+                (None, None) => return Ok(Self::Ismrmrd { file, options }),
+            };
+            return Err(Failure::usage(format!(
+                "{option}: expected samples in a file whose name ends in .cfl, found {} (an ISMRMRD file holds its trajectory and matrix)",
+                file.display()
+            )));
+        }
+        if options.group != DEFAULT_GROUP {
+            return Err(Failure::usage(format!(
+                "--group {}: expected an ISMRMRD file, found {}",
+                options.group,
+                file.display()
+            )));
+        }
+        let Some(trajectory) = args.trajectory else {
+            return Err(Failure::usage(format!(
+                "--trajectory: expected the file with the positions of the samples in {}, such as traj.cfl, found none (Cartesian samples need no trajectory: BART's fft and pics reconstruct them)",
+                file.display()
+            )));
+        };
+        if !is_cfl(&trajectory) {
+            return Err(Failure::usage(format!(
+                "--trajectory {}: expected a file whose name ends in .cfl",
+                trajectory.display()
+            )));
+        }
+        let matrix = match args.matrix {
+            None => None,
+            Some(text) => Some(MatrixSize::parse(&text).ok_or_else(|| {
+                Failure::usage(format!(
+                    "--matrix {text}: expected ROWSxCOLUMNS or SLICESxROWSxCOLUMNS, each 1 to 1048576, such as 256x256"
+                ))
+            })?),
+        };
+        Ok(Self::Bart(BartFiles {
+            samples: file,
+            trajectory,
+            matrix,
+            select: options.select,
+        }))
+    }
+
+    /// The file with the samples.
+    pub(super) fn file(&self) -> &Path {
+        match self {
+            Self::Ismrmrd { file, .. } => file,
+            Self::Bart(files) => &files.samples,
+        }
+    }
+
+    /// The files that are named: the samples first.
+    pub(super) fn files(&self) -> Vec<&Path> {
+        match self {
+            Self::Ismrmrd { file, .. } => vec![file],
+            Self::Bart(files) => vec![&files.samples, &files.trajectory],
+        }
+    }
+
+    /// The images that are selected, sorted, if the options ask for several.
+    pub(super) fn images(&self, memory: Memory) -> Result<Option<Vec<ImageIndex>>, IoError> {
+        let several = match self {
+            Self::Ismrmrd { options, .. } => options.select.selects_several(),
+            Self::Bart(files) => files.select.selects_several(),
+        };
+        let listed = || match self {
+            Self::Ismrmrd { file, options } => ismrmrd::images_within(file, options, memory),
+            Self::Bart(files) => bart::images(files),
+        };
+        several.then(listed).transpose()
+    }
+
+    /// Reads the samples of the image that is selected, or of one of several, which must fit into `memory`.
+    pub(super) fn read(
+        &self,
+        image: Option<ImageIndex>,
+        memory: Memory,
+    ) -> Result<KSpaceFile, IoError> {
+        match self {
+            Self::Ismrmrd { file, options } => {
+                let options = ReadOptions {
+                    image,
+                    ..options.clone()
+                };
+                ismrmrd::read_within(file, &options, memory)
+            }
+            Self::Bart(files) => bart::read_within(files, image, memory),
+        }
+    }
+}
+
+/// `files`, and the texts with the dimensions of those that are BART arrays.
+pub(super) fn with_headers(files: &[&Path]) -> Vec<PathBuf> {
+    let headers = files.iter().filter(|path| is_cfl(path));
+    let headers = headers.map(|path| header_path(path));
+    files
+        .iter()
+        .map(|path| path.to_path_buf())
+        .chain(headers)
+        .collect()
+}

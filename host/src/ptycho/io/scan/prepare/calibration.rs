@@ -1,0 +1,210 @@
+//! Arrays of other measurements with the detector: dark, flat and mask, and the brightness of the beam in each frame.
+
+use super::super::frame_stack::FrameStack;
+use super::super::ptyd::roll;
+use super::super::window::Window;
+use crate::io::source::{Numbers, Source};
+use crate::io::{InputFile, IoError, npy};
+use ndarray::{Array2, ArrayD, Ix2, Ix3, s};
+use std::path::Path;
+
+/// Most pixels that are read at once: 64 MiB.
+const PART_PIXELS: usize = 1 << 24;
+
+/// Endings of files of frames other than HDF5.
+const FRAME_FILES: [&str; 7] = ["mib", "raw", "xml", "tif", "tiff", "npy", "npz"];
+
+/// Mean of the frames of a measurement (row, column), in the window that is read of the scan's frames.
+pub(super) struct Plane {
+    /// File and dataset, for notes.
+    pub(super) name: String,
+    pub(super) values: Array2<f64>,
+    /// Number of frames.
+    pub(super) frames: usize,
+}
+
+/// Where an option says that an array is.
+struct Place<'n> {
+    option: &'static str,
+    /// The text of the option.
+    name: &'n str,
+    file: &'n str,
+    dataset: Option<&'n str>,
+}
+
+impl<'n> Place<'n> {
+    /// `/DATASET` of the file of the scan, `FILE:/DATASET` or `FILE`.
+    fn new(option: &'static str, name: &'n str, input: &'n InputFile) -> Self {
+        let (file, dataset) = match name.rsplit_once(':') {
+            Some((file, dataset)) if dataset.starts_with('/') && !file.is_empty() => {
+                (file, Some(dataset))
+            }
+            _ if name.starts_with('/') && !Path::new(name).is_file() => (input.name(), Some(name)),
+            _ => (name, None),
+        };
+        Self {
+            option,
+            name,
+            file,
+            dataset,
+        }
+    }
+
+    /// Ending of a file of frames that is no HDF5.
+    fn frame_file(&self) -> Option<String> {
+        let end = Path::new(self.file).extension()?;
+        let end = end.to_string_lossy().to_ascii_lowercase();
+        (self.dataset.is_none() && FRAME_FILES.contains(&end.as_str())).then_some(end)
+    }
+
+    fn source(&self, input: &InputFile) -> Result<(Source, &'n str), IoError> {
+        let Some(dataset) = self.dataset else {
+            return Err(IoError::Option {
+                file: input.name().to_owned(),
+                option: self.option,
+                reason: format!(
+                    "expected /DATASET of the scan, FILE:/DATASET of another HDF5 file, or a file of frames (.npy, .npz, .tif, .mib, .raw), found {}",
+                    self.name
+                ),
+            });
+        };
+        Ok((Source::open(Path::new(self.file), input.memory())?, dataset))
+    }
+
+    fn numbers<'s>(&self, source: &'s Source, dataset: &str) -> Result<Numbers<'s>, IoError> {
+        source.require(self.option, &[dataset])
+    }
+
+    /// A NumPy array of floating-point numbers; `None` for other files and arrays.
+    fn array(&self, input: &InputFile) -> Option<ArrayD<f64>> {
+        let npy = self.frame_file().is_some_and(|end| end == "npy");
+        let read = npy.then(|| npy::complex::read_within(Path::new(self.file), input.memory()));
+        Some(read?.ok()?.mapv(|value| value.re))
+    }
+}
+
+/// The mean of the frames that the option `option` names, (row, column) or (frame, row, column) with the rows and columns of the
+/// scan's frames as stored.
+///
+/// # Errors
+/// The file or dataset cannot be read, or has another shape.
+pub(super) fn plane(
+    option: &'static str,
+    name: &str,
+    input: &InputFile,
+    window: &Window,
+) -> Result<Plane, IoError> {
+    let place = Place::new(option, name, input);
+    let [_, rows, columns] = window.stored;
+    let wrong = |found: &[usize]| IoError::Shape {
+        file: place.file.to_owned(),
+        dataset: place.dataset.unwrap_or("the array").to_owned(),
+        found: found.to_vec(),
+        expected: format!(
+            "shape ({rows}, {columns}) or (frame, {rows}, {columns}), as for the frames ({option})"
+        ),
+    };
+    // Frames that are read at once.
+    let pixels = rows.saturating_mul(columns).max(1);
+    let most = usize::try_from(input.memory().limit() / 64).unwrap_or(usize::MAX);
+    let most = (PART_PIXELS.min(most) / pixels).max(1);
+    // Sums, and a part as it was read.
+    input.allow(name, (pixels as u128).saturating_mul(16 + 4 * most as u128))?;
+    let (sum, frames) = if let Some(array) = place.array(input) {
+        let shape = array.shape().to_vec();
+        match shape[..] {
+            [r, c] if [r, c] == [rows, columns] => {
+                let plane = array.into_dimensionality::<Ix2>();
+                (plane.map_err(|_| wrong(&shape))?, 1)
+            }
+            [n, r, c] if n > 0 && [r, c] == [rows, columns] => {
+                let stack = array.into_dimensionality::<Ix3>();
+                let stack = stack.map_err(|_| wrong(&shape))?;
+                (stack.sum_axis(ndarray::Axis(0)), n)
+            }
+            _ => return Err(wrong(&shape)),
+        }
+    } else if place.frame_file().is_some() {
+        let file = warpstride_formats::open(Path::new(place.file))?;
+        let stack = FrameStack::of_file(place.file, file);
+        summed(&stack, [rows, columns], most, &wrong)?
+    } else {
+        let (source, dataset) = place.source(input)?;
+        let numbers = place.numbers(&source, dataset)?;
+        if let [r, c] = *numbers.shape() {
+            if [r, c] != [rows, columns] {
+                return Err(wrong(&[r, c]));
+            }
+            let plane = numbers.part(&[0..rows, 0..columns])?;
+            let plane = plane.into_dimensionality::<Ix2>();
+            let plane = plane.map_err(|_| wrong(&[r, c]))?;
+            (plane.mapv(f64::from), 1)
+        } else {
+            let stack = FrameStack::of_dataset(numbers)?;
+            summed(&stack, [rows, columns], most, &wrong)?
+        }
+    };
+    let mut mean = sum / frames as f64;
+    roll(mean.view_mut(), window.roll);
+    Ok(Plane {
+        name: name.to_owned(),
+        values: mean
+            .slice(s![window.rows.clone(), window.columns.clone()])
+            .to_owned(),
+        frames,
+    })
+}
+
+/// The sum of the frames (row, column) of a stack, of which `most` are read at once, and their number.
+fn summed(
+    stack: &FrameStack<'_>,
+    [rows, columns]: [usize; 2],
+    most: usize,
+    wrong: &dyn Fn(&[usize]) -> IoError,
+) -> Result<(Array2<f64>, usize), IoError> {
+    let [frames, r, c] = stack.shape();
+    if [r, c] != [rows, columns] {
+        return Err(wrong(&[frames, r, c]));
+    }
+    let mut sum = Array2::zeros((rows, columns));
+    for first in (0..frames).step_by(most) {
+        let range = first..frames.min(first + most);
+        let counts = stack.counts(range, &(0..rows), &(0..columns))?;
+        for frame in counts.outer_iter() {
+            sum.zip_mut_with(&frame, |sum: &mut f64, counts| *sum += f64::from(*counts));
+        }
+    }
+    Ok((sum, frames))
+}
+
+/// The numbers, one for each of the `count` frames of the file, that the option `option` names.
+///
+/// # Errors
+/// The file or dataset cannot be read, or has another number of them.
+pub(super) fn of_frames(
+    option: &'static str,
+    name: &str,
+    input: &InputFile,
+    count: usize,
+) -> Result<Vec<f64>, IoError> {
+    let place = Place::new(option, name, input);
+    let wrong = |found: &[usize]| IoError::Shape {
+        file: place.file.to_owned(),
+        dataset: place.dataset.unwrap_or("the array").to_owned(),
+        found: found.to_vec(),
+        expected: format!("one number for each of {count} frames ({option})"),
+    };
+    if let Some(array) = place.array(input) {
+        if array.len() != count {
+            return Err(wrong(array.shape()));
+        }
+        return Ok(array.into_iter().collect());
+    }
+    let (source, dataset) = place.source(input)?;
+    let numbers = place.numbers(&source, dataset)?;
+    let values: usize = numbers.shape().iter().product();
+    if values != count {
+        return Err(wrong(numbers.shape()));
+    }
+    Ok(numbers.reals()?.into_iter().collect())
+}

@@ -1,0 +1,74 @@
+//! The options on formats and zones of timestamps.
+
+use super::TimeUnit;
+use super::date_pattern::DatePattern;
+use super::timestamp::{LocalTimes, TimestampFormat, Unit};
+use std::str::FromStr;
+
+/// The format of timestamps.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum TimeFormat {
+    /// ISO 8601 or numbers since 1970, as the first timestamp of a file is.
+    #[default]
+    Auto,
+    /// ISO 8601, with or without an offset.
+    Iso,
+    /// ISO 8601 with an offset.
+    Rfc3339,
+    /// Numbers of this unit since 1970.
+    Unix(TimeUnit),
+    /// As the pattern says.
+    Pattern(DatePattern),
+}
+
+/// The treatment of local times that clocks show twice, because they were set back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Ambiguous {
+    /// They are bad rows.
+    #[default]
+    Refuse,
+    /// They are the first of the two.
+    Earlier,
+    /// They are the second of the two.
+    Later,
+}
+
+impl TimeFormat {
+    pub(super) fn timestamp_format(&self, local: Option<LocalTimes>) -> Option<TimestampFormat> {
+        match self {
+            Self::Auto => None,
+            Self::Iso => Some(TimestampFormat::Iso.in_zone(local)),
+            Self::Rfc3339 => Some(TimestampFormat::Rfc3339),
+            Self::Unix(unit) => Unit::named(*unit).map(|unit| TimestampFormat::Epoch {
+                unit,
+                concluded: false,
+            }),
+            Self::Pattern(pattern) => Some(TimestampFormat::Pattern(pattern.clone(), local)),
+        }
+    }
+}
+
+impl FromStr for TimeFormat {
+    type Err = String;
+
+    /// Parses `auto`, `iso`, `rfc3339`, `unix` (seconds), `unix-ms`, `unix-us`, `unix-ns`, or a
+    /// pattern with `%`.
+    fn from_str(text: &str) -> Result<Self, String> {
+        Ok(match text {
+            "auto" => Self::Auto,
+            "iso" => Self::Iso,
+            "rfc3339" => Self::Rfc3339,
+            "unix" => Self::Unix(TimeUnit::Seconds),
+            "unix-ms" => Self::Unix(TimeUnit::Milliseconds),
+            "unix-us" => Self::Unix(TimeUnit::Microseconds),
+            "unix-ns" => Self::Unix(TimeUnit::Nanoseconds),
+            pattern if pattern.contains('%') => Self::Pattern(DatePattern::new(pattern)?),
+            other => {
+                return Err(format!(
+                    "expected auto, iso, rfc3339, unix, unix-ms, unix-us, unix-ns, or a pattern such as %d.%m.%Y %H:%M:%S, found '{}'",
+                    super::shorten(other)
+                ));
+            }
+        })
+    }
+}

@@ -1,0 +1,127 @@
+//! Beams with units, pixels as angles, probes from aberrations, and `--find-rotation`, with the real program.
+
+use super::support::TestFolder;
+use serde_json::Value;
+use warpstride::ptycho::Recipe;
+use warpstride::ptycho::io::results;
+
+#[test]
+fn beams_have_units_and_doubtful_numbers_are_asked_about() {
+    let folder = TestFolder::with_scan();
+    let info = |options: &[&str]| folder.run(&[&["ptycho", "info", "scan.cxi"], options].concat());
+    // The positions are those of a scan with X-rays.
+    let electrons = [
+        "--voltage",
+        "300kV",
+        "--pixel-angle",
+        "0.1/A",
+        "--set",
+        "data.affine=[[1e-3,0],[0,1e-3]]",
+    ];
+    let output = info(&electrons);
+    output.well();
+    assert!(
+        output.out.contains("1.9687 pm (electrons of 300 kV)"),
+        "{output:?}"
+    );
+    let output = info(&[&electrons[..], &["--json"]].concat());
+    let json: Value = serde_json::from_str(&output.out).unwrap();
+    let [size, pixel] = [&json["rows"], &json["geometry"]["object_pixel"][0]].map(|v| v.as_f64());
+    // λ/(n a) with a/λ = 0.1/Å.
+    assert!((pixel.unwrap() * size.unwrap() / 1e-9 - 1.0).abs() < 1e-9);
+    for (options, words) in [
+        (
+            &["--voltage", "300"][..],
+            "--voltage 300: expected a voltage",
+        ),
+        (
+            &["--energy", "300"],
+            "--energy 300: scan.cxi: expected an energy",
+        ),
+        (
+            &["--set", "data.constants.energy=300"],
+            "data.constants.voltage = \"300kV\"",
+        ),
+        (&["--pixel-angle", "0.3"], "0.3mrad, 0.3deg or 0.3rad?"),
+        (
+            &["--voltage", "300kV", "--set", "data.constants.energy=8.8"],
+            "not both",
+        ),
+        (
+            &["--pixel-angle", "1mrad", "--near-field"],
+            "--pixel-angle 1mrad: expected constants.pixel_size",
+        ),
+    ] {
+        info(options).refused(2, &[words]);
+    }
+    info(&["--voltage", "300kV", "--energy", "8keV"]).refused(2, &["--voltage", "--energy"]);
+}
+
+/// The rotation of a turned scan is found and put into the recipe; the probe of the recipe is kept.
+#[test]
+fn the_rotation_of_a_scan_is_found() {
+    let folder = TestFolder::new();
+    folder.simulate("scan.cxi", &["--frame", "24", "--positions", "60"]);
+    let options = [
+        "-o",
+        "out.h5",
+        "--no-pictures",
+        "--summary",
+        "s.json",
+        "--engine",
+        "lsqml:1",
+        "--find-rotation",
+        "--transform-positions",
+        "rotate=-40deg",
+    ];
+    let output = folder.reconstruct(&options);
+    output.well();
+    let text = std::fs::read_to_string(folder.path("s.json")).unwrap();
+    let summary: Value = serde_json::from_str(&text).unwrap();
+    let found = &summary["rotation"]["decision"]["found"];
+    assert!(
+        found["twin"]["resolved"].is_object(),
+        "{:#}",
+        summary["rotation"]
+    );
+    assert!(output.out.contains("rotation found: "), "{}", output.out);
+    let recipe = Recipe::from_toml(&results::read(&folder.path("out.h5")).unwrap().recipe).unwrap();
+    let [[cosine, _], [sine, _]] = recipe.data.affine.unwrap();
+    let left = sine.atan2(cosine).to_degrees();
+    assert!(left.abs() < 2.0, "{left}: {:#}", summary["rotation"]);
+    let start = [&options[..], &["--start", "out.h5"]].concat();
+    folder
+        .reconstruct(&start)
+        .refused(2, &["--find-rotation: expected a run without"]);
+}
+
+#[test]
+fn a_probe_from_the_optics_is_one_of_the_recipe() {
+    let folder = TestFolder::with_scan();
+    let run = |semi_angle: &str| {
+        let beam = ["--voltage", "300kV", "--pixel-angle", "0.5mrad"];
+        let optics = [
+            "--semi-angle",
+            semi_angle,
+            "--defocus",
+            "-20nm",
+            "--c3",
+            "1.2mm",
+        ];
+        let others = ["-o", "out.h5", "--no-pictures", "--engine", "dm:1"];
+        let set = ["--set", "data.affine=[[1e-2,0],[0,1e-2]]"];
+        folder.reconstruct(&[&others[..], &beam, &optics, &set].concat())
+    };
+    let output = run("4mrad");
+    output.well();
+    let noted = "start probe: a lens with a semi-angle of 4 mrad, a defocus of -20 nm, C3 = 1.2 mm";
+    assert!(output.out.contains(noted), "{}", output.out);
+    let text = results::read(&folder.path("out.h5")).unwrap().recipe;
+    let recipe = Recipe::from_toml(&text).unwrap();
+    assert_eq!(recipe.probe.semi_angle, Some(4e-3), "{text}");
+    assert_eq!(recipe.data.constants.voltage, Some(3e5), "{text}");
+    run("40mrad").refused(
+        2,
+        &["--semi-angle 40mrad: scan.cxi: expected at most 8 mrad"],
+    );
+}
