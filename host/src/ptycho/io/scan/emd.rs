@@ -123,8 +123,6 @@ pub(super) fn read(
         geometry,
         probe: None,
         simulation: None,
-        centre: None,
-        cutoff: None,
         window,
         cutoff: None,
         notes,

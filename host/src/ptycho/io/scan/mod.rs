@@ -86,12 +86,7 @@ pub fn read_with_scratch(
     if is_frame_file(path, options) {
         return frame_file::read(path, options, memory, scratch);
     }
-    let follow = if options.follow_links {
-        Follow::Anywhere
-    } else {
-        Follow::Inside
-    };
-    let source = Source::open_with_links(path, memory, follow)?;
+    let source = open(path, options, memory)?;
     let Some(format) = format_of(&source, options) else {
         return Err(IoError::Format {
             file: source.name().to_owned(),
@@ -136,11 +131,6 @@ fn open(path: &Path, options: &ReadOptions, memory: Memory) -> Result<Source, Io
         Follow::Inside
     };
     Source::open_with_links(path, memory, follow)
-}
-
-/// Whether the file is read as the master of a DECTRIS detector.
-fn is_dectris(source: &Source, options: &ReadOptions) -> bool {
-    options.format == Format::Auto && options.paths.is_none() && dectris::is_one(source)
 }
 
 /// Whether `path` is read as a file of frames alone.

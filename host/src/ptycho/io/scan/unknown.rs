@@ -58,9 +58,6 @@ pub fn unknown_layout(
         return Ok(None);
     }
     let source = super::open(path, options, memory)?;
-    if super::is_dectris(&source, options) {
-        return Ok(None);
-    }
     let roles = match format_of(&source, options) {
         None => Roles::guess(&source.listing(), false),
         Some(Format::Matlab) if options.format == Format::Auto => {
