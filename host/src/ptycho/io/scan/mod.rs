@@ -123,7 +123,7 @@ pub fn read_with_scratch(
     read
 }
 
-/// Opens an HDF5 file with the links that the options allow.
+/// Opens `path`, whose links lead as far as the options say.
 fn open(path: &Path, options: &ReadOptions, memory: Memory) -> Result<Source, IoError> {
     let follow = if options.follow_links {
         Follow::Anywhere
