@@ -10,6 +10,7 @@ pub mod chunk_filters;
 pub mod empad;
 mod file_error;
 mod frame_file;
+pub mod hdf5_structure;
 pub mod merlin;
 pub mod numpy;
 pub mod tiff_image;

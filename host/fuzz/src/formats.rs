@@ -7,12 +7,14 @@
 //! | `mib_reader` | length of the `.hdr` file (two bytes, little-endian), the `.hdr` file, the `.mib` file |
 //! | `empad_reader` | number of frames of the `.raw` file (one byte), the `.xml` file |
 //! | `tiff_reader` | a TIFF file |
+//! | `hdf5_structure` | an HDF5 file |
 //! | `numpy_reader` | 0 for `.npy` or 1 for `.npz` (one byte), the file |
 
 use std::path::Path;
 use warpstride_formats::FrameFile;
 use warpstride_formats::chunk_filters::{FilterSpec, Pipeline, Scratch};
 use warpstride_formats::empad::EmpadFile;
+use warpstride_formats::hdf5_structure::{LinkTarget, Structure};
 use warpstride_formats::merlin::{MibFile, RowOrder};
 use warpstride_formats::numpy::NumpyFile;
 use warpstride_formats::tiff_stack::TiffStack;
@@ -22,6 +24,9 @@ const MOST_DECODED: usize = 1 << 20;
 
 /// The most pixels that are read of a file.
 const MOST_PIXELS: usize = 1 << 22;
+
+/// The most objects of an HDF5 file that are looked at.
+const MOST_OBJECTS: usize = 500;
 
 /// Bytes of a frame in a file of an EMPAD detector.
 const EMPAD_FRAME: u64 = 130 * 128 * 4;
@@ -142,6 +147,27 @@ pub fn tiff(bytes: &[u8], folder: &Path) -> Option<()> {
     Some(())
 }
 
+/// Reads the links of all groups of an HDF5 file, and its virtual datasets.
+pub fn structure(bytes: &[u8], folder: &Path) -> Option<()> {
+    let path = folder.join("file.h5");
+    std::fs::write(&path, bytes).ok()?;
+    let mut file = Structure::open(&path).ok()?;
+    let mut waiting = vec![(file.root(), 0)];
+    let mut left = MOST_OBJECTS;
+    while let Some((address, depth)) = waiting.pop() {
+        left = left.checked_sub(1)?;
+        if let Ok(Some(of)) = file.virtual_dataset(address) {
+            assert!(!of.shape.is_empty() && of.fill.len() % of.bytes == 0);
+        }
+        for target in file.links(address).unwrap_or_default().into_values() {
+            if let (LinkTarget::Hard(address), 0..5) = (target, depth) {
+                waiting.push((address, depth + 1));
+            }
+        }
+    }
+    Some(())
+}
+
 /// Reads an `.npy` or an `.npz` file.
 pub fn numpy(bytes: &[u8], folder: &Path) -> Option<()> {
     let (kind, bytes) = bytes.split_first()?;
@@ -176,6 +202,14 @@ pub fn seeds(target: &str) -> Vec<Vec<u8>> {
                 .flatten()
                 .collect()
         }
+        "hdf5_structure" => [
+            &include_bytes!("../../tests/data/linked/links.h5")[..],
+            include_bytes!("../../tests/data/linked/latest.h5"),
+            include_bytes!("../../tests/data/linked/virtual.h5"),
+            include_bytes!("../../tests/data/linked/master.h5"),
+        ]
+        .map(<[u8]>::to_vec)
+        .to_vec(),
         "mib_reader" => mib_seeds(),
         "empad_reader" => {
             let scan = "<root><type>scan</type><pix_x>4</pix_x><pix_y>3</pix_y><raw_file filename=\"scan.raw\"/>\

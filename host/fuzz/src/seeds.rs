@@ -1,18 +1,22 @@
 //! Writes the seed corpora: `seeds FOLDER`, of scans; `seeds FOLDER ismrmrd`, of samples of
 //! k-space; `seeds FOLDER columns`, `cansas` or `nxcansas`, of small-angle scattering; `seeds
 //! FOLDER series_csv`, `series_exposition` or `series_columnar`, of time series; `seeds FOLDER chunk_filters`, `mib_reader`,
-//! `empad_reader`, `tiff_reader` or `numpy_reader`, of chunks and of files of frames; `seeds FOLDER bart_reader`, of
+//! `empad_reader`, `tiff_reader` or `numpy_reader`, of chunks and of files of frames; `hdf5_structure`, of files with links; `seeds FOLDER bart_reader`, of
 //! BART arrays.
 //!
 //! The seeds are small valid files and files from the generators. The first byte of a seed selects
 //! the mode of the fuzz target.
 
+use hdf5_metno as hdf5;
 use std::path::Path;
 use warpstride::data::{
     Curve, Geometry, Mask, Propagation, Scan, Scattering, ScatteringImage, Simulation, Smearing,
 };
 use warpstride::ptycho::io::scan;
 use warpstride::sas::io::{self as sas, Computed};
+
+/// The frames of a CXI file.
+const FRAMES: &str = "/entry_1/instrument_1/detector_1/data";
 
 fn scan_of(frames: usize, per_frame: bool) -> Option<Scan> {
     let counts = ndarray::Array3::from_shape_fn((frames, 4, 4), |(j, r, c)| (j + r * c) as f32);
@@ -53,7 +57,7 @@ fn scan_of(frames: usize, per_frame: bool) -> Option<Scan> {
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let folder = std::env::args_os()
         .nth(1)
-        .ok_or("usage: seeds FOLDER [ismrmrd | columns | cansas | nxcansas | series_csv | series_exposition | series_columnar | chunk_filters | mib_reader | empad_reader | tiff_reader | numpy_reader | bart_reader]")?;
+        .ok_or("usage: seeds FOLDER [ismrmrd | columns | cansas | nxcansas | series_csv | series_exposition | series_columnar | chunk_filters | mib_reader | empad_reader | tiff_reader | numpy_reader | bart_reader | hdf5_structure]")?;
     let folder = Path::new(&folder);
     std::fs::create_dir_all(folder)?;
     match std::env::args().nth(2).as_deref() {
@@ -66,7 +70,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         Some("series_columnar") => warpstride_fuzz::series::tables(folder),
         Some(
             target @ ("chunk_filters" | "mib_reader" | "empad_reader" | "tiff_reader"
-            | "numpy_reader"),
+            | "numpy_reader" | "hdf5_structure"),
         ) => {
             for (i, seed) in warpstride_fuzz::formats::seeds(target).iter().enumerate() {
                 std::fs::write(folder.join(format!("seed{i}")), seed)?;
@@ -232,6 +236,25 @@ fn scans(folder: &Path) -> Result<(), Box<dyn std::error::Error>> {
         let scan = scan_of(2 + i, per_frame).ok_or("the seed is not a valid scan")?;
         scan::write(&image, &scan)?;
         save(format!("scan{i}"), 0)?;
+        // The frames behind a link of the file to itself, and as a virtual dataset of the file.
+        for how in ["linked", "virtual"] {
+            scan::write(&image, &scan)?;
+            let file = hdf5::File::open_rw(&image)?;
+            file.relink(FRAMES, "/frames")?;
+            let shape = file.dataset("/frames")?.shape();
+            if how == "linked" {
+                file.link_external("image", "/frames", FRAMES)?;
+            } else {
+                let all = || hdf5::Selection::All;
+                file.new_dataset_builder()
+                    .with_dcpl(|p| p.virtual_map(".", "/frames", &shape, all(), &shape, all()))
+                    .empty::<f32>()
+                    .shape(&shape)
+                    .create(FRAMES)?;
+            }
+            file.close()?;
+            save(format!("{how}{i}"), 0)?;
+        }
     }
     for round in 0..40_u8 {
         let choices = choices(round);

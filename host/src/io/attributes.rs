@@ -19,6 +19,9 @@ impl Source {
         path: &str,
         name: &str,
     ) -> Result<Option<Vec<String>>, IoError> {
+        if let Some((source, path)) = self.elsewhere(path)? {
+            return source.attribute_texts(&path, name);
+        }
         if let Some(group) = self.group(path)? {
             return self.texts_on(&group, path, name);
         }
@@ -36,6 +39,9 @@ impl Source {
 
     /// The number in an attribute; `None` if the attribute does not exist or is not one number.
     pub(crate) fn attribute_number(&self, path: &str, name: &str) -> Result<Option<f64>, IoError> {
+        if let Some((source, path)) = self.elsewhere(path)? {
+            return source.attribute_number(&path, name);
+        }
         let Some(dataset) = self.dataset(path)? else {
             return Ok(None);
         };
@@ -88,6 +94,9 @@ impl Source {
 
     /// The first string of a dataset of strings of any kind; `None` for other datasets.
     pub(crate) fn label(&self, path: &str) -> Result<Option<String>, IoError> {
+        if let Some((source, path)) = self.elsewhere(path)? {
+            return source.label(&path);
+        }
         if self.group(path)?.is_some() {
             return Ok(None);
         }

@@ -1,7 +1,8 @@
 //! Reading of HDF5 files. Every dataset is inspected before memory is allocated for it.
 //!
-//! Only links inside the file are followed. Virtual datasets and external storage are refused, as
-//! their data are in files that the user has not named. Attributes are read for formats that need
+//! A file that is opened with [`Source::open`] is read alone: its links to other files and virtual datasets are
+//! refused. With [`Source::open_with_links`] they are followed (`linked.rs`, `locate.rs`, `virtual_numbers.rs`), as far as
+//! they stay in the folder of the file. External storage is refused. Attributes are read for formats that need
 //! them (`attributes.rs`), and only short strings.
 
 #[cfg(feature = "static")]
@@ -12,13 +13,24 @@ mod chunk_list;
 mod chunks;
 mod contents;
 mod filters;
+#[cfg(test)]
+mod link_tests;
+#[cfg_attr(
+    not(feature = "ptycho"),
+    allow(dead_code, reason = "only scans have links that are followed")
+)]
+mod linked;
 mod links;
 mod listing;
+mod locate;
 mod numbers;
 mod shape;
 mod stored;
 mod texts;
+mod virtual_numbers;
 
+#[cfg(any(feature = "ptycho", test))]
+pub(crate) use linked::Follow;
 pub(crate) use listing::{ElementKind, ListedDataset};
 pub(crate) use numbers::Numbers;
 
@@ -27,8 +39,10 @@ use super::input_file::InputFile;
 use super::{IoError, global_heap, superblock};
 use crate::system::Memory;
 use hdf5_metno as hdf5;
+use linked::Registry;
 use links::Link;
-use std::cell::Cell;
+use locate::Known;
+use std::cell::{Cell, RefCell};
 use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -57,10 +71,26 @@ pub(crate) struct Source {
     length: u64,
     /// When the file was last written to, if the file system knows.
     modified: Option<SystemTime>,
+    /// The other files that may be opened.
+    registry: Registry,
+    /// What has been read of its structure, to find them.
+    known: RefCell<Known>,
 }
 
 impl Source {
-    /// Opens `path` for reading.
+    /// Opens `path` for reading, and follows links to other files and virtual datasets.
+    #[cfg(any(feature = "ptycho", test))]
+    pub(crate) fn open_with_links(
+        path: &Path,
+        memory: Memory,
+        follow: Follow,
+    ) -> Result<Self, IoError> {
+        let mut source = Self::open(path, memory)?;
+        source.registry = Registry::new(path, follow);
+        Ok(source)
+    }
+
+    /// Opens `path` for reading; links to other files and virtual datasets are refused.
     pub(crate) fn open(path: &Path, memory: Memory) -> Result<Self, IoError> {
         let input = InputFile::new(path, memory);
         let name = input.name();
@@ -83,6 +113,8 @@ impl Source {
             file,
             length,
             modified,
+            registry: Registry::Closed,
+            known: RefCell::default(),
         })
     }
 
@@ -121,8 +153,19 @@ impl Source {
         Ok(())
     }
 
-    /// Checks that nothing has been written to the file since it was opened. HDF5 reads zeros where a file has become shorter.
+    /// Checks that nothing has been written to the file, and to those that its links have led to, since they were opened. HDF5 reads zeros
+    /// where a file has become shorter.
     pub(crate) fn unchanged(&self) -> Result<(), IoError> {
+        self.unchanged_itself()?;
+        if let Registry::Own(linked) = &self.registry {
+            for source in linked.opened() {
+                source.unchanged_itself()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn unchanged_itself(&self) -> Result<(), IoError> {
         let found = std::fs::metadata(&self.path).map(|of| of.len()).ok();
         if let Some(found) = found.filter(|found| *found != self.length) {
             return Err(IoError::Resized {
@@ -208,6 +251,9 @@ impl Source {
 
     /// The group `path`; `None` if it does not exist.
     pub(crate) fn group(&self, path: &str) -> Result<Option<hdf5::Group>, IoError> {
+        if let Some((source, path)) = self.elsewhere(path)? {
+            return source.group(&path);
+        }
         if path == "/" {
             let root = self.file.group("/");
             return root
@@ -222,10 +268,7 @@ impl Source {
 
     /// Names of the links in the group `path`, sorted; `None` if it does not exist.
     pub(crate) fn members(&self, path: &str) -> Result<Option<Vec<String>>, IoError> {
-        let Some(link) = self.link(path)? else {
-            return Ok(None);
-        };
-        let Some(group) = self.group_at(&link, path)? else {
+        let Some(group) = self.group(path)? else {
             return Ok(None);
         };
         let mut names = Vec::new();
@@ -259,6 +302,9 @@ impl Source {
 
     /// Whether a link of this name exists. Its target may be missing.
     pub(crate) fn has(&self, path: &str) -> Result<bool, IoError> {
+        if let Some((source, path)) = self.group_elsewhere(path)? {
+            return source.has(&path);
+        }
         Ok(self.link(path)?.is_some())
     }
 

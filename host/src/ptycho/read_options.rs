@@ -121,6 +121,9 @@ pub struct ReadOptions {
     /// Positions of a raster, in the place of those in the file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub raster: Option<Raster>,
+    /// Follows links to files outside the folder of the scan, too.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub follow_links: bool,
     /// Values that replace those of the file.
     pub constants: Constants,
     /// Units of the numbers of a file that does not state them.
@@ -375,6 +378,8 @@ pub enum Format {
     Nexus,
     /// EMD, as py4DSTEM writes it.
     Emd,
+    /// The master file of a DECTRIS detector.
+    Dectris,
     /// A file of frames alone: Merlin's `.mib`, EMPAD's `.raw` or `.xml`, TIFF, `.npy` or `.npz`.
     Frames,
 }

@@ -31,7 +31,7 @@ pub(crate) use mri::{
 pub(crate) use precision::PrecisionArg;
 #[cfg(all(feature = "ptycho", feature = "hdf5"))]
 pub(crate) use ptycho::{
-    BeamArgs, CompareArgs, DetectorArgs, ExportArgs, ImportArgs, InfoArgs, LayerArgs,
+    BeamArgs, CompareArgs, DetectorArgs, ExportArgs, ImportArgs, InfoArgs, LayerArgs, LinkArgs,
     NearFieldArgs, OpticsArgs, PatternArg, PositionArgs, PositionMethodArg, PredictArgs,
     PrepareArgs, PtychoCommand, RecipeArgs, ReconstructArgs, ResolutionArgs, SimulateArgs,
     SliceArgs, StopArg,

@@ -11,7 +11,7 @@ mod simulate;
 pub(crate) use beam::{BeamArgs, OpticsArgs};
 pub(crate) use export::ExportArgs;
 pub(crate) use import::ImportArgs;
-pub(crate) use model::{DetectorArgs, LayerArgs, NearFieldArgs, SliceArgs};
+pub(crate) use model::{DetectorArgs, LayerArgs, LinkArgs, NearFieldArgs, SliceArgs};
 pub(crate) use positions::PositionArgs;
 pub(crate) use prepare::PrepareArgs;
 pub(crate) use simulate::{PatternArg, SimulateArgs};
@@ -63,6 +63,7 @@ Examples:
       --hot-pixels mask --dark dark.h5:/entry/data --report scan.html
   warpstride ptycho info thick.cxi --slices 2 --slice-distance 20um \\
       --blur 0.7 --background uniform
+  warpstride ptycho info run_master.h5 --positions positions.csv
   warpstride ptycho info raw.h5
   warpstride ptycho info raw.h5 --recipe beamline.toml
 
@@ -170,6 +171,8 @@ pub(crate) struct InfoArgs {
     #[command(flatten)]
     pub(crate) beam: BeamArgs,
     #[command(flatten)]
+    pub(crate) links: LinkArgs,
+    #[command(flatten)]
     pub(crate) positions: PositionArgs,
     #[command(flatten)]
     pub(crate) near_field: NearFieldArgs,
@@ -261,6 +264,7 @@ pub(crate) struct ReconstructArgs {
             "defocus",
             "c3",
             "astigmatism",
+            "follow_links",
             "positions",
             "step",
             "near_field",
@@ -371,6 +375,8 @@ pub(crate) struct RecipeArgs {
     pub(crate) beam: BeamArgs,
     #[command(flatten)]
     pub(crate) optics: OpticsArgs,
+    #[command(flatten)]
+    pub(crate) links: LinkArgs,
     #[command(flatten)]
     pub(crate) positions: PositionArgs,
     #[command(flatten)]

@@ -129,6 +129,7 @@ impl Info {
         let origin = RecipeOrigin::of(args.recipe.as_deref(), args.probe_modes, &args.set)
             .with_transform(args.transform_positions.as_deref())
             .with_beam(&args.beam)
+            .with_links(&args.links)
             .with_positions(&args.positions)
             .with_near_field(&args.near_field)
             .with_preparation(&args.prepare)
@@ -167,6 +168,7 @@ impl Info {
             transform_positions(list, &mut recipe.data)?;
         }
         beam(&args.beam, &mut recipe.data.constants)?;
+        recipe.data.follow_links |= args.links.follow_links;
         positions(&args.positions, &mut recipe.data)?;
         near_field(&args.near_field, &mut recipe.data)?;
         prepare(&args.prepare, &mut recipe.data)?;

@@ -232,6 +232,7 @@ fn apply(recipe: &mut Recipe, args: &RecipeArgs) -> Result<(), Failure> {
     }
     beam(&args.beam, &mut recipe.data.constants)?;
     optics(&args.optics, &mut recipe.probe)?;
+    recipe.data.follow_links |= args.links.follow_links;
     positions(&args.positions, &mut recipe.data)?;
     near_field(&args.near_field, &mut recipe.data)?;
     prepare(&args.prepare, &mut recipe.data)?;

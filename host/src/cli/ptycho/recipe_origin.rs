@@ -8,8 +8,8 @@ use super::position_arguments;
 use super::prepare_arguments::origins as preparation_origins;
 use super::slice_arguments::origins as slice_origins;
 use crate::cli::args::{
-    BeamArgs, DetectorArgs, LayerArgs, NearFieldArgs, PositionArgs, PrepareArgs, RecipeArgs,
-    SliceArgs, StopArg,
+    BeamArgs, DetectorArgs, LayerArgs, LinkArgs, NearFieldArgs, PositionArgs, PrepareArgs,
+    RecipeArgs, SliceArgs, StopArg,
 };
 use crate::cli::failure::Failure;
 use crate::data::PositionError;
@@ -98,6 +98,7 @@ impl RecipeOrigin {
             .with_detector(&args.detector)
             .with_slices(&args.slices)
             .with_variations(args.opr_modes)
+            .with_links(&args.links)
             .with_positions(&args.positions)
             .with_near_field(&args.near_field)
             .with_preparation(&args.prepare)
@@ -132,6 +133,14 @@ impl RecipeOrigin {
     /// Adds `--voltage` and the other arguments of the beam and the detector's pixels, which `--set` may replace.
     pub(super) fn with_beam(mut self, args: &BeamArgs) -> Self {
         self.arguments.splice(0..0, beam_origins(args));
+        self
+    }
+
+    /// Adds `--follow-links`, which `--set` may replace.
+    pub(super) fn with_links(mut self, args: &LinkArgs) -> Self {
+        let given = (args.follow_links)
+            .then(|| ("data.follow_links".to_owned(), "--follow-links".to_owned()));
+        self.arguments.splice(0..0, given);
         self
     }
 

@@ -27,8 +27,8 @@ impl LocalBuckets {
         }
     }
 
-    /// The limits on the axis.
-    pub(super) fn limits(&self) -> Limits {
+    /// The places of the limits.
+    pub(super) fn placed(&self) -> Limits {
         self.placed
     }
 

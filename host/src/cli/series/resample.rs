@@ -91,7 +91,7 @@ impl Resampling {
         let setup_seconds = started.elapsed().as_secs_f64();
         let begun = Instant::now();
         let local = LocalBuckets::new(self.axis, (start, end));
-        let placed = local.limits();
+        let placed = local.placed();
         let mut gather = Gather::new(Limits {
             start: placed.0,
             end: placed.1,

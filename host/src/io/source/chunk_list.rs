@@ -3,6 +3,9 @@
 use hdf5_metno as hdf5;
 use hdf5_metno::dataset::ChunkInfo;
 
+/// Whether listing the chunks takes one walk through their index.
+pub(super) const LISTED_AT_ONCE: bool = true;
+
 /// The chunks that the file has of a dataset; `None` if their index is damaged.
 pub(super) fn chunk_list(dataset: &hdf5::Dataset) -> Option<Vec<ChunkInfo>> {
     let count = dataset.num_chunks()?;

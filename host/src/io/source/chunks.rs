@@ -1,6 +1,6 @@
-//! Chunks whose filters HDF5 does not have: read from the file, decoded by several threads.
+//! Chunks with filters: read from the file, decoded by several threads. HDF5 has some of the filters, but decodes one chunk after the other.
 
-use super::chunk_list::chunk_list;
+use super::chunk_list::{LISTED_AT_ONCE, chunk_list};
 use super::shape::bytes_of;
 use super::stored::{Stored, StoredNumber};
 use super::{IoError, Source};
@@ -16,6 +16,11 @@ use warpstride_formats::chunk_filters::{FilterSpec, Pipeline, Scratch};
 
 /// Chunks that a thread decodes before their numbers are put in their places.
 const TOGETHER: usize = 4;
+
+/// Chunks that are decoded before the next ones are read.
+fn together() -> usize {
+    TOGETHER * rayon::current_num_threads().max(1)
+}
 
 /// The parameters of `filter`, as HDF5 stores them.
 pub(super) fn spec(filter: &hdf5::filters::Filter, item: usize) -> Option<FilterSpec> {
@@ -46,6 +51,8 @@ pub(super) struct Chunks {
     fill: Vec<u8>,
     /// Whether chunks that reach beyond the dataset are stored without filters.
     whole_only: bool,
+    /// Whether HDF5 has all filters, too.
+    by_hdf5: bool,
     list: Vec<ChunkInfo>,
     file: Mutex<File>,
 }
@@ -54,7 +61,7 @@ pub(super) struct Chunks {
 type Decoded<T> = (Vec<Range<usize>>, Vec<T>);
 
 impl Source {
-    /// The chunks of a dataset with a filter that HDF5 does not have; `None` if HDF5 reads it.
+    /// The chunks of a dataset with filters; `None` if HDF5 reads it.
     pub(super) fn chunks(
         &self,
         path: &str,
@@ -63,12 +70,19 @@ impl Source {
     ) -> Result<Option<Chunks>, IoError> {
         let broken = |_| self.damaged(path, "its header is damaged");
         let filters = dataset.filters();
-        if filters.iter().all(hdf5::filters::Filter::decode_enabled) {
+        let by_hdf5 = filters.iter().all(hdf5::filters::Filter::decode_enabled);
+        if filters.is_empty() || (by_hdf5 && !LISTED_AT_ONCE) {
             return Ok(None);
         }
         let kind = dataset.dtype().map_err(broken)?;
         let item = kind.size();
-        let stored = Stored::new(&kind).ok_or_else(|| IoError::Type {
+        let stored = Stored::new(&kind);
+        let specs: Vec<FilterSpec> = filters.iter().filter_map(|f| spec(f, item)).collect();
+        let known = stored.is_some() && specs.len() == filters.len();
+        if by_hdf5 && !known {
+            return Ok(None);
+        }
+        let stored = stored.ok_or_else(|| IoError::Type {
             file: self.name().to_owned(),
             dataset: path.to_owned(),
             expected: "integers or floating-point numbers of 1 to 8 bytes, or complex numbers (r, i), with this filter",
@@ -76,7 +90,6 @@ impl Source {
         let properties = dataset.create_plist().map_err(broken)?;
         let chunk = properties.get_chunk().map_err(broken)?.unwrap_or_default();
         let chunk_bytes = usize::try_from(bytes_of(&chunk, item)).unwrap_or(usize::MAX);
-        let specs: Vec<FilterSpec> = filters.iter().filter_map(|f| spec(f, item)).collect();
         let pipeline = (specs.len() == filters.len())
             .then(|| Pipeline::new(&specs, item, chunk_bytes))
             .ok_or_else(|| self.damaged(path, "its filters are damaged"))?;
@@ -110,6 +123,7 @@ impl Source {
             fill: stored.fill(dataset),
             stored,
             whole_only,
+            by_hdf5,
             list,
             file: Mutex::new(File::open(&self.path).map_err(open)?),
         }))
@@ -117,6 +131,28 @@ impl Source {
 }
 
 impl Chunks {
+    /// Bytes for `sizes` numbers of `item` bytes, and while they are decoded: stored and decoded bytes, the result of a filter, and numbers,
+    /// of the chunks that are decoded together.
+    fn bytes(&self, sizes: &[usize], item: usize) -> u128 {
+        let longest = self.list.iter().map(|of| of.size).max().unwrap_or(0);
+        let one = u128::from(longest)
+            + 3 * self.pipeline.chunk_bytes() as u128
+            + bytes_of(&self.chunk, item);
+        bytes_of(sizes, item).saturating_add(one.saturating_mul(together() as u128))
+    }
+
+    /// Whether HDF5 should read `parts` as numbers of `item` bytes: it can, and memory for several chunks at once is short, or there is one only.
+    pub(super) fn left_to_hdf5(
+        &self,
+        (source, path): (&Source, &str),
+        parts: &[Range<usize>],
+        item: usize,
+    ) -> bool {
+        let sizes: Vec<usize> = parts.iter().map(ExactSizeIterator::len).collect();
+        self.by_hdf5
+            && (self.list.len() < 2 || source.allow(path, self.bytes(&sizes, item)).is_err())
+    }
+
     /// Reads the range `parts` of every axis, which the caller has checked against the shape, and the memory for the numbers.
     pub(super) fn part<T: StoredNumber>(
         &self,
@@ -125,17 +161,8 @@ impl Chunks {
     ) -> Result<ArrayD<T>, IoError> {
         let sizes: Vec<usize> = parts.iter().map(ExactSizeIterator::len).collect();
         let elements: usize = sizes.iter().product();
-        let threads = rayon::current_num_threads().max(1);
-        let together = TOGETHER * threads;
-        let longest = self.list.iter().map(|of| of.size).max().unwrap_or(0);
-        // Stored and decoded bytes, the result of a filter, and numbers, of the chunks that are decoded together.
-        let one = u128::from(longest)
-            + 3 * self.pipeline.chunk_bytes() as u128
-            + bytes_of(&self.chunk, size_of::<T>());
-        source.allow(
-            path,
-            bytes_of(&sizes, size_of::<T>()).saturating_add(one.saturating_mul(together as u128)),
-        )?;
+        let together = together();
+        source.allow(path, self.bytes(&sizes, size_of::<T>()))?;
         let fill: T = self.stored.number(&self.fill);
         let mut to = vec![fill; elements];
         let overlapping: Vec<(&ChunkInfo, Vec<Range<usize>>)> = (self.list.iter())
@@ -294,6 +321,42 @@ mod tests {
                 assert_eq!(found, plain.part(&part).unwrap(), "{name} {part:?}");
             }
         }
+    }
+
+    /// Filters that HDF5 has, too, by both decoders.
+    #[test]
+    fn numbers_with_the_filters_of_hdf5_are_those_that_hdf5_reads() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("gzip.h5");
+        let file = hdf5::File::create(&path).unwrap();
+        let counts = ndarray::Array3::from_shape_fn((9, 11, 13), |(n, r, c)| {
+            ((n * 7919 + r * 131 + c * 17) % 1009) as i16 - 500
+        });
+        let dataset = file
+            .new_dataset_builder()
+            .chunk((2, 5, 13))
+            .shuffle()
+            .deflate(4)
+            .fletcher32()
+            .with_data(&counts);
+        dataset.create("data").unwrap();
+        file.close().unwrap();
+        let all = crate::system::Memory::available();
+        let source = Source::open(&path, all).unwrap();
+        let numbers = source.numbers("/data").unwrap().unwrap();
+        let expected = counts.mapv(f64::from).into_dyn();
+        assert_eq!(numbers.reals().unwrap(), expected);
+        let part = [3..8, 1..11, 2..3];
+        let dataset = source.dataset("/data").unwrap().unwrap();
+        let chunks = source.chunks("/data", &dataset, &[9, 11, 13]).unwrap();
+        assert_eq!(chunks.is_some(), LISTED_AT_ONCE);
+        let found = numbers.part(&part).unwrap();
+        let cut = counts.slice(ndarray::s![3..8, 1..11, 2..3]);
+        assert_eq!(found, cut.mapv(f32::from).into_dyn());
+        // With too little memory for several chunks at once, HDF5 reads.
+        let small = Source::open(&path, crate::system::Memory::limited(12_000)).unwrap();
+        let numbers = small.numbers("/data").unwrap().unwrap();
+        assert_eq!(numbers.reals().unwrap(), expected);
     }
 
     #[test]

@@ -1,8 +1,10 @@
 //! Datasets of numbers, inspected first and then read whole or in part.
 
 use super::chunks::Chunks;
+use super::linked::Holder;
 use super::shape::{Decoder, bytes_of};
-use super::stored::StoredNumber;
+use super::stored::{Stored, StoredNumber};
+use super::virtual_numbers::VirtualNumbers;
 use super::{IoError, Source};
 use hdf5_metno as hdf5;
 use ndarray::{ArrayD, IxDyn};
@@ -10,15 +12,25 @@ use num_complex::Complex;
 
 /// A dataset of numbers, inspected but not yet read.
 pub(crate) struct Numbers<'s> {
-    source: &'s Source,
+    /// The file that has it, which may be another than that where it was looked for.
+    source: Holder<'s>,
     path: String,
-    dataset: hdf5::Dataset,
+    data: Data<'s>,
     shape: Vec<usize>,
     /// Stored axis of each axis, if they are in another order.
     axes: Option<Vec<usize>>,
     complex: Option<Precision>,
-    /// Its chunks, if HDF5 cannot decode them.
-    chunks: Option<Chunks>,
+}
+
+/// Where the numbers are.
+enum Data<'s> {
+    /// In the dataset; its chunks are there if they have filters.
+    Here {
+        dataset: hdf5::Dataset,
+        chunks: Option<Chunks>,
+    },
+    /// In other datasets.
+    Virtual(Box<VirtualNumbers<'s>>),
 }
 
 /// Precision of the parts of a complex number.
@@ -31,39 +43,7 @@ enum Precision {
 impl Source {
     /// Inspects the dataset `path`; `None` if it does not exist.
     pub(crate) fn numbers(&self, path: &str) -> Result<Option<Numbers<'_>>, IoError> {
-        let Some(dataset) = self.dataset(path)? else {
-            return Ok(None);
-        };
-        let kind = dataset
-            .dtype()
-            .map_err(|_| self.damaged(path, "its element type is damaged"))?;
-        let complex = if kind.is::<Complex<f32>>() {
-            Some(Precision::Single)
-        } else if kind.is::<Complex<f64>>() {
-            Some(Precision::Double)
-        } else {
-            None
-        };
-        // The size first: wider types (strings, sequences, records) are not inspected any further.
-        let number = (1..=8).contains(&kind.size()) && kind.conv_to::<f64>().is_some();
-        if complex.is_none() && !number {
-            return Err(IoError::Type {
-                file: self.name().to_owned(),
-                dataset: path.to_owned(),
-                expected: "integers, floating-point numbers or complex numbers (r, i)",
-            });
-        }
-        let shape = self.checked_shape_by(path, &dataset, kind.size(), Decoder::Own)?;
-        let chunks = self.chunks(path, &dataset, &shape)?;
-        Ok(Some(Numbers {
-            chunks,
-            source: self,
-            path: path.to_owned(),
-            dataset,
-            shape,
-            axes: None,
-            complex,
-        }))
+        Numbers::find(&Holder::Own(self), path, 0)
     }
 
     /// The first of `candidates` that exists.
@@ -86,10 +66,83 @@ impl Source {
     }
 }
 
+impl<'s> Numbers<'s> {
+    /// Inspects the dataset `path` of `holder`, or of the file where its links lead, inside `depth` virtual datasets; `None` if it does not exist.
+    pub(super) fn find(
+        holder: &Holder<'s>,
+        path: &str,
+        depth: usize,
+    ) -> Result<Option<Self>, IoError> {
+        let (source, path) = holder.followed(path)?;
+        if let Some(registry) = source.registry.get()
+            && !registry.count_dataset()
+        {
+            return Err(source.damaged(&path, "too many datasets lead to others"));
+        }
+        if let Some((address, of)) = source.virtual_dataset(&path)? {
+            let (data, shape) = VirtualNumbers::find(&source, &path, (address, &of), depth)?;
+            return Ok(Some(Self {
+                source,
+                path,
+                data: Data::Virtual(Box::new(data)),
+                shape,
+                axes: None,
+                complex: None,
+            }));
+        }
+        let Some(dataset) = source.dataset(&path)? else {
+            return Ok(None);
+        };
+        let kind = dataset
+            .dtype()
+            .map_err(|_| source.damaged(&path, "its element type is damaged"))?;
+        let complex = if kind.is::<Complex<f32>>() {
+            Some(Precision::Single)
+        } else if kind.is::<Complex<f64>>() {
+            Some(Precision::Double)
+        } else {
+            None
+        };
+        // The size first: wider types (strings, sequences, records) are not inspected any further.
+        let number = (1..=8).contains(&kind.size()) && kind.conv_to::<f64>().is_some();
+        if complex.is_none() && !number {
+            return Err(IoError::Type {
+                file: source.name().to_owned(),
+                dataset: path,
+                expected: "integers, floating-point numbers or complex numbers (r, i)",
+            });
+        }
+        let shape = source.checked_shape_by(&path, &dataset, kind.size(), Decoder::Own)?;
+        let chunks = source.chunks(&path, &dataset, &shape)?;
+        Ok(Some(Self {
+            data: Data::Here { dataset, chunks },
+            source,
+            path,
+            shape,
+            axes: None,
+            complex,
+        }))
+    }
+
+    /// The type of the stored numbers; `None` if the decoder of chunks does not know it.
+    pub(super) fn number_type(&self) -> Option<Stored> {
+        match &self.data {
+            Data::Here { dataset, .. } => Stored::new(&dataset.dtype().ok()?),
+            Data::Virtual(of) => Some(of.stored()),
+        }
+    }
+}
+
 impl Numbers<'_> {
     /// Path of the dataset.
     pub(crate) fn path(&self) -> &str {
         &self.path
+    }
+
+    /// The largest number of the stored type, if that is one of unsigned integers.
+    #[cfg(feature = "ptycho")]
+    pub(crate) fn largest(&self) -> Option<f64> {
+        self.number_type()?.largest_unsigned()
     }
 
     /// Shape of the dataset.
@@ -114,7 +167,7 @@ impl Numbers<'_> {
     }
 
     /// What belongs to the stored axes, from what belongs to these axes.
-    fn stored<T: Clone>(&self, of_axes: &[T]) -> Vec<T> {
+    fn as_stored<T: Clone>(&self, of_axes: &[T]) -> Vec<T> {
         let Some(axes) = &self.axes else {
             return of_axes.to_vec();
         };
@@ -187,12 +240,18 @@ impl Numbers<'_> {
             return ArrayD::from_shape_vec(IxDyn(&self.shape), Vec::new())
                 .map_err(|_| self.unreadable());
         }
-        if let Some(chunks) = &self.chunks {
-            let all: Vec<_> = self.shape.iter().map(|length| 0..*length).collect();
-            let read = chunks.part((self.source, &self.path), &self.stored(&all))?;
-            return Ok(self.in_order(read));
-        }
-        let read = self.dataset.read_dyn().map_err(|_| self.unreadable())?;
+        let all: Vec<_> = self.shape.iter().map(|length| 0..*length).collect();
+        let all = self.as_stored(&all);
+        let source: &Source = &self.source;
+        let here = (source, self.path.as_str());
+        let read = match &self.data {
+            Data::Virtual(of) => of.part(here, &all)?,
+            Data::Here {
+                chunks: Some(chunks),
+                ..
+            } if !chunks.left_to_hdf5(here, &all, size_of::<T>()) => chunks.part(here, &all)?,
+            Data::Here { dataset, .. } => dataset.read_dyn().map_err(|_| self.unreadable())?,
+        };
         Ok(self.in_order(read))
     }
 
@@ -224,30 +283,46 @@ impl Numbers<'_> {
     /// per axis, against the shape, and the memory.
     pub(crate) fn part(&self, parts: &[std::ops::Range<usize>]) -> Result<ArrayD<f32>, IoError> {
         self.real_only()?;
+        self.part_as(parts)
+    }
+
+    /// Like [`Numbers::part`], as other numbers.
+    pub(super) fn part_as<T: hdf5::H5Type + StoredNumber>(
+        &self,
+        parts: &[std::ops::Range<usize>],
+    ) -> Result<ArrayD<T>, IoError> {
         let shape: Vec<usize> = parts.iter().map(ExactSizeIterator::len).collect();
         if shape.contains(&0) {
             return ArrayD::from_shape_vec(IxDyn(&shape), Vec::new())
                 .map_err(|_| self.unreadable());
         }
+        if self.axes.is_some() {
+            let copies = bytes_of(&shape, 2 * size_of::<T>());
+            self.source.allow(&self.path, copies)?;
+        }
         let whole = parts.len() == self.shape.len()
             && parts.iter().zip(&self.shape).all(|(p, n)| *p == (0..*n));
-        if self.axes.is_some() {
-            self.source
-                .allow(&self.path, bytes_of(&shape, 2 * size_of::<f32>()))?;
-        }
-        let stored = self.stored(parts);
-        let read = if let Some(chunks) = &self.chunks {
-            chunks.part((self.source, &self.path), &stored)?
-        } else if whole {
-            (self.dataset.read_dyn::<f32>()).map_err(|_| self.unreadable())?
-        } else {
-            let slices: Vec<hdf5::SliceOrIndex> = stored
-                .iter()
-                .map(|p| hdf5::SliceOrIndex::from(p.clone()))
-                .collect();
-            self.dataset
-                .read_slice::<f32, _, IxDyn>(hdf5::Hyperslab::from(slices))
-                .map_err(|_| self.unreadable())?
+        let stored = self.as_stored(parts);
+        let source: &Source = &self.source;
+        let here = (source, self.path.as_str());
+        let read = match &self.data {
+            Data::Virtual(of) => of.part(here, &stored)?,
+            Data::Here {
+                chunks: Some(chunks),
+                ..
+            } if !chunks.left_to_hdf5(here, &stored, size_of::<T>()) => {
+                chunks.part(here, &stored)?
+            }
+            Data::Here { dataset, .. } if whole => {
+                dataset.read_dyn::<T>().map_err(|_| self.unreadable())?
+            }
+            Data::Here { dataset, .. } => {
+                let slices = stored.iter().cloned().map(hdf5::SliceOrIndex::from);
+                let slices: Vec<hdf5::SliceOrIndex> = slices.collect();
+                dataset
+                    .read_slice::<T, _, IxDyn>(hdf5::Hyperslab::from(slices))
+                    .map_err(|_| self.unreadable())?
+            }
         };
         let read = self.in_order(read);
         if read.shape() != shape {

@@ -6,7 +6,7 @@ use hdf5_metno as hdf5;
 use hdf5_metno::dataset::Layout;
 
 /// Highest rank of a dataset that is read, above any that the formats define; HDF5 allows 32.
-const HIGHEST_RANK: usize = 8;
+pub(super) const HIGHEST_RANK: usize = 8;
 
 /// What undoes the filters of a dataset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

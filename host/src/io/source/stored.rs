@@ -5,6 +5,7 @@ use hdf5_metno::datatype::ByteOrder;
 use hdf5_metno::types::dyn_value::{DynFloat, DynInteger, DynScalar, DynValue};
 use hdf5_metno::types::{FloatSize, IntSize, TypeDescriptor};
 use num_complex::Complex;
+use warpstride_formats::hdf5_structure::{NumberType, VirtualDataset};
 
 /// The type of stored numbers.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -126,6 +127,35 @@ impl Stored {
         };
         let stored = Self { kind, big_endian };
         (stored.bytes() == of.size()).then_some(stored)
+    }
+
+    /// The type of a virtual dataset; `None` if there is none of its size.
+    pub(super) fn of_virtual(of: &VirtualDataset) -> Option<Self> {
+        let kind = match (of.number, of.bytes) {
+            (NumberType::Signed, 1 | 2 | 4 | 8) => Kind::Signed(of.bytes),
+            (NumberType::Unsigned, 1 | 2 | 4 | 8) => Kind::Unsigned(of.bytes),
+            (NumberType::Float, 4) => Kind::Single,
+            (NumberType::Float, 8) => Kind::Double,
+            _ => return None,
+        };
+        Some(Self {
+            kind,
+            big_endian: of.big_endian,
+        })
+    }
+
+    /// The largest number, of unsigned integers.
+    #[cfg(feature = "ptycho")]
+    pub(super) fn largest_unsigned(self) -> Option<f64> {
+        match self.kind {
+            Kind::Unsigned(bytes) => Some(2_f64.powi(8 * bytes as i32) - 1.0),
+            _ => None,
+        }
+    }
+
+    /// Whether both are the same numbers, in any order of bytes.
+    pub(super) fn is_like(self, other: Self) -> bool {
+        self.kind == other.kind
     }
 
     /// Bytes of a number.

@@ -7,6 +7,9 @@ use hdf5_metno as hdf5;
 impl Source {
     /// A UTF-8 string of variable length; `None` if it does not exist.
     pub(crate) fn text(&self, path: &str) -> Result<Option<String>, IoError> {
+        if let Some((source, path)) = self.elsewhere(path)? {
+            return source.text(&path);
+        }
         match self.dataset(path)? {
             None => Ok(None),
             Some(dataset) => Ok(self.strings(path, &dataset, &[])?.pop()),
@@ -16,6 +19,9 @@ impl Source {
     /// A string of variable length, UTF-8 or ASCII, as a scalar or as the only element of an array;
     /// `None` if it does not exist.
     pub(crate) fn lone_text(&self, path: &str) -> Result<Option<String>, IoError> {
+        if let Some((source, path)) = self.elsewhere(path)? {
+            return source.lone_text(&path);
+        }
         let Some(dataset) = self.dataset(path)? else {
             return Ok(None);
         };
@@ -56,6 +62,9 @@ impl Source {
 
     /// Reads `count` UTF-8 strings of variable length.
     pub(crate) fn texts(&self, path: &str, count: usize) -> Result<Vec<String>, IoError> {
+        if let Some((source, path)) = self.elsewhere(path)? {
+            return source.texts(&path, count);
+        }
         let dataset = self
             .dataset(path)?
             .ok_or_else(|| self.missing("texts", path))?;

@@ -177,7 +177,7 @@ fn datasets_without_data_or_in_other_files_are_refused() {
         f.unlink(&data)?;
         f.link_external("other.h5", "/data", &data)
     });
-    assert_contains(&elsewhere, &["link to another file"]);
+    assert_contains(&elsewhere, &["\"other.h5\", which does not exist"]);
     let external = error_after(|f| {
         f.unlink(&data)?;
         f.new_dataset_builder()

@@ -14,7 +14,7 @@ use std::fmt;
 const RECENT: i64 = 631_152_000;
 /// Nanoseconds in a day.
 const DAY: u64 = 86_400_000_000_000;
-/// The same.
+/// [`DAY`] with a sign.
 const DAY_SIGNED: i64 = DAY.cast_signed();
 
 /// A strictly increasing map from nanoseconds since 1970 (UTC) to an axis on which buckets of local

@@ -71,7 +71,7 @@ fn days_begin_at_local_midnight() {
     // Local times are the same points.
     let mut local = String::from("when,value\n");
     for (time, hour) in hours() {
-        let offset = i64::from(time >= 1_711_846_800 && time < 1_729_990_800) + 1;
+        let offset = i64::from((1_711_846_800..1_729_990_800).contains(&time)) + 1;
         let (day, clock) = (
             (time + offset * 3600) / 86_400,
             (time + offset * 3600) % 86_400 / 3600,

@@ -3,6 +3,14 @@
 use super::at_least_one;
 use clap::Args;
 
+/// Files that a scan leads to.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct LinkArgs {
+    /// Follow links and virtual datasets of the scan to files outside its folder
+    #[arg(long)]
+    pub(crate) follow_links: bool,
+}
+
 /// How waves travel from the specimen to the detector.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct NearFieldArgs {

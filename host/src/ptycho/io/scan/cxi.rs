@@ -114,6 +114,7 @@ pub(super) fn read(
         probe,
         simulation,
         window,
+        cutoff: None,
         notes,
     }
     .into_scan(source.input(), options)

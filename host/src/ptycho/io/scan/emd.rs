@@ -124,6 +124,7 @@ pub(super) fn read(
         probe: None,
         simulation: None,
         window,
+        cutoff: None,
         notes,
     }
     .into_scan(source.input(), options)

@@ -63,6 +63,7 @@ pub(super) fn read(
         probe: None,
         simulation: None,
         window,
+        cutoff: None,
         notes,
     }
     .into_scan(&input, options);

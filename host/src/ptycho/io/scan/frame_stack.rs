@@ -2,7 +2,7 @@
 
 use crate::io::IoError;
 use crate::io::source::Numbers;
-use ndarray::{Array3, Axis, Ix3, s};
+use ndarray::{Array2, Array3, Axis, Ix3, s};
 use std::ops::Range;
 use warpstride_formats::{Element, FrameFile};
 
@@ -11,6 +11,8 @@ pub(super) struct FrameStack<'s> {
     shape: [usize; 3],
     scan_shape: Option<[usize; 2]>,
     stored: Stored<'s>,
+    /// Factors (row, column) of the counts, and the least count that has none.
+    factors: Option<(Array2<f32>, f32)>,
 }
 
 enum Stored<'s> {
@@ -57,7 +59,35 @@ impl<'s> FrameStack<'s> {
             shape,
             scan_shape,
             stored: Stored::Datasets(vec![numbers]),
+            factors: None,
         })
+    }
+
+    /// The frames (frame, row, column) of several datasets, at least one, one after the other. The caller has checked that they
+    /// have the same rows and columns.
+    ///
+    /// # Errors
+    /// Another rank, or no frames.
+    pub(super) fn of_datasets(datasets: Vec<Numbers<'s>>) -> Result<Self, IoError> {
+        let mut all = [0_usize; 3];
+        for numbers in &datasets {
+            let (shape, _) = stack_of(numbers)?;
+            let frames = all[0].checked_add(shape[0]);
+            let frames = frames.ok_or_else(|| numbers.bad_shape("fewer frames"))?;
+            all = [frames, shape[1], shape[2]];
+        }
+        Ok(Self {
+            shape: all,
+            scan_shape: None,
+            stored: Stored::Datasets(datasets),
+            factors: None,
+        })
+    }
+
+    /// Multiplies counts below `least` by `factors` (row, column) when they are read; others mean no data.
+    pub(super) fn multiplied(mut self, factors: Array2<f32>, least: f32) -> Self {
+        self.factors = Some((factors, least));
+        self
     }
 
     /// The frames of a file of another format than HDF5.
@@ -69,6 +99,7 @@ impl<'s> FrameStack<'s> {
                 name: name.to_owned(),
                 file,
             },
+            factors: None,
         }
     }
 
@@ -100,10 +131,21 @@ impl<'s> FrameStack<'s> {
         rows: &Range<usize>,
         columns: &Range<usize>,
     ) -> Result<Array3<f32>, IoError> {
-        match &self.stored {
-            Stored::Datasets(all) => counts_of(all, frames, rows, columns),
-            Stored::File { name, file } => counts_of_file(name, &**file, frames, rows, columns),
+        let mut counts = match &self.stored {
+            Stored::Datasets(all) => counts_of(all, frames, rows, columns)?,
+            Stored::File { name, file } => counts_of_file(name, &**file, frames, rows, columns)?,
+        };
+        if let Some((factors, least)) = &self.factors {
+            let factors = factors.slice(s![rows.clone(), columns.clone()]);
+            for mut frame in counts.outer_iter_mut() {
+                frame.zip_mut_with(&factors, |count, factor| {
+                    if *count < *least {
+                        *count *= factor;
+                    }
+                });
+            }
         }
+        Ok(counts)
     }
 }
 

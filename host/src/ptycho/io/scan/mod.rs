@@ -1,6 +1,8 @@
-//! Scan files: reads CXI, PtyPy's `.ptyd`, MATLAB 7.3, NeXus, EMD, plain HDF5 and files of frames alone; writes CXI.
+//! Scan files: reads CXI, PtyPy's `.ptyd`, DECTRIS masters, MATLAB 7.3, NeXus, EMD, plain HDF5 and files of frames alone; writes CXI.
 
+mod cutoff;
 mod cxi;
+mod dectris;
 mod emd;
 mod empty_frames;
 mod energy;
@@ -30,10 +32,12 @@ pub use unknown::{UnknownDataset, UnknownLayout, unknown_layout};
 pub use write::write;
 
 use crate::data::{Frames, Geometry, Mask, Scan, ScanError, Simulation, half_of};
-use crate::io::source::Source;
+use crate::io::source::{Follow, Source};
 use crate::io::{InputFile, IoError};
 use crate::ptycho::probe_grid::{cut_or_padded, with_window};
 use crate::system::{Bytes, Memory};
+use crate::text::shortest;
+use cutoff::Cutoff;
 use ndarray::{Array2, Array3, Axis, Ix2, Ix3};
 use num_complex::Complex;
 use std::path::Path;
@@ -82,7 +86,7 @@ pub fn read_with_scratch(
     if is_frame_file(path, options) {
         return frame_file::read(path, options, memory, scratch);
     }
-    let source = Source::open(path, memory)?;
+    let source = open(path, options, memory)?;
     let Some(format) = format_of(&source, options) else {
         return Err(IoError::Format {
             file: source.name().to_owned(),
@@ -111,11 +115,22 @@ pub fn read_with_scratch(
         Format::Matlab => matlab::read(&source, options, scratch),
         Format::Nexus => nexus::read(&source, options, scratch),
         Format::Emd => emd::read(&source, options, scratch),
+        Format::Dectris => dectris::read(&source, options, scratch),
         Format::Cxi | Format::Frames | Format::Auto => cxi::read(&source, options, scratch),
     };
     // What was read of a file that has changed means nothing, and neither do its errors.
     source.unchanged()?;
     read
+}
+
+/// Opens `path`, whose links lead as far as the options say.
+fn open(path: &Path, options: &ReadOptions, memory: Memory) -> Result<Source, IoError> {
+    let follow = if options.follow_links {
+        Follow::Anywhere
+    } else {
+        Follow::Inside
+    };
+    Source::open_with_links(path, memory, follow)
 }
 
 /// Whether `path` is read as a file of frames alone.
@@ -130,6 +145,7 @@ fn format_of(source: &Source, options: &ReadOptions) -> Option<Format> {
     let has_entry = || source.has("/entry_1").unwrap_or(true);
     match options.format {
         Format::Auto if options.paths.is_some() => Some(Format::Hdf5),
+        Format::Auto if dectris::is_one(source) => Some(Format::Dectris),
         Format::Auto if nexus::is_nexus(source) => Some(Format::Nexus),
         Format::Auto if has_entry() => Some(Format::Cxi),
         Format::Auto if source.has("/chunks").unwrap_or(false) => Some(Format::Ptyd),
@@ -153,6 +169,8 @@ struct Parts {
     simulation: Option<Simulation>,
     /// Where frames and mask are in the file.
     window: Window,
+    /// From which count on a pixel has no data.
+    cutoff: Option<Cutoff>,
     notes: Vec<String>,
 }
 
@@ -217,13 +235,20 @@ impl Parts {
             Mask::PerFrame(valid) => !valid.iter().any(|valid| *valid),
         };
         let all_masked = self.mask.as_ref().is_some_and(|m| masked(&m.1));
-        let mut mask = no_data::mask(
+        let mask = no_data::mask(
             input,
             (&self.frames.0, &self.frames.1),
             self.mask.take().map(|m| m.1),
             &options.no_data,
             &mut self.notes,
         )?;
+        let mut mask = match &self.cutoff {
+            Some(cutoff) => {
+                let frames = (self.frames.0.as_str(), &self.frames.1);
+                cutoff.mask(input, frames, mask, &mut self.notes)?
+            }
+            None => mask,
+        };
         if mask.as_ref().is_some_and(masked) && !all_masked {
             return Err(IoError::Value {
                 file: input.name().to_owned(),

@@ -175,6 +175,7 @@ pub(super) fn read_datasets(
         probe,
         simulation: None,
         window,
+        cutoff: None,
         notes,
     }
     .into_scan(source.input(), options)

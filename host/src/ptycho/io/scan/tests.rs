@@ -5,8 +5,8 @@ use crate::data::Propagation;
 use ndarray::{Array, Array3};
 use std::path::PathBuf;
 
-/// Path of a measured scan; `None`, with a message on standard error, if it is not available.
-fn real(name: &str) -> Option<PathBuf> {
+/// Path of a measured scan in `ptycho`; `None`, with a message on standard error, if it is not available.
+pub(super) fn real(name: &str) -> Option<PathBuf> {
     real_file(&format!("ptycho/{name}"))
 }
 

@@ -4,7 +4,7 @@ use super::roles::Roles;
 use super::units::{Measure, is_stated};
 use super::{Format, MaskPolarity, ReadOptions, format_of, is_frame_file, matlab};
 use crate::io::IoError;
-use crate::io::source::{ListedDataset, Source};
+use crate::io::source::ListedDataset;
 use crate::ptycho::read_options::Datasets;
 use crate::system::Memory;
 use serde::Serialize;
@@ -57,7 +57,7 @@ pub fn unknown_layout(
     if is_frame_file(path, options) {
         return Ok(None);
     }
-    let source = Source::open(path, memory)?;
+    let source = super::open(path, options, memory)?;
     let roles = match format_of(&source, options) {
         None => Roles::guess(&source.listing(), false),
         Some(Format::Matlab) if options.format == Format::Auto => {

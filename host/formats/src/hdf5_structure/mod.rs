@@ -1,0 +1,88 @@
+//! Structure of HDF5 files that the HDF5 library shows only after it has opened other files: where links lead, and
+//! of which datasets a virtual dataset is made.
+//!
+//! HDF5 file format specification 3.0 (<https://support.hdfgroup.org/documentation/hdf5/latest/_f_m_t3.html>): groups
+//! of every kind (link messages, fractal heaps, symbol tables) and virtual layouts. Nothing else of a file is read, and
+//! no other file is opened. What one call reads is limited, so that damaged or hostile files are refused quickly.
+
+mod blocks;
+mod dense;
+mod fields;
+mod groups;
+mod headers;
+mod selection;
+mod virtual_layout;
+
+pub use groups::LinkTarget;
+pub use selection::{Axis, Selection};
+pub use virtual_layout::{Mapping, NumberType, VirtualDataset};
+
+use blocks::Blocks;
+use fields::Fields;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// The reason why the structure of a file cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum StructureError {
+    /// The operating system refuses to open or read the file.
+    #[error("{0}")]
+    Read(String),
+    /// The structure is broken.
+    #[error("{0} is damaged")]
+    Damaged(&'static str),
+    /// The file uses a part of the specification that this reader does not know.
+    #[error("{0} is not supported")]
+    Unsupported(&'static str),
+    /// More of the file would have to be read than is sensible.
+    #[error("its structure is too large or damaged")]
+    TooLarge,
+}
+
+/// An open file.
+#[derive(Debug)]
+pub struct Structure {
+    blocks: Blocks,
+    root: u64,
+}
+
+impl Structure {
+    /// Opens the HDF5 file `path`.
+    ///
+    /// # Errors
+    /// The file cannot be read, or its superblock is damaged.
+    pub fn open(path: &Path) -> Result<Self, StructureError> {
+        let (blocks, root) = headers::superblock(path)?;
+        Ok(Self { blocks, root })
+    }
+
+    /// Address of the root group.
+    #[must_use]
+    pub fn root(&self) -> u64 {
+        self.root
+    }
+
+    /// The links of the group whose header is at `address`, by name.
+    ///
+    /// # Errors
+    /// The group cannot be read, is damaged, or has more links than is sensible.
+    pub fn links(&mut self, address: u64) -> Result<BTreeMap<String, LinkTarget>, StructureError> {
+        self.blocks.begin();
+        groups::links(&mut self.blocks, address)
+    }
+
+    /// The virtual dataset whose header is at `address`; `None` if that is another object, or a dataset of another layout.
+    ///
+    /// # Errors
+    /// The dataset cannot be read, is damaged, is not of real numbers, or has more parts than is sensible.
+    pub fn virtual_dataset(
+        &mut self,
+        address: u64,
+    ) -> Result<Option<VirtualDataset>, StructureError> {
+        self.blocks.begin();
+        virtual_layout::read(&mut self.blocks, address)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,303 @@
+//! Links to other files and virtual datasets: what h5py reads is read, and what leaves the folder or never ends is refused.
+
+use super::*;
+use ndarray::ArrayD;
+use std::time::{Duration, Instant};
+
+fn data(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/data/linked")
+        .join(name)
+}
+
+fn follow(path: &Path, follow: Follow) -> Source {
+    Source::open_with_links(path, Memory::available(), follow).unwrap()
+}
+
+fn inside(path: &Path) -> Source {
+    follow(path, Follow::Inside)
+}
+
+/// The numbers of all links, as `write_linked.py` computes them.
+fn counts(frames: std::ops::Range<usize>) -> ArrayD<f64> {
+    let count = |n: usize, r: usize, c: usize| ((n * 7919 + r * 131 + c * 17) % 1009 / 40) as f64;
+    ndarray::Array3::from_shape_fn((frames.len(), 6, 8), |(n, r, c)| {
+        count(frames.start + n, r, c)
+    })
+    .into_dyn()
+}
+
+fn read(source: &Source, path: &str) -> Result<ArrayD<f64>, IoError> {
+    source.require("numbers", &[path])?.reals()
+}
+
+/// The error of reading `path`, within a second.
+fn refusal(source: &Source, path: &str) -> String {
+    let begin = Instant::now();
+    let error = read(source, path).unwrap_err().to_string();
+    // Ten times as long, for a busy machine.
+    assert!(begin.elapsed() < Duration::from_secs(10), "{path}: {error}");
+    assert!(!error.contains('\n'), "{error}");
+    error
+}
+
+fn assert_has(text: &str, words: &[&str]) {
+    for word in words {
+        assert!(text.contains(word), "{word:?} is not in: {text}");
+    }
+}
+
+#[test]
+fn links_of_every_kind_are_followed() {
+    let source = inside(&data("links.h5"));
+    let (own, other) = (counts(2..4), counts(0..2));
+    for path in [
+        "/numbers",
+        "/old/hard",
+        "/old/soft",
+        "/old/relative",
+        "/back",
+    ] {
+        assert_eq!(read(&source, path).unwrap(), own, "{path}");
+    }
+    for path in [
+        "/old/to_other",
+        "/compact/inner/numbers",
+        "/compact/far_soft",
+        "/many/link_119_of_a_group_that_has_many",
+    ] {
+        assert_eq!(read(&source, path).unwrap(), other, "{path}");
+    }
+    let latest = inside(&data("latest.h5"));
+    for path in ["/soft", "/group/numbers"] {
+        assert_eq!(read(&latest, path).unwrap(), other, "{path}");
+    }
+    let inner = "/compact/inner";
+    let label = source.label(&format!("{inner}/label")).unwrap();
+    assert_eq!(label.as_deref(), Some("inner"));
+    let unit = source.attribute("/old/to_other", "units").unwrap();
+    assert_eq!(unit.as_deref(), Some("mm"));
+    let members = source.members(inner).unwrap().unwrap();
+    assert_eq!(members, ["back", "label", "loop", "numbers"]);
+    assert!(source.has(&format!("{inner}/numbers")).unwrap());
+    assert!(!source.has(&format!("{inner}/none")).unwrap());
+    assert!(source.numbers(&format!("{inner}/none")).unwrap().is_none());
+    assert_has(
+        &refusal(&source, "/loop"),
+        &["links.h5", "/loop", "more than 8 files"],
+    );
+    refusal(&source, "/old/circle");
+    source.unchanged().unwrap();
+    // Other sciences read a file alone.
+    let alone = Source::open(&data("links.h5"), Memory::available()).unwrap();
+    assert_eq!(read(&alone, "/old/soft").unwrap(), own);
+    assert_has(&refusal(&alone, "/back"), &["a link to another file"]);
+    let alone = Source::open(&data("virtual.h5"), Memory::available()).unwrap();
+    assert_has(&refusal(&alone, "/stack"), &["a virtual dataset"]);
+}
+
+#[test]
+fn virtual_datasets_have_the_numbers_of_their_parts() {
+    let source = inside(&data("virtual.h5"));
+    let names = source.members("/plain").unwrap().unwrap();
+    assert_eq!(names.len(), 8);
+    for name in names {
+        let found = source.numbers(&name).unwrap().unwrap();
+        let plain = source.numbers(&format!("/plain/{name}")).unwrap().unwrap();
+        assert_eq!(found.shape(), plain.shape(), "{name}");
+        assert_eq!(found.reals().unwrap(), plain.reals().unwrap(), "{name}");
+        assert_eq!(found.unsigned().unwrap(), plain.unsigned().unwrap());
+        for (first, last) in [(0, 0), (1, 0), (0, 1), (1, 1)] {
+            let part: Vec<std::ops::Range<usize>> = (found.shape().iter())
+                .map(|length| first..(*length - last).max(first))
+                .collect();
+            let expected = plain.part(&part).unwrap();
+            assert_eq!(found.part(&part).unwrap(), expected, "{name} {part:?}");
+        }
+    }
+    source.unchanged().unwrap();
+}
+
+/// A folder with `scan.h5`, made by `make`, and a file `other.h5` with /data above it, beside it and in a folder in it.
+fn folder(make: impl Fn(&hdf5::File, &Path) -> hdf5::Result<()>) -> (tempfile::TempDir, PathBuf) {
+    let outer = tempfile::tempdir().unwrap();
+    let inner = outer.path().join("inner");
+    for (number, folder) in [
+        (1, outer.path().to_owned()),
+        (2, inner.clone()),
+        (3, inner.join("below")),
+    ] {
+        std::fs::create_dir_all(&folder).unwrap();
+        let file = hdf5::File::create(folder.join("other.h5")).unwrap();
+        let numbers = ndarray::arr1(&[number as f32]);
+        super::super::output::array(&file, "data", &numbers).unwrap();
+    }
+    let scan = inner.join("scan.h5");
+    let file = hdf5::File::create(&scan).unwrap();
+    make(&file, outer.path()).unwrap();
+    file.close().unwrap();
+    (outer, scan)
+}
+
+#[test]
+fn links_that_leave_the_folder_need_an_option() {
+    let (outer, scan) = folder(|file, outer| {
+        file.link_external("other.h5", "/data", "beside")?;
+        file.link_external("below/other.h5", "data", "below")?;
+        file.link_external("below/../other.h5", "data", "around")?;
+        file.link_external("../other.h5", "/data", "above")?;
+        file.link_external("below/symbolic.h5", "/data", "symbolic")?;
+        let absolute = |name: &str| outer.join(name).to_str().unwrap().to_owned();
+        file.link_external(&absolute("other.h5"), "/data", "absolute")?;
+        file.link_external(&absolute("inner/other.h5"), "/data", "absolute_inside")?;
+        // A file that has been moved with the scan.
+        file.link_external("/no/such/folder/other.h5", "/data", "moved")?;
+        file.link_external("none.h5", "/data", "missing")?;
+        file.link_external(".", "/data", "folder")?;
+        file.link_external("pipe", "/data", "pipe")?;
+        file.link_external("text", "/data", "text")?;
+        file.link_external("other.h5", "/none", "no_dataset")
+    });
+    let inner = outer.path().join("inner");
+    std::fs::write(inner.join("text"), "no numbers").unwrap();
+    let source = inside(&scan);
+    let number = |source: &Source, path: &str| read(source, path).map(|all| all.sum()).unwrap();
+    for (path, expected) in [
+        ("/beside", 2.0),
+        ("/below", 3.0),
+        ("/around", 2.0),
+        ("/absolute_inside", 2.0),
+        ("/moved", 2.0),
+    ] {
+        assert_eq!(number(&source, path), expected, "{path}");
+    }
+    let mut leaving = vec!["/above", "/absolute"];
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink(
+            outer.path().join("other.h5"),
+            inner.join("below/symbolic.h5"),
+        )
+        .unwrap();
+        let made = std::process::Command::new("mkfifo")
+            .arg(inner.join("pipe"))
+            .status();
+        assert!(made.unwrap().success());
+        assert_has(
+            &refusal(&source, "/pipe"),
+            &["pipe", "a device, pipe or socket"],
+        );
+        leaving.push("/symbolic");
+    }
+    let anywhere = follow(&scan, Follow::Anywhere);
+    for path in leaving {
+        assert_has(
+            &refusal(&source, path),
+            &["scan.h5", path, "other.h5", "--follow-links"][..2],
+        );
+        assert_has(
+            &refusal(&source, path),
+            &["which is elsewhere", "--follow-links"],
+        );
+        assert_eq!(number(&anywhere, path), 1.0, "{path}");
+    }
+    assert_has(
+        &refusal(&source, "/missing"),
+        &["\"none.h5\"", "does not exist"],
+    );
+    assert_has(&refusal(&source, "/folder"), &["a folder"]);
+    assert_has(
+        &refusal(&source, "/text"),
+        &["text", "expected an HDF5 file"],
+    );
+    assert!(source.numbers("/no_dataset").unwrap().is_none());
+    // A file that is written to while it is read.
+    source.unchanged().unwrap();
+    let mut bytes = std::fs::read(inner.join("other.h5")).unwrap();
+    bytes.push(0);
+    std::fs::write(inner.join("other.h5"), bytes).unwrap();
+    assert_has(
+        &source.unchanged().unwrap_err().to_string(),
+        &["other.h5", "changed"],
+    );
+}
+
+/// Creates the virtual dataset `name` of `shape`, with a mapping of all of (file, dataset).
+fn virtual_dataset(
+    file: &hdf5::File,
+    name: &str,
+    shape: &[usize],
+    parts: &[(&str, &str)],
+) -> hdf5::Result<()> {
+    let all = || hdf5::Selection::All;
+    file.new_dataset_builder()
+        .with_dcpl(|p| {
+            for (file, dataset) in parts {
+                p.virtual_map(file, dataset, shape, all(), shape, all());
+            }
+            p
+        })
+        .empty::<f32>()
+        .shape(shape)
+        .create(name)
+        .map(drop)
+}
+
+#[test]
+fn virtual_datasets_of_themselves_and_of_nothing_are_refused() {
+    let (outer, scan) = folder(|file, _| {
+        virtual_dataset(file, "good", &[1], &[("other.h5", "/data")])?;
+        virtual_dataset(file, "itself", &[1], &[(".", "/itself")])?;
+        virtual_dataset(file, "by_name", &[1], &[("scan.h5", "/by_name")])?;
+        virtual_dataset(file, "first", &[1], &[(".", "/second")])?;
+        virtual_dataset(file, "second", &[1], &[(".", "/first")])?;
+        virtual_dataset(file, "no_file", &[1], &[("none.h5", "/data")])?;
+        virtual_dataset(file, "no_data", &[1], &[("other.h5", "/none")])?;
+        virtual_dataset(file, "other_shape", &[2], &[("other.h5", "/data")])?;
+        virtual_dataset(file, "above", &[1], &[("../other.h5", "/data")])?;
+        virtual_dataset(file, "pipe", &[1], &[("pipe", "/data")])?;
+        let huge = [1_usize << 20; 3];
+        let first = hdf5::Hyperslab::new(vec![hdf5::SliceOrIndex::from(0..1); 3]);
+        file.new_dataset_builder()
+            .with_dcpl(|p| {
+                let one = &[1_usize][..];
+                let all = hdf5::Selection::All;
+                p.virtual_map("other.h5", "/data", one, all, &huge[..], first.clone())
+            })
+            .empty::<f32>()
+            .shape(huge)
+            .create("huge")?;
+        // Many names of one dataset, inside each other.
+        let names: Vec<String> = (1..100).map(|n| "/".repeat(n) + "first").collect();
+        let aliases: Vec<(&str, &str)> = names.iter().map(|name| (".", name.as_str())).collect();
+        virtual_dataset(file, "aliases", &[1], &aliases)
+    });
+    #[cfg(unix)]
+    {
+        let pipe = outer.path().join("inner/pipe");
+        let made = std::process::Command::new("mkfifo").arg(pipe).status();
+        assert!(made.unwrap().success());
+    }
+    let source = inside(&scan);
+    assert_eq!(read(&source, "/good").unwrap().sum(), 2.0);
+    for path in ["/itself", "/by_name", "/first", "/second", "/aliases"] {
+        assert_has(&refusal(&source, path), &["a virtual dataset of itself"]);
+    }
+    assert_has(
+        &refusal(&source, "/no_file"),
+        &["/no_file", "\"none.h5\"", "does not exist"],
+    );
+    assert_has(
+        &refusal(&source, "/no_data"),
+        &["\"/none\" of \"other.h5\""],
+    );
+    assert_has(&refusal(&source, "/above"), &["--follow-links"]);
+    assert_has(&refusal(&source, "/huge"), &["/huge", "memory"]);
+    let huge = source.numbers("/huge").unwrap().unwrap();
+    let corner = huge.part(&[0..1, 0..2, 0..1]).unwrap();
+    assert_eq!(corner.into_raw_vec_and_offset().0, [2.0, 0.0]);
+    assert_has(&refusal(&source, "/other_shape"), &["/other_shape"]);
+    if cfg!(unix) {
+        assert_has(&refusal(&source, "/pipe"), &["a device, pipe or socket"]);
+    }
+}

@@ -1,0 +1,153 @@
+//! Counts that are too large to be true: a detector says from which on it misses photons.
+
+use crate::data::{Frames, Mask};
+use crate::io::{InputFile, IoError};
+use crate::system::ScratchError;
+use crate::text::{count, shortest};
+use ndarray::{Array2, Array3};
+
+/// The least count that is masked.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Cutoff {
+    path: String,
+    least: f64,
+}
+
+impl Cutoff {
+    /// `path` names what says that counts from `least` on are too large.
+    pub(super) fn new(path: &str, least: f64) -> Self {
+        Self {
+            path: path.to_owned(),
+            least,
+        }
+    }
+
+    /// The least count that is masked.
+    pub(super) fn least(&self) -> f32 {
+        self.least as f32
+    }
+
+    /// Adds the pixels with such counts to the mask of `frames` (path and counts), of each frame that has them. Says so in `notes`.
+    ///
+    /// # Errors
+    /// One mask for each frame does not fit into memory, or the temporary file of the counts cannot be read.
+    pub(super) fn mask(
+        &self,
+        input: &InputFile,
+        (path, frames): (&str, &Frames),
+        mask: Option<Mask>,
+        notes: &mut Vec<String>,
+    ) -> Result<Option<Mask>, IoError> {
+        let [all, rows, columns] = frames.shape();
+        let fits = match &mask {
+            None => true,
+            Some(Mask::Shared(plane)) => plane.dim() == (rows, columns),
+            Some(Mask::PerFrame(each)) => each.dim() == (all, rows, columns),
+        };
+        // A mask of another shape is refused with the scan.
+        if !fits {
+            return Ok(mask);
+        }
+        let least = self.least();
+        let masked = |frame: usize, row: usize, column: usize| match &mask {
+            None => false,
+            Some(Mask::Shared(plane)) => !plane[[row, column]],
+            Some(Mask::PerFrame(each)) => !each[[frame, row, column]],
+        };
+        let mut frames_with = 0;
+        let mut over = Array2::<usize>::zeros((rows, columns));
+        frames.blocks(|first, block| {
+            for (counts, frame) in block.outer_iter().zip(first..) {
+                let mut any = false;
+                for ((row, column), value) in counts.indexed_iter() {
+                    if *value >= least && !masked(frame, row, column) {
+                        over[[row, column]] += 1;
+                        any = true;
+                    }
+                }
+                frames_with += usize::from(any);
+            }
+            Ok::<(), ScratchError>(())
+        })?;
+        if frames_with == 0 {
+            return Ok(mask);
+        }
+        notes.push(format!(
+            "{path}: masked {} of {} with counts from {} on, which the detector cannot measure ({})",
+            count(over.iter().filter(|n| **n > 0).count(), ["pixel", "pixels"]),
+            count(frames_with, ["frame", "frames"]),
+            shortest(self.least),
+            self.path
+        ));
+        // Pixels that are too large in every frame fit into one mask for all.
+        let shared = over.iter().all(|n| *n == 0 || *n == all);
+        if shared && !matches!(mask, Some(Mask::PerFrame(_))) {
+            let mut plane = match mask {
+                Some(Mask::Shared(plane)) => plane,
+                _ => Array2::from_elem((rows, columns), true),
+            };
+            plane.zip_mut_with(&over, |valid, n| *valid &= *n == 0);
+            return Ok(Some(Mask::Shared(plane)));
+        }
+        let bytes = if frames.in_memory().is_some() { 5 } else { 1 };
+        input.allow(path, bytes * (all * rows * columns) as u128)?;
+        let mut each = match mask {
+            Some(Mask::PerFrame(each)) => each,
+            Some(Mask::Shared(plane)) => {
+                Array3::from_shape_fn((all, rows, columns), |(_, row, column)| {
+                    plane[[row, column]]
+                })
+            }
+            None => Array3::from_elem((all, rows, columns), true),
+        };
+        frames.blocks(|first, block| {
+            let valid = each.outer_iter_mut().skip(first);
+            for (mut valid, frame) in valid.zip(block.outer_iter()) {
+                valid.zip_mut_with(&frame, |valid, value| *valid &= *value < least);
+            }
+            Ok::<(), ScratchError>(())
+        })?;
+        Ok(Some(Mask::PerFrame(each)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::system::Memory;
+
+    #[test]
+    fn too_large_counts_are_masked_where_they_are() {
+        let input = InputFile::new(std::path::Path::new("x"), Memory::available());
+        let mask = |frames: &Array3<f32>, mask| {
+            let mut notes = Vec::new();
+            let frames = frames.clone().into();
+            let found =
+                Cutoff::new("/cutoff", 100.0).mask(&input, ("/data", &frames), mask, &mut notes);
+            (found.unwrap(), notes.concat())
+        };
+        let mut counts = Array3::from_elem((3, 2, 2), 99.0_f32);
+        let (found, notes) = mask(&counts, None);
+        assert!(found.is_none() && notes.is_empty());
+        counts[[1, 0, 1]] = 100.0;
+        let (found, notes) = mask(&counts, None);
+        let mut expected = Array3::from_elem((3, 2, 2), true);
+        expected[[1, 0, 1]] = false;
+        assert_eq!(found, Some(Mask::PerFrame(expected.clone())));
+        assert!(
+            notes.contains("1 pixel of 1 frame with counts from 100 on"),
+            "{notes}"
+        );
+        // Those that are masked already need no mask for each frame.
+        let mut plane = Array2::from_elem((2, 2), true);
+        plane[[0, 1]] = false;
+        let hidden = Some(Mask::Shared(plane.clone()));
+        assert_eq!(mask(&counts, hidden.clone()), (hidden, String::new()));
+        // A pixel of all frames.
+        counts
+            .index_axis_mut(ndarray::Axis(1), 0)
+            .column_mut(1)
+            .fill(200.0);
+        assert_eq!(mask(&counts, None).0, Some(Mask::Shared(plane)));
+    }
+}

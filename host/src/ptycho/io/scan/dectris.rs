@@ -1,0 +1,456 @@
+//! Reader of the master files of DECTRIS detectors (EIGER, PILATUS4, ARINA): frames in
+//! `/entry/data/data_000001`, `data_000002`, …, usually links to files beside it, and the detector's numbers in
+//! `/entry/instrument` (DECTRIS, SIMPLON API reference, section on HDF5 files; NeXus, NXmx).
+
+use super::cutoff::Cutoff;
+use super::frame_stack::FrameStack;
+use super::geometry::{ExpectedPaths, FileGeometry, resolve};
+use super::window::Window;
+use super::{MaskPolarity, Parts, ReadOptions, ScanFile, positions};
+use crate::io::IoError;
+use crate::io::source::{Numbers, Source};
+use crate::ptycho::Centre;
+use crate::text::{Dimension, shortest};
+use ndarray::Ix2;
+use std::path::Path;
+
+const DATA: &str = "/entry/data";
+const DETECTOR: &str = "/entry/instrument/detector";
+const SPECIFIC: &str = "/entry/instrument/detector/detectorSpecific";
+const WAVELENGTH: &str = "/entry/instrument/beam/incident_wavelength";
+const ENERGY: &str = "/entry/instrument/detector/detectorSpecific/photon_energy";
+const DISTANCE: &str = "/entry/instrument/detector/detector_distance";
+const PIXEL_ROWS: &str = "/entry/instrument/detector/y_pixel_size";
+const PIXEL_COLUMNS: &str = "/entry/instrument/detector/x_pixel_size";
+
+/// Number in the name of a dataset of frames, such as 1 in `data_000001`.
+fn number_of(name: &str) -> Option<u64> {
+    let digits = name.strip_prefix("data_")?;
+    let all_digits = digits.len() >= 6 && digits.bytes().all(|byte| byte.is_ascii_digit());
+    all_digits.then(|| digits.parse().ok()).flatten()
+}
+
+/// Whether the file has the structure of such a master file.
+pub(super) fn is_one(source: &Source) -> bool {
+    let has = |path: &str| source.has(path).unwrap_or(false);
+    if !has("/entry") || !has(DATA) {
+        return false;
+    }
+    let names = source.members(DATA).ok().flatten().unwrap_or_default();
+    names.iter().any(|name| number_of(name).is_some())
+}
+
+/// Reads the frames in the order of their numbers; positions are those of the options.
+pub(super) fn read(
+    source: &Source,
+    options: &ReadOptions,
+    scratch: Option<&Path>,
+) -> Result<ScanFile, IoError> {
+    let input = source.input();
+    let mut notes = Vec::new();
+    let (frames, largest) = frames(source)?;
+    let shape = frames.shape();
+    let cutoff = cutoff(source, largest)?;
+    let frames = match factors(source, shape, &mut notes)? {
+        Some(factors) => frames.multiplied(factors, cutoff.least()),
+        None => frames,
+    };
+    let centred = with_centre(source, options, shape, &mut notes)?;
+    let options = centred.as_ref().unwrap_or(options);
+    let window = Window::new(source.name(), shape, options)?;
+    let scratch = window.in_scratch(input, frames.path(), false, scratch)?;
+    let of_frames = (shape[0], frames.scan_shape());
+    let (positions_path, positions) = positions::given(input, options, of_frames, &mut notes)?
+        .ok_or_else(|| positions::missing(input, &[]))?;
+    let geometry = resolve(
+        input,
+        &geometry(source, &mut notes)?,
+        options,
+        &ExpectedPaths {
+            wavelength: &[WAVELENGTH, ENERGY],
+            distance: &[DISTANCE],
+            pixel_size: &[PIXEL_ROWS, PIXEL_COLUMNS],
+        },
+        &mut notes,
+    )?;
+    let mask = match source.first(&[
+        &format!("{SPECIFIC}/pixel_mask"),
+        &format!("{DETECTOR}/pixel_mask"),
+    ])? {
+        // Whatever bit is set: a gap (0), dead (1), under-responding (2), over-responding (3), noisy (4), and others.
+        Some(mask) => {
+            let valid = |value| MaskPolarity::Bad.is_valid(value);
+            let read = window.mask(input, &mask, shape, valid)?;
+            Some((mask.path().to_owned(), read))
+        }
+        None => {
+            notes.push("the file has no pixel_mask: all pixels are treated as valid".to_owned());
+            None
+        }
+    };
+    let counts = window.frames(input, &frames, scratch)?;
+    Parts {
+        frames: (frames.path().to_owned(), counts),
+        mask,
+        positions: (positions_path, window.select(&positions)),
+        geometry,
+        probe: None,
+        simulation: None,
+        window,
+        cutoff: Some(cutoff),
+        notes,
+    }
+    .into_scan(input, options)
+}
+
+/// The frames of all datasets, and the largest number of their type.
+fn frames(source: &Source) -> Result<(FrameStack<'_>, Option<f64>), IoError> {
+    let names = source.members(DATA)?.unwrap_or_default();
+    let mut numbered: Vec<(u64, String)> = (names.into_iter())
+        .filter_map(|name| Some((number_of(&name)?, name)))
+        .collect();
+    numbered.sort();
+    let first = numbered.first().map_or(0, |(number, _)| *number);
+    let mut datasets: Vec<Numbers<'_>> = Vec::with_capacity(numbered.len());
+    for ((number, name), expected) in numbered.iter().zip(first..) {
+        if *number != expected {
+            let missing = format!("{DATA}/data_{expected:06}");
+            return Err(source.missing("the frames between others", &missing));
+        }
+        let numbers = source.require("frames", &[&format!("{DATA}/{name}")])?;
+        if let Some(before) = datasets.first()
+            && before.shape().get(1..) != numbers.shape().get(1..)
+        {
+            let [rows, columns] = [1, 2].map(|axis| before.shape().get(axis).copied().unwrap_or(0));
+            let expected = format!("frames of {rows} x {columns} pixels, as in the first dataset");
+            return Err(numbers.bad_shape(&expected));
+        }
+        datasets.push(numbers);
+    }
+    let largest = datasets.first().and_then(Numbers::largest);
+    Ok((FrameStack::of_datasets(datasets)?, largest))
+}
+
+/// The first of these datasets below the detector that is a number.
+fn number(source: &Source, name: &str) -> Result<Option<(String, f64)>, IoError> {
+    for group in [SPECIFIC, DETECTOR] {
+        let path = format!("{group}/{name}");
+        // A text, or a truth value that is no number, says nothing.
+        match source.numbers(&path) {
+            Ok(Some(numbers)) => return Ok(Some((path, numbers.common_value()?))),
+            Ok(None) | Err(IoError::Type { .. }) => {}
+            Err(other) => return Err(other),
+        }
+    }
+    Ok(None)
+}
+
+/// From which count on a pixel has no data: that from which the detector cannot correct its count rate, at most the largest of the type.
+fn cutoff(source: &Source, largest: Option<f64>) -> Result<Cutoff, IoError> {
+    let found = number(source, "countrate_correction_count_cutoff")?;
+    let given = found.filter(|(_, counts)| *counts > 0.0);
+    Ok(match (given, largest) {
+        (Some((path, counts)), largest) if largest.is_none_or(|largest| counts < largest) => {
+            Cutoff::new(&path, counts)
+        }
+        (_, largest) => Cutoff::new(
+            "the largest number of its type",
+            largest.unwrap_or(f64::INFINITY),
+        ),
+    })
+}
+
+/// Factors (row, column) of the counts, if the detector has not applied them.
+fn factors(
+    source: &Source,
+    [_, rows, columns]: [usize; 3],
+    notes: &mut Vec<String>,
+) -> Result<Option<ndarray::Array2<f32>>, IoError> {
+    let paths = [
+        format!("{SPECIFIC}/flatfield"),
+        format!("{DETECTOR}/flatfield"),
+    ];
+    let Some(flatfield) = source.first(&[&paths[0], &paths[1]])? else {
+        return Ok(None);
+    };
+    let path = flatfield.path().to_owned();
+    match number(source, "flatfield_correction_applied")? {
+        Some((said, 0.0)) => {
+            notes.push(format!(
+                "counts are multiplied by {path}, as the detector has not done it ({said} is 0)"
+            ));
+        }
+        Some(_) => {
+            notes.push(format!(
+                "{path} is not used, as the detector has corrected its counts by it"
+            ));
+            return Ok(None);
+        }
+        None => {
+            notes.push(format!(
+                "{path} is not used: the file does not say whether the detector has corrected its counts by it (flatfield_correction_applied), and DECTRIS detectors do it by default"
+            ));
+            return Ok(None);
+        }
+    }
+    if flatfield.shape() != [rows, columns] {
+        return Err(flatfield.bad_shape(&format!("shape ({rows}, {columns}), as for the frames")));
+    }
+    let read = flatfield.part(&[0..rows, 0..columns])?;
+    let read = read
+        .into_dimensionality::<Ix2>()
+        .map_err(|_| flatfield.bad_shape("shape (row, column)"))?;
+    if let Some(factor) = read.iter().find(|of| !(of.is_finite() && **of >= 0.0)) {
+        let found = shortest(f64::from(*factor));
+        return Err(flatfield.bad_value(found, "finite factors of at least 0"));
+    }
+    Ok(Some(read))
+}
+
+/// A length, m, whose unit is `unit` unless the dataset says another one.
+fn length(source: &Source, path: &str, unit: &str) -> Result<Option<(String, f64)>, IoError> {
+    let Some(numbers) = source.numbers(path)? else {
+        return Ok(None);
+    };
+    let value = numbers.common_value()?;
+    let written = source.attribute(path, "units")?;
+    let unit = written
+        .filter(|unit| !unit.is_empty())
+        .unwrap_or_else(|| unit.to_owned());
+    let symbol = match unit.to_ascii_lowercase().as_str() {
+        "angstrom" | "angstroms" => "A",
+        "meter" | "metre" | "meters" | "metres" => "m",
+        _ => &unit,
+    };
+    let metres = Dimension::Length.unit(symbol).ok_or_else(|| {
+        let expected = format!("a unit of length ({})", Dimension::Length.names());
+        numbers.bad_value(&unit, &expected)
+    })?;
+    // 75 µm are 75/10⁶, which is the nearest number, unlike 75 · 10⁻⁶.
+    Ok(Some((path.to_owned(), value / (1.0 / metres).round())))
+}
+
+fn geometry(source: &Source, notes: &mut Vec<String>) -> Result<FileGeometry, IoError> {
+    let rows = length(source, PIXEL_ROWS, "m")?;
+    let columns = length(source, PIXEL_COLUMNS, "m")?;
+    let pixel_size = match (rows, columns) {
+        (Some((path, rows)), Some((_, columns))) => Some((path, [rows, columns])),
+        (Some((path, size)), None) | (None, Some((path, size))) => {
+            notes.push(format!(
+                "{path} is used for both directions of the detector pixel"
+            ));
+            Some((path, [size, size]))
+        }
+        (None, None) => None,
+    };
+    Ok(FileGeometry {
+        wavelength: length(source, WAVELENGTH, "angstrom")?,
+        energy: number(source, "photon_energy")?,
+        distance: length(source, DISTANCE, "m")?,
+        pixel_size,
+        ..FileGeometry::default()
+    })
+}
+
+/// The options with the centre of the beam that the file has, if they have none and it is not the middle of the frames; `None` if they
+/// stay as they are.
+fn with_centre(
+    source: &Source,
+    options: &ReadOptions,
+    [_, rows, columns]: [usize; 3],
+    notes: &mut Vec<String>,
+) -> Result<Option<ReadOptions>, IoError> {
+    let Some([row, column]) = centre(source)? else {
+        return Ok(None);
+    };
+    let place = format!("row {}, column {}", shortest(row), shortest(column));
+    let distance = |at: f64, all: usize| (at - (all / 2) as f64).abs();
+    if options.centre.is_some() || options.is_near_field() {
+        return Ok(None);
+    }
+    let turned = !options.transform_frames.is_empty();
+    let inside = row <= rows as f64 - 1.0 && column <= columns as f64 - 1.0;
+    if turned || !inside {
+        let why = if inside {
+            "as frames are turned (data.centre is that in turned frames)"
+        } else {
+            "as it is outside the frames"
+        };
+        notes.push(format!(
+            "the file has the centre of the beam at {place}, which is not used, {why}"
+        ));
+        return Ok(None);
+    }
+    if distance(row, rows) < 0.5 && distance(column, columns) < 0.5 {
+        return Ok(None);
+    }
+    notes.push(format!(
+        "the centre of the beam is that of the file, {place} (data.centre takes its place)"
+    ));
+    Ok(Some(ReadOptions {
+        centre: Some(Centre::At([row, column])),
+        ..options.clone()
+    }))
+}
+
+/// The beam's centre (row, column), pixels from the centre of the first one; not where a file has zeros in the place of it.
+fn centre(source: &Source) -> Result<Option<[f64; 2]>, IoError> {
+    let [row, column] = ["beam_center_y", "beam_center_x"].map(|name| number(source, name));
+    Ok(match (row?, column?) {
+        (Some((_, row)), Some((_, column))) if row > 0.0 || column > 0.0 => Some([row, column]),
+        _ => None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::Mask;
+    use crate::system::Memory;
+    use ndarray::Array3;
+    use sha2::{Digest, Sha256};
+    use std::fmt::Write;
+    use std::path::PathBuf;
+
+    /// SHA-256 of the counts, as unsigned integers of 32 bits.
+    fn sum_of(counts: &Array3<f32>) -> String {
+        let mut hash = Sha256::new();
+        for count in counts {
+            hash.update((*count as u32).to_le_bytes());
+        }
+        hash.finalize()
+            .iter()
+            .fold(String::new(), |mut text, byte| {
+                let _ = write!(text, "{byte:02x}");
+                text
+            })
+    }
+
+    fn open(path: &Path) -> Source {
+        Source::open_with_links(path, Memory::available(), crate::io::source::Follow::Inside)
+            .unwrap()
+    }
+
+    fn small() -> PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/linked/master.h5")
+    }
+
+    /// The sums are those of h5py with hdf5plugin.
+    #[test]
+    fn counts_and_mask_are_those_of_an_independent_reader() {
+        let source = open(&small());
+        assert!(is_one(&source));
+        let (stack, largest) = frames(&source).unwrap();
+        assert_eq!((stack.shape(), largest), ([8, 6, 8], Some(65535.0)));
+        let counts = stack.counts(0..8, &(0..6), &(0..8)).unwrap();
+        assert_eq!(
+            sum_of(&counts),
+            "a534f73176267f730c571432a8734f08c43aefdc847e51e01411b5bd41f227fe"
+        );
+        let part = stack.counts(2..7, &(1..4), &(2..7)).unwrap();
+        assert_eq!(part, counts.slice(ndarray::s![2..7, 1..4, 2..7]));
+        let cutoff = cutoff(&source, largest).unwrap();
+        assert_eq!(cutoff.least(), 4000.0);
+        let mut notes = Vec::new();
+        assert!(
+            factors(&source, stack.shape(), &mut notes)
+                .unwrap()
+                .is_none()
+        );
+        assert!(
+            notes.concat().contains("has corrected its counts"),
+            "{notes:?}"
+        );
+        let geometry = geometry(&source, &mut notes).unwrap();
+        let wavelength = geometry.wavelength.unwrap().1;
+        assert_eq!(wavelength, 1.239_841_984_332_002_5 / 1e10);
+        assert_eq!(geometry.distance.unwrap().1, 2.5);
+        assert_eq!(geometry.pixel_size.unwrap().1, [75e-6; 2]);
+        assert_eq!(centre(&source).unwrap(), Some([2.75, 4.25]));
+    }
+
+    #[test]
+    fn the_siemens_star_is_that_of_an_independent_reader() {
+        let Some(path) = super::super::tests::real_file("formats/star_master.h5") else {
+            return;
+        };
+        let source = open(&path);
+        assert!(is_one(&source));
+        let (stack, _) = frames(&source).unwrap();
+        assert_eq!(stack.shape(), [160, 128, 128]);
+        let counts = stack.counts(0..160, &(0..128), &(0..128)).unwrap();
+        assert_eq!(
+            sum_of(&counts),
+            "68d9ed8e230cdefbf9383adb7205982c1a48d37b834f0eb0e104e666224c5057"
+        );
+        let mask = source
+            .require("mask", &[&format!("{SPECIFIC}/pixel_mask")])
+            .unwrap();
+        assert!(mask.reals().unwrap().iter().all(|bits| *bits == 0.0));
+        assert_eq!(
+            geometry(&source, &mut Vec::new())
+                .unwrap()
+                .wavelength
+                .unwrap()
+                .1,
+            1.409 / 1e10
+        );
+    }
+
+    /// With positions of a table: the mask has the bits of `pixel_mask`, gaps and counts from the cutoff on.
+    #[test]
+    fn a_scan_with_positions_of_a_table_is_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let table = folder.path().join("positions.csv");
+        let rows: String = (0..8).map(|n| format!("{n},{}\n", 2 * n)).collect();
+        std::fs::write(&table, format!("x_um,y_um\n{rows}")).unwrap();
+        let options = ReadOptions {
+            positions: Some(crate::ptycho::PositionFile {
+                file: table.display().to_string(),
+                columns: None,
+                unit: None,
+            }),
+            ..ReadOptions::default()
+        };
+        let ScanFile { scan, notes } = super::super::read(&small(), &options).unwrap();
+        let Mask::PerFrame(valid) = scan.mask() else {
+            panic!("one mask for all frames");
+        };
+        let mut hash = Sha256::new();
+        hash.update(
+            valid
+                .iter()
+                .map(|valid| u8::from(*valid))
+                .collect::<Vec<_>>(),
+        );
+        let hash = hash.finalize();
+        assert_eq!(hash[..4], [0x79, 0x78, 0xd5, 0xf2], "that of h5py");
+        let sum: f32 = scan.frames().unwrap().iter().sum();
+        assert_eq!(sum, 3718.0);
+        let notes = notes.join("; ");
+        assert!(
+            notes.contains("2 pixels of 2 frames with counts from 4000 on"),
+            "{notes}"
+        );
+        assert!(notes.contains("row 2.75, column 4.25"), "{notes}");
+        let missing = super::super::read(&small(), &ReadOptions::default()).unwrap_err();
+        assert!(
+            missing.to_string().contains("--positions FILE"),
+            "{missing}"
+        );
+    }
+
+    #[test]
+    fn a_missing_file_of_frames_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["master.h5", "data_000001.h5", "data_000003.h5"] {
+            std::fs::copy(small().with_file_name(name), folder.path().join(name)).unwrap();
+        }
+        let source = open(&folder.path().join("master.h5"));
+        let error = frames(&source).map(drop).unwrap_err().to_string();
+        assert!(
+            error.contains("\"data_000002.h5\", which does not exist"),
+            "{error}"
+        );
+    }
+}
