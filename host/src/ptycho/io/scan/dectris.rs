@@ -282,6 +282,9 @@ fn with_centre(
         return Ok(None);
     }
     if distance(row, rows) < 0.5 && distance(column, columns) < 0.5 {
+        notes.push(format!(
+            "the file has the centre of the beam at {place}, less than half a pixel from the middle of the frames"
+        ));
         return Ok(None);
     }
     notes.push(format!(
