@@ -135,6 +135,10 @@ impl Quantity {
             let Some(number) = text.strip_suffix(unit.0) else {
                 continue;
             };
+            // 0.1/nm is no 0. of 1/nm.
+            if unit.0.starts_with('1') && !number.ends_with(char::is_whitespace) {
+                continue;
+            }
             if let Ok(number) = number.trim_end().parse::<f64>() {
                 best = Some((number * unit.1 / unit.2, true));
                 break;
@@ -184,6 +188,9 @@ mod tests {
         assert_eq!(si("0.3mrad", Dimension::Angle), 0.3e-3);
         assert_eq!(si("0.02/A", Dimension::ReciprocalLength), 0.02e10);
         assert_eq!(si("2 1/nm", Dimension::ReciprocalLength), 2e9);
+        assert_eq!(si("0.5/nm", Dimension::ReciprocalLength), 0.5e9);
+        assert_eq!(si("1/nm", Dimension::ReciprocalLength), 1e9);
+        assert_eq!(si("0.25 1/A", Dimension::ReciprocalLength), 0.25e10);
         assert_eq!(si("300kV", Dimension::Voltage), 3e5);
         let energy = si("8.8keV", Dimension::Energy) / ELECTRONVOLT;
         assert!((energy - 8.8e3).abs() < 1e-9, "{energy}");

@@ -61,7 +61,11 @@ impl Source {
             );
             for name in names {
                 let path = format!("{path}/{name}");
-                if let Ok(dataset) = group.dataset(&name) {
+                // HDF5 opens the files of a virtual dataset to say how long it is.
+                if let Ok(Some((_, of))) = self.virtual_dataset(&path) {
+                    let length = |of: &u64| usize::try_from(*of).unwrap_or(usize::MAX);
+                    found.push((path, of.shape.iter().map(length).collect()));
+                } else if let Ok(dataset) = group.dataset(&name) {
                     found.push((path, dataset.shape()));
                 } else if let Ok(inner) = group.group(&name)
                     && depth < DEEPEST

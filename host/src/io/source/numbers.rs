@@ -125,7 +125,7 @@ impl<'s> Numbers<'s> {
     }
 
     /// The type of the stored numbers; `None` if the decoder of chunks does not know it.
-    pub(super) fn stored(&self) -> Option<Stored> {
+    pub(super) fn number_type(&self) -> Option<Stored> {
         match &self.data {
             Data::Here { dataset, .. } => Stored::new(&dataset.dtype().ok()?),
             Data::Virtual(of) => Some(of.stored()),
@@ -142,7 +142,7 @@ impl Numbers<'_> {
     /// The largest number of the stored type, if that is one of unsigned integers.
     #[cfg(feature = "ptycho")]
     pub(crate) fn largest(&self) -> Option<f64> {
-        self.stored()?.largest_unsigned()
+        self.number_type()?.largest_unsigned()
     }
 
     /// Shape of the dataset.

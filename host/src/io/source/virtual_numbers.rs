@@ -375,7 +375,10 @@ impl<'s> Search<'_, 's> {
                 "its data are in {dataset:?} of {file:?}, which does not exist"
             ))
         })?;
-        if numbers.stored().is_none_or(|of| !of.is_like(self.stored)) {
+        if numbers
+            .number_type()
+            .is_none_or(|of| !of.is_like(self.stored))
+        {
             return Err(self.unsupported("a virtual dataset of another element type than its data"));
         }
         Ok(numbers)

@@ -109,7 +109,11 @@ pub(super) fn joined(sets: Vec<DataSet>) -> (Vec<Member>, Measured, Vector) {
                 all.sigma.extend(&measured.sigma);
                 all.known_sigma &= measured.known_sigma;
                 all.title = format!("{}, {}", all.title, measured.title);
-                all.notes.extend(titled(measured));
+                for note in titled(measured) {
+                    if !all.notes.contains(&note) {
+                        all.notes.push(note);
+                    }
+                }
             }
         }
     }

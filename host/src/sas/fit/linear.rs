@@ -28,6 +28,8 @@ pub(super) struct Projection {
     solved: Vec<(usize, (f64, f64))>,
     /// For each value of a vector, the index in `solved` of the parameter that gives it.
     column: Vec<Option<usize>>,
+    /// Sets of data that no solved parameter connects are solved for separately.
+    groups: Vec<Group>,
     /// Indices of the parameters that are searched.
     pub(super) searched: Vec<usize>,
     /// Intensity of a background of 1 at each point: 1 unless the resolution loses a part of it.
@@ -45,6 +47,15 @@ pub(super) struct Trial {
     pub(super) chi2: f64,
 }
 
+/// Sets of data that common solved parameters connect.
+#[derive(Debug, Clone, Default)]
+struct Group {
+    /// Indices of the sets.
+    blocks: Vec<usize>,
+    /// Indices of the parameters among the solved ones.
+    solved: Vec<usize>,
+}
+
 /// The model as a function of the solved parameters: offset + Σ value · column.
 struct Columns {
     offset: Vec<f64>,
@@ -59,6 +70,7 @@ impl Projection {
             pair: None,
             solved: Vec::new(),
             column: vec![None; problem.vector(&[]).values.len()],
+            groups: Vec::new(),
             searched: Vec::new(),
             flat: vec![1.0; problem.measured().intensity.len()],
             blocks,
@@ -87,6 +99,7 @@ impl Projection {
         }
         let is_solved = |at: &usize| projection.solved.iter().any(|(of, _)| of == at);
         projection.searched = (0..parameters.len()).filter(|at| !is_solved(at)).collect();
+        projection.groups = projection.groups();
         if let [block] = projection.blocks.as_slice()
             && block.parts.is_empty()
         {
@@ -103,6 +116,34 @@ impl Projection {
             projection.pair = Some((factor(block.scale), factor(block.background)));
         }
         projection
+    }
+
+    fn groups(&self) -> Vec<Group> {
+        let of_block = |block: &Block| -> Vec<usize> {
+            let own = [block.scale, block.background];
+            let indices = own.iter().chain(&block.parts);
+            indices.filter_map(|index| self.column[*index]).collect()
+        };
+        let mut groups: Vec<Group> = Vec::new();
+        for (at, block) in self.blocks.iter().enumerate() {
+            let mut joined = Group {
+                blocks: Vec::new(),
+                solved: of_block(block),
+            };
+            let touches = |group: &Group| joined.solved.iter().any(|k| group.solved.contains(k));
+            let (connected, others): (Vec<Group>, Vec<Group>) =
+                groups.into_iter().partition(touches);
+            groups = others;
+            for group in connected {
+                joined.blocks.extend(group.blocks);
+                joined.solved.extend(group.solved);
+            }
+            joined.blocks.push(at);
+            joined.solved.sort_unstable();
+            joined.solved.dedup();
+            groups.push(joined);
+        }
+        groups
     }
 
     fn is_linear(&self, block: &Block, target: Target, of_parts: bool) -> bool {
@@ -227,27 +268,33 @@ impl Projection {
         values: &mut [f64],
         bare: &[Vec<f64>],
     ) -> Option<Vec<f64>> {
-        let Columns {
-            offset,
-            mut columns,
-        } = self.columns(&problem.vector(values), bare);
+        let Columns { offset, columns } = self.columns(&problem.vector(values), bare);
         let measured = problem.measured();
         let data = measured.intensity.iter().zip(&measured.sigma).zip(&offset);
         let mut residuals: Vec<f64> = data.map(|((i, sigma), o)| (i - o) / sigma).collect();
         if !residuals.iter().all(|r| r.is_finite()) {
             return None;
         }
-        for column in &mut columns {
-            for (value, sigma) in column.iter_mut().zip(&measured.sigma) {
-                *value /= sigma;
-            }
-        }
-        let bounds: Vec<(f64, f64)> = self.solved.iter().map(|(_, bounds)| *bounds).collect();
-        let found = bounded_least_squares(&columns, &residuals, &bounds);
-        for (((at, _), found), column) in self.solved.iter().zip(found).zip(&columns) {
-            values[*at] = found;
-            for (residual, value) in residuals.iter_mut().zip(column) {
-                *residual -= found * value;
+        for group in &self.groups {
+            let rows = group
+                .blocks
+                .iter()
+                .map(|at| self.blocks[*at].points.clone());
+            let rows: Vec<usize> = rows.flatten().collect();
+            let solved = || group.solved.iter().map(|k| (*k, self.solved[*k]));
+            let weighted = |k: usize| -> Vec<f64> {
+                let rows = rows.iter();
+                rows.map(|i| columns[k][*i] / measured.sigma[*i]).collect()
+            };
+            let of_group: Vec<Vec<f64>> = solved().map(|(k, _)| weighted(k)).collect();
+            let right: Vec<f64> = rows.iter().map(|i| residuals[*i]).collect();
+            let bounds: Vec<(f64, f64)> = solved().map(|(_, (_, bounds))| bounds).collect();
+            let found = bounded_least_squares(&of_group, &right, &bounds);
+            for (((_, (at, _)), found), column) in solved().zip(found).zip(&of_group) {
+                values[at] = found;
+                for (i, value) in rows.iter().zip(column) {
+                    residuals[*i] -= found * value;
+                }
             }
         }
         Some(residuals)

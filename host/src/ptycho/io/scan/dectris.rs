@@ -282,6 +282,9 @@ fn with_centre(
         return Ok(None);
     }
     if distance(row, rows) < 0.5 && distance(column, columns) < 0.5 {
+        notes.push(format!(
+            "the file has the centre of the beam at {place}, less than half a pixel from the middle of the frames"
+        ));
         return Ok(None);
     }
     notes.push(format!(
@@ -371,7 +374,7 @@ mod tests {
 
     #[test]
     fn the_siemens_star_is_that_of_an_independent_reader() {
-        let Some(path) = super::super::tests::real("../formats/star_master.h5") else {
+        let Some(path) = super::super::tests::real_file("formats/star_master.h5") else {
             return;
         };
         let source = open(&path);

@@ -86,12 +86,7 @@ pub fn read_with_scratch(
     if is_frame_file(path, options) {
         return frame_file::read(path, options, memory, scratch);
     }
-    let follow = if options.follow_links {
-        Follow::Anywhere
-    } else {
-        Follow::Inside
-    };
-    let source = Source::open_with_links(path, memory, follow)?;
+    let source = open(path, options, memory)?;
     let Some(format) = format_of(&source, options) else {
         return Err(IoError::Format {
             file: source.name().to_owned(),
@@ -126,6 +121,16 @@ pub fn read_with_scratch(
     // What was read of a file that has changed means nothing, and neither do its errors.
     source.unchanged()?;
     read
+}
+
+/// Opens `path`, whose links lead as far as the options say.
+fn open(path: &Path, options: &ReadOptions, memory: Memory) -> Result<Source, IoError> {
+    let follow = if options.follow_links {
+        Follow::Anywhere
+    } else {
+        Follow::Inside
+    };
+    Source::open_with_links(path, memory, follow)
 }
 
 /// Whether `path` is read as a file of frames alone.

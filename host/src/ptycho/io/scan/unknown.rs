@@ -4,7 +4,7 @@ use super::roles::Roles;
 use super::units::{Measure, is_stated};
 use super::{Format, MaskPolarity, ReadOptions, format_of, is_frame_file, matlab};
 use crate::io::IoError;
-use crate::io::source::{ListedDataset, Source};
+use crate::io::source::ListedDataset;
 use crate::ptycho::read_options::Datasets;
 use crate::system::Memory;
 use serde::Serialize;
@@ -57,7 +57,7 @@ pub fn unknown_layout(
     if is_frame_file(path, options) {
         return Ok(None);
     }
-    let source = Source::open(path, memory)?;
+    let source = super::open(path, options, memory)?;
     let roles = match format_of(&source, options) {
         None => Roles::guess(&source.listing(), false),
         Some(Format::Matlab) if options.format == Format::Auto => {
@@ -277,19 +277,19 @@ fn recipe(roles: &Roles, listed: &[ListedDataset], options: &ReadOptions) -> (St
         }
         None => {}
     }
+    let beam =
+        constants.wavelength.is_some() || constants.energy.is_some() || constants.voltage.is_some();
+    // They need no distance.
+    let angle = constants.pixel_angle.is_some() || constants.pixel_frequency.is_some();
     let missing = [
+        (wave || beam, "# wavelength = 1e-10", "m"),
         (
-            wave || constants.wavelength.is_some() || constants.energy.is_some(),
-            "# wavelength = 1e-10",
-            "m",
-        ),
-        (
-            roles.distance.is_some() || constants.distance.is_some(),
+            roles.distance.is_some() || constants.distance.is_some() || angle,
             "# distance = 2.0",
             "m",
         ),
         (
-            roles.pixel_size.is_some() || constants.pixel_size.is_some(),
+            roles.pixel_size.is_some() || constants.pixel_size.is_some() || angle,
             "# pixel_size = [75e-6, 75e-6]",
             "m, row and column",
         ),
