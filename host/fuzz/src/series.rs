@@ -161,7 +161,12 @@ fn again(inputs: &[PathBuf], options: &ReadOptions, points: usize, folder: &Path
         assert_eq!(writer.rows(), points as u64);
         writer.finish().expect("the file is finished");
         let memory = Memory::limited(8 * MEMORY);
-        let back = read_all_within(&[path], &ReadOptions::default(), memory);
+        let columns = ReadOptions {
+            ignored_columns: ["granularity_s", "aggregate"].map(str::to_owned).into(),
+            series_column: Some("series".to_owned()),
+            ..ReadOptions::default()
+        };
+        let back = read_all_within(&[path], &columns, memory);
         let back = back.expect("what was written is read");
         assert_eq!(back.names.iter().collect::<Vec<_>>(), names);
         assert_eq!(back.batch.times(), batch.times());
