@@ -46,7 +46,7 @@ fn frames_are_centred_and_their_hot_pixels_masked() {
     info.well();
     for part in [
         "frames           40 of 32 x 32 pixels",
-        "data.centre: the zero frequency is at row 23",
+        "data.centre: the zero frequency is at row 22.9",
         ", column 17",
         "1 hot pixel masked at (row, column) of the stored frames (9, 30)",
         "written          r.html",
