@@ -10,7 +10,7 @@ use std::sync::PoisonError;
 #[test]
 fn frames_are_centred_and_their_hot_pixels_masked() {
     let folder = scan();
-    written(&folder, "raw.cxi", |frames, _| {
+    written(&folder, "raw.cxi", |frames, mask| {
         let [count, rows, columns] = [frames.dim().0, frames.dim().1, frames.dim().2];
         let moved = ndarray::Array3::from_shape_fn((count, rows + 9, columns + 4), |(j, r, c)| {
             match (r.checked_sub(7), c.checked_sub(1)) {
@@ -19,6 +19,7 @@ fn frames_are_centred_and_their_hot_pixels_masked() {
             }
         });
         *frames = moved;
+        *mask = ndarray::Array2::zeros((rows + 9, columns + 4));
         for mut frame in frames.outer_iter_mut() {
             frame[[9, 30]] = 9000.0;
         }
@@ -45,7 +46,7 @@ fn frames_are_centred_and_their_hot_pixels_masked() {
     info.well();
     for part in [
         "frames           40 of 32 x 32 pixels",
-        "data.centre: the zero frequency is at row 23",
+        "data.centre: the zero frequency is at row 22.9",
         ", column 17",
         "1 hot pixel masked at (row, column) of the stored frames (9, 30)",
         "written          r.html",
