@@ -168,7 +168,7 @@ fn a_rotation_follows_what_the_recipe_does() {
     recipe.data.affine = Some([[2.0, 0.1], [0.0, 1.5]]);
     recipe.data.swap_axes = true;
     recipe.data.flip_columns = true;
-    let shift = [3.0, -1.0];
+    let shift = [0.03, -0.01];
     recipe.fly.shift = Some(shift);
     let positions = ndarray::array![[1.0, 0.2], [-0.3, 0.7]];
     let rotation = Rotation::new(-123.0, true);

@@ -299,7 +299,7 @@ mod tests {
         let error = probe(&scan(), &recipe(40e-3, 0.0), &mut Vec::new()).unwrap_err();
         let text = error.to_string();
         assert!(
-            text.contains("at most 32 mrad") && text.contains("40 mrad"),
+            text.contains("at most 32.00 mrad") && text.contains("40.00 mrad"),
             "{text}"
         );
         let mut without = recipe(1e-3, 0.0);
