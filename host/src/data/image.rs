@@ -11,7 +11,7 @@ pub struct MriImage {
     pub image: Array3<Complex<f64>>,
     /// Whether the image is a volume: its file then has three axes, even for a single slice.
     pub volume: bool,
-    /// Which of several images it is; the file then has an axis of images, even for a single one.
+    /// The place among several images; the file then has an axis of images, even for a single one.
     pub index: Option<ImageIndex>,
     /// Position and orientation, if known.
     pub placement: Option<Placement>,

@@ -1,4 +1,4 @@
-//! Which of several images of a scan one is.
+//! The place of an image among several images of a scan.
 
 use serde::Serialize;
 

@@ -10,7 +10,7 @@ pub(crate) enum Kind {
     Length,
     /// An angle; a number is in radians.
     Angle,
-    /// An angle that is no number but 0, as radians, milliradians and degrees are all plausible.
+    /// An angle without a unit other than 0, as radians, milliradians and degrees are all plausible.
     AngleWithUnit,
     /// An energy, in joules if it has a unit; a number stays as it is.
     Energy,

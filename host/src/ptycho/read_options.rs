@@ -38,7 +38,7 @@ const MAX_NO_DATA: usize = 64;
 pub struct ReadOptions {
     /// Layout of the file; detected by default.
     pub format: Format,
-    /// Which axes of the dataset of frames, from 0, are frame, row and column: `[0, 1, 2]` by default, `[0, 2, 1]` for transposed
+    /// The axes of the dataset of frames, from 0, are frame, row and column: `[0, 1, 2]` by default, `[0, 2, 1]` for transposed
     /// frames. Masks and probes are transposed as the frames are. Only for MATLAB files and `paths`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub frame_axes: Option<[usize; 3]>,

@@ -2,7 +2,7 @@
 
 use super::cpu::CpuEngine;
 use super::joint::distinct;
-use super::{Calculation, Engine, Points, SasError, Vector};
+use super::{Calculation, Engine, SasError, Vector};
 use crate::run::Setup;
 
 /// Evaluates a sum of models, I = scale · Σ (part's scale · part) + background. A part whose factor

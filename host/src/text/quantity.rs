@@ -158,7 +158,7 @@ impl Quantity {
     }
 }
 
-/// What a text is that is no number with a known unit.
+/// A description of a text that has no number with a known unit.
 fn described(text: &str, dimension: Dimension) -> String {
     let numeric = |c: char| c.is_ascii_digit() || matches!(c, '+' | '-' | '.');
     let number = text.trim_end_matches(|c: char| !numeric(c));

@@ -32,7 +32,7 @@ pub enum LinkTarget {
         /// Path of the object.
         path: String,
     },
-    /// Of a kind that only the program that made it can follow.
+    /// Another kind, which only the program that made it can follow.
     Other,
 }
 

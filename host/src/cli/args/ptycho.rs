@@ -68,7 +68,7 @@ Examples:
   warpstride ptycho info raw.h5 --recipe beamline.toml
 
 Of an HDF5 file without a known layout, the datasets are listed, with a recipe that opens it.")]
-    Info(InfoArgs),
+    Info(Box<InfoArgs>),
     /// Reconstruct the object and the probe from a scan
     #[command(after_help = "\
 Examples:
@@ -129,7 +129,7 @@ Examples:
 
 The written file is read back and compared with what was read. ptycho info raw.h5 prints a recipe
 for a file whose layout is not known.")]
-    Import(ImportArgs),
+    Import(Box<ImportArgs>),
     /// Compare a result with another result, or with the ground truth of a simulated scan
     #[command(after_help = "\
 Examples:

@@ -73,7 +73,7 @@ struct Counts {
 #[derive(Serialize)]
 struct ScanGeometry {
     wavelength: f64,
-    /// Of the photons, or of the electrons if their voltage is given.
+    /// Energy of the photons, or of the electrons if their voltage is given.
     energy_ev: f64,
     /// Voltage of electrons, V; absent if it is not given.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -51,7 +51,7 @@ use simulate::Simulate;
 pub(crate) fn run(command: PtychoCommand) -> Result<(), Failure> {
     match command {
         PtychoCommand::Simulate(args) => Simulate::from_args(&args)?.run(),
-        PtychoCommand::Info(args) => Info::from_args(args)?.run(),
+        PtychoCommand::Info(args) => Info::from_args(*args)?.run(),
         PtychoCommand::Reconstruct(args) => {
             let ranks = processes::ranks()?;
             let done = if args.coarse.is_empty() {
@@ -71,7 +71,7 @@ pub(crate) fn run(command: PtychoCommand) -> Result<(), Failure> {
             }
         }
         PtychoCommand::Resolution(args) => Resolution::from_args(*args)?.run(),
-        PtychoCommand::Import(args) => Import::from_args(args)?.run(),
+        PtychoCommand::Import(args) => Import::from_args(*args)?.run(),
         PtychoCommand::Compare(args) => Compare::from_args(args).run(),
         PtychoCommand::Predict(args) => Predict::from_args(args)?.run(),
         PtychoCommand::Export(args) => Export::from_args(args)?.run(),

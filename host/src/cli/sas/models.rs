@@ -39,7 +39,7 @@ struct Described {
     /// For a product: its factors.
     #[serde(skip_serializing_if = "Option::is_none")]
     factors: Option<[Factor; 2]>,
-    /// Of a sum: the models of its parts.
+    /// The models of the parts, of a sum.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     parts: Vec<Self>,
     parameters: Vec<DescribedParameter>,

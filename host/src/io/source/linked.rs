@@ -18,7 +18,7 @@ const MOST_DATASETS: usize = 20_000;
 const ADVICE_FOLLOW: &str =
     "follow it with --follow-links (data.follow_links = true) if that is meant";
 
-/// Which links to other files are followed.
+/// The links to other files that are followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Follow {
     /// Those that stay in the folder of the file, or below.

@@ -52,7 +52,7 @@ impl Known {
 }
 
 /// Where a path leads.
-enum Place {
+enum Target {
     /// To the object at this address of the file.
     Here(u64),
     /// To this path of this file.
@@ -71,11 +71,11 @@ impl Source {
         path: &str,
     ) -> Result<Option<(Rc<Self>, String)>, IoError> {
         match self.place(path)? {
-            Place::Elsewhere(mut source, mut at) => {
+            Target::Elsewhere(mut source, mut at) => {
                 for _ in 1..MOST_FILES {
                     match source.place(&at)? {
-                        Place::Elsewhere(next, further) => (source, at) = (next, further),
-                        Place::Here(_) | Place::Unknown => return Ok(Some((source, at))),
+                        Target::Elsewhere(next, further) => (source, at) = (next, further),
+                        Target::Here(_) | Target::Unknown => return Ok(Some((source, at))),
                     }
                 }
                 let reason = format!(
@@ -83,7 +83,7 @@ impl Source {
                 );
                 Err(self.damaged(path, &reason))
             }
-            Place::Here(_) | Place::Unknown => Ok(None),
+            Target::Here(_) | Target::Unknown => Ok(None),
         }
     }
 
@@ -92,7 +92,7 @@ impl Source {
         &self,
         path: &str,
     ) -> Result<Option<(u64, Rc<VirtualDataset>)>, IoError> {
-        let Place::Here(address) = self.place(path)? else {
+        let Target::Here(address) = self.place(path)? else {
             return Ok(None);
         };
         let known = &mut *self.known.borrow_mut();
@@ -114,13 +114,13 @@ impl Source {
         }
     }
 
-    fn place(&self, path: &str) -> Result<Place, IoError> {
+    fn place(&self, path: &str) -> Result<Target, IoError> {
         if self.registry.get().is_none() {
-            return Ok(Place::Unknown);
+            return Ok(Target::Unknown);
         }
         let mut left: VecDeque<String> = parts(path).collect();
         let Some(root) = self.known.borrow_mut().structure(self).map(|of| of.root()) else {
-            return Ok(Place::Unknown);
+            return Ok(Target::Unknown);
         };
         // Addresses of the groups from the root to where the path has led.
         let mut at = vec![root];
@@ -128,14 +128,14 @@ impl Source {
         while let Some(name) = left.pop_front() {
             let group = at.last().copied().unwrap_or(root);
             let Some(links) = self.known.borrow_mut().group(self, group) else {
-                return Ok(Place::Unknown);
+                return Ok(Target::Unknown);
             };
             match links.get(&name) {
                 Some(LinkTarget::Hard(address)) => at.push(*address),
                 Some(LinkTarget::Soft(target)) => {
                     soft += 1;
                     if soft > MOST_SOFT || left.len() > LONGEST_PATH {
-                        return Ok(Place::Unknown);
+                        return Ok(Target::Unknown);
                     }
                     if target.starts_with('/') {
                         at.truncate(1);
@@ -159,12 +159,12 @@ impl Source {
                     if to.is_empty() {
                         to.push('/');
                     }
-                    return Ok(Place::Elsewhere(source, to));
+                    return Ok(Target::Elsewhere(source, to));
                 }
-                Some(LinkTarget::Other) | None => return Ok(Place::Unknown),
+                Some(LinkTarget::Other) | None => return Ok(Target::Unknown),
             }
         }
-        Ok(Place::Here(at.last().copied().unwrap_or(root)))
+        Ok(Target::Here(at.last().copied().unwrap_or(root)))
     }
 
     /// Like `elsewhere`, for the group that has the last link of `path`, and the path of that link there.

@@ -192,9 +192,9 @@ fn put<T: Copy>(to: &mut ArrayD<T>, at: &[Along], read: ArrayViewD<'_, T>) {
 struct Piece {
     /// The block.
     from: Vec<Range<usize>>,
-    /// Of each axis of the block, the elements that are used, if not all.
+    /// The elements that are used, along each axis of the block, if not all.
     chosen: Vec<Option<Vec<usize>>>,
-    /// Of each axis of what is read, the elements.
+    /// The elements along each axis of what is read.
     to: Vec<Along>,
 }
 

@@ -148,7 +148,7 @@ mod tests {
 
     const WAVELENGTH: f64 = 1.968_749e-12;
     const SIZE: usize = 128;
-    /// Of a detector pixel, rad.
+    /// A detector pixel, rad.
     const ANGLE: f64 = 0.5e-3;
 
     /// A scan of one count in each pixel of two frames.

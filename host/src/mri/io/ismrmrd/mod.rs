@@ -32,7 +32,7 @@ pub struct ReadOptions {
     pub group: String,
     /// The images to read, if the file holds several.
     pub select: Selection,
-    /// Which of them, where each value of a counter is an image of its own; `None`: the one with the lowest values.
+    /// The image among them, where each value of a counter is an image of its own; `None`: the one with the lowest values.
     pub image: Option<ImageIndex>,
 }
 

@@ -135,7 +135,7 @@ fn frames(source: &Source) -> Result<(FrameStack<'_>, Option<f64>), IoError> {
 fn number(source: &Source, name: &str) -> Result<Option<(String, f64)>, IoError> {
     for group in [SPECIFIC, DETECTOR] {
         let path = format!("{group}/{name}");
-        // A text, or a truth value that is no number, says nothing.
+        // A text or a truth value says nothing.
         match source.numbers(&path) {
             Ok(Some(numbers)) => return Ok(Some((path, numbers.common_value()?))),
             Ok(None) | Err(IoError::Type { .. }) => {}

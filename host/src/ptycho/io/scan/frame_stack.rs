@@ -2,7 +2,7 @@
 
 use crate::io::IoError;
 use crate::io::source::Numbers;
-use ndarray::{Array2, Array3, Axis, Ix3, s};
+use ndarray::{Array2, Array3, Ix3, s};
 use std::ops::Range;
 use warpstride_formats::{Element, FrameFile};
 
@@ -167,7 +167,12 @@ fn counts_of(
             continue;
         }
         match raster {
-            None => parts.push(plane_part(numbers, &[first..end], rows, columns)?),
+            None => parts.push(plane_part(
+                numbers,
+                std::slice::from_ref(&(first..end)),
+                rows,
+                columns,
+            )?),
             Some([_, fast]) => {
                 for [slow, points] in raster_parts(first..end, fast) {
                     parts.push(plane_part(numbers, &[slow, points], rows, columns)?);

@@ -312,7 +312,7 @@ fn strange_arrays_are_refused_in_one_sentence() {
     );
     let e = refused("", &|file| replaced(file, "dp"));
     assert!(e.contains("an array of frames"), "{e}");
-    // A distance of 0, a wavelength that is no number, and axes of another rank.
+    // A distance of 0, a wavelength that is NaN, and axes of another rank.
     let e = refused("[units]\npositions = \"um\"", &|file| {
         replaced(file, "distance");
         put(file, "distance", &arr1(&[0.0]));

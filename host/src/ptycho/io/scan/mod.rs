@@ -36,7 +36,6 @@ use crate::io::source::{Follow, Source};
 use crate::io::{InputFile, IoError};
 use crate::ptycho::probe_grid::{cut_or_padded, with_window};
 use crate::system::{Bytes, Memory};
-use crate::text::shortest;
 use cutoff::Cutoff;
 use ndarray::{Array2, Array3, Axis, Ix2, Ix3};
 use num_complex::Complex;

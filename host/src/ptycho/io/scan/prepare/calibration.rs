@@ -24,7 +24,7 @@ pub(super) struct Plane {
 }
 
 /// Where an option says that an array is.
-struct Place<'n> {
+struct ArrayFile<'n> {
     option: &'static str,
     /// The text of the option.
     name: &'n str,
@@ -32,7 +32,7 @@ struct Place<'n> {
     dataset: Option<&'n str>,
 }
 
-impl<'n> Place<'n> {
+impl<'n> ArrayFile<'n> {
     /// `/DATASET` of the file of the scan, `FILE:/DATASET` or `FILE`.
     fn new(option: &'static str, name: &'n str, input: &'n InputFile) -> Self {
         let (file, dataset) = match name.rsplit_once(':') {
@@ -94,7 +94,7 @@ pub(super) fn plane(
     input: &InputFile,
     window: &Window,
 ) -> Result<Plane, IoError> {
-    let place = Place::new(option, name, input);
+    let place = ArrayFile::new(option, name, input);
     let [_, rows, columns] = window.stored;
     let wrong = |found: &[usize]| IoError::Shape {
         file: place.file.to_owned(),
@@ -187,7 +187,7 @@ pub(super) fn of_frames(
     input: &InputFile,
     count: usize,
 ) -> Result<Vec<f64>, IoError> {
-    let place = Place::new(option, name, input);
+    let place = ArrayFile::new(option, name, input);
     let wrong = |found: &[usize]| IoError::Shape {
         file: place.file.to_owned(),
         dataset: place.dataset.unwrap_or("the array").to_owned(),

@@ -1,4 +1,4 @@
-//! Which pixels of the stored frames become which pixels of a scan: turned, cut around the zero frequency, padded, binned.
+//! How pixels of the stored frames become pixels of a scan: turned, cut around the zero frequency, padded, binned.
 
 use crate::ptycho::{Orientation, ReadOptions};
 use ndarray::{Array2, ArrayView2, Axis, s};

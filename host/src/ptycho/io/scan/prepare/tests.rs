@@ -273,7 +273,7 @@ fn dark_flat_and_monitor_are_undone() {
     // Multiples of 8, so that all numbers are exact.
     let clean = noise(shape).mapv(|counts| 8.0 * counts);
     let dark = |r: usize, c: usize| (5 + (r * 3 + c) % 4) as f32;
-    let response = |r: usize, c: usize| if (r + c) % 2 == 0 { 0.5 } else { 1.5 };
+    let response = |r: usize, c: usize| if (r + c).is_multiple_of(2) { 0.5 } else { 1.5 };
     let beam = [1.0_f32, 0.5, 1.0, 2.0, 1.0, 0.5];
     let measured = Array3::from_shape_fn(shape, |(j, r, c)| {
         clean[[j, r, c]] * response(r, c) * beam[j] + dark(r, c)
