@@ -162,6 +162,7 @@ impl Engine for SumEngine {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sas::Points;
     use crate::sas::{Definition, Distribution, Polydispersity};
 
     fn vector(calculation: &Calculation, set: &[(&str, f64)], widths: &[f64]) -> Vector {
