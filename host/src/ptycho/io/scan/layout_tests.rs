@@ -352,3 +352,21 @@ fn strange_arrays_are_refused_in_one_sentence() {
     );
     assert!(read(&path, &options("frame_axes = [0, 2, 1]")).is_err());
 }
+
+/// A file that has frames and nothing else opens with positions and a geometry of the options.
+#[test]
+fn frames_alone_in_an_unknown_layout_are_read() {
+    let Some(path) = real_file("ptycho/rotavirus-28x28.h5") else {
+        return;
+    };
+    let text = "raster.step = \"31.25A\"\nconstants.voltage = \"300kV\"\nconstants.pixel_frequency = \"0.00084/A\"\nframes = [0, 30]\n";
+    let ScanFile { scan, notes } = read(&path, &options(text)).unwrap();
+    assert_eq!(scan.shape(), [30, 160, 160]);
+    assert_eq!(scan.positions().row(29), arr1(&[3.125e-9, 3.125e-9]));
+    assert!(
+        notes
+            .iter()
+            .any(|note| note.contains("/data is read as frames"))
+    );
+    assert!(read(&path, &ReadOptions::default()).is_err());
+}

@@ -9,6 +9,7 @@ mod energy;
 mod frame_file;
 mod frame_stack;
 mod geometry;
+mod lone_frames;
 mod matlab;
 mod nexus;
 mod no_data;
@@ -87,6 +88,11 @@ pub fn read_with_scratch(
     }
     let source = open(path, options, memory)?;
     let Some(format) = format_of(&source, options) else {
+        if let Some(frames) = lone_frames::path(&source, options) {
+            let read = lone_frames::read(&source, frames, options, scratch);
+            source.unchanged()?;
+            return read;
+        }
         return Err(IoError::Format {
             file: source.name().to_owned(),
             expected: "a known layout of a scan, or a recipe whose table data.paths names the datasets (`warpstride ptycho info` prints one for this file)",

@@ -59,6 +59,7 @@ pub fn unknown_layout(
     }
     let source = super::open(path, options, memory)?;
     let roles = match format_of(&source, options) {
+        None if super::lone_frames::path(&source, options).is_some() => return Ok(None),
         None => Roles::guess(&source.listing(), false),
         Some(Format::Matlab) if options.format == Format::Auto => {
             let roles = matlab::roles(&source);
