@@ -245,9 +245,9 @@ impl ReadOptions {
                 return refuse("raster", expected, found);
             }
         }
-        let elsewhere = self.has_other_positions();
         for (option, path) in self.paths.iter().flat_map(Paths::named) {
-            if path.is_empty() && !(elsewhere && option == "positions") {
+            // Positions may be given elsewhere, by arguments too; without any, reading says so.
+            if path.is_empty() && option != "positions" {
                 let expected = "the path of a dataset";
                 return refuse(&format!("paths.{option}"), expected, "\"\"".to_owned());
             }
