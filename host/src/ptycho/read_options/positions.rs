@@ -1,5 +1,6 @@
 //! Positions that are not in the file of the frames: in a file of their own, or those of a raster.
 
+use super::datasets::si_units;
 use super::quantities::{Degrees, ShortLength};
 use crate::ptycho::RecipeError;
 use crate::text::Dimension;
@@ -46,7 +47,7 @@ impl PositionFile {
             return refuse("file", "the name of a file", "");
         }
         if let Some(unit) = &self.unit
-            && Dimension::Length.unit(unit).is_none()
+            && si_units(Dimension::Length, unit).is_none()
         {
             let expected = format!("a unit of length ({})", Dimension::Length.names());
             return refuse("unit", &expected, unit);

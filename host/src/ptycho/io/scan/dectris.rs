@@ -10,6 +10,7 @@ use super::{MaskPolarity, Parts, ReadOptions, ScanFile, positions};
 use crate::io::IoError;
 use crate::io::source::{Numbers, Source};
 use crate::ptycho::Centre;
+use crate::ptycho::read_options::si_units;
 use crate::text::{Dimension, shortest};
 use ndarray::Ix2;
 use std::path::Path;
@@ -217,12 +218,7 @@ fn length(source: &Source, path: &str, unit: &str) -> Result<Option<(String, f64
     let unit = written
         .filter(|unit| !unit.is_empty())
         .unwrap_or_else(|| unit.to_owned());
-    let symbol = match unit.to_ascii_lowercase().as_str() {
-        "angstrom" | "angstroms" => "A",
-        "meter" | "metre" | "meters" | "metres" => "m",
-        _ => &unit,
-    };
-    let metres = Dimension::Length.unit(symbol).ok_or_else(|| {
+    let metres = si_units(Dimension::Length, &unit).ok_or_else(|| {
         let expected = format!("a unit of length ({})", Dimension::Length.names());
         numbers.bad_value(&unit, &expected)
     })?;

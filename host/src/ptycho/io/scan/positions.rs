@@ -5,6 +5,7 @@ mod table;
 use super::{ReadOptions, position_count};
 use crate::io::source::Source;
 use crate::io::{InputFile, IoError, npy};
+use crate::ptycho::read_options::si_units;
 use crate::ptycho::{PositionFile, Raster};
 use crate::text::{Dimension, shortest};
 use ndarray::{Array1, Array2, ArrayView2, Axis, Ix1, Ix2, stack};
@@ -157,7 +158,7 @@ impl<'a> Reader<'a> {
                 ));
             }
         };
-        let Some(metres) = Dimension::Length.unit(&unit) else {
+        let Some(metres) = si_units(Dimension::Length, &unit) else {
             return Err(self.refuse(
                 "data.positions.unit",
                 format!(

@@ -3,6 +3,7 @@
 use crate::io::IoError;
 use crate::io::source::Source;
 use crate::ptycho::quantities::LARGEST_JOULE;
+use crate::ptycho::read_options::si_units;
 use crate::text::{Dimension, shortest};
 
 /// The unit, if it is given, and SI units in one of it. An unknown one is noted, and not used.
@@ -15,7 +16,7 @@ fn unit(
     let Some(name) = source.attribute(path, "units")? else {
         return Ok(None);
     };
-    let factor = dimension.unit(&name);
+    let factor = si_units(dimension, &name);
     if factor.is_none() && !name.trim().is_empty() {
         notes.push(format!(
             "{path} has the unit {}, which is not known as one of {dimension}: it is not used",
