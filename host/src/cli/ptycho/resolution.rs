@@ -18,6 +18,9 @@ use crate::text::{length, significant};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
+/// Lengths below this, m, are in ångström too.
+const ANGSTROM_BELOW: f64 = 1e-8;
+
 /// A checked command.
 pub(crate) struct Resolution {
     scan: PathBuf,
@@ -290,7 +293,13 @@ fn text(of: &Summary<'_>, others: &[&Option<PathBuf>]) -> String {
             || "none: the curve stays below the threshold".to_owned(),
             |m| {
                 let pixels = significant(m / of.pixel[0].max(of.pixel[1]), 3);
-                format!("{} half period ({pixels} pixels)", length(m, 3))
+                // Microscopists of electrons have such lengths in ångström.
+                let angstrom = match m < ANGSTROM_BELOW {
+                    true => format!(", {} Å", significant(m * 1e10, 3)),
+                    false => String::new(),
+                };
+                let length = length(m, 3);
+                format!("{length} half period ({pixels} pixels{angstrom})")
             },
         )
     };

@@ -21,9 +21,10 @@ const CLASSES: [(&str, &str); 5] = [
 ];
 
 /// Units of datasets, which a file need not all have.
-const UNITS: [(&str, &str); 12] = [
+const UNITS: [(&str, &str); 13] = [
     ("entry_1/instrument_1/source_1/wavelength", "m"),
     ("entry_1/instrument_1/source_1/energy", "J"),
+    ("entry_1/instrument_1/source_1/voltage", "V"),
     ("entry_1/instrument_1/source_1/focus_to_sample", "m"),
     ("entry_1/instrument_1/detector_1/distance", "m"),
     ("entry_1/instrument_1/detector_1/y_pixel_size", "m"),

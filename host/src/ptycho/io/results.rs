@@ -6,6 +6,7 @@ use crate::data::{Geometry, HistoryEntry, Propagation, Reconstruction};
 use crate::io::IoError;
 use crate::io::output;
 use crate::io::source::{Numbers, Source};
+use crate::ptycho::Recipe;
 use crate::ptycho::io::nexus_attributes;
 use crate::system::Memory;
 use hdf5_metno as hdf5;
@@ -69,8 +70,13 @@ pub fn write(path: &Path, result: &Reconstruction) -> Result<(), IoError> {
             &Array1::from_vec(result.mode_power.clone()),
         )?;
         output::number(&source, "wavelength", result.wavelength)?;
-        let energy = Geometry::energy_of_wavelength(result.wavelength);
-        output::number(&source, "energy", energy)?;
+        match voltage(result) {
+            Some(volts) => output::number(&source, "voltage", volts)?,
+            None => {
+                let energy = Geometry::energy_of_wavelength(result.wavelength);
+                output::number(&source, "energy", energy)?;
+            }
+        }
         if let Propagation::NearField {
             focus_to_sample: Some(z1),
         } = result.propagation
@@ -90,6 +96,15 @@ pub fn write(path: &Path, result: &Reconstruction) -> Result<(), IoError> {
             .link_soft(&format!("{IMAGE}/data"), "data")?;
         nexus_attributes::of_result(file, result)
     })
+}
+
+/// The voltage of the recipe, V, if the waves are electrons.
+fn voltage(result: &Reconstruction) -> Option<f64> {
+    Recipe::from_toml(&result.recipe)
+        .ok()?
+        .data
+        .constants
+        .voltage
 }
 
 /// Positions (frame, (row, column)) as a translation (frame, (x, y, z)).
