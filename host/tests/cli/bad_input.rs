@@ -96,7 +96,7 @@ fn a_wrong_rank_is_refused() {
         &folder,
         &[
             "scan.cxi",
-            "data: expected rank 3 (frame, row, column), found shape 32 x 32",
+            "data: expected rank 3 (frame, row, column) or 4 (slow, fast, row, column), found shape 32 x 32",
         ],
     );
 }

@@ -58,13 +58,11 @@ Examples:
   warpstride ptycho info scan.cxi --probe-modes 5 --precision f64 --json
   warpstride ptycho info scan.cxi --voltage 300kV --pixel-angle 0.02/A \\
       --transform-positions swap,flip-rows
-  warpstride ptycho info scan.cxi --near-field --focus-to-sample 3.65mm
   warpstride ptycho info scan.cxi --centre auto --crop 256x256 --bin 2 \\
       --hot-pixels mask --dark dark.h5:/entry/data --report scan.html
   warpstride ptycho info thick.cxi --slices 2 --slice-distance 20um \\
       --blur 0.7 --background uniform
   warpstride ptycho info run_master.h5 --positions positions.csv
-  warpstride ptycho info raw.h5
   warpstride ptycho info raw.h5 --recipe beamline.toml
 
 Of an HDF5 file without a known layout, the datasets are listed, with a recipe that opens it.")]
