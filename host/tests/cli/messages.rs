@@ -90,12 +90,7 @@ fn values_out_of_range_name_their_option() {
         (
             "mri reconstruct scan.cxi -o a.h5 --select row=4",
             2,
-            "--select row=4: expected COUNTER=NUMBER or repetition=all, …",
-        ),
-        (
-            "mri reconstruct scan.cxi -o a.h5 --select slice=all",
-            2,
-            "--select slice=all: expected slice=NUMBER, because each slice is an image of its own: …",
+            "--select row=4: expected COUNTER=NUMBER, COUNTER=all or all, …",
         ),
         (
             "jacobi --tolerance -1e300",
@@ -311,7 +306,7 @@ fn a_name_that_means_another_format_is_refused() {
         ("mri simulate|a.dcm", hdf5),
         (
             "mri reconstruct scan.cxi -o|x.jpg",
-            ".h5 (an HDF5 file) or .npy (a NumPy array)",
+            ".h5 (an HDF5 file) or .npy (a NumPy array) or .cfl (a BART array) or .nii (a NIfTI file)",
         ),
         (
             "mri reconstruct scan.cxi -o a.h5 --png|y.gif",

@@ -114,7 +114,7 @@ fn a_probe_from_the_optics_is_one_of_the_recipe() {
     };
     let output = run("4mrad");
     output.well();
-    let noted = "start probe: a lens with a semi-angle of 4 mrad, a defocus of -20 nm, C3 = 1.2 mm";
+    let noted = "start probe: a lens with a semi-angle of 4.000 mrad, a defocus of -20.00 nm, C3 = 1.200 mm";
     assert!(output.out.contains(noted), "{}", output.out);
     let text = results::read(&folder.path("out.h5")).unwrap().recipe;
     let recipe = Recipe::from_toml(&text).unwrap();
@@ -122,6 +122,6 @@ fn a_probe_from_the_optics_is_one_of_the_recipe() {
     assert_eq!(recipe.data.constants.voltage, Some(3e5), "{text}");
     run("40mrad").refused(
         2,
-        &["--semi-angle 40mrad: scan.cxi: expected at most 8 mrad"],
+        &["--semi-angle 40mrad: scan.cxi: expected at most 8.000 mrad"],
     );
 }

@@ -30,7 +30,7 @@ use crate::run::MemoryInfo;
 use crate::system::Bytes;
 use crate::system::Memory;
 use crate::system::write_whole;
-use crate::text::{count, length, significant};
+use crate::text::{count, length, shortest, significant};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -413,7 +413,7 @@ impl ScanInfo {
                     Some(volts) => format!(
                         "{} (electrons of {} kV)",
                         length(geometry.wavelength, 5),
-                        significant(volts / 1e3, 6)
+                        shortest(volts / 1e3)
                     ),
                     None => format!(
                         "{} ({} keV)",

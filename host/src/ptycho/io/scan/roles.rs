@@ -99,7 +99,12 @@ impl Roles {
         let frames = stacks
             .max_by_key(|(of, _)| {
                 let known = FRAMES.contains(&of.name().to_lowercase().as_str());
-                (known || of.kind == ElementKind::Integer, of.elements())
+                let short = std::cmp::Reverse(of.path.len());
+                (
+                    known || of.kind == ElementKind::Integer,
+                    of.elements(),
+                    short,
+                )
             })
             .map(|(_, role)| role);
         let Some(frames) = frames else {
