@@ -28,5 +28,5 @@ mod superblock;
 pub(crate) mod xml;
 
 pub use error::IoError;
-#[cfg(feature = "ptycho")]
+#[cfg(all(feature = "ptycho", feature = "hdf5"))]
 pub(crate) use input_file::InputFile;

@@ -112,9 +112,9 @@ pub use problem::{Problem, ProblemError};
 pub use profile::Profile;
 pub use ranks::Ranks;
 pub use read_options::{
-    Centre, CentreSetting, Constants, Degrees, EmptyFrames, FaultSetting, FrameTransform,
-    HotPixels, MAX_COARSE, NoData, NoDataSetting, PositionFile, Raster, RasterStep, ReadOptions,
-    Saturation, ShortLength,
+    Centre, CentreSetting, Constants, Datasets, Degrees, EmptyFrames, FaultSetting, FrameTransform,
+    HotPixels, MAX_COARSE, NoData, NoDataSetting, PositionFile, PositionUnit, Raster, RasterStep,
+    ReadOptions, Saturation, ShortLength, Units,
 };
 pub use recipe::{
     ApertureShape, Background, BackgroundFit, Blur, DetectorOptions, FlyOptions, FlyPath,

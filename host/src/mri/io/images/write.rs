@@ -23,7 +23,7 @@ pub fn write(path: &Path, result: &MriImage) -> Result<(), IoError> {
     write_images(path, images, &[], NiftiValues::default()).map(drop)
 }
 
-/// Like [`write`], for images of one size, sorted by their index, of the images `planned`: those that are not there
+/// Like [`write()`], for images of one size, sorted by their index, of the images `planned`: those that are not there
 /// have not been computed, and are 0 in `.cfl`, whose dimensions are those of `planned`. NIfTI files have these values
 /// of voxels. Returns notes for the user.
 ///
