@@ -357,7 +357,7 @@ fn a_name_that_means_another_format_is_refused() {
     let row = (
         "mri reconstruct scan.cxi -o image",
         2,
-        "-o image: expected a name that ends in .h5 (an HDF5 file) or .npy (a NumPy array), found no ending",
+        "-o image: expected a name that ends in .h5 (an HDF5 file) or .npy (a NumPy array) or .cfl (a BART array) or .nii (a NIfTI file), found no ending",
     );
     says(&folder, &[row]);
 }
