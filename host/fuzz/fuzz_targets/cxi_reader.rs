@@ -30,16 +30,16 @@ fn options() -> [ReadOptions; 4] {
     let detector = "/entry_1/instrument_1/detector_1";
     let paths = Paths {
         frames: format!("{detector}/data"),
-        positions: "/entry_1/sample_1/geometry_1/translation".to_owned(),
+        positions: "/entry_1/sample_1/geometry_1/translation".into(),
         position_order: [1, 0],
-        position_unit: 1e-6,
+        position_unit: Some(warpstride::ptycho::PositionUnit::Metres(1e-6)),
         mask: Some(format!("{detector}/mask")),
         mask_marks: MaskPolarity::Valid,
         probe: Some("/entry_1/instrument_1/source_1/illumination".to_owned()),
         wavelength: None,
         energy: Some("/meta/energy".to_owned()),
         distance: Some(format!("{detector}/distance")),
-        pixel_size: Some("/meta/psize".to_owned()),
+        pixel_size: Some("/meta/psize".into()),
     };
     let plain = ReadOptions {
         format: Format::Hdf5,
