@@ -15,7 +15,7 @@ use num_complex::Complex;
 /// Names of the axes in the header.
 const AXES: [&str; 3] = ["x", "y", "z"];
 
-/// What is expected of acquisitions without a trajectory, and what to do about it.
+/// How acquisitions without a trajectory are refused, and what to do about them.
 const CARTESIAN: &str = "a trajectory, kx and ky of every sample (Cartesian data need none: Gadgetron, or BART's fft and pics, reconstruct them; for this program, write kx = (sample − center_sample)/number_of_samples and ky = (kspace_encode_step_1 − its centre)/y of encodedSpace to traj)";
 
 /// Pixels whose sizes have a smaller relative difference count as equal.
