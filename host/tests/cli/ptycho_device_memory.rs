@@ -75,12 +75,12 @@ fn an_interrupted_run_resumes_with_less_device_memory() {
 }
 
 /// For 150 frames of 64 × 64, three times the slices of a probe update, so that the exit waves are in several blocks.
-const PROJECTIONS: [&str; 4] = ["--engine", "dm:10", "--engine", "raar:2"];
+const PROJECTIONS: [&str; 4] = ["--engine", "dm:5", "--engine", "raar:2"];
 
 #[test]
 fn projections_travel_in_blocks_and_resume() {
     let folder = TestFolder::new();
-    let size = ["--frame", "64", "--positions", "150", "--photons", "1e6"];
+    let size = ["--frame", "64", "--positions", "100", "--photons", "1e6"];
     folder.simulate("scan.cxi", &size);
     let limit = {
         let needed: u64 = limit(&folder, &PROJECTIONS).parse().unwrap();

@@ -69,10 +69,10 @@ fn a_run_resumes_on_another_number_of_devices() {
         reconstruct(&folder, options).well();
         results::read(&folder.path("out.h5")).unwrap()
     };
-    let whole = run(&["--engine", "dm:40", "--free-pixels", "0.02"]);
+    let whole = run(&["--engine", "dm:16", "--free-pixels", "0.02"]);
     let mut command = folder.command();
     command.args(["ptycho", "reconstruct", "scan.cxi", "-o", "out.h5"]);
-    command.args(["--backend", "emulator", "--engine", "dm:40"]);
+    command.args(["--backend", "emulator", "--engine", "dm:16"]);
     command.args(["--free-pixels", "0.02", "--json-progress"]);
     command.args(["--checkpoint", "run.checkpoint", "--devices", "0,1,2"]);
     folder.interrupt_at(&mut command, "\"iteration\":3");

@@ -10,7 +10,7 @@ use warpstride_tests::{shared_data, skipped};
 const HISTORY: &str = "jacobi/norm_f64_2048x2048_1000.json";
 
 /// Number of compared sweeps: a few seconds without optimisation.
-const SWEEPS: usize = 250;
+const SWEEPS: usize = 100;
 
 fn norms<T: Real>() -> Result<Vec<Norm>> {
     let problem = Problem::<T>::new(2048, 2048, Boundary::Textbook)?;

@@ -35,7 +35,9 @@ fn check(
         change(recipe);
     });
     let expected = on_devices(1, &problem, &recipe, shared_memory, None);
-    for devices in [1, 2, 3, 4] {
+    // Four devices have a region each, three have one or two; with blocks, one device has several too.
+    let devices: &[usize] = if block.is_some() { &[1, 3] } else { &[3, 4] };
+    for &devices in devices {
         let found = on_devices(devices, &problem, &recipe, shared_memory, block);
         assert!(found == expected, "{devices} devices");
     }
@@ -56,7 +58,7 @@ fn check(
 #[test]
 fn in_few_launches() {
     let engines = ["lsqml:3", "rpie:2", "dm:1", "lsqml:2"];
-    check([64, 61, 1], &engines, (LARGE, None), |recipe| {
+    check([64, 37, 1], &engines, (LARGE, None), |recipe| {
         recipe.engines[1].batch_order = Some(BatchOrder::Spread);
         recipe.engines[3].momentum = Some(0.0);
     });
@@ -95,10 +97,10 @@ fn in_separate_launches() {
 /// Blocks end within regions.
 #[test]
 fn with_counts_in_blocks() {
-    check([24, 61, 1], &["lsqml:4"], (LARGE, Some(7)), |recipe| {
+    check([24, 37, 1], &["lsqml:4"], (LARGE, Some(7)), |recipe| {
         recipe.engines[0].batch = Some(3);
     });
-    check([64, 61, 1], &["lsqml:3"], (LARGE, Some(9)), |recipe| {
+    check([64, 37, 1], &["lsqml:3"], (LARGE, Some(5)), |recipe| {
         recipe.engines[0].subpixel = Some(true);
     });
 }
@@ -138,7 +140,7 @@ fn of_few_frames() {
 fn beside_engines_without_regions() {
     let engines = ["lsqml:2", "rpie:2", "lsqml:2"];
     for side in [24, 64] {
-        check([side, 61, 1], &engines, (LARGE, None), |recipe| {
+        check([side, 37, 1], &engines, (LARGE, None), |recipe| {
             recipe.engines[1].regions = Some(1);
             recipe.engines[1].batch = Some(16);
             recipe.engines[1].batch_order = Some(BatchOrder::Compact);

@@ -52,7 +52,7 @@ fn projections(frame: usize, modes: usize, engines: &'static [&'static str]) -> 
 /// More frames than a probe update sums apart, so that there are several blocks.
 #[test]
 fn fused_projections() {
-    let scan = projections(128, 1, &["dm:3", "raar:2"]);
+    let scan = projections(128, 1, &["dm:2", "raar:1"]);
     check(&scan, &[[12, 2], [12, 3]], |_| ());
     check(&scan, &[[12, 2]], |recipe| {
         recipe.gpu.waves = GpuWaves::Bf16;
@@ -62,7 +62,7 @@ fn fused_projections() {
 
 #[test]
 fn projections_in_three_kernels() {
-    let scan = projections(128, 3, &["dm:2", "ap:2"]);
+    let scan = projections(128, 2, &["dm:2", "ap:1"]);
     check(&scan, &[[5, 2], [9, 5]], |recipe| {
         recipe.engines[1].overlap_loops = Some(3);
     });
@@ -83,7 +83,7 @@ fn projections_by_separate_kernels() {
 #[test]
 fn projections_that_change_into_each_other() {
     for waves in [GpuWaves::F32, GpuWaves::Bf16] {
-        let scan = projections(128, 1, &["dm:2", "raar:2", "dm:1", "lsqml:1", "ap:1"]);
+        let scan = projections(128, 1, &["dm:2", "raar:1", "dm:1", "lsqml:1", "ap:1"]);
         let (problem, recipe) = scan.problem(|recipe| {
             recipe.engines[1].subpixel = Some(true);
             recipe.engines[3].batch = Some(7);

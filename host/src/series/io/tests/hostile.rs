@@ -220,9 +220,9 @@ fn changed_bytes_never_panic() {
         arrow(&good_batches(), true, None),
         arrow(&good_batches(), false, Some(CompressionType::LZ4_FRAME)),
     ] {
-        for position in 0..whole.len() {
+        for position in (0..whole.len()).step_by(3) {
             let mut changed = whole.clone();
-            changed[position] ^= [0x01, 0x80, 0xff][position % 3];
+            changed[position] ^= [0x01, 0x80, 0xff][position / 3 % 3];
             let _ = try_read_in(folder.path(), &changed);
         }
     }

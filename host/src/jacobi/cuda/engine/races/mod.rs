@@ -109,7 +109,7 @@ fn cases() -> Vec<Case> {
         let deepest = if scheme == Scheme::Temporal { 8 } else { 1 };
         (1..=deepest).map(move |depth| (scheme, depth))
     }) {
-        for devices in 1..=5 {
+        for devices in 1..=4 {
             for rows in (depth..=4 * depth).flat_map(|fewest| rows(fewest, devices)) {
                 for boundary in [Boundary::Textbook, Boundary::Dirichlet] {
                     for direct in [true, false] {
