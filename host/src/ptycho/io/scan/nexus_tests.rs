@@ -184,6 +184,7 @@ fn a_datacube_of_py4dstem_has_its_raster() {
 fn the_calibration_of_py4dstem_gives_steps_pixels_and_beam() {
     let folder = tempfile::tempdir().unwrap();
     let name = "emd-calibrated.h5";
+    let step = 31.25 * 1e-10;
     let path = changed(folder.path(), name, |_| {});
     let ScanFile { scan, notes } = read(&path, &ReadOptions::default()).unwrap();
     let counts =
@@ -192,10 +193,7 @@ fn the_calibration_of_py4dstem_gives_steps_pixels_and_beam() {
         scan.frames().unwrap(),
         Array3::from_shape_fn((6, 6, 4), counts)
     );
-    assert_eq!(
-        scan.positions().row(5),
-        arr1(&[31.25e-10, 2.0 * (31.25 * 1e-10)])
-    );
+    assert_eq!(scan.positions().row(5), arr1(&[step, 2.0 * step]));
     assert_eq!(
         scan.geometry().wavelength,
         Geometry::wavelength_of_voltage(3e5)
@@ -236,7 +234,7 @@ fn the_calibration_of_py4dstem_gives_steps_pixels_and_beam() {
     let read = read(&other, &ReadOptions::default()).unwrap();
     let wavelength = read.scan.geometry().wavelength;
     assert_eq!(wavelength, Geometry::wavelength_of_voltage(2e5));
-    assert_eq!(read.scan.positions().row(5), arr1(&[31.25e-10, 2e-9]));
+    assert_eq!(read.scan.positions().row(5), arr1(&[step, 2e-9]));
 }
 
 /// Motors and the energy as logs, with attributes of the axis at the log or at its values.

@@ -129,8 +129,8 @@ impl ScanFiles {
     }
 }
 
-/// The frames of files that are no HDF5: `first`, those of the file `path`, and those of the files that the options name, which
-/// `is_one` says whether they are such files.
+/// The frames of files that are no HDF5: `first`, those of the file `path`, and those of the files that the options name. `is_one` says
+/// whether a name is that of such a file.
 ///
 /// # Errors
 /// A file cannot be read, is another kind of file, or has frames of another size.
@@ -233,7 +233,11 @@ fn by_numbers(name: &str) -> Vec<(String, u128)> {
             .find(|c: char| !c.is_ascii_digit())
             .unwrap_or(after.len());
         let (number, after) = after.split_at(digits);
-        parts.push((before.to_owned(), number.parse().unwrap_or(u128::MAX)));
+        let number = match number {
+            "" => 0,
+            digits => digits.parse().unwrap_or(u128::MAX),
+        };
+        parts.push((before.to_owned(), number));
         rest = after;
     }
     parts
@@ -346,6 +350,7 @@ mod tests {
                     positions.slice(s![.., 1..2]),
                     positions.slice(s![.., 0..1])
                 ];
+                let xy = xy.as_standard_layout().into_owned();
                 put(&file, "entry_1/sample_1/geometry_1/translation", &xy);
                 file.close().unwrap();
             }

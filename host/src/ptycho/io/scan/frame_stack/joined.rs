@@ -122,6 +122,25 @@ impl FrameStack<'_> {
     }
 }
 
+/// The stacks that have some of `frames`, of stacks that follow one another, and which frames of each.
+pub(super) fn parts<'n, 's>(
+    stacks: &'n [FrameStack<'s>],
+    frames: &Range<usize>,
+) -> Vec<(&'n FrameStack<'s>, Range<usize>)> {
+    let mut parts = Vec::new();
+    let mut begin = 0;
+    for stack in stacks {
+        let [count, ..] = stack.shape;
+        let first = frames.start.max(begin) - begin;
+        let end = frames.end.min(begin + count).max(begin) - begin;
+        begin += count;
+        if first < end {
+            parts.push((stack, first..end));
+        }
+    }
+    parts
+}
+
 /// Reads a range of the frames of stacks that follow one another.
 pub(super) fn counts(
     stacks: &[FrameStack<'_>],
@@ -129,25 +148,17 @@ pub(super) fn counts(
     rows: &Range<usize>,
     columns: &Range<usize>,
 ) -> Result<Array3<f32>, IoError> {
-    let mut all = None;
-    let (mut begin, mut at) = (0, 0);
-    for stack in stacks {
-        let [count, ..] = stack.shape;
-        let first = frames.start.max(begin) - begin;
-        let end = frames.end.min(begin + count).max(begin) - begin;
-        begin += count;
-        if first >= end {
-            continue;
-        }
-        let part = stack.counts(first..end, rows, columns)?;
-        let read = end - first;
-        if read == frames.len() {
-            return Ok(part);
-        }
-        let shape = (frames.len(), rows.len(), columns.len());
-        let all = all.get_or_insert_with(|| Array3::zeros(shape));
-        all.slice_mut(s![at..at + read, .., ..]).assign(&part);
-        at += read;
+    let parts = parts(stacks, frames);
+    if let [(stack, range)] = parts.as_slice() {
+        return stack.counts(range.clone(), rows, columns);
     }
-    Ok(all.unwrap_or_else(|| Array3::zeros((0, rows.len(), columns.len()))))
+    let mut all = Array3::zeros((frames.len(), rows.len(), columns.len()));
+    let mut at = 0;
+    for (stack, range) in parts {
+        let end = at + range.len();
+        let read = stack.counts(range, rows, columns)?;
+        all.slice_mut(s![at..end, .., ..]).assign(&read);
+        at = end;
+    }
+    Ok(all)
 }
