@@ -8,7 +8,7 @@
 use libfuzzer_sys::fuzz_target;
 use std::path::Path;
 use warpstride::ptycho::io::scan::{self, Format, MaskPolarity, Paths, ReadOptions};
-use warpstride::ptycho::io::{checkpoint, results};
+use warpstride::ptycho::io::{checkpoint, provenance, results};
 use warpstride::system::Memory;
 
 /// Limit of memory, small, so that a size without stored data is refused rather than filled with
@@ -78,4 +78,5 @@ fuzz_target!(|data: &[u8]| {
     }
     let _ = results::read_within(&path, limit);
     let _ = checkpoint::read_within(&path, limit);
+    let _ = provenance::processes(&path, limit);
 });

@@ -69,17 +69,21 @@ impl Source {
         }
     }
 
-    /// The numbers in an attribute of a dataset; `None` if the attribute does not exist or has no numbers, or more than 64.
+    /// The numbers in an attribute of a group or dataset; `None` if the attribute does not exist or has no numbers, or more than 64.
     pub(crate) fn attribute_numbers(
         &self,
         path: &str,
         name: &str,
     ) -> Result<Option<Vec<f64>>, IoError> {
-        let Some(dataset) = self.dataset(path)? else {
-            return Ok(None);
-        };
         // HDF5 reports a missing attribute with the same error as a damaged one.
-        let Ok(attribute) = dataset.attr(name) else {
+        let attribute = match self.group(path)? {
+            Some(group) => group.attr(name),
+            None => match self.dataset(path)? {
+                Some(dataset) => dataset.attr(name),
+                None => return Ok(None),
+            },
+        };
+        let Ok(attribute) = attribute else {
             return Ok(None);
         };
         let number = attribute

@@ -23,6 +23,7 @@ mod linked;
 mod links;
 mod listing;
 mod locate;
+mod matlab_complex;
 mod numbers;
 mod shape;
 mod stored;

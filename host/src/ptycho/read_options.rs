@@ -2,6 +2,7 @@
 
 mod constants;
 mod datasets;
+mod other_files;
 mod positions;
 pub(crate) mod prepare;
 mod quantities;
@@ -42,6 +43,10 @@ pub struct ReadOptions {
     /// frames. Masks and probes are transposed as the frames are. Only for MATLAB files and `paths`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub frame_axes: Option<[usize; 3]>,
+    /// Files with further frames, which follow those of the scan's file in this order; each has a part of the frames, of the same size
+    /// and in the same layout. Masks and geometry are those of the scan's file.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<String>,
     /// Range of frames `[first, end]`, `end` excluded; all frames by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub frames: Option<[usize; 2]>,
@@ -159,6 +164,9 @@ impl ReadOptions {
             }
         }
         self.units.check()?;
+        if self.files.iter().any(String::is_empty) {
+            return refuse("files", "names of files", "\"\"".to_owned());
+        }
         if let Some([first, end]) = self.frames
             && first >= end
         {

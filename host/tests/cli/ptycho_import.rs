@@ -93,4 +93,144 @@ fn an_imported_scan_gives_the_same_reconstruction() {
     let of_raw = object("raw.h5", &["--recipe", "r.toml"], "a.h5");
     let of_imported = object("out.cxi", &[], "b.h5");
     assert_eq!(of_raw, of_imported);
+    // The written file says from what and how it was made, and so do a result of it and a file that is made of it.
+    let printed = folder.run(&["ptycho", "info", "out.cxi"]);
+    for words in [
+        "made by",
+        "from raw.h5 (",
+        "r.toml",
+        "its note",
+        "/x_um in um",
+    ] {
+        assert!(printed.out.contains(words), "{words}: {}", printed.out);
+    }
+    folder
+        .run(&[
+            "ptycho",
+            "import",
+            "out.cxi",
+            "-o",
+            "again.cxi",
+            "--bin",
+            "2",
+            "--quiet",
+        ])
+        .well();
+    let info = folder.run(&["ptycho", "info", "again.cxi", "--json"]);
+    let info: serde_json::Value = serde_json::from_str(&info.out).unwrap();
+    let made = info["processes"].as_array().unwrap();
+    let names: Vec<&str> = made
+        .iter()
+        .map(|of| of["sources"][0]["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(names, ["raw.h5", "out.cxi"]);
+    let recipe = made[1]["recipe"].as_str().unwrap();
+    assert!(
+        recipe.contains("[data]") && recipe.contains("bin = 2"),
+        "{recipe}"
+    );
+    assert_eq!(made[1]["scan_sha256"].as_str().unwrap().len(), 64);
+    let notes = made[1]["notes"].to_string();
+    assert!(notes.contains("bin"), "{notes}");
+    let _held = STARTING.lock().unwrap_or_else(PoisonError::into_inner);
+    let result = hdf5::File::open(folder.path("b.h5")).unwrap();
+    let first = result.group("/entry_1/process_1").unwrap();
+    let own = result.group("/entry_1/image_1/process_1").unwrap();
+    let number = |group: &hdf5::Group| -> u64 {
+        let index = group.dataset("sequence_index").unwrap();
+        index.read_scalar().unwrap()
+    };
+    assert_eq!([number(&first), number(&own)], [1, 2]);
+    for group in [first, own] {
+        let class = group.attr("NX_class").unwrap();
+        let class: hdf5::types::VarLenUnicode = class.read_scalar().unwrap();
+        assert_eq!(class.as_str(), "NXprocess");
+        assert!(group.dataset("notes/data").is_ok() && group.dataset("sources/data").is_ok());
+    }
+}
+
+/// Frames in two files, which a shell's pattern names, give the scan of one file.
+#[test]
+fn frames_of_several_files_are_one_scan() {
+    let folder = TestFolder::with_scan();
+    flat(&folder);
+    let held = STARTING.lock().unwrap_or_else(PoisonError::into_inner);
+    let whole = hdf5::File::open(folder.path("raw.h5")).unwrap();
+    let frames: Array3<u16> = whole.dataset("images").unwrap().read().unwrap();
+    let column = |name: &str| whole.dataset(name).unwrap().read_1d::<f64>().unwrap();
+    let (x, y) = (column("x_um"), column("y_um"));
+    let [wavelength, distance, pixel] =
+        ["wavelength_nm", "distance_mm", "pixel_size"].map(|name| column(name)[0]);
+    let border = frames.dim().0 / 3;
+    for (name, part) in [("f_1.h5", 0..border), ("f_2.h5", border..frames.dim().0)] {
+        let file = hdf5::File::create(folder.path(name)).unwrap();
+        let part = frames.slice(ndarray::s![part, .., ..]);
+        let part = part.as_standard_layout().into_owned();
+        let builder = file.new_dataset_builder();
+        builder.with_data(&part).create("entry/data").unwrap();
+    }
+    drop(whole);
+    drop(held);
+    let rows = x.iter().zip(&y).map(|(x, y)| format!("{x},{y}\n"));
+    let table = format!("x_um,y_um\n{}", rows.collect::<String>());
+    std::fs::write(folder.path("p.csv"), table).unwrap();
+    let [wavelength, distance, pixel] = [
+        format!("{wavelength}nm"),
+        format!("{distance}mm"),
+        format!("{pixel}m"),
+    ];
+    let geometry = [
+        "--positions",
+        "p.csv",
+        "--wavelength",
+        &wavelength,
+        "--distance",
+        &distance,
+        "--pixel-size",
+        &pixel,
+    ];
+    let run = |before: &[&str], after: &[&str]| {
+        folder.run(&[&["ptycho"], before, &geometry[..], after].concat())
+    };
+    let info = run(&["info", "f_1.h5", "f_2.h5", "--json"], &[]);
+    let info: serde_json::Value = serde_json::from_str(&info.out).unwrap();
+    assert_eq!(info["frames"], frames.dim().0, "{info}");
+    let imported = run(&["import", "f_1.h5", "f_2.h5", "-o", "s.cxi"], &[]);
+    imported.well();
+    assert!(
+        imported
+            .out
+            .contains("of 2 files, one after the other: f_1.h5 ("),
+        "{}",
+        imported.out
+    );
+    let read = |name: &str| {
+        warpstride::ptycho::io::scan::read(&folder.path(name), &Default::default())
+            .unwrap()
+            .scan
+    };
+    let _held = STARTING.lock().unwrap_or_else(PoisonError::into_inner);
+    assert_eq!(
+        read("s.cxi").frames().unwrap(),
+        read("scan.cxi").frames().unwrap()
+    );
+    drop(_held);
+    let rest = [
+        "--engine",
+        "rpie:1",
+        "--backend",
+        "cpu",
+        "--quiet",
+        "-o",
+        "r.h5",
+    ];
+    run(&["reconstruct", "f_1.h5", "f_2.h5"], &rest).well();
+    let recipe = warpstride::ptycho::io::results::read(&folder.path("r.h5"))
+        .unwrap()
+        .recipe;
+    assert!(recipe.contains("files = [\"f_2.h5\"]"), "{recipe}");
+    // The input is no output, and the file that is missing or different is named.
+    run(&["import", "f_1.h5", "f_2.h5", "-o", "f_2.h5"], &[]).refused(2, &["f_2.h5"]);
+    run(&["info", "f_1.h5", "f_3.h5"], &[]).refused(1, &["f_3.h5"]);
+    run(&["info", "f_2.h5", "f_2.h5"], &[]).refused(2, &["f_2.h5", "twice"]);
 }

@@ -63,6 +63,7 @@ Examples:
   warpstride ptycho info thick.cxi --slices 2 --slice-distance 20um \\
       --blur 0.7 --background uniform
   warpstride ptycho info run_master.h5 --positions positions.csv
+  warpstride ptycho info frames_*.mib --raster 64x64 --step 31.25A
   warpstride ptycho info raw.h5 --recipe beamline.toml
 
 Of an HDF5 file without a known layout, the datasets are listed, with a recipe that opens it.")]
@@ -122,10 +123,12 @@ Examples:
   warpstride ptycho import raw.h5 -o scan.cxi --recipe beamline.toml
   warpstride ptycho import frames.mib -o scan.cxi --recipe microscope.toml \\
       --raster 64x64 --step 31.25A
+  warpstride ptycho import frames_*.h5 -o scan.cxi --positions positions.csv \\
+      --energy 8.8keV --distance 2m --pixel-size 75um
   warpstride ptycho import scan.mat -o part.cxi --set data.frames=[0,100] \\
       --set 'data.units.positions=\"um\"'
 
-The written file is read back and compared with what was read. ptycho info raw.h5 prints a recipe
+The written file is read back and compared with what was read, and says how it was made. ptycho info raw.h5 prints a recipe
 for a file whose layout is not known.")]
     Import(Box<ImportArgs>),
     /// Compare a result with another result, or with the ground truth of a simulated scan

@@ -12,16 +12,20 @@ use crate::cli::failure::Failure;
 use crate::cli::output::{facts, note_lines, say};
 use crate::cli::paths::{self, OutputFile};
 use crate::data::Scan;
-use crate::ptycho::io::scan;
-use crate::ptycho::{Recipe, masked_pixels};
+use crate::ptycho::io::provenance::{Process, processes};
+use crate::ptycho::io::scan::{self, ScanFile};
+use crate::ptycho::{Recipe, fingerprint, masked_pixels};
 use crate::system::Memory;
 use crate::text::{length, significant};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// A checked conversion of a scan to CXI.
 #[derive(Debug)]
 pub(crate) struct Import {
     file: PathBuf,
+    /// All files that are read.
+    sources: Vec<PathBuf>,
     out: PathBuf,
     origin: RecipeOrigin,
     recipe: Recipe,
@@ -52,13 +56,14 @@ impl Import {
         set(&mut recipe, &args.set)?;
         recipe.check().map_err(|error| origin.failure(&error))?;
         let output = OutputFile::new("-o", &args.output, &[paths::SCAN]);
-        let of_positions = recipe.data.positions.as_ref().map(|of| of.path().0);
+        let others = recipe.data.other_files();
         let inputs: Vec<&Path> = std::iter::once(args.file.as_path())
             .chain(args.recipe.as_deref())
-            .chain(of_positions)
+            .chain(others.iter().map(PathBuf::as_path))
             .collect();
         paths::check(&[output], &inputs)?;
         Ok(Self {
+            sources: inputs.into_iter().map(Path::to_owned).collect(),
             file: args.file,
             out: args.output,
             origin,
@@ -76,7 +81,9 @@ impl Import {
         // The file that is built in memory, and the counts that are read back.
         let bytes = 2 * size_of::<f32>() as u128 * frames as u128 * (rows * columns) as u128;
         memory.allow(&self.file.display().to_string(), "the frames", bytes)?;
-        scan::write(&self.out, &read.scan)?;
+        let mut made = processes(&self.file, memory);
+        made.push(self.process(&read)?);
+        scan::write_with(&self.out, &read.scan, &made)?;
         self.check(&read.scan)?;
         if self.quiet {
             return Ok(());
@@ -111,6 +118,17 @@ impl Import {
                 ),
                 ("written", self.out.display().to_string()),
             ])))
+    }
+
+    /// What the written file says about this run.
+    fn process(&self, read: &ScanFile) -> Result<Process, Failure> {
+        let options = BTreeMap::from([("data", &self.recipe.data)]);
+        let recipe = toml::to_string(&options).map_err(Failure::failed)?;
+        let sources = self.sources.iter().map(PathBuf::as_path);
+        Ok(Process {
+            scan_sha256: fingerprint(&read.scan).map_err(Failure::failed)?,
+            ..Process::of_this_program(sources, recipe, &read.notes)
+        })
     }
 
     /// Reads the written file and compares it with `scan`.

@@ -18,6 +18,7 @@ use crate::cli::failure::Failure;
 use crate::cli::output::{facts, say, say_json};
 use crate::cli::paths::{self, OutputFile};
 use crate::data::{PixelPositions, Scan};
+use crate::ptycho::io::provenance::{Process, processes};
 use crate::ptycho::io::scan;
 use crate::ptycho::regions::chosen_note;
 use crate::ptycho::report::report_of_scan;
@@ -117,6 +118,9 @@ struct ScanInfo {
     gpu_counts: Option<String>,
     problems: Vec<String>,
     notes: Vec<String>,
+    /// The runs that have made the file, the first one first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    processes: Vec<Process>,
 }
 
 impl Info {
@@ -125,6 +129,7 @@ impl Info {
         let report = OutputFile::given("--report", args.report.as_deref(), &[paths::HTML]);
         let mut inputs = vec![args.file.as_path()];
         inputs.extend(args.recipe.as_deref());
+        inputs.extend(args.positions.more.iter().map(PathBuf::as_path));
         paths::check(report.as_slice(), &inputs)?;
         let origin = RecipeOrigin::of(args.recipe.as_deref(), args.probe_modes, &args.set)
             .with_transform(args.transform_positions.as_deref())
@@ -216,6 +221,7 @@ impl Info {
         let fatal = refused.map(|error| self.origin.of_problem(&name, error));
         let diagnosis = diagnose(&read.scan, &self.recipe.engines).map_err(Failure::failed)?;
         let mut info = ScanInfo::new(name, &read.scan, &self.recipe, diagnosis, read.notes);
+        info.processes = processes(&self.file, memory);
         (info.problems).extend(slices_note(&read.scan, &self.recipe));
         (info.problems).extend(detector_problems(&read.scan, &self.recipe.detector));
         if self.automatic {
@@ -233,7 +239,9 @@ impl Info {
         }
         if let Some(path) = &self.report {
             let options = toml::to_string(&self.recipe.data).unwrap_or_default();
-            let texts = [&*info.notes, &*info.problems];
+            let made = info.processes.iter().map(|of| format!("made by {of}"));
+            let notes: Vec<String> = info.notes.iter().cloned().chain(made).collect();
+            let texts = [&*notes, &*info.problems];
             let page = report_of_scan(&info.file, &read.scan, &info.facts(), texts, &options)?;
             write_whole(path, page.as_bytes())?;
         }
@@ -309,6 +317,7 @@ impl ScanInfo {
             gpu_counts: None,
             problems,
             notes,
+            processes: Vec::new(),
         }
     }
 
@@ -519,6 +528,10 @@ impl ScanInfo {
         );
         if self.problems.is_empty() {
             lines.push(("problems", "none found".to_owned()));
+        }
+        for process in &self.processes {
+            lines.push(("made by", process.to_string()));
+            lines.extend(process.notes.iter().map(|note| ("its note", note.clone())));
         }
         lines.extend(report.map(|path| ("written", path.display().to_string())));
         facts(&lines)

@@ -1,4 +1,4 @@
-//! `--positions`, `--raster` and what belongs to them.
+//! Further files of frames, `--positions`, `--raster` and what belongs to them.
 
 use crate::cli::args::PositionArgs;
 use crate::cli::failure::Failure;
@@ -6,6 +6,9 @@ use crate::ptycho::{Degrees, PositionFile, Raster, RasterStep, ReadOptions, Shor
 
 /// Sets the options that were given.
 pub(super) fn positions(args: &PositionArgs, options: &mut ReadOptions) -> Result<(), Failure> {
+    if !args.more.is_empty() {
+        options.files = more_files(args)?;
+    }
     if let Some(file) = &args.positions {
         options.raster = None;
         options.positions = Some(PositionFile {
@@ -24,6 +27,22 @@ pub(super) fn positions(args: &PositionArgs, options: &mut ReadOptions) -> Resul
         });
     }
     Ok(())
+}
+
+/// Most bytes of the names of further files in an error.
+const MOST_NAMED: usize = 200;
+
+/// The names of the further files.
+pub(super) fn more_files(args: &PositionArgs) -> Result<Vec<String>, Failure> {
+    let name = |path: &std::path::PathBuf| {
+        path.to_str().map(str::to_owned).ok_or_else(|| {
+            Failure::usage(format!(
+                "{}: expected a name in Unicode, as recipes have the names of further files",
+                path.display()
+            ))
+        })
+    };
+    args.more.iter().map(name).collect()
 }
 
 /// The recipe's options that the arguments set, each with its argument.
@@ -48,7 +67,15 @@ pub(super) fn origins(args: &PositionArgs) -> Vec<(String, String)> {
         let text = text.as_ref()?;
         Some((option.to_owned(), format!("{flag} {text}")))
     });
-    given.collect()
+    let names: Vec<String> = (args.more.iter())
+        .map(|path| path.display().to_string())
+        .collect();
+    let mut named = names.join(" ");
+    if named.len() > MOST_NAMED {
+        named = format!("{} … {}", names[0], names[names.len() - 1]);
+    }
+    let more = (!names.is_empty()).then(|| ("data.files".to_owned(), named));
+    more.into_iter().chain(given).collect()
 }
 
 fn columns(text: &str) -> Result<[String; 2], Failure> {

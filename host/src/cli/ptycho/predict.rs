@@ -4,6 +4,7 @@ use crate::cli::args::PredictArgs;
 use crate::cli::failure::Failure;
 use crate::cli::output::{facts, note_lines, say};
 use crate::cli::paths::{self, OutputFile};
+use crate::ptycho::io::provenance::{Process, processes};
 use crate::ptycho::{Recipe, predict};
 use crate::system::Memory;
 use crate::text::significant;
@@ -45,7 +46,14 @@ impl Predict {
         Memory::available().allow(&self.scan.display().to_string(), "model intensities", bytes)?;
         let prediction =
             predict(&result, &read.scan).map_err(|e| Failure::failed(format!("{name}: {e}")))?;
-        crate::ptycho::io::scan::write(&self.out, &prediction.scan)?;
+        let mut made = processes(&self.scan, Memory::available());
+        let sources = [self.result.as_path(), &self.scan];
+        made.push(Process::of_this_program(
+            sources,
+            result.recipe.clone(),
+            &read.notes,
+        ));
+        crate::ptycho::io::scan::write_with(&self.out, &prediction.scan, &made)?;
         if self.quiet {
             return Ok(());
         }

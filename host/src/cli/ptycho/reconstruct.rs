@@ -6,6 +6,7 @@ mod opening;
 use super::backend::{Engines, end_processes, engines as engines_of};
 use super::device_group::{failed_alone, on_all};
 use super::files::{Files, remove};
+use super::position_arguments::more_files;
 use super::recipe_arguments::{Automatic, resolve_or_automatic};
 use super::recipe_origin::RecipeOrigin;
 use super::results::FinishedRun;
@@ -18,12 +19,14 @@ use crate::cli::paths::{self, OutputFile, same};
 use crate::cli::processes::common;
 use crate::cli::threads;
 use crate::data::{HistoryEntry, Scan};
+use crate::ptycho::io::provenance;
 use crate::ptycho::{
     AutomaticRecipe, Engine, EngineError, FrameStart, OrientationSearch, Origin, Precision,
     Problem, Ranks, Recipe, ReconstructionSteps, Reconstructor, RotationSearch, Run, RunError,
     SavedRun, StreamPlan, detector_problems, diagnose, result,
 };
 use crate::run::{Bar, End, Interrupt, JsonLines, Observer, RunRecord, Schedule, Silent};
+use crate::system::Memory;
 use crate::text::{count, shortest, significant};
 use divided_note::{Exchange, divided_note};
 use opening::{Opened, ReadScan};
@@ -140,6 +143,19 @@ impl Reconstruct {
             Some(path) => {
                 let saved = SavedRun::read(path)?;
                 let recipe = saved.recipe(path)?;
+                let given = more_files(&args.recipe.positions)?;
+                if !given.is_empty() && given != recipe.data.files {
+                    return Err(Failure::usage(format!(
+                        "--resume {}: expected the further files of the checkpoint (data.files), or none, found {} instead of {}",
+                        path.display(),
+                        given.join(" "),
+                        if recipe.data.files.is_empty() {
+                            "none".to_owned()
+                        } else {
+                            recipe.data.files.join(" ")
+                        }
+                    )));
+                }
                 (
                     recipe,
                     saved.recipe.clone(),
@@ -203,6 +219,8 @@ impl Reconstruct {
         };
         let mut inputs = vec![args.file.as_path()];
         inputs.extend(args.recipe.recipe.as_deref());
+        let others = recipe.data.other_files();
+        inputs.extend(others.iter().map(PathBuf::as_path));
         let start = recipe.start.path();
         inputs.extend(start.filter(|_| resume.is_none()));
         // The resumed run may overwrite its own checkpoint; no other output may.
@@ -214,17 +232,20 @@ impl Reconstruct {
         let started = recipe.start.path().map(Path::to_owned);
         let started = started.filter(|_| resume.is_none());
         let read = [
-            Some(&args.file),
-            args.recipe.recipe.as_ref(),
-            started.as_ref(),
-            args.resume.as_ref(),
+            args.recipe.recipe.as_deref(),
+            started.as_deref(),
+            args.resume.as_deref(),
         ];
+        let more = others.iter().map(PathBuf::as_path);
+        let read = std::iter::once(args.file.as_path())
+            .chain(more)
+            .chain(read.into_iter().flatten());
         let trials = resume.as_ref().map(|(_, saved)| saved.trials.clone());
         Ok(Self {
             automatic,
             recipe_note,
             trials: trials.unwrap_or_default(),
-            inputs: paths::names(read.into_iter().flatten().map(PathBuf::as_path)),
+            inputs: paths::names(read),
             scan: args.file,
             origin,
             recipe,
@@ -503,6 +524,7 @@ impl Reconstruct {
             problems: problems.clone(),
             orientation: self.orientation.clone(),
             rotation: self.rotation.clone(),
+            processes: provenance::processes(&self.scan, Memory::available()),
             profile,
             files: &self.files,
             // It is printed, and of reconstructions with larger pixels it is of no interest.

@@ -5,6 +5,8 @@ use crate::cli::failure::Failure;
 use crate::cli::output::facts;
 use crate::data::{Reconstruction, Scan};
 use crate::gpu::MAX_PROFILE_SPANS;
+use crate::ptycho::io::provenance::Process;
+use crate::ptycho::io::results;
 use crate::ptycho::quality::{Comparison, Reference, compare};
 use crate::ptycho::report::{Pictures, report};
 use crate::ptycho::{OrientationSearch, Profile, RotationSearch, SlicesSummary, Summary};
@@ -12,6 +14,7 @@ use crate::run::{self, RunRecord};
 use crate::system::write_whole;
 use crate::text::{count, length, significant};
 use num_complex::Complex;
+use std::path::Path;
 
 /// A run that is complete or was interrupted.
 pub(super) struct FinishedRun<'a> {
@@ -25,6 +28,8 @@ pub(super) struct FinishedRun<'a> {
     pub(super) orientation: Option<OrientationSearch>,
     /// The search for the rotation, if there was one.
     pub(super) rotation: Option<RotationSearch>,
+    /// The runs that have made the scan.
+    pub(super) processes: Vec<Process>,
     /// What the device did, if it was profiled.
     pub(super) profile: Option<Profile>,
     pub(super) files: &'a Files,
@@ -38,13 +43,15 @@ impl FinishedRun<'_> {
     pub(super) fn write(&self) -> Result<String, Failure> {
         self.check_finite()?;
         let files = self.files;
-        crate::ptycho::io::results::write(&files.result, &self.result)?;
-        let mut written = vec![files.result.display().to_string()];
         let (truth, note) = self.against_truth();
         let mut record = self.record.clone();
         record.notes.extend(note.clone());
         record.notes.extend(self.profile_note());
         record.notes.extend(self.distance_note());
+        let sources = record.inputs.iter().map(Path::new);
+        let own = Process::of_this_program(sources, String::new(), &record.notes);
+        results::write_with(&files.result, &self.result, (&self.processes, &own))?;
+        let mut written = vec![files.result.display().to_string()];
         let mut summary = Summary::new(&self.result, record, truth.as_ref())
             .with_problems(self.problems.clone())
             .with_orientation(self.orientation.clone())

@@ -1,6 +1,7 @@
 //! The datasets of a file with their shapes, element types and units.
 
 use super::Source;
+use super::matlab_complex::{MatlabDouble, MatlabSingle};
 use hdf5_metno as hdf5;
 use hdf5_metno::types::{FloatSize, IntSize, TypeDescriptor};
 use num_complex::Complex;
@@ -16,7 +17,7 @@ pub(crate) enum ElementKind {
     Integer,
     /// Floating-point numbers.
     Float,
-    /// Compounds of a real and an imaginary part, named `r` and `i`.
+    /// Compounds of a real and an imaginary part, named `r` and `i`, or `real` and `imag`.
     Complex,
     /// Strings, references and other records.
     Other,
@@ -85,10 +86,10 @@ fn described(kind: &hdf5::Datatype) -> (ElementKind, String) {
     if !(1..=LARGEST_ELEMENT).contains(&kind.size()) {
         return (ElementKind::Other, "text or records".to_owned());
     }
-    if kind.is::<Complex<f32>>() {
+    if kind.is::<Complex<f32>>() || kind.is::<MatlabSingle>() {
         return (ElementKind::Complex, "complex64".to_owned());
     }
-    if kind.is::<Complex<f64>>() {
+    if kind.is::<Complex<f64>>() || kind.is::<MatlabDouble>() {
         return (ElementKind::Complex, "complex128".to_owned());
     }
     // Texts and records have no conversion to numbers.

@@ -2,6 +2,7 @@
 
 use super::chunks::Chunks;
 use super::linked::Holder;
+use super::matlab_complex::{MatlabDouble, MatlabSingle};
 use super::shape::{Decoder, bytes_of};
 use super::stored::{Stored, StoredNumber};
 use super::virtual_numbers::VirtualNumbers;
@@ -33,11 +34,13 @@ enum Data<'s> {
     Virtual(Box<VirtualNumbers<'s>>),
 }
 
-/// Precision of the parts of a complex number.
+/// Precision of the parts of a complex number, and how they are called.
 #[derive(Clone, Copy)]
 enum Precision {
     Single,
     Double,
+    MatlabSingle,
+    MatlabDouble,
 }
 
 impl Source {
@@ -100,6 +103,10 @@ impl<'s> Numbers<'s> {
             Some(Precision::Single)
         } else if kind.is::<Complex<f64>>() {
             Some(Precision::Double)
+        } else if kind.is::<MatlabSingle>() {
+            Some(Precision::MatlabSingle)
+        } else if kind.is::<MatlabDouble>() {
+            Some(Precision::MatlabDouble)
         } else {
             None
         };
@@ -189,7 +196,10 @@ impl Numbers<'_> {
 
     /// Whether the numbers are complex in double precision.
     pub(crate) fn is_double(&self) -> bool {
-        matches!(self.complex, Some(Precision::Double))
+        matches!(
+            self.complex,
+            Some(Precision::Double | Precision::MatlabDouble)
+        )
     }
 
     /// Whether the numbers are complex.
@@ -275,6 +285,12 @@ impl Numbers<'_> {
             Some(Precision::Single) => Ok(self
                 .whole::<Complex<f32>>()?
                 .mapv(|v| Complex::new(f64::from(v.re), f64::from(v.im)))),
+            Some(Precision::MatlabSingle) => {
+                Ok(self.whole::<MatlabSingle>()?.mapv(MatlabSingle::widened))
+            }
+            Some(Precision::MatlabDouble) => {
+                Ok(self.whole::<MatlabDouble>()?.mapv(MatlabDouble::widened))
+            }
             None => Ok(self.whole::<f64>()?.mapv(|v| Complex::new(v, 0.0))),
         }
     }

@@ -1,5 +1,6 @@
 //! Numbers as a chunk has them, and their conversion.
 
+use super::matlab_complex::{MatlabDouble, MatlabSingle};
 use hdf5_metno as hdf5;
 use hdf5_metno::datatype::ByteOrder;
 use hdf5_metno::types::dyn_value::{DynFloat, DynInteger, DynScalar, DynValue};
@@ -108,10 +109,10 @@ impl Stored {
                 big_endian: cfg!(target_endian = "big"),
             })
         };
-        if of.is::<Complex<f32>>() {
+        if of.is::<Complex<f32>>() || of.is::<MatlabSingle>() {
             return native(Kind::ComplexSingle);
         }
-        if of.is::<Complex<f64>>() {
+        if of.is::<Complex<f64>>() || of.is::<MatlabDouble>() {
             return native(Kind::ComplexDouble);
         }
         let width = |size: IntSize| size as usize;

@@ -6,6 +6,8 @@ pub mod export;
 #[cfg(feature = "hdf5")]
 mod nexus_attributes;
 #[cfg(feature = "hdf5")]
+pub mod provenance;
+#[cfg(feature = "hdf5")]
 pub mod results;
 #[cfg(feature = "hdf5")]
 pub mod scan;

@@ -8,6 +8,7 @@ use crate::io::output;
 use crate::io::source::{Numbers, Source};
 use crate::ptycho::Recipe;
 use crate::ptycho::io::nexus_attributes;
+use crate::ptycho::io::provenance::{self, Process};
 use crate::system::Memory;
 use hdf5_metno as hdf5;
 use ndarray::{Array, Array1, Array2, ArrayD, Axis, Dimension, Ix1, Ix2, Ix3, arr1};
@@ -33,6 +34,19 @@ const TRANSLATION_RECORDED: &str = "/entry_1/sample_1/geometry_1/translation_rec
 /// # Errors
 /// Returns [`IoError::Write`] if the file cannot be written.
 pub fn write(path: &Path, result: &Reconstruction) -> Result<(), IoError> {
+    write_with(path, result, (&[], &Process::default()))
+}
+
+/// Like [`write()`], with the runs that have made the scan, the first one first, and the files and notes of the run that has made the
+/// result, in groups of the class NXprocess.
+///
+/// # Errors
+/// As [`write()`].
+pub fn write_with(
+    path: &Path,
+    result: &Reconstruction,
+    (earlier, own): (&[Process], &Process),
+) -> Result<(), IoError> {
     output::write(path, |file| {
         output::number(file, "cxi_version", 160_i64)?;
         output::number(file, "number_of_entries", 1_i64)?;
@@ -59,7 +73,9 @@ pub fn write(path: &Path, result: &Reconstruction) -> Result<(), IoError> {
         });
         output::array(&image, "fractions", &fractions)?;
         output::array(&image, "frame_scales", &arr1(&result.frame_scales))?;
-        process(&image.create_group("process_1")?, result)?;
+        let group = image.create_group("process_1")?;
+        process(&group, result)?;
+        provenance::annotate(&group, earlier.len() + 1, own)?;
         history(&image.create_group("history")?, &result.history)?;
 
         let source = file.create_group(SOURCE)?;
@@ -94,7 +110,8 @@ pub fn write(path: &Path, result: &Reconstruction) -> Result<(), IoError> {
         output::array(file, TRANSLATION_RECORDED, &recorded)?;
         file.create_group("/entry_1/data_1")?
             .link_soft(&format!("{IMAGE}/data"), "data")?;
-        nexus_attributes::of_result(file, result)
+        nexus_attributes::of_result(file, result)?;
+        provenance::write(file, earlier)
     })
 }
 

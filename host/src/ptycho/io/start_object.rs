@@ -3,6 +3,7 @@
 use crate::io::source::{Numbers, Source};
 use crate::io::{IoError, npy};
 use crate::ptycho::StartObject;
+use crate::ptycho::io::scan::is_matlab;
 use crate::system::Memory;
 use ndarray::{Array2, Ix2};
 use num_complex::Complex;
@@ -51,6 +52,12 @@ pub fn read_within(
     if image.shape().len() != 2 || image.shape().contains(&0) {
         return Err(image.bad_shape(SHAPE));
     }
+    // MATLAB stores columns before rows.
+    let wrong = image.bad_shape(SHAPE);
+    let image = match is_matlab(&source) {
+        true => image.reordered(&[1, 0]).ok_or(wrong)?,
+        false => image,
+    };
     let values = (image.complex()?)
         .into_dimensionality::<Ix2>()
         .map_err(|_| image.bad_shape(SHAPE))?;

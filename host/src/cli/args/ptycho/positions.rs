@@ -1,10 +1,14 @@
-//! Positions that are not in the file of the frames.
+//! Positions, and further frames, that are not in the file of the scan.
 
 use clap::Args;
+use std::path::PathBuf;
 
-/// Where positions are that the file of the frames does not have.
+/// Where positions and further frames are that the file of the scan does not have.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct PositionArgs {
+    /// Further files, each with a part of the frames, which follow those of the first in this order: frames_*.h5
+    #[arg(value_name = "FILE", help_heading = None)]
+    pub(crate) more: Vec<PathBuf>,
     /// File of the positions, in the place of those of the scan file: a table (text), an array (.npy), or HDF5 with a dataset
     #[arg(long, value_name = "FILE[:/DATASET]", conflicts_with = "raster")]
     pub(crate) positions: Option<String>,

@@ -3,13 +3,14 @@
 
 use super::frame_stack::FrameStack;
 use super::geometry::{ExpectedPaths, FileGeometry, resolve};
+use super::several_files::ScanFiles;
 use super::window::Window;
 use super::{
     MaskPolarity, Parts, ReadOptions, ScanFile, position_count, positions, probe, stated_units,
     truth,
 };
 use crate::io::IoError;
-use crate::io::source::{Numbers, Source};
+use crate::io::source::Source;
 use ndarray::{Array2, Ix2};
 use std::path::Path;
 
@@ -45,12 +46,12 @@ const BASIS: &str = "/entry_1/instrument_1/detector_1/basis_vectors";
 
 /// Reads the first entry of a CXI file.
 pub(super) fn read(
-    source: &Source,
+    source: &ScanFiles,
     options: &ReadOptions,
     scratch: Option<&Path>,
 ) -> Result<ScanFile, IoError> {
     let mut notes = Vec::new();
-    let frames = FrameStack::of_dataset(source.require("frames", &FRAMES)?)?;
+    let frames = source.with_others(frames(source)?, frames, &mut notes)?;
     let shape = frames.shape();
     let window = Window::new(source.name(), shape, options)?;
     let mask = source.first(&MASK)?;
@@ -62,11 +63,14 @@ pub(super) fn read(
     let (positions_name, positions) = match elsewhere {
         Some(given) => given,
         None => {
-            let translation = source
-                .first(&TRANSLATION)?
-                .ok_or_else(|| positions::missing(source.input(), &TRANSLATION))?;
-            let read = translations(source, &translation, shape[0])?;
-            (translation.path().to_owned(), read)
+            let mut all = source.of_each(&frames, translations)?.into_iter();
+            let (path, mut read) =
+                (all.next()).ok_or_else(|| positions::missing(source.input(), &TRANSLATION))?;
+            for (_, part) in all {
+                (read.append(ndarray::Axis(0), part.view()))
+                    .map_err(|_| positions::missing(source.input(), &TRANSLATION))?;
+            }
+            (path, read)
         }
     };
     let geometry = resolve(
@@ -120,13 +124,17 @@ pub(super) fn read(
     .into_scan(source.input(), options)
 }
 
-/// Positions (frame, (row, column)) = (y, x) from a translation (frame, (x, y, z)), m, of `frames`
-/// frames.
-fn translations(
-    source: &Source,
-    translation: &Numbers<'_>,
-    frames: usize,
-) -> Result<Array2<f64>, IoError> {
+/// The frames of a file.
+fn frames(source: &Source) -> Result<FrameStack<'_>, IoError> {
+    FrameStack::of_dataset(source.require("frames", &FRAMES)?)
+}
+
+/// Positions (frame, (row, column)) = (y, x) from the translation (frame, (x, y, z)), m, of `frames`
+/// frames, and its path.
+fn translations(source: &Source, frames: usize) -> Result<(String, Array2<f64>), IoError> {
+    let translation = source
+        .first(&TRANSLATION)?
+        .ok_or_else(|| positions::missing(source.input(), &TRANSLATION))?;
     let wrong = || translation.bad_shape("shape (frame, 3) with x, y and z in metres");
     match translation.shape() {
         [found, 2 | 3] if *found == frames => {}
@@ -144,7 +152,8 @@ fn translations(
         .reals()?
         .into_dimensionality::<Ix2>()
         .map_err(|_| wrong())?;
-    Ok(all.select(ndarray::Axis(1), &[1, 0]))
+    let read = all.select(ndarray::Axis(1), &[1, 0]);
+    Ok((translation.path().to_owned(), read))
 }
 
 /// Reads the geometry in the file; datasets that exist must be readable.

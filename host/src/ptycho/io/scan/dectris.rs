@@ -5,6 +5,7 @@
 use super::cutoff::Cutoff;
 use super::frame_stack::FrameStack;
 use super::geometry::{ExpectedPaths, FileGeometry, resolve};
+use super::several_files::ScanFiles;
 use super::window::Window;
 use super::{MaskPolarity, Parts, ReadOptions, ScanFile, positions};
 use crate::io::IoError;
@@ -43,13 +44,14 @@ pub(super) fn is_one(source: &Source) -> bool {
 
 /// Reads the frames in the order of their numbers; positions are those of the options.
 pub(super) fn read(
-    source: &Source,
+    source: &ScanFiles,
     options: &ReadOptions,
     scratch: Option<&Path>,
 ) -> Result<ScanFile, IoError> {
     let input = source.input();
     let mut notes = Vec::new();
-    let (frames, largest) = frames(source)?;
+    let (first, largest) = frames(source)?;
+    let frames = source.with_others(first, |other| Ok(frames(other)?.0), &mut notes)?;
     let shape = frames.shape();
     let cutoff = cutoff(source, largest)?;
     let frames = match factors(source, shape, &mut notes)? {

@@ -5,14 +5,18 @@
 //! (<https://emdatasets.com/format>). The steps of the first two axes are those of the raster, and of the last two the angle or the
 //! spatial frequency of a detector pixel.
 
+mod calibration;
+
 use super::frame_stack::FrameStack;
 use super::geometry::{ExpectedPaths, FileGeometry, resolve};
+use super::several_files::ScanFiles;
 use super::window::Window;
 use super::{Parts, ReadOptions, ScanFile, positions};
 use crate::io::IoError;
 use crate::io::source::Source;
 use crate::ptycho::read_options::si_units;
 use crate::text::{Dimension, length, shortest, significant};
+use calibration::Calibration;
 use ndarray::Array2;
 use std::path::Path;
 
@@ -46,6 +50,7 @@ pub(super) fn datacube(source: &Source) -> Option<String> {
 }
 
 /// The step of an axis and its unit, if it has one.
+#[derive(Clone)]
 struct AxisStep {
     path: String,
     step: f64,
@@ -64,11 +69,38 @@ impl AxisStep {
             return Ok(None);
         };
         let unit = source.attribute(&path, "units")?.unwrap_or_default();
-        Ok(Some(Self {
-            step: next - begin,
-            unit: unit.replace(['[', ']', '_'], "").trim().to_owned(),
-            path,
-        }))
+        Ok(Some(Self::new(path, next - begin, &unit)))
+    }
+
+    fn new(path: String, step: f64, unit: &str) -> Self {
+        let unit = unit.replace(['[', ']', '_'], "").trim().to_owned();
+        Self { path, step, unit }
+    }
+
+    /// The axis, or the step of the calibration if it counts pixels; a calibration that differs from the axis is noted.
+    fn or_calibrated(
+        axis: Option<Self>,
+        calibrated: Option<&Self>,
+        notes: &mut Vec<String>,
+    ) -> Option<Self> {
+        let Some(calibrated) = calibrated else {
+            return axis;
+        };
+        let Some(axis) = axis.filter(|axis| !axis.counts_pixels()) else {
+            return Some(calibrated.clone());
+        };
+        let differs = (axis.step - calibrated.step).abs() > 0.01 * axis.step.abs();
+        if axis.unit == calibrated.unit && differs {
+            notes.push(format!(
+                "{} has steps of {} {}, and {} has {}; the first is used",
+                axis.path,
+                shortest(axis.step),
+                axis.unit,
+                calibrated.path,
+                shortest(calibrated.step)
+            ));
+        }
+        Some(axis)
     }
 
     /// Whether it counts pixels, of whose size nothing is known.
@@ -79,7 +111,7 @@ impl AxisStep {
 
 /// Reads the datacube of an EMD file.
 pub(super) fn read(
-    source: &Source,
+    source: &ScanFiles,
     options: &ReadOptions,
     scratch: Option<&Path>,
 ) -> Result<ScanFile, IoError> {
@@ -93,7 +125,7 @@ pub(super) fn read(
     let mut notes = vec![format!(
         "EMD file: {group} is read, the slow scan axis as rows"
     )];
-    let frames = FrameStack::of_dataset(source.require("frames", &[&format!("{group}/data")])?)?;
+    let frames = source.with_others(frames(source)?, frames, &mut notes)?;
     let shape = frames.shape();
     let window = Window::new(source.name(), shape, options)?;
     let scratch = window.in_scratch(source.input(), frames.path(), false, scratch)?;
@@ -103,8 +135,16 @@ pub(super) fn read(
     for name in names {
         axes.push(AxisStep::read(source, format!("{group}/{name}"))?);
     }
-    let [slow, fast, row, column] = [0, 1, 2, 3].map(|k| axes[k].take());
-    let found = calibration(source, options, [row, column], &mut notes)?;
+    let stored = Calibration::read(source, &group, &mut notes)?;
+    let [slow, fast, row, column] = [0, 1, 2, 3].map(|k| {
+        let scale = match k {
+            0 | 1 => stored.scan.as_ref(),
+            _ => stored.detector.as_ref(),
+        };
+        AxisStep::or_calibrated(axes[k].take(), scale, &mut notes)
+    });
+    let pixels = [row, column];
+    let found = geometry(source, options, (pixels, stored.wavelength), &mut notes)?;
     let geometry = resolve(source.input(), &found, options, &EXPECTED, &mut notes)?;
     let of_frames = (shape[0], frames.scan_shape());
     let elsewhere = positions::given(source.input(), options, of_frames, &mut notes)?;
@@ -128,6 +168,12 @@ pub(super) fn read(
         notes,
     }
     .into_scan(source.input(), options)
+}
+
+/// The frames of the datacube of a file.
+fn frames(source: &Source) -> Result<FrameStack<'_>, IoError> {
+    let group = datacube(source).unwrap_or_default();
+    FrameStack::of_dataset(source.require("frames", &[&format!("{group}/data")])?)
 }
 
 /// The positions of the raster with these steps (slow, fast).
@@ -189,23 +235,27 @@ fn no_step(source: &Source, what: &str, path: &str) -> IoError {
 
 /// Geometry from the angle or the spatial frequency of a detector pixel, if the file has it: a detector at a distance of 1 m, or at that
 /// of the options.
-fn calibration(
+fn geometry(
     source: &Source,
     options: &ReadOptions,
-    axes: [Option<AxisStep>; 2],
+    (axes, wavelength): ([Option<AxisStep>; 2], Option<(String, f64)>),
     notes: &mut Vec<String>,
 ) -> Result<FileGeometry, IoError> {
+    let without = FileGeometry {
+        wavelength,
+        ..FileGeometry::default()
+    };
     let [Some(row), Some(column)] = axes else {
-        return Ok(FileGeometry::default());
+        return Ok(without);
     };
     if row.counts_pixels() && column.counts_pixels() {
-        return Ok(FileGeometry::default());
+        return Ok(without);
     }
     let distance = options.constants.distance.unwrap_or(NOMINAL_DISTANCE);
     let mut file = FileGeometry {
         distance: Some((row.path.clone(), distance)),
         pixel_size: Some((row.path.clone(), [1.0; 2])),
-        ..FileGeometry::default()
+        ..without
     };
     let angle = |axis: &AxisStep| {
         if let Some(radian) = si_units(Dimension::Angle, &axis.unit) {
@@ -223,7 +273,7 @@ fn calibration(
                 ),
             });
         };
-        // The wavelength is that of the options.
+        // The wavelength is that of the options, if not in the calibration.
         let beam = resolve(source.input(), &file, options, &EXPECTED, &mut Vec::new())?;
         Ok(axis.step * frequency * beam.wavelength)
     };

@@ -1,12 +1,13 @@
 //! Reader of files that have frames alone: Merlin's `.mib`, EMPAD's `.raw`, TIFF stacks, `.npy` and `.npz`.
 
+use super::file_state::FileState;
 use super::frame_stack::FrameStack;
 use super::geometry::{ExpectedPaths, FileGeometry, resolve};
+use super::several_files::with_frame_files;
 use super::window::Window;
 use super::{Parts, ReadOptions, ScanFile, positions};
 use crate::io::{InputFile, IoError};
 use crate::system::Memory;
-use std::fs::Metadata;
 use std::path::Path;
 
 /// Endings of names of such files.
@@ -26,20 +27,21 @@ pub(super) fn read(
     scratch: Option<&Path>,
 ) -> Result<ScanFile, IoError> {
     let input = InputFile::new(path, memory);
-    let before = state(path, &input)?;
+    let before = FileState::of(path)?;
     let file = warpstride_formats::open(path)?;
     let element = file.element();
-    let frames = FrameStack::of_file(input.name(), file);
-    let [count, rows, columns] = frames.shape();
+    let first = FrameStack::of_file(input.name(), file);
+    let [count, rows, columns] = first.shape();
     let mut notes = vec![format!(
         "the file has {count} frames of {rows} x {columns} pixels ({element}){}, and no mask",
-        (frames.scan_shape()).map_or_else(String::new, |[slow, fast]| format!(
+        (first.scan_shape()).map_or_else(String::new, |[slow, fast]| format!(
             " as a raster of {slow} x {fast} points"
         ))
     )];
+    let frames = with_frame_files((&input, path), first, options, is_one, &mut notes)?;
     let window = Window::new(input.name(), frames.shape(), options)?;
     let scratch = window.in_scratch(&input, frames.path(), false, scratch)?;
-    let of_frames = (count, frames.scan_shape());
+    let of_frames = (frames.shape()[0], frames.scan_shape());
     let (positions_name, all) = positions::given(&input, options, of_frames, &mut notes)?
         .ok_or_else(|| positions::missing(&input, &[]))?;
     let expected = ExpectedPaths {
@@ -68,27 +70,26 @@ pub(super) fn read(
     }
     .into_scan(&input, options);
     // What was read of a file that has changed means nothing, and neither do its errors.
-    let after = state(path, &input)?;
-    if before.len() != after.len() {
-        return Err(IoError::Resized {
-            file: input.name().to_owned(),
-            expected: before.len(),
-            found: after.len(),
-        });
-    }
-    if before.modified().ok() != after.modified().ok() {
-        return Err(IoError::Changed {
-            file: input.name().to_owned(),
-        });
-    }
+    before.unchanged()?;
+    frames.unchanged()?;
     read
 }
 
-fn state(path: &Path, input: &InputFile) -> Result<Metadata, IoError> {
-    std::fs::metadata(path).map_err(|e| IoError::Open {
-        file: input.name().to_owned(),
-        reason: e.to_string(),
-    })
+/// A `.npy` array of version 1.0 with unsigned integers of 32 bits.
+#[cfg(test)]
+pub(super) fn npy(shape: &[usize], values: impl Iterator<Item = u32>) -> Vec<u8> {
+    let shape: Vec<String> = shape.iter().map(ToString::to_string).collect();
+    let mut header = format!(
+        "{{'descr': '<u4', 'fortran_order': False, 'shape': ({}), }}",
+        shape.join(", ")
+    );
+    header.push_str(&" ".repeat(64 - (header.len() + 11) % 64));
+    header.push('\n');
+    let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+    bytes.extend((header.len() as u16).to_le_bytes());
+    bytes.extend(header.bytes());
+    bytes.extend(values.flat_map(u32::to_le_bytes));
+    bytes
 }
 
 #[cfg(test)]
@@ -97,22 +98,6 @@ mod tests {
     use crate::ptycho::io::scan::Constants;
     use crate::ptycho::{Degrees, PositionFile, Raster, RasterStep, ShortLength};
     use ndarray::{Array3, Array4, arr2, s};
-
-    /// A `.npy` array of version 1.0 with unsigned integers of 32 bits.
-    fn npy(shape: &[usize], values: impl Iterator<Item = u32>) -> Vec<u8> {
-        let shape: Vec<String> = shape.iter().map(ToString::to_string).collect();
-        let mut header = format!(
-            "{{'descr': '<u4', 'fortran_order': False, 'shape': ({}), }}",
-            shape.join(", ")
-        );
-        header.push_str(&" ".repeat(64 - (header.len() + 11) % 64));
-        header.push('\n');
-        let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
-        bytes.extend((header.len() as u16).to_le_bytes());
-        bytes.extend(header.bytes());
-        bytes.extend(values.flat_map(u32::to_le_bytes));
-        bytes
-    }
 
     fn options() -> ReadOptions {
         ReadOptions {

@@ -1,5 +1,8 @@
 //! The frames of a scan before they are read, wherever they are.
 
+mod joined;
+
+use super::file_state::FileState;
 use crate::io::IoError;
 use crate::io::source::Numbers;
 use ndarray::{Array2, Array3, Ix3, s};
@@ -23,6 +26,10 @@ enum Stored<'s> {
         name: String,
         file: Box<dyn FrameFile>,
     },
+    /// A file of frames that is opened whenever frames of it are read.
+    Closed(FileState),
+    /// Stacks with the same rows and columns, one after the other.
+    Several(Vec<FrameStack<'s>>),
 }
 
 /// What frames have to be.
@@ -107,7 +114,8 @@ impl<'s> FrameStack<'s> {
     pub(super) fn path(&self) -> &str {
         match &self.stored {
             Stored::Datasets(all) => all.first().map_or("", Numbers::path),
-            Stored::File { .. } => "frames",
+            Stored::Several(stacks) => stacks.first().map_or("", Self::path),
+            Stored::File { .. } | Stored::Closed(_) => "frames",
         }
     }
 
@@ -134,6 +142,11 @@ impl<'s> FrameStack<'s> {
         let mut counts = match &self.stored {
             Stored::Datasets(all) => counts_of(all, frames, rows, columns)?,
             Stored::File { name, file } => counts_of_file(name, &**file, frames, rows, columns)?,
+            Stored::Closed(state) => {
+                let file = self.reopened(state)?;
+                counts_of_file(state.name(), &*file, frames, rows, columns)?
+            }
+            Stored::Several(stacks) => joined::counts(stacks, &frames, rows, columns)?,
         };
         if let Some((factors, least)) = &self.factors {
             let factors = factors.slice(s![rows.clone(), columns.clone()]);

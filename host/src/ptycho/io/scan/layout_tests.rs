@@ -114,6 +114,141 @@ fn the_star_of_a_flat_file_has_the_counts_of_cxi() {
     );
 }
 
+/// Frames that are stored upside down or transposed, and turned by the option, are those of CXI; the pixel of the zero frequency is that of
+/// the turned frames.
+#[test]
+fn turned_frames_of_the_star_have_the_counts_of_cxi() {
+    let (Some(cxi), Some(flat), Some(matlab)) = (
+        real_file("ptycho/siemens-star.cxi"),
+        real_file("formats/star-flat.h5"),
+        real_file("formats/star.mat"),
+    ) else {
+        return;
+    };
+    let cxi = read(&cxi, &options("frames = [20, 30]")).unwrap().scan;
+    let layout = unknown_layout(&flat, &ReadOptions::default(), Memory::available());
+    let recipe = crate::ptycho::Recipe::from_toml(&layout.unwrap().unwrap().recipe).unwrap();
+    let turned =
+        options("frames = [20, 30]\ntransform_frames = [\"flip-rows\"]\ncentre = [64, 64]");
+    let of_flat = ReadOptions {
+        frames: turned.frames,
+        transform_frames: turned.transform_frames,
+        centre: turned.centre,
+        ..recipe.data
+    };
+    // Without the option, rows and columns are read as MATLAB stores them.
+    let of_matlab =
+        options("frames = [20, 30]\nframe_axes = [0, 1, 2]\ntransform_frames = [\"transpose\"]\n");
+    for (path, options) in [(flat, of_flat), (matlab, of_matlab)] {
+        let found = read(&path, &options).unwrap().scan;
+        assert_eq!(found.frames().unwrap(), cxi.frames().unwrap());
+        assert_eq!(found.mask(), cxi.mask());
+        assert_eq!(found.positions(), cxi.positions());
+    }
+}
+
+/// Complex arrays of MATLAB, compounds of `real` and `imag`, are start probes and start objects.
+#[test]
+fn complex_arrays_of_matlab_are_probes_and_start_objects() {
+    #[derive(Clone, Copy, hdf5::H5Type)]
+    #[repr(C)]
+    struct OfMatlab {
+        real: f64,
+        imag: f64,
+    }
+    let value = |row: usize, column: usize| Complex::new(1.0 + row as f64, 0.25 - column as f64);
+    let stored = |rows: usize, columns: usize| {
+        Array2::from_shape_fn((columns, rows), |(c, r)| OfMatlab {
+            real: value(r, c).re,
+            imag: value(r, c).im,
+        })
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let path = file(folder.path(), true, |file| {
+        let axes = counts()
+            .permuted_axes([0, 2, 1])
+            .as_standard_layout()
+            .into_owned();
+        put(file, "dp", &axes);
+        put(
+            file,
+            "positions",
+            &(stage() * 1e-6)
+                .reversed_axes()
+                .as_standard_layout()
+                .into_owned(),
+        );
+        put(file, "object", &stored(8, 6));
+        // Compressed, as MATLAB does with larger arrays.
+        let probe = stored(8, 6);
+        let builder = file.new_dataset_builder().chunk((3, 8)).deflate(4);
+        builder.with_data(probe.view()).create("probe").unwrap();
+        put(file, "lambda", &arr1(&[4e-10]));
+        put(file, "z", &arr1(&[2.0]));
+        put(file, "det_pixel", &arr1(&[200e-6]));
+    });
+    let ScanFile { scan, notes } = read(&path, &ReadOptions::default()).unwrap();
+    let expected = Array2::from_shape_fn((8, 6), |(r, c)| value(r, c));
+    assert_eq!(scan.probe().unwrap().index_axis(Axis(0), 0), expected);
+    let notes = notes.join("\n");
+    assert!(notes.contains("/probe the start probe"), "{notes}");
+    let object = crate::ptycho::io::start_object::read(&path, Some("/object")).unwrap();
+    assert_eq!(object.values, expected);
+}
+
+/// Positions, masks and other arrays of HDF5 files follow links to files beside them, as scans do, and others only if they may.
+#[test]
+fn positions_and_masks_follow_links() {
+    let folder = tempfile::tempdir().unwrap();
+    let elsewhere = tempfile::tempdir().unwrap();
+    let scan = file(folder.path(), false, |file| {
+        put(file, "images", &counts());
+    });
+    let fill = |file: &hdf5::File| {
+        put(file, "yx", &(stage() * 1e-6));
+        put(
+            file,
+            "bad",
+            &Array2::from_shape_fn((8, 6), |at| u8::from(at == (5, 2))),
+        );
+    };
+    let write = |path: &Path| {
+        let file = hdf5::File::create(path).unwrap();
+        fill(&file);
+        file.close().unwrap();
+    };
+    let outside = elsewhere.path().join("data.h5");
+    write(&outside);
+    write(&folder.path().join("data.h5"));
+    let links = folder.path().join("links.h5");
+    let link_to = |target: &Path| {
+        let file = hdf5::File::create(&links).unwrap();
+        for name in ["yx", "bad"] {
+            let target = target.to_str().unwrap();
+            file.link_external(target, name, name).unwrap();
+        }
+        file.close().unwrap();
+    };
+    let said = |more: &str| {
+        options(&format!(
+            "{more}mask = \"{0}:/bad\"\nconstants.wavelength = 4e-10\nconstants.distance = 2.0\nconstants.pixel_size = [200e-6, 200e-6]\n[positions]\nfile = \"{0}:/yx\"\nunit = \"m\"\n",
+            links.display()
+        ))
+    };
+    link_to(Path::new("data.h5"));
+    let found = read(&scan, &said("")).unwrap().scan;
+    assert_eq!(found.positions(), stage() * 1e-6);
+    assert_eq!(found.mask().valid_in(0), 47);
+    link_to(&outside);
+    let e = read(&scan, &said("")).unwrap_err().to_string();
+    assert!(
+        e.contains("links.h5") && e.contains("--follow-links"),
+        "{e}"
+    );
+    let followed = read(&scan, &said("follow_links = true\n")).unwrap().scan;
+    assert_eq!(followed.positions(), found.positions());
+}
+
 /// A file of the arrays that `fill` creates, behind a user block of MATLAB's if `matlab`.
 pub(super) fn file(folder: &Path, matlab: bool, fill: impl FnOnce(&hdf5::File)) -> PathBuf {
     let path = folder.join("scan.mat");

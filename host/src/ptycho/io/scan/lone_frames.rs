@@ -1,6 +1,7 @@
 //! Reader of HDF5 files without a known layout that have one stack of frames, for positions that are elsewhere.
 
 use super::plain::{Layout, read_datasets};
+use super::several_files::ScanFiles;
 use super::{Format, MaskPolarity, Paths, ReadOptions, ScanFile};
 use crate::io::IoError;
 use crate::io::source::Source;
@@ -20,7 +21,7 @@ pub(super) fn path(source: &Source, options: &ReadOptions) -> Option<String> {
 
 /// Reads the frames `path`; the geometry is that of the options.
 pub(super) fn read(
-    source: &Source,
+    source: &ScanFiles,
     path: String,
     options: &ReadOptions,
     scratch: Option<&Path>,

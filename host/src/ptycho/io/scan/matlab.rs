@@ -5,6 +5,7 @@
 
 use super::plain::{Layout, read_datasets};
 use super::roles::Roles;
+use super::several_files::ScanFiles;
 use super::{MaskPolarity, Paths, ReadOptions, ScanFile};
 use crate::io::IoError;
 use crate::io::source::Source;
@@ -18,7 +19,7 @@ const CLASS: &str = "MATLAB_class";
 const MOST_LOOKED_AT: usize = 64;
 
 /// Whether MATLAB wrote the file: its user block or an attribute of an array says so.
-pub(super) fn is_matlab(source: &Source) -> bool {
+pub(in crate::ptycho::io) fn is_matlab(source: &Source) -> bool {
     if source.begins_with(USER_BLOCK) {
         return true;
     }
@@ -39,7 +40,7 @@ pub(super) fn roles(source: &Source) -> Roles {
 
 /// Reads the arrays whose roles their names tell.
 pub(super) fn read(
-    source: &Source,
+    source: &ScanFiles,
     options: &ReadOptions,
     scratch: Option<&Path>,
 ) -> Result<ScanFile, IoError> {
@@ -99,8 +100,10 @@ fn described(paths: &Paths, axes: [usize; 3]) -> String {
             paths.positions.paths().join(" and ")
         )
     };
+    let probe =
+        (paths.probe.as_ref()).map_or_else(String::new, |path| format!(", {path} the start probe"));
     format!(
-        "MATLAB file: {} has the frames as ({}){positions} (data.frame_axes, data.paths and data.swap_axes say otherwise)",
+        "MATLAB file: {} has the frames as ({}){positions}{probe} (data.frame_axes, data.paths and data.swap_axes say otherwise)",
         paths.frames,
         shown.join(", "),
     )

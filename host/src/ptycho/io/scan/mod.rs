@@ -6,6 +6,7 @@ mod dectris;
 mod emd;
 mod empty_frames;
 mod energy;
+mod file_state;
 mod frame_file;
 mod frame_stack;
 mod geometry;
@@ -18,6 +19,7 @@ mod positions;
 mod prepare;
 mod ptyd;
 mod roles;
+mod several_files;
 mod stated_units;
 mod truth;
 mod units;
@@ -29,8 +31,9 @@ pub use crate::ptycho::read_options::{
     Constants, Datasets, EmptyFrames, Format, MaskPolarity, NoData, NoDataSetting, Paths,
     PositionUnit, ReadOptions, Units,
 };
+pub(super) use matlab::is_matlab;
 pub use unknown::{UnknownDataset, UnknownLayout, unknown_layout};
-pub use write::write;
+pub use write::{write, write_with};
 
 use crate::data::{Frames, Geometry, Mask, Scan, ScanError, Simulation, half_of};
 use crate::io::source::{Follow, Source};
@@ -40,6 +43,7 @@ use crate::system::{Bytes, Memory};
 use cutoff::Cutoff;
 use ndarray::{Array2, Array3, Axis, Ix2, Ix3};
 use num_complex::Complex;
+use several_files::ScanFiles;
 use std::path::Path;
 use window::Window;
 
@@ -86,7 +90,8 @@ pub fn read_with_scratch(
     if is_frame_file(path, options) {
         return frame_file::read(path, options, memory, scratch);
     }
-    let source = open(path, options, memory)?;
+    let source = open_source(path, options, memory)?;
+    let source = ScanFiles::open(source, path, options, memory)?;
     let Some(format) = format_of(&source, options) else {
         if let Some(frames) = lone_frames::path(&source, options) {
             let read = lone_frames::read(&source, frames, options, scratch);
@@ -129,13 +134,17 @@ pub fn read_with_scratch(
 }
 
 /// Opens `path`, whose links lead as far as the options say.
-fn open(path: &Path, options: &ReadOptions, memory: Memory) -> Result<Source, IoError> {
-    let follow = if options.follow_links {
+fn open_source(path: &Path, options: &ReadOptions, memory: Memory) -> Result<Source, IoError> {
+    Source::open_with_links(path, memory, follow(options))
+}
+
+/// The links to other files that the options let a file follow.
+fn follow(options: &ReadOptions) -> Follow {
+    if options.follow_links {
         Follow::Anywhere
     } else {
         Follow::Inside
-    };
-    Source::open_with_links(path, memory, follow)
+    }
 }
 
 /// Whether `path` is read as a file of frames alone.

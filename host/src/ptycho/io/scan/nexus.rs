@@ -4,10 +4,12 @@
 //! (<https://manual.nexusformat.org/>). Positions are those of the sample's stage in the laboratory frame (`transformations.rs`): row =
 //! +y, column = +x, as in CXI.
 
+mod logs;
 mod transformations;
 
 use super::frame_stack::FrameStack;
 use super::geometry::{ExpectedPaths, FileGeometry, resolve};
+use super::several_files::ScanFiles;
 use super::units::{Measure, UnitReader, typical_step};
 use super::window::Window;
 use super::{MaskPolarity, Parts, ReadOptions, ScanFile, position_count, positions};
@@ -149,7 +151,7 @@ impl Groups {
 
 /// Reads the first or default entry of a NeXus file.
 pub(super) fn read(
-    source: &Source,
+    source: &ScanFiles,
     options: &ReadOptions,
     scratch: Option<&Path>,
 ) -> Result<ScanFile, IoError> {
@@ -163,7 +165,7 @@ pub(super) fn read(
     let mut notes = vec![format!("NeXus file: {entry} is read")];
     let groups = Groups::of(source, entry);
     let (numbers, detector) = groups.frames(source, &mut notes)?;
-    let frames = FrameStack::of_dataset(numbers)?;
+    let frames = source.with_others(FrameStack::of_dataset(numbers)?, frames, &mut notes)?;
     let shape = frames.shape();
     let window = Window::new(source.name(), shape, options)?;
     let detector = detector.unwrap_or_default();
@@ -231,6 +233,13 @@ pub(super) fn read(
     .into_scan(source.input(), options)
 }
 
+/// The frames of another file.
+fn frames(source: &Source) -> Result<FrameStack<'_>, IoError> {
+    let groups = Groups::of(source, entry(source).unwrap_or_default());
+    let (numbers, _) = groups.frames(source, &mut Vec::new())?;
+    FrameStack::of_dataset(numbers)
+}
+
 /// Reads wavelength, distance and pixel size.
 fn geometry(
     source: &Source,
@@ -242,10 +251,11 @@ fn geometry(
 ) -> Result<FileGeometry, IoError> {
     let mut value = |measure: Measure, group: &str, names: &[&str]| {
         for name in names {
-            let path = format!("{group}/{name}");
+            let path = logs::common(source, &format!("{group}/{name}"))?;
             if let Some(numbers) = source.numbers(&path)? {
                 let value = numbers.common_value()?;
-                let value = value * units.factor(measure, &path, value)?;
+                let stated = logs::with_units(source, &path)?;
+                let value = value * units.factor(measure, &stated, value)?;
                 return Ok(Some((path, value)));
             }
         }

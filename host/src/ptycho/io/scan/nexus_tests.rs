@@ -179,6 +179,132 @@ fn a_datacube_of_py4dstem_has_its_raster() {
     );
 }
 
+/// What the package emdfile writes as py4DSTEM uses it (`write_emd.py`).
+#[test]
+fn the_calibration_of_py4dstem_gives_steps_pixels_and_beam() {
+    let folder = tempfile::tempdir().unwrap();
+    let name = "emd-calibrated.h5";
+    let step = 31.25 * 1e-10;
+    let path = changed(folder.path(), name, |_| {});
+    let ScanFile { scan, notes } = read(&path, &ReadOptions::default()).unwrap();
+    let counts =
+        |(j, r, c): (usize, usize, usize)| (1 + 100 * (j / 3) + 30 * (j % 3) + 5 * r + c) as f32;
+    assert_eq!(
+        scan.frames().unwrap(),
+        Array3::from_shape_fn((6, 6, 4), counts)
+    );
+    assert_eq!(scan.positions().row(5), arr1(&[step, 2.0 * step]));
+    assert_eq!(
+        scan.geometry().wavelength,
+        Geometry::wavelength_of_voltage(3e5)
+    );
+    // One over the field of view of the detector, 6 and 4 pixels of 0.02 1/Å.
+    for (found, pixels) in scan.object_pixel().into_iter().zip([6.0, 4.0]) {
+        let expected = 1e-10 / (0.02 * pixels);
+        assert!(
+            (found - expected).abs() < 1e-9 * expected,
+            "{found} {expected}"
+        );
+    }
+    let notes = notes.join("\n");
+    for words in [
+        "accelerating_voltage: electrons of 300 kV",
+        "QR_rotation_degrees = -120, QR_flip = true is not applied",
+        "--find-rotation",
+    ] {
+        assert!(notes.contains(words), "{words}: {notes}");
+    }
+    // Options come first; a voltage without a unit is in V or kV; what the axes say comes before the calibration.
+    let said = read(&path, &options("constants.voltage = \"80kV\"")).unwrap();
+    let wavelength = said.scan.geometry().wavelength;
+    assert_eq!(wavelength, Geometry::wavelength_of_voltage(8e4));
+    let other = changed(folder.path(), name, |file| {
+        let group = "/datacube_root/metadatabundle/calibration";
+        file.unlink(&format!("{group}/accelerating_voltage"))
+            .unwrap();
+        put(
+            file,
+            &format!("{group}/accelerating_voltage"),
+            &ndarray::arr0(200.0),
+        );
+        let axis = file.dataset("/datacube_root/datacube/dim1").unwrap();
+        axis.delete_attr("units").unwrap();
+        text_attribute(file, "/datacube_root/datacube/dim1", "units", "nm");
+    });
+    let read = read(&other, &ReadOptions::default()).unwrap();
+    let wavelength = read.scan.geometry().wavelength;
+    assert_eq!(wavelength, Geometry::wavelength_of_voltage(2e5));
+    assert_eq!(read.scan.positions().row(5), arr1(&[step, 2e-9]));
+}
+
+/// Motors and the energy as logs, with attributes of the axis at the log or at its values.
+#[test]
+fn logs_of_nexus_stand_for_axes_and_numbers() {
+    let folder = tempfile::tempdir().unwrap();
+    let name = "nexus-ptycho.h5";
+    let (positions, numbers) = oracle(&changed(folder.path(), name, |_| {}));
+    let stage = "/entry_1/sample_1/transformations";
+    let log = |file: &hdf5_metno::File, path: &str| {
+        let group = file.create_group(path).unwrap();
+        text_of_group(&group, "NX_class", "NXlog");
+        group
+    };
+    let vector = |of: &hdf5_metno::Location, vector: [f64; 3]| {
+        let made = of.new_attr::<f64>().shape(3).create("vector").unwrap();
+        made.write(&arr1(&vector)).unwrap();
+    };
+    let with_logs = |x_value: &dyn Fn(usize) -> f64, count: usize| {
+        changed(folder.path(), name, |file| {
+            for axis in ["x", "y"] {
+                file.unlink(&format!("{stage}/{axis}")).unwrap();
+            }
+            let x = log(file, &format!("{stage}/x"));
+            put(&x, "value", &Array::from_shape_fn(count, x_value));
+            put(&x, "time", &Array::from_shape_fn(count, |n| n as f64));
+            text_attribute(&x, "value", "units", "um");
+            text_of_group(&x, "transformation_type", "translation");
+            text_of_group(&x, "depends_on", "y");
+            vector(&x, [1.0, 0.0, 0.0]);
+            let y = log(file, &format!("{stage}/y"));
+            put(&y, "value", &Array::from_elem(40, 0.0));
+            put(
+                &y,
+                "average_value",
+                &Array::from_shape_fn(12, |j| 1.25 * (j / 4) as f64),
+            );
+            text_attribute(&y, "average_value", "units", "um");
+            text_attribute(&y, "average_value", "transformation_type", "translation");
+            vector(&y.dataset("average_value").unwrap(), [0.0, 1.0, 0.0]);
+            text_attribute(&y, "average_value", "depends_on", ".");
+            let beam = "/entry_1/instrument_1/beam_1/incident_beam_energy";
+            file.unlink(beam).unwrap();
+            let beam = log(file, beam);
+            put(&beam, "value", &arr1(&[7.9, 8.1]));
+            text_attribute(&beam, "value", "units", "keV");
+            put(&beam, "average_value", &arr1(&[8.0]));
+        })
+    };
+    let moved = with_logs(&|j| 1.5 * (j % 4) as f64 + 0.125 * (j / 4) as f64, 12);
+    let found = read(&moved, &ReadOptions::default()).unwrap().scan;
+    for (found, expected) in found.positions().iter().zip(&positions) {
+        assert!((found - expected).abs() < 1e-20, "{found} {expected}");
+    }
+    let wavelength = found.geometry().wavelength;
+    assert!(
+        (wavelength - numbers[0]).abs() < 1e-9 * numbers[0],
+        "{wavelength}"
+    );
+    // A motor that stands still may have any number of values; one that moves may not.
+    let still = read(&with_logs(&|_| 2.0, 5), &ReadOptions::default()).unwrap();
+    assert!(still.scan.positions().column(1).iter().all(|x| *x == 2e-6));
+    let e = read(&with_logs(&|n| n as f64, 5), &ReadOptions::default());
+    let e = e.unwrap_err().to_string();
+    assert!(
+        e.contains("NXlog") && e.contains("/x/value") && e.contains("data.positions"),
+        "{e}"
+    );
+}
+
 #[test]
 fn datacubes_without_steps_are_refused() {
     let folder = tempfile::tempdir().unwrap();

@@ -2,6 +2,7 @@
 
 use super::frame_stack::FrameStack;
 use super::geometry::{ExpectedPaths, FileGeometry, resolve};
+use super::several_files::ScanFiles;
 use super::units::{Measure, UnitReader, typical_step};
 use super::window::Window;
 use super::{MaskPolarity, Parts, Paths, ReadOptions, ScanFile, position_count, positions, probe};
@@ -23,6 +24,12 @@ pub(super) struct Layout<'a> {
 }
 
 impl Layout<'_> {
+    /// The frames of a file of this layout.
+    fn frames<'s>(&self, source: &'s Source) -> Result<FrameStack<'s>, IoError> {
+        let numbers = source.require("frames", &[&self.paths.frames])?;
+        FrameStack::of_dataset(self.ordered(numbers)?)
+    }
+
     /// Whether columns are stored before rows.
     fn transposed(&self) -> bool {
         self.axes[1] > self.axes[2]
@@ -63,7 +70,7 @@ impl Layout<'_> {
 
 /// Reads the datasets that `options.paths` names.
 pub(super) fn read(
-    source: &Source,
+    source: &ScanFiles,
     options: &ReadOptions,
     scratch: Option<&Path>,
 ) -> Result<ScanFile, IoError> {
@@ -97,15 +104,18 @@ pub(super) fn read(
 
 /// Reads the datasets of `layout`.
 pub(super) fn read_datasets(
-    source: &Source,
+    source: &ScanFiles,
     layout: &Layout<'_>,
     options: &ReadOptions,
     scratch: Option<&Path>,
     mut notes: Vec<String>,
 ) -> Result<ScanFile, IoError> {
     let paths = layout.paths;
-    let frames = layout.ordered(source.require("frames", &[&paths.frames])?)?;
-    let frames = FrameStack::of_dataset(frames)?;
+    let frames = source.with_others(
+        layout.frames(source)?,
+        |other| layout.frames(other),
+        &mut notes,
+    )?;
     let shape = frames.shape();
     let window = Window::new(source.name(), shape, options)?;
     let mask = match &paths.mask {
@@ -118,7 +128,12 @@ pub(super) fn read_datasets(
     let elsewhere = positions::given(source.input(), options, of_frames, &mut notes)?;
     let numbers = match elsewhere {
         Some(_) => None,
-        None => Some(PositionNumbers::read(source, paths, shape[0], &mut notes)?),
+        None => {
+            let all = source.of_each(&frames, |source, frames| {
+                PositionNumbers::read(source, paths, frames)
+            })?;
+            Some(PositionNumbers::joined(source, all, &mut notes)?)
+        }
     };
     let mut units = UnitReader::new(source, options);
     let found = found(source, paths, &mut units, &mut notes)?;
@@ -187,16 +202,12 @@ struct PositionNumbers {
     numbers: Array2<f64>,
     /// Datasets of the rows and of the columns.
     datasets: [String; 2],
+    note: Option<String>,
 }
 
 impl PositionNumbers {
     /// Reads the positions of `frames` frames.
-    fn read(
-        source: &Source,
-        paths: &Paths,
-        frames: usize,
-        notes: &mut Vec<String>,
-    ) -> Result<Self, IoError> {
+    fn read(source: &Source, paths: &Paths, frames: usize) -> Result<Self, IoError> {
         if paths.positions.is_empty() {
             let tried = ["the option data.paths.positions"];
             return Err(positions::missing(source.input(), &tried));
@@ -204,9 +215,11 @@ impl PositionNumbers {
         match &paths.positions {
             Datasets::One(path) => {
                 let numbers = source.require("positions", &[path])?;
+                let (numbers, note) = together(source, paths, &numbers, frames)?;
                 Ok(Self {
-                    numbers: together(source, paths, &numbers, frames, notes)?,
+                    numbers,
                     datasets: [path.clone(), path.clone()],
+                    note,
                 })
             }
             Datasets::Two(datasets) => {
@@ -227,9 +240,33 @@ impl PositionNumbers {
                     numbers: numbers
                         .map_err(|_| position_count(source.input(), &datasets[0], frames, 0))?,
                     datasets: datasets.clone(),
+                    note: None,
                 })
             }
         }
+    }
+
+    /// The positions of several files, at least one, one after the other.
+    fn joined(
+        source: &ScanFiles,
+        all: Vec<Self>,
+        notes: &mut Vec<String>,
+    ) -> Result<Self, IoError> {
+        let mut numbers = Array2::zeros((0, 2));
+        let mut datasets = [const { String::new() }; 2];
+        for of in all {
+            (numbers.append(Axis(0), of.numbers.view()))
+                .map_err(|_| positions::missing(source.input(), &[]))?;
+            if datasets[0].is_empty() {
+                notes.extend(of.note);
+                datasets = of.datasets;
+            }
+        }
+        Ok(Self {
+            numbers,
+            datasets,
+            note: None,
+        })
     }
 
     /// The positions (frame, (row, column)), m.
@@ -258,14 +295,13 @@ impl PositionNumbers {
 }
 
 /// Reads positions (frame, (row, column)) of one dataset: (frame, coordinate), (coordinate, frame) or, of a raster, (slow, fast,
-/// coordinate).
+/// coordinate), and a note on others.
 fn together(
     source: &Source,
     paths: &Paths,
     numbers: &Numbers<'_>,
     frames: usize,
-    notes: &mut Vec<String>,
-) -> Result<Array2<f64>, IoError> {
+) -> Result<(Array2<f64>, Option<String>), IoError> {
     let [row, column] = paths.position_order;
     let wrong = || {
         numbers.bad_shape(&format!(
@@ -281,12 +317,10 @@ fn together(
     if row >= coordinates || column >= coordinates || row == column {
         return Err(wrong());
     }
-    if coordinates > 2 {
-        notes.push(format!(
-            "{}: of {coordinates} coordinates, {row} is the row and {column} the column (data.paths.position_order); others are not used",
-            numbers.path()
-        ));
-    }
+    let note = (coordinates > 2).then(|| format!(
+        "{}: of {coordinates} coordinates, {row} is the row and {column} the column (data.paths.position_order); others are not used",
+        numbers.path()
+    ));
     if count != frames {
         return Err(position_count(
             source.input(),
@@ -308,7 +342,7 @@ fn together(
     } else {
         all
     };
-    Ok(all.select(Axis(1), &[row, column]))
+    Ok((all.select(Axis(1), &[row, column]), note))
 }
 
 /// Reads the geometry from the datasets that are given; a path without a dataset is an error.

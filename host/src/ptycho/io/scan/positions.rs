@@ -2,8 +2,8 @@
 
 mod table;
 
-use super::{ReadOptions, position_count};
-use crate::io::source::Source;
+use super::{ReadOptions, follow, position_count};
+use crate::io::source::{Follow, Source};
 use crate::io::{InputFile, IoError, npy};
 use crate::ptycho::read_options::si_units;
 use crate::ptycho::{PositionFile, Raster};
@@ -34,7 +34,7 @@ pub(super) fn given(
     let Some(file) = &options.positions else {
         return Ok(None);
     };
-    let read = Reader::new(input, file).read(notes)?;
+    let read = Reader::new((input, follow(options)), file).read(notes)?;
     let (path, _) = file.path();
     if read.nrows() != frames {
         let found = read.nrows();
@@ -106,6 +106,7 @@ struct Reader<'a> {
     file: &'a PositionFile,
     /// The file of the positions.
     input: InputFile,
+    follow: Follow,
 }
 
 /// Two coordinates (frame, (row, column)), and their unit if the file says it.
@@ -117,9 +118,10 @@ struct Coordinates {
 }
 
 impl<'a> Reader<'a> {
-    fn new(scan: &InputFile, file: &'a PositionFile) -> Self {
+    fn new((scan, follow): (&InputFile, Follow), file: &'a PositionFile) -> Self {
         Self {
             file,
+            follow,
             input: InputFile::new(file.path().0, scan.memory()),
         }
     }
@@ -222,7 +224,7 @@ impl<'a> Reader<'a> {
 
     fn of_hdf5(&self, dataset: Option<&str>) -> Result<Coordinates, IoError> {
         let (path, _) = self.file.path();
-        let source = Source::open(path, self.input.memory())?;
+        let source = Source::open_with_links(path, self.input.memory(), self.follow)?;
         let read = self.of_source(&source, dataset);
         source.unchanged()?;
         read

@@ -3,6 +3,7 @@
 use super::energy::ELECTRONVOLT;
 use super::frame_stack::FrameStack;
 use super::geometry::{ExpectedPaths, FileGeometry, resolve};
+use super::several_files::ScanFiles;
 use super::window::Window;
 use super::{Parts, ReadOptions, ScanFile, position_count, positions};
 use crate::data::{FrameWriter, Mask};
@@ -32,10 +33,11 @@ struct Chunk<'s> {
 
 /// Reads all chunks, in the order of their indices.
 pub(super) fn read(
-    source: &Source,
+    source: &ScanFiles,
     options: &ReadOptions,
     scratch: Option<&Path>,
 ) -> Result<ScanFile, IoError> {
+    source.alone("of PtyPy")?;
     let mut notes = Vec::new();
     let chunks = chunks(source)?;
     let Some(first) = chunks.first() else {

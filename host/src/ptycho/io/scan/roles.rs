@@ -133,14 +133,7 @@ impl Roles {
         };
         Self {
             mask: mask(listed, plane),
-            probe: listed
-                .iter()
-                .find(|of| {
-                    of.kind == ElementKind::Complex
-                        && of.shape.ends_with(&plane)
-                        && of.shape.len() <= 3
-                })
-                .map(|of| of.path.clone()),
+            probe: probe(listed, plane),
             wavelength: scalar(
                 &["wavelength", "wavelen", "lambda"],
                 &["lam", "wl"],
@@ -163,6 +156,24 @@ impl Roles {
             position_order,
         }
     }
+}
+
+/// A start probe: complex numbers with the rows and columns of the frames `plane`, as stored, that are not called an object.
+fn probe(listed: &[ListedDataset], plane: [usize; 2]) -> Option<String> {
+    let name = |of: &ListedDataset| of.name().to_lowercase();
+    let found = listed.iter().filter(|of| {
+        let fits = of.shape.ends_with(&plane) && of.shape.len() <= 3;
+        fits && of.kind == ElementKind::Complex && !name(of).contains("obj")
+    });
+    let known = |of: &&ListedDataset| {
+        ["probe", "illum"]
+            .iter()
+            .any(|part| name(of).contains(part))
+    };
+    let mut found = found.take(MOST_CANDIDATES);
+    let first = found.next()?;
+    let named = std::iter::once(first).chain(found).find(known);
+    Some(named.unwrap_or(first).path.clone())
 }
 
 /// Frames, if `of` can be that.

@@ -57,7 +57,7 @@ pub fn unknown_layout(
     if is_frame_file(path, options) {
         return Ok(None);
     }
-    let source = super::open(path, options, memory)?;
+    let source = super::open_source(path, options, memory)?;
     let roles = match format_of(&source, options) {
         None if super::lone_frames::path(&source, options).is_some() => return Ok(None),
         None => Roles::guess(&source.listing(), false),

@@ -4,6 +4,7 @@ use super::truth;
 use crate::data::{Mask, Scan};
 use crate::io::{IoError, output};
 use crate::ptycho::io::nexus_attributes;
+use crate::ptycho::io::provenance::{self, Process};
 use hdf5_metno as hdf5;
 use ndarray::{Array1, Array2, CowArray, Ix3, arr1, arr2};
 use std::path::Path;
@@ -17,6 +18,14 @@ const INVALID: u32 = 1;
 /// # Errors
 /// Returns [`IoError::Write`] if the file cannot be written.
 pub fn write(path: &Path, scan: &Scan) -> Result<(), IoError> {
+    write_with(path, scan, &[])
+}
+
+/// Like [`write()`], with the runs that have made the scan, the first one first, in groups of the class NXprocess.
+///
+/// # Errors
+/// As [`write()`].
+pub fn write_with(path: &Path, scan: &Scan, processes: &[Process]) -> Result<(), IoError> {
     let frames = scan.frames()?;
     output::write(path, |file| {
         output::number(file, "cxi_version", 160_i64)?;
@@ -36,6 +45,7 @@ pub fn write(path: &Path, scan: &Scan) -> Result<(), IoError> {
         file.group(detector)?
             .link_soft("/entry_1/sample_1/geometry_1/translation", "translation")?;
         nexus_attributes::of_scan(file)?;
+        provenance::write(file, processes)?;
         match scan.simulation() {
             None => Ok(()),
             Some(simulation) => {

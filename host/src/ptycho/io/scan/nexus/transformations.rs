@@ -6,6 +6,7 @@
 //! (<https://manual.nexusformat.org/classes/base_classes/NXtransformations.html>).
 
 use super::super::ReadOptions;
+use super::logs;
 use crate::io::IoError;
 use crate::io::source::{Numbers, Source};
 use crate::ptycho::read_options::si_units;
@@ -95,17 +96,24 @@ impl Chain {
                     ),
                 ));
             }
-            if source.group(&next)?.is_some() {
-                return Err(source.damaged_chain(
-                    &next,
-                    "depends_on names a group (a log or a coordinate system), and only axes of numbers are read",
-                ));
-            }
-            let numbers = source.require("an axis that depends_on names", &[&next])?;
-            chain
-                .axes
-                .push(axis(source, &numbers, options, (frames, scan_shape))?);
-            let on = source.attribute(&next, "depends_on")?;
+            let values = match logs::of_frames(source, &next, frames)? {
+                Some(values) => values,
+                None if source.group(&next)?.is_some() => {
+                    return Err(source.damaged_chain(
+                        &next,
+                        "depends_on names a group that is no log (NXlog): a coordinate system, which is not read",
+                    ));
+                }
+                None => next.clone(),
+            };
+            let numbers = source.require("an axis that depends_on names", &[&values])?;
+            let place = AxisPlace {
+                path: &next,
+                numbers: &numbers,
+            };
+            let read = axis(source, &place, options, (frames, scan_shape))?;
+            chain.axes.push(read);
+            let on = place.text(source, "depends_on")?;
             let on = on
                 .filter(|on| !on.is_empty())
                 .unwrap_or_else(|| END.to_owned());
@@ -177,21 +185,52 @@ pub(super) fn resolved(parent: &str, on: &str) -> String {
     format!("/{}", parts.join("/"))
 }
 
+/// Where an axis is: its numbers, and the dataset or log that has its attributes.
+struct AxisPlace<'a> {
+    path: &'a str,
+    numbers: &'a Numbers<'a>,
+}
+
+impl AxisPlace<'_> {
+    /// Whether it is a log, which may have its attributes or leave them to the dataset with its values.
+    fn is_log(&self) -> bool {
+        self.path != self.numbers.path()
+    }
+
+    /// A text in an attribute.
+    fn text(&self, source: &Source, name: &str) -> Result<Option<String>, IoError> {
+        let own = source.attribute(self.path, name)?;
+        match own {
+            None if self.is_log() => source.attribute(self.numbers.path(), name),
+            own => Ok(own),
+        }
+    }
+
+    /// Numbers in an attribute.
+    fn numbers(&self, source: &Source, name: &str) -> Result<Option<Vec<f64>>, IoError> {
+        let own = source.attribute_numbers(self.path, name)?;
+        match own {
+            None if self.is_log() => source.attribute_numbers(self.numbers.path(), name),
+            own => Ok(own),
+        }
+    }
+}
+
 /// Reads one axis.
 fn axis(
     source: &Source,
-    numbers: &Numbers<'_>,
+    place: &AxisPlace<'_>,
     options: &ReadOptions,
     frames: (usize, Option<[usize; 2]>),
 ) -> Result<AxisMotion, IoError> {
-    let path = numbers.path();
+    let (path, numbers) = (place.path, place.numbers);
     let wrong = |found: String, expected: &str| IoError::Value {
         file: source.name().to_owned(),
         dataset: path.to_owned(),
         found,
         expected: expected.to_owned(),
     };
-    let kind = source.attribute(path, "transformation_type")?;
+    let kind = place.text(source, "transformation_type")?;
     let motion = match kind.as_deref() {
         Some("translation") => Motion::Translation,
         Some("rotation") => Motion::Rotation,
@@ -202,7 +241,7 @@ fn axis(
             ));
         }
     };
-    let three = |name: &str| match source.attribute_numbers(path, name)? {
+    let three = |name: &str| match place.numbers(source, name)? {
         None => Ok(None),
         Some(found) => match found.as_slice() {
             &[x, y, z] if found.iter().all(|c| c.is_finite()) => Ok(Some([x, y, z])),
@@ -220,8 +259,8 @@ fn axis(
         )
     })?;
     let unit = |name: &str, dimension: Dimension, or: Option<&str>| {
-        let stated = source
-            .attribute(path, name)?
+        let stated = place
+            .text(source, name)?
             .filter(|unit| !unit.trim().is_empty());
         let unit = stated.as_deref().or(or).unwrap_or_default();
         si_units(dimension, unit).ok_or_else(|| {
@@ -239,7 +278,7 @@ fn axis(
     let offset = match three("offset")?.filter(|o| o.iter().any(|c| *c != 0.0)) {
         None => [0.0; 3],
         Some(offset) => {
-            let own = source.attribute(path, "units")?;
+            let own = place.text(source, "units")?;
             let own = own.as_deref().filter(|_| motion == Motion::Translation);
             let metres = unit("offset_units", Dimension::Length, own.or(given))?;
             offset.map(|c| c * metres)
@@ -247,7 +286,7 @@ fn axis(
     };
     Ok(AxisMotion {
         motion,
-        values: values(numbers, frames)?
+        values: values(numbers, place.is_log(), frames)?
             .into_iter()
             .map(|v| v * factor)
             .collect(),
@@ -259,6 +298,7 @@ fn axis(
 /// The values of an axis: one, or one for each frame. Those of a raster may be one for each row or for each point of a row.
 fn values(
     numbers: &Numbers<'_>,
+    log: bool,
     (frames, scan_shape): (usize, Option<[usize; 2]>),
 ) -> Result<Vec<f64>, IoError> {
     let count = (numbers.shape().iter()).fold(1_usize, |n, d| n.saturating_mul(*d));
@@ -273,6 +313,12 @@ fn values(
         }
         _ => None,
     };
+    if log && count != frames {
+        // A motor that did not move.
+        return numbers.common_value().map(|value| vec![value]).map_err(|_| {
+            wrong(", as the times of a log (NXlog) are not compared with those of the frames (data.positions names a table instead)")
+        });
+    }
     if count != 1 && count != frames && of_raster.is_none() {
         return Err(match scan_shape {
             Some([slow, fast]) if slow == fast && count == slow => wrong(

@@ -3,7 +3,7 @@
 use super::super::frame_stack::FrameStack;
 use super::super::ptyd::roll;
 use super::super::window::Window;
-use crate::io::source::{Numbers, Source};
+use crate::io::source::{Follow, Numbers, Source};
 use crate::io::{InputFile, IoError, npy};
 use ndarray::{Array2, ArrayD, Ix2, Ix3, s};
 use std::path::Path;
@@ -30,11 +30,12 @@ struct ArrayFile<'n> {
     name: &'n str,
     file: &'n str,
     dataset: Option<&'n str>,
+    follow: Follow,
 }
 
 impl<'n> ArrayFile<'n> {
     /// `/DATASET` of the file of the scan, `FILE:/DATASET` or `FILE`.
-    fn new(option: &'static str, name: &'n str, input: &'n InputFile) -> Self {
+    fn new(option: &'static str, name: &'n str, (input, follow): (&'n InputFile, Follow)) -> Self {
         let (file, dataset) = match name.rsplit_once(':') {
             Some((file, dataset)) if dataset.starts_with('/') && !file.is_empty() => {
                 (file, Some(dataset))
@@ -47,6 +48,7 @@ impl<'n> ArrayFile<'n> {
             name,
             file,
             dataset,
+            follow,
         }
     }
 
@@ -68,7 +70,8 @@ impl<'n> ArrayFile<'n> {
                 ),
             });
         };
-        Ok((Source::open(Path::new(self.file), input.memory())?, dataset))
+        let source = Source::open_with_links(Path::new(self.file), input.memory(), self.follow)?;
+        Ok((source, dataset))
     }
 
     fn numbers<'s>(&self, source: &'s Source, dataset: &str) -> Result<Numbers<'s>, IoError> {
@@ -91,10 +94,10 @@ impl<'n> ArrayFile<'n> {
 pub(super) fn plane(
     option: &'static str,
     name: &str,
-    input: &InputFile,
+    (input, follow): (&InputFile, Follow),
     window: &Window,
 ) -> Result<Plane, IoError> {
-    let place = ArrayFile::new(option, name, input);
+    let place = ArrayFile::new(option, name, (input, follow));
     let [_, rows, columns] = window.stored;
     let wrong = |found: &[usize]| IoError::Shape {
         file: place.file.to_owned(),
@@ -184,10 +187,10 @@ fn summed(
 pub(super) fn of_frames(
     option: &'static str,
     name: &str,
-    input: &InputFile,
+    (input, follow): (&InputFile, Follow),
     count: usize,
 ) -> Result<Vec<f64>, IoError> {
-    let place = ArrayFile::new(option, name, input);
+    let place = ArrayFile::new(option, name, (input, follow));
     let wrong = |found: &[usize]| IoError::Shape {
         file: place.file.to_owned(),
         dataset: place.dataset.unwrap_or("the array").to_owned(),

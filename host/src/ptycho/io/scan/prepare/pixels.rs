@@ -1,7 +1,7 @@
 //! The counts and masks of frames that are prepared, and their corrections.
 
-use super::super::Parts;
 use super::super::window::RECONSTRUCTED;
+use super::super::{Parts, follow};
 use super::calibration::{Plane, of_frames, plane};
 use super::layout::Layout;
 use crate::data::{FrameWriter, Frames, Mask};
@@ -56,9 +56,10 @@ impl Pixels {
             monitor: None,
         };
         let notes = &mut parts.notes;
+        let follow = follow(options);
         let read = |option, name: &Option<String>| -> Result<Option<Plane>, IoError> {
             let name = name.as_deref();
-            name.map(|name| plane(option, name, input, &window))
+            name.map(|name| plane(option, name, (input, follow), &window))
                 .transpose()
         };
         if let Some(mask) = read("data.mask", &options.mask)? {
@@ -98,7 +99,7 @@ impl Pixels {
         }
         if let Some(name) = &options.monitor {
             let [all, ..] = window.stored;
-            let values = of_frames("data.monitor", name, input, all)?;
+            let values = of_frames("data.monitor", name, (input, follow), all)?;
             let first = window.frames.start;
             let used: Vec<f64> = (new.numbers.iter())
                 .filter_map(|number| values.get(number + first).copied())
