@@ -94,3 +94,26 @@ fn an_imported_scan_gives_the_same_reconstruction() {
     let of_imported = object("out.cxi", &[], "b.h5");
     assert_eq!(of_raw, of_imported);
 }
+
+/// A master of a DECTRIS detector, which has no positions, is described as far as it goes.
+#[test]
+fn info_describes_frames_without_positions() {
+    let folder = TestFolder::new();
+    let master =
+        std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/linked/master.h5");
+    let output = folder.run(&["ptycho", "info", master.to_str().unwrap()]);
+    assert_eq!(output.code, Some(1), "{output:?}");
+    for text in [
+        "8 of 6 x 8 pixels",
+        "keV)",
+        "no positions",
+        "row 2.75, column 4.25",
+        "--positions FILE names a table",
+    ] {
+        assert!(output.out.contains(text), "{text}: {output:?}");
+    }
+    assert!(
+        output.err.contains("expected positions") && output.err.lines().count() == 1,
+        "{output:?}"
+    );
+}

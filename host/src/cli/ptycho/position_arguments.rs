@@ -29,7 +29,9 @@ pub(super) fn positions(args: &PositionArgs, options: &mut ReadOptions) -> Resul
 /// The recipe's options that the arguments set, each with its argument.
 pub(super) fn origins(args: &PositionArgs) -> Vec<(String, String)> {
     let table = [
+        // An error in any option of the table is one of the flag, which brings it.
         ("data.positions", "--positions", &args.positions),
+        ("data.positions.file", "--positions", &args.positions),
         (
             "data.positions.columns",
             "--position-columns",
@@ -41,6 +43,7 @@ pub(super) fn origins(args: &PositionArgs) -> Vec<(String, String)> {
             &args.position_unit,
         ),
         ("data.raster", "--step", &args.step),
+        ("data.raster.step", "--step", &args.step),
         ("data.raster.points", "--raster", &args.raster),
         ("data.raster.rotation", "--rotation", &args.rotation),
     ];
@@ -48,7 +51,8 @@ pub(super) fn origins(args: &PositionArgs) -> Vec<(String, String)> {
         let text = text.as_ref()?;
         Some((option.to_owned(), format!("{flag} {text}")))
     });
-    given.collect()
+    let snake = (args.snake).then(|| ("data.raster.snake".to_owned(), "--snake".to_owned()));
+    given.chain(snake).collect()
 }
 
 fn columns(text: &str) -> Result<[String; 2], Failure> {

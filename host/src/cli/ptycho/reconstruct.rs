@@ -340,6 +340,7 @@ impl Reconstruct {
 
     /// Makes the engine. All ranks have opened what they need, and call the same collective operations.
     fn prepare(&self, opened: Opened, ranks: &Ranks) -> Result<Prepared, Failure> {
+        let _part = self.before_iterations()?;
         let Opened {
             scan,
             scan_notes,

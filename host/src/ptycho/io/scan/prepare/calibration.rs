@@ -109,7 +109,9 @@ pub(super) fn plane(
     let most = usize::try_from(input.memory().limit() / 64).unwrap_or(usize::MAX);
     let most = (PART_PIXELS.min(most) / pixels).max(1);
     // Sums, and a part as it was read.
-    input.allow(name, (pixels as u128).saturating_mul(16 + 4 * most as u128))?;
+    let bytes = (pixels as u128).saturating_mul(16 + 4 * most as u128);
+    InputFile::new(Path::new(place.file), input.memory())
+        .allow(place.dataset.unwrap_or("the array"), bytes)?;
     let (sum, frames) = if let Some(array) = place.array(input) {
         let shape = array.shape().to_vec();
         match shape[..] {
@@ -175,6 +177,22 @@ fn summed(
         }
     }
     Ok((sum, frames))
+}
+
+/// The error of the values that the option `option` names as `name`: of their file and dataset, not of the scan.
+pub(super) fn refused(
+    option: &'static str,
+    name: &str,
+    input: &InputFile,
+    (expected, found): (&str, String),
+) -> IoError {
+    let place = ArrayFile::new(option, name, input);
+    IoError::Value {
+        file: place.file.to_owned(),
+        dataset: place.dataset.unwrap_or("the array").to_owned(),
+        expected: format!("{expected} ({option})"),
+        found,
+    }
 }
 
 /// The numbers, one for each of the `count` frames of the file, that the option `option` names.
