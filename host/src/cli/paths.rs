@@ -30,7 +30,7 @@ pub(crate) const NIFTI: Format = Format::new("a NIfTI file", &["nii", "nii.gz"])
 pub(crate) const NPY: Format = Format::new("a NumPy array", &["npy"]);
 pub(crate) const PARQUET: Format = Format::new("Parquet", &["parquet", "pq"]);
 pub(crate) const PNG: Format = Format::new("a picture", &["png"]);
-pub(crate) const ROWS: Format = Format::new("text", &["csv", "txt"]);
+pub(crate) const ROWS: Format = Format::new("text", &["csv"]);
 /// Results of ptychography have the layout of CXI.
 pub(crate) const PTYCHO_RESULT: Format = Format::new("an HDF5 file", &["h5", "hdf5", "hdf", "cxi"]);
 pub(crate) const SCAN: Format = Format::new("an HDF5 file", &["cxi", "h5", "hdf5", "hdf"]);

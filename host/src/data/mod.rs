@@ -13,6 +13,7 @@ mod positions;
 mod reconstruction;
 mod scan;
 mod scattering;
+mod stored_pixels;
 mod travel;
 mod variable_probe;
 
@@ -30,6 +31,7 @@ pub(crate) use reconstruction::product;
 pub use reconstruction::{DetectorModel, HistoryEntry, Reconstruction, SliceStack};
 pub use scan::{Mask, Scan, ScanError, Simulation};
 pub use scattering::{Curve, Scattering, ScatteringImage, Smearing};
+pub use stored_pixels::StoredPixels;
 #[cfg(feature = "ptycho")]
 pub(crate) use travel::travel;
 pub use variable_probe::VariableProbe;

@@ -1,6 +1,6 @@
 //! A ptychographic scan as plain, validated data.
 
-use super::{CountSums, FrameWriter, Frames, Geometry, SliceStack};
+use super::{CountSums, FrameWriter, Frames, Geometry, SliceStack, StoredPixels};
 use crate::system::ScratchError;
 use ndarray::{Array2, Array3, ArrayView2, ArrayView3, ArrayViewMut2, Axis, CowArray, Ix3};
 use num_complex::Complex;
@@ -74,6 +74,8 @@ pub struct Scan {
     numbers: Option<Vec<usize>>,
     /// Steps along the direction of travel (row, column), m, of a part of another scan.
     travel: Option<Vec<[f64; 2]>>,
+    /// Where the pixels are in the file, if they have other rows and columns there.
+    stored: Option<StoredPixels>,
 }
 
 /// Why data are not a valid scan. A reader adds the file and the dataset.
@@ -271,6 +273,7 @@ impl Scan {
             simulation: None,
             numbers: None,
             travel: None,
+            stored: None,
         })
     }
 
@@ -329,6 +332,19 @@ impl Scan {
         }
     }
 
+    /// Says where the pixels are in the file, or, with `None`, that this is not known.
+    #[must_use]
+    pub fn with_stored_pixels(mut self, stored: Option<StoredPixels>) -> Self {
+        self.stored = stored.filter(|stored| !stored.is_identity());
+        self
+    }
+
+    /// Where the pixels are in the file, if they have other rows and columns there.
+    #[must_use]
+    pub fn stored_pixels(&self) -> Option<&StoredPixels> {
+        self.stored.as_ref()
+    }
+
     /// Adds the ground truth of a simulated scan.
     #[must_use]
     pub fn with_simulation(mut self, simulation: Simulation) -> Self {
@@ -362,7 +378,8 @@ impl Scan {
         };
         let positions = self.positions.select(Axis(0), numbers);
         let scan = Self::of_frames(frames, Some(mask), positions, self.geometry, self.probe)?
-            .with_travel(travel);
+            .with_travel(travel)
+            .with_stored_pixels(self.stored);
         Ok(match self.simulation {
             Some(truth) => scan.with_simulation(Simulation {
                 positions: truth.positions.select(Axis(0), numbers),

@@ -36,6 +36,17 @@ pub fn header_path(path: &Path) -> PathBuf {
     path.with_extension("hdr")
 }
 
+/// The array of which `path` is the text with the dimensions, if there is one beside it; otherwise `path`.
+#[must_use]
+pub fn array_of(path: PathBuf) -> PathBuf {
+    let array = path.with_extension("cfl");
+    let is_header = (path.extension()).is_some_and(|e| e.eq_ignore_ascii_case("hdr"));
+    match is_header && array.is_file() {
+        true => array,
+        false => path,
+    }
+}
+
 /// An open array, whose file has been found to be as long as its header says.
 #[derive(Debug)]
 pub struct CflFile {

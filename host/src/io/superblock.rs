@@ -9,6 +9,9 @@ use std::path::Path;
 
 const SIGNATURE: [u8; 8] = *b"\x89HDF\r\n\x1a\n";
 
+/// How MATLAB files of versions 5 to 7 begin (MathWorks, MAT-File Format, section on Level 5); those of version 7.3 are HDF5.
+const MATLAB_5: &[u8] = b"MATLAB 5.0 MAT-file";
+
 /// Bytes of the longest superblock of any version with 8-byte addresses.
 const LONGEST: usize = 96;
 
@@ -42,6 +45,7 @@ pub(crate) fn check(path: &Path) -> Result<u64, IoError> {
         return Err(not("an empty file"));
     }
     let mut start = 0_u64;
+    let mut is_matlab = false;
     while start < length {
         let mut bytes = Vec::with_capacity(LONGEST);
         file.seek(SeekFrom::Start(start)).map_err(refused)?;
@@ -61,9 +65,15 @@ pub(crate) fn check(path: &Path) -> Result<u64, IoError> {
                 None => Err(not("one with a damaged superblock")),
             };
         }
+        is_matlab |= start == 0 && bytes.starts_with(MATLAB_5);
         start = if start == 0 { 512 } else { start * 2 };
     }
-    Err(not("a file without the signature of HDF5"))
+    Err(not(match is_matlab {
+        true => {
+            "a MATLAB file of versions 5 to 7, which is none; load it in MATLAB and write it with save -v7.3"
+        }
+        false => "a file without the signature of HDF5",
+    }))
 }
 
 /// Sizes in bytes of the addresses and of the lengths in the file `path`, which must have passed
@@ -152,6 +162,8 @@ mod tests {
         assert!(refusal(b"").contains("empty"));
         assert!(refusal(&SIGNATURE).contains("superblock"));
         assert!(refusal(b"P5 128 128").contains("signature"));
+        let matlab = refusal(b"MATLAB 5.0 MAT-file, Platform: GLNXA64, Created on: ");
+        assert!(matlab.contains("save -v7.3"), "{matlab}");
         let mut strange = SIGNATURE.to_vec();
         strange.extend([0, 0, 0, 0, 0, 255, 255, 0]);
         assert!(refusal(&strange).contains("superblock"));

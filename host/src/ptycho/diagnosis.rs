@@ -77,6 +77,22 @@ pub fn diagnose(scan: &Scan, engines: &[EngineSpec]) -> Result<Diagnosis, Scratc
     Ok(Diagnosis { overlap, problems })
 }
 
+/// Looks for doubtful properties of the frames of `scan`, whatever their positions: one sentence for each.
+///
+/// # Errors
+/// The counts are in a temporary file that cannot be read.
+pub fn diagnose_frames(scan: &Scan) -> Result<Vec<String>, ScratchError> {
+    let mean = scan.mean_frame();
+    let mut problems = frames(scan);
+    problems.extend(masked(scan));
+    problems.extend(counts(scan)?);
+    problems.extend(hot_pixels::hot(scan, &mean)?);
+    if !scan.geometry().is_near_field() {
+        problems.extend(centre(&mean));
+    }
+    Ok(problems)
+}
+
 /// Extent of the positions along an axis, m.
 fn extent(scan: &Scan, axis: usize) -> f64 {
     let column = scan.positions().column(axis);

@@ -88,7 +88,7 @@ pub use central_part::central_part;
 pub use checkpointing::{CheckpointError, SavedRun, fingerprint};
 pub use count_codes::CountCodes;
 pub use detector::{Detector, detector_problems};
-pub use diagnosis::{Diagnosis, diagnose, masked_pixels};
+pub use diagnosis::{Diagnosis, diagnose, diagnose_frames, masked_pixels};
 pub use earlier_result::{EarlierResultError, FrameStart};
 pub use engine::{Engine, EngineError, EngineState, Frames, Values, WaveSpace};
 pub use engine_spec::{EngineName, EngineSpec, PowerBound, PowerBoundSetting};
@@ -110,11 +110,12 @@ pub use probe_focus::{Focus, FocusSearch, NoFocus};
 pub use probe_size::ProbeSize;
 pub use problem::{Problem, ProblemError};
 pub use profile::Profile;
+pub use quantities::{Degrees, ShortLength};
 pub use ranks::Ranks;
 pub use read_options::{
-    Centre, CentreSetting, Constants, Datasets, Degrees, EmptyFrames, FaultSetting, FrameTransform,
+    Centre, CentreSetting, Constants, Datasets, EmptyFrames, FaultSetting, FrameTransform,
     HotPixels, MAX_COARSE, NoData, NoDataSetting, PositionFile, PositionUnit, Raster, RasterStep,
-    ReadOptions, Saturation, ShortLength, Units,
+    ReadOptions, Saturation, Units,
 };
 pub use recipe::{
     ApertureShape, Background, BackgroundFit, Blur, DetectorOptions, FlyOptions, FlyPath,

@@ -5,14 +5,12 @@ mod datasets;
 mod other_files;
 mod positions;
 pub(crate) mod prepare;
-mod quantities;
 mod units;
 
 pub use constants::Constants;
 pub use datasets::{Datasets, PositionUnit};
 pub(super) use datasets::{is_pixel, si_units};
 pub use positions::{PositionFile, Raster, RasterStep};
-pub use quantities::{Degrees, ShortLength};
 pub use units::Units;
 pub(super) use units::noun;
 
@@ -106,6 +104,9 @@ pub struct ReadOptions {
     /// the file, and a parallel beam without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub focus_to_sample: Option<f64>,
+    /// Reads frames that have no positions, to describe them: each is 1 m from the one before. No option of a recipe.
+    #[serde(skip)]
+    pub without_positions: bool,
     /// Matrix [[a, b], [c, d]] that is applied to the positions before axes are exchanged and flipped: row' = a·row + b·column,
     /// column' = c·row + d·column.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -279,7 +280,7 @@ impl ReadOptions {
 impl ReadOptions {
     /// Whether the positions are those of another file, or of a raster.
     pub(in crate::ptycho) fn has_other_positions(&self) -> bool {
-        self.positions.is_some() || self.raster.is_some()
+        self.positions.is_some() || self.raster.is_some() || self.without_positions
     }
 
     /// Whether the positions are not those of the file.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 #[cfg(feature = "cli")]
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 #[cfg(feature = "cli")]
 use std::time::{Duration, Instant};
 
@@ -15,6 +15,43 @@ const ENDED_BY_CTRL_C: i32 = 130;
 /// and a terminal signals every process of a pipeline.
 #[cfg(feature = "cli")]
 const TOGETHER: Duration = Duration::from_secs(1);
+
+/// What a process says that ends at Ctrl-C at once, and how it says it.
+#[cfg(feature = "cli")]
+type LastWord = (String, fn(&str));
+
+/// Set while nothing has to be saved.
+#[cfg(feature = "cli")]
+static LAST_WORD: Mutex<Option<LastWord>> = Mutex::new(None);
+
+#[cfg(feature = "cli")]
+fn last_word() -> MutexGuard<'static, Option<LastWord>> {
+    LAST_WORD.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Ends the process if nothing has to be saved.
+#[cfg(feature = "cli")]
+fn end_at_once() {
+    // The lock is held until the end, so that nothing is said or begun after this.
+    let last_word = last_word();
+    if let Some((sentence, say)) = &*last_word {
+        say(sentence);
+        std::process::exit(ENDED_BY_CTRL_C);
+    }
+}
+
+/// A part of a run in which nothing has to be saved, and at the end of which it is dropped.
+#[cfg(feature = "cli")]
+#[derive(Debug)]
+#[must_use]
+pub struct NothingToSave(());
+
+#[cfg(feature = "cli")]
+impl Drop for NothingToSave {
+    fn drop(&mut self) {
+        *last_word() = None;
+    }
+}
 
 /// A flag that requests a run to stop; all clones share it.
 #[derive(Debug, Clone, Default)]
@@ -44,12 +81,28 @@ impl Interrupt {
         let mut first = None;
         ctrlc::set_handler(move || {
             shared.request();
+            end_at_once();
             if first.get_or_insert_with(Instant::now).elapsed() > TOGETHER {
                 std::process::exit(ENDED_BY_CTRL_C);
             }
         })?;
         *installed = Some(interrupt.clone());
         Ok(interrupt)
+    }
+
+    /// Ctrl-C (or SIGTERM) ends the process at once, with the exit code 130 after `say` has said the sentence, until the value that is
+    /// returned is dropped; also one that the process has got before. There is one such part of a run at a time.
+    ///
+    /// # Errors
+    /// As [`Interrupt::on_ctrl_c`].
+    #[cfg(feature = "cli")]
+    pub fn ends_at_once(sentence: String, say: fn(&str)) -> Result<NothingToSave, ctrlc::Error> {
+        *last_word() = Some((sentence, say));
+        let part = NothingToSave(());
+        if Self::on_ctrl_c()?.requested() {
+            end_at_once();
+        }
+        Ok(part)
     }
 
     /// Requests a stop.

@@ -19,6 +19,8 @@ pub use backend::{
     Backend, BackendKind, BackendName, BackendRequest, EngineChoice, OpenError, RequestError,
 };
 pub use interrupt::Interrupt;
+#[cfg(feature = "cli")]
+pub use interrupt::NothingToSave;
 pub use memory_estimate::{MemoryEstimate, MemoryInfo, OutOfMemory};
 #[cfg(feature = "cli")]
 pub use progress::Bar;

@@ -325,6 +325,12 @@ impl Parser<'_> {
         let end = rest
             .find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
             .unwrap_or(rest.len());
+        // The number of a data set, as in `radius.2`: such names are refused with a reason.
+        let numbered = rest[end..].strip_prefix('.').map_or(0, |after| {
+            let digits = after.len() - after.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+            if digits > 0 { digits + 1 } else { 0 }
+        });
+        let end = end + numbered;
         let name = rest[..end].to_owned();
         self.at += end;
         if self.take(&['(']).is_some() {

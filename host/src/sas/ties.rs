@@ -1,6 +1,7 @@
 //! Ties: parameters that are functions of others, `thickness = 2*radius`.
 
 use super::expression::Expression;
+use super::fit::split_number;
 use super::{Calculation, Role, SasError, Target, Vector};
 use crate::text::shortest;
 
@@ -174,9 +175,20 @@ impl ResolvedTie {
 }
 
 fn resolve(calculation: &Calculation, tie: &Tie) -> Result<ResolvedTie, SasError> {
-    let named = |error: SasError| SasError::Refused(format!("{}: {error}", tie.option()));
+    let target_of = |name: &str| {
+        calculation.target(name).map_err(|error| {
+            let (plain, number) = split_number(name);
+            let why = match number {
+                Some(_) if calculation.target(plain).is_ok() => format!(
+                    "expected {plain}, as a tie holds within every data set, found {name} with the number of one"
+                ),
+                _ => error.to_string(),
+            };
+            SasError::Refused(format!("{}: {why}", tie.option()))
+        })
+    };
     let rows = calculation.definition.rows();
-    let target = calculation.target(&tie.name).map_err(named)?;
+    let target = target_of(&tie.name)?;
     let limits = match target {
         Target::Width(_) => (0.0, f64::INFINITY),
         Target::Value(at) => {
@@ -196,7 +208,7 @@ fn resolve(calculation: &Calculation, tie: &Tie) -> Result<ResolvedTie, SasError
         }
     };
     let names = tie.expression.names().iter();
-    let inputs = names.map(|name| calculation.target(name).map_err(named));
+    let inputs = names.map(|name| target_of(name));
     Ok(ResolvedTie {
         tie: tie.clone(),
         model: calculation.definition.name().to_owned(),
@@ -279,6 +291,11 @@ mod tests {
             (&["=radius"], "name of a parameter before ="),
             (&["thickness=2*"], "--tie thickness=2*: expected a number"),
             (&["thick=radius"], "thick: expected a parameter of"),
+            (
+                &["thickness.2=2*radius"],
+                "--tie thickness.2=2*radius: expected thickness, as a tie holds within every data set",
+            ),
+            (&["thickness=2*radius.1"], "expected radius, as a tie"),
             (&["thickness=2*radus"], "radus: expected a parameter of"),
             (&["thickness_pd=radius"], "found none; add --pd thickness="),
             (

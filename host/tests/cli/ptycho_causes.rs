@@ -78,11 +78,8 @@ fn arguments_and_not_what_follows_from_them_are_named() {
             &["--coarse 64,1: scan.cxi: ", "at most 32"][..],
         ),
         (
-            &["--slices", "2", "--slice-distance", "1pm"],
-            &[
-                "--slice-distance 1pm: ",
-                "the unit pm (known are mm, cm, um, µm, nm, m)",
-            ],
+            &["--slices", "2", "--slice-distance", "1pc"],
+            &["--slice-distance 1pc: ", "the unit pc (known are mm, cm, "],
         ),
         (
             &["--near-field", "--focus-to-sample", "4km"],
@@ -317,16 +314,16 @@ fn options_that_scale_positions_or_pixels_are_named() {
             ][..],
         ),
         (
-            &["--set", "data.constants.distance=1e9"],
+            &["--set", "data.constants.distance=1e9m"],
             &[
-                "--set data.constants.distance=1e9: scan.cxi: ",
+                "--set data.constants.distance=1e9m: scan.cxi: ",
                 scaled,
                 "; the option is the likely cause",
             ],
         ),
         (
-            &["--set", "data.constants.pixel_size=[1,1]"],
-            &["--set data.constants.pixel_size=[1,1]: scan.cxi: ", scaled],
+            &["--set", "data.constants.pixel_size=1m"],
+            &["--set data.constants.pixel_size=1m: scan.cxi: ", scaled],
         ),
         (
             &["--set", "data.constants.energy=1e300"],

@@ -43,6 +43,15 @@ fn beams_have_units_and_doubtful_numbers_are_asked_about() {
             "data.constants.voltage = \"300kV\"",
         ),
         (&["--pixel-angle", "0.3"], "0.3mrad, 0.3deg or 0.3rad?"),
+        (&["--pixel-size", "75"], "are these 75m or 75um?"),
+        (
+            &["--set", "data.constants.distance=681"],
+            "are these 681m or 681mm?",
+        ),
+        (
+            &["--distance", "2m", "--set", "data.constants.distance=2.0"],
+            "--distance 2m: expected data.constants.distance from one argument, found it in --set data.constants.distance=2.0 too",
+        ),
         (
             &["--voltage", "300kV", "--set", "data.constants.energy=8.8"],
             "not both",

@@ -234,3 +234,26 @@ fn frames_of_several_files_are_one_scan() {
     run(&["info", "f_1.h5", "f_3.h5"], &[]).refused(1, &["f_3.h5"]);
     run(&["info", "f_2.h5", "f_2.h5"], &[]).refused(2, &["f_2.h5", "twice"]);
 }
+
+/// A master of a DECTRIS detector, which has no positions, is described as far as it goes.
+#[test]
+fn info_describes_frames_without_positions() {
+    let folder = TestFolder::new();
+    let master =
+        std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/linked/master.h5");
+    let output = folder.run(&["ptycho", "info", master.to_str().unwrap()]);
+    assert_eq!(output.code, Some(1), "{output:?}");
+    for text in [
+        "8 of 6 x 8 pixels",
+        "keV)",
+        "no positions",
+        "row 2.75, column 4.25",
+        "--positions FILE names a table",
+    ] {
+        assert!(output.out.contains(text), "{text}: {output:?}");
+    }
+    assert!(
+        output.err.contains("expected positions") && output.err.lines().count() == 1,
+        "{output:?}"
+    );
+}

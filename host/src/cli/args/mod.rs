@@ -31,10 +31,10 @@ pub(crate) use mri::{
 pub(crate) use precision::PrecisionArg;
 #[cfg(all(feature = "ptycho", feature = "hdf5"))]
 pub(crate) use ptycho::{
-    BeamArgs, CompareArgs, DetectorArgs, ExportArgs, ImportArgs, InfoArgs, LayerArgs, LinkArgs,
+    BeamArgs, CompareArgs, DetectorArgs, ExportArgs, ImportArgs, InfoArgs, LayerArgs,
     NearFieldArgs, OpticsArgs, PatternArg, PositionArgs, PositionMethodArg, PredictArgs,
-    PrepareArgs, PtychoCommand, RecipeArgs, ReconstructArgs, ResolutionArgs, SimulateArgs,
-    SliceArgs, StopArg,
+    PrepareArgs, PtychoCommand, RecipeArgs, ReconstructArgs, ResolutionArgs, ScanArgs,
+    SimulateArgs, SliceArgs, StopArg,
 };
 #[cfg(feature = "sas")]
 pub(crate) use sas::{

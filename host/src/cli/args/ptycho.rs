@@ -6,6 +6,7 @@ mod import;
 mod model;
 mod positions;
 mod prepare;
+mod scan;
 mod simulate;
 
 pub(crate) use beam::{BeamArgs, OpticsArgs};
@@ -14,6 +15,7 @@ pub(crate) use import::ImportArgs;
 pub(crate) use model::{DetectorArgs, LayerArgs, LinkArgs, NearFieldArgs, SliceArgs};
 pub(crate) use positions::PositionArgs;
 pub(crate) use prepare::PrepareArgs;
+pub(crate) use scan::ScanArgs;
 pub(crate) use simulate::{PatternArg, SimulateArgs};
 
 use super::{BackendArg, PrecisionArg};
@@ -166,19 +168,8 @@ pub(crate) struct InfoArgs {
     /// Set one recipe option, such as data.swap_axes=true
     #[arg(long, value_name = "OPTION=VALUE")]
     pub(crate) set: Vec<String>,
-    /// Transform the positions of the file, as ptycho reconstruct does, such as swap,flip-rows
-    #[arg(long, value_name = "LIST")]
-    pub(crate) transform_positions: Option<String>,
     #[command(flatten)]
-    pub(crate) beam: BeamArgs,
-    #[command(flatten)]
-    pub(crate) links: LinkArgs,
-    #[command(flatten)]
-    pub(crate) positions: PositionArgs,
-    #[command(flatten)]
-    pub(crate) near_field: NearFieldArgs,
-    #[command(flatten)]
-    pub(crate) prepare: PrepareArgs,
+    pub(crate) scan: ScanArgs,
     /// Probe modes of the reconstruction whose memory is estimated [default: 1, or as in the recipe]
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub(crate) probe_modes: Option<usize>,
@@ -368,22 +359,10 @@ pub(crate) struct RecipeArgs {
     /// Set one recipe option, such as dm.alpha=0.9, or probe.source=gaussian and probe.waist_radius=300e-9
     #[arg(long, value_name = "OPTION=VALUE")]
     pub(crate) set: Vec<String>,
-    /// Transform the positions of the file: swap, flip-rows, flip-columns, rotate=30deg, affine=[a,b,c,d], separated by
-    /// commas, applied in this order; none: as in the file
-    #[arg(long, value_name = "LIST")]
-    pub(crate) transform_positions: Option<String>,
     #[command(flatten)]
-    pub(crate) beam: BeamArgs,
+    pub(crate) scan: ScanArgs,
     #[command(flatten)]
     pub(crate) optics: OpticsArgs,
-    #[command(flatten)]
-    pub(crate) links: LinkArgs,
-    #[command(flatten)]
-    pub(crate) positions: PositionArgs,
-    #[command(flatten)]
-    pub(crate) near_field: NearFieldArgs,
-    #[command(flatten)]
-    pub(crate) prepare: PrepareArgs,
     #[command(flatten)]
     pub(crate) slices: SliceArgs,
     /// Refine the distances between slices

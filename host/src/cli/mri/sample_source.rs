@@ -4,7 +4,7 @@ use super::read_options;
 use crate::cli::failure::Failure;
 use crate::data::ImageIndex;
 use crate::io::IoError;
-use crate::io::cfl::{header_path, is_cfl};
+use crate::io::cfl::{array_of, header_path, is_cfl};
 use crate::mri::io::bart::{self, BartFiles, MatrixSize};
 use crate::mri::io::ismrmrd::{self, DEFAULT_GROUP, KSpaceFile, ReadOptions};
 use crate::system::Memory;
@@ -32,7 +32,7 @@ impl SampleSource {
     /// Checks the options.
     pub(super) fn from_args(args: SampleArgs) -> Result<Self, Failure> {
         let options = read_options(&args.group, args.select.as_deref(), args.combine.as_deref())?;
-        let file = args.file;
+        let file = array_of(args.file);
         if !is_cfl(&file) {
             let option = match (&args.trajectory, &args.matrix) {
                 (Some(path), _) => format!("--trajectory {}", path.display()),
@@ -51,7 +51,7 @@ impl SampleSource {
                 file.display()
             )));
         }
-        let Some(trajectory) = args.trajectory else {
+        let Some(trajectory) = args.trajectory.map(array_of) else {
             return Err(Failure::usage(format!(
                 "--trajectory: expected the file with the positions of the samples in {}, such as traj.cfl, found none (Cartesian samples need no trajectory: BART's fft and pics reconstruct them)",
                 file.display()

@@ -3,7 +3,7 @@
 
 use crate::cli::args::{BeamArgs, OpticsArgs};
 use crate::cli::failure::Failure;
-use crate::ptycho::quantities::Kind;
+use crate::ptycho::quantities::{Kind, Measure};
 use crate::ptycho::{Constants, ProbeSource, ProbeStart};
 
 /// The value of an argument.
@@ -29,11 +29,15 @@ pub(super) fn beam(args: &BeamArgs, constants: &mut Constants) -> Result<(), Fai
         constants.energy = Some(read("energy", text, |text| Kind::Energy.read(text))?);
     }
     if let Some(text) = &args.wavelength {
-        let wavelength = read("wavelength", text, |text| Kind::Length.read(text))?;
+        let wavelength = read("wavelength", text, |text| {
+            Kind::Length(Measure::Wavelength).read(text)
+        })?;
         constants.wavelength = Some(wavelength);
     }
     if let Some(text) = &args.distance {
-        constants.distance = Some(read("distance", text, |text| Kind::Length.read(text))?);
+        constants.distance = Some(read("distance", text, |text| {
+            Kind::Length(Measure::Distance).read(text)
+        })?);
     }
     if args.pixel_size.is_some() || args.pixel_angle.is_some() {
         constants.pixel_size = None;
@@ -42,7 +46,7 @@ pub(super) fn beam(args: &BeamArgs, constants: &mut Constants) -> Result<(), Fai
     }
     if let Some(text) = &args.pixel_size {
         constants.pixel_size = Some(read("pixel-size", text, |text| {
-            Kind::Length.read_pair(text)
+            Kind::Length(Measure::PixelSize).read_pair(text)
         })?);
     }
     if let Some(text) = &args.pixel_angle {
@@ -90,7 +94,8 @@ pub(super) fn beam_origins(args: &BeamArgs) -> Vec<(String, String)> {
 
 /// Sets the options that were given.
 pub(super) fn optics(args: &OpticsArgs, probe: &mut ProbeStart) -> Result<(), Failure> {
-    let length = |name: &str, text: &str| read(name, text, |text| Kind::Length.read(text));
+    let length =
+        |name: &str, text: &str| read(name, text, |text| Kind::Length(Measure::Optics).read(text));
     if let Some(text) = &args.semi_angle {
         probe.source = ProbeSource::Aberrations;
         probe.semi_angle = Some(read("semi-angle", text, |text| Kind::Angle.read(text))?);
@@ -108,8 +113,10 @@ pub(super) fn optics(args: &OpticsArgs, probe: &mut ProbeStart) -> Result<(), Fa
             ))
         };
         let (size, angle) = text.split_once(',').ok_or_else(refused)?;
-        probe.astigmatism = Kind::Length.read(size).map_err(|_| refused())?;
-        probe.astigmatism_angle = Kind::AngleWithUnit.read(angle).map_err(|_| refused())?;
+        let asked =
+            |expected: String| Failure::usage(format!("--astigmatism {text}: expected {expected}"));
+        probe.astigmatism = Kind::Length(Measure::Optics).read(size).map_err(asked)?;
+        probe.astigmatism_angle = Kind::AngleWithUnit.read(angle).map_err(asked)?;
     }
     Ok(())
 }
@@ -175,6 +182,13 @@ mod tests {
                     ..BeamArgs::default()
                 },
                 "or a spatial frequency, such as 0.02/A",
+            ),
+            (
+                BeamArgs {
+                    pixel_size: text("75"),
+                    ..BeamArgs::default()
+                },
+                "--pixel-size 75: expected a length in metres or with a unit, such as 75um; are these 75m or 75um?",
             ),
             (
                 BeamArgs {

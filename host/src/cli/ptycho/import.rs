@@ -1,12 +1,8 @@
 //! `warpstride ptycho import`.
 
-use super::beam_arguments::beam;
-use super::near_field_arguments::near_field;
-use super::position_arguments::positions;
-use super::prepare_arguments::prepare;
 use super::recipe_arguments::{read_recipe, set};
 use super::recipe_origin::RecipeOrigin;
-use super::transform_positions::transform_positions;
+use super::{scan_arguments, stops_at_once};
 use crate::cli::args::ImportArgs;
 use crate::cli::failure::Failure;
 use crate::cli::output::{facts, note_lines, say};
@@ -35,24 +31,13 @@ pub(crate) struct Import {
 impl Import {
     /// Checks options and output.
     pub(crate) fn from_args(args: ImportArgs) -> Result<Self, Failure> {
-        let origin = RecipeOrigin::of(args.recipe.as_deref(), None, &args.set)
-            .with_transform(args.transform_positions.as_deref())
-            .with_beam(&args.beam)
-            .with_positions(&args.positions)
-            .with_near_field(&args.near_field)
-            .with_preparation(&args.prepare);
+        let origin = RecipeOrigin::of(args.recipe.as_deref(), &args.set).with_reading(&args.scan);
+        origin.check_single()?;
         let mut recipe = args
             .recipe
             .as_deref()
             .map_or_else(|| Ok(Recipe::default()), read_recipe)?;
-        if let Some(list) = &args.transform_positions {
-            transform_positions(list, &mut recipe.data)?;
-        }
-        beam(&args.beam, &mut recipe.data.constants)?;
-        recipe.data.follow_links |= args.links.follow_links;
-        positions(&args.positions, &mut recipe.data)?;
-        near_field(&args.near_field, &mut recipe.data)?;
-        prepare(&args.prepare, &mut recipe.data)?;
+        scan_arguments::scan(&args.scan, &mut recipe.data)?;
         set(&mut recipe, &args.set)?;
         recipe.check().map_err(|error| origin.failure(&error))?;
         let output = OutputFile::new("-o", &args.output, &[paths::SCAN]);
@@ -75,15 +60,23 @@ impl Import {
     /// Reads the scan, writes it, and checks that the written file gives the same scan.
     pub(crate) fn run(self) -> Result<(), Failure> {
         let memory = Memory::available();
-        let read = scan::read_within(&self.file, &self.recipe.data, memory)
+        let name = self.out.display();
+        let part = stops_at_once(format!("stopped before {name} was written"))?;
+        let mut read = scan::read_within(&self.file, &self.recipe.data, memory)
             .map_err(|error| self.origin.of_reading(error))?;
+        // Those of the written file.
+        read.scan = read.scan.with_stored_pixels(None);
         let [frames, rows, columns] = read.scan.shape();
         // The file that is built in memory, and the counts that are read back.
         let bytes = 2 * size_of::<f32>() as u128 * frames as u128 * (rows * columns) as u128;
         memory.allow(&self.file.display().to_string(), "the frames", bytes)?;
         let mut made = processes(&self.file, memory);
         made.push(self.process(&read)?);
+        drop(part);
         scan::write_with(&self.out, &read.scan, &made)?;
+        let _part = stops_at_once(format!(
+            "stopped; {name} was written, but not read back to check it"
+        ))?;
         self.check(&read.scan)?;
         if self.quiet {
             return Ok(());

@@ -1,16 +1,13 @@
 //! `warpstride ptycho info`.
 
 use super::automatic::planned;
-use super::beam_arguments::beam;
-use super::detector_arguments::detector;
+use super::detector_arguments::{detector, origins as detector_origins};
 use super::layer_arguments::layers;
-use super::near_field_arguments::near_field;
-use super::position_arguments::positions;
-use super::prepare_arguments::prepare;
 use super::recipe_arguments::{engines, names_automatic, precision, read_recipe, set, set_model};
 use super::recipe_origin::RecipeOrigin;
+use super::scan_arguments;
 use super::slice_arguments::slices;
-use super::transform_positions::transform_positions;
+use super::stops_at_once;
 use super::unknown_layout::print_layout;
 use crate::cli::args::InfoArgs;
 use crate::cli::byte_size;
@@ -18,14 +15,15 @@ use crate::cli::failure::Failure;
 use crate::cli::output::{facts, say, say_json};
 use crate::cli::paths::{self, OutputFile};
 use crate::data::{PixelPositions, Scan};
+use crate::io::IoError;
 use crate::ptycho::io::provenance::{Process, processes};
-use crate::ptycho::io::scan;
+use crate::ptycho::io::scan::{self, ReadOptions, ScanFile};
 use crate::ptycho::regions::chosen_note;
 use crate::ptycho::report::report_of_scan;
 use crate::ptycho::{
     CountCodes, Diagnosis, EngineSpec, NearFieldSummary, Overlap, Precision, ProblemError, Recipe,
-    StepPlan, StreamPlan, detector_problems, diagnose, host_besides, mask_bytes, masked_pixels,
-    memory_estimate, slices_note, suit_engines, template,
+    StepPlan, StreamPlan, detector_problems, diagnose, diagnose_frames, host_besides, mask_bytes,
+    masked_pixels, memory_estimate, slices_note, suit_engines, template,
 };
 use crate::run::MemoryInfo;
 use crate::system::Bytes;
@@ -43,6 +41,9 @@ const BYTES_PER_MILLISECOND: f64 = 55e6;
 
 /// What to try where the positions' axes may differ from those of the frames.
 const ORIENTATION: &str = "if R stays high or the object looks blurred, let ptycho reconstruct --find-orientation try flips and swaps";
+
+/// What is wrong with frames without positions.
+const NO_POSITIONS: &str = "the file has no positions: --positions FILE names a table, an array (.npy) or HDF5 with them, --raster 64x64 --step 31.25A a raster";
 
 /// The file to describe.
 #[derive(Debug)]
@@ -100,8 +101,8 @@ struct ScanInfo {
     bad_pixel_share: f64,
     geometry: ScanGeometry,
     counts: Counts,
-    /// Extent of the positions (row, column), m.
-    extent: [f64; 2],
+    /// Extent of the positions (row, column), m; absent without positions.
+    extent: Option<[f64; 2]>,
     overlap: Option<Overlap>,
     /// Number of modes of the start probe in the file; 0 if it has none.
     illumination_modes: usize,
@@ -129,19 +130,18 @@ impl Info {
         let report = OutputFile::given("--report", args.report.as_deref(), &[paths::HTML]);
         let mut inputs = vec![args.file.as_path()];
         inputs.extend(args.recipe.as_deref());
-        inputs.extend(args.positions.more.iter().map(PathBuf::as_path));
+        inputs.extend(args.scan.positions.more.iter().map(PathBuf::as_path));
         paths::check(report.as_slice(), &inputs)?;
-        let origin = RecipeOrigin::of(args.recipe.as_deref(), args.probe_modes, &args.set)
-            .with_transform(args.transform_positions.as_deref())
-            .with_beam(&args.beam)
-            .with_links(&args.links)
-            .with_positions(&args.positions)
-            .with_near_field(&args.near_field)
-            .with_preparation(&args.prepare)
-            .with_slices(&args.slices)
-            .with_detector(&args.detector)
-            .with_variations(args.opr_modes)
-            .with_layers(&args.layers);
+        let origin = RecipeOrigin::of(args.recipe.as_deref(), &args.set)
+            .with_reading(&args.scan)
+            .with_model(
+                (args.probe_modes, args.opr_modes),
+                &args.layers,
+                &args.slices,
+            )
+            .with_computation(&args.engine, args.precision)
+            .with(detector_origins(&args.detector));
+        origin.check_single()?;
         let mut recipe = args
             .recipe
             .as_deref()
@@ -169,14 +169,7 @@ impl Info {
         if !automatic && !sets_engines && !args.engine.is_empty() {
             recipe.engines = engines(&args.engine)?;
         }
-        if let Some(list) = &args.transform_positions {
-            transform_positions(list, &mut recipe.data)?;
-        }
-        beam(&args.beam, &mut recipe.data.constants)?;
-        recipe.data.follow_links |= args.links.follow_links;
-        positions(&args.positions, &mut recipe.data)?;
-        near_field(&args.near_field, &mut recipe.data)?;
-        prepare(&args.prepare, &mut recipe.data)?;
+        scan_arguments::scan(&args.scan, &mut recipe.data)?;
         if automatic {
             set_model(&mut recipe, &args.set)?;
             suit_engines(&mut recipe);
@@ -198,8 +191,44 @@ impl Info {
         })
     }
 
+    /// The frames of a scan whose positions are missing, and nothing else; `None` if that is not the error.
+    fn without_positions(&self, error: &IoError, memory: Memory) -> Option<ScanFile> {
+        let options = &self.recipe.data;
+        let missing = matches!(error, IoError::Missing { what, .. } if what == "positions");
+        if !missing || options.positions.is_some() || options.raster.is_some() {
+            return None;
+        }
+        let options = ReadOptions {
+            without_positions: true,
+            ..options.clone()
+        };
+        let scratch = self.scratch.as_deref();
+        scan::read_with_scratch(&self.file, &options, memory, scratch).ok()
+    }
+
+    /// Prints what is known of frames without positions.
+    fn describe_frames(&self, read: ScanFile) -> Result<(), Failure> {
+        let name = self.file.display().to_string();
+        let diagnosis = Diagnosis {
+            overlap: None,
+            problems: diagnose_frames(&read.scan).map_err(Failure::failed)?,
+        };
+        let mut info = ScanInfo::new(name, &read.scan, &self.recipe, diagnosis, read.notes);
+        info.extent = None;
+        info.problems.insert(0, NO_POSITIONS.to_owned());
+        if let Some(path) = &self.report {
+            let path = path.display();
+            (info.notes).push(format!("{path} was not written, as there are no positions"));
+        }
+        match self.json {
+            true => say_json(&info),
+            false => say(&info.text(None)),
+        }
+    }
+
     /// Reads the scan and prints its description; fails if the scan cannot be reconstructed.
     pub(crate) fn run(mut self) -> Result<(), Failure> {
+        let _part = stops_at_once("stopped before the scan was described".to_owned())?;
         let memory = byte_size::host_limit(self.host_memory);
         let scratch = self.scratch.as_deref();
         if let Some(layout) = scan::unknown_layout(&self.file, &self.recipe.data, memory)
@@ -207,8 +236,16 @@ impl Info {
         {
             return print_layout(&layout, self.json);
         }
-        let read = scan::read_with_scratch(&self.file, &self.recipe.data, memory, scratch)
-            .map_err(|error| self.origin.of_reading(error))?;
+        let read = match scan::read_with_scratch(&self.file, &self.recipe.data, memory, scratch) {
+            Ok(read) => read,
+            Err(error) => {
+                let frames = self.without_positions(&error, memory);
+                let failure = self.origin.of_reading(error);
+                return frames
+                    .map_or(Ok(()), |frames| self.describe_frames(frames))
+                    .and(Err(failure));
+            }
+        };
         // The file may say so.
         self.recipe.data.near_field = Some(read.scan.geometry().is_near_field());
         let name = self.file.display().to_string();
@@ -302,7 +339,7 @@ impl ScanInfo {
                 near_field: NearFieldSummary::new(geometry),
             },
             counts,
-            extent,
+            extent: Some(extent),
             overlap,
             illumination_modes: scan.probe().map_or(0, |p| p.dim().0),
             simulated: scan.simulation().is_some(),
@@ -435,7 +472,10 @@ impl ScanInfo {
             ("detector pixel", by(geometry.detector_pixel)),
             ("propagation", propagation(geometry.near_field.as_ref())),
             ("object pixel", by(geometry.object_pixel)),
-            ("scan", by(self.extent)),
+            (
+                "scan",
+                self.extent.map_or_else(|| "no positions".to_owned(), by),
+            ),
             (
                 "counts",
                 format!(

@@ -1,8 +1,8 @@
 //! `--object-modes`, `--fly-points` and `--fly-shift`.
 
-use super::near_field_arguments::metres;
 use crate::cli::args::LayerArgs;
 use crate::cli::failure::Failure;
+use crate::ptycho::quantities::{Kind, Measure};
 use crate::ptycho::{FlyPath, Recipe};
 
 /// Sets the options that were given.
@@ -17,12 +17,20 @@ pub(super) fn layers(args: &LayerArgs, recipe: &mut Recipe) -> Result<(), Failur
         None => {}
         Some("scan") => recipe.fly.path = FlyPath::Scan,
         Some(text) => {
-            let parts: Vec<Option<f64>> = text.split(',').map(|v| metres(v.trim())).collect();
-            let [Some(rows), Some(columns)] = parts[..] else {
-                return Err(Failure::usage(format!(
-                    "--fly-shift {text}: expected scan, or ROWS,COLUMNS, two lengths such as 0,1.5um"
-                )));
+            let refused = |why: &str| {
+                Failure::usage(format!(
+                    "--fly-shift {text}: expected scan, or ROWS,COLUMNS, two lengths such as 0,1.5um{why}"
+                ))
             };
+            let parts: Vec<&str> = text.split(',').collect();
+            let [rows, columns] = parts[..] else {
+                return Err(refused(""));
+            };
+            let length = |part: &str| {
+                let read = Kind::Length(Measure::Path).read(part);
+                read.map_err(|expected| refused(&format!("; {part}: expected {expected}")))
+            };
+            let (rows, columns) = (length(rows)?, length(columns)?);
             recipe.fly.path = FlyPath::Shift;
             recipe.fly.shift = Some([rows, columns]);
         }
@@ -35,7 +43,8 @@ pub(super) fn origins(args: &LayerArgs) -> Vec<(String, String)> {
     let modes = (args.object_modes).map(|n| ("object_modes", format!("--object-modes {n}")));
     let points = (args.fly_points).map(|n| ("fly.points", format!("--fly-points {n}")));
     let shift = (args.fly_shift.as_ref()).map(|text| ("fly.shift", format!("--fly-shift {text}")));
-    let all = modes.into_iter().chain(points).chain(shift);
+    let path = (args.fly_shift.as_ref()).map(|text| ("fly.path", format!("--fly-shift {text}")));
+    let all = modes.into_iter().chain(points).chain(shift).chain(path);
     all.map(|(option, argument)| (option.to_owned(), argument))
         .collect()
 }

@@ -24,6 +24,7 @@ mod recipe_origin;
 mod reconstruct;
 mod resolution;
 mod results;
+mod scan_arguments;
 mod simulate;
 mod slice_arguments;
 mod transform_positions;
@@ -36,13 +37,14 @@ use super::Failure;
 use super::args::PtychoCommand;
 use super::output::complain;
 use super::processes;
+use crate::run::{Interrupt, NothingToSave};
 use coarse_to_fine::CoarseToFine;
 use compare::Compare;
 use export::Export;
 use import::Import;
 use info::Info;
 use predict::Predict;
-use recipe_arguments::check_coarse;
+use recipe_arguments::{check_coarse, check_single};
 use reconstruct::Reconstruct;
 use resolution::Resolution;
 use simulate::Simulate;
@@ -54,10 +56,13 @@ pub(crate) fn run(command: PtychoCommand) -> Result<(), Failure> {
         PtychoCommand::Info(args) => Info::from_args(*args)?.run(),
         PtychoCommand::Reconstruct(args) => {
             let ranks = processes::ranks()?;
+            let single = check_single(&args.recipe);
             let done = if args.coarse.is_empty() {
-                processes::common(&ranks, Reconstruct::from_args(*args))?.run(&ranks)
+                let checked = single.and_then(|()| Reconstruct::from_args(*args));
+                processes::common(&ranks, checked)?.run(&ranks)
             } else {
-                let checked = check_coarse(&args.recipe, &args.coarse)
+                let checked = single
+                    .and_then(|()| check_coarse(&args.recipe, &args.coarse))
                     .and_then(|()| CoarseToFine::from_args(&args));
                 processes::common(&ranks, checked)?.run(&ranks)
             };
@@ -70,10 +75,23 @@ pub(crate) fn run(command: PtychoCommand) -> Result<(), Failure> {
                 done => done,
             }
         }
-        PtychoCommand::Resolution(args) => Resolution::from_args(*args)?.run(),
+        PtychoCommand::Resolution(args) => {
+            check_single(&args.recipe)?;
+            Resolution::from_args(*args)?.run()
+        }
         PtychoCommand::Import(args) => Import::from_args(*args)?.run(),
         PtychoCommand::Compare(args) => Compare::from_args(args).run(),
         PtychoCommand::Predict(args) => Predict::from_args(args)?.run(),
         PtychoCommand::Export(args) => Export::from_args(args)?.run(),
     }
+}
+
+/// Until the value that is returned is dropped, Ctrl-C ends the program at once, with this sentence.
+fn stops_at_once(sentence: String) -> Result<NothingToSave, Failure> {
+    let say = |sentence: &str| {
+        if processes::is_first() {
+            complain(sentence);
+        }
+    };
+    Ok(Interrupt::ends_at_once(sentence, say)?)
 }

@@ -4,16 +4,8 @@ use crate::cli::args::NearFieldArgs;
 use crate::cli::failure::Failure;
 use crate::data::Propagation;
 use crate::ptycho::ReadOptions;
-
-/// Units of lengths, in metres; longer names first.
-const UNITS: [(&str, f64); 6] = [
-    ("mm", 1e-3),
-    ("cm", 1e-2),
-    ("um", 1e-6),
-    ("µm", 1e-6),
-    ("nm", 1e-9),
-    ("m", 1.0),
-];
+use crate::ptycho::quantities::Measure;
+use crate::text::{Dimension, Quantity};
 
 /// Sets the options that were given.
 pub(super) fn near_field(args: &NearFieldArgs, options: &mut ReadOptions) -> Result<(), Failure> {
@@ -53,51 +45,32 @@ pub(super) fn origins(args: &NearFieldArgs) -> Vec<(String, String)> {
     near.into_iter().chain(focus).collect()
 }
 
-/// A length, m: a number with a unit, or one of metres; `None` if it is neither or not finite.
-pub(super) fn metres(text: &str) -> Option<f64> {
-    let text = text.trim();
-    let unit = UNITS.iter().find(|(unit, _)| text.ends_with(unit));
-    let (number, metres) = unit.map_or((text, 1.0), |(unit, metres)| {
-        (&text[..text.len() - unit.len()], *metres)
-    });
-    let value: f64 = number.trim().parse().ok()?;
-    // 20 µm are 20/10⁶, which is the nearest number, unlike 20 · 10⁻⁶.
-    let value = value / (1.0 / metres).round();
-    value.is_finite().then_some(value)
-}
-
-/// What is wrong with a text that is no length above 0, if that can be said: `, found the unit pm`.
-pub(super) fn wrong_length(text: &str) -> String {
-    let text = text.trim();
-    let number = text.trim_end_matches(|c: char| c.is_alphabetic());
-    let unit = &text[number.len()..];
-    if metres(text).is_some() {
-        return ", found one that is not above 0".to_owned();
-    }
-    if number.trim().parse::<f64>().is_err() {
-        return String::new();
-    }
-    if unit.is_empty() || UNITS.iter().any(|(known, _)| *known == unit) {
-        return ", found one that is not finite".to_owned();
-    }
-    let units = UNITS.map(|(unit, _)| unit).join(", ");
-    format!(", found the unit {unit} (known are {units})")
-}
-
-/// A length above 0, m: a number with a unit, or one of metres.
+/// A length above 0, m: a number with a unit, or one of metres if no other unit is plausible.
 fn length(text: &str) -> Result<f64, Failure> {
-    let refused = || {
-        Failure::usage(format!(
-            "--focus-to-sample {text}: expected a length above 0, such as 3.65mm or 0.00365 (m){}",
-            wrong_length(text)
-        ))
-    };
-    positive_metres(text).ok_or_else(refused)
+    positive(text, Measure::Focus)
+        .map_err(|wrong| Failure::usage(format!("--focus-to-sample {text}: expected {wrong}")))
 }
 
-/// A length above 0, m, as [`metres`] reads it; `None` for other texts.
-pub(super) fn positive_metres(text: &str) -> Option<f64> {
-    metres(text).filter(|value| *value > 0.0)
+/// A length above 0, m.
+///
+/// # Errors
+/// What was expected, and what was found instead if that can be said.
+pub(super) fn positive(text: &str, measure: Measure) -> Result<f64, String> {
+    let example = match measure {
+        Measure::Focus => "3.65mm",
+        _ => "20um",
+    };
+    let wrong = |found: &str| Err(format!("a length above 0, such as {example}{found}"));
+    match Quantity::parse(text, Dimension::Length) {
+        Ok(read) if read.value <= 0.0 => wrong(", found one that is not above 0"),
+        Ok(Quantity { value, has_unit }) => match measure.question(value) {
+            Some(question) if !has_unit => wrong(&format!("; {question}")),
+            _ => Ok(value),
+        },
+        Err(found) if found.ends_with("not finite") => wrong(", found one that is not finite"),
+        Err(found) if found.starts_with("the unit ") => wrong(&format!(", found {found}")),
+        Err(_) => wrong(""),
+    }
 }
 
 #[cfg(test)]
@@ -119,17 +92,17 @@ mod tests {
             let found = length(text).unwrap();
             assert!((found / expected - 1.0).abs() < 1e-12, "{text}: {found}");
         }
-        for text in ["", "mm", "-1mm", "0", "nan", "inf", "3 furlongs", "1e400m"] {
+        for text in ["", "mm", "-1mm", "0", "nan", "3 furlongs", "1e400m"] {
             let error = length(text).unwrap_err().to_string();
             assert!(error.contains("3.65mm") && error.contains(text), "{error}");
         }
         for (text, found) in [
-            ("1pm", "found the unit pm (known are mm, cm, um"),
+            ("1parsec", "found the unit parsec (known are mm, cm, um"),
+            ("1e400m", "found one that is not finite"),
+            ("3.65", "are these 3.65m, 3.65mm or 3.65um?"),
             ("3 furlongs", "found the unit furlongs"),
             ("-1mm", "found one that is not above 0"),
             ("0", "found one that is not above 0"),
-            ("1e400m", "found one that is not finite"),
-            ("1e400", "found one that is not finite"),
         ] {
             let error = length(text).unwrap_err().to_string();
             assert!(error.contains(found), "{error}");

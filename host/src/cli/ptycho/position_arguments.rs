@@ -48,7 +48,9 @@ pub(super) fn more_files(args: &PositionArgs) -> Result<Vec<String>, Failure> {
 /// The recipe's options that the arguments set, each with its argument.
 pub(super) fn origins(args: &PositionArgs) -> Vec<(String, String)> {
     let table = [
+        // An error in any option of the table is one of the flag, which brings it.
         ("data.positions", "--positions", &args.positions),
+        ("data.positions.file", "--positions", &args.positions),
         (
             "data.positions.columns",
             "--position-columns",
@@ -60,6 +62,7 @@ pub(super) fn origins(args: &PositionArgs) -> Vec<(String, String)> {
             &args.position_unit,
         ),
         ("data.raster", "--step", &args.step),
+        ("data.raster.step", "--step", &args.step),
         ("data.raster.points", "--raster", &args.raster),
         ("data.raster.rotation", "--rotation", &args.rotation),
     ];
@@ -67,6 +70,7 @@ pub(super) fn origins(args: &PositionArgs) -> Vec<(String, String)> {
         let text = text.as_ref()?;
         Some((option.to_owned(), format!("{flag} {text}")))
     });
+    let snake = (args.snake).then(|| ("data.raster.snake".to_owned(), "--snake".to_owned()));
     let names: Vec<String> = (args.more.iter())
         .map(|path| path.display().to_string())
         .collect();
@@ -75,7 +79,7 @@ pub(super) fn origins(args: &PositionArgs) -> Vec<(String, String)> {
         named = format!("{} … {}", names[0], names[names.len() - 1]);
     }
     let more = (!names.is_empty()).then(|| ("data.files".to_owned(), named));
-    more.into_iter().chain(given).collect()
+    more.into_iter().chain(given).chain(snake).collect()
 }
 
 fn columns(text: &str) -> Result<[String; 2], Failure> {

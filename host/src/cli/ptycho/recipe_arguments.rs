@@ -1,14 +1,11 @@
 //! The recipe that arguments describe.
 
-use super::beam_arguments::{beam, optics};
+use super::beam_arguments::optics;
 use super::detector_arguments::detector;
 use super::layer_arguments::layers;
-use super::near_field_arguments::near_field;
-use super::position_arguments::positions;
-use super::prepare_arguments::prepare;
 use super::recipe_origin::RecipeOrigin;
+use super::scan_arguments::scan;
 use super::slice_arguments::slices;
-use super::transform_positions::transform_positions;
 use crate::cli::args::{PositionMethodArg, PrecisionArg, RecipeArgs, StopArg};
 use crate::cli::failure::Failure;
 use crate::ptycho::{
@@ -42,6 +39,11 @@ pub(super) struct Resolved {
     pub(super) note: Option<String>,
 }
 
+/// Refuses options that have their values from a flag and from `--set`.
+pub(super) fn check_single(args: &RecipeArgs) -> Result<(), Failure> {
+    RecipeOrigin::new(args, None).check_single()
+}
+
 /// Resolves the recipe: first the recipe file, then `--engine` and the other options, then `--set`.
 pub(super) fn resolve(args: &RecipeArgs, origin: &RecipeOrigin) -> Result<Recipe, Failure> {
     let mut recipe = match &args.recipe {
@@ -67,7 +69,9 @@ pub(super) fn with_default_engines(args: &RecipeArgs) -> RecipeArgs {
         };
         let name = |e: &EngineSpec| format!("{}:{}", e.name.as_str(), e.iterations);
         args.engine = engines.iter().map(name).collect();
-        args.free_pixels.get_or_insert(UNNAMED_FREE_PIXELS);
+        if !sets(&args, "free_pixels") {
+            args.free_pixels.get_or_insert(UNNAMED_FREE_PIXELS);
+        }
     }
     args
 }
@@ -227,15 +231,8 @@ fn finish(mut recipe: Recipe, args: &RecipeArgs, origin: &RecipeOrigin) -> Resul
 
 /// Applies the options other than `--engine` and `--set`.
 fn apply(recipe: &mut Recipe, args: &RecipeArgs) -> Result<(), Failure> {
-    if let Some(list) = &args.transform_positions {
-        transform_positions(list, &mut recipe.data)?;
-    }
-    beam(&args.beam, &mut recipe.data.constants)?;
+    scan(&args.scan, &mut recipe.data)?;
     optics(&args.optics, &mut recipe.probe)?;
-    recipe.data.follow_links |= args.links.follow_links;
-    positions(&args.positions, &mut recipe.data)?;
-    near_field(&args.near_field, &mut recipe.data)?;
-    prepare(&args.prepare, &mut recipe.data)?;
     slices(&args.slices, &mut recipe.slices)?;
     if args.refine_slice_distance {
         recipe.slices.refine_distance = true;

@@ -1,16 +1,8 @@
 //! Where the options of a recipe come from, so that an error names what the user has to change.
 
-use super::beam_arguments::{beam_origins, optics_origins};
-use super::detector_arguments;
-use super::layer_arguments;
-use super::near_field_arguments::origins;
-use super::position_arguments;
-use super::prepare_arguments::origins as preparation_origins;
-use super::slice_arguments::origins as slice_origins;
-use crate::cli::args::{
-    BeamArgs, DetectorArgs, LayerArgs, LinkArgs, NearFieldArgs, PositionArgs, PrepareArgs,
-    RecipeArgs, SliceArgs, StopArg,
-};
+use super::beam_arguments::optics_origins;
+use super::{detector_arguments, layer_arguments, scan_arguments, slice_arguments};
+use crate::cli::args::{LayerArgs, PrecisionArg, RecipeArgs, ScanArgs, SliceArgs};
 use crate::cli::failure::Failure;
 use crate::data::PositionError;
 use crate::io::IoError;
@@ -37,166 +29,167 @@ const SCALES: [&str; 9] = [
 pub(super) struct RecipeOrigin {
     /// The file with the recipe.
     file: Option<String>,
-    /// Paths of options that the command line sets, each with the argument; later ones count.
-    arguments: Vec<(String, String)>,
+    /// Paths of options that flags set, each with the flag; later ones count.
+    flags: Vec<(String, String)>,
+    /// Those that `--set` sets, in the place of a recipe's; later ones count.
+    set: Vec<(String, String)>,
+    /// Options of the engines and the precision that flags set; errors in them name the option.
+    computation: Vec<(String, String)>,
+}
+
+/// An option, and the argument that sets it.
+fn given<T>(
+    option: &str,
+    value: Option<T>,
+    flag: impl Fn(T) -> String,
+) -> Option<(String, String)> {
+    value.map(|value| (option.to_owned(), flag(value)))
 }
 
 impl RecipeOrigin {
     /// The sources of `ptycho reconstruct`, which may resume a run with its recipe.
     pub(super) fn new(args: &RecipeArgs, resume: Option<&Path>) -> Self {
         let file = args.recipe.as_deref().or(resume);
-        let stop = match args.stop {
-            Some(StopArg::Auto) => Some("--stop auto"),
-            Some(StopArg::Plateau) => Some("--stop plateau"),
-            Some(StopArg::Off) | None => None,
-        };
+        let stop = args.stop.and_then(|stop| stop.to_possible_value());
         let methods: Vec<String> = (args.refine_positions.iter())
             .filter_map(|method| Some(method.to_possible_value()?.get_name().to_owned()))
             .collect();
         let methods = (!methods.is_empty()).then(|| methods.join(","));
-        // The option, and the argument that sets it.
-        let table = [
-            ("seed", args.seed.map(|seed| format!("--seed {seed}"))),
-            ("stop", stop.map(str::to_owned)),
-            (
-                "metrics_every",
-                (args.metrics_every).map(|every| format!("--metrics-every {every}")),
-            ),
-            (
-                "positions.refine",
-                methods.map(|names| format!("--refine-positions {names}")),
-            ),
-            (
+        let flags = [
+            given("seed", args.seed, |seed| format!("--seed {seed}")),
+            given("stop", stop, |stop| format!("--stop {}", stop.get_name())),
+            given("metrics_every", args.metrics_every, |every| {
+                format!("--metrics-every {every}")
+            }),
+            given("positions.refine", methods, |names| {
+                format!("--refine-positions {names}")
+            }),
+            given(
                 "fit_frame_scales",
-                (args.fit_frame_scales).then(|| "--fit-frame-scales".to_owned()),
+                args.fit_frame_scales.then_some(()),
+                |()| "--fit-frame-scales".to_owned(),
             ),
-            (
-                "start.result",
-                (args.start.as_ref()).map(|path| format!("--start {}", path.display())),
-            ),
-            (
-                "start.object",
-                (args.start_object.as_ref()).map(|name| format!("--start-object {name}")),
-            ),
-            (
-                "free_pixels",
-                (args.free_pixels).map(|share| format!("--free-pixels {}", shortest(share))),
-            ),
-            (
+            given("start.result", args.start.as_ref(), |path| {
+                format!("--start {}", path.display())
+            }),
+            given("start.object", args.start_object.as_ref(), |name| {
+                format!("--start-object {name}")
+            }),
+            given("free_pixels", args.free_pixels, |share| {
+                format!("--free-pixels {}", shortest(share))
+            }),
+            given(
                 "slices.refine_distance",
-                (args.refine_slice_distance).then(|| "--refine-slice-distance".to_owned()),
+                args.refine_slice_distance.then_some(()),
+                |()| "--refine-slice-distance".to_owned(),
             ),
         ];
-        let given = table.into_iter();
-        let given = given.filter_map(|(option, argument)| Some((option.to_owned(), argument?)));
-        let mut origin = Self::of(file, args.probe_modes, &args.set)
-            .with_transform(args.transform_positions.as_deref());
-        origin.arguments.splice(0..0, given);
-        (origin.arguments).splice(0..0, optics_origins(&args.optics));
-        origin
-            .with_beam(&args.beam)
-            .with_detector(&args.detector)
-            .with_slices(&args.slices)
-            .with_variations(args.opr_modes)
-            .with_links(&args.links)
-            .with_positions(&args.positions)
-            .with_near_field(&args.near_field)
-            .with_preparation(&args.prepare)
-            .with_layers(&args.layers)
+        Self::of(file, &args.set)
+            .with(flags.into_iter().flatten())
+            .with(optics_origins(&args.optics))
+            .with_reading(&args.scan)
+            .with_model(
+                (args.probe_modes, args.opr_modes),
+                &args.layers,
+                &args.slices,
+            )
+            .with_computation(&args.engine, args.precision)
+            .with(detector_arguments::origins(&args.detector))
     }
 
-    /// Adds `--slices` and `--slice-distance`, which `--set` may replace.
-    pub(super) fn with_slices(mut self, args: &SliceArgs) -> Self {
-        self.arguments.splice(0..0, slice_origins(args));
-        self
-    }
-
-    /// Adds `--blur` and `--background`, which `--set` may replace.
-    pub(super) fn with_detector(mut self, args: &DetectorArgs) -> Self {
-        (self.arguments).splice(0..0, detector_arguments::origins(args));
-        self
-    }
-
-    /// Adds `--opr-modes`, which `--set` may replace.
-    pub(super) fn with_variations(mut self, modes: Option<usize>) -> Self {
-        let argument = modes.map(|n| ("opr_modes".to_owned(), format!("--opr-modes {n}")));
-        self.arguments.splice(0..0, argument);
-        self
-    }
-
-    /// Adds `--object-modes`, `--fly-points` and `--fly-shift`, which `--set` may replace.
-    pub(super) fn with_layers(mut self, args: &LayerArgs) -> Self {
-        self.arguments.splice(0..0, layer_arguments::origins(args));
-        self
-    }
-
-    /// Adds `--voltage` and the other arguments of the beam and the detector's pixels, which `--set` may replace.
-    pub(super) fn with_beam(mut self, args: &BeamArgs) -> Self {
-        self.arguments.splice(0..0, beam_origins(args));
-        self
-    }
-
-    /// Adds `--follow-links`, which `--set` may replace.
-    pub(super) fn with_links(mut self, args: &LinkArgs) -> Self {
-        let given = (args.follow_links)
-            .then(|| ("data.follow_links".to_owned(), "--follow-links".to_owned()));
-        self.arguments.splice(0..0, given);
-        self
-    }
-
-    /// Adds `--positions`, `--raster` and what belongs to them, which `--set` may replace.
-    pub(super) fn with_positions(mut self, args: &PositionArgs) -> Self {
-        (self.arguments).splice(0..0, position_arguments::origins(args));
-        self
-    }
-
-    /// Adds `--near-field` and `--focus-to-sample`, which `--set` may replace.
-    pub(super) fn with_near_field(mut self, args: &NearFieldArgs) -> Self {
-        self.arguments.splice(0..0, origins(args));
-        self
-    }
-
-    /// Adds the arguments by which frames are prepared, which `--set` may replace.
-    pub(super) fn with_preparation(mut self, args: &PrepareArgs) -> Self {
-        self.arguments.splice(0..0, preparation_origins(args));
-        self
-    }
-
-    /// A recipe from a file, or the default one, with options that the command line sets.
-    pub(super) fn of(file: Option<&Path>, probe_modes: Option<usize>, set: &[String]) -> Self {
-        let modes = probe_modes.map(|n| ("probe_modes".to_owned(), format!("--probe-modes {n}")));
+    /// A recipe from a file, or the default one, with options that `--set` sets.
+    pub(super) fn of(file: Option<&Path>, set: &[String]) -> Self {
         let set = set.iter().map(|assignment| {
             let path = assignment.split('=').next().unwrap_or_default();
             (path.trim().to_owned(), format!("--set {assignment}"))
         });
         Self {
             file: file.map(|path| path.display().to_string()),
-            arguments: modes.into_iter().chain(set).collect(),
+            flags: Vec::new(),
+            set: set.collect(),
+            computation: Vec::new(),
         }
     }
 
-    /// Adds `--transform-positions`, which `--set` may replace.
-    pub(super) fn with_transform(mut self, list: Option<&str>) -> Self {
-        if let Some(list) = list {
-            let argument = format!("--transform-positions {list}");
-            self.arguments
-                .insert(0, ("data.affine".to_owned(), argument));
-        }
+    /// Adds flags.
+    pub(super) fn with(mut self, flags: impl IntoIterator<Item = (String, String)>) -> Self {
+        self.flags.extend(flags);
         self
+    }
+
+    /// Adds the flags that say how a scan is read.
+    pub(super) fn with_reading(self, args: &ScanArgs) -> Self {
+        self.with(scan_arguments::origins(args))
+    }
+
+    /// Adds the flags of the model: probe modes, variations of the first one, object modes, fly scans and slices.
+    pub(super) fn with_model(
+        self,
+        (probe_modes, opr_modes): (Option<usize>, Option<usize>),
+        layers: &LayerArgs,
+        slices: &SliceArgs,
+    ) -> Self {
+        self.with(given("probe_modes", probe_modes, |n| {
+            format!("--probe-modes {n}")
+        }))
+        .with(given("opr_modes", opr_modes, |n| {
+            format!("--opr-modes {n}")
+        }))
+        .with(layer_arguments::origins(layers))
+        .with(slice_arguments::origins(slices))
+    }
+
+    /// Adds `--engine` and `--precision`.
+    pub(super) fn with_computation(
+        mut self,
+        engines: &[String],
+        precision: Option<PrecisionArg>,
+    ) -> Self {
+        let flags: Vec<String> = (engines.iter())
+            .map(|engine| format!("--engine {engine}"))
+            .collect();
+        let all = (!engines.is_empty()).then(|| flags.join(" "));
+        let iterations = engines.iter().filter_map(|engine| {
+            let (name, _) = engine.split_once(':')?;
+            Some((format!("{name}.iterations"), format!("--engine {engine}")))
+        });
+        let precision = precision.and_then(|precision| precision.to_possible_value());
+        let precision = given("precision", precision, |name| {
+            format!("--precision {}", name.get_name())
+        });
+        let all = given("engines", all, |flags| flags);
+        self.computation = all.into_iter().chain(iterations).chain(precision).collect();
+        self
+    }
+
+    /// Refuses an option that has its value from a flag and from `--set`, or from a flag and from `--set` of its table, which replaces
+    /// the table. Which of them counts is not for the program to choose, even if the values are the same.
+    ///
+    /// # Errors
+    /// An error of usage that names both.
+    pub(super) fn check_single(&self) -> Result<(), Failure> {
+        for (path, set) in &self.set {
+            let mut flags = self.flags.iter().chain(&self.computation);
+            let both = flags.find(|(option, _)| within(path, option));
+            if let Some((option, flag)) = both {
+                return Err(Failure::usage(format!(
+                    "{flag}: expected {option} from one argument, found it in {set} too"
+                )));
+            }
+        }
+        Ok(())
     }
 
     /// Names the argument that has set the option in the place of any other.
     pub(super) fn name(&mut self, option: &str, argument: String) {
-        self.arguments.push((option.to_owned(), argument));
+        self.set.push((option.to_owned(), argument));
     }
 
     /// The argument that sets the option, or a table that has it.
     fn argument(&self, option: &str) -> Option<(bool, &str)> {
-        let mut arguments = self.arguments.iter().rev();
-        arguments.find_map(|(path, argument)| {
-            let rest = option.strip_prefix(path.as_str())?;
-            (rest.is_empty() || rest.starts_with('.')).then_some((rest.is_empty(), &**argument))
-        })
+        let mut arguments = self.set.iter().rev().chain(self.flags.iter().rev());
+        let (path, argument) = arguments.find(|(path, _)| within(path, option))?;
+        Some((path == option, argument.as_str()))
     }
 
     /// The error of a value out of range.
@@ -282,6 +275,13 @@ impl RecipeOrigin {
     }
 }
 
+/// Whether `option` is `path`, or in the table `path`.
+fn within(path: &str, option: &str) -> bool {
+    option
+        .strip_prefix(path)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -290,13 +290,10 @@ mod tests {
     fn the_last_argument_that_sets_an_option_is_named() {
         let origin = RecipeOrigin {
             file: Some("beam.toml".to_owned()),
-            arguments: [
-                ("data", "--set data={frames=[0, 9]}"),
-                ("data.frames", "--set data.frames=[0,8]"),
-                ("seed", "--seed 3"),
-            ]
-            .map(|(path, argument)| (path.to_owned(), argument.to_owned()))
-            .to_vec(),
+            ..RecipeOrigin::of(
+                None,
+                &["data={frames=[0, 9]}", "data.frames=[0,8]"].map(str::to_owned),
+            )
         };
         let named = |option: &str| {
             origin
@@ -310,6 +307,52 @@ mod tests {
             ("probe.source", "beam.toml: probe.source: a.cxi: "),
         ] {
             assert!(named(option).starts_with(start), "{}", named(option));
+        }
+    }
+
+    #[test]
+    fn an_option_from_a_flag_and_from_set_is_refused() {
+        let refused = |set: &str, args: RecipeArgs| {
+            let args = RecipeArgs {
+                set: vec![set.to_owned()],
+                ..args
+            };
+            let checked = RecipeOrigin::new(&args, None).check_single();
+            checked.err().map(|error| error.to_string())
+        };
+        let text = |text: &str| Some(text.to_owned());
+        let mut args = RecipeArgs {
+            seed: Some(3),
+            engine: vec!["lsqml:10".to_owned()],
+            ..RecipeArgs::default()
+        };
+        args.scan.transform_positions = text("swap");
+        args.scan.beam.pixel_size = text("75um");
+        args.scan.positions.positions = text("a.csv");
+        for (set, flag) in [
+            ("seed=3", "--seed 3: expected seed from one argument"),
+            (
+                "data.constants.pixel_size=[5e-5,5e-5]",
+                "--pixel-size 75um: ",
+            ),
+            ("data.constants={distance=2.0}", "--pixel-size 75um: "),
+            ("data={}", "--positions a.csv: "),
+            ("data.flip_rows=true", "--transform-positions swap: "),
+            ("data.positions.file=\"b.csv\"", "--positions a.csv: "),
+            ("engines=[]", "--engine lsqml:10: "),
+            ("lsqml.iterations=20", "--engine lsqml:10: "),
+        ] {
+            let error = refused(set, args.clone()).unwrap();
+            assert!(error.starts_with(flag), "{error}");
+            assert!(error.contains(&format!("--set {set}")), "{error}");
+        }
+        for set in [
+            "data.positions.unit=\"um\"",
+            "data.constants.distance=2.0",
+            "lsqml.batch=20",
+            "seeds=3",
+        ] {
+            assert_eq!(refused(set, args.clone()), None, "{set}");
         }
     }
 }

@@ -143,7 +143,7 @@ impl Reconstruct {
             Some(path) => {
                 let saved = SavedRun::read(path)?;
                 let recipe = saved.recipe(path)?;
-                let given = more_files(&args.recipe.positions)?;
+                let given = more_files(&args.recipe.scan.positions)?;
                 if !given.is_empty() && given != recipe.data.files {
                     return Err(Failure::usage(format!(
                         "--resume {}: expected the further files of the checkpoint (data.files), or none, found {} instead of {}",
@@ -361,6 +361,7 @@ impl Reconstruct {
 
     /// Makes the engine. All ranks have opened what they need, and call the same collective operations.
     fn prepare(&self, opened: Opened, ranks: &Ranks) -> Result<Prepared, Failure> {
+        let _part = self.before_iterations()?;
         let Opened {
             scan,
             scan_notes,

@@ -82,7 +82,7 @@ impl Resolution {
             .collect();
         let mut inputs = vec![args.file.as_path()];
         inputs.extend(args.recipe.recipe.as_deref());
-        inputs.extend(args.recipe.positions.more.iter().map(PathBuf::as_path));
+        inputs.extend(args.recipe.scan.positions.more.iter().map(PathBuf::as_path));
         paths::check(&outputs, &inputs)?;
         let [first, second] = &results;
         let halves = [Half::new(1, first, &args)?, Half::new(2, second, &args)?];

@@ -1,10 +1,11 @@
 //! `warpstride ptycho simulate`.
 
-use super::near_field_arguments::{positive_metres, propagation, wrong_length};
+use super::near_field_arguments::{positive, propagation};
 use crate::cli::args::{NearFieldArgs, PatternArg, SimulateArgs};
 use crate::cli::failure::Failure;
 use crate::cli::output::{facts, say};
 use crate::cli::paths::{self, OutputFile};
+use crate::ptycho::quantities::Measure;
 use crate::ptycho::{Pattern, SimulateError, SimulateOptions, simulate};
 use crate::system::Bytes;
 use crate::system::Memory;
@@ -35,12 +36,8 @@ fn slice_distance(args: &SimulateArgs) -> Result<f64, Failure> {
     match &args.slice_distance {
         None if args.electrons => Ok(ELECTRON_SLICE_DISTANCE),
         None => Ok(SLICE_DISTANCE),
-        Some(text) => positive_metres(text).ok_or_else(|| {
-            Failure::usage(format!(
-                "--slice-distance {text}: expected one length above 0, such as 20um or 0.00002 (m){}",
-                wrong_length(text)
-            ))
-        }),
+        Some(text) => positive(text, Measure::Path)
+            .map_err(|wrong| Failure::usage(format!("--slice-distance {text}: expected {wrong}"))),
     }
 }
 

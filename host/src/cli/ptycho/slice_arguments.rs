@@ -1,8 +1,9 @@
 //! `--slices` and `--slice-distance`.
 
-use super::near_field_arguments::{positive_metres, wrong_length};
+use super::near_field_arguments::positive;
 use crate::cli::args::SliceArgs;
 use crate::cli::failure::Failure;
+use crate::ptycho::quantities::Measure;
 use crate::ptycho::{SliceDistance, SliceOptions};
 
 /// Sets the options that were given.
@@ -24,12 +25,11 @@ fn distances(args: &SliceArgs) -> Result<Option<Vec<f64>>, Failure> {
     let Some(list) = &args.slice_distance else {
         return Ok(None);
     };
-    let parsed: Option<Vec<f64>> = list.split(',').map(positive_metres).collect();
-    parsed.map(Some).ok_or_else(|| {
-        let wrong = list.split(',').find(|one| positive_metres(one).is_none());
+    let parsed = list.split(',').map(|one| positive(one, Measure::Path));
+    let parsed: Result<Vec<f64>, String> = parsed.collect();
+    parsed.map(Some).map_err(|wrong| {
         Failure::usage(format!(
-            "--slice-distance {list}: expected lengths above 0, such as 20um, 0.00002 (m) or 20um,25um{}",
-            wrong_length(wrong.unwrap_or_default())
+            "--slice-distance {list}: expected {wrong}; one length, or one for each two slices: 20um,25um"
         ))
     })
 }
@@ -57,8 +57,10 @@ mod tests {
         };
         assert_eq!(of("20um").unwrap(), Some(vec![20e-6]));
         assert_eq!(of("30nm, 0.5mm").unwrap(), Some(vec![30e-9, 5e-4]));
-        let error = of("20um,1pm").unwrap_err().to_string();
-        assert!(error.contains("found the unit pm"), "{error}");
+        let error = of("20um,1parsec").unwrap_err().to_string();
+        assert!(error.contains("found the unit parsec"), "{error}");
+        let error = of("20").unwrap_err().to_string();
+        assert!(error.contains("20um or 20nm?"), "{error}");
         for text in ["", "um", "20um,", "-3um", "nan"] {
             let error = of(text).unwrap_err().to_string();
             assert!(

@@ -142,3 +142,12 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_header_names_the_array_beside_it() {
+    let folder = Folder::new();
+    let path = folder.pair(Some(b"# Dimensions\n1\n"), &[0; 8]);
+    assert_eq!(array_of(header_path(&path)), path);
+    let alone = folder.0.path().join("b.hdr");
+    assert_eq!(array_of(alone.clone()), alone);
+}

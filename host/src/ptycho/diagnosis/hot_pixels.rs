@@ -69,17 +69,24 @@ pub(super) fn hot(scan: &Scan, mean: &Array2<f64>) -> Result<Option<String>, Scr
         found.retain(|one| mean[one.place] > of_all);
         keep_lasting(scan, &mut found)?;
     }
+    let stored = scan.stored_pixels();
     let places: Vec<String> = (found.iter())
-        .map(
-            |Candidate {
-                 place: [row, column],
-                 ..
-             }| format!("({row}, {column})"),
-        )
+        .map(|one| {
+            let in_file = stored.and_then(|stored| stored.of(one.place));
+            let [row, column] = in_file.unwrap_or(one.place);
+            format!("({row}, {column})")
+        })
         .collect();
     let nouns = ["pixel", "pixels"];
-    let what = "with far more counts than the pixels around (row, column), perhaps hot ones that need a mask (--hot-pixels mask)";
-    Ok(listed(&places, nouns, what))
+    let of = match stored.map(|stored| stored.bin) {
+        None => "row, column".to_owned(),
+        Some(1) => "row, column in the file".to_owned(),
+        Some(bin) => format!("row, column in the file of the first of {bin} x {bin} pixels"),
+    };
+    let what = format!(
+        "with far more counts than the pixels around ({of}), perhaps hot ones that need a mask (--hot-pixels mask)"
+    );
+    Ok(listed(&places, nouns, &what))
 }
 
 /// Pixels (row, column) that are valid in a frame.

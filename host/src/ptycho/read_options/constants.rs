@@ -20,7 +20,7 @@ pub struct Constants {
     /// Wavelength, m.
     #[serde(
         skip_serializing_if = "Option::is_none",
-        deserialize_with = "quantities::some_length"
+        with = "quantities::wavelength"
     )]
     pub wavelength: Option<f64>,
     /// Energy of photons, J, or a number without a unit, which has to have one plausible unit only; excludes `wavelength`.
@@ -33,15 +33,12 @@ pub struct Constants {
     #[serde(skip_serializing_if = "Option::is_none", with = "quantities::voltage")]
     pub voltage: Option<f64>,
     /// Distance from the specimen to the detector, m.
-    #[serde(
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "quantities::some_length"
-    )]
+    #[serde(skip_serializing_if = "Option::is_none", with = "quantities::distance")]
     pub distance: Option<f64>,
     /// Detector pixel (row direction, column direction), m.
     #[serde(
         skip_serializing_if = "Option::is_none",
-        deserialize_with = "quantities::some_lengths"
+        with = "quantities::pixel_size"
     )]
     pub pixel_size: Option<[f64; 2]>,
     /// Angle of a detector pixel (row direction, column direction) as seen from the specimen, rad; takes the place of `pixel_size`.
@@ -68,6 +65,11 @@ impl Constants {
             )),
             (None, None) => None,
         }
+    }
+
+    /// Whether the wavelength is known.
+    pub(in crate::ptycho) fn has_beam(&self) -> bool {
+        self.wavelength.is_some() || self.energy.is_some() || self.voltage.is_some()
     }
 
     /// Checks what does not depend on the scan.
@@ -186,6 +188,12 @@ mod tests {
         assert_eq!(toml::from_str(&toml::to_string(&read).unwrap()), Ok(read));
         assert_eq!(of("energy = 8.8").unwrap().energy, Some(8.8));
         assert_eq!(of("pixel_size = 5e-5").unwrap().pixel_size, Some([5e-5; 2]));
+        // Numbers stay numbers unless they would be asked about.
+        let read = of("distance = \"25m\"\npixel_size = [5e-5, \"2mm\"]").unwrap();
+        let text = toml::to_string(&read).unwrap();
+        assert!(text.contains("distance = \"25m\""), "{text}");
+        assert!(text.contains("pixel_size = [0.00005, \"0.002m\"]"), "{text}");
+        assert_eq!(toml::from_str(&text), Ok(read));
     }
 
     #[test]
@@ -195,6 +203,9 @@ mod tests {
             ("voltage = \"300\"", "300kV or 300V?"),
             ("voltage = \"3V\"", "between 100V and 10MV"),
             ("voltage = \"300keV\"", "a voltage with a unit"),
+            ("pixel_size = 75", "are these 75m or 75um?"),
+            ("distance = 681", "are these 681m or 681mm?"),
+            ("wavelength = \"1.4\"", "1.4nm, 1.4A or 1.4pm?"),
             ("pixel_angle = 0.3", "0.3mrad, 0.3deg or 0.3rad?"),
             ("pixel_angle = \"60deg\"", "at most 0.5 rad"),
             ("voltage = \"300kV\"\nenergy = 8.8", "not both"),

@@ -1,8 +1,8 @@
 //! Positions that are not in the file of the frames: in a file of their own, or those of a raster.
 
 use super::datasets::si_units;
-use super::quantities::{Degrees, ShortLength};
 use crate::ptycho::RecipeError;
+use crate::ptycho::quantities::{Degrees, ShortLength};
 use crate::text::Dimension;
 use ndarray::Array2;
 use serde::{Deserialize, Serialize};

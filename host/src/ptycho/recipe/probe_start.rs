@@ -74,7 +74,7 @@ pub struct ProbeStart {
     ///
     /// In electron microscopy positive values are overfocus and negative ones underfocus: it is the coefficient C₁ (C₁,₀) and the
     /// negative of the defocus Δf that is positive for underfocus (Kirkland; contrast transfer functions).
-    #[serde(deserialize_with = "quantities::length")]
+    #[serde(with = "quantities::optics")]
     pub defocus: f64,
     /// Initial fraction of the probe's power in each extra mode; all extra modes together start
     /// with at most half of the power.
@@ -109,27 +109,18 @@ pub struct ProbeStart {
     )]
     pub semi_angle: Option<f64>,
     /// For `aberrations`: third-order spherical aberration C₃ (C_S), m.
-    #[serde(
-        skip_serializing_if = "is_zero",
-        deserialize_with = "quantities::length"
-    )]
+    #[serde(skip_serializing_if = "is_zero", with = "quantities::optics")]
     pub c3: f64,
     /// For `aberrations`: two-fold astigmatism A₁ (C₁,₂), m: along `astigmatism_angle` it adds to the defocus, across it is
     /// subtracted.
-    #[serde(
-        skip_serializing_if = "is_zero",
-        deserialize_with = "quantities::length"
-    )]
+    #[serde(skip_serializing_if = "is_zero", with = "quantities::optics")]
     pub astigmatism: f64,
     /// For `aberrations`: direction of the astigmatism, rad, counterclockwise from the columns' direction (to the right in
     /// pictures).
     #[serde(skip_serializing_if = "is_zero", with = "quantities::angle")]
     pub astigmatism_angle: f64,
     /// For `aberrations`: axial coma C₂,₁ (3 B₂), m.
-    #[serde(
-        skip_serializing_if = "is_zero",
-        deserialize_with = "quantities::length"
-    )]
+    #[serde(skip_serializing_if = "is_zero", with = "quantities::optics")]
     pub coma: f64,
     /// For `aberrations`: direction of the coma, rad, counterclockwise from the columns' direction.
     #[serde(skip_serializing_if = "is_zero", with = "quantities::angle")]

@@ -1,6 +1,6 @@
 //! The options of `warpstride ptycho import`.
 
-use super::{BeamArgs, LinkArgs, NearFieldArgs, PositionArgs, PrepareArgs};
+use super::ScanArgs;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -18,19 +18,8 @@ pub(crate) struct ImportArgs {
     /// Set one recipe option, such as data.units.positions=um
     #[arg(long, value_name = "OPTION=VALUE")]
     pub(crate) set: Vec<String>,
-    /// Transform the positions of the file, as ptycho reconstruct does, such as swap,flip-rows
-    #[arg(long, value_name = "LIST")]
-    pub(crate) transform_positions: Option<String>,
     #[command(flatten)]
-    pub(crate) beam: BeamArgs,
-    #[command(flatten)]
-    pub(crate) links: LinkArgs,
-    #[command(flatten)]
-    pub(crate) positions: PositionArgs,
-    #[command(flatten)]
-    pub(crate) near_field: NearFieldArgs,
-    #[command(flatten)]
-    pub(crate) prepare: PrepareArgs,
+    pub(crate) scan: ScanArgs,
     /// Print errors only
     #[arg(long)]
     pub(crate) quiet: bool,

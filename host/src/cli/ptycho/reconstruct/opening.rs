@@ -11,6 +11,7 @@ use crate::cli::ptycho::backend::{MemoryRequest, check_division};
 use crate::cli::ptycho::find_orientation::TrialSettings;
 use crate::cli::ptycho::find_rotation;
 use crate::cli::ptycho::recipe_arguments::Automatic;
+use crate::cli::ptycho::stops_at_once;
 use crate::cli::ptycho::trial_device::TrialDevice;
 use crate::cli::threads;
 use crate::data::{PixelPositions, Reconstruction, Scan};
@@ -19,7 +20,7 @@ use crate::ptycho::{
     FrameStart, OrientationSearch, PositionMethod, Precision, ProbeSource, Problem, ProblemError,
     Ranks, Recipe, RotationSearch, StartObject, StartObjectError, mask_bytes,
 };
-use crate::run::Interrupt;
+use crate::run::{Interrupt, NothingToSave};
 use crate::system::Memory;
 use crate::text::shortest;
 use ndarray::Array2;
@@ -229,8 +230,33 @@ impl Reconstruct {
         Ok((read, chosen))
     }
 
+    /// A part of the run before anything has to be saved: Ctrl-C ends the program at once.
+    pub(super) fn before_iterations(&self) -> Result<NothingToSave, Failure> {
+        let searched = [
+            (
+                self.find_orientation && self.orientation.is_none(),
+                "orientation",
+            ),
+            (self.find_rotation && self.rotation.is_none(), "rotation"),
+        ];
+        let searched = searched.into_iter().find(|(is_searched, _)| *is_searched);
+        stops_at_once(match searched {
+            Some((_, what)) => {
+                format!("stopped while the {what} was searched for; nothing was written")
+            }
+            None if self.automatic.is_some() && self.trials.is_empty() => {
+                "stopped before the trials of the automatic recipe; nothing was written".to_owned()
+            }
+            None => format!(
+                "stopped before the first iteration; {} was not written",
+                self.files.result.display()
+            ),
+        })
+    }
+
     /// Reads the scan.
     fn read(&self) -> Result<ReadScan, Failure> {
+        let _part = self.before_iterations()?;
         let memory = byte_size::host_limit(self.host_memory);
         let scratch = self.scratch_folder();
         let file = scan::read_with_scratch(&self.scan, &self.recipe.data, memory, scratch)
@@ -262,6 +288,7 @@ impl Reconstruct {
     /// Reads the scan, unless that is done, and opens the back end.
     pub(super) fn open(&self, read: Option<ReadScan>, ranks: &Ranks) -> Result<Opened, Failure> {
         let ReadScan { file, memory } = read.map_or_else(|| self.read(), Ok)?;
+        let _part = self.before_iterations()?;
         let scan = file.scan;
         let memory_request = self.memory_request(&scan)?;
         let cpu_only = (self.recipe.precision == Precision::F64)

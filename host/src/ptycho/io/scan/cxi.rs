@@ -4,11 +4,9 @@
 use super::frame_stack::FrameStack;
 use super::geometry::{ExpectedPaths, FileGeometry, resolve};
 use super::several_files::ScanFiles;
+use super::units::{Measure, UnitReader};
 use super::window::Window;
-use super::{
-    MaskPolarity, Parts, ReadOptions, ScanFile, position_count, positions, probe, stated_units,
-    truth,
-};
+use super::{MaskPolarity, Parts, ReadOptions, ScanFile, position_count, positions, probe, truth};
 use crate::io::IoError;
 use crate::io::source::Source;
 use ndarray::{Array2, Ix2};
@@ -75,7 +73,7 @@ pub(super) fn read(
     };
     let geometry = resolve(
         source.input(),
-        &found(source, &mut notes)?,
+        &found(source, options, &mut notes)?,
         options,
         &ExpectedPaths {
             wavelength: &[WAVELENGTH, ENERGY],
@@ -157,29 +155,51 @@ fn translations(source: &Source, frames: usize) -> Result<(String, Array2<f64>),
 }
 
 /// Reads the geometry in the file; datasets that exist must be readable.
-fn found(source: &Source, notes: &mut Vec<String>) -> Result<FileGeometry, IoError> {
+fn found(
+    source: &Source,
+    options: &ReadOptions,
+    notes: &mut Vec<String>,
+) -> Result<FileGeometry, IoError> {
+    let units = UnitReader::new(source, options);
     let value = |path: &str| -> Result<Option<(String, f64)>, IoError> {
         match source.numbers(path)? {
             Some(numbers) => Ok(Some((path.to_owned(), numbers.common_value()?))),
             None => Ok(None),
         }
     };
-    let mut length = |path: &str| -> Result<Option<(String, f64)>, IoError> {
-        let found = value(path)?;
-        let read = |(path, value): (String, f64)| {
-            let metres = stated_units::length(source, &path, value, &mut *notes)?;
-            Ok::<_, IoError>((path, metres))
+    // Doubts about a value that an option replaces do not matter.
+    let constants = &options.constants;
+    let replaced = [
+        (constants.pixel_size.is_some(), Measure::PixelSize),
+        (constants.distance.is_some(), Measure::Distance),
+        (options.focus_to_sample.is_some(), Measure::Focus),
+        (constants.has_beam(), Measure::Wavelength),
+    ];
+    let mut length = |path: &str, measure: Measure| -> Result<Option<(String, f64)>, IoError> {
+        let Some((path, value)) = value(path)? else {
+            return Ok(None);
         };
-        found.map(read).transpose()
-    };
-    let sizes = (length(PIXEL_ROWS)?, length(PIXEL_COLUMNS)?);
-    let (wavelength, distance) = (length(WAVELENGTH)?, length(DISTANCE)?);
-    let focus_to_sample = length(FOCUS_TO_SAMPLE)?;
-    let energy = match value(ENERGY)? {
-        Some((path, value)) => {
-            let value = stated_units::energy(source, &path, value, notes)?;
-            Some((path, value))
+        match units.converted(measure, &path, value, &mut *notes) {
+            Ok(metres) => Ok(Some((path, metres))),
+            Err(_) if replaced.contains(&(true, measure)) => Ok(None),
+            Err(error) => Err(error),
         }
+    };
+    let sizes = (
+        length(PIXEL_ROWS, Measure::PixelSize)?,
+        length(PIXEL_COLUMNS, Measure::PixelSize)?,
+    );
+    let wavelength = length(WAVELENGTH, Measure::Wavelength)?;
+    let distance = length(DISTANCE, Measure::Distance)?;
+    let focus_to_sample = length(FOCUS_TO_SAMPLE, Measure::Focus)?;
+    // Beside a wavelength a doubtful energy says nothing.
+    let needed = wavelength.is_none() && !constants.has_beam();
+    let energy = match value(ENERGY)? {
+        Some((path, value)) => match units.converted(Measure::Energy, &path, value, notes) {
+            Ok(value) => Some((path, value)),
+            Err(error) if needed => return Err(error),
+            Err(_) => None,
+        },
         None => None,
     };
     let basis = basis(source)?;

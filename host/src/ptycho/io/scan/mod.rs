@@ -20,7 +20,6 @@ mod prepare;
 mod ptyd;
 mod roles;
 mod several_files;
-mod stated_units;
 mod truth;
 mod units;
 mod unknown;
@@ -272,6 +271,7 @@ impl Parts {
             });
         }
         let mut travel = None;
+        let mut stored = Some(self.window.in_file());
         if prepares {
             self.mask = mask.map(|mask| {
                 (
@@ -281,6 +281,7 @@ impl Parts {
             });
             let selected = prepare::prepare(&mut self, &positions, input, options)?;
             positions = positions.select(Axis(0), &selected.numbers);
+            stored = selected.stored;
             let of_all = selected.travel;
             travel = of_all.map(|all| selected.numbers.iter().map(|n| all[*n]).collect());
             mask = self.mask.take().map(|mask| mask.1);
@@ -290,6 +291,11 @@ impl Parts {
         let as_io_error = |error: ScanError| {
             let dataset = match &error {
                 ScanError::Scratch(error) => return IoError::from(error.clone()),
+                ScanError::Dark { .. } if options.dark.is_some() => format!(
+                    "{} less {} (data.dark)",
+                    self.frames.0,
+                    options.dark.as_deref().unwrap_or_default()
+                ),
                 ScanError::Empty(..) | ScanError::Count { .. } | ScanError::Dark { .. } => {
                     self.frames.0.clone()
                 }
@@ -317,7 +323,8 @@ impl Parts {
             self.geometry,
             self.probe.map(|p| p.1),
         )
-        .map_err(&as_io_error)?;
+        .map_err(&as_io_error)?
+        .with_stored_pixels(stored);
         let mut scan = match self.simulation {
             Some(simulation) => scan.with_simulation(simulation),
             None => scan,
@@ -406,6 +413,8 @@ fn probe(
     }
 }
 
+#[cfg(test)]
+mod cxi_tests;
 #[cfg(test)]
 mod layout_tests;
 #[cfg(test)]

@@ -13,6 +13,18 @@ use table::Table;
 
 /// What the positions are called where they are not those of a dataset.
 const RASTER: &str = "data.raster";
+/// What they are called where there are none.
+const NONE: &str = "the positions";
+
+/// How the paths of datasets of a CXI file begin.
+const CXI: &str = "/entry_1/";
+
+/// Whether a dataset with so many columns is a translation of the sample (x, y, z), or in a CXI file (x, y), as CXI and `NXcxi_ptycho`
+/// have it.
+fn is_translation(dataset: &str, columns: usize) -> bool {
+    let named = dataset.ends_with("/translation");
+    named && (columns == 3 || (columns == 2 && dataset.starts_with(CXI)))
+}
 
 /// Positions (frame, (row, column)), m, and what they are called.
 pub(super) type Named = (String, Array2<f64>);
@@ -28,6 +40,14 @@ pub(super) fn given(
     (frames, scan_shape): (usize, Option<[usize; 2]>),
     notes: &mut Vec<String>,
 ) -> Result<Option<Named>, IoError> {
+    if options.without_positions {
+        input.allow(NONE, 16 * frames as u128)?;
+        let apart = Array2::from_shape_fn((frames, 2), |(frame, axis)| match axis {
+            0 => frame as f64,
+            _ => 0.0,
+        });
+        return Ok(Some((NONE.to_owned(), apart)));
+    }
     if let Some(raster) = &options.raster {
         return of_raster(input, raster, (frames, scan_shape), notes).map(Some);
     }
@@ -144,7 +164,7 @@ impl<'a> Reader<'a> {
         let is_hdf5 = dataset.is_some() || separate || crate::io::source::is_hdf5(path);
         let found = match (is_npy, is_hdf5) {
             (true, _) => self.of_npy()?,
-            (_, true) => self.of_hdf5(dataset)?,
+            (_, true) => self.of_hdf5(dataset, notes)?,
             _ => self.of_table(notes)?,
         };
         let unit = match (&self.file.unit, &found.unit) {
@@ -222,15 +242,24 @@ impl<'a> Reader<'a> {
         })
     }
 
-    fn of_hdf5(&self, dataset: Option<&str>) -> Result<Coordinates, IoError> {
+    fn of_hdf5(
+        &self,
+        dataset: Option<&str>,
+        notes: &mut Vec<String>,
+    ) -> Result<Coordinates, IoError> {
         let (path, _) = self.file.path();
         let source = Source::open_with_links(path, self.input.memory(), self.follow)?;
-        let read = self.of_source(&source, dataset);
+        let read = self.of_source(&source, dataset, notes);
         source.unchanged()?;
         read
     }
 
-    fn of_source(&self, source: &Source, dataset: Option<&str>) -> Result<Coordinates, IoError> {
+    fn of_source(
+        &self,
+        source: &Source,
+        dataset: Option<&str>,
+        notes: &mut Vec<String>,
+    ) -> Result<Coordinates, IoError> {
         let Some(dataset) = dataset else {
             let names = self.file.columns.clone();
             let names = names.filter(|names| names.iter().all(|n| n.starts_with('/')));
@@ -294,6 +323,18 @@ impl<'a> Reader<'a> {
             .into_dimensionality::<Ix2>()
             .map_err(|_| wrong("shape (frame, coordinate)"))?;
         let unit = source.attribute(dataset, "units")?;
+        if self.file.columns.is_none() && is_translation(dataset, values.ncols()) {
+            notes.push(format!(
+                "{dataset} is a translation as CXI has it, of x, y and z: row = y, column = x (data.positions.columns states others: --position-columns 0,1)"
+            ));
+            // Those of CXI are in metres.
+            let in_cxi = dataset.starts_with(CXI).then(|| "m".to_owned());
+            return Ok(Coordinates {
+                values: values.select(Axis(1), &[1, 0]),
+                names: ["y", "x"].map(str::to_owned),
+                unit: unit.or(in_cxi),
+            });
+        }
         self.chosen(values.view(), unit, wrong)
     }
 

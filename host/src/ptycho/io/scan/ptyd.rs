@@ -4,6 +4,7 @@ use super::energy::ELECTRONVOLT;
 use super::frame_stack::FrameStack;
 use super::geometry::{ExpectedPaths, FileGeometry, resolve};
 use super::several_files::ScanFiles;
+use super::units::{Measure, UnitReader};
 use super::window::Window;
 use super::{Parts, ReadOptions, ScanFile, position_count, positions};
 use crate::data::{FrameWriter, Mask};
@@ -71,7 +72,7 @@ pub(super) fn read(
 
     let geometry = resolve(
         source.input(),
-        &found(source, &mut notes)?,
+        &found(source, options, &mut notes)?,
         options,
         &ExpectedPaths {
             wavelength: &[ENERGY],
@@ -280,7 +281,13 @@ fn chunks(source: &Source) -> Result<Vec<Chunk<'_>>, IoError> {
 /// Energies that PtyPy, which has them in keV, may mean by a number that in other files could be one of eV.
 const KEV: std::ops::Range<f64> = 20.0..100.0;
 
-fn found(source: &Source, notes: &mut Vec<String>) -> Result<FileGeometry, IoError> {
+fn found(
+    source: &Source,
+    options: &ReadOptions,
+    notes: &mut Vec<String>,
+) -> Result<FileGeometry, IoError> {
+    let units = UnitReader::new(source, options);
+    let constants = &options.constants;
     let energy = match source.numbers(ENERGY)? {
         Some(numbers) => {
             let value = numbers.common_value()?;
@@ -300,11 +307,31 @@ fn found(source: &Source, notes: &mut Vec<String>) -> Result<FileGeometry, IoErr
         None => None,
     };
     let distance = match source.numbers(DISTANCE)? {
-        Some(numbers) => Some((DISTANCE.to_owned(), numbers.common_value()?)),
+        Some(numbers) => {
+            let value = numbers.common_value()?;
+            match units.converted(Measure::Distance, DISTANCE, value, notes) {
+                Ok(metres) => Some((DISTANCE.to_owned(), metres)),
+                // It is replaced.
+                Err(_) if constants.distance.is_some() => None,
+                Err(error) => return Err(error),
+            }
+        }
         None => None,
     };
     let pixel_size = match source.numbers(PIXEL)? {
-        Some(numbers) => Some((PIXEL.to_owned(), numbers.one_or_two()?)),
+        Some(numbers) => {
+            let [rows, columns] = numbers.one_or_two()?;
+            let mut side = |value| units.converted(Measure::PixelSize, PIXEL, value, &mut *notes);
+            let sides = side(rows).and_then(|of_rows| match rows == columns {
+                true => Ok([of_rows; 2]),
+                false => Ok([of_rows, side(columns)?]),
+            });
+            match sides {
+                Ok(sides) => Some((PIXEL.to_owned(), sides)),
+                Err(_) if constants.pixel_size.is_some() => None,
+                Err(error) => return Err(error),
+            }
+        }
         None => None,
     };
     Ok(FileGeometry {

@@ -3,73 +3,40 @@
 use super::ReadOptions;
 use crate::io::IoError;
 use crate::io::source::Source;
+pub(super) use crate::ptycho::quantities::Measure;
+use crate::ptycho::quantities::{LARGEST_JOULE, one_of};
 use crate::ptycho::read_options::{PositionUnit, is_pixel, noun, si_units};
 use crate::text::{Dimension, shortest, significant};
-use std::ops::RangeInclusive;
-
-/// What a number of a scan measures.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Measure {
-    Positions,
-    Wavelength,
-    Energy,
-    Distance,
-    PixelSize,
-}
 
 /// Steps of a scan that are plausible, in object pixels; the largest is a frame.
 const SMALLEST_STEP: f64 = 2.0;
 /// Steps in frames that are no metres, if nothing says that they are.
 const ABSURD_STEP: f64 = 100.0;
 
-impl Measure {
-    fn dimension(self) -> Dimension {
-        match self {
-            Self::Energy => Dimension::Energy,
-            _ => Dimension::Length,
-        }
-    }
+/// The option that states the unit; `None` if there is none.
+pub(super) fn option(measure: Measure) -> Option<&'static str> {
+    Some(match measure {
+        Measure::Positions => "data.units.positions",
+        Measure::Wavelength => "data.units.wavelength",
+        Measure::Energy => "data.units.energy",
+        Measure::Distance => "data.units.distance",
+        Measure::PixelSize => "data.units.pixel_size",
+        Measure::Focus | Measure::Optics | Measure::Path | Measure::Step => return None,
+    })
+}
 
-    /// The option that states the unit.
-    pub(super) fn option(self) -> &'static str {
-        match self {
-            Self::Positions => "data.units.positions",
-            Self::Wavelength => "data.units.wavelength",
-            Self::Energy => "data.units.energy",
-            Self::Distance => "data.units.distance",
-            Self::PixelSize => "data.units.pixel_size",
-        }
-    }
-
-    fn given(self, options: &ReadOptions) -> Option<&str> {
-        let units = &options.units;
-        let unit = match self {
-            Self::Positions => &units.positions,
-            Self::Wavelength => &units.wavelength,
-            Self::Energy => &units.energy,
-            Self::Distance => &units.distance,
-            Self::PixelSize => &units.pixel_size,
-        };
-        unit.as_deref()
-    }
-
-    /// Units in which files have such numbers, and values, in SI units, that occur.
-    fn usual(self) -> (&'static [&'static str], RangeInclusive<f64>) {
-        const ELECTRONVOLT: f64 = 1.602_176_634e-19;
-        match self {
-            // From 300 kV electrons to extreme ultraviolet.
-            Self::Wavelength => (&["m", "nm", "A", "pm"], 1e-12..=5e-8),
-            // From extreme ultraviolet to 400 keV.
-            Self::Energy => (
-                &["J", "eV", "keV"],
-                90.0 * ELECTRONVOLT..=4e5 * ELECTRONVOLT,
-            ),
-            Self::Distance => (&["m", "mm"], 0.02..=30.0),
-            Self::PixelSize => (&["m", "mm", "um"], 1e-6..=9.99e-4),
-            // Compared with the object pixel instead.
-            Self::Positions => (&["m", "mm", "um", "nm"], 0.0..=f64::INFINITY),
-        }
-    }
+/// The unit that the options state.
+fn given(measure: Measure, options: &ReadOptions) -> Option<&str> {
+    let units = &options.units;
+    let unit = match measure {
+        Measure::Positions => &units.positions,
+        Measure::Wavelength => &units.wavelength,
+        Measure::Energy => &units.energy,
+        Measure::Distance => &units.distance,
+        Measure::PixelSize => &units.pixel_size,
+        Measure::Focus | Measure::Optics | Measure::Path | Measure::Step => return None,
+    };
+    unit.as_deref()
 }
 
 /// Where a unit comes from.
@@ -115,20 +82,82 @@ impl<'a> UnitReader<'a> {
         let (unit, origin) = match self.stated(measure, dataset)? {
             Some(stated) => stated,
             None => {
-                let (units, range) = measure.usual();
-                let value = value.abs();
-                let fits = |unit: &&&str| {
-                    let si = si_units(dimension, unit).map(|unit| unit * value);
-                    si.is_some_and(|si| range.contains(&si))
-                };
-                let plausible: Vec<&str> = units.iter().filter(fits).copied().collect();
-                self.only(measure, dataset, &plausible, &shortest(value))?
+                let plausible = measure.plausible(value);
+                if plausible.is_empty() {
+                    self.documented(measure, dataset, value)?;
+                }
+                self.only(measure, dataset, &plausible, &shortest(value.abs()))?
             }
         };
         let factor = si_units(dimension, &unit);
         let factor = factor.ok_or_else(|| self.unknown(measure, dataset, &unit, origin))?;
         self.note(dataset, &unit, origin);
         Ok(factor)
+    }
+
+    /// The number `value` in `dataset` of a layout in which lengths are in metres and energies in any unit, unless the options or the
+    /// attribute `units` say otherwise: in SI units, or as it is for an energy without a unit. Adds units other than those to `notes`.
+    ///
+    /// # Errors
+    /// The unit is not known, or there is none and another one than metres is plausible.
+    pub(super) fn converted(
+        &self,
+        measure: Measure,
+        dataset: &str,
+        value: f64,
+        notes: &mut Vec<String>,
+    ) -> Result<f64, IoError> {
+        let dimension = measure.dimension();
+        let attribute = self.source.attribute(dataset, "units")?;
+        let attribute = attribute.filter(|unit| !unit.trim().is_empty());
+        let Some(name) = given(measure, self.options).or(attribute.as_deref()) else {
+            if dimension == Dimension::Length {
+                self.documented(measure, dataset, value)?;
+            }
+            return Ok(value);
+        };
+        let known = si_units(dimension, name);
+        let factor = match (known, &*measure.plausible(value)) {
+            (Some(factor), _) => factor,
+            (None, [only]) => {
+                notes.push(format!(
+                    "{dataset} has the unit {}, which is not known as one of {dimension}: it is taken to be in {only}, the only plausible one",
+                    crate::text::visible(name)
+                ));
+                si_units(dimension, only).unwrap_or(1.0)
+            }
+            (None, plausible) => {
+                let units = match plausible {
+                    [] => measure.units(),
+                    some => some,
+                };
+                let found = format!("{} with units = \"{name}\"", shortest(value));
+                return Err(self.asked(measure, dataset, units, found));
+            }
+        };
+        let converted = value * factor;
+        if measure == Measure::Energy && converted >= LARGEST_JOULE {
+            notes.push(format!(
+                "{dataset} has the unit {name}, which {} cannot be in: the unit is not used",
+                shortest(value)
+            ));
+            return Ok(value);
+        }
+        if known.is_some_and(|factor| factor != 1.0) {
+            notes.push(format!("{dataset} is {} {name}", shortest(value)));
+        }
+        Ok(converted)
+    }
+
+    /// Refuses a length without a unit, where metres are documented, if it is in doubt.
+    ///
+    /// # Errors
+    /// The question.
+    fn documented(&self, measure: Measure, dataset: &str, value: f64) -> Result<(), IoError> {
+        match &*measure.doubt(value) {
+            [] => Ok(()),
+            units => Err(self.question(measure, dataset, units, &shortest(value.abs()))),
+        }
     }
 
     /// Metres in one of the unit of positions (row, column) in `dataset`, which are `step` of it apart; `pixel` is the object pixel
@@ -174,7 +203,7 @@ impl<'a> UnitReader<'a> {
 
     /// The unit that options, attribute or name state.
     fn stated(&self, measure: Measure, dataset: &str) -> Result<Option<(String, Origin)>, IoError> {
-        if let Some(unit) = measure.given(self.options) {
+        if let Some(unit) = given(measure, self.options) {
             return Ok(Some((unit.to_owned(), Origin::Option)));
         }
         let attribute = self.source.attribute(dataset, "units")?;
@@ -205,21 +234,21 @@ impl<'a> UnitReader<'a> {
 
     /// The error of a value without a unit.
     fn question(&self, measure: Measure, dataset: &str, units: &[&str], value: &str) -> IoError {
-        let listed = match units {
-            [others @ .., last] if !others.is_empty() => format!("{} or {last}", others.join(", ")),
-            _ => units.join(", "),
-        };
-        let option = measure.option();
-        let name = option.rsplit('.').next().unwrap_or_default();
+        self.asked(measure, dataset, units, format!("{value} without a unit"))
+    }
+
+    /// The error of a value whose unit has to be stated.
+    fn asked(&self, measure: Measure, dataset: &str, units: &[&str], found: String) -> IoError {
         let first = units.first().copied().unwrap_or("m");
+        let how = match option(measure) {
+            Some(option) => format!("{option} states it: --set '{option}=\"{first}\"'"),
+            None => "data.focus_to_sample takes its place: --focus-to-sample 3.65mm".to_owned(),
+        };
         IoError::Value {
             file: self.source.name().to_owned(),
             dataset: dataset.to_owned(),
-            found: format!("{value} without a unit: is it in {listed}?"),
-            expected: format!(
-                "a unit of {} ({option} states it: --set 'data.units.{name}=\"{first}\"')",
-                noun(measure.dimension())
-            ),
+            found: format!("{found}: is it in {}?", one_of(units)),
+            expected: format!("a unit of {} ({how})", noun(measure.dimension())),
         }
     }
 
@@ -229,7 +258,7 @@ impl<'a> UnitReader<'a> {
             "a unit of {} ({}; {} replaces it)",
             noun(dimension),
             dimension.names(),
-            measure.option()
+            option(measure).unwrap_or("an option")
         );
         let found = match origin {
             Origin::Attribute => format!("the attribute units = \"{unit}\""),
@@ -288,8 +317,8 @@ fn unit_in_name(dataset: &str, dimension: Dimension) -> Option<&str> {
 fn plausible_units(step: f64, pixel: [f64; 2], [rows, columns]: [usize; 2]) -> Vec<&'static str> {
     let pixel_size = pixel[0].max(pixel[1]);
     let pixels = SMALLEST_STEP..=rows.max(columns) as f64;
-    let (units, _) = Measure::Positions.usual();
-    let mut plausible: Vec<&str> = (units.iter().copied())
+    let units = Measure::Positions.units().iter().copied();
+    let mut plausible: Vec<&str> = units
         .filter(|unit| {
             let metres = si_units(Dimension::Length, unit).map(|unit| unit * step);
             metres.is_some_and(|metres| pixels.contains(&(metres / pixel_size)))

@@ -1,7 +1,7 @@
 //! Files without a known layout: their datasets, what these may be, and a recipe that opens them.
 
 use super::roles::Roles;
-use super::units::{Measure, is_stated};
+use super::units::{Measure, is_stated, option};
 use super::{Format, MaskPolarity, ReadOptions, format_of, is_frame_file, matlab};
 use crate::io::IoError;
 use crate::io::source::ListedDataset;
@@ -166,7 +166,7 @@ fn recipe(roles: &Roles, listed: &[ListedDataset], options: &ReadOptions) -> (St
             None if is_stated(measure, path, None) => String::new(),
             None => format!(
                 "no unit: {} states it where several are plausible",
-                measure.option()
+                option(measure).unwrap_or_default()
             ),
         }
     };

@@ -4,7 +4,7 @@ use super::ReadOptions;
 use super::frame_stack::FrameStack;
 use super::prepare::layout::Layout;
 use super::prepare::misfit;
-use crate::data::{FrameWriter, Frames, Mask};
+use crate::data::{FrameWriter, Frames, Mask, StoredPixels};
 use crate::io::source::Numbers;
 use crate::io::{InputFile, IoError};
 use crate::ptycho::{Centre, CentreSetting};
@@ -71,6 +71,19 @@ impl Window {
             stored: shape,
             roll: [0; 2],
         })
+    }
+
+    /// Where the pixels of frames that are only cut are in the file.
+    pub(super) fn in_file(&self) -> StoredPixels {
+        let first = [self.rows.start, self.columns.start];
+        StoredPixels {
+            roll: self.roll,
+            turned: [self.stored[1], self.stored[2]],
+            swapped: false,
+            inverted: [false; 2],
+            first: first.map(|first| i64::try_from(first).unwrap_or(i64::MAX)),
+            bin: 1,
+        }
     }
 
     /// Bytes needed while reading the frames and, if there is one mask per frame, the masks.

@@ -266,7 +266,7 @@ fn limits_are_rounded_down() {
     let behind = [
         "probe.source=gaussian",
         "probe.waist_radius=100e-9",
-        "probe.defocus=-2.5",
+        "probe.defocus=-2.5m",
     ];
     let text = refused([64, 64], &behind);
     let expected =

@@ -23,6 +23,17 @@ pub(super) struct Plane {
     pub(super) frames: usize,
 }
 
+/// `/DATASET` of the file of the scan, `FILE:/DATASET` or `FILE`.
+fn file_and_dataset<'n>(name: &'n str, input: &'n InputFile) -> (&'n str, Option<&'n str>) {
+    match name.rsplit_once(':') {
+        Some((file, dataset)) if dataset.starts_with('/') && !file.is_empty() => {
+            (file, Some(dataset))
+        }
+        _ if name.starts_with('/') && !Path::new(name).is_file() => (input.name(), Some(name)),
+        _ => (name, None),
+    }
+}
+
 /// Where an option says that an array is.
 struct ArrayFile<'n> {
     option: &'static str,
@@ -34,15 +45,8 @@ struct ArrayFile<'n> {
 }
 
 impl<'n> ArrayFile<'n> {
-    /// `/DATASET` of the file of the scan, `FILE:/DATASET` or `FILE`.
     fn new(option: &'static str, name: &'n str, (input, follow): (&'n InputFile, Follow)) -> Self {
-        let (file, dataset) = match name.rsplit_once(':') {
-            Some((file, dataset)) if dataset.starts_with('/') && !file.is_empty() => {
-                (file, Some(dataset))
-            }
-            _ if name.starts_with('/') && !Path::new(name).is_file() => (input.name(), Some(name)),
-            _ => (name, None),
-        };
+        let (file, dataset) = file_and_dataset(name, input);
         Self {
             option,
             name,
@@ -112,7 +116,9 @@ pub(super) fn plane(
     let most = usize::try_from(input.memory().limit() / 64).unwrap_or(usize::MAX);
     let most = (PART_PIXELS.min(most) / pixels).max(1);
     // Sums, and a part as it was read.
-    input.allow(name, (pixels as u128).saturating_mul(16 + 4 * most as u128))?;
+    let bytes = (pixels as u128).saturating_mul(16 + 4 * most as u128);
+    InputFile::new(Path::new(place.file), input.memory())
+        .allow(place.dataset.unwrap_or("the array"), bytes)?;
     let (sum, frames) = if let Some(array) = place.array(input) {
         let shape = array.shape().to_vec();
         match shape[..] {
@@ -178,6 +184,22 @@ fn summed(
         }
     }
     Ok((sum, frames))
+}
+
+/// The error of the values that the option `option` names as `name`: of their file and dataset, not of the scan.
+pub(super) fn refused(
+    option: &'static str,
+    name: &str,
+    input: &InputFile,
+    (expected, found): (&str, String),
+) -> IoError {
+    let (file, dataset) = file_and_dataset(name, input);
+    IoError::Value {
+        file: file.to_owned(),
+        dataset: dataset.unwrap_or("the array").to_owned(),
+        expected: format!("{expected} ({option})"),
+        found,
+    }
 }
 
 /// The numbers, one for each of the `count` frames of the file, that the option `option` names.

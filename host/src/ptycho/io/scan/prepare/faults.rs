@@ -175,8 +175,9 @@ impl Pixels {
             ),
         ] {
             let shown: Vec<String> = (places.iter().take(LISTED))
-                .map(|[row, column]| {
-                    format!("({}, {})", row + self.first[0], column + self.first[1])
+                .map(|place| {
+                    let [row, column] = self.in_file.of(*place).unwrap_or(*place);
+                    format!("({row}, {column})")
                 })
                 .collect();
             let more = if places.len() > LISTED { ", …" } else { "" };

@@ -1,5 +1,6 @@
 //! How pixels of the stored frames become pixels of a scan: turned, cut around the zero frequency, padded, binned.
 
+use crate::data::StoredPixels;
 use crate::ptycho::{Orientation, ReadOptions};
 use ndarray::{Array2, ArrayView2, Axis, s};
 use std::ops::Range;
@@ -164,6 +165,18 @@ impl Layout {
     /// How the frames' axes are exchanged and inverted.
     pub(super) fn orientation(&self) -> Orientation {
         self.orientation
+    }
+
+    /// Where the scan's pixels are in the stored frames, which have been shifted cyclically by `roll`.
+    pub(super) fn in_file(&self, roll: [isize; 2]) -> StoredPixels {
+        StoredPixels {
+            roll,
+            turned: self.turned(),
+            swapped: self.orientation.swap_axes,
+            inverted: [self.orientation.flip_rows, self.orientation.flip_columns],
+            first: self.first,
+            bin: self.bin,
+        }
     }
 
     /// Rows and columns of the turned frames, with those beyond them, in the scan's frames.

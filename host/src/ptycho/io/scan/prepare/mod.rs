@@ -9,6 +9,7 @@ mod pixels;
 mod probe;
 
 use super::{Parts, ReadOptions};
+use crate::data::StoredPixels;
 use crate::io::{InputFile, IoError};
 use crate::ptycho::read_options::prepare::NO_CENTRE;
 use crate::ptycho::read_options::{Centre, CentreSetting, FrameTransform};
@@ -23,6 +24,8 @@ pub(super) struct Selected {
     pub(super) numbers: Vec<usize>,
     /// Steps along the direction of travel (row, column), m, of all frames that have been read, if some are left out.
     pub(super) travel: Option<Vec<[f64; 2]>>,
+    /// Where the pixels are in the file.
+    pub(super) stored: Option<StoredPixels>,
 }
 
 /// The error of an option that does not fit the frames of `file`.
@@ -51,9 +54,10 @@ pub(super) fn prepare(
         return Err(misfit(input.name(), ("data.centre", reason)));
     }
     let numbers = numbers(parts, input, options)?;
-    let selected = Selected {
+    let mut selected = Selected {
         travel: (options.selects_frames()).then(|| crate::data::travel(positions)),
         numbers,
+        stored: None,
     };
     if options.selects_frames() {
         parts.notes.push(format!(
@@ -65,6 +69,7 @@ pub(super) fn prepare(
     let mut pixels = Pixels::new(parts, selected.numbers.clone(), input, options)?;
     pixels.mask_faults(input, options, &mut parts.notes)?;
     let layout = layout(&pixels, parts, input, options)?;
+    selected.stored = Some(layout.in_file(parts.window.roll));
     say(&layout, options, near_field, &mut parts.notes);
     let (frames, mask) = pixels.laid_out(&layout, input)?;
     parts.frames.1 = frames;

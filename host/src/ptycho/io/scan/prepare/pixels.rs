@@ -2,9 +2,9 @@
 
 use super::super::window::RECONSTRUCTED;
 use super::super::{Parts, follow};
-use super::calibration::{Plane, of_frames, plane};
+use super::calibration::{Plane, of_frames, plane, refused};
 use super::layout::Layout;
-use crate::data::{FrameWriter, Frames, Mask};
+use crate::data::{FrameWriter, Frames, Mask, StoredPixels};
 use crate::io::{InputFile, IoError};
 use crate::ptycho::ReadOptions;
 use crate::text::{count, significant};
@@ -22,6 +22,8 @@ pub(super) struct Pixels {
     numbers: Vec<usize>,
     /// Row and column of the first pixel among those that are stored.
     pub(super) first: [usize; 2],
+    /// Where the pixels are in the file.
+    pub(super) in_file: StoredPixels,
     pub(super) near_field: bool,
     dark: Option<Array2<f32>>,
     /// The mean of the flat over its values.
@@ -50,6 +52,7 @@ impl Pixels {
             mask: (parts.mask.as_mut()).map(|mask| std::mem::replace(&mut mask.1, empty())),
             numbers,
             first: [window.rows.start, window.columns.start],
+            in_file: window.in_file(),
             near_field: parts.geometry.is_near_field(),
             dark: None,
             gain: None,
@@ -63,12 +66,23 @@ impl Pixels {
                 .transpose()
         };
         if let Some(mask) = read("data.mask", &options.mask)? {
+            let any = new.has_valid();
             let masked = new.mask_where(&mask.values.mapv(|value| value != 0.0));
+            if any && !new.has_valid() {
+                let expected = "0 on some of the pixels that are valid in the file of the scan";
+                let found = "none: all pixels would be masked".to_owned();
+                return Err(refused("data.mask", &mask.name, input, (expected, found)));
+            }
             let what = count(masked, ["pixel more", "pixels more"]);
             notes.push(format!("data.mask: {}: {what} masked", mask.name));
         }
         if let Some(dark) = read("data.dark", &options.dark)? {
+            let any = new.has_valid();
             let masked = new.mask_where(&dark.values.mapv(|value| !value.is_finite()));
+            if any && !new.has_valid() {
+                let (expected, found) = ("finite counts on valid pixels", "none".to_owned());
+                return Err(refused("data.dark", &dark.name, input, (expected, found)));
+            }
             let frames = count(dark.frames, ["frame", "frames"]);
             let mean = dark.values.iter().filter(|value| value.is_finite());
             let mean = mean.sum::<f64>() / (dark.values.len().max(1)) as f64;
@@ -82,13 +96,10 @@ impl Pixels {
         }
         if let Some(flat) = read("data.flat", &options.flat)? {
             let masked = new.mask_where(&flat.values.mapv(|v| !(v.is_finite() && v > 0.0)));
-            let mean = new
-                .mean_of_valid(&flat.values)
-                .ok_or_else(|| IoError::Option {
-                    file: input.name().to_owned(),
-                    option: "data.flat",
-                    reason: "expected counts above 0 on valid pixels, found none".to_owned(),
-                })?;
+            let mean = new.mean_of_valid(&flat.values).ok_or_else(|| {
+                let (expected, found) = ("counts above 0 on valid pixels", "none".to_owned());
+                refused("data.flat", &flat.name, input, (expected, found))
+            })?;
             let frames = count(flat.frames, ["frame", "frames"]);
             notes.push(format!(
                 "data.flat: {}: counts are divided by the mean of {frames}, whose mean over valid pixels is set to 1{}",
@@ -105,12 +116,9 @@ impl Pixels {
                 .filter_map(|number| values.get(number + first).copied())
                 .collect();
             if let Some(place) = used.iter().position(|v| !(v.is_finite() && *v > 0.0)) {
-                return Err(IoError::Value {
-                    file: input.name().to_owned(),
-                    dataset: name.clone(),
-                    found: format!("{} for frame {}", used[place], new.numbers[place] + first),
-                    expected: "finite numbers above 0 (data.monitor)".to_owned(),
-                });
+                let found = format!("{} for frame {}", used[place], new.numbers[place] + first);
+                let expected = "finite numbers above 0";
+                return Err(refused("data.monitor", name, input, (expected, found)));
             }
             let mean = used.iter().sum::<f64>() / used.len().max(1) as f64;
             let ends = used
@@ -148,6 +156,15 @@ impl Pixels {
             }
         }
         (pixels > 0.0 && sum > 0.0).then(|| sum / pixels)
+    }
+
+    /// Whether a pixel is valid in a frame.
+    fn has_valid(&self) -> bool {
+        match &self.mask {
+            None => true,
+            Some(Mask::Shared(plane)) => plane.iter().any(|valid| *valid),
+            Some(Mask::PerFrame(each)) => each.iter().any(|valid| *valid),
+        }
     }
 
     /// Masks pixels (row, column) in all frames; returns how many were valid in one.

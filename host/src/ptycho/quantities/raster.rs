@@ -1,10 +1,8 @@
-//! Lengths and angles in a recipe: texts with units, or numbers where their unit is stated.
+//! Step and rotation of a raster in a recipe: texts with units.
 
+use super::measure::{Measure, one_of};
 use crate::text::{Dimension, Quantity, shortest};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
-
-/// Numbers without a unit from here on are no lengths of a scan in metres.
-const LARGEST_BARE: f64 = 1e-4;
 
 /// A number, or a text with a unit.
 #[derive(Deserialize)]
@@ -37,9 +35,13 @@ impl ShortLength {
         if read.value <= 0.0 {
             return Err(format!("expected a length above 0, found {value}"));
         }
-        if !read.has_unit && read.value >= LARGEST_BARE {
+        let units = Measure::Step.doubt(read.value);
+        if !read.has_unit && !units.is_empty() {
+            let written: Vec<String> = units.iter().map(|unit| format!("{value}{unit}")).collect();
             return Err(format!(
-                "{value} has no unit: is it in um, nm or A? Write {value}um, {value}nm or {value}A"
+                "{value} has no unit: is it in {}? Write {}",
+                one_of(&units),
+                one_of(&written)
             ));
         }
         Ok(Self(read.value))

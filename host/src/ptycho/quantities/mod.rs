@@ -1,4 +1,11 @@
-//! Values of a recipe that are numbers in SI units or texts with a unit, such as `"75um"` or `"300kV"`.
+//! Values of a recipe that are numbers in SI units or texts with a unit, such as `"75um"` or `"300kV"`. `measure` says what a number
+//! without a unit means, in options and in files; `raster` has the step and the rotation of a raster.
+
+mod measure;
+mod raster;
+
+pub(crate) use measure::{Measure, one_of};
+pub use raster::{Degrees, ShortLength};
 
 use crate::text::{Dimension, Quantity, shortest};
 use serde::{Deserialize, Deserializer, Serializer, de::Error};
@@ -6,8 +13,8 @@ use serde::{Deserialize, Deserializer, Serializer, de::Error};
 /// A kind of value: its dimension, and what a number without a unit means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// A length; a number is in metres.
-    Length,
+    /// A length; a number is in metres, if no other unit is plausible.
+    Length(Measure),
     /// An angle; a number is in radians.
     Angle,
     /// An angle without a unit other than 0, as radians, milliradians and degrees are all plausible.
@@ -26,7 +33,7 @@ pub(crate) const LARGEST_JOULE: f64 = 1e-6;
 impl Kind {
     fn dimension(self) -> Dimension {
         match self {
-            Self::Length => Dimension::Length,
+            Self::Length(_) => Dimension::Length,
             Self::Angle | Self::AngleWithUnit => Dimension::Angle,
             Self::Energy => Dimension::Energy,
             Self::Voltage => Dimension::Voltage,
@@ -36,7 +43,13 @@ impl Kind {
 
     fn example(self) -> &'static str {
         match self {
-            Self::Length => "a length in metres or with a unit, such as 75um",
+            Self::Length(Measure::Wavelength) => {
+                "a wavelength in metres or with a unit, such as 1.4A"
+            }
+            Self::Length(Measure::Distance) => "a length in metres or with a unit, such as 2m",
+            Self::Length(Measure::Focus) => "a length in metres or with a unit, such as 3.65mm",
+            Self::Length(Measure::Path) => "a length in metres or with a unit, such as 20um",
+            Self::Length(_) => "a length in metres or with a unit, such as 75um",
             Self::Angle => "an angle in radians or with a unit, such as 17mrad",
             Self::AngleWithUnit => "an angle with a unit, such as 0.3mrad or 30deg",
             Self::Energy => "an energy with a unit, such as 8.8keV",
@@ -46,10 +59,11 @@ impl Kind {
     }
 
     /// The question about a number without a unit, if it needs one.
-    fn question(self, number: f64) -> Option<String> {
-        let number = shortest(number);
+    fn question(self, value: f64) -> Option<String> {
+        let number = shortest(value);
         match self {
-            Self::Length | Self::Angle | Self::Energy => None,
+            Self::Length(measure) => measure.question(value),
+            Self::Angle | Self::Energy => None,
             Self::AngleWithUnit if number == "0" || number == "-0" => None,
             Self::AngleWithUnit => Some(format!(
                 "are these {number}mrad, {number}deg or {number}rad?"
@@ -152,16 +166,6 @@ fn pair<'de, D: Deserializer<'de>>(from: D, kind: Kind) -> Result<Option<[f64; 2
     Ok(Some(value))
 }
 
-pub(in crate::ptycho) fn length<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
-    one(from, Kind::Length)
-}
-
-pub(in crate::ptycho) fn some_length<'de, D: Deserializer<'de>>(
-    from: D,
-) -> Result<Option<f64>, D::Error> {
-    one(from, Kind::Length).map(Some)
-}
-
 pub(in crate::ptycho) fn some_energy<'de, D: Deserializer<'de>>(
     from: D,
 ) -> Result<Option<f64>, D::Error> {
@@ -174,10 +178,107 @@ pub(in crate::ptycho) fn some_angle<'de, D: Deserializer<'de>>(
     one(from, Kind::Angle).map(Some)
 }
 
-pub(in crate::ptycho) fn some_lengths<'de, D: Deserializer<'de>>(
-    from: D,
-) -> Result<Option<[f64; 2]>, D::Error> {
-    pair(from, Kind::Length)
+/// Writes metres as a number, or as a text with the unit if the number would be asked about.
+fn write_metres<S: Serializer>(metres: f64, measure: Measure, to: S) -> Result<S::Ok, S::Error> {
+    match measure.doubt(metres).is_empty() {
+        true => to.serialize_f64(metres),
+        false => to.serialize_str(&format!("{}m", shortest(metres))),
+    }
+}
+
+/// Metres as recipes have them.
+struct Metres(f64, Measure);
+
+impl serde::Serialize for Metres {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        write_metres(self.0, self.1, to)
+    }
+}
+
+/// Modules of lengths that may be absent.
+macro_rules! lengths {
+    ($($(#[$doc:meta])* $name:ident: $measure:expr;)*) => { $(
+        $(#[$doc])*
+        pub(in crate::ptycho) mod $name {
+            use super::{Deserializer, Kind, Measure, Serializer, one, write_metres};
+
+            #[allow(
+                clippy::ref_option,
+                clippy::trivially_copy_pass_by_ref,
+                reason = "the form that serde expects"
+            )]
+            pub(in crate::ptycho) fn serialize<S: Serializer>(
+                metres: &Option<f64>,
+                to: S,
+            ) -> Result<S::Ok, S::Error> {
+                match metres {
+                    Some(metres) => write_metres(*metres, $measure, to),
+                    None => to.serialize_none(),
+                }
+            }
+
+            pub(in crate::ptycho) fn deserialize<'de, D: Deserializer<'de>>(
+                from: D,
+            ) -> Result<Option<f64>, D::Error> {
+                one(from, Kind::Length($measure)).map(Some)
+            }
+        }
+    )* };
+}
+
+lengths! {
+    /// A wavelength.
+    wavelength: Measure::Wavelength;
+    /// A distance from the specimen to the detector.
+    distance: Measure::Distance;
+}
+
+/// Defocus and aberrations, m.
+pub(in crate::ptycho) mod optics {
+    use super::{Deserializer, Kind, Measure, Serializer, one, write_metres};
+
+    #[allow(
+        clippy::trivially_copy_pass_by_ref,
+        reason = "the form that serde expects"
+    )]
+    pub(in crate::ptycho) fn serialize<S: Serializer>(
+        metres: &f64,
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
+        write_metres(*metres, Measure::Optics, to)
+    }
+
+    pub(in crate::ptycho) fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<f64, D::Error> {
+        one(from, Kind::Length(Measure::Optics))
+    }
+}
+
+/// Pixels of a detector (row direction, column direction), m.
+pub(in crate::ptycho) mod pixel_size {
+    use super::{Deserializer, Kind, Measure, Metres, Serializer, pair};
+
+    #[allow(
+        clippy::ref_option,
+        clippy::trivially_copy_pass_by_ref,
+        reason = "the form that serde expects"
+    )]
+    pub(in crate::ptycho) fn serialize<S: Serializer>(
+        sides: &Option<[f64; 2]>,
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
+        match sides {
+            Some(sides) => to.collect_seq(sides.map(|side| Metres(side, Measure::PixelSize))),
+            None => to.serialize_none(),
+        }
+    }
+
+    pub(in crate::ptycho) fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<Option<[f64; 2]>, D::Error> {
+        pair(from, Kind::Length(Measure::PixelSize))
+    }
 }
 
 /// A voltage, which is written as a text with its unit.
@@ -301,11 +402,19 @@ mod tests {
         assert_eq!(Kind::AngleWithUnit.read("0"), Ok(0.0));
         let asked = Kind::AngleWithUnit.read("0.3").unwrap_err();
         assert!(asked.contains("0.3mrad, 0.3deg or 0.3rad?"), "{asked}");
-        assert_eq!(Kind::Length.read("2"), Ok(2.0));
-        let refused = Kind::Length.read("2s").unwrap_err();
+        let distance = Kind::Length(Measure::Distance);
+        assert_eq!(distance.read("2"), Ok(2.0));
+        let asked = distance.read("681").unwrap_err();
+        assert!(
+            asked.contains("such as 2m; are these 681m or 681mm?"),
+            "{asked}"
+        );
+        let refused = distance.read("2s").unwrap_err();
         assert!(refused.contains("found the unit s (known are"), "{refused}");
-        assert_eq!(Kind::Length.read_pair("75um,50um"), Ok([75e-6, 50e-6]));
-        assert_eq!(Kind::Length.read_pair("75um"), Ok([75e-6; 2]));
+        let pixel = Kind::Length(Measure::PixelSize);
+        assert_eq!(pixel.read_pair("75um,50um"), Ok([75e-6, 50e-6]));
+        assert_eq!(pixel.read_pair("75um"), Ok([75e-6; 2]));
+        assert!(pixel.read_pair("75um,50").is_err());
         assert!(Kind::Energy.read("1e30eV").is_err());
     }
 }
