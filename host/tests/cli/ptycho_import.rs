@@ -190,7 +190,7 @@ fn frames_of_several_files_are_one_scan() {
         &pixel,
     ];
     let run = |before: &[&str], after: &[&str]| {
-        folder.run(&[&["ptycho"], before, &geometry[..], after].concat())
+        folder.run(&[&["ptycho"][..], before, &geometry[..], after].concat())
     };
     let info = run(&["info", "f_1.h5", "f_2.h5", "--json"], &[]);
     let info: serde_json::Value = serde_json::from_str(&info.out).unwrap();
