@@ -13,6 +13,7 @@ use warpstride::mri::{
 };
 use warpstride_tests::npz::Archive;
 use warpstride_tests::{shared_data, skipped};
+use std::sync::Arc;
 
 fn close(found: Complex<f64>, expected: Complex<f64>) -> bool {
     (found - expected).norm() < 1e-9 * expected.norm()
@@ -161,7 +162,7 @@ fn conjugate_gradients_converge_to_the_phantom_as_published() {
     let difference: Vec<_> = once.iter().zip(&again).map(|(a, b)| a - b).collect();
     let difference = (norm_squared(&difference) / norm_squared(&again)).sqrt();
     assert!(difference < 1e-12, "{difference:e}");
-    let mut sense = Sense::new(Gram::Toeplitz(Box::new(toeplitz)), None);
+    let mut sense = Sense::new(Gram::Toeplitz(Arc::new(toeplitz)), None);
     let mut cg = ConjugateGradients::new(b, 0.0);
     let mut done = 0;
     for (iteration, residual, nrmse, psnr) in PHANTOM {
