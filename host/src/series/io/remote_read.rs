@@ -120,6 +120,9 @@ enum Field<'m> {
     Bytes(&'m [u8], Range<usize>),
 }
 
+/// Bytes that are no field.
+struct Broken;
+
 /// The fields of a message.
 struct Fields<'m> {
     message: &'m [u8],
@@ -152,11 +155,15 @@ impl<'m> Fields<'m> {
         Some(range)
     }
 
-    /// The next field with its number; `Some(None)` at the end, `None` where there is no field.
-    fn read(&mut self) -> Option<Option<(u64, Field<'m>)>> {
+    /// The next field with its number; `None` at the end.
+    fn read(&mut self) -> Result<Option<(u64, Field<'m>)>, Broken> {
         if self.at == self.message.len() {
-            return Some(None);
+            return Ok(None);
         }
+        self.field().map(Some).ok_or(Broken)
+    }
+
+    fn field(&mut self) -> Option<(u64, Field<'m>)> {
         let key = self.varint()?;
         let field = match key & 7 {
             0 => Field::Number(self.varint()?),
@@ -176,7 +183,7 @@ impl<'m> Fields<'m> {
             }
             _ => return None,
         };
-        (key >> 3 > 0).then_some(Some((key >> 3, field)))
+        (key >> 3 > 0).then_some((key >> 3, field))
     }
 }
 
@@ -184,7 +191,7 @@ impl<'m> Fields<'m> {
 fn submessages(message: &[u8], within: Range<usize>) -> Option<Vec<Range<usize>>> {
     let mut found = Vec::new();
     let mut fields = Fields::new(message.get(within.clone())?);
-    while let Some((number, field)) = fields.read()? {
+    while let Some((number, field)) = fields.read().ok()? {
         if let (1, Field::Bytes(_, range)) = (number, field) {
             found.push(within.start + range.start..within.start + range.end);
         }
@@ -196,7 +203,7 @@ fn submessages(message: &[u8], within: Range<usize>) -> Option<Vec<Range<usize>>
 fn label(message: &[u8]) -> Option<(&[u8], &[u8])> {
     let (mut name, mut value) = (&[][..], &[][..]);
     let mut fields = Fields::new(message);
-    while let Some((number, field)) = fields.read()? {
+    while let Some((number, field)) = fields.read().ok()? {
         match (number, field) {
             (1, Field::Bytes(text, _)) => name = text,
             (2, Field::Bytes(text, _)) => value = text,
@@ -216,10 +223,10 @@ fn series(message: &[u8]) -> Option<Vec<Range<usize>>> {
     let mut inner = Vec::new();
     for range in &outer {
         inner.extend(submessages(message, range.clone())?);
-        if let Some(first) = inner.first() {
-            if label(&message[first.clone()]).is_some() {
-                return Some(outer);
-            }
+        if let Some(first) = inner.first()
+            && label(&message[first.clone()]).is_some()
+        {
+            return Some(outer);
         }
     }
     Some(inner)
@@ -240,7 +247,7 @@ impl Samples {
     fn text_of(series: &[u8], text: &mut Vec<u8>) -> Option<bool> {
         let (mut metric, mut labels) = (Vec::new(), Vec::new());
         let mut fields = Fields::new(series);
-        while let Some((number, field)) = fields.read()? {
+        while let Some((number, field)) = fields.read().ok()? {
             if let (1, Field::Bytes(of_label, _)) = (number, field) {
                 match label(of_label)? {
                     (METRIC, name) => metric = name.to_vec(),
@@ -254,7 +261,7 @@ impl Samples {
         let mut name = Vec::new();
         SeriesText::new(metric, labels).write_name(&mut name);
         let mut fields = Fields::new(series);
-        while let Some((number, field)) = fields.read()? {
+        while let Some((number, field)) = fields.read().ok()? {
             if let (2, Field::Bytes(sample, _)) = (number, field) {
                 let (value, time) = of_sample(sample)?;
                 if value.to_bits() != STALE {
@@ -276,7 +283,7 @@ impl Samples {
 fn of_sample(sample: &[u8]) -> Option<(f64, i64)> {
     let (mut value, mut time) = (0.0, 0);
     let mut fields = Fields::new(sample);
-    while let Some((number, field)) = fields.read()? {
+    while let Some((number, field)) = fields.read().ok()? {
         match (number, field) {
             (1, Field::Double(found)) => value = found,
             (2, Field::Number(found)) => time = found.cast_signed(),
