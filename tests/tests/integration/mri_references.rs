@@ -3,6 +3,7 @@
 
 use ndarray::{Array1, Array2};
 use num_complex::Complex;
+use std::sync::Arc;
 use warpstride::mri::cpu::direct::{fhd, point_spread};
 use warpstride::mri::cpu::{
     ConjugateGradients, CpuEngine, Direct, Gram, Sense, Toeplitz, norm_squared,
@@ -13,7 +14,6 @@ use warpstride::mri::{
 };
 use warpstride_tests::npz::Archive;
 use warpstride_tests::{shared_data, skipped};
-use std::sync::Arc;
 
 fn close(found: Complex<f64>, expected: Complex<f64>) -> bool {
     (found - expected).norm() < 1e-9 * expected.norm()
