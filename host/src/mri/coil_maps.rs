@@ -13,7 +13,7 @@ mod sets;
 mod subspace;
 
 pub use calibration::CalibrationRegion;
-pub use espirit::{Espirit, espirit};
+pub use espirit::{Espirit, espirit, espirit_with_plans};
 
 use super::{Encoding, Grid, ProblemError};
 use ndarray::{Array2, ArrayView2};

@@ -21,6 +21,7 @@ mod memory_estimate;
 pub mod metrics;
 pub mod nufft;
 pub mod phantom;
+mod plans;
 mod problem;
 mod recipe;
 #[cfg(feature = "plots")]
@@ -38,6 +39,7 @@ pub use encoding::Encoding;
 pub use engine::{Engine, MriError, Residual};
 pub use grid::Grid;
 pub use memory_estimate::MemorySizes;
+pub use plans::Plans;
 pub use problem::{FieldBasis, Problem, ProblemError};
 pub use recipe::{Method, OperatorName, Recipe, Trigonometry};
 pub use run::{ReconstructionSteps, Run};

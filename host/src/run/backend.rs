@@ -203,6 +203,21 @@ impl<C, E> Backend<C, E> {
         &self.kind
     }
 
+    /// The same choice with the back end that `again` makes of this one, for a further computation.
+    ///
+    /// # Errors
+    /// Those of `again`.
+    pub fn again<X>(
+        &self,
+        again: impl FnOnce(&BackendKind<C, E>) -> Result<BackendKind<C, E>, X>,
+    ) -> Result<Self, X> {
+        Ok(Self {
+            kind: again(&self.kind)?,
+            optional: self.optional,
+            note: self.note.clone(),
+        })
+    }
+
     /// Checks the back end. If `check` refuses a GPU that `auto` chose, but not the CPU, the CPU takes its place.
     ///
     /// # Errors

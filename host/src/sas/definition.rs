@@ -2,7 +2,7 @@
 
 mod sum;
 
-pub use sum::Part;
+pub use sum::{Part, Term};
 
 use super::SasError;
 use super::magnetism::{MOMENT_NAMES, SPIN_NAMES};
@@ -14,7 +14,7 @@ use warpstride_kernels::sas::model::{Kind, Symmetry};
 pub enum Role {
     /// Factor of the intensity.
     Scale,
-    /// Factor of a part of a sum, by its index.
+    /// Factor of a term of a sum, by its index.
     PartScale(usize),
     /// Constant added to the intensity, 1/cm.
     Background,
@@ -61,7 +61,8 @@ pub struct ParameterRow {
     pub polydisperse: bool,
     /// Whether the parameter is a scattering length density.
     pub sld: bool,
-    /// The part of a sum to which the parameter belongs, by its index.
+    /// The part of a sum or a product of models to which the parameter belongs, by its index; the first part of a product for
+    /// its scale.
     pub part: Option<usize>,
 }
 
@@ -86,15 +87,16 @@ impl ParameterRow {
     }
 }
 
-/// A model: a form factor, a product `P@S` with a structure factor, or a sum `A+B` of such models.
+/// A model: a form factor, a product `P@S` with a structure factor, or a sum `A+B` or product `A*B` of such models.
 #[derive(Clone)]
 pub struct Definition {
     name: String,
     form: &'static dyn AnyModel,
     structure: Option<&'static dyn AnyModel>,
     rows: Vec<ParameterRow>,
-    /// Parts of a sum; empty for any other model.
+    /// Parts of a sum or a product of models; empty for any other model.
     parts: Vec<Part>,
+    terms: Vec<Term>,
 }
 
 impl std::fmt::Debug for Definition {
@@ -208,12 +210,17 @@ fn scale_and_background(background: f64) -> Vec<ParameterRow> {
 }
 
 impl Definition {
-    /// The model of that name, `P`, `P@S`, or a sum `A+B` of these.
+    /// The model of that name, `P`, `P@S`, or a sum `A+B`, product `A*B` or sum of products `A*B+C` of these.
     ///
     /// # Errors
-    /// A model does not exist, S is not a structure factor, or P is one; a sum of too many models.
+    /// A model does not exist, S is not a structure factor, or P is one; too many models.
     pub fn parse(name: &str) -> Result<Self, SasError> {
-        if name.contains('+') {
+        if name.contains(['(', ')']) {
+            return Err(SasError::Refused(format!(
+                "{name}: expected models joined by @, * and + without parentheses, such as sphere*hardsphere+lamellar, found some"
+            )));
+        }
+        if name.contains(['+', '*']) {
             Self::parse_sum(name)
         } else {
             Self::parse_single(name)
@@ -225,6 +232,11 @@ impl Definition {
             Some((form, structure)) => (form, Some(structure)),
             None => (name, None),
         };
+        if structure_name.is_some_and(str::is_empty) || form_name.is_empty() {
+            return Err(SasError::Refused(format!(
+                "{name}: expected a model, or a form factor and a structure factor on both sides of @, such as sphere@hardsphere, found none"
+            )));
+        }
         let form = find(form_name)?;
         let structure = structure_name.map(find).transpose()?;
         if let Some(structure) = structure {
@@ -277,6 +289,7 @@ impl Definition {
             structure,
             rows,
             parts: Vec::new(),
+            terms: Vec::new(),
         })
     }
 
@@ -287,7 +300,8 @@ impl Definition {
         if !self.parts.is_empty() {
             let parts = self.parts.iter();
             let parts = parts.map(|part| part.definition().clone().with_magnetism());
-            return Self::sum(&self.name, parts.collect());
+            let lengths: Vec<usize> = self.terms.iter().map(|term| term.parts.len()).collect();
+            return Self::sum(&self.name, parts.collect(), &lengths);
         }
         let slds: Vec<String> = self
             .rows
@@ -371,13 +385,13 @@ impl Definition {
         &self.name
     }
 
-    /// The form factor; of a sum, that of its first part.
+    /// The form factor; of a sum or a product of models, that of its first part.
     #[must_use]
     pub fn form(&self) -> &'static dyn AnyModel {
         self.form
     }
 
-    /// The structure factor, if the model is a product; of a sum, that of its first part.
+    /// The structure factor of `P@S`; of a sum or a product of models, that of its first part.
     #[must_use]
     pub fn structure(&self) -> Option<&'static dyn AnyModel> {
         self.structure

@@ -36,7 +36,7 @@ mod ties;
 
 pub use calculation::{Calculation, Points, Precision, Target, Vector};
 pub(crate) use closure::{is_unsolved, unsolved};
-pub use definition::{Definition, ParameterRow, Part, Role};
+pub use definition::{Definition, ParameterRow, Part, Role, Term};
 pub(crate) use diagnosis::{problems, relative_uncertainty};
 pub use engine::Engine;
 pub use engine_group::EngineGroup;

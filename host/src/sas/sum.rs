@@ -1,12 +1,13 @@
-//! The engine of a sum: each part on an engine of its own, added in double precision.
+//! The engine of a sum or a product of models: each part on an engine of its own, multiplied and added in double precision.
 
 use super::cpu::CpuEngine;
 use super::joint::distinct;
 use super::{Calculation, Engine, SasError, Vector};
 use crate::run::Setup;
 
-/// Evaluates a sum of models, I = scale · Σ (part's scale · part) + background. A part whose factor
-/// is 0 is not computed, and vectors that agree in the values of a part share its computation.
+/// Evaluates a sum of models, I = scale · Σ (term's scale · term) + background, whose terms are models or products of models. A
+/// term whose factor is 0 is not computed, and vectors that agree in the values of a part share its computation. A resolution
+/// smears products, not their parts.
 pub struct SumEngine {
     calculation: Calculation,
     engines: Vec<Box<dyn Engine>>,
@@ -48,13 +49,23 @@ pub fn on_cpu(calculation: Calculation) -> Result<Box<dyn Engine>, SasError> {
 }
 
 impl Calculation {
-    /// The calculations of the parts of a sum, at the same points with the same resolution; empty
-    /// for any other model.
+    /// The calculations of the parts of a sum, at the same points with the same resolution, and of a product of models, at the
+    /// finer points of the resolution; empty for any other model.
     #[must_use]
     pub fn parts(&self) -> Vec<Self> {
-        let parts = self.definition.parts().iter();
+        let is_factor = |at: &usize| {
+            let mut terms = self.definition.terms().iter();
+            terms.any(|term| term.parts.len() > 1 && term.parts.contains(at))
+        };
+        let parts = self.definition.parts().iter().enumerate();
         parts
-            .map(|part| Self {
+            .map(|(at, part)| Self {
+                points: if is_factor(&at) {
+                    self.fine_points().clone()
+                } else {
+                    self.points.clone()
+                },
+                resolution: (self.resolution.clone()).filter(|_| !is_factor(&at)),
                 definition: part.definition().clone(),
                 polydispersity: self
                     .polydispersity
@@ -70,14 +81,16 @@ impl Calculation {
             .collect()
     }
 
-    /// The vectors of the parts of a sum, with scale 1 and background 0, and the factor of each;
-    /// empty for any other model.
+    /// The vectors of the parts of a sum or a product of models, with scale 1 and background 0, and the factor of the term of
+    /// each; empty for any other model.
     #[must_use]
     pub fn part_vectors(&self, vector: &Vector) -> Vec<(f64, Vector)> {
         let (scale, _) = self.common(vector);
-        let parts = self.definition.parts().iter();
+        let terms = self.definition.terms().iter();
+        let terms = terms.flat_map(|term| term.parts.clone().map(move |_| term));
+        let parts = self.definition.parts().iter().zip(terms);
         parts
-            .map(|part| {
+            .map(|(part, term)| {
                 let widths = self.polydispersity.iter().zip(&vector.widths);
                 let of_part = Vector {
                     values: part.values(&vector.values),
@@ -86,8 +99,10 @@ impl Calculation {
                         .map(|(_, width)| *width)
                         .collect(),
                 };
-                let factor = vector.values.get(part.scale());
-                (scale * factor.copied().unwrap_or(f64::NAN), of_part)
+                let factor = term
+                    .scale
+                    .map_or(1.0, |at| vector.values.get(at).copied().unwrap_or(f64::NAN));
+                (scale * factor, of_part)
             })
             .collect()
     }
@@ -122,21 +137,34 @@ impl Engine for SumEngine {
             .map(|vector| calculation.part_vectors(vector))
             .collect();
         let mut sums = vec![vec![0.0; calculation.points.len()]; vectors.len()];
-        for (part, engine) in self.engines.iter_mut().enumerate() {
+        for term in calculation.definition.terms() {
+            let first = term.parts.start;
             let used = || {
                 let with_index = of_vectors.iter().enumerate();
-                with_index.filter(|(_, of_vector)| of_vector[part].0 != 0.0)
+                with_index.filter(|(_, of_vector)| of_vector[first].0 != 0.0)
             };
-            let (distinct, indices) = distinct(used().map(|(_, of_vector)| &of_vector[part].1));
-            if distinct.is_empty() {
-                continue;
-            }
-            let computed = engine.evaluate(&distinct)?;
-            for ((at, of_vector), index) in used().zip(indices) {
-                let factor = of_vector[part].0;
-                for (sum, intensity) in sums[at].iter_mut().zip(&computed[index]) {
-                    *sum += factor * intensity;
+            // The product of each vector that is used, at the finer points.
+            let mut products: Vec<Vec<f64>> = Vec::new();
+            for part in term.parts.clone() {
+                let (distinct, indices) = distinct(used().map(|(_, of_vector)| &of_vector[part].1));
+                if distinct.is_empty() {
+                    break;
                 }
+                let computed = self.engines[part].evaluate(&distinct)?;
+                if term.parts.len() > 1 {
+                    multiply(&mut products, &computed, &indices);
+                    continue;
+                }
+                for ((at, of_vector), index) in used().zip(indices) {
+                    add(&mut sums[at], of_vector[part].0, &computed[index]);
+                }
+            }
+            for ((at, of_vector), product) in used().zip(products) {
+                let at_points = match &calculation.resolution {
+                    Some(resolution) => resolution.apply(&product),
+                    None => product,
+                };
+                add(&mut sums[at], of_vector[first].0, &at_points);
             }
         }
         for (sums, vector) in sums.iter_mut().zip(vectors) {
@@ -159,10 +187,31 @@ impl Engine for SumEngine {
     }
 }
 
+/// Adds `factor` times the intensities of a term.
+fn add(sums: &mut [f64], factor: f64, intensities: &[f64]) {
+    for (sum, intensity) in sums.iter_mut().zip(intensities) {
+        *sum += factor * intensity;
+    }
+}
+
+/// Multiplies the product of each vector by the part that is computed for it, or begins with it.
+fn multiply(products: &mut Vec<Vec<f64>>, computed: &[Vec<f64>], indices: &[usize]) {
+    if products.is_empty() {
+        products.extend(indices.iter().map(|index| computed[*index].clone()));
+        return;
+    }
+    for (product, index) in products.iter_mut().zip(indices) {
+        for (value, factor) in product.iter_mut().zip(&computed[*index]) {
+            *value *= factor;
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::sas::Points;
+    use crate::sas::resolution::{Pinhole, Width};
     use crate::sas::{Definition, Distribution, Polydispersity};
 
     fn vector(calculation: &Calculation, set: &[(&str, f64)], widths: &[f64]) -> Vector {
@@ -236,6 +285,70 @@ mod tests {
                 );
             }
             assert!(found[1].iter().all(|i| *i == 0.02));
+        }
+    }
+
+    /// A sum of a model and a product with a structure factor in it, with a distribution and a resolution, which smears the
+    /// product; and a product alone, in two dimensions.
+    #[test]
+    fn a_product_is_the_product_of_its_parts() {
+        let q: Vec<f64> = (1..20).map(|i| 0.01 * f64::from(i)).collect();
+        let curve = Points::Curve(q.clone());
+        let resolution = Pinhole::new(Width::Relative(0.1)).resolution(&q).unwrap();
+        let smeared = |model: &str, polydisperse: &[&str], points: &Points, smeared: bool| {
+            let resolution = smeared.then(|| resolution.clone());
+            Calculation {
+                resolution,
+                ..calculation(model, polydisperse, points)
+            }
+        };
+        let model = "lamellar+sphere*sphere@hardsphere";
+        let of_sum = smeared(model, &["B_radius"], &curve, true);
+        let set = [
+            ("scale", 0.5),
+            ("background", 0.02),
+            ("A_scale", 0.3),
+            ("A_thickness", 30.0),
+            ("BC_scale", 0.04),
+            ("B_radius", 40.0),
+            ("C_radius", 25.0),
+            ("C_volfraction", 0.1),
+        ];
+        let all = vector(&of_sum, &set, &[0.1]);
+        let none = vector(&of_sum, &[("BC_scale", 0.0), ("A_scale", 0.0)], &[0.1]);
+        let found = on_cpu(of_sum).unwrap().evaluate(&[all, none]).unwrap();
+        let alone = |model: &str, set: &[(&str, f64)], widths: &[f64], of: &Points, is: bool| {
+            let polydisperse: &[&str] = if widths.is_empty() { &[] } else { &["radius"] };
+            let part = smeared(model, polydisperse, of, is);
+            let vector = vector(&part, &[set, &[("background", 0.0)]].concat(), widths);
+            on_cpu(part).unwrap().evaluate(&[vector]).unwrap().remove(0)
+        };
+        let a = alone("lamellar", &[("thickness", 30.0)], &[], &curve, true);
+        let fine = &resolution.fine;
+        let b = alone("sphere", &[("radius", 40.0)], &[0.1], fine, false);
+        let set = [("radius", 25.0), ("volfraction", 0.1)];
+        let c = alone("sphere@hardsphere", &set, &[], fine, false);
+        let product: Vec<f64> = b.iter().zip(&c).map(|(b, c)| b * c).collect();
+        let product = resolution.apply(&product);
+        for (i, found) in found[0].iter().enumerate() {
+            let expected = 0.5 * (0.3 * a[i] + 0.04 * product[i]) + 0.02;
+            let error = (found / expected - 1.0).abs();
+            assert!(error < 1e-12, "{found}, {expected}");
+        }
+        assert!(found[1].iter().all(|i| *i == 0.001));
+        let pixels = Points::Pixels {
+            qx: q.clone(),
+            qy: q.iter().map(|q| 0.1 - q).collect(),
+        };
+        let of_product = calculation("cylinder*sphere", &["B_radius"], &pixels);
+        let set = [("scale", 0.3), ("background", 0.0), ("A_theta", 20.0)];
+        let whole = vector(&of_product, &set, &[0.1]);
+        let whole = on_cpu(of_product).unwrap().evaluate(&[whole]).unwrap();
+        let cylinder = alone("cylinder", &[("theta", 20.0)], &[], &pixels, false);
+        let sphere = alone("sphere", &[], &[0.1], &pixels, false);
+        for (i, found) in whole[0].iter().enumerate() {
+            let expected = 0.3 * cylinder[i] * sphere[i];
+            assert!((found / expected - 1.0).abs() < 1e-12);
         }
     }
 

@@ -6,7 +6,7 @@ mod legend;
 mod tests;
 mod time_axis;
 
-use crate::series::Granularity;
+use crate::series::{Granularity, Zone};
 use warpstride_kernels::series::bucket::Bucketing;
 
 /// Largest number of cells in a curve; exceeds the width of the plot in pixels.
@@ -52,6 +52,8 @@ struct Curve {
 #[derive(Debug, Clone, PartialEq)]
 pub struct SeriesCurves {
     title: String,
+    /// The zone of the time axis; `None`: UTC.
+    zone: Option<Zone>,
     rule: Bucketing,
     curves: Vec<Curve>,
     /// Index of the series of the most recent rows.
@@ -68,11 +70,21 @@ impl SeriesCurves {
     pub fn new(title: String, granularity: Granularity) -> Self {
         Self {
             title,
+            zone: None,
             rule: granularity.bucketing(),
             curves: Vec::new(),
             last: None,
             others: 0,
             any: false,
+        }
+    }
+
+    /// With the local times of a zone on the time axis.
+    #[must_use]
+    pub fn in_zone(self, zone: Zone) -> Self {
+        Self {
+            zone: Some(zone),
+            ..self
         }
     }
 

@@ -98,6 +98,14 @@ impl Zone {
         self.period(seconds).1.offset
     }
 
+    /// The first moment after this one at which the offset changes, both in nanoseconds since 1970.
+    #[must_use]
+    pub fn change_after(self, nanoseconds: i64) -> Option<i64> {
+        let (index, _) = self.period(nanoseconds.div_euclid(SECOND));
+        let next = self.0.periods.get(index + 1)?;
+        next.start.checked_mul(SECOND)
+    }
+
     /// The moments at which clocks show `local`, in seconds since 1970 in local time.
     #[must_use]
     pub fn moments(self, local: i64) -> Moments {

@@ -341,6 +341,52 @@ fn several_images_of_one_run_are_those_of_single_runs() {
     in_order("three.npy", [0, 1, 2, 0]);
 }
 
+/// With `--coil-maps-once` the second repetition has the maps of the first, which a file may hold as well.
+#[test]
+fn repetitions_may_share_the_coil_maps_of_their_slice() {
+    let folder = TestFolder::new();
+    four_images(&folder);
+    let run = |options: &[&str]| {
+        let fixed = ["mri", "reconstruct", "raw.h5", "--backend", "cpu"];
+        let further = ["--coil-maps", "walsh", "--precision", "f64"];
+        folder.run(&[&fixed, &further[..], options].concat())
+    };
+    let memory = warpstride::system::Memory::available();
+    let read = |name: &str| images::read_images_within(&folder.path(name), memory).unwrap();
+    run(&["--select", "slice=1", "-o", "first.h5"]).well();
+    let maps = ["--coil-maps", "first.h5"];
+    let second = ["--select", "slice=1,repetition=1", "-o", "second.npy"];
+    let fixed = ["mri", "reconstruct", "raw.h5", "--backend", "cpu"];
+    let precision = ["--precision", "f64"];
+    folder
+        .run(&[&fixed[..], &precision, &maps, &second].concat())
+        .well();
+    let output = run(&["--select", "all", "--coil-maps-once", "-o", "all.npy"]);
+    output.well();
+    let note = "the coil maps of each slice are those of its first image (--coil-maps-once)";
+    assert_eq!(output.out.matches(note).count(), 1, "{}", output.out);
+    run(&["--select", "all", "-o", "own.npy"]).well();
+    let (all, own, second) = (read("all.npy"), read("own.npy"), read("second.npy"));
+    let image = |of: &ndarray::ArrayD<_>, at: usize| of.index_axis(ndarray::Axis(0), at).to_owned();
+    let difference = |a: &ndarray::ArrayD<num_complex::Complex<f64>>, b: &ndarray::ArrayD<_>| {
+        let d = a.iter().zip(b).map(|(a, b)| (a - b).norm_sqr());
+        (d.sum::<f64>() / a.iter().map(|a| a.norm_sqr()).sum::<f64>()).sqrt()
+    };
+    assert_eq!(image(&all, 1), image(&own, 1));
+    let of_file = difference(&image(&all, 3), &second);
+    let of_own = difference(&image(&own, 3), &second);
+    assert!(
+        of_file < 1e-4 && of_own > 100.0 * of_file,
+        "{of_file} {of_own}"
+    );
+    let output = run(&["--coil-maps-once", "-o", "one.npy"]);
+    let note = "--coil-maps-once has no effect: there is one image";
+    assert!(output.out.contains(note), "{}", output.out);
+    folder
+        .run(&[&fixed[..], &maps, &["--coil-maps-once", "-o", "x.npy"]].concat())
+        .refused(2, &["--coil-maps-once", "found --coil-maps first.h5"]);
+}
+
 /// The images that are there are kept: after Ctrl-C in the second, and where one has no signal.
 #[cfg(unix)]
 #[test]

@@ -3,6 +3,7 @@
 
 use ndarray::{Array1, Array2};
 use num_complex::Complex;
+use std::sync::Arc;
 use warpstride::mri::cpu::direct::{fhd, point_spread};
 use warpstride::mri::cpu::{
     ConjugateGradients, CpuEngine, Direct, Gram, Sense, Toeplitz, norm_squared,
@@ -161,7 +162,7 @@ fn conjugate_gradients_converge_to_the_phantom_as_published() {
     let difference: Vec<_> = once.iter().zip(&again).map(|(a, b)| a - b).collect();
     let difference = (norm_squared(&difference) / norm_squared(&again)).sqrt();
     assert!(difference < 1e-12, "{difference:e}");
-    let mut sense = Sense::new(Gram::Toeplitz(Box::new(toeplitz)), None);
+    let mut sense = Sense::new(Gram::Toeplitz(Arc::new(toeplitz)), None);
     let mut cg = ConjugateGradients::new(b, 0.0);
     let mut done = 0;
     for (iteration, residual, nrmse, psnr) in PHANTOM {

@@ -39,7 +39,7 @@ Examples:
   warpstride mri reconstruct raw.h5 -o image.h5 --png image.png
   warpstride mri reconstruct raw.h5 -o image.h5 --method cg --iterations 15 \\
       --devices all
-  warpstride mri reconstruct raw.h5 -o slices.nii.gz --select slice=all
+  warpstride mri reconstruct raw.h5 -o all.nii.gz --select all --coil-maps-once
   warpstride mri reconstruct raw.h5 -o image.npy --method wavelet \\
       --lambda 2e-3 --report report.html
   warpstride mri reconstruct phantom.h5 -o image.h5 --reference phantom.h5 \\
@@ -190,6 +190,10 @@ pub(crate) struct MriReconstructArgs {
         help_heading = "What to compute"
     )]
     pub(crate) coil_maps: String,
+    /// Estimate the coil maps of each slice from its first image, and use them for its other
+    /// contrasts, phases, repetitions and sets
+    #[arg(long, help_heading = "What to compute")]
+    pub(crate) coil_maps_once: bool,
     /// Density weights of the samples [default: none; for adjoint ramp on spokes, otherwise pipe]
     #[arg(long, value_enum, help_heading = "What to compute")]
     pub(crate) density: Option<DensityArg>,

@@ -23,6 +23,7 @@ Examples:
   warpstride sas models cylinder
   warpstride sas models sphere@hardsphere
   warpstride sas models sphere+lamellar
+  warpstride sas models 'sphere*hardsphere'
   warpstride sas models --json")]
     Models(SasModelsArgs),
     /// Compute the intensities of a model
@@ -69,8 +70,8 @@ Examples:
       --starts 20 --qrange 0.01:0.3 --devices all
   warpstride sas fit core_shell_sphere data.txt --fit radius=20:100 \\
       --tie 'thickness=0.2*radius+3'
-  warpstride sas fit sphere+power_law data.txt --fit A_radius=20:100 \\
-      --fit B_power=2:4.5
+  warpstride sas fit 'power_law+sphere*hardsphere' data.txt \\
+      --fit B_radius=20:100,C_volfraction=0.01:0.4
 
 Bounds are LOW:HIGH; the default is the limits of the parameter. To fit the width of a distribution,
 give the distribution and the start value with --pd NAME=… and name the width NAME_pd. --devices
@@ -82,7 +83,7 @@ file, and -o and --plot write a file for each: fit.1.csv, fit.2.csv.")]
 
 #[derive(Debug, Args)]
 pub(crate) struct SasModelsArgs {
-    /// One model, a product P@S or a sum A+B [default: all]
+    /// One model, P@S with a structure factor, a sum A+B or a product A*B [default: all]
     #[arg(value_name = "NAME")]
     pub(crate) name: Option<String>,
     /// Print JSON
@@ -93,8 +94,8 @@ pub(crate) struct SasModelsArgs {
 /// Options of the model, common to `evaluate` and `fit`.
 #[derive(Debug, Args)]
 pub(crate) struct SasModelArgs {
-    /// The model, a product P@S, or a sum A+B of such models, whose parameters are A_NAME, B_NAME, …;
-    /// `warpstride sas models` lists all models
+    /// The model, P@S with a structure factor, or sums A+B and products A*B of such models, whose
+    /// parameters are A_NAME, B_NAME, …; `warpstride sas models` lists all models
     #[arg(value_name = "MODEL")]
     pub(crate) model: String,
     /// Parameter values, such as radius=60,sld=4; may be repeated [default: those of the model]

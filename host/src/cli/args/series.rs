@@ -86,6 +86,7 @@ Examples:
     #[command(after_help = "\
 Examples:
   warpstride series info metrics.store
+  warpstride series info metrics.store --timezone Europe/Zurich
   warpstride series info metrics.store --json")]
     Info(SeriesInfoArgs),
 }
@@ -165,8 +166,8 @@ pub(crate) struct ResampleArgs {
 /// The inputs of every command that reads points.
 #[derive(Debug, Args)]
 pub(crate) struct PointsArgs {
-    /// Points: CSV (also .gz, .zst), Prometheus' text format (.prom), Parquet or Arrow;
-    /// series,timestamp,value or timestamp,value
+    /// Points: CSV (also .gz, .zst), Prometheus' text format (.prom) or remote read (.snappy, .pb),
+    /// Parquet or Arrow; series,timestamp,value or timestamp,value
     #[arg(value_name = "INPUT", required = true)]
     pub(crate) inputs: Vec<PathBuf>,
 

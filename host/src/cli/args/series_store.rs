@@ -126,6 +126,9 @@ pub(crate) struct SeriesInfoArgs {
     /// The store
     #[arg(value_name = "STORE")]
     pub(crate) store: PathBuf,
+    /// IANA time zone of the times in the tables, such as Europe/Zurich [default: UTC]
+    #[arg(long, value_name = "ZONE", conflicts_with = "json")]
+    pub(crate) timezone: Option<String>,
     /// Print JSON, including every series
     #[arg(long)]
     pub(crate) json: bool,

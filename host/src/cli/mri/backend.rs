@@ -6,7 +6,7 @@ use crate::cli::failure::Failure;
 use crate::gpu::Device;
 use crate::mri::cpu::CpuEngine;
 use crate::mri::cuda::{coil_parts, on_cuda_devices, on_emulated_devices};
-use crate::mri::{Engine, MemorySizes, Problem, Recipe};
+use crate::mri::{Engine, MemorySizes, Plans, Problem, Recipe};
 use crate::run::{BackendKind, EngineChoice, MemoryEstimate};
 use crate::system::Memory;
 use crate::text::count;
@@ -73,13 +73,14 @@ pub(super) fn fitting(
     })
 }
 
-/// Makes the engine; `host` was available before the samples were read.
+/// Makes the engine with the `plans` of earlier images; `host` was available before the samples were read.
 pub(super) fn engine(
     backend: DevicesBackend,
     problem: &Problem,
     recipe: &Recipe,
     precision: PrecisionArg,
     host: Memory,
+    plans: &mut Plans,
 ) -> Result<EngineChoice<Box<dyn Engine>>, Failure> {
     let (samples, coils) = (problem.trajectory().nrows(), problem.coils());
     let sizes = MemorySizes::new(problem.grid(), samples, coils, recipe.operator);
@@ -89,15 +90,18 @@ pub(super) fn engine(
         |kind| {
             Ok(match (kind, precision) {
                 (BackendKind::Cpu, PrecisionArg::F32) => {
-                    Box::new(CpuEngine::<f32>::new(problem, recipe)?) as Box<dyn Engine>
+                    let engine = CpuEngine::<f32>::with_plans(problem, recipe, plans)?;
+                    Box::new(engine) as Box<dyn Engine>
                 }
                 (BackendKind::Cpu, PrecisionArg::F64) => {
-                    Box::new(CpuEngine::<f64>::new(problem, recipe)?)
+                    Box::new(CpuEngine::<f64>::with_plans(problem, recipe, plans)?)
                 }
                 (BackendKind::Emulator(devices), _) => {
-                    on_emulated_devices(devices, problem, recipe)?
+                    on_emulated_devices(devices, problem, recipe, plans)?
                 }
-                (BackendKind::Cuda(devices), _) => on_cuda_devices(*devices, problem, recipe)?,
+                (BackendKind::Cuda(devices), _) => {
+                    on_cuda_devices(*devices, problem, recipe, plans)?
+                }
             })
         },
     )

@@ -2,9 +2,9 @@
 
 use crate::cli::failure::Failure;
 use crate::data::KSpace;
-use crate::mri::coil_maps::{CalibrationRegion, CoilMapMethod, espirit, estimate};
+use crate::mri::coil_maps::{CalibrationRegion, CoilMapMethod, espirit_with_plans, estimate};
 use crate::mri::io::images;
-use crate::mri::{Grid, cpu, grid_of};
+use crate::mri::{Grid, Plans, grid_of};
 use crate::system::Memory;
 use crate::text::{shortest, significant};
 use ndarray::{Array3, Array5, ArrayView2, Axis};
@@ -68,6 +68,11 @@ impl CoilMapSource {
         }
     }
 
+    /// Whether the maps are computed from samples.
+    pub(super) fn is_estimated(&self) -> bool {
+        !matches!(self, Self::None | Self::File(_))
+    }
+
     /// The file, if the maps come from one.
     pub(super) fn file(&self) -> Option<&Path> {
         match self {
@@ -76,7 +81,7 @@ impl CoilMapSource {
         }
     }
 
-    /// Estimates or reads the maps of an image, whose slice has the number `slice`. `file` is the name of the samples in
+    /// Estimates or reads the maps of an image, whose slice has the number `slice`, with the `plans` of earlier images. `file` is the name of the samples in
     /// messages; arrays from files must fit into `memory`.
     pub(super) fn find(
         &self,
@@ -84,6 +89,7 @@ impl CoilMapSource {
         file: &str,
         slice: u16,
         memory: Memory,
+        plans: &mut Plans,
     ) -> Result<CoilMaps, Failure> {
         let grid = grid_of(kspace);
         let trajectory = kspace.trajectory().view();
@@ -99,7 +105,7 @@ impl CoilMapSource {
                 });
             }
             Self::Espirit => {
-                let found = espirit(grid, trajectory, samples)?;
+                let found = espirit_with_plans(grid, trajectory, samples, plans)?;
                 if !found.region.sufficient() {
                     notes.push(too_few_samples(&found.region));
                 }
@@ -107,11 +113,15 @@ impl CoilMapSource {
                     found.maps
                 } else {
                     notes.push(too_few_coils(kspace.coils()));
-                    low_resolution(grid, trajectory, samples, CoilMapMethod::Adaptive)?
+                    low_resolution(grid, trajectory, samples, CoilMapMethod::Adaptive, plans)?
                 }
             }
-            Self::LowPass => low_resolution(grid, trajectory, samples, CoilMapMethod::LowPass)?,
-            Self::Walsh => low_resolution(grid, trajectory, samples, CoilMapMethod::Adaptive)?,
+            Self::LowPass => {
+                low_resolution(grid, trajectory, samples, CoilMapMethod::LowPass, plans)?
+            }
+            Self::Walsh => {
+                low_resolution(grid, trajectory, samples, CoilMapMethod::Adaptive, plans)?
+            }
         };
         if maps.iter().all(|s| s.norm_sqr() == 0.0) {
             return Err(Failure::failed(format!(
@@ -136,9 +146,10 @@ fn low_resolution(
     trajectory: ArrayView2<'_, f64>,
     samples: ArrayView2<'_, Complex<f64>>,
     method: CoilMapMethod,
+    plans: &mut Plans,
 ) -> Result<Array3<Complex<f64>>, Failure> {
-    let encoding = cpu::Nufft::<f64>::new(grid, trajectory, MAP_TOLERANCE)?;
-    Ok(estimate(&encoding, trajectory, samples, method)?.insert_axis(Axis(0)))
+    let encoding = plans.nufft(grid, trajectory, MAP_TOLERANCE)?;
+    Ok(estimate(&*encoding, trajectory, samples, method)?.insert_axis(Axis(0)))
 }
 
 /// A note on too few coils for ESPIRiT.

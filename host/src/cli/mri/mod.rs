@@ -11,6 +11,7 @@ mod reconstruct;
 mod results;
 mod sample_source;
 mod several;
+mod shared;
 mod simulate;
 
 pub(crate) use demo::demo;

@@ -2,12 +2,15 @@
 
 use super::coil_maps::{CoilMapSource, CoilMaps};
 use super::field::{FieldSource, phases};
+use super::shared::Shared;
 use crate::cli::args::{DensityArg, MethodArg, OperatorArg, PrecisionArg, TrigArg};
 use crate::cli::failure::Failure;
 use crate::data::KSpace;
+use crate::mri::density;
 use crate::mri::nufft::SpreadingKernel;
-use crate::mri::{Coverage, Grid, Method, OperatorName, Problem, Recipe, Trigonometry, grid_of};
-use crate::mri::{cpu, density};
+use crate::mri::{
+    Coverage, Grid, Method, OperatorName, Plans, Problem, Recipe, Trigonometry, grid_of,
+};
 use crate::system::Memory;
 use crate::text::shortest;
 use ndarray::{Array1, Array5};
@@ -22,6 +25,8 @@ pub(super) struct ReconstructionOptions {
     pub(super) min_residual: Option<f64>,
     pub(super) lambda: Option<f64>,
     pub(super) maps: CoilMapSource,
+    /// Whether the maps of a slice are estimated once, from its first image.
+    pub(super) maps_once: bool,
     pub(super) density: Option<DensityArg>,
     pub(super) intensity_correction: bool,
     pub(super) tolerance: Option<f64>,
@@ -131,6 +136,12 @@ impl ReconstructionOptions {
                 "--operator toeplitz: expected nufft or direct, because --method adjoint has no iterations",
             ));
         }
+        if self.maps_once && !self.maps.is_estimated() {
+            return Err(Failure::usage(format!(
+                "--coil-maps-once: expected maps that are estimated, found --coil-maps {}",
+                self.maps.name()
+            )));
+        }
         if self.intensity_correction && self.maps == CoilMapSource::None {
             return Err(Failure::usage(
                 "--intensity-correction: expected coil maps, found --coil-maps none",
@@ -228,13 +239,15 @@ impl ReconstructionOptions {
     }
 
     /// Computes or reads weights, maps and fields; arrays from files must fit into `memory`.
-    /// `file` is the name of the samples in messages, `slice` the number of the image's slice.
+    /// `file` is the name of the samples in messages, `slice` the number of the image's slice. What is `shared` with earlier
+    /// images is used again.
     pub(super) fn prepare(
         &self,
         kspace: &KSpace,
         file: &str,
         slice: u16,
         memory: Memory,
+        shared: &mut Shared,
     ) -> Result<Prepared, Failure> {
         let grid = grid_of(kspace);
         let recipe = self.recipe();
@@ -243,11 +256,11 @@ impl ReconstructionOptions {
         if let Some(field) = &self.field {
             problem = problem.with_field(phases(field, kspace, memory)?)?;
         }
-        let (weights, density) = self.weights(kspace, grid)?;
+        let (weights, density) = self.weights(kspace, grid, &mut shared.plans)?;
         if let Some(weights) = weights {
             problem = problem.with_weights(weights)?;
         }
-        let CoilMaps { maps, notes } = self.maps.find(kspace, file, slice, memory)?;
+        let CoilMaps { maps, notes } = self.coil_maps(kspace, file, slice, memory, shared)?;
         if let Some(maps) = &maps {
             let voxels = grid.voxels();
             let flat = maps
@@ -264,6 +277,37 @@ impl ReconstructionOptions {
         })
     }
 
+    /// The maps of an image: with `--coil-maps-once` those of the first image of its slice.
+    fn coil_maps(
+        &self,
+        kspace: &KSpace,
+        file: &str,
+        slice: u16,
+        memory: Memory,
+        shared: &mut Shared,
+    ) -> Result<CoilMaps, Failure> {
+        if let Some(first) = shared.maps.get(&slice) {
+            let of_maps = first.maps.as_ref().map(|maps| maps.shape()[1..].to_vec());
+            let [slices, rows, columns] = kspace.extent().matrix;
+            let of_image = vec![kspace.coils(), slices, rows, columns];
+            if of_maps.as_ref().is_some_and(|of_maps| *of_maps != of_image) {
+                return Err(Failure::failed(format!(
+                    "{file}: --coil-maps-once: expected images of a slice with the same coils and voxels, found {of_maps:?} and {of_image:?} (coil, slice, row, column)"
+                )));
+            }
+            return Ok(first.clone());
+        }
+        let mut found = (self.maps).find(kspace, file, slice, memory, &mut shared.plans)?;
+        if self.maps_once && shared.is_of_several() {
+            found.notes.push(
+                "the coil maps of each slice are those of its first image (--coil-maps-once)"
+                    .to_owned(),
+            );
+            shared.maps.insert(slice, found.clone());
+        }
+        Ok(found)
+    }
+
     /// Whether Pipe and Menon's weights may be computed, as far as the options alone decide it.
     pub(super) fn may_use_pipe_menon(&self) -> bool {
         match self.density {
@@ -276,6 +320,7 @@ impl ReconstructionOptions {
         &self,
         kspace: &KSpace,
         grid: Grid,
+        plans: &mut Plans,
     ) -> Result<(Option<Array1<f64>>, &'static str), Failure> {
         let kind = self.density.unwrap_or_else(|| {
             if self.method != MethodArg::Adjoint {
@@ -298,9 +343,9 @@ impl ReconstructionOptions {
                 (Some(density::ramp(trajectory, &readouts)), "ramp")
             }
             DensityArg::Pipe => {
-                let doubled =
-                    cpu::Nufft::<f64>::new(grid.doubled(), trajectory, DENSITY_TOLERANCE)?;
-                (Some(density::pipe_menon(&doubled, DENSITY_STEPS)), "pipe")
+                let weights =
+                    plans.pipe_menon(grid, trajectory, DENSITY_TOLERANCE, DENSITY_STEPS)?;
+                (Some(weights), "pipe")
             }
         })
     }

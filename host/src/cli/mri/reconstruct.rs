@@ -7,6 +7,7 @@ use super::prepare::{ReconstructionOptions, uses_trigonometry};
 use super::results::Files;
 use super::sample_source::{SampleArgs, SampleSource, with_headers};
 use super::several;
+use super::shared::Shared;
 use crate::cli::args::{MriReconstructArgs, NiftiArg, PrecisionArg};
 use crate::cli::devices_request::DevicesRequest;
 use crate::cli::failure::Failure;
@@ -25,6 +26,7 @@ use crate::system::{Bytes, Memory};
 use crate::text::{count, shortest, significant};
 use ndarray::{Array3, Axis};
 use num_complex::Complex;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -75,6 +77,7 @@ impl Reconstruct {
             min_residual: args.min_residual,
             lambda: args.lambda,
             maps: CoilMapSource::from_arg(&args.coil_maps)?,
+            maps_once: args.coil_maps_once,
             density: args.density,
             intensity_correction: args.intensity_correction,
             tolerance: args.tolerance,
@@ -147,7 +150,7 @@ impl Reconstruct {
         if let Some(images) = self.source.images(Memory::available())? {
             return several::run(&self, &images);
         }
-        let Some(mut made) = self.make(None, 1, &mut Vec::new())? else {
+        let Some(mut made) = self.make(None, 1, &mut Shared::default())? else {
             return Ok(());
         };
         let text = self.files.write(&made.image, &mut made.summary)?;
@@ -204,13 +207,13 @@ impl Reconstruct {
     }
 
     /// Reads the samples and computes the image, or the one with the given index of several, of which it is number
-    /// `number`; `None` if the run was interrupted before its first iteration, and it is not the first. Notes that have
-    /// been `said` are not printed again.
+    /// `number`; `None` if the run was interrupted before its first iteration, and it is not the first. What is `shared` with
+    /// earlier images is not computed, and notes are not printed, again.
     pub(super) fn make(
         &self,
         several: Option<(ImageIndex, &[ImageIndex])>,
         number: usize,
-        said: &mut Vec<String>,
+        shared: &mut Shared,
     ) -> Result<Option<Made>, Failure> {
         let begun = Instant::now();
         let memory = Memory::available();
@@ -226,7 +229,7 @@ impl Reconstruct {
         let grid = grid_of(&kspace);
         self.options.check_tolerance(self.precision, grid.axes)?;
         images::check_images(&self.files.image, planned, grid.shape)?;
-        self.check_memory(planned.len(), grid, memory)?;
+        self.check_memory(planned, &kspace, grid, memory)?;
         let name = self.source.file().display().to_string();
         let sizes = MemorySizes::new(
             grid,
@@ -237,7 +240,8 @@ impl Reconstruct {
         .with_pipe(self.options.may_use_pipe_menon());
         let cpu_only = (self.precision == PrecisionArg::F64)
             .then_some("the GPU back end computes in f32 only");
-        let backend = self.request.open(cpu_only, crate::mri::cuda::kernels)?;
+        let open = || self.request.open(cpu_only, crate::mri::cuda::kernels);
+        let backend = shared.backend(open)?;
         let with_maps = self.options.maps != CoilMapSource::None;
         let backend = fitting(backend, &sizes, with_maps, self.precision, memory)
             .map_err(|failure| with_file_name(&name, failure))?;
@@ -251,7 +255,7 @@ impl Reconstruct {
             None => None,
         };
 
-        let prepared = self.options.prepare(&kspace, &name, read.slice, memory)?;
+        let prepared = (self.options).prepare(&kspace, &name, read.slice, memory, shared)?;
         let division = division(&backend, &prepared.problem);
         let chosen = engine(
             backend,
@@ -259,6 +263,7 @@ impl Reconstruct {
             &prepared.recipe,
             self.precision,
             memory,
+            &mut shared.plans,
         )?;
         let setup_seconds = begun.elapsed().as_secs_f64();
         if interrupted()? {
@@ -270,6 +275,9 @@ impl Reconstruct {
         let mut notes: Vec<String> = chosen.note.into_iter().chain(division).collect();
         notes.extend(read.notes);
         notes.extend(self.options.without_effect(&prepared.recipe, backend));
+        if self.options.maps_once && several.is_none() {
+            notes.push("--coil-maps-once has no effect: there is one image".to_owned());
+        }
         notes.extend(prepared.notes);
         if let (Some(path), [first, rest @ ..]) = (self.options.maps.file(), planned)
             && rest.iter().any(|index| index.slice != first.slice)
@@ -287,8 +295,8 @@ impl Reconstruct {
                 "--density ramp assumes spokes, but these readouts are not spokes".to_owned(),
             );
         }
-        self.print("note", &notes, said)?;
-        self.print("warning", &problems, said)?;
+        self.print("note", &notes, &mut shared.said)?;
+        self.print("warning", &problems, &mut shared.said)?;
         let mut run = Run::new(ReconstructionSteps::new(chosen.engine));
         let schedule = Schedule { every: None };
         let end = {
@@ -300,7 +308,7 @@ impl Reconstruct {
         let data_residual = run.steps_mut().data_residual()?;
 
         if let Some(note) = stopped_early(run.steps().engine(), &prepared.recipe) {
-            self.print("note", std::slice::from_ref(&note), said)?;
+            self.print("note", std::slice::from_ref(&note), &mut shared.said)?;
             notes.push(note);
         }
         if let (End::Finished, Some(problem)) = (end, data_residual.and_then(unexplained)) {
@@ -308,7 +316,7 @@ impl Reconstruct {
                 None => problem,
                 Some((index, planned)) => format!("{}: {problem}", index.name(planned)),
             };
-            self.print("warning", std::slice::from_ref(&problem), said)?;
+            self.print("warning", std::slice::from_ref(&problem), &mut shared.said)?;
             problems.push(problem);
         }
         let metrics = reference.and_then(|reference| compare(&image, &reference));
@@ -375,9 +383,20 @@ impl Reconstruct {
     }
 
     /// Checks that so many images, and their copy for the file, fit into memory.
-    fn check_memory(&self, images: usize, grid: Grid, memory: Memory) -> Result<(), Failure> {
-        let each = 2 * 16 * grid.shape.iter().fold(1, |n, side| n * *side as u128);
-        let needed = images as u128 * each;
+    fn check_memory(
+        &self,
+        planned: &[ImageIndex],
+        kspace: &KSpace,
+        grid: Grid,
+        memory: Memory,
+    ) -> Result<(), Failure> {
+        let images = planned.len();
+        let voxels = grid.shape.iter().fold(1, |n, side| n * *side as u128);
+        let mut needed = 2 * 16 * images as u128 * voxels;
+        if self.options.maps_once {
+            let slices: BTreeSet<u16> = planned.iter().map(|index| index.slice).collect();
+            needed += 16 * slices.len() as u128 * kspace.coils() as u128 * voxels;
+        }
         if needed <= u128::from(memory.limit()) {
             return Ok(());
         }

@@ -1,6 +1,7 @@
 //! Several images of one scan in one run: slices, contrasts, phases, repetitions and sets.
 
 use super::reconstruct::{Made, Reconstruct};
+use super::shared::Shared;
 use crate::cli::failure::Failure;
 use crate::cli::output::say;
 use crate::data::{ImageIndex, MriImage};
@@ -22,11 +23,11 @@ enum Stop {
 pub(super) fn run(of: &Reconstruct, planned: &[ImageIndex]) -> Result<(), Failure> {
     let pictures = of.files().check_pictures(planned, of.inputs())?;
     let mut made: Vec<Made> = Vec::new();
-    let mut said = Vec::new();
+    let mut shared = Shared::of_several();
     let mut stop = None;
     for (number, index) in (1..).zip(planned) {
         let place = format!("image {number} of {}", planned.len());
-        match of.make(Some((*index, planned)), number, &mut said) {
+        match of.make(Some((*index, planned)), number, &mut shared) {
             Ok(Some(one)) if made.first().is_some_and(|first| !one.is_as_large_as(first)) => {
                 let failure = Failure::failed(format!(
                     "{}: expected images of one size, found others (--select reads them one at a time)",

@@ -116,10 +116,11 @@ impl FitParameters {
     }
 
     /// Adds scale and background unless they were set or another fitted parameter multiplies the
-    /// whole intensity; of a sum, the scale of each part unless that of the whole is fitted.
+    /// whole intensity; of a sum, the scale of each term unless that of the whole is fitted.
     fn add_linear(&mut self, models: &[ModelConfig]) {
         let Some(first) = models.first() else { return };
-        let is_sum = !first.definition.parts().is_empty();
+        let is_sum = first.definition.term_scales().next().is_some();
+        let terms = first.definition.terms();
         for (index, row) in first.definition.rows().iter().enumerate() {
             let is_fitted = |(at, model): (usize, &ModelConfig)| {
                 let is_named = |name: &str| {
@@ -130,9 +131,14 @@ impl FitParameters {
                 };
                 let fitted = match row.role {
                     Role::Background => true,
-                    Role::Scale => !is_sum && !self.has_factor(model, at, None),
-                    Role::PartScale(_) => {
-                        !is_named("scale") && !self.has_factor(model, at, row.part)
+                    Role::Scale => !is_sum && !self.has_factor(model, at, |_| true),
+                    Role::PartScale(term) => {
+                        let term = terms.get(term).map(|term| term.parts.clone());
+                        let of_term = |part: Option<usize>| {
+                            part.zip(term.as_ref())
+                                .is_some_and(|(part, term)| term.contains(&part))
+                        };
+                        !is_named("scale") && !self.has_factor(model, at, of_term)
                     }
                     _ => false,
                 };
@@ -154,13 +160,18 @@ impl FitParameters {
         }
     }
 
-    /// Whether a fitted parameter of that part of a sum, or of a whole model, multiplies all of its
+    /// Whether a fitted parameter of some parts of a sum or product (`None`: of any other model) multiplies all of the
     /// intensity.
-    fn has_factor(&self, model: &ModelConfig, set: usize, part: Option<usize>) -> bool {
+    fn has_factor(
+        &self,
+        model: &ModelConfig,
+        set: usize,
+        of: impl Fn(Option<usize>) -> bool,
+    ) -> bool {
         self.in_set(set).any(|(_, index)| {
             let row = &model.definition.rows()[index];
             let named = FACTORS.iter().any(|name| row.base_name().starts_with(name));
-            row.part == part && (row.sld || named && matches!(row.role, Role::Form(_)))
+            of(row.part) && (row.sld || named && matches!(row.role, Role::Form(_)))
         })
     }
 

@@ -7,7 +7,8 @@ use crate::cli::args::{DevicesArgs, SasModelArgs};
 use crate::cli::failure::Failure;
 use crate::sas::dispersion::cut_off;
 use crate::sas::{
-    Calculation, Definition, Distribution, Points, Polydispersity, Role, Target, Tie, Ties, Vector,
+    Calculation, Definition, Distribution, Part, Points, Polydispersity, Role, Target, Tie, Ties,
+    Vector,
 };
 use crate::text::{shell_quoted, shortest};
 use serde::Serialize;
@@ -253,9 +254,12 @@ impl ModelConfig {
 
 fn diameter(definition: &Definition, values: &[f64]) -> f64 {
     if !definition.parts().is_empty() {
-        let parts = definition.parts().iter();
-        let of_parts = parts.map(|part| diameter(part.definition(), &part.values(values)));
-        return of_parts.fold(0.0, f64::max);
+        // Fringes of a product are as dense as those of all its parts together.
+        let of_part = |part: &Part| diameter(part.definition(), &part.values(values));
+        let parts = definition.parts();
+        let terms = definition.terms().iter();
+        let of_terms = terms.map(|term| parts[term.parts.clone()].iter().map(of_part).sum::<f64>());
+        return of_terms.fold(0.0, f64::max);
     }
     let form = definition.form();
     let mut of_form = vec![0.0; form.count()];

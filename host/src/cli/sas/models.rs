@@ -132,6 +132,7 @@ impl Described {
 
 impl Described {
     fn of_sum(definition: &Definition) -> Self {
+        let [category, title, formula] = about_parts(definition);
         let parts = definition.parts().iter();
         let parts: Vec<Self> = parts.map(|part| Self::new(part.definition())).collect();
         let symmetries = ["triaxial", "axial"];
@@ -140,9 +141,9 @@ impl Described {
         let rows = definition.rows().iter();
         Self {
             name: definition.name().to_owned(),
-            category: SUM_CATEGORY,
-            title: SUM_TITLE,
-            formula: SUM_FORMULA,
+            category,
+            title,
+            formula,
             source: "",
             symmetry: found.unwrap_or("isotropic"),
             oriented: definition.oriented(),
@@ -156,12 +157,29 @@ impl Described {
     }
 }
 
-/// Category of sums.
-const SUM_CATEGORY: &str = "sum";
-/// Title of sums.
-const SUM_TITLE: &str = "Sum of models";
-/// Formula of sums.
-const SUM_FORMULA: &str = "I = scale (A_scale A + B_scale B + ...) + background";
+/// Category, title and formula of a sum or a product of models.
+fn about_parts(definition: &Definition) -> [&'static str; 3] {
+    let terms = definition.terms();
+    if terms.len() == 1 {
+        return [
+            "product",
+            "Product of models",
+            "I = scale A B ... + background",
+        ];
+    }
+    if terms.iter().any(|term| term.parts.len() > 1) {
+        return [
+            "sum",
+            "Sum of products of models",
+            "I = scale (A_scale A + BC_scale B C + ...) + background",
+        ];
+    }
+    [
+        "sum",
+        "Sum of models",
+        "I = scale (A_scale A + B_scale B + ...) + background",
+    ]
+}
 
 impl Factor {
     fn new(model: &dyn AnyModel) -> Self {
@@ -230,6 +248,7 @@ fn list() -> String {
     }
     text + "P@S multiplies a form factor with a structure factor: sphere@hardsphere.\n\
             A+B adds models, each with its own scale: sphere@hardsphere+lamellar.\n\
+            A*B multiplies models, before sums are formed: sphere*hardsphere+lamellar.\n\
             `warpstride sas models NAME` shows the parameters of a model.\n"
 }
 
@@ -267,11 +286,12 @@ fn text(definition: &Definition) -> String {
 }
 
 fn lines_of_sum(definition: &Definition) -> Vec<(&'static str, String)> {
+    let [category, title, formula] = about_parts(definition);
     let mut lines = vec![
         ("model", definition.name().to_owned()),
-        ("category", SUM_CATEGORY.to_owned()),
-        ("title", SUM_TITLE.to_owned()),
-        ("formula", SUM_FORMULA.to_owned()),
+        ("category", category.to_owned()),
+        ("title", title.to_owned()),
+        ("formula", formula.to_owned()),
     ];
     for (part, letter) in definition.parts().iter().zip('A'..) {
         let part = part.definition();

@@ -149,7 +149,10 @@ impl<'n> RowWriter<'n> {
         let curves = curve.map(|(granularity, aggregate)| {
             let title = format!("{aggregate}, {granularity}");
             (
-                SeriesCurves::new(title, granularity),
+                match axis.map(|axis| axis.zone()) {
+                    Some(zone) => SeriesCurves::new(title, granularity).in_zone(zone),
+                    None => SeriesCurves::new(title, granularity),
+                },
                 granularity,
                 aggregate,
             )

@@ -1,10 +1,12 @@
 //! The calibration region: the centre of every coil's k-space on the Cartesian grid of the image.
 
 use super::super::cpu::{ConjugateGradients, Gram, Nufft, Sense, Toeplitz};
-use super::super::{Encoding, Grid, MriError};
+use super::super::plans::PlanKey;
+use super::super::{Encoding, Grid, MriError, Plans};
 use ndarray::{Array2, ArrayView2, Axis};
 use num_complex::Complex;
 use std::f64::consts::TAU;
+use std::sync::Arc;
 
 /// Largest number of cells along each axis of the region, in a plane and in a volume.
 const WIDTH: [usize; 2] = [24, 12];
@@ -119,6 +121,7 @@ pub(super) fn fit(
     region: CalibrationRegion,
     trajectory: ArrayView2<'_, f64>,
     samples: ArrayView2<'_, Complex<f64>>,
+    plans: &mut Plans,
 ) -> Result<Option<Array2<Complex<f64>>>, MriError> {
     let mut coarse = grid;
     for (axis, side) in coarse.shape.iter_mut().enumerate() {
@@ -139,16 +142,23 @@ pub(super) fn fit(
     if inside.is_empty() {
         return Ok(None);
     }
-    let positions = Array2::from_shape_fn((inside.len(), grid.axes), |(sample, axis)| {
-        trajectory[[inside[sample], axis]] * zoom[axis]
-    });
     let values = samples.select(Axis(1), &inside);
-    let encoding = Nufft::<f64>::new(coarse, positions.view(), TOLERANCE)?;
-    let doubled = Nufft::<f64>::new(coarse.doubled(), positions.view(), TOLERANCE)?;
-    let toeplitz = Toeplitz::new(coarse, &doubled, None)?;
+    // The region follows from the trajectory.
+    let numbers = 4 * coarse.doubled().voxels() + 8 * inside.len();
+    let bytes = numbers * size_of::<Complex<f64>>();
+    let key = PlanKey::new("calibration");
+    let (encoding, toeplitz) = plans.find((grid, trajectory), key, bytes, || {
+        let positions = Array2::from_shape_fn((inside.len(), grid.axes), |(sample, axis)| {
+            trajectory[[inside[sample], axis]] * zoom[axis]
+        });
+        let encoding = Nufft::<f64>::new(coarse, positions.view(), TOLERANCE)?;
+        let doubled = Nufft::<f64>::new(coarse.doubled(), positions.view(), TOLERANCE)?;
+        let toeplitz = Toeplitz::<f64>::new(coarse, &doubled, None)?;
+        Ok::<_, MriError>((Arc::new(encoding), Arc::new(toeplitz)))
+    })?;
     let mut right = vec![Complex::default(); samples.nrows() * coarse.voxels()];
     encoding.adjoint(&values.into_iter().collect::<Vec<_>>(), &mut right);
-    let mut sense = Sense::new(Gram::Toeplitz(Box::new(toeplitz)), None);
+    let mut sense = Sense::new(Gram::Toeplitz(toeplitz), None);
     let mut gradients = ConjugateGradients::new(right, 0.0);
     for _ in 0..ITERATIONS {
         if gradients.step(&mut sense) < RESIDUAL {
@@ -273,9 +283,9 @@ mod tests {
         };
         let trajectory = spokes(48, 80);
         let measured = samples(&trajectory);
-        let found = fit(grid, region, trajectory.view(), measured.view())
-            .unwrap()
-            .unwrap();
+        let mut plans = Plans::default();
+        let found = fit(grid, region, trajectory.view(), measured.view(), &mut plans);
+        let found = found.unwrap().unwrap();
         let cells = Array2::from_shape_fn((region.cells(), 2), |(cell, axis)| {
             let (at, side) = [(cell % 14, columns), (cell / 14, rows)][axis];
             (at as f64 - [7.0, 8.0][axis]) / side as f64
@@ -287,7 +297,8 @@ mod tests {
         // The edge of the object has frequencies beyond those that are fitted.
         assert!(error < 6e-3, "{error}");
         let outside = Array2::from_elem((3, 2), 0.49);
-        let far = fit(grid, region, outside.view(), samples(&outside).view()).unwrap();
+        let measured = samples(&outside);
+        let far = fit(grid, region, outside.view(), measured.view(), &mut plans).unwrap();
         assert!(far.is_none());
     }
 }

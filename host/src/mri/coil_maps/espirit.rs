@@ -9,7 +9,7 @@
 //! If the object is larger than the field of view, several of its points fall on one voxel, with
 //! different weights, and there are several such eigenvectors: a set of maps for each.
 
-use super::super::{Grid, MriError};
+use super::super::{Grid, MriError, Plans};
 use super::calibration::{CalibrationRegion, fit};
 use super::check_shapes;
 use super::kernel_matrix::{Eigenpairs, KernelMatrix};
@@ -71,6 +71,19 @@ pub fn espirit(
     trajectory: ArrayView2<'_, f64>,
     samples: ArrayView2<'_, Complex<f64>>,
 ) -> Result<Espirit, MriError> {
+    espirit_with_plans(grid, trajectory, samples, &mut Plans::default())
+}
+
+/// [`espirit`] with the `plans` that there are for the trajectory, to which new ones are added.
+///
+/// # Errors
+/// Like [`espirit`].
+pub fn espirit_with_plans(
+    grid: Grid,
+    trajectory: ArrayView2<'_, f64>,
+    samples: ArrayView2<'_, Complex<f64>>,
+    plans: &mut Plans,
+) -> Result<Espirit, MriError> {
     check_shapes(grid, samples.ncols(), trajectory, samples)?;
     let region = CalibrationRegion::new(grid, trajectory);
     let all = |value: f64| {
@@ -82,7 +95,7 @@ pub fn espirit(
             enough_coils,
         }
     };
-    let Some(cells) = fit(grid, region, trajectory, samples)? else {
+    let Some(cells) = fit(grid, region, trajectory, samples, plans)? else {
         return Ok(all(0.0));
     };
     let coils = Coils::new(&cells, COMBINATIONS[grid.axes - 2]);

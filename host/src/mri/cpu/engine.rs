@@ -4,8 +4,9 @@ use super::sense::{intensity, intensity_corrected, weigh};
 use super::{ConjugateGradients, Direct, Fista, Gram, Nufft, Regulariser, Sense, Toeplitz};
 use crate::fft::Real;
 use crate::mri::engine::{Stop, relative_data_residual, signal_squared};
+use crate::mri::plans::PlanKey;
 use crate::mri::{
-    Encoding, Engine, Grid, Method, MriError, OperatorName, Problem, Recipe, Residual,
+    Encoding, Engine, Grid, Method, MriError, OperatorName, Plans, Problem, Recipe, Residual,
 };
 use crate::run::Setup;
 use crate::system::Memory;
@@ -57,9 +58,21 @@ impl<T: Real> CpuEngine<T> {
     /// [`MriError::HostMemory`], or [`MriError::Unsupported`] for a field with any operator but the
     /// direct one.
     pub fn new(problem: &Problem, recipe: &Recipe) -> Result<Self, MriError> {
+        Self::with_plans(problem, recipe, &mut Plans::default())
+    }
+
+    /// [`CpuEngine::new`] with the `plans` that there are for the problem's trajectory, to which new ones are added.
+    ///
+    /// # Errors
+    /// Like [`CpuEngine::new`].
+    pub fn with_plans(
+        problem: &Problem,
+        recipe: &Recipe,
+        plans: &mut Plans,
+    ) -> Result<Self, MriError> {
         let grid = problem.grid();
         check_memory::<T>(problem, recipe)?;
-        let encoding = encoding::<T>(problem, recipe)?;
+        let encoding = encoding::<T>(problem, recipe, plans)?;
         let maps = problem.maps().map(|maps| {
             if recipe.intensity_correction {
                 Cow::Owned(intensity_corrected(maps))
@@ -68,7 +81,7 @@ impl<T: Real> CpuEngine<T> {
             }
         });
         let maps = maps.as_deref();
-        let gram = gram(problem, recipe, &encoding)?;
+        let gram = gram(problem, recipe, &encoding, plans)?;
         let mut sense = Sense::new(gram, maps);
         let b = right_hand_side(problem, &*encoding, &sense);
         let kept = match recipe.method {
@@ -138,8 +151,25 @@ fn check_memory<T>(problem: &Problem, recipe: &Recipe) -> Result<(), MriError> {
 }
 
 /// F of the problem's trajectory on its grid.
-fn encoding<T: Real>(problem: &Problem, recipe: &Recipe) -> Result<Arc<dyn Encoding<T>>, MriError> {
-    operator(problem, recipe, problem.grid())
+fn encoding<T: Real>(
+    problem: &Problem,
+    recipe: &Recipe,
+    plans: &mut Plans,
+) -> Result<Arc<dyn Encoding<T>>, MriError> {
+    let grid = problem.grid();
+    if problem.field().is_some() {
+        return operator(problem, recipe, grid);
+    }
+    let of = (grid, problem.trajectory().view());
+    let (what, tolerance) = match recipe.operator {
+        OperatorName::Direct => ("direct", 0.0),
+        OperatorName::Nufft | OperatorName::Toeplitz => ("nufft", recipe.tolerance),
+    };
+    let key = PlanKey::new(what).tolerance(tolerance);
+    // The fine grid of a NUFFT in each direction at most twice as large.
+    let numbers = (grid.voxels() << grid.axes) + 8 * problem.trajectory().nrows();
+    let bytes = numbers * size_of::<Complex<T>>();
+    plans.find(of, key, bytes, || operator(problem, recipe, grid))
 }
 
 /// F of the problem's trajectory on `grid`.
@@ -168,14 +198,22 @@ fn gram<T: Real>(
     problem: &Problem,
     recipe: &Recipe,
     encoding: &Arc<dyn Encoding<T>>,
+    plans: &mut Plans,
 ) -> Result<Gram<T>, MriError> {
     let weights = problem.weights();
     if recipe.operator == OperatorName::Toeplitz && recipe.method != Method::Adjoint {
         let grid = problem.grid();
-        let doubled = operator::<f64>(problem, recipe, grid.doubled())?;
-        let weights = weights.map(|w| w.to_vec());
-        let toeplitz = Toeplitz::new(grid, &*doubled, weights.as_deref())?;
-        return Ok(Gram::Toeplitz(Box::new(toeplitz)));
+        let of = (grid, problem.trajectory().view());
+        let key = PlanKey::new("Q").tolerance(recipe.tolerance);
+        let key = key.weights(weights.map(|weights| weights.view()));
+        let bytes = grid.doubled().voxels() * size_of::<T>();
+        let toeplitz = plans.find(of, key, bytes, || {
+            let doubled = operator::<f64>(problem, recipe, grid.doubled())?;
+            let weights = weights.map(|w| w.to_vec());
+            let toeplitz = Toeplitz::<T>::new(grid, &*doubled, weights.as_deref())?;
+            Ok::<_, MriError>(Arc::new(toeplitz))
+        })?;
+        return Ok(Gram::Toeplitz(toeplitz));
     }
     Ok(Gram::Encoded {
         encoding: Arc::clone(encoding),

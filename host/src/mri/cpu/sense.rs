@@ -21,7 +21,7 @@ pub enum Gram<T: Real> {
         weights: Option<Vec<T>>,
     },
     /// By one convolution.
-    Toeplitz(Box<Toeplitz<T>>),
+    Toeplitz(Arc<Toeplitz<T>>),
 }
 
 impl<T: Real> Gram<T> {

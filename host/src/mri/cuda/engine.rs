@@ -12,7 +12,7 @@ use super::sum_over_devices::SumOverDevices;
 use crate::gpu::{Buffer, Device, GpuError, Result as GpuResult};
 use crate::mri::cpu::{POWER_STEPS, adjoint_image, combined, intensity_corrected};
 use crate::mri::engine::{Stop, relative_data_residual, signal_squared};
-use crate::mri::{Engine, Grid, Method, MriError, OperatorName, Problem, Recipe, Residual};
+use crate::mri::{Engine, Grid, Method, MriError, OperatorName, Plans, Problem, Recipe, Residual};
 use crate::run::Setup;
 use ndarray::Array3;
 use num_complex::Complex;
@@ -72,6 +72,19 @@ impl<M: Device> GpuEngine<M> {
         problem: &Problem,
         recipe: &Recipe,
     ) -> Result<Self, MriError> {
+        Self::with_plans(devices, problem, recipe, &mut Plans::default())
+    }
+
+    /// [`GpuEngine::on_devices`] with the `plans` that there are for the problem's trajectory, to which new ones are added.
+    ///
+    /// # Errors
+    /// Like [`GpuEngine::on_devices`].
+    pub fn with_plans(
+        devices: Vec<(usize, M)>,
+        problem: &Problem,
+        recipe: &Recipe,
+        plans: &mut Plans,
+    ) -> Result<Self, MriError> {
         let ranges = coil_parts(problem, devices.len());
         check_counts(problem, ranges.iter().map(ExactSizeIterator::len).max())?;
         check_kinds(&devices)?;
@@ -84,7 +97,7 @@ impl<M: Device> GpuEngine<M> {
         let mut prepared = Vec::with_capacity(ranges.len());
         for (device, range) in devices.into_iter().zip(ranges) {
             let number = device.0;
-            let part = Prepared::new(device, problem, recipe, maps.as_ref(), range);
+            let part = Prepared::new(device, problem, recipe, maps.as_ref(), range, plans);
             prepared.push(part.map_err(on(several, number))?);
         }
         let mut sums = SumOverDevices::new();
@@ -99,7 +112,7 @@ impl<M: Device> GpuEngine<M> {
             precision: "f32",
         };
         let factors = if iterative && recipe.operator == OperatorName::Toeplitz {
-            let factors = convolution_factors(first.device(), problem, recipe);
+            let factors = convolution_factors(first.device(), problem, recipe, plans);
             Some(factors.map_err(named)?)
         } else {
             None

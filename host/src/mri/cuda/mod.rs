@@ -22,7 +22,7 @@ pub use engine::GpuEngine;
 pub use nufft::{Nufft, NufftSizes};
 pub use toeplitz::Toeplitz;
 
-use super::{Engine, MriError, Problem, Recipe};
+use super::{Engine, MriError, Plans, Problem, Recipe};
 use crate::gpu::{CudaDevice, EmulatedDevice};
 
 /// Largest scratch memory for images that are computed at once, in bytes.
@@ -36,31 +36,35 @@ fn images_at_once(max_batch: usize, bytes_per_image: usize) -> usize {
     batch.div_ceil(batch.div_ceil(most))
 }
 
-/// [`GpuEngine::on_devices`] on CUDA devices, as a trait object. It is compiled here once, rather than in
+/// [`GpuEngine::with_plans`] on CUDA devices, as a trait object. It is compiled here once, rather than in
 /// every program that calls it.
 ///
 /// # Errors
-/// Like [`GpuEngine::on_devices`].
+/// Like [`GpuEngine::with_plans`].
 pub fn on_cuda_devices(
     devices: Vec<CudaDevice>,
     problem: &Problem,
     recipe: &Recipe,
+    plans: &mut Plans,
 ) -> Result<Box<dyn Engine>, MriError> {
     let devices = devices.into_iter().map(|d| (d.info().ordinal, d)).collect();
-    Ok(Box::new(GpuEngine::on_devices(devices, problem, recipe)?))
+    let engine = GpuEngine::with_plans(devices, problem, recipe, plans)?;
+    Ok(Box::new(engine))
 }
 
-/// [`GpuEngine::on_devices`] on emulated devices, as a trait object.
+/// [`GpuEngine::with_plans`] on emulated devices, as a trait object.
 ///
 /// # Errors
-/// Like [`GpuEngine::on_devices`].
+/// Like [`GpuEngine::with_plans`].
 pub fn on_emulated_devices(
     devices: Vec<EmulatedDevice>,
     problem: &Problem,
     recipe: &Recipe,
+    plans: &mut Plans,
 ) -> Result<Box<dyn Engine>, MriError> {
     let devices = devices.into_iter().enumerate().collect();
-    Ok(Box::new(GpuEngine::on_devices(devices, problem, recipe)?))
+    let engine = GpuEngine::with_plans(devices, problem, recipe, plans)?;
+    Ok(Box::new(engine))
 }
 
 /// [`GpuEngine::new`] on a CUDA device, as a trait object.
@@ -72,7 +76,7 @@ pub fn on_cuda(
     problem: &Problem,
     recipe: &Recipe,
 ) -> Result<Box<dyn Engine>, MriError> {
-    on_cuda_devices(vec![device], problem, recipe)
+    on_cuda_devices(vec![device], problem, recipe, &mut Plans::default())
 }
 
 /// [`GpuEngine::new`] on the emulator, as a trait object.
@@ -84,7 +88,7 @@ pub fn on_emulator(
     problem: &Problem,
     recipe: &Recipe,
 ) -> Result<Box<dyn Engine>, MriError> {
-    on_emulated_devices(vec![device], problem, recipe)
+    on_emulated_devices(vec![device], problem, recipe, &mut Plans::default())
 }
 
 /// The kernels that the MRI engines launch, for

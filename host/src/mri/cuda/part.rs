@@ -11,10 +11,12 @@ use super::wavelet::Wavelet;
 use super::{Direct, Nufft, Toeplitz};
 use crate::gpu::{Buffer, Device, Result as GpuResult};
 use crate::mri::nufft::SpreadingKernel;
-use crate::mri::{Method, MriError, OperatorName, Problem, Recipe};
+use crate::mri::plans::PlanKey;
+use crate::mri::{Method, MriError, OperatorName, Plans, Problem, Recipe};
 use ndarray::{Array1, Array3, ArrayView3, s};
 use num_complex::Complex;
 use std::ops::Range;
+use std::sync::Arc;
 use warpstride_device::Complex32;
 
 /// Pairs of voxel difference and sample up to which Q is computed by exact summation (about 20 ms
@@ -97,9 +99,10 @@ impl<M: Device> Prepared<M> {
         recipe: &Recipe,
         maps: Option<&Array3<Complex<f64>>>,
         range: Range<usize>,
+        plans: &mut Plans,
     ) -> Result<Self, MriError> {
         let (coils, voxels) = (range.len(), problem.grid().voxels());
-        let mut encoding = encoding(&device, problem, recipe, coils)?;
+        let mut encoding = encoding(&device, problem, recipe, coils, plans)?;
         let iterative = recipe.method != Method::Adjoint;
         let convolved = iterative && recipe.operator == OperatorName::Toeplitz;
         let sets = maps.map_or(coils, |maps| maps.dim().0);
@@ -297,6 +300,7 @@ fn encoding<M: Device>(
     problem: &Problem,
     recipe: &Recipe,
     coils: usize,
+    plans: &mut Plans,
 ) -> Result<Encoding<M>, MriError> {
     let grid = problem.grid();
     if recipe.operator != OperatorName::Direct {
@@ -307,9 +311,8 @@ fn encoding<M: Device>(
             ));
         }
         let weights = problem.weights().map(|w| w.view());
-        let trajectory = problem.trajectory().view();
-        let tolerance = recipe.tolerance;
-        let nufft = Nufft::new(device, grid, trajectory, weights, tolerance, coils)?;
+        let of = (grid, problem.trajectory().view(), weights);
+        let nufft = Nufft::with_plans(device, of, recipe.tolerance, coils, plans)?;
         return Ok(Encoding::Nufft(Box::new(nufft)));
     }
     let weights = match problem.weights() {
@@ -360,8 +363,25 @@ fn upload_maps<M: Device>(
     }))
 }
 
-/// The factors of FᴴWF as a convolution, computed on one device for all of them.
+/// The factors of FᴴWF as a convolution, computed on one device for all of them, or those of `plans`.
 pub(super) fn convolution_factors<M: Device>(
+    device: &M,
+    problem: &Problem,
+    recipe: &Recipe,
+    plans: &mut Plans,
+) -> Result<Arc<[f32]>, MriError> {
+    let of = (problem.grid(), problem.trajectory().view());
+    let key = PlanKey::new("Q")
+        .tolerance(recipe.tolerance)
+        .on_device(device.device_name(), recipe.trigonometry)
+        .weights(problem.weights().map(|weights| weights.view()));
+    let bytes = problem.grid().doubled().voxels() * size_of::<f32>();
+    plans.find(of, key, bytes, || {
+        computed_factors(device, problem, recipe).map(Arc::from)
+    })
+}
+
+fn computed_factors<M: Device>(
     device: &M,
     problem: &Problem,
     recipe: &Recipe,

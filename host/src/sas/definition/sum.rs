@@ -1,19 +1,28 @@
-//! Sums of models: `sphere+lamellar`, I = scale · (A_scale · A + B_scale · B) + background.
+//! Sums and products of models: `sphere+lamellar`, I = scale · (A_scale · A + B_scale · B) + background; `sphere*hardsphere`,
+//! I = scale · A · B + background; `sphere+cylinder*hardsphere`, I = scale · (A_scale · A + BC_scale · B · C) + background.
 
 use super::{Definition, ParameterRow, Role};
 use crate::sas::SasError;
+use std::ops::Range;
 
-/// Greatest number of parts of a sum; each has a letter.
+/// Greatest number of parts of sums and products; each has a letter.
 const MAX_PARTS: usize = 8;
 
-/// A part of a sum.
+/// A term of a sum: one of its models, or a product of some.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Term {
+    /// Its parts.
+    pub parts: Range<usize>,
+    /// Index of its scale among the values; `None` for a product that is no term of a sum, whose scale is that of the whole.
+    pub scale: Option<usize>,
+}
+
+/// A part of a sum or a product.
 #[derive(Debug, Clone)]
 pub struct Part {
     definition: Definition,
     /// Index in the sum's table of each row of the part's; none of scale and background.
     rows: Vec<Option<usize>>,
-    /// Index in the sum's table of the part's scale.
-    scale: usize,
 }
 
 impl Part {
@@ -21,12 +30,6 @@ impl Part {
     #[must_use]
     pub fn definition(&self) -> &Definition {
         &self.definition
-    }
-
-    /// Index of the part's scale among the values of the sum.
-    #[must_use]
-    pub fn scale(&self) -> usize {
-        self.scale
     }
 
     /// Index of a parameter of the sum among those of the part, if it is one of them.
@@ -48,60 +51,113 @@ impl Part {
     }
 }
 
+/// A of the first part, B of the second, ….
+fn letter(part: usize) -> char {
+    u8::try_from(part).map_or('?', |part| char::from(b'A' + part))
+}
+
 /// `A_` of the first part, `B_` of the second, ….
 fn prefix(part: usize) -> String {
-    let letter = u8::try_from(part).map_or('?', |part| char::from(b'A' + part));
-    format!("{letter}_")
+    format!("{}_", letter(part))
 }
 
 impl Definition {
-    /// The parts of a sum; empty for any other model.
+    /// The parts of a sum or a product of models; empty for any other model.
     #[must_use]
     pub fn parts(&self) -> &[Part] {
         &self.parts
     }
 
-    /// Parses `A+B+…`.
-    pub(super) fn parse_sum(name: &str) -> Result<Self, SasError> {
-        let names: Vec<&str> = name.split('+').map(str::trim).collect();
-        if names.iter().any(|part| part.is_empty()) {
-            return Err(SasError::Refused(format!(
-                "{name}: expected models on both sides of +, such as sphere+lamellar, found none"
-            )));
-        }
-        if names.len() > MAX_PARTS {
-            return Err(SasError::Refused(format!(
-                "{name}: expected a sum of at most {MAX_PARTS} models, found {}",
-                names.len()
-            )));
-        }
-        let joined = names.join("+");
-        let parts = names.into_iter().map(Self::parse_single);
-        Ok(Self::sum(&joined, parts.collect::<Result<Vec<_>, _>>()?))
+    /// The terms of a sum, in which the parts of a product are together; a product of models is one term. Empty for any
+    /// other model.
+    #[must_use]
+    pub fn terms(&self) -> &[Term] {
+        &self.terms
     }
 
-    /// The sum of the parts. Its own rows come first, then those of the parts, then the magnetic
-    /// ones.
-    pub(super) fn sum(name: &str, parts: Vec<Self>) -> Self {
+    /// Indices among the values of the scales of a sum's terms; empty for any other model.
+    pub fn term_scales(&self) -> impl Iterator<Item = usize> {
+        self.terms.iter().filter_map(|term| term.scale)
+    }
+
+    /// Parses `A+B*C+…`, in which products come before sums.
+    pub(super) fn parse_sum(name: &str) -> Result<Self, SasError> {
+        let terms = name.split('+').map(|term| term.split('*').map(str::trim));
+        let terms: Vec<Vec<&str>> = terms.map(Iterator::collect).collect();
+        let parts: Vec<&str> = terms.iter().flatten().copied().collect();
+        if parts.iter().any(|part| part.is_empty()) {
+            let (sign, example) = match name.contains('+') {
+                true if name.contains('*') => ("+ and *", "sphere+lamellar*hardsphere"),
+                true => ("+", "sphere+lamellar"),
+                false => ("*", "sphere*hardsphere"),
+            };
+            return Err(SasError::Refused(format!(
+                "{name}: expected models on both sides of {sign}, such as {example}, found none"
+            )));
+        }
+        if parts.len() > MAX_PARTS {
+            let what = if terms.len() == 1 { "product" } else { "sum" };
+            return Err(SasError::Refused(format!(
+                "{name}: expected a {what} of at most {MAX_PARTS} models, found {}",
+                parts.len()
+            )));
+        }
+        let lengths: Vec<usize> = terms.iter().map(Vec::len).collect();
+        let joined: Vec<String> = terms.iter().map(|term| term.join("*")).collect();
+        let parts = parts.into_iter().map(Self::parse_single);
+        Ok(Self::sum(
+            &joined.join("+"),
+            parts.collect::<Result<Vec<_>, _>>()?,
+            &lengths,
+        ))
+    }
+
+    /// The sum of terms, which are products of so many of the parts each. Its own rows come first, then those of the parts,
+    /// then the magnetic ones.
+    pub(super) fn sum(name: &str, parts: Vec<Self>, lengths: &[usize]) -> Self {
         let background = parts.iter().filter_map(|part| part.rows.get(1));
         let background = background.map(|row| row.default).fold(0.0, f64::max);
         let mut rows = super::scale_and_background(background);
-        rows[0].about = "Factor on the sum of all parts";
+        let is_sum = lengths.len() > 1;
+        rows[0].about = if is_sum {
+            "Factor on the sum of all parts"
+        } else {
+            "Factor on the product of all parts"
+        };
+        let mut terms: Vec<Term> = Vec::with_capacity(lengths.len());
+        for length in lengths {
+            let first = terms.last().map_or(0, |term| term.parts.end);
+            terms.push(Term {
+                parts: first..first + length,
+                scale: None,
+            });
+        }
         let is_own = |role| matches!(role, Role::Scale | Role::Background);
         let of_part = |part: usize, row: &ParameterRow| ParameterRow {
             name: prefix(part) + &row.name,
             part: Some(part),
             ..row.clone()
         };
-        let mut scales = Vec::with_capacity(parts.len());
         for (at, part) in parts.iter().enumerate() {
-            scales.push(rows.len());
+            let starts = |term: &Term| is_sum && term.parts.start == at;
             for row in &part.rows {
                 if row.role == Role::Scale {
-                    rows.push(ParameterRow {
-                        role: Role::PartScale(at),
-                        ..of_part(at, row)
-                    });
+                    // One for all parts of a product.
+                    if let Some(number) = terms.iter().position(starts) {
+                        let term = &mut terms[number];
+                        term.scale = Some(rows.len());
+                        let letters: String = term.parts.clone().map(letter).collect();
+                        rows.push(ParameterRow {
+                            name: format!("{letters}_{}", row.name),
+                            about: if term.parts.len() > 1 {
+                                "Factor on the product"
+                            } else {
+                                row.about
+                            },
+                            role: Role::PartScale(number),
+                            ..of_part(at, row)
+                        });
+                    }
                 } else if !is_own(row.role) && !is_magnetic(row.role) {
                     rows.push(of_part(at, row));
                 }
@@ -125,9 +181,8 @@ impl Definition {
             );
         }
         let first = parts.first().map(|part| (part.form, part.structure));
-        let resolved = parts.into_iter().zip(scales).enumerate();
-        let parts: Vec<Part> = resolved
-            .map(|(at, (definition, scale))| {
+        let parts: Vec<Part> = (parts.into_iter().enumerate())
+            .map(|(at, definition)| {
                 let place = |row: &ParameterRow| {
                     let name = match row.role {
                         Role::Scale | Role::Background => return None,
@@ -139,7 +194,6 @@ impl Definition {
                 Part {
                     rows: definition.rows.iter().map(place).collect(),
                     definition,
-                    scale,
                 }
             })
             .collect();
@@ -151,6 +205,7 @@ impl Definition {
             structure,
             rows,
             parts,
+            terms,
         }
     }
 }
@@ -194,10 +249,34 @@ mod tests {
             [1.0, 0.0, 3.0, 4.0, 5.0, 6.0, 7.0, 1.0, 9.0]
         );
         assert_eq!(b.values(&values), [1.0, 0.0, 11.0, 12.0, 13.0]);
-        assert_eq!((a.scale(), b.scale()), (2, 10));
+        assert!(sum.term_scales().eq([2, 10]));
         assert_eq!((b.index_of(11), b.index_of(5)), (Some(2), None));
         assert_eq!(sum.rows()[11].base_name(), "thickness");
         assert!(sum.rows()[8].part == Some(0));
+    }
+
+    #[test]
+    fn a_product_has_one_scale() {
+        let scales = |name: &str| {
+            let definition = Definition::parse(name).unwrap();
+            let rows = definition.rows().iter();
+            let rows = rows.filter(|row| row.base_name() == "scale");
+            let names: Vec<String> = rows.map(|row| row.name.clone()).collect();
+            let parts = definition.terms().iter().map(|term| term.parts.clone());
+            (names.join(" "), parts.collect::<Vec<_>>())
+        };
+        let (names, terms) = scales("sphere*hardsphere");
+        assert_eq!((names.as_str(), terms), ("scale", vec![0..2]));
+        // Products come before sums.
+        let (names, terms) = scales("sphere + cylinder*hardsphere *guinier+ lamellar");
+        let expected = "scale A_scale BCD_scale E_scale";
+        assert_eq!((names.as_str(), terms), (expected, vec![0..1, 1..4, 4..5]));
+        let product = Definition::parse("sphere*lamellar").unwrap();
+        let names: Vec<&str> = product.rows().iter().map(|row| row.name.as_str()).collect();
+        let expected = ["scale", "background", "A_sld", "A_sld_solvent", "A_radius"];
+        assert_eq!(names[..5], expected);
+        assert_eq!(names[5], "B_thickness");
+        assert_eq!(product.clone().with_magnetism().terms(), product.terms());
     }
 
     #[test]
@@ -224,9 +303,18 @@ mod tests {
         for (name, words) in [
             ("sphere+", "models on both sides of +"),
             ("+sphere", "models on both sides of +"),
+            ("sphere*", "models on both sides of *"),
+            ("sphere+*cylinder", "models on both sides of + and *"),
+            ("sphere*(lamellar+sphere)", "without parentheses"),
+            ("sphere+sphere@", "on both sides of @"),
             ("sphere+banana", "banana: expected the name of a model"),
+            ("sphere*banana", "banana: expected the name of a model"),
             ("sphere+sphere@cylinder", "after @, found cylinder"),
-            (&nine, "at most 8 models, found 9"),
+            (&nine, "a sum of at most 8 models, found 9"),
+            (
+                &nine.replace('+', "*"),
+                "a product of at most 8 models, found 9",
+            ),
         ] {
             let refused = Definition::parse(name).unwrap_err().to_string();
             assert!(refused.contains(words), "{refused}");

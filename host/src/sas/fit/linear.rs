@@ -75,16 +75,16 @@ impl Projection {
             flat: vec![1.0; problem.measured().intensity.len()],
             blocks,
         };
-        // First the scales and backgrounds of whole models: a part's scale is linear only if that
+        // First the scales and backgrounds of whole models: a term's scale is linear only if that
         // of its sum is not solved for.
-        for of_parts in [false, true] {
+        for of_terms in [false, true] {
             for (at, parameter) in parameters.iter().enumerate() {
                 let linear = |target: &Target| {
                     !problem.ties().uses(*target)
                         && projection
                             .blocks
                             .iter()
-                            .any(|block| projection.is_linear(block, *target, of_parts))
+                            .any(|block| projection.is_linear(block, *target, of_terms))
                 };
                 if !parameter.targets.iter().all(linear) {
                     continue;
@@ -101,7 +101,7 @@ impl Projection {
         projection.searched = (0..parameters.len()).filter(|at| !is_solved(at)).collect();
         projection.groups = projection.groups();
         if let [block] = projection.blocks.as_slice()
-            && block.parts.is_empty()
+            && block.terms.is_empty()
         {
             let factor = |index: usize| {
                 let target = Target::Value(index);
@@ -121,7 +121,7 @@ impl Projection {
     fn groups(&self) -> Vec<Group> {
         let of_block = |block: &Block| -> Vec<usize> {
             let own = [block.scale, block.background];
-            let indices = own.iter().chain(&block.parts);
+            let indices = own.iter().chain(&block.terms);
             indices.filter_map(|index| self.column[*index]).collect()
         };
         let mut groups: Vec<Group> = Vec::new();
@@ -146,31 +146,31 @@ impl Projection {
         groups
     }
 
-    fn is_linear(&self, block: &Block, target: Target, of_parts: bool) -> bool {
+    fn is_linear(&self, block: &Block, target: Target, of_terms: bool) -> bool {
         let Target::Value(index) = target else {
             return false;
         };
-        if of_parts {
-            block.parts.contains(&index) && self.column[block.scale].is_none()
+        if of_terms {
+            block.terms.contains(&index) && self.column[block.scale].is_none()
         } else {
             index == block.scale || index == block.background
         }
     }
 
-    /// Vectors that a trial needs: one for each part of the model.
+    /// Vectors that a trial needs: one for each term of the model.
     pub(super) fn vectors(&self) -> usize {
-        let parts = self.blocks.iter().map(|block| block.parts.len());
-        parts.max().unwrap_or(0).max(1)
+        let terms = self.blocks.iter().map(|block| block.terms.len());
+        terms.max().unwrap_or(0).max(1)
     }
 
-    /// The vectors for `values`, with scale 1 and background 0: of a sum, each has one part.
+    /// The vectors for `values`, with scale 1 and background 0: of a sum, each has one term.
     pub(super) fn bare(&self, problem: &Problem, values: &[f64]) -> Vec<Vector> {
         let whole = self.with(problem.vector(values), 1.0, 0.0);
         (0..self.vectors())
             .map(|part| {
                 let mut vector = whole.clone();
                 for block in &self.blocks {
-                    for (at, scale) in block.parts.iter().enumerate() {
+                    for (at, scale) in block.terms.iter().enumerate() {
                         vector.values[*scale] = if at == part { 1.0 } else { 0.0 };
                     }
                 }
@@ -320,10 +320,10 @@ impl Projection {
         for block in &self.blocks {
             let of_scale = self.column[block.scale];
             let scale = of_scale.map_or_else(|| vector.values[block.scale], |_| 1.0);
-            if block.parts.is_empty() {
+            if block.terms.is_empty() {
                 add(of_scale, block, scale, &bare[0]);
             }
-            for (index, basis) in block.parts.iter().zip(bare) {
+            for (index, basis) in block.terms.iter().zip(bare) {
                 let of_part = self.column[*index];
                 let weight = of_part.map_or_else(|| vector.values[*index], |_| 1.0);
                 // At most one of the two is solved for.

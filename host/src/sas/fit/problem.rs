@@ -433,12 +433,11 @@ impl Problem {
                 let mut rows = definition.rows().iter();
                 place(rows.position(|row| row.role == role).unwrap_or(0))
             };
-            let parts = definition.parts().iter();
             Block {
                 points: set.points.clone(),
                 scale: position(Role::Scale),
                 background: position(Role::Background),
-                parts: parts.map(|part| place(part.scale())).collect(),
+                terms: definition.term_scales().map(place).collect(),
             }
         };
         self.sets.iter().map(block).collect()
@@ -488,8 +487,8 @@ pub(super) struct Block {
     pub(super) scale: usize,
     /// Index of the background.
     pub(super) background: usize,
-    /// Indices of the scales of the parts of a sum; empty for any other model.
-    pub(super) parts: Vec<usize>,
+    /// Indices of the scales of the terms of a sum; empty for any other model.
+    pub(super) terms: Vec<usize>,
 }
 
 fn parameter(calculation: &Calculation, base: &Vector, free: &Free) -> Result<Parameter, SasError> {

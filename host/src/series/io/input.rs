@@ -1,6 +1,7 @@
 //! Opens an input: recognizes its format by its first bytes, and decompresses it.
 
 use super::piped::PipeReader;
+use super::remote_read;
 use super::{IoError, Memory, damaged, format_error};
 use std::fs::File;
 use std::io::{self, BufReader, Cursor, Read};
@@ -59,6 +60,15 @@ impl Stream {
         Self {
             live: true,
             ..Self::of(bytes)
+        }
+    }
+
+    /// The text of a decoded message.
+    pub(super) fn of_message(bytes: Box<dyn Read + Send>) -> Self {
+        Self {
+            bytes,
+            compression: None,
+            live: false,
         }
     }
 
@@ -206,9 +216,14 @@ pub(super) fn open(path: &Path, memory: Memory) -> Result<Input, IoError> {
         from: bytes,
         taken: Arc::clone(&taken),
     };
+    let content = if remote_read::is_remote_read(path) {
+        Content::Text(remote_read::as_text(&file, path, Box::new(from), memory)?)
+    } else {
+        content(&file, Box::new(from), whole, memory)?
+    };
     Ok(Input {
         name: name_of(path),
-        content: content(&file, Box::new(from), whole, memory)?,
+        content,
         taken,
         file,
     })

@@ -1,4 +1,4 @@
-//! Files of time series: CSV, Prometheus' text format, Parquet and Arrow; results as CSV and Parquet.
+//! Files of time series: CSV, Prometheus' text format and remote-read snapshots, Parquet and Arrow; results as CSV and Parquet.
 //!
 //! A [`Reader`] returns the points of its inputs as [`Block`]s of bounded size, one input after
 //! another, so an input may be larger than memory; [`read_all`] collects them. The format of a file
@@ -27,6 +27,7 @@ mod parquet;
 mod piped;
 mod prometheus;
 mod reader;
+mod remote_read;
 mod row_numbers;
 mod rows;
 mod series_key;
@@ -185,6 +186,17 @@ pub fn moment_in(text: &str, unit: TimeUnit, zone: Option<Zone>) -> Result<i64, 
 pub fn iso(nanoseconds: i64) -> String {
     let mut text = Vec::new();
     timestamp::write_iso(&mut text, nanoseconds);
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+/// The time in ISO 8601 with the offset of a zone, `2014-02-14T15:30:00+01:00`; without one like [`iso`].
+#[must_use]
+pub fn iso_in(nanoseconds: i64, zone: Option<Zone>) -> String {
+    let Some(zone) = zone else {
+        return iso(nanoseconds);
+    };
+    let mut text = Vec::new();
+    timestamp::write_iso_in(&mut text, nanoseconds, zone);
     String::from_utf8_lossy(&text).into_owned()
 }
 

@@ -33,6 +33,13 @@ pub(super) fn parts(name: &str) -> Option<(String, Vec<(String, String)>)> {
 }
 
 impl SeriesText {
+    /// The series of a metric with labels, each with another name.
+    pub(super) fn new(metric: Vec<u8>, mut labels: Vec<(Vec<u8>, Vec<u8>)>) -> Self {
+        labels.retain(|(_, value)| !value.is_empty());
+        labels.sort();
+        Self { metric, labels }
+    }
+
     /// Reads a series at the start of `line`. Returns what follows it.
     pub(super) fn read<'l>(&mut self, line: &'l [u8]) -> Result<&'l [u8], Expected> {
         self.labels.clear();

@@ -5,6 +5,7 @@ use super::csv::{Csv, Sizes};
 use super::input::{self, Content};
 use super::names::Names;
 use super::notes::Notes;
+use super::remote_read;
 use super::row_numbers::{self, RowNumbers};
 use super::rows::{Faults, MAX_KEPT};
 use super::timestamp::LocalTimes;
@@ -394,6 +395,16 @@ impl Reader {
     }
 
     fn begin(&mut self, path: &Path) -> Result<Box<dyn Source + Send>, IoError> {
+        if remote_read::is_remote_read(path)
+            && !matches!(self.options.unit(), TimeUnit::Auto | TimeUnit::Milliseconds)
+        {
+            return Err(IoError::Option {
+                file: path.display().to_string(),
+                option: "--time-format",
+                reason: "expected milliseconds, the unit of Prometheus' remote read, found another"
+                    .to_owned(),
+            });
+        }
         let input = input::open(path, self.shared.memory)?;
         let (file, name) = (input.file, input.name);
         let length = std::fs::metadata(path).map_or(0, |found| found.len());
@@ -403,7 +414,10 @@ impl Reader {
             Content::Text(stream) => Box::new(Csv::open(
                 file,
                 &name,
-                (stream, input::is_prometheus(path)),
+                (
+                    stream,
+                    input::is_prometheus(path) || remote_read::is_remote_read(path),
+                ),
                 &self.options,
                 self.sizes,
                 &mut self.shared,

@@ -1,17 +1,19 @@
 //! Writes files and reads them back; the results are compared with an independent definition.
 //!
 //! `lines` compares CSV with splitting and `str::parse`, `chunks` shows that results do not depend
-//! on where a text is split, `parquet_files` and `arrow_files` cover all column types, and
+//! on where a text is split, `parquet_files` and `arrow_files` cover all column types, `remote_read` has messages of Prometheus, and
 //! `hostile` covers inputs that must be rejected with one sentence.
 
 #[cfg(feature = "parquet")]
 mod arrow_files;
 mod chunks;
 mod exposition;
+#[cfg(feature = "parquet")]
 mod hostile;
 mod lines;
 #[cfg(feature = "parquet")]
 mod parquet_files;
+mod remote_read;
 mod wide;
 mod zones;
 

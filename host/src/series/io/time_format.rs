@@ -52,21 +52,22 @@ impl FromStr for TimeFormat {
     type Err = String;
 
     /// Parses `auto`, `iso`, `rfc3339`, `unix` (seconds), `unix-ms`, `unix-us`, `unix-ns`, or a
-    /// pattern with `%`.
+    /// pattern with `%`. Names may also have other usual forms: `iso8601`, `unix_ms`, `unix-s`.
     fn from_str(text: &str) -> Result<Self, String> {
-        Ok(match text {
+        let name = text.replace('_', "-").to_ascii_lowercase();
+        Ok(match name.as_str() {
+            _ if text.contains('%') => Self::Pattern(DatePattern::new(text)?),
             "auto" => Self::Auto,
-            "iso" => Self::Iso,
-            "rfc3339" => Self::Rfc3339,
-            "unix" => Self::Unix(TimeUnit::Seconds),
+            "iso" | "iso8601" | "iso-8601" => Self::Iso,
+            "rfc3339" | "rfc-3339" => Self::Rfc3339,
+            "unix" | "unix-s" => Self::Unix(TimeUnit::Seconds),
             "unix-ms" => Self::Unix(TimeUnit::Milliseconds),
             "unix-us" => Self::Unix(TimeUnit::Microseconds),
             "unix-ns" => Self::Unix(TimeUnit::Nanoseconds),
-            pattern if pattern.contains('%') => Self::Pattern(DatePattern::new(pattern)?),
-            other => {
+            _ => {
                 return Err(format!(
                     "expected auto, iso, rfc3339, unix, unix-ms, unix-us, unix-ns, or a pattern such as %d.%m.%Y %H:%M:%S, found '{}'",
-                    super::shorten(other)
+                    super::shorten(text)
                 ));
             }
         })

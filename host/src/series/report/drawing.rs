@@ -120,7 +120,7 @@ impl SeriesCurves {
         let left = values.widest_label(LETTER) + LABEL_DISTANCE as usize;
         let right = 2 * LETTER;
         let width = SIZE.0 as usize - 2 * MARGIN - left - right;
-        let times = TimeAxis::new(extent.time_axis(), extent.times, width);
+        let times = TimeAxis::new(extent.time_axis(), extent.times, width, self.zone);
         let time_title = times.title.clone();
         let mut chart = ChartBuilder::on(area)
             .margin(MARGIN as u32)

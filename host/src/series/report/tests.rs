@@ -114,7 +114,7 @@ fn time_labels_are_legible() {
     ] {
         for start in [begin, i64::MAX - span, 0] {
             let times = start..start.saturating_add(span);
-            let axis = TimeAxis::new(times.clone(), (times.start, times.end), WIDTH);
+            let axis = TimeAxis::new(times.clone(), (times.start, times.end), WIDTH, None);
             let labels = axis.labels();
             let widest = labels.iter().map(|l| width_of(l)).max().unwrap_or(0);
             assert!(
@@ -131,7 +131,7 @@ fn time_labels_are_legible() {
             assert!(axis.title.contains(&year), "{}", axis.title);
         }
     }
-    let day = TimeAxis::new(begin..begin + DAY, (begin, begin + DAY), WIDTH);
+    let day = TimeAxis::new(begin..begin + DAY, (begin, begin + DAY), WIDTH, None);
     assert!(
         day.title.ends_with("2014-01-01 to 2014-01-02"),
         "{}",
@@ -165,4 +165,32 @@ fn gaps_are_preserved() {
     curves.add(0, "a", &[0, 31 * DAY, 59 * DAY, 120 * DAY], &[1.0; 4]);
     let joined: Vec<bool> = curves.curves[0].cells.iter().map(|c| c.joined).collect();
     assert_eq!(joined, [false, true, true, false]);
+}
+
+/// Ticks are at round local times, also beside a change of the clocks, and the zone is named.
+#[test]
+fn the_time_axis_shows_local_times() {
+    let zone = crate::series::Zone::named("Europe/Zurich").unwrap();
+    let axis = |times: std::ops::Range<i64>| {
+        TimeAxis::new(times.clone(), (times.start, times.end), 1200, Some(zone))
+    };
+    // 2026-03-28T23:30Z to 12 hours later: clocks are set forward at 01:00Z.
+    let begin = 1_774_740_600 * SECOND;
+    let day = axis(begin..begin + 12 * 3600 * SECOND);
+    let labels = day.labels();
+    let expected = ["01:00", "03:00", "04:00", "05:00"];
+    assert_eq!(labels[..4], expected, "{labels:?}");
+    let title = "time of the day (Europe/Zurich), 2026-03-29";
+    assert_eq!(day.title, title);
+    // Midnights of local days and months.
+    let days = axis(begin - DAY..begin + 4 * DAY);
+    let labels = days.labels();
+    assert!(labels.contains(&"03-30".to_owned()), "{labels:?}");
+    let months = axis(begin..begin + 700 * DAY).labels();
+    assert!(months.contains(&"2027-01".to_owned()), "{months:?}");
+    // Half an hour that the clocks show twice, from 2026-10-25T00:10Z on.
+    let begin = 1_792_887_000 * SECOND;
+    let back = axis(begin..begin + 4 * 3600 * SECOND).labels();
+    let count = |of: &str| back.iter().filter(|label| *label == of).count();
+    assert_eq!((count("02:00"), count("02:30")), (1, 2), "{back:?}");
 }

@@ -1,6 +1,7 @@
 //! The time axis, with as many legible ticks as possible at the starts of seconds, hours, days, …
 
 use crate::report::canvas::width_of;
+use crate::series::Zone;
 use crate::series::io::iso;
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
 use std::ops::Range;
@@ -33,29 +34,36 @@ impl Step {
             .chain(MONTHS.map(Self::Months))
     }
 
-    /// Multiples of the step within `times`; `None` if there are more than `most`.
-    fn ticks(self, times: &Range<i64>, most: usize) -> Option<Vec<i64>> {
+    /// Multiples of the step on the clocks, within `times`; `None` if there are more than `most`.
+    fn ticks(self, clocks: Clocks, times: &Range<i64>, most: usize) -> Option<Vec<i64>> {
         let mut ticks = Vec::new();
-        let mut add = |tick: i64| {
-            ticks.push(tick);
-            ticks.len() <= most
-        };
-        let all = match self {
-            Self::Nanoseconds(step) => {
-                let first = times.start.div_euclid(step) + 1;
-                let mut positions = (first..=times.end.div_euclid(step)).map(|n| n * step);
-                positions.all(&mut add)
+        for (times, offset) in clocks.periods(times) {
+            let [before, last] = [times.start, times.end].map(|t| t.saturating_add(offset));
+            let mut add = |local: i64| {
+                ticks.push(local.saturating_sub(offset));
+                ticks.len() <= most
+            };
+            let all = match self {
+                Self::Nanoseconds(step) => {
+                    let first = before.div_euclid(step) + 1;
+                    let mut positions = (first..=last.div_euclid(step)).map(|n| n * step);
+                    positions.all(&mut add)
+                }
+                Self::Months(months) => {
+                    let rule = Bucketing::calendar(months);
+                    let [before, last] = [before, last].map(|t| rule.index(t.max(0) as u64));
+                    let mut positions = (before + 1..=last).map(|n| rule.start(n));
+                    positions.all(&mut add)
+                }
+            };
+            if !all {
+                return None;
             }
-            Self::Months(months) => {
-                let rule = Bucketing::calendar(months);
-                let [first, last] = [times.start, times.end].map(|t| rule.index(t.max(0) as u64));
-                let mut positions = (first + 1..=last).map(|n| rule.start(n));
-                positions.all(&mut add)
-            }
-        };
-        all.then_some(ticks)
+        }
+        Some(ticks)
     }
 
+    /// The label of a time on the clocks.
     fn label(self, time: i64, one_year: bool) -> String {
         let text = iso(time);
         let text = match self {
@@ -81,25 +89,66 @@ fn fine(time: i64, step: i64) -> String {
     format!("{second:02}.{part:0width$}", width = digits as usize)
 }
 
+/// The clocks that an axis shows: those of a zone, or UTC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Clocks(Option<Zone>);
+
+impl Clocks {
+    /// What they show, in nanoseconds since 1970 without regard to offsets.
+    fn local(self, time: i64) -> i64 {
+        let offset = self.0.map_or(0, |zone| zone.offset(time) * SECOND);
+        time.saturating_add(offset)
+    }
+
+    /// Parts of `times` with one offset each, in nanoseconds; the start of a range is not a part of it, and its end is.
+    fn periods(self, times: &Range<i64>) -> Vec<(Range<i64>, i64)> {
+        let Some(zone) = self.0 else {
+            return vec![(times.clone(), 0)];
+        };
+        let mut periods = Vec::new();
+        let mut before = times.start;
+        while before < times.end {
+            let first = before + 1;
+            let change = zone.change_after(first);
+            let last = change.map_or(times.end, |change| times.end.min(change - 1));
+            periods.push((before..last, zone.offset(first) * SECOND));
+            before = last;
+        }
+        periods
+    }
+
+    fn name(self) -> &'static str {
+        self.0.map_or("UTC", Zone::name)
+    }
+}
+
 /// A range of nanoseconds since 1970 with ticks.
 pub(super) struct TimeAxis {
     times: Range<i64>,
     step: Step,
     positions: Vec<i64>,
     one_year: bool,
-    /// Title of the axis: the unit of the ticks and the range of time.
+    clocks: Clocks,
+    /// Title of the axis: the unit of the ticks, the zone and the range of time.
     pub(super) title: String,
 }
 
 impl TimeAxis {
-    /// Chooses ticks that fit in `width` pixels; `data` is the range of the data.
-    pub(super) fn new(times: Range<i64>, data: (i64, i64), width: usize) -> Self {
-        let [first, last] = [data.0, data.1].map(iso);
+    /// Chooses ticks that fit in `width` pixels, on the clocks of a zone or in UTC; `data` is the range of the data.
+    pub(super) fn new(
+        times: Range<i64>,
+        data: (i64, i64),
+        width: usize,
+        zone: Option<Zone>,
+    ) -> Self {
+        let clocks = Clocks(zone);
+        let [first, last] = [data.0, data.1].map(|time| iso(clocks.local(time)));
         let one_year = first.get(..4) == last.get(..4);
         let fits = |step: Step| {
             let label = step.label(times.start - times.start % DAY + 1, one_year);
             let label = width_of(&label).max(width_of("00-00")) + width_of("00");
-            step.ticks(&times, width / label).map(|ticks| (step, ticks))
+            let ticks = step.ticks(clocks, &times, width / label)?;
+            Some((step, ticks))
         };
         let longest = || (Step::Months(600), Vec::new());
         let (step, positions) = Step::all().find_map(fits).unwrap_or_else(longest);
@@ -119,23 +168,26 @@ impl TimeAxis {
         let [from, to] =
             [first, last].map(|text| text.get(..length).unwrap_or_default().replace('T', " "));
         let title = if from == to {
-            format!("{what} (UTC), {from}")
+            format!("{what} ({}), {from}", clocks.name())
         } else {
-            format!("{what} (UTC), {from} to {to}")
+            format!("{what} ({}), {from} to {to}", clocks.name())
         };
         Self {
             times,
             step,
             positions,
             one_year,
+            clocks,
             title,
         }
     }
 
     #[cfg(test)]
     pub(super) fn labels(&self) -> Vec<String> {
-        let label = |time: &i64| self.step.label(*time, self.one_year);
-        self.positions.iter().map(label).collect()
+        self.positions
+            .iter()
+            .map(|time| self.format_ext(time))
+            .collect()
     }
 }
 
@@ -164,6 +216,6 @@ impl ValueFormatter<i64> for TimeAxis {
     }
 
     fn format_ext(&self, time: &i64) -> String {
-        self.step.label(*time, self.one_year)
+        self.step.label(self.clocks.local(*time), self.one_year)
     }
 }

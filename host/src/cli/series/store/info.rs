@@ -3,7 +3,9 @@
 use crate::cli::args::SeriesInfoArgs;
 use crate::cli::failure::Failure;
 use crate::cli::output::{facts, say, say_json};
-use crate::series::io::iso;
+use crate::cli::series::points::zone;
+use crate::series::Zone;
+use crate::series::io::iso_in;
 use crate::series::store::{Policy, SeriesInfo, StoreReader, Totals};
 use crate::system::Bytes;
 use crate::text::{Table, count};
@@ -66,6 +68,7 @@ impl PolicyInfo {
 
 /// Prints the policy and contents of a store.
 pub(crate) fn run(args: &SeriesInfoArgs) -> Result<(), Failure> {
+    let zone = zone(args.timezone.as_deref())?;
     let reader = StoreReader::open(&args.store)?;
     let most = if args.json {
         usize::MAX
@@ -84,17 +87,17 @@ pub(crate) fn run(args: &SeriesInfoArgs) -> Result<(), Failure> {
     if args.json {
         return say_json(&info);
     }
-    say(&text(&info, reader.policy()))
+    say(&text(&info, reader.policy(), zone))
 }
 
-fn text(info: &Info, policy: &Policy) -> String {
+fn text(info: &Info, policy: &Policy, zone: Option<Zone>) -> String {
     let totals = info.totals;
     let archives: Vec<String> = policy.archives().iter().map(ToString::to_string).collect();
     let last = |points: u64, time: i64| {
         if points == 0 {
             "-".to_owned()
         } else {
-            iso(time)
+            iso_in(time, zone)
         }
     };
     let lines = [

@@ -54,7 +54,7 @@ fn encoded<T: Real>(grid: Grid, k: &Array2<f64>, weights: &[f64]) -> Gram<T> {
 fn convolved<T: Real>(grid: Grid, k: &Array2<f64>, weights: &[f64]) -> Gram<T> {
     let doubled = Direct::new(grid.doubled(), k.view(), None).unwrap();
     let toeplitz = Toeplitz::new(grid, &doubled, Some(weights)).unwrap();
-    Gram::Toeplitz(Box::new(toeplitz))
+    Gram::Toeplitz(Arc::new(toeplitz))
 }
 
 /// |a − b|/|b|.

@@ -4,7 +4,7 @@
 use super::GpuEngine;
 use crate::gpu::{Device, EmulatedDevice};
 use crate::mri::cpu::CpuEngine;
-use crate::mri::{Engine, Grid, Method, OperatorName, Problem, Recipe, Trigonometry};
+use crate::mri::{Engine, Grid, Method, OperatorName, Plans, Problem, Recipe, Trigonometry};
 use ndarray::{Array1, Array2, Array3, Axis};
 use num_complex::Complex;
 
@@ -286,4 +286,50 @@ fn devices_are_of_one_kind() {
     let failed = failed.expect("two kinds").to_string();
     assert!(failed.contains("GPU 2"), "{failed}");
     assert!(GpuEngine::<EmulatedDevice>::on_devices(Vec::new(), &problem, &recipe).is_err());
+}
+
+/// Images of other samples along the same trajectory use its plans, and are the same bits as without them.
+#[test]
+fn plans_are_used_again_and_change_no_bit() {
+    let first = problem(Grid::two(7, 6), 2, 40, true);
+    let samples = first.samples().mapv(|d| Complex::new(d.im, 1.0 - d.re));
+    let maps = first.maps().expect("maps").clone();
+    let second = Problem::new(first.grid(), first.trajectory().clone(), samples)
+        .and_then(|p| p.with_weights(first.weights().expect("weights").clone()))
+        .and_then(|p| p.with_map_sets(maps))
+        .expect("a problem");
+    let weights = second.weights().expect("weights").mapv(|w| 2.0 * w);
+    let reweighted = second.clone().with_weights(weights).expect("a problem");
+    for (operator, plans_of_an_image) in [
+        (OperatorName::Direct, 1),
+        (OperatorName::Nufft, 1),
+        (OperatorName::Toeplitz, 2),
+    ] {
+        let recipe = recipe(operator, Method::Cg);
+        let mut plans = Plans::new(1 << 20);
+        let of = |problem: &Problem, plans: &mut Plans| {
+            let devices = vec![(0, EmulatedDevice::new())];
+            let gpu = GpuEngine::with_plans(devices, problem, &recipe, plans);
+            let single = CpuEngine::<f32>::with_plans(problem, &recipe, plans);
+            let double = CpuEngine::<f64>::with_plans(problem, &recipe, plans);
+            [
+                run(&mut gpu.expect("a device")),
+                run(&mut single.expect("f32")),
+                run(&mut double.expect("f64")),
+            ]
+        };
+        let _ = of(&first, &mut plans);
+        assert_eq!(plans.reused(), 0, "{operator:?}");
+        let found = of(&second, &mut plans);
+        // The direct operator of a device has no plan.
+        let of_device = usize::from(operator != OperatorName::Direct);
+        let expected = 2 * plans_of_an_image + of_device * plans_of_an_image;
+        assert_eq!(plans.reused(), expected, "{operator:?}");
+        assert_eq!(found, of(&second, &mut Plans::default()), "{operator:?}");
+        assert_eq!(
+            of(&reweighted, &mut plans),
+            of(&reweighted, &mut Plans::default()),
+            "{operator:?}"
+        );
+    }
 }

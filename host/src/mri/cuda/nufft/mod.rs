@@ -11,16 +11,18 @@ pub(crate) mod widths;
 pub use sorting::NufftSizes;
 
 use super::super::nufft::SpreadingKernel;
-use super::super::{Grid, MriError};
+use super::super::plans::PlanKey;
+use super::super::{Grid, MriError, Plans};
 use super::images_at_once;
 use crate::gpu::{Buffer, Device, Direction, GpuError, Result};
 use ndarray::{ArrayView1, ArrayView2};
 use sorting::{MergeLevel, Sorting};
+use std::sync::Arc;
 use warpstride_device::Complex32;
 use warpstride_device::launch::Work;
 use warpstride_kernels::mri::nufft_gather::{MriNufftGather, MriNufftMerge};
 use warpstride_kernels::mri::nufft_modes::{MriNufftCrop, MriNufftPad};
-use warpstride_kernels::mri::nufft_tile::terms;
+use warpstride_kernels::mri::nufft_tile::{NufftPoint, terms};
 use widths::{ImageBatch, Points};
 
 /// Fine cells per voxel along each axis.
@@ -90,6 +92,18 @@ impl<M: Device> Nufft<M> {
         tolerance: f64,
         max_batch: usize,
     ) -> std::result::Result<Self, MriError> {
+        let problem = (grid, trajectory, weights);
+        Self::with_plans(device, problem, tolerance, max_batch, &mut Plans::default())
+    }
+
+    /// [`Nufft::new`] of a grid, a trajectory and weights, with the sorted points that `plans` may have of them.
+    pub(in crate::mri) fn with_plans(
+        device: &M,
+        (grid, trajectory, weights): (Grid, ArrayView2<'_, f64>, Option<ArrayView1<'_, f64>>),
+        tolerance: f64,
+        max_batch: usize,
+        plans: &mut Plans,
+    ) -> std::result::Result<Self, MriError> {
         let (count, axes) = trajectory.dim();
         if axes != grid.axes || !matches!(axes, 2 | 3) {
             return Err(MriError::Unsupported(format!(
@@ -126,7 +140,11 @@ impl<M: Device> Nufft<M> {
 
         let voxels = grid.along_k();
         let sizes = NufftSizes::new(voxels, axes, width);
-        let sorting = Sorting::new(&sizes, trajectory);
+        let key = PlanKey::new("sorted points").tolerance(tolerance);
+        let bytes = 2 * count * size_of::<NufftPoint>();
+        let sorting = plans.find((grid, trajectory), key, bytes, || {
+            Ok::<_, MriError>(Arc::new(Sorting::new(&sizes, trajectory)))
+        })?;
         let sorted_weights: Vec<f32> = weights.map_or_else(Vec::new, |weights| {
             let points = sorting.points.iter();
             points.map(|p| weights[p.sample as usize] as f32).collect()
@@ -158,7 +176,7 @@ impl<M: Device> Nufft<M> {
             },
             slot_of_tile: upload(device, "slots of the tiles", &sorting.slot_of_tile)?,
             merges: upload(device, "sums of slots", &sorting.merges)?,
-            levels: sorting.levels,
+            levels: sorting.levels.clone(),
             factors: [factors(0)?, factors(1)?, factors(2)?],
             fine: device.alloc("fine grid", batch_size * sizes.cells())?,
             slots: device.alloc("tiles of the fine grid", batch_size * slots)?,

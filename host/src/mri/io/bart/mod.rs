@@ -14,6 +14,7 @@ use crate::data::{Extent, ImageIndex, KSpace, Readout};
 use crate::io::IoError;
 use crate::io::cfl::{CflFile, widened};
 use crate::system::Memory;
+use crate::text::count;
 use layout::Blocks;
 use ndarray::Array2;
 use num_complex::Complex;
@@ -161,8 +162,8 @@ fn positions(
     } else if axis < matrix.axes {
         let most = sides[axis] as f64 / 2.0;
         format!(
-            "−{most} to {most} cycles per field of view, as the matrix has {} voxels along it (--matrix)",
-            sides[axis]
+            "−{most} to {most} cycles per field of view, as the matrix has {} along it (--matrix)",
+            count(sides[axis], ["voxel", "voxels"])
         )
     } else {
         "0, as the matrix has no slices (--matrix SLICESxROWSxCOLUMNS for a volume)".to_owned()

@@ -1,8 +1,9 @@
-//! Fits of sums of models, whose parts' scales are solved for.
+//! Fits of sums and products of models, whose terms' scales are solved for.
 
 use super::*;
-use crate::sas::fit::Fitted;
-use crate::sas::{Tie, on_cpu};
+use crate::sas::fit::{DataSet, Fitted};
+use crate::sas::resolution::{Pinhole, Width};
+use crate::sas::{Distribution, JointEngine, Polydispersity, Tie, on_cpu};
 
 /// Spheres and a power law at 60 points, with noise of 1 %.
 fn simulated(seed: u64) -> (Calculation, Vector, Measured) {
@@ -99,4 +100,86 @@ fn a_sum_is_recovered_and_scales_may_be_solved_or_searched() {
         };
         near(of_a, found(&solved, "A_scale").value, 1e-4);
     }
+}
+
+/// Two contrasts of polydisperse spheres whose interaction is a factor of its own, beside lamellae, smeared: sizes are
+/// shared, one follows from another, and the scales of both terms and the background are solved for in each set.
+#[test]
+fn products_fit_together_with_sums_ties_distributions_and_resolution() {
+    let model = Definition::parse("lamellar+sphere*hardsphere").unwrap();
+    let set = |at: usize| {
+        let q = grid(0.006, 0.2, 40 + 5 * at);
+        let width = Polydispersity {
+            parameter: model.parameter_index("B_radius").unwrap(),
+            distribution: Distribution::Gaussian,
+            points: 9,
+            nsigma: 3.0,
+        };
+        let calculation = Calculation {
+            polydispersity: vec![width],
+            resolution: Some(Pinhole::new(Width::Relative(0.05)).resolution(&q).unwrap()),
+            ..Calculation::new(model.clone(), Points::Curve(q.clone()))
+        };
+        let mut base = calculation.defaults();
+        let solvent = [6.0, 3.0][at];
+        let values = [("A_sld_solvent", solvent), ("B_sld_solvent", solvent)];
+        let truth = [
+            ("background", 0.05),
+            ("A_scale", 0.001),
+            ("A_thickness", 25.0),
+            ("BC_scale", 0.02),
+            ("B_radius", 45.0),
+            ("B_radius_pd", 0.12),
+            ("C_radius_effective", 54.0),
+            ("C_volfraction", 0.2),
+        ];
+        for (name, value) in values {
+            base.set(calculation.target(name).unwrap(), value);
+        }
+        let mut of_data = base.clone();
+        for (name, value) in truth {
+            of_data.set(calculation.target(name).unwrap(), value);
+        }
+        let exact = on_cpu(calculation.clone()).unwrap().evaluate(&[of_data]);
+        let exact = exact.unwrap().remove(0);
+        let sigma = exact.iter().map(|i| 0.01 * i).collect();
+        DataSet {
+            calculation,
+            measured: measured(&q, exact, sigma),
+            base,
+        }
+    };
+    let sets = [set(0), set(1)];
+    let free = [
+        Free::within("A_thickness", 10.0, 60.0).from(30.0),
+        Free::within("B_radius", 30.0, 70.0).from(40.0),
+        Free::within("B_radius_pd", 0.05, 0.3).from(0.1),
+        Free::within("C_volfraction", 0.05, 0.4).from(0.15),
+        Free::anywhere("A_scale"),
+        Free::anywhere("BC_scale"),
+        Free::anywhere("background"),
+    ];
+    let shared = ["A_thickness", "B_radius", "B_radius_pd", "C_volfraction"];
+    let tie = Tie::parse("C_radius_effective = 1.2*B_radius").unwrap();
+    let of = Problem::joint(sets.to_vec(), &free, &shared.map(str::to_owned));
+    let of = of.unwrap().tied(&[tie]).unwrap();
+    let engines = sets.iter().map(|set| {
+        let calculation = &set.calculation;
+        (calculation, on_cpu(calculation.clone()).unwrap())
+    });
+    let mut engine = JointEngine::new(engines.collect());
+    let (result, _) = run(&of, &mut engine, Options::default()).unwrap();
+    assert!(result.converged && result.chi2 < 1e-6, "{result:?}");
+    for (name, value) in [
+        ("A_thickness", 25.0),
+        ("B_radius", 45.0),
+        ("B_radius_pd", 0.12),
+        ("C_volfraction", 0.2),
+        ("A_scale.1", 0.001),
+        ("BC_scale.2", 0.02),
+        ("background.2", 0.05),
+    ] {
+        near(found(&result, name).value, value, 1e-3);
+    }
+    assert_eq!(result.parameters.len(), 10);
 }
