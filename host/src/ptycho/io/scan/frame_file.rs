@@ -38,7 +38,7 @@ pub(super) fn read(
         ))
     )];
     let window = Window::new(input.name(), frames.shape(), options)?;
-    let scratch = window.in_scratch(&input, frames.path(), false, scratch)?;
+    let scratch = window.in_scratch(&input, &frames, false, scratch)?;
     let of_frames = (count, frames.scan_shape());
     let (positions_name, all) = positions::given(&input, options, of_frames, &mut notes)?
         .ok_or_else(|| positions::missing(&input, &[]))?;

@@ -135,7 +135,8 @@ fn open(path: &Path, options: &ReadOptions, memory: Memory) -> Result<Source, Io
     } else {
         Follow::Inside
     };
-    Source::open_with_links(path, memory, follow)
+    let source = Source::open_with_links(path, memory, follow)?;
+    Ok(source.permitting_sparse(options.sparse))
 }
 
 /// Whether `path` is read as a file of frames alone.
