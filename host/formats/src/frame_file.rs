@@ -38,6 +38,11 @@ pub trait FrameFile: fmt::Debug + Send + Sync {
     /// Positions of the scan (slow, fast) if the file says them; their product is the number of frames.
     fn scan_shape(&self) -> Option<[usize; 2]>;
 
+    /// Bytes that the file has of all frames, if these may be fewer than those of the pixels.
+    fn stored_bytes(&self) -> Option<u64> {
+        None
+    }
+
     /// Reads frames (frame, row, column) in single precision.
     ///
     /// # Errors

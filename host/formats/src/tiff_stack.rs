@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use tiff::decoder::{Decoder, DecodingResult, Limits};
 use tiff::tags::Tag;
-use tiff::{ColorType, TiffError};
+use tiff::{ColorType, TiffError, TiffFormatError};
 
 /// The largest frame, bytes.
 const MOST_FRAME_BYTES: usize = 128 << 20;
@@ -84,13 +84,14 @@ impl TiffStack {
     pub fn open(path: &Path) -> Result<Self, FileError> {
         let name = name_of(path);
         let mut decoder = open_decoder(path, &name)?;
-        let first = image(&name, &mut decoder)?;
+        let first = image(&name, 0, &mut decoder)?;
         let ([rows, columns], element) = first;
         let mut frames = 1;
         // Each directory of a valid file is read once.
         while decoder.more_images() {
-            decoder.next_image().map_err(|e| damaged(&name, &e))?;
-            let found = image(&name, &mut decoder)?;
+            let (passed, part) = (decoder.next_image(), Part::Tags(frames));
+            passed.map_err(|e| damaged(&name, part, &e))?;
+            let found = image(&name, frames, &mut decoder)?;
             if found != first {
                 let ([found_rows, found_columns], found_element) = found;
                 return Err(FileError::format(
@@ -131,16 +132,17 @@ impl TiffStack {
         for (frame, out) in frames.zip(out.chunks_exact_mut(rows * columns)) {
             decoder
                 .seek_to_image(frame)
-                .map_err(|e| damaged(&self.name, &e))?;
+                .map_err(|e| damaged(&self.name, Part::Tags(frame), &e))?;
             // The file may have been changed since it was opened.
-            if image(&self.name, &mut decoder)? != ([rows, columns], self.element) {
+            if image(&self.name, frame, &mut decoder)? != ([rows, columns], self.element) {
                 return Err(FileError::format(
                     &self.name,
                     "the images that it had when it was opened",
                     "others",
                 ));
             }
-            let pixels = decoder.read_image().map_err(|e| damaged(&self.name, &e))?;
+            let pixels =
+                (decoder.read_image()).map_err(|e| damaged(&self.name, Part::Pixels(frame), &e))?;
             self.convert(frame, pixels, out)?;
         }
         self.idle
@@ -208,23 +210,24 @@ fn open_decoder(path: &Path, name: &str) -> Result<FileDecoder, FileError> {
     limits.decoding_buffer_size = MOST_FRAME_BYTES;
     limits.intermediate_buffer_size = MOST_CHUNK_BYTES;
     limits.ifd_value_size = MOST_TAG_BYTES;
-    let decoder = Decoder::new(file).map_err(|e| damaged(name, &e))?;
+    let decoder = Decoder::new(file).map_err(|e| damaged(name, Part::Header, &e))?;
     Ok(decoder.with_limits(limits))
 }
 
-/// Rows, columns and type of the decoder's image.
-fn image(name: &str, decoder: &mut FileDecoder) -> Result<([usize; 2], Element), FileError> {
-    let (columns, rows) = decoder.dimensions().map_err(|e| damaged(name, &e))?;
+/// Rows, columns and type of the decoder's image, which is that of `frame`.
+fn image(
+    name: &str,
+    frame: usize,
+    decoder: &mut FileDecoder,
+) -> Result<([usize; 2], Element), FileError> {
+    let damaged = |e: TiffError| damaged(name, Part::Tags(frame), &e);
+    let (columns, rows) = decoder.dimensions().map_err(damaged)?;
     let (rows, columns) = (rows as usize, columns as usize);
-    let bits = match decoder.colortype().map_err(|e| damaged(name, &e))? {
+    let bits = match decoder.colortype().map_err(damaged)? {
         ColorType::Gray(bits) => bits,
         other => return Err(unsupported(name, &format!("{other:?}"))),
     };
-    let mut tag = |tag| {
-        decoder
-            .find_tag_unsigned::<u16>(tag)
-            .map_err(|e| damaged(name, &e))
-    };
+    let mut tag = |tag| decoder.find_tag_unsigned::<u16>(tag).map_err(damaged);
     if tag(Tag::PhotometricInterpretation)? == Some(WHITE_IS_ZERO) {
         return Err(FileError::format(
             name,
@@ -283,13 +286,69 @@ fn check_imagej(name: &str, decoder: &mut FileDecoder) -> Result<(), FileError> 
     }
 }
 
-fn damaged(name: &str, error: &TiffError) -> FileError {
-    match error {
-        TiffError::IoError(e) if e.kind() != io::ErrorKind::UnexpectedEof => {
-            FileError::open(name, e)
+/// Where a file is damaged.
+#[derive(Clone, Copy)]
+enum Part {
+    Header,
+    /// The tags of an image.
+    Tags(usize),
+    /// The pixels of an image.
+    Pixels(usize),
+}
+
+impl std::fmt::Display for Part {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Header => write!(f, "header or tags of image 0"),
+            Self::Tags(frame) => write!(f, "tags of image {frame}"),
+            Self::Pixels(frame) => write!(f, "pixels of image {frame}"),
         }
-        other => FileError::format(name, "a TIFF file with grey images", other.to_string()),
     }
+}
+
+/// The error of the decoder in the words of this program.
+fn damaged(name: &str, part: Part, error: &TiffError) -> FileError {
+    use TiffFormatError as Format;
+    let reason = match error {
+        TiffError::IoError(e) if e.kind() != io::ErrorKind::UnexpectedEof => {
+            return FileError::open(name, e);
+        }
+        TiffError::FormatError(Format::TiffSignatureNotFound | Format::TiffSignatureInvalid) => {
+            return FileError::format(
+                name,
+                "a TIFF file, which begins with II or MM and the number 42 or 43",
+                "other bytes",
+            );
+        }
+        TiffError::UnsupportedError(reason) => {
+            let found = format!("{part} with what is not supported ({reason})");
+            return unsupported(name, &found);
+        }
+        TiffError::IoError(_) => "beyond the end of the file".to_owned(),
+        TiffError::LimitsExceeded | TiffError::IntSizeError => {
+            let (frame, chunk, tag) = (
+                MOST_FRAME_BYTES >> 20,
+                MOST_CHUNK_BYTES >> 20,
+                MOST_TAG_BYTES >> 20,
+            );
+            let expected = format!(
+                "frames of at most {frame} MiB, in strips or tiles of at most {chunk} MiB, and tags of at most {tag} MiB"
+            );
+            return FileError::format(name, expected, format!("larger ones in the {part}"));
+        }
+        TiffError::FormatError(Format::RequiredTagNotFound(tag)) => format!("without {tag:?}"),
+        TiffError::FormatError(Format::CycleInOffsets) => {
+            "that lead back to images before".to_owned()
+        }
+        TiffError::FormatError(Format::ImageFileDirectoryNotFound) => "that are absent".to_owned(),
+        TiffError::FormatError(reason) => format!("that are damaged ({reason})"),
+        TiffError::UsageError(_) => "that contradict each other".to_owned(),
+    };
+    FileError::format(
+        name,
+        "a TIFF file whose images are complete",
+        format!("{part} {reason}"),
+    )
 }
 
 impl FrameFile for TiffStack {
@@ -299,6 +358,10 @@ impl FrameFile for TiffStack {
 
     fn element(&self) -> Element {
         self.element
+    }
+
+    fn stored_bytes(&self) -> Option<u64> {
+        std::fs::metadata(&self.path).ok().map(|of| of.len())
     }
 
     /// TIFF files do not say how a scan goes.

@@ -91,6 +91,54 @@ fn other_images_are_refused() {
 }
 
 #[test]
+fn broken_files_are_described_in_one_sentence() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("a.tif");
+    let refused = |bytes: &[u8]| {
+        std::fs::write(&path, bytes).expect("a file");
+        let read = TiffStack::open(&path).and_then(|file| {
+            let [_, rows, columns] = file.shape();
+            file.read(0..1, &mut vec![0.0; rows * columns])
+        });
+        read.expect_err("broken").to_string()
+    };
+    let whole = std::fs::read(vector("u8")).expect("a file");
+    let offset = |of: u8| {
+        // The tag with this number, little-endian, and its value.
+        let at = whole.windows(4).position(|tag| tag == [of, 1, 4, 0]);
+        at.unwrap_or_else(|| panic!("no tag {of}")) + 8
+    };
+    let with = |at: usize, value: u32| {
+        let mut bytes = whole.clone();
+        bytes[at..at + 4].copy_from_slice(&value.to_le_bytes());
+        bytes
+    };
+    for (bytes, said) in [
+        (
+            b"no TIFF at all".to_vec(),
+            "expected a TIFF file, which begins with II or MM",
+        ),
+        (b"II*\0\0\0\0\0".to_vec(), "images are complete, found "),
+        (
+            whole[..6].to_vec(),
+            "header or tags of image 0 beyond the end of the file",
+        ),
+        (
+            with(4, 1 << 30),
+            "header or tags of image 0 beyond the end of the file",
+        ),
+        (
+            with(offset(17), 1 << 30),
+            "pixels of image 0 beyond the end of the file",
+        ),
+    ] {
+        let error = refused(&bytes);
+        assert!(error.contains(said) && error.contains("a.tif"), "{error}");
+        assert!(!error.contains("rror") && !error.contains('\n'), "{error}");
+    }
+}
+
+#[test]
 fn truncated_files_never_panic() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("a.tif");

@@ -33,7 +33,11 @@ mod virtual_numbers;
 #[cfg(any(feature = "ptycho", test))]
 pub(crate) use linked::Follow;
 pub(crate) use listing::{ElementKind, ListedDataset};
-pub(crate) use numbers::Numbers;
+#[cfg(feature = "ptycho")]
+pub(crate) use numbers::{
+    ADVICE_SPARSE, DIFFERENT, GREATEST_RATIO, LOOKED_AT, RATIO, UNJUDGED, check_stored, is_alike,
+};
+pub(crate) use numbers::{ADVICE_UNCOMPRESSED, Numbers};
 
 use super::hdf5_name::Hdf5Name;
 use super::input_file::InputFile;
@@ -117,6 +121,20 @@ impl Source {
             registry: Registry::Closed,
             known: RefCell::default(),
         })
+    }
+
+    /// Whether the options permit numbers of which the file stores almost nothing; `None` if there is no such option.
+    fn permits_sparse(&self) -> Option<bool> {
+        self.registry.get().map(|linked| linked.sparse.get())
+    }
+
+    /// The same file, of which numbers may be read that it hardly stores.
+    #[cfg(any(feature = "ptycho", test))]
+    pub(crate) fn permitting_sparse(self, sparse: bool) -> Self {
+        if let Some(linked) = self.registry.get() {
+            linked.sparse.set(sparse);
+        }
+        self
     }
 
     /// The file, as given.
@@ -327,7 +345,15 @@ impl Source {
         IoError::Missing {
             file: self.name().to_owned(),
             what: what.to_owned(),
-            tried: vec![path.to_owned()],
+            tried: vec![self.with_target(path)],
+        }
+    }
+
+    /// `path`, and where it leads if that is another file.
+    fn with_target(&self, path: &str) -> String {
+        match self.elsewhere(path) {
+            Ok(Some((source, at))) => format!("{path} (a link to {at} of {})", source.name()),
+            Ok(None) | Err(_) => path.to_owned(),
         }
     }
 }

@@ -130,6 +130,9 @@ pub struct ReadOptions {
     /// Follows links to files outside the folder of the scan, too.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub follow_links: bool,
+    /// Reads numbers of which the file stores almost nothing, too: frames that were never written, and those that are almost all the same.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub sparse: bool,
     /// Values that replace those of the file.
     pub constants: Constants,
     /// Units of the numbers of a file that does not state them.

@@ -38,8 +38,8 @@ pub struct NumpyFile {
 enum Source {
     /// In a file, from a position on.
     At(File, u64),
-    /// A compressed part of an `.npz` file.
-    Compressed(PathBuf, String),
+    /// A compressed part of an `.npz` file, and its bytes there.
+    Compressed(PathBuf, String, u64),
 }
 
 impl NumpyFile {
@@ -114,7 +114,7 @@ impl NumpyFile {
                 let source = Source::At(file, start.saturating_add(header.length as u64));
                 return Self::new(name, header, source, size);
             }
-            None => Source::Compressed(path.to_owned(), member),
+            None => Source::Compressed(path.to_owned(), member, compressed),
         };
         Self::new(name, header, source, size)
     }
@@ -191,7 +191,7 @@ impl NumpyFile {
                         .convert(&self.name, frame, columns, &bytes, out)?;
                 }
             }
-            Source::Compressed(path, member) => {
+            Source::Compressed(path, member, _) => {
                 let mut archive = archive(path)?;
                 let mut part = archive.by_name(member).map_err(|e| {
                     FileError::format(&self.name, "an array of this name", e.to_string())
@@ -255,6 +255,13 @@ impl FrameFile for NumpyFile {
 
     fn element(&self) -> Element {
         self.header.element
+    }
+
+    fn stored_bytes(&self) -> Option<u64> {
+        match self.source {
+            Source::At(..) => None,
+            Source::Compressed(.., bytes) => Some(bytes),
+        }
     }
 
     fn scan_shape(&self) -> Option<[usize; 2]> {

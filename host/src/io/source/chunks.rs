@@ -205,13 +205,50 @@ impl Chunks {
         .collect()
     }
 
-    /// The numbers of a chunk in `region`, or why there are none.
-    fn numbers<T: StoredNumber>(
-        &self,
-        of: &ChunkInfo,
-        region: &[Range<usize>],
-        buffers: &mut Buffers,
-    ) -> Result<Vec<T>, String> {
+    /// What the file stores of `parts`: see [`Share`].
+    pub(super) fn share(&self, parts: &[Range<usize>]) -> Share<'_> {
+        let mut share = Share::default();
+        for of in &self.list {
+            let Some(region) = self.overlap(of, parts) else {
+                continue;
+            };
+            let numbers = region
+                .iter()
+                .fold(1_u128, |n, r| n.saturating_mul(r.len() as u128));
+            share.numbers = share.numbers.saturating_add(numbers);
+            share.stored = share.stored.saturating_add(of.size.into());
+            share.chunks.push(of);
+        }
+        share
+    }
+
+    /// Bytes of a decoded chunk.
+    pub(super) fn chunk_bytes(&self) -> usize {
+        self.pipeline.chunk_bytes()
+    }
+
+    /// Bytes of all chunks when they are decoded.
+    pub(super) fn all_bytes(&self) -> u128 {
+        self.chunk_bytes() as u128 * self.list.len() as u128
+    }
+
+    /// Bytes of all chunks as they are stored.
+    pub(super) fn stored_bytes(&self) -> u128 {
+        self.list.iter().map(|of| u128::from(of.size)).sum()
+    }
+
+    /// How many numbers of a chunk differ from the one before, and how many numbers it has; or why it cannot be decoded.
+    pub(super) fn changes(&self, of: &ChunkInfo) -> Result<[usize; 2], String> {
+        let mut buffers = Buffers::default();
+        self.decode(of, &mut buffers)?;
+        let numbers = buffers.decoded.chunks_exact(self.stored.bytes());
+        let before = numbers.clone();
+        let changes = (numbers.clone().skip(1).zip(before)).filter(|(this, last)| this != last);
+        Ok([changes.count(), numbers.len()])
+    }
+
+    /// Reads a chunk and decodes it; returns where it begins.
+    fn decode(&self, of: &ChunkInfo, buffers: &mut Buffers) -> Result<Vec<usize>, String> {
         let Buffers {
             stored,
             decoded,
@@ -235,6 +272,18 @@ impl Chunks {
         };
         (self.pipeline.decode(mask, stored, decoded, scratch))
             .map_err(|e| format!("its chunk at {offset:?}: {e}"))?;
+        Ok(offset)
+    }
+
+    /// The numbers of a chunk in `region`, or why there are none.
+    fn numbers<T: StoredNumber>(
+        &self,
+        of: &ChunkInfo,
+        region: &[Range<usize>],
+        buffers: &mut Buffers,
+    ) -> Result<Vec<T>, String> {
+        let offset = self.decode(of, buffers)?;
+        let decoded = &buffers.decoded;
         let begins: Vec<usize> = region
             .iter()
             .zip(&offset)
@@ -250,6 +299,16 @@ impl Chunks {
         }
         Ok(numbers)
     }
+}
+
+/// The chunks that a part of a dataset is in.
+#[derive(Default)]
+pub(super) struct Share<'c> {
+    /// Numbers of the part that are in chunks.
+    pub(super) numbers: u128,
+    /// Bytes of these chunks as they are stored.
+    pub(super) stored: u128,
+    pub(super) chunks: Vec<&'c ChunkInfo>,
 }
 
 /// Memory of a thread.

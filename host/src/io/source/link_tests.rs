@@ -210,7 +210,10 @@ fn links_that_leave_the_folder_need_an_option() {
         &refusal(&source, "/text"),
         &["text", "expected an HDF5 file"],
     );
-    assert!(source.numbers("/no_dataset").unwrap().is_none());
+    assert_has(
+        &refusal(&source, "/no_dataset"),
+        &["/no_dataset", "does not exist"],
+    );
     // A file that is written to while it is read.
     source.unchanged().unwrap();
     let mut bytes = std::fs::read(inner.join("other.h5")).unwrap();
@@ -300,4 +303,29 @@ fn virtual_datasets_of_themselves_and_of_nothing_are_refused() {
     if cfg!(unix) {
         assert_has(&refusal(&source, "/pipe"), &["a device, pipe or socket"]);
     }
+}
+
+#[test]
+fn targets_that_do_not_exist_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str| hdf5::File::create(folder.path().join(name)).unwrap();
+    file("there.h5").create_group("group").unwrap();
+    let links = file("links.h5");
+    links.link_external("there.h5", "/none", "dataset").unwrap();
+    links.link_external("there.h5", "/gone", "group").unwrap();
+    links.link_external("absent.h5", "/a", "file").unwrap();
+    links.close().unwrap();
+    let source = inside(&folder.path().join("links.h5"));
+    for (path, words) in [
+        ("/dataset", ["/dataset", "/none of", "there.h5"]),
+        (
+            "/group/numbers",
+            ["/group/numbers", "/gone/numbers of", "there.h5"],
+        ),
+        ("/file", ["/file", "absent.h5", "does not exist"]),
+    ] {
+        assert_has(&refusal(&source, path), &words);
+    }
+    // A dataset that may be absent.
+    assert!(source.numbers("/group/numbers").unwrap().is_none());
 }

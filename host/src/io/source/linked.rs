@@ -34,6 +34,8 @@ pub(super) struct Linked {
     folders: Vec<PathBuf>,
     files: RefCell<BTreeMap<PathBuf, Rc<Source>>>,
     datasets: Cell<usize>,
+    /// Whether numbers may be read of which files store almost nothing.
+    pub(super) sparse: Cell<bool>,
     /// The virtual datasets (name of the file, address) whose parts are being looked at.
     pub(super) inside: RefCell<Vec<(PathBuf, u64)>>,
 }
@@ -77,6 +79,7 @@ impl Registry {
                 .collect(),
             files: RefCell::default(),
             datasets: Cell::new(0),
+            sparse: Cell::new(false),
             inside: RefCell::default(),
         }))
     }

@@ -1,5 +1,12 @@
 //! Datasets of numbers, inspected first and then read whole or in part.
 
+mod stored_size;
+
+#[cfg(feature = "ptycho")]
+pub(crate) use stored_size::{ADVICE_SPARSE, DIFFERENT, LOOKED_AT, is_alike};
+pub(crate) use stored_size::{ADVICE_UNCOMPRESSED, check_stored};
+pub(crate) use stored_size::{GREATEST_RATIO, RATIO, UNJUDGED};
+
 use super::chunks::Chunks;
 use super::linked::Holder;
 use super::matlab_complex::{MatlabDouble, MatlabSingle};
@@ -64,19 +71,19 @@ impl Source {
         self.first(candidates)?.ok_or_else(|| IoError::Missing {
             file: self.name().to_owned(),
             what: what.to_owned(),
-            tried: candidates.iter().map(|c| (*c).to_owned()).collect(),
+            tried: candidates.iter().map(|c| self.with_target(c)).collect(),
         })
     }
 }
 
 impl<'s> Numbers<'s> {
-    /// Inspects the dataset `path` of `holder`, or of the file where its links lead, inside `depth` virtual datasets; `None` if it does not exist.
+    /// Inspects the dataset `given` of `holder`, or of the file where its links lead, inside `depth` virtual datasets; `None` if it does not exist.
     pub(super) fn find(
         holder: &Holder<'s>,
-        path: &str,
+        given: &str,
         depth: usize,
     ) -> Result<Option<Self>, IoError> {
-        let (source, path) = holder.followed(path)?;
+        let (source, path) = holder.followed(given)?;
         if let Some(registry) = source.registry.get()
             && !registry.count_dataset()
         {
@@ -94,6 +101,14 @@ impl<'s> Numbers<'s> {
             }));
         }
         let Some(dataset) = source.dataset(&path)? else {
+            // A link to nothing; what a linked group does not have is absent.
+            if holder.path() != source.path() && holder.group_elsewhere(given)?.is_none() {
+                let reason = format!(
+                    "its data are in {path} of {}, which does not exist",
+                    source.name()
+                );
+                return Err(holder.damaged(given, &reason));
+            }
             return Ok(None);
         };
         let kind = dataset
@@ -251,6 +266,7 @@ impl Numbers<'_> {
                 .map_err(|_| self.unreadable());
         }
         let all: Vec<_> = self.shape.iter().map(|length| 0..*length).collect();
+        check_stored(&[(self, all.clone())], size_of::<T>())?;
         let all = self.as_stored(&all);
         let source: &Source = &self.source;
         let here = (source, self.path.as_str());
@@ -316,6 +332,7 @@ impl Numbers<'_> {
             let copies = bytes_of(&shape, 2 * size_of::<T>());
             self.source.allow(&self.path, copies)?;
         }
+        check_stored(&[(self, parts.to_vec())], size_of::<T>())?;
         let whole = parts.len() == self.shape.len()
             && parts.iter().zip(&self.shape).all(|(p, n)| *p == (0..*n));
         let stored = self.as_stored(parts);

@@ -1,7 +1,9 @@
 //! Checks of a dataset's size against the file and the available memory, before anything is
 //! allocated.
 
-use super::{IoError, Source};
+use super::numbers::{GREATEST_RATIO, RATIO, UNJUDGED};
+use super::{ADVICE_UNCOMPRESSED, IoError, Source};
+use crate::system::Bytes;
 use hdf5_metno as hdf5;
 use hdf5_metno::dataset::Layout;
 
@@ -59,6 +61,19 @@ impl Source {
                     self.length
                 ),
             ));
+        }
+        // Texts and records; numbers are judged when they are read (`stored_size.rs`).
+        if decoder == Decoder::Hdf5
+            && bytes > UNJUDGED
+            && bytes > GREATEST_RATIO.saturating_mul(stored.max(1).into())
+        {
+            return Err(IoError::Unsupported {
+                file: self.name().to_owned(),
+                dataset: path.to_owned(),
+                expected: RATIO,
+                found: format!("{} in {}", Bytes(bytes), Bytes(stored.into())),
+                advice: ADVICE_UNCOMPRESSED,
+            });
         }
         let properties = dataset.create_plist().map_err(broken)?;
         if !properties.get_external().map_err(broken)?.is_empty() {

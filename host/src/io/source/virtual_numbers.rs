@@ -133,6 +133,25 @@ impl<'s> VirtualNumbers<'s> {
         self.stored
     }
 
+    /// The blocks of other datasets that have numbers of `ranges`, and how many of these each has.
+    pub(super) fn blocks<'n>(
+        &'n self,
+        ranges: &'n [Range<usize>],
+    ) -> impl Iterator<Item = (usize, Vec<Range<usize>>, u128)> + 'n {
+        self.parts.iter().flat_map(move |part| {
+            part.pieces(ranges).into_iter().map(move |piece| {
+                let numbers = (piece.to.iter())
+                    .fold(1_u128, |n, along| n.saturating_mul(along.len() as u128));
+                (part.source, piece.from, numbers)
+            })
+        })
+    }
+
+    /// The datasets that have its numbers.
+    pub(super) fn sources(&self) -> &[Numbers<'s>] {
+        &self.sources
+    }
+
     /// Reads the range `ranges` of every axis, which the caller has checked against the shape, and the memory for the numbers.
     pub(super) fn part<T: hdf5::H5Type + StoredNumber>(
         &self,

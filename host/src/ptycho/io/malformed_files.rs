@@ -163,6 +163,21 @@ fn datasets_without_data_or_in_other_files_are_refused() {
             .map(drop)
     });
     assert_contains(&huge, &["memory", "GiB"]);
+    let unwritten = error_after(|f| {
+        f.unlink(&data)?;
+        f.new_dataset_builder()
+            .chunk((50, 512, 512))
+            .deflate(1)
+            .empty::<u16>()
+            .shape((1000, 512, 512))
+            .create(data.as_str())
+            .map(drop)
+    });
+    let words = [
+        "1000.0 MiB of which 1000.0 MiB were never written",
+        "data.sparse=true",
+    ];
+    assert_contains(&unwritten, &words);
     let scattered = error_after(|f| {
         f.unlink(&data)?;
         f.new_dataset_builder()

@@ -54,7 +54,7 @@ pub(super) fn read(
     let window = Window::new(source.name(), shape, options)?;
     let mask = source.first(&MASK)?;
     let per_frame = mask.as_ref().is_some_and(|m| m.shape().len() == 3);
-    let scratch = window.in_scratch(source.input(), frames.path(), per_frame, scratch)?;
+    let scratch = window.in_scratch(source.input(), &frames, per_frame, scratch)?;
 
     let of_frames = (shape[0], frames.scan_shape());
     let elsewhere = positions::given(source.input(), options, of_frames, &mut notes)?;

@@ -61,7 +61,7 @@ pub(super) fn read(
     let centred = with_centre(source, options, shape, &mut notes)?;
     let options = centred.as_ref().unwrap_or(options);
     let window = Window::new(source.name(), shape, options)?;
-    let scratch = window.in_scratch(input, frames.path(), false, scratch)?;
+    let scratch = window.in_scratch(input, &frames, false, scratch)?;
     let of_frames = (shape[0], frames.scan_shape());
     let (positions_path, positions) = positions::given(input, options, of_frames, &mut notes)?
         .ok_or_else(|| positions::missing(input, &[]))?;

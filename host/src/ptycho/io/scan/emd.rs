@@ -128,7 +128,7 @@ pub(super) fn read(
     let frames = source.with_others(frames(source)?, frames, &mut notes)?;
     let shape = frames.shape();
     let window = Window::new(source.name(), shape, options)?;
-    let scratch = window.in_scratch(source.input(), frames.path(), false, scratch)?;
+    let scratch = window.in_scratch(source.input(), &frames, false, scratch)?;
     let newer = source.has(&format!("{group}/dim0")).unwrap_or(false);
     let names = AXES[usize::from(!newer)];
     let mut axes = Vec::new();

@@ -40,7 +40,7 @@ pub(super) fn read(
     )];
     let frames = with_frame_files((&input, path), first, options, is_one, &mut notes)?;
     let window = Window::new(input.name(), frames.shape(), options)?;
-    let scratch = window.in_scratch(&input, frames.path(), false, scratch)?;
+    let scratch = window.in_scratch(&input, &frames, false, scratch)?;
     let of_frames = (frames.shape()[0], frames.scan_shape());
     let (positions_name, all) = positions::given(&input, options, of_frames, &mut notes)?
         .ok_or_else(|| positions::missing(&input, &[]))?;

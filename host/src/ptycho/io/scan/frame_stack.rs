@@ -4,7 +4,11 @@ mod joined;
 
 use super::file_state::FileState;
 use crate::io::IoError;
-use crate::io::source::Numbers;
+use crate::io::source::{
+    ADVICE_SPARSE, ADVICE_UNCOMPRESSED, DIFFERENT, GREATEST_RATIO, LOOKED_AT, Numbers, RATIO,
+    UNJUDGED, check_stored, is_alike,
+};
+use crate::system::Bytes;
 use ndarray::{Array2, Array3, Ix3, s};
 use std::ops::Range;
 use warpstride_formats::{Element, FrameFile};
@@ -31,6 +35,10 @@ enum Stored<'s> {
     /// Stacks with the same rows and columns, one after the other.
     Several(Vec<FrameStack<'s>>),
 }
+
+/// Most frames of a compressed file that are looked at before it is read, and most pixels.
+const LOOKED_AT_FRAMES: usize = 8;
+const LOOKED_AT_PIXELS: usize = 1 << 23;
 
 /// What frames have to be.
 const RANK: &str = "rank 3 (frame, row, column) or 4 (slow, fast, row, column)";
@@ -129,6 +137,50 @@ impl<'s> FrameStack<'s> {
         self.scan_shape
     }
 
+    /// Refuses counts of which the file stores almost nothing, before memory is taken for them; ranges as for [`FrameStack::counts`].
+    /// `of_scan` says whether the option `data.sparse` permits them.
+    ///
+    /// # Errors
+    /// As for `check_stored`: they were never written, or are almost all the same.
+    pub(super) fn check_stored(
+        &self,
+        frames: Range<usize>,
+        [rows, columns]: [&Range<usize>; 2],
+        of_scan: bool,
+    ) -> Result<(), IoError> {
+        match &self.stored {
+            Stored::Datasets(all) => {
+                let mut blocks = blocks_of(all, frames)?;
+                for (_, parts) in &mut blocks {
+                    parts.extend([rows.clone(), columns.clone()]);
+                }
+                check_stored(&blocks, size_of::<f32>())
+            }
+            Stored::File { name, file } => check_stored_file(name, &**file, frames, of_scan),
+        }
+    }
+
+    /// Like [`FrameStack::check_stored`], for all counts of several stacks together.
+    ///
+    /// # Errors
+    /// They were never written, or are almost all the same.
+    pub(super) fn check_all_stored<'a>(
+        stacks: impl Iterator<Item = &'a Self>,
+    ) -> Result<(), IoError>
+    where
+        's: 'a,
+    {
+        let mut all: Vec<(&Numbers<'_>, Vec<Range<usize>>)> = Vec::new();
+        for stack in stacks {
+            if let Stored::Datasets(datasets) = &stack.stored {
+                for numbers in datasets {
+                    all.push((numbers, numbers.shape().iter().map(|n| 0..*n).collect()));
+                }
+            }
+        }
+        check_stored(&all, size_of::<f32>())
+    }
+
     /// Reads counts (frame, row, column) of ranges, which the caller has checked against the shape, and the memory for them.
     ///
     /// # Errors
@@ -162,14 +214,15 @@ impl<'s> FrameStack<'s> {
     }
 }
 
-/// Reads a range of the frames of datasets that follow one another.
-fn counts_of(
-    datasets: &[Numbers<'_>],
+/// Blocks of datasets with the range of points along their first axes.
+type Blocks<'n, 's> = Vec<(&'n Numbers<'s>, Vec<Range<usize>>)>;
+
+/// The datasets that have `frames`, and the range of points along their first axes.
+fn blocks_of<'n, 's>(
+    datasets: &'n [Numbers<'s>],
     frames: Range<usize>,
-    rows: &Range<usize>,
-    columns: &Range<usize>,
-) -> Result<Array3<f32>, IoError> {
-    let mut parts = Vec::new();
+) -> Result<Blocks<'n, 's>, IoError> {
+    let mut blocks = Vec::new();
     let mut begin = 0;
     for numbers in datasets {
         let ([count, ..], raster) = stack_of(numbers)?;
@@ -180,18 +233,26 @@ fn counts_of(
             continue;
         }
         match raster {
-            None => parts.push(plane_part(
-                numbers,
-                std::slice::from_ref(&(first..end)),
-                rows,
-                columns,
-            )?),
+            None => blocks.push((numbers, vec![first..end])),
             Some([_, fast]) => {
-                for [slow, points] in raster_parts(first..end, fast) {
-                    parts.push(plane_part(numbers, &[slow, points], rows, columns)?);
-                }
+                let parts = raster_parts(first..end, fast).into_iter();
+                blocks.extend(parts.map(|points| (numbers, points.to_vec())));
             }
         }
+    }
+    Ok(blocks)
+}
+
+/// Reads a range of the frames of datasets that follow one another.
+fn counts_of(
+    datasets: &[Numbers<'_>],
+    frames: Range<usize>,
+    rows: &Range<usize>,
+    columns: &Range<usize>,
+) -> Result<Array3<f32>, IoError> {
+    let mut parts = Vec::new();
+    for (numbers, points) in blocks_of(datasets, frames.clone())? {
+        parts.push(plane_part(numbers, &points, rows, columns)?);
     }
     if parts.len() == 1 {
         return Ok(parts.remove(0));
@@ -239,6 +300,63 @@ fn raster_parts(frames: Range<usize>, fast: usize) -> Vec<[Range<usize>; 2]> {
         parts.push([slow, points]);
     }
     parts
+}
+
+/// Refuses frames of which a compressed file stores almost nothing.
+fn check_stored_file(
+    name: &str,
+    file: &dyn FrameFile,
+    frames: Range<usize>,
+    of_scan: bool,
+) -> Result<(), IoError> {
+    let [all, rows, columns] = file.shape().map(|n| n as u128);
+    let pixels = rows.saturating_mul(columns);
+    let bytes = |frames: u128, bits: u8| {
+        (frames.saturating_mul(pixels)).saturating_mul(u128::from(bits) / 8)
+    };
+    let bits = match file.element() {
+        Element::Unsigned(bits) | Element::Signed(bits) | Element::Float(bits) => bits.max(8),
+    };
+    let Some(stored) = file.stored_bytes() else {
+        return Ok(());
+    };
+    let decoded = bytes(all, bits);
+    let ratio = decoded / u128::from(stored.max(1));
+    if bytes(frames.len() as u128, 32) <= UNJUDGED || ratio <= LOOKED_AT {
+        return Ok(());
+    }
+    let expected = if ratio > GREATEST_RATIO {
+        RATIO
+    } else if first_frames_are_alike(file, frames)? {
+        DIFFERENT
+    } else {
+        return Ok(());
+    };
+    Err(IoError::Unsupported {
+        file: name.to_owned(),
+        dataset: "frames".to_owned(),
+        expected,
+        found: format!("{} in {}", Bytes(decoded), Bytes(stored.into())),
+        advice: if of_scan {
+            ADVICE_SPARSE
+        } else {
+            ADVICE_UNCOMPRESSED
+        },
+    })
+}
+
+/// Whether the numbers of the first of `frames` are almost all the same, or too many to look at.
+fn first_frames_are_alike(file: &dyn FrameFile, frames: Range<usize>) -> Result<bool, IoError> {
+    let [_, rows, columns] = file.shape();
+    let pixels = rows.saturating_mul(columns);
+    let (mut changes, mut numbers) = (0, 0);
+    for frame in frames.take((LOOKED_AT_PIXELS / pixels.max(1)).min(LOOKED_AT_FRAMES)) {
+        let mut values = vec![0.0_f64; pixels];
+        file.read_f64(frame..frame + 1, &mut values)?;
+        changes += values.windows(2).filter(|two| two[0] != two[1]).count();
+        numbers += pixels;
+    }
+    Ok(is_alike(changes, numbers))
 }
 
 /// Reads a range of the frames of a file.

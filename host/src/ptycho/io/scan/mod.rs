@@ -134,7 +134,8 @@ pub fn read_with_scratch(
 
 /// Opens `path`, whose links lead as far as the options say.
 fn open_source(path: &Path, options: &ReadOptions, memory: Memory) -> Result<Source, IoError> {
-    Source::open_with_links(path, memory, follow(options))
+    let source = Source::open_with_links(path, memory, follow(options))?;
+    Ok(source.permitting_sparse(options.sparse))
 }
 
 /// The links to other files that the options let a file follow.

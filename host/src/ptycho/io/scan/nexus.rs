@@ -174,7 +174,7 @@ pub(super) fn read(
         &format!("{detector}/mask"),
     ])?;
     let per_frame = mask.as_ref().is_some_and(|m| m.shape().len() == 3);
-    let scratch = window.in_scratch(source.input(), frames.path(), per_frame, scratch)?;
+    let scratch = window.in_scratch(source.input(), &frames, per_frame, scratch)?;
     let mut units = UnitReader::new(source, options);
     let found = geometry(source, &groups, &detector, options, &mut units, &mut notes)?;
     let geometry = resolve(

@@ -123,7 +123,7 @@ pub(super) fn read_datasets(
         None => None,
     };
     let per_frame = mask.as_ref().is_some_and(|m| m.shape().len() == 3);
-    let scratch = window.in_scratch(source.input(), frames.path(), per_frame, scratch)?;
+    let scratch = window.in_scratch(source.input(), &frames, per_frame, scratch)?;
     let of_frames = (shape[0], frames.scan_shape());
     let elsewhere = positions::given(source.input(), options, of_frames, &mut notes)?;
     let numbers = match elsewhere {

@@ -68,7 +68,10 @@ pub(super) fn read(
         columns: 0..columns,
         ..window.clone()
     };
-    let scratch = window.in_scratch(source.input(), CHUNKS, weighted, scratch)?;
+    let scratch = window.of_path_in_scratch(source.input(), CHUNKS, weighted, scratch)?;
+    if !options.sparse {
+        FrameStack::check_all_stored(chunks.iter().map(|chunk| &chunk.data))?;
+    }
 
     let geometry = resolve(
         source.input(),

@@ -29,6 +29,8 @@ pub(super) struct Window {
     pub(super) stored: [usize; 3],
     /// Rows and columns by which frames have been shifted cyclically after reading.
     pub(super) roll: [isize; 2],
+    /// Whether frames are read of which the file stores almost nothing.
+    pub(super) sparse: bool,
 }
 
 impl Window {
@@ -70,6 +72,7 @@ impl Window {
             columns,
             stored: shape,
             roll: [0; 2],
+            sparse: options.sparse,
         })
     }
 
@@ -102,8 +105,24 @@ impl Window {
     }
 
     /// Whether the counts are copied to a temporary file: there is a folder for it, and a reconstruction with all of them in memory would
-    /// exceed the limit. Otherwise they must fit into memory, with masks if there is one per frame.
+    /// exceed the limit. Otherwise they must fit into memory, with masks if there is one per frame. Counts of which the file stores almost
+    /// nothing are refused.
     pub(super) fn in_scratch<'p>(
+        &self,
+        input: &InputFile,
+        frames: &FrameStack<'_>,
+        per_frame_mask: bool,
+        scratch: Option<&'p Path>,
+    ) -> Result<Option<&'p Path>, IoError> {
+        let scratch = self.of_path_in_scratch(input, frames.path(), per_frame_mask, scratch)?;
+        if !self.sparse {
+            frames.check_stored(self.frames.clone(), [&self.rows, &self.columns], true)?;
+        }
+        Ok(scratch)
+    }
+
+    /// Like [`Window::in_scratch`] for frames that errors call `path`, without looking at what the file stores of them.
+    pub(super) fn of_path_in_scratch<'p>(
         &self,
         input: &InputFile,
         path: &str,

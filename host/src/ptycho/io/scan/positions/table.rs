@@ -11,8 +11,14 @@ use std::path::Path;
 /// Longest text that an error quotes.
 const QUOTED: usize = 40;
 
-/// Bytes of memory for each byte of the text: cells are strings.
-const BYTES_PER_BYTE: u128 = 20;
+/// Most names of columns that an error lists.
+const LISTED: usize = 20;
+
+/// Longest line, bytes.
+const LONGEST_LINE: usize = 1 << 16;
+
+/// Bytes of memory for each byte of the text: cells are strings, and a line may have four bytes.
+const BYTES_PER_BYTE: u128 = 60;
 
 /// Names of the row coordinate, without their unit.
 const ROWS: [&str; 8] = [
@@ -85,6 +91,16 @@ impl Table {
             dataset: "the table".to_owned(),
             reason,
         };
+        if let Some((line, number)) = text
+            .lines()
+            .zip(1_u64..)
+            .find(|(l, _)| l.len() > LONGEST_LINE)
+        {
+            return Err(damaged(format!(
+                "expected lines of at most {LONGEST_LINE} bytes, found {} in line {number}",
+                line.len()
+            )));
+        }
         let mut rows: Vec<(u64, Vec<String>)> = Vec::new();
         if let Some(delimiter) = delimiter {
             let mut reader = csv::ReaderBuilder::new()
@@ -164,7 +180,10 @@ impl Table {
         };
         let called = chosen.map(|n| {
             let name = names.get(n).filter(|name| !name.is_empty());
-            name.cloned().unwrap_or_else(|| format!("column {n}"))
+            name.map_or_else(
+                || format!("column {n}"),
+                |name| name.chars().take(QUOTED).collect(),
+            )
         });
         let units = chosen.map(|n| names.get(n).and_then(|name| unit_in(name)));
         if units[0] != units[1] {
@@ -197,7 +216,7 @@ impl Table {
         match &self.names {
             Some(names) => format!(
                 "which columns have the row and the column coordinate? Expected y and x, or --position-columns ROW,COLUMN with two of {}",
-                names.join(", ")
+                listed(names)
             ),
             None => format!(
                 "which of {width} columns have the row and the column coordinate? Expected their names in the first line, or --position-columns ROW,COLUMN with their numbers from 0"
@@ -220,7 +239,7 @@ impl Table {
             ))),
             _ => Err(self.refuse(format!(
                 "expected two of the columns {}, found {name}",
-                names.join(", ")
+                listed(names)
             ))),
         }
     }
@@ -283,6 +302,16 @@ impl Table {
     }
 }
 
+/// Names of columns in an error.
+fn listed(names: &[String]) -> String {
+    let cut = |name: &String| name.chars().take(QUOTED).collect::<String>();
+    let some: Vec<String> = names.iter().take(LISTED).map(cut).collect();
+    match names.len().saturating_sub(LISTED) {
+        0 => some.join(", "),
+        more => format!("{} and {more} more", some.join(", ")),
+    }
+}
+
 /// A name without the unit in it.
 fn without_unit(name: &str) -> (String, Option<String>) {
     let lower = name.trim();
@@ -340,6 +369,19 @@ mod tests {
         let found = read("1 2 3\n4 5 6\n", Some(["2", "0"])).unwrap();
         assert_eq!(found.values, arr2(&[[3.0, 1.0], [6.0, 4.0]]));
         assert_eq!(found.unit, None);
+    }
+
+    #[test]
+    fn long_lines_are_refused_and_long_lists_cut() {
+        let wide = "name,".repeat(10_000);
+        let error = |text: &str| read(text, None).err().unwrap().to_string();
+        assert!(error(&format!("{wide}\n1,2\n")).ends_with("name and 9981 more"));
+        let long = format!("x_um,y_um\n1,{}\n", "2".repeat(LONGEST_LINE));
+        let said = error(&long);
+        assert!(
+            said.contains("65536 bytes, found 65538 in line 2"),
+            "{said}"
+        );
     }
 
     #[test]

@@ -175,6 +175,7 @@ fn summed(
     if [r, c] != [rows, columns] {
         return Err(wrong(&[frames, r, c]));
     }
+    stack.check_stored(0..frames, [&(0..rows), &(0..columns)], false)?;
     let mut sum = Array2::zeros((rows, columns));
     for first in (0..frames).step_by(most) {
         let range = first..frames.min(first + most);
