@@ -39,7 +39,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         },
         ..ReadOptions::default()
     };
-    for _ in 0..rounds.parse()? {
+    for _ in 0..rounds.parse::<u32>()? {
         let start = Instant::now();
         let read = scan::read(Path::new(path), &options)?;
         let seconds = start.elapsed().as_secs_f64();
