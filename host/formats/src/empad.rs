@@ -4,8 +4,10 @@
 //! `.raw` file and has the positions of the scan (`pix_x` fast, `pix_y` slow). Scales of scan and detector are not
 //! computed from it: what its numbers mean depends on the program that wrote it.
 
+use crate::element::Element;
 use crate::file_error::{FileError, name_of};
-use crate::frame_file::{Element, FrameFile, Pixel, check_range, read_by_pixels};
+use crate::frame_file::{FrameFile, check_range, read_by_pixels};
+use crate::pixel::Pixel;
 use std::fs::File;
 use std::io::Read;
 use std::ops::Range;

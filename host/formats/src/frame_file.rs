@@ -1,29 +1,10 @@
 //! What files of frames have in common.
 
+use crate::element::Element;
 use crate::file_error::FileError;
+use crate::pixel::Pixel;
 use std::fmt;
 use std::ops::Range;
-
-/// Type of the values in a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Element {
-    /// Unsigned integers with this number of bits.
-    Unsigned(u8),
-    /// Signed integers with this number of bits.
-    Signed(u8),
-    /// Floating-point numbers with this number of bits.
-    Float(u8),
-}
-
-impl fmt::Display for Element {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unsigned(bits) => write!(f, "uint{bits}"),
-            Self::Signed(bits) => write!(f, "int{bits}"),
-            Self::Float(bits) => write!(f, "float{bits}"),
-        }
-    }
-}
 
 /// A file with frames (row, column) of one size, of which any range can be read.
 ///
@@ -43,6 +24,11 @@ pub trait FrameFile: fmt::Debug + Send + Sync {
         None
     }
 
+    /// Whether frames have to be read in their order, by one thread, to read each part of the file once.
+    fn is_sequential(&self) -> bool {
+        false
+    }
+
     /// Reads frames (frame, row, column) in single precision.
     ///
     /// # Errors
@@ -50,71 +36,12 @@ pub trait FrameFile: fmt::Debug + Send + Sync {
     /// 2^24 are.
     fn read(&self, frames: Range<usize>, out: &mut [f32]) -> Result<(), FileError>;
 
-    /// Reads frames (frame, row, column) in double precision, which represents all integers of up to 32 bits exactly.
+    /// Reads frames (frame, row, column) in double precision, which represents all integers of up to 32 bits exactly; those of 64 bits
+    /// are rounded to nearest.
     ///
     /// # Errors
-    /// The file does not have the frames, cannot be read, or has an integer of 64 bits that is not represented exactly.
+    /// The file does not have the frames, or cannot be read.
     fn read_f64(&self, frames: Range<usize>, out: &mut [f64]) -> Result<(), FileError>;
-}
-
-/// A number in memory: `f32` or `f64`.
-pub(crate) trait Pixel: Copy + Default {
-    /// The integer up to which all are represented exactly.
-    const EXACT: u64;
-    /// The integer, rounded to nearest.
-    fn from_integer(value: i64) -> Self;
-    /// The number without its fraction.
-    fn to_integer(self) -> i128;
-    /// The number, rounded to nearest.
-    fn from_double(value: f64) -> Self;
-    /// The number, exactly.
-    fn from_single(value: f32) -> Self;
-}
-
-impl Pixel for f32 {
-    const EXACT: u64 = 1 << Self::MANTISSA_DIGITS;
-
-    #[inline]
-    fn from_integer(value: i64) -> Self {
-        value as Self
-    }
-
-    fn to_integer(self) -> i128 {
-        self as i128
-    }
-
-    #[inline]
-    fn from_double(value: f64) -> Self {
-        value as Self
-    }
-
-    #[inline]
-    fn from_single(value: f32) -> Self {
-        value
-    }
-}
-
-impl Pixel for f64 {
-    const EXACT: u64 = 1 << Self::MANTISSA_DIGITS;
-
-    #[inline]
-    fn from_integer(value: i64) -> Self {
-        value as Self
-    }
-
-    fn to_integer(self) -> i128 {
-        self as i128
-    }
-
-    #[inline]
-    fn from_double(value: f64) -> Self {
-        value
-    }
-
-    #[inline]
-    fn from_single(value: f32) -> Self {
-        value.into()
-    }
 }
 
 /// Checks a range of frames and the memory for them.

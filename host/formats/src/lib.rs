@@ -5,20 +5,36 @@
 //! * [`merlin`], [`empad`], [`tiff_stack`] and [`numpy`] read any range of frames of a file; [`FrameFile`] is
 //!   their common interface, and [`open()`] chooses the format by the name of a file.
 //! * [`tiff_image`] writes images of real and complex numbers.
+//!
+//! Without the feature `files`, which is on by default, there are only headers and elements of NumPy arrays ([`numpy`]).
 
+#[cfg(feature = "files")]
 pub mod chunk_filters;
+mod element;
+#[cfg(feature = "files")]
 pub mod empad;
+#[cfg(feature = "files")]
 mod file_error;
+#[cfg(feature = "files")]
 mod frame_file;
+#[cfg(feature = "files")]
 pub mod hdf5_structure;
+#[cfg(feature = "files")]
 pub mod merlin;
 pub mod numpy;
+mod pixel;
+#[cfg(feature = "files")]
 pub mod tiff_image;
+#[cfg(feature = "files")]
 pub mod tiff_stack;
 
+pub use element::Element;
+#[cfg(feature = "files")]
 pub use file_error::FileError;
-pub use frame_file::{Element, FrameFile};
+#[cfg(feature = "files")]
+pub use frame_file::FrameFile;
 
+#[cfg(feature = "files")]
 use std::path::Path;
 
 /// Opens a file of frames, whose format is that of its name: `.mib`, `.raw` and `.xml` of an EMPAD
@@ -26,6 +42,7 @@ use std::path::Path;
 ///
 /// # Errors
 /// The name has another ending, or the file cannot be read.
+#[cfg(feature = "files")]
 pub fn open(path: &Path) -> Result<Box<dyn FrameFile>, FileError> {
     let end = path
         .extension()

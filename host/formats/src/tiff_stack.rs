@@ -3,8 +3,10 @@
 //! The crate `tiff` decodes them: classic TIFF and BigTIFF, strips and tiles, without compression or with PackBits, LZW,
 //! deflate or Zstandard. Rows are returned as they are stored, the first one at the top.
 
+use crate::element::Element;
 use crate::file_error::{FileError, name_of};
-use crate::frame_file::{Element, FrameFile, Pixel, check_range, convert_integers, read_by_pixels};
+use crate::frame_file::{FrameFile, check_range, convert_integers, read_by_pixels};
+use crate::pixel::Pixel;
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::ops::Range;

@@ -16,6 +16,7 @@ fn expected(n: usize, element: Element) -> f64 {
     let value = ((n * 7 + n / 5) % 251) as f64;
     match element {
         Element::Unsigned(_) => value,
+        Element::Bool => f64::from(u8::from(value > 100.0)),
         Element::Signed(8) => ((value - 100.0) / 2.0).floor(),
         _ => value - 100.0,
     }
@@ -43,7 +44,7 @@ fn check(file: &NumpyFile, name: &str) {
 
 #[test]
 fn arrays_of_all_types() {
-    use Element::{Float, Signed, Unsigned};
+    use Element::{Bool, Float, Signed, Unsigned};
     for (name, element) in [
         ("u1", Unsigned(8)),
         ("i1", Signed(8)),
@@ -53,6 +54,9 @@ fn arrays_of_all_types() {
         ("le-u4", Unsigned(32)),
         ("be-i4", Signed(32)),
         ("le-i8", Signed(64)),
+        ("le-u8", Unsigned(64)),
+        ("bool", Bool),
+        ("be-f2", Float(16)),
         ("le-f4", Float(32)),
         ("be-f4", Float(32)),
         ("le-f8", Float(64)),
@@ -64,6 +68,35 @@ fn arrays_of_all_types() {
         );
         check(&file, name);
     }
+}
+
+#[test]
+fn integers_of_64_bits_are_rounded_in_double_precision() {
+    let file = NumpyFile::open(&vector("largest.npy")).expect("an array");
+    let mut double = [0.0; 4];
+    file.read_f64(0..1, &mut double).expect("counts");
+    let rounded = [0.0, 16_777_217.0, 2_f64.powi(63), 2_f64.powi(64)];
+    assert_eq!(double, rounded);
+    let inexact = file.read(0..1, &mut [0.0; 4]).expect_err("an error");
+    let text = inexact.to_string();
+    assert!(
+        text.contains("column 1") && text.contains("found 16777217"),
+        "{text}"
+    );
+}
+
+#[test]
+fn an_array_of_two_axes_may_be_one_frame() {
+    let one = NumpyFile::open_frames_or_one(&vector("rank-2.npy")).expect("a frame");
+    assert_eq!(one.shape(), [1, 4, 5]);
+    check(&one, "rank-2");
+    // Columns follow one another, and the file has another array without axes.
+    let mask = NumpyFile::open_frames_or_one(&vector("plane.npz")).expect("a mask");
+    assert_eq!((mask.shape(), mask.element()), ([1, 4, 5], Element::Bool));
+    check(&mask, "plane");
+    // Frames come before an array of two axes.
+    let frames = NumpyFile::open_frames_or_one(&vector("stored.npz")).expect("frames");
+    assert_eq!(frames.shape(), [6, 4, 5]);
 }
 
 #[test]

@@ -9,6 +9,11 @@ use std::sync::Arc;
 /// Pixels that are worked on together: 64 MiB in single precision.
 const BLOCK_PIXELS: usize = 1 << 24;
 
+/// Frames that are worked on together.
+pub(super) fn block_frames(rows: usize, columns: usize) -> usize {
+    (BLOCK_PIXELS / (rows * columns).max(1)).max(1)
+}
+
 /// Values other than small counts that files have, often on pixels without data. They are the last codes of 16 bits.
 const SPECIAL: [f32; 8] = [
     f32::NAN,
@@ -166,7 +171,7 @@ impl Frames {
         mut visit: impl FnMut(usize, ArrayView3<'_, f32>) -> Result<(), E>,
     ) -> Result<(), E> {
         let [count, rows, columns] = self.shape;
-        let most = (BLOCK_PIXELS / (rows * columns).max(1)).max(1);
+        let most = block_frames(rows, columns);
         let mut first = 0;
         while first < count {
             let end = count.min(first + most);

@@ -1,9 +1,14 @@
 //! A ptychographic scan as plain, validated data.
 
+use super::count_sums::OfFrame;
+use super::frames::block_frames;
 use super::{CountSums, FrameWriter, Frames, Geometry, SliceStack, StoredPixels};
 use crate::system::ScratchError;
-use ndarray::{Array2, Array3, ArrayView2, ArrayView3, ArrayViewMut2, Axis, CowArray, Ix3};
+use ndarray::{
+    Array2, Array3, ArrayView1, ArrayView2, ArrayView3, ArrayViewMut2, Axis, CowArray, Ix3,
+};
 use num_complex::Complex;
+use rayon::prelude::*;
 
 /// Valid detector pixels (`true`).
 #[derive(Debug, Clone, PartialEq)]
@@ -240,12 +245,7 @@ impl Scan {
         if (0..count).all(|frame| mask.valid_in(frame) == 0) {
             return Err(ScanError::AllMasked);
         }
-        if let Some(all) = frames.in_memory_mut() {
-            for (frame, counts) in all.outer_iter_mut().enumerate() {
-                mask.clear(frame, counts);
-            }
-        }
-        let sums = sums(&frames, &mask)?;
+        let sums = sums(&mut frames, &mask)?;
         if sums.largest <= 0.0 {
             return Err(ScanError::Dark { frames: count });
         }
@@ -514,24 +514,76 @@ fn masked_blocks<E: From<ScratchError>>(
     })
 }
 
-/// The sums of counts that are all finite and not negative.
-fn sums(frames: &Frames, mask: &Mask) -> Result<CountSums, ScanError> {
+/// Sets masked pixels to 0 in frames that are in memory; returns the sums of counts that are all finite and not negative.
+fn sums(frames: &mut Frames, mask: &Mask) -> Result<CountSums, ScanError> {
     let [_, rows, columns] = frames.shape();
     let mut sums = CountSums::new(rows, columns);
-    masked_blocks(frames, mask, |first, block| {
-        let wrong = |count: &f32| !(count.is_finite() && *count >= 0.0);
-        if let Some(((frame, row, column), found)) = block.indexed_iter().find(|(_, c)| wrong(c)) {
-            return Err(ScanError::Count {
-                frame: first + frame,
-                row,
-                column,
-                found: *found,
-            });
+    if let Some(all) = frames.in_memory_mut() {
+        let together = block_frames(rows, columns);
+        for (number, mut block) in all.axis_chunks_iter_mut(Axis(0), together).enumerate() {
+            let first = number * together;
+            let each: Vec<_> = block.outer_iter_mut().collect();
+            let each = each.into_par_iter().enumerate();
+            let found = each.map(|(frame, counts)| of_cleared(mask, first + frame, counts));
+            // The first error in the order of the frames.
+            let found: Vec<_> = found.collect();
+            let found: Result<Vec<OfFrame>, ScanError> = found.into_iter().collect();
+            sums.add(block.view(), found?);
         }
-        sums.add(block);
-        Ok(())
+        return Ok(sums);
+    }
+    masked_blocks(frames, mask, |first, block| {
+        let each: Vec<_> = block.outer_iter().collect();
+        let each = each.into_par_iter().enumerate();
+        let found = each.map(|(frame, counts)| of_frame(first + frame, counts));
+        let found: Vec<_> = found.collect();
+        let found: Result<Vec<OfFrame>, ScanError> = found.into_iter().collect();
+        sums.add(block, found?);
+        Ok::<(), ScanError>(())
     })?;
     Ok(sums)
+}
+
+/// Sets the masked pixels of a frame to 0, and finds its properties while its rows are in the processor's cache.
+fn of_cleared(
+    mask: &Mask,
+    frame: usize,
+    mut counts: ArrayViewMut2<'_, f32>,
+) -> Result<OfFrame, ScanError> {
+    let mut of = OfFrame::new();
+    let valid = mask.of_frame(frame);
+    for (row, (mut counts, valid)) in counts.rows_mut().into_iter().zip(valid.rows()).enumerate() {
+        counts.zip_mut_with(&valid, |count, valid| {
+            *count = if *valid { *count + 0.0 } else { 0.0 };
+        });
+        add_row(&mut of, [frame, row], counts.view())?;
+    }
+    Ok(of)
+}
+
+fn of_frame(frame: usize, counts: ArrayView2<'_, f32>) -> Result<OfFrame, ScanError> {
+    let mut of = OfFrame::new();
+    for (row, counts) in counts.rows().into_iter().enumerate() {
+        add_row(&mut of, [frame, row], counts)?;
+    }
+    Ok(of)
+}
+
+fn add_row(
+    of: &mut OfFrame,
+    [frame, row]: [usize; 2],
+    counts: ArrayView1<'_, f32>,
+) -> Result<(), ScanError> {
+    let added = match counts.as_slice() {
+        Some(counts) => of.add(counts),
+        None => of.add(&counts.to_vec()),
+    };
+    added.map_err(|(column, found)| ScanError::Count {
+        frame,
+        row,
+        column,
+        found,
+    })
 }
 
 #[cfg(test)]

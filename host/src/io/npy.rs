@@ -1,29 +1,25 @@
-//! NumPy's `.npy` files: arrays (row, column) of f32 or f64 here, complex images of any rank in
+//! NumPy's `.npy` files: arrays (row, column) of f32 or f64 here, complex images and real arrays of any rank and element type in
 //! [`complex`].
 //!
 //! The reader accepts both byte orders and both storage orders; files are written little-endian
-//! with the last axis fastest. The header is a Python literal, and the reader accepts only the form
-//! that NumPy writes: the general parser of the crate `ndarray-npy` allocates whatever size the
-//! header's length field states and recurses as deep as its brackets. This one limits a header to
-//! 10 000 bytes, and checks an array's shape against the file's length and the available memory
-//! before it allocates.
+//! with the last axis fastest. `warpstride_formats::numpy` reads headers and converts elements. The general parser of the crate
+//! `ndarray-npy` allocates whatever size the header's length field states and recurses as deep as its brackets. This one limits a
+//! header to 10 000 bytes, and checks an array's shape against the file's length and the available memory before it allocates.
 
 pub mod complex;
 mod header;
 
 use super::IoError;
 use crate::system::{Bytes, Memory, atomic_file};
-use header::{Header, Kind};
 use ndarray::{Array2, ArrayView, Dimension};
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Read, Write};
 use std::path::Path;
+use warpstride_formats::Element as FileElement;
+use warpstride_formats::numpy::{Header, Numbers};
 
 /// Elements converted at a time.
 const CHUNK: usize = 1 << 16;
-
-/// Bytes of the widest element type.
-const WIDEST: usize = 8;
 
 /// Element types of arrays in memory.
 pub trait Element: Copy + Default + Send + Sync + 'static {
@@ -31,10 +27,8 @@ pub trait Element: Copy + Default + Send + Sync + 'static {
     const BYTES: usize;
     /// NumPy's name of the little-endian type.
     const DESCRIPTION: &'static str;
-    /// Converts an f32 of the file, exactly.
-    fn from_single(value: f32) -> Self;
-    /// Converts an f64 of the file, rounding to nearest.
-    fn from_double(value: f64) -> Self;
+    /// Converts the bytes of elements of a file with this header, rounding to nearest.
+    fn convert(header: &Header, bytes: &[u8], to: &mut [Self]);
     /// Appends the little-endian bytes of `self`.
     fn append(self, bytes: &mut Vec<u8>);
 }
@@ -42,11 +36,8 @@ pub trait Element: Copy + Default + Send + Sync + 'static {
 impl Element for f32 {
     const BYTES: usize = 4;
     const DESCRIPTION: &'static str = "<f4";
-    fn from_single(value: f32) -> Self {
-        value
-    }
-    fn from_double(value: f64) -> Self {
-        value as Self
+    fn convert(header: &Header, bytes: &[u8], to: &mut [Self]) {
+        header.singles(bytes, to);
     }
     fn append(self, bytes: &mut Vec<u8>) {
         bytes.extend_from_slice(&self.to_le_bytes());
@@ -56,11 +47,8 @@ impl Element for f32 {
 impl Element for f64 {
     const BYTES: usize = 8;
     const DESCRIPTION: &'static str = "<f8";
-    fn from_single(value: f32) -> Self {
-        value.into()
-    }
-    fn from_double(value: f64) -> Self {
-        value
+    fn convert(header: &Header, bytes: &[u8], to: &mut [Self]) {
+        header.doubles(bytes, to);
     }
     fn append(self, bytes: &mut Vec<u8>) {
         bytes.extend_from_slice(&self.to_le_bytes());
@@ -82,7 +70,8 @@ pub fn shape(path: &Path) -> Result<[usize; 2], IoError> {
 /// # Errors
 /// The file does not exist or is not `.npy`.
 pub fn is_double(path: &Path) -> Result<bool, IoError> {
-    Ok(Opened::new(path)?.header.kind == Kind::Double)
+    let opened = Opened::new(path)?.floating()?;
+    Ok(opened.header.numbers.part() == FileElement::Float(64))
 }
 
 /// Whether the array in a file has complex numbers.
@@ -90,7 +79,7 @@ pub fn is_double(path: &Path) -> Result<bool, IoError> {
 /// # Errors
 /// The file does not exist or is not `.npy`.
 pub fn is_complex(path: &Path) -> Result<bool, IoError> {
-    Ok(Opened::new(path)?.header.complex)
+    Ok(Opened::new(path)?.floating()?.is_complex())
 }
 
 /// Reads an array (row, column). The conversion from f32 to f64 is exact, that from f64 to f32
@@ -131,21 +120,23 @@ pub fn read_within<T: Element>(path: &Path, memory: Memory) -> Result<Array2<T>,
     let mut values: Vec<T> = Vec::new();
     values.try_reserve_exact(count).map_err(|_| refused(0))?;
     values.resize(count, T::default());
-    let width = header.kind.bytes();
+    let width = header.numbers.bytes();
     let mut buffer = vec![0; CHUNK.min(count) * width];
+    let mut part = vec![T::default(); if header.fortran { CHUNK.min(count) } else { 0 }];
     let mut done = 0;
     while done < count {
-        let bytes = &mut buffer[..CHUNK.min(count - done) * width];
+        let some = CHUNK.min(count - done);
+        let bytes = &mut buffer[..some * width];
         file.read_exact(bytes).map_err(|e| unreadable(&name, &e))?;
-        for element in bytes.chunks_exact(width) {
-            let index = if header.fortran {
-                done % rows * columns + done / rows
-            } else {
-                done
-            };
-            values[index] = convert(element, &header);
-            done += 1;
+        if header.fortran {
+            T::convert(&header, bytes, &mut part[..some]);
+            for (index, value) in (done..).zip(&part[..some]) {
+                values[index % rows * columns + index / rows] = *value;
+            }
+        } else {
+            T::convert(&header, bytes, &mut values[done..done + some]);
         }
+        done += some;
     }
     Array2::from_shape_vec((rows, columns), values).map_err(|e| unreadable(&name, &e))
 }
@@ -180,21 +171,6 @@ fn fill<T: Element, D: Dimension>(
     file.into_inner()?.flush()
 }
 
-fn convert<T: Element>(bytes: &[u8], header: &Header) -> T {
-    let mut padded = [0; WIDEST];
-    padded[..bytes.len()].copy_from_slice(bytes);
-    if header.big_endian {
-        padded[..bytes.len()].reverse();
-    }
-    match header.kind {
-        Kind::Single => {
-            let [a, b, c, d, ..] = padded;
-            T::from_single(f32::from_le_bytes([a, b, c, d]))
-        }
-        Kind::Double => T::from_double(f64::from_le_bytes(padded)),
-    }
-}
-
 /// An open file, positioned at its first element.
 struct Opened {
     file: BufReader<File>,
@@ -213,7 +189,7 @@ impl Opened {
             return Err(unreadable(&name, &"it is not a regular file"));
         }
         let mut file = BufReader::new(File::open(path).map_err(|e| unreadable(&name, &e))?);
-        let header = Header::read(&mut file, &name)?;
+        let header = Header::read(&mut file).map_err(|e| header::refused(&name, e))?;
         let length = metadata.len();
         Ok(Self {
             file,
@@ -223,10 +199,26 @@ impl Opened {
         })
     }
 
+    fn is_complex(&self) -> bool {
+        matches!(self.header.numbers, Numbers::Complex(_))
+    }
+
+    /// Checks for floating-point numbers of 32 or 64 bits, or complex ones of these.
+    fn floating(self) -> Result<Self, IoError> {
+        match self.header.numbers.part() {
+            FileElement::Float(32 | 64) => Ok(self),
+            _ => Err(header::wrong_element(&self.name, &self.header.description)),
+        }
+    }
+
     /// Checks that the file is exactly as long as its header says.
     fn check_length(self) -> Result<Self, IoError> {
         let name = self.name.clone();
-        let expected = self.header.file_bytes().ok_or_else(|| IoError::Shape {
+        let bytes = self.header.data_bytes();
+        // The array must also be addressable in memory.
+        let addressable = bytes.filter(|of| isize::try_from(of.saturating_mul(2)).is_ok());
+        let whole = addressable.and_then(|of| of.checked_add(self.header.length as u64));
+        let expected = whole.ok_or_else(|| IoError::Shape {
             file: name.clone(),
             dataset: "the array".to_owned(),
             found: self.header.shape.clone(),
@@ -252,18 +244,19 @@ impl Opened {
 
     /// Checks for a real array of rank 2, and returns its rows and columns.
     fn rows_and_columns(self) -> Result<(Self, [usize; 2]), IoError> {
-        if self.header.complex {
-            return Err(header::wrong_element(&self.name, &self.header.description));
+        let this = self.floating()?;
+        if this.is_complex() {
+            return Err(header::wrong_element(&this.name, &this.header.description));
         }
-        let [rows, columns] = self.header.shape[..] else {
+        let [rows, columns] = this.header.shape[..] else {
             return Err(IoError::Shape {
-                file: self.name,
+                file: this.name,
                 dataset: "the array".to_owned(),
-                found: self.header.shape,
+                found: this.header.shape,
                 expected: "rank 2 (row, column)".to_owned(),
             });
         };
-        Ok((self.check_length()?, [rows, columns]))
+        Ok((this.check_length()?, [rows, columns]))
     }
 }
 

@@ -1,7 +1,6 @@
 //! One-dimensional datasets of records (compound types with members of variable length).
 
 mod sequences;
-mod unfilter;
 
 use super::IoError;
 use super::source::Source;

@@ -30,6 +30,7 @@ mod stored;
 mod texts;
 mod virtual_numbers;
 
+pub(in crate::io) use chunks::spec as filter_spec;
 #[cfg(any(feature = "ptycho", test))]
 pub(crate) use linked::Follow;
 pub(crate) use listing::{ElementKind, ListedDataset};

@@ -12,6 +12,7 @@ use crate::data::{Mask, Scan};
 use crate::system::ScratchError;
 use crate::text::{count, significant};
 use ndarray::Array2;
+use rayon::prelude::*;
 
 /// Linear overlap that is commonly considered necessary for ptychography.
 const MIN_OVERLAP: f64 = 0.5;
@@ -220,12 +221,22 @@ fn masked(scan: &Scan) -> Vec<String> {
 /// Values at the upper end: the largest of an integer type, or a count at which many pixels end.
 fn counts(scan: &Scan) -> Result<Option<String>, ScratchError> {
     let max = scan.sums().largest;
-    let (mut at, mut below) = (0_usize, 0_usize);
+    let near = 0.95 * max;
+    let both = |(at, below): (usize, usize), count: &f32| {
+        let is_below = (*count < max) & (*count >= near);
+        (
+            at + usize::from(*count == max),
+            below + usize::from(is_below),
+        )
+    };
+    let sum = |a: (usize, usize), b: (usize, usize)| (a.0 + b.0, a.1 + b.1);
+    let (mut at, mut below) = (0, 0);
     scan.blocks(|_, block| {
-        for count in block {
-            at += usize::from(*count == max);
-            below += usize::from(*count < max && *count >= 0.95 * max);
-        }
+        let each: Vec<_> = block.outer_iter().collect();
+        let found = each
+            .into_par_iter()
+            .map(|frame| frame.iter().fold((0, 0), both));
+        (at, below) = sum((at, below), found.reduce(|| (0, 0), sum));
         Ok::<(), ScratchError>(())
     })?;
     Ok(of_largest(scan, max, at, below))

@@ -16,8 +16,10 @@
 mod header;
 mod raw;
 
+use crate::element::Element;
 use crate::file_error::{FileError, name_of};
-use crate::frame_file::{Element, FrameFile, Pixel, check_range, convert_integers, read_by_pixels};
+use crate::frame_file::{FrameFile, check_range, convert_integers, read_by_pixels};
+use crate::pixel::Pixel;
 pub use header::FrameHeader;
 use header::{FIXED, Sidecar, Storage, nanoseconds};
 use raw::Raw;

@@ -1,7 +1,7 @@
-//! `.npy` arrays of complex numbers, of rank 1 to 8.
+//! `.npy` arrays of complex numbers, and of real numbers of any type, of rank 1 to 8.
 
 use super::super::IoError;
-use super::header::{self, Kind};
+use super::header;
 use super::{CHUNK, Opened, unreadable};
 use crate::system::{Bytes, Memory, atomic_file};
 use ndarray::{ArrayD, ArrayViewD, IxDyn, ShapeBuilder};
@@ -26,12 +26,49 @@ pub fn read(path: &Path) -> Result<ArrayD<Complex<f64>>, IoError> {
 /// # Errors
 /// As [`super::read`].
 pub fn read_within(path: &Path, memory: Memory) -> Result<ArrayD<Complex<f64>>, IoError> {
+    let opened = Opened::new(path)?.floating()?.check_length()?;
+    if opened.is_complex() {
+        whole(opened, memory, |numbers, to| {
+            let pairs = numbers.as_chunks::<2>().0.iter();
+            to.extend(pairs.map(|[re, im]| Complex::new(*re, *im)));
+        })
+    } else {
+        whole(opened, memory, |numbers, to| {
+            to.extend(numbers.iter().map(|re| Complex::new(*re, 0.0)));
+        })
+    }
+}
+
+/// Reads an array of real numbers of any type: integers, truth values (0 and 1) or floating-point numbers. Integers of 64 bits are
+/// rounded to nearest.
+///
+/// # Errors
+/// The file does not exist, is not `.npy`, has complex numbers or another length, or its array does not fit into the memory.
+pub fn reals_within(path: &Path, memory: Memory) -> Result<ArrayD<f64>, IoError> {
+    let opened = Opened::new(path)?.check_length()?;
+    if opened.is_complex() {
+        return Err(IoError::Value {
+            file: opened.name,
+            dataset: "the element type".to_owned(),
+            found: opened.header.description,
+            expected: "real numbers".to_owned(),
+        });
+    }
+    whole(opened, memory, |numbers, to| to.extend_from_slice(numbers))
+}
+
+/// Reads the elements of a file whose length has been checked; `append` makes them of their numbers.
+fn whole<T: Clone>(
+    opened: Opened,
+    memory: Memory,
+    append: impl Fn(&[f64], &mut Vec<T>),
+) -> Result<ArrayD<T>, IoError> {
     let Opened {
         mut file,
         header,
         name,
         ..
-    } = Opened::new(path)?.check_length()?;
+    } = opened;
     if !(1..=HIGHEST_RANK).contains(&header.shape.len()) {
         return Err(IoError::Shape {
             file: name,
@@ -42,7 +79,7 @@ pub fn read_within(path: &Path, memory: Memory) -> Result<ArrayD<Complex<f64>>, 
     }
     // The file has been found to hold as many elements.
     let count = header.count().unwrap_or(usize::MAX);
-    let needed = (count as u128).saturating_mul(size_of::<Complex<f64>>() as u128);
+    let needed = (count as u128).saturating_mul(size_of::<T>() as u128);
     let refused = |available: u64| IoError::ArrayTooLarge {
         file: name.clone(),
         needed: Bytes(needed),
@@ -51,36 +88,27 @@ pub fn read_within(path: &Path, memory: Memory) -> Result<ArrayD<Complex<f64>>, 
     if needed > u128::from(memory.limit()) {
         return Err(refused(memory.limit()));
     }
-    let mut values: Vec<Complex<f64>> = Vec::new();
+    let mut values: Vec<T> = Vec::new();
     values.try_reserve_exact(count).map_err(|_| refused(0))?;
-    let (part, width) = (header.kind.bytes(), header.bytes());
-    let number = |bytes: &[u8]| {
-        let mut padded = [0; 8];
-        padded[..part].copy_from_slice(bytes);
-        if header.big_endian {
-            padded[..part].reverse();
-        }
-        match header.kind {
-            Kind::Single => {
-                let [a, b, c, d, ..] = padded;
-                f64::from(f32::from_le_bytes([a, b, c, d]))
-            }
-            Kind::Double => f64::from_le_bytes(padded),
-        }
-    };
+    let width = header.numbers.bytes();
+    let parts = width / header.numbers.part().bytes();
     let mut buffer = vec![0; CHUNK.min(count) * width];
+    let mut numbers = vec![0.0; CHUNK.min(count) * parts];
     while values.len() < count {
-        let bytes = &mut buffer[..CHUNK.min(count - values.len()) * width];
+        let some = CHUNK.min(count - values.len());
+        let bytes = &mut buffer[..some * width];
         file.read_exact(bytes).map_err(|e| unreadable(&name, &e))?;
-        values.extend(bytes.chunks_exact(width).map(|element| {
-            let (re, im) = element.split_at(part);
-            let im = if header.complex { number(im) } else { 0.0 };
-            Complex::new(number(re), im)
-        }));
+        let numbers = &mut numbers[..some * parts];
+        header.doubles(bytes, numbers);
+        append(numbers, &mut values);
     }
     let shape = IxDyn(&header.shape).set_f(header.fortran);
     let array = ArrayD::from_shape_vec(shape, values).map_err(|e| unreadable(&name, &e))?;
-    Ok(array.as_standard_layout().into_owned())
+    Ok(if array.is_standard_layout() {
+        array
+    } else {
+        array.as_standard_layout().into_owned()
+    })
 }
 
 /// Writes an array in double or single precision, atomically.
@@ -157,6 +185,34 @@ mod tests {
         let found = read(&path).unwrap();
         assert_eq!(found[[0, 1]], Complex::new(-2.0, 0.0));
         assert_eq!(found.shape(), [2, 2]);
+    }
+
+    #[test]
+    fn integers_and_truth_values_are_real_numbers() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.npy");
+        for (description, data) in [
+            ("|b1", [1, 0, 1, 1].as_slice()),
+            ("<u2", &[1, 0, 0, 0, 1, 0, 1, 0]),
+            (">i2", &[0, 1, 0, 0, 0, 1, 0, 1]),
+        ] {
+            let bytes = [&header::text(description, &[2, 2]), data].concat();
+            std::fs::write(&path, bytes).unwrap();
+            let found = reals_within(&path, Memory::limited(32)).unwrap();
+            assert_eq!(found, ndarray::arr2(&[[1.0, 0.0], [1.0, 1.0]]).into_dyn());
+            assert!(reals_within(&path, Memory::limited(31)).is_err());
+            // Images are floating-point numbers.
+            assert!(read(&path).is_err());
+        }
+        let array = ArrayD::from_elem(IxDyn(&[2]), Complex::new(1.0, 0.0));
+        write(&path, array.view(), false).unwrap();
+        let refused = reals_within(&path, Memory::available()).unwrap_err();
+        assert!(
+            refused
+                .to_string()
+                .contains("expected real numbers, found <c8"),
+            "{refused}"
+        );
     }
 
     #[test]

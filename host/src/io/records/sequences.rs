@@ -5,14 +5,14 @@
 //! index (4); file format specification 3.0, section IV.A.2.d.
 
 use super::Records;
-use super::unfilter::unfilter;
 use crate::io::IoError;
-use crate::io::source::Source;
+use crate::io::source::{Source, filter_spec};
 use hdf5_metno as hdf5;
 use hdf5_metno::dataset::Layout;
 use hdf5_metno::types::TypeDescriptor;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
+use warpstride_formats::chunk_filters::{FilterSpec, Pipeline, Scratch};
 
 /// Bytes by which a string of variable length is longer in a file than in memory: 16 instead of a
 /// pointer.
@@ -69,9 +69,16 @@ impl Records<'_> {
         size: usize,
     ) -> Result<Vec<[u32; N]>, IoError> {
         let parts = self.parts(size)?;
-        let filters = self.dataset.filters();
         self.allow(self.count, size_of::<[u32; N]>())?;
         let mut lengths = vec![[0; N]; self.count];
+        // All parts have as many records.
+        let whole = parts
+            .first()
+            .map_or(0, |part| part.count.saturating_mul(size));
+        self.fits(whole as u128)?;
+        let pipeline = self.pipeline(size, whole);
+        let pipeline = pipeline.ok_or_else(|| self.unreadable())?;
+        let (mut bytes, mut scratch) = (vec![0; whole], Scratch::default());
         let unreadable = |_| self.unreadable();
         let mut file = File::open(self.source.path()).map_err(unreadable)?;
         for part in parts {
@@ -86,8 +93,8 @@ impl Records<'_> {
                 .take(part.stored)
                 .read_to_end(&mut stored)
                 .map_err(unreadable)?;
-            let bytes = unfilter(stored, &filters, part.skipped, size, part.count)
-                .ok_or_else(|| self.unreadable())?;
+            (pipeline.decode(part.skipped, &stored, &mut bytes, &mut scratch))
+                .map_err(|_| self.unreadable())?;
             // The last chunk may reach beyond the last record.
             for (found, record) in found.iter_mut().zip(bytes.chunks_exact(size)) {
                 *found = offsets.map(|offset| {
@@ -97,6 +104,14 @@ impl Records<'_> {
             }
         }
         Ok(lengths)
+    }
+
+    /// What undoes the filters of a part with `whole` bytes of records of `size` bytes.
+    fn pipeline(&self, size: usize, whole: usize) -> Option<Pipeline> {
+        let filters = self.dataset.filters();
+        let specs: Option<Vec<FilterSpec>> =
+            filters.iter().map(|of| filter_spec(of, size)).collect();
+        Pipeline::new(&specs?, size, whole).ok()
     }
 
     /// The parts of the dataset, of records of `size` bytes.

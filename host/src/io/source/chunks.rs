@@ -9,8 +9,8 @@ use hdf5_metno::dataset::{ChunkInfo, ChunkOpts};
 use ndarray::{ArrayD, IxDyn};
 use rayon::prelude::*;
 use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
 use std::ops::Range;
+use std::os::unix::fs::FileExt;
 use std::sync::{Mutex, PoisonError};
 use warpstride_formats::chunk_filters::{FilterSpec, Pipeline, Scratch};
 
@@ -23,7 +23,7 @@ fn together() -> usize {
 }
 
 /// The parameters of `filter`, as HDF5 stores them.
-pub(super) fn spec(filter: &hdf5::filters::Filter, item: usize) -> Option<FilterSpec> {
+pub(in crate::io) fn spec(filter: &hdf5::filters::Filter, item: usize) -> Option<FilterSpec> {
     use hdf5::filters::Filter;
     let cd_values = match filter {
         Filter::Deflate(level) => vec![u32::from(*level)],
@@ -54,11 +54,18 @@ pub(super) struct Chunks {
     /// Whether HDF5 has all filters, too.
     by_hdf5: bool,
     list: Vec<ChunkInfo>,
-    file: Mutex<File>,
+    file: File,
 }
 
-/// Numbers of a part of a dataset, and the part.
-type Decoded<T> = (Vec<Range<usize>>, Vec<T>);
+/// A chunk, and the part of the dataset that is read of it.
+type Piece<'c> = (&'c ChunkInfo, Vec<Range<usize>>);
+
+/// What is read along the first axis of the dataset (its lines, from the first to the last), the chunks with it, and where it goes.
+struct Slab<'c, 't, T> {
+    lines: Range<usize>,
+    pieces: Vec<Piece<'c>>,
+    to: &'t mut [T],
+}
 
 impl Source {
     /// The chunks of a dataset with filters; `None` if HDF5 reads it.
@@ -125,7 +132,7 @@ impl Source {
             whole_only,
             by_hdf5,
             list,
-            file: Mutex::new(File::open(&self.path).map_err(open)?),
+            file: File::open(&self.path).map_err(open)?,
         }))
     }
 }
@@ -156,42 +163,98 @@ impl Chunks {
     /// Reads the range `parts` of every axis, which the caller has checked against the shape, and the memory for the numbers.
     pub(super) fn part<T: StoredNumber>(
         &self,
-        (source, path): (&Source, &str),
+        here: (&Source, &str),
         parts: &[Range<usize>],
     ) -> Result<ArrayD<T>, IoError> {
         let sizes: Vec<usize> = parts.iter().map(ExactSizeIterator::len).collect();
-        let elements: usize = sizes.iter().product();
-        let together = together();
+        here.0.allow(here.1, self.bytes(&sizes, size_of::<T>()))?;
+        let mut to = vec![T::default(); sizes.iter().product()];
+        self.part_into(here, parts, &mut to)?;
+        ArrayD::from_shape_vec(IxDyn(&sizes), to)
+            .map_err(|_| here.0.damaged(here.1, "its shape is damaged"))
+    }
+
+    /// Like [`Chunks::part`], into memory for these numbers, with the last axis fastest.
+    pub(super) fn part_into<T: StoredNumber>(
+        &self,
+        (source, path): (&Source, &str),
+        parts: &[Range<usize>],
+        to: &mut [T],
+    ) -> Result<(), IoError> {
+        let sizes: Vec<usize> = parts.iter().map(ExactSizeIterator::len).collect();
         source.allow(path, self.bytes(&sizes, size_of::<T>()))?;
-        let fill: T = self.stored.number(&self.fill);
-        let mut to = vec![fill; elements];
-        let overlapping: Vec<(&ChunkInfo, Vec<Range<usize>>)> = (self.list.iter())
+        let mut pieces: Vec<Piece<'_>> = (self.list.iter())
             .filter_map(|of| Some((of, self.overlap(of, parts)?)))
             .collect();
-        for group in overlapping.chunks(together) {
-            let decoded: Result<Vec<Decoded<T>>, String> = group
-                .par_iter()
-                .with_max_len(1)
-                .map_init(Buffers::default, |buffers, (of, region)| {
-                    let numbers = self.numbers(of, region, buffers)?;
-                    Ok((region.clone(), numbers))
+        let elements = |(_, region): &Piece<'_>| -> usize {
+            region.iter().map(ExactSizeIterator::len).product()
+        };
+        if pieces.iter().map(elements).sum::<usize>() != to.len() {
+            // Some chunks are not in the file.
+            to.fill(self.stored.number(&self.fill));
+        }
+        pieces.sort_by_key(|(_, region)| region.first().map_or(0, |lines| lines.start));
+        let slabs = slabs(pieces, parts, to);
+        let slabs =
+            slabs.ok_or_else(|| source.damaged(path, "the places of its chunks are damaged"))?;
+        let spare = Spare::default();
+        let read = if slabs.len() >= rayon::current_num_threads() {
+            let slabs = slabs.into_par_iter().with_max_len(1);
+            slabs.try_for_each(|slab| self.directly(slab, parts, &sizes, &spare))
+        } else {
+            let mut slabs = slabs.into_iter();
+            slabs.try_for_each(|slab| self.together(slab, parts, &sizes, &spare))
+        };
+        read.map_err(|reason: String| source.damaged(path, &reason))
+    }
+
+    /// Reads the chunks of a slab one after the other, each into its places.
+    fn directly<T: StoredNumber>(
+        &self,
+        slab: Slab<'_, '_, T>,
+        parts: &[Range<usize>],
+        sizes: &[usize],
+        spare: &Spare,
+    ) -> Result<(), String> {
+        let sizes = slab_sizes(&slab.lines, sizes);
+        slab.pieces.iter().try_for_each(|piece| {
+            let places = Places::new(piece, &slab.lines, parts, &sizes, &self.chunk);
+            spare.with(|buffers| {
+                self.decode(piece.0, buffers)?;
+                places.convert(self.stored, &buffers.decoded, slab.to);
+                Ok(())
+            })
+        })
+    }
+
+    /// Reads the chunks of a slab by several threads.
+    fn together<T: StoredNumber>(
+        &self,
+        slab: Slab<'_, '_, T>,
+        parts: &[Range<usize>],
+        sizes: &[usize],
+        spare: &Spare,
+    ) -> Result<(), String> {
+        let sizes = slab_sizes(&slab.lines, sizes);
+        for group in slab.pieces.chunks(together()) {
+            let decoded: Result<Vec<_>, String> = (group.par_iter().with_max_len(1))
+                .map(|piece| {
+                    let lengths: Vec<usize> = piece.1.iter().map(ExactSizeIterator::len).collect();
+                    let mut numbers = vec![T::default(); lengths.iter().product()];
+                    let alone = Places::new(piece, &piece.1[0], &piece.1, &lengths, &self.chunk);
+                    spare.with(|buffers| {
+                        self.decode(piece.0, buffers)?;
+                        alone.convert(self.stored, &buffers.decoded, &mut numbers);
+                        Ok((piece, lengths, numbers))
+                    })
                 })
                 .collect();
-            for (region, numbers) in decoded.map_err(|reason| source.damaged(path, &reason))? {
-                let begins: Vec<usize> = region
-                    .iter()
-                    .zip(parts)
-                    .map(|(r, p)| r.start - p.start)
-                    .collect();
-                let lengths: Vec<usize> = region.iter().map(ExactSizeIterator::len).collect();
-                let row = lengths.last().copied().unwrap_or(1).max(1);
-                for (from, at) in numbers.chunks(row).zip(rows(&begins, &lengths, &sizes)) {
-                    to[at..at + from.len()].copy_from_slice(from);
-                }
+            for (piece, lengths, numbers) in decoded? {
+                let places = Places::new(piece, &slab.lines, parts, &sizes, &lengths);
+                places.copy(&numbers, slab.to);
             }
         }
-        ArrayD::from_shape_vec(IxDyn(&sizes), to)
-            .map_err(|_| source.damaged(path, "its shape is damaged"))
+        Ok(())
     }
 
     /// The part of the dataset that a chunk and `parts` have in common; `None` if that is nothing.
@@ -247,8 +310,8 @@ impl Chunks {
         Ok([changes.count(), numbers.len()])
     }
 
-    /// Reads a chunk and decodes it; returns where it begins.
-    fn decode(&self, of: &ChunkInfo, buffers: &mut Buffers) -> Result<Vec<usize>, String> {
+    /// Reads and decodes a chunk into the buffer for that, or says why it cannot be.
+    fn decode(&self, of: &ChunkInfo, buffers: &mut Buffers) -> Result<(), String> {
         let Buffers {
             stored,
             decoded,
@@ -256,12 +319,8 @@ impl Chunks {
         } = buffers;
         stored.resize(of.size as usize, 0);
         decoded.resize(self.pipeline.chunk_bytes(), 0);
-        {
-            let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-            let read = file.seek(SeekFrom::Start(of.addr));
-            read.and_then(|_| file.read_exact(stored))
-                .map_err(|e| format!("a chunk cannot be read: {e}"))?;
-        }
+        (self.file.read_exact_at(stored, of.addr))
+            .map_err(|e| format!("a chunk cannot be read: {e}"))?;
         let offset: Vec<usize> = of.offset.iter().map(|n| *n as usize).collect();
         let ends = offset.iter().zip(&self.chunk).map(|(o, c)| o + c);
         let partial = ends.zip(&self.shape).any(|(end, length)| end > *length);
@@ -271,33 +330,129 @@ impl Chunks {
             of.filter_mask
         };
         (self.pipeline.decode(mask, stored, decoded, scratch))
-            .map_err(|e| format!("its chunk at {offset:?}: {e}"))?;
-        Ok(offset)
+            .map_err(|e| format!("its chunk at {offset:?}: {e}"))
+    }
+}
+
+/// The parts of `to`, the numbers in `parts`, that chunks have along the first axis, in which the pieces are ordered; `None` if some of them
+/// overlap without being equal.
+fn slabs<'c, 't, T>(
+    pieces: Vec<Piece<'c>>,
+    parts: &[Range<usize>],
+    to: &'t mut [T],
+) -> Option<Vec<Slab<'c, 't, T>>> {
+    let all = parts.first()?;
+    let line = to.len() / all.len().max(1);
+    let mut slabs: Vec<Slab<'c, 't, T>> = Vec::new();
+    let (mut left, mut at) = (to, all.start);
+    for piece in pieces {
+        let lines = piece.1.first()?.clone();
+        match slabs.last_mut() {
+            Some(slab) if slab.lines == lines => slab.pieces.push(piece),
+            _ => {
+                let before = lines.start.checked_sub(at)?;
+                let (_, rest) = left.split_at_mut_checked(before * line)?;
+                let (to, rest) = rest.split_at_mut_checked(lines.len() * line)?;
+                (left, at) = (rest, lines.end);
+                slabs.push(Slab {
+                    lines,
+                    pieces: vec![piece],
+                    to,
+                });
+            }
+        }
+    }
+    Some(slabs)
+}
+
+/// Sizes of what a slab with these lines is a part of `sizes`.
+fn slab_sizes(lines: &Range<usize>, sizes: &[usize]) -> Vec<usize> {
+    let others = sizes.iter().skip(1).copied();
+    std::iter::once(lines.len()).chain(others).collect()
+}
+
+/// Where the numbers of a chunk's part are in the chunk and where they go. Neighbouring axes of which both have everything are one.
+struct Places {
+    lengths: Vec<usize>,
+    /// Where the part begins, and the shape of the whole: in the chunk (or the part alone).
+    from: [Vec<usize>; 2],
+    /// The same in the slab.
+    to: [Vec<usize>; 2],
+}
+
+impl Places {
+    /// Places of the numbers of `piece`, of a chunk of shape `from` or of the part alone, in a slab of shape `to` that begins at the
+    /// first of `lines` and the first of the other `parts`.
+    fn new(
+        (chunk, region): &Piece<'_>,
+        lines: &Range<usize>,
+        parts: &[Range<usize>],
+        to: &[usize],
+        from: &[usize],
+    ) -> Self {
+        let mut lengths: Vec<usize> = region.iter().map(ExactSizeIterator::len).collect();
+        let alone = lengths == from;
+        let begins = region.iter().zip(&chunk.offset);
+        let mut in_chunk: Vec<usize> = begins
+            .map(|(part, offset)| {
+                if alone {
+                    0
+                } else {
+                    part.start - *offset as usize
+                }
+            })
+            .collect();
+        let first = std::iter::once(lines).chain(parts.iter().skip(1));
+        let begins = region.iter().zip(first);
+        let mut in_slab: Vec<usize> = begins.map(|(part, all)| part.start - all.start).collect();
+        let (mut from, mut to) = (from.to_vec(), to.to_vec());
+        while let [.., _, last] = *lengths.as_slice()
+            && from.last() == Some(&last)
+            && to.last() == Some(&last)
+        {
+            for axes in [
+                &mut lengths,
+                &mut in_chunk,
+                &mut in_slab,
+                &mut from,
+                &mut to,
+            ] {
+                axes.pop();
+                if let Some(before) = axes.last_mut() {
+                    *before *= last;
+                }
+            }
+        }
+        Self {
+            lengths,
+            from: [in_chunk, from],
+            to: [in_slab, to],
+        }
     }
 
-    /// The numbers of a chunk in `region`, or why there are none.
-    fn numbers<T: StoredNumber>(
-        &self,
-        of: &ChunkInfo,
-        region: &[Range<usize>],
-        buffers: &mut Buffers,
-    ) -> Result<Vec<T>, String> {
-        let offset = self.decode(of, buffers)?;
-        let decoded = &buffers.decoded;
-        let begins: Vec<usize> = region
-            .iter()
-            .zip(&offset)
-            .map(|(r, o)| r.start - o)
-            .collect();
-        let lengths: Vec<usize> = region.iter().map(ExactSizeIterator::len).collect();
-        let row = lengths.last().copied().unwrap_or(1);
-        let mut numbers = vec![T::default(); lengths.iter().product()];
-        let item = self.stored.bytes();
-        for (to, at) in (numbers.chunks_mut(row.max(1))).zip(rows(&begins, &lengths, &self.chunk)) {
-            self.stored
-                .convert(&decoded[at * item..(at + row) * item], to);
+    /// Numbers that follow one another in both, and where they begin in the chunk and in the slab.
+    fn rows(&self) -> (usize, impl Iterator<Item = (usize, usize)>) {
+        let row = self.lengths.last().copied().unwrap_or(1).max(1);
+        let [from, to] = [&self.from, &self.to].map(|[at, of]| rows(at, &self.lengths, of));
+        (row, from.zip(to))
+    }
+
+    fn convert<T: StoredNumber>(&self, stored: Stored, decoded: &[u8], to: &mut [T]) {
+        let item = stored.bytes();
+        let (row, places) = self.rows();
+        for (from, at) in places {
+            stored.convert(
+                &decoded[from * item..(from + row) * item],
+                &mut to[at..at + row],
+            );
         }
-        Ok(numbers)
+    }
+
+    fn copy<T: Copy>(&self, numbers: &[T], to: &mut [T]) {
+        let (row, places) = self.rows();
+        for (from, at) in places {
+            to[at..at + row].copy_from_slice(&numbers[from..from + row]);
+        }
     }
 }
 
@@ -317,6 +472,22 @@ struct Buffers {
     stored: Vec<u8>,
     decoded: Vec<u8>,
     scratch: Scratch,
+}
+
+/// Memory that no thread uses at the moment.
+#[derive(Default)]
+struct Spare(Mutex<Vec<Buffers>>);
+
+impl Spare {
+    /// Calls `work` with memory that another chunk may have been decoded with.
+    fn with<R>(&self, work: impl FnOnce(&mut Buffers) -> R) -> R {
+        let all = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let one = all().pop();
+        let mut one = one.unwrap_or_default();
+        let result = work(&mut one);
+        all().push(one);
+        result
+    }
 }
 
 /// Where the rows, along the last axis, of a region that begins at `begins` and has `lengths` are in an array of `shape`, in their order.

@@ -318,6 +318,36 @@ impl Numbers<'_> {
         self.part_as(parts)
     }
 
+    /// Like [`Numbers::part`], into memory for these numbers, 0 before, with the last axis fastest.
+    #[cfg(feature = "ptycho")]
+    pub(crate) fn part_into(
+        &self,
+        parts: &[std::ops::Range<usize>],
+        to: &mut [f32],
+    ) -> Result<(), IoError> {
+        self.real_only()?;
+        let source: &Source = &self.source;
+        let here = (source, self.path.as_str());
+        if let (
+            None,
+            Data::Here {
+                chunks: Some(chunks),
+                ..
+            },
+        ) = (&self.axes, &self.data)
+            && !to.is_empty()
+            && !chunks.left_to_hdf5(here, parts, size_of::<f32>())
+        {
+            return chunks.part_into(here, parts, to);
+        }
+        let read = self.part(parts)?;
+        match read.as_slice() {
+            Some(read) if read.len() == to.len() => to.copy_from_slice(read),
+            _ => return Err(self.unreadable()),
+        }
+        Ok(())
+    }
+
     /// Like [`Numbers::part`], as other numbers.
     pub(super) fn part_as<T: hdf5::H5Type + StoredNumber>(
         &self,

@@ -192,7 +192,10 @@ mod tests {
         let read = of("distance = \"25m\"\npixel_size = [5e-5, \"2mm\"]").unwrap();
         let text = toml::to_string(&read).unwrap();
         assert!(text.contains("distance = \"25m\""), "{text}");
-        assert!(text.contains("pixel_size = [0.00005, \"0.002m\"]"), "{text}");
+        assert!(
+            text.contains("pixel_size = [0.00005, \"0.002m\"]"),
+            "{text}"
+        );
         assert_eq!(toml::from_str(&text), Ok(read));
     }
 

@@ -1,10 +1,13 @@
 //! Counts that are too large to be true: a detector says from which on it misses photons.
 
+use super::extremes::Extremes;
+use super::no_data::{fits, of_each};
 use crate::data::{Frames, Mask};
 use crate::io::{InputFile, IoError};
 use crate::system::ScratchError;
 use crate::text::{count, shortest};
 use ndarray::{Array2, Array3};
+use rayon::prelude::*;
 
 /// The least count that is masked.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,7 +30,8 @@ impl Cutoff {
         self.least as f32
     }
 
-    /// Adds the pixels with such counts to the mask of `frames` (path and counts), of each frame that has them. Says so in `notes`.
+    /// Adds the pixels with such counts to the mask of `frames` (path and counts), of each frame that has them. Says so in
+    /// `notes`. `extremes` are those of the counts that are not masked, or of more of them.
     ///
     /// # Errors
     /// One mask for each frame does not fit into memory, or the temporary file of the counts cannot be read.
@@ -35,20 +39,15 @@ impl Cutoff {
         &self,
         input: &InputFile,
         (path, frames): (&str, &Frames),
-        mask: Option<Mask>,
+        (mask, extremes): (Option<Mask>, &Extremes),
         notes: &mut Vec<String>,
     ) -> Result<Option<Mask>, IoError> {
         let [all, rows, columns] = frames.shape();
-        let fits = match &mask {
-            None => true,
-            Some(Mask::Shared(plane)) => plane.dim() == (rows, columns),
-            Some(Mask::PerFrame(each)) => each.dim() == (all, rows, columns),
-        };
+        let least = self.least();
         // A mask of another shape is refused with the scan.
-        if !fits {
+        if mask.as_ref().is_some_and(|mask| !fits(mask, frames)) || extremes.none_from(least) {
             return Ok(mask);
         }
-        let least = self.least();
         let masked = |frame: usize, row: usize, column: usize| match &mask {
             None => false,
             Some(Mask::Shared(plane)) => !plane[[row, column]],
@@ -57,7 +56,12 @@ impl Cutoff {
         let mut frames_with = 0;
         let mut over = Array2::<usize>::zeros((rows, columns));
         frames.blocks(|first, block| {
-            for (counts, frame) in block.outer_iter().zip(first..) {
+            let each: Vec<_> = block.outer_iter().zip(first..).collect();
+            let some = each.into_par_iter().filter(|(counts, frame)| {
+                let valid = mask.as_ref().map(|mask| mask.of_frame(*frame));
+                !Extremes::of_frame(*counts, valid).none_from(least)
+            });
+            for (counts, frame) in some.collect::<Vec<_>>() {
                 let mut any = false;
                 for ((row, column), value) in counts.indexed_iter() {
                     if *value >= least && !masked(frame, row, column) {
@@ -93,18 +97,15 @@ impl Cutoff {
         input.allow(path, bytes * (all * rows * columns) as u128)?;
         let mut each = match mask {
             Some(Mask::PerFrame(each)) => each,
-            Some(Mask::Shared(plane)) => {
-                Array3::from_shape_fn((all, rows, columns), |(_, row, column)| {
-                    plane[[row, column]]
-                })
-            }
+            Some(Mask::Shared(plane)) => of_each(&plane, all),
             None => Array3::from_elem((all, rows, columns), true),
         };
         frames.blocks(|first, block| {
             let valid = each.outer_iter_mut().skip(first);
-            for (mut valid, frame) in valid.zip(block.outer_iter()) {
+            let both: Vec<_> = valid.zip(block.outer_iter()).collect();
+            both.into_par_iter().for_each(|(mut valid, frame)| {
                 valid.zip_mut_with(&frame, |valid, value| *valid &= *value < least);
-            }
+            });
             Ok::<(), ScratchError>(())
         })?;
         Ok(Some(Mask::PerFrame(each)))
@@ -119,11 +120,12 @@ mod tests {
     #[test]
     fn too_large_counts_are_masked_where_they_are() {
         let input = InputFile::new(std::path::Path::new("x"), Memory::available());
-        let mask = |frames: &Array3<f32>, mask| {
+        let mask = |frames: &Array3<f32>, mask: Option<Mask>| {
             let mut notes = Vec::new();
             let frames = frames.clone().into();
-            let found =
-                Cutoff::new("/cutoff", 100.0).mask(&input, ("/data", &frames), mask, &mut notes);
+            let extremes = Extremes::of(&frames, mask.as_ref()).unwrap();
+            let cutoff = Cutoff::new("/cutoff", 100.0);
+            let found = cutoff.mask(&input, ("/data", &frames), (mask, &extremes), &mut notes);
             (found.unwrap(), notes.concat())
         };
         let mut counts = Array3::from_elem((3, 2, 2), 99.0_f32);

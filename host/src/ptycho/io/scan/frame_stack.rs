@@ -9,7 +9,8 @@ use crate::io::source::{
     UNJUDGED, check_stored, is_alike,
 };
 use crate::system::Bytes;
-use ndarray::{Array2, Array3, Ix3, s};
+use ndarray::{Array2, Array3, ArrayView2, ArrayViewMut3, Axis, s};
+use rayon::prelude::*;
 use std::ops::Range;
 use warpstride_formats::{Element, FrameFile};
 
@@ -39,6 +40,8 @@ enum Stored<'s> {
 /// Most frames of a compressed file that are looked at before it is read, and most pixels.
 const LOOKED_AT_FRAMES: usize = 8;
 const LOOKED_AT_PIXELS: usize = 1 << 23;
+/// Pixels that a thread reads of a file of frames before it takes others.
+const BLOCK_PIXELS: usize = 1 << 18;
 
 /// What frames have to be.
 const RANK: &str = "rank 3 (frame, row, column) or 4 (slow, fast, row, column)";
@@ -157,6 +160,16 @@ impl<'s> FrameStack<'s> {
                 check_stored(&blocks, size_of::<f32>())
             }
             Stored::File { name, file } => check_stored_file(name, &**file, frames, of_scan),
+            Stored::Closed(state) => {
+                let file = self.reopened(state)?;
+                check_stored_file(state.name(), &*file, frames, of_scan)
+            }
+            Stored::Several(stacks) => {
+                let mut parts = joined::parts(stacks, &frames).into_iter();
+                parts.try_for_each(|(stack, range)| {
+                    stack.check_stored(range, [rows, columns], of_scan)
+                })
+            }
         }
     }
 
@@ -236,7 +249,7 @@ fn blocks_of<'n, 's>(
             None => blocks.push((numbers, vec![first..end])),
             Some([_, fast]) => {
                 let parts = raster_parts(first..end, fast).into_iter();
-                blocks.extend(parts.map(|points| (numbers, points.to_vec())));
+                blocks.extend(parts.map(|points| (numbers, points)));
             }
         }
     }
@@ -250,42 +263,21 @@ fn counts_of(
     rows: &Range<usize>,
     columns: &Range<usize>,
 ) -> Result<Array3<f32>, IoError> {
-    let mut parts = Vec::new();
-    for (numbers, points) in blocks_of(datasets, frames.clone())? {
-        parts.push(plane_part(numbers, &points, rows, columns)?);
+    let mut counts = Array3::zeros((frames.len(), rows.len(), columns.len()));
+    let pixels = rows.len() * columns.len();
+    let mut left = counts.as_slice_mut().unwrap_or_default();
+    for (numbers, mut block) in blocks_of(datasets, frames)? {
+        let some: usize = block.iter().map(ExactSizeIterator::len).product();
+        let to = left.split_off_mut(..some * pixels);
+        let to = to.ok_or_else(|| numbers.bad_shape(RANK))?;
+        block.extend([rows.clone(), columns.clone()]);
+        numbers.part_into(&block, to)?;
     }
-    if parts.len() == 1 {
-        return Ok(parts.remove(0));
-    }
-    let mut all = Array3::zeros((frames.len(), rows.len(), columns.len()));
-    let mut at = 0;
-    for part in parts {
-        let end = at + part.dim().0;
-        all.slice_mut(s![at..end, .., ..]).assign(&part);
-        at = end;
-    }
-    Ok(all)
-}
-
-/// Reads a block of one dataset as frames (frame, row, column).
-fn plane_part(
-    numbers: &Numbers<'_>,
-    points: &[Range<usize>],
-    rows: &Range<usize>,
-    columns: &Range<usize>,
-) -> Result<Array3<f32>, IoError> {
-    let wrong = || numbers.bad_shape(RANK);
-    let mut parts = points.to_vec();
-    parts.extend([rows.clone(), columns.clone()]);
-    let frames: usize = points.iter().map(ExactSizeIterator::len).product();
-    let read = numbers.part(&parts)?;
-    let shape = (frames, rows.len(), columns.len());
-    let flat = read.into_shape_with_order(shape).map_err(|_| wrong())?;
-    flat.into_dimensionality::<Ix3>().map_err(|_| wrong())
+    Ok(counts)
 }
 
 /// The frames of a raster with `fast` points in a row, as blocks (slow, fast): whole rows together.
-fn raster_parts(frames: Range<usize>, fast: usize) -> Vec<[Range<usize>; 2]> {
+fn raster_parts(frames: Range<usize>, fast: usize) -> Vec<Vec<Range<usize>>> {
     let mut parts = Vec::new();
     let mut at = frames.start;
     while at < frames.end {
@@ -297,7 +289,7 @@ fn raster_parts(frames: Range<usize>, fast: usize) -> Vec<[Range<usize>; 2]> {
             (slow..slow + 1, first..fast.min(first + left))
         };
         at += slow.len() * points.len();
-        parts.push([slow, points]);
+        parts.push(vec![slow, points]);
     }
     parts
 }
@@ -316,6 +308,7 @@ fn check_stored_file(
     };
     let bits = match file.element() {
         Element::Unsigned(bits) | Element::Signed(bits) | Element::Float(bits) => bits.max(8),
+        Element::Bool => 8,
     };
     let Some(stored) = file.stored_bytes() else {
         return Ok(());
@@ -380,31 +373,37 @@ fn counts_of_file(
         Element::Unsigned(32..) | Element::Signed(32..) | Element::Float(64..)
     );
     let mut to = Array3::zeros((frames.len(), rows.len(), columns.len()));
-    let mut of_frame = vec![
-        0.0_f32;
-        if whole && !rounded {
-            0
-        } else {
-            all_rows * all_columns
-        }
-    ];
-    let mut doubles = vec![0.0_f64; if rounded { all_rows * all_columns } else { 0 }];
-    for (mut to, number) in to.outer_iter_mut().zip(frames) {
-        let range = number..number + 1;
-        if rounded {
-            file.read_f64(range, &mut doubles)?;
-            for (to, from) in of_frame.iter_mut().zip(&doubles) {
-                *to = *from as f32;
+    let pixels = all_rows * all_columns;
+    // One frame after the other, of the whole frame the window.
+    let read = |(mut block, first): (ArrayViewMut3<'_, f32>, usize)| -> Result<(), IoError> {
+        let mut singles = vec![0.0_f32; if whole && !rounded { 0 } else { pixels }];
+        let mut doubles = vec![0.0_f64; if rounded { pixels } else { 0 }];
+        for (mut to, number) in block.outer_iter_mut().zip(first..) {
+            let range = number..number + 1;
+            if rounded {
+                file.read_f64(range, &mut doubles)?;
+                for (to, from) in singles.iter_mut().zip(&doubles) {
+                    *to = *from as f32;
+                }
+            } else if let (true, Some(to)) = (whole, to.as_slice_mut()) {
+                file.read(range, to)?;
+                continue;
+            } else {
+                file.read(range, &mut singles)?;
             }
-        } else if let (true, Some(to)) = (whole, to.as_slice_mut()) {
-            file.read(range, to)?;
-            continue;
-        } else {
-            file.read(range, &mut of_frame)?;
+            let read = ArrayView2::from_shape((all_rows, all_columns), &singles)
+                .map_err(|e| damaged(e.to_string()))?;
+            to.assign(&read.slice(s![rows.clone(), columns.clone()]));
         }
-        let read = ndarray::ArrayView2::from_shape((all_rows, all_columns), &of_frame)
-            .map_err(|e| damaged(e.to_string()))?;
-        to.assign(&read.slice(s![rows.clone(), columns.clone()]));
+        Ok(())
+    };
+    if file.is_sequential() {
+        read((to.view_mut(), frames.start))?;
+    } else {
+        let together = (BLOCK_PIXELS / pixels.max(1)).max(1);
+        let blocks = to.axis_chunks_iter_mut(Axis(0), together);
+        let blocks: Vec<_> = blocks.zip(frames.step_by(together)).collect();
+        blocks.into_par_iter().try_for_each(read)?;
     }
     Ok(to)
 }
@@ -414,15 +413,27 @@ mod tests {
     use super::*;
 
     #[test]
+    fn integers_of_64_bits_are_rounded() {
+        let file = "formats/tests/vectors/numpy/largest.npy";
+        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
+        let stack = FrameStack::of_file(file, warpstride_formats::open(&path).unwrap());
+        let counts = stack.counts(0..1, &(0..1), &(1..4)).unwrap();
+        // 2^24 + 1, 2^63 and 2^64 - 1.
+        let expected = [16_777_216.0, 2_f32.powi(63), 2_f32.powi(64)];
+        assert_eq!(counts.into_raw_vec_and_offset().0, expected);
+    }
+
+    #[test]
     fn blocks_of_a_raster_are_its_frames_in_their_order() {
         for fast in 1..5 {
             for first in 0..9 {
                 for end in first..13 {
                     let parts = raster_parts(first..end, fast);
                     let frames: Vec<usize> = (parts.iter())
-                        .flat_map(|[slow, points]| {
-                            let points = points.clone();
-                            slow.clone()
+                        .flat_map(|block| {
+                            let points = block[1].clone();
+                            block[0]
+                                .clone()
                                 .flat_map(move |row| points.clone().map(move |n| row * fast + n))
                         })
                         .collect();

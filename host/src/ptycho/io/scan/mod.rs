@@ -6,6 +6,7 @@ mod dectris;
 mod emd;
 mod empty_frames;
 mod energy;
+mod extremes;
 mod file_state;
 mod frame_file;
 mod frame_stack;
@@ -40,6 +41,7 @@ use crate::io::{InputFile, IoError};
 use crate::ptycho::probe_grid::{cut_or_padded, with_window};
 use crate::system::{Bytes, Memory};
 use cutoff::Cutoff;
+use extremes::Extremes;
 use ndarray::{Array2, Array3, Axis, Ix2, Ix3};
 use num_complex::Complex;
 use several_files::ScanFiles;
@@ -249,18 +251,14 @@ impl Parts {
             Mask::PerFrame(valid) => !valid.iter().any(|valid| *valid),
         };
         let all_masked = self.mask.as_ref().is_some_and(|m| masked(&m.1));
-        let mask = no_data::mask(
-            input,
-            (&self.frames.0, &self.frames.1),
-            self.mask.take().map(|m| m.1),
-            &options.no_data,
-            &mut self.notes,
-        )?;
+        let frames = (self.frames.0.as_str(), &self.frames.1);
+        let mask = self.mask.take().map(|m| m.1);
+        let fitting = mask.as_ref().filter(|mask| no_data::fits(mask, frames.1));
+        let extremes = Extremes::of(frames.1, fitting)?;
+        let masks = (mask, &extremes);
+        let mask = no_data::mask(input, frames, masks, &options.no_data, &mut self.notes)?;
         let mut mask = match &self.cutoff {
-            Some(cutoff) => {
-                let frames = (self.frames.0.as_str(), &self.frames.1);
-                cutoff.mask(input, frames, mask, &mut self.notes)?
-            }
+            Some(cutoff) => cutoff.mask(input, frames, (mask, &extremes), &mut self.notes)?,
             None => mask,
         };
         if mask.as_ref().is_some_and(masked) && !all_masked {

@@ -3,12 +3,14 @@
 //! Detectors and their software write the largest value of the data type, or −1 and −2, on gaps
 //! between modules and on bad pixels. Such a value taken for a count outweighs the whole pattern.
 
+use super::extremes::Extremes;
 use super::{NoData, NoDataSetting};
 use crate::data::{Frames, Mask};
 use crate::io::{InputFile, IoError};
 use crate::system::ScratchError;
 use crate::text::{count, shortest};
-use ndarray::{Array2, Array3};
+use ndarray::{Array2, Array3, ArrayView1, ArrayView2, Axis, s};
+use rayon::prelude::*;
 
 /// The least value, apart from negative ones and NaN, that `"auto"` may mask.
 const LEAST: f32 = 32767.0;
@@ -63,14 +65,15 @@ impl Marker {
 }
 
 /// Adds the pixels without data to the mask of `frames`: path and counts (frame, row, column). A pixel
-/// that has none in at least half of the frames is masked in all of them. Says so in `notes`.
+/// that has none in at least half of the frames is masked in all of them. Says so in `notes`. `extremes` are those of the counts that are
+/// not masked.
 ///
 /// # Errors
 /// Returns [`IoError`] if one mask for each frame, where that is needed, does not fit into memory.
 pub(super) fn mask(
     input: &InputFile,
     frames: (&str, &Frames),
-    mask: Option<Mask>,
+    (mask, extremes): (Option<Mask>, &Extremes),
     no_data: &NoData,
     notes: &mut Vec<String>,
 ) -> Result<Option<Mask>, IoError> {
@@ -81,6 +84,9 @@ pub(super) fn mask(
     }
     let markers = match no_data {
         NoData::Setting(NoDataSetting::Off) => return Ok(mask),
+        NoData::Setting(NoDataSetting::Auto) if extremes.are_counts_below(LEAST) => {
+            return Ok(mask);
+        }
         NoData::Setting(NoDataSetting::Auto) => found(frames, mask.as_ref())?,
         NoData::Values(values) => values.iter().map(|value| named(*value)).collect(),
     };
@@ -107,27 +113,25 @@ pub(super) fn mask(
     input.allow(path, bytes * (count * rows * columns) as u128)?;
     let mut each = match mask {
         Some(Mask::PerFrame(each)) => each,
-        Some(Mask::Shared(plane)) => {
-            Array3::from_shape_fn((count, rows, columns), |(_, row, column)| {
-                plane[[row, column]]
-            })
-        }
+        Some(Mask::Shared(plane)) => of_each(&plane, count),
         None => Array3::from_elem((count, rows, columns), true),
     };
     frames.blocks(|first, block| {
         let valid = each.outer_iter_mut().skip(first);
-        for (mut valid, frame) in valid.zip(block.outer_iter()) {
+        let both: Vec<_> = valid.zip(block.outer_iter()).collect();
+        both.into_par_iter().for_each(|(mut valid, frame)| {
             valid.zip_mut_with(&always, |valid, without| *valid &= !without);
             valid.zip_mut_with(&frame, |valid, count| {
                 *valid &= !markers.iter().any(|marker| marker.is(*count));
             });
-        }
+        });
         Ok::<(), ScratchError>(())
     })?;
     Ok(Some(Mask::PerFrame(each)))
 }
 
-fn fits(mask: &Mask, frames: &Frames) -> bool {
+/// Whether the mask has the shape of the frames.
+pub(super) fn fits(mask: &Mask, frames: &Frames) -> bool {
     let [count, rows, columns] = frames.shape();
     match mask {
         Mask::Shared(plane) => plane.dim() == (rows, columns),
@@ -150,6 +154,43 @@ fn named(value: f64) -> Marker {
     }
 }
 
+/// A mask (row, column) for each of `count` frames.
+pub(super) fn of_each(plane: &Array2<bool>, count: usize) -> Array3<bool> {
+    let (rows, columns) = plane.dim();
+    let all = plane.broadcast((count, rows, columns));
+    all.map_or_else(
+        || Array3::from_elem((count, rows, columns), true),
+        |all| all.to_owned(),
+    )
+}
+
+/// Which candidates a frame has, and the largest of its other values.
+type HasAndLargest = ([bool; CANDIDATES.len()], f32);
+
+fn candidates_of(
+    counts: ArrayView2<'_, f32>,
+    valid: Option<ArrayView2<'_, bool>>,
+) -> HasAndLargest {
+    let mut has = [false; CANDIDATES.len()];
+    let mut largest = 0.0_f32;
+    if Extremes::of_frame(counts, valid).are_counts_below(LEAST) {
+        return (has, largest);
+    }
+    for (place, count) in counts.indexed_iter() {
+        if (0.0..LEAST).contains(count) || valid.as_ref().is_some_and(|valid| !valid[place]) {
+            continue;
+        }
+        match CANDIDATES
+            .iter()
+            .position(|of| *count == of.value || (count.is_nan() && of.value.is_nan()))
+        {
+            Some(candidate) => has[candidate] = true,
+            None => largest = largest.max(*count),
+        }
+    }
+    (has, largest)
+}
+
 /// The candidates that mean no data in these frames.
 fn found(frames: &Frames, mask: Option<&Mask>) -> Result<Vec<Marker>, ScratchError> {
     let [count, ..] = frames.shape();
@@ -157,23 +198,12 @@ fn found(frames: &Frames, mask: Option<&Mask>) -> Result<Vec<Marker>, ScratchErr
     let mut frames_with = [0_usize; CANDIDATES.len()];
     let mut largest = 0.0_f32;
     frames.blocks(|first, block| {
-        for (counts, frame) in block.outer_iter().zip(first..) {
-            if counts.iter().all(|count| (0.0..LEAST).contains(count)) {
-                continue;
-            }
-            let mut has = [false; CANDIDATES.len()];
-            for ((row, column), count) in counts.indexed_iter() {
-                if (0.0..LEAST).contains(count) || !valid(mask, [frame, row, column]) {
-                    continue;
-                }
-                match CANDIDATES
-                    .iter()
-                    .position(|of| *count == of.value || (count.is_nan() && of.value.is_nan()))
-                {
-                    Some(candidate) => has[candidate] = true,
-                    None => largest = largest.max(*count),
-                }
-            }
+        let each: Vec<_> = block.outer_iter().collect();
+        let found = each.into_par_iter().enumerate().map(|(number, counts)| {
+            candidates_of(counts, mask.map(|mask| mask.of_frame(first + number)))
+        });
+        for (has, others) in found.collect::<Vec<HasAndLargest>>() {
+            largest = largest.max(others);
             for (frames, has) in frames_with.iter_mut().zip(has) {
                 *frames += usize::from(has);
             }
@@ -199,6 +229,16 @@ fn found(frames: &Frames, mask: Option<&Mask>) -> Result<Vec<Marker>, ScratchErr
     Ok(markers)
 }
 
+/// Whether a row has one of the markers.
+fn counts_have(counts: ArrayView1<'_, f32>, markers: &[Marker]) -> bool {
+    markers.iter().any(|marker| {
+        // No branches, so that several are compared at once.
+        let nan = marker.value.is_nan();
+        let is = |count: &f32| (*count == marker.value) | (nan & count.is_nan());
+        counts.iter().fold(false, |has, count| has | is(count))
+    })
+}
+
 /// In how many frames each pixel (row, column) that is not masked has one of the markers; `None` if no
 /// pixel has. Adds a note for each marker.
 fn frames_without(
@@ -207,28 +247,46 @@ fn frames_without(
     mask: Option<&Mask>,
     notes: &mut Vec<String>,
 ) -> Result<Option<Array2<usize>>, ScratchError> {
-    let [_, rows, columns] = frames.shape();
+    let [count_of_frames, rows, columns] = frames.shape();
     let mut without = Array2::zeros((rows, columns));
-    let mut pixels = vec![Array2::from_elem((rows, columns), false); markers.len()];
-    let mut frames_with = vec![0_usize; markers.len()];
+    // Of each pixel, whether it has the markers.
+    let mut pixels = Array3::from_elem((rows, columns, markers.len()), false);
+    let mut has = Array2::from_elem((count_of_frames, markers.len()), false);
     frames.blocks(|first, block| {
-        for (counts, frame) in block.outer_iter().zip(first..) {
-            let mut has = vec![false; markers.len()];
-            for ((row, column), count) in counts.indexed_iter() {
-                if let Some(marker) = markers.iter().position(|marker| marker.is(*count))
-                    && valid(mask, [frame, row, column])
-                {
-                    without[[row, column]] += 1;
-                    pixels[marker][[row, column]] = true;
-                    has[marker] = true;
+        let of_rows = without.rows_mut().into_iter().zip(pixels.outer_iter_mut());
+        let of_rows: Vec<_> = of_rows.enumerate().collect();
+        let found = of_rows
+            .into_par_iter()
+            .map(|(row, (mut without, mut pixels))| {
+                let mut has = Array2::from_elem((block.dim().0, markers.len()), false);
+                for (frame, mut has) in has.outer_iter_mut().enumerate() {
+                    let counts = block.slice(s![frame, row, ..]);
+                    if !counts_have(counts, markers) {
+                        continue;
+                    }
+                    for (column, count) in counts.iter().enumerate() {
+                        if let Some(marker) = markers.iter().position(|marker| marker.is(*count))
+                            && valid(mask, [first + frame, row, column])
+                        {
+                            without[column] += 1;
+                            pixels[[column, marker]] = true;
+                            has[marker] = true;
+                        }
+                    }
                 }
-            }
-            for (frames, has) in frames_with.iter_mut().zip(has) {
-                *frames += usize::from(has);
-            }
+                has
+            });
+        let end = first + block.dim().0;
+        for of_row in found.collect::<Vec<Array2<bool>>>() {
+            let mut has = has.slice_mut(s![first..end, ..]);
+            has.zip_mut_with(&of_row, |has, of_row| *has |= of_row);
         }
         Ok::<(), ScratchError>(())
     })?;
+    let frames_with: Vec<usize> = (has.columns().into_iter())
+        .map(|of| of.iter().filter(|has| **has).count())
+        .collect();
+    let pixels = pixels.axis_iter(Axis(2));
     for ((marker, pixels), frames) in markers.iter().zip(pixels).zip(&frames_with) {
         if *frames > 0 {
             let affected = pixels.iter().filter(|has| **has).count();

@@ -7,6 +7,8 @@ use crate::io::source::{Follow, Numbers, Source};
 use crate::io::{InputFile, IoError, npy};
 use ndarray::{Array2, ArrayD, Ix2, Ix3, s};
 use std::path::Path;
+use warpstride_formats::FrameFile;
+use warpstride_formats::numpy::NumpyFile;
 
 /// Most pixels that are read at once: 64 MiB.
 const PART_PIXELS: usize = 1 << 24;
@@ -82,11 +84,21 @@ impl<'n> ArrayFile<'n> {
         source.require(self.option, &[dataset])
     }
 
-    /// A NumPy array of floating-point numbers; `None` for other files and arrays.
+    /// A NumPy array of real numbers; `None` for other files and arrays, and for one that does not fit into memory as a whole.
     fn array(&self, input: &InputFile) -> Option<ArrayD<f64>> {
         let npy = self.frame_file().is_some_and(|end| end == "npy");
-        let read = npy.then(|| npy::complex::read_within(Path::new(self.file), input.memory()));
-        Some(read?.ok()?.mapv(|value| value.re))
+        npy.then(|| npy::complex::reals_within(Path::new(self.file), input.memory()))?
+            .ok()
+    }
+
+    /// A file of frames that is no HDF5. An array (row, column) of a NumPy file is one frame.
+    fn open(&self, ending: &str) -> Result<FrameStack<'static>, IoError> {
+        let path = Path::new(self.file);
+        let file: Box<dyn FrameFile> = match ending {
+            "npy" | "npz" => Box::new(NumpyFile::open_frames_or_one(path)?),
+            _ => warpstride_formats::open(path)?,
+        };
+        Ok(FrameStack::of_file(self.file, file))
     }
 }
 
@@ -133,10 +145,8 @@ pub(super) fn plane(
             }
             _ => return Err(wrong(&shape)),
         }
-    } else if place.frame_file().is_some() {
-        let file = warpstride_formats::open(Path::new(place.file))?;
-        let stack = FrameStack::of_file(place.file, file);
-        summed(&stack, [rows, columns], most, &wrong)?
+    } else if let Some(ending) = place.frame_file() {
+        summed(&place.open(&ending)?, [rows, columns], most, &wrong)?
     } else {
         let (source, dataset) = place.source(input)?;
         let numbers = place.numbers(&source, dataset)?;
@@ -233,4 +243,42 @@ pub(super) fn of_frames(
         return Err(wrong(numbers.shape()));
     }
     Ok(numbers.reals()?.into_iter().collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ptycho::io::scan::ReadOptions;
+    use crate::system::Memory;
+
+    /// Arrays that NumPy wrote: element n is v = (7 n + ⌊n/5⌋) mod 251, or whether that is above 100.
+    #[test]
+    fn numpy_arrays_of_integers_and_truth_values_are_planes() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("formats/tests/vectors/numpy");
+        let input = InputFile::new(Path::new("scan"), Memory::available());
+        let window = Window::new("scan", [2, 4, 5], &ReadOptions::default()).unwrap();
+        let value = |n: usize| ((n * 7 + n / 5) % 251) as f64;
+        let truth = |n: usize| f64::from(u8::from(value(n) > 100.0));
+        let of = |name: &str| {
+            let path = folder.join(name).display().to_string();
+            plane("data.mask", &path, (&input, Follow::Inside), &window)
+        };
+        let expected = |value: &dyn Fn(usize) -> f64| {
+            Array2::from_shape_fn((4, 5), |(row, column)| value(row * 5 + column))
+        };
+        // Rows and columns alone: integers, and the only such array of a file with several.
+        let found = of("rank-2.npy").unwrap();
+        assert_eq!((found.values, found.frames), (expected(&value), 1));
+        let found = of("plane.npz").unwrap();
+        assert_eq!((found.values, found.frames), (expected(&truth), 1));
+        // The mean of frames.
+        let found = of("bool.npy").unwrap();
+        let mean = |n: usize| (truth(n) + truth(20 + n) + truth(40 + n)) / 3.0;
+        assert_eq!((found.values, found.frames), (expected(&mean), 3));
+        let complex = of("complex.npy").err().unwrap().to_string();
+        assert!(
+            complex.contains("complex.npy") && complex.contains("<c8"),
+            "{complex}"
+        );
+    }
 }
