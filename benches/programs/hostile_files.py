@@ -199,7 +199,7 @@ def hostile(folder):
 
     yield "8 GB of masks", other_part("mask.h5", (16, 2**14, 2**14), "u2", MASK, (1, 2**11, 2**11))
     yield "8 GB of positions", other_part("positions.h5", (2**28, 4), "f8", TRANSLATION, (2**18, 4))
-    yield "8 GB of start probes", other_part("probe.h5", (2**20, 32, 32), "f8", PROBE, (2**8, 32, 32))
+    yield "4 GB of start probes", other_part("probe.h5", (2**19, 32, 32), "f8", PROBE, (2**8, 32, 32))
     valid = place("valid.cxi")
     scan(valid).close()
     with h5py.File(place("dark.h5"), "w") as other:
@@ -275,14 +275,16 @@ def results(folder):
     """Names and arguments of commands that read results."""
     path = str(folder / "result.h5")
     with h5py.File(path, "w") as file:
-        bomb(file, "/entry_1/image_1/data", (2**15, 2**15), "f4", (2**11, 2**11), hdf5plugin.Zstd())
+        bomb(file, "/entry_1/image_1/data", (2**15, 2**15), "c8", (2**11, 2**11), hdf5plugin.Zstd())
+        bomb(file, PROBE, (2**18, 32, 32), "c8", (2**8, 32, 32), hdf5plugin.Zstd())
         for name in ("x_pixel_size", "y_pixel_size"):
             file[f"/entry_1/image_1/{name}"] = 1e-8
         file["/entry_1/image_1/origin"] = np.zeros(2)
+        file[TRANSLATION] = np.zeros((16, 3))
     valid = str(folder / "valid.cxi")
-    yield "4 GB as --start-object", ["reconstruct", valid, "-o", str(folder / "written.h5"), "--start-object", f"{path}:/entry_1/image_1/data"]
-    yield "4 GB as --start", ["reconstruct", valid, "-o", str(folder / "written.h5"), "--start", path]
-    yield "4 GB in compare", ["compare", path, path]
+    yield "8 GB as --start-object", ["reconstruct", valid, "-o", str(folder / "written.h5"), "--start-object", f"{path}:/entry_1/image_1/data"]
+    yield "a probe of 2 GB in --start", ["reconstruct", valid, "-o", str(folder / "written.h5"), "--start", path]
+    yield "a probe of 2 GB in compare", ["compare", path, path]
 
 
 def sparse(folder):

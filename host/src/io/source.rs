@@ -332,6 +332,10 @@ impl Source {
         let Some(link) = self.link(path)? else {
             return Ok(None);
         };
+        // HDF5 reads the global heap when it opens a virtual dataset, and a damaged one for ever.
+        if !matches!(self.virtual_dataset(path), Ok(None)) {
+            self.check_heaps()?;
+        }
         let dataset = self.dataset_at(&link, path)?;
         dataset.map(Some).ok_or_else(|| {
             self.damaged(

@@ -62,9 +62,12 @@ impl Source {
             for name in names {
                 let path = format!("{path}/{name}");
                 // HDF5 opens the files of a virtual dataset to say how long it is.
-                if let Ok(Some((_, of))) = self.virtual_dataset(&path) {
+                let of_virtual = self.virtual_dataset(&path);
+                if let Ok(Some((_, of))) = of_virtual {
                     let length = |of: &u64| usize::try_from(*of).unwrap_or(usize::MAX);
                     found.push((path, of.shape.iter().map(length).collect()));
+                } else if of_virtual.is_err() {
+                    // A damaged virtual dataset, which HDF5 may read for ever.
                 } else if let Ok(dataset) = group.dataset(&name) {
                     found.push((path, dataset.shape()));
                 } else if let Ok(inner) = group.group(&name)

@@ -329,3 +329,23 @@ fn targets_that_do_not_exist_are_named() {
     // A dataset that may be absent.
     assert!(source.numbers("/group/numbers").unwrap().is_none());
 }
+
+/// HDF5 would read an object without length of a global heap for ever when it opens the dataset.
+#[test]
+fn damaged_heaps_of_virtual_datasets_are_not_read_for_ever() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("virtual.h5");
+    let mut bytes = std::fs::read(data("virtual.h5")).unwrap();
+    let starts = |at: &usize| bytes[*at..].starts_with(b"GCOL");
+    let heaps: Vec<usize> = (0..bytes.len()).filter(starts).collect();
+    assert!(!heaps.is_empty());
+    for at in heaps {
+        bytes[at + 24..at + 32].fill(0);
+    }
+    std::fs::write(&path, bytes).unwrap();
+    let source = inside(&path);
+    refusal(&source, "/stack");
+    let _ = source.attribute("/stack", "units");
+    let _ = source.contents();
+    let _ = source.listing();
+}

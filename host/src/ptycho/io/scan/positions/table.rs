@@ -180,10 +180,7 @@ impl Table {
         };
         let called = chosen.map(|n| {
             let name = names.get(n).filter(|name| !name.is_empty());
-            name.map_or_else(
-                || format!("column {n}"),
-                |name| name.chars().take(QUOTED).collect(),
-            )
+            name.map_or_else(|| format!("column {n}"), |name| quoted(name))
         });
         let units = chosen.map(|n| names.get(n).and_then(|name| unit_in(name)));
         if units[0] != units[1] {
@@ -256,7 +253,7 @@ impl Table {
             return Err(wrong(format!("{} columns", cells.len())));
         };
         let number = cell.parse::<f64>().ok().filter(|value| value.is_finite());
-        let quoted: String = cell.chars().take(QUOTED).collect();
+        let quoted = quoted(cell);
         number.ok_or_else(|| wrong(format!("\"{quoted}\"")))
     }
 
@@ -302,9 +299,15 @@ impl Table {
     }
 }
 
+/// The beginning of a text in an error, on one line.
+fn quoted(text: &str) -> String {
+    let shown = |c: char| if c.is_control() { ' ' } else { c };
+    text.chars().take(QUOTED).map(shown).collect()
+}
+
 /// Names of columns in an error.
 fn listed(names: &[String]) -> String {
-    let cut = |name: &String| name.chars().take(QUOTED).collect::<String>();
+    let cut = |name: &String| quoted(name);
     let some: Vec<String> = names.iter().take(LISTED).map(cut).collect();
     match names.len().saturating_sub(LISTED) {
         0 => some.join(", "),
@@ -400,6 +403,7 @@ mod tests {
             ),
             ("x_um,y_um\n1,2\n1\n", None, "line 3"),
             ("x_um,y_um\n1,nan\n", None, "found \"nan\""),
+            ("x_um,y_um\n1,\"2\n3\"\n", None, "found \"2 3\""),
             ("x_um,y_mm\n1,2\n", None, "one unit"),
             ("frame,x_um,y_um\n0,1,2\n0,1,2\n", None, "0 twice"),
             (
