@@ -194,11 +194,11 @@ fn values_out_of_range_are_refused() {
         "dm.overlap_loops=0",
         "dm.iterations=0",
         "dm.clip_object=[2, 1]",
-        "probe.defocus=1e300",
+        "probe.defocus=1e300m",
         "engines=[]",
         "data.frames=[5, 2]",
         "data.crop=[0, 8]",
-        "data.constants.wavelength=1",
+        "data.constants.wavelength=1m",
         "data.constants.distance=-1",
         "data.format=hdf5",
     ] {
