@@ -11,7 +11,7 @@ fn flat(folder: &TestFolder) {
     let _held = STARTING.lock().unwrap_or_else(PoisonError::into_inner);
     let from = hdf5::File::open(folder.path("scan.cxi")).unwrap();
     let detector = from.group("/entry_1/instrument_1/detector_1").unwrap();
-    let frames: Array3<u16> = detector.dataset("data").unwrap().read().unwrap();
+    let frames: Array3<u32> = detector.dataset("data").unwrap().read().unwrap();
     let number = |path: &str| from.dataset(path).unwrap().read_scalar::<f64>().unwrap();
     let translation: Array2<f64> = (from.dataset("/entry_1/sample_1/geometry_1/translation"))
         .and_then(|of| of.read())
@@ -156,7 +156,7 @@ fn frames_of_several_files_are_one_scan() {
     flat(&folder);
     let held = STARTING.lock().unwrap_or_else(PoisonError::into_inner);
     let whole = hdf5::File::open(folder.path("raw.h5")).unwrap();
-    let frames: Array3<u16> = whole.dataset("images").unwrap().read().unwrap();
+    let frames: Array3<u32> = whole.dataset("images").unwrap().read().unwrap();
     let column = |name: &str| whole.dataset(name).unwrap().read_1d::<f64>().unwrap();
     let (x, y) = (column("x_um"), column("y_um"));
     let [wavelength, distance, pixel] =
