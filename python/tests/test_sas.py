@@ -86,7 +86,7 @@ def test_a_fit_reads_files(tmp_path):
         (lambda: ws.sas.Model("sphere")(Q, radius=float("nan")), "radius"),
         (lambda: ws.sas.Model("sphere")([0.1, -0.1]), "q of point 2: expected a positive number"),
         (lambda: ws.sas.Model("sphere")([]), "expected 1 to"),
-        (lambda: ws.sas.Model("sphere")((Q, Q[:-1] * np.nan)), "shape mismatch|broadcast"),
+        (lambda: ws.sas.Model("sphere")((Q, Q[:-1] * np.nan)), "expected one shape"),
         (lambda: ws.sas.Model("sphere")(Q, radius_pd=-0.1), "radius_pd: expected a width"),
         (lambda: ws.sas.Model("sphere")(Q, radius_pd=0.1, radius_pd_type="flat"), "expected gaussian"),
         (lambda: ws.sas.Model("sphere")(Q, radius_pd=0.1, radius_pd_n=0), "expected a number of points"),

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _warpstride
+from ._arrays import floats
 from ._types import Backend
 
 __all__ = ["Solution", "solve"]
@@ -119,11 +120,12 @@ def solve(
         "backend": backend,
         "devices": list(devices) if isinstance(devices, (tuple, range)) else devices,
     }
-    given = None if source is None else np.asarray(source, dtype=start.dtype)
+    given = None if source is None else floats("source", source).astype(start.dtype, copy=False)
     found, sweeps, norms, done, converged, setup, notes = _warpstride.solve(start, given, options)
     return Solution(found, norms, sweeps, done, converged, setup, notes)
 
 
 def _field(field: npt.ArrayLike) -> npt.NDArray[Any]:
-    array = np.asarray(field)
-    return array if array.dtype == np.float32 else np.asarray(array, dtype=np.float64)
+    if isinstance(field, np.ndarray) and field.dtype == np.float32:
+        return field
+    return floats("field", field)

@@ -7,28 +7,23 @@ the mathematics.
 
 from __future__ import annotations
 
+import operator
 from typing import Any, Callable, Optional, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from . import _warpstride
+from ._arrays import complexes, floats
 
 __all__ = ["NUFFT", "nufft2d1", "nufft2d2", "nufft3d1", "nufft3d2"]
 
 _Complex = npt.NDArray[Any]
 
 
-def _complex(values: npt.ArrayLike) -> _Complex:
-    """The values as a contiguous array of complex64 or complex128."""
-    array = np.asarray(values)
-    single = array.dtype in (np.complex64, np.float32)
-    return np.ascontiguousarray(array, dtype=np.complex64 if single else np.complex128)
-
-
 def _trajectory(points: Sequence[npt.ArrayLike], negative: bool) -> npt.NDArray[np.float64]:
     """Points x, y[, z] in radians as k (sample, axis) in cycles, kx first: x belongs to the first axis of modes."""
-    axes = [np.asarray(axis, dtype=np.float64) for axis in points]
+    axes = [floats(name, axis) for name, axis in zip("xyz", points)]
     for name, axis in zip("xyz", axes):
         if axis.ndim != 1 or axis.shape != axes[0].shape:
             raise _warpstride.DataError(
@@ -41,6 +36,16 @@ def _trajectory(points: Sequence[npt.ArrayLike], negative: bool) -> npt.NDArray[
     return k
 
 
+def _shape(name: str, shape: Sequence[int]) -> tuple[int, ...]:
+    try:
+        axes = tuple(operator.index(axis) for axis in shape)
+    except TypeError:
+        axes = (-1,)
+    if any(not 0 <= axis < 2**63 for axis in axes):
+        raise _warpstride.DataError(f"{name}: expected whole numbers above 0, found {shape!r}")
+    return axes
+
+
 def _type1(
     points: Sequence[npt.ArrayLike],
     c: npt.ArrayLike,
@@ -49,19 +54,20 @@ def _type1(
     eps: float,
     isign: int,
 ) -> _Complex:
-    strengths = _complex(c)
+    strengths = complexes("c", c)
     if n_modes is None:
         if out is None:
             raise _warpstride.DataError("n_modes: expected n_modes or out, found neither")
-        n_modes = out.shape[-len(points) :]
-    if len(n_modes) != len(points):
-        raise _warpstride.DataError(f"n_modes: expected {len(points)} numbers, found {len(n_modes)}")
+        n_modes = np.shape(out)[-len(points) :]
+    shape = _shape("n_modes", n_modes)
+    if len(shape) != len(points):
+        raise _warpstride.DataError(f"n_modes: expected {len(points)} numbers, found {len(shape)}")
     if strengths.ndim not in (1, 2):
         raise _warpstride.DataError(
             f"c: expected an array (point) or (transform, point), found shape {strengths.shape}"
         )
     k = _trajectory(points, isign < 0)
-    plan = _warpstride.PlannedNufft(list(n_modes), k, eps, strengths.dtype == np.complex128)
+    plan = _warpstride.PlannedNufft(shape, k, eps, strengths.dtype == np.complex128)
     found = plan.adjoint(np.atleast_2d(strengths))
     return _returned(found[0] if strengths.ndim == 1 else found, out)
 
@@ -69,7 +75,7 @@ def _type1(
 def _type2(
     points: Sequence[npt.ArrayLike], f: npt.ArrayLike, out: Optional[_Complex], eps: float, isign: int
 ) -> _Complex:
-    modes = _complex(f)
+    modes = complexes("f", f)
     axes = len(points)
     if modes.ndim not in (axes, axes + 1):
         raise _warpstride.DataError(
@@ -85,8 +91,8 @@ def _type2(
 def _returned(found: _Complex, out: Optional[_Complex]) -> _Complex:
     if out is None:
         return found
-    if out.shape != found.shape:
-        raise _warpstride.DataError(f"out: expected shape {found.shape}, found {out.shape}")
+    if not isinstance(out, np.ndarray) or out.shape != found.shape or out.dtype.kind != "c":
+        raise _warpstride.DataError(f"out: expected a complex array of shape {found.shape}, found another")
     out[...] = found
     return out
 
@@ -260,14 +266,14 @@ class NUFFT:
         eps: float = 1e-5,
         maps: Optional[npt.ArrayLike] = None,
     ) -> None:
-        self.shape = tuple(int(axis) for axis in shape)
+        self.shape = _shape("shape", shape)
         self.eps = eps
-        self.maps = None if maps is None else _complex(maps)
-        if self.maps is not None and self.maps.shape[1:] != self.shape:
+        self.maps = None if maps is None else complexes("maps", maps)
+        if self.maps is not None and np.shape(self.maps)[1:] != self.shape:
             raise _warpstride.DataError(
                 f"maps: expected shape (coil, {', '.join(map(str, self.shape))}), found {self.maps.shape}"
             )
-        self._k = np.ascontiguousarray(k, dtype=np.float64)
+        self._k = floats("k", k)
         if self._k.ndim != 2:
             raise _warpstride.DataError(f"k: expected an array (sample, axis), found shape {self._k.shape}")
         self._plans: dict[bool, _warpstride.PlannedNufft] = {}
@@ -285,7 +291,7 @@ class NUFFT:
     def __call__(self, x: npt.ArrayLike) -> _Complex:
         """Samples of images (*shape) or (image, *shape): (sample) or (image, sample); with coil maps, of one image, (coil,
         sample)."""
-        image = _complex(x)
+        image = complexes("x", x)
         if self.maps is not None:
             if image.shape != self.shape:
                 raise _warpstride.DataError(f"x: expected shape {self.shape}, found {image.shape}")
@@ -304,7 +310,7 @@ class NUFFT:
     def adjoint(self, y: npt.ArrayLike) -> _Complex:
         """Images of samples (sample) or (image, sample): Σ_m y_m exp(+2πi k_m·x_n); with coil maps, of samples (coil,
         sample), their sum over coils with the conjugate maps."""
-        samples = _complex(y)
+        samples = complexes("y", y)
         several = samples.ndim == 2
         if not several:
             samples = samples[np.newaxis]

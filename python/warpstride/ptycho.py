@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _warpstride
+from ._arrays import complexes, floats
 from ._types import Backend, Path, Precision
 
 __all__ = [
@@ -296,20 +297,28 @@ class Reconstruction:
         backend: Backend = "auto",
         device: Optional[int] = None,
     ) -> None:
+        if recipe is not None and not isinstance(recipe, Mapping):
+            raise _warpstride.DataError(f"recipe: expected a mapping, found {type(recipe).__name__}")
+        engines = None if engines is None else list(engines)
+        for engine in engines or ():
+            if not isinstance(engine, Engine):
+                raise _warpstride.DataError(f"engines: expected engines such as DM(100), found {engine!r}")
         table: dict[str, Any] = {"precision": precision, "probe_modes": probe_modes, "seed": seed}
         for name in table.keys() & (recipe or {}).keys():
             raise _warpstride.DataError(f"recipe: expected no {name}, which is an argument of its own")
         if engines is not None:
             table["engines"] = [engine._table() for engine in engines]
         text = _json({**table, **(recipe or {})})
-        rows, columns = np.broadcast_to(np.asarray(pixel_size, dtype=np.float64), (2,)).tolist()
-        geometry = (float(wavelength), float(distance), [rows, columns])
-        waves = None if probe is None else np.asarray(probe, dtype=np.complex128)
+        pixel = floats("pixel_size", pixel_size)
+        if pixel.shape not in ((), (1,), (2,)):
+            raise _warpstride.DataError(f"pixel_size: expected a number or (row, column), found shape {pixel.shape}")
+        geometry = (float(wavelength), float(distance), [float(pixel.flat[0]), float(pixel.flat[-1])])
+        waves = None if probe is None else complexes("probe", probe).astype(np.complex128, copy=False)
         if waves is not None and waves.ndim == 2:
             waves = waves[np.newaxis]
         self._run = _warpstride.PtychoRun(
             np.asarray(frames),
-            np.asarray(positions, dtype=np.float64),
+            floats("positions", positions),
             geometry,
             None if mask is None else np.asarray(mask, dtype=bool),
             waves,

@@ -9,12 +9,13 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import dataclass
-from typing import Any, Literal, Mapping, Optional, Sequence, Union
+from typing import Any, Literal, Mapping, Optional, Sequence, Union, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from . import _warpstride
+from ._arrays import floats
 from ._types import Backend, Path, Precision
 
 __all__ = ["FitResult", "Fitted", "Model", "Parameter", "fit", "models"]
@@ -178,20 +179,19 @@ class Model:
         >>> model.batch([0.01, 0.1, 0.2], {"radius": [20, 30]}, background=0).shape
         (2, 3)
         """
-        columns = {name: np.asarray(column, dtype=np.float64) for name, column in values.items()}
+        columns = {name: floats(name, column) for name, column in values.items()}
         lengths = {column.shape for column in columns.values()}
-        if len(lengths) != 1 or len(next(iter(lengths))) != 1:
+        if len(lengths) != 1 or len(next(iter(lengths))) != 1 or (0,) in lengths:
             raise _warpstride.DataError(
-                "values: expected arrays of one length, found shapes "
+                "values: expected arrays of one length above 0, found shapes "
                 + ", ".join(f"{name} {column.shape}" for name, column in columns.items())
             )
         for name in columns.keys() & parameters.keys():
             raise _warpstride.DataError(f"{name}: expected in values or as a keyword, found both")
         single: dict[str, Union[float, int, str]] = {
             # Any width above 0 asks for a distribution.
-            name: float(column.max(initial=0.0)) if self._width(name) else float(column[0])
+            name: float(column.max()) if self._width(name) else float(column[0])
             for name, column in columns.items()
-            if column.size
         }
         one, widths, distributions = self._split({**parameters, **single})
         (count,) = lengths.pop()
@@ -286,12 +286,12 @@ def _model(name: str, place: dict[str, Any]) -> Model:
 
 def _points(q: _Q) -> tuple[_Floats, Optional[_Floats], tuple[int, ...]]:
     if isinstance(q, tuple) and len(q) == 2 and np.ndim(q[0]) > 0:
-        qx, qy = np.broadcast_arrays(
-            np.asarray(q[0], dtype=np.float64), np.asarray(q[1], dtype=np.float64)
-        )
+        qx, qy = floats("qx", q[0]), floats("qy", q[1])
+        if qx.shape != qy.shape:
+            raise _warpstride.DataError(f"qx and qy: expected one shape, found {qx.shape} and {qy.shape}")
         # Copies, because they are compared with those of the next call.
         return qx.flatten(), qy.flatten(), qx.shape
-    curve = np.asarray(q, dtype=np.float64)
+    curve = floats("q", cast(npt.ArrayLike, q))
     return curve.flatten(), None, curve.shape
 
 
@@ -440,10 +440,10 @@ def fit(
     for name in begin.keys() - bounds.keys():
         raise _warpstride.DataError(f"start: expected fitted parameters, found {name}")
     fitted = [
-        (name, None if limits is None else (float(limits[0]), float(limits[1])), begin.get(name))
+        (str(name), None if limits is None else _limits(name, limits), begin.get(name))
         for name, limits in bounds.items()
     ]
-    values, widths, distributions = model._split(parameters, list(bounds))
+    values, widths, distributions = model._split(parameters, [name for name, _, _ in fitted])
     search = {
         "method": method,
         "starts": starts,
@@ -495,6 +495,13 @@ def fit(
     )
 
 
+def _limits(name: str, limits: tuple[float, float]) -> tuple[float, float]:
+    numbers = floats(name, limits)
+    if numbers.shape != (2,):
+        raise _warpstride.DataError(f"{name}: expected (low, high), found {limits!r}")
+    return float(numbers[0]), float(numbers[1])
+
+
 def _number(value: Optional[float], otherwise: float) -> float:
     """A number of a JSON document, which has none that are not finite."""
     return otherwise if value is None else value
@@ -503,12 +510,13 @@ def _number(value: Optional[float], otherwise: float) -> float:
 def _data(data: Union[Path, Sequence[Any]]) -> Any:
     if isinstance(data, (str, os.PathLike)):
         return os.fspath(data)
-    columns = list(data)
+    columns = list(data) if isinstance(data, (tuple, list)) else []
     if not 2 <= len(columns) <= 4:
         raise _warpstride.DataError(
             f"data: expected (q, intensity), or these with standard deviations, found {len(columns)} parts"
         )
     qx, qy, _ = _points(columns[0])
-    others = [None if column is None else np.asarray(column, dtype=np.float64).ravel() for column in columns[1:]]
-    others += [None] * (3 - len(others))
-    return {"q": qx, "qy": qy, "intensity": others[0], "sigma": others[1], "dq": others[2]}
+    others: dict[str, Any] = {"intensity": None, "sigma": None, "dq": None}
+    for name, column in zip(others, columns[1:]):
+        others[name] = None if column is None and name != "intensity" else floats(name, column).ravel()
+    return {"q": qx, "qy": qy, **others}

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _warpstride
+from ._arrays import floats
 from ._types import Backend
 from ._warpstride import Table
 
@@ -57,7 +58,7 @@ def table(
         raise _warpstride.DataError("times: expected a time of each point, found NaT")
     nanoseconds = stamps.astype("datetime64[ns]").view(np.int64)
     texts = [(name, list(column)) for name, column in (labels or {}).items()]
-    return Table.of_points(nanoseconds, np.asarray(values, dtype=np.float64), texts)
+    return Table.of_points(nanoseconds, floats("values", values), texts)
 
 
 @overload
