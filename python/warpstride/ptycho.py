@@ -316,9 +316,18 @@ class Reconstruction:
         waves = None if probe is None else complexes("probe", probe).astype(np.complex128, copy=False)
         if waves is not None and waves.ndim == 2:
             waves = waves[np.newaxis]
+        if waves is not None and waves.ndim != 3:
+            raise _warpstride.DataError(
+                f"probe: expected an array (row, column) or (mode, row, column), found shape {waves.shape}"
+            )
+        places = floats("positions", positions)
+        if places.ndim != 2:
+            raise _warpstride.DataError(
+                f"positions: expected an array (frame, 2), found shape {places.shape}"
+            )
         self._run = _warpstride.PtychoRun(
             np.asarray(frames),
-            floats("positions", positions),
+            places,
             geometry,
             None if mask is None else np.asarray(mask, dtype=bool),
             waves,
