@@ -1,6 +1,8 @@
 """Ptychographic reconstructions."""
 
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -27,6 +29,26 @@ def test_a_result_explains_the_frames():
     r = ((np.array(modelled) - measured) ** 2).sum() / frames.sum()
     assert result.object.dtype == np.complex128
     assert r == pytest.approx(result.metrics["r_factor"][-1], rel=1e-3)
+
+
+@pytest.mark.parametrize("precision", ["f32", "f64"])
+def test_results_have_the_bits_of_the_command(tmp_path, precision):
+    def program(*arguments):
+        command = [sys.executable, "-m", "warpstride", "ptycho", *arguments]
+        subprocess.run(command, check=True, capture_output=True)
+
+    scan, result = str(tmp_path / "scan.cxi"), str(tmp_path / "r.h5")
+    program("simulate", scan, "--frame", "32", "--positions", "14")
+    program(
+        "reconstruct", scan, "--engine", "dm:5", "--backend", "cpu", "--set", f"precision={precision}",
+        "--set", "probe.source=mean-pattern", "-o", result,
+    )  # fmt: skip
+    expected = ws.ptycho.read(result)
+    recipe = {"probe": {"source": "mean-pattern"}}
+    found = reconstruct(engines=[ws.ptycho.DM(5)], recipe=recipe, precision=precision)
+    assert np.array_equal(found.object, expected.object)
+    assert np.array_equal(found.probe, expected.probe)
+    assert found.recipe == expected.recipe
 
 
 def test_steps_have_the_bits_of_the_whole():

@@ -338,14 +338,13 @@ impl PtychoRun {
     }
 }
 
-/// A simulated scan: frames, positions, (wavelength, distance, pixel), object, probe, start probe.
+/// A simulated scan: frames, positions, (wavelength, distance, pixel), object, probe.
 type Simulated<'py> = (
     Bound<'py, PyAny>,
     Bound<'py, PyAny>,
     (f64, f64, [f64; 2]),
     Bound<'py, PyAny>,
     Bound<'py, PyAny>,
-    Option<Bound<'py, PyAny>>,
 );
 
 /// Simulates a scan of a specimen.
@@ -376,6 +375,5 @@ pub(super) fn simulate_scan(
         (geometry.wavelength, geometry.distance, geometry.pixel_size),
         truth.object.clone().into_pyarray(py).into_any(),
         truth.probe.clone().into_pyarray(py).into_any(),
-        scan.probe().map(|probe| probe.clone().into_pyarray(py).into_any()),
     ))
 }
