@@ -31,7 +31,6 @@ pub(crate) fn counts(frames: &Bound<'_, PyAny>) -> PyResult<Array3<f32>> {
     #[expect(
         clippy::cast_precision_loss,
         clippy::cast_possible_truncation,
-        clippy::trivially_copy_pass_by_ref,
         reason = "counts are computed with in single precision"
     )]
     {

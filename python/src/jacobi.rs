@@ -84,7 +84,7 @@ impl GroupRequest {
         problem: &Problem<T>,
         stopping: Stopping,
         sizes: &MemorySizes,
-    ) -> Result<(Box<dyn Engine<T>>, Option<String>), Failure> {
+    ) -> Result<ChosenEngine<T>, Failure> {
         let name = |group: &CudaDeviceGroup| group.device_name(0);
         let cuda = || -> Result<_, Failure> {
             let group = CudaDeviceGroup::new(&self.numbers()?, &kernels::<T>(sizes.source))?;
@@ -113,6 +113,9 @@ impl GroupRequest {
         Ok((chosen.engine, chosen.note))
     }
 }
+
+/// An engine, and what `auto` chose and why.
+type ChosenEngine<T> = (Box<dyn Engine<T>>, Option<String>);
 
 /// Checks that the relaxation fits.
 fn check(
