@@ -98,6 +98,11 @@ pub(crate) fn abandonable<R: Send + 'static>(
     let slot = Arc::new(Slot::new());
     let filled = Arc::clone(&slot);
     thread::spawn(move || filled.fill(caught(work)));
+    wait_or_leave(py, &slot)
+}
+
+/// Waits for a thread that fills `slot`, but not after a signal.
+fn wait_or_leave<R: Send>(py: Python<'_>, slot: &Slot<R>) -> PyResult<R> {
     loop {
         if let Some(result) = py.detach(|| slot.wait(POLL)) {
             return Ok(result?);
@@ -115,16 +120,16 @@ pub(crate) struct Worker<T: 'static> {
 }
 
 impl<T: 'static> Worker<T> {
-    /// Starts the thread with what `make` returns.
+    /// Starts the thread with what `make` returns. After a signal that is not waited for, and dropped.
     pub(crate) fn start(
         py: Python<'_>,
-        make: impl FnOnce(&Interrupt) -> Result<T, Failure> + Send + 'static,
+        make: impl FnOnce() -> Result<T, Failure> + Send + 'static,
     ) -> PyResult<Self> {
         let (jobs, received) = mpsc::channel::<Job<T>>();
-        let (slot, interrupt) = (Arc::new(Slot::new()), Interrupt::new());
-        let (filled, requested) = (Arc::clone(&slot), interrupt.clone());
+        let slot = Arc::new(Slot::new());
+        let filled = Arc::clone(&slot);
         thread::spawn(move || {
-            let mut made = match caught(|| make(&requested)) {
+            let mut made = match caught(make) {
                 Ok(made) => made,
                 Err(failure) => return filled.fill(Err(failure)),
             };
@@ -134,7 +139,7 @@ impl<T: 'static> Worker<T> {
                 job(&mut made);
             }
         });
-        wait(py, &slot, &interrupt)?;
+        wait_or_leave(py, &slot)?;
         Ok(Self {
             jobs: Mutex::new(Some(jobs)),
         })

@@ -283,7 +283,7 @@ impl SasEngine {
         let calculation = calculation(model, q, distributions, &place)?;
         let points = calculation.points.len();
         let made = calculation.clone();
-        let worker = Worker::start(py, move |_| place.engine(made))?;
+        let worker = Worker::start(py, move || place.engine(made))?;
         let setup = worker.call(py, |engine, _| Ok(engine.setup().to_string()))?;
         Ok(Self {
             worker,
@@ -341,7 +341,7 @@ impl SasEngine {
 }
 
 /// Fillings of a device that one call computes.
-const CALLS_TOGETHER: usize = 16;
+const CALLS_TOGETHER: usize = 4;
 
 fn vectors(values: ArrayView2<'_, f64>, widths: ArrayView2<'_, f64>) -> Vec<Vector> {
     let rows = values.rows().into_iter().zip(widths.rows());

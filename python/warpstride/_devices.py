@@ -130,8 +130,7 @@ def selftest(
     Returns
     -------
     Selftest
-        A case that fails is no exception: see `Selftest.passed`. After Ctrl-C the case that is being computed ends in
-        the background.
+        A case that fails is no exception: see `Selftest.passed`. After Ctrl-C the self-test goes on in the background.
 
     Raises
     ------

@@ -232,7 +232,7 @@ impl PtychoRun {
             pixel_size,
             propagation: Propagation::FarField,
         };
-        let worker = Worker::start(py, move |_| {
+        let worker = Worker::start(py, move || {
             let scan =
                 Scan::new(frames, mask, positions, geometry, probe).map_err(Failure::data)?;
             Running::new(scan, recipe, request)
