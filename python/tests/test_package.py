@@ -120,5 +120,8 @@ def test_several_threads_compute_at_once():
 
 
 def test_a_part_of_the_selftest_passes_in_the_emulator():
+    found = ws.selftest(["sas"], backend="emulator")
+    assert found.passed and found.backend == "emulator" and len(found.cases) > 10
+    assert all(case.error <= case.tolerance for case in found.cases)
     with pytest.raises(ws.DataError, match="expected auto, cuda or emulator"):
         ws.selftest(backend="cpu")
