@@ -9,7 +9,7 @@ use clap::{Parser, Subcommand};
 use crate::build_ptx::{self, Assembler, Mode, Science};
 use crate::host::Host;
 use crate::test::Step;
-use crate::{bench, bundle, demo, test, workspace};
+use crate::{bench, bundle, demo, test, wheel, workspace};
 use warpstride_build_ptx::process;
 
 #[derive(Debug, Parser)]
@@ -56,6 +56,12 @@ enum Command {
         #[arg(long, num_args = 1..)]
         data: Vec<PathBuf>,
     },
+    /// Build the Python package as a wheel
+    Wheel {
+        /// The folder; earlier wheels of the package there are replaced
+        #[arg(short, long, default_value_os_t = workspace::target().join("wheels"))]
+        output: PathBuf,
+    },
     /// Build the measurements and run them
     Bench(bench::Options),
     /// Run cargo with the CMake and C compiler that the other commands use, for example
@@ -90,6 +96,7 @@ pub(crate) fn main() -> Result<()> {
             assembler(no_ptxas, Assembler::IfAvailable),
         ),
         Command::GpuBundle { output, data } => bundle::run(&output, &data),
+        Command::Wheel { output } => wheel::run(&output),
         Command::Bench(options) => bench::run(&options),
         Command::Cargo { arguments } => process::run(Host::prepare()?.cargo().args(arguments)),
     }

@@ -44,11 +44,29 @@ impl Host {
         }
         command
     }
+
+    /// A program that calls cargo and CMake, which it finds on PATH.
+    pub(crate) fn command(&self, program: &Path) -> Result<Command> {
+        let mut command = in_checkout(program);
+        let folder = self.cmake.as_deref().and_then(Path::parent);
+        if let Some(folder) = folder {
+            let path = std::env::var_os("PATH").unwrap_or_default();
+            let folders = std::iter::once(folder.to_owned()).chain(std::env::split_paths(&path));
+            let path = std::env::join_paths(folders)
+                .with_context(|| format!("{} cannot be on PATH", folder.display()))?;
+            command.env("PATH", path);
+        }
+        Ok(command)
+    }
 }
 
 /// The host's cargo in the checkout.
 pub(crate) fn cargo() -> Command {
-    let mut command = Command::new(workspace::cargo());
+    in_checkout(&workspace::cargo())
+}
+
+fn in_checkout(program: &Path) -> Command {
+    let mut command = Command::new(program);
     command.current_dir(workspace::root());
     // `cargo run` describes this package in its child's environment; a build script must not read that as its own
     // description.

@@ -15,6 +15,7 @@ mod host;
 mod manifest;
 mod mpi;
 mod test;
+mod wheel;
 mod words;
 mod workers;
 mod workspace;

@@ -29,8 +29,12 @@ pub(crate) struct DemoPart {
     pub(crate) reports: Vec<PathBuf>,
 }
 
-/// Runs the parts of all sciences and prints their results.
-pub(crate) fn run(options: &DemoArgs, sciences: &[ScienceCommand]) -> Result<(), Failure> {
+/// Runs the parts of all sciences with `executable`, or the running one, and prints their results.
+pub(crate) fn run(
+    options: &DemoArgs,
+    sciences: &[ScienceCommand],
+    executable: Option<&Path>,
+) -> Result<(), Failure> {
     let folder = options.output.clone();
     let option = format!("-o {}", folder.display());
     if fs::metadata(&folder).is_ok_and(|found| !found.is_dir()) {
@@ -41,7 +45,7 @@ pub(crate) fn run(options: &DemoArgs, sciences: &[ScienceCommand]) -> Result<(),
     fs::create_dir_all(&folder)
         .map_err(|why| Failure::failed(format!("{option}: the folder cannot be created: {why}")))?;
     let demo = Demo {
-        program: env::current_exe()?,
+        program: executable.map_or_else(env::current_exe, |path| Ok(path.to_owned()))?,
         folder,
     };
     let parts = sciences.iter().map(|science| (science.demo)(&demo));

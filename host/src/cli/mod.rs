@@ -36,9 +36,13 @@ use args::Tool;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgMatches, Command, Subcommand};
 use std::error::Error as _;
+use std::ffi::OsString;
 use std::io::{self, Write as _};
+use std::path::Path;
 use std::process::ExitCode;
 
+/// Exit code for bad input or a failure.
+const FAILED: u8 = 1;
 /// Exit code for wrong usage, as clap and most programs use.
 const WRONG_USAGE: u8 = 2;
 /// Columns of the help on wide terminals.
@@ -49,25 +53,31 @@ const INTERRUPTED: u8 = 130;
 /// Parses the command line, runs the command and returns the exit code: 0, 1 for bad input or a
 /// failure, 2 for wrong usage, 130 after Ctrl-C.
 pub fn run() -> ExitCode {
+    ExitCode::from(run_with(std::env::args_os(), None))
+}
+
+/// Like [`run`], with `arguments` in the place of the process's own, of which the first is the name of the program.
+/// `executable` starts the program again, if the running executable does not.
+pub fn run_with(arguments: impl IntoIterator<Item = OsString>, executable: Option<&Path>) -> u8 {
     if let Err(failure) = file_size::report_as_error() {
         output::complain(&failure.to_string());
-        return ExitCode::FAILURE;
+        return FAILED;
     }
     let sciences = science_commands();
-    let matches = match program(&sciences).try_get_matches() {
+    let matches = match program(&sciences).try_get_matches_from(arguments) {
         Ok(matches) => matches,
-        Err(_) if !processes::is_first() => return ExitCode::SUCCESS,
+        Err(_) if !processes::is_first() => return 0,
         Err(error) => return usage(&error),
     };
-    let done = execute(&sciences, &matches).and_then(|()| output::check_progress());
+    let done = execute(&sciences, &matches, executable).and_then(|()| output::check_progress());
     let (text, code) = match done {
-        Ok(()) => return ExitCode::SUCCESS,
+        Ok(()) => return 0,
         // All processes of MPI have this failure, and the first one says it. The code of another one would
         // end it before.
-        Err(_) if !processes::is_first() => return ExitCode::SUCCESS,
-        Err(Failure::Usage(text)) => (text, ExitCode::from(WRONG_USAGE)),
-        Err(Failure::Interrupted(text)) => (text, ExitCode::from(INTERRUPTED)),
-        Err(failure) => (failure.to_string(), ExitCode::FAILURE),
+        Err(_) if !processes::is_first() => return 0,
+        Err(Failure::Usage(text)) => (text, WRONG_USAGE),
+        Err(Failure::Interrupted(text)) => (text, INTERRUPTED),
+        Err(failure) => (failure.to_string(), FAILED),
     };
     output::complain(&text);
     code
@@ -130,7 +140,11 @@ fn available(text: &str, program: &Command) -> String {
     kept.collect::<Vec<_>>().join("\n")
 }
 
-fn execute(sciences: &[ScienceCommand], matches: &ArgMatches) -> Result<(), Failure> {
+fn execute(
+    sciences: &[ScienceCommand],
+    matches: &ArgMatches,
+    executable: Option<&Path>,
+) -> Result<(), Failure> {
     threads::check_environment()?;
     processes::check(matches)?;
     if let Some((name, options)) = matches.subcommand() {
@@ -142,12 +156,12 @@ fn execute(sciences: &[ScienceCommand], matches: &ArgMatches) -> Result<(), Fail
     match parsed(matches)? {
         Tool::Devices { json } => devices::run(json),
         Tool::Selftest(options) => selftest::run(&options),
-        Tool::Demo(options) => demo::run(&options, sciences),
+        Tool::Demo(options) => demo::run(&options, sciences, executable),
     }
 }
 
 /// Prints help and version as clap does, and errors as one sentence.
-fn usage(error: &clap::Error) -> ExitCode {
+fn usage(error: &clap::Error) -> u8 {
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
             let printed = error.print().and_then(|()| io::stdout().flush());
@@ -155,15 +169,15 @@ fn usage(error: &clap::Error) -> ExitCode {
                 // The reader may have closed the pipe, which is not an error.
                 Err(why) if why.kind() != io::ErrorKind::BrokenPipe => {
                     output::complain(&output::unwritable(&why));
-                    ExitCode::FAILURE
+                    FAILED
                 }
-                _ => ExitCode::SUCCESS,
+                _ => 0,
             };
         }
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => error.print().unwrap_or_default(),
         _ => output::complain(&sentence(error)),
     }
-    ExitCode::from(WRONG_USAGE)
+    WRONG_USAGE
 }
 
 /// The error and clap's tips as one sentence, without the usage table that follows.

@@ -11,7 +11,8 @@ const Q: f64 = 0.01;
 
 /// Whether the structure factor has no solution for the values of `vector`: the intensities have no
 /// meaning then.
-pub(crate) fn is_unsolved(calculation: &Calculation, vector: &Vector) -> bool {
+#[must_use]
+pub fn is_unsolved(calculation: &Calculation, vector: &Vector) -> bool {
     let definition = &calculation.definition;
     if !definition.parts().is_empty() {
         let vectors = calculation.part_vectors(vector);
@@ -36,7 +37,8 @@ pub(crate) fn is_unsolved(calculation: &Calculation, vector: &Vector) -> bool {
 }
 
 /// The sentence about it.
-pub(crate) fn unsolved(calculation: &Calculation) -> String {
+#[must_use]
+pub fn unsolved(calculation: &Calculation) -> String {
     format!(
         "{}: expected values for which {STICKY} has a solution, found none; raise stickiness or lower volfraction",
         calculation.definition.name()

@@ -35,7 +35,7 @@ mod sum;
 mod ties;
 
 pub use calculation::{Calculation, Points, Precision, Target, Vector};
-pub(crate) use closure::{is_unsolved, unsolved};
+pub use closure::{is_unsolved, unsolved};
 pub use definition::{Definition, ParameterRow, Part, Role, Term};
 pub(crate) use diagnosis::{problems, relative_uncertainty};
 pub use engine::Engine;

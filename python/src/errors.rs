@@ -1,0 +1,190 @@
+//! What goes wrong, as one of three exceptions with the command line's sentence.
+
+use pyo3::PyErr;
+use pyo3::create_exception;
+use pyo3::exceptions::{PyMemoryError, PyOSError, PyRuntimeError, PyValueError};
+use warpstride::cuda::{CudaError, NoDeviceReason};
+use warpstride::gpu::GpuError;
+use warpstride::io::IoError;
+use warpstride::jacobi::JacobiError;
+use warpstride::mri::MriError;
+use warpstride::ptycho::EngineError;
+use warpstride::run::{OpenError, OutOfMemory, RequestError};
+use warpstride::sas::SasError;
+use warpstride::selftest::SelftestError;
+use warpstride::series::SeriesError;
+
+create_exception!(
+    warpstride,
+    DataError,
+    PyValueError,
+    "Data or options with which nothing can be computed; the text names what was expected and what was found."
+);
+create_exception!(
+    warpstride,
+    DeviceError,
+    PyRuntimeError,
+    "A GPU that was asked for and cannot be used, or that failed."
+);
+create_exception!(
+    warpstride,
+    OutOfMemoryError,
+    PyMemoryError,
+    "A computation that does not fit into the memory of the host or of a device."
+);
+
+/// Why a computation failed: what its thread hands to Python's.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// [`DataError`].
+    Data(String),
+    /// [`DeviceError`].
+    Device(String),
+    /// [`OutOfMemoryError`].
+    Memory(String),
+    /// `OSError`: a file cannot be written.
+    File(String),
+    /// `RuntimeError`: an error of this package.
+    Internal(String),
+}
+
+impl Failure {
+    /// A [`DataError`].
+    pub(crate) fn data(why: impl ToString) -> Self {
+        Self::Data(why.to_string())
+    }
+
+    /// A file that cannot be written.
+    pub(crate) fn unwritten(why: &IoError) -> Self {
+        Self::File(why.to_string())
+    }
+}
+
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Data(text)
+            | Self::Device(text)
+            | Self::Memory(text)
+            | Self::File(text)
+            | Self::Internal(text) => f.write_str(text),
+        }
+    }
+}
+
+impl From<Failure> for PyErr {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Data(text) => DataError::new_err(text),
+            Failure::Device(text) => DeviceError::new_err(text),
+            Failure::Memory(text) => OutOfMemoryError::new_err(text),
+            Failure::File(text) => PyOSError::new_err(text),
+            Failure::Internal(text) => PyRuntimeError::new_err(text),
+        }
+    }
+}
+
+/// Whether the memory of a device or of the host was too small.
+fn lacks_memory(error: &GpuError) -> bool {
+    match error {
+        GpuError::Cuda(CudaError::OutOfMemory { .. } | CudaError::TooLarge { .. })
+        | GpuError::HostMemory { .. } => true,
+        GpuError::OnDevice { error, .. } => lacks_memory(error),
+        _ => false,
+    }
+}
+
+impl From<GpuError> for Failure {
+    fn from(error: GpuError) -> Self {
+        let text = error.to_string();
+        if lacks_memory(&error) {
+            Self::Memory(text)
+        } else {
+            Self::Device(text)
+        }
+    }
+}
+
+impl From<NoDeviceReason> for Failure {
+    fn from(error: NoDeviceReason) -> Self {
+        Self::Device(error.to_string())
+    }
+}
+
+impl From<OpenError> for Failure {
+    fn from(error: OpenError) -> Self {
+        Self::Device(error.to_string())
+    }
+}
+
+impl From<RequestError> for Failure {
+    fn from(error: RequestError) -> Self {
+        Self::data(error)
+    }
+}
+
+impl From<OutOfMemory> for Failure {
+    fn from(error: OutOfMemory) -> Self {
+        Self::Memory(error.to_string())
+    }
+}
+
+impl From<SasError> for Failure {
+    fn from(error: SasError) -> Self {
+        match error {
+            SasError::Gpu(error) => error.into(),
+            error => Self::data(error),
+        }
+    }
+}
+
+impl From<MriError> for Failure {
+    fn from(error: MriError) -> Self {
+        match error {
+            MriError::Gpu(error) => error.into(),
+            MriError::HostMemory { .. } => Self::Memory(error.to_string()),
+            error => Self::data(error),
+        }
+    }
+}
+
+impl From<JacobiError> for Failure {
+    fn from(error: JacobiError) -> Self {
+        match error {
+            JacobiError::Gpu(error) => error.into(),
+            JacobiError::HostMemory { .. } => Self::Memory(error.to_string()),
+            error => Self::data(error),
+        }
+    }
+}
+
+impl From<SeriesError> for Failure {
+    fn from(error: SeriesError) -> Self {
+        match error {
+            SeriesError::Gpu(error) => error.into(),
+            SeriesError::DeviceMemory(_) | SeriesError::HostMemory { .. } => {
+                Self::Memory(error.to_string())
+            }
+            error => Self::data(error),
+        }
+    }
+}
+
+impl From<EngineError> for Failure {
+    fn from(error: EngineError) -> Self {
+        match error {
+            EngineError::Gpu(error) => error.into(),
+            error => Self::data(error),
+        }
+    }
+}
+
+impl From<SelftestError> for Failure {
+    fn from(error: SelftestError) -> Self {
+        match error {
+            SelftestError::Gpu(error) => error.into(),
+            SelftestError::Engine(error) => error.into(),
+            error => Self::Internal(error.to_string()),
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! The extension module of the Python package `warpstride`: numbers in and out of the library.
+//!
+//! What users call is written in Python, in `warpstride/*.py`; this module has what needs Rust. It computes on
+//! threads of its own while other Python threads run ([`background`]), and raises three exceptions ([`errors`]).
+
+mod arrays;
+mod backend;
+mod background;
+mod devices;
+mod errors;
+mod jacobi;
+mod mri;
+mod program;
+mod ptycho;
+mod sas;
+mod series;
+
+use pyo3::prelude::*;
+
+/// The extension module.
+#[pymodule(name = "_warpstride")]
+fn warpstride_python(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    let py = module.py();
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add("DataError", py.get_type::<errors::DataError>())?;
+    module.add("DeviceError", py.get_type::<errors::DeviceError>())?;
+    module.add(
+        "OutOfMemoryError",
+        py.get_type::<errors::OutOfMemoryError>(),
+    )?;
+    program::add_to(module)?;
+    devices::add_to(module)?;
+    jacobi::add_to(module)?;
+    mri::add_to(module)?;
+    ptycho::add_to(module)?;
+    sas::add_to(module)?;
+    series::add_to(module)
+}

@@ -1,0 +1,159 @@
+//! The result of a reconstruction.
+
+use super::run::entry;
+use crate::arrays::single;
+use crate::errors::Failure;
+use ndarray::{Array2, Array3};
+use num_complex::Complex;
+use numpy::{IntoPyArray, PyArray2, ToPyArray};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyList, PyTuple};
+use std::path::PathBuf;
+use warpstride::data::Reconstruction;
+use warpstride::ptycho::io::results;
+
+/// A probe (mode, row, column), in the precision of the run.
+pub(super) fn probe_array(
+    py: Python<'_>,
+    probe: Array3<Complex<f64>>,
+    double: bool,
+) -> Bound<'_, PyAny> {
+    match double {
+        true => probe.into_pyarray(py).into_any(),
+        false => probe.mapv(single).into_pyarray(py).into_any(),
+    }
+}
+
+/// Result of a run.
+#[pyclass(frozen, module = "warpstride._warpstride")]
+pub(super) struct PtychoResult {
+    inner: Reconstruction,
+}
+
+impl PtychoResult {
+    pub(super) fn new(inner: Reconstruction) -> Self {
+        Self { inner }
+    }
+}
+
+#[pymethods]
+impl PtychoResult {
+    /// Complex transmission (row, column).
+    #[getter]
+    fn object<'py>(&self, py: Python<'py>) -> Bound<'py, PyAny> {
+        match self.inner.double_precision {
+            true => self.inner.object.to_pyarray(py).into_any(),
+            false => self
+                .inner
+                .object
+                .map(|v| single(*v))
+                .into_pyarray(py)
+                .into_any(),
+        }
+    }
+
+    /// Probe modes (mode, row, column), √photons.
+    #[getter]
+    fn probe<'py>(&self, py: Python<'py>) -> Bound<'py, PyAny> {
+        probe_array(py, self.inner.probe.clone(), self.inner.double_precision)
+    }
+
+    /// Fraction of the probe's power in each mode.
+    #[getter]
+    fn mode_power<'py>(&self, py: Python<'py>) -> Bound<'py, PyAny> {
+        self.inner.mode_power.to_pyarray(py).into_any()
+    }
+
+    /// Object pixel (row, column), m.
+    #[getter]
+    fn pixel(&self) -> [f64; 2] {
+        self.inner.pixel
+    }
+
+    /// Positions (frame, (row, column)), m.
+    #[getter]
+    fn positions<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray2<f64>> {
+        self.inner.positions.to_pyarray(py)
+    }
+
+    /// First row and column of the window of each frame on the object.
+    #[getter]
+    fn corners<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray2<u32>> {
+        let corners = &self.inner.corners;
+        let array = Array2::from_shape_fn((corners.len(), 2), |(frame, axis)| corners[frame][axis]);
+        array.into_pyarray(py)
+    }
+
+    /// Factor on the model intensities of each frame.
+    #[getter]
+    fn frame_scales<'py>(&self, py: Python<'py>) -> Bound<'py, PyAny> {
+        self.inner.frame_scales.to_pyarray(py).into_any()
+    }
+
+    /// Fluence of each object pixel (row, column), photons.
+    #[getter]
+    fn fluence<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray2<f64>> {
+        self.inner.fluence.to_pyarray(py)
+    }
+
+    /// Metrics of the iterations.
+    #[getter]
+    fn history<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        PyList::new(py, self.inner.history.iter().cloned().map(entry))
+    }
+
+    /// The resolved recipe, TOML.
+    #[getter]
+    fn recipe(&self) -> &str {
+        &self.inner.recipe
+    }
+
+    /// Back end and device.
+    #[getter]
+    fn setup(&self) -> (&str, &str) {
+        (&self.inner.backend, &self.inner.device)
+    }
+
+    /// Wavelength and distance to the detector, m.
+    #[getter]
+    fn geometry(&self) -> (f64, f64) {
+        (self.inner.wavelength, self.inner.distance)
+    }
+
+    /// Writes the results file.
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        let written = py.detach(|| results::write(&path, &self.inner));
+        Ok(written.map_err(|why| Failure::unwritten(&why))?)
+    }
+
+    /// Reads a results file.
+    #[staticmethod]
+    fn read(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+        let read = py.detach(|| results::read(&path));
+        Ok(Self::new(read.map_err(Failure::data)?))
+    }
+
+    /// The result in the bytes of a results file.
+    #[staticmethod]
+    fn from_bytes(py: Python<'_>, bytes: &[u8]) -> PyResult<Self> {
+        let unwritten = |why: std::io::Error| Failure::File(why.to_string());
+        let folder = tempfile::tempdir().map_err(unwritten)?;
+        let path = folder.path().join("result.h5");
+        std::fs::write(&path, bytes).map_err(unwritten)?;
+        Self::read(py, path)
+    }
+
+    /// Pickles the bytes of the results file.
+    fn __reduce__<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+        let unwritten = |why: std::io::Error| Failure::File(why.to_string());
+        let folder = tempfile::tempdir().map_err(unwritten)?;
+        let path = folder.path().join("result.h5");
+        self.save(py, path.clone())?;
+        let bytes = std::fs::read(&path).map_err(unwritten)?;
+        let make = py.get_type::<Self>().getattr("from_bytes")?;
+        Ok((make, PyTuple::new(py, [PyBytes::new(py, &bytes)])?))
+    }
+}

@@ -1,0 +1,379 @@
+//! A reconstruction as it runs: a thread with the engine.
+
+use super::result::{PtychoResult, probe_array};
+use crate::arrays::{counts, single};
+use crate::backend::request;
+use crate::background::Worker;
+use crate::errors::Failure;
+use ndarray::{Array2, Array3, Ix2, Ix3};
+use num_complex::Complex;
+use numpy::{IntoPyArray, PyReadonlyArray2, PyReadonlyArray3, PyReadonlyArrayDyn};
+use pyo3::prelude::*;
+use std::time::{Duration, Instant};
+use warpstride::data::{Geometry, HistoryEntry, Mask, Propagation, Scan};
+use warpstride::gpu::GpuError;
+use warpstride::ptycho::cpu::CpuEngine;
+use warpstride::ptycho::cuda::{kernels_for, on_cuda, on_emulator};
+use warpstride::ptycho::{
+    Engine, Origin, Precision, Problem, Recipe, Reconstructor, SimulateOptions, StreamPlan,
+    UpdateVersion, memory_estimate, result, simulate,
+};
+use warpstride::run::{BackendKind, BackendRequest, OutOfMemory};
+use warpstride::system::Memory;
+
+/// What does not fit, for messages.
+const WHAT: &str = "the reconstruction";
+
+/// Bytes of free device memory that blocks of counts leave free besides a fiftieth.
+const RESERVE: u64 = 256 << 20;
+
+/// The recipe of a JSON document: the tables and options of a recipe file.
+fn recipe(json: &str) -> Result<Recipe, Failure> {
+    let value: toml::Value = serde_json::from_str(json).map_err(Failure::data)?;
+    let text = toml::to_string(&value).map_err(Failure::data)?;
+    let recipe =
+        Recipe::from_toml(&text).map_err(|why| Failure::data(unnumbered(&why.to_string())))?;
+    recipe.check().map_err(Failure::data)?;
+    if recipe.data != warpstride::ptycho::ReadOptions::default() {
+        return Err(Failure::data(
+            "recipe: expected no table data, which says how files are read, as the frames are given as an array",
+        ));
+    }
+    if recipe.start.path().is_some() || recipe.start.object_file().is_some() {
+        return Err(Failure::data(
+            "recipe: expected no files in the table start, found one",
+        ));
+    }
+    Ok(recipe)
+}
+
+/// The sentence without the line of a document that the user has not written.
+fn unnumbered(text: &str) -> &str {
+    match text.split_once(": ") {
+        Some((line, rest)) if line.starts_with("line ") => rest,
+        _ => text,
+    }
+}
+
+/// The recipe of a JSON document with all options, TOML.
+#[pyfunction]
+pub(super) fn resolved_recipe(json: &str) -> PyResult<String> {
+    Ok(recipe(json)?.to_toml().map_err(Failure::data)?)
+}
+
+/// A computation in progress.
+pub(super) struct Running {
+    reconstructor: Reconstructor,
+    scan: Scan,
+    problem: Problem,
+    recipe: Recipe,
+    origin: Origin,
+    notes: Vec<String>,
+}
+
+/// Free device memory, bytes, as far as a run may take it.
+fn usable(free: u64) -> u64 {
+    (free - free / 50).saturating_sub(RESERVE)
+}
+
+impl Running {
+    fn new(scan: Scan, recipe: Recipe, request: BackendRequest) -> Result<Self, Failure> {
+        let host = Memory::available();
+        let double = recipe.precision == Precision::F64;
+        let cpu_only = double.then_some("the GPU back end computes in f32 only");
+        let [frames, rows, columns] = scan.shape();
+        let backend = request.open(cpu_only, || kernels_for(&recipe, [rows, columns]))?;
+        let problem = Problem::new(&scan, &recipe).map_err(Failure::data)?;
+        let (shape, object) = (problem.shape(), problem.positions.object_shape);
+        let estimate = memory_estimate([frames, shape[1], rows, columns], object, &recipe);
+        let version = UpdateVersion::choose(recipe.gpu.updates, shape, object);
+        let stream = |free: u64| -> Result<Option<StreamPlan>, OutOfMemory> {
+            let choose = |codes, limit| StreamPlan::choose(shape, object, &recipe, codes, limit);
+            match choose(None, free)? {
+                None => Ok(None),
+                Some(_) => choose(problem.magnitudes.codes(), usable(free)),
+            }
+        };
+        let chosen = backend.engine(
+            || Ok(estimate.check_cpu(WHAT, host)?),
+            |kind| -> Result<Box<dyn Engine>, Failure> {
+                Ok(match (kind, double) {
+                    (BackendKind::Cpu, true) => {
+                        estimate.check_cpu(WHAT, host)?;
+                        Box::new(CpuEngine::<f64>::new(&problem))
+                    }
+                    (BackendKind::Cpu, false) => {
+                        estimate.check_cpu(WHAT, host)?;
+                        Box::new(CpuEngine::<f32>::new(&problem))
+                    }
+                    (BackendKind::Emulator(device), _) => {
+                        estimate.check_emulator(WHAT, host)?;
+                        on_emulator(device, &problem, version, None)?
+                    }
+                    (BackendKind::Cuda(device), _) => {
+                        let memory = device.context().memory().map_err(GpuError::from)?;
+                        let plan = stream(memory.free as u64)?;
+                        on_cuda(*device, &problem, version, plan)?
+                    }
+                })
+            },
+        )?;
+        let engine = chosen.engine;
+        let backend = engine.setup().backend;
+        let mut notes: Vec<String> = chosen.note.into_iter().collect();
+        notes.extend(problem.notes.iter().cloned());
+        notes.extend(recipe.without_effect(backend, shape));
+        notes.extend(engine.streaming().map(|plan| plan.to_string()));
+        let origin = Origin {
+            source: "arrays".to_owned(),
+            recipe: recipe.to_toml().map_err(Failure::data)?,
+            trials: String::new(),
+        };
+        Ok(Self {
+            reconstructor: Reconstructor::new(engine, &problem, &recipe),
+            scan,
+            problem,
+            recipe,
+            origin,
+            notes,
+        })
+    }
+
+    /// The entry of the last iteration.
+    fn last(&self) -> Option<HistoryEntry> {
+        let progress = self.reconstructor.progress();
+        progress
+            .incomplete
+            .as_ref()
+            .or(progress.history.last())
+            .cloned()
+    }
+}
+
+/// A mask (row, column) or (frame, row, column), `true` where pixels are valid.
+fn mask(mask: &PyReadonlyArrayDyn<'_, bool>) -> Result<Mask, Failure> {
+    let array = mask.as_array();
+    if let Ok(shared) = array.clone().into_dimensionality::<Ix2>() {
+        return Ok(Mask::Shared(shared.to_owned()));
+    }
+    let each = array.clone().into_dimensionality::<Ix3>().map_err(|_| {
+        Failure::Data(format!(
+            "mask: expected an array (row, column) or (frame, row, column), found shape {:?}",
+            array.shape()
+        ))
+    })?;
+    Ok(Mask::PerFrame(each.to_owned()))
+}
+
+/// The present state: finished iterations, all of the recipe, whether the run is finished.
+type Progress = (usize, usize, bool);
+
+/// Iteration, engine, Fourier error, exit-wave change, photon error, R, `R_free`, seconds.
+type Entry = (
+    usize,
+    String,
+    f64,
+    Option<f64>,
+    Option<f64>,
+    Option<f64>,
+    Option<f64>,
+    f64,
+);
+
+pub(super) fn entry(of: HistoryEntry) -> Entry {
+    (
+        of.iteration,
+        of.engine,
+        of.err_fourier,
+        of.err_exit,
+        of.err_phot,
+        of.r_factor,
+        of.r_free,
+        of.seconds,
+    )
+}
+
+/// A reconstruction of arrays.
+#[pyclass(frozen, module = "warpstride._warpstride")]
+pub(super) struct PtychoRun {
+    worker: Worker<Running>,
+    double: bool,
+    setup: String,
+    notes: Vec<String>,
+}
+
+#[pymethods]
+impl PtychoRun {
+    /// Prepares the reconstruction. `geometry`: wavelength, distance, pixel (rows, columns), all m.
+    #[new]
+    #[expect(clippy::too_many_arguments, reason = "Python's side names them")]
+    fn new(
+        py: Python<'_>,
+        frames: &Bound<'_, PyAny>,
+        positions: PyReadonlyArray2<'_, f64>,
+        geometry: (f64, f64, [f64; 2]),
+        mask: Option<PyReadonlyArrayDyn<'_, bool>>,
+        probe: Option<PyReadonlyArray3<'_, Complex<f64>>>,
+        recipe: &str,
+        backend: &str,
+        device: Option<usize>,
+    ) -> PyResult<Self> {
+        let recipe = self::recipe(recipe)?;
+        let double = recipe.precision == Precision::F64;
+        let request = request(backend, device, double, false)?;
+        let frames = counts(frames)?;
+        let positions: Array2<f64> = positions.as_array().to_owned();
+        let mask = mask.as_ref().map(self::mask).transpose()?;
+        let probe: Option<Array3<Complex<f64>>> = probe.map(|probe| probe.as_array().to_owned());
+        let (wavelength, distance, pixel_size) = geometry;
+        let geometry = Geometry {
+            wavelength,
+            distance,
+            pixel_size,
+            propagation: Propagation::FarField,
+        };
+        let worker = Worker::start(py, move || {
+            let scan =
+                Scan::new(frames, mask, positions, geometry, probe).map_err(Failure::data)?;
+            Running::new(scan, recipe, request)
+        })?;
+        let (setup, notes) = worker.call(py, |running, _| {
+            let setup = running.reconstructor.engine().setup().to_string();
+            Ok((setup, std::mem::take(&mut running.notes)))
+        })?;
+        Ok(Self {
+            worker,
+            double,
+            setup,
+            notes,
+        })
+    }
+
+    /// Back end, device and precision.
+    #[getter]
+    fn setup(&self) -> &str {
+        &self.setup
+    }
+
+    /// What was decided, and what has no effect.
+    #[getter]
+    fn notes(&self) -> Vec<String> {
+        self.notes.clone()
+    }
+
+    /// Does an iteration, waits for it and returns its metrics; `None` once the run is finished.
+    fn step(&self, py: Python<'_>) -> PyResult<Option<Entry>> {
+        self.worker.call(py, |running, _| {
+            if running.reconstructor.finished() {
+                return Ok(None);
+            }
+            running.reconstructor.advance()?;
+            running.reconstructor.flush()?;
+            Ok(running.last().map(entry))
+        })
+    }
+
+    /// Does iterations for about so many seconds, at least one, and returns the progress.
+    fn advance(&self, py: Python<'_>, seconds: f64) -> PyResult<Progress> {
+        let time = Duration::try_from_secs_f64(seconds).map_err(Failure::data)?;
+        self.worker.call(py, move |running, interrupt| {
+            let begun = Instant::now();
+            let run = &mut running.reconstructor;
+            while !run.finished() && !interrupt.requested() {
+                run.advance()?;
+                if begun.elapsed() >= time {
+                    break;
+                }
+            }
+            Ok((run.progress().total, run.planned(), run.finished()))
+        })
+    }
+
+    /// Finished iterations, all of the recipe, whether the run is finished.
+    fn progress(&self, py: Python<'_>) -> PyResult<Progress> {
+        self.worker.call(py, |running, _| {
+            let run = &running.reconstructor;
+            Ok((run.progress().total, run.planned(), run.finished()))
+        })
+    }
+
+    /// The object (row, column) after the last iteration.
+    fn object<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let object = (self.worker).call(py, |running, _| {
+            Ok(running.reconstructor.engine().object()?)
+        })?;
+        Ok(match self.double {
+            true => object.into_pyarray(py).into_any(),
+            false => object.mapv(single).into_pyarray(py).into_any(),
+        })
+    }
+
+    /// The probe (mode, row, column) after the last iteration.
+    fn probe<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let probe = (self.worker).call(py, |running, _| {
+            Ok(running.reconstructor.engine().probe()?)
+        })?;
+        Ok(probe_array(py, probe, self.double))
+    }
+
+    /// The present result, with orthogonal modes.
+    fn result(&self, py: Python<'_>) -> PyResult<PtychoResult> {
+        let found = self.worker.call(py, |running, _| {
+            let Running {
+                reconstructor,
+                scan,
+                problem,
+                recipe,
+                origin,
+                ..
+            } = running;
+            Ok(result(reconstructor, scan, problem, recipe, origin)?)
+        })?;
+        Ok(PtychoResult::new(found))
+    }
+
+    /// Ends the thread and frees the engine.
+    fn close(&self) {
+        self.worker.close();
+    }
+}
+
+/// A simulated scan: frames, positions, (wavelength, distance, pixel), object, probe.
+type Simulated<'py> = (
+    Bound<'py, PyAny>,
+    Bound<'py, PyAny>,
+    (f64, f64, [f64; 2]),
+    Bound<'py, PyAny>,
+    Bound<'py, PyAny>,
+);
+
+/// Simulates a scan of a specimen.
+#[pyfunction]
+pub(super) fn simulate_scan(
+    py: Python<'_>,
+    frame: usize,
+    positions: usize,
+    photons: f64,
+    seed: u64,
+) -> PyResult<Simulated<'_>> {
+    let options = SimulateOptions {
+        frame,
+        positions,
+        photons,
+        seed,
+        ..SimulateOptions::default()
+    };
+    let scan = py.detach(|| simulate(&options).map_err(Failure::data))?;
+    let frames = scan.frames().map_err(Failure::data)?.to_owned();
+    let geometry = scan.geometry();
+    let Some(truth) = scan.simulation() else {
+        return Err(Failure::Internal("a simulated scan has no truth".to_owned()).into());
+    };
+    Ok((
+        frames.into_pyarray(py).into_any(),
+        scan.positions().clone().into_pyarray(py).into_any(),
+        (geometry.wavelength, geometry.distance, geometry.pixel_size),
+        truth.object.clone().into_pyarray(py).into_any(),
+        truth.probe.clone().into_pyarray(py).into_any(),
+    ))
+}

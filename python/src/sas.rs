@@ -1,0 +1,360 @@
+//! Small-angle scattering: models, intensities and fits.
+
+mod fit;
+
+use crate::arrays::stacked;
+use crate::backend::request;
+use crate::background::Worker;
+use crate::errors::Failure;
+use ndarray::ArrayView2;
+use numpy::{IntoPyArray, PyReadonlyArray1, PyReadonlyArray2};
+use pyo3::prelude::*;
+use std::collections::HashSet;
+use warpstride::run::BackendKind;
+use warpstride::sas::cpu::CpuEngine;
+use warpstride::sas::cuda::{kernels, on_cuda, on_emulator};
+use warpstride::sas::dispersion::MAX_POINTS;
+use warpstride::sas::mesh::MAX_POLYDISPERSE;
+use warpstride::sas::{
+    Calculation, Definition, Distribution, Engine, ParameterRow, Points, Polydispersity, Precision,
+    Role, SumEngine, Vector, is_unsolved, points, unsolved,
+};
+use warpstride_kernels::sas::catalogue;
+
+/// A distribution: parameter, shape, mesh points, reach in standard deviations.
+type DistributionRow = (String, String, Option<usize>, Option<f64>);
+
+/// A parameter: name, units, default, least and greatest value, description, whether it may be polydisperse.
+type Row = (String, String, f64, f64, f64, String, bool);
+
+/// Where a calculation is done.
+#[derive(Debug, Clone, FromPyObject)]
+#[pyo3(from_item_all)]
+struct BackendOptions {
+    backend: String,
+    device: Option<usize>,
+    precision: String,
+    cutoff: f64,
+}
+
+impl BackendOptions {
+    fn precision(&self) -> Result<Precision, Failure> {
+        match &*self.precision {
+            "f32" => Ok(Precision::F32),
+            "f64" => Ok(Precision::F64),
+            other => Err(Failure::Data(format!(
+                "precision {other:?}: expected f32 or f64"
+            ))),
+        }
+    }
+
+    /// The engine of a calculation; of a sum, one for each part.
+    fn engine(&self, calculation: Calculation) -> Result<Box<dyn Engine>, Failure> {
+        let parts = calculation.parts();
+        if parts.is_empty() {
+            return self.single(calculation);
+        }
+        let engines = parts.into_iter().map(|part| self.single(part));
+        let engines = engines.collect::<Result<Vec<_>, Failure>>()?;
+        Ok(Box::new(SumEngine::new(calculation, engines)?))
+    }
+
+    fn single(&self, calculation: Calculation) -> Result<Box<dyn Engine>, Failure> {
+        let definition = &calculation.definition;
+        let mut models = vec![definition.form().info().name];
+        models.extend(
+            definition
+                .structure()
+                .map(|structure| structure.info().name),
+        );
+        let double = calculation.precision == Precision::F64;
+        let backend = request(&self.backend, self.device, double, true)?;
+        let backend = backend.open(None, || kernels(&models))?;
+        let chosen = backend.engine(
+            || Ok(()),
+            |kind| -> Result<Box<dyn Engine>, Failure> {
+                Ok(match kind {
+                    BackendKind::Cpu => Box::new(CpuEngine::new(calculation.clone())),
+                    BackendKind::Emulator(device) => on_emulator(device, calculation.clone())?,
+                    BackendKind::Cuda(device) => on_cuda(*device, calculation.clone())?,
+                })
+            },
+        )?;
+        Ok(chosen.engine)
+    }
+}
+
+/// Curve or pixels, 1/Å.
+fn points(q: Vec<f64>, qy: Option<Vec<f64>>) -> Result<Points, Failure> {
+    let Some(qy) = qy else {
+        return Ok(points::listed(q)?);
+    };
+    if q.len() != qy.len() || q.is_empty() {
+        return Err(Failure::Data(format!(
+            "qx and qy: expected as many of both, at least one, found {} and {}",
+            q.len(),
+            qy.len()
+        )));
+    }
+    if let Some(at) = q
+        .iter()
+        .zip(&qy)
+        .position(|(x, y)| !(x.is_finite() && y.is_finite()))
+    {
+        return Err(Failure::Data(format!(
+            "qx and qy of point {}: expected finite numbers, found {} and {}",
+            at + 1,
+            q[at],
+            qy[at]
+        )));
+    }
+    Ok(Points::Pixels { qx: q, qy })
+}
+
+/// The shape of a distribution by its name.
+fn shape(name: &str) -> Option<Distribution> {
+    Some(match name {
+        "gaussian" => Distribution::Gaussian,
+        "rectangle" => Distribution::Rectangle,
+        "uniform" => Distribution::Uniform,
+        "lognormal" => Distribution::LogNormal,
+        "schulz" => Distribution::Schulz,
+        "boltzmann" => Distribution::Boltzmann,
+        _ => return None,
+    })
+}
+
+/// The distribution of a parameter of `definition`; `pixels`: in two dimensions.
+fn spread(
+    definition: &Definition,
+    (name, kind, points, nsigma): DistributionRow,
+    pixels: bool,
+) -> Result<Polydispersity, Failure> {
+    let refused = |why: String| Err(Failure::Data(why));
+    let Some(distribution) = shape(&kind) else {
+        return refused(format!(
+            "{name}_pd_type {kind:?}: expected gaussian, rectangle, uniform, lognormal, schulz or boltzmann"
+        ));
+    };
+    let parameter = definition.parameter_index(&name)?;
+    let row = definition
+        .rows()
+        .get(parameter)
+        .filter(|row| row.polydisperse);
+    let Some(row) = row else {
+        return refused(format!(
+            "{name}_pd: expected a parameter of {} that can have a distribution, found one that cannot",
+            definition.name()
+        ));
+    };
+    if matches!(row.role, Role::Angle(_)) {
+        if !pixels {
+            return refused(format!(
+                "{name}_pd: expected an image (qx, qy), as {name} is an angle, and a curve is averaged over all directions"
+            ));
+        }
+        if matches!(distribution, Distribution::LogNormal | Distribution::Schulz) {
+            return refused(format!(
+                "{name}_pd_type: expected a distribution of angles, found {kind}, which is one of sizes"
+            ));
+        }
+    }
+    let (usual_points, usual_nsigma) = distribution.default_mesh();
+    let (points, nsigma) = (
+        points.unwrap_or(usual_points),
+        nsigma.unwrap_or(usual_nsigma),
+    );
+    if !(1..=MAX_POINTS).contains(&points) {
+        return refused(format!(
+            "{name}_pd_n: expected 1 to {MAX_POINTS} points, found {points}"
+        ));
+    }
+    if !(nsigma.is_finite() && nsigma > 0.0) {
+        return refused(format!(
+            "{name}_pd_nsigma: expected a number above 0, found {nsigma}"
+        ));
+    }
+    Ok(Polydispersity {
+        parameter,
+        distribution,
+        points,
+        nsigma,
+    })
+}
+
+/// The distributions of parameters of `definition`; `pixels`: in two dimensions.
+fn spreads(
+    definition: &Definition,
+    spreads: Vec<DistributionRow>,
+    pixels: bool,
+) -> Result<Vec<Polydispersity>, Failure> {
+    let made = spreads.into_iter().map(|of| spread(definition, of, pixels));
+    let made = made.collect::<Result<Vec<_>, Failure>>()?;
+    let mut parameters = HashSet::new();
+    if !made.iter().all(|of| parameters.insert(of.parameter)) {
+        return Err(Failure::data(
+            "expected one distribution of each parameter, found two",
+        ));
+    }
+    // Each part of a sum has its own mesh.
+    let part = |of: &Polydispersity| definition.rows().get(of.parameter).and_then(|row| row.part);
+    for of in &made {
+        let count = made.iter().filter(|other| part(other) == part(of)).count();
+        if count > MAX_POLYDISPERSE {
+            return Err(Failure::Data(format!(
+                "expected at most {MAX_POLYDISPERSE} parameters with a distribution, found {count}"
+            )));
+        }
+    }
+    Ok(made)
+}
+
+/// A calculation, checked.
+fn calculation(
+    model: &str,
+    (q, qy): (Vec<f64>, Option<Vec<f64>>),
+    distributions: Vec<DistributionRow>,
+    place: &BackendOptions,
+) -> Result<Calculation, Failure> {
+    let definition = Definition::parse(model)?;
+    let polydispersity = spreads(&definition, distributions, qy.is_some())?;
+    if !(0.0..1.0).contains(&place.cutoff) {
+        return Err(Failure::Data(format!(
+            "cutoff: expected a number from 0 to below 1, found {}",
+            place.cutoff
+        )));
+    }
+    Ok(Calculation {
+        polydispersity,
+        cutoff: place.cutoff,
+        precision: place.precision()?,
+        ..Calculation::new(definition, points(q, qy)?)
+    })
+}
+
+/// Names of all models.
+#[pyfunction]
+fn sas_models() -> Vec<&'static str> {
+    catalogue::models()
+        .iter()
+        .map(|model| model.info().name)
+        .collect()
+}
+
+/// The parameters of a model.
+#[pyfunction]
+fn sas_parameters(model: &str) -> PyResult<Vec<Row>> {
+    let definition = Definition::parse(model).map_err(Failure::from)?;
+    let row = |row: &ParameterRow| {
+        (
+            row.name.clone(),
+            row.units.to_owned(),
+            row.default,
+            row.limits.0,
+            row.limits.1,
+            row.about.to_owned(),
+            row.polydisperse,
+        )
+    };
+    Ok(definition.rows().iter().map(row).collect())
+}
+
+/// A model at points: a thread with the engine.
+#[pyclass(frozen, module = "warpstride._warpstride")]
+struct SasEngine {
+    worker: Worker<Box<dyn Engine>>,
+    calculation: Calculation,
+    points: usize,
+    setup: String,
+}
+
+#[pymethods]
+impl SasEngine {
+    #[new]
+    fn new(
+        py: Python<'_>,
+        model: &str,
+        q: PyReadonlyArray1<'_, f64>,
+        qy: Option<PyReadonlyArray1<'_, f64>>,
+        distributions: Vec<DistributionRow>,
+        place: BackendOptions,
+    ) -> PyResult<Self> {
+        let q = (q.as_array().to_vec(), qy.map(|qy| qy.as_array().to_vec()));
+        let calculation = calculation(model, q, distributions, &place)?;
+        let points = calculation.points.len();
+        let made = calculation.clone();
+        let worker = Worker::start(py, move || place.engine(made))?;
+        let setup = worker.call(py, |engine, _| Ok(engine.setup().to_string()))?;
+        Ok(Self {
+            worker,
+            calculation,
+            points,
+            setup,
+        })
+    }
+
+    /// Back end, device and precision.
+    #[getter]
+    fn setup(&self) -> &str {
+        &self.setup
+    }
+
+    /// Indices of parameters (vector, parameter) for which the structure factor has no solution, and the sentence
+    /// about it.
+    fn unsolved(
+        &self,
+        values: PyReadonlyArray2<'_, f64>,
+        widths: PyReadonlyArray2<'_, f64>,
+    ) -> (Vec<usize>, String) {
+        let vectors = vectors(values.as_array(), widths.as_array());
+        let found = vectors.iter().enumerate();
+        let found = found.filter(|(_, vector)| is_unsolved(&self.calculation, vector));
+        (
+            found.map(|(at, _)| at).collect(),
+            unsolved(&self.calculation),
+        )
+    }
+
+    /// Intensities (vector, point), 1/cm, of parameters (vector, parameter) and widths (vector, distribution).
+    fn evaluate<'py>(
+        &self,
+        py: Python<'py>,
+        values: PyReadonlyArray2<'_, f64>,
+        widths: PyReadonlyArray2<'_, f64>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let vectors = vectors(values.as_array(), widths.as_array());
+        let points = self.points;
+        let computed = self.worker.call(py, move |engine, interrupt| {
+            // A request to stop is seen between the calls.
+            let part = engine.batch().max(1).saturating_mul(CALLS_TOGETHER);
+            let mut computed = Vec::with_capacity(vectors.len());
+            for vectors in vectors.chunks(part) {
+                if interrupt.requested() {
+                    break;
+                }
+                computed.extend(engine.evaluate(vectors)?);
+            }
+            stacked(computed, points)
+        })?;
+        Ok(computed.into_pyarray(py).into_any())
+    }
+}
+
+/// Fillings of a device that one call computes.
+const CALLS_TOGETHER: usize = 4;
+
+fn vectors(values: ArrayView2<'_, f64>, widths: ArrayView2<'_, f64>) -> Vec<Vector> {
+    let rows = values.rows().into_iter().zip(widths.rows());
+    rows.map(|(values, widths)| Vector {
+        values: values.to_vec(),
+        widths: widths.to_vec(),
+    })
+    .collect()
+}
+
+pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<SasEngine>()?;
+    module.add_function(wrap_pyfunction!(sas_models, module)?)?;
+    module.add_function(wrap_pyfunction!(sas_parameters, module)?)?;
+    module.add_function(wrap_pyfunction!(fit::sas_fit, module)?)
+}

@@ -1,0 +1,120 @@
+//! Aggregation of time series, from and to Arrow tables.
+
+mod columns;
+mod table;
+
+use crate::backend::request;
+use crate::background::interruptible;
+use crate::errors::Failure;
+use arrow_array::RecordBatchReader;
+use arrow_array::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
+use columns::{ColumnNames, Points};
+use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+use std::ffi::CStr;
+use table::{Series, Table, tables};
+use warpstride::run::{BackendKind, Interrupt};
+use warpstride::series::cpu::CpuEngine;
+use warpstride::series::cuda::{GpuEngine, kernels};
+use warpstride::series::{Aggregate, Engine, Granularity, NanPolicy, Resample, SeriesError};
+
+/// The name of a capsule with a stream of the Arrow C data interface.
+const STREAM: &CStr = c"arrow_array_stream";
+
+/// Takes the stream out of the capsule that an `__arrow_c_stream__` has returned.
+#[expect(
+    unsafe_code,
+    reason = "the Arrow C stream interface hands over a structure by its address"
+)]
+fn stream(capsule: &Bound<'_, PyCapsule>) -> PyResult<RecordBatchStreamReader> {
+    let address = capsule
+        .pointer_checked(Some(STREAM))?
+        .cast::<FFI_ArrowArrayStream>();
+    // SAFETY: by the Arrow PyCapsule interface a capsule of this name holds a valid ArrowArrayStream, which its
+    // consumer may move out; a released structure is left behind, which the capsule's destructor does not touch.
+    let reader = unsafe { RecordBatchStreamReader::from_raw(address.as_ptr()) };
+    Ok(reader.map_err(|why| Failure::Data(format!("the table: {why}")))?)
+}
+
+/// Where and how aggregates are computed.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct Options {
+    time: Option<String>,
+    value: Option<String>,
+    by: Option<Vec<String>>,
+    nan: String,
+    backend: String,
+    device: Option<usize>,
+}
+
+fn parsed<T: std::str::FromStr<Err = SeriesError>>(texts: &[String]) -> Result<Vec<T>, Failure> {
+    texts.iter().map(|text| Ok(text.parse::<T>()?)).collect()
+}
+
+fn engine(plan: &Resample, options: &Options) -> Result<Box<dyn Engine>, Failure> {
+    let request = request(&options.backend, options.device, true, true)?;
+    let backend = request.open(None, kernels)?;
+    let chosen = backend.engine(
+        || Ok(()),
+        |kind| -> Result<Box<dyn Engine>, Failure> {
+            Ok(match kind {
+                BackendKind::Cpu => Box::new(CpuEngine::new(plan.clone())),
+                BackendKind::Emulator(device) => Box::new(GpuEngine::new(device, plan.clone())?),
+                BackendKind::Cuda(device) => Box::new(GpuEngine::new(*device, plan.clone())?),
+            })
+        },
+    )?;
+    Ok(chosen.engine)
+}
+
+/// The aggregates of a stream of tables: one table for each granularity, and points left out because an earlier one
+/// has the same series and time.
+#[pyfunction]
+fn resample(
+    py: Python<'_>,
+    capsule: &Bound<'_, PyCapsule>,
+    every: Vec<String>,
+    agg: Vec<String>,
+    options: Options,
+) -> PyResult<(Vec<Table>, usize)> {
+    let nan = match &*options.nan {
+        "keep" => NanPolicy::Keep,
+        "skip" => NanPolicy::Skip,
+        other => return Err(Failure::Data(format!("nan {other:?}: expected keep or skip")).into()),
+    };
+    let granularities: Vec<Granularity> = parsed(&every)?;
+    let aggregates: Vec<Aggregate> = parsed(&agg)?;
+    let plan = Resample::new(granularities, aggregates, nan).map_err(Failure::from)?;
+    let reader = stream(capsule)?;
+    let work = |interrupt: &Interrupt| -> Result<(Vec<Table>, usize), Failure> {
+        let names = ColumnNames {
+            time: options.time.as_deref(),
+            value: options.value.as_deref(),
+            by: options.by.as_deref(),
+        };
+        let schema = reader.schema();
+        let mut points = Points::new(&schema, &names)?;
+        for batch in reader {
+            if interrupt.requested() {
+                return Ok((Vec::new(), 0));
+            }
+            points.add(&batch.map_err(|why| Failure::Data(format!("the table: {why}")))?)?;
+        }
+        let Series {
+            batch,
+            labels,
+            time,
+        } = points.into_series()?;
+        let resampled = engine(&plan, &options)?.resample(&batch)?;
+        drop(batch);
+        let tables = tables(&plan, &resampled, &labels, &time)?;
+        Ok((tables, resampled.duplicates))
+    };
+    interruptible(py, work)
+}
+
+pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<Table>()?;
+    module.add_function(wrap_pyfunction!(resample, module)?)
+}

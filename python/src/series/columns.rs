@@ -1,0 +1,426 @@
+//! The points of Arrow tables: a column of times, one of values, and those that name the series.
+
+use super::table::{Labels, Series, TimeColumn};
+use crate::errors::Failure;
+use arrow_array::cast::AsArray;
+use arrow_array::types::{
+    ArrowPrimitiveType, Date32Type, Date64Type, Float16Type, Float32Type, Float64Type, Int8Type,
+    Int16Type, Int32Type, Int64Type, TimestampMicrosecondType, TimestampMillisecondType,
+    TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+};
+use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_schema::{DataType, Schema, TimeUnit};
+use std::collections::HashMap;
+use std::sync::Arc;
+use warpstride::series::Batch;
+
+const DAY: i64 = 86_400_000_000_000;
+
+/// The columns that were asked for; the others follow from their types.
+pub(super) struct ColumnNames<'a> {
+    pub(super) time: Option<&'a str>,
+    pub(super) value: Option<&'a str>,
+    pub(super) by: Option<&'a [String]>,
+}
+
+/// Points as they come, with the numbers of their series.
+pub(super) struct Points {
+    time: usize,
+    value: usize,
+    by: Vec<usize>,
+    column: TimeColumn,
+    labels: Labels,
+    /// Numbers of the series by their labels.
+    numbers: HashMap<Box<[u8]>, u32>,
+    series: Vec<u32>,
+    times: Vec<i64>,
+    values: Vec<f64>,
+    rows: usize,
+}
+
+fn is_time(kind: &DataType) -> bool {
+    matches!(
+        kind,
+        DataType::Timestamp(..) | DataType::Date32 | DataType::Date64
+    )
+}
+
+fn is_number(kind: &DataType) -> bool {
+    kind.is_integer()
+        || matches!(
+            kind,
+            DataType::Float16 | DataType::Float32 | DataType::Float64
+        )
+}
+
+fn is_text(kind: &DataType) -> bool {
+    match kind {
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => true,
+        DataType::Dictionary(_, values) => is_text(values),
+        _ => false,
+    }
+}
+
+/// The column of this name, or the only one that `suits`.
+fn chosen(
+    schema: &Schema,
+    (name, role, expected): (Option<&str>, &str, &str),
+    suits: impl Fn(usize, &DataType) -> bool,
+) -> Result<usize, Failure> {
+    let fields = schema.fields();
+    let names = || {
+        let all = fields
+            .iter()
+            .map(|field| format!("{} ({})", field.name(), field.data_type()));
+        all.collect::<Vec<_>>().join(", ")
+    };
+    if let Some(name) = name {
+        let Ok(found) = schema.index_of(name) else {
+            return Err(Failure::Data(format!(
+                "{role} {name:?}: expected a column of the table: {}",
+                names()
+            )));
+        };
+        let kind = fields[found].data_type();
+        if !suits(found, kind) {
+            return Err(Failure::Data(format!(
+                "{role} {name:?}: expected {expected}, found {kind}"
+            )));
+        }
+        return Ok(found);
+    }
+    let all = fields.iter().enumerate();
+    let suiting = all.filter(|(at, field)| suits(*at, field.data_type()));
+    let suiting: Vec<usize> = suiting.map(|(at, _)| at).collect();
+    match suiting[..] {
+        [only] => Ok(only),
+        _ => Err(Failure::Data(format!(
+            "{role}: expected one column of {expected}, found {} in {}; name the column with {role}=",
+            suiting.len(),
+            names()
+        ))),
+    }
+}
+
+impl Points {
+    /// Points of tables with this schema.
+    pub(super) fn new(schema: &Schema, names: &ColumnNames<'_>) -> Result<Self, Failure> {
+        let time = (names.time, "time", "timestamps (Timestamp or Date)");
+        let time = chosen(schema, time, |_, kind| is_time(kind))?;
+        let by = match names.by {
+            Some(by) => by
+                .iter()
+                .map(|name| {
+                    let role = (Some(name.as_str()), "by", "text or integers");
+                    chosen(schema, role, |_, kind| is_text(kind) || kind.is_integer())
+                })
+                .collect::<Result<Vec<usize>, Failure>>()?,
+            None => {
+                let all = schema.fields().iter().enumerate();
+                all.filter(|(_, field)| is_text(field.data_type()))
+                    .map(|(at, _)| at)
+                    .collect()
+            }
+        };
+        let value = (names.value, "value", "numbers");
+        let value = chosen(schema, value, |at, kind| {
+            is_number(kind) && !by.contains(&at)
+        })?;
+        let field = schema.field(time);
+        let zone = match field.data_type() {
+            DataType::Timestamp(_, zone) => zone.clone(),
+            _ => None,
+        };
+        let columns = by.iter().map(|at| schema.field(*at));
+        Ok(Self {
+            time,
+            value,
+            column: TimeColumn {
+                name: field.name().clone(),
+                zone,
+            },
+            labels: Labels::new(columns.map(|of| (of.name().clone(), of.data_type().is_integer()))),
+            by,
+            numbers: HashMap::new(),
+            series: Vec::new(),
+            times: Vec::new(),
+            values: Vec::new(),
+            rows: 0,
+        })
+    }
+
+    /// Adds the rows of a table; a row without a value is no point.
+    pub(super) fn add(&mut self, batch: &RecordBatch) -> Result<(), Failure> {
+        let (first, rows) = (self.rows, batch.num_rows());
+        let column = |at: usize| batch.columns().get(at).cloned().ok_or_else(mismatch);
+        let (times, values) = (column(self.time)?, column(self.value)?);
+        if let Some(row) = (0..rows).find(|row| times.is_null(*row) && values.is_valid(*row)) {
+            return Err(Failure::Data(format!(
+                "{}: expected a time in each row, found none in row {}",
+                self.column.name,
+                first + row
+            )));
+        }
+        let nanoseconds = nanoseconds(&times).map_err(|row| {
+            Failure::Data(format!(
+                "{}: expected a time from 1970 to 2262, found another in row {}",
+                self.column.name,
+                first + row
+            ))
+        })?;
+        let numbers = numbers(&values).ok_or_else(mismatch)?;
+        let kept = |row: &usize| values.is_valid(*row);
+        if values.null_count() == 0 {
+            self.times.extend_from_slice(&nanoseconds);
+            self.values.extend_from_slice(&numbers);
+        } else {
+            self.times
+                .extend((0..rows).filter(kept).map(|row| nanoseconds[row]));
+            self.values
+                .extend((0..rows).filter(kept).map(|row| numbers[row]));
+        }
+        if !self.by.is_empty() {
+            let labels = self
+                .by
+                .iter()
+                .map(|at| LabelCells::of(&column(*at)?).ok_or_else(mismatch));
+            let labels = labels.collect::<Result<Vec<_>, Failure>>()?;
+            let mut key = Vec::new();
+            for row in (0..rows).filter(kept) {
+                let number = self.number(&labels, row, &mut key)?;
+                self.series.push(number);
+            }
+        }
+        self.rows += rows;
+        Ok(())
+    }
+
+    /// The number of the series of a row.
+    fn number(
+        &mut self,
+        labels: &[LabelCells],
+        row: usize,
+        key: &mut Vec<u8>,
+    ) -> Result<u32, Failure> {
+        key.clear();
+        for cells in labels {
+            cells.append(row, key);
+        }
+        if let Some(number) = self.numbers.get(key.as_slice()) {
+            return Ok(*number);
+        }
+        let number = u32::try_from(self.numbers.len())
+            .map_err(|_| Failure::data("by: expected at most 2³² series, found more"))?;
+        self.numbers.insert(key.as_slice().into(), number);
+        self.labels
+            .push(labels.iter().map(|cells| cells.label(row)));
+        Ok(number)
+    }
+
+    /// The points, series after series.
+    pub(super) fn into_series(self) -> Result<Series, Failure> {
+        let batch = if self.by.is_empty() {
+            Batch::single(self.times, self.values)?
+        } else {
+            let mut offsets = vec![0_usize; self.numbers.len() + 1];
+            for series in &self.series {
+                offsets[*series as usize + 1] += 1;
+            }
+            for at in 1..offsets.len() {
+                offsets[at] += offsets[at - 1];
+            }
+            let mut next = offsets.clone();
+            let (mut times, mut values) = (vec![0; self.times.len()], vec![0.0; self.times.len()]);
+            for ((series, time), value) in self.series.iter().zip(&self.times).zip(&self.values) {
+                let to = &mut next[*series as usize];
+                (times[*to], values[*to]) = (*time, *value);
+                *to += 1;
+            }
+            Batch::new(times, values, offsets)?
+        };
+        Ok(Series {
+            batch,
+            labels: self.labels,
+            time: self.column,
+        })
+    }
+}
+
+fn mismatch() -> Failure {
+    Failure::data("the table: expected batches of one schema, found another column")
+}
+
+/// Times in nanoseconds since 1970, 0 for none; or the row of a time that is out of range.
+fn nanoseconds(array: &ArrayRef) -> Result<Vec<i64>, usize> {
+    fn scaled<T: ArrowPrimitiveType>(array: &ArrayRef, unit: i64) -> Result<Vec<i64>, usize>
+    where
+        T::Native: Into<i64>,
+    {
+        let array = array.as_primitive::<T>();
+        let one = |(row, value): (usize, Option<T::Native>)| match value {
+            None => Ok(0),
+            Some(value) => {
+                let value: i64 = value.into();
+                value.checked_mul(unit).filter(|time| *time >= 0).ok_or(row)
+            }
+        };
+        array.iter().enumerate().map(one).collect()
+    }
+    match array.data_type() {
+        DataType::Timestamp(TimeUnit::Second, _) => {
+            scaled::<TimestampSecondType>(array, 1_000_000_000)
+        }
+        DataType::Timestamp(TimeUnit::Millisecond, _) => {
+            scaled::<TimestampMillisecondType>(array, 1_000_000)
+        }
+        DataType::Timestamp(TimeUnit::Microsecond, _) => {
+            scaled::<TimestampMicrosecondType>(array, 1000)
+        }
+        DataType::Timestamp(TimeUnit::Nanosecond, _) => scaled::<TimestampNanosecondType>(array, 1),
+        DataType::Date32 => scaled::<Date32Type>(array, DAY),
+        DataType::Date64 => scaled::<Date64Type>(array, 1_000_000),
+        _ => Err(0),
+    }
+}
+
+/// Values in double precision; of null, any.
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "integers are rounded to double precision"
+)]
+fn numbers(array: &ArrayRef) -> Option<Vec<f64>> {
+    macro_rules! of_types {
+        ($($kind:ident: $type:ty: $convert:expr),+) => {
+            match array.data_type() {
+                $(DataType::$kind => {
+                    let array = array.as_primitive_opt::<$type>()?;
+                    Some(array.values().iter().map($convert).collect())
+                })+
+                _ => None,
+            }
+        };
+    }
+    of_types!(
+        Float64: Float64Type: |v| *v,
+        Float32: Float32Type: |v| f64::from(*v),
+        Float16: Float16Type: |v| v.to_f64(),
+        Int8: Int8Type: |v| f64::from(*v),
+        Int16: Int16Type: |v| f64::from(*v),
+        Int32: Int32Type: |v| f64::from(*v),
+        Int64: Int64Type: |v| *v as f64,
+        UInt8: UInt8Type: |v| f64::from(*v),
+        UInt16: UInt16Type: |v| f64::from(*v),
+        UInt32: UInt32Type: |v| f64::from(*v),
+        UInt64: UInt64Type: |v| *v as f64
+    )
+}
+
+/// A label of a series.
+#[derive(Debug, Clone)]
+pub(super) enum Label {
+    None,
+    Text(String),
+    Integer(i64),
+}
+
+/// The cells of a column of labels.
+enum LabelCells {
+    Text(ArrayRef),
+    Integers(Vec<Option<i64>>),
+    /// Indices of texts.
+    Dictionary(Vec<Option<usize>>, ArrayRef),
+}
+
+impl LabelCells {
+    fn of(array: &ArrayRef) -> Option<Self> {
+        if let Some(dictionary) = array.as_any_dictionary_opt() {
+            let keys = dictionary.normalized_keys().into_iter().enumerate();
+            let keys = keys.map(|(row, key)| array.is_valid(row).then_some(key));
+            let values = dictionary.values();
+            if !is_text(values.data_type()) {
+                return None;
+            }
+            // A dictionary of null alone has no values.
+            let keys = keys
+                .map(|key| key.filter(|key| *key < values.len()))
+                .collect();
+            return Some(Self::Dictionary(keys, Arc::clone(values)));
+        }
+        if is_text(array.data_type()) {
+            return Some(Self::Text(Arc::clone(array)));
+        }
+        macro_rules! integers {
+            ($($kind:ident: $type:ty),+) => {
+                match array.data_type() {
+                    $(DataType::$kind => {
+                        let array = array.as_primitive_opt::<$type>()?;
+                        array.iter().map(|cell| match cell {
+                            None => Some(None),
+                            Some(value) => Some(Some(i64::try_from(value).ok()?)),
+                        }).collect()
+                    })+
+                    _ => None,
+                }
+            };
+        }
+        let cells: Option<Vec<Option<i64>>> = integers!(
+            Int8: Int8Type, Int16: Int16Type, Int32: Int32Type, Int64: Int64Type,
+            UInt8: UInt8Type, UInt16: UInt16Type, UInt32: UInt32Type, UInt64: UInt64Type
+        );
+        cells.map(Self::Integers)
+    }
+
+    fn text(array: &ArrayRef, row: usize) -> Option<&str> {
+        if array.is_null(row) {
+            return None;
+        }
+        match array.data_type() {
+            DataType::Utf8 => Some(array.as_string::<i32>().value(row)),
+            DataType::LargeUtf8 => Some(array.as_string::<i64>().value(row)),
+            DataType::Utf8View => Some(array.as_string_view().value(row)),
+            _ => None,
+        }
+    }
+
+    fn cell(&self, row: usize) -> Option<&str> {
+        match self {
+            Self::Text(array) => Self::text(array, row),
+            Self::Dictionary(keys, values) => Self::text(values, keys.get(row).copied().flatten()?),
+            Self::Integers(_) => None,
+        }
+    }
+
+    /// Appends the cell to the key of a series; other cells give other keys.
+    fn append(&self, row: usize, key: &mut Vec<u8>) {
+        if let Self::Integers(cells) = self {
+            match cells.get(row).copied().flatten() {
+                None => key.push(0),
+                Some(value) => {
+                    key.push(1);
+                    key.extend_from_slice(&value.to_le_bytes());
+                }
+            }
+            return;
+        }
+        match self.cell(row) {
+            None => key.push(0),
+            Some(text) => {
+                key.push(1);
+                key.extend_from_slice(&text.len().to_le_bytes());
+                key.extend_from_slice(text.as_bytes());
+            }
+        }
+    }
+
+    fn label(&self, row: usize) -> Label {
+        match self {
+            Self::Integers(cells) => {
+                let cell = cells.get(row).copied().flatten();
+                cell.map_or(Label::None, Label::Integer)
+            }
+            _ => self
+                .cell(row)
+                .map_or(Label::None, |text| Label::Text(text.to_owned())),
+        }
+    }
+}

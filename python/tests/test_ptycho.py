@@ -1,0 +1,177 @@
+"""Ptychographic reconstructions."""
+
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import warpstride as ws
+
+SCAN = ws.ptycho.simulate(frame=32, positions=14)
+ENGINES = [ws.ptycho.DM(20), ws.ptycho.RAAR(10)]
+
+
+def reconstruct(**options):
+    return ws.ptycho.reconstruct(**{**SCAN.arguments, "engines": ENGINES, "backend": "cpu", **options})
+
+
+def test_a_result_explains_the_frames():
+    result = reconstruct(precision="f64")
+    probe, frames = result.probe[0], SCAN.frames
+    modelled = []
+    for row, column in result.corners:
+        window = result.object[row : row + 32, column : column + 32]
+        wave = np.fft.fftshift(np.fft.fft2(probe * window, norm="ortho"))
+        modelled.append(abs(wave))
+    measured = np.sqrt(frames.astype(float))
+    r = ((np.array(modelled) - measured) ** 2).sum() / frames.sum()
+    assert result.object.dtype == np.complex128
+    assert r == pytest.approx(result.metrics["r_factor"][-1], rel=1e-3)
+
+
+@pytest.mark.parametrize("precision", ["f32", "f64"])
+def test_results_have_the_bits_of_the_command(tmp_path, precision):
+    def program(*arguments):
+        command = [sys.executable, "-m", "warpstride", "ptycho", *arguments]
+        subprocess.run(command, check=True, capture_output=True)
+
+    scan, result = str(tmp_path / "scan.cxi"), str(tmp_path / "r.h5")
+    program("simulate", scan, "--frame", "32", "--positions", "14")
+    program(
+        "reconstruct", scan, "--engine", "dm:5", "--backend", "cpu", "--set", f"precision={precision}",
+        "--set", "probe.source=mean-pattern", "-o", result,
+    )  # fmt: skip
+    expected = ws.ptycho.read(result)
+    recipe = {"probe": {"source": "mean-pattern"}}
+    found = reconstruct(engines=[ws.ptycho.DM(5)], recipe=recipe, precision=precision)
+    assert np.array_equal(found.object, expected.object)
+    assert np.array_equal(found.probe, expected.probe)
+    assert found.recipe == expected.recipe
+
+
+def test_steps_have_the_bits_of_the_whole():
+    whole = reconstruct()
+    with ws.ptycho.Reconstruction(**SCAN.arguments, engines=ENGINES, backend="cpu") as run:
+        seen = []
+        for iteration in run:
+            seen.append(iteration.iteration)
+            assert iteration.err_fourier > 0
+            assert run.object.dtype == np.complex64 and run.probe.shape == (1, 32, 32)
+        assert seen == list(range(1, 31)) and run.finished and (run.done, run.planned) == (30, 30)
+        result = run.result()
+    assert np.array_equal(result.object, whole.object)
+    assert np.array_equal(result.probe, whole.probe)
+    with pytest.raises(ws.DataError, match="closed"):
+        run.result()
+
+
+def test_a_callback_stops_the_run():
+    seen = []
+
+    def stop(iteration, run):
+        seen.append((iteration.engine, run.object.shape))
+        return iteration.iteration == 4
+
+    result = reconstruct(callback=stop)
+    assert len(result.history) == len(seen) == 4 and seen[0][0] == "dm"
+
+    def fail(iteration, run):
+        raise KeyError("a callback's own")
+
+    with pytest.raises(KeyError):
+        reconstruct(callback=fail)
+
+
+def test_results_are_saved_and_pickled(tmp_path):
+    result = reconstruct()
+    result.save(tmp_path / "r.h5")
+    for again in (ws.ptycho.read(tmp_path / "r.h5"), pickle.loads(pickle.dumps(result))):
+        assert np.array_equal(again.object, result.object)
+        assert np.array_equal(again.probe, result.probe)
+        assert again.metrics.keys() == result.metrics.keys()
+        assert again.recipe == result.recipe and again.pixel_size == result.pixel_size
+    with pytest.raises(OSError, match="absent"):
+        result.save(tmp_path / "absent" / "r.h5")
+    with pytest.raises(ws.DataError, match="absent"):
+        ws.ptycho.read(tmp_path / "absent.h5")
+
+
+@pytest.mark.parametrize("dtype", [np.uint16, np.int32, np.int64, np.float64])
+def test_types_and_strides_of_frames_make_no_difference(dtype):
+    counts = np.minimum(SCAN.frames, 60000)
+    frames = counts.astype(dtype)
+    few = {"engines": [ws.ptycho.DM(3)]}
+    expected = reconstruct(frames=counts, **few).object
+    assert np.array_equal(reconstruct(frames=frames, **few).object, expected)
+    turned = np.asfortranarray(frames)
+    assert np.array_equal(reconstruct(frames=turned, **few).object, expected)
+
+
+def test_masks_probes_and_options_are_taken():
+    mask = np.ones((32, 32), dtype=bool)
+    mask[3, 4] = False
+    noisy = SCAN.frames.copy()
+    noisy[:, 3, 4] = 1e6
+    few = {"engines": [ws.ptycho.LSQML(3, batch=5)], "probe": SCAN.probe[0]}
+    expected = reconstruct(frames=SCAN.frames * mask, mask=mask, **few)
+    found = reconstruct(frames=noisy, mask=np.broadcast_to(mask, noisy.shape), **few)
+    assert np.array_equal(found.object, expected.object)
+    options = {"free_pixels": 0.05, "positions": {"refine": ["gradient"]}}
+    result = reconstruct(recipe=options, probe_modes=2, engines=[ws.ptycho.LSQML(3)])
+    assert result.probe.shape == (2, 32, 32) and not np.isnan(result.metrics["r_free"][-1])
+    assert "batch = 5" in found.recipe
+
+
+def test_the_emulator_agrees_with_the_cpu():
+    few = {"engines": [ws.ptycho.DM(2)]}
+    small = ws.ptycho.simulate(frame=16, positions=5)
+    cpu, emulator = (
+        ws.ptycho.reconstruct(**small.arguments, **few, backend=backend).object for backend in ("cpu", "emulator")
+    )
+    assert np.linalg.norm(cpu - emulator) < 1e-3 * np.linalg.norm(cpu)
+
+
+def test_xarray_has_the_arrays():
+    pytest.importorskip("xarray")
+    result = reconstruct()
+    assert np.array_equal(result.to_xarray()["object"], result.object)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"frames": SCAN.frames[0]}, "frames: expected an array"),
+        ({"frames": SCAN.frames.astype(complex)}, "frames: expected an array"),
+        ({"frames": -SCAN.frames}, "finite count >= 0"),
+        ({"frames": SCAN.frames[:3]}, "expected one position for each of 3 frames"),
+        ({"positions": SCAN.positions * np.nan}, "expected finite values in metres"),
+        ({"positions": SCAN.positions * 1e6}, "position"),
+        ({"positions": SCAN.positions[0]}, "positions: expected an array"),
+        ({"positions": "here"}, "positions: expected an array of real numbers"),
+        ({"probe": 1j}, "probe: expected an array"),
+        ({"engines": ["dm:100"]}, "engines: expected engines"),
+        ({"recipe": "free_pixels = 0.1"}, "recipe: expected a mapping"),
+        ({"wavelength": -1}, "wavelength"),
+        ({"mask": np.ones((3, 3))}, "mask|expected"),
+        ({"mask": np.ones(3)}, "mask: expected an array"),
+        ({"mask": np.zeros((32, 32))}, "valid pixel"),
+        ({"probe": np.ones((3, 3))}, "probe"),
+        ({"engines": [ws.ptycho.DM(0)]}, "iterations"),
+        ({"engines": []}, "engines"),
+        ({"engines": [ws.ptycho.Engine("dn", 3)]}, "dn"),
+        ({"engines": [ws.ptycho.DM(3, gamma=2)]}, "gamma"),
+        ({"engines": [ws.ptycho.DM(3, alpha=99)]}, "alpha: expected"),
+        ({"recipe": {"speed": 1}}, "speed"),
+        ({"recipe": {"seed": 1}}, "argument of its own"),
+        ({"recipe": {"data": {"coarse": 2}}}, "no table data"),
+        ({"recipe": {"free_pixels": float("nan")}}, "recipe"),
+        ({"precision": "f16"}, "f16"),
+        ({"precision": "f64", "backend": "emulator"}, "f32"),
+        ({"backend": "gpu"}, "expected auto, cpu, cuda or emulator"),
+    ],
+)
+def test_wrong_arguments_are_refused_with_a_sentence(options, words):
+    with pytest.raises(ws.DataError, match=words):
+        reconstruct(**options)

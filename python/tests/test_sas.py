@@ -1,0 +1,108 @@
+"""Small-angle scattering."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+import warpstride as ws
+
+Q = np.linspace(0.005, 0.4, 60)
+
+
+def test_a_sphere_has_its_formula():
+    model = ws.sas.Model("sphere", backend="cpu")
+    found = model(Q, radius=40.0, sld=4.0, sld_solvent=1.0, scale=0.02, background=0.1)
+    x = Q * 40.0
+    form = 3 * (np.sin(x) - x * np.cos(x)) / x**3
+    expected = 0.02 * 1e-4 * 9 * form**2 * 4 / 3 * np.pi * 40.0**3 + 0.1
+    assert np.allclose(found, expected, rtol=1e-10)
+
+
+def test_a_batch_has_the_bits_of_single_calls():
+    model = ws.sas.Model("cylinder", backend="cpu")
+    radius, width = [20.0, 30.0, 20.0], [0.1, 0.2, 0.0]
+    found = model.batch(Q, {"radius": radius, "radius_pd": width}, length=200, radius_pd_n=11)
+    for row, r, w in zip(found[:2], radius, width):
+        assert row.tolist() == model(Q, length=200, radius=r, radius_pd=w, radius_pd_n=11).tolist()
+    # A width of 0 in a batch is a distribution of one value.
+    assert np.allclose(found[2], model(Q, length=200, radius=20.0), rtol=1e-12)
+
+
+def test_pixels_keep_their_shape():
+    model = ws.sas.Model("cylinder", backend="cpu")
+    qx, qy = np.meshgrid(np.linspace(-0.1, 0.1, 6), np.linspace(-0.1, 0.1, 4))
+    image = model((qx, qy), theta=90, phi=0, theta_pd=5, theta_pd_n=5)
+    assert image.shape == (4, 6)
+    assert np.allclose(image, image[::-1, ::-1])
+
+
+def test_the_emulator_agrees_with_the_cpu():
+    q = Q[:4]
+    found = ws.sas.Model("sphere", backend="emulator")(q)
+    assert np.allclose(found, ws.sas.Model("sphere", backend="cpu")(q), rtol=1e-9)
+
+
+def test_models_pickle():
+    model = pickle.loads(pickle.dumps(ws.sas.Model("sphere@hardsphere", backend="cpu", precision="f32")))
+    assert model(Q).shape == Q.shape
+
+
+def test_a_fit_finds_the_truth_with_its_width():
+    model = ws.sas.Model("sphere", backend="cpu")
+    truth = {"radius": 50.0, "radius_pd": 0.15, "scale": 0.01, "background": 0.02}
+    intensity = model(Q, **truth)
+    found = ws.sas.fit(
+        model,
+        (Q, intensity, 0.02 * intensity),
+        {"radius": (20, 100), "radius_pd": (0.01, 0.5), "scale": None, "background": None},
+        start={"radius": 45},
+    )
+    for name, value in truth.items():
+        assert found.parameters[name].value == pytest.approx(value, rel=1e-4)
+    assert found.converged and found.covariance.shape == (4, 4)
+    assert np.allclose(found.model, intensity, rtol=1e-4)
+    assert found.chi2 < 1e-3 and found.summary["method"] == "lm"
+    assert pickle.loads(pickle.dumps(found)).chi2 == found.chi2
+
+
+def test_a_fit_reads_files(tmp_path):
+    model = ws.sas.Model("sphere", backend="cpu")
+    intensity = model(Q, radius=30)
+    path = tmp_path / "curve.txt"
+    np.savetxt(path, np.column_stack([Q, intensity, 0.01 * intensity]))
+    found = ws.sas.fit(model, path, {"radius": (10, 60)}, start={"radius": 28}, q_range=(0.01, 0.3))
+    assert found.parameters["radius"].value == pytest.approx(30, rel=1e-5)
+    assert len(found.model) < len(Q)
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: ws.sas.Model("spere"), "did you mean|expected the name of a model"),
+        (lambda: ws.sas.Model("sphere")(Q, radios=1), "radios: expected a parameter of sphere"),
+        (lambda: ws.sas.Model("sphere")(Q, radius=-1), "radius: expected a number from 0"),
+        (lambda: ws.sas.Model("sphere")(Q, radius="big"), "radius: expected a number, found 'big'"),
+        (lambda: ws.sas.Model("sphere")(Q, radius=float("nan")), "radius"),
+        (lambda: ws.sas.Model("sphere")([0.1, -0.1]), "q of point 2: expected a positive number"),
+        (lambda: ws.sas.Model("sphere")([]), "expected 1 to"),
+        (lambda: ws.sas.Model("sphere")((Q, Q[:-1] * np.nan)), "expected one shape"),
+        (lambda: ws.sas.Model("sphere")(Q, radius_pd=-0.1), "radius_pd: expected a width"),
+        (lambda: ws.sas.Model("sphere")(Q, radius_pd=0.1, radius_pd_type="flat"), "expected gaussian"),
+        (lambda: ws.sas.Model("sphere")(Q, radius_pd=0.1, radius_pd_n=0), "expected a number of points"),
+        (lambda: ws.sas.Model("sphere")(Q, sld_pd=0.1), "sld_pd: expected a parameter of sphere that can"),
+        (lambda: ws.sas.Model("cylinder")(Q, theta_pd=5), "theta is an angle"),
+        (lambda: ws.sas.Model("sphere", backend="gpu")(Q), "expected auto, cpu, cuda or emulator"),
+        (lambda: ws.sas.Model("sphere", precision="f16")(Q), "expected f32 or f64"),
+        (lambda: ws.sas.Model("sphere", cutoff=2)(Q), "cutoff: expected a number from 0"),
+        (lambda: ws.sas.Model("sphere").batch(Q, {"radius": [1, 2], "scale": [1]}), "one length"),
+        (lambda: ws.sas.fit(ws.sas.Model("sphere"), (Q, Q[1:]), ["radius"]), "as many intensities"),
+        (lambda: ws.sas.fit(ws.sas.Model("sphere"), (Q, Q, 0 * Q), ["radius"]), "standard deviation above 0"),
+        (lambda: ws.sas.fit(ws.sas.Model("sphere"), (Q, Q), ["radios"]), "radios: expected a parameter"),
+        (lambda: ws.sas.fit(ws.sas.Model("sphere"), (Q, Q), {"radius": (60, 10)}), "radius"),
+        (lambda: ws.sas.fit(ws.sas.Model("sphere"), "absent.txt", ["radius"]), "absent.txt: cannot be read"),
+    ],
+)
+def test_wrong_arguments_are_refused_with_a_sentence(call, words):
+    with pytest.raises(ValueError, match=words):
+        call()

@@ -1,0 +1,139 @@
+"""Aggregation of time series."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+import warpstride as ws
+
+
+def minutes(*values):
+    return np.datetime64("2026-03-01T00:00", "ns") + (60e9 * np.array(values)).astype("timedelta64[ns]")
+
+
+def points(**options):
+    times = minutes(0.5, 0.0, 1.5, 0.25, 7.0, 7.5)
+    values = [3.0, 1.0, 9.0, 4.0, np.nan, 5.0]
+    return ws.series.table(times, values, **options)
+
+
+def test_buckets_have_their_aggregates():
+    table = ws.series.resample(points(), "1m", ["count", "mean", "first", "std", "50pct"], nan="skip", backend="cpu")
+    assert table.column_names == ["time", "count", "mean", "first", "std", "50pct"]
+    assert table["time"].tolist() == minutes(0, 1, 7).tolist()
+    assert table["count"].tolist() == [3, 1, 1]
+    assert table["first"].tolist() == [1, 9, 5]
+    assert table["50pct"].tolist() == [3, 9, 5]
+    expected = [np.std([1, 4, 3], ddof=1), np.nan, np.nan]
+    assert np.allclose(table["std"], expected, equal_nan=True)
+
+
+def test_series_are_told_apart_by_their_labels():
+    labels = {"host": ["a", "b", "a", None, "b", "a"], "unit": ["x"] * 6}
+    table = ws.series.resample(points(labels=labels), "1h", "max", nan="keep", backend="cpu")
+    assert table.column_names == ["host", "unit", "time", "max"]
+    found = dict(zip(table["host"], table["max"]))
+    assert found["a"] == 9 and np.isnan(found["b"]) and found[None] == 4
+    one = ws.series.resample(points(labels=labels), "1h", "count", by=[], backend="cpu")
+    assert one.column_names == ["time", "count"] and one["count"].tolist() == [6]
+
+
+def test_rates_stand_beside_values():
+    tables = ws.series.resample(points(), ["1m", "1h"], ["sum", "rate:sum"], nan="skip", backend="cpu")
+    assert list(tables) == ["1m", "1h"]
+    assert tables["1m"]["rate:sum"].tolist() == [2, 6, -4]
+    alone = ws.series.resample(points(), "1m", "rate:sum", nan="skip", backend="cpu")
+    assert alone["rate:sum"].tolist() == [2, 6, -4]
+    sparse = ws.series.table(minutes(0, 5), [1, 4])
+    found = ws.series.resample(sparse, "1m", ["count", "rate:max"], backend="cpu")
+    assert np.isnan(found["rate:max"][0]) and found["rate:max"][1] == 3
+
+
+def test_the_emulator_has_the_bits_of_the_cpu():
+    cpu, emulator = (
+        ws.series.resample(points(), "1m", ["mean", "std"], nan="skip", backend=backend)
+        for backend in ("cpu", "emulator")
+    )
+    assert np.array_equal(cpu["mean"], emulator["mean"])
+
+
+def test_tables_pickle_and_are_tables_for_others():
+    table = ws.series.resample(points(), "1m", ["mean"], nan="skip", backend="cpu")
+    again = pickle.loads(pickle.dumps(table))
+    assert again["mean"].tolist() == table["mean"].tolist() and len(again) == 3
+    # A result is an input: hours of minutes.
+    hours = ws.series.resample(table, "1h", "count", backend="cpu")
+    assert hours["count"].tolist() == [3]
+
+
+def test_a_stream_is_taken_once():
+    class Once:
+        def __init__(self):
+            self.capsule = points().__arrow_c_stream__()
+
+        def __arrow_c_stream__(self, requested_schema=None):
+            return self.capsule
+
+    once = Once()
+    assert len(ws.series.resample(once, "1h", backend="cpu")) == 1
+    with pytest.raises(ws.DataError):
+        ws.series.resample(once, "1h", backend="cpu")
+
+
+def test_polars_goes_there_and_back():
+    polars = pytest.importorskip("polars")
+    frame = polars.DataFrame(
+        {
+            "when": minutes(0, 1, 2, 3).astype("datetime64[us]"),
+            "host": polars.Series(["a", "b", "a", "b"], dtype=polars.Categorical),
+            "load": polars.Series([1, 2, None, 5], dtype=polars.Int32),
+        }
+    )
+    result = polars.DataFrame(ws.series.resample(frame, "1h", ["sum", "std"], backend="cpu"))
+    assert result["host"].to_list() == ["a", "b"] and result["sum"].to_list() == [1, 7]
+    assert result["std"].to_list()[0] is None
+    assert result["when"].dtype == polars.Datetime("ns")
+
+
+def test_pyarrow_goes_there_and_back():
+    pyarrow = pytest.importorskip("pyarrow")
+    times = pyarrow.array(minutes(0, 1, 2).astype("datetime64[s]"), pyarrow.timestamp("s", "Europe/Berlin"))
+    table = pyarrow.table({"t": times, "sensor": pyarrow.array([7, 8, 7]), "v": [1.5, 2.5, 3.5]})
+    found = ws.series.resample(table, "1d", "mean", value="v", by=["sensor"], backend="cpu")
+    result = pyarrow.table(found)
+    assert result["sensor"].to_pylist() == [7, 8] and result["mean"].to_pylist() == [2.5, 2.5]
+    assert result.schema.field("t").type == pyarrow.timestamp("ns", "Europe/Berlin")
+
+
+def test_pandas_goes_there_and_back():
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    frame = pandas.DataFrame({"t": minutes(0, 1, 61), "v": [1.0, 2.0, 3.0]})
+    found = ws.series.resample(frame, "1h", "mean", backend="cpu")
+    assert found["mean"].tolist() == [1.5, 3.0]
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: ws.series.resample([1, 2], "1m"), "__arrow_c_stream__"),
+        (lambda: ws.series.resample(points(), "1x"), "granularity 1x"),
+        (lambda: ws.series.resample(points(), "1m", "average"), "aggregate average"),
+        (lambda: ws.series.resample(points(), [], "mean"), "at least one granularity"),
+        (lambda: ws.series.resample(points(), "1m", nan="drop"), "expected keep or skip"),
+        (lambda: ws.series.resample(points(), "1m", time="when"), "time \"when\": expected a column"),
+        (lambda: ws.series.resample(points(), "1m", time="value"), "expected timestamps"),
+        (lambda: ws.series.resample(points(), "1m", by=["value"]), "expected text or integers"),
+        (lambda: ws.series.resample(points(), "M", "rate:mean"), "fixed length for rates"),
+        (lambda: ws.series.table([1, 2], [1, 2]), "datetime64"),
+        (lambda: ws.series.table(minutes(1), [1, 2]), "length|expected"),
+        (
+            lambda: ws.series.resample(ws.series.table(np.array(["1960-01-01"], "datetime64[ns]"), [1]), "1m"),
+            "from 1970",
+        ),
+    ],
+)
+def test_wrong_arguments_are_refused_with_a_sentence(call, words):
+    with pytest.raises(ws.DataError, match=words):
+        call()

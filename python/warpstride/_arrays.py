@@ -1,0 +1,45 @@
+"""Arguments as arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ._warpstride import DataError
+
+
+def floats(name: str, values: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    """Real numbers as float64, without a copy if they are.
+
+    Raises
+    ------
+    DataError
+        Anything but numbers.
+    """
+    return np.asarray(_numbers(name, values, "biuf", "real numbers"), dtype=np.float64)
+
+
+def complexes(name: str, values: npt.ArrayLike) -> npt.NDArray[Any]:
+    """Numbers as a contiguous array of complex64 (of complex64 and float32) or complex128.
+
+    Raises
+    ------
+    DataError
+        Anything but numbers.
+    """
+    array = _numbers(name, values, "biufc", "numbers")
+    single = array.dtype in (np.complex64, np.float32)
+    # Not ascontiguousarray, which makes a vector of a single number.
+    return np.asarray(array, dtype=np.complex64 if single else np.complex128, order="C")
+
+
+def _numbers(name: str, values: npt.ArrayLike, kinds: str, expected: str) -> npt.NDArray[Any]:
+    try:
+        array = np.asarray(values)
+    except ValueError as why:
+        raise DataError(f"{name}: expected an array of {expected}: {why}") from None
+    if array.dtype.kind not in kinds:
+        raise DataError(f"{name}: expected an array of {expected}, found one of {array.dtype}")
+    return array

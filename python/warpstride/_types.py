@@ -1,0 +1,14 @@
+"""Types of arguments."""
+
+import os
+from typing import Literal, Union
+
+Backend = Literal["auto", "cpu", "cuda", "emulator"]
+"""Where to compute: on a GPU if there is one (``auto``), on the CPU, on a GPU, or with the kernels of GPUs in an emulator
+on the CPU, which is slow and meant for tests."""
+
+Precision = Literal["f32", "f64"]
+"""Single or double precision."""
+
+Path = Union[str, "os.PathLike[str]"]
+"""The name of a file."""

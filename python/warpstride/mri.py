@@ -1,0 +1,329 @@
+"""Non-uniform Fourier transforms, for images from k-space samples that lie on no grid.
+
+`nufft2d1`, `nufft2d2`, `nufft3d1` and `nufft3d2` have the names and conventions of FINUFFT; `NUFFT` is the same as an
+operator with its adjoint. They compute on the CPU, in the precision of their input. `docs/mri.md` of the project has
+the mathematics.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any, Callable, Optional, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _warpstride
+from ._arrays import complexes, floats
+
+__all__ = ["NUFFT", "nufft2d1", "nufft2d2", "nufft3d1", "nufft3d2"]
+
+_Complex = npt.NDArray[Any]
+
+
+def _trajectory(points: Sequence[npt.ArrayLike], negative: bool) -> npt.NDArray[np.float64]:
+    """Points x, y[, z] in radians as k (sample, axis) in cycles, kx first: x belongs to the first axis of modes."""
+    axes = [floats(name, axis) for name, axis in zip("xyz", points)]
+    for name, axis in zip("xyz", axes):
+        if axis.ndim != 1 or axis.shape != axes[0].shape:
+            raise _warpstride.DataError(
+                f"{name}: expected an array (point) as long as x, {axes[0].shape}, found shape {axis.shape}"
+            )
+    k = np.empty((axes[0].size, len(axes)))
+    scale = (-1.0 if negative else 1.0) / (2.0 * np.pi)
+    for column, axis in enumerate(reversed(axes)):
+        np.multiply(axis, scale, out=k[:, column])
+    return k
+
+
+def _shape(name: str, shape: Sequence[int]) -> tuple[int, ...]:
+    try:
+        axes = tuple(operator.index(axis) for axis in shape)
+    except TypeError:
+        axes = (-1,)
+    if any(not 0 <= axis < 2**63 for axis in axes):
+        raise _warpstride.DataError(f"{name}: expected whole numbers above 0, found {shape!r}")
+    return axes
+
+
+def _type1(
+    points: Sequence[npt.ArrayLike],
+    c: npt.ArrayLike,
+    n_modes: Optional[Sequence[int]],
+    out: Optional[_Complex],
+    eps: float,
+    isign: int,
+) -> _Complex:
+    strengths = complexes("c", c)
+    if n_modes is None:
+        if out is None:
+            raise _warpstride.DataError("n_modes: expected n_modes or out, found neither")
+        n_modes = np.shape(out)[-len(points) :]
+    shape = _shape("n_modes", n_modes)
+    if len(shape) != len(points):
+        raise _warpstride.DataError(f"n_modes: expected {len(points)} numbers, found {len(shape)}")
+    if strengths.ndim not in (1, 2):
+        raise _warpstride.DataError(
+            f"c: expected an array (point) or (transform, point), found shape {strengths.shape}"
+        )
+    k = _trajectory(points, isign < 0)
+    plan = _warpstride.PlannedNufft(shape, k, eps, strengths.dtype == np.complex128)
+    found = plan.adjoint(np.atleast_2d(strengths))
+    return _returned(found[0] if strengths.ndim == 1 else found, out)
+
+
+def _type2(
+    points: Sequence[npt.ArrayLike], f: npt.ArrayLike, out: Optional[_Complex], eps: float, isign: int
+) -> _Complex:
+    modes = complexes("f", f)
+    axes = len(points)
+    if modes.ndim not in (axes, axes + 1):
+        raise _warpstride.DataError(
+            f"f: expected an array of {axes} axes, or one more for several transforms, found shape {modes.shape}"
+        )
+    k = _trajectory(points, isign >= 0)
+    shape = list(modes.shape[-axes:])
+    plan = _warpstride.PlannedNufft(shape, k, eps, modes.dtype == np.complex128)
+    found = plan.forward(modes.reshape((-1, *shape)))
+    return _returned(found[0] if modes.ndim == axes else found, out)
+
+
+def _returned(found: _Complex, out: Optional[_Complex]) -> _Complex:
+    if out is None:
+        return found
+    if not isinstance(out, np.ndarray) or out.shape != found.shape or out.dtype.kind != "c":
+        raise _warpstride.DataError(f"out: expected a complex array of shape {found.shape}, found another")
+    out[...] = found
+    return out
+
+
+def nufft2d1(
+    x: npt.ArrayLike,
+    y: npt.ArrayLike,
+    c: npt.ArrayLike,
+    n_modes: Optional[Sequence[int]] = None,
+    out: Optional[_Complex] = None,
+    eps: float = 1e-6,
+    isign: int = 1,
+) -> _Complex:
+    """Type-1 transform in two dimensions (non-uniform to uniform), f[k₁, k₂] = Σ_j c_j exp(± i (k₁ x_j + k₂ y_j)).
+
+    Parameters
+    ----------
+    x, y : array_like
+        Coordinates (point) in radians; they are periodic with 2π.
+    c : array_like
+        Strengths (point), or (transform, point) for several transforms. complex64 is computed in single precision,
+        anything else in double.
+    n_modes : sequence of two int, optional
+        Numbers N₁, N₂ of modes; those of `out` by default. The modes are −⌊N/2⌋ … ⌈N/2⌉ − 1, in this order.
+    out : ndarray, optional
+        Array for the result.
+    eps : float
+        Relative l² error that is asked for.
+    isign : int
+        Sign of the exponent; 0 is positive.
+
+    Returns
+    -------
+    ndarray
+        (N₁, N₂), or (transform, N₁, N₂).
+
+    Raises
+    ------
+    DataError
+        Shapes that differ, coordinates that are not finite, or a tolerance that the precision does not reach.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import warpstride as ws
+    >>> f = ws.mri.nufft2d1([0.1, 0.2], [0.3, 0.4], np.array([1 + 0j, 2]), (4, 6), eps=1e-9)
+    >>> k1, k2 = np.arange(-2, 2)[:, None], np.arange(-3, 3)
+    >>> exact = np.exp(1j * (k1 * 0.1 + k2 * 0.3)) + 2 * np.exp(1j * (k1 * 0.2 + k2 * 0.4))
+    >>> bool(np.linalg.norm(f - exact) < 1e-8 * np.linalg.norm(exact))
+    True
+    """
+    return _type1((x, y), c, n_modes, out, eps, isign)
+
+
+def nufft3d1(
+    x: npt.ArrayLike,
+    y: npt.ArrayLike,
+    z: npt.ArrayLike,
+    c: npt.ArrayLike,
+    n_modes: Optional[Sequence[int]] = None,
+    out: Optional[_Complex] = None,
+    eps: float = 1e-6,
+    isign: int = 1,
+) -> _Complex:
+    """Type-1 transform in three dimensions; see `nufft2d1`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import warpstride as ws
+    >>> f = ws.mri.nufft3d1([0.0], [0.0], [0.0], np.array([3 + 0j]), (2, 3, 4))
+    >>> f.shape, bool(np.allclose(f, 3, atol=1e-4))
+    ((2, 3, 4), True)
+    """
+    return _type1((x, y, z), c, n_modes, out, eps, isign)
+
+
+def nufft2d2(
+    x: npt.ArrayLike,
+    y: npt.ArrayLike,
+    f: npt.ArrayLike,
+    out: Optional[_Complex] = None,
+    eps: float = 1e-6,
+    isign: int = -1,
+) -> _Complex:
+    """Type-2 transform in two dimensions (uniform to non-uniform), c_j = Σ_k f[k₁, k₂] exp(± i (k₁ x_j + k₂ y_j)).
+
+    Parameters
+    ----------
+    x, y : array_like
+        Coordinates (point) in radians; they are periodic with 2π.
+    f : array_like
+        Modes (N₁, N₂), or (transform, N₁, N₂), in the order of `nufft2d1`.
+    out : ndarray, optional
+        Array for the result.
+    eps : float
+        Relative l² error that is asked for.
+    isign : int
+        Sign of the exponent; 0 is positive.
+
+    Returns
+    -------
+    ndarray
+        (point), or (transform, point).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import warpstride as ws
+    >>> c = ws.mri.nufft2d2([0.0, 1.0], [0.0, 2.0], np.eye(3, dtype=complex), eps=1e-9)
+    >>> bool(np.allclose(c, [3, 1 + 2 * np.cos(3)]))
+    True
+    """
+    return _type2((x, y), f, out, eps, isign)
+
+
+def nufft3d2(
+    x: npt.ArrayLike,
+    y: npt.ArrayLike,
+    z: npt.ArrayLike,
+    f: npt.ArrayLike,
+    out: Optional[_Complex] = None,
+    eps: float = 1e-6,
+    isign: int = -1,
+) -> _Complex:
+    """Type-2 transform in three dimensions; see `nufft2d2`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import warpstride as ws
+    >>> c = ws.mri.nufft3d2([0.0], [0.0], [0.0], np.ones((2, 3, 4), dtype=complex))
+    >>> bool(np.allclose(c, 24, rtol=1e-4))
+    True
+    """
+    return _type2((x, y, z), f, out, eps, isign)
+
+
+class NUFFT:
+    """The encoding of non-Cartesian MRI, with its exact adjoint: (A ρ)_m = Σ_n ρ_n exp(−2πi k_m·x_n).
+
+    Voxel n of an axis of N lies at n − ⌊N/2⌋ pixels. Transforms are planned once for each precision.
+
+    Parameters
+    ----------
+    k : array_like
+        Trajectory (sample, axis) in cycles per pixel; axes kx, ky[, kz], which belong to columns, rows[, slices].
+    shape : sequence of int
+        Rows and columns of an image, or slices, rows and columns.
+    eps : float
+        Relative l² error that is asked for.
+    maps : array_like, optional
+        Coil maps S, (coil, *shape). With these, ``A(x)`` are the samples of S x in each coil, and ``A.H(y)`` is the sum
+        over coils.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import warpstride as ws
+    >>> random = np.random.default_rng(1)
+    >>> A = ws.mri.NUFFT(random.uniform(-0.5, 0.5, (50, 2)), (8, 8))
+    >>> x, y = random.normal(size=(8, 8)) + 0j, random.normal(size=50) + 0j
+    >>> bool(np.isclose(np.vdot(A(x), y), np.vdot(x, A.H(y))))
+    True
+    """
+
+    def __init__(
+        self,
+        k: npt.ArrayLike,
+        shape: Sequence[int],
+        eps: float = 1e-5,
+        maps: Optional[npt.ArrayLike] = None,
+    ) -> None:
+        self.shape = _shape("shape", shape)
+        self.eps = eps
+        self.maps = None if maps is None else complexes("maps", maps)
+        if self.maps is not None and np.shape(self.maps)[1:] != self.shape:
+            raise _warpstride.DataError(
+                f"maps: expected shape (coil, {', '.join(map(str, self.shape))}), found {self.maps.shape}"
+            )
+        self._k = floats("k", k)
+        if self._k.ndim != 2:
+            raise _warpstride.DataError(f"k: expected an array (sample, axis), found shape {self._k.shape}")
+        self._plans: dict[bool, _warpstride.PlannedNufft] = {}
+
+    @property
+    def samples(self) -> int:
+        """Number of samples of an image."""
+        return len(self._k)
+
+    def _plan(self, double: bool) -> _warpstride.PlannedNufft:
+        if double not in self._plans:
+            self._plans[double] = _warpstride.PlannedNufft(list(self.shape), self._k, self.eps, double)
+        return self._plans[double]
+
+    def __call__(self, x: npt.ArrayLike) -> _Complex:
+        """Samples of images (*shape) or (image, *shape): (sample) or (image, sample); with coil maps, of one image, (coil,
+        sample)."""
+        image = complexes("x", x)
+        if self.maps is not None:
+            if image.shape != self.shape:
+                raise _warpstride.DataError(f"x: expected shape {self.shape}, found {image.shape}")
+            image = self.maps.astype(image.dtype, copy=False) * image
+        several = image.ndim == len(self.shape) + 1
+        if not several:
+            image = image[np.newaxis]
+        found = self._plan(image.dtype == np.complex128).forward(image)
+        return found if several else found[0]
+
+    @property
+    def H(self) -> Callable[[npt.ArrayLike], _Complex]:  # noqa: N802
+        """The adjoint, `adjoint`."""
+        return self.adjoint
+
+    def adjoint(self, y: npt.ArrayLike) -> _Complex:
+        """Images of samples (sample) or (image, sample): Σ_m y_m exp(+2πi k_m·x_n); with coil maps, of samples (coil,
+        sample), their sum over coils with the conjugate maps."""
+        samples = complexes("y", y)
+        several = samples.ndim == 2
+        if not several:
+            samples = samples[np.newaxis]
+        images = self._plan(samples.dtype == np.complex128).adjoint(samples)
+        if self.maps is None:
+            return images if several else images[0]
+        if len(samples) != len(self.maps):
+            raise _warpstride.DataError(
+                f"y: expected samples of {len(self.maps)} coils, found {len(samples)}"
+            )
+        weights = self.maps.astype(images.dtype, copy=False).conj()
+        total: _Complex = np.einsum("c...,c...->...", weights, images)
+        return total
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (NUFFT, (self._k, self.shape, self.eps, self.maps))

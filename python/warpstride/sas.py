@@ -1,0 +1,522 @@
+"""Small-angle scattering: intensities of models, and fits of models to data.
+
+`docs/sas.md` and `docs/sas-fits.md` of the project have the models and the mathematics. Names of models and parameters
+are those of sasmodels.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from typing import Any, Literal, Mapping, Optional, Sequence, Union, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _warpstride
+from ._arrays import floats
+from ._types import Backend, Path, Precision
+
+__all__ = ["FitResult", "Fitted", "Model", "Parameter", "fit", "models"]
+
+_Floats = npt.NDArray[np.float64]
+_Q = Union[npt.ArrayLike, tuple[npt.ArrayLike, npt.ArrayLike]]
+_Distribution = tuple[str, str, Optional[int], Optional[float]]
+
+
+def models() -> list[str]:
+    """Names of all models: form factors, and structure factors for products such as ``cylinder@hardsphere``.
+
+    Examples
+    --------
+    >>> import warpstride as ws
+    >>> "sphere" in ws.sas.models()
+    True
+    """
+    return _warpstride.sas_models()
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter of a model.
+
+    Attributes
+    ----------
+    name, units : str
+        Name, and units as in sasmodels.
+    default, low, high : float
+        Default value and limits.
+    description : str
+        What it is.
+    polydisperse : bool
+        Whether it can have a distribution.
+    """
+
+    name: str
+    units: str
+    default: float
+    low: float
+    high: float
+    description: str
+    polydisperse: bool
+
+
+class Model:
+    """A model of scattering: a form factor, a product ``P@S`` with a structure factor, or a sum ``A+B``.
+
+    Parameters
+    ----------
+    name : str
+        Name, such as ``"sphere"``, ``"cylinder@hardsphere"`` or ``"sphere+cylinder"``.
+    backend : {"auto", "cpu", "cuda", "emulator"}
+        Where to compute.
+    device : int, optional
+        Number of the GPU.
+    precision : {"f32", "f64"}
+        Precision of form factors and of their sums.
+    cutoff : float
+        Points of the mesh of distributions whose weight is not above it are left out.
+
+    Examples
+    --------
+    >>> import warpstride as ws
+    >>> model = ws.sas.Model("sphere", backend="cpu")
+    >>> model([0.01, 0.1], radius=20, background=0).round(4).tolist()
+    [83.1079, 35.7333]
+
+    A distribution of a parameter is given as in sasmodels:
+
+    >>> broad = model([0.01, 0.1], radius=20, radius_pd=0.2, radius_pd_type="schulz", background=0)
+    >>> bool((broad != model([0.01, 0.1], radius=20, background=0)).all())
+    True
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        backend: Backend = "auto",
+        device: Optional[int] = None,
+        precision: Precision = "f64",
+        cutoff: float = 0.0,
+    ) -> None:
+        self.name = name
+        self._place: dict[str, Any] = {
+            "backend": backend,
+            "device": device,
+            "precision": precision,
+            "cutoff": cutoff,
+        }
+        self.parameters: dict[str, Parameter] = {
+            row[0]: Parameter(*row) for row in _warpstride.sas_parameters(name)
+        }
+        """The parameters by their names, in the order of the model's table."""
+        self._engine: Optional[tuple[Any, _warpstride.SasEngine]] = None
+
+    def __repr__(self) -> str:
+        return f"Model({self.name!r})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (_model, (self.name, self._place))
+
+    @property
+    def defaults(self) -> dict[str, float]:
+        """The default values."""
+        return {name: row.default for name, row in self.parameters.items()}
+
+    def __call__(self, q: _Q, **parameters: Union[float, int, str]) -> _Floats:
+        """Intensities at q.
+
+        Parameters
+        ----------
+        q : array_like or tuple of two array_like
+            Scattering vectors, 1/Å, above 0; or components (qx, qy) of the pixels of an image.
+        **parameters
+            Values of parameters, by default the model's. For a distribution of a parameter p, ``p_pd`` is its relative
+            width (degrees for angles), and ``p_pd_type``, ``p_pd_n`` and ``p_pd_nsigma`` are its shape (``gaussian``,
+            ``rectangle``, ``uniform``, ``lognormal``, ``schulz``, ``boltzmann``), points and reach.
+
+        Returns
+        -------
+        ndarray of float64
+            Intensities in the shape of q, 1/cm.
+
+        Raises
+        ------
+        DataError
+            A parameter that the model does not have, a value outside its limits, or no solution of a structure factor.
+        """
+        values, widths, distributions = self._split(parameters)
+        engine, shape = self._engine_at(q, distributions)
+        unsolved, sentence = engine.unsolved(values, widths)
+        if unsolved:
+            raise _warpstride.DataError(sentence)
+        intensity: _Floats = engine.evaluate(values, widths)[0].reshape(shape)
+        return intensity
+
+    def batch(self, q: _Q, values: Mapping[str, npt.ArrayLike], **parameters: Union[float, int, str]) -> _Floats:
+        """Intensities for many sets of parameters in one call, as a population or a Jacobian needs them.
+
+        Parameters
+        ----------
+        q : array_like or tuple of two array_like
+            As for a single evaluation.
+        values : mapping of str to array_like
+            Values (set) of parameters and of widths ``p_pd``, all of the same length.
+        **parameters
+            Values that all sets have.
+
+        Returns
+        -------
+        ndarray of float64
+            (set, *shape of q), 1/cm; NaN where a structure factor has no solution.
+
+        Examples
+        --------
+        >>> import warpstride as ws
+        >>> model = ws.sas.Model("sphere", backend="cpu")
+        >>> model.batch([0.01, 0.1, 0.2], {"radius": [20, 30]}, background=0).shape
+        (2, 3)
+        """
+        columns = {name: floats(name, column) for name, column in values.items()}
+        lengths = {column.shape for column in columns.values()}
+        if len(lengths) != 1 or len(next(iter(lengths))) != 1 or (0,) in lengths:
+            raise _warpstride.DataError(
+                "values: expected arrays of one length above 0, found shapes "
+                + ", ".join(f"{name} {column.shape}" for name, column in columns.items())
+            )
+        for name in columns.keys() & parameters.keys():
+            raise _warpstride.DataError(f"{name}: expected in values or as a keyword, found both")
+        single: dict[str, Union[float, int, str]] = {
+            # Any width above 0 asks for a distribution.
+            name: float(column.max()) if self._width(name) else float(column[0])
+            for name, column in columns.items()
+        }
+        one, widths, distributions = self._split({**parameters, **single})
+        (count,) = lengths.pop()
+        sets, spread = np.repeat(one, count, axis=0), np.repeat(widths, count, axis=0)
+        names = list(self.parameters)
+        spread_names = [distribution[0] for distribution in distributions]
+        for name, column in columns.items():
+            of = self._width(name)
+            if of is None:
+                sets[:, names.index(name)] = column
+            elif of in spread_names:
+                spread[:, spread_names.index(of)] = column
+        engine, shape = self._engine_at(q, distributions)
+        found = engine.evaluate(sets, spread)
+        found[engine.unsolved(sets, spread)[0]] = np.nan
+        return found.reshape((count, *shape))
+
+    def _width(self, name: str) -> Optional[str]:
+        """The parameter of which ``name`` is the width of its distribution."""
+        of = name.removesuffix("_pd")
+        return of if name not in self.parameters and of != name and of in self.parameters else None
+
+    def _split(
+        self, parameters: Mapping[str, Union[float, int, str]], free: Sequence[str] = ()
+    ) -> tuple[_Floats, _Floats, list[_Distribution]]:
+        """Values (1, parameter), widths (1, distribution) and distributions of keywords; those of ``free`` are there
+        with a width of 0, too."""
+        values = self.defaults
+        widths: dict[str, float] = {of: 0.0 for of in map(self._width, free) if of is not None}
+        options: dict[str, dict[str, Any]] = {}
+        for name, value in parameters.items():
+            of, suffix = name, ""
+            if name not in self.parameters:
+                for known in ("_pd_nsigma", "_pd_type", "_pd_n", "_pd"):
+                    if name.endswith(known):
+                        of, suffix = name.removesuffix(known), known
+                        break
+            if of not in self.parameters:
+                known_names = ", ".join(self.parameters)
+                raise _warpstride.DataError(f"{name}: expected a parameter of {self.name}: {known_names}")
+            if suffix == "_pd_type":
+                options.setdefault(of, {})[suffix] = str(value)
+                continue
+            try:
+                number = float(value)
+            except (TypeError, ValueError):
+                raise _warpstride.DataError(f"{name}: expected a number, found {value!r}") from None
+            if suffix == "":
+                values[of] = number
+            elif suffix == "_pd":
+                if not (np.isfinite(number) and number >= 0):
+                    raise _warpstride.DataError(f"{name}: expected a width, 0 or more, found {number}")
+                if number > 0:
+                    widths[of] = number
+            elif suffix == "_pd_n":
+                if not (number.is_integer() and number > 0):
+                    raise _warpstride.DataError(f"{name}: expected a number of points, found {value!r}")
+                options.setdefault(of, {})[suffix] = int(number)
+            else:
+                options.setdefault(of, {})[suffix] = number
+        distributions: list[_Distribution] = []
+        for of in widths:
+            given = options.get(of, {})
+            kind = given.get("_pd_type", "gaussian")
+            distributions.append((of, kind, given.get("_pd_n"), given.get("_pd_nsigma")))
+        one = np.array([list(values.values())], dtype=np.float64)
+        spread = np.array([list(widths.values())], dtype=np.float64).reshape((1, len(widths)))
+        return one, spread, distributions
+
+    def _engine_at(
+        self, q: _Q, distributions: list[_Distribution]
+    ) -> tuple[_warpstride.SasEngine, tuple[int, ...]]:
+        """The engine at these points, which is kept for the next call, and the shape of q."""
+        qx, qy, shape = _points(q)
+        kept = self._engine
+        key = (qx, qy, distributions)
+        if kept is not None and kept[0][2] == distributions:
+            same = np.array_equal(kept[0][0], qx) and (
+                (qy is None and kept[0][1] is None)
+                or (qy is not None and kept[0][1] is not None and np.array_equal(kept[0][1], qy))
+            )
+            if same:
+                return kept[1], shape
+        engine = _warpstride.SasEngine(self.name, qx, qy, distributions, self._place)
+        self._engine = (key, engine)
+        return engine, shape
+
+
+def _model(name: str, place: dict[str, Any]) -> Model:
+    return Model(name, **place)
+
+
+def _points(q: _Q) -> tuple[_Floats, Optional[_Floats], tuple[int, ...]]:
+    if isinstance(q, tuple) and len(q) == 2 and np.ndim(q[0]) > 0:
+        qx, qy = floats("qx", q[0]), floats("qy", q[1])
+        if qx.shape != qy.shape:
+            raise _warpstride.DataError(f"qx and qy: expected one shape, found {qx.shape} and {qy.shape}")
+        # Copies, because they are compared with those of the next call.
+        return qx.flatten(), qy.flatten(), qx.shape
+    curve = floats("q", cast(npt.ArrayLike, q))
+    return curve.flatten(), None, curve.shape
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A fitted parameter.
+
+    Attributes
+    ----------
+    value : float
+        At the minimum.
+    uncertainty : float or None
+        Standard uncertainty; ``None`` at a bound and where the data do not determine it.
+    low, high : float
+        Bounds.
+    start : float
+        Where the search began.
+    at_bound : str or None
+        The bound where it stopped.
+    units : str
+        Units.
+    """
+
+    value: float
+    uncertainty: Optional[float]
+    low: float
+    high: float
+    start: float
+    at_bound: Optional[str]
+    units: str
+
+
+@dataclass(frozen=True)
+class FitResult:
+    """Result of a fit.
+
+    Attributes
+    ----------
+    parameters : dict of str to Fitted
+        The fitted parameters by their names.
+    fixed : dict of str to float
+        What was not fitted.
+    chi2, reduced_chi2 : float
+        Σ ((data − model)/σ)², and the same over degrees of freedom (NaN without any).
+    converged : bool
+        Whether a minimum was found.
+    covariance : ndarray of float64
+        (parameter, parameter); NaN where it is not determined.
+    intensity, sigma, model, residuals : ndarray of float64
+        Of each fitted point: data and standard deviations, the model's intensities, and (data − model)/σ.
+    problems : list of str
+        Doubtful properties of the data and of the fit.
+    summary : dict
+        What ``warpstride sas fit --summary`` writes.
+    """
+
+    parameters: dict[str, Fitted]
+    fixed: dict[str, float]
+    chi2: float
+    reduced_chi2: float
+    converged: bool
+    covariance: _Floats
+    intensity: _Floats
+    sigma: _Floats
+    model: _Floats
+    residuals: _Floats
+    problems: list[str]
+    summary: dict[str, Any]
+
+
+def fit(
+    model: Model,
+    data: Union[Path, Sequence[Any]],
+    free: Union[Sequence[str], Mapping[str, Optional[tuple[float, float]]]],
+    *,
+    start: Optional[Mapping[str, float]] = None,
+    method: Literal["lm", "de"] = "lm",
+    starts: int = 1,
+    iterations: int = 200,
+    population: Optional[int] = None,
+    generations: int = 300,
+    seed: int = 1,
+    q_range: Optional[tuple[float, float]] = None,
+    weights: Literal["data", "root", "relative", "unit"] = "data",
+    resolution: bool = True,
+    **parameters: Union[float, int, str],
+) -> FitResult:
+    """Fit parameters of a model to data, so that χ² = Σ ((data − model)/σ)² is least.
+
+    Parameters
+    ----------
+    model : Model
+        The model, and where it is computed.
+    data : path or tuple
+        A file that ``warpstride sas`` reads; or (q, intensity), (q, intensity, σ) or (q, intensity, σ, σ of q), with
+        q an array or a tuple (qx, qy).
+    free : mapping of str to (low, high), or sequence of str
+        The parameters to fit with their bounds; ``None`` for the limits of the parameter. ``p_pd`` is the width of the
+        distribution of p.
+    start : mapping of str to float, optional
+        Where the search begins; by default at the value of the parameter if it is within the bounds, else in their
+        middle.
+    method : {"lm", "de"}
+        Levenberg–Marquardt, or differential evolution before it.
+    starts, iterations : int
+        Starts of Levenberg–Marquardt, spread over the bounds, and the maximum number of iterations of each.
+    population, generations : int, optional
+        Size and number of generations of the evolution.
+    seed : int
+        Seed of the starts and of the population.
+    q_range : tuple of two float, optional
+        Least and greatest \\|q\\| that is fitted, 1/Å.
+    weights : {"data", "root", "relative", "unit"}
+        Standard deviations: those of the data (√|I| if there are none), √|I|, |I| or 1.
+    resolution : bool
+        Whether intensities are smeared with the resolution of the data, if they have one.
+    **parameters
+        Values of the other parameters, as for `Model`.
+
+    Returns
+    -------
+    FitResult
+        Parameters with uncertainties, and the fitted curve.
+
+    Raises
+    ------
+    DataError
+        Data that cannot be read or fitted, or names and bounds that do not suit the model.
+    DeviceError, OutOfMemoryError
+        A GPU that cannot be used; too little memory.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import warpstride as ws
+    >>> model = ws.sas.Model("sphere", backend="cpu")
+    >>> q = np.linspace(0.01, 0.3, 50)
+    >>> intensity = model(q, radius=35, scale=0.02, background=0.01)
+    >>> data = (q, intensity, 0.01 * intensity)
+    >>> found = ws.sas.fit(model, data, {"radius": (10, 60), "scale": (0, 1)}, starts=8, background=0.01)
+    >>> round(found.parameters["radius"].value, 6), found.converged
+    (35.0, True)
+    """
+    bounds = free if isinstance(free, Mapping) else {name: None for name in free}
+    begin = dict(start or {})
+    for name in begin.keys() - bounds.keys():
+        raise _warpstride.DataError(f"start: expected fitted parameters, found {name}")
+    fitted = [
+        (str(name), None if limits is None else _limits(name, limits), begin.get(name))
+        for name, limits in bounds.items()
+    ]
+    values, widths, distributions = model._split(parameters, [name for name, _, _ in fitted])
+    search = {
+        "method": method,
+        "starts": starts,
+        "iterations": iterations,
+        "population": population,
+        "generations": generations,
+        "seed": seed,
+        "q_range": q_range,
+        "weights": weights,
+        "resolution": resolution,
+    }
+    text, arrays = _warpstride.sas_fit(
+        model.name,
+        _data(data),
+        fitted,
+        values[0].tolist(),
+        widths[0].tolist(),
+        distributions,
+        model._place,
+        search,
+    )
+    summary = json.loads(text)
+    nan = float("nan")
+    covariance = [[nan if cell is None else cell for cell in row] for row in summary["covariance"]]
+    return FitResult(
+        parameters={
+            one["name"]: Fitted(
+                value=_number(one["value"], nan),
+                uncertainty=one["uncertainty"],
+                low=_number(one["low"], -np.inf),
+                high=_number(one["high"], np.inf),
+                start=_number(one["start"], nan),
+                at_bound=one["at_bound"],
+                units=one["units"],
+            )
+            for one in summary["parameters"]
+        },
+        fixed={one["name"]: one["value"] for one in summary["fixed"]},
+        chi2=_number(summary["chi2"], nan),
+        reduced_chi2=_number(summary["reduced_chi2"], nan),
+        converged=summary["converged"],
+        covariance=np.array(covariance, dtype=np.float64),
+        intensity=arrays[0],
+        sigma=arrays[1],
+        model=arrays[2],
+        residuals=arrays[3],
+        problems=summary["problems"],
+        summary=summary,
+    )
+
+
+def _limits(name: str, limits: tuple[float, float]) -> tuple[float, float]:
+    numbers = floats(name, limits)
+    if numbers.shape != (2,):
+        raise _warpstride.DataError(f"{name}: expected (low, high), found {limits!r}")
+    return float(numbers[0]), float(numbers[1])
+
+
+def _number(value: Optional[float], otherwise: float) -> float:
+    """A number of a JSON document, which has none that are not finite."""
+    return otherwise if value is None else value
+
+
+def _data(data: Union[Path, Sequence[Any]]) -> Any:
+    if isinstance(data, (str, os.PathLike)):
+        return os.fspath(data)
+    columns = list(data) if isinstance(data, (tuple, list)) else []
+    if not 2 <= len(columns) <= 4:
+        raise _warpstride.DataError(
+            f"data: expected (q, intensity), or these with standard deviations, found {len(columns)} parts"
+        )
+    qx, qy, _ = _points(columns[0])
+    others: dict[str, Any] = {"intensity": None, "sigma": None, "dq": None}
+    for name, column in zip(others, columns[1:]):
+        others[name] = None if column is None and name != "intensity" else floats(name, column).ravel()
+    return {"q": qx, "qy": qy, **others}

@@ -1,0 +1,172 @@
+"""Aggregation of time series, from and to tables of any library with the Arrow PyCapsule interface.
+
+`docs/series.md` of the project describes buckets and aggregates.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Mapping, Optional, Protocol, Sequence, Union, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _warpstride
+from ._arrays import floats
+from ._types import Backend
+from ._warpstride import Table
+
+__all__ = ["Table", "resample", "table"]
+
+
+class ArrowStream(Protocol):
+    """A table of polars, pyarrow, pandas, duckdb, …"""
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any: ...
+
+
+def table(
+    times: npt.ArrayLike, values: npt.ArrayLike, labels: Optional[Mapping[str, Sequence[Optional[str]]]] = None
+) -> Table:
+    """Make a table of points from arrays.
+
+    Parameters
+    ----------
+    times : array_like of datetime64
+        Times (point).
+    values : array_like
+        Values (point).
+    labels : mapping of str to sequence of str, optional
+        Columns (point) that name the series.
+
+    Returns
+    -------
+    Table
+        With the columns of labels, ``time`` and ``value``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import warpstride as ws
+    >>> points = ws.series.table(np.array(["2026-01-01", "2026-01-02"], dtype="datetime64[ns]"), [1, 2])
+    >>> points.column_names, points["value"].tolist()
+    (['time', 'value'], [1.0, 2.0])
+    """
+    stamps = np.asarray(times)
+    if stamps.dtype.kind != "M":
+        raise _warpstride.DataError(f"times: expected datetime64, found {stamps.dtype}")
+    if np.isnat(stamps).any():
+        raise _warpstride.DataError("times: expected a time of each point, found NaT")
+    nanoseconds = stamps.astype("datetime64[ns]").view(np.int64)
+    texts = [(name, list(column)) for name, column in (labels or {}).items()]
+    return Table.of_points(nanoseconds, floats("values", values), texts)
+
+
+@overload
+def resample(
+    table: ArrowStream,
+    every: str,
+    agg: Union[str, Sequence[str]] = ...,
+    *,
+    time: Optional[str] = ...,
+    value: Optional[str] = ...,
+    by: Optional[Sequence[str]] = ...,
+    nan: str = ...,
+    backend: Backend = ...,
+    device: Optional[int] = ...,
+) -> Table: ...
+
+
+@overload
+def resample(
+    table: ArrowStream,
+    every: Union[list[str], tuple[str, ...]],
+    agg: Union[str, Sequence[str]] = ...,
+    *,
+    time: Optional[str] = ...,
+    value: Optional[str] = ...,
+    by: Optional[Sequence[str]] = ...,
+    nan: str = ...,
+    backend: Backend = ...,
+    device: Optional[int] = ...,
+) -> dict[str, Table]: ...
+
+
+def resample(
+    table: ArrowStream,
+    every: Union[str, list[str], tuple[str, ...]],
+    agg: Union[str, Sequence[str]] = "mean",
+    *,
+    time: Optional[str] = None,
+    value: Optional[str] = None,
+    by: Optional[Sequence[str]] = None,
+    nan: str = "keep",
+    backend: Backend = "auto",
+    device: Optional[int] = None,
+) -> Union[Table, dict[str, Table]]:
+    """Aggregate the points of each series over buckets of time.
+
+    Parameters
+    ----------
+    table : object with ``__arrow_c_stream__``
+        A row is a point. Rows may have any order; of points of a series with the same time the first counts, and rows
+        without a value are left out.
+    every : str, or list or tuple of str
+        Lengths of buckets: ``"1m"``, ``"250ms"``, ``"1d"``, or ``"W"``, ``"M"``, ``"Q"``, ``"H"``, ``"Y"`` of the
+        calendar in UTC.
+    agg : str or sequence of str
+        ``count``, ``sum``, ``mean``, ``min``, ``max``, ``first``, ``last``, ``nunique``, ``std``, ``median``, a
+        percentile such as ``95pct``, or one of these of the differences between points, such as ``rate:mean``.
+    time : str, optional
+        Column of timestamps (Timestamp or Date); by default the only one.
+    value : str, optional
+        Column of numbers; by default the only one.
+    by : sequence of str, optional
+        Columns of text or integers that name the series; by default all columns of text.
+    nan : {"keep", "skip"}
+        Whether NaN is a value, greater than all others, or no point.
+    backend : {"auto", "cpu", "cuda", "emulator"}
+        Where to compute.
+    device : int, optional
+        Number of the GPU.
+
+    Returns
+    -------
+    Table or dict of str to Table
+        A row for each bucket that has points: the labels of the series, the start of the bucket, and a column for each
+        aggregate, null where a bucket has too few points for it. For a list of lengths, a table for each.
+
+    Raises
+    ------
+    DataError
+        Columns of other types, times before 1970, or an unknown length or aggregate.
+    DeviceError, OutOfMemoryError
+        A GPU that cannot be used; too little memory.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import warpstride as ws
+    >>> times = np.datetime64("2026-01-01T00:00", "s") + np.arange(0, 180, 30)
+    >>> table = ws.series.table(times, [1.0, 3.0, 5.0, 9.0, 2.0, 2.0])
+    >>> minutes = ws.series.resample(table, "1m", ["mean", "max"])
+    >>> minutes["mean"].tolist()
+    [2.0, 7.0, 2.0]
+    """
+    lengths = [every] if isinstance(every, str) else list(every)
+    aggregates = [agg] if isinstance(agg, str) else list(agg)
+    if not hasattr(table, "__arrow_c_stream__"):
+        raise _warpstride.DataError(
+            f"table: expected an object with __arrow_c_stream__, found {type(table).__name__}"
+        )
+    options = {
+        "time": time,
+        "value": value,
+        "by": None if by is None else [by] if isinstance(by, str) else list(by),
+        "nan": nan,
+        "backend": backend,
+        "device": device,
+    }
+    tables, _ = _warpstride.resample(table.__arrow_c_stream__(), lengths, aggregates, options)
+    if isinstance(every, str):
+        return tables[0]
+    return dict(zip(lengths, tables))
