@@ -367,8 +367,9 @@ fn repetitions_may_share_the_coil_maps_of_their_slice() {
     assert_eq!(output.out.matches(note).count(), 1, "{}", output.out);
     run(&["--select", "all", "-o", "own.npy"]).well();
     let (all, own, second) = (read("all.npy"), read("own.npy"), read("second.npy"));
-    let image = |of: &ndarray::ArrayD<_>, at: usize| of.index_axis(ndarray::Axis(0), at).to_owned();
-    let difference = |a: &ndarray::ArrayD<num_complex::Complex<f64>>, b: &ndarray::ArrayD<_>| {
+    type Images = ndarray::ArrayD<num_complex::Complex<f64>>;
+    let image = |of: &Images, at: usize| of.index_axis(ndarray::Axis(0), at).to_owned();
+    let difference = |a: &Images, b: &Images| {
         let d = a.iter().zip(b).map(|(a, b)| (a - b).norm_sqr());
         (d.sum::<f64>() / a.iter().map(|a| a.norm_sqr()).sum::<f64>()).sqrt()
     };
