@@ -5,7 +5,7 @@
 //! computed from it: what its numbers mean depends on the program that wrote it.
 
 use crate::element::Element;
-use crate::file_error::{FileError, name_of};
+use crate::file_error::{FileError, name_of, open_regular};
 use crate::frame_file::{FrameFile, check_range, read_by_pixels};
 use crate::pixel::Pixel;
 use std::fs::File;
@@ -52,7 +52,7 @@ impl EmpadHeader {
         let file = name_of(path);
         let unreadable = |e: std::io::Error| FileError::open(&file, &e);
         let mut bytes = Vec::new();
-        let read = File::open(path)
+        let read = open_regular(path)
             .map_err(unreadable)?
             .take(LONGEST_XML + 1)
             .read_to_end(&mut bytes)
@@ -150,7 +150,7 @@ impl EmpadFile {
     fn open_raw(path: &Path, header: Option<EmpadHeader>) -> Result<Self, FileError> {
         let name = name_of(path);
         let unreadable = |e: std::io::Error| FileError::open(&name, &e);
-        let file = File::open(path).map_err(unreadable)?;
+        let file = open_regular(path).map_err(unreadable)?;
         let size = file.metadata().map_err(unreadable)?.len();
         let frames = usize::try_from(size / FRAME_BYTES as u64).unwrap_or(usize::MAX);
         if frames == 0 || size % FRAME_BYTES as u64 != 0 {

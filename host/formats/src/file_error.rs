@@ -1,5 +1,7 @@
 //! Errors of files, each displayed as one sentence.
 
+use std::fs::File;
+use std::io;
 use std::path::Path;
 
 /// The reason why a file of frames cannot be read.
@@ -87,5 +89,17 @@ impl FileError {
             file: file.to_owned(),
             reason: reason.to_string(),
         }
+    }
+}
+
+/// Opens a regular file. Opening a pipe would wait for its writer, and a device may have no end.
+///
+/// # Errors
+/// The operating system's, or that it is no regular file.
+pub(crate) fn open_regular(path: &Path) -> io::Result<File> {
+    if std::fs::metadata(path)?.is_file() {
+        File::open(path)
+    } else {
+        Err(io::Error::other("it is not a regular file"))
     }
 }

@@ -4,7 +4,7 @@
 //! deflate or Zstandard. Rows are returned as they are stored, the first one at the top.
 
 use crate::element::Element;
-use crate::file_error::{FileError, name_of};
+use crate::file_error::{FileError, name_of, open_regular};
 use crate::frame_file::{FrameFile, check_range, convert_integers, read_by_pixels};
 use crate::pixel::Pixel;
 use std::fs::File;
@@ -202,7 +202,7 @@ impl TiffStack {
 
 fn open_decoder(path: &Path, name: &str) -> Result<FileDecoder, FileError> {
     let unreadable = |e: io::Error| FileError::open(name, &e);
-    let file = File::open(path).map_err(unreadable)?;
+    let file = open_regular(path).map_err(unreadable)?;
     let size = file.metadata().map_err(unreadable)?.len();
     let file = Budgeted {
         file: BufReader::new(file),

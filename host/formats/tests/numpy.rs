@@ -194,3 +194,16 @@ proptest! {
         }
     }
 }
+
+/// Opening a pipe would wait for a program that writes to it.
+#[test]
+fn pipes_and_folders_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    for ending in ["npy", "npz", "mib", "raw", "xml", "tif"] {
+        let path = folder.path().join(format!("pipe.{ending}"));
+        let made = std::process::Command::new("mkfifo").arg(&path).status();
+        assert!(made.unwrap().success());
+        let error = warpstride_formats::open(&path).unwrap_err().to_string();
+        assert!(error.contains("it is not a regular file"), "{error}");
+    }
+}

@@ -305,7 +305,7 @@ fn engines_and_earlier_results_make_no_trials() {
         let both = [&options[..], &["--engine", "auto"]].concat();
         folder
             .reconstruct(&both)
-            .refused(2, &["--engine auto: expected no engines besides"]);
+            .refused(2, &["--engine auto: expected engines from one argument"]);
         folder
             .run(&["ptycho", "info", "scan.cxi", "--set", engines])
             .well();

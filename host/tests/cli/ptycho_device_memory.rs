@@ -80,7 +80,7 @@ const PROJECTIONS: [&str; 4] = ["--engine", "dm:5", "--engine", "raar:2"];
 #[test]
 fn projections_travel_in_blocks_and_resume() {
     let folder = TestFolder::new();
-    let size = ["--frame", "64", "--positions", "100", "--photons", "1e6"];
+    let size = ["--frame", "64", "--positions", "150", "--photons", "1e6"];
     folder.simulate("scan.cxi", &size);
     let limit = {
         let needed: u64 = limit(&folder, &PROJECTIONS).parse().unwrap();

@@ -17,7 +17,7 @@ mod header;
 mod raw;
 
 use crate::element::Element;
-use crate::file_error::{FileError, name_of};
+use crate::file_error::{FileError, name_of, open_regular};
 use crate::frame_file::{FrameFile, check_range, convert_integers, read_by_pixels};
 use crate::pixel::Pixel;
 pub use header::FrameHeader;
@@ -72,7 +72,7 @@ impl MibFile {
     pub fn open(path: &Path) -> Result<Self, FileError> {
         let name = name_of(path);
         let unreadable = |e: std::io::Error| FileError::open(&name, &e);
-        let file = File::open(path).map_err(unreadable)?;
+        let file = open_regular(path).map_err(unreadable)?;
         let size = file.metadata().map_err(unreadable)?.len();
         let short = |expected: u64| {
             FileError::format(
@@ -370,7 +370,7 @@ fn in_row(error: FileError, in_row: usize) -> FileError {
 
 /// What is used of a `.hdr` file; nothing if there is none.
 fn sidecar(path: &Path) -> Result<Sidecar, FileError> {
-    let file = match File::open(path) {
+    let file = match open_regular(path) {
         Ok(file) => file,
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Sidecar::default()),
         Err(e) => return Err(FileError::open(&name_of(path), &e)),

@@ -5,7 +5,7 @@
 
 use super::header::{Header, HeaderError, Numbers};
 use crate::element::Element;
-use crate::file_error::{FileError, name_of};
+use crate::file_error::{FileError, name_of, open_regular};
 use crate::frame_file::{FrameFile, check_range};
 use crate::pixel::Pixel;
 use flate2::read::DeflateDecoder;
@@ -178,7 +178,7 @@ impl NumpyFile {
         let start = part.data_start().unwrap_or(0);
         let header = Header::read(&mut part).map_err(|e| refused(&name, e))?;
         drop(part);
-        let file = File::open(path).map_err(|e| FileError::open(&name, &e))?;
+        let file = open_regular(path).map_err(|e| FileError::open(&name, &e))?;
         let deflated = Deflated {
             file,
             start,
@@ -204,7 +204,7 @@ impl NumpyFile {
     fn open_npy(path: &Path, axes: Axes) -> Result<Self, FileError> {
         let name = name_of(path);
         let unreadable = |e: std::io::Error| FileError::open(&name, &e);
-        let file = File::open(path).map_err(unreadable)?;
+        let file = open_regular(path).map_err(unreadable)?;
         let size = file.metadata().map_err(unreadable)?.len();
         let header = Header::read(&mut BufReader::new(&file)).map_err(|e| refused(&name, e))?;
         let start = header.length as u64;
@@ -371,7 +371,7 @@ fn refused(file: &str, error: HeaderError) -> FileError {
 
 fn archive(path: &Path) -> Result<ZipArchive<BufReader<File>>, FileError> {
     let file = name_of(path);
-    let source = File::open(path).map_err(|e| FileError::open(&file, &e))?;
+    let source = open_regular(path).map_err(|e| FileError::open(&file, &e))?;
     ZipArchive::new(BufReader::new(source))
         .map_err(|e| FileError::format(&file, "an .npz file", e.to_string()))
 }

@@ -66,7 +66,6 @@ Examples:
       --blur 0.7 --background uniform
   warpstride ptycho info run_master.h5 --positions positions.csv
   warpstride ptycho info frames_*.mib --raster 64x64 --step 31.25A
-  warpstride ptycho info raw.h5 --recipe beamline.toml
 
 Of an HDF5 file without a known layout, the datasets are listed, with a recipe that opens it.")]
     Info(Box<InfoArgs>),

@@ -72,6 +72,8 @@ pub(crate) struct Reconstruct {
     /// What the search for the orientation has found.
     orientation: Option<OrientationSearch>,
     find_rotation: bool,
+    /// What Ctrl-C before the first iteration says, in the place of the usual sentence.
+    stopped: Option<String>,
     /// What the search for the rotation has found.
     rotation: Option<RotationSearch>,
     /// What trials may decide, if the recipe is the automatic one.
@@ -267,6 +269,7 @@ impl Reconstruct {
             find_orientation: args.find_orientation,
             orientation: None,
             find_rotation: args.find_rotation,
+            stopped: None,
             rotation: None,
             read: None,
         })

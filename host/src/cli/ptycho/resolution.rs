@@ -111,10 +111,12 @@ impl Resolution {
                     } else if !self.quiet {
                         say(&format!("half {number} of 2\n"))?;
                     }
+                    let stopped = format!(
+                        "stopped in half {number} of 2; the same command with --resume continues"
+                    );
+                    let run = run.stopping_with(stopped.clone());
                     run.run(&Ranks::alone()).map_err(|failure| match failure {
-                        Failure::Interrupted(_) => Failure::Interrupted(format!(
-                            "stopped in half {number} of 2; the same command with --resume continues"
-                        )),
+                        Failure::Interrupted(_) => Failure::Interrupted(stopped),
                         other => other,
                     })?;
                 }

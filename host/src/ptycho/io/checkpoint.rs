@@ -113,7 +113,11 @@ pub fn write(path: &Path, checkpoint: &Checkpoint) -> Result<(), IoError> {
 #[must_use]
 pub fn is_checkpoint(path: &Path) -> bool {
     let mut start = [0; MAGIC.len()];
-    File::open(path).is_ok_and(|mut file| file.read_exact(&mut start).is_ok() && start == MAGIC)
+    // Opening a pipe would wait for its writer.
+    let regular = std::fs::metadata(path).is_ok_and(|of| of.is_file());
+    regular
+        && File::open(path)
+            .is_ok_and(|mut file| file.read_exact(&mut start).is_ok() && start == MAGIC)
 }
 
 /// A writer that computes a checksum of everything written.

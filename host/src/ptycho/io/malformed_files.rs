@@ -119,7 +119,7 @@ fn wrong_ranks_lengths_types_and_values_are_named() {
     assert_contains(&mask, &["4 x 5", "(5, 4)"]);
     let wavelength = "/entry_1/instrument_1/source_1/wavelength";
     let angstrom = error_after(|f| replace(f, wavelength, &Array1::from_elem(1, 1.4)));
-    assert_contains(&angstrom, &["1.4", "metres"]);
+    assert_contains(&angstrom, &["1.4", "without a unit: is it in"]);
     let probe = "/entry_1/instrument_1/source_1/illumination";
     let probe = error_after(|f| replace(f, probe, &Array2::from_elem((7, 7), 1.0)));
     assert_contains(&probe, &["7 x 7", "(5, 4)", "illumination"]);
@@ -383,7 +383,8 @@ fn exercise(path: &Path, again: &Path) {
             Ok(read) => {
                 scan::write(again, &read.scan).unwrap();
                 let back = scan::read(again, &ReadOptions::default()).unwrap();
-                assert_eq!(back.scan, read.scan);
+                // A written scan has no pixels elsewhere.
+                assert_eq!(back.scan, read.scan.with_stored_pixels(None));
             }
         }
     }

@@ -230,8 +230,17 @@ impl Reconstruct {
         Ok((read, chosen))
     }
 
+    /// The same run, of which Ctrl-C before the first iteration says `sentence`.
+    pub(in crate::cli::ptycho) fn stopping_with(mut self, sentence: String) -> Self {
+        self.stopped = Some(sentence);
+        self
+    }
+
     /// A part of the run before anything has to be saved: Ctrl-C ends the program at once.
     pub(super) fn before_iterations(&self) -> Result<NothingToSave, Failure> {
+        if let Some(sentence) = &self.stopped {
+            return stops_at_once(sentence.clone());
+        }
         let searched = [
             (
                 self.find_orientation && self.orientation.is_none(),

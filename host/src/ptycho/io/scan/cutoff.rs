@@ -14,6 +14,8 @@ use rayon::prelude::*;
 pub(super) struct Cutoff {
     path: String,
     least: f64,
+    /// Whether such counts are infinite in the frames.
+    marked: bool,
 }
 
 impl Cutoff {
@@ -22,6 +24,15 @@ impl Cutoff {
         Self {
             path: path.to_owned(),
             least,
+            marked: false,
+        }
+    }
+
+    /// The same, in frames in which the counts that are masked are infinite, as the others have been multiplied.
+    pub(super) fn of_multiplied(self) -> Self {
+        Self {
+            marked: true,
+            ..self
         }
     }
 
@@ -43,7 +54,11 @@ impl Cutoff {
         notes: &mut Vec<String>,
     ) -> Result<Option<Mask>, IoError> {
         let [all, rows, columns] = frames.shape();
-        let least = self.least();
+        let least = if self.marked {
+            f32::INFINITY
+        } else {
+            self.least()
+        };
         // A mask of another shape is refused with the scan.
         if mask.as_ref().is_some_and(|mask| !fits(mask, frames)) || extremes.none_from(least) {
             return Ok(mask);

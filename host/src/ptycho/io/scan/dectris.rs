@@ -54,9 +54,12 @@ pub(super) fn read(
     let frames = source.with_others(first, |other| Ok(frames(other)?.0), &mut notes)?;
     let shape = frames.shape();
     let cutoff = cutoff(source, largest)?;
-    let frames = match factors(source, shape, &mut notes)? {
-        Some(factors) => frames.multiplied(factors, cutoff.least()),
-        None => frames,
+    let (frames, cutoff) = match factors(source, shape, &mut notes)? {
+        Some(factors) => (
+            frames.multiplied(factors, cutoff.least()),
+            cutoff.of_multiplied(),
+        ),
+        None => (frames, cutoff),
     };
     let centred = with_centre(source, options, shape, &mut notes)?;
     let options = centred.as_ref().unwrap_or(options);

@@ -102,7 +102,7 @@ impl<'s> FrameStack<'s> {
         })
     }
 
-    /// Multiplies counts below `least` by `factors` (row, column) when they are read; others mean no data.
+    /// Multiplies counts below `least` by `factors` (row, column) when they are read; others mean no data and become infinite.
     pub(super) fn multiplied(mut self, factors: Array2<f32>, least: f32) -> Self {
         self.factors = Some((factors, least));
         self
@@ -217,9 +217,11 @@ impl<'s> FrameStack<'s> {
             let factors = factors.slice(s![rows.clone(), columns.clone()]);
             for mut frame in counts.outer_iter_mut() {
                 frame.zip_mut_with(&factors, |count, factor| {
-                    if *count < *least {
-                        *count *= factor;
-                    }
+                    *count = if *count < *least {
+                        *count * factor
+                    } else {
+                        f32::INFINITY
+                    };
                 });
             }
         }

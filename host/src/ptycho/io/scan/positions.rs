@@ -189,11 +189,15 @@ impl<'a> Reader<'a> {
                 ),
             ));
         };
+        let other = found.unit.as_ref().filter(|stated| **stated != unit);
+        let although =
+            other.map(|stated| format!(" (data.positions.unit), although the file says {stated}"));
         notes.push(format!(
-            "positions: {}, row = {}, column = {}, in {unit}",
+            "positions: {}, row = {}, column = {}, in {unit}{}",
             self.input.name(),
             found.names[0],
-            found.names[1]
+            found.names[1],
+            although.unwrap_or_default()
         ));
         // 20 µm are 20/10⁶, which is the nearest number, unlike 20 · 10⁻⁶.
         let in_one_metre = (1.0 / metres).round();
