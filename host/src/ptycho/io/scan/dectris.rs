@@ -311,7 +311,7 @@ mod tests {
     use super::*;
     use crate::data::Mask;
     use crate::system::Memory;
-    use ndarray::Array3;
+    use ndarray::{Array2, Array3};
     use sha2::{Digest, Sha256};
     use std::fmt::Write;
     use std::path::PathBuf;
@@ -442,6 +442,32 @@ mod tests {
             missing.to_string().contains("--positions FILE"),
             "{missing}"
         );
+    }
+
+    /// A cutoff is one of the counts as stored: those below it may exceed it when they are multiplied.
+    #[test]
+    fn the_cutoff_is_compared_before_the_counts_are_multiplied() {
+        let source = open(&small());
+        let (stack, _) = frames(&source).unwrap();
+        let stored = stack.counts(0..8, &(0..6), &(0..8)).unwrap();
+        let cutoff = Cutoff::new("cutoff", 20.0).of_multiplied();
+        let doubled = stack.multiplied(Array2::from_elem((6, 8), 2.0), cutoff.least());
+        let counts = doubled.counts(0..8, &(0..6), &(0..8)).unwrap();
+        let all: crate::data::Frames = counts.clone().into();
+        let extremes = super::super::Extremes::of(&all, None).unwrap();
+        let input = crate::io::InputFile::new(&small(), Memory::available());
+        let mask = cutoff.mask(&input, ("counts", &all), (None, &extremes), &mut Vec::new());
+        let Some(Mask::PerFrame(valid)) = mask.unwrap() else {
+            panic!("expected a mask of each frame");
+        };
+        let both = stored.iter().zip(&counts).zip(&valid);
+        assert!(
+            both.clone()
+                .all(|((stored, _), valid)| *valid == (*stored < 20.0))
+        );
+        let mut kept = both.filter(|((_, _), valid)| **valid);
+        assert!(kept.clone().any(|((_, counts), _)| *counts > 20.0));
+        assert!(kept.all(|((stored, counts), _)| *counts == 2.0 * stored));
     }
 
     #[test]
