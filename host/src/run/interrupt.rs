@@ -18,23 +18,23 @@ const TOGETHER: Duration = Duration::from_secs(1);
 
 /// What a process says that ends at Ctrl-C at once, and how it says it.
 #[cfg(feature = "cli")]
-type LastWord = (String, fn(&str));
+type StopMessage = (String, fn(&str));
 
 /// Set while nothing has to be saved.
 #[cfg(feature = "cli")]
-static LAST_WORD: Mutex<Option<LastWord>> = Mutex::new(None);
+static STOP_MESSAGE: Mutex<Option<StopMessage>> = Mutex::new(None);
 
 #[cfg(feature = "cli")]
-fn last_word() -> MutexGuard<'static, Option<LastWord>> {
-    LAST_WORD.lock().unwrap_or_else(PoisonError::into_inner)
+fn stop_message() -> MutexGuard<'static, Option<StopMessage>> {
+    STOP_MESSAGE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Ends the process if nothing has to be saved.
 #[cfg(feature = "cli")]
 fn end_at_once() {
     // The lock is held until the end, so that nothing is said or begun after this.
-    let last_word = last_word();
-    if let Some((sentence, say)) = &*last_word {
+    let stop_message = stop_message();
+    if let Some((sentence, say)) = &*stop_message {
         say(sentence);
         std::process::exit(ENDED_BY_CTRL_C);
     }
@@ -49,7 +49,7 @@ pub struct NothingToSave(());
 #[cfg(feature = "cli")]
 impl Drop for NothingToSave {
     fn drop(&mut self) {
-        *last_word() = None;
+        *stop_message() = None;
     }
 }
 
@@ -97,7 +97,7 @@ impl Interrupt {
     /// As [`Interrupt::on_ctrl_c`].
     #[cfg(feature = "cli")]
     pub fn ends_at_once(sentence: String, say: fn(&str)) -> Result<NothingToSave, ctrlc::Error> {
-        *last_word() = Some((sentence, say));
+        *stop_message() = Some((sentence, say));
         let part = NothingToSave(());
         if Self::on_ctrl_c()?.requested() {
             end_at_once();

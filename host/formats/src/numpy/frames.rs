@@ -43,7 +43,7 @@ enum Source {
     /// In a file, from a position on.
     At(File, u64),
     /// A compressed part of an `.npz` file.
-    Compressed(Mutex<Deflated>),
+    Compressed(Box<Mutex<Deflated>>),
 }
 
 /// A part of a file that is compressed with deflate.
@@ -196,7 +196,7 @@ impl NumpyFile {
                 let source = Source::At(file, start.saturating_add(header.length as u64));
                 return Self::new(name, header, source, (size, axes));
             }
-            None => Source::Compressed(Mutex::new(deflated)),
+            None => Source::Compressed(Box::new(Mutex::new(deflated))),
         };
         Self::new(name, header, source, (size, axes))
     }

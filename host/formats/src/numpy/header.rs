@@ -20,7 +20,7 @@ pub enum HeaderError {
     /// The header has another form than those that NumPy writes.
     #[error("expected a NumPy array, found {0}")]
     Form(String),
-    /// Elements are no numbers of a type that is read; NumPy's name of the type.
+    /// Elements are not numbers of a type that is read; NumPy's name of the type.
     #[error("expected an array of numbers, found {0}")]
     Element(String),
 }

@@ -164,7 +164,7 @@ pub(super) fn of_each(plane: &Array2<bool>, count: usize) -> Array3<bool> {
     )
 }
 
-/// Which candidates a frame has, and the largest of its other values.
+/// The candidates that a frame has, and the largest of its other values.
 type HasAndLargest = ([bool; CANDIDATES.len()], f32);
 
 fn candidates_of(

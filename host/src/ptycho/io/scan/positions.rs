@@ -13,7 +13,7 @@ use table::Table;
 
 /// What the positions are called where they are not those of a dataset.
 const RASTER: &str = "data.raster";
-/// What they are called where there are none.
+/// What they are called if there are none.
 const NONE: &str = "the positions";
 
 /// How the paths of datasets of a CXI file begin.

@@ -107,7 +107,7 @@ impl Chain {
                 None => next.clone(),
             };
             let numbers = source.require("an axis that depends_on names", &[&values])?;
-            let place = AxisPlace {
+            let place = Axis {
                 path: &next,
                 numbers: &numbers,
             };
@@ -186,12 +186,12 @@ pub(super) fn resolved(parent: &str, on: &str) -> String {
 }
 
 /// Where an axis is: its numbers, and the dataset or log that has its attributes.
-struct AxisPlace<'a> {
+struct Axis<'a> {
     path: &'a str,
     numbers: &'a Numbers<'a>,
 }
 
-impl AxisPlace<'_> {
+impl Axis<'_> {
     /// Whether it is a log, which may have its attributes or leave them to the dataset with its values.
     fn is_log(&self) -> bool {
         self.path != self.numbers.path()
@@ -219,7 +219,7 @@ impl AxisPlace<'_> {
 /// Reads one axis.
 fn axis(
     source: &Source,
-    place: &AxisPlace<'_>,
+    place: &Axis<'_>,
     options: &ReadOptions,
     frames: (usize, Option<[usize; 2]>),
 ) -> Result<AxisMotion, IoError> {
