@@ -248,7 +248,7 @@ fn blocks_of<'n, 's>(
             continue;
         }
         match raster {
-            None => blocks.push((numbers, vec![first..end])),
+            None => blocks.push((numbers, std::iter::once(first..end).collect())),
             Some([_, fast]) => {
                 let parts = raster_parts(first..end, fast).into_iter();
                 blocks.extend(parts.map(|points| (numbers, points)));
