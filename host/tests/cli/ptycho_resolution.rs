@@ -136,24 +136,27 @@ fn a_run_that_was_stopped_goes_on() {
     for number in [1, 2] {
         std::fs::remove_file(folder.path(&format!("out-half{number}.h5"))).unwrap();
     }
-    let mut command = folder.command();
-    let options = long(&["--json-progress", "--checkpoint-every", "0"]);
-    command.args(options.split(' '));
-    let stopped = folder.interrupt_at(&mut command, "\"half\":2");
-    assert_eq!(stopped.code, Some(130), "{stopped:?}");
-    assert!(
-        stopped
-            .err
-            .contains("half 2 of 2; the same command with --resume continues")
-    );
+    let stopped_at = |text: &str, half: &str, options: &[&str]| {
+        let mut command = folder.command();
+        let fixed = ["--json-progress", "--checkpoint-every", "0"];
+        let all = long(&[&fixed[..], options].concat());
+        command.args(all.split(' '));
+        let stopped = folder.interrupt_at(&mut command, text);
+        assert_eq!(stopped.code, Some(130), "{stopped:?}");
+        let said = format!("half {half} of 2; the same command with --resume continues");
+        assert!(stopped.err.contains(&said), "{stopped:?}");
+    };
+    stopped_at("\"iteration\":3", "1", &[]);
     // Without --resume nothing is lost.
     run(&["--quiet"]).refused(
         1,
         &[
-            "out-half2.checkpoint: checkpoint: expected no file",
+            "out-half1.checkpoint: checkpoint: expected no file",
             "--resume",
         ],
     );
+    // Before the first iteration of the second half.
+    stopped_at("\"half\":2", "2", &["--resume"]);
     let other = ["--resume", "--quiet", "--set", "dm.alpha=0.9"];
     run(&other).refused(1, &["out-half1.h5: expected the result of this half"]);
     let said = run(&["--resume", "--summary", "s.json"]);
