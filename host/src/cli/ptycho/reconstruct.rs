@@ -2,6 +2,7 @@
 
 mod divided_note;
 mod opening;
+mod progress_output;
 
 use super::backend::{Engines, end_processes, engines as engines_of};
 use super::device_group::{failed_alone, on_all};
@@ -14,7 +15,7 @@ use crate::cli::args::{BackendArg, BackendArgs, DevicesArgs, ReconstructArgs};
 use crate::cli::byte_size;
 use crate::cli::devices_request::DevicesRequest;
 use crate::cli::failure::Failure;
-use crate::cli::output::{ProgressStream, note_lines, say};
+use crate::cli::output::{note_lines, say};
 use crate::cli::paths::{self, OutputFile, same};
 use crate::cli::processes::common;
 use crate::cli::threads;
@@ -25,25 +26,14 @@ use crate::ptycho::{
     Problem, Ranks, Recipe, ReconstructionSteps, Reconstructor, RotationSearch, Run, RunError,
     SavedRun, StreamPlan, detector_problems, diagnose, result,
 };
-use crate::run::{Bar, End, Interrupt, JsonLines, Observer, RunRecord, Schedule, Silent};
+use crate::run::{End, Interrupt, RunRecord, Schedule};
 use crate::system::Memory;
 use crate::text::{count, shortest, significant};
 use divided_note::{Exchange, divided_note};
 use opening::{Opened, ReadScan};
-use std::cell::RefCell;
+pub(super) use progress_output::ProgressOutput;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-
-/// How progress is reported on standard output.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ProgressOutput {
-    /// A progress bar on a terminal, and a summary at the end.
-    Text,
-    /// One JSON object per line.
-    Json,
-    /// Nothing.
-    Quiet,
-}
 
 /// A checked reconstruction.
 #[derive(Debug)]
@@ -570,30 +560,6 @@ fn failure(error: RunError, (ranks, processes): (&Ranks, bool)) -> Failure {
         Failure::OfRank(text)
     } else {
         Failure::failed(error)
-    }
-}
-
-impl ProgressOutput {
-    fn observer(self) -> Box<dyn Observer<HistoryEntry>> {
-        match self {
-            Self::Text => {
-                // R and R_free stay until the next iteration that has them.
-                let known = RefCell::new(String::new());
-                Box::new(Bar::new(move |entry: &HistoryEntry| {
-                    let mut known = known.borrow_mut();
-                    if let Some(r) = entry.r_factor {
-                        *known = format!("  after {}: R {}", entry.iteration, significant(r, 3));
-                        if let Some(r_free) = entry.r_free {
-                            *known += &format!("  R_free {}", significant(r_free, 3));
-                        }
-                    }
-                    let error = significant(entry.err_fourier, 3);
-                    format!("{} {error}{known}", entry.engine)
-                }))
-            }
-            Self::Json => Box::new(JsonLines::new(ProgressStream)),
-            Self::Quiet => Box::new(Silent),
-        }
     }
 }
 
