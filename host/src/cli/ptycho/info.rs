@@ -14,7 +14,7 @@ use super::unknown_layout::print_layout;
 use crate::cli::args::InfoArgs;
 use crate::cli::byte_size;
 use crate::cli::failure::Failure;
-use crate::cli::output::{facts, say, say_json};
+use crate::cli::output::{say, say_json};
 use crate::cli::paths::{self, OutputFile};
 use crate::data::{PixelPositions, Scan};
 use crate::io::IoError;
@@ -31,9 +31,9 @@ use crate::run::MemoryInfo;
 use crate::system::Bytes;
 use crate::system::Memory;
 use crate::system::write_whole;
-use crate::text::{count, length, shortest, significant};
+use crate::text::significant;
 use serde::Serialize;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// One electronvolt, J (CODATA 2018, exact).
 const ELECTRONVOLT: f64 = 1.602_176_634e-19;

@@ -19,7 +19,7 @@ use crate::cli::output::{note_lines, say};
 use crate::cli::paths::{self, OutputFile, same};
 use crate::cli::processes::common;
 use crate::cli::threads;
-use crate::data::{HistoryEntry, Scan};
+use crate::data::Scan;
 use crate::ptycho::io::provenance;
 use crate::ptycho::{
     AutomaticRecipe, Engine, EngineError, FrameStart, OrientationSearch, Origin, Precision,
@@ -28,7 +28,7 @@ use crate::ptycho::{
 };
 use crate::run::{End, Interrupt, RunRecord, Schedule};
 use crate::system::Memory;
-use crate::text::{count, shortest, significant};
+use crate::text::{count, shortest};
 use divided_note::{Exchange, divided_note};
 use opening::{Opened, ReadScan};
 pub(super) use progress_output::ProgressOutput;
