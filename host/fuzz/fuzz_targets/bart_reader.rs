@@ -4,9 +4,4 @@
 
 use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|bytes: &[u8]| {
-    let Some(folder) = warpstride_fuzz::folder() else {
-        return;
-    };
-    let _ = warpstride_fuzz::bart::exercise(bytes, folder.path());
-});
+fuzz_target!(|bytes: &[u8]| warpstride_fuzz::targets::run("bart_reader", bytes));

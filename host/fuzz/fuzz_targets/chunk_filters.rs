@@ -4,6 +4,4 @@
 
 use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|bytes: &[u8]| {
-    warpstride_fuzz::formats::chunk(bytes);
-});
+fuzz_target!(|bytes: &[u8]| warpstride_fuzz::targets::run("chunk_filters", bytes));

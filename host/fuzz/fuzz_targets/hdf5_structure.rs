@@ -4,9 +4,4 @@
 
 use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|bytes: &[u8]| {
-    let Some(folder) = warpstride_fuzz::folder() else {
-        return;
-    };
-    warpstride_fuzz::formats::structure(bytes, folder.path());
-});
+fuzz_target!(|bytes: &[u8]| warpstride_fuzz::targets::run("hdf5_structure", bytes));

@@ -8,20 +8,4 @@
 
 use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|bytes: &[u8]| {
-    let Some((mode, rest)) = bytes.split_first() else {
-        return;
-    };
-    let Some(folder) = warpstride_fuzz::folder() else {
-        return;
-    };
-    let path = folder.path().join("a.h5");
-    let built = if mode % 2 == 0 {
-        std::fs::write(&path, rest).is_ok()
-    } else {
-        warpstride_fuzz::acquisitions::build(&path, rest).is_ok()
-    };
-    if built {
-        warpstride_fuzz::samples::exercise(&path, &folder.path().join("again.h5"));
-    }
-});
+fuzz_target!(|bytes: &[u8]| warpstride_fuzz::targets::run("ismrmrd_reader", bytes));

@@ -8,12 +8,4 @@
 
 use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|bytes: &[u8]| {
-    let Some(folder) = warpstride_fuzz::folder() else {
-        return;
-    };
-    let path = folder.path().join("a.h5");
-    if warpstride_fuzz::acquisitions::build_with_changed_sequences(&path, bytes).is_ok() {
-        warpstride_fuzz::samples::exercise(&path, &folder.path().join("again.h5"));
-    }
-});
+fuzz_target!(|bytes: &[u8]| warpstride_fuzz::targets::run("ismrmrd_sequences", bytes));

@@ -4,4 +4,4 @@
 
 use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|bytes: &[u8]| warpstride_fuzz::readers::quantities(bytes));
+fuzz_target!(|bytes: &[u8]| warpstride_fuzz::targets::run("quantities", bytes));

@@ -5,12 +5,4 @@
 
 use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|bytes: &[u8]| {
-    let Some(folder) = warpstride_fuzz::folder() else {
-        return;
-    };
-    let path = folder.path().join("a.prom");
-    if std::fs::write(&path, bytes).is_ok() {
-        warpstride_fuzz::series::exercise_exposition(&path, folder.path());
-    }
-});
+fuzz_target!(|bytes: &[u8]| warpstride_fuzz::targets::run("series_exposition", bytes));

@@ -7,12 +7,4 @@
 
 use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|bytes: &[u8]| {
-    let Some((format, choices)) = bytes.split_first() else {
-        return;
-    };
-    let Some(folder) = warpstride_fuzz::folder() else {
-        return;
-    };
-    warpstride_fuzz::markup::exercise(format % 2 == 1, choices, folder.path());
-});
+fuzz_target!(|bytes: &[u8]| warpstride_fuzz::targets::run("xml_attributes", bytes));

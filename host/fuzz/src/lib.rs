@@ -12,19 +12,24 @@
 //! cargo run --release --manifest-path host/fuzz/Cargo.toml --bin fuzz_stable -- scan_layouts 600 found seeds
 //! ```
 //!
-//! `seeds` writes seed corpora for the targets that read whole files; the others begin with none.
+//! `seeds` writes seed corpora; a few targets begin with none. `any_reader` is all targets in one program, which the variable
+//! `WARPSTRIDE_FUZZ_TARGET` chooses.
 
 pub mod acquisitions;
+pub mod arrays;
 pub mod bart;
+pub mod corpora;
 pub mod formats;
 pub mod markup;
 pub mod readers;
 pub mod samples;
+pub mod scans;
 pub mod scattering;
 pub mod series;
 pub mod sound;
 pub mod stable;
 pub mod structure;
+pub mod targets;
 
 /// A temporary folder, in memory if possible, for the files of one run.
 #[must_use]

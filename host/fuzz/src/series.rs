@@ -14,13 +14,13 @@ use std::error::Error;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use warpstride::io::IoError;
 use warpstride::series::io::{
     Ambiguous, OnError, ReadOptions, Reader, ResultFormat, ResultWriter, Run, TimeUnit, Timestamps,
     read_all_within,
 };
-use warpstride::io::{IoError};
-use warpstride::system::Memory;
 use warpstride::series::{Aggregate, Granularity, Method, Zone};
+use warpstride::system::Memory;
 
 /// Limit of memory, small, so that a size without stored data is refused rather than filled with
 /// zeros.
@@ -229,7 +229,7 @@ pub fn tables(folder: &Path) -> Result<(), Box<dyn Error>> {
         starts: &starts,
         values,
         counts: None,
-                axis: None,
+        axis: None,
     };
     let mut writer = ResultWriter::create(&folder.join("written"), ResultFormat::Parquet)?;
     writer.append_runs([run("a", &[1.0, 2.0, 3.0]), run("b", &[0.5, f64::NAN, 0.0])])?;
