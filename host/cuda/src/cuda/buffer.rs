@@ -1,7 +1,9 @@
 //! Owned device memory.
 
+use std::any::Any;
 use std::fmt;
 use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
 use std::ops::Range;
 use std::ptr::without_provenance_mut;
 use std::sync::Arc;
@@ -16,13 +18,19 @@ use super::ffi::driver;
 /// `len` elements in device memory, initially zero.
 ///
 /// Dropping the buffer waits for the device and frees the memory; if a graph exists, both happen
-/// when the last graph is gone.
+/// when the last graph is gone. Memory of another library ([`DeviceBuffer::foreign`]) is given back
+/// to its owner instead.
 pub struct DeviceBuffer<T: Pod> {
     context: Arc<Context>,
     address: driver::DevicePtr,
     len: usize,
+    /// Keeps memory alive that another library has allocated.
+    owner: Option<Owner>,
     elements: PhantomData<T>,
 }
+
+/// What keeps memory of another library alive until it is dropped.
+pub type Owner = Box<dyn Any + Send + Sync>;
 
 impl<T: Pod> fmt::Debug for DeviceBuffer<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -54,6 +62,7 @@ impl<T: Pod> DeviceBuffer<T> {
             context: Arc::clone(context),
             address,
             len,
+            owner: None,
             elements: PhantomData,
         };
         if bytes > 0 {
@@ -65,6 +74,31 @@ impl<T: Pod> DeviceBuffer<T> {
             check(answer, "cuStreamSynchronize")?;
         }
         Ok(buffer)
+    }
+
+    /// Memory at `address` that `owner` keeps; its range has been checked.
+    pub(super) fn with_owner(
+        context: &Arc<Context>,
+        address: driver::DevicePtr,
+        len: usize,
+        owner: Owner,
+    ) -> Self {
+        Self {
+            context: Arc::clone(context),
+            address,
+            len,
+            owner: Some(owner),
+            elements: PhantomData,
+        }
+    }
+
+    /// Takes the owner out, so that dropping the buffer does nothing.
+    pub(super) fn take_owner(&mut self) -> Option<Owner> {
+        let owner = self.owner.take();
+        if owner.is_some() {
+            self.address = 0;
+        }
+        owner
     }
 
     /// The context that the buffer belongs to.
@@ -157,6 +191,16 @@ impl<T: Pod> DeviceBuffer<T> {
 
 impl<T: Pod> Drop for DeviceBuffer<T> {
     fn drop(&mut self) {
+        if let Some(owner) = self.take_owner() {
+            // Abandoned work may still use the memory: then the closure is dropped, and not the owner.
+            let owner = ManuallyDrop::new(owner);
+            self.context.defer_free(move |context| {
+                let idle = context.wait_idle();
+                context.record_drop(idle);
+                drop(ManuallyDrop::into_inner(owner));
+            });
+            return;
+        }
         let address = self.address;
         if address == 0 {
             return;

@@ -77,6 +77,14 @@ pub enum CudaError {
         /// Bytes of one element.
         element: usize,
     },
+    /// Memory of another library cannot be used.
+    #[error("{what}: {reason}")]
+    Foreign {
+        /// The array.
+        what: String,
+        /// What was expected and found.
+        reason: String,
+    },
     /// A kernel needs more shared memory than a block can have.
     #[error(
         "kernel {kernel}: a block needs {needed} bytes of shared memory, the device allows {limit}"

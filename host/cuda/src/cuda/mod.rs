@@ -25,6 +25,8 @@
 //!   graph.
 //! * If a device fails while other work waits for it, that work is abandoned and the memory that it
 //!   may use is leaked.
+//! * Memory of other libraries is taken by an unsafe function whose contract says what its owner guarantees; dropping such a
+//!   buffer waits as for the layer's own.
 //! * Contents are [`bytemuck::Pod`]. The caller orders streams by events; a missing event gives
 //!   wrong numbers but never an invalid value.
 
@@ -43,6 +45,7 @@ mod error;
 mod event;
 pub mod ffi;
 mod fft;
+mod foreign;
 mod graph;
 mod kernels;
 mod launch;
@@ -61,7 +64,7 @@ mod registry;
 mod staging;
 mod stream;
 
-pub use buffer::DeviceBuffer;
+pub use buffer::{DeviceBuffer, Owner};
 pub use context::{Context, MemoryInfo};
 pub use copy::{SharedUpload, Transfer};
 pub use device::{DeviceInfo, NoDeviceReason, PeerLink, list_devices};

@@ -19,6 +19,13 @@ pub(crate) const PEER_ACCESS_ALREADY_ENABLED: u32 = 704;
 /// `CUDA_ERROR_TOO_MANY_PEERS`
 pub(crate) const TOO_MANY_PEERS: u32 = 711;
 
+/// `CU_POINTER_ATTRIBUTE_MEMORY_TYPE`
+pub(crate) const POINTER_MEMORY_TYPE: c_uint = 2;
+/// `CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL`
+pub(crate) const POINTER_DEVICE_ORDINAL: c_uint = 9;
+/// `CU_MEMORYTYPE_DEVICE`
+pub(crate) const MEMORY_OF_DEVICE: u32 = 2;
+
 /// `CU_STREAM_NON_BLOCKING`: not ordered with the legacy default stream.
 pub(crate) const STREAM_NON_BLOCKING: c_uint = 1;
 /// `CU_EVENT_DISABLE_TIMING`
@@ -92,6 +99,11 @@ unsafe extern "C" {
     pub(crate) fn cuMemGetInfo_v2(free: *mut usize, total: *mut usize) -> u32;
     pub(crate) fn cuMemAlloc_v2(address: *mut DevicePtr, bytes: usize) -> u32;
     pub(crate) fn cuMemFree_v2(address: DevicePtr) -> u32;
+    pub(crate) fn cuPointerGetAttribute(
+        value: *mut c_void,
+        attribute: c_uint,
+        address: DevicePtr,
+    ) -> u32;
     pub(crate) fn cuMemHostAlloc(address: *mut *mut c_void, bytes: usize, flags: c_uint) -> u32;
     pub(crate) fn cuMemFreeHost(address: *mut c_void) -> u32;
     pub(crate) fn cuMemsetD8_v2(address: DevicePtr, value: u8, bytes: usize) -> u32;
