@@ -23,6 +23,7 @@ mod linked;
 mod links;
 mod listing;
 mod locate;
+mod look;
 mod matlab_complex;
 mod numbers;
 mod shape;
@@ -34,6 +35,8 @@ pub(in crate::io) use chunks::spec as filter_spec;
 #[cfg(any(feature = "ptycho", test))]
 pub(crate) use linked::Follow;
 pub(crate) use listing::{ElementKind, ListedDataset};
+#[cfg(feature = "ptycho")]
+pub(crate) use look::{Look, LookFrom, OfSome};
 #[cfg(feature = "ptycho")]
 pub(crate) use numbers::{
     ADVICE_SPARSE, DIFFERENT, GREATEST_RATIO, LOOKED_AT, RATIO, UNJUDGED, check_stored, is_alike,

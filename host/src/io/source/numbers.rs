@@ -9,6 +9,8 @@ pub(crate) use stored_size::{GREATEST_RATIO, RATIO, UNJUDGED};
 
 use super::chunks::Chunks;
 use super::linked::Holder;
+#[cfg(feature = "ptycho")]
+use super::look::{Look, look_at_lines};
 use super::matlab_complex::{MatlabDouble, MatlabSingle};
 use super::shape::{Decoder, bytes_of};
 use super::stored::{Stored, StoredNumber};
@@ -318,12 +320,14 @@ impl Numbers<'_> {
         self.part_as(parts)
     }
 
-    /// Like [`Numbers::part`], into memory for these numbers, 0 before, with the last axis fastest.
+    /// Like [`Numbers::part`], into memory for these numbers, 0 before, with the last axis fastest. `look` sees them, whole lines of the first
+    /// axis one after the other, unless the file does not have all of them.
     #[cfg(feature = "ptycho")]
     pub(crate) fn part_into(
         &self,
         parts: &[std::ops::Range<usize>],
         to: &mut [f32],
+        look: Option<&dyn Look<f32>>,
     ) -> Result<(), IoError> {
         self.real_only()?;
         let source: &Source = &self.source;
@@ -338,12 +342,15 @@ impl Numbers<'_> {
             && !to.is_empty()
             && !chunks.left_to_hdf5(here, parts, size_of::<f32>())
         {
-            return chunks.part_into(here, parts, to);
+            return chunks.part_into(here, parts, to, look);
         }
         let read = self.part(parts)?;
         match read.as_slice() {
             Some(read) if read.len() == to.len() => to.copy_from_slice(read),
             _ => return Err(self.unreadable()),
+        }
+        if let Some(look) = look {
+            look_at_lines(look, 0, parts.first().map_or(1, ExactSizeIterator::len), to);
         }
         Ok(())
     }

@@ -105,10 +105,11 @@ pub(super) fn read(
             None
         }
     };
+    let valid = mask.as_ref().map(|(_, mask)| mask);
     Parts {
         frames: (
             frames.path().to_owned(),
-            window.frames(source.input(), &frames, scratch)?,
+            window.frames(source.input(), &frames, (valid, scratch))?,
         ),
         mask,
         positions: (positions_name, window.select(&positions)),

@@ -94,7 +94,7 @@ pub(super) fn read(
             None
         }
     };
-    let counts = window.frames(input, &frames, scratch)?;
+    let counts = window.frames(input, &frames, (mask.as_ref().map(|m| &m.1), scratch))?;
     Parts {
         frames: (frames.path().to_owned(), counts),
         mask,

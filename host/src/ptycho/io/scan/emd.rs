@@ -156,7 +156,7 @@ pub(super) fn read(
     Parts {
         frames: (
             frames.path().to_owned(),
-            window.frames(source.input(), &frames, scratch)?,
+            window.frames(source.input(), &frames, (None, scratch))?,
         ),
         mask: None,
         positions: (positions.0, window.select(&positions.1)),

@@ -415,6 +415,8 @@ fn probe(
 #[cfg(test)]
 mod cxi_tests;
 #[cfg(test)]
+mod inspection_tests;
+#[cfg(test)]
 mod layout_tests;
 #[cfg(test)]
 mod nexus_tests;

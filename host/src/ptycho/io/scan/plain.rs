@@ -179,10 +179,11 @@ pub(super) fn read_datasets(
             None
         }
     };
+    let valid = mask.as_ref().map(|(_, mask)| mask);
     Parts {
         frames: (
             paths.frames.clone(),
-            window.frames(source.input(), &frames, scratch)?,
+            window.frames(source.input(), &frames, (valid, scratch))?,
         ),
         mask,
         positions: (positions_name, window.select(&positions)),
