@@ -52,8 +52,8 @@ impl Source {
         if !matches!(described, TypeDescriptor::Compound(_)) {
             return Err(not_records());
         }
-        let shape = self.checked_shape(path, &dataset, kind.size())?;
         self.check_heaps()?;
+        let shape = self.checked_shape(path, &dataset, kind.size())?;
         let [count] = shape[..] else {
             return Err(self.bad_shape(path, &shape, "(record)"));
         };

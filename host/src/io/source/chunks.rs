@@ -14,6 +14,7 @@ use rayon::prelude::*;
 use std::fs::File;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use warpstride_formats::chunk_filters::{FilterSpec, Pipeline, Scratch};
 
@@ -57,7 +58,8 @@ pub(super) struct Chunks {
     /// Whether HDF5 has all filters, too.
     by_hdf5: bool,
     list: Vec<ChunkInfo>,
-    file: File,
+    /// The file, which is open while chunks are read.
+    file: PathBuf,
 }
 
 /// A chunk, and the part of the dataset that is read of it.
@@ -122,10 +124,6 @@ impl Source {
                 return Err(self.damaged(path, &reason));
             }
         }
-        let open = |e: std::io::Error| IoError::Open {
-            file: self.name().to_owned(),
-            reason: e.to_string(),
-        };
         Ok(Some(Chunks {
             pipeline,
             chunk,
@@ -135,7 +133,7 @@ impl Source {
             whole_only,
             by_hdf5,
             list,
-            file: File::open(&self.path).map_err(open)?,
+            file: self.path.clone(),
         }))
     }
 }
@@ -201,12 +199,17 @@ impl Chunks {
         let slabs =
             slabs.ok_or_else(|| source.damaged(path, "the places of its chunks are damaged"))?;
         let spare = Spare::default();
+        let file = File::open(&self.file).map_err(|e| IoError::Open {
+            file: source.name().to_owned(),
+            reason: e.to_string(),
+        })?;
+        let from = (&file, &spare);
         let read = if slabs.len() >= rayon::current_num_threads() {
             let slabs = slabs.into_par_iter().with_max_len(1);
-            slabs.try_for_each(|slab| self.directly(slab, parts, &sizes, &spare))
+            slabs.try_for_each(|slab| self.directly(slab, parts, &sizes, from))
         } else {
             let mut slabs = slabs.into_iter();
-            slabs.try_for_each(|slab| self.together(slab, parts, &sizes, &spare))
+            slabs.try_for_each(|slab| self.together(slab, parts, &sizes, from))
         };
         read.map_err(|reason: String| source.damaged(path, &reason))
     }
@@ -217,13 +220,13 @@ impl Chunks {
         slab: Slab<'_, '_, T>,
         parts: &[Range<usize>],
         sizes: &[usize],
-        spare: &Spare,
+        (file, spare): (&File, &Spare),
     ) -> Result<(), String> {
         let sizes = slab_sizes(&slab.lines, sizes);
         slab.pieces.iter().try_for_each(|piece| {
             let places = Places::new(piece, &slab.lines, parts, &sizes, &self.chunk);
             spare.with(|buffers| {
-                self.decode(piece.0, buffers)?;
+                self.decode(file, piece.0, buffers)?;
                 places.convert(self.stored, &buffers.decoded, slab.to);
                 Ok(())
             })
@@ -236,7 +239,7 @@ impl Chunks {
         slab: Slab<'_, '_, T>,
         parts: &[Range<usize>],
         sizes: &[usize],
-        spare: &Spare,
+        (file, spare): (&File, &Spare),
     ) -> Result<(), String> {
         let sizes = slab_sizes(&slab.lines, sizes);
         for group in slab.pieces.chunks(together()) {
@@ -246,7 +249,7 @@ impl Chunks {
                     let mut numbers = vec![T::default(); lengths.iter().product()];
                     let alone = Places::new(piece, &piece.1[0], &piece.1, &lengths, &self.chunk);
                     spare.with(|buffers| {
-                        self.decode(piece.0, buffers)?;
+                        self.decode(file, piece.0, buffers)?;
                         alone.convert(self.stored, &buffers.decoded, &mut numbers);
                         Ok((piece, lengths, numbers))
                     })
@@ -306,7 +309,8 @@ impl Chunks {
     /// How many numbers of a chunk differ from the one before, and how many numbers it has; or why it cannot be decoded.
     pub(super) fn changes(&self, of: &ChunkInfo) -> Result<[usize; 2], String> {
         let mut buffers = Buffers::default();
-        self.decode(of, &mut buffers)?;
+        let file = File::open(&self.file).map_err(|e| format!("its file cannot be opened: {e}"))?;
+        self.decode(&file, of, &mut buffers)?;
         let numbers = buffers.decoded.chunks_exact(self.stored.bytes());
         let before = numbers.clone();
         let changes = (numbers.clone().skip(1).zip(before)).filter(|(this, last)| this != last);
@@ -314,7 +318,7 @@ impl Chunks {
     }
 
     /// Reads and decodes a chunk into the buffer for that, or says why it cannot be.
-    fn decode(&self, of: &ChunkInfo, buffers: &mut Buffers) -> Result<(), String> {
+    fn decode(&self, file: &File, of: &ChunkInfo, buffers: &mut Buffers) -> Result<(), String> {
         let Buffers {
             stored,
             decoded,
@@ -322,7 +326,7 @@ impl Chunks {
         } = buffers;
         stored.resize(of.size as usize, 0);
         decoded.resize(self.pipeline.chunk_bytes(), 0);
-        (self.file.read_exact_at(stored, of.addr))
+        (file.read_exact_at(stored, of.addr))
             .map_err(|e| format!("a chunk cannot be read: {e}"))?;
         let offset: Vec<usize> = of.offset.iter().map(|n| *n as usize).collect();
         let ends = offset.iter().zip(&self.chunk).map(|(o, c)| o + c);

@@ -114,10 +114,32 @@ impl Source {
         }
     }
 
-    fn place(&self, path: &str) -> Result<Target, IoError> {
-        if self.registry.get().is_none() {
-            return Ok(Target::Unknown);
+    /// The address of the object `path`, if it is in this file and can be found without HDF5.
+    pub(super) fn address(&self, path: &str) -> Option<u64> {
+        match self.place(path) {
+            Ok(Target::Here(address)) => Some(address),
+            _ => None,
         }
+    }
+
+    /// Checks the global heaps before HDF5 opens what is at `path`, unless it is known to be no virtual dataset: HDF5 reads a heap when
+    /// it opens one, and a damaged heap for ever.
+    pub(super) fn check_before_opening(&self, path: &str) -> Result<(), IoError> {
+        let may_be_virtual = match self.place(path) {
+            Ok(Target::Here(address)) => {
+                let known = &mut *self.known.borrow_mut();
+                let structure = known.structure(self);
+                structure.is_none_or(|structure| structure.may_be_virtual(address))
+            }
+            Ok(Target::Elsewhere(..) | Target::Unknown) | Err(_) => true,
+        };
+        if may_be_virtual {
+            self.check_heaps()?;
+        }
+        Ok(())
+    }
+
+    fn place(&self, path: &str) -> Result<Target, IoError> {
         let mut left: VecDeque<String> = parts(path).collect();
         let Some(root) = self.known.borrow_mut().structure(self).map(|of| of.root()) else {
             return Ok(Target::Unknown);

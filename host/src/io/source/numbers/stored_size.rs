@@ -177,12 +177,12 @@ impl<'n> StoredSize<'n> {
                     chunk,
                 }));
             }
-            Data::Here { dataset, .. } => {
-                let width = dataset.dtype().map_or(1, |kind| kind.size()) as u128;
+            Data::Here { stored: of, .. } => {
+                let width = of.width as u128;
                 let all = elements.saturating_mul(width);
                 let stored = numbers.stored_bytes();
                 // Of chunks that only HDF5 lists it is not known which were written.
-                if dataset.filters().is_empty() {
+                if !of.has_filters {
                     missing(stored / width.max(1));
                 }
                 self.decoded = self.decoded.saturating_add(all);
@@ -257,7 +257,7 @@ impl Numbers<'_> {
                 chunks: Some(chunks),
                 ..
             } => chunks.stored_bytes(),
-            Data::Here { dataset, .. } => dataset.storage_size().into(),
+            Data::Here { stored, .. } => stored.bytes.into(),
             Data::Virtual(_) => u128::MAX,
         }
     }
