@@ -115,11 +115,9 @@ pub(super) fn is_possible(blocks: &mut Blocks, address: u64) -> bool {
     let Ok(messages) = messages(blocks, address) else {
         return true;
     };
-    let layouts = messages.iter().filter(|message| message.kind == LAYOUT);
+    let mut layouts = messages.iter().filter(|message| message.kind == LAYOUT);
     // Of a shared message the body is elsewhere.
-    layouts
-        .into_iter()
-        .any(|of| of.shared || of.body.get(1).is_none_or(|class| *class == VIRTUAL))
+    layouts.any(|of| of.shared || of.body.get(1).is_none_or(|class| *class == VIRTUAL))
 }
 
 /// The message itself, if it is in the header.

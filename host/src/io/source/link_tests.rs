@@ -390,15 +390,12 @@ fn virtual_datasets_of_many_files_are_read() {
         let file = hdf5::File::create(folder.path().join(format!("{number}.h5"))).unwrap();
         let values: Vec<f32> = (0..4).map(|row| (number * 10 + row) as f32).collect();
         let builder = file.new_dataset_builder();
-        match number % 3 {
-            0 => builder.with_data(&values).create("data").unwrap(),
-            _ => builder
-                .chunk(1)
-                .deflate(1)
-                .with_data(&values)
-                .create("data")
-                .unwrap(),
-        };
+        match number % 5 {
+            1 => builder.chunk(1).deflate(1).with_data(&values),
+            _ => builder.with_data(&values),
+        }
+        .create("data")
+        .unwrap();
     }
     let path = folder.path().join("all.h5");
     let column = |number: usize| hdf5::Hyperslab::from((.., number..number + 1));
@@ -480,7 +477,7 @@ fn long_lists_and_loops_of_groups_are_cut() {
     file.close().unwrap();
     let source = inside(&path);
     let text = source.contents();
-    assert_has(&text, &["links", "groups more", "at most 2000 links"]);
+    assert_has(&text, &["links and 1 group more", "at most 2000 links"]);
     assert!(text.len() < 2000 && !text.contains('\n'), "{text}");
     assert!(source.has("/many/2499").unwrap());
     assert!(!source.has("/many/2500").unwrap());
