@@ -53,12 +53,10 @@ use std::cell::{Cell, OnceCell, RefCell};
 use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
+use warpstride_formats::hdf5_structure::LinkTarget;
 
 /// What to do about data that are in several files.
 const ADVICE_REPACK: &str = "copy the data into one plain file, for example with h5repack";
-
-/// Links of a group in which one is looked for by its name before all are listed.
-const MANY_LINKS: u64 = 1000;
 
 /// When `path` was last written to, if the file system knows.
 fn modified(path: &Path) -> Option<SystemTime> {
@@ -277,18 +275,28 @@ impl Source {
             .group("/")
             .map_err(|_| self.damaged("/", "the root group is damaged"))?;
         let mut parts = path.split('/').filter(|p| !p.is_empty()).peekable();
+        // Where the group is, if it can be found without HDF5, which would make a list of all links for each that is looked for.
+        let mut address = self.address("/");
         while let Some(name) = parts.next() {
-            // HDF5 makes a list of all links, which takes long where there are many.
-            if group.len() > MANY_LINKS && !group.link_exists(name) {
-                return Ok(None);
-            }
-            let kind = group
-                .find_link(
-                    hdf5::IndexType::Name,
-                    hdf5::IterationOrder::Native,
-                    |found, info| Ok((found == name).then_some(info.link_type)),
-                )
-                .map_err(|_| self.damaged(path, "the links on its path are damaged"))?;
+            let known = address.and_then(|at| self.known_links(at));
+            let target = known.as_ref().map(|links| links.get(name));
+            address = match target {
+                Some(Some(LinkTarget::Hard(address))) => Some(*address),
+                _ => None,
+            };
+            let kind = match target {
+                Some(None) => None,
+                Some(Some(LinkTarget::Hard(_))) => Some(hdf5::LinkType::Hard),
+                Some(Some(LinkTarget::Soft(_))) => Some(hdf5::LinkType::Soft),
+                Some(Some(LinkTarget::External { .. })) => Some(hdf5::LinkType::External),
+                Some(Some(LinkTarget::Other)) | None => group
+                    .find_link(
+                        hdf5::IndexType::Name,
+                        hdf5::IterationOrder::Native,
+                        |found, info| Ok((found == name).then_some(info.link_type)),
+                    )
+                    .map_err(|_| self.damaged(path, "the links on its path are damaged"))?,
+            };
             let kind = match kind {
                 None => return Ok(None),
                 Some(hdf5::LinkType::External) => {

@@ -16,7 +16,7 @@ const LONGEST_PATH: usize = 200;
 const MOST_LINKS: usize = 400_000;
 
 /// Links of a group, or `None` if they cannot be read.
-type Links = Option<Rc<BTreeMap<String, LinkTarget>>>;
+pub(super) type Links = Option<Rc<BTreeMap<String, LinkTarget>>>;
 
 /// What has been read of the structure of a file.
 #[derive(Default)]
@@ -112,6 +112,11 @@ impl Source {
             Ok(found) => Ok(found.map(|of| (address, of))),
             Err(reason) => Err(self.damaged(path, &reason)),
         }
+    }
+
+    /// The links of the group at `address`, if they can be read without HDF5.
+    pub(super) fn known_links(&self, address: u64) -> Links {
+        self.known.borrow_mut().group(self, address)
     }
 
     /// The address of the object `path`, if it is in this file and can be found without HDF5.

@@ -250,6 +250,30 @@ pub(crate) fn is_alike(changes: usize, numbers: usize) -> bool {
 }
 
 impl Numbers<'_> {
+    /// Refuses numbers of which the file stores less than a thousandth, if they take more than `unjudged` bytes.
+    ///
+    /// # Errors
+    /// [`IoError::Unsupported`].
+    #[cfg(feature = "sas")]
+    pub(crate) fn check_density(&self, unjudged: u128) -> Result<(), IoError> {
+        let width = match &self.data {
+            Data::Here { stored, .. } => stored.width,
+            Data::Virtual(of) => of.stored().bytes(),
+        };
+        let bytes = super::super::shape::bytes_of(&self.shape, width);
+        let stored = self.stored_bytes();
+        if bytes <= unjudged || bytes / GREATEST_RATIO <= stored {
+            return Ok(());
+        }
+        Err(IoError::Unsupported {
+            file: self.source.name().to_owned(),
+            dataset: self.path.clone(),
+            expected: RATIO,
+            found: format!("{} in {}", Bytes(bytes), Bytes(stored)),
+            advice: ADVICE_UNCOMPRESSED,
+        })
+    }
+
     /// Bytes that the file has of this dataset; of a virtual one, all bytes of its files.
     fn stored_bytes(&self) -> u128 {
         match &self.data {
