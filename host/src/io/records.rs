@@ -103,6 +103,11 @@ impl Records<'_> {
         }
     }
 
+    /// Length of the file, bytes.
+    pub(crate) fn file_length(&self) -> u64 {
+        self.source.length()
+    }
+
     /// Path of the dataset.
     pub(crate) fn path(&self) -> &str {
         &self.path
