@@ -284,7 +284,7 @@ def main(program, folder, part=""):
                 acts = ACTS.search(printed)
                 what = f"{len(printed)} characters" + (f", with {acts.group()!r}" if acts else "")
                 last = [line for line in printed.splitlines() if line.startswith("and ")]
-                rows.row(name, arguments, 0, said="; ".join([what, *last]), good=not acts and len(printed) < 10**6)
+                rows.row(name, arguments, 0, said="; ".join([what, *last]), good=not acts and (json or len(printed) < 10**5))
     sys.exit(1 if rows.wrong else 0)
 
 
