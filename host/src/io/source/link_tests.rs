@@ -457,6 +457,8 @@ fn long_lists_and_loops_of_groups_are_cut() {
         builder.create(name).unwrap()
     };
     number("loop/numbers");
+    // While a group is open, so is the file, and not all of it is on disk.
+    drop((inner, loops));
     file.close().unwrap();
     let source = inside(&path);
     let listed = source.listing();
@@ -474,6 +476,7 @@ fn long_lists_and_loops_of_groups_are_cut() {
     let long = "n".repeat(5000);
     let builder = file.new_dataset_builder().with_data(&[1.5; 9]);
     builder.create(long.as_str()).unwrap();
+    drop(many);
     file.close().unwrap();
     let source = inside(&path);
     let text = source.contents();
