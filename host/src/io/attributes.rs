@@ -110,19 +110,25 @@ impl Source {
         let Ok(kind) = dataset.dtype() else {
             return Ok(None);
         };
+        let variable = kind.is::<VarLenUnicode>() || kind.is::<VarLenAscii>();
+        if variable {
+            self.check_heaps()?;
+        } else if kind.conv_to::<FixedAscii<LONGEST>>().is_none() {
+            return Ok(None);
+        }
         let shape = self.checked_shape(path, &dataset, kind.size())?;
         let count = shape.iter().product::<usize>();
         if count > MOST_TEXTS {
             return Ok(None);
         }
-        if count > 0 && (kind.is::<VarLenUnicode>() || kind.is::<VarLenAscii>()) {
-            self.check_heaps()?;
+        if count > 0 && variable {
             self.check_string_lengths(path, &dataset, count)?;
         }
         Ok(self.texts_of(&dataset)?.and_then(|t| t.into_iter().next()))
     }
 
-    fn texts_on(
+    /// The strings of the attribute `name` of `on`, which is at `path`.
+    pub(in crate::io) fn texts_on(
         &self,
         on: &hdf5::Location,
         path: &str,

@@ -82,6 +82,13 @@ impl Structure {
         self.blocks.begin();
         virtual_layout::read(&mut self.blocks, address)
     }
+
+    /// Whether the object whose header is at `address` may be a virtual dataset: all that are, and those whose header cannot be
+    /// read here, though HDF5 may.
+    pub fn may_be_virtual(&mut self, address: u64) -> bool {
+        self.blocks.begin();
+        virtual_layout::is_possible(&mut self.blocks, address)
+    }
 }
 
 #[cfg(test)]

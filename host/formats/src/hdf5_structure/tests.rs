@@ -52,6 +52,25 @@ fn links_of_groups_of_every_kind_are_read() {
     assert_eq!(links(&mut file, &[])["soft"], soft("/group/numbers"));
 }
 
+/// HDF5 may find either of two links with the same name.
+#[test]
+fn a_name_that_a_group_has_twice_is_damage() {
+    let mut bytes = std::fs::read(data("links.h5")).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("twice.h5");
+    for at in 0..bytes.len() - 5 {
+        if bytes[at..].starts_with(b"soft\0") {
+            bytes[at..at + 4].copy_from_slice(b"hard");
+        }
+    }
+    std::fs::write(&path, bytes).unwrap();
+    let mut file = Structure::open(&path).unwrap();
+    let LinkTarget::Hard(old) = links(&mut file, &[])["old"] else {
+        panic!("no hard link");
+    };
+    assert!(matches!(file.links(old), Err(StructureError::Damaged(_))));
+}
+
 #[test]
 fn virtual_datasets_are_read() {
     let mut file = Structure::open(&data("virtual.h5")).unwrap();
@@ -63,6 +82,13 @@ fn virtual_datasets_are_read() {
         file.virtual_dataset(address).unwrap()
     };
     assert_eq!(read("plain"), None);
+    let possible = [root["plain"].clone(), root["modules"].clone()].map(|of| match of {
+        LinkTarget::Hard(address) => Structure::open(&data("virtual.h5"))
+            .unwrap()
+            .may_be_virtual(address),
+        _ => panic!("no hard link"),
+    });
+    assert_eq!(possible, [false, true]);
     let modules = read("modules").unwrap();
     assert_eq!(modules.shape, [3, 6, 6]);
     let number = (modules.number, modules.bytes, modules.big_endian);

@@ -15,6 +15,7 @@ use rayon::prelude::*;
 use std::fs::File;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use warpstride_formats::chunk_filters::{FilterSpec, Pipeline, Scratch};
 
@@ -61,7 +62,8 @@ pub(super) struct Chunks {
     /// Whether HDF5 has all filters, too.
     by_hdf5: bool,
     list: Vec<ChunkInfo>,
-    file: File,
+    /// The file, which is open while chunks are read.
+    file: PathBuf,
 }
 
 /// A chunk, and the part of the dataset that is read of it.
@@ -128,10 +130,6 @@ impl Source {
                 return Err(self.damaged(path, &reason));
             }
         }
-        let open = |e: std::io::Error| IoError::Open {
-            file: self.name().to_owned(),
-            reason: e.to_string(),
-        };
         Ok(Some(Chunks {
             pipeline,
             chunk,
@@ -141,7 +139,7 @@ impl Source {
             whole_only,
             by_hdf5,
             list,
-            file: File::open(&self.path).map_err(open)?,
+            file: self.path.clone(),
         }))
     }
 }
@@ -209,12 +207,17 @@ impl Chunks {
         let slabs =
             slabs.ok_or_else(|| source.damaged(path, "the places of its chunks are damaged"))?;
         let spare = Spare::default();
+        let file = File::open(&self.file).map_err(|e| IoError::Open {
+            file: source.name().to_owned(),
+            reason: e.to_string(),
+        })?;
+        let from = (&file, &spare);
         let read = if slabs.len() >= rayon::current_num_threads() {
             let slabs = slabs.into_par_iter().with_max_len(1);
-            slabs.try_for_each(|slab| self.directly(slab, (parts, &sizes), &spare, look))
+            slabs.try_for_each(|slab| self.directly(slab, (parts, &sizes), from, look))
         } else {
             let mut slabs = slabs.into_iter();
-            slabs.try_for_each(|slab| self.together(slab, (parts, &sizes), &spare, look))
+            slabs.try_for_each(|slab| self.together(slab, (parts, &sizes), from, look))
         };
         read.map_err(|reason: String| source.damaged(path, &reason))
     }
@@ -224,7 +227,7 @@ impl Chunks {
         &self,
         slab: Slab<'_, '_, T>,
         (parts, sizes): (&[Range<usize>], &[usize]),
-        spare: &Spare,
+        (file, spare): (&File, &Spare),
         look: Option<&dyn Look<T>>,
     ) -> Result<(), String> {
         let sizes = slab_sizes(&slab.lines, sizes);
@@ -233,7 +236,7 @@ impl Chunks {
             && let Some(from) = places(piece).only_row(slab.to.len())
         {
             return spare.with(|buffers| {
-                self.decode(piece.0, buffers)?;
+                self.decode(file, piece.0, buffers)?;
                 let (item, row) = (self.stored.bytes(), sizes.last().map_or(1, |n| (*n).max(1)));
                 let some = (LOOKED_AT / row).max(1) * row;
                 let mut visit = look.at(slab.first);
@@ -247,7 +250,7 @@ impl Chunks {
         }
         slab.pieces.iter().try_for_each(|piece| {
             spare.with(|buffers| {
-                self.decode(piece.0, buffers)?;
+                self.decode(file, piece.0, buffers)?;
                 places(piece).convert(self.stored, &buffers.decoded, slab.to);
                 Ok::<(), String>(())
             })
@@ -263,7 +266,7 @@ impl Chunks {
         &self,
         slab: Slab<'_, '_, T>,
         (parts, sizes): (&[Range<usize>], &[usize]),
-        spare: &Spare,
+        (file, spare): (&File, &Spare),
         look: Option<&dyn Look<T>>,
     ) -> Result<(), String> {
         let sizes = slab_sizes(&slab.lines, sizes);
@@ -274,7 +277,7 @@ impl Chunks {
                     let mut numbers = vec![T::default(); lengths.iter().product()];
                     let alone = Places::new(piece, &piece.1[0], &piece.1, &lengths, &self.chunk);
                     spare.with(|buffers| {
-                        self.decode(piece.0, buffers)?;
+                        self.decode(file, piece.0, buffers)?;
                         alone.convert(self.stored, &buffers.decoded, &mut numbers);
                         Ok((piece, lengths, numbers))
                     })
@@ -337,7 +340,8 @@ impl Chunks {
     /// How many numbers of a chunk differ from the one before, and how many numbers it has; or why it cannot be decoded.
     pub(super) fn changes(&self, of: &ChunkInfo) -> Result<[usize; 2], String> {
         let mut buffers = Buffers::default();
-        self.decode(of, &mut buffers)?;
+        let file = File::open(&self.file).map_err(|e| format!("its file cannot be opened: {e}"))?;
+        self.decode(&file, of, &mut buffers)?;
         let numbers = buffers.decoded.chunks_exact(self.stored.bytes());
         let before = numbers.clone();
         let changes = (numbers.clone().skip(1).zip(before)).filter(|(this, last)| this != last);
@@ -345,7 +349,7 @@ impl Chunks {
     }
 
     /// Reads and decodes a chunk into the buffer for that, or says why it cannot be.
-    fn decode(&self, of: &ChunkInfo, buffers: &mut Buffers) -> Result<(), String> {
+    fn decode(&self, file: &File, of: &ChunkInfo, buffers: &mut Buffers) -> Result<(), String> {
         let Buffers {
             stored,
             decoded,
@@ -353,7 +357,7 @@ impl Chunks {
         } = buffers;
         stored.resize(of.size as usize, 0);
         decoded.resize(self.pipeline.chunk_bytes(), 0);
-        (self.file.read_exact_at(stored, of.addr))
+        (file.read_exact_at(stored, of.addr))
             .map_err(|e| format!("a chunk cannot be read: {e}"))?;
         let offset: Vec<usize> = of.offset.iter().map(|n| *n as usize).collect();
         let ends = offset.iter().zip(&self.chunk).map(|(o, c)| o + c);

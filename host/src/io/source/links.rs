@@ -67,7 +67,7 @@ impl Source {
     }
 
     fn in_file(&self, object: &hdf5::Location, path: &str) -> Result<(), IoError> {
-        if object.filename() == self.file.filename() {
+        if object.filename() == self.file()?.filename() {
             return Ok(());
         }
         Err(self.unsupported(path, "a link to another file"))
