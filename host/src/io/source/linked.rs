@@ -147,8 +147,10 @@ impl Source {
             return Err(self.unsupported(link, "a link to another file"));
         };
         let Some((path, real)) = self.existing(name) else {
-            let reason = format!("its data are in {:?}, which does not exist",
-                shortened(name, LONGEST_NAME));
+            let reason = format!(
+                "its data are in {:?}, which does not exist",
+                shortened(name, LONGEST_NAME)
+            );
             return Err(self.damaged(link, &reason));
         };
         let inside = linked.folders.iter().any(|of| real.starts_with(of));

@@ -101,7 +101,10 @@ impl<'s> VirtualNumbers<'s> {
             .map(|mapping| mapping.file.as_str())
             .collect();
         if files.len() > MOST_FILES {
-            let reason = format!("its data are in {} files; at most {MOST_FILES} are opened", files.len());
+            let reason = format!(
+                "its data are in {} files; at most {MOST_FILES} are opened",
+                files.len()
+            );
             return Err(holder.damaged(path, &reason));
         }
         let mut growing = vec![false; shape.len()];

@@ -332,7 +332,12 @@ mod tests {
 
     #[test]
     fn any_path_is_a_string_on_one_line() {
-        for path in ["/entry/data", "/a\"b\\c", "/two\nlines", "/\u{1b}[31m\u{9b}\u{202e}é日"] {
+        for path in [
+            "/entry/data",
+            "/a\"b\\c",
+            "/two\nlines",
+            "/\u{1b}[31m\u{9b}\u{202e}é日",
+        ] {
             let line = format!("frames = {}", quoted(path));
             assert!(!line.contains(is_invisible), "{line:?}");
             let read: toml::Table = toml::from_str(&line).unwrap();

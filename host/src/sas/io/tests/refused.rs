@@ -44,7 +44,10 @@ fn files_of_other_formats_are_refused() {
 fn long_texts_begin_with_their_rows() {
     let letters = "no number at all\n".repeat(100_000);
     assert_refused(&letters, &["no line with two or more numbers"]);
-    assert_refused(&"1.5\n".repeat(400_000), &["the number of columns", "found 1"]);
+    assert_refused(
+        &"1.5\n".repeat(400_000),
+        &["the number of columns", "found 1"],
+    );
     assert_refused(&"1 ".repeat(1 << 20), &["no line with two or more numbers"]);
     let rows: String = (1..100_000)
         .map(|row| format!("{:.6e} {:.6e}\n", f64::from(row) * 1e-6, 1.0))
