@@ -110,7 +110,7 @@ impl Source {
         let Ok(kind) = dataset.dtype() else {
             return Ok(None);
         };
-        let variable = kind.is::<VarLenUnicode>() || kind.is::<VarLenAscii>();
+        let variable = is_variable(&kind);
         if variable {
             self.check_heaps()?;
         } else if kind.conv_to::<FixedAscii<LONGEST>>().is_none() {
@@ -147,6 +147,9 @@ impl Source {
             return Ok(None);
         }
         let attribute = on.attr(name).map_err(|_| damaged())?;
+        if attribute.dtype().is_ok_and(|kind| is_variable(&kind)) {
+            self.check_attribute_length(path, name, LONGEST_STORED)?;
+        }
         self.texts_of(&attribute)
     }
 
@@ -165,8 +168,7 @@ impl Source {
             let text = String::from_utf8_lossy(&bytes[..end]);
             text.trim_matches(['\0', ' ']).to_owned()
         };
-        let variable = kind.is::<VarLenUnicode>() || kind.is::<VarLenAscii>();
-        if variable {
+        if is_variable(&kind) {
             self.check_heaps()?;
             // HDF5 does not convert between the two character sets.
             if let Ok(read) = of.read_raw::<VarLenUnicode>() {
@@ -188,4 +190,9 @@ impl Source {
             .ok()
             .map(|read| read.iter().map(|t| text(t.as_bytes())).collect()))
     }
+}
+
+/// Whether strings of this type have lengths of their own.
+fn is_variable(kind: &hdf5::Datatype) -> bool {
+    kind.is::<VarLenUnicode>() || kind.is::<VarLenAscii>()
 }

@@ -5,6 +5,8 @@
 //! they stay in the folder of the file. External storage is refused. Attributes are read for formats that need
 //! them (`attributes.rs`), and only short strings.
 
+#[cfg(test)]
+mod attribute_tests;
 #[cfg(feature = "static")]
 mod chunk_list;
 #[cfg(not(feature = "static"))]

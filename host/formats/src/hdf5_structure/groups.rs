@@ -1,7 +1,7 @@
 //! The links of a group (specification, sections III.A to III.D and IV.A.2).
 
 use super::blocks::Blocks;
-use super::dense;
+use super::dense::{self, Names};
 use super::headers::messages;
 use super::{Fields, StructureError};
 use std::collections::BTreeMap;
@@ -59,7 +59,7 @@ pub(super) fn links(
                 let heap = fields.address(blocks.offset)?;
                 let names = fields.address(blocks.offset)?;
                 if let (Some(heap), Some(names)) = (heap, names) {
-                    for bytes in dense::objects(blocks, heap, names)? {
+                    for bytes in dense::objects(blocks, heap, names, Names::Links)? {
                         add(&mut found, link(&bytes, blocks.offset)?)?;
                     }
                 }

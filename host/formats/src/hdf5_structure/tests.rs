@@ -52,6 +52,26 @@ fn links_of_groups_of_every_kind_are_read() {
     assert_eq!(links(&mut file, &[])["soft"], soft("/group/numbers"));
 }
 
+/// Files of h5py: attributes in the header and in a heap of their own, headers of both versions.
+#[test]
+fn lengths_of_strings_in_attributes_are_those_that_were_written() {
+    for name in ["attributes-earliest.h5", "attributes-latest.h5"] {
+        let mut file = Structure::open(&data(name)).unwrap();
+        let root = file.root();
+        let mut longest = |address, of: &str| file.longest_text(address, of).unwrap();
+        assert_eq!(longest(root, "text"), Some(11), "{name}");
+        assert_eq!(longest(root, "several"), Some(5), "{name}");
+        assert_eq!(longest(root, "another"), None, "{name}");
+        let LinkTarget::Hard(many) = file.links(root).unwrap()["many"] else {
+            panic!("{name}");
+        };
+        for number in [0_u32, 7, 39] {
+            let found = file.longest_text(many, &format!("attribute_{number:02}"));
+            assert_eq!(found, Ok(Some(number + 1)), "{name}");
+        }
+    }
+}
+
 /// HDF5 may find either of two links with the same name.
 #[test]
 fn a_name_that_a_group_has_twice_is_damage() {
@@ -138,7 +158,12 @@ fn damaged_files_are_read_or_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("damaged.h5");
     let mut state = 1_u64;
-    for name in ["virtual.h5", "latest.h5", "master.h5"] {
+    for name in [
+        "virtual.h5",
+        "latest.h5",
+        "master.h5",
+        "attributes-latest.h5",
+    ] {
         let bytes = std::fs::read(data(name)).unwrap();
         for _ in 0..200 {
             let mut damaged = bytes.clone();
@@ -156,6 +181,7 @@ fn damaged_files_are_read_or_refused() {
             let mut waiting = vec![(file.root(), 0)];
             while let Some((address, depth)) = waiting.pop() {
                 let _ = file.virtual_dataset(address);
+                let _ = file.longest_text(address, "text");
                 for target in file.links(address).unwrap_or_default().into_values() {
                     if let (LinkTarget::Hard(address), 0..4) = (target, depth) {
                         waiting.push((address, depth + 1));

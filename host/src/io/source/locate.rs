@@ -144,6 +144,32 @@ impl Source {
         Ok(())
     }
 
+    /// Checks how long the strings of variable length in the attribute `name` of `path` claim to be: HDF5 takes memory for that before
+    /// it looks for them.
+    pub(in crate::io) fn check_attribute_length(
+        &self,
+        path: &str,
+        name: &str,
+        most: usize,
+    ) -> Result<(), IoError> {
+        let damaged = || self.damaged(path, &format!("its attribute {name} is damaged"));
+        let Target::Here(address) = self.place(path)? else {
+            return Err(damaged());
+        };
+        let known = &mut *self.known.borrow_mut();
+        let structure = known.structure(self).ok_or_else(damaged)?;
+        match structure.longest_text(address, name) {
+            Ok(Some(longest)) if longest as usize > most => {
+                let reason =
+                    format!("its attribute {name} claims {longest} bytes, expected at most {most}");
+                Err(self.damaged(path, &reason))
+            }
+            // HDF5 knows more of the specification.
+            Ok(_) | Err(StructureError::Unsupported(_)) => Ok(()),
+            Err(_) => Err(damaged()),
+        }
+    }
+
     fn place(&self, path: &str) -> Result<Target, IoError> {
         let mut left: VecDeque<String> = parts(path).collect();
         let Some(root) = self.known.borrow_mut().structure(self).map(|of| of.root()) else {
