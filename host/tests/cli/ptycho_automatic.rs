@@ -198,6 +198,20 @@ fn scans_too_small_for_trials_are_reconstructed_without() {
     refused.refused(2, &["--engine auto: expected free pixels"]);
 }
 
+/// Ctrl-C as soon as it is handled: while the scan is read, or while a probe is searched for.
+#[cfg(unix)]
+fn stopped_in_the_first_trial(folder: &TestFolder) {
+    let mut command = folder.command();
+    command
+        .args(["ptycho", "reconstruct", "scan.cxi", "-o", "out.h5"])
+        .args(["--backend", "cpu", "--no-pictures"])
+        .args(["--set", "probe.source=\"auto\""]);
+    let output = folder.interrupt_when_handled(&mut command);
+    assert_eq!(output.code, Some(130), "{output:?}");
+    assert!(output.err.contains("nothing was written"), "{output:?}");
+    assert_eq!(folder.names(), ["scan.cxi"]);
+}
+
 /// In its trials a run has nothing to save; after them it is a run like any other.
 #[cfg(unix)]
 #[test]
@@ -212,6 +226,7 @@ fn ctrl_c_and_resume() {
     let said = "stopped in the trials of the automatic recipe; nothing was written; kept so far: ";
     assert!(output.err.contains(said), "{output:?}");
     assert_eq!(folder.names(), ["scan.cxi"]);
+    stopped_in_the_first_trial(&folder);
 
     let (recipe, whole, _) = chosen(&folder, &DECIDED);
     let mut command = folder.command();

@@ -86,7 +86,7 @@ fn links_of_every_kind_are_followed() {
         &refusal(&source, "/loop"),
         &["links.h5", "/loop", "more than 8 files"],
     );
-    refusal(&source, "/old/circle");
+    assert_has(&refusal(&source, "/old/circle"), &["/old/circle", "in a circle"]);
     source.unchanged().unwrap();
     // Other sciences read a file alone.
     let alone = Source::open(&data("links.h5"), Memory::available()).unwrap();
@@ -348,4 +348,24 @@ fn damaged_heaps_of_virtual_datasets_are_not_read_for_ever() {
     let _ = source.attribute("/stack", "units");
     let _ = source.contents();
     let _ = source.listing();
+}
+
+#[test]
+fn soft_links_in_a_circle_are_named_as_such() {
+    let outer = tempfile::tempdir().unwrap();
+    let path = outer.path().join("circle.h5");
+    let file = hdf5::File::create(&path).unwrap();
+    file.link_soft("/b", "a").unwrap();
+    file.link_soft("/a", "b").unwrap();
+    file.link_soft("/itself", "itself").unwrap();
+    file.close().unwrap();
+    for source in [
+        inside(&path),
+        Source::open(&path, Memory::available()).unwrap(),
+    ] {
+        for name in ["/a", "/itself"] {
+            let found = refusal(&source, name);
+            assert_has(&found, &["circle.h5", name, "its links lead in a circle"]);
+        }
+    }
 }

@@ -6,13 +6,13 @@ use super::cutoff::Cutoff;
 use super::frame_stack::FrameStack;
 use super::geometry::{ExpectedPaths, FileGeometry, resolve};
 use super::several_files::ScanFiles;
+use super::units::{Measure, UnitReader};
 use super::window::Window;
 use super::{MaskPolarity, Parts, ReadOptions, ScanFile, positions};
 use crate::io::IoError;
 use crate::io::source::{Numbers, Source};
 use crate::ptycho::Centre;
-use crate::ptycho::read_options::si_units;
-use crate::text::{Dimension, shortest};
+use crate::text::shortest;
 use ndarray::Ix2;
 use std::path::Path;
 
@@ -24,6 +24,11 @@ const ENERGY: &str = "/entry/instrument/detector/detectorSpecific/photon_energy"
 const DISTANCE: &str = "/entry/instrument/detector/detector_distance";
 const PIXEL_ROWS: &str = "/entry/instrument/detector/y_pixel_size";
 const PIXEL_COLUMNS: &str = "/entry/instrument/detector/x_pixel_size";
+
+const MASKS: [&str; 2] = [
+    "/entry/instrument/detector/detectorSpecific/pixel_mask",
+    "/entry/instrument/detector/pixel_mask",
+];
 
 /// Number in the name of a dataset of frames, such as 1 in `data_000001`.
 fn number_of(name: &str) -> Option<u64> {
@@ -54,7 +59,9 @@ pub(super) fn read(
     let frames = source.with_others(first, |other| Ok(frames(other)?.0), &mut notes)?;
     let shape = frames.shape();
     let cutoff = cutoff(source, largest)?;
-    let (frames, cutoff) = match factors(source, shape, &mut notes)? {
+    let factors = factors(source, shape, &mut notes)?;
+    source.same("flatfield", &factors, |other| self::factors(other, shape, &mut Vec::new()))?;
+    let (frames, cutoff) = match factors {
         Some(factors) => (
             frames.multiplied(factors, cutoff.least()),
             cutoff.of_multiplied(),
@@ -68,9 +75,13 @@ pub(super) fn read(
     let of_frames = (shape[0], frames.scan_shape());
     let (positions_path, positions) = positions::given(input, options, of_frames, &mut notes)?
         .ok_or_else(|| positions::missing(input, &[]))?;
+    let found = geometry(source, options, &mut notes)?;
+    source.same_geometry(&found, options, |other| {
+        geometry(other, options, &mut Vec::new())
+    })?;
     let geometry = resolve(
         input,
-        &geometry(source, &mut notes)?,
+        &found,
         options,
         &ExpectedPaths {
             wavelength: &[WAVELENGTH, ENERGY],
@@ -79,14 +90,15 @@ pub(super) fn read(
         },
         &mut notes,
     )?;
-    let mask = match source.first(&[
-        &format!("{SPECIFIC}/pixel_mask"),
-        &format!("{DETECTOR}/pixel_mask"),
-    ])? {
+    let mask = match source.first(&MASKS)? {
         // Whatever bit is set: a gap (0), dead (1), under-responding (2), over-responding (3), noisy (4), and others.
         Some(mask) => {
             let valid = |value| MaskPolarity::Bad.is_valid(value);
             let read = window.mask(input, &mask, shape, valid)?;
+            let read = source.with_masks(&mask, read, &mut notes, |other| {
+                let mask = other.first(&MASKS)?;
+                mask.map(|mask| window.mask(input, &mask, shape, valid)).transpose()
+            })?;
             Some((mask.path().to_owned(), read))
         }
         None => {
@@ -213,27 +225,45 @@ fn factors(
     Ok(Some(read))
 }
 
-/// A length, m, whose unit is `unit` unless the dataset says another one.
-fn length(source: &Source, path: &str, unit: &str) -> Result<Option<(String, f64)>, IoError> {
-    let Some(numbers) = source.numbers(path)? else {
-        return Ok(None);
+/// Wavelength, distance and pixel size, in the units of their attributes, or in those that DECTRIS documents, which is noted.
+fn geometry(
+    source: &Source,
+    options: &ReadOptions,
+    notes: &mut Vec<String>,
+) -> Result<FileGeometry, IoError> {
+    let units = UnitReader::new(source, options);
+    let constants = &options.constants;
+    let mut assumed: Vec<String> = Vec::new();
+    let mut length = |path: &str, measure: Measure, unit: &'static str, replaced: bool| {
+        let Some(numbers) = source.numbers(path)? else {
+            return Ok::<_, IoError>(None);
+        };
+        let value = numbers.common_value()?;
+        match units.with_default(measure, path, value, unit) {
+            Ok((metres, by_default)) => {
+                if by_default && !replaced {
+                    assumed.push(format!("{path} is {} {unit}", shortest(value)));
+                }
+                Ok(Some((path.to_owned(), metres)))
+            }
+            // An option takes its place.
+            Err(_) if replaced => Ok(None),
+            Err(error) => Err(error),
+        }
     };
-    let value = numbers.common_value()?;
-    let written = source.attribute(path, "units")?;
-    let unit = written
-        .filter(|unit| !unit.is_empty())
-        .unwrap_or_else(|| unit.to_owned());
-    let metres = si_units(Dimension::Length, &unit).ok_or_else(|| {
-        let expected = format!("a unit of length ({})", Dimension::Length.names());
-        numbers.bad_value(&unit, &expected)
-    })?;
-    // 75 µm are 75/10⁶, which is the nearest number, unlike 75 · 10⁻⁶.
-    Ok(Some((path.to_owned(), value / (1.0 / metres).round())))
-}
-
-fn geometry(source: &Source, notes: &mut Vec<String>) -> Result<FileGeometry, IoError> {
-    let rows = length(source, PIXEL_ROWS, "m")?;
-    let columns = length(source, PIXEL_COLUMNS, "m")?;
+    let given = constants.pixel_size.is_some();
+    let rows = length(PIXEL_ROWS, Measure::PixelSize, "m", given)?;
+    let columns = length(PIXEL_COLUMNS, Measure::PixelSize, "m", given)?;
+    let given = constants.has_beam();
+    let wavelength = length(WAVELENGTH, Measure::Wavelength, "A", given)?;
+    let given = constants.distance.is_some();
+    let distance = length(DISTANCE, Measure::Distance, "m", given)?;
+    if !assumed.is_empty() {
+        notes.push(format!(
+            "without an attribute units, in the units that DECTRIS documents: {} (data.units states others)",
+            assumed.join(", ")
+        ));
+    }
     let pixel_size = match (rows, columns) {
         (Some((path, rows)), Some((_, columns))) => Some((path, [rows, columns])),
         (Some((path, size)), None) | (None, Some((path, size))) => {
@@ -245,9 +275,9 @@ fn geometry(source: &Source, notes: &mut Vec<String>) -> Result<FileGeometry, Io
         (None, None) => None,
     };
     Ok(FileGeometry {
-        wavelength: length(source, WAVELENGTH, "angstrom")?,
+        wavelength,
         energy: number(source, "photon_energy")?,
-        distance: length(source, DISTANCE, "m")?,
+        distance,
         pixel_size,
         ..FileGeometry::default()
     })
@@ -365,7 +395,7 @@ mod tests {
             notes.concat().contains("has corrected its counts"),
             "{notes:?}"
         );
-        let geometry = geometry(&source, &mut notes).unwrap();
+        let geometry = geometry(&source, &ReadOptions::default(), &mut notes).unwrap();
         let wavelength = geometry.wavelength.unwrap().1;
         assert_eq!(wavelength, 1.239_841_984_332_002_5 / 1e10);
         assert_eq!(geometry.distance.unwrap().1, 2.5);
@@ -392,13 +422,70 @@ mod tests {
             .unwrap();
         assert!(mask.reals().unwrap().iter().all(|bits| *bits == 0.0));
         assert_eq!(
-            geometry(&source, &mut Vec::new())
+            geometry(&source, &ReadOptions::default(), &mut Vec::new())
                 .unwrap()
                 .wavelength
                 .unwrap()
                 .1,
             1.409 / 1e10
         );
+    }
+
+    /// A copy of the master without the attributes `units`, with this distance.
+    fn without_units(folder: &Path, distance: f64) -> PathBuf {
+        let path = folder.join("master.h5");
+        std::fs::copy(small(), &path).unwrap();
+        let file = hdf5_metno::File::open_rw(&path).unwrap();
+        for name in [WAVELENGTH, DISTANCE, PIXEL_ROWS, PIXEL_COLUMNS] {
+            let dataset = file.dataset(name).unwrap();
+            let value: f64 = dataset.read_scalar().unwrap();
+            drop(dataset);
+            file.unlink(name).unwrap();
+            let value = if name == DISTANCE { distance } else { value };
+            let dataset = file.new_dataset::<f64>().create(name).unwrap();
+            dataset.write_scalar(&value).unwrap();
+        }
+        file.close().unwrap();
+        path
+    }
+
+    #[test]
+    fn units_that_a_master_does_not_state_are_those_of_dectris() {
+        let folder = tempfile::tempdir().unwrap();
+        let found = |distance: f64, text: &str| {
+            let source = open(&without_units(folder.path(), distance));
+            let options: ReadOptions = toml::from_str(text).unwrap();
+            let mut notes = Vec::new();
+            let found = geometry(&source, &options, &mut notes).map_err(|e| e.to_string())?;
+            let distance = found.distance.map(|(_, metres)| metres);
+            let wavelength = found.wavelength.unwrap().1;
+            Ok::<_, String>((distance, wavelength, notes.join("\n")))
+        };
+        let (distance, wavelength, notes) = found(2.5, "").unwrap();
+        assert_eq!(distance, Some(2.5));
+        assert_eq!(wavelength, 1.239_841_984_332_002_5 / 1e10);
+        for words in [
+            "without an attribute units",
+            "detector_distance is 2.5 m",
+            "incident_wavelength is 1.239841984332",
+            "x_pixel_size is 0.000075 m",
+        ] {
+            assert!(notes.contains(words), "{words}: {notes}");
+        }
+        // 2000 m is no distance, and 2000 mm is one.
+        let refused = found(2000.0, "").unwrap_err();
+        for words in [
+            "detector_distance",
+            "2000 without a unit: is it in m or mm?",
+            "data.units.distance",
+        ] {
+            assert!(refused.contains(words), "{refused}");
+        }
+        let (distance, ..) = found(2000.0, "units.distance = \"mm\"").unwrap();
+        assert_eq!(distance, Some(2.0));
+        let (distance, _, notes) = found(2000.0, "constants.distance = 2.0").unwrap();
+        assert_eq!(distance, None);
+        assert!(!notes.contains("detector_distance"), "{notes}");
     }
 
     /// With positions of a table: the mask has the bits of `pixel_mask`, gaps and counts from the cutoff on.

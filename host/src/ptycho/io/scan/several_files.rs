@@ -1,14 +1,17 @@
 //! Scans whose frames are in several files, one part in each (`data.files`).
 //!
-//! The first file is read as any scan. The others, in the order given, have further frames at the same place of the same layout; of
-//! their mask and geometry nothing is read.
+//! The first file is read as any scan. The others, in the order given, have further frames at the same place of the same layout. Their
+//! geometry and flat field, where they have one, must be those of the first; pixels that any mask has are masked in all frames.
 
 use super::frame_stack::FrameStack;
+use super::geometry::FileGeometry;
 use super::{ReadOptions, open_source};
-use crate::io::source::Source;
+use crate::data::{Geometry, Mask};
+use crate::io::source::{Numbers, Source};
 use crate::io::{InputFile, IoError};
 use crate::system::Memory;
-use crate::text::count;
+use crate::text::{count, shortest};
+use ndarray::Zip;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 
@@ -16,6 +19,8 @@ use std::path::{Path, PathBuf};
 const OPTION: &str = "data.files";
 /// Most HDF5 files of a scan: each stays open, and systems allow 1024 open files by default.
 const MOST_HDF5: usize = 400;
+/// Largest relative difference of lengths of one geometry in several files: a distance that is measured at each.
+const SAME: f64 = 1e-4;
 /// Most files that a note names.
 const MOST_NAMED: usize = 4;
 
@@ -100,6 +105,136 @@ impl ScanFiles {
                 .map(|(source, count)| read(source, count))
                 .collect(),
         }
+    }
+
+    /// Refuses files whose geometry differs from that of the first, which has `found`; `read` finds that of another. What a file does
+    /// not have, or an option states for all, is not compared.
+    ///
+    /// # Errors
+    /// A value differs, or cannot be read.
+    pub(super) fn same_geometry(
+        &self,
+        found: &FileGeometry,
+        options: &ReadOptions,
+        read: impl Fn(&Source) -> Result<FileGeometry, IoError>,
+    ) -> Result<(), IoError> {
+        let values = |of: &FileGeometry| {
+            let constants = &options.constants;
+            let has_angles = constants.pixel_angle.is_some() || constants.pixel_frequency.is_some();
+            let [rows, columns] =
+                [0, 1].map(|axis| of.pixel_size.as_ref().map(|(path, p)| (path.clone(), p[axis])));
+            let in_metres = |found: &Option<(String, f64)>, wavelength: fn(f64) -> f64| {
+                (found.as_ref()).map(|(path, value)| (path.clone(), wavelength(*value)))
+            };
+            let wavelength = (of.wavelength.clone())
+                .or_else(|| in_metres(&of.voltage, Geometry::wavelength_of_voltage));
+            let beam = constants.has_beam();
+            let pixel = constants.pixel_size.is_some() || has_angles;
+            [
+                (beam, "the wavelength", wavelength),
+                (beam, "the energy", of.energy.clone()),
+                (constants.distance.is_some(), "the distance", of.distance.clone()),
+                (pixel, "the detector pixel (rows)", rows),
+                (pixel, "the detector pixel (columns)", columns),
+                (
+                    options.focus_to_sample.is_some(),
+                    "the distance from the focus",
+                    of.focus_to_sample.clone(),
+                ),
+            ]
+        };
+        let first = values(found);
+        for other in &self.others {
+            for ((given, what, first), (_, _, of)) in first.iter().zip(values(&read(other)?)) {
+                let (false, Some((first_path, expected)), Some((path, value))) = (given, first, of)
+                else {
+                    continue;
+                };
+                if (value - expected).abs() > SAME * expected.abs() {
+                    return Err(IoError::Value {
+                        file: other.name().to_owned(),
+                        dataset: path,
+                        found: shortest(value),
+                        expected: format!(
+                            "{what} of {} ({first_path}), {}, as the files are parts of one scan (an option of data.constants states it for all)",
+                            self.name(),
+                            shortest(*expected)
+                        ),
+                    });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses files in which `what` is another than in the first, which has `found`; `read` finds that of another.
+    ///
+    /// # Errors
+    /// One differs, or cannot be read.
+    pub(super) fn same<T: PartialEq>(
+        &self,
+        what: &str,
+        found: &Option<T>,
+        read: impl Fn(&Source) -> Result<Option<T>, IoError>,
+    ) -> Result<(), IoError> {
+        for other in &self.others {
+            if read(other)? != *found {
+                let reason = format!(
+                    "expected the {what} of {} in all files, as one is applied to all frames, found another in {}",
+                    self.name(),
+                    other.name()
+                );
+                return Err(refused(self.name(), reason));
+            }
+        }
+        Ok(())
+    }
+
+    /// The mask of all files: `first`, that of the dataset `mask`, with the pixels that those of others mask, which is noted. `read` finds
+    /// that of another file.
+    ///
+    /// # Errors
+    /// A mask of another file is one for each frame, unlike the first, or cannot be read.
+    pub(super) fn with_masks(
+        &self,
+        mask: &Numbers<'_>,
+        first: Mask,
+        notes: &mut Vec<String>,
+        read: impl Fn(&Source) -> Result<Option<Mask>, IoError>,
+    ) -> Result<Mask, IoError> {
+        let Mask::Shared(mut all) = first else {
+            return Ok(first);
+        };
+        let before = all.iter().filter(|valid| **valid).count();
+        for other in &self.others {
+            match read(other)? {
+                None => {}
+                Some(Mask::Shared(further)) => {
+                    Zip::from(&mut all)
+                        .and(&further)
+                        .for_each(|valid, further| *valid &= further);
+                }
+                Some(Mask::PerFrame(_)) => {
+                    let reason = format!(
+                        "expected a mask (row, column) in {}, as {} has in {}, found one for each frame",
+                        other.name(),
+                        mask.path(),
+                        self.name()
+                    );
+                    return Err(refused(self.name(), reason));
+                }
+            }
+        }
+        let added = before - all.iter().filter(|valid| **valid).count();
+        if added > 0 {
+            notes.push(format!(
+                "{} that {} in {} leaves, and the masks of other files do not, are masked in all frames",
+                count(added, ["pixel", "pixels"]),
+                mask.path(),
+                self.name()
+            ));
+        }
+        Ok(Mask::Shared(all))
     }
 
     /// Refuses other files, for a layout of which one file has all frames.
@@ -364,6 +499,55 @@ mod tests {
             assert_eq!(read.frames().unwrap(), counts(0..7).mapv(|v| v as f32));
             assert_eq!(read.positions(), positions);
         }
+    }
+
+    /// A file with a part of a scan, a distance, m, and a mask whose pixel (0, `bad`) is masked.
+    fn part(folder: &Path, name: &str, distance: f64, bad: Option<usize>) -> PathBuf {
+        let path = folder.join(name);
+        let file = hdf5_metno::File::create(&path).unwrap();
+        put(&file, "stack", &counts(0..3).mapv(|v| v as u16 + 1));
+        put(&file, "distance", &ndarray::arr0(distance));
+        let mask = bad.map(|bad| Array2::from_shape_fn((5, 6), |at| u8::from(at == (0, bad))));
+        if let Some(mask) = mask {
+            put(&file, "mask", &mask);
+        }
+        file.close().unwrap();
+        path
+    }
+
+    #[test]
+    fn parts_of_a_scan_have_one_geometry_and_all_their_masks() {
+        let folder = tempfile::tempdir().unwrap();
+        let part = |name, distance, bad| part(folder.path(), name, distance, bad);
+        let text = |others: &[&PathBuf], more: &str| {
+            let names: Vec<String> = others.iter().map(|f| format!("{f:?}")).collect();
+            options(&format!(
+                "files = [{}]\nconstants.wavelength = 1e-10\nconstants.pixel_size = [75e-6, 75e-6]\n{more}raster.points = [2, 3]\nraster.step = \"1nm\"\n[paths]\nframes = \"/stack\"\npositions = \"\"\ndistance = \"/distance\"\nmask = \"/mask\"\n",
+                names.join(", ")
+            ))
+        };
+        let first = part("a.h5", 2.0, Some(1));
+        let same = part("b.h5", 2.0 * (1.0 + 1e-6), Some(4));
+        let found = read(&first, &text(&[&same], "")).unwrap();
+        assert_eq!(found.scan.shape(), [6, 5, 6]);
+        assert_eq!(found.scan.geometry().distance, 2.0);
+        let valid = found.scan.mask().of_frame(0);
+        let expected = Array2::from_shape_fn((5, 6), |at| at != (0, 1) && at != (0, 4));
+        assert_eq!(valid, expected);
+        let notes = found.notes.join("\n");
+        assert!(notes.contains("1 pixel that /mask"), "{notes}");
+        // Another distance is refused, unless an option states that of all.
+        let other = part("c.h5", 2.1, Some(1));
+        let refused = read(&first, &text(&[&other], "")).unwrap_err().to_string();
+        for words in ["c.h5: /distance", "a.h5", "2.1", "data.constants"] {
+            assert!(refused.contains(words), "{refused}");
+        }
+        let given = text(&[&other], "constants.distance = 2.05\n");
+        assert_eq!(read(&first, &given).unwrap().scan.geometry().distance, 2.05);
+        // A file without a mask has none to add.
+        let without = part("d.h5", 2.0, None);
+        let found = read(&first, &text(&[&without], "")).unwrap();
+        assert_eq!(found.scan.mask().valid_in(5), 29);
     }
 
     #[test]
