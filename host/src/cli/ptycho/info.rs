@@ -329,8 +329,7 @@ impl ScanInfo {
             bad_pixel_share: bad as f64 / of as f64,
             geometry: ScanGeometry {
                 wavelength: geometry.wavelength,
-                energy_ev: (scan.voltage())
-                    .unwrap_or_else(|| geometry.energy() / ELECTRONVOLT),
+                energy_ev: (scan.voltage()).unwrap_or_else(|| geometry.energy() / ELECTRONVOLT),
                 voltage: scan.voltage(),
                 distance: geometry.distance,
                 detector_pixel: geometry.pixel_size,

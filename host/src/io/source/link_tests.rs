@@ -86,7 +86,10 @@ fn links_of_every_kind_are_followed() {
         &refusal(&source, "/loop"),
         &["links.h5", "/loop", "more than 8 files"],
     );
-    assert_has(&refusal(&source, "/old/circle"), &["/old/circle", "in a circle"]);
+    assert_has(
+        &refusal(&source, "/old/circle"),
+        &["/old/circle", "in a circle"],
+    );
     source.unchanged().unwrap();
     // Other sciences read a file alone.
     let alone = Source::open(&data("links.h5"), Memory::available()).unwrap();

@@ -30,11 +30,7 @@ pub(crate) struct PositionArgs {
     )]
     pub(crate) step: Option<String>,
     /// Angle by which the raster is turned, from the frames' row axis to their column axis, such as -120deg [default: 0]
-    #[arg(
-        long,
-        value_name = "ANGLE",
-        allow_hyphen_values = true
-    )]
+    #[arg(long, value_name = "ANGLE", allow_hyphen_values = true)]
     pub(crate) rotation: Option<String>,
     /// Every second row of the raster was scanned backwards
     #[arg(long)]

@@ -70,7 +70,11 @@ pub(super) fn write(
         written.files.push(path.to_owned());
         return Ok(written);
     }
-    let first = |part: &[&MriImage]| part.first().and_then(|image| image.index).unwrap_or_default();
+    let first = |part: &[&MriImage]| {
+        part.first()
+            .and_then(|image| image.index)
+            .unwrap_or_default()
+    };
     let all: Vec<ImageIndex> = parts.iter().map(|part| first(part)).collect();
     for (part, index) in parts.iter().zip(&all) {
         let own = beside(path, &index.suffix(&all));

@@ -225,7 +225,9 @@ fn an_energy_in_a_unit_of_voltage_is_that_of_electrons() {
     assert!((found.geometry().wavelength / photons - 1.0).abs() < 1e-14);
     // No electron microscope has 8.8 kV; photons of 8.8 keV are common.
     let path = with_energy(folder.path(), 8.8, Some("kV"));
-    let refused = read(&path, &ReadOptions::default()).unwrap_err().to_string();
+    let refused = read(&path, &ReadOptions::default())
+        .unwrap_err()
+        .to_string();
     for words in ["--voltage 8.8kV", "--energy 8.8keV", "units = \"kV\""] {
         assert!(refused.contains(words), "{refused}");
     }
@@ -259,9 +261,16 @@ fn a_voltage_is_that_of_the_wavelength_beside_it() {
     let both = with(Some(near), 2e5, None).unwrap();
     assert_eq!(both.scan.geometry().wavelength, near);
     assert_eq!(both.scan.voltage(), Some(2e5));
-    assert!(!both.notes.join("\n").contains("voltage"), "{:?}", both.notes);
+    assert!(
+        !both.notes.join("\n").contains("voltage"),
+        "{:?}",
+        both.notes
+    );
     let other = with(Some(1e-10), 2e5, None).unwrap();
-    assert_eq!((other.scan.voltage(), other.scan.geometry().wavelength), (None, 1e-10));
+    assert_eq!(
+        (other.scan.voltage(), other.scan.geometry().wavelength),
+        (None, 1e-10)
+    );
     let notes = other.notes.join("\n");
     assert!(notes.contains("voltage (200 kV) is not used"), "{notes}");
     for (volts, unit, words) in [

@@ -60,7 +60,9 @@ pub(super) fn read(
     let shape = frames.shape();
     let cutoff = cutoff(source, largest)?;
     let factors = factors(source, shape, &mut notes)?;
-    source.same("flatfield", &factors, |other| self::factors(other, shape, &mut Vec::new()))?;
+    source.same("flatfield", &factors, |other| {
+        self::factors(other, shape, &mut Vec::new())
+    })?;
     let (frames, cutoff) = match factors {
         Some(factors) => (
             frames.multiplied(factors, cutoff.least()),
@@ -97,7 +99,8 @@ pub(super) fn read(
             let read = window.mask(input, &mask, shape, valid)?;
             let read = source.with_masks(&mask, read, &mut notes, |other| {
                 let mask = other.first(&MASKS)?;
-                mask.map(|mask| window.mask(input, &mask, shape, valid)).transpose()
+                mask.map(|mask| window.mask(input, &mask, shape, valid))
+                    .transpose()
             })?;
             Some((mask.path().to_owned(), read))
         }

@@ -3,7 +3,7 @@
 use super::tests::real_file;
 use super::*;
 use hdf5_metno as hdf5;
-use ndarray::{Array, arr1, arr2, s};
+use ndarray::{Array, Array1, arr1, arr2, s};
 use std::path::PathBuf;
 
 /// FNV-1a of bytes, 64 bits.

@@ -183,7 +183,14 @@ pub(super) fn read(
         let (_, detector) = groups.frames(other, &mut Vec::new())?;
         let mut units = UnitReader::new(other, options);
         let detector = detector.unwrap_or_default();
-        geometry(other, &groups, &detector, options, &mut units, &mut Vec::new())
+        geometry(
+            other,
+            &groups,
+            &detector,
+            options,
+            &mut units,
+            &mut Vec::new(),
+        )
     })?;
     let geometry = resolve(
         source.input(),

@@ -121,8 +121,11 @@ impl ScanFiles {
         let values = |of: &FileGeometry| {
             let constants = &options.constants;
             let has_angles = constants.pixel_angle.is_some() || constants.pixel_frequency.is_some();
-            let [rows, columns] =
-                [0, 1].map(|axis| of.pixel_size.as_ref().map(|(path, p)| (path.clone(), p[axis])));
+            let [rows, columns] = [0, 1].map(|axis| {
+                of.pixel_size
+                    .as_ref()
+                    .map(|(path, p)| (path.clone(), p[axis]))
+            });
             let in_metres = |found: &Option<(String, f64)>, wavelength: fn(f64) -> f64| {
                 (found.as_ref()).map(|(path, value)| (path.clone(), wavelength(*value)))
             };
@@ -133,7 +136,11 @@ impl ScanFiles {
             [
                 (beam, "the wavelength", wavelength),
                 (beam, "the energy", of.energy.clone()),
-                (constants.distance.is_some(), "the distance", of.distance.clone()),
+                (
+                    constants.distance.is_some(),
+                    "the distance",
+                    of.distance.clone(),
+                ),
                 (pixel, "the detector pixel (rows)", rows),
                 (pixel, "the detector pixel (columns)", columns),
                 (

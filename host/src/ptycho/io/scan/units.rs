@@ -162,7 +162,9 @@ impl<'a> UnitReader<'a> {
             file: self.source.name().to_owned(),
             dataset: dataset.to_owned(),
             found,
-            expected: format!("{expected} (data.constants.voltage takes its place: --voltage 300kV)"),
+            expected: format!(
+                "{expected} (data.constants.voltage takes its place: --voltage 300kV)"
+            ),
         };
         let number = shortest(value);
         let attribute = self.source.attribute(dataset, "units")?;

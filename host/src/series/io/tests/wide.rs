@@ -144,7 +144,10 @@ fn a_wide_table_without_the_option_is_recognised() {
         );
     }
     // A column of texts, or of one name, is no wide table.
-    for text in ["time,a,b\n1392388200,1,x\n", "time,series,a,b\n1392388200,q,1,2\n"] {
+    for text in [
+        "time,a,b\n1392388200,1,x\n",
+        "time,series,a,b\n1392388200,q,1,2\n",
+    ] {
         let refused = read(text);
         assert!(!refused.contains("--wide"), "{refused}");
     }

@@ -211,9 +211,17 @@ fn images_of_several_positions_are_in_several_files() {
     let uneven = slices([0.030, 0.024, 0.010]);
     for (images, middle) in [(slabs, [3, 2, 1]), (uneven, [3, 2, 0])] {
         let written = write(&path, &images, NiftiValues::Magnitude, false).unwrap();
-        let names: Vec<_> = written.files.iter().map(|f| f.file_name().unwrap()).collect();
+        let names: Vec<_> = written
+            .files
+            .iter()
+            .map(|f| f.file_name().unwrap())
+            .collect();
         assert_eq!(names, ["x-slice0.nii", "x-slice1.nii", "x-slice2.nii"]);
-        assert!(written.notes.concat().contains("3 positions"), "{:?}", written.notes);
+        assert!(
+            written.notes.concat().contains("3 positions"),
+            "{:?}",
+            written.notes
+        );
         for (file, z) in written.files.iter().zip([30.0, 24.0, 10.0]) {
             let bytes = std::fs::read(file).unwrap();
             // Both repetitions.
