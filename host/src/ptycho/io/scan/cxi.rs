@@ -100,21 +100,18 @@ pub(super) fn read(
         pixel: geometry.object_pixel(shape[1], shape[2]),
     };
     let simulation = truth::read(source, &window, &scan, &mut notes)?;
-    let mask = match mask {
-        Some(m) => {
-            let read = |m: &Numbers<'_>| {
-                window.mask(source.input(), m, shape, |v| MaskPolarity::Bad.is_valid(v))
-            };
-            let masked = source.with_masks(&m, read(&m)?, &mut notes, |other| {
-                other.first(&MASK)?.map(|m| read(&m)).transpose()
-            })?;
-            Some((m.path().to_owned(), masked))
-        }
-        None => {
-            notes.push("the file has no mask: all pixels are treated as valid".to_owned());
-            None
-        }
+    let of_file = |m: &Numbers<'_>| -> Result<_, IoError> {
+        let valid = |v| MaskPolarity::Bad.is_valid(v);
+        let read = window.mask(source.input(), m, shape, valid)?;
+        Ok((m.path().to_owned(), read))
     };
+    let mask = mask.as_ref().map(&of_file).transpose()?;
+    let mask = source.with_masks(mask, &mut notes, |other| {
+        other.first(&MASK)?.as_ref().map(&of_file).transpose()
+    })?;
+    if mask.is_none() {
+        notes.push("the file has no mask: all pixels are treated as valid".to_owned());
+    }
     Parts {
         frames: (
             frames.path().to_owned(),

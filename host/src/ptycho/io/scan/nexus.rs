@@ -170,16 +170,14 @@ pub(super) fn read(
     let shape = frames.shape();
     let window = Window::new(source.name(), shape, options)?;
     let detector = detector.unwrap_or_default();
-    let mask = source.first(&[
-        &format!("{detector}/pixel_mask"),
-        &format!("{detector}/mask"),
-    ])?;
+    let masks = masks_of(&detector);
+    let mask = source.first(&[&masks[0], &masks[1]])?;
     let per_frame = mask.as_ref().is_some_and(|m| m.shape().len() == 3);
     let scratch = window.in_scratch(source.input(), &frames, per_frame, scratch)?;
     let mut units = UnitReader::new(source, options);
     let found = geometry(source, &groups, &detector, options, &mut units, &mut notes)?;
     source.same_geometry(&found, options, |other| {
-        let groups = Groups::of(other, entry(other).unwrap_or_default());
+        let groups = Groups::of(other, self::entry(other).unwrap_or_default());
         let (_, detector) = groups.frames(other, &mut Vec::new())?;
         let mut units = UnitReader::new(other, options);
         let detector = detector.unwrap_or_default();
@@ -221,21 +219,19 @@ pub(super) fn read(
         }
     };
     units.into_notes(&mut notes);
-    let mask = match mask {
-        Some(m) => {
-            let read = |m: &Numbers<'_>| {
-                window.mask(source.input(), m, shape, |v| MaskPolarity::Bad.is_valid(v))
-            };
-            let masked = source.with_masks(&m, read(&m)?, &mut notes, |other| {
-                other.numbers(m.path())?.map(|m| read(&m)).transpose()
-            })?;
-            Some((m.path().to_owned(), masked))
-        }
-        None => {
-            notes.push("the file has no mask: all pixels are treated as valid".to_owned());
-            None
-        }
+    let of_file = |m: &Numbers<'_>| -> Result<_, IoError> {
+        let valid = |v| MaskPolarity::Bad.is_valid(v);
+        let read = window.mask(source.input(), m, shape, valid)?;
+        Ok((m.path().to_owned(), read))
     };
+    let mask = mask.as_ref().map(&of_file).transpose()?;
+    let mask = source.with_masks(mask, &mut notes, |other| {
+        let found = other.first(&[&masks[0], &masks[1]])?;
+        found.as_ref().map(&of_file).transpose()
+    })?;
+    if mask.is_none() {
+        notes.push("the file has no mask: all pixels are treated as valid".to_owned());
+    }
     Parts {
         frames: (
             frames.path().to_owned(),
@@ -251,6 +247,11 @@ pub(super) fn read(
         notes,
     }
     .into_scan(source.input(), options)
+}
+
+/// Where a mask may be.
+fn masks_of(detector: &str) -> [String; 2] {
+    ["pixel_mask", "mask"].map(|name| format!("{detector}/{name}"))
 }
 
 /// The frames of another file.
@@ -280,7 +281,7 @@ fn geometry(
                 // In a beam; that of a source of X-rays is the voltage of its tube.
                 if measure == Measure::Energy && groups.beams.iter().any(|beam| beam == group) {
                     let (voltage, note) = &mut *of_energy.borrow_mut();
-                    let stored = (stored.clone(), value);
+                    let stored = (stated.clone(), value);
                     if let Some((_, volts)) = units.voltage_of_energy(Some(&stored), true, note)? {
                         *voltage = Some((path, volts));
                         return Ok(None);

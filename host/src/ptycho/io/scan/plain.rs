@@ -170,28 +170,25 @@ pub(super) fn read_datasets(
         }
         None => None,
     };
-    let mask = match mask {
-        Some(m) => {
-            let read = |m: &Numbers<'_>| {
-                window.mask(source.input(), m, shape, |v| paths.mask_marks.is_valid(v))
-            };
-            let masked = source.with_masks(&m, read(&m)?, &mut notes, |other| {
-                let Some(numbers) = other.numbers(m.path())? else {
-                    return Ok(None);
-                };
-                read(&layout.plane(numbers, shape[0])?).map(Some)
-            })?;
-            Some((m.path().to_owned(), masked))
-        }
-        None => {
-            notes.push("no mask is given: all pixels are treated as valid".to_owned());
-            if paths.mask_marks != MaskPolarity::default() {
-                notes
-                    .push("data.paths.mask_marks has no effect without data.paths.mask".to_owned());
-            }
-            None
-        }
+    let of_file = |m: &Numbers<'_>| -> Result<_, IoError> {
+        let valid = |v| paths.mask_marks.is_valid(v);
+        let read = window.mask(source.input(), m, shape, valid)?;
+        Ok((m.path().to_owned(), read))
     };
+    let mask = mask.as_ref().map(&of_file).transpose()?;
+    let mask = source.with_masks(mask, &mut notes, |other| {
+        let path = paths.mask.as_deref();
+        match path.map(|path| other.numbers(path)).transpose()?.flatten() {
+            None => Ok(None),
+            Some(numbers) => of_file(&layout.plane(numbers, shape[0])?).map(Some),
+        }
+    })?;
+    if mask.is_none() {
+        notes.push("no mask is given: all pixels are treated as valid".to_owned());
+        if paths.mask_marks != MaskPolarity::default() {
+            notes.push("data.paths.mask_marks has no effect without data.paths.mask".to_owned());
+        }
+    }
     Parts {
         frames: (
             paths.frames.clone(),
