@@ -241,7 +241,8 @@ fn geometry(
         match units.with_default(measure, path, value, unit) {
             Ok((metres, by_default)) => {
                 if by_default && !replaced {
-                    assumed.push(format!("{path} is {} {unit}", shortest(value)));
+                    let name = path.rsplit('/').next().unwrap_or(path);
+                    assumed.push(format!("{name} is {} {unit}", shortest(value)));
                 }
                 Ok(Some((path.to_owned(), metres)))
             }
