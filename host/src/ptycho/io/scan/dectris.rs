@@ -60,7 +60,7 @@ pub(super) fn read(
     let shape = frames.shape();
     let cutoff = cutoff(source, largest)?;
     let factors = factors(source, shape, &mut notes)?;
-    source.same("flatfield", &factors, |other| {
+    source.same("flatfield", factors.as_ref(), |other| {
         self::factors(other, shape, &mut Vec::new())
     })?;
     let (frames, cutoff) = match factors {

@@ -131,11 +131,13 @@ impl ScanFiles {
             };
             let wavelength = (of.wavelength.clone())
                 .or_else(|| in_metres(&of.voltage, Geometry::wavelength_of_voltage));
+            // Beside a wavelength an energy is not used.
+            let energy = (of.energy.clone()).filter(|_| wavelength.is_none());
             let beam = constants.has_beam();
             let pixel = constants.pixel_size.is_some() || has_angles;
             [
                 (beam, "the wavelength", wavelength),
-                (beam, "the energy", of.energy.clone()),
+                (beam, "the energy", energy),
                 (
                     constants.distance.is_some(),
                     "the distance",
@@ -181,11 +183,11 @@ impl ScanFiles {
     pub(super) fn same<T: PartialEq>(
         &self,
         what: &str,
-        found: &Option<T>,
+        found: Option<&T>,
         read: impl Fn(&Source) -> Result<Option<T>, IoError>,
     ) -> Result<(), IoError> {
         for other in &self.others {
-            if read(other)? != *found {
+            if read(other)?.as_ref() != found {
                 let reason = format!(
                     "expected the {what} of {} in all files, as one is applied to all frames, found another in {}",
                     self.name(),
