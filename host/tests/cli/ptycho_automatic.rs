@@ -199,7 +199,7 @@ fn scans_too_small_for_trials_are_reconstructed_without() {
 }
 
 /// Ctrl-C as soon as it is handled: while the scan is read, or while a probe is searched for.
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 fn stopped_in_the_first_trial(folder: &TestFolder) {
     let mut command = folder.command();
     command
@@ -226,6 +226,7 @@ fn ctrl_c_and_resume() {
     let said = "stopped in the trials of the automatic recipe; nothing was written; kept so far: ";
     assert!(output.err.contains(said), "{output:?}");
     assert_eq!(folder.names(), ["scan.cxi"]);
+    #[cfg(target_os = "linux")]
     stopped_in_the_first_trial(&folder);
 
     let (recipe, whole, _) = chosen(&folder, &DECIDED);
