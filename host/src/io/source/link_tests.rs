@@ -86,7 +86,10 @@ fn links_of_every_kind_are_followed() {
         &refusal(&source, "/loop"),
         &["links.h5", "/loop", "more than 8 files"],
     );
-    refusal(&source, "/old/circle");
+    assert_has(
+        &refusal(&source, "/old/circle"),
+        &["/old/circle", "in a circle"],
+    );
     source.unchanged().unwrap();
     // Other sciences read a file alone.
     let alone = Source::open(&data("links.h5"), Memory::available()).unwrap();
@@ -496,5 +499,25 @@ fn texts_longer_than_any_are_refused() {
     let source = Source::open(&path, Memory::available()).unwrap();
     for error in [source.text("/text").err(), source.lone_text("/text").err()] {
         assert_has(&error.unwrap().to_string(), &["/text", "at most 32"]);
+    }
+}
+
+#[test]
+fn soft_links_in_a_circle_are_named_as_such() {
+    let outer = tempfile::tempdir().unwrap();
+    let path = outer.path().join("circle.h5");
+    let file = hdf5::File::create(&path).unwrap();
+    file.link_soft("/b", "a").unwrap();
+    file.link_soft("/a", "b").unwrap();
+    file.link_soft("/itself", "itself").unwrap();
+    file.close().unwrap();
+    for source in [
+        inside(&path),
+        Source::open(&path, Memory::available()).unwrap(),
+    ] {
+        for name in ["/a", "/itself"] {
+            let found = refusal(&source, name);
+            assert_has(&found, &["circle.h5", name, "its links lead in a circle"]);
+        }
     }
 }
