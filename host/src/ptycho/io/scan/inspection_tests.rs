@@ -2,7 +2,7 @@
 
 use super::frame_stack::FrameStack;
 use super::*;
-use crate::data::Propagation;
+use crate::data::{Geometry, Propagation};
 use hdf5_metno as hdf5;
 use ndarray::s;
 use std::path::PathBuf;
