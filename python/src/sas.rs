@@ -21,8 +21,14 @@ use warpstride::sas::{
 };
 use warpstride_kernels::sas::catalogue;
 
-/// A distribution: parameter, shape, mesh points, reach in standard deviations.
-type DistributionRow = (String, String, Option<usize>, Option<f64>);
+/// A distribution: parameter, shape, mesh points, reach in standard deviations, values with their weights.
+type DistributionRow = (
+    String,
+    String,
+    Option<usize>,
+    Option<f64>,
+    Option<(Vec<f64>, Vec<f64>)>,
+);
 
 /// A parameter: name, units, default, least and greatest value, description, whether it may be polydisperse.
 type Row = (String, String, f64, f64, f64, String, bool);
@@ -127,11 +133,12 @@ fn shape(name: &str) -> Option<Distribution> {
 /// The distribution of a parameter of `definition`; `pixels`: in two dimensions.
 fn spread(
     definition: &Definition,
-    (name, kind, points, nsigma): DistributionRow,
+    (name, kind, points, nsigma, pairs): DistributionRow,
     pixels: bool,
 ) -> Result<Polydispersity, Failure> {
     let refused = |why: String| Err(Failure::Data(why));
-    let Some(distribution) = shape(&kind) else {
+    let pairs = pairs.map(|(values, weights)| values.into_iter().zip(weights).collect());
+    let Some(distribution) = pairs.map(Distribution::Array).or_else(|| shape(&kind)) else {
         return refused(format!(
             "{name}_pd_type {kind:?}: expected gaussian, rectangle, uniform, lognormal, schulz or boltzmann"
         ));
@@ -164,12 +171,13 @@ fn spread(
         points.unwrap_or(usual_points),
         nsigma.unwrap_or(usual_nsigma),
     );
+    let given = matches!(distribution, Distribution::Array(_));
     if !(1..=MAX_POINTS).contains(&points) {
         return refused(format!(
             "{name}_pd_n: expected 1 to {MAX_POINTS} points, found {points}"
         ));
     }
-    if !(nsigma.is_finite() && nsigma > 0.0) {
+    if !given && !(nsigma.is_finite() && nsigma > 0.0) {
         return refused(format!(
             "{name}_pd_nsigma: expected a number above 0, found {nsigma}"
         ));

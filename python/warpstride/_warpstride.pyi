@@ -1,5 +1,5 @@
 from os import PathLike
-from typing import Any, Optional, Sequence, Union, final
+from typing import Any, Callable, Optional, Sequence, Union, final
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +22,10 @@ _Entry = tuple[
     int, str, float, Optional[float], Optional[float], Optional[float], Optional[float], float
 ]
 _Geometry = tuple[float, float, list[float]]
-_Distribution = tuple[str, str, Optional[int], Optional[float]]
+_Distribution = tuple[
+    str, str, Optional[int], Optional[float], Optional[tuple[list[float], list[float]]]
+]
+_See = Callable[[list[tuple[int, float]]], bool]
 
 def run_program(arguments: Sequence[str], executable: Optional[str]) -> int: ...
 def devices() -> tuple[str, Optional[str]]: ...
@@ -154,14 +157,14 @@ class SasEngine:
 
 def sas_fit(
     model: str,
-    data: Any,
-    free: list[tuple[str, Optional[tuple[float, float]], Optional[float]]],
-    values: list[float],
-    widths: list[float],
+    sets: list[tuple[Any, list[float], list[float]]],
+    parameters: dict[str, Any],
     distributions: list[_Distribution],
     place: dict[str, Any],
     search: dict[str, Any],
-) -> tuple[str, list[_Floats]]: ...
+    see: _See,
+    every: float,
+) -> tuple[str, list[list[_Floats]]]: ...
 
 @final
 class Table:
@@ -170,6 +173,11 @@ class Table:
     ``table["name"]`` is a column: times as datetime64[ns], numbers as float64 with NaN for null, labels as a list.
     ``polars.DataFrame(table)``, ``pyarrow.table(table)`` and others take the whole.
     """
+
+    def save(self, path: _Path) -> None:
+        """Write an Arrow IPC file, which polars, pyarrow and others read; it is absent or complete."""
+    def to_xarray(self) -> Any:
+        """The columns as an ``xarray.Dataset`` over rows; xarray must be installed."""
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any: ...
     @property

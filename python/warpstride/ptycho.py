@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from . import _warpstride
 from ._arrays import complexes, floats
+from ._progress import EVERY, Progress
 from ._types import Backend, Path, Precision
 
 __all__ = [
@@ -391,11 +392,14 @@ class Reconstruction:
         """Whether all iterations are done."""
         return self._run.progress()[2]
 
-    def run(self) -> None:
-        """Do the remaining iterations, without waiting for the metrics of each."""
+    def run(self, *, progress: Optional[bool] = None) -> None:
+        """Do the remaining iterations, without waiting for the metrics of each. ``progress`` is whether a bar is shown, by
+        default in terminals and notebooks."""
         finished = self.finished
-        while not finished:
-            finished = self._run.advance(0.1)[2]
+        with Progress("reconstruction", progress) as bar:
+            while not finished:
+                done, planned, finished = self._run.advance(EVERY)
+                bar.see(done, planned, "iterations")
 
     def result(self) -> Result:
         """The present object, probe and metrics; the run can go on."""
@@ -423,6 +427,7 @@ def reconstruct(
     backend: Backend = "auto",
     device: Optional[int] = None,
     callback: Optional[Callable[[Iteration, Reconstruction], Optional[bool]]] = None,
+    progress: Optional[bool] = None,
 ) -> Result:
     """Reconstruct a specimen and its illumination from far-field diffraction patterns.
 
@@ -456,6 +461,8 @@ def reconstruct(
         Number of the GPU.
     callback : callable, optional
         Called after each iteration with its `Iteration` and the `Reconstruction`; the run ends if it returns ``True``.
+    progress : bool, optional
+        Whether a bar is shown; by default in terminals and notebooks.
 
     Returns
     -------
@@ -506,9 +513,12 @@ def reconstruct(
     )
     with run:
         if callback is None:
-            run.run()
-        else:
+            run.run(progress=progress)
+            return run.result()
+        with Progress("reconstruction", progress) as bar:
+            planned = run.planned
             for iteration in run:
+                bar.see(iteration.iteration, planned, f"error {iteration.err_fourier:.3g}")
                 if callback(iteration, run):
                     break
         return run.result()
