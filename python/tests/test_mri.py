@@ -132,18 +132,14 @@ def test_an_image_solves_the_normal_equations():
     scan = radial(spokes=20)
     samples = scan.samples.astype(np.complex128)
     found = ws.mri.reconstruct(
-        samples, scan.k, (24, 24), maps=scan.maps, operator="nufft", iterations=200, min_residual=1e-20, lamda=0.1,
+        samples, scan.k, (24, 24), maps=scan.maps, operator="nufft", iterations=200, min_residual=1e-20, lamda=1e3,
         tolerance=1e-10, backend="cpu",
     )  # fmt: skip
     operator = ws.mri.NUFFT(scan.k.reshape(-1, 2), (24, 24), eps=1e-10, maps=scan.maps)
     x, y = found.image, samples.reshape(4, -1)
     assert x.dtype == np.complex128
     right = operator.H(y)
-    # The scale of λ is not needed: what is left is a multiple of the image.
-    rest = right - operator.H(operator(x))
-    factor = np.vdot(x, rest) / np.vdot(x, x)
-    assert np.linalg.norm(rest - factor * x) < 1e-6 * np.linalg.norm(right)
-    assert factor.real > 0 and abs(factor.imag) < 1e-6 * factor.real
+    assert np.linalg.norm(right - operator.H(operator(x)) - 1e3 * x) < 1e-6 * np.linalg.norm(right)
 
 
 @pytest.mark.parametrize(
@@ -197,11 +193,11 @@ def write_cfl(path, array, dimensions):
 
 
 def test_a_volume_is_reconstructed_on_two_emulated_devices():
-    scan = ws.mri.simulate(matrix=6, coils=2, volume=True, spokes=30)
+    scan = ws.mri.simulate(matrix=8, coils=2, volume=True, spokes=30)
     options = {"iterations": 3, "maps": scan.maps}
-    one = ws.mri.reconstruct(scan.samples, scan.k, 6, backend="cpu", **options)
-    two = ws.mri.reconstruct(scan.samples, scan.k, 6, backend="emulator", devices=2, **options)
-    assert one.image.shape == (6, 6, 6) and two.backend == "emulator"
+    one = ws.mri.reconstruct(scan.samples, scan.k, 8, backend="cpu", **options)
+    two = ws.mri.reconstruct(scan.samples, scan.k, 8, backend="emulator", devices=2, **options)
+    assert one.image.shape == (8, 8, 8) and two.backend == "emulator"
     assert np.linalg.norm(one.image - two.image) < 1e-4 * np.linalg.norm(one.image)
 
 
@@ -212,7 +208,7 @@ def test_one_coil_and_weights_are_taken():
     found = ws.mri.reconstruct(y, k, 24, method="adjoint", maps="none", density=weights, backend="cpu")
     expected = ws.mri.NUFFT(k, (24, 24)).H((weights * y).astype(np.complex64))
     assert found.density == "weights"
-    assert np.allclose(found.image, abs(expected), rtol=1e-3, atol=1e-3 * abs(expected).max())
+    assert np.allclose(found.image, expected, rtol=1e-3, atol=1e-3 * abs(expected).max())
 
 
 def test_a_callback_ends_the_iterations():
@@ -224,8 +220,8 @@ def test_a_callback_ends_the_iterations():
         return iteration.iteration == 4
 
     options = {"maps": scan.maps, "backend": "cpu", "min_residual": 0}
-    found = ws.mri.reconstruct(scan.samples, scan.k, 24, iterations=50, callback=callback, **options)
-    assert seen[-1].iteration == 4 and seen[-1].residual == found.residuals[3] and len(found.residuals) < 50
+    found = ws.mri.reconstruct(scan.samples, scan.k, 24, iterations=10**6, callback=callback, **options)
+    assert seen[-1].iteration == 4 and seen[-1].residual == found.residuals[3] and len(found.residuals) < 10**4
     with pytest.raises(ZeroDivisionError):
         ws.mri.reconstruct(scan.samples, scan.k, 24, callback=lambda iteration: 1 / 0, **options)
 
@@ -241,7 +237,7 @@ def test_results_are_saved_and_pickled(tmp_path):
     h5py = pytest.importorskip("h5py")
     with h5py.File(tmp_path / "image.h5") as file:
         assert np.array_equal(file["/image/data"][()], found.image)
-        assert np.array_equal(file["/coil_maps/data"][()], found.maps)
+        assert np.array_equal(file["/coil_maps/data"][()].reshape(found.maps.shape), found.maps)
     with pytest.raises(OSError, match="absent"):
         found.save(tmp_path / "absent" / "image.h5")
     pytest.importorskip("xarray")

@@ -175,3 +175,74 @@ def test_xarray_has_the_arrays():
 def test_wrong_arguments_are_refused_with_a_sentence(options, words):
     with pytest.raises(ws.DataError, match=words):
         reconstruct(**options)
+
+
+@pytest.mark.parametrize("focus_to_sample", [None, 0.01])
+def test_near_fields_are_reconstructed(focus_to_sample):
+    scan = ws.ptycho.simulate(frame=48, positions=16, near_field=True, focus_to_sample=focus_to_sample)
+    result = ws.ptycho.reconstruct(**scan.arguments, engines=[ws.ptycho.DM(30)], probe=scan.probe, backend="cpu")
+    r = result.metrics["r_factor"]
+    assert r[-1] < 0.3 * r[0]
+    far = ws.ptycho.reconstruct(
+        **{**scan.arguments, "near_field": False, "focus_to_sample": None}, engines=[ws.ptycho.DM(30)],
+        probe=scan.probe, backend="cpu",
+    )  # fmt: skip
+    assert r[-1] < far.metrics["r_factor"][-1]
+
+
+@pytest.mark.parametrize("precision", ["f32", "f64"])
+def test_a_resumed_run_has_the_bits_of_the_whole(tmp_path, precision):
+    whole = reconstruct(precision=precision)
+    with ws.ptycho.Reconstruction(**SCAN.arguments, engines=ENGINES, precision=precision, backend="cpu") as run:
+        for iteration in run:
+            if iteration.iteration == 13:
+                run.checkpoint(tmp_path / "run.checkpoint")
+                break
+        with pytest.raises(OSError, match="absent"):
+            run.checkpoint(tmp_path / "absent" / "run.checkpoint")
+    again = ws.ptycho.reconstruct(**SCAN.arguments, resume=tmp_path / "run.checkpoint", backend="cpu")
+    assert np.array_equal(again.object, whole.object) and np.array_equal(again.probe, whole.probe)
+    assert len(again.history) == 30 and again.recipe == whole.recipe
+    other = ws.ptycho.simulate(frame=32, positions=14, seed=5)
+    with pytest.raises(ws.DataError, match="another scan"):
+        ws.ptycho.reconstruct(**other.arguments, resume=tmp_path / "run.checkpoint", backend="cpu")
+    with pytest.raises(ws.DataError, match="engines: expected none beside resume"):
+        reconstruct(resume=tmp_path / "run.checkpoint")
+    with pytest.raises(ws.DataError, match="absent"):
+        ws.ptycho.reconstruct(**SCAN.arguments, resume=tmp_path / "absent", backend="cpu")
+
+
+def test_a_checkpoint_of_the_command_is_resumed(tmp_path):
+    def program(*arguments):
+        command = [sys.executable, "-m", "warpstride", "ptycho", *arguments]
+        return subprocess.run(command, check=True, capture_output=True, text=True)
+
+    scan, saved = str(tmp_path / "scan.cxi"), str(tmp_path / "run.checkpoint")
+    program("simulate", scan, "--frame", "32", "--positions", "14")
+    program(
+        "reconstruct", scan, "--engine", "dm:8", "--backend", "cpu", "-o", str(tmp_path / "r.h5"), "--checkpoint", saved,
+        "--checkpoint-every", "4",
+    )  # fmt: skip
+    result = ws.ptycho.read(tmp_path / "r.h5")
+    found = ws.ptycho.reconstruct(**SCAN.arguments, resume=saved, backend="cpu")
+    assert np.array_equal(found.object, result.object)
+
+
+def test_a_run_starts_from_an_earlier_result_or_an_object():
+    first = reconstruct()
+    few = {"engines": [ws.ptycho.RAAR(2)]}
+    plain, further = reconstruct(**few), reconstruct(start=first, **few)
+    assert further.metrics["r_factor"][0] < 0.5 * plain.metrics["r_factor"][0]
+    from_object = reconstruct(start_object=first.object, probe=first.probe, **few)
+    assert from_object.metrics["r_factor"][0] < 0.5 * plain.metrics["r_factor"][0]
+    with pytest.raises(ws.DataError, match="start: expected a Result"):
+        reconstruct(start=first.object)
+    with pytest.raises(ws.DataError, match="start_object: expected an array"):
+        reconstruct(start_object=first.object[0])
+    with pytest.raises(ws.DataError, match="start: expected"):
+        reconstruct(start_object=first.object[:5, :5])
+    with pytest.raises(ws.DataError, match="near_field=True"):
+        reconstruct(focus_to_sample=0.1)
+    near = ws.ptycho.simulate(frame=32, positions=14, near_field=True)
+    with pytest.raises(ws.DataError, match="near"):
+        ws.ptycho.reconstruct(**near.arguments, start=first, backend="cpu")

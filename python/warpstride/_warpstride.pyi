@@ -80,12 +80,9 @@ class PtychoRun:
         cls,
         frames: npt.NDArray[Any],
         positions: _Floats,
-        geometry: _Geometry,
         mask: Optional[npt.NDArray[np.bool_]],
         probe: Optional[npt.NDArray[np.complex128]],
-        recipe: str,
-        backend: str,
-        device: Optional[int],
+        options: dict[str, Any],
     ) -> PtychoRun: ...
     @property
     def setup(self) -> str: ...
@@ -97,6 +94,7 @@ class PtychoRun:
     def object(self) -> npt.NDArray[Any]: ...
     def probe(self) -> npt.NDArray[Any]: ...
     def result(self) -> PtychoResult: ...
+    def checkpoint(self, path: _Path) -> None: ...
     def close(self) -> None: ...
 
 @final
@@ -133,7 +131,12 @@ class PtychoResult:
 
 def resolved_recipe(json: str) -> str: ...
 def simulate_scan(
-    frame: int, positions: int, photons: float, seed: int
+    frame: int,
+    positions: int,
+    photons: float,
+    seed: int,
+    near_field: bool,
+    focus_to_sample: Optional[float],
 ) -> tuple[
     npt.NDArray[np.float32], _Floats, _Geometry, npt.NDArray[np.complex128], npt.NDArray[np.complex128]
 ]: ...

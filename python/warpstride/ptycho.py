@@ -295,6 +295,11 @@ class Reconstruction:
         probe_modes: int = 1,
         seed: int = 0,
         recipe: Optional[Mapping[str, Any]] = None,
+        near_field: bool = False,
+        focus_to_sample: Optional[float] = None,
+        start: Optional[Result] = None,
+        start_object: Optional[npt.ArrayLike] = None,
+        resume: Optional[Path] = None,
         backend: Backend = "auto",
         device: Optional[int] = None,
     ) -> None:
@@ -304,6 +309,12 @@ class Reconstruction:
         for engine in engines or ():
             if not isinstance(engine, Engine):
                 raise _warpstride.DataError(f"engines: expected engines such as DM(100), found {engine!r}")
+        if start is not None and not isinstance(start, Result):
+            raise _warpstride.DataError(f"start: expected a Result, found {type(start).__name__}")
+        if resume is not None:
+            given = {"engines": engines, "recipe": recipe, "start": start, "start_object": start_object}
+            for name in (name for name, value in given.items() if value is not None):
+                raise _warpstride.DataError(f"{name}: expected none beside resume, whose file has the recipe and the state")
         table: dict[str, Any] = {"precision": precision, "probe_modes": probe_modes, "seed": seed}
         for name in table.keys() & (recipe or {}).keys():
             raise _warpstride.DataError(f"recipe: expected no {name}, which is an argument of its own")
@@ -326,15 +337,22 @@ class Reconstruction:
             raise _warpstride.DataError(
                 f"positions: expected an array (frame, 2), found shape {places.shape}"
             )
+        image = None if start_object is None else complexes("start_object", start_object).astype(np.complex128, copy=False)
+        if image is not None and image.ndim != 2:
+            raise _warpstride.DataError(f"start_object: expected an array (row, column), found shape {image.shape}")
+        options = {
+            "geometry": geometry,
+            "near_field": near_field,
+            "focus_to_sample": focus_to_sample,
+            "start": None if start is None else start._inner,
+            "start_object": image,
+            "resume": resume,
+            "recipe": text,
+            "backend": backend,
+            "device": device,
+        }
         self._run = _warpstride.PtychoRun(
-            np.asarray(frames),
-            places,
-            geometry,
-            None if mask is None else np.asarray(mask, dtype=bool),
-            waves,
-            text,
-            backend,
-            device,
+            np.asarray(frames), places, None if mask is None else np.asarray(mask, dtype=bool), waves, options
         )
 
     @property
@@ -405,6 +423,16 @@ class Reconstruction:
         """The present object, probe and metrics; the run can go on."""
         return Result(self._run.result())
 
+    def checkpoint(self, path: Path) -> None:
+        """Write the whole state of the run, with which ``resume`` goes on bit for bit; the file is absent or complete.
+
+        Raises
+        ------
+        OSError
+            The file cannot be written.
+        """
+        self._run.checkpoint(path)
+
     def close(self) -> None:
         """Free the memory of the run; nothing can be computed afterwards."""
         self._run.close()
@@ -424,12 +452,17 @@ def reconstruct(
     probe_modes: int = 1,
     seed: int = 0,
     recipe: Optional[Mapping[str, Any]] = None,
+    near_field: bool = False,
+    focus_to_sample: Optional[float] = None,
+    start: Optional[Result] = None,
+    start_object: Optional[npt.ArrayLike] = None,
+    resume: Optional[Path] = None,
     backend: Backend = "auto",
     device: Optional[int] = None,
     callback: Optional[Callable[[Iteration, Reconstruction], Optional[bool]]] = None,
     progress: Optional[bool] = None,
 ) -> Result:
-    """Reconstruct a specimen and its illumination from far-field diffraction patterns.
+    """Reconstruct a specimen and its illumination from diffraction patterns, of the far or of the near field.
 
     Parameters
     ----------
@@ -455,6 +488,17 @@ def reconstruct(
         Seed of random choices.
     recipe : mapping, optional
         Further options as in a recipe file: ``{"free_pixels": 0.02, "positions": {"refine": ["gradient"]}}``.
+    near_field : bool
+        Whether the frames are near fields, of a parallel beam or of a cone beam with ``focus_to_sample``.
+    focus_to_sample : float, optional
+        Distance from the focus of a cone beam to the specimen, m.
+    start : Result, optional
+        An earlier result from which object, probe, positions and scales are taken, also one of frames of another size.
+    start_object : array_like, optional
+        Start object (row, column), of the shape of the object.
+    resume : path, optional
+        A file of `Reconstruction.checkpoint` or of ``warpstride ptycho reconstruct --checkpoint`` of the same scan: the run
+        goes on where it was, with the recipe of the file.
     backend : {"auto", "cpu", "cuda", "emulator"}
         Where to compute.
     device : int, optional
@@ -508,6 +552,11 @@ def reconstruct(
         probe_modes=probe_modes,
         seed=seed,
         recipe=recipe,
+        near_field=near_field,
+        focus_to_sample=focus_to_sample,
+        start=start,
+        start_object=start_object,
+        resume=resume,
         backend=backend,
         device=device,
     )
@@ -562,6 +611,10 @@ class Simulation:
         The specimen (row, column).
     probe : ndarray of complex128
         The probe (mode, row, column), √photons.
+    near_field : bool
+        Whether the frames are near fields.
+    focus_to_sample : float or None
+        Distance from the focus of a cone beam to the specimen, m.
     """
 
     frames: npt.NDArray[np.float32]
@@ -571,6 +624,8 @@ class Simulation:
     pixel_size: tuple[float, float]
     object: npt.NDArray[np.complex128]
     probe: npt.NDArray[np.complex128]
+    near_field: bool = False
+    focus_to_sample: Optional[float] = None
 
     @property
     def arguments(self) -> dict[str, Any]:
@@ -581,11 +636,19 @@ class Simulation:
             "wavelength": self.wavelength,
             "distance": self.distance,
             "pixel_size": self.pixel_size,
+            "near_field": self.near_field,
+            "focus_to_sample": self.focus_to_sample,
         }
 
 
 def simulate(
-    *, frame: int = 128, positions: int = 100, photons: float = 1e8, seed: int = 0
+    *,
+    frame: int = 128,
+    positions: int = 100,
+    photons: float = 1e8,
+    seed: int = 0,
+    near_field: bool = False,
+    focus_to_sample: Optional[float] = None,
 ) -> Simulation:
     """Simulate a scan of a specimen, for tests and examples.
 
@@ -599,6 +662,10 @@ def simulate(
         Photons of a frame.
     seed : int
         Seed of positions and noise.
+    near_field : bool
+        Whether the frames are near fields.
+    focus_to_sample : float, optional
+        Distance from the focus of a cone beam to the specimen, m; by default near fields are those of a parallel beam.
 
     Examples
     --------
@@ -606,6 +673,9 @@ def simulate(
     >>> ws.ptycho.simulate(frame=32, positions=12).frames.shape
     (12, 32, 32)
     """
-    frames, places, geometry, specimen, probe = _warpstride.simulate_scan(frame, positions, photons, seed)
+    frames, places, geometry, specimen, probe = _warpstride.simulate_scan(
+        frame, positions, photons, seed, near_field, focus_to_sample
+    )
     wavelength, distance, (rows, columns) = geometry
-    return Simulation(frames, places, wavelength, distance, (rows, columns), specimen, probe)
+    pixel = (rows, columns)
+    return Simulation(frames, places, wavelength, distance, pixel, specimen, probe, near_field, focus_to_sample)

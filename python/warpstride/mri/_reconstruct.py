@@ -157,7 +157,7 @@ def reconstruct(
         Conjugate gradients (CG-SENSE), one weighted adjoint transform (gridding), total variation, sparse wavelets.
     maps : {"auto", "espirit", "low-pass", "walsh", "none"} or array_like
         Coil maps (coil, \\*matrix) or (set, coil, \\*matrix), or how they are estimated from the samples; ``auto`` is
-        ESPIRiT. With ``none`` each coil has an image of its own, and the result is their root sum of squares.
+        ESPIRiT. With ``none`` each coil has an image of its own, and the result of several coils is their root sum of squares.
     operator : {"auto", "direct", "nufft", "toeplitz"}
         The encoding: exact sums, a non-uniform FFT, or one convolution in an iteration. ``auto`` is ``toeplitz`` for methods
         that iterate, else ``nufft``.
