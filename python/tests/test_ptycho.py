@@ -1,8 +1,10 @@
 """Ptychographic reconstructions."""
 
 import pickle
+import signal
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -213,19 +215,19 @@ def test_a_resumed_run_has_the_bits_of_the_whole(tmp_path, precision):
 
 
 def test_a_checkpoint_of_the_command_is_resumed(tmp_path):
-    def program(*arguments):
-        command = [sys.executable, "-m", "warpstride", "ptycho", *arguments]
-        return subprocess.run(command, check=True, capture_output=True, text=True)
-
-    scan, saved = str(tmp_path / "scan.cxi"), str(tmp_path / "run.checkpoint")
-    program("simulate", scan, "--frame", "32", "--positions", "14")
-    program(
-        "reconstruct", scan, "--engine", "dm:8", "--backend", "cpu", "-o", str(tmp_path / "r.h5"), "--checkpoint", saved,
-        "--checkpoint-every", "4",
-    )  # fmt: skip
+    warpstride = [sys.executable, "-m", "warpstride", "ptycho"]
+    scan, saved = str(tmp_path / "scan.cxi"), tmp_path / "run.checkpoint"
+    subprocess.run([*warpstride, "simulate", scan, "--frame", "32", "--positions", "14"], check=True, capture_output=True)
+    command = [*warpstride, "reconstruct", scan, "--engine", "dm:1000000", "--backend", "cpu", "-o", "r.h5"]
+    process = subprocess.Popen([*command, "--checkpoint", saved, "--checkpoint-every", "0"], cwd=tmp_path)
+    while not saved.exists() and process.poll() is None:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    process.wait()
     result = ws.ptycho.read(tmp_path / "r.h5")
-    found = ws.ptycho.reconstruct(**SCAN.arguments, resume=saved, backend="cpu")
-    assert np.array_equal(found.object, result.object)
+    with ws.ptycho.Reconstruction(**SCAN.arguments, resume=saved, backend="cpu") as run:
+        assert run.done == len(result.history) and run.planned == 1000000
+        assert np.array_equal(run.object, result.object)
 
 
 def test_a_run_starts_from_an_earlier_result_or_an_object():

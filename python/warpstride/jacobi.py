@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _warpstride
-from ._arrays import floats
+from ._arrays import floats, real
 from ._files import write_npy
 from ._progress import EVERY, Progress
 from ._types import Backend, Devices, Path
@@ -156,6 +156,8 @@ def solve(
     (True, [1.0, 0.875, 0.75, 0.625, 0.5, 0.375, 0.25, 0.125, 0.0])
     """
     start = _field(field)
+    if np.isnan(real("tolerance", tolerance)):
+        raise _warpstride.DataError(f"tolerance: expected a number, found {tolerance}")
     options: dict[str, Any] = {
         "boundary": boundary,
         "iterations": iterations,

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _warpstride
-from ._arrays import complexes, floats
+from ._arrays import any_array, complexes, floats, real
 from ._progress import EVERY, Progress
 from ._types import Backend, Path, Precision
 
@@ -324,7 +324,8 @@ class Reconstruction:
         pixel = floats("pixel_size", pixel_size)
         if pixel.shape not in ((), (1,), (2,)):
             raise _warpstride.DataError(f"pixel_size: expected a number or (row, column), found shape {pixel.shape}")
-        geometry = (float(wavelength), float(distance), [float(pixel.flat[0]), float(pixel.flat[-1])])
+        lengths = real("wavelength", wavelength), real("distance", distance)
+        geometry = (*lengths, [float(pixel.flat[0]), float(pixel.flat[-1])])
         waves = None if probe is None else complexes("probe", probe).astype(np.complex128, copy=False)
         if waves is not None and waves.ndim == 2:
             waves = waves[np.newaxis]
@@ -343,7 +344,7 @@ class Reconstruction:
         options = {
             "geometry": geometry,
             "near_field": near_field,
-            "focus_to_sample": focus_to_sample,
+            "focus_to_sample": None if focus_to_sample is None else real("focus_to_sample", focus_to_sample),
             "start": None if start is None else start._inner,
             "start_object": image,
             "resume": resume,
@@ -352,7 +353,11 @@ class Reconstruction:
             "device": device,
         }
         self._run = _warpstride.PtychoRun(
-            np.asarray(frames), places, None if mask is None else np.asarray(mask, dtype=bool), waves, options
+            any_array("frames", frames),
+            places,
+            None if mask is None else any_array("mask", mask).astype(bool, copy=False),
+            waves,
+            options,
         )
 
     @property

@@ -565,9 +565,10 @@ def fit(
         (str(name), None if limits is None else _limits(name, limits), begin.get(name))
         for name, limits in bounds.items()
     ]
-    several = isinstance(data, list) and bool(data) and all(isinstance(one, (str, os.PathLike, tuple)) for one in data)
-    sets = list(data) if several else [data]
-    own = [{}] * len(sets) if each is None else list(each)
+    sets: list[Any] = [data]
+    if isinstance(data, list) and data and all(isinstance(one, (str, os.PathLike, tuple)) for one in data):
+        sets = list(data)
+    own: list[Mapping[str, _Value]] = [{}] * len(sets) if each is None else list(each)
     if len(own) != len(sets):
         raise _warpstride.DataError(f"each: expected values of {len(sets)} sets of data, found {len(own)}")
     names = [_unnumbered(name, len(sets)) for name, _, _ in fitted]
