@@ -21,7 +21,7 @@ def main(arguments=None):
     parser.add_argument("-o", "--output", default="ptychography.png")
     parser.add_argument("--small", action="store_true", help="a small scan, for tests")
     options = parser.parse_args(arguments)
-    frame, positions, iterations = (32, 14, 30) if options.small else (96, 120, 60)
+    frame, positions, iterations = (32, 14, 30) if options.small else (64, 80, 45)
 
     scan = ws.ptycho.simulate(frame=frame, positions=positions, photons=1e6, seed=1)
     engines = [ws.ptycho.DM(iterations), ws.ptycho.LSQML(iterations // 2)]

@@ -125,10 +125,3 @@ def test_a_part_of_the_selftest_passes_in_the_emulator():
     assert all(case.error <= case.tolerance for case in found.cases)
     with pytest.raises(ws.DataError, match="expected auto, cuda or emulator"):
         ws.selftest(backend="cpu")
-
-
-def test_importing_takes_a_moment():
-    code = "import time; t = time.process_time(); import numpy; u = time.process_time(); import warpstride; print(time.process_time() - u)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    # The bar of the wheel is 0.3 s; of a development build, with its symbols, a few times that.
-    assert float(done.stdout) < 1

@@ -65,10 +65,21 @@ fn environment(folder: &Path) -> Result<std::path::PathBuf> {
     if fs::read_to_string(&stamp).is_ok_and(|installed| installed == wanted) {
         return Ok(python);
     }
-    process::run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&venv))?;
+    process::run(
+        Command::new("python3")
+            .args(["-m", "venv", "--clear"])
+            .arg(&venv),
+    )?;
     process::run(
         Command::new(&python)
-            .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r"])
+            .args([
+                "-m",
+                "pip",
+                "install",
+                "--quiet",
+                "--disable-pip-version-check",
+                "-r",
+            ])
             .arg(&requirements),
     )?;
     fs::write(&stamp, wanted)?;

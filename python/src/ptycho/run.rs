@@ -115,10 +115,14 @@ impl Running {
         let refused = |why: &dyn std::fmt::Display| Failure::Data(format!("start: {why}"));
         let frame_start = match &begin.result {
             None => None,
-            Some(result) => (problem.start_from(result, &scan, &recipe)).map_err(|why| refused(&why))?,
+            Some(result) => {
+                (problem.start_from(result, &scan, &recipe)).map_err(|why| refused(&why))?
+            }
         };
         if let Some(object) = &begin.object {
-            problem.take_start_object(object).map_err(|why| refused(&why))?;
+            problem
+                .take_start_object(object)
+                .map_err(|why| refused(&why))?;
         }
         let (shape, object) = (problem.shape(), problem.positions.object_shape);
         let estimate = memory_estimate([frames, shape[1], rows, columns], object, &recipe);

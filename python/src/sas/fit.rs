@@ -8,7 +8,9 @@ use pyo3::prelude::*;
 use std::time::Duration;
 use warpstride::data::{Curve, Scattering, ScatteringImage, Smearing};
 use warpstride::run::{Interrupt, Steps};
-use warpstride::sas::fit::{DataSet, Fit, Free, Measured, Method, Options, Problem, Selection, Weighting};
+use warpstride::sas::fit::{
+    DataSet, Fit, Free, Measured, Method, Options, Problem, Selection, Weighting,
+};
 use warpstride::sas::io::ReadOptions;
 use warpstride::sas::{Calculation, Engine, JointEngine, Resolution, Tie, Vector};
 
@@ -231,7 +233,11 @@ pub(super) fn sas_fit<'py>(
         let mut search = search.stopped_by(interrupt);
         while !search.finished() && !interrupt.requested() {
             let entries = search.advance()?.into_iter();
-            if observer.see(entries.map(|of| (of.iteration, of.chi2_per_point)).collect()) {
+            if observer.see(
+                entries
+                    .map(|of| (of.iteration, of.chi2_per_point))
+                    .collect(),
+            ) {
                 break;
             }
         }
