@@ -6,7 +6,7 @@ use crate::errors::Failure;
 use ndarray::{Array1, Array2, ArrayView2};
 use numpy::{Element, IntoPyArray, PyReadonlyArray2};
 use pyo3::prelude::*;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use warpstride::gpu::{CudaDeviceGroup, DeviceGroup, EmulatedDeviceGroup};
 use warpstride::jacobi::cpu::CpuEngine;
 use warpstride::jacobi::cuda::{GpuReal, GroupEngine, Plan, kernels};
@@ -91,6 +91,7 @@ struct Solved<T> {
     converged: bool,
     setup: String,
     notes: Vec<String>,
+    seconds: f64,
 }
 
 fn solved<T: GpuReal>(
@@ -100,6 +101,7 @@ fn solved<T: GpuReal>(
     place: &GroupRequest,
     (interrupt, observer): (&Interrupt, &mut Observer<(usize, f64)>),
 ) -> Result<Solved<T>, Failure> {
+    let begun = Instant::now();
     let (ny, nx) = field.dim();
     let mut problem = Problem::new(nx, ny, boundary).map_err(Failure::data)?;
     let sizes = MemorySizes {
@@ -146,10 +148,11 @@ fn solved<T: GpuReal>(
             .into_iter()
             .chain(engine.execution().notes.clone())
             .collect(),
+        seconds: begun.elapsed().as_secs_f64(),
     })
 }
 
-/// Field, sweeps with a norm, norms, sweeps, whether the tolerance was met, back end, notes.
+/// Field, sweeps with a norm, norms, sweeps, whether the tolerance was met, back end, notes, seconds.
 type Answer<'py> = (
     Bound<'py, PyAny>,
     Bound<'py, PyAny>,
@@ -158,6 +161,7 @@ type Answer<'py> = (
     bool,
     String,
     Vec<String>,
+    f64,
 );
 
 /// The arguments that do not depend on the type of the field.
@@ -226,6 +230,7 @@ fn solve_as<'py, T: GpuReal + Element>(
         solved.converged,
         solved.setup,
         solved.notes,
+        solved.seconds,
     ))
 }
 

@@ -10,6 +10,7 @@ use ndarray::ArrayView2;
 use numpy::{IntoPyArray, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use std::collections::HashSet;
+use std::time::{Duration, Instant};
 use warpstride::run::BackendKind;
 use warpstride::sas::cpu::CpuEngine;
 use warpstride::sas::cuda::{kernels, on_cuda, on_emulator};
@@ -333,14 +334,17 @@ impl SasEngine {
         let vectors = vectors(values.as_array(), widths.as_array());
         let points = self.points;
         let computed = self.worker.call(py, move |engine, interrupt| {
-            // A request to stop is seen between the calls.
-            let part = engine.batch().max(1).saturating_mul(CALLS_TOGETHER);
+            // A request to stop is seen between the calls, which become as large as their time permits.
+            let (mut part, mut rest) = (engine.batch().max(1), &vectors[..]);
             let mut computed = Vec::with_capacity(vectors.len());
-            for vectors in vectors.chunks(part) {
-                if interrupt.requested() {
-                    break;
+            while !(rest.is_empty() || interrupt.requested()) {
+                let begun = Instant::now();
+                let (now, later) = rest.split_at(part.min(rest.len()));
+                computed.extend(engine.evaluate(now)?);
+                rest = later;
+                if begun.elapsed() < CALL {
+                    part = part.saturating_mul(2);
                 }
-                computed.extend(engine.evaluate(vectors)?);
             }
             stacked(computed, points)
         })?;
@@ -348,8 +352,8 @@ impl SasEngine {
     }
 }
 
-/// Fillings of a device that one call computes.
-const CALLS_TOGETHER: usize = 4;
+/// A call that takes less is followed by one of twice as many vectors.
+const CALL: Duration = Duration::from_millis(30);
 
 fn vectors(values: ArrayView2<'_, f64>, widths: ArrayView2<'_, f64>) -> Vec<Vector> {
     let rows = values.rows().into_iter().zip(widths.rows());

@@ -68,3 +68,20 @@ def test_another_trajectory_and_the_other_sign():
     with operator.grad_traj_plan():
         other = operator.op(image.conj())
     assert np.allclose(other.conj(), expected, rtol=1e-4, atol=1e-5)
+
+
+def test_density_weights_keep_an_image():
+    angles = np.pi * np.arange(40) / 40
+    along = np.linspace(-0.5, 0.5, 64, endpoint=False)
+    k = np.stack([np.outer(np.cos(angles), along), np.outer(np.sin(angles), along)], axis=-1)
+    k = k.reshape(-1, 2).astype(np.float32)
+    operator = mrinufft.get_operator("warpstride")(k, (32, 32), density=True)
+    x, y = np.meshgrid(np.arange(32) - 16, np.arange(32) - 16)
+    image = np.exp(-(x**2 + y**2) / 60).astype(np.complex64)
+    found = operator.adj_op(operator.op(image))
+    weighted = np.vdot(image, found) / np.vdot(image, image)
+    assert np.linalg.norm(found - weighted * image) < 0.1 * np.linalg.norm(found)
+    plain = mrinufft.get_operator("warpstride")(k, (32, 32))
+    blurred = plain.adj_op(plain.op(image))
+    factor = np.vdot(image, blurred) / np.vdot(image, image)
+    assert np.linalg.norm(blurred - factor * image) > 0.3 * np.linalg.norm(blurred)

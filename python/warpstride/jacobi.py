@@ -55,6 +55,8 @@ class Solution:
         Back end, device and precision.
     notes : list of str
         What was chosen, and why.
+    seconds : float
+        Spent in the library.
     """
 
     field: npt.NDArray[Any]
@@ -64,6 +66,7 @@ class Solution:
     converged: bool
     setup: str
     notes: list[str]
+    seconds: float
 
     def save(self, path: Path) -> None:
         """Write the field as a NumPy array (``.npy``), as ``warpstride jacobi -o`` does; the file is absent or complete.
@@ -176,8 +179,8 @@ def solve(
     options["see"], options["every"] = see, 0.0 if callback is not None else EVERY
     given = None if source is None else floats("source", source).astype(start.dtype, copy=False)
     with bar:
-        found, sweeps, norms, done, converged, setup, notes = _warpstride.solve(start, given, options)
-    return Solution(found, norms, sweeps, done, converged, setup, notes)
+        found, sweeps, norms, done, converged, setup, notes, seconds = _warpstride.solve(start, given, options)
+    return Solution(found, norms, sweeps, done, converged, setup, notes, seconds)
 
 
 def _field(field: npt.ArrayLike) -> npt.NDArray[Any]:

@@ -122,6 +122,31 @@ class MRIWarpstride(FourierOperatorCPU, _ToggleGradPlanMixin):  # type: ignore[m
         self.raw_op.set_samples(self._samples)
         self.compute_density(self._density_method)
 
+    @classmethod
+    def pipe(
+        cls,
+        kspace_loc: npt.NDArray[Any],
+        volume_shape: Sequence[int],
+        max_iter: int = 10,
+        osf: float = 2,
+        normalize: bool = True,
+        **kwargs: Any,
+    ) -> npt.NDArray[Any]:
+        """Density weights (sample) by Pipe and Menon's iteration, as mri-nufft asks for them with ``density=True``.
+
+        The convolution has the kernel of Johnson and Pipe, which is computed on a grid of twice the shape whatever
+        ``osf`` is. If ``normalize``, an image of ones keeps its mean.
+        """
+        radians = _radians(kspace_loc).reshape((-1, len(volume_shape)))
+        k = np.ascontiguousarray(radians[:, ::-1], dtype=np.float64) / (2 * np.pi)
+        weights = _warpstride.density_weights([int(axis) for axis in volume_shape], k, max_iter)
+        found = weights.astype(radians.dtype)
+        if normalize:
+            operator = cls(radians, volume_shape, density=found, **kwargs)
+            ones = np.ones(tuple(volume_shape), dtype=operator.cpx_dtype)
+            found /= np.mean(np.abs(operator.adj_op(operator.op(ones))))
+        return found
+
     def _make_plan_grad(self, **kwargs: Any) -> None:
         """There is nothing to plan: `_Plan.toggle_grad_traj` conjugates."""
 
