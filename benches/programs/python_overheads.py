@@ -6,11 +6,13 @@
 FOLDER has the package `warpstride` with its extension module. Everything is computed on the CPU.
 
 import     Seconds of `import warpstride` after `import numpy`, in new processes.
-overhead   A call from Python against the command `python -m warpstride` of the same module, in turn: `seconds` and
-           `setup_seconds` of its summary are those of the library. Both with the least of the runs.
+overhead   A call from Python against the library: of a relaxation what its result says, of the others `seconds` and
+           `setup_seconds` of the summary of the command `python -m warpstride` of the same module, which runs in turn with
+           the call. Both with the least of the runs.
 memory     The peak of a call beyond what the process had before it, in a new process for each, beside the bytes of inputs
            and outputs, and what the command's process takes at its peak, which reads its inputs from a file.
-thread     Steps a second of a loop in another thread of Python while a call computes with one thread, and alone.
+thread     Steps a second of a loop in another thread of Python while a call computes with one thread, beside those while
+           another process does the same, with which processors and caches are shared as much.
 interrupt  Seconds from a signal to KeyboardInterrupt, and of an iteration.
 """
 
@@ -110,9 +112,13 @@ def overhead(runs):
             ours, theirs = [], []
             for _ in range(runs):
                 begun = time.monotonic()
-                call()
+                result = call()
                 ours.append(time.monotonic() - begun)
-                theirs.append(library_seconds(command(*arguments)[0]))
+                if hasattr(result, "sweeps"):
+                    theirs.append(result.seconds)
+                else:
+                    theirs.append(library_seconds(command(*arguments)[0]))
+                del result
             more = min(ours) / min(theirs) - 1
             print(f"{name}: {min(ours):.4f} s, library {min(theirs):.4f} s, {100 * more:+.1f} %")
 
@@ -142,26 +148,45 @@ def peak(name):
         print(json.dumps([before, highest, arrays, command(*arguments)[1]]))
 
 
-def thread(runs):
-    """In a process with one computing thread, so that the other has a processor of its own."""
-    code = f"""
-import sys, threading, time
-sys.path.insert(0, {str(pathlib.Path(__file__).parent)!r})
+CALLS = """
 import numpy as np, warpstride as ws
-from python_overheads import steps_a_second
 field = np.random.default_rng(1).normal(size=(1000, 1000))
 scan = ws.ptycho.simulate(frame=64, positions=60)
-calls = {{
-    "jacobi": lambda: ws.jacobi.solve(field, iterations=600, tolerance=-1, backend="cpu"),
-    "ptycho": lambda: ws.ptycho.reconstruct(**scan.arguments, engines=[ws.ptycho.DM(60)], backend="cpu"),
-    "ptycho, a callback": lambda: ws.ptycho.reconstruct(**scan.arguments, engines=[ws.ptycho.DM(60)], backend="cpu",
-                                                        callback=lambda iteration, run: False),
-    "mri": lambda: ws.mri.simulate(matrix=128, coils=8),
-}}
+kspace = ws.mri.simulate(matrix=96, coils=4)
+few = {"engines": [ws.ptycho.DM(60)], "backend": "cpu"}
+calls = {
+    "jacobi": lambda: ws.jacobi.solve(field, iterations=500, tolerance=0, backend="cpu"),
+    "ptycho": lambda: ws.ptycho.reconstruct(**scan.arguments, **few),
+    "ptycho, a callback": lambda: ws.ptycho.reconstruct(**scan.arguments, **few, callback=lambda iteration, run: False),
+    "mri": lambda: ws.mri.reconstruct(
+        kspace.samples, kspace.k, 96, iterations=300, min_residual=0, maps=kspace.maps, backend="cpu"
+    ),
+}
+"""
+
+
+def thread(runs):
+    """In a process with one computing thread, so that the other has a processor of its own."""
+    code = CALLS + f"""
+import subprocess, sys
+sys.path.insert(0, {str(pathlib.Path(__file__).parent)!r})
+from python_overheads import CALLS, steps_a_second
+
+def elsewhere(name):
+    code = CALLS + f"print('ready', flush=True); input(); calls[{{name!r}}]()"
+    process = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    process.stdout.readline()
+    return process
+
 for name, call in calls.items():
-    alone, beside = zip(*[(steps_a_second(lambda: time.sleep(1)), steps_a_second(call)) for _ in range({runs})])
-    shares = sorted(b / a for a, b in zip(alone, beside))
-    print(f"{{name}}: another thread keeps {{100 * shares[len(shares) // 2]:.1f}} % of its speed ({{100 * shares[0]:.1f}} to {{100 * shares[-1]:.1f}} %)")
+    shares = []
+    for _ in range({runs}):
+        process = elsewhere(name)
+        beside = steps_a_second(lambda: process.communicate(b"\\n"))
+        shares.append(steps_a_second(call) / beside)
+    shares.sort()
+    print(f"{{name}}: another thread keeps {{100 * shares[len(shares) // 2]:.1f}} % of its speed "
+          f"({{100 * shares[0]:.1f}} to {{100 * shares[-1]:.1f}} %)", flush=True)
 """
     subprocess.run([sys.executable, "-c", code], check=True, env={**os.environ, "RAYON_NUM_THREADS": "1"})
 
@@ -192,7 +217,7 @@ def interrupt(runs):
     scan = ws.ptycho.simulate(frame=128, positions=100)
     kspace = ws.mri.simulate(matrix=192, coils=8, spokes=120)
     model = ws.sas.Model("core_shell_cylinder", backend="cpu")
-    q, field = np.linspace(0.01, 0.3, 60), np.random.default_rng(1).normal(size=(2000, 2000))
+    q, field = np.linspace(0.01, 0.3, 60), np.random.default_rng(1).normal(size=(1000, 1000))
     wide = {"radius_pd": 0.2, "radius_pd_n": 20, "thickness_pd": 0.2, "thickness_pd_n": 20}
     calls = {
         "jacobi": lambda: ws.jacobi.solve(field, iterations=10**8, tolerance=-1, backend="cpu"),

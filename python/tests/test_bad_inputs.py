@@ -84,6 +84,10 @@ def curve(**parameters):
     return SPHERE(parameters.pop("q"), **parameters)
 
 
+def batch(values):
+    return SPHERE.batch(Q, values)
+
+
 def operator(x, **arguments):
     return ws.mri.NUFFT(**arguments)(x)
 
@@ -98,6 +102,11 @@ CASES = [
         "mask": [constant(np.zeros((16, 16), bool), np.ones((3, 16, 16), bool), np.ones(16, bool))],
         "probe": [not_finite((1, 16, 16)), constant(np.ones((1, 8, 8)), np.zeros((16, 16)), np.ones(16)), no_numbers],
         "engines": [constant([1], ["dm"], [ws.ptycho.DM(-1)], [ws.ptycho.DM(1, alhpa=1)], [ws.ptycho.Engine("x", 1)], [])],
+        "near_field": [constant("yes", 7)],
+        "focus_to_sample": [NEGATIVE, constant(0.1), no_numbers],
+        "start": [no_numbers, constant(1, SCAN.object)],
+        "start_object": [other_shape((20, 20)), no_numbers, constant(np.ones(3), np.full((5, 5), np.nan))],
+        "resume": [constant("absent.checkpoint", "", 3, __file__)],
         "precision": [TEXT],
         "probe_modes": [whole(-10, 1), constant(10**6, 10**30)],
         "recipe": [lambda random: {unknown(random): 1}, constant({"seed": 1}, {"engines": 3}, {"data": {"x": 1}}, [1], {"free_pixels": np.nan})],
@@ -166,6 +175,9 @@ CASES = [
         "radius_pd": [NEGATIVE, no_numbers, constant(([], []), ([1.0], [1.0, 2.0]), ([20.0], [-1.0]), ([np.nan], [1.0]), ([-5.0], [1.0]))],
         "scale": [constant(np.nan, np.inf), no_numbers],
         "radios": [number((1.0, 2.0))],
+    }),
+    (batch, {"values": {"radius": [1.0]}}, {
+        "values": [constant({}, {"radius": []}, {"radius": [1.0], "scale": [1.0, 2.0]}, {"radius": [[1.0]]}, {"radios": [1.0]}, {"radius": [np.nan]}, {"radius": [-1.0]}, {"radius_pd": [-0.1]}, {"radius_pd_n": [3.0]}), no_numbers],
     }),
     (ws.sas.fit, FIT, {
         "data": [constant((), (Q,), (Q, Q[1:]), (Q, Q, -Q), (Q, Q * np.nan), (Q, Q, Q, -Q), (Q, Q, Q, Q, Q), [], "absent.txt", (-Q, Q), 7), no_numbers],

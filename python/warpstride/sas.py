@@ -183,7 +183,14 @@ class Model:
         >>> model.batch([0.01, 0.1, 0.2], {"radius": [20, 30]}, background=0).shape
         (2, 3)
         """
-        columns = {name: floats(name, column) for name, column in values.items()}
+        if not isinstance(values, Mapping):
+            raise _warpstride.DataError(f"values: expected a mapping, found {type(values).__name__}")
+        columns = {str(name): floats(str(name), column) for name, column in values.items()}
+        for name in columns:
+            if name not in self.parameters and self._width(name) is None:
+                raise _warpstride.DataError(
+                    f"{name}: expected a parameter of {self.name} or the width p_pd of its distribution"
+                )
         lengths = {column.shape for column in columns.values()}
         if len(lengths) != 1 or len(next(iter(lengths))) != 1 or (0,) in lengths:
             raise _warpstride.DataError(
