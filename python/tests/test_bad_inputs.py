@@ -72,7 +72,8 @@ def constant(*values):
 NEGATIVE = number((-1e300, -1e-300), (-1.0, -0.01), (-np.inf, -np.inf), (np.nan, np.nan))
 TEXT = unknown
 
-PTYCHO = {**SCAN.arguments, "engines": [ws.ptycho.DM(1)], "backend": "cpu"}
+START = {"probe": {"source": "mean-pattern"}}
+PTYCHO = {**SCAN.arguments, "engines": [ws.ptycho.DM(1)], "recipe": START, "backend": "cpu"}
 MRI = {"samples": np.ones((2, 9), dtype=complex), "k": np.full((9, 2), 0.1), "matrix": 4, "maps": "none", "backend": "cpu"}
 JACOBI = {"field": np.ones((5, 6)), "iterations": 2, "backend": "cpu"}
 RESAMPLE = {"table": POINTS, "every": "1m", "agg": "mean", "backend": "cpu"}
