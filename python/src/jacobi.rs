@@ -1,84 +1,25 @@
 //! Relaxation of Laplace's and Poisson's equation.
 
-use crate::backend::named;
-use crate::background::interruptible;
+use crate::backend::{Devices, GroupRequest};
+use crate::background::{Observer, observed};
 use crate::errors::Failure;
 use ndarray::{Array1, Array2, ArrayView2};
 use numpy::{Element, IntoPyArray, PyReadonlyArray2};
 use pyo3::prelude::*;
-use warpstride::cuda::list_devices;
+use std::time::{Duration, Instant};
 use warpstride::gpu::{CudaDeviceGroup, DeviceGroup, EmulatedDeviceGroup};
 use warpstride::jacobi::cpu::CpuEngine;
 use warpstride::jacobi::cuda::{GpuReal, GroupEngine, Plan, kernels};
 use warpstride::jacobi::{
     Boundary, Decomposition, Engine, JacobiError, MemorySizes, Norm, Problem, Stopping,
 };
-use warpstride::run::{Backend, BackendKind, BackendName, Interrupt};
+use warpstride::run::{Backend, BackendKind, Interrupt};
 use warpstride::system::Memory;
 
 /// What does not fit, for messages.
 const WHAT: &str = "the relaxation";
 
-/// The GPUs that compute.
-#[derive(Debug, Clone, FromPyObject)]
-enum Devices {
-    /// So many emulated ones, or the GPU of this number.
-    #[pyo3(transparent)]
-    Number(usize),
-    /// The GPUs of these numbers.
-    #[pyo3(transparent)]
-    Numbers(Vec<usize>),
-    /// `"all"`.
-    #[pyo3(transparent)]
-    Word(String),
-}
-
-/// Where a relaxation is computed.
-struct GroupRequest {
-    backend: BackendName,
-    devices: Option<Devices>,
-}
-
 impl GroupRequest {
-    fn new(backend: &str, devices: Option<Devices>) -> Result<Self, Failure> {
-        let backend = match (named(backend)?, &devices) {
-            (BackendName::Auto, Some(_)) => BackendName::Cuda,
-            (BackendName::Cpu, Some(_)) => {
-                return Err(Failure::data(
-                    "devices: expected backend cuda or emulator, found cpu",
-                ));
-            }
-            (name, _) => name,
-        };
-        Ok(Self { backend, devices })
-    }
-
-    /// The numbers of the GPUs.
-    fn numbers(&self) -> Result<Vec<usize>, Failure> {
-        match &self.devices {
-            None => Ok(vec![0]),
-            Some(Devices::Number(number)) => Ok(vec![*number]),
-            Some(Devices::Numbers(numbers)) => Ok(numbers.clone()),
-            Some(Devices::Word(word)) if word == "all" => Ok((list_devices()?.iter())
-                .map(|device| device.ordinal)
-                .collect()),
-            Some(Devices::Word(word)) => Err(Failure::Data(format!(
-                "devices {word:?}: expected \"all\", a number or a list of numbers"
-            ))),
-        }
-    }
-
-    /// Number of emulated devices.
-    fn emulated(&self) -> Result<usize, Failure> {
-        match &self.devices {
-            None => Ok(1),
-            Some(Devices::Number(count)) if (1..=64).contains(count) => Ok(*count),
-            Some(_) => Err(Failure::data(
-                "devices: expected the number of emulated devices, 1 to 64, with backend emulator",
-            )),
-        }
-    }
-
     fn engine<T: GpuReal>(
         &self,
         problem: &Problem<T>,
@@ -91,7 +32,7 @@ impl GroupRequest {
             Ok(Box::new(group))
         };
         let emulator = || -> Result<_, Failure> { Ok(EmulatedDeviceGroup::new(self.emulated()?)) };
-        let opened = Backend::open(self.backend, None, cuda, emulator, name)?;
+        let opened = Backend::open(self.backend(), None, cuda, emulator, name)?;
         let backend = opened.checked(|kind| check(kind, sizes))?;
         let chosen = backend.engine(
             || check(&BackendKind::Cpu, sizes),
@@ -150,6 +91,7 @@ struct Solved<T> {
     converged: bool,
     setup: String,
     notes: Vec<String>,
+    seconds: f64,
 }
 
 fn solved<T: GpuReal>(
@@ -157,8 +99,9 @@ fn solved<T: GpuReal>(
     boundary: Boundary,
     stopping: Stopping,
     place: &GroupRequest,
-    interrupt: &Interrupt,
+    (interrupt, observer): (&Interrupt, &mut Observer<(usize, f64)>),
 ) -> Result<Solved<T>, Failure> {
+    let begun = Instant::now();
     let (ny, nx) = field.dim();
     let mut problem = Problem::new(nx, ny, boundary).map_err(Failure::data)?;
     let sizes = MemorySizes {
@@ -188,7 +131,12 @@ fn solved<T: GpuReal>(
             let (sweep, norm) = (*sweep, *norm);
             return Err(JacobiError::NotFinite { sweep, norm }.into());
         }
+        let seen = advance.norms.iter().map(|norm| (norm.sweep, norm.norm));
+        let stopped = observer.see(seen.collect());
         norms.extend(advance.norms);
+        if stopped {
+            break;
+        }
     }
     Ok(Solved {
         field: engine.field()?,
@@ -200,10 +148,11 @@ fn solved<T: GpuReal>(
             .into_iter()
             .chain(engine.execution().notes.clone())
             .collect(),
+        seconds: begun.elapsed().as_secs_f64(),
     })
 }
 
-/// Field, sweeps with a norm, norms, sweeps, whether the tolerance was met, back end, notes.
+/// Field, sweeps with a norm, norms, sweeps, whether the tolerance was met, back end, notes, seconds.
 type Answer<'py> = (
     Bound<'py, PyAny>,
     Bound<'py, PyAny>,
@@ -212,6 +161,7 @@ type Answer<'py> = (
     bool,
     String,
     Vec<String>,
+    f64,
 );
 
 /// The arguments that do not depend on the type of the field.
@@ -224,6 +174,10 @@ struct Options {
     check_every: usize,
     backend: String,
     devices: Option<Devices>,
+    /// Called with the sweeps since the last call and their norms; returns whether the relaxation ends.
+    see: Py<PyAny>,
+    /// Seconds between two calls, at least.
+    every: f64,
 }
 
 fn solve_as<'py, T: GpuReal + Element>(
@@ -257,9 +211,15 @@ fn solve_as<'py, T: GpuReal + Element>(
     };
     let place = GroupRequest::new(&options.backend, options.devices)?;
     let arrays = (field.as_array(), source.as_ref().map(|of| of.as_array()));
-    let solved = interruptible(py, |interrupt| {
-        solved(arrays, boundary, stopping, &place, interrupt)
-    })?;
+    let solved = observed(
+        py,
+        Duration::try_from_secs_f64(options.every).map_err(Failure::data)?,
+        |interrupt, observer| {
+            let shown = (interrupt, observer);
+            solved(arrays, boundary, stopping, &place, shown)
+        },
+        |py, entries| options.see.call1(py, (entries,))?.bind(py).is_truthy(),
+    )?;
     let sweeps = solved.norms.iter().map(|norm| norm.sweep as u64);
     let norms = solved.norms.iter().map(|norm| norm.norm);
     Ok((
@@ -270,6 +230,7 @@ fn solve_as<'py, T: GpuReal + Element>(
         solved.converged,
         solved.setup,
         solved.notes,
+        solved.seconds,
     ))
 }
 
