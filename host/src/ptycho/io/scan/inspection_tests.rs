@@ -1,6 +1,7 @@
 //! Scans whose counts are looked at while they are read are those of counts that are looked at afterwards, in all bits.
 
 use super::frame_stack::FrameStack;
+use super::geometry::Resolved;
 use super::*;
 use crate::data::{Geometry, Propagation};
 use hdf5_metno as hdf5;
@@ -131,11 +132,14 @@ fn parts(frames: Frames, mask: Option<Mask>, window: &Window, cutoff: Option<f64
         frames: ("/counts".to_owned(), frames),
         mask: mask.map(|mask| ("/mask".to_owned(), mask)),
         positions: ("/positions".to_owned(), positions),
-        geometry: Geometry {
-            wavelength: 1e-10,
-            distance: 1.0,
-            pixel_size: [1e-4; 2],
-            propagation: Propagation::FarField,
+        geometry: Resolved {
+            geometry: Geometry {
+                wavelength: 1e-10,
+                distance: 1.0,
+                pixel_size: [1e-4; 2],
+                propagation: Propagation::FarField,
+            },
+            voltage: None,
         },
         probe: None,
         simulation: None,
