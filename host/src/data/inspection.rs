@@ -79,7 +79,7 @@ fn locked<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl<'m> Inspection<'m> {
-    /// Of frames (frame, row, column) of which the pixels with `false` in the `mask` (row, column) are set to 0. `None` if it would find
+    /// An inspection of frames (frame, row, column), of which the pixels with `false` in the `mask` (row, column) are set to 0. `None` if it would find
     /// nothing: the mask has another shape, or there are too many frames or pixels.
     pub(crate) fn new(shape: [usize; 3], mask: Option<&'m Array2<bool>>) -> Option<Self> {
         let [frames, rows, columns] = shape;
