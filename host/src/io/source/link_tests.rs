@@ -408,7 +408,7 @@ fn virtual_datasets_of_many_files_are_read() {
             .with_dcpl(|p| {
                 for number in 0..count {
                     let all = hdf5::Selection::All;
-                    p.virtual_map(&name(number), "/data", 4, all, (4, count), column(number));
+                    p.virtual_map(name(number), "/data", 4, all, (4, count), column(number));
                 }
                 p
             })

@@ -39,7 +39,7 @@ enum Data<'s> {
         /// The open dataset; none if its file may be closed before it is read.
         dataset: Option<hdf5::Dataset>,
         stored: DatasetStorage,
-        chunks: Option<Chunks>,
+        chunks: Option<Box<Chunks>>,
     },
     /// In other datasets.
     Virtual(Box<VirtualNumbers<'s>>),
@@ -161,7 +161,7 @@ impl<'s> Numbers<'s> {
             data: Data::Here {
                 dataset: (!source.may_close()).then_some(dataset),
                 stored,
-                chunks,
+                chunks: chunks.map(Box::new),
             },
             source,
             path,

@@ -274,7 +274,7 @@ fn stacked(images: &[&MriImage]) -> usize {
             && part
                 .iter()
                 .zip(images)
-                .all(|(a, b)| slice(a) == slice(b) && rest(a) == rest(&part[0]))
+                .all(|(a, b)| slice(a) == slice(b) && rest(a) == rest(part[0]))
     });
     if same && images.iter().all(|image| !image.volume) {
         count

@@ -262,6 +262,9 @@ fn frames(source: &Source) -> Result<FrameStack<'_>, IoError> {
     FrameStack::of_dataset(numbers)
 }
 
+/// Where a voltage was found, and the voltage, V.
+type PathAndVolts = (String, f64);
+
 /// Reads wavelength, distance and pixel size.
 fn geometry(
     source: &Source,
@@ -272,7 +275,7 @@ fn geometry(
     notes: &mut Vec<String>,
 ) -> Result<FileGeometry, IoError> {
     // A voltage in the place of an energy, and the note on it.
-    let of_energy: RefCell<(Option<(String, f64)>, Vec<String>)> = RefCell::default();
+    let of_energy: RefCell<(Option<PathAndVolts>, Vec<String>)> = RefCell::default();
     let mut value = |measure: Measure, group: &str, names: &[&str]| {
         for name in names {
             let path = logs::common(source, &format!("{group}/{name}"))?;

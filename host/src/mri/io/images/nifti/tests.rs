@@ -237,7 +237,7 @@ fn images_of_several_positions_are_in_several_files() {
     // Slices of one step, or all at one place, stay together.
     for steps in [[0.030, 0.024, 0.018], [0.0; 3]] {
         let written = write(&path, &slices(steps), NiftiValues::Magnitude, false).unwrap();
-        assert_eq!(written.files, [path.clone()]);
+        assert_eq!(written.files, std::slice::from_ref(&path));
     }
     let packed = beside(Path::new("a/x.NII.gz"), "-slice1");
     assert_eq!(packed, Path::new("a/x-slice1.NII.gz"));
