@@ -267,13 +267,16 @@ fn check(
     Ok(())
 }
 
+/// Coil maps (set, coil, voxel), and what the user should know of them.
+type CoilMaps = (Option<Array3<Complex<f64>>>, Vec<String>);
+
 /// The maps that are given, or those that are estimated, (set, coil, voxel), with what the user should know of them.
 fn coil_maps(
     asked: &Asked,
     given: Option<Array5<Complex<f64>>>,
     kspace: &KSpace,
     plans: &mut Plans,
-) -> Result<(Option<Array3<Complex<f64>>>, Vec<String>), Failure> {
+) -> Result<CoilMaps, Failure> {
     let voxels = grid_of(kspace).voxels();
     let shape = |sets: usize| (sets, kspace.coils(), voxels);
     if let Some(maps) = given {
