@@ -429,7 +429,7 @@ class Reconstruction:
         return Result(self._run.result())
 
     def checkpoint(self, path: Path) -> None:
-        """Write the whole state of the run, with which ``resume`` goes on bit for bit; the file is absent or complete.
+        """Write the whole state of the run, from which ``resume=`` resumes bit for bit; the file is absent or complete.
 
         Raises
         ------
