@@ -67,7 +67,9 @@ class Reconstruction:
         if start is not None and not isinstance(start, Result):
             raise _warpstride.DataError(f"start: expected a Result, found {type(start).__name__}")
         if resume is not None:
-            given = {"engines": engines, "recipe": recipe, "start": start, "start_object": start_object}
+            given = {"engines": engines, "recipe": recipe, "start": start, "start_object": start_object, "probe": probe}
+            usual = {"precision": (precision, "f32"), "probe_modes": (probe_modes, 1), "seed": (seed, 0)}
+            given.update({name: value for name, (value, default) in usual.items() if value != default})
             for name in (name for name, value in given.items() if value is not None):
                 raise _warpstride.DataError(f"{name}: expected none beside resume, whose file has the recipe and the state")
         table: dict[str, Any] = {"precision": precision, "probe_modes": probe_modes, "seed": seed}
