@@ -469,6 +469,7 @@ fn long_lists_and_loops_of_groups_are_cut() {
     assert_eq!(paths, ["/loop/numbers"]);
     let unseen = source.unseen().unwrap();
     assert_has(&unseen, &["1 group more", "8 levels"]);
+    drop(source);
     let file = hdf5::File::open_rw(&path).unwrap();
     let many = file.create_group("many").unwrap();
     let builder = file.new_dataset_builder().with_data(&[1.5; 3]);

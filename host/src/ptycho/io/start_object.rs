@@ -214,6 +214,7 @@ mod tests {
         let file = hdf5::File::open_rw(&path).unwrap();
         let lone = file.new_dataset::<f64>().shape([1]);
         (lone.create("y_pixel_size").unwrap().write(&arr1(&[2e-8]))).unwrap();
+        drop(lone);
         file.close().unwrap();
         let text_of_lone = text(read(&path, Some("/other")));
         let expected = "y_pixel_size: expected x_pixel_size beside it";

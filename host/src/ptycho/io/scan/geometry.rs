@@ -1,6 +1,6 @@
 //! Wavelength, distance and pixel size from the file or the options.
 
-use super::energy::joule;
+use super::energy::{ELECTRONVOLT, joule};
 use super::{Constants, ReadOptions};
 use crate::data::{Geometry, Propagation};
 use crate::io::{InputFile, IoError};
@@ -79,10 +79,12 @@ fn wavelength_of(
         value(input, path, energy, &expected)
     })?;
     let wavelength = Geometry::wavelength_of_energy(in_joule);
-    notes.push(format!(
-        "{path} is {}, interpreted as {unit}: wavelength {wavelength:.6e} m",
-        shortest(energy)
-    ));
+    // Joules are what files and options with units have; people think in keV.
+    let read = match unit {
+        "J" => format!("{} keV", significant(in_joule / (1e3 * ELECTRONVOLT), 6)),
+        unit => format!("{}, interpreted as {unit}", shortest(energy)),
+    };
+    notes.push(format!("{path} is {read}: wavelength {wavelength:.6e} m"));
     Ok(wavelength)
 }
 
