@@ -185,7 +185,7 @@
 //! | `text` | |
 //! | `data` | `system` |
 //! | `fft` | |
-//! | `io` | `data`, `system` |
+//! | `io` | `data`, `system`, `text` |
 //! | `run` | `cuda`, `gpu`, `system` |
 //! | `report` | `system`, `text` |
 //! | `kernels` | `cuda` |
