@@ -35,26 +35,7 @@ impl PlannedNufft {
         eps: f64,
         double: bool,
     ) -> PyResult<Self> {
-        let grid = match shape[..] {
-            [rows, columns] => Grid::two(rows, columns),
-            [slices, rows, columns] => Grid::three(slices, rows, columns),
-            _ => {
-                return Err(Failure::Data(format!(
-                    "the shape of an image: expected 2 or 3 axes, found {}",
-                    shape.len()
-                ))
-                .into());
-            }
-        };
-        let voxels = shape
-            .iter()
-            .try_fold(16_usize, |n, axis| n.checked_mul(*axis));
-        if voxels.is_none_or(|bytes| isize::try_from(bytes).is_err()) {
-            return Err(Failure::Data(format!(
-                "the shape of an image: expected one that memory can hold, found {shape:?}"
-            ))
-            .into());
-        }
+        let grid = grid_of(&shape)?;
         let trajectory = k.as_array();
         let samples = trajectory.nrows();
         let plan = py.detach(|| -> Result<Plan, Failure> {
@@ -129,6 +110,29 @@ impl PlannedNufft {
         py.detach(|| plan.adjoint(input, &mut images));
         Ok(shaped(images, &shape)?.into_pyarray(py).into_any())
     }
+}
+
+/// The voxels of an image of this shape: rows and columns, or slices, rows and columns.
+pub(crate) fn grid_of(shape: &[usize]) -> Result<Grid, Failure> {
+    let grid = match *shape {
+        [rows, columns] => Grid::two(rows, columns),
+        [slices, rows, columns] => Grid::three(slices, rows, columns),
+        _ => {
+            return Err(Failure::Data(format!(
+                "the shape of an image: expected 2 or 3 axes, found {}",
+                shape.len()
+            )));
+        }
+    };
+    let voxels = shape
+        .iter()
+        .try_fold(16_usize, |n, axis| n.checked_mul(*axis));
+    if voxels.is_none_or(|bytes| isize::try_from(bytes).is_err()) {
+        return Err(Failure::Data(format!(
+            "the shape of an image: expected one that memory can hold, found {shape:?}"
+        )));
+    }
+    Ok(grid)
 }
 
 /// An array whose axes after the first are `expected`.
