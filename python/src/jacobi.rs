@@ -1,84 +1,24 @@
 //! Relaxation of Laplace's and Poisson's equation.
 
-use crate::backend::named;
+use crate::backend::{Devices, GroupRequest};
 use crate::background::interruptible;
 use crate::errors::Failure;
 use ndarray::{Array1, Array2, ArrayView2};
 use numpy::{Element, IntoPyArray, PyReadonlyArray2};
 use pyo3::prelude::*;
-use warpstride::cuda::list_devices;
 use warpstride::gpu::{CudaDeviceGroup, DeviceGroup, EmulatedDeviceGroup};
 use warpstride::jacobi::cpu::CpuEngine;
 use warpstride::jacobi::cuda::{GpuReal, GroupEngine, Plan, kernels};
 use warpstride::jacobi::{
     Boundary, Decomposition, Engine, JacobiError, MemorySizes, Norm, Problem, Stopping,
 };
-use warpstride::run::{Backend, BackendKind, BackendName, Interrupt};
+use warpstride::run::{Backend, BackendKind, Interrupt};
 use warpstride::system::Memory;
 
 /// What does not fit, for messages.
 const WHAT: &str = "the relaxation";
 
-/// The GPUs that compute.
-#[derive(Debug, Clone, FromPyObject)]
-enum Devices {
-    /// So many emulated ones, or the GPU of this number.
-    #[pyo3(transparent)]
-    Number(usize),
-    /// The GPUs of these numbers.
-    #[pyo3(transparent)]
-    Numbers(Vec<usize>),
-    /// `"all"`.
-    #[pyo3(transparent)]
-    Word(String),
-}
-
-/// Where a relaxation is computed.
-struct GroupRequest {
-    backend: BackendName,
-    devices: Option<Devices>,
-}
-
 impl GroupRequest {
-    fn new(backend: &str, devices: Option<Devices>) -> Result<Self, Failure> {
-        let backend = match (named(backend)?, &devices) {
-            (BackendName::Auto, Some(_)) => BackendName::Cuda,
-            (BackendName::Cpu, Some(_)) => {
-                return Err(Failure::data(
-                    "devices: expected backend cuda or emulator, found cpu",
-                ));
-            }
-            (name, _) => name,
-        };
-        Ok(Self { backend, devices })
-    }
-
-    /// The numbers of the GPUs.
-    fn numbers(&self) -> Result<Vec<usize>, Failure> {
-        match &self.devices {
-            None => Ok(vec![0]),
-            Some(Devices::Number(number)) => Ok(vec![*number]),
-            Some(Devices::Numbers(numbers)) => Ok(numbers.clone()),
-            Some(Devices::Word(word)) if word == "all" => Ok((list_devices()?.iter())
-                .map(|device| device.ordinal)
-                .collect()),
-            Some(Devices::Word(word)) => Err(Failure::Data(format!(
-                "devices {word:?}: expected \"all\", a number or a list of numbers"
-            ))),
-        }
-    }
-
-    /// Number of emulated devices.
-    fn emulated(&self) -> Result<usize, Failure> {
-        match &self.devices {
-            None => Ok(1),
-            Some(Devices::Number(count)) if (1..=64).contains(count) => Ok(*count),
-            Some(_) => Err(Failure::data(
-                "devices: expected the number of emulated devices, 1 to 64, with backend emulator",
-            )),
-        }
-    }
-
     fn engine<T: GpuReal>(
         &self,
         problem: &Problem<T>,
@@ -91,7 +31,7 @@ impl GroupRequest {
             Ok(Box::new(group))
         };
         let emulator = || -> Result<_, Failure> { Ok(EmulatedDeviceGroup::new(self.emulated()?)) };
-        let opened = Backend::open(self.backend, None, cuda, emulator, name)?;
+        let opened = Backend::open(self.backend(), None, cuda, emulator, name)?;
         let backend = opened.checked(|kind| check(kind, sizes))?;
         let chosen = backend.engine(
             || check(&BackendKind::Cpu, sizes),

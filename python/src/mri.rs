@@ -1,4 +1,6 @@
-//! Non-uniform Fourier transforms.
+//! Non-uniform Fourier transforms, and images from their samples.
+
+mod reconstruct;
 
 use crate::errors::Failure;
 use ndarray::{Array, ArrayD, IxDyn};
@@ -179,5 +181,8 @@ fn shaped<T>(values: Vec<T>, shape: &[usize]) -> Result<ArrayD<T>, Failure> {
 }
 
 pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_class::<PlannedNufft>()
+    module.add_class::<PlannedNufft>()?;
+    module.add_class::<reconstruct::MriRun>()?;
+    module.add_function(wrap_pyfunction!(reconstruct::mri_save, module)?)?;
+    module.add_function(wrap_pyfunction!(reconstruct::mri_simulate, module)?)
 }

@@ -37,6 +37,40 @@ class PlannedNufft:
     def forward(self, images: npt.NDArray[Any]) -> npt.NDArray[Any]: ...
     def adjoint(self, samples: npt.NDArray[Any]) -> npt.NDArray[Any]: ...
 
+_Residual = tuple[int, float]
+_Image = tuple[npt.NDArray[Any], Optional[npt.NDArray[Any]], _Floats, str]
+
+@final
+class MriRun:
+    def __new__(
+        cls,
+        samples: npt.NDArray[Any],
+        k: _Floats,
+        maps: Optional[npt.NDArray[np.complex128]],
+        weights: Optional[_Floats],
+        asked: dict[str, Any],
+    ) -> MriRun: ...
+    def advance(self, seconds: float) -> tuple[list[_Residual], int, bool]: ...
+    def result(self) -> _Image: ...
+    def close(self) -> None: ...
+
+def mri_save(
+    path: _Path,
+    image: npt.NDArray[np.complex128],
+    maps: Optional[npt.NDArray[np.complex128]],
+    residuals: _Floats,
+    facts: dict[str, Any],
+) -> list[str]: ...
+def mri_simulate(
+    options: dict[str, Any],
+) -> tuple[
+    npt.NDArray[np.complex64],
+    _Floats,
+    list[int],
+    npt.NDArray[np.complex128],
+    npt.NDArray[np.complex128],
+]: ...
+
 @final
 class PtychoRun:
     def __new__(

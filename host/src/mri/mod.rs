@@ -22,6 +22,7 @@ pub mod metrics;
 pub mod nufft;
 pub mod phantom;
 mod plans;
+mod preparation;
 mod problem;
 mod recipe;
 #[cfg(feature = "plots")]
@@ -40,6 +41,7 @@ pub use engine::{Engine, MriError, Residual};
 pub use grid::Grid;
 pub use memory_estimate::MemorySizes;
 pub use plans::Plans;
+pub use preparation::{Density, EstimatedMaps, MapDoubt, MapEstimation, Options};
 pub use problem::{FieldBasis, Problem, ProblemError};
 pub use recipe::{Method, OperatorName, Recipe, Trigonometry};
 pub use run::{ReconstructionSteps, Run};

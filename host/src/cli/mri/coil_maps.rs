@@ -2,18 +2,15 @@
 
 use crate::cli::failure::Failure;
 use crate::data::KSpace;
-use crate::mri::coil_maps::{CalibrationRegion, CoilMapMethod, espirit_with_plans, estimate};
+use crate::mri::coil_maps::CalibrationRegion;
 use crate::mri::io::images;
-use crate::mri::{Grid, Plans, grid_of};
+use crate::mri::{EstimatedMaps, MapDoubt, MapEstimation, Plans, grid_of};
 use crate::system::Memory;
 use crate::text::{shortest, significant};
-use ndarray::{Array3, Array5, ArrayView2, Axis};
+use ndarray::Array5;
 use num_complex::Complex;
 use std::path::{Path, PathBuf};
 
-/// Tolerance of the NUFFT that computes coil maps, which are smooth ratios of images and less
-/// accurate than this.
-const MAP_TOLERANCE: f64 = 1e-6;
 /// Largest modulus of coil maps, at least: squares of smaller ones are 0 in single precision.
 const MIN_MAP: f64 = 1e-15;
 
@@ -91,11 +88,8 @@ impl CoilMapSource {
         memory: Memory,
         plans: &mut Plans,
     ) -> Result<CoilMaps, Failure> {
-        let grid = grid_of(kspace);
-        let trajectory = kspace.trajectory().view();
-        let samples = kspace.samples().view();
         let mut notes = Vec::new();
-        let maps: Array3<Complex<f64>> = match self {
+        let estimation = match self {
             Self::None => return Ok(CoilMaps::default()),
             Self::File(path) => {
                 let maps = read_maps(path, kspace, slice, memory)?;
@@ -104,32 +98,22 @@ impl CoilMapSource {
                     maps: Some(maps),
                 });
             }
-            Self::Espirit => {
-                let found = espirit_with_plans(grid, trajectory, samples, plans)?;
-                if !found.region.sufficient() {
-                    notes.push(too_few_samples(&found.region));
-                }
-                if found.enough_coils {
-                    found.maps
-                } else {
-                    notes.push(too_few_coils(kspace.coils()));
-                    low_resolution(grid, trajectory, samples, CoilMapMethod::Adaptive, plans)?
-                }
-            }
-            Self::LowPass => {
-                low_resolution(grid, trajectory, samples, CoilMapMethod::LowPass, plans)?
-            }
-            Self::Walsh => {
-                low_resolution(grid, trajectory, samples, CoilMapMethod::Adaptive, plans)?
-            }
+            Self::Espirit => MapEstimation::Espirit,
+            Self::LowPass => MapEstimation::LowPass,
+            Self::Walsh => MapEstimation::Walsh,
         };
+        let EstimatedMaps { maps, doubts } = estimation.maps(kspace, plans)?;
+        notes.extend(doubts.iter().map(|doubt| match doubt {
+            MapDoubt::TooFewSamples(region) => too_few_samples(region),
+            MapDoubt::TooFewCoils(coils) => too_few_coils(*coils),
+        }));
         if maps.iter().all(|s| s.norm_sqr() == 0.0) {
             return Err(Failure::failed(format!(
                 "{file}: coil maps ({}): expected signal in the centre of k-space, found none; use --coil-maps FILE or --coil-maps none",
                 self.name()
             )));
         }
-        let [slices, rows, columns] = grid.shape;
+        let [slices, rows, columns] = grid_of(kspace).shape;
         let sets = maps.dim().0;
         let shaped = maps.into_shape_with_order((sets, kspace.coils(), slices, rows, columns))?;
         notes.extend(several_sets(sets));
@@ -138,18 +122,6 @@ impl CoilMapSource {
             notes,
         })
     }
-}
-
-/// Maps from low-pass images, in one set.
-fn low_resolution(
-    grid: Grid,
-    trajectory: ArrayView2<'_, f64>,
-    samples: ArrayView2<'_, Complex<f64>>,
-    method: CoilMapMethod,
-    plans: &mut Plans,
-) -> Result<Array3<Complex<f64>>, Failure> {
-    let encoding = plans.nufft(grid, trajectory, MAP_TOLERANCE)?;
-    Ok(estimate(&*encoding, trajectory, samples, method)?.insert_axis(Axis(0)))
 }
 
 /// A note on too few coils for ESPIRiT.

@@ -6,14 +6,13 @@ use super::shared::Shared;
 use crate::cli::args::{DensityArg, MethodArg, OperatorArg, PrecisionArg, TrigArg};
 use crate::cli::failure::Failure;
 use crate::data::KSpace;
-use crate::mri::density;
 use crate::mri::nufft::SpreadingKernel;
 use crate::mri::{
-    Coverage, Grid, Method, OperatorName, Plans, Problem, Recipe, Trigonometry, grid_of,
+    Density, Method, OperatorName, Options, Problem, Recipe, Trigonometry, grid_of,
 };
 use crate::system::Memory;
 use crate::text::shortest;
-use ndarray::{Array1, Array5};
+use ndarray::Array5;
 use num_complex::Complex;
 
 /// The options of a reconstruction, checked as far as possible without the samples.
@@ -36,24 +35,6 @@ pub(super) struct ReconstructionOptions {
 
 /// Cells of the NUFFT's fine grid per mode, with which the smallest tolerance is reached.
 const OVERSAMPLING: f64 = 2.0;
-/// Default tolerance of the NUFFT.
-const TOLERANCE: f64 = 1e-5;
-/// The operator's error, at least, from which residuals are rounding.
-const MIN_ROUNDING: f64 = 1e-6;
-/// Default number of iterations.
-const ITERATIONS: usize = 15;
-/// Default |r|²/|b|² at which conjugate gradients stop after the default number of iterations: |r|
-/// is a thousandth of |b|. Signal has converged by then unless it is hardly sampled, and what is
-/// left to fit is mostly noise.
-const MIN_RESIDUAL: f64 = 1e-6;
-/// Largest number of iterations.
-const MAX_ITERATIONS: usize = 1_000_000;
-/// Default λ of total variation and wavelets, in units of the largest |EᴴWd|.
-const SPARSE_LAMBDA: f64 = 1e-3;
-/// Steps of Pipe and Menon's fixed point.
-const DENSITY_STEPS: usize = 10;
-/// Tolerance of the NUFFT that computes density weights, which are only estimates.
-const DENSITY_TOLERANCE: f64 = 1e-4;
 /// The input of an engine, with what the result and the summary report.
 pub(super) struct Prepared {
     pub(super) problem: Problem,
@@ -81,9 +62,10 @@ impl ReconstructionOptions {
                     "--iterations {n}: expected 0, as --method adjoint has no iterations"
                 )));
             }
-            Some(n) if !adjoint && !(1..=MAX_ITERATIONS).contains(&n) => {
+            Some(n) if !adjoint && !(1..=Options::MAX_ITERATIONS).contains(&n) => {
                 return Err(Failure::usage(format!(
-                    "--iterations {n}: expected 1 to {MAX_ITERATIONS}"
+                    "--iterations {n}: expected 1 to {}",
+                    Options::MAX_ITERATIONS
                 )));
             }
             _ => {}
@@ -191,51 +173,31 @@ impl ReconstructionOptions {
 
     /// The recipe, with every `auto` resolved.
     pub(super) fn recipe(&self) -> Recipe {
-        let method = match self.method {
-            MethodArg::Adjoint => Method::Adjoint,
-            MethodArg::Cg => Method::Cg,
-            MethodArg::Tv => Method::Tv,
-            MethodArg::Wavelet => Method::Wavelet,
-        };
-        let operator = match self.operator {
-            OperatorArg::Direct => OperatorName::Direct,
-            OperatorArg::Nufft => OperatorName::Nufft,
-            OperatorArg::Toeplitz => OperatorName::Toeplitz,
-            OperatorArg::Auto if self.field.is_some() => OperatorName::Direct,
-            OperatorArg::Auto if method == Method::Adjoint => OperatorName::Nufft,
-            OperatorArg::Auto => OperatorName::Toeplitz,
-        };
-        let sparse = matches!(method, Method::Tv | Method::Wavelet);
-        let tolerance = self.tolerance.unwrap_or(TOLERANCE);
-        Recipe {
-            operator,
-            method,
-            iterations: match method {
-                Method::Adjoint => 0,
-                _ => self.iterations.unwrap_or(ITERATIONS),
+        let options = Options {
+            method: match self.method {
+                MethodArg::Adjoint => Method::Adjoint,
+                MethodArg::Cg => Method::Cg,
+                MethodArg::Tv => Method::Tv,
+                MethodArg::Wavelet => Method::Wavelet,
             },
-            lambda: self
-                .lambda
-                .unwrap_or(if sparse { SPARSE_LAMBDA } else { 0.0 }),
-            min_residual: match method {
-                Method::Cg => self.min_residual.unwrap_or(MIN_RESIDUAL),
-                _ => 0.0,
+            operator: match self.operator {
+                OperatorArg::Auto => None,
+                OperatorArg::Direct => Some(OperatorName::Direct),
+                OperatorArg::Nufft => Some(OperatorName::Nufft),
+                OperatorArg::Toeplitz => Some(OperatorName::Toeplitz),
             },
-            min_iterations: match (method, self.min_residual) {
-                (Method::Cg, None) => ITERATIONS,
-                _ => 0,
-            },
-            rounding: match (method, self.min_residual) {
-                (Method::Cg, None) => tolerance.max(MIN_ROUNDING).powi(2),
-                _ => 0.0,
-            },
-            tolerance,
+            iterations: self.iterations,
+            min_residual: self.min_residual,
+            lambda: self.lambda,
+            tolerance: self.tolerance,
             trigonometry: match self.trig {
                 TrigArg::Accurate => Trigonometry::Accurate,
                 TrigArg::Hardware => Trigonometry::Hardware,
             },
             intensity_correction: self.intensity_correction,
-        }
+            field: self.field.is_some(),
+        };
+        options.recipe()
     }
 
     /// Computes or reads weights, maps and fields; arrays from files must fit into `memory`.
@@ -256,8 +218,13 @@ impl ReconstructionOptions {
         if let Some(field) = &self.field {
             problem = problem.with_field(phases(field, kspace, memory)?)?;
         }
-        let (weights, density) = self.weights(kspace, grid, &mut shared.plans)?;
-        if let Some(weights) = weights {
+        let density = match self.density {
+            None => Density::of(recipe.method, kspace),
+            Some(DensityArg::None) => Density::None,
+            Some(DensityArg::Ramp) => Density::Ramp,
+            Some(DensityArg::Pipe) => Density::Pipe,
+        };
+        if let Some(weights) = density.weights(kspace, &mut shared.plans)? {
             problem = problem.with_weights(weights)?;
         }
         let CoilMaps { maps, notes } = self.coil_maps(kspace, file, slice, memory, shared)?;
@@ -272,7 +239,7 @@ impl ReconstructionOptions {
             problem,
             recipe,
             maps,
-            density,
+            density: density.name(),
             notes,
         })
     }
@@ -314,39 +281,5 @@ impl ReconstructionOptions {
             Some(kind) => kind == DensityArg::Pipe,
             None => self.method == MethodArg::Adjoint,
         }
-    }
-
-    fn weights(
-        &self,
-        kspace: &KSpace,
-        grid: Grid,
-        plans: &mut Plans,
-    ) -> Result<(Option<Array1<f64>>, &'static str), Failure> {
-        let kind = self.density.unwrap_or_else(|| {
-            if self.method != MethodArg::Adjoint {
-                DensityArg::None
-            } else if Coverage::new(kspace).spokes.is_some() {
-                DensityArg::Ramp
-            } else {
-                DensityArg::Pipe
-            }
-        });
-        let trajectory = kspace.trajectory().view();
-        Ok(match kind {
-            DensityArg::None => (None, "none"),
-            DensityArg::Ramp => {
-                let readouts: Vec<_> = kspace
-                    .readouts()
-                    .iter()
-                    .map(|r| r.samples.clone())
-                    .collect();
-                (Some(density::ramp(trajectory, &readouts)), "ramp")
-            }
-            DensityArg::Pipe => {
-                let weights =
-                    plans.pipe_menon(grid, trajectory, DENSITY_TOLERANCE, DENSITY_STEPS)?;
-                (Some(weights), "pipe")
-            }
-        })
     }
 }

@@ -1,9 +1,4 @@
-"""Non-uniform Fourier transforms, for images from k-space samples that lie on no grid.
-
-`nufft2d1`, `nufft2d2`, `nufft3d1` and `nufft3d2` have the names and conventions of FINUFFT; `NUFFT` is the same as an
-operator with its adjoint. They compute on the CPU, in the precision of their input. `docs/mri.md` of the project has
-the mathematics.
-"""
+"""Non-uniform Fourier transforms."""
 
 from __future__ import annotations
 
@@ -13,10 +8,8 @@ from typing import Any, Callable, Optional, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from . import _warpstride
-from ._arrays import complexes, floats
-
-__all__ = ["NUFFT", "nufft2d1", "nufft2d2", "nufft3d1", "nufft3d2"]
+from .. import _warpstride
+from .._arrays import complexes, floats
 
 _Complex = npt.NDArray[Any]
 

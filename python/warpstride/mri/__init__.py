@@ -1,0 +1,22 @@
+"""Images from k-space samples that lie on no grid, and non-uniform Fourier transforms.
+
+`reconstruct` makes an image of the samples of several coils. `nufft2d1`, `nufft2d2`, `nufft3d1` and `nufft3d2` have the
+names and conventions of FINUFFT; `NUFFT` is the same as an operator with its adjoint. These compute on the CPU, in the
+precision of their input. `docs/mri.md` of the project has the mathematics.
+"""
+
+from ._nufft import NUFFT, nufft2d1, nufft2d2, nufft3d1, nufft3d2
+from ._reconstruct import Iteration, Result, Simulation, reconstruct, simulate
+
+__all__ = [
+    "NUFFT",
+    "Iteration",
+    "Result",
+    "Simulation",
+    "nufft2d1",
+    "nufft2d2",
+    "nufft3d1",
+    "nufft3d2",
+    "reconstruct",
+    "simulate",
+]

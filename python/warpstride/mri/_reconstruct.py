@@ -1,0 +1,372 @@
+"""Images from k-space samples."""
+
+from __future__ import annotations
+
+import json
+import operator as operators
+from dataclasses import dataclass
+from typing import Any, Callable, Literal, NamedTuple, Optional, Sequence, Union
+
+import numpy as np
+import numpy.typing as npt
+
+from .. import _warpstride
+from .._arrays import complexes, floats
+from .._types import Backend, Devices, Path
+
+_Complex = npt.NDArray[Any]
+_Floats = npt.NDArray[np.float64]
+
+STEP = 0.1
+"""Seconds of computation between two looks at the progress."""
+
+
+class Iteration(NamedTuple):
+    """An iteration.
+
+    Attributes
+    ----------
+    iteration : int
+        Its number, from 1.
+    residual : float
+        \\|r\\|²/\\|b\\|², with b = EᴴWd and r what is left of it.
+    """
+
+    iteration: int
+    residual: float
+
+
+@dataclass(frozen=True)
+class Result:
+    """A reconstructed image. It pickles, and `save` writes it to a file.
+
+    Attributes
+    ----------
+    image : ndarray
+        (row, column) or (slice, row, column), complex64 or complex128 as the samples.
+    maps : ndarray or None
+        Coil maps (coil, \\*shape of the image), or (set, coil, \\*shape of the image) for several sets; ``None`` without.
+    residuals : ndarray of float64
+        \\|r\\|²/\\|b\\|² after each iteration.
+    data_residual : float or None
+        Share of the signal's energy that the image does not explain; ``None`` for the adjoint.
+    converged : bool
+        Whether conjugate gradients stopped before the number of iterations.
+    backend, device, precision : str
+        Where it was computed, and in ``f32`` or ``f64``.
+    density : str
+        The density weights: ``none``, ``ramp``, ``pipe``, or ``weights`` that were given.
+    recipe : dict
+        All options.
+    notes, problems : list of str
+        What was decided, and doubtful properties of the samples.
+    """
+
+    image: _Complex
+    maps: Optional[_Complex]
+    residuals: _Floats
+    data_residual: Optional[float]
+    converged: bool
+    backend: str
+    device: str
+    precision: str
+    density: str
+    recipe: dict[str, Any]
+    notes: list[str]
+    problems: list[str]
+
+    @property
+    def metrics(self) -> dict[str, npt.NDArray[Any]]:
+        """The iterations as arrays: ``iteration`` and ``residual``."""
+        return {"iteration": np.arange(1, len(self.residuals) + 1), "residual": self.residuals}
+
+    def save(self, path: Path, *, nifti: Literal["magnitude", "complex"] = "magnitude") -> list[str]:
+        """Write the image: HDF5 with its coil maps; or a NumPy array (``.npy``), a BART array (``.cfl``) or NIfTI (``.nii``,
+        ``.nii.gz``) with the values ``nifti``. The file is absent or complete. Returns notes about it.
+
+        Raises
+        ------
+        OSError
+            The file cannot be written.
+        """
+        axes = self.image.ndim
+        image = np.asarray(self.image, dtype=np.complex128)
+        facts = {
+            "volume": axes == 3,
+            "recipe": json.dumps(self.recipe),
+            "operator": self.recipe["operator"],
+            "method": self.recipe["method"],
+            "backend": self.backend,
+            "device": self.device,
+            "precision": self.precision,
+            "nifti": nifti,
+        }
+        image = image.reshape((1,) * (3 - axes) + image.shape)
+        maps = self.maps
+        if maps is not None:
+            sets = maps.shape[0] if maps.ndim == axes + 2 else 1
+            maps = np.asarray(maps, dtype=np.complex128).reshape((sets, maps.shape[-axes - 1], *image.shape))
+        return _warpstride.mri_save(path, image, maps, self.residuals, facts)
+
+    def to_xarray(self) -> Any:
+        """Image and coil maps as an ``xarray.Dataset`` with coordinates in voxels; xarray must be installed."""
+        import xarray
+
+        axes = ("slice", "row", "column")[-self.image.ndim :]
+        data: dict[str, Any] = {"image": (axes, self.image), "residual": (("iteration",), self.residuals)}
+        if self.maps is not None:
+            sets = ("set",) if self.maps.ndim == self.image.ndim + 2 else ()
+            data["maps"] = ((*sets, "coil", *axes), self.maps)
+        coordinates: dict[str, Any] = {
+            axis: np.arange(count) - count // 2 for axis, count in zip(axes, self.image.shape)
+        }
+        coordinates["iteration"] = self.metrics["iteration"]
+        attributes = {"backend": self.backend, "device": self.device, "recipe": json.dumps(self.recipe)}
+        return xarray.Dataset(data, coords=coordinates, attrs=attributes)
+
+
+def reconstruct(
+    samples: npt.ArrayLike,
+    k: npt.ArrayLike,
+    matrix: Union[int, Sequence[int]],
+    *,
+    method: Literal["cg", "adjoint", "tv", "wavelet"] = "cg",
+    maps: Union[Literal["auto", "espirit", "low-pass", "walsh", "none"], npt.ArrayLike] = "auto",
+    operator: Literal["auto", "direct", "nufft", "toeplitz"] = "auto",
+    iterations: Optional[int] = None,
+    lamda: Optional[float] = None,
+    min_residual: Optional[float] = None,
+    tolerance: Optional[float] = None,
+    density: Union[None, Literal["none", "ramp", "pipe"], npt.ArrayLike] = None,
+    intensity_correction: bool = False,
+    backend: Backend = "auto",
+    devices: Devices = None,
+    callback: Optional[Callable[[Iteration], Optional[bool]]] = None,
+) -> Result:
+    """Reconstruct an image from k-space samples of one or several coils.
+
+    Parameters
+    ----------
+    samples : array_like
+        (coil, sample) or (sample); with readouts (coil, readout, sample) or (readout, sample). complex64 is computed in
+        single precision, complex128 in double, which is done on the CPU.
+    k : array_like
+        Trajectory (sample, axis) or (readout, sample, axis) in cycles per pixel, −0.5 to 0.5; axes kx, ky[, kz], which
+        belong to columns, rows[, slices].
+    matrix : int or sequence of int
+        Rows and columns of the image, or slices, rows and columns; one number for all.
+    method : {"cg", "adjoint", "tv", "wavelet"}
+        Conjugate gradients (CG-SENSE), one weighted adjoint transform (gridding), total variation, sparse wavelets.
+    maps : {"auto", "espirit", "low-pass", "walsh", "none"} or array_like
+        Coil maps (coil, \\*matrix) or (set, coil, \\*matrix), or how they are estimated from the samples; ``auto`` is
+        ESPIRiT. With ``none`` each coil has an image of its own, and the result is their root sum of squares.
+    operator : {"auto", "direct", "nufft", "toeplitz"}
+        The encoding: exact sums, a non-uniform FFT, or one convolution in an iteration. ``auto`` is ``toeplitz`` for methods
+        that iterate, else ``nufft``.
+    iterations : int, optional
+        Number of iterations, 15 by default.
+    lamda : float, optional
+        Weight λ of the regulariser: 0 by default; 10⁻³ of the largest value for ``tv`` and ``wavelet``.
+    min_residual : float, optional
+        \\|r\\|²/\\|b\\|² at which conjugate gradients stop; 0 does all iterations.
+    tolerance : float, optional
+        Relative error of the non-uniform FFT, 10⁻⁵ by default.
+    density : {"none", "ramp", "pipe"} or array_like, optional
+        Density weights (sample) of the samples, or how they are computed: \\|k\\| for spokes, or Pipe and Menon's iteration.
+        By default ``adjoint`` has weights and the others none.
+    intensity_correction : bool
+        Whether the image has the intensities that one coil of uniform sensitivity would see.
+    backend : {"auto", "cpu", "cuda", "emulator"}
+        Where to compute.
+    devices : int, sequence of int or "all", optional
+        GPUs that share the coils; with ``emulator`` the number of emulated ones.
+    callback : callable, optional
+        Called after each iteration with its `Iteration`; the run ends if it returns ``True``. Several iterations may be done
+        before the first call.
+
+    Returns
+    -------
+    Result
+        The image, and how it was computed.
+
+    Raises
+    ------
+    DataError
+        Data or options with which nothing can be reconstructed.
+    DeviceError, OutOfMemoryError
+        A GPU that cannot be used; too little memory.
+    KeyboardInterrupt
+        After Ctrl-C, once the present iteration has ended.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import warpstride as ws
+    >>> scan = ws.mri.simulate(matrix=32, coils=4)
+    >>> result = ws.mri.reconstruct(scan.samples, scan.k, 32, backend="cpu")
+    >>> result.image.shape, result.image.dtype.name, result.maps.shape
+    ((32, 32), 'complex64', (4, 32, 32))
+    >>> bool(result.data_residual < 1e-3)
+    True
+    """
+    values, trajectory = complexes("samples", samples), floats("k", k)
+    if trajectory.ndim < 2 or trajectory.shape[-1] not in (2, 3):
+        raise _warpstride.DataError(
+            f"k: expected an array (sample, axis) with 2 or 3 axes, found shape {trajectory.shape}"
+        )
+    axes, acquired = trajectory.shape[-1], trajectory.shape[:-1]
+    if values.shape[-len(acquired) :] != acquired or values.ndim not in (len(acquired), len(acquired) + 1):
+        raise _warpstride.DataError(
+            f"samples: expected shape {acquired} or (coil, *{acquired}) as k has it, found {values.shape}"
+        )
+    values = values.reshape((-1 if values.size else 1, int(np.prod(acquired))))
+    shape = _matrix(matrix, axes)
+    named, given = _name_or_array("maps", maps)
+    coil_maps = None if given is None else complexes("maps", given).astype(np.complex128, copy=False)
+    if coil_maps is not None:
+        if coil_maps.ndim not in (axes + 1, axes + 2) or coil_maps.shape[-axes:] != shape:
+            raise _warpstride.DataError(
+                f"maps: expected shape {(len(values), *shape)} (coil, *matrix), or several sets of them, found "
+                f"{coil_maps.shape}"
+            )
+        sets = coil_maps.shape[0] if coil_maps.ndim == axes + 2 else 1
+        coil_maps = coil_maps.reshape((sets, coil_maps.shape[-axes - 1], *(1,) * (3 - axes), *shape))
+    density_name, weights = (None, None) if density is None else _name_or_array("density", density)
+    asked = {
+        "matrix": shape,
+        "readouts": [acquired[-1]] * int(np.prod(acquired[:-1])),
+        "method": method,
+        "operator": operator,
+        "iterations": iterations,
+        "min_residual": min_residual,
+        "lamda": lamda,
+        "tolerance": tolerance,
+        "density": density_name,
+        "maps": named or "given",
+        "intensity_correction": intensity_correction,
+        "backend": backend,
+        "devices": devices,
+    }
+    run = _warpstride.MriRun(
+        values,
+        trajectory.reshape((-1, axes)),
+        coil_maps,
+        None if weights is None else floats("density", weights).ravel(),
+        asked,
+    )
+    try:
+        _iterate(run, callback)
+        return _result(run.result(), axes)
+    finally:
+        run.close()
+
+
+def _iterate(run: _warpstride.MriRun, callback: Optional[Callable[[Iteration], Optional[bool]]]) -> None:
+    finished = False
+    while not finished:
+        entries, _, finished = run.advance(STEP if callback is None else 0.0)
+        for entry in entries:
+            if callback is not None and callback(Iteration(*entry)):
+                return
+
+
+def _result(found: tuple[_Complex, Optional[_Complex], _Floats, str], axes: int) -> Result:
+    image, maps, residuals, facts = found
+    shape = image.shape[-axes:]
+    if maps is not None:
+        sets, coils = maps.shape[:2]
+        maps = maps.reshape((coils, *shape) if sets == 1 else (sets, coils, *shape))
+    return Result(image=image.reshape(shape), maps=maps, residuals=residuals, **json.loads(facts))
+
+
+def _matrix(matrix: Union[int, Sequence[int]], axes: int) -> tuple[int, ...]:
+    try:
+        sides = (operators.index(matrix),) * axes if np.ndim(matrix) == 0 else tuple(map(operators.index, matrix))  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        sides = ()
+    if len(sides) != axes or any(not 0 < side < 2**31 for side in sides):
+        raise _warpstride.DataError(f"matrix: expected {axes} whole numbers above 0, found {matrix!r}")
+    return sides
+
+
+def _name_or_array(argument: str, value: Any) -> tuple[Optional[str], Any]:
+    """A name, or an array."""
+    if value is None:
+        raise _warpstride.DataError(f"{argument}: expected a name or an array, found None")
+    return (value, None) if isinstance(value, str) else (None, value)
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """A simulated acquisition with its truth.
+
+    Attributes
+    ----------
+    samples : ndarray of complex64
+        (coil, readout, sample).
+    k : ndarray of float64
+        Trajectory (readout, sample, axis), cycles per pixel.
+    image : ndarray of complex128
+        The phantom (row, column) or (slice, row, column).
+    maps : ndarray of complex128
+        Coil maps (coil, \\*shape of the image).
+    """
+
+    samples: npt.NDArray[np.complex64]
+    k: _Floats
+    image: npt.NDArray[np.complex128]
+    maps: npt.NDArray[np.complex128]
+
+
+def simulate(
+    *,
+    matrix: int = 256,
+    trajectory: Literal["radial", "golden", "spiral"] = "radial",
+    spokes: Optional[int] = None,
+    samples: Optional[int] = None,
+    coils: int = 8,
+    snr: Optional[float] = None,
+    volume: bool = False,
+    seed: int = 0,
+) -> Simulation:
+    """Simulate the samples of the Shepp–Logan phantom, exact integrals over its ellipses, for tests and examples.
+
+    Parameters
+    ----------
+    matrix : int
+        Voxels along each axis.
+    trajectory : {"radial", "golden", "spiral"}
+        Spokes at equal angles, spokes a golden angle apart, or interleaved spirals.
+    spokes, samples : int, optional
+        Number of spokes or interleaves, and samples of each; by default those of Nyquist's criterion.
+    coils : int
+        Number of coils.
+    snr : float, optional
+        Signal-to-noise ratio; no noise by default.
+    volume : bool
+        Whether three axes are encoded.
+    seed : int
+        Seed of the noise.
+
+    Examples
+    --------
+    >>> import warpstride as ws
+    >>> scan = ws.mri.simulate(matrix=32, coils=4, spokes=20)
+    >>> scan.samples.shape, scan.k.shape
+    ((4, 20, 64), (20, 64, 2))
+    """
+    options = {
+        "trajectory": trajectory,
+        "matrix": matrix,
+        "spokes": spokes,
+        "samples": samples,
+        "coils": coils,
+        "snr": snr,
+        "volume": volume,
+        "seed": seed,
+    }
+    values, k, readouts, image, maps = _warpstride.mri_simulate(options)
+    shape = (len(readouts), readouts[0])
+    if not volume:
+        image, maps = image[0], maps[:, 0]
+    return Simulation(values.reshape((coils, *shape)), k.reshape((*shape, k.shape[1])), image, maps)
