@@ -1,5 +1,10 @@
 //! Arrays in the memory of a GPU that belong to other libraries of Python: CuPy, PyTorch, JAX and what else speaks DLPack.
 
+#![expect(
+    unsafe_code,
+    reason = "other libraries vouch for their memory and streams: the contracts of DLPack and of CUDA's array interface"
+)]
+
 mod array;
 mod nufft;
 mod stream;
@@ -25,7 +30,7 @@ fn with_kernels_of_mri(ordinal: usize) -> Result<Arc<CudaDevice>, Failure> {
 }
 
 /// Adds the classes of this module.
-pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
+pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<array::DeviceArray>()?;
     module.add_class::<nufft::DeviceNufft>()
 }

@@ -2,9 +2,13 @@
 
 use super::stream::Consumer;
 use crate::errors::Failure;
-use dlpark::ffi::{DLDataType, DLDataTypeCode, DLDevice, DLDeviceType, DLManagedTensor, DLManagedTensorVersioned};
+use dlpark::ffi::{
+    DLDataType, DLDataTypeCode, DLDevice, DLDeviceType, DLManagedTensor, DLManagedTensorVersioned,
+};
 use dlpark::metadata::Dynamic;
-use dlpark::python::{CudaStreamRequest, DlpackExporter, ExportRequest, export_dlpack, from_dlpack};
+use dlpark::python::{
+    CudaStreamRequest, DlpackExporter, ExportRequest, export_dlpack, from_dlpack,
+};
 use dlpark::{DlpackFlags, Managed, ManagedTensorBase};
 use ndarray::{ArrayD, IxDyn};
 use numpy::IntoPyArray;
@@ -42,30 +46,43 @@ pub(super) fn imported(
     let imported = from_dlpack(array.as_borrowed(), Some(&stream), None)?;
     let read_only = imported.flags().contains(DlpackFlags::READ_ONLY);
     let (address, shape) = {
-        let tensor = imported.validate().map_err(|why| refuse(format!("an array of DLPack: {why}")))?;
+        let tensor = imported
+            .validate()
+            .map_err(|why| refuse(format!("an array of DLPack: {why}")))?;
         let (kind, ordinal) = (tensor.device().device_type, tensor.device().device_id);
         let here = device.context().ordinal();
         let memory = matches!(kind, DLDeviceType::CUDA | DLDeviceType::CUDA_MANAGED);
         if !memory || usize::try_from(ordinal).ok() != Some(here) {
-            return Err(refuse(format!("memory of GPU {here}, found that of another device")));
+            return Err(refuse(format!(
+                "memory of GPU {here}, found that of another device"
+            )));
         }
         if tensor.dtype() != COMPLEX64 {
-            return Err(refuse("complex64, the precision of a GPU's transforms, found another type".to_owned()));
+            return Err(refuse(
+                "complex64, the precision of a GPU's transforms, found another type".to_owned(),
+            ));
         }
         if !tensor.is_compact().unwrap_or(false) {
-            return Err(refuse("a contiguous array (C order), found other strides".to_owned()));
+            return Err(refuse(
+                "a contiguous array (C order), found other strides".to_owned(),
+            ));
         }
         if written && read_only {
-            return Err(refuse("an array that can be written to, found a read-only one".to_owned()));
+            return Err(refuse(
+                "an array that can be written to, found a read-only one".to_owned(),
+            ));
         }
-        let shape: Option<Vec<usize>> = (tensor.shape().iter()).map(|n| usize::try_from(*n).ok()).collect();
+        let shape: Option<Vec<usize>> = (tensor.shape().iter())
+            .map(|n| usize::try_from(*n).ok())
+            .collect();
         let address = tensor.data_ptr().addr() as u64 + tensor.byte_offset();
         (address, shape.unwrap_or_default())
     };
     let len = shape.iter().product();
     // SAFETY: DLPack's contract: the memory stays until the managed tensor is dropped, and is ordered in the stream that was
     // given. The caller of Python keeps to using the array in order, as with any of its library's functions.
-    let buffer = unsafe { DeviceBuffer::foreign(device.context(), name, address, len, Box::new(imported)) };
+    let buffer =
+        unsafe { DeviceBuffer::foreign(device.context(), name, address, len, Box::new(imported)) };
     Ok((buffer.map_err(failed)?, shape))
 }
 
@@ -82,7 +99,9 @@ fn described(
     let shape: Vec<usize> = described.get_item("shape")?.extract()?;
     let get = |key: &str| described.call_method1("get", (key,));
     if get("typestr")?.extract::<String>()? != "<c8" {
-        return Err(refuse("complex64, the precision of a GPU's transforms, found another type"));
+        return Err(refuse(
+            "complex64, the precision of a GPU's transforms, found another type",
+        ));
     }
     let strides: Option<Vec<isize>> = get("strides")?.extract()?;
     let mut compact = size_of::<Complex32>() as isize;
@@ -93,13 +112,17 @@ fn described(
         compact = compact.saturating_mul(*length as isize);
     }
     if written && read_only {
-        return Err(refuse("an array that can be written to, found a read-only one"));
+        return Err(refuse(
+            "an array that can be written to, found a read-only one",
+        ));
     }
     if let Some(handle) = get("stream")?.extract::<Option<usize>>()? {
         // SAFETY: the interface's contract: the producer names a live stream of the device.
         unsafe { device.stream().wait_for_foreign(handle) }.map_err(failed)?;
     }
-    let len = shape.iter().try_fold(1_usize, |n, axis| n.checked_mul(*axis));
+    let len = shape
+        .iter()
+        .try_fold(1_usize, |n, axis| n.checked_mul(*axis));
     let len = len.ok_or_else(|| refuse("a shape that memory can hold"))?;
     let owner = Box::new(array.clone().unbind());
     // SAFETY: the interface's contract: the memory stays as long as the object that described it.
@@ -132,7 +155,11 @@ pub(crate) struct DeviceArray {
 }
 
 impl DeviceArray {
-    pub(super) fn new(device: &Arc<CudaDevice>, buffer: DeviceBuffer<Complex32>, shape: Vec<usize>) -> Self {
+    pub(super) fn new(
+        device: &Arc<CudaDevice>,
+        buffer: DeviceBuffer<Complex32>,
+        shape: Vec<usize>,
+    ) -> Self {
         Self {
             device: Arc::clone(device),
             buffer: Arc::new(buffer),
@@ -225,7 +252,8 @@ impl DeviceArray {
     /// A copy in the memory of the host.
     fn to_numpy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let mut host = vec![num_complex::Complex32::default(); self.buffer.len()];
-        py.detach(|| self.device.download(&self.buffer, &mut host)).map_err(Failure::from)?;
+        py.detach(|| self.device.download(&self.buffer, &mut host))
+            .map_err(Failure::from)?;
         let array = ArrayD::from_shape_vec(IxDyn(&self.shape), host).map_err(Failure::data)?;
         Ok(array.into_pyarray(py).into_any())
     }

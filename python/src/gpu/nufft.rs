@@ -107,15 +107,28 @@ impl DeviceNufft {
             Way::Adjoint => (of_samples(count), of_images(count)),
         };
         if shape != expected {
-            return Err(Failure::Data(format!("expected an array of shape {expected:?}, found {shape:?}")).into());
+            return Err(Failure::Data(format!(
+                "expected an array of shape {expected:?}, found {shape:?}"
+            ))
+            .into());
         }
-        let given = out.map(|out| imported(device, "out", out, true)).transpose()?;
+        let given = out
+            .map(|out| imported(device, "out", out, true))
+            .transpose()?;
         let (mut output, kept) = match given {
             Some((_, found)) if found != returned => {
-                return Err(Failure::Data(format!("out: expected an array of shape {returned:?}, found {found:?}")).into());
+                return Err(Failure::Data(format!(
+                    "out: expected an array of shape {returned:?}, found {found:?}"
+                ))
+                .into());
             }
             Some((buffer, _)) => (buffer, false),
-            None => (device.alloc("the result", returned.iter().product()).map_err(Failure::from)?, true),
+            None => (
+                device
+                    .alloc("the result", returned.iter().product())
+                    .map_err(Failure::from)?,
+                true,
+            ),
         };
         py.detach(|| self.queue(way, &input, &mut output, count))?;
         if then.is_none() {

@@ -7,7 +7,8 @@ use crate::errors::Failure;
 use ndarray::{Array1, Array2, Array3, Array5, Ix5};
 use num_complex::Complex;
 use numpy::{
-    IntoPyArray, PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArray5, PyReadonlyArrayDyn, ToPyArray,
+    IntoPyArray, PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArray5, PyReadonlyArrayDyn,
+    ToPyArray,
 };
 use pyo3::prelude::*;
 use std::path::PathBuf;
@@ -222,8 +223,7 @@ fn open(
     let cuda = || -> Result<_, Failure> {
         let kernels = kernels();
         let opened = request.numbers()?.into_iter();
-        let opened =
-            opened.map(|number| CudaDevice::new(number, &kernels).map_err(Failure::from));
+        let opened = opened.map(|number| CudaDevice::new(number, &kernels).map_err(Failure::from));
         Ok(Box::new(opened.collect::<Result<Vec<_>, _>>()?))
     };
     let emulator = || -> Result<_, Failure> {
@@ -513,7 +513,9 @@ impl MriRun {
             }
             let found = entries.iter().map(|entry| entry.residual);
             running.residuals.extend(found);
-            let entries = entries.iter().map(|entry| (entry.iteration, entry.residual));
+            let entries = entries
+                .iter()
+                .map(|entry| (entry.iteration, entry.residual));
             let steps = &running.steps;
             Ok((entries.collect(), steps.planned(), steps.finished()))
         })
@@ -661,7 +663,12 @@ pub(super) fn mri_simulate<'py>(
     let readouts = found.kspace.readouts().iter();
     Ok((
         // The samples of files are in single precision.
-        found.kspace.samples().map(|v| single(*v)).into_pyarray(py).into_any(),
+        found
+            .kspace
+            .samples()
+            .map(|v| single(*v))
+            .into_pyarray(py)
+            .into_any(),
         found.kspace.trajectory().to_pyarray(py).into_any(),
         readouts.map(|readout| readout.samples.len()).collect(),
         found.truth.image.into_pyarray(py).into_any(),
