@@ -111,6 +111,7 @@ fn reconstruction() -> Reconstruction {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         source: "made by hand".to_owned(),
         wavelength: 1e-10,
+        voltage: None,
         distance: 2.0,
         double_precision: true,
         parts: warpstride::data::ModelParts::default(),

@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use warpstride::run::Interrupt;
 
 /// How often signals are looked for.
@@ -87,6 +87,89 @@ pub(crate) fn interruptible<R: Send>(
     thread::scope(|scope| {
         scope.spawn(|| slot.fill(caught(|| work(&interrupt))));
         wait(py, &slot, &interrupt)
+    })
+}
+
+/// What a thread shows of its progress, and whether it should go on.
+pub(crate) struct Observer<E> {
+    reports: mpsc::Sender<Report<E>>,
+    /// Seconds between two reports, at least.
+    every: Duration,
+    last: Instant,
+    stopped: bool,
+}
+
+/// Entries, and where to answer whether the computation ends.
+type Report<E> = (Vec<E>, mpsc::SyncSender<bool>);
+
+impl<E> Observer<E> {
+    /// Shows `entries` to Python's thread, if it is time for them, and waits until it has seen them. Returns whether
+    /// the computation ends.
+    pub(crate) fn see(&mut self, entries: Vec<E>) -> bool {
+        if self.stopped || entries.is_empty() || self.last.elapsed() < self.every {
+            return self.stopped;
+        }
+        let (answer, answered) = mpsc::sync_channel(1);
+        if self.reports.send((entries, answer)).is_ok() {
+            self.stopped = answered.recv().unwrap_or(false);
+        }
+        self.last = Instant::now();
+        self.stopped
+    }
+}
+
+/// Does `work` on a thread of its own, which may borrow arrays. It should look at the interrupt between its steps.
+/// `see` gets the entries that it shows, at most so often, on Python's thread, and says whether the computation ends;
+/// an exception ends it too, and is raised.
+pub(crate) fn observed<R: Send, E: Send>(
+    py: Python<'_>,
+    every: Duration,
+    work: impl FnOnce(&Interrupt, &mut Observer<E>) -> Result<R, Failure> + Send,
+    mut see: impl FnMut(Python<'_>, Vec<E>) -> PyResult<bool>,
+) -> PyResult<R> {
+    let (slot, interrupt) = (Slot::new(), Interrupt::new());
+    let (reports, mut reported) = mpsc::channel();
+    let mut observer = Observer {
+        reports,
+        every,
+        last: Instant::now(),
+        stopped: false,
+    };
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let result = caught(|| work(&interrupt, &mut observer));
+            slot.fill(result);
+            // Ends the loop below.
+            drop(observer);
+        });
+        let mut raised = None;
+        loop {
+            let received;
+            (reported, received) = py.detach(move || {
+                let received = reported.recv_timeout(POLL);
+                (reported, received)
+            });
+            match received {
+                Ok((entries, answer)) => {
+                    let ends = see(py, entries).unwrap_or_else(|error| {
+                        raised.get_or_insert(error);
+                        true
+                    });
+                    // The thread waits for it.
+                    let _ = answer.send(ends);
+                }
+                Err(mpsc::RecvTimeoutError::Timeout) => {}
+                Err(mpsc::RecvTimeoutError::Disconnected) => break,
+            }
+            if raised.is_none()
+                && let Err(signal) = py.check_signals()
+            {
+                interrupt.request();
+                raised = Some(signal);
+            }
+        }
+        let result = wait(py, &slot, &interrupt);
+        raised.map_or(result, Err)
     })
 }
 

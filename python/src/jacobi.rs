@@ -1,11 +1,12 @@
 //! Relaxation of Laplace's and Poisson's equation.
 
 use crate::backend::{Devices, GroupRequest};
-use crate::background::interruptible;
+use crate::background::{Observer, observed};
 use crate::errors::Failure;
 use ndarray::{Array1, Array2, ArrayView2};
 use numpy::{Element, IntoPyArray, PyReadonlyArray2};
 use pyo3::prelude::*;
+use std::time::{Duration, Instant};
 use warpstride::gpu::{CudaDeviceGroup, DeviceGroup, EmulatedDeviceGroup};
 use warpstride::jacobi::cpu::CpuEngine;
 use warpstride::jacobi::cuda::{GpuReal, GroupEngine, Plan, kernels};
@@ -90,6 +91,7 @@ struct Solved<T> {
     converged: bool,
     setup: String,
     notes: Vec<String>,
+    seconds: f64,
 }
 
 fn solved<T: GpuReal>(
@@ -97,8 +99,9 @@ fn solved<T: GpuReal>(
     boundary: Boundary,
     stopping: Stopping,
     place: &GroupRequest,
-    interrupt: &Interrupt,
+    (interrupt, observer): (&Interrupt, &mut Observer<(usize, f64)>),
 ) -> Result<Solved<T>, Failure> {
+    let begun = Instant::now();
     let (ny, nx) = field.dim();
     let mut problem = Problem::new(nx, ny, boundary).map_err(Failure::data)?;
     let sizes = MemorySizes {
@@ -128,7 +131,12 @@ fn solved<T: GpuReal>(
             let (sweep, norm) = (*sweep, *norm);
             return Err(JacobiError::NotFinite { sweep, norm }.into());
         }
+        let seen = advance.norms.iter().map(|norm| (norm.sweep, norm.norm));
+        let stopped = observer.see(seen.collect());
         norms.extend(advance.norms);
+        if stopped {
+            break;
+        }
     }
     Ok(Solved {
         field: engine.field()?,
@@ -140,10 +148,11 @@ fn solved<T: GpuReal>(
             .into_iter()
             .chain(engine.execution().notes.clone())
             .collect(),
+        seconds: begun.elapsed().as_secs_f64(),
     })
 }
 
-/// Field, sweeps with a norm, norms, sweeps, whether the tolerance was met, back end, notes.
+/// Field, sweeps with a norm, norms, sweeps, whether the tolerance was met, back end, notes, seconds.
 type Answer<'py> = (
     Bound<'py, PyAny>,
     Bound<'py, PyAny>,
@@ -152,6 +161,7 @@ type Answer<'py> = (
     bool,
     String,
     Vec<String>,
+    f64,
 );
 
 /// The arguments that do not depend on the type of the field.
@@ -164,6 +174,10 @@ struct Options {
     check_every: usize,
     backend: String,
     devices: Option<Devices>,
+    /// Called with the sweeps since the last call and their norms; returns whether the relaxation ends.
+    see: Py<PyAny>,
+    /// Seconds between two calls, at least.
+    every: f64,
 }
 
 fn solve_as<'py, T: GpuReal + Element>(
@@ -197,9 +211,15 @@ fn solve_as<'py, T: GpuReal + Element>(
     };
     let place = GroupRequest::new(&options.backend, options.devices)?;
     let arrays = (field.as_array(), source.as_ref().map(|of| of.as_array()));
-    let solved = interruptible(py, |interrupt| {
-        solved(arrays, boundary, stopping, &place, interrupt)
-    })?;
+    let solved = observed(
+        py,
+        Duration::try_from_secs_f64(options.every).map_err(Failure::data)?,
+        |interrupt, observer| {
+            let shown = (interrupt, observer);
+            solved(arrays, boundary, stopping, &place, shown)
+        },
+        |py, entries| options.see.call1(py, (entries,))?.bind(py).is_truthy(),
+    )?;
     let sweeps = solved.norms.iter().map(|norm| norm.sweep as u64);
     let norms = solved.norms.iter().map(|norm| norm.norm);
     Ok((
@@ -210,6 +230,7 @@ fn solve_as<'py, T: GpuReal + Element>(
         solved.converged,
         solved.setup,
         solved.notes,
+        solved.seconds,
     ))
 }
 

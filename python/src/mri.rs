@@ -9,7 +9,7 @@ use numpy::{Element, IntoPyArray, PyReadonlyArray2, PyReadonlyArrayDyn};
 use pyo3::prelude::*;
 use warpstride::fft::Real;
 use warpstride::mri::cpu::Nufft;
-use warpstride::mri::{Encoding, Grid};
+use warpstride::mri::{Encoding, Grid, Plans};
 
 /// A planned transform in one of both precisions.
 enum Plan {
@@ -25,6 +25,29 @@ struct PlannedNufft {
     samples: usize,
 }
 
+/// The grid of an image of this shape.
+fn grid(shape: &[usize]) -> Result<Grid, Failure> {
+    let grid = match *shape {
+        [rows, columns] => Grid::two(rows, columns),
+        [slices, rows, columns] => Grid::three(slices, rows, columns),
+        _ => {
+            return Err(Failure::Data(format!(
+                "the shape of an image: expected 2 or 3 axes, found {}",
+                shape.len()
+            )));
+        }
+    };
+    let voxels = shape
+        .iter()
+        .try_fold(16_usize, |n, axis| n.checked_mul(*axis));
+    if voxels.is_none_or(|bytes| isize::try_from(bytes).is_err()) {
+        return Err(Failure::Data(format!(
+            "the shape of an image: expected one that memory can hold, found {shape:?}"
+        )));
+    }
+    Ok(grid)
+}
+
 #[pymethods]
 impl PlannedNufft {
     /// `shape`: rows and columns, or slices, rows and columns. `k`: (sample, axis), cycles per pixel, in the order of
@@ -37,7 +60,7 @@ impl PlannedNufft {
         eps: f64,
         double: bool,
     ) -> PyResult<Self> {
-        let grid = grid_of(&shape)?;
+        let grid = grid(&shape)?;
         let trajectory = k.as_array();
         let samples = trajectory.nrows();
         let plan = py.detach(|| -> Result<Plan, Failure> {
@@ -114,28 +137,23 @@ impl PlannedNufft {
     }
 }
 
-/// The voxels of an image of this shape: rows and columns, or slices, rows and columns.
-pub(crate) fn grid_of(shape: &[usize]) -> Result<Grid, Failure> {
-    let grid = match *shape {
-        [rows, columns] => Grid::two(rows, columns),
-        [slices, rows, columns] => Grid::three(slices, rows, columns),
-        _ => {
-            return Err(Failure::Data(format!(
-                "the shape of an image: expected 2 or 3 axes, found {}",
-                shape.len()
-            )));
-        }
-    };
-    let voxels = shape
-        .iter()
-        .try_fold(16_usize, |n, axis| n.checked_mul(*axis));
-    if voxels.is_none_or(|bytes| isize::try_from(bytes).is_err()) {
-        return Err(Failure::Data(format!(
-            "the shape of an image: expected one that memory can hold, found {shape:?}"
-        )));
-    }
-    Ok(grid)
+/// Pipe and Menon's density weights (sample) of a trajectory.
+#[pyfunction]
+fn density_weights<'py>(
+    py: Python<'py>,
+    shape: Vec<usize>,
+    k: PyReadonlyArray2<'_, f64>,
+    steps: usize,
+) -> PyResult<Bound<'py, PyAny>> {
+    let (grid, trajectory) = (grid(&shape)?, k.as_array());
+    let found = py.detach(|| -> Result<_, Failure> {
+        Ok(Plans::default().pipe_menon(grid, trajectory, DENSITY_TOLERANCE, steps)?)
+    })?;
+    Ok(found.into_pyarray(py).into_any())
 }
+
+/// Tolerance of the NUFFT that computes density weights, which are only estimates.
+const DENSITY_TOLERANCE: f64 = 1e-4;
 
 /// An array whose axes after the first are `expected`.
 fn read<'py, T: Element>(
@@ -183,6 +201,7 @@ fn shaped<T>(values: Vec<T>, shape: &[usize]) -> Result<ArrayD<T>, Failure> {
 pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<PlannedNufft>()?;
     module.add_class::<reconstruct::MriRun>()?;
+    module.add_function(wrap_pyfunction!(density_weights, module)?)?;
     module.add_function(wrap_pyfunction!(reconstruct::mri_save, module)?)?;
     module.add_function(wrap_pyfunction!(reconstruct::mri_simulate, module)?)
 }

@@ -10,6 +10,7 @@ use ndarray::ArrayView2;
 use numpy::{IntoPyArray, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use std::collections::HashSet;
+use std::time::{Duration, Instant};
 use warpstride::run::BackendKind;
 use warpstride::sas::cpu::CpuEngine;
 use warpstride::sas::cuda::{kernels, on_cuda, on_emulator};
@@ -21,8 +22,14 @@ use warpstride::sas::{
 };
 use warpstride_kernels::sas::catalogue;
 
-/// A distribution: parameter, shape, mesh points, reach in standard deviations.
-type DistributionRow = (String, String, Option<usize>, Option<f64>);
+/// A distribution: parameter, shape, mesh points, reach in standard deviations, values with their weights.
+type DistributionRow = (
+    String,
+    String,
+    Option<usize>,
+    Option<f64>,
+    Option<(Vec<f64>, Vec<f64>)>,
+);
 
 /// A parameter: name, units, default, least and greatest value, description, whether it may be polydisperse.
 type Row = (String, String, f64, f64, f64, String, bool);
@@ -127,11 +134,12 @@ fn shape(name: &str) -> Option<Distribution> {
 /// The distribution of a parameter of `definition`; `pixels`: in two dimensions.
 fn spread(
     definition: &Definition,
-    (name, kind, points, nsigma): DistributionRow,
+    (name, kind, points, nsigma, pairs): DistributionRow,
     pixels: bool,
 ) -> Result<Polydispersity, Failure> {
     let refused = |why: String| Err(Failure::Data(why));
-    let Some(distribution) = shape(&kind) else {
+    let pairs = pairs.map(|(values, weights)| values.into_iter().zip(weights).collect());
+    let Some(distribution) = pairs.map(Distribution::Array).or_else(|| shape(&kind)) else {
         return refused(format!(
             "{name}_pd_type {kind:?}: expected gaussian, rectangle, uniform, lognormal, schulz or boltzmann"
         ));
@@ -164,12 +172,13 @@ fn spread(
         points.unwrap_or(usual_points),
         nsigma.unwrap_or(usual_nsigma),
     );
+    let given = matches!(distribution, Distribution::Array(_));
     if !(1..=MAX_POINTS).contains(&points) {
         return refused(format!(
             "{name}_pd_n: expected 1 to {MAX_POINTS} points, found {points}"
         ));
     }
-    if !(nsigma.is_finite() && nsigma > 0.0) {
+    if !given && !(nsigma.is_finite() && nsigma > 0.0) {
         return refused(format!(
             "{name}_pd_nsigma: expected a number above 0, found {nsigma}"
         ));
@@ -325,14 +334,17 @@ impl SasEngine {
         let vectors = vectors(values.as_array(), widths.as_array());
         let points = self.points;
         let computed = self.worker.call(py, move |engine, interrupt| {
-            // A request to stop is seen between the calls.
-            let part = engine.batch().max(1).saturating_mul(CALLS_TOGETHER);
+            // A request to stop is seen between the calls, which become as large as their time permits.
+            let (mut part, mut rest) = (engine.batch().max(1), &vectors[..]);
             let mut computed = Vec::with_capacity(vectors.len());
-            for vectors in vectors.chunks(part) {
-                if interrupt.requested() {
-                    break;
+            while !(rest.is_empty() || interrupt.requested()) {
+                let begun = Instant::now();
+                let (now, later) = rest.split_at(part.min(rest.len()));
+                computed.extend(engine.evaluate(now)?);
+                rest = later;
+                if begun.elapsed() < CALL {
+                    part = part.saturating_mul(2);
                 }
-                computed.extend(engine.evaluate(vectors)?);
             }
             stacked(computed, points)
         })?;
@@ -340,8 +352,8 @@ impl SasEngine {
     }
 }
 
-/// Fillings of a device that one call computes.
-const CALLS_TOGETHER: usize = 4;
+/// A call that takes less is followed by one of twice as many vectors.
+const CALL: Duration = Duration::from_millis(30);
 
 fn vectors(values: ArrayView2<'_, f64>, widths: ArrayView2<'_, f64>) -> Vec<Vector> {
     let rows = values.rows().into_iter().zip(widths.rows());

@@ -58,3 +58,28 @@ def test_views_and_integers_are_taken():
 def test_wrong_arguments_are_refused_with_a_sentence(call, words):
     with pytest.raises(ws.DataError, match=words):
         call()
+
+
+def test_a_callback_ends_the_relaxation():
+    seen = []
+
+    def callback(sweep):
+        seen.append(sweep)
+        return sweep.sweep >= 20
+
+    field = np.random.default_rng(2).normal(size=(20, 20))
+    found = ws.jacobi.solve(field, iterations=10**6, tolerance=-1, callback=callback, backend="cpu")
+    assert 20 < found.sweeps < 10**5 and seen[20].norm == found.norms[20]
+    with pytest.raises(ZeroDivisionError):
+        ws.jacobi.solve(field, iterations=10**6, tolerance=-1, callback=lambda sweep: 1 / 0, backend="cpu")
+
+
+def test_solutions_are_saved_and_given_to_xarray(tmp_path):
+    found = ws.jacobi.solve(np.eye(6), iterations=3, tolerance=-1, backend="cpu")
+    found.save(tmp_path / "field.npy")
+    assert np.array_equal(np.load(tmp_path / "field.npy"), found.field)
+    with pytest.raises(OSError, match="absent"):
+        found.save(tmp_path / "absent" / "field.npy")
+    assert [path.name for path in tmp_path.iterdir()] == ["field.npy"]
+    pytest.importorskip("xarray")
+    assert np.array_equal(found.to_xarray()["field"], found.field)

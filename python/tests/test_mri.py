@@ -1,6 +1,8 @@
-"""Non-uniform Fourier transforms against direct sums."""
+"""Non-uniform Fourier transforms against direct sums, and images of their samples."""
 
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -109,3 +111,184 @@ def test_the_operator_is_the_direct_sum_and_has_its_adjoint():
 def test_wrong_arguments_are_refused_with_a_sentence(call, words):
     with pytest.raises(ws.DataError, match=words):
         call()
+
+
+def radial(coils=4, matrix=24, **options):
+    return ws.mri.simulate(matrix=matrix, coils=coils, **options)
+
+
+def test_an_image_is_the_phantom():
+    scan = radial()
+    found = ws.mri.reconstruct(scan.samples, scan.k, 24, maps=scan.maps, iterations=30, min_residual=0, backend="cpu")
+    error = np.linalg.norm(found.image - scan.image) / np.linalg.norm(scan.image)
+    assert found.image.dtype == np.complex64 and found.image.shape == (24, 24)
+    assert error < 0.35 and found.data_residual < 0.02
+    assert len(found.residuals) == 30 and found.residuals[-1] < found.residuals[0]
+    assert found.maps.shape == (4, 24, 24) and np.allclose(found.maps, scan.maps, atol=1e-6)
+
+
+def test_an_image_solves_the_normal_equations():
+    """With Aᴴ A of the operator, which the tests above compare with direct sums."""
+    scan = radial(spokes=20)
+    samples = scan.samples.astype(np.complex128)
+    found = ws.mri.reconstruct(
+        samples, scan.k, (24, 24), maps=scan.maps, operator="nufft", iterations=200, min_residual=1e-20, lamda=1e3,
+        tolerance=1e-10, backend="cpu",
+    )  # fmt: skip
+    operator = ws.mri.NUFFT(scan.k.reshape(-1, 2), (24, 24), eps=1e-10, maps=scan.maps)
+    x, y = found.image, samples.reshape(4, -1)
+    assert x.dtype == np.complex128
+    right = operator.H(y)
+    assert np.linalg.norm(right - operator.H(operator(x)) - 1e3 * x) < 1e-6 * np.linalg.norm(right)
+
+
+@pytest.mark.parametrize(
+    ("method", "arguments"),
+    [
+        ("cg", []),
+        ("adjoint", []),
+        ("tv", ["--iterations", "5"]),
+        ("wavelet", ["--iterations", "5", "--lambda", "0.01"]),
+        ("cg", ["--coil-maps", "walsh", "--operator", "nufft", "--tolerance", "1e-4"]),
+        ("cg", ["--coil-maps", "none", "--precision", "f64"]),
+    ],
+)
+def test_images_have_the_bits_of_the_command(tmp_path, method, arguments):
+    scan = radial()
+    coils, readouts, count = scan.samples.shape
+    write_cfl(tmp_path / "ksp.cfl", scan.samples, [1, count, readouts, coils])
+    k = np.zeros((*scan.k.shape[:2], 3))
+    k[..., :2] = scan.k * 24
+    write_cfl(tmp_path / "traj.cfl", k, [3, count, readouts])
+    command = [
+        sys.executable, "-m", "warpstride", "mri", "reconstruct", str(tmp_path / "ksp.cfl"), "--trajectory",
+        str(tmp_path / "traj.cfl"), "--matrix", "24x24", "-o", str(tmp_path / "image.npy"), "--backend", "cpu",
+        "--method", method, *arguments,
+    ]  # fmt: skip
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    expected = np.load(tmp_path / "image.npy")
+    given = dict(zip(arguments[::2], arguments[1::2]))
+    double = given.get("--precision") == "f64"
+    number = {
+        "lamda": float(given["--lambda"]) if "--lambda" in given else None,
+        "tolerance": float(given["--tolerance"]) if "--tolerance" in given else None,
+        "iterations": int(given["--iterations"]) if "--iterations" in given else None,
+    }
+    # As the file has them.
+    k = (scan.k * 24).astype(np.float32).astype(np.float64) / 24
+    found = ws.mri.reconstruct(
+        scan.samples.astype(np.complex128 if double else np.complex64), k, (24, 24), method=method,
+        maps=given.get("--coil-maps", "auto"), operator=given.get("--operator", "auto"), backend="cpu", **number,
+    )  # fmt: skip
+    assert found.image.dtype == (np.complex128 if double else np.complex64)
+    assert np.array_equal(found.image, expected)
+
+
+def write_cfl(path, array, dimensions):
+    """A BART array, whose dimensions are the axes in reverse, in single precision."""
+    numbers = " ".join(str(n) for n in [*dimensions, *[1] * (16 - len(dimensions))])
+    path.with_suffix(".hdr").write_text(f"# Dimensions\n{numbers}\n")
+    array.astype(np.complex64).tofile(path)
+
+
+def test_a_volume_is_reconstructed_on_two_emulated_devices():
+    scan = ws.mri.simulate(matrix=8, coils=2, volume=True, spokes=30)
+    options = {"iterations": 3, "maps": scan.maps}
+    one = ws.mri.reconstruct(scan.samples, scan.k, 8, backend="cpu", **options)
+    two = ws.mri.reconstruct(scan.samples, scan.k, 8, backend="emulator", devices=2, **options)
+    assert one.image.shape == (8, 8, 8) and two.backend == "emulator"
+    assert np.linalg.norm(one.image - two.image) < 1e-4 * np.linalg.norm(one.image)
+
+
+def test_one_coil_and_weights_are_taken():
+    scan = radial(coils=1)
+    k, y = scan.k.reshape(-1, 2), scan.samples.reshape(-1)
+    weights = np.linalg.norm(k, axis=1)
+    found = ws.mri.reconstruct(y, k, 24, method="adjoint", maps="none", density=weights, backend="cpu")
+    expected = ws.mri.NUFFT(k, (24, 24)).H((weights * y).astype(np.complex64))
+    assert found.density == "weights"
+    assert np.allclose(found.image, expected, rtol=1e-3, atol=1e-3 * abs(expected).max())
+
+
+def test_a_callback_ends_the_iterations():
+    scan = radial()
+    seen = []
+
+    def callback(iteration):
+        seen.append(iteration)
+        return iteration.iteration == 4
+
+    options = {"maps": scan.maps, "backend": "cpu", "min_residual": 0}
+    found = ws.mri.reconstruct(scan.samples, scan.k, 24, iterations=10**6, callback=callback, **options)
+    assert seen[-1].iteration == 4 and seen[-1].residual == found.residuals[3] and len(found.residuals) < 10**4
+    with pytest.raises(ZeroDivisionError):
+        ws.mri.reconstruct(scan.samples, scan.k, 24, callback=lambda iteration: 1 / 0, **options)
+
+
+def test_results_are_saved_and_pickled(tmp_path):
+    scan = radial()
+    found = ws.mri.reconstruct(scan.samples, scan.k, 24, iterations=2, backend="cpu")
+    again = pickle.loads(pickle.dumps(found))
+    assert np.array_equal(again.image, found.image) and again.recipe == found.recipe
+    found.save(tmp_path / "image.npy")
+    assert np.array_equal(np.load(tmp_path / "image.npy"), found.image)
+    found.save(tmp_path / "image.h5")
+    h5py = pytest.importorskip("h5py")
+    with h5py.File(tmp_path / "image.h5") as file:
+        assert np.array_equal(file["/image/data"][()], found.image)
+        assert np.array_equal(file["/coil_maps/data"][()].reshape(found.maps.shape), found.maps)
+    with pytest.raises(OSError, match="absent"):
+        found.save(tmp_path / "absent" / "image.h5")
+    pytest.importorskip("xarray")
+    assert found.to_xarray()["image"].dims == ("row", "column")
+
+
+SCAN = {"samples": np.ones((2, 9), dtype=complex), "k": np.zeros((9, 2)), "matrix": 4}
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"k": np.zeros(9)}, "k: expected an array"),
+        ({"k": np.zeros((9, 4))}, "k: expected an array"),
+        ({"samples": np.ones((2, 8))}, "samples: expected shape"),
+        ({"k": np.full((9, 2), 0.7)}, "0.5 cycles/pixel"),
+        ({"k": np.full((9, 2), np.nan)}, "finite number"),
+        ({"samples": np.full((2, 9), np.inf)}, "finite number"),
+        ({"matrix": (4, 4, 4)}, "matrix: expected 2"),
+        ({"matrix": 0}, "matrix: expected 2"),
+        ({"matrix": "big"}, "matrix: expected 2"),
+        ({"matrix": 2**21}, "the matrix"),
+        ({"method": "best"}, "method \"best\": expected adjoint, cg, tv or wavelet"),
+        ({"maps": "good"}, "maps \"good\": expected auto"),
+        ({"maps": np.ones((3, 4, 4))}, "maps: expected shape"),
+        ({"maps": np.ones((2, 4, 5))}, "maps: expected shape"),
+        ({"maps": None}, "maps: expected a name or an array"),
+        ({"density": "some"}, "density \"some\": expected none"),
+        ({"density": np.ones(3)}, "density weights: expected shape"),
+        ({"density": -np.ones(9), "maps": "none"}, "expected at least 0"),
+        ({"iterations": 0}, "iterations 0: expected 1"),
+        ({"method": "adjoint", "iterations": 3}, "expected 0"),
+        ({"lamda": -1.0}, "lamda -1: expected a number"),
+        ({"tolerance": 1e-30}, "tolerance 1e-30|tolerance 0.0+1: expected at least"),
+        ({"min_residual": 2.0}, "min_residual 2: expected"),
+        ({"method": "tv", "min_residual": 0.1}, "expected method cg"),
+        ({"operator": "fft"}, "operator \"fft\""),
+        ({"method": "adjoint", "operator": "toeplitz"}, "expected nufft or direct"),
+        ({"maps": "none", "intensity_correction": True}, "expected coil maps"),
+        ({"samples": np.zeros((2, 9))}, "signal in the centre"),
+        ({"backend": "gpu"}, "expected auto, cpu, cuda or emulator"),
+        ({"backend": "cpu", "devices": 2}, "found cpu"),
+        ({"backend": "emulator"}, "f64|double"),
+    ],
+)
+def test_wrong_reconstructions_are_refused_with_a_sentence(change, words):
+    with pytest.raises(ws.DataError, match=words):
+        ws.mri.reconstruct(**{"backend": "cpu", **SCAN, **change})
+
+
+@pytest.mark.parametrize("change", [{"trajectory": "square"}, {"matrix": 0}, {"coils": 0}, {"snr": -1.0}])
+def test_wrong_simulations_are_refused(change):
+    with pytest.raises(ws.DataError):
+        ws.mri.simulate(**{"matrix": 16, **change})

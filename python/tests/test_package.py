@@ -125,3 +125,35 @@ def test_a_part_of_the_selftest_passes_in_the_emulator():
     assert all(case.error <= case.tolerance for case in found.cases)
     with pytest.raises(ws.DataError, match="expected auto, cuda or emulator"):
         ws.selftest(backend="cpu")
+
+
+def test_relaxations_have_the_bits_of_the_command(tmp_path):
+    field = np.random.default_rng(4).normal(size=(40, 50))
+    np.save(tmp_path / "field.npy", field)
+    done = program(
+        "jacobi", "--restart", str(tmp_path / "field.npy"), "--boundary", "dirichlet", "--precision", "f64", "--iterations",
+        "25", "--tolerance", "0", "--backend", "cpu", "-o", str(tmp_path / "out.npy"), "--json",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    found = ws.jacobi.solve(field, iterations=25, tolerance=0, backend="cpu")
+    assert np.array_equal(found.field, np.load(tmp_path / "out.npy"))
+
+
+def test_aggregates_have_the_bits_of_the_command(tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    random = np.random.default_rng(5)
+    times = np.datetime64("2026-03-01", "ns") + (1e9 * np.sort(random.uniform(0, 3600, 500))).astype("timedelta64[ns]")
+    table = ws.series.table(times, random.normal(size=500))
+    table.save(tmp_path / "in.arrow")
+    aggregates = ["mean", "std", "sum", "95pct", "median", "first"]
+    done = program(
+        "series", "resample", str(tmp_path / "in.arrow"), "-o", str(tmp_path / "out.parquet"), "--granularity", "5m",
+        "--aggregate", ",".join(aggregates), "--backend", "cpu",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    (path,) = tmp_path.glob("out*.parquet")
+    expected = parquet.read_table(path)
+    found = ws.series.resample(table, "5m", aggregates, backend="cpu")
+    for name in aggregates:
+        values = [row["value"] for row in expected.to_pylist() if row["aggregate"] == name]
+        assert found[name].tolist() == values and len(values) == 12

@@ -1,8 +1,10 @@
 """Ptychographic reconstructions."""
 
 import pickle
+import signal
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -175,3 +177,74 @@ def test_xarray_has_the_arrays():
 def test_wrong_arguments_are_refused_with_a_sentence(options, words):
     with pytest.raises(ws.DataError, match=words):
         reconstruct(**options)
+
+
+@pytest.mark.parametrize("focus_to_sample", [None, 0.01])
+def test_near_fields_are_reconstructed(focus_to_sample):
+    scan = ws.ptycho.simulate(frame=48, positions=16, near_field=True, focus_to_sample=focus_to_sample)
+    result = ws.ptycho.reconstruct(**scan.arguments, engines=[ws.ptycho.DM(30)], probe=scan.probe, backend="cpu")
+    r = result.metrics["r_factor"]
+    assert r[-1] < 0.3 * r[0]
+    far = ws.ptycho.reconstruct(
+        **{**scan.arguments, "near_field": False, "focus_to_sample": None}, engines=[ws.ptycho.DM(30)],
+        probe=scan.probe, backend="cpu",
+    )  # fmt: skip
+    assert r[-1] < far.metrics["r_factor"][-1]
+
+
+@pytest.mark.parametrize("precision", ["f32", "f64"])
+def test_a_resumed_run_has_the_bits_of_the_whole(tmp_path, precision):
+    whole = reconstruct(precision=precision)
+    with ws.ptycho.Reconstruction(**SCAN.arguments, engines=ENGINES, precision=precision, backend="cpu") as run:
+        for iteration in run:
+            if iteration.iteration == 13:
+                run.checkpoint(tmp_path / "run.checkpoint")
+                break
+        with pytest.raises(OSError, match="absent"):
+            run.checkpoint(tmp_path / "absent" / "run.checkpoint")
+    again = ws.ptycho.reconstruct(**SCAN.arguments, resume=tmp_path / "run.checkpoint", backend="cpu")
+    assert np.array_equal(again.object, whole.object) and np.array_equal(again.probe, whole.probe)
+    assert len(again.history) == 30 and again.recipe == whole.recipe
+    other = ws.ptycho.simulate(frame=32, positions=14, seed=5)
+    with pytest.raises(ws.DataError, match="another scan"):
+        ws.ptycho.reconstruct(**other.arguments, resume=tmp_path / "run.checkpoint", backend="cpu")
+    with pytest.raises(ws.DataError, match="engines: expected none beside resume"):
+        reconstruct(resume=tmp_path / "run.checkpoint")
+    with pytest.raises(ws.DataError, match="absent"):
+        ws.ptycho.reconstruct(**SCAN.arguments, resume=tmp_path / "absent", backend="cpu")
+
+
+def test_a_checkpoint_of_the_command_is_resumed(tmp_path):
+    warpstride = [sys.executable, "-m", "warpstride", "ptycho"]
+    scan, saved = str(tmp_path / "scan.cxi"), tmp_path / "run.checkpoint"
+    subprocess.run([*warpstride, "simulate", scan, "--frame", "32", "--positions", "14"], check=True, capture_output=True)
+    command = [*warpstride, "reconstruct", scan, "--engine", "dm:1000000", "--backend", "cpu", "-o", "r.h5"]
+    process = subprocess.Popen([*command, "--checkpoint", saved, "--checkpoint-every", "0"], cwd=tmp_path)
+    while not saved.exists() and process.poll() is None:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    process.wait()
+    result = ws.ptycho.read(tmp_path / "r.h5")
+    with ws.ptycho.Reconstruction(**SCAN.arguments, resume=saved, backend="cpu") as run:
+        assert run.done == len(result.history) and run.planned == 1000000
+        assert np.array_equal(run.object, result.object)
+
+
+def test_a_run_starts_from_an_earlier_result_or_an_object():
+    first = reconstruct()
+    few = {"engines": [ws.ptycho.RAAR(2)]}
+    plain, further = reconstruct(**few), reconstruct(start=first, **few)
+    assert further.metrics["r_factor"][0] < 0.5 * plain.metrics["r_factor"][0]
+    from_object = reconstruct(start_object=first.object, probe=first.probe, **few)
+    assert from_object.metrics["r_factor"][0] < 0.5 * plain.metrics["r_factor"][0]
+    with pytest.raises(ws.DataError, match="start: expected a Result"):
+        reconstruct(start=first.object)
+    with pytest.raises(ws.DataError, match="start_object: expected an array"):
+        reconstruct(start_object=first.object[0])
+    with pytest.raises(ws.DataError, match="start: expected"):
+        reconstruct(start_object=first.object[:5, :5])
+    with pytest.raises(ws.DataError, match="near_field=True"):
+        reconstruct(focus_to_sample=0.1)
+    near = ws.ptycho.simulate(frame=32, positions=14, near_field=True)
+    with pytest.raises(ws.DataError, match="near"):
+        ws.ptycho.reconstruct(**near.arguments, start=first, backend="cpu")

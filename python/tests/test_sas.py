@@ -1,5 +1,6 @@
 """Small-angle scattering."""
 
+import json
 import pickle
 
 import numpy as np
@@ -106,3 +107,85 @@ def test_a_fit_reads_files(tmp_path):
 def test_wrong_arguments_are_refused_with_a_sentence(call, words):
     with pytest.raises(ValueError, match=words):
         call()
+
+
+def test_distributions_from_arrays_are_sums():
+    model = ws.sas.Model("sphere", backend="cpu")
+    values, weights = np.array([30.0, 40.0, 55.0]), np.array([1.0, 2.0, 0.5])
+    found = model(Q, radius_pd=(values, weights), background=0.0, sld=3, sld_solvent=1)
+    volumes = values**3
+    single = [model(Q, radius=radius, background=0.0, sld=3, sld_solvent=1) for radius in values]
+    # I is the mean of V I/V over the number of particles.
+    expected = sum(w * v * one for w, v, one in zip(weights, volumes, single)) / (weights * volumes).sum()
+    assert np.allclose(found, expected, rtol=1e-10)
+    again = model(Q, radius=999.0, radius_pd=(values, weights), background=0.0, sld=3, sld_solvent=1)
+    assert np.array_equal(again, found)
+
+
+def two_contrasts():
+    model = ws.sas.Model("core_shell_sphere", backend="cpu")
+    truth = {"radius": 40.0, "thickness": 15.0, "sld_core": 1.0, "sld_shell": 3.0, "scale": 0.02}
+    curves = [model(Q, **truth, sld_solvent=solvent, background=0.01) for solvent in (6.0, 0.0)]
+    return model, [(Q, curve, 0.01 * curve) for curve in curves]
+
+
+def test_several_sets_of_data_are_fitted_together():
+    model, data = two_contrasts()
+    found = ws.sas.fit(
+        model,
+        data,
+        {"radius": (20, 60), "thickness": (5, 30), "scale": (0.001, 0.1), "background": (0, 0.1)},
+        shared=["radius", "thickness", "scale"],
+        each=[{"sld_solvent": 6.0}, {"sld_solvent": 0.0}],
+        start={"radius": 38, "thickness": 17},
+        sld_core=1.0,
+        sld_shell=3.0,
+    )
+    assert list(found.parameters) == ["radius", "thickness", "scale", "background.1", "background.2"]
+    assert found.parameters["radius"].value == pytest.approx(40, rel=1e-5)
+    assert found.parameters["thickness"].value == pytest.approx(15, rel=1e-4)
+    assert [len(of.model) for of in found.sets] == [60, 60] and len(found.model) == 120
+    assert np.allclose(found.sets[1].model, data[1][1], rtol=1e-4)
+    assert np.array_equal(pickle.loads(pickle.dumps(found)).residuals, found.residuals)
+
+
+def test_ties_are_kept():
+    model, data = two_contrasts()
+    found = ws.sas.fit(
+        model,
+        data[0],
+        {"radius": (20, 60), "scale": (0.001, 0.1)},
+        ties={"thickness": "radius*3/8"},
+        start={"radius": 38},
+        sld_core=1.0,
+        sld_shell=3.0,
+        sld_solvent=6.0,
+        background=0.01,
+    )
+    assert found.parameters["radius"].value == pytest.approx(40, rel=1e-5)
+    assert found.tied["thickness"] == pytest.approx(found.parameters["radius"].value * 3 / 8)
+
+
+def test_a_callback_ends_a_fit():
+    model, data = two_contrasts()
+    seen = []
+
+    def callback(of):
+        seen.append(of)
+        return len(seen) == 3
+
+    options = {"sld_core": 1.0, "sld_shell": 3.0, "sld_solvent": 6.0, "start": {"radius": 55}}
+    found = ws.sas.fit(model, data[0], {"radius": (20, 60), "scale": None}, callback=callback, **options)
+    assert [of.round for of in seen] == [1, 2, 3] and not found.converged
+    assert seen[-1].chi2_per_point == found.chi2 / 60
+    with pytest.raises(ZeroDivisionError):
+        ws.sas.fit(model, data[0], {"radius": (20, 60)}, callback=lambda of: 1 / 0, **options)
+
+
+def test_fits_are_saved_and_given_to_xarray(tmp_path):
+    model, data = two_contrasts()
+    found = ws.sas.fit(model, data[:1], {"scale": None}, sld_core=1.0, sld_shell=3.0, sld_solvent=6.0, radius=40)
+    found.save(tmp_path / "fit.json")
+    assert json.loads((tmp_path / "fit.json").read_text())["chi2"] == found.chi2
+    pytest.importorskip("xarray")
+    assert found.to_xarray()["model"].shape == (60,)

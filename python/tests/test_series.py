@@ -137,3 +137,40 @@ def test_pandas_goes_there_and_back():
 def test_wrong_arguments_are_refused_with_a_sentence(call, words):
     with pytest.raises(ws.DataError, match=words):
         call()
+
+
+def result():
+    labels = {"host": ["a", "b", "a", None, "b", "a"]}
+    return ws.series.resample(points(labels=labels), "1m", ["count", "std"], nan="skip", backend="cpu")
+
+
+def test_polars_pandas_and_pyarrow_have_the_same_table():
+    polars, pandas, pyarrow = (pytest.importorskip(name) for name in ("polars", "pandas", "pyarrow"))
+    table = result()
+    arrow = pyarrow.table(table)
+    assert arrow.column_names == table.column_names
+    assert arrow["time"].to_numpy().tolist() == table["time"].tolist()
+    assert arrow["count"].to_numpy().tolist() == table["count"].tolist()
+    assert arrow["host"].to_pylist() == list(table["host"])
+    frame, panda = polars.DataFrame(table), arrow.to_pandas()
+    assert frame.equals(polars.from_arrow(arrow))
+    # Each of them is an input again, with the same result.
+    days = [
+        ws.series.resample(one, "1d", "sum", value="count", backend="cpu") for one in (table, arrow, frame, panda)
+    ]
+    for day in days:
+        assert list(day["host"]) == list(days[0]["host"]) and day["sum"].tolist() == days[0]["sum"].tolist()
+    if hasattr(pandas.DataFrame, "from_arrow"):
+        assert pandas.DataFrame.from_arrow(table)["count"].tolist() == table["count"].tolist()
+
+
+def test_tables_are_saved_and_given_to_xarray(tmp_path):
+    table = result()
+    table.save(tmp_path / "table.arrow")
+    with pytest.raises(OSError, match="absent"):
+        table.save(tmp_path / "absent" / "table.arrow")
+    pyarrow = pytest.importorskip("pyarrow")
+    pytest.importorskip("xarray")
+    with pyarrow.ipc.open_file(str(tmp_path / "table.arrow")) as file:
+        assert file.read_all().equals(pyarrow.table(table))
+    assert table.to_xarray()["count"].values.tolist() == table["count"].tolist()

@@ -35,6 +35,34 @@ def complexes(name: str, values: npt.ArrayLike) -> npt.NDArray[Any]:
     return np.asarray(array, dtype=np.complex64 if single else np.complex128, order="C")
 
 
+def real(name: str, value: Any) -> float:
+    """A real number.
+
+    Raises
+    ------
+    DataError
+        Anything else.
+    """
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise DataError(f"{name}: expected a number, found {value!r:.100}") from None
+
+
+def any_array(name: str, values: Any) -> npt.NDArray[Any]:
+    """An array of whatever type.
+
+    Raises
+    ------
+    DataError
+        Lists of different lengths.
+    """
+    try:
+        return np.asarray(values)
+    except ValueError as why:
+        raise DataError(f"{name}: expected an array: {why}") from None
+
+
 def _numbers(name: str, values: npt.ArrayLike, kinds: str, expected: str) -> npt.NDArray[Any]:
     try:
         array = np.asarray(values)

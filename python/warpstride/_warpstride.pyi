@@ -1,5 +1,5 @@
 from os import PathLike
-from typing import Any, Optional, Sequence, Union, final
+from typing import Any, Callable, Optional, Sequence, Union, final
 
 import numpy as np
 import numpy.typing as npt
@@ -22,14 +22,17 @@ _Entry = tuple[
     int, str, float, Optional[float], Optional[float], Optional[float], Optional[float], float
 ]
 _Geometry = tuple[float, float, list[float]]
-_Distribution = tuple[str, str, Optional[int], Optional[float]]
+_Distribution = tuple[
+    str, str, Optional[int], Optional[float], Optional[tuple[list[float], list[float]]]
+]
+_See = Callable[[list[tuple[int, float]]], bool]
 
 def run_program(arguments: Sequence[str], executable: Optional[str]) -> int: ...
 def devices() -> tuple[str, Optional[str]]: ...
 def run_selftest(backend: str, device: Optional[int], only: list[str]) -> str: ...
 def solve(
     field: npt.NDArray[Any], source: Optional[npt.NDArray[Any]], options: dict[str, Any]
-) -> tuple[npt.NDArray[Any], npt.NDArray[np.uint64], _Floats, int, bool, str, list[str]]: ...
+) -> tuple[npt.NDArray[Any], npt.NDArray[np.uint64], _Floats, int, bool, str, list[str], float]: ...
 
 @final
 class PlannedNufft:
@@ -54,6 +57,7 @@ class MriRun:
     def result(self) -> _Image: ...
     def close(self) -> None: ...
 
+def density_weights(shape: Sequence[int], k: _Floats, steps: int) -> _Floats: ...
 def mri_save(
     path: _Path,
     image: npt.NDArray[np.complex128],
@@ -77,12 +81,9 @@ class PtychoRun:
         cls,
         frames: npt.NDArray[Any],
         positions: _Floats,
-        geometry: _Geometry,
         mask: Optional[npt.NDArray[np.bool_]],
         probe: Optional[npt.NDArray[np.complex128]],
-        recipe: str,
-        backend: str,
-        device: Optional[int],
+        options: dict[str, Any],
     ) -> PtychoRun: ...
     @property
     def setup(self) -> str: ...
@@ -94,6 +95,7 @@ class PtychoRun:
     def object(self) -> npt.NDArray[Any]: ...
     def probe(self) -> npt.NDArray[Any]: ...
     def result(self) -> PtychoResult: ...
+    def checkpoint(self, path: _Path) -> None: ...
     def close(self) -> None: ...
 
 @final
@@ -130,7 +132,12 @@ class PtychoResult:
 
 def resolved_recipe(json: str) -> str: ...
 def simulate_scan(
-    frame: int, positions: int, photons: float, seed: int
+    frame: int,
+    positions: int,
+    photons: float,
+    seed: int,
+    near_field: bool,
+    focus_to_sample: Optional[float],
 ) -> tuple[
     npt.NDArray[np.float32], _Floats, _Geometry, npt.NDArray[np.complex128], npt.NDArray[np.complex128]
 ]: ...
@@ -154,14 +161,14 @@ class SasEngine:
 
 def sas_fit(
     model: str,
-    data: Any,
-    free: list[tuple[str, Optional[tuple[float, float]], Optional[float]]],
-    values: list[float],
-    widths: list[float],
+    sets: list[tuple[Any, list[float], list[float]]],
+    parameters: dict[str, Any],
     distributions: list[_Distribution],
     place: dict[str, Any],
     search: dict[str, Any],
-) -> tuple[str, list[_Floats]]: ...
+    see: _See,
+    every: float,
+) -> tuple[str, list[list[_Floats]]]: ...
 
 @final
 class Table:
@@ -170,6 +177,11 @@ class Table:
     ``table["name"]`` is a column: times as datetime64[ns], numbers as float64 with NaN for null, labels as a list.
     ``polars.DataFrame(table)``, ``pyarrow.table(table)`` and others take the whole.
     """
+
+    def save(self, path: _Path) -> None:
+        """Write an Arrow IPC file, which polars, pyarrow and others read; it is absent or complete."""
+    def to_xarray(self) -> Any:
+        """The columns as an ``xarray.Dataset`` over rows; xarray must be installed."""
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any: ...
     @property

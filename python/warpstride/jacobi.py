@@ -6,16 +6,33 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, Optional, Sequence, Union
+from typing import Any, Callable, Literal, NamedTuple, Optional
 
 import numpy as np
 import numpy.typing as npt
 
 from . import _warpstride
-from ._arrays import floats
-from ._types import Backend
+from ._arrays import floats, real
+from ._files import write_npy
+from ._progress import EVERY, Progress
+from ._types import Backend, Devices, Path
 
-__all__ = ["Solution", "solve"]
+__all__ = ["Solution", "Sweep", "solve"]
+
+
+class Sweep(NamedTuple):
+    """A sweep whose residual norm was computed.
+
+    Attributes
+    ----------
+    sweep : int
+        Its index, from 0.
+    norm : float
+        √Σ(new − old)².
+    """
+
+    sweep: int
+    norm: float
 
 
 @dataclass(frozen=True)
@@ -38,6 +55,8 @@ class Solution:
         Back end, device and precision.
     notes : list of str
         What was chosen, and why.
+    seconds : float
+        Spent in the library.
     """
 
     field: npt.NDArray[Any]
@@ -47,6 +66,27 @@ class Solution:
     converged: bool
     setup: str
     notes: list[str]
+    seconds: float
+
+    def save(self, path: Path) -> None:
+        """Write the field as a NumPy array (``.npy``), as ``warpstride jacobi -o`` does; the file is absent or complete.
+
+        Raises
+        ------
+        OSError
+            The file cannot be written.
+        """
+        write_npy(path, self.field)
+
+    def to_xarray(self) -> Any:
+        """The field and the norms as an ``xarray.Dataset``; xarray must be installed."""
+        import xarray
+
+        return xarray.Dataset(
+            {"field": (("row", "column"), self.field), "norm": (("sweep",), self.norms)},
+            coords={"sweep": self.norm_sweeps},
+            attrs={"setup": self.setup, "sweeps": self.sweeps, "converged": int(self.converged)},
+        )
 
 
 def solve(
@@ -58,7 +98,9 @@ def solve(
     tolerance: float = 1e-8,
     check_every: int = 1,
     backend: Backend = "auto",
-    devices: Union[None, int, Sequence[int], Literal["all"]] = None,
+    devices: Devices = None,
+    callback: Optional[Callable[[Sweep], Optional[bool]]] = None,
+    progress: Optional[bool] = None,
 ) -> Solution:
     """Relax a field: each sweep replaces inner cells by the mean of their four neighbours.
 
@@ -85,6 +127,11 @@ def solve(
         Where to compute.
     devices : int, sequence of int or "all", optional
         The GPUs that share the rows; of the emulator, the number of devices. By default the first GPU.
+    callback : callable, optional
+        Called with each `Sweep` whose norm was computed; the relaxation ends if it returns ``True``. Sweeps are done in
+        batches, so that some more may be done.
+    progress : bool, optional
+        Whether a bar is shown; by default in terminals and notebooks.
 
     Returns
     -------
@@ -112,7 +159,9 @@ def solve(
     (True, [1.0, 0.875, 0.75, 0.625, 0.5, 0.375, 0.25, 0.125, 0.0])
     """
     start = _field(field)
-    options = {
+    if np.isnan(real("tolerance", tolerance)):
+        raise _warpstride.DataError(f"tolerance: expected a number, found {tolerance}")
+    options: dict[str, Any] = {
         "boundary": boundary,
         "iterations": iterations,
         "tolerance": tolerance,
@@ -120,9 +169,18 @@ def solve(
         "backend": backend,
         "devices": list(devices) if isinstance(devices, (tuple, range)) else devices,
     }
+    bar = Progress("relaxation", progress)
+
+    def see(entries: list[tuple[int, float]]) -> bool:
+        sweep, norm = entries[-1]
+        bar.see(sweep + 1, iterations, f"norm {norm:.3g}")
+        return callback is not None and any(callback(Sweep(*entry)) for entry in entries)
+
+    options["see"], options["every"] = see, 0.0 if callback is not None else EVERY
     given = None if source is None else floats("source", source).astype(start.dtype, copy=False)
-    found, sweeps, norms, done, converged, setup, notes = _warpstride.solve(start, given, options)
-    return Solution(found, norms, sweeps, done, converged, setup, notes)
+    with bar:
+        found, sweeps, norms, done, converged, setup, notes, seconds = _warpstride.solve(start, given, options)
+    return Solution(found, norms, sweeps, done, converged, setup, notes, seconds)
 
 
 def _field(field: npt.ArrayLike) -> npt.NDArray[Any]:

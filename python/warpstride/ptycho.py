@@ -15,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _warpstride
-from ._arrays import complexes, floats
+from ._arrays import any_array, complexes, floats, real
+from ._progress import EVERY, Progress
 from ._types import Backend, Path, Precision
 
 __all__ = [
@@ -294,6 +295,11 @@ class Reconstruction:
         probe_modes: int = 1,
         seed: int = 0,
         recipe: Optional[Mapping[str, Any]] = None,
+        near_field: bool = False,
+        focus_to_sample: Optional[float] = None,
+        start: Optional[Result] = None,
+        start_object: Optional[npt.ArrayLike] = None,
+        resume: Optional[Path] = None,
         backend: Backend = "auto",
         device: Optional[int] = None,
     ) -> None:
@@ -303,6 +309,12 @@ class Reconstruction:
         for engine in engines or ():
             if not isinstance(engine, Engine):
                 raise _warpstride.DataError(f"engines: expected engines such as DM(100), found {engine!r}")
+        if start is not None and not isinstance(start, Result):
+            raise _warpstride.DataError(f"start: expected a Result, found {type(start).__name__}")
+        if resume is not None:
+            given = {"engines": engines, "recipe": recipe, "start": start, "start_object": start_object}
+            for name in (name for name, value in given.items() if value is not None):
+                raise _warpstride.DataError(f"{name}: expected none beside resume, whose file has the recipe and the state")
         table: dict[str, Any] = {"precision": precision, "probe_modes": probe_modes, "seed": seed}
         for name in table.keys() & (recipe or {}).keys():
             raise _warpstride.DataError(f"recipe: expected no {name}, which is an argument of its own")
@@ -312,7 +324,8 @@ class Reconstruction:
         pixel = floats("pixel_size", pixel_size)
         if pixel.shape not in ((), (1,), (2,)):
             raise _warpstride.DataError(f"pixel_size: expected a number or (row, column), found shape {pixel.shape}")
-        geometry = (float(wavelength), float(distance), [float(pixel.flat[0]), float(pixel.flat[-1])])
+        lengths = real("wavelength", wavelength), real("distance", distance)
+        geometry = (*lengths, [float(pixel.flat[0]), float(pixel.flat[-1])])
         waves = None if probe is None else complexes("probe", probe).astype(np.complex128, copy=False)
         if waves is not None and waves.ndim == 2:
             waves = waves[np.newaxis]
@@ -325,15 +338,26 @@ class Reconstruction:
             raise _warpstride.DataError(
                 f"positions: expected an array (frame, 2), found shape {places.shape}"
             )
+        image = None if start_object is None else complexes("start_object", start_object).astype(np.complex128, copy=False)
+        if image is not None and image.ndim != 2:
+            raise _warpstride.DataError(f"start_object: expected an array (row, column), found shape {image.shape}")
+        options = {
+            "geometry": geometry,
+            "near_field": near_field,
+            "focus_to_sample": None if focus_to_sample is None else real("focus_to_sample", focus_to_sample),
+            "start": None if start is None else start._inner,
+            "start_object": image,
+            "resume": resume,
+            "recipe": text,
+            "backend": backend,
+            "device": device,
+        }
         self._run = _warpstride.PtychoRun(
-            np.asarray(frames),
+            any_array("frames", frames),
             places,
-            geometry,
-            None if mask is None else np.asarray(mask, dtype=bool),
+            None if mask is None else any_array("mask", mask).astype(bool, copy=False),
             waves,
-            text,
-            backend,
-            device,
+            options,
         )
 
     @property
@@ -391,15 +415,28 @@ class Reconstruction:
         """Whether all iterations are done."""
         return self._run.progress()[2]
 
-    def run(self) -> None:
-        """Do the remaining iterations, without waiting for the metrics of each."""
+    def run(self, *, progress: Optional[bool] = None) -> None:
+        """Do the remaining iterations, without waiting for the metrics of each. ``progress`` is whether a bar is shown, by
+        default in terminals and notebooks."""
         finished = self.finished
-        while not finished:
-            finished = self._run.advance(0.1)[2]
+        with Progress("reconstruction", progress) as bar:
+            while not finished:
+                done, planned, finished = self._run.advance(EVERY)
+                bar.see(done, planned, "iterations")
 
     def result(self) -> Result:
         """The present object, probe and metrics; the run can go on."""
         return Result(self._run.result())
+
+    def checkpoint(self, path: Path) -> None:
+        """Write the whole state of the run, from which ``resume`` continues to the same bits; the file is absent or complete.
+
+        Raises
+        ------
+        OSError
+            The file cannot be written.
+        """
+        self._run.checkpoint(path)
 
     def close(self) -> None:
         """Free the memory of the run; nothing can be computed afterwards."""
@@ -420,11 +457,17 @@ def reconstruct(
     probe_modes: int = 1,
     seed: int = 0,
     recipe: Optional[Mapping[str, Any]] = None,
+    near_field: bool = False,
+    focus_to_sample: Optional[float] = None,
+    start: Optional[Result] = None,
+    start_object: Optional[npt.ArrayLike] = None,
+    resume: Optional[Path] = None,
     backend: Backend = "auto",
     device: Optional[int] = None,
     callback: Optional[Callable[[Iteration, Reconstruction], Optional[bool]]] = None,
+    progress: Optional[bool] = None,
 ) -> Result:
-    """Reconstruct a specimen and its illumination from far-field diffraction patterns.
+    """Reconstruct a specimen and its illumination from diffraction patterns, of the far or of the near field.
 
     Parameters
     ----------
@@ -450,12 +493,25 @@ def reconstruct(
         Seed of random choices.
     recipe : mapping, optional
         Further options as in a recipe file: ``{"free_pixels": 0.02, "positions": {"refine": ["gradient"]}}``.
+    near_field : bool
+        Whether the frames are near fields, of a parallel beam or of a cone beam with ``focus_to_sample``.
+    focus_to_sample : float, optional
+        Distance from the focus of a cone beam to the specimen, m.
+    start : Result, optional
+        An earlier result from which object, probe, positions and scales are taken, also one of frames of another size.
+    start_object : array_like, optional
+        Start object (row, column), of the shape of the object.
+    resume : path, optional
+        A file of `Reconstruction.checkpoint` or of ``warpstride ptycho reconstruct --checkpoint`` of the same scan: the run
+        goes on where it was, with the recipe of the file.
     backend : {"auto", "cpu", "cuda", "emulator"}
         Where to compute.
     device : int, optional
         Number of the GPU.
     callback : callable, optional
         Called after each iteration with its `Iteration` and the `Reconstruction`; the run ends if it returns ``True``.
+    progress : bool, optional
+        Whether a bar is shown; by default in terminals and notebooks.
 
     Returns
     -------
@@ -501,14 +557,22 @@ def reconstruct(
         probe_modes=probe_modes,
         seed=seed,
         recipe=recipe,
+        near_field=near_field,
+        focus_to_sample=focus_to_sample,
+        start=start,
+        start_object=start_object,
+        resume=resume,
         backend=backend,
         device=device,
     )
     with run:
         if callback is None:
-            run.run()
-        else:
+            run.run(progress=progress)
+            return run.result()
+        with Progress("reconstruction", progress) as bar:
+            planned = run.planned
             for iteration in run:
+                bar.see(iteration.iteration, planned, f"error {iteration.err_fourier:.3g}")
                 if callback(iteration, run):
                     break
         return run.result()
@@ -552,6 +616,10 @@ class Simulation:
         The specimen (row, column).
     probe : ndarray of complex128
         The probe (mode, row, column), √photons.
+    near_field : bool
+        Whether the frames are near fields.
+    focus_to_sample : float or None
+        Distance from the focus of a cone beam to the specimen, m.
     """
 
     frames: npt.NDArray[np.float32]
@@ -561,6 +629,8 @@ class Simulation:
     pixel_size: tuple[float, float]
     object: npt.NDArray[np.complex128]
     probe: npt.NDArray[np.complex128]
+    near_field: bool = False
+    focus_to_sample: Optional[float] = None
 
     @property
     def arguments(self) -> dict[str, Any]:
@@ -571,11 +641,19 @@ class Simulation:
             "wavelength": self.wavelength,
             "distance": self.distance,
             "pixel_size": self.pixel_size,
+            "near_field": self.near_field,
+            "focus_to_sample": self.focus_to_sample,
         }
 
 
 def simulate(
-    *, frame: int = 128, positions: int = 100, photons: float = 1e8, seed: int = 0
+    *,
+    frame: int = 128,
+    positions: int = 100,
+    photons: float = 1e8,
+    seed: int = 0,
+    near_field: bool = False,
+    focus_to_sample: Optional[float] = None,
 ) -> Simulation:
     """Simulate a scan of a specimen, for tests and examples.
 
@@ -589,6 +667,10 @@ def simulate(
         Photons of a frame.
     seed : int
         Seed of positions and noise.
+    near_field : bool
+        Whether the frames are near fields.
+    focus_to_sample : float, optional
+        Distance from the focus of a cone beam to the specimen, m; by default near fields are those of a parallel beam.
 
     Examples
     --------
@@ -596,6 +678,9 @@ def simulate(
     >>> ws.ptycho.simulate(frame=32, positions=12).frames.shape
     (12, 32, 32)
     """
-    frames, places, geometry, specimen, probe = _warpstride.simulate_scan(frame, positions, photons, seed)
+    frames, places, geometry, specimen, probe = _warpstride.simulate_scan(
+        frame, positions, photons, seed, near_field, focus_to_sample
+    )
     wavelength, distance, (rows, columns) = geometry
-    return Simulation(frames, places, wavelength, distance, (rows, columns), specimen, probe)
+    pixel = (rows, columns)
+    return Simulation(frames, places, wavelength, distance, pixel, specimen, probe, near_field, focus_to_sample)

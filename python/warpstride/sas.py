@@ -9,20 +9,23 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import dataclass
-from typing import Any, Literal, Mapping, Optional, Sequence, Union, cast
+from typing import Any, Callable, Literal, Mapping, NamedTuple, Optional, Sequence, Union, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from . import _warpstride
 from ._arrays import floats
+from ._progress import EVERY, Progress
 from ._types import Backend, Path, Precision
 
-__all__ = ["FitResult", "Fitted", "Model", "Parameter", "fit", "models"]
+__all__ = ["FitResult", "Fitted", "FittedData", "Model", "Parameter", "Round", "fit", "models"]
 
 _Floats = npt.NDArray[np.float64]
 _Q = Union[npt.ArrayLike, tuple[npt.ArrayLike, npt.ArrayLike]]
-_Distribution = tuple[str, str, Optional[int], Optional[float]]
+_Pairs = tuple[list[float], list[float]]
+_Distribution = tuple[str, str, Optional[int], Optional[float], Optional[_Pairs]]
+_Value = Union[float, int, str, tuple[npt.ArrayLike, npt.ArrayLike]]
 
 
 def models() -> list[str]:
@@ -125,7 +128,7 @@ class Model:
         """The default values."""
         return {name: row.default for name, row in self.parameters.items()}
 
-    def __call__(self, q: _Q, **parameters: Union[float, int, str]) -> _Floats:
+    def __call__(self, q: _Q, **parameters: _Value) -> _Floats:
         """Intensities at q.
 
         Parameters
@@ -135,7 +138,8 @@ class Model:
         **parameters
             Values of parameters, by default the model's. For a distribution of a parameter p, ``p_pd`` is its relative
             width (degrees for angles), and ``p_pd_type``, ``p_pd_n`` and ``p_pd_nsigma`` are its shape (``gaussian``,
-            ``rectangle``, ``uniform``, ``lognormal``, ``schulz``, ``boltzmann``), points and reach.
+            ``rectangle``, ``uniform``, ``lognormal``, ``schulz``, ``boltzmann``), points and reach. A pair ``(values,
+            weights)`` as ``p_pd`` is a distribution of its own, of values of p or, for an angle, of offsets from it.
 
         Returns
         -------
@@ -155,7 +159,7 @@ class Model:
         intensity: _Floats = engine.evaluate(values, widths)[0].reshape(shape)
         return intensity
 
-    def batch(self, q: _Q, values: Mapping[str, npt.ArrayLike], **parameters: Union[float, int, str]) -> _Floats:
+    def batch(self, q: _Q, values: Mapping[str, npt.ArrayLike], **parameters: _Value) -> _Floats:
         """Intensities for many sets of parameters in one call, as a population or a Jacobian needs them.
 
         Parameters
@@ -179,7 +183,14 @@ class Model:
         >>> model.batch([0.01, 0.1, 0.2], {"radius": [20, 30]}, background=0).shape
         (2, 3)
         """
-        columns = {name: floats(name, column) for name, column in values.items()}
+        if not isinstance(values, Mapping):
+            raise _warpstride.DataError(f"values: expected a mapping, found {type(values).__name__}")
+        columns = {str(name): floats(str(name), column) for name, column in values.items()}
+        for name in columns:
+            if name not in self.parameters and self._width(name) is None:
+                raise _warpstride.DataError(
+                    f"{name}: expected a parameter of {self.name} or the width p_pd of its distribution"
+                )
         lengths = {column.shape for column in columns.values()}
         if len(lengths) != 1 or len(next(iter(lengths))) != 1 or (0,) in lengths:
             raise _warpstride.DataError(
@@ -188,7 +199,7 @@ class Model:
             )
         for name in columns.keys() & parameters.keys():
             raise _warpstride.DataError(f"{name}: expected in values or as a keyword, found both")
-        single: dict[str, Union[float, int, str]] = {
+        single: dict[str, _Value] = {
             # Any width above 0 asks for a distribution.
             name: float(column.max()) if self._width(name) else float(column[0])
             for name, column in columns.items()
@@ -215,7 +226,7 @@ class Model:
         return of if name not in self.parameters and of != name and of in self.parameters else None
 
     def _split(
-        self, parameters: Mapping[str, Union[float, int, str]], free: Sequence[str] = ()
+        self, parameters: Mapping[str, _Value], free: Sequence[str] = ()
     ) -> tuple[_Floats, _Floats, list[_Distribution]]:
         """Values (1, parameter), widths (1, distribution) and distributions of keywords; those of ``free`` are there
         with a width of 0, too."""
@@ -232,11 +243,15 @@ class Model:
             if of not in self.parameters:
                 known_names = ", ".join(self.parameters)
                 raise _warpstride.DataError(f"{name}: expected a parameter of {self.name}: {known_names}")
+            if suffix == "_pd" and isinstance(value, tuple):
+                widths[of] = 1.0
+                options.setdefault(of, {})["pairs"] = _pairs(name, value)
+                continue
             if suffix == "_pd_type":
                 options.setdefault(of, {})[suffix] = str(value)
                 continue
             try:
-                number = float(value)
+                number = float(value)  # type: ignore[arg-type]
             except (TypeError, ValueError):
                 raise _warpstride.DataError(f"{name}: expected a number, found {value!r}") from None
             if suffix == "":
@@ -256,7 +271,8 @@ class Model:
         for of in widths:
             given = options.get(of, {})
             kind = given.get("_pd_type", "gaussian")
-            distributions.append((of, kind, given.get("_pd_n"), given.get("_pd_nsigma")))
+            pairs = given.get("pairs")
+            distributions.append((of, kind, given.get("_pd_n"), given.get("_pd_nsigma"), pairs))
         one = np.array([list(values.values())], dtype=np.float64)
         spread = np.array([list(widths.values())], dtype=np.float64).reshape((1, len(widths)))
         return one, spread, distributions
@@ -282,6 +298,15 @@ class Model:
 
 def _model(name: str, place: dict[str, Any]) -> Model:
     return Model(name, **place)
+
+
+def _pairs(name: str, pairs: tuple[npt.ArrayLike, npt.ArrayLike]) -> _Pairs:
+    """Values and weights of a distribution."""
+    columns = [floats(name, column) for column in pairs]
+    if len(columns) != 2 or columns[0].ndim != 1 or columns[0].shape != columns[1].shape or not columns[0].size:
+        shapes = ", ".join(str(column.shape) for column in columns)
+        raise _warpstride.DataError(f"{name}: expected (values, weights) of one length above 0, found shapes {shapes}")
+    return columns[0].tolist(), columns[1].tolist()
 
 
 def _points(q: _Q) -> tuple[_Floats, Optional[_Floats], tuple[int, ...]]:
@@ -324,6 +349,37 @@ class Fitted:
     units: str
 
 
+class Round(NamedTuple):
+    """A round of a search.
+
+    Attributes
+    ----------
+    round : int
+        Its number, from 1.
+    chi2_per_point : float
+        The best χ² so far, divided by the number of points.
+    """
+
+    round: int
+    chi2_per_point: float
+
+
+@dataclass(frozen=True)
+class FittedData:
+    """A set of data beside the fitted model.
+
+    Attributes
+    ----------
+    intensity, sigma, model, residuals : ndarray of float64
+        Of each fitted point: data and standard deviations, the model's intensities, and (data − model)/σ.
+    """
+
+    intensity: _Floats
+    sigma: _Floats
+    model: _Floats
+    residuals: _Floats
+
+
 @dataclass(frozen=True)
 class FitResult:
     """Result of a fit.
@@ -340,8 +396,10 @@ class FitResult:
         Whether a minimum was found.
     covariance : ndarray of float64
         (parameter, parameter); NaN where it is not determined.
-    intensity, sigma, model, residuals : ndarray of float64
-        Of each fitted point: data and standard deviations, the model's intensities, and (data − model)/σ.
+    sets : list of FittedData
+        The sets of data beside the model.
+    tied : dict of str to float
+        Parameters that follow from others.
     problems : list of str
         Doubtful properties of the data and of the fit.
     summary : dict
@@ -354,20 +412,64 @@ class FitResult:
     reduced_chi2: float
     converged: bool
     covariance: _Floats
-    intensity: _Floats
-    sigma: _Floats
-    model: _Floats
-    residuals: _Floats
+    sets: list[FittedData]
+    tied: dict[str, float]
     problems: list[str]
     summary: dict[str, Any]
+
+    @property
+    def intensity(self) -> _Floats:
+        """The data of all sets, one after another, 1/cm."""
+        return np.concatenate([of.intensity for of in self.sets])
+
+    @property
+    def sigma(self) -> _Floats:
+        """Their standard deviations."""
+        return np.concatenate([of.sigma for of in self.sets])
+
+    @property
+    def model(self) -> _Floats:
+        """The intensities of the fitted model."""
+        return np.concatenate([of.model for of in self.sets])
+
+    @property
+    def residuals(self) -> _Floats:
+        """(data − model)/σ."""
+        return np.concatenate([of.residuals for of in self.sets])
+
+    def save(self, path: Path) -> None:
+        """Write `summary` as JSON, as ``warpstride sas fit --summary`` does."""
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(self.summary, file, indent=2, ensure_ascii=False, allow_nan=False)
+            file.write("\n")
+
+    def to_xarray(self) -> Any:
+        """Data, model and residuals of all sets as an ``xarray.Dataset`` over points; xarray must be installed."""
+        import xarray
+
+        counts = [len(of.model) for of in self.sets]
+        columns = {
+            "intensity": self.intensity,
+            "sigma": self.sigma,
+            "model": self.model,
+            "residuals": self.residuals,
+        }
+        return xarray.Dataset(
+            {name: (("point",), column) for name, column in columns.items()},
+            coords={"set": (("point",), np.repeat(np.arange(1, len(counts) + 1), counts))},
+            attrs={"chi2": self.chi2, **{name: one.value for name, one in self.parameters.items()}},
+        )
 
 
 def fit(
     model: Model,
-    data: Union[Path, Sequence[Any]],
+    data: Union[Path, tuple[Any, ...], Sequence[Any]],
     free: Union[Sequence[str], Mapping[str, Optional[tuple[float, float]]]],
     *,
     start: Optional[Mapping[str, float]] = None,
+    ties: Optional[Mapping[str, str]] = None,
+    shared: Sequence[str] = (),
+    each: Optional[Sequence[Mapping[str, _Value]]] = None,
     method: Literal["lm", "de"] = "lm",
     starts: int = 1,
     iterations: int = 200,
@@ -377,9 +479,11 @@ def fit(
     q_range: Optional[tuple[float, float]] = None,
     weights: Literal["data", "root", "relative", "unit"] = "data",
     resolution: bool = True,
-    **parameters: Union[float, int, str],
+    callback: Optional[Callable[[Round], Optional[bool]]] = None,
+    progress: Optional[bool] = None,
+    **parameters: _Value,
 ) -> FitResult:
-    """Fit parameters of a model to data, so that χ² = Σ ((data − model)/σ)² is least.
+    """Fit parameters of a model to one or several sets of data, so that χ² = Σ ((data − model)/σ)² is least.
 
     Parameters
     ----------
@@ -387,13 +491,20 @@ def fit(
         The model, and where it is computed.
     data : path or tuple
         A file that ``warpstride sas`` reads; or (q, intensity), (q, intensity, σ) or (q, intensity, σ, σ of q), with
-        q an array or a tuple (qx, qy).
+        q an array or a tuple (qx, qy). A list of files and tuples is several sets, which are fitted together.
     free : mapping of str to (low, high), or sequence of str
         The parameters to fit with their bounds; ``None`` for the limits of the parameter. ``p_pd`` is the width of the
-        distribution of p.
+        distribution of p. Of several sets, each has its own value, ``"radius.1"``, ``"radius.2"``, …, unless it is
+        ``shared``; ``"radius.2"`` is fitted in the second set only.
     start : mapping of str to float, optional
         Where the search begins; by default at the value of the parameter if it is within the bounds, else in their
         middle.
+    ties : mapping of str to str, optional
+        Parameters that follow from others, as ``{"thickness": "2*radius"}``.
+    shared : sequence of str
+        Fitted parameters that have one value for all sets of data.
+    each : sequence of mapping, optional
+        Values of parameters in each set, where they differ from ``parameters``.
     method : {"lm", "de"}
         Levenberg–Marquardt, or differential evolution before it.
     starts, iterations : int
@@ -408,6 +519,10 @@ def fit(
         Standard deviations: those of the data (√|I| if there are none), √|I|, |I| or 1.
     resolution : bool
         Whether intensities are smeared with the resolution of the data, if they have one.
+    callback : callable, optional
+        Called after each round with its `Round`; the search ends if it returns ``True``.
+    progress : bool, optional
+        Whether a bar is shown; by default in terminals and notebooks.
     **parameters
         Values of the other parameters, as for `Model`.
 
@@ -434,6 +549,20 @@ def fit(
     >>> found = ws.sas.fit(model, data, {"radius": (10, 60), "scale": (0, 1)}, starts=8, background=0.01)
     >>> round(found.parameters["radius"].value, 6), found.converged
     (35.0, True)
+
+    Two contrasts of the same spheres:
+
+    >>> second = model(q, radius=35, scale=0.02, background=0.03, sld_solvent=1)
+    >>> found = ws.sas.fit(
+    ...     model,
+    ...     [data, (q, second, 0.01 * second)],
+    ...     {"radius": (10, 60), "scale": (0, 1), "background": (0, 1)},
+    ...     shared=["radius", "scale"],
+    ...     each=[{"sld_solvent": 6}, {"sld_solvent": 1}],
+    ...     starts=8,
+    ... )
+    >>> round(found.parameters["background.2"].value, 6), len(found.sets)
+    (0.03, 2)
     """
     bounds = free if isinstance(free, Mapping) else {name: None for name in free}
     begin = dict(start or {})
@@ -443,7 +572,18 @@ def fit(
         (str(name), None if limits is None else _limits(name, limits), begin.get(name))
         for name, limits in bounds.items()
     ]
-    values, widths, distributions = model._split(parameters, [name for name, _, _ in fitted])
+    sets: list[Any] = [data]
+    if isinstance(data, list) and data and all(isinstance(one, (str, os.PathLike, tuple)) for one in data):
+        sets = list(data)
+    own: list[Mapping[str, _Value]] = [{}] * len(sets) if each is None else list(each)
+    if len(own) != len(sets):
+        raise _warpstride.DataError(f"each: expected values of {len(sets)} sets of data, found {len(own)}")
+    names = [_unnumbered(name, len(sets)) for name, _, _ in fitted]
+    names += [_unnumbered(str(name), 1) for name in ties or ()]
+    split = [model._split({**parameters, **of_set}, names) for of_set in own]
+    distributions = split[0][2]
+    if any(of_set[2] != distributions for of_set in split):
+        raise _warpstride.DataError("each: expected the same distributions in all sets of data, found others")
     search = {
         "method": method,
         "starts": starts,
@@ -455,16 +595,29 @@ def fit(
         "weights": weights,
         "resolution": resolution,
     }
-    text, arrays = _warpstride.sas_fit(
-        model.name,
-        _data(data),
-        fitted,
-        values[0].tolist(),
-        widths[0].tolist(),
-        distributions,
-        model._place,
-        search,
-    )
+    bar = Progress("fit", progress)
+
+    def see(rounds: list[tuple[int, float]]) -> bool:
+        number, chi2 = rounds[-1]
+        bar.see(number, planned, f"rounds, χ²/point {chi2:.3g}")
+        return callback is not None and any(callback(Round(*one)) for one in rounds)
+
+    planned = iterations + (generations if method == "de" else 0)
+    with bar:
+        text, columns = _warpstride.sas_fit(
+            model.name,
+            [(_data(one), of[0][0].tolist(), of[1][0].tolist()) for one, of in zip(sets, split)],
+            {
+                "free": fitted,
+                "shared": [str(name) for name in shared],
+                "ties": [f"{name}={expression}" for name, expression in (ties or {}).items()],
+            },
+            distributions,
+            model._place,
+            search,
+            see,
+            EVERY if callback is None else 0.0,
+        )
     summary = json.loads(text)
     nan = float("nan")
     covariance = [[nan if cell is None else cell for cell in row] for row in summary["covariance"]]
@@ -486,13 +639,17 @@ def fit(
         reduced_chi2=_number(summary["reduced_chi2"], nan),
         converged=summary["converged"],
         covariance=np.array(covariance, dtype=np.float64),
-        intensity=arrays[0],
-        sigma=arrays[1],
-        model=arrays[2],
-        residuals=arrays[3],
+        sets=[FittedData(*of_set) for of_set in columns],
+        tied={one["name"]: one["value"] for one in summary.get("tied", ())},
         problems=summary["problems"],
         summary=summary,
     )
+
+
+def _unnumbered(name: str, sets: int) -> str:
+    """The name without the number of a set of data."""
+    plain, dot, number = name.rpartition(".")
+    return plain if sets > 1 and dot and number.isdigit() else name
 
 
 def _limits(name: str, limits: tuple[float, float]) -> tuple[float, float]:

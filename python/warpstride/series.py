@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _warpstride
-from ._arrays import floats
+from ._arrays import any_array, floats
 from ._types import Backend
 from ._warpstride import Table
 
@@ -51,7 +51,7 @@ def table(
     >>> points.column_names, points["value"].tolist()
     (['time', 'value'], [1.0, 2.0])
     """
-    stamps = np.asarray(times)
+    stamps = any_array("times", times)
     if stamps.dtype.kind != "M":
         raise _warpstride.DataError(f"times: expected datetime64, found {stamps.dtype}")
     if np.isnat(stamps).any():

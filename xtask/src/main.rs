@@ -14,6 +14,7 @@ mod executables;
 mod host;
 mod manifest;
 mod mpi;
+mod python;
 mod test;
 mod wheel;
 mod words;

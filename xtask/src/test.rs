@@ -11,6 +11,7 @@ use clap::ValueEnum;
 use crate::build_ptx::{self, Assembler, Mode};
 use crate::host::{self, Host};
 use crate::mpi;
+use crate::python;
 use crate::words;
 use crate::workspace;
 use warpstride_build_ptx::process;
@@ -30,6 +31,8 @@ pub(crate) enum Step {
     Dialect,
     /// Unit, integration and documentation tests; the examples are built. With processes of MPI if one is installed
     Tests,
+    /// The Python package: its tests, examples and types, if there is a Python
+    Python,
     /// Programs outside the workspace: one calls the library, one has a kernel of its own
     Outside,
     /// Each science alone, as a library; Jacobi as a program without HDF5
@@ -50,6 +53,7 @@ impl Step {
             Self::Ptx => "PTX: rebuild, compare, lint, assemble",
             Self::Dialect => "kernels against the published cuda_std",
             Self::Tests => "tests",
+            Self::Python => "the Python package",
             Self::Outside => "programs outside the workspace",
             Self::Doc => "API documentation",
             Self::Deny => "licences and sources of dependencies",
@@ -78,6 +82,7 @@ impl Step {
             )
             .context("expected every kernel to use names and signatures of cuda_std"),
             Self::Tests => tests(),
+            Self::Python => python::run(),
             Self::Outside => outside(),
             Self::Doc => process::run(
                 Host::prepare()?

@@ -1,7 +1,7 @@
 //! Printing to standard output and standard error.
 
 use super::failure::Failure;
-use crate::text::{count, visible};
+use crate::text::{count, is_invisible, shortened, visible};
 use serde::Serialize;
 use std::io::{self, ErrorKind, Write};
 use std::sync::OnceLock;
@@ -57,9 +57,27 @@ pub(crate) fn check_progress() -> Result<(), Failure> {
     }
 }
 
-/// Writes `value` to standard output as indented JSON.
+/// Writes `value` to standard output as indented JSON. Characters on which a terminal would act are escaped.
 pub(crate) fn say_json(value: &impl Serialize) -> Result<(), Failure> {
-    say(&(serde_json::to_string_pretty(value)? + "\n"))
+    say(&(escaped_json(serde_json::to_string_pretty(value)?) + "\n"))
+}
+
+/// JSON in which such characters, which are in texts alone, are written as `\u001b`.
+fn escaped_json(json: String) -> String {
+    let acts = |c: char| c != '\n' && is_invisible(c);
+    if !json.contains(acts) {
+        return json;
+    }
+    let mut escaped = String::with_capacity(json.len() + 16);
+    for c in json.chars() {
+        if acts(c) {
+            // All of them have four hexadecimal digits.
+            escaped += &format!("\\u{:04x}", u32::from(c));
+        } else {
+            escaped.push(c);
+        }
+    }
+    escaped
 }
 
 /// Writes `warpstride: …` to standard error, on one line even if a file's name has line breaks.
@@ -78,8 +96,12 @@ pub(crate) fn warn(sentence: &str) {
     to_standard_error("warning", sentence);
 }
 
+/// Most characters of a line on standard error: names in files may have 64 KiB.
+const LONGEST_LINE: usize = 4000;
+
 fn to_standard_error(prefix: &str, sentence: &str) {
     let line = visible(sentence);
+    let line = shortened(&line, LONGEST_LINE);
     // An error cannot be reported if standard error is closed.
     writeln!(io::stderr().lock(), "{prefix}: {}", line.trim()).unwrap_or_default();
 }
@@ -130,6 +152,16 @@ pub(crate) fn facts(lines: &[(&str, String)]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn json_is_the_same_text_without_what_a_terminal_acts_on() {
+        let text = "a\u{9b}31m\u{202e}\u{1b}\n\"é";
+        let json = escaped_json(serde_json::to_string_pretty(&[text]).unwrap());
+        assert!(json.is_ascii() || json.contains('é'), "{json}");
+        assert!(!json.contains(['\u{9b}', '\u{202e}', '\u{1b}']), "{json}");
+        let read: Vec<String> = serde_json::from_str(&json).unwrap();
+        assert_eq!(read, [text]);
+    }
 
     #[test]
     fn nouns_and_verbs_agree_with_the_count() {

@@ -19,10 +19,10 @@ pub struct CountSums {
 }
 
 /// Whole numbers below this, 2²³, become the last bits of their sum with it.
-const SMALL: f32 = 8_388_608.0;
+pub(super) const SMALL: f32 = 8_388_608.0;
 
 /// Pixels of which 32 bits hold the sum of such numbers.
-const SMALL_PIXELS: usize = 256;
+pub(super) const SMALL_PIXELS: usize = 256;
 
 /// The sum and the largest of at most [`SMALL_PIXELS`] counts that are whole numbers from 0 to 2²³ − 1; `None` of others.
 fn small(counts: &[f32]) -> Option<(u32, f32)> {
@@ -51,14 +51,14 @@ fn mixed(state: u64, word: u64) -> u64 {
 }
 
 /// A hash of rows of counts, one after the other.
-struct CountHash([u64; LANES]);
+pub(super) struct CountHash([u64; LANES]);
 
 impl CountHash {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self([1, 2, 3, 4].map(|n: u64| n.wrapping_mul(FACTOR)))
     }
 
-    fn add(&mut self, row: &[f32]) {
+    pub(super) fn add(&mut self, row: &[f32]) {
         let bytes: &[u8] = bytemuck::cast_slice(row);
         let (groups, rest) = bytes.as_chunks::<{ 8 * LANES }>();
         let word = |bytes: &[u8]| {
@@ -76,7 +76,7 @@ impl CountHash {
         }
     }
 
-    fn finish(self) -> u64 {
+    pub(super) fn finish(self) -> u64 {
         self.0.into_iter().fold(FACTOR, |all, state| {
             mixed(all.rotate_left(5), state).wrapping_add(state)
         })

@@ -1,5 +1,7 @@
 //! The counts of a scan's frames: in memory, or in a temporary file if they are too many.
 
+#[cfg(feature = "ptycho")]
+use super::{CountSums, Inspected, Mask};
 use crate::system::{ScratchError, ScratchFile};
 use ndarray::{Array3, ArrayView2, ArrayView3, Axis, s};
 use rayon::prelude::*;
@@ -59,6 +61,9 @@ enum Kept {
 pub struct Frames {
     shape: [usize; 3],
     kept: Kept,
+    /// What was found of values in memory when they were read.
+    #[cfg(feature = "ptycho")]
+    inspected: Option<Arc<Inspected>>,
 }
 
 impl PartialEq for Frames {
@@ -77,19 +82,48 @@ impl PartialEq for Frames {
 impl From<Array3<f32>> for Frames {
     fn from(frames: Array3<f32>) -> Self {
         let (count, rows, columns) = frames.dim();
-        Self {
-            shape: [count, rows, columns],
-            // Standard layout, so that frames are slices.
-            kept: Kept::Memory(if frames.is_standard_layout() {
-                frames
-            } else {
-                frames.as_standard_layout().into_owned()
-            }),
-        }
+        // Standard layout, so that frames are slices.
+        let frames = if frames.is_standard_layout() {
+            frames
+        } else {
+            frames.as_standard_layout().into_owned()
+        };
+        Self::new([count, rows, columns], Kept::Memory(frames))
     }
 }
 
 impl Frames {
+    fn new(shape: [usize; 3], kept: Kept) -> Self {
+        Self {
+            shape,
+            kept,
+            #[cfg(feature = "ptycho")]
+            inspected: None,
+        }
+    }
+
+    /// Values (frame, row, column) in memory, of which something was found when they were read.
+    #[cfg(feature = "ptycho")]
+    pub(crate) fn inspected(values: Array3<f32>, inspected: Option<Inspected>) -> Self {
+        Self {
+            inspected: inspected.map(Arc::new),
+            ..values.into()
+        }
+    }
+
+    /// The largest value of the pixels that `mask` leaves, if it is known that all are finite and not negative.
+    #[cfg(feature = "ptycho")]
+    pub(crate) fn known_largest(&self, mask: Option<&Mask>) -> Option<f32> {
+        self.inspected.as_ref()?.largest(mask)
+    }
+
+    /// Sums over values of which the pixels that `mask` does not leave are 0 already, if they are known; they are kept no longer.
+    #[cfg(feature = "ptycho")]
+    pub(super) fn take_sums(&mut self, mask: &Mask) -> Option<CountSums> {
+        let known = Arc::try_unwrap(self.inspected.take()?);
+        (known.unwrap_or_else(|shared| (*shared).clone())).into_sums(mask)
+    }
+
     /// Numbers of frames, rows and columns.
     #[must_use]
     pub fn shape(&self) -> [usize; 3] {
@@ -106,6 +140,10 @@ impl Frames {
     }
 
     pub(super) fn in_memory_mut(&mut self) -> Option<&mut Array3<f32>> {
+        #[cfg(feature = "ptycho")]
+        {
+            self.inspected = None;
+        }
         match &mut self.kept {
             Kept::Memory(frames) => Some(frames),
             _ => None,
@@ -211,10 +249,7 @@ impl FrameWriter {
     pub fn in_scratch(folder: &Path, shape: [usize; 3]) -> Result<Self, ScratchError> {
         let file = ScratchFile::new(folder, values(shape))?;
         Ok(Self {
-            frames: Frames {
-                shape,
-                kept: Kept::Short(Arc::new(file)),
-            },
+            frames: Frames::new(shape, Kept::Short(Arc::new(file))),
         })
     }
 

@@ -6,6 +6,8 @@ mod geometry;
 mod halves;
 mod image;
 mod image_index;
+#[cfg(feature = "ptycho")]
+mod inspection;
 mod kspace;
 mod model_parts;
 mod placement;
@@ -23,6 +25,8 @@ pub use geometry::{Geometry, Propagation};
 pub use halves::half_of;
 pub use image::{FieldPhases, MriImage};
 pub use image_index::ImageIndex;
+#[cfg(feature = "ptycho")]
+pub(crate) use inspection::{Inspected, Inspection};
 pub use kspace::{Extent, KSpace, KSpaceError, Readout, Truth};
 pub use model_parts::{Exposures, ModelParts, ObjectModes};
 pub use placement::Placement;

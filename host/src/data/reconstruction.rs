@@ -112,6 +112,8 @@ pub struct Reconstruction {
     pub source: String,
     /// Wavelength, m.
     pub wavelength: f64,
+    /// Voltage that has accelerated the electrons, V; `None` if the waves are photons, or not known to be electrons.
+    pub voltage: Option<f64>,
     /// Distance from the specimen to the detector, m.
     pub distance: f64,
     /// How waves travelled to the detector.

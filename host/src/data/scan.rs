@@ -71,6 +71,8 @@ pub struct Scan {
     mask: Mask,
     positions: Array2<f64>,
     geometry: Geometry,
+    /// Voltage that has accelerated the electrons, V.
+    voltage: Option<f64>,
     probe: Option<Array3<Complex<f64>>>,
     simulation: Option<Simulation>,
     /// Numbers of the frames in the scan that this is a part of.
@@ -267,6 +269,7 @@ impl Scan {
             mask,
             positions,
             geometry,
+            voltage: None,
             probe,
             simulation: None,
             numbers: None,
@@ -377,6 +380,7 @@ impl Scan {
         let positions = self.positions.select(Axis(0), numbers);
         let scan = Self::of_frames(frames, Some(mask), positions, self.geometry, self.probe)?
             .with_travel(travel)
+            .with_voltage(self.voltage)
             .with_stored_pixels(self.stored);
         Ok(match self.simulation {
             Some(truth) => scan.with_simulation(Simulation {
@@ -454,6 +458,19 @@ impl Scan {
     #[must_use]
     pub fn geometry(&self) -> &Geometry {
         &self.geometry
+    }
+
+    /// Says that the waves are electrons, and which voltage, V, has accelerated them; the wavelength stays that of the geometry.
+    #[must_use]
+    pub fn with_voltage(mut self, volts: Option<f64>) -> Self {
+        self.voltage = volts;
+        self
+    }
+
+    /// Voltage that has accelerated the electrons, V; `None` if the waves are photons, or not known to be electrons.
+    #[must_use]
+    pub fn voltage(&self) -> Option<f64> {
+        self.voltage
     }
 
     /// Start probe (mode, row, column), if the source has one.

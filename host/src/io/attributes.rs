@@ -110,19 +110,25 @@ impl Source {
         let Ok(kind) = dataset.dtype() else {
             return Ok(None);
         };
+        let variable = is_variable(&kind);
+        if variable {
+            self.check_heaps()?;
+        } else if kind.conv_to::<FixedAscii<LONGEST>>().is_none() {
+            return Ok(None);
+        }
         let shape = self.checked_shape(path, &dataset, kind.size())?;
         let count = shape.iter().product::<usize>();
         if count > MOST_TEXTS {
             return Ok(None);
         }
-        if count > 0 && (kind.is::<VarLenUnicode>() || kind.is::<VarLenAscii>()) {
-            self.check_heaps()?;
+        if count > 0 && variable {
             self.check_string_lengths(path, &dataset, count)?;
         }
         Ok(self.texts_of(&dataset)?.and_then(|t| t.into_iter().next()))
     }
 
-    fn texts_on(
+    /// The strings of the attribute `name` of `on`, which is at `path`.
+    pub(in crate::io) fn texts_on(
         &self,
         on: &hdf5::Location,
         path: &str,
@@ -141,6 +147,9 @@ impl Source {
             return Ok(None);
         }
         let attribute = on.attr(name).map_err(|_| damaged())?;
+        if attribute.dtype().is_ok_and(|kind| is_variable(&kind)) {
+            self.check_attribute_length(path, name, LONGEST_STORED)?;
+        }
         self.texts_of(&attribute)
     }
 
@@ -159,8 +168,7 @@ impl Source {
             let text = String::from_utf8_lossy(&bytes[..end]);
             text.trim_matches(['\0', ' ']).to_owned()
         };
-        let variable = kind.is::<VarLenUnicode>() || kind.is::<VarLenAscii>();
-        if variable {
+        if is_variable(&kind) {
             self.check_heaps()?;
             // HDF5 does not convert between the two character sets.
             if let Ok(read) = of.read_raw::<VarLenUnicode>() {
@@ -182,4 +190,9 @@ impl Source {
             .ok()
             .map(|read| read.iter().map(|t| text(t.as_bytes())).collect()))
     }
+}
+
+/// Whether strings of this type have lengths of their own.
+fn is_variable(kind: &hdf5::Datatype) -> bool {
+    kind.is::<VarLenUnicode>() || kind.is::<VarLenAscii>()
 }

@@ -52,8 +52,8 @@ impl Source {
         if !matches!(described, TypeDescriptor::Compound(_)) {
             return Err(not_records());
         }
-        let shape = self.checked_shape(path, &dataset, kind.size())?;
         self.check_heaps()?;
+        let shape = self.checked_shape(path, &dataset, kind.size())?;
         let [count] = shape[..] else {
             return Err(self.bad_shape(path, &shape, "(record)"));
         };
@@ -101,6 +101,11 @@ impl Records<'_> {
             found,
             expected: expected.to_owned(),
         }
+    }
+
+    /// Length of the file, bytes.
+    pub(crate) fn file_length(&self) -> u64 {
+        self.source.length()
     }
 
     /// Path of the dataset.

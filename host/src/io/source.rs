@@ -1,10 +1,12 @@
 //! Reading of HDF5 files. Every dataset is inspected before memory is allocated for it.
 //!
-//! A file that is opened with [`Source::open`] is read alone: its links to other files and virtual datasets are
-//! refused. With [`Source::open_with_links`] they are followed (`linked.rs`, `locate.rs`, `virtual_numbers.rs`), as far as
+//! A file that is opened with [`Source::open`] is read alone: its links to other files and virtual datasets are found in
+//! its structure, and refused. With [`Source::open_with_links`] they are followed (`linked.rs`, `locate.rs`, `virtual_numbers.rs`), as far as
 //! they stay in the folder of the file. External storage is refused. Attributes are read for formats that need
 //! them (`attributes.rs`), and only short strings.
 
+#[cfg(test)]
+mod attribute_tests;
 #[cfg(feature = "static")]
 mod chunk_list;
 #[cfg(not(feature = "static"))]
@@ -23,6 +25,7 @@ mod linked;
 mod links;
 mod listing;
 mod locate;
+mod look;
 mod matlab_complex;
 mod numbers;
 mod shape;
@@ -35,6 +38,8 @@ pub(in crate::io) use chunks::spec as filter_spec;
 pub(crate) use linked::Follow;
 pub(crate) use listing::{ElementKind, ListedDataset};
 #[cfg(feature = "ptycho")]
+pub(crate) use look::{Look, LookFrom, OfSome};
+#[cfg(feature = "ptycho")]
 pub(crate) use numbers::{
     ADVICE_SPARSE, DIFFERENT, GREATEST_RATIO, LOOKED_AT, RATIO, UNJUDGED, check_stored, is_alike,
 };
@@ -44,14 +49,16 @@ use super::hdf5_name::Hdf5Name;
 use super::input_file::InputFile;
 use super::{IoError, global_heap, superblock};
 use crate::system::Memory;
+use contents::Contents;
 use hdf5_metno as hdf5;
 use linked::Registry;
 use links::Link;
 use locate::Known;
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
+use warpstride_formats::hdf5_structure::LinkTarget;
 
 /// What to do about data that are in several files.
 const ADVICE_REPACK: &str = "copy the data into one plain file, for example with h5repack";
@@ -67,13 +74,28 @@ pub(crate) fn is_hdf5(path: &Path) -> bool {
     superblock::check(path).is_ok()
 }
 
+/// The file `path`, opened by HDF5.
+fn in_hdf5(path: &Path, name: &str) -> Result<hdf5::File, IoError> {
+    let named = Hdf5Name::new(path, OpenOptions::new().read(true));
+    let named = named.map_err(|e| IoError::Open {
+        file: name.to_owned(),
+        reason: e.to_string(),
+    })?;
+    hdf5::File::open(named.path()).map_err(|_| IoError::Format {
+        file: name.to_owned(),
+        expected: "a readable HDF5 file",
+        found: "a damaged one, or one that another program is writing".to_owned(),
+    })
+}
+
 /// An open file.
 pub(crate) struct Source {
     input: InputFile,
     path: PathBuf,
     /// Whether the global heaps have been checked.
     heaps: Cell<bool>,
-    file: hdf5::File,
+    /// The file in HDF5; none while it is closed.
+    file: RefCell<Option<hdf5::File>>,
     length: u64,
     /// When the file was last written to, if the file system knows.
     modified: Option<SystemTime>,
@@ -81,6 +103,8 @@ pub(crate) struct Source {
     registry: Registry,
     /// What has been read of its structure, to find them.
     known: RefCell<Known>,
+    /// Its datasets, once they have been listed.
+    contents: OnceCell<Contents>,
 }
 
 impl Source {
@@ -102,26 +126,40 @@ impl Source {
         let name = input.name();
         let modified = modified(path);
         let length = superblock::check(path)?;
-        let named = Hdf5Name::new(path, OpenOptions::new().read(true));
-        let named = named.map_err(|e| IoError::Open {
-            file: name.to_owned(),
-            reason: e.to_string(),
-        })?;
-        let file = hdf5::File::open(named.path()).map_err(|_| IoError::Format {
-            file: name.to_owned(),
-            expected: "a readable HDF5 file",
-            found: "a damaged one, or one that another program is writing".to_owned(),
-        })?;
+        let file = in_hdf5(path, name)?;
         Ok(Self {
             input,
             path: path.to_owned(),
             heaps: Cell::new(false),
-            file,
+            file: RefCell::new(Some(file)),
             length,
             modified,
             registry: Registry::Closed,
             known: RefCell::default(),
+            contents: OnceCell::new(),
         })
+    }
+
+    /// The file in HDF5, which is opened again if it was closed.
+    fn file(&self) -> Result<hdf5::File, IoError> {
+        if let Some(file) = &*self.file.borrow() {
+            return Ok(file.clone());
+        }
+        self.unchanged_itself()?;
+        let file = in_hdf5(&self.path, self.name())?;
+        *self.file.borrow_mut() = Some(file.clone());
+        self.note_reopened();
+        Ok(file)
+    }
+
+    /// Closes the file until it is read again, and forgets its structure.
+    fn close(&self) {
+        if let (Ok(mut file), Ok(mut known)) =
+            (self.file.try_borrow_mut(), self.known.try_borrow_mut())
+        {
+            *file = None;
+            *known = Known::default();
+        }
     }
 
     /// Whether the options permit numbers of which the file stores almost nothing; `None` if there is no such option.
@@ -238,18 +276,32 @@ impl Source {
     /// Where the last part of `path` is; `None` if a link is missing.
     fn link<'p>(&self, path: &'p str) -> Result<Option<Link<'p>>, IoError> {
         let mut group = self
-            .file
+            .file()?
             .group("/")
             .map_err(|_| self.damaged("/", "the root group is damaged"))?;
         let mut parts = path.split('/').filter(|p| !p.is_empty()).peekable();
+        // Where the group is, if it can be found without HDF5, which would make a list of all links for each that is looked for.
+        let mut address = self.address("/");
         while let Some(name) = parts.next() {
-            let kind = group
-                .find_link(
-                    hdf5::IndexType::Name,
-                    hdf5::IterationOrder::Native,
-                    |found, info| Ok((found == name).then_some(info.link_type)),
-                )
-                .map_err(|_| self.damaged(path, "the links on its path are damaged"))?;
+            let known = address.and_then(|at| self.known_links(at));
+            let target = known.as_ref().map(|links| links.get(name));
+            address = match target {
+                Some(Some(LinkTarget::Hard(address))) => Some(*address),
+                _ => None,
+            };
+            let kind = match target {
+                Some(None) => None,
+                Some(Some(LinkTarget::Hard(_))) => Some(hdf5::LinkType::Hard),
+                Some(Some(LinkTarget::Soft(_))) => Some(hdf5::LinkType::Soft),
+                Some(Some(LinkTarget::External { .. })) => Some(hdf5::LinkType::External),
+                Some(Some(LinkTarget::Other)) | None => group
+                    .find_link(
+                        hdf5::IndexType::Name,
+                        hdf5::IterationOrder::Native,
+                        |found, info| Ok((found == name).then_some(info.link_type)),
+                    )
+                    .map_err(|_| self.damaged(path, "the links on its path are damaged"))?,
+            };
             let kind = match kind {
                 None => return Ok(None),
                 Some(hdf5::LinkType::External) => {
@@ -275,7 +327,7 @@ impl Source {
             return source.group(&path);
         }
         if path == "/" {
-            let root = self.file.group("/");
+            let root = self.file()?.group("/");
             return root
                 .map(Some)
                 .map_err(|_| self.damaged("/", "the root group is damaged"));
@@ -305,7 +357,7 @@ impl Source {
     /// Names of the links in the root group, sorted.
     pub(crate) fn groups(&self) -> Result<Vec<String>, IoError> {
         let damaged = |_| self.damaged("/", "the root group is damaged");
-        let root = self.file.group("/").map_err(damaged)?;
+        let root = self.file()?.group("/").map_err(damaged)?;
         let mut names = root.member_names().map_err(damaged)?;
         names.sort();
         Ok(names)
@@ -332,10 +384,7 @@ impl Source {
         let Some(link) = self.link(path)? else {
             return Ok(None);
         };
-        // HDF5 reads the global heap when it opens a virtual dataset, and a damaged one for ever.
-        if !matches!(self.virtual_dataset(path), Ok(None)) {
-            self.check_heaps()?;
-        }
+        self.check_before_opening(path)?;
         let dataset = self.dataset_at(&link, path)?;
         dataset.map(Some).ok_or_else(|| {
             self.damaged(

@@ -228,7 +228,7 @@ pub fn predict(result: &Reconstruction, scan: &Scan) -> Result<Prediction, Predi
     let positions = scan.positions().clone();
     let scan = Scan::new(intensities, None, positions, geometry, None)?;
     Ok(Prediction {
-        scan,
+        scan: scan.with_voltage(result.voltage),
         r_factor: (total > 0.0).then(|| deviation / total),
     })
 }

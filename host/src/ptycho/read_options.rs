@@ -8,6 +8,7 @@ pub(crate) mod prepare;
 mod units;
 
 pub use constants::Constants;
+pub(in crate::ptycho) use constants::VOLTAGES;
 pub use datasets::{Datasets, PositionUnit};
 pub(super) use datasets::{is_pixel, si_units};
 pub use positions::{PositionFile, Raster, RasterStep};

@@ -106,6 +106,7 @@ pub fn result(
         version: env!("CARGO_PKG_VERSION").into(),
         source: origin.source.clone(),
         wavelength: scan.geometry().wavelength,
+        voltage: scan.voltage(),
         distance: scan.geometry().distance,
         propagation: scan.geometry().propagation,
         double_precision: recipe.precision == Precision::F64,

@@ -27,6 +27,8 @@ use specimen::{make_grains, specimen};
 
 /// Wavelength at 10 keV, m.
 const WAVELENGTH: f64 = 1.239_841_984e-10;
+/// Voltage that accelerates the electrons, V.
+const ELECTRON_VOLTAGE: f64 = 3e5;
 /// Wavelength of 300 kV electrons, m.
 const ELECTRON_WAVELENGTH: f64 = 1.968_749e-12;
 /// λz/(nΔ²) over the distance z from the first slice to the last.
@@ -213,7 +215,9 @@ pub fn simulate(options: &SimulateOptions) -> Result<Scan, SimulateError> {
         slices,
     };
     let given = ideal.insert_axis(Axis(0));
-    Ok(Scan::new(frames, None, recorded, geometry, Some(given))?.with_simulation(simulation))
+    let scan = Scan::new(frames, None, recorded, geometry, Some(given))?;
+    let voltage = options.electrons.then_some(ELECTRON_VOLTAGE);
+    Ok(scan.with_simulation(simulation).with_voltage(voltage))
 }
 
 /// The share of the exposure in each of so many states: half as long in each as in the one before.

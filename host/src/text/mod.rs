@@ -20,4 +20,4 @@ pub use shell::shell_quoted;
 pub use table::Table;
 #[cfg(any(feature = "ptycho", feature = "series"))]
 pub(crate) use toml_error::TomlError;
-pub use visible::{is_invisible, visible};
+pub use visible::{is_invisible, shortened, visible};

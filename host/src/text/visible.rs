@@ -32,9 +32,31 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     Cow::Owned(line)
 }
 
+/// `text`, or as much of its beginning and end, around `…`, as `most` characters have. `most` is at least 3.
+#[must_use]
+pub fn shortened(text: &str, most: usize) -> Cow<'_, str> {
+    // No character has less than a byte.
+    if text.len() <= most || text.chars().count() <= most {
+        return Cow::Borrowed(text);
+    }
+    let end = (most - 1) / 2;
+    let begins: String = text.chars().take(most - 1 - end).collect();
+    let mut ends: Vec<char> = text.chars().rev().take(end).collect();
+    ends.reverse();
+    Cow::Owned(begins + "…" + &ends.into_iter().collect::<String>())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn long_texts_keep_their_ends() {
+        assert_eq!(shortened("日本語", 3), "日本語");
+        assert_eq!(shortened("abcdefgh", 5), "ab…gh");
+        assert_eq!(shortened("abcdefgh", 6), "abc…gh");
+        assert_eq!(shortened(&"é".repeat(1000), 11).chars().count(), 11);
+    }
 
     #[test]
     fn what_a_terminal_would_act_on_is_escaped() {

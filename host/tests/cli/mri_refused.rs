@@ -163,6 +163,15 @@ fn headers_without_a_valid_size() {
 
 #[test]
 fn sizes_beyond_the_file() {
+    // Each of them fits, but not all.
+    assert_rejected(
+        |raw| {
+            for acquisition in &mut raw.acquisitions {
+                acquisition.head.number_of_samples = 700;
+            }
+        },
+        &["claim", "bytes of the file", "damaged"],
+    );
     assert_rejected(
         |raw| {
             raw.acquisitions[0].head.number_of_samples = u16::MAX;

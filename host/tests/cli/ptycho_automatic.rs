@@ -198,6 +198,31 @@ fn scans_too_small_for_trials_are_reconstructed_without() {
     refused.refused(2, &["--engine auto: expected free pixels"]);
 }
 
+/// Ctrl-C as soon as it is handled: while the scan is read, or while a probe is searched for.
+#[cfg(target_os = "linux")]
+fn stopped_in_the_first_trial(folder: &TestFolder) {
+    std::fs::copy(folder.path("scan.cxi"), folder.path("bare.cxi")).unwrap();
+    {
+        let _held = STARTING.lock().unwrap_or_else(PoisonError::into_inner);
+        let file = hdf5_metno::File::open_rw(folder.path("bare.cxi")).unwrap();
+        file.unlink("/entry_1/instrument_1/source_1/illumination")
+            .unwrap();
+        file.close().unwrap();
+    }
+    for search in [&[][..], &["--find-rotation"], &["--find-orientation"]] {
+        let mut command = folder.command();
+        command
+            .args(["ptycho", "reconstruct", "bare.cxi", "-o", "out.h5"])
+            .args(["--backend", "cpu", "--no-pictures"])
+            .args(search);
+        let output = folder.interrupt_when_handled(&mut command);
+        assert_eq!(output.code, Some(130), "{output:?}");
+        assert!(output.err.contains("nothing was written"), "{output:?}");
+        assert_eq!(folder.names(), ["bare.cxi", "scan.cxi"]);
+    }
+    std::fs::remove_file(folder.path("bare.cxi")).unwrap();
+}
+
 /// In its trials a run has nothing to save; after them it is a run like any other.
 #[cfg(unix)]
 #[test]
@@ -212,6 +237,8 @@ fn ctrl_c_and_resume() {
     let said = "stopped in the trials of the automatic recipe; nothing was written; kept so far: ";
     assert!(output.err.contains(said), "{output:?}");
     assert_eq!(folder.names(), ["scan.cxi"]);
+    #[cfg(target_os = "linux")]
+    stopped_in_the_first_trial(&folder);
 
     let (recipe, whole, _) = chosen(&folder, &DECIDED);
     let mut command = folder.command();

@@ -134,3 +134,61 @@ fn a_probe_from_the_optics_is_one_of_the_recipe() {
         &["--semi-angle 40mrad: scan.cxi: expected at most 8.000 mrad"],
     );
 }
+
+/// The scan of electrons that `import` writes says so, and gives the same bits.
+#[test]
+fn an_imported_scan_is_one_of_electrons() {
+    let folder = TestFolder::with_scan();
+    let beam = [
+        "--voltage",
+        "300kV",
+        "--pixel-angle",
+        "0.5mrad",
+        "--set",
+        "data.affine=[[1e-2,0],[0,1e-2]]",
+    ];
+    let import = ["ptycho", "import", "scan.cxi", "-o", "electrons.cxi"];
+    let imported = folder.run(&[&import[..], &beam].concat());
+    imported.well();
+    let electrons = "1.9687 pm (electrons of 300 kV)";
+    assert!(imported.out.contains(electrons), "{}", imported.out);
+    let info = folder.run(&["ptycho", "info", "electrons.cxi"]);
+    info.well();
+    assert!(info.out.contains(electrons), "{}", info.out);
+    assert!(!info.out.contains("keV"), "{}", info.out);
+    let json = folder.run(&["ptycho", "info", "electrons.cxi", "--json"]);
+    let json: Value = serde_json::from_str(&json.out).unwrap();
+    assert_eq!(json["geometry"]["voltage"], 3e5);
+    assert_eq!(json["geometry"]["energy_ev"], 3e5);
+    let run = |scan: &str, output: &str, options: &[&str]| {
+        let fixed = ["ptycho", "reconstruct", scan, "-o", output, "--backend"];
+        let others = ["cpu", "--no-pictures", "--engine", "dm:3"];
+        folder.run(&[&fixed[..], &others, options].concat()).well();
+        results::read(&folder.path(output)).unwrap()
+    };
+    let original = run("scan.cxi", "a.h5", &beam);
+    let again = run("electrons.cxi", "b.h5", &[]);
+    assert_eq!(original.wavelength.to_bits(), again.wavelength.to_bits());
+    assert_eq!(original.object, again.object);
+    assert_eq!(original.probe, again.probe);
+    assert_eq!([original.voltage, again.voltage], [Some(3e5); 2]);
+    // Photons of the same file.
+    let photons = run("electrons.cxi", "c.h5", &["--wavelength", "1e-12"]);
+    assert_eq!(photons.voltage, None);
+}
+
+#[test]
+fn what_a_raster_needs_is_named() {
+    let folder = TestFolder::with_scan();
+    let info = |options: &[&str]| folder.run(&[&["ptycho", "info", "scan.cxi"], options].concat());
+    for options in [
+        &["--snake"][..],
+        &["--rotation", "-120deg"],
+        &["--raster", "4x5"],
+    ] {
+        let named = format!("{}: expected the step of the raster", options[0]);
+        info(options).refused(2, &[&named, "--step 31.25A"]);
+    }
+    let refused = info(&["--step", "1um"]);
+    refused.refused(2, &["--step 1um", "--raster 64x64 states rows"]);
+}

@@ -259,26 +259,10 @@ fn ctrl_c_ends_the_search() {
     let mut command = folder.command();
     command
         .args(["ptycho", "reconstruct", "scan.cxi", "-o", "out.h5"])
-        .args(["--backend", "cpu", "--find-orientation"])
-        .stdout(std::process::Stdio::piped())
-        .stderr(std::process::Stdio::piped());
-    let child = folder.start(&mut command);
-    let status = format!("/proc/{}/status", child.id());
-    let handled = || {
-        let text = std::fs::read_to_string(&status).unwrap();
-        let mask = text.lines().find_map(|line| line.strip_prefix("SigCgt:"));
-        // Bit n − 1 of signal n; SIGINT is 2.
-        u64::from_str_radix(mask.unwrap().trim(), 16).unwrap() & 2 != 0
-    };
-    while !handled() {
-        std::thread::sleep(std::time::Duration::from_millis(1));
-    }
-    let kill = format!("kill -INT {}", child.id());
-    let mut kill = folder.start(std::process::Command::new("sh").args(["-c", &kill]));
-    assert!(kill.wait().unwrap().success());
-    let output = child.wait_with_output().unwrap();
-    let err = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(130), "{err}");
+        .args(["--backend", "cpu", "--find-orientation"]);
+    let output = folder.interrupt_when_handled(&mut command);
+    let err = output.err;
+    assert_eq!(output.code, Some(130), "{err}");
     assert!(
         err.contains("stopped while the orientation was searched for"),
         "{err}"

@@ -108,6 +108,31 @@ impl TestFolder {
         self.signal_at(command, text, &["INT"])
     }
 
+    /// Runs `command`, sends SIGINT as soon as it has a handler for it, and waits for its end.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn interrupt_when_handled(&self, command: &mut Command) -> Output {
+        let child = self.start(command.stdout(Stdio::piped()).stderr(Stdio::piped()));
+        let status = format!("/proc/{}/status", child.id());
+        let handled = || {
+            let text = std::fs::read_to_string(&status).unwrap();
+            let mask = text.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+            // Bit n − 1 of signal n; SIGINT is 2.
+            u64::from_str_radix(mask.unwrap().trim(), 16).unwrap() & 2 != 0
+        };
+        while !handled() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let kill = format!("kill -INT {}", child.id());
+        let mut kill = self.start(Command::new("sh").args(["-c", &kill]));
+        assert!(kill.wait().unwrap().success());
+        let output = child.wait_with_output().unwrap();
+        Output {
+            code: output.status.code(),
+            out: String::from_utf8(output.stdout).unwrap(),
+            err: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+
     /// Like [`Self::interrupt_at`], but sends `signals`, one directly after the other.
     pub(crate) fn signal_at(&self, command: &mut Command, text: &str, signals: &[&str]) -> Output {
         let mut child = self.start(command.stdout(Stdio::piped()).stderr(Stdio::piped()));

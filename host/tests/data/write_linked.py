@@ -140,3 +140,12 @@ with h5py.File("virtual.h5", "a", libver=NEW) as file:
         print(name, file[name].shape)
     assert file["numbered"].shape == (8, 6, 8) and (file["numbered"][()] == counts).all()
     assert file["unlimited"].shape == (4, 6, 8)
+
+# Attributes with strings of variable length, in headers and, of objects with many, in a heap of their own.
+for version in ["earliest", "latest"]:
+    with h5py.File(f"attributes-{version}.h5", "w", libver=version) as file:
+        file.attrs["text"] = "eleven char"
+        file.attrs.create("several", ["a", "fifth", "ab"], dtype=h5py.string_dtype())
+        many = file.create_group("many")
+        for i in range(40):
+            many.attrs[f"attribute_{i:02}"] = "x" * (i + 1)

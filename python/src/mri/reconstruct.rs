@@ -363,7 +363,9 @@ fn prepare(asked: &Asked, given: Given, double: bool) -> Result<Running, Failure
         )));
     }
     let named = asked.density()?;
-    asked.estimation()?;
+    if given.maps.is_none() {
+        asked.estimation()?;
+    }
     let kspace = asked.kspace(given.trajectory, given.samples)?;
     let (grid, recipe) = (grid_of(&kspace), options.recipe());
     let density = match (&given.weights, named) {

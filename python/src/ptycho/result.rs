@@ -34,6 +34,10 @@ impl PtychoResult {
     pub(super) fn new(inner: Reconstruction) -> Self {
         Self { inner }
     }
+
+    pub(super) fn inner(&self) -> &Reconstruction {
+        &self.inner
+    }
 }
 
 #[pymethods]

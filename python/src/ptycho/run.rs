@@ -9,14 +9,16 @@ use ndarray::{Array2, Array3, Ix2, Ix3};
 use num_complex::Complex;
 use numpy::{IntoPyArray, PyReadonlyArray2, PyReadonlyArray3, PyReadonlyArrayDyn};
 use pyo3::prelude::*;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
-use warpstride::data::{Geometry, HistoryEntry, Mask, Propagation, Scan};
+use warpstride::data::{Geometry, HistoryEntry, Mask, Propagation, Reconstruction, Scan};
 use warpstride::gpu::GpuError;
 use warpstride::ptycho::cpu::CpuEngine;
 use warpstride::ptycho::cuda::{kernels_for, on_cuda, on_emulator};
 use warpstride::ptycho::{
-    Engine, Origin, Precision, Problem, Recipe, Reconstructor, SimulateOptions, StreamPlan,
-    UpdateVersion, memory_estimate, result, simulate,
+    Engine, Origin, Precision, ProbeSource, Problem, Recipe, Reconstructor, SavedRun,
+    SimulateOptions, StartObject, StreamPlan, UpdateVersion, fingerprint, memory_estimate, result,
+    simulate,
 };
 use warpstride::run::{BackendKind, BackendRequest, OutOfMemory};
 use warpstride::system::Memory;
@@ -76,14 +78,52 @@ fn usable(free: u64) -> u64 {
     (free - free / 50).saturating_sub(RESERVE)
 }
 
+/// From where a run goes on, or begins.
+#[derive(Default)]
+struct Begin {
+    /// The state of a checkpoint, and its file.
+    saved: Option<(PathBuf, SavedRun)>,
+    /// An earlier result.
+    result: Option<Reconstruction>,
+    /// Object (row, column), and its pixel (row, column), m, if it is another.
+    object: Option<StartObject>,
+}
+
 impl Running {
-    fn new(scan: Scan, recipe: Recipe, request: BackendRequest) -> Result<Self, Failure> {
+    fn new(
+        scan: Scan,
+        recipe: Recipe,
+        request: BackendRequest,
+        begin: Begin,
+    ) -> Result<Self, Failure> {
         let host = Memory::available();
         let double = recipe.precision == Precision::F64;
         let cpu_only = double.then_some("the GPU back end computes in f32 only");
         let [frames, rows, columns] = scan.shape();
         let backend = request.open(cpu_only, || kernels_for(&recipe, [rows, columns]))?;
-        let problem = Problem::new(&scan, &recipe).map_err(Failure::data)?;
+        if let Some((path, saved)) = &begin.saved {
+            saved.check_scan(path, &scan).map_err(Failure::data)?;
+        }
+        let mut searched = recipe.clone();
+        if (begin.saved.is_some() || begin.result.is_some())
+            && searched.probe.source == ProbeSource::Auto
+        {
+            // That of the earlier run takes the place of any other.
+            searched.probe.source = ProbeSource::MeanPattern;
+        }
+        let mut problem = Problem::new(&scan, &searched).map_err(Failure::data)?;
+        let refused = |why: &dyn std::fmt::Display| Failure::Data(format!("start: {why}"));
+        let frame_start = match &begin.result {
+            None => None,
+            Some(result) => {
+                (problem.start_from(result, &scan, &recipe)).map_err(|why| refused(&why))?
+            }
+        };
+        if let Some(object) = &begin.object {
+            problem
+                .take_start_object(object)
+                .map_err(|why| refused(&why))?;
+        }
         let (shape, object) = (problem.shape(), problem.positions.object_shape);
         let estimate = memory_estimate([frames, shape[1], rows, columns], object, &recipe);
         let version = UpdateVersion::choose(recipe.gpu.updates, shape, object);
@@ -129,8 +169,15 @@ impl Running {
             recipe: recipe.to_toml().map_err(Failure::data)?,
             trials: String::new(),
         };
+        let mut reconstructor = Reconstructor::new(engine, &problem, &recipe);
+        if let Some(start) = &frame_start {
+            reconstructor.start_frames(start)?;
+        }
+        if let Some((_, saved)) = &begin.saved {
+            reconstructor.resume(saved.progress.clone(), &saved.state)?;
+        }
         Ok(Self {
-            reconstructor: Reconstructor::new(engine, &problem, &recipe),
+            reconstructor,
             scan,
             problem,
             recipe,
@@ -202,40 +249,94 @@ pub(super) struct PtychoRun {
     notes: Vec<String>,
 }
 
+/// Where waves go, and where the run begins.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(super) struct Options<'py> {
+    /// Wavelength, distance, pixel (rows, columns), m.
+    geometry: (f64, f64, [f64; 2]),
+    near_field: bool,
+    /// From the focus of a cone beam to the specimen, m.
+    focus_to_sample: Option<f64>,
+    start: Option<PyRef<'py, PtychoResult>>,
+    start_object: Option<PyReadonlyArray2<'py, Complex<f64>>>,
+    /// A checkpoint, whose recipe is used.
+    resume: Option<PathBuf>,
+    recipe: String,
+    backend: String,
+    device: Option<usize>,
+}
+
+/// How waves travel to the detector.
+fn propagation(near_field: bool, focus_to_sample: Option<f64>) -> Result<Propagation, Failure> {
+    match (near_field, focus_to_sample) {
+        (false, Some(_)) => Err(Failure::data(
+            "focus_to_sample: expected near_field=True beside it",
+        )),
+        (true, Some(found)) if !(found.is_finite() && found > 0.0) => Err(Failure::Data(format!(
+            "focus_to_sample: expected a length above 0, found {found}"
+        ))),
+        (true, focus_to_sample) => Ok(Propagation::NearField { focus_to_sample }),
+        (false, None) => Ok(Propagation::FarField),
+    }
+}
+
+impl Options<'_> {
+    fn geometry(&self) -> Result<Geometry, Failure> {
+        let (wavelength, distance, pixel_size) = self.geometry;
+        let propagation = propagation(self.near_field, self.focus_to_sample)?;
+        Ok(Geometry {
+            wavelength,
+            distance,
+            pixel_size,
+            propagation,
+        })
+    }
+}
+
 #[pymethods]
 impl PtychoRun {
-    /// Prepares the reconstruction. `geometry`: wavelength, distance, pixel (rows, columns), all m.
+    /// Prepares the reconstruction.
     #[new]
-    #[expect(clippy::too_many_arguments, reason = "Python's side names them")]
     fn new(
         py: Python<'_>,
         frames: &Bound<'_, PyAny>,
         positions: PyReadonlyArray2<'_, f64>,
-        geometry: (f64, f64, [f64; 2]),
         mask: Option<PyReadonlyArrayDyn<'_, bool>>,
         probe: Option<PyReadonlyArray3<'_, Complex<f64>>>,
-        recipe: &str,
-        backend: &str,
-        device: Option<usize>,
+        options: Options<'_>,
     ) -> PyResult<Self> {
-        let recipe = self::recipe(recipe)?;
+        let saved = match &options.resume {
+            None => None,
+            Some(path) => {
+                let read = py.detach(|| SavedRun::read(path)).map_err(Failure::data)?;
+                Some((path.clone(), read))
+            }
+        };
+        let recipe = match &saved {
+            None => self::recipe(&options.recipe)?,
+            Some((_, saved)) => Recipe::from_toml(&saved.recipe).map_err(Failure::data)?,
+        };
         let double = recipe.precision == Precision::F64;
-        let request = request(backend, device, double, false)?;
+        let request = request(&options.backend, options.device, double, false)?;
+        let geometry = options.geometry()?;
         let frames = counts(frames)?;
         let positions: Array2<f64> = positions.as_array().to_owned();
         let mask = mask.as_ref().map(self::mask).transpose()?;
         let probe: Option<Array3<Complex<f64>>> = probe.map(|probe| probe.as_array().to_owned());
-        let (wavelength, distance, pixel_size) = geometry;
-        let geometry = Geometry {
-            wavelength,
-            distance,
-            pixel_size,
-            propagation: Propagation::FarField,
+        let begin = Begin {
+            saved,
+            result: options.start.as_ref().map(|start| start.inner().clone()),
+            object: (options.start_object.as_ref()).map(|object| StartObject {
+                values: object.as_array().to_owned(),
+                pixel: None,
+                origin: None,
+            }),
         };
         let worker = Worker::start(py, move || {
             let scan =
                 Scan::new(frames, mask, positions, geometry, probe).map_err(Failure::data)?;
-            Running::new(scan, recipe, request)
+            Running::new(scan, recipe, request, begin)
         })?;
         let (setup, notes) = worker.call(py, |running, _| {
             let setup = running.reconstructor.engine().setup().to_string();
@@ -246,6 +347,30 @@ impl PtychoRun {
             double,
             setup,
             notes,
+        })
+    }
+
+    /// Writes the state of the run, from which it can be resumed.
+    fn checkpoint(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        self.worker.call(py, move |running, _| {
+            running.reconstructor.flush()?;
+            let error = running.last().map_or(0.0, |entry| entry.err_fourier);
+            if !error.is_finite() {
+                return Err(Failure::Data(format!(
+                    "err_fourier: expected a finite number, found {error}: the reconstruction has diverged"
+                )));
+            }
+            let state = running.reconstructor.engine().save()?;
+            let saved = SavedRun {
+                source: running.origin.source.clone(),
+                backend: running.reconstructor.engine().setup().backend.to_owned(),
+                fingerprint: fingerprint(&running.scan).map_err(Failure::data)?,
+                recipe: running.origin.recipe.clone(),
+                trials: String::new(),
+                progress: running.reconstructor.progress().clone(),
+                state,
+            };
+            saved.write(&path).map_err(|why| Failure::File(why.to_string()))
         })
     }
 
@@ -355,12 +480,15 @@ pub(super) fn simulate_scan(
     positions: usize,
     photons: f64,
     seed: u64,
+    near_field: bool,
+    focus_to_sample: Option<f64>,
 ) -> PyResult<Simulated<'_>> {
     let options = SimulateOptions {
         frame,
         positions,
         photons,
         seed,
+        propagation: propagation(near_field, focus_to_sample)?,
         ..SimulateOptions::default()
     };
     let scan = py.detach(|| simulate(&options).map_err(Failure::data))?;

@@ -1,15 +1,18 @@
 //! Fits of models to data.
 
 use super::{BackendOptions, DistributionRow, calculation};
-use crate::background::interruptible;
+use crate::background::{Observer, observed};
 use crate::errors::Failure;
 use numpy::{IntoPyArray, PyReadonlyArray1};
 use pyo3::prelude::*;
+use std::time::Duration;
 use warpstride::data::{Curve, Scattering, ScatteringImage, Smearing};
 use warpstride::run::{Interrupt, Steps};
-use warpstride::sas::fit::{Fit, Free, Measured, Method, Options, Problem, Selection, Weighting};
+use warpstride::sas::fit::{
+    DataSet, Fit, Free, Measured, Method, Options, Problem, Selection, Weighting,
+};
 use warpstride::sas::io::ReadOptions;
-use warpstride::sas::{Resolution, Vector};
+use warpstride::sas::{Calculation, Engine, JointEngine, Resolution, Tie, Vector};
 
 /// Measured intensities: q or qx, qy, intensity, standard deviations, standard deviations of q.
 #[derive(FromPyObject)]
@@ -125,43 +128,85 @@ fn options(search: &Search) -> Result<(Options, Weighting), Failure> {
     Ok((options, weights))
 }
 
-/// The result of a fit as a JSON document, and the model's intensities.
-type Answer<'py> = (String, [Bound<'py, PyAny>; 4]);
+/// A set of data with what belongs to it alone: data, values and widths of the model's parameters.
+type Set<'py> = (Data<'py>, Vec<f64>, Vec<f64>);
 
-/// Fits `model` to data from the start `values` and `widths`.
+/// What is fitted, and what follows from it.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(super) struct Parameters {
+    free: Vec<Fitted>,
+    /// Names of those that have one value for all sets.
+    shared: Vec<String>,
+    /// Such as `thickness=2*radius`.
+    ties: Vec<String>,
+}
+
+/// Data, standard deviations, the model's intensities and residuals of a set.
+type Columns<'py> = [Bound<'py, PyAny>; 4];
+
+/// The data of a set, selected, with the calculation at its points.
+fn data_set(
+    model: &str,
+    (data, values, widths): Set<'_>,
+    distributions: Vec<DistributionRow>,
+    place: &BackendOptions,
+    search: &Search,
+    weights: Weighting,
+) -> Result<DataSet, Failure> {
+    let selection = Selection {
+        q: search.q_range,
+        ..Selection::default()
+    };
+    let data = selection.of(&scattering(data)?)?;
+    let measured = Measured::new(&data, weights)?;
+    let q = match &data {
+        Scattering::Curve(curve) => (curve.q.clone(), None),
+        Scattering::Image(image) => (image.qx.clone(), Some(image.qy.clone())),
+    };
+    let mut calculation = calculation(model, q, distributions, place)?;
+    if search.resolution {
+        calculation.resolution = match &data {
+            Scattering::Curve(curve) => Resolution::of_curve(curve),
+            Scattering::Image(image) => Resolution::of_image(image),
+        }?;
+    }
+    let base = Vector { values, widths };
+    Ok(DataSet {
+        calculation,
+        measured,
+        base,
+    })
+}
+
+/// Fits `model` to one or several sets of data. `see` gets the rounds (number, χ²/point) since its last call, at most every
+/// so many seconds, and returns whether the search ends. Returns the result as a JSON document, and columns of each set.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "Python's side names them")]
 pub(super) fn sas_fit<'py>(
     py: Python<'py>,
     model: &str,
-    data: Data<'_>,
-    free: Vec<Fitted>,
-    values: Vec<f64>,
-    widths: Vec<f64>,
+    sets: Vec<Set<'_>>,
+    parameters: Parameters,
     distributions: Vec<DistributionRow>,
     place: BackendOptions,
     search: Search,
-) -> PyResult<Answer<'py>> {
+    see: Py<PyAny>,
+    every: f64,
+) -> PyResult<(String, Vec<Columns<'py>>)> {
     let (options, weights) = options(&search)?;
-    let selection = Selection {
-        q: search.q_range,
-        ..Selection::default()
-    };
-    let data = selection.of(&scattering(data)?).map_err(Failure::from)?;
-    let measured = Measured::new(&data, weights).map_err(Failure::from)?;
-    let q = match &data {
-        Scattering::Curve(curve) => (curve.q.clone(), None),
-        Scattering::Image(image) => (image.qx.clone(), Some(image.qy.clone())),
-    };
-    let mut calculation = calculation(model, q, distributions, &place)?;
-    if search.resolution {
-        let made = match &data {
-            Scattering::Curve(curve) => Resolution::of_curve(curve),
-            Scattering::Image(image) => Resolution::of_image(image),
-        };
-        calculation.resolution = made.map_err(Failure::from)?;
-    }
-    let free: Vec<Free> = free
+    let every = Duration::try_from_secs_f64(every).map_err(Failure::data)?;
+    let several = sets.len() > 1;
+    let made = sets.into_iter().enumerate().map(|(at, set)| {
+        let made = data_set(model, set, distributions.clone(), &place, &search, weights);
+        made.map_err(|why| match why {
+            Failure::Data(text) if several => Failure::Data(format!("data set {}: {text}", at + 1)),
+            why => why,
+        })
+    });
+    let sets = made.collect::<Result<Vec<_>, Failure>>()?;
+    let free: Vec<Free> = parameters
+        .free
         .into_iter()
         .map(|(name, bounds, start)| Free {
             name,
@@ -169,30 +214,53 @@ pub(super) fn sas_fit<'py>(
             start,
         })
         .collect();
-    let base = Vector { values, widths };
-    let problem = Problem::new(calculation.clone(), measured, base, &free);
-    let problem = problem.map_err(Failure::from)?;
-    let fitted = |interrupt: &Interrupt| -> Result<_, Failure> {
-        let mut engine = place.engine(calculation)?;
+    let calculations: Vec<Calculation> = sets.iter().map(|set| set.calculation.clone()).collect();
+    let ties = parameters.ties.iter().map(|text| Tie::parse(text));
+    let ties = ties.collect::<Result<Vec<_>, _>>().map_err(Failure::from)?;
+    let problem = Problem::joint(sets, &free, &parameters.shared)
+        .and_then(|problem| problem.tied(&ties))
+        .map_err(Failure::from)?;
+    let fitted = |interrupt: &Interrupt, observer: &mut Observer<(usize, f64)>| {
+        let mut members = Vec::with_capacity(calculations.len());
+        for calculation in &calculations {
+            members.push((calculation, place.engine(calculation.clone())?));
+        }
+        let mut engine: Box<dyn Engine> = match members.len() {
+            1 => members.remove(0).1,
+            _ => Box::new(JointEngine::new(members)),
+        };
         let search = Fit::new(problem, engine.as_mut(), options)?;
         let mut search = search.stopped_by(interrupt);
         while !search.finished() && !interrupt.requested() {
-            search.advance()?;
+            let entries = search.advance()?.into_iter();
+            if observer.see(
+                entries
+                    .map(|of| (of.iteration, of.chi2_per_point))
+                    .collect(),
+            ) {
+                break;
+            }
         }
         let (result, comparison) = search.result()?;
         let text = result
             .to_json()
             .map_err(|why| Failure::Internal(why.to_string()))?;
-        Ok((text, comparison))
+        Ok((text, search.problem().comparisons(&comparison)))
     };
-    let (text, comparison) = interruptible(py, fitted)?;
-    let residuals = comparison.residuals();
-    let measured = comparison.measured;
-    let arrays = [
-        measured.intensity,
-        measured.sigma,
-        comparison.model,
-        residuals,
-    ];
-    Ok((text, arrays.map(|array| array.into_pyarray(py).into_any())))
+    let shown = |py: Python<'_>, entries: Vec<(usize, f64)>| {
+        see.call1(py, (entries,))?.bind(py).is_truthy()
+    };
+    let (text, comparisons) = observed(py, every, fitted, shown)?;
+    let columns = comparisons.into_iter().map(|comparison| {
+        let residuals = comparison.residuals();
+        let measured = comparison.measured;
+        [
+            measured.intensity,
+            measured.sigma,
+            comparison.model,
+            residuals,
+        ]
+        .map(|array| array.into_pyarray(py).into_any())
+    });
+    Ok((text, columns.collect()))
 }

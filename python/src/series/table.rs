@@ -11,13 +11,15 @@ use arrow_array::{
     TimestampNanosecondArray,
 };
 use arrow_ipc::reader::StreamReader;
-use arrow_ipc::writer::StreamWriter;
+use arrow_ipc::writer::{FileWriter, StreamWriter};
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule, PyList, PyTuple};
+use std::path::PathBuf;
 use std::sync::Arc;
 use warpstride::series::{Aggregate, Batch, Buckets, Resample, Resampled};
+use warpstride::system::write_whole;
 
 /// The column of the times.
 pub(super) struct TimeColumn {
@@ -260,6 +262,24 @@ impl Table {
         Ok(Self {
             batch: batch(columns).map_err(Failure::data)?,
         })
+    }
+
+    /// Writes an Arrow IPC file.
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        let write = || -> Result<(), Failure> {
+            let mut bytes = Vec::new();
+            let written = FileWriter::try_new(&mut bytes, &self.batch.schema())
+                .and_then(|mut writer| writer.write(&self.batch).and_then(|()| writer.finish()));
+            written.map_err(|why| Failure::Internal(why.to_string()))?;
+            write_whole(&path, &bytes).map_err(|why| Failure::File(why.to_string()))
+        };
+        Ok(py.detach(write)?)
+    }
+
+    /// The columns as an `xarray.Dataset` over rows.
+    fn to_xarray<'py>(table: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        let helper = table.py().import("warpstride._files")?;
+        helper.call_method1("table_to_xarray", (table,))
     }
 
     /// The table of these bytes of an Arrow IPC stream.

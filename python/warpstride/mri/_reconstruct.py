@@ -12,14 +12,11 @@ import numpy.typing as npt
 
 from .. import _warpstride
 from .._arrays import complexes, floats
+from .._progress import EVERY, Progress
 from .._types import Backend, Devices, Path
 
 _Complex = npt.NDArray[Any]
 _Floats = npt.NDArray[np.float64]
-
-STEP = 0.1
-"""Seconds of computation between two looks at the progress."""
-
 
 class Iteration(NamedTuple):
     """An iteration.
@@ -142,6 +139,7 @@ def reconstruct(
     backend: Backend = "auto",
     devices: Devices = None,
     callback: Optional[Callable[[Iteration], Optional[bool]]] = None,
+    progress: Optional[bool] = None,
 ) -> Result:
     """Reconstruct an image from k-space samples of one or several coils.
 
@@ -159,7 +157,7 @@ def reconstruct(
         Conjugate gradients (CG-SENSE), one weighted adjoint transform (gridding), total variation, sparse wavelets.
     maps : {"auto", "espirit", "low-pass", "walsh", "none"} or array_like
         Coil maps (coil, \\*matrix) or (set, coil, \\*matrix), or how they are estimated from the samples; ``auto`` is
-        ESPIRiT. With ``none`` each coil has an image of its own, and the result is their root sum of squares.
+        ESPIRiT. With ``none`` each coil has an image of its own, and the result of several coils is their root sum of squares.
     operator : {"auto", "direct", "nufft", "toeplitz"}
         The encoding: exact sums, a non-uniform FFT, or one convolution in an iteration. ``auto`` is ``toeplitz`` for methods
         that iterate, else ``nufft``.
@@ -183,6 +181,8 @@ def reconstruct(
     callback : callable, optional
         Called after each iteration with its `Iteration`; the run ends if it returns ``True``. Several iterations may be done
         before the first call.
+    progress : bool, optional
+        Whether a bar is shown; by default in terminals and notebooks.
 
     Returns
     -------
@@ -255,16 +255,21 @@ def reconstruct(
         asked,
     )
     try:
-        _iterate(run, callback)
+        with Progress("reconstruction", progress) as bar:
+            _iterate(run, callback, bar)
         return _result(run.result(), axes)
     finally:
         run.close()
 
 
-def _iterate(run: _warpstride.MriRun, callback: Optional[Callable[[Iteration], Optional[bool]]]) -> None:
+def _iterate(
+    run: _warpstride.MriRun, callback: Optional[Callable[[Iteration], Optional[bool]]], bar: Progress
+) -> None:
     finished = False
     while not finished:
-        entries, _, finished = run.advance(STEP if callback is None else 0.0)
+        entries, planned, finished = run.advance(EVERY if callback is None else 0.0)
+        if entries:
+            bar.see(entries[-1][0], planned, f"residual {entries[-1][1]:.3g}")
         for entry in entries:
             if callback is not None and callback(Iteration(*entry)):
                 return

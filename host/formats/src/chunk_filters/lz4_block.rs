@@ -14,6 +14,9 @@ use super::read::Reader;
 /// Bytes that are copied at once where fewer are needed.
 const WIDE: usize = 16;
 
+/// Bytes of a match from which on a call to copy or fill them is worth its time.
+const SHORT: usize = 128;
+
 /// Decompresses a block and returns the size of the decompressed data, at most that of `output`.
 pub(super) fn decompress(
     filter: &'static str,
@@ -59,13 +62,36 @@ pub(super) fn decompress(
         if distance == 0 {
             return Err(FilterError::damaged(filter, "a match of distance 0"));
         }
-        if distance >= WIDE && count <= WIDE && distance <= at && at + WIDE <= output.len() {
-            let (before, to) = output.split_at_mut(at);
-            let from = &before[at - distance..][..WIDE];
-            to[..WIDE].copy_from_slice(from);
-            at += count;
-        } else {
-            at = repeat(filter, output, at, distance, count)?;
+        let short = count <= SHORT && distance <= at && at + count + WIDE <= output.len();
+        match distance {
+            WIDE.. if short => {
+                for done in (0..count).step_by(WIDE) {
+                    let (before, to) = output.split_at_mut(at + done);
+                    let from = &before[at + done - distance..][..WIDE];
+                    to[..WIDE].copy_from_slice(from);
+                }
+                at += count;
+            }
+            1 | 2 | 4 | 8 if short => {
+                let mut from = [0; 8];
+                from[..distance].copy_from_slice(&output[at - distance..at]);
+                // The distance repeated in as many bytes as a word has.
+                let factor = match distance {
+                    1 => 0x0101_0101_0101_0101,
+                    2 => 0x0001_0001_0001_0001,
+                    4 => 0x0000_0001_0000_0001,
+                    _ => 1,
+                };
+                let word = u64::from_le_bytes(from).wrapping_mul(factor).to_le_bytes();
+                let mut wide = [0; WIDE];
+                wide[..8].copy_from_slice(&word);
+                wide[8..].copy_from_slice(&word);
+                for done in (0..count).step_by(WIDE) {
+                    output[at + done..][..WIDE].copy_from_slice(&wide);
+                }
+                at += count;
+            }
+            _ => at = repeat(filter, output, at, distance, count)?,
         }
     }
 }

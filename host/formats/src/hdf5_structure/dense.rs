@@ -1,30 +1,54 @@
-//! Objects of a group with many links: a fractal heap (specification, section III.G), found by a tree of names (III.A.2).
+//! Objects of a group with many links, or with many attributes: a fractal heap (specification, section III.G), found by a tree of
+//! names (III.A.2).
 
 use super::blocks::Blocks;
 use super::fields::bytes_for;
 use super::{Fields, StructureError};
 
-const HEAP: &str = "the heap of a group's links";
-const TREE: &str = "the tree of a group's links";
+const HEAP: &str = "the heap of an object's links or attributes";
+const TREE: &str = "the tree of an object's links or attributes";
 /// Bytes of a node around its records: signature, version, type and sum.
 const AROUND: usize = 10;
 /// Deepest tree, and most indirect blocks inside each other.
 const DEEPEST: usize = 16;
-/// Type of the records in a tree of link names.
-const BY_NAME: u8 = 5;
+/// What a tree of names finds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Names {
+    Links,
+    Attributes,
+}
+
+impl Names {
+    /// The type of a tree's records.
+    fn kind(self) -> u8 {
+        match self {
+            Self::Links => 5,
+            Self::Attributes => 8,
+        }
+    }
+
+    /// Where in a record the identification of the object is: a link's is behind a hash of its name, an attribute's begins the record.
+    fn id(self, record: &[u8]) -> &[u8] {
+        match self {
+            Self::Links => record.get(4..).unwrap_or_default(),
+            Self::Attributes => record.get(..8).unwrap_or_default(),
+        }
+    }
+}
 
 /// The objects that the tree of names at `names` finds in the heap at `heap`.
 pub(super) fn objects(
     blocks: &mut Blocks,
     heap: u64,
     names: u64,
+    of: Names,
 ) -> Result<Vec<Vec<u8>>, StructureError> {
     let heap = Heap::open(blocks, heap)?;
-    let ids = records(blocks, names)?;
-    ids.iter()
-        // The first four bytes of a record are a hash of the name.
-        .map(|record| heap.object(blocks, record.get(4..).unwrap_or_default()))
-        .collect()
+    let records = records(blocks, names, of)?;
+    (records
+        .iter()
+        .map(|record| heap.object(blocks, of.id(record))))
+    .collect()
 }
 
 /// A heap of variable-length objects.
@@ -100,7 +124,7 @@ impl Heap {
         // Version, and whether the object is in a block of data.
         if fields.byte()? & 0xf0 != 0 {
             return Err(StructureError::Unsupported(
-                "a link that is stored outside its group",
+                "a link or attribute that is stored outside its object",
             ));
         }
         let at = fields.number(self.offset)?;
@@ -161,12 +185,12 @@ impl Heap {
 }
 
 /// The records of the tree at `address`.
-fn records(blocks: &mut Blocks, address: u64) -> Result<Vec<Vec<u8>>, StructureError> {
+fn records(blocks: &mut Blocks, address: u64, of: Names) -> Result<Vec<Vec<u8>>, StructureError> {
     let head = blocks.read(address, 22 + blocks.offset + blocks.size, TREE)?;
     let mut fields = Fields::new(&head, TREE);
     fields.signature(*b"BTHD")?;
     fields.skip(1)?;
-    if fields.byte()? != BY_NAME {
+    if fields.byte()? != of.kind() {
         return Err(fields.damaged());
     }
     let node = fields.count(4)?;

@@ -1,7 +1,7 @@
 //! The links of a group (specification, sections III.A to III.D and IV.A.2).
 
 use super::blocks::Blocks;
-use super::dense;
+use super::dense::{self, Names};
 use super::headers::messages;
 use super::{Fields, StructureError};
 use std::collections::BTreeMap;
@@ -48,8 +48,7 @@ pub(super) fn links(
         }
         match message.kind {
             LINK => {
-                let (name, target) = link(&message.body, blocks.offset)?;
-                found.insert(name, target);
+                add(&mut found, link(&message.body, blocks.offset)?)?;
             }
             LINK_INFO => {
                 let mut fields = Fields::new(&message.body, "a group");
@@ -60,9 +59,8 @@ pub(super) fn links(
                 let heap = fields.address(blocks.offset)?;
                 let names = fields.address(blocks.offset)?;
                 if let (Some(heap), Some(names)) = (heap, names) {
-                    for bytes in dense::objects(blocks, heap, names)? {
-                        let (name, target) = link(&bytes, blocks.offset)?;
-                        found.insert(name, target);
+                    for bytes in dense::objects(blocks, heap, names, Names::Links)? {
+                        add(&mut found, link(&bytes, blocks.offset)?)?;
                     }
                 }
             }
@@ -80,6 +78,17 @@ pub(super) fn links(
         }
     }
     Ok(found)
+}
+
+/// Adds a link. A name that a group has twice leads to two objects, of which HDF5 may find either.
+fn add(
+    found: &mut BTreeMap<String, LinkTarget>,
+    (name, target): (String, LinkTarget),
+) -> Result<(), StructureError> {
+    match found.insert(name, target) {
+        None => Ok(()),
+        Some(_) => Err(StructureError::Damaged("the list of a group's links")),
+    }
 }
 
 /// The name and target in a link message.
@@ -161,7 +170,7 @@ fn symbols(
                 } else {
                     LinkTarget::Hard(header.ok_or_else(|| fields.damaged())?)
                 };
-                found.insert(name, target);
+                add(found, (name, target))?;
             }
             continue;
         }

@@ -2,9 +2,10 @@
 //! of which datasets a virtual dataset is made.
 //!
 //! HDF5 file format specification 3.0 (<https://support.hdfgroup.org/documentation/hdf5/latest/_f_m_t3.html>): groups
-//! of every kind (link messages, fractal heaps, symbol tables) and virtual layouts. Nothing else of a file is read, and
+//! of every kind (link messages, fractal heaps, symbol tables), virtual layouts, and the lengths of strings in attributes. Nothing else of a file is read, and
 //! no other file is opened. What one call reads is limited, so that damaged or hostile files are refused quickly.
 
+mod attributes;
 mod blocks;
 mod dense;
 mod fields;
@@ -81,6 +82,27 @@ impl Structure {
     ) -> Result<Option<VirtualDataset>, StructureError> {
         self.blocks.begin();
         virtual_layout::read(&mut self.blocks, address)
+    }
+
+    /// The largest length that an element of the attribute `name` claims, bytes, for an attribute whose elements are strings of
+    /// variable length; `None` if the object whose header is at `address` has no attribute of this name.
+    ///
+    /// # Errors
+    /// The header or the attribute cannot be read, or is damaged.
+    pub fn longest_text(
+        &mut self,
+        address: u64,
+        name: &str,
+    ) -> Result<Option<u32>, StructureError> {
+        self.blocks.begin();
+        attributes::longest(&mut self.blocks, address, name)
+    }
+
+    /// Whether the object whose header is at `address` may be a virtual dataset: all that are, and those whose header cannot be
+    /// read here, though HDF5 may.
+    pub fn may_be_virtual(&mut self, address: u64) -> bool {
+        self.blocks.begin();
+        virtual_layout::is_possible(&mut self.blocks, address)
     }
 }
 

@@ -52,6 +52,45 @@ fn links_of_groups_of_every_kind_are_read() {
     assert_eq!(links(&mut file, &[])["soft"], soft("/group/numbers"));
 }
 
+/// Files of h5py: attributes in the header and in a heap of their own, headers of both versions.
+#[test]
+fn lengths_of_strings_in_attributes_are_those_that_were_written() {
+    for name in ["attributes-earliest.h5", "attributes-latest.h5"] {
+        let mut file = Structure::open(&data(name)).unwrap();
+        let root = file.root();
+        let mut longest = |address, of: &str| file.longest_text(address, of).unwrap();
+        assert_eq!(longest(root, "text"), Some(11), "{name}");
+        assert_eq!(longest(root, "several"), Some(5), "{name}");
+        assert_eq!(longest(root, "another"), None, "{name}");
+        let LinkTarget::Hard(many) = file.links(root).unwrap()["many"] else {
+            panic!("{name}");
+        };
+        for number in [0_u32, 7, 39] {
+            let found = file.longest_text(many, &format!("attribute_{number:02}"));
+            assert_eq!(found, Ok(Some(number + 1)), "{name}");
+        }
+    }
+}
+
+/// HDF5 may find either of two links with the same name.
+#[test]
+fn a_name_that_a_group_has_twice_is_damage() {
+    let mut bytes = std::fs::read(data("links.h5")).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("twice.h5");
+    for at in 0..bytes.len() - 5 {
+        if bytes[at..].starts_with(b"soft\0") {
+            bytes[at..at + 4].copy_from_slice(b"hard");
+        }
+    }
+    std::fs::write(&path, bytes).unwrap();
+    let mut file = Structure::open(&path).unwrap();
+    let LinkTarget::Hard(old) = links(&mut file, &[])["old"] else {
+        panic!("no hard link");
+    };
+    assert!(matches!(file.links(old), Err(StructureError::Damaged(_))));
+}
+
 #[test]
 fn virtual_datasets_are_read() {
     let mut file = Structure::open(&data("virtual.h5")).unwrap();
@@ -63,6 +102,13 @@ fn virtual_datasets_are_read() {
         file.virtual_dataset(address).unwrap()
     };
     assert_eq!(read("plain"), None);
+    let possible = [root["plain"].clone(), root["modules"].clone()].map(|of| match of {
+        LinkTarget::Hard(address) => Structure::open(&data("virtual.h5"))
+            .unwrap()
+            .may_be_virtual(address),
+        _ => panic!("no hard link"),
+    });
+    assert_eq!(possible, [false, true]);
     let modules = read("modules").unwrap();
     assert_eq!(modules.shape, [3, 6, 6]);
     let number = (modules.number, modules.bytes, modules.big_endian);
@@ -112,7 +158,12 @@ fn damaged_files_are_read_or_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("damaged.h5");
     let mut state = 1_u64;
-    for name in ["virtual.h5", "latest.h5", "master.h5"] {
+    for name in [
+        "virtual.h5",
+        "latest.h5",
+        "master.h5",
+        "attributes-latest.h5",
+    ] {
         let bytes = std::fs::read(data(name)).unwrap();
         for _ in 0..200 {
             let mut damaged = bytes.clone();
@@ -130,6 +181,7 @@ fn damaged_files_are_read_or_refused() {
             let mut waiting = vec![(file.root(), 0)];
             while let Some((address, depth)) = waiting.pop() {
                 let _ = file.virtual_dataset(address);
+                let _ = file.longest_text(address, "text");
                 for target in file.links(address).unwrap_or_default().into_values() {
                     if let (LinkTarget::Hard(address), 0..4) = (target, depth) {
                         waiting.push((address, depth + 1));

@@ -110,6 +110,16 @@ pub(super) fn read(
     }))
 }
 
+/// Whether the object at `address` has a virtual layout, or a header that cannot be read.
+pub(super) fn is_possible(blocks: &mut Blocks, address: u64) -> bool {
+    let Ok(messages) = messages(blocks, address) else {
+        return true;
+    };
+    let mut layouts = messages.iter().filter(|message| message.kind == LAYOUT);
+    // Of a shared message the body is elsewhere.
+    layouts.any(|of| of.shared || of.body.get(1).is_none_or(|class| *class == VIRTUAL))
+}
+
 /// The message itself, if it is in the header.
 fn own(message: &Message) -> Result<&[u8], StructureError> {
     if message.shared {

@@ -56,10 +56,11 @@ impl Files {
         summary: &mut MriSummary,
     ) -> Result<String, Failure> {
         let images = std::slice::from_ref(image);
-        let notes = images::write_images(&self.image, images, &[], self.nifti)?;
-        let noted = note_lines(&notes);
-        summary.record.notes.extend(notes);
-        let mut written = vec![self.image.display().to_string()];
+        let of_images = images::write_images(&self.image, images, &[], self.nifti)?;
+        let noted = note_lines(&of_images.notes);
+        summary.record.notes.extend(of_images.notes);
+        let files = of_images.files.iter();
+        let mut written: Vec<String> = files.map(|path| path.display().to_string()).collect();
         written.extend(self.header().map(|path| path.display().to_string()));
         if let Some(path) = &self.png {
             write_whole(path, &modulus_png(image.image.view())?)?;
@@ -120,10 +121,11 @@ impl Files {
         pictures: &[PathBuf],
         summary: &mut MriSummary,
     ) -> Result<String, Failure> {
-        let notes = images::write_images(&self.image, images, planned, self.nifti)?;
-        let noted = note_lines(&notes);
-        summary.record.notes.extend(notes);
-        let mut written = vec![self.image.display().to_string()];
+        let of_images = images::write_images(&self.image, images, planned, self.nifti)?;
+        let noted = note_lines(&of_images.notes);
+        summary.record.notes.extend(of_images.notes);
+        let files = of_images.files.iter();
+        let mut written: Vec<String> = files.map(|path| path.display().to_string()).collect();
         written.extend(self.header().map(|path| path.display().to_string()));
         for (image, path) in images.iter().zip(pictures) {
             write_whole(path, &modulus_png(image.image.view())?)?;

@@ -6,9 +6,11 @@ use crate::cli::failure::Failure;
 use crate::cli::output::say;
 use crate::data::{ImageIndex, MriImage};
 use crate::mri::MriSummary;
+use crate::mri::io::images;
 use crate::run::End;
 use crate::text::count;
 use std::fmt::Write as _;
+use std::path::Path;
 
 /// Why a run has not computed all images.
 enum Stop {
@@ -75,12 +77,21 @@ pub(super) fn run(of: &Reconstruct, planned: &[ImageIndex]) -> Result<(), Failur
     if of.prints() {
         say(&text)?;
     }
+    // Images of several positions are in several NIfTI files, which are written first.
+    let files = summary.record.outputs.iter();
+    let nifti: Vec<&str> = files
+        .map(String::as_str)
+        .filter(|name| images::is_nifti(Path::new(name)).is_some())
+        .collect();
+    let place = match nifti.is_empty() {
+        true => of.files().image.display().to_string(),
+        false => nifti.join(", "),
+    };
     let there = format!(
-        "{} of {} {} in {}",
+        "{} of {} {} in {place}",
         done,
         count(planned.len(), ["image", "images"]),
         if done == 1 { "is" } else { "are" },
-        of.files().image.display()
     );
     match stop {
         None => Ok(()),

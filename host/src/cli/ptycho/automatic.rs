@@ -3,6 +3,7 @@
 use super::recipe_arguments::Automatic;
 use super::recipe_origin::RecipeOrigin;
 use super::reconstruct::ProgressOutput;
+use super::stops_at_once;
 use super::trial_device::TrialDevice;
 use crate::cli::failure::Failure;
 use crate::cli::output::ProgressStream;
@@ -38,6 +39,8 @@ pub(super) struct AutomaticSettings<'a> {
     pub(super) origin: &'a RecipeOrigin,
     pub(super) device: TrialDevice,
     pub(super) output: ProgressOutput,
+    /// What Ctrl-C says, if not what was kept until then.
+    pub(super) stopped: Option<String>,
 }
 
 /// What the trials have found.
@@ -93,7 +96,8 @@ impl AutomaticSettings<'_> {
             && let Some(trial) = search.next_trial()
         {
             let start = trial.from.and_then(|number| results.get(number)?.as_ref());
-            let Some(outcome) = self.trial(part, &trial, start, interrupt)? else {
+            let stopped = (self.stopped.clone()).unwrap_or_else(|| in_trials(&search.sentence()));
+            let Some(outcome) = self.trial(part, &trial, start, (interrupt, stopped))? else {
                 return Ok(Chosen::Interrupted(search.sentence()));
             };
             let (r_free, result) = match outcome {
@@ -116,17 +120,19 @@ impl AutomaticSettings<'_> {
         Ok(Chosen::Recipe(Box::new(search.recipe()), report))
     }
 
-    /// Makes a trial; `None` if it was interrupted.
+    /// Makes a trial; `None` if it was interrupted. Until its first iteration, which a search for a probe may precede, Ctrl-C ends the
+    /// program at once with `stopped`.
     fn trial(
         &self,
         scan: &Scan,
         trial: &AutomaticTrial,
         start: Option<&Reconstruction>,
-        interrupt: &Interrupt,
+        (interrupt, stopped): (&Interrupt, String),
     ) -> Result<Option<TrialResult>, Failure> {
         if interrupt.requested() {
             return Ok(None);
         }
+        let before_iterations = stops_at_once(stopped)?;
         let failed = |why: String| Ok(Some(Err(why)));
         let recipe = &trial.recipe;
         let mut prepared = recipe.clone();
@@ -156,6 +162,7 @@ impl AutomaticSettings<'_> {
         if let Some(frames) = frames {
             run.start_frames(&frames)?;
         }
+        drop(before_iterations);
         let mut observer = self.observer(&trial.name);
         observer.start(run.planned(), 0);
         let mut seen = 0;
@@ -205,6 +212,13 @@ impl AutomaticSettings<'_> {
             format!("trial: {name}, {}{r_free}", entry.engine)
         }))
     }
+}
+
+/// What Ctrl-C says in the trials.
+pub(super) fn in_trials(so_far: &str) -> String {
+    format!(
+        "stopped in the trials of the automatic recipe; nothing was written; kept so far: {so_far}"
+    )
 }
 
 /// The recipe by which a trial goes on from another: with the probe of that one, whatever the source of the first was.

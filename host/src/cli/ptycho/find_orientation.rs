@@ -1,6 +1,7 @@
 //! `--find-orientation`: short reconstructions of a part of the scan, one for each orientation of the positions.
 
 use super::recipe_origin::RecipeOrigin;
+use super::stops_at_once;
 use super::trial_device::TrialDevice;
 use crate::cli::failure::Failure;
 use crate::data::Scan;
@@ -33,6 +34,8 @@ pub(super) struct TrialSettings<'a> {
     pub(super) recipe: &'a Recipe,
     pub(super) origin: &'a RecipeOrigin,
     pub(super) device: TrialDevice,
+    /// What Ctrl-C says.
+    pub(super) stopped: String,
 }
 
 impl TrialSettings<'_> {
@@ -165,6 +168,8 @@ impl TrialSettings<'_> {
         if interrupt.requested() {
             return Ok(None);
         }
+        // The search for a probe and the compilation of kernels may take far longer than an iteration.
+        let before_iterations = stops_at_once(self.stopped.clone())?;
         let skipped = |why: String| Ok(Some((TrialResult::Skipped(why), false)));
         let problem = match Problem::new(scan, recipe) {
             Ok(problem) => problem,
@@ -184,6 +189,7 @@ impl TrialSettings<'_> {
             engine => engine?,
         };
         let mut run = Reconstructor::new(engine, &problem, recipe);
+        drop(before_iterations);
         while !run.finished() {
             if interrupt.requested() {
                 return Ok(None);

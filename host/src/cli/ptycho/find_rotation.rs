@@ -1,6 +1,7 @@
 //! `--find-rotation`: the angle between scan and detector, from the centres of mass and from short reconstructions.
 
 use super::find_orientation::TrialSettings;
+use super::stops_at_once;
 use crate::cli::failure::Failure;
 use crate::data::Scan;
 use crate::ptycho::{
@@ -58,6 +59,8 @@ pub(super) fn search(
         StartOfTrials::Searched => with_probe(&part, None)?,
         _ => part,
     };
+    // The search for a probe may take far longer than an iteration.
+    let before_iterations = stops_at_once(settings.stopped.clone())?;
     let mut tells_twins = start != StartOfTrials::Searched;
     let likely = (centres.as_ref())
         .filter(|c| c.is_clear())
@@ -75,6 +78,7 @@ pub(super) fn search(
     {
         tells_twins = !is_own_twin(&problem.probe);
     }
+    drop(before_iterations);
     let done = search.run(
         tells_twins,
         |rotation| -> Result<Option<TrialResult>, Failure> {

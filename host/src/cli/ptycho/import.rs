@@ -12,7 +12,7 @@ use crate::ptycho::io::provenance::{Process, processes};
 use crate::ptycho::io::scan::{self, ScanFile};
 use crate::ptycho::{Recipe, fingerprint, masked_pixels};
 use crate::system::Memory;
-use crate::text::{length, significant};
+use crate::text::{length, shortest, significant};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -103,7 +103,17 @@ impl Import {
                         significant(f64::from(sums.largest), 4)
                     ),
                 ),
-                ("wavelength", length(geometry.wavelength, 5)),
+                (
+                    "wavelength",
+                    match read.scan.voltage() {
+                        Some(volts) => format!(
+                            "{} (electrons of {} kV)",
+                            length(geometry.wavelength, 5),
+                            shortest(volts / 1e3)
+                        ),
+                        None => length(geometry.wavelength, 5),
+                    },
+                ),
                 ("distance", length(geometry.distance, 4)),
                 (
                     "detector pixel",

@@ -74,9 +74,9 @@ struct Counts {
 #[derive(Serialize)]
 struct ScanGeometry {
     wavelength: f64,
-    /// Energy of the photons, or of the electrons if their voltage is given.
+    /// Energy of the photons, or of the electrons if their voltage is known.
     energy_ev: f64,
-    /// Voltage of electrons, V; absent if it is not given.
+    /// Voltage of electrons, V; absent if it is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     voltage: Option<f64>,
     distance: f64,
@@ -329,9 +329,8 @@ impl ScanInfo {
             bad_pixel_share: bad as f64 / of as f64,
             geometry: ScanGeometry {
                 wavelength: geometry.wavelength,
-                energy_ev: (recipe.data.constants.voltage)
-                    .unwrap_or_else(|| geometry.energy() / ELECTRONVOLT),
-                voltage: recipe.data.constants.voltage,
+                energy_ev: (scan.voltage()).unwrap_or_else(|| geometry.energy() / ELECTRONVOLT),
+                voltage: scan.voltage(),
                 distance: geometry.distance,
                 detector_pixel: geometry.pixel_size,
                 object_pixel: pixel,

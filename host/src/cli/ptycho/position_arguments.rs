@@ -17,6 +17,19 @@ pub(super) fn positions(args: &PositionArgs, options: &mut ReadOptions) -> Resul
             unit: args.position_unit.clone(),
         });
     }
+    // What a raster has beside its step, which states nothing without it.
+    let beside = [
+        (args.raster.is_some(), "--raster"),
+        (args.rotation.is_some(), "--rotation"),
+        (args.snake, "--snake"),
+    ];
+    if args.step.is_none()
+        && let Some((_, option)) = beside.into_iter().find(|(given, _)| *given)
+    {
+        return Err(Failure::usage(format!(
+            "{option}: expected the step of the raster beside it, such as --step 31.25A (with --raster 64x64, unless the frames are stored as a raster), found none"
+        )));
+    }
     if let Some(text) = &args.step {
         options.positions = None;
         options.raster = Some(Raster {

@@ -268,7 +268,18 @@ impl RecipeOrigin {
     /// The error of an option that does not fit the scan.
     fn with_scan(&self, option: &str, scan: &str, reason: &str) -> Failure {
         match (self.argument(option), &self.file) {
-            (Some((_, argument)), _) => Failure::usage(format!("{argument}: {scan}: {reason}")),
+            (Some((_, argument)), _) => {
+                // Further files of a scan are no option, and an option that names the file itself does so once.
+                let further = !argument.starts_with("--");
+                let of_dataset = format!("{scan}:/");
+                let mut words = argument.split(' ');
+                let named = words.any(|word| word == scan || word.starts_with(&of_dataset));
+                Failure::usage(match (further, named) {
+                    (true, _) => format!("{scan}: {reason}"),
+                    (false, true) => format!("{argument}: {reason}"),
+                    (false, false) => format!("{argument}: {scan}: {reason}"),
+                })
+            }
             (None, Some(file)) => Failure::failed(format!("{file}: {option}: {scan}: {reason}")),
             (None, None) => Failure::failed(format!("{scan}: {option}: {reason}")),
         }
@@ -307,6 +318,30 @@ mod tests {
             ("probe.source", "beam.toml: probe.source: a.cxi: "),
         ] {
             assert!(named(option).starts_with(start), "{}", named(option));
+        }
+    }
+
+    #[test]
+    fn a_file_is_named_once() {
+        let mut args = RecipeArgs::default();
+        args.scan.positions.more = vec!["p0.npy".into()];
+        args.scan.positions.positions = Some("q.h5:/y".to_owned());
+        let origin = RecipeOrigin::new(&args, None);
+        for (option, scan, said) in [
+            ("data.files", "p0.npy", "p0.npy: found twice"),
+            (
+                "data.positions.unit",
+                "q.h5",
+                "--positions q.h5:/y: found twice",
+            ),
+            (
+                "data.positions.unit",
+                "h5",
+                "--positions q.h5:/y: h5: found twice",
+            ),
+        ] {
+            let failure = origin.with_scan(option, scan, "found twice");
+            assert_eq!(failure.to_string(), said);
         }
     }
 

@@ -3,7 +3,11 @@
 use crate::cli::failure::Failure;
 use crate::cli::output::{say, say_json};
 use crate::ptycho::io::scan::UnknownLayout;
-use crate::text::{Table, visible};
+use crate::text::{Table, shortened, visible};
+
+/// Most characters of a path, and of units, in the table; JSON has all.
+const LONGEST_PATH: usize = 120;
+const LONGEST_UNITS: usize = 30;
 
 /// Prints the datasets and a recipe.
 pub(super) fn print_layout(layout: &UnknownLayout, json: bool) -> Result<(), Failure> {
@@ -14,21 +18,24 @@ pub(super) fn print_layout(layout: &UnknownLayout, json: bool) -> Result<(), Fai
     for of in &layout.datasets {
         let shape: Vec<String> = of.shape.iter().map(ToString::to_string).collect();
         table.row([
-            of.path.clone(),
+            shortened(&visible(&of.path), LONGEST_PATH).into_owned(),
             if shape.is_empty() {
                 "one value".to_owned()
             } else {
                 shape.join(" x ")
             },
             of.element.clone(),
-            of.units.clone().unwrap_or_default(),
+            shortened(of.units.as_deref().unwrap_or_default(), LONGEST_UNITS).into_owned(),
             of.role.unwrap_or_default().to_owned(),
         ]);
     }
-    let more = match layout.not_listed {
+    let mut more = match layout.not_listed {
         0 => String::new(),
         n => format!("and {n} more\n"),
     };
+    if let Some(unseen) = &layout.not_looked_at {
+        more += &format!("and {unseen}\n");
+    }
     let rest = if layout.complete {
         ""
     } else {

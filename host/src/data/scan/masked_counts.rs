@@ -29,6 +29,10 @@ pub(super) fn masked_blocks<E: From<ScratchError>>(
 /// Sets masked pixels to 0 in frames that are in memory; returns the sums of counts that are all finite and not negative.
 pub(super) fn sums(frames: &mut Frames, mask: &Mask) -> Result<CountSums, ScanError> {
     let [_, rows, columns] = frames.shape();
+    #[cfg(feature = "ptycho")]
+    if let Some(sums) = frames.take_sums(mask) {
+        return Ok(sums);
+    }
     let mut sums = CountSums::new(rows, columns);
     if let Some(all) = frames.in_memory_mut() {
         let together = block_frames(rows, columns);

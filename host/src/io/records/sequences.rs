@@ -7,6 +7,7 @@
 use super::Records;
 use crate::io::IoError;
 use crate::io::source::{Source, filter_spec};
+use crate::system::Bytes;
 use hdf5_metno as hdf5;
 use hdf5_metno::dataset::Layout;
 use hdf5_metno::types::TypeDescriptor;
@@ -20,6 +21,9 @@ const STRING_GROWTH: usize = 16 - size_of::<usize>();
 
 /// Bytes of a string of variable length in a file.
 const STRING: usize = 16;
+
+/// Most bytes of the texts of a dataset, of which there are several copies while they are read.
+const MOST_TEXT: u128 = 32 << 20;
 
 /// Records that are stored one after the other.
 struct Part {
@@ -195,7 +199,7 @@ impl Records<'_> {
 
 impl Source {
     /// Checks that no string of variable length in `dataset`, of `count` strings, claims to be longer
-    /// than the file, and that all of them fit into memory.
+    /// than the file, and that all of them have at most 32 MiB and fit into memory.
     pub(in crate::io) fn check_string_lengths(
         &self,
         path: &str,
@@ -233,6 +237,14 @@ impl Source {
                 ));
             }
             total += u128::from(length);
+        }
+        if total > MOST_TEXT {
+            return Err(IoError::Value {
+                file: self.name().to_owned(),
+                dataset: path.to_owned(),
+                found: Bytes(total).to_string(),
+                expected: format!("at most {} of text", Bytes(MOST_TEXT)),
+            });
         }
         self.allow(path, total)
     }

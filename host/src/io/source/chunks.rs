@@ -3,6 +3,7 @@
 mod places;
 
 use super::chunk_list::{LISTED_AT_ONCE, chunk_list};
+use super::look::{Look, look_at_lines};
 use super::shape::bytes_of;
 use super::stored::{Stored, StoredNumber};
 use super::{IoError, Source};
@@ -14,11 +15,15 @@ use rayon::prelude::*;
 use std::fs::File;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use warpstride_formats::chunk_filters::{FilterSpec, Pipeline, Scratch};
 
 /// Chunks that a thread decodes before their numbers are put in their places.
 const TOGETHER: usize = 4;
+
+/// Numbers that are looked at as soon as they are converted: 32 KiB in single precision.
+const LOOKED_AT: usize = 1 << 13;
 
 /// Chunks that are decoded before the next ones are read.
 fn together() -> usize {
@@ -57,7 +62,8 @@ pub(super) struct Chunks {
     /// Whether HDF5 has all filters, too.
     by_hdf5: bool,
     list: Vec<ChunkInfo>,
-    file: File,
+    /// The file, which is open while chunks are read.
+    file: PathBuf,
 }
 
 /// A chunk, and the part of the dataset that is read of it.
@@ -66,6 +72,8 @@ type Piece<'c> = (&'c ChunkInfo, Vec<Range<usize>>);
 /// What is read along the first axis of the dataset (its lines, from the first to the last), the chunks with it, and where it goes.
 struct Slab<'c, 't, T> {
     lines: Range<usize>,
+    /// Place of the first number among all that are read.
+    first: usize,
     pieces: Vec<Piece<'c>>,
     to: &'t mut [T],
 }
@@ -122,10 +130,6 @@ impl Source {
                 return Err(self.damaged(path, &reason));
             }
         }
-        let open = |e: std::io::Error| IoError::Open {
-            file: self.name().to_owned(),
-            reason: e.to_string(),
-        };
         Ok(Some(Chunks {
             pipeline,
             chunk,
@@ -135,7 +139,7 @@ impl Source {
             whole_only,
             by_hdf5,
             list,
-            file: File::open(&self.path).map_err(open)?,
+            file: self.path.clone(),
         }))
     }
 }
@@ -172,17 +176,19 @@ impl Chunks {
         let sizes: Vec<usize> = parts.iter().map(ExactSizeIterator::len).collect();
         here.0.allow(here.1, self.bytes(&sizes, size_of::<T>()))?;
         let mut to = vec![T::default(); sizes.iter().product()];
-        self.part_into(here, parts, &mut to)?;
+        self.part_into(here, parts, &mut to, None)?;
         ArrayD::from_shape_vec(IxDyn(&sizes), to)
             .map_err(|_| here.0.damaged(here.1, "its shape is damaged"))
     }
 
-    /// Like [`Chunks::part`], into memory for these numbers, with the last axis fastest.
+    /// Like [`Chunks::part`], into memory for these numbers, with the last axis fastest. `look` sees those that the file has, whole lines of the
+    /// first axis one after the other.
     pub(super) fn part_into<T: StoredNumber>(
         &self,
         (source, path): (&Source, &str),
         parts: &[Range<usize>],
         to: &mut [T],
+        look: Option<&dyn Look<T>>,
     ) -> Result<(), IoError> {
         let sizes: Vec<usize> = parts.iter().map(ExactSizeIterator::len).collect();
         source.allow(path, self.bytes(&sizes, size_of::<T>()))?;
@@ -201,12 +207,17 @@ impl Chunks {
         let slabs =
             slabs.ok_or_else(|| source.damaged(path, "the places of its chunks are damaged"))?;
         let spare = Spare::default();
+        let file = File::open(&self.file).map_err(|e| IoError::Open {
+            file: source.name().to_owned(),
+            reason: e.to_string(),
+        })?;
+        let from = (&file, &spare);
         let read = if slabs.len() >= rayon::current_num_threads() {
             let slabs = slabs.into_par_iter().with_max_len(1);
-            slabs.try_for_each(|slab| self.directly(slab, parts, &sizes, &spare))
+            slabs.try_for_each(|slab| self.directly(slab, (parts, &sizes), from, look))
         } else {
             let mut slabs = slabs.into_iter();
-            slabs.try_for_each(|slab| self.together(slab, parts, &sizes, &spare))
+            slabs.try_for_each(|slab| self.together(slab, (parts, &sizes), from, look))
         };
         read.map_err(|reason: String| source.damaged(path, &reason))
     }
@@ -215,28 +226,48 @@ impl Chunks {
     fn directly<T: StoredNumber>(
         &self,
         slab: Slab<'_, '_, T>,
-        parts: &[Range<usize>],
-        sizes: &[usize],
-        spare: &Spare,
+        (parts, sizes): (&[Range<usize>], &[usize]),
+        (file, spare): (&File, &Spare),
+        look: Option<&dyn Look<T>>,
     ) -> Result<(), String> {
         let sizes = slab_sizes(&slab.lines, sizes);
-        slab.pieces.iter().try_for_each(|piece| {
-            let places = Places::new(piece, &slab.lines, parts, &sizes, &self.chunk);
-            spare.with(|buffers| {
-                self.decode(piece.0, buffers)?;
-                places.convert(self.stored, &buffers.decoded, slab.to);
+        let places = |piece| Places::new(piece, &slab.lines, parts, &sizes, &self.chunk);
+        if let ([piece], Some(look)) = (slab.pieces.as_slice(), look)
+            && let Some(from) = places(piece).only_row(slab.to.len())
+        {
+            return spare.with(|buffers| {
+                self.decode(file, piece.0, buffers)?;
+                let (item, row) = (self.stored.bytes(), sizes.last().map_or(1, |n| (*n).max(1)));
+                let some = (LOOKED_AT / row).max(1) * row;
+                let mut visit = look.at(slab.first);
+                let from = buffers.decoded[from * item..].chunks(some * item);
+                for (from, to) in from.zip(slab.to.chunks_mut(some)) {
+                    self.stored.convert(from, to);
+                    visit(to);
+                }
                 Ok(())
+            });
+        }
+        slab.pieces.iter().try_for_each(|piece| {
+            spare.with(|buffers| {
+                self.decode(file, piece.0, buffers)?;
+                places(piece).convert(self.stored, &buffers.decoded, slab.to);
+                Ok::<(), String>(())
             })
-        })
+        })?;
+        if let Some(look) = look {
+            look.at(slab.first)(slab.to);
+        }
+        Ok(())
     }
 
     /// Reads the chunks of a slab by several threads.
     fn together<T: StoredNumber>(
         &self,
         slab: Slab<'_, '_, T>,
-        parts: &[Range<usize>],
-        sizes: &[usize],
-        spare: &Spare,
+        (parts, sizes): (&[Range<usize>], &[usize]),
+        (file, spare): (&File, &Spare),
+        look: Option<&dyn Look<T>>,
     ) -> Result<(), String> {
         let sizes = slab_sizes(&slab.lines, sizes);
         for group in slab.pieces.chunks(together()) {
@@ -246,7 +277,7 @@ impl Chunks {
                     let mut numbers = vec![T::default(); lengths.iter().product()];
                     let alone = Places::new(piece, &piece.1[0], &piece.1, &lengths, &self.chunk);
                     spare.with(|buffers| {
-                        self.decode(piece.0, buffers)?;
+                        self.decode(file, piece.0, buffers)?;
                         alone.convert(self.stored, &buffers.decoded, &mut numbers);
                         Ok((piece, lengths, numbers))
                     })
@@ -256,6 +287,9 @@ impl Chunks {
                 let places = Places::new(piece, &slab.lines, parts, &sizes, &lengths);
                 places.copy(&numbers, slab.to);
             }
+        }
+        if let Some(look) = look {
+            look_at_lines(look, slab.first, slab.lines.len(), slab.to);
         }
         Ok(())
     }
@@ -306,7 +340,8 @@ impl Chunks {
     /// How many numbers of a chunk differ from the one before, and how many numbers it has; or why it cannot be decoded.
     pub(super) fn changes(&self, of: &ChunkInfo) -> Result<[usize; 2], String> {
         let mut buffers = Buffers::default();
-        self.decode(of, &mut buffers)?;
+        let file = File::open(&self.file).map_err(|e| format!("its file cannot be opened: {e}"))?;
+        self.decode(&file, of, &mut buffers)?;
         let numbers = buffers.decoded.chunks_exact(self.stored.bytes());
         let before = numbers.clone();
         let changes = (numbers.clone().skip(1).zip(before)).filter(|(this, last)| this != last);
@@ -314,7 +349,7 @@ impl Chunks {
     }
 
     /// Reads and decodes a chunk into the buffer for that, or says why it cannot be.
-    fn decode(&self, of: &ChunkInfo, buffers: &mut Buffers) -> Result<(), String> {
+    fn decode(&self, file: &File, of: &ChunkInfo, buffers: &mut Buffers) -> Result<(), String> {
         let Buffers {
             stored,
             decoded,
@@ -322,7 +357,7 @@ impl Chunks {
         } = buffers;
         stored.resize(of.size as usize, 0);
         decoded.resize(self.pipeline.chunk_bytes(), 0);
-        (self.file.read_exact_at(stored, of.addr))
+        (file.read_exact_at(stored, of.addr))
             .map_err(|e| format!("a chunk cannot be read: {e}"))?;
         let offset: Vec<usize> = of.offset.iter().map(|n| *n as usize).collect();
         let ends = offset.iter().zip(&self.chunk).map(|(o, c)| o + c);
@@ -358,6 +393,7 @@ fn slabs<'c, 't, T>(
                 let (to, rest) = rest.split_at_mut_checked(lines.len() * line)?;
                 (left, at) = (rest, lines.end);
                 slabs.push(Slab {
+                    first: (lines.start - all.start) * line,
                     lines,
                     pieces: vec![piece],
                     to,
@@ -409,107 +445,4 @@ impl Spare {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Every filter, element type and shape of chunks of `tests/data/filtered.h5`, which h5py and hdf5plugin wrote, whole and in part.
-    #[test]
-    fn filtered_numbers_are_those_of_the_plain_datasets() {
-        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/filtered.h5");
-        let source = Source::open(&path, crate::system::Memory::available()).unwrap();
-        let names = source.members("/plain").unwrap().unwrap();
-        assert_eq!(names.len(), 12);
-        for name in names {
-            let filtered = source.numbers(&name).unwrap().unwrap();
-            let plain = source.numbers(&format!("/plain/{name}")).unwrap().unwrap();
-            if filtered.is_complex() {
-                assert_eq!(filtered.complex().unwrap(), plain.complex().unwrap());
-                continue;
-            }
-            assert_eq!(filtered.reals().unwrap(), plain.reals().unwrap(), "{name}");
-            assert_eq!(
-                filtered.unsigned().unwrap(),
-                plain.unsigned().unwrap(),
-                "{name}"
-            );
-            for part in [
-                [0..6, 0..11, 0..13],
-                [1..5, 2..11, 3..4],
-                [5..6, 0..1, 0..13],
-                [2..2, 0..1, 0..1],
-            ] {
-                let found = filtered.part(&part).unwrap();
-                assert_eq!(found, plain.part(&part).unwrap(), "{name} {part:?}");
-            }
-        }
-    }
-
-    /// Filters that HDF5 has, too, by both decoders.
-    #[test]
-    fn numbers_with_the_filters_of_hdf5_are_those_that_hdf5_reads() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("gzip.h5");
-        let file = hdf5::File::create(&path).unwrap();
-        let counts = ndarray::Array3::from_shape_fn((9, 11, 13), |(n, r, c)| {
-            ((n * 7919 + r * 131 + c * 17) % 1009) as i16 - 500
-        });
-        let dataset = file
-            .new_dataset_builder()
-            .chunk((2, 5, 13))
-            .shuffle()
-            .deflate(4)
-            .fletcher32()
-            .with_data(&counts);
-        dataset.create("data").unwrap();
-        file.close().unwrap();
-        let all = crate::system::Memory::available();
-        let source = Source::open(&path, all).unwrap();
-        let numbers = source.numbers("/data").unwrap().unwrap();
-        let expected = counts.mapv(f64::from).into_dyn();
-        assert_eq!(numbers.reals().unwrap(), expected);
-        let part = [3..8, 1..11, 2..3];
-        let dataset = source.dataset("/data").unwrap().unwrap();
-        let chunks = source.chunks("/data", &dataset, &[9, 11, 13]).unwrap();
-        assert_eq!(chunks.is_some(), LISTED_AT_ONCE);
-        let found = numbers.part(&part).unwrap();
-        let cut = counts.slice(ndarray::s![3..8, 1..11, 2..3]);
-        assert_eq!(found, cut.mapv(f32::from).into_dyn());
-        // With too little memory for several chunks at once, HDF5 reads.
-        let small = Source::open(&path, crate::system::Memory::limited(12_000)).unwrap();
-        let numbers = small.numbers("/data").unwrap().unwrap();
-        assert_eq!(numbers.reals().unwrap(), expected);
-    }
-
-    #[test]
-    fn damaged_chunks_and_small_memories_are_refused() {
-        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/filtered.h5");
-        let bytes = std::fs::read(path).unwrap();
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("damaged.h5");
-        let all = crate::system::Memory::available();
-        let chunk = {
-            std::fs::write(&path, &bytes).unwrap();
-            let source = Source::open(&path, all).unwrap();
-            let numbers = source.dataset("/bitshuffle_lz4").unwrap().unwrap();
-            numbers.chunk_info(0).unwrap()
-        };
-        let mut damaged = bytes;
-        // The size of the decoded chunk, which the filter stores first.
-        damaged[chunk.addr as usize] = 0x7f;
-        std::fs::write(&path, &damaged).unwrap();
-        let source = Source::open(&path, all).unwrap();
-        let error = source.numbers("/bitshuffle_lz4").unwrap().unwrap().reals();
-        let error = error.unwrap_err().to_string();
-        assert!(
-            error.contains("/bitshuffle_lz4") && error.contains("chunk at [0, 0, 0]"),
-            "{error}"
-        );
-        let source = Source::open(&path, crate::system::Memory::limited(4000)).unwrap();
-        assert!(
-            source
-                .numbers("/lz4")
-                .and_then(|of| of.unwrap().reals())
-                .is_err()
-        );
-    }
-}
+mod tests;

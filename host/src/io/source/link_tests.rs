@@ -86,7 +86,10 @@ fn links_of_every_kind_are_followed() {
         &refusal(&source, "/loop"),
         &["links.h5", "/loop", "more than 8 files"],
     );
-    refusal(&source, "/old/circle");
+    assert_has(
+        &refusal(&source, "/old/circle"),
+        &["/old/circle", "in a circle"],
+    );
     source.unchanged().unwrap();
     // Other sciences read a file alone.
     let alone = Source::open(&data("links.h5"), Memory::available()).unwrap();
@@ -339,13 +342,182 @@ fn damaged_heaps_of_virtual_datasets_are_not_read_for_ever() {
     let starts = |at: &usize| bytes[*at..].starts_with(b"GCOL");
     let heaps: Vec<usize> = (0..bytes.len()).filter(starts).collect();
     assert!(!heaps.is_empty());
+    // Free space (index 0) without length.
     for at in heaps {
+        bytes[at + 16..at + 18].fill(0);
         bytes[at + 24..at + 32].fill(0);
     }
     std::fs::write(&path, bytes).unwrap();
+    let alone = Source::open(&path, Memory::available()).unwrap();
+    for source in [inside(&path), alone] {
+        refusal(&source, "/stack");
+        let _ = source.attribute("/stack", "units");
+        let _ = source.label("/stack");
+        let _ = source.contents();
+        let _ = source.listing();
+    }
+}
+
+/// The same behind more soft links than are followed without HDF5.
+#[test]
+fn damaged_heaps_behind_many_links_are_not_read_for_ever() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("soft.h5");
+    let file = hdf5::File::create(&path).unwrap();
+    virtual_dataset(&file, "end", &[1], &[("none.h5", "/data")]).unwrap();
+    for number in 0..40 {
+        let target = match number {
+            0 => "/end".to_owned(),
+            n => format!("/link{}", n - 1),
+        };
+        file.link_soft(&target, &format!("link{number}")).unwrap();
+    }
+    file.close().unwrap();
+    let mut bytes = std::fs::read(&path).unwrap();
+    let at = bytes.windows(4).position(|of| of == b"GCOL").unwrap();
+    bytes[at + 16..at + 18].fill(0);
+    bytes[at + 24..at + 32].fill(0);
+    std::fs::write(&path, bytes).unwrap();
+    let alone = Source::open(&path, Memory::available()).unwrap();
+    for source in [inside(&path), alone] {
+        assert_has(&refusal(&source, "/link39"), &["object without length"]);
+    }
+}
+
+/// More files than are open together, read in turns.
+#[test]
+fn virtual_datasets_of_many_files_are_read() {
+    const FILES: usize = 150;
+    let folder = tempfile::tempdir().unwrap();
+    for number in 0..FILES {
+        let file = hdf5::File::create(folder.path().join(format!("{number}.h5"))).unwrap();
+        let values: Vec<f32> = (0..4).map(|row| (number * 10 + row) as f32).collect();
+        let builder = file.new_dataset_builder();
+        match number % 5 {
+            1 => builder.chunk(1).deflate(1).with_data(&values),
+            _ => builder.with_data(&values),
+        }
+        .create("data")
+        .unwrap();
+    }
+    let path = folder.path().join("all.h5");
+    let column = |number: usize| hdf5::Hyperslab::from((.., number..number + 1));
+    let made = |path: &Path, name: fn(usize) -> String, count: usize| {
+        let file = hdf5::File::create(path).unwrap();
+        file.new_dataset_builder()
+            .with_dcpl(|p| {
+                for number in 0..count {
+                    let all = hdf5::Selection::All;
+                    p.virtual_map(name(number), "/data", 4, all, (4, count), column(number));
+                }
+                p
+            })
+            .empty::<f32>()
+            .shape((4, count))
+            .create("data")
+            .unwrap();
+        file.close().unwrap();
+    };
+    made(&path, |number| format!("{number}.h5"), FILES);
     let source = inside(&path);
-    refusal(&source, "/stack");
-    let _ = source.attribute("/stack", "units");
-    let _ = source.contents();
-    let _ = source.listing();
+    let numbers = source.numbers("/data").unwrap().unwrap();
+    for row in 0..4 {
+        let read = numbers.part(&[row..row + 1, 0..FILES]).unwrap();
+        let expected = (0..FILES).map(|number| (number * 10 + row) as f32);
+        assert!(read.iter().copied().eq(expected), "{row}: {read}");
+    }
+    source.unchanged().unwrap();
+    // A file that was replaced while it was closed.
+    let file = hdf5::File::create(folder.path().join("0.h5")).unwrap();
+    let data = file.new_dataset::<f32>().shape(100).create("data");
+    data.unwrap().write(&[7.0; 100]).unwrap();
+    file.close().unwrap();
+    let error = numbers.part(&[0..1, 0..FILES]).unwrap_err().to_string();
+    assert_has(&error, &["0.h5"]);
+    // Too many are refused before the first is looked for.
+    let path = folder.path().join("more.h5");
+    made(&path, |number| format!("absent{number}.h5"), 10_001);
+    let text = refusal(&inside(&path), "/data");
+    assert_has(&text, &["/data", "10001 files", "at most 10000"]);
+}
+
+#[test]
+fn long_lists_and_loops_of_groups_are_cut() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("groups.h5");
+    let file = hdf5::File::create(&path).unwrap();
+    let mut inner = file.create_group("deep").unwrap();
+    for _ in 0..20 {
+        inner = inner.create_group("deep").unwrap();
+    }
+    let loops = file.create_group("loop").unwrap();
+    for name in ["a", "b", "c"] {
+        loops.link_hard("/loop", name).unwrap();
+        loops.link_hard("/", &format!("root_{name}")).unwrap();
+    }
+    let number = |name: &str| {
+        let builder = file.new_dataset_builder().with_data(&[1, 2]);
+        builder.create(name).unwrap()
+    };
+    number("loop/numbers");
+    // While a group is open, so is the file, and not all of it is on disk.
+    drop((inner, loops));
+    file.close().unwrap();
+    let source = inside(&path);
+    let listed = source.listing();
+    let paths: Vec<&str> = listed.iter().map(|of| of.path.as_str()).collect();
+    assert_eq!(paths, ["/loop/numbers"]);
+    let unseen = source.unseen().unwrap();
+    assert_has(&unseen, &["1 group more", "8 levels"]);
+    let file = hdf5::File::open_rw(&path).unwrap();
+    let many = file.create_group("many").unwrap();
+    let builder = file.new_dataset_builder().with_data(&[1.5; 3]);
+    builder.create("many/0").unwrap();
+    for number in 1..2500 {
+        many.link_hard("/many/0", &number.to_string()).unwrap();
+    }
+    let long = "n".repeat(5000);
+    let builder = file.new_dataset_builder().with_data(&[1.5; 9]);
+    builder.create(long.as_str()).unwrap();
+    drop(many);
+    file.close().unwrap();
+    let source = inside(&path);
+    let text = source.contents();
+    assert_has(&text, &["links and 1 group more", "at most 2000 links"]);
+    assert!(text.len() < 2000 && !text.contains('\n'), "{text}");
+    assert!(source.has("/many/2499").unwrap());
+    assert!(!source.has("/many/2500").unwrap());
+}
+
+#[test]
+fn texts_longer_than_any_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("text.h5");
+    let file = hdf5::File::create(&path).unwrap();
+    crate::io::output::text(&file, "text", &"x".repeat((32 << 20) + 1)).unwrap();
+    file.close().unwrap();
+    let source = Source::open(&path, Memory::available()).unwrap();
+    for error in [source.text("/text").err(), source.lone_text("/text").err()] {
+        assert_has(&error.unwrap().to_string(), &["/text", "at most 32"]);
+    }
+}
+
+#[test]
+fn soft_links_in_a_circle_are_named_as_such() {
+    let outer = tempfile::tempdir().unwrap();
+    let path = outer.path().join("circle.h5");
+    let file = hdf5::File::create(&path).unwrap();
+    file.link_soft("/b", "a").unwrap();
+    file.link_soft("/a", "b").unwrap();
+    file.link_soft("/itself", "itself").unwrap();
+    file.close().unwrap();
+    for source in [
+        inside(&path),
+        Source::open(&path, Memory::available()).unwrap(),
+    ] {
+        for name in ["/a", "/itself"] {
+            let found = refusal(&source, name);
+            assert_has(&found, &["circle.h5", name, "its links lead in a circle"]);
+        }
+    }
 }

@@ -5,15 +5,20 @@
 //! of the file that the user has named, and it is opened as a [`Source`] of its own, with all checks.
 
 use super::{IoError, Source};
+use crate::text::shortened;
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::path::{Path, PathBuf};
 use std::rc::{Rc, Weak};
 
-/// Most other files of a file: each stays open, and systems allow 1024 open files by default.
-const MOST_FILES: usize = 400;
+/// Most other files of a file, above what detectors write: a file for each hundred or thousand frames, or for each module.
+pub(super) const MOST_FILES: usize = 10_000;
+/// Most of them that are open together: HDF5 takes 0.5 MiB for each, and systems allow 1024 open files by default.
+const MOST_OPEN: usize = 64;
 /// Most datasets of numbers that are looked at in other files, or as parts of virtual datasets.
 const MOST_DATASETS: usize = 20_000;
+/// Most characters of the name of a file in a message.
+const LONGEST_NAME: usize = 200;
 /// What to do about a file elsewhere.
 const ADVICE_FOLLOW: &str =
     "follow it with --follow-links (data.follow_links = true) if that is meant";
@@ -33,6 +38,8 @@ pub(super) struct Linked {
     /// Folders of the file: that of its name, and that where a symbolic link of its name leads.
     folders: Vec<PathBuf>,
     files: RefCell<BTreeMap<PathBuf, Rc<Source>>>,
+    /// Those that are open in HDF5, the first one first.
+    open: RefCell<VecDeque<PathBuf>>,
     datasets: Cell<usize>,
     /// Whether numbers may be read of which files store almost nothing.
     pub(super) sparse: Cell<bool>,
@@ -44,8 +51,8 @@ pub(super) struct Linked {
 pub(super) enum Registry {
     /// Those of the file that the user has named.
     Own(Rc<Linked>),
-    /// Those of the file that has led to this one.
-    Of(Weak<Linked>),
+    /// Those of the file that has led to this one, and the real path of this one.
+    Of(Weak<Linked>, PathBuf),
     /// None: links to other files are refused.
     Closed,
 }
@@ -78,6 +85,7 @@ impl Registry {
                 .filter_map(|folder| folder.canonicalize().ok())
                 .collect(),
             files: RefCell::default(),
+            open: RefCell::default(),
             datasets: Cell::new(0),
             sparse: Cell::new(false),
             inside: RefCell::default(),
@@ -87,7 +95,7 @@ impl Registry {
     pub(super) fn get(&self) -> Option<Rc<Linked>> {
         match self {
             Self::Own(linked) => Some(Rc::clone(linked)),
-            Self::Of(linked) => linked.upgrade(),
+            Self::Of(linked, _) => linked.upgrade(),
             Self::Closed => None,
         }
     }
@@ -112,6 +120,19 @@ impl Linked {
         self.files.borrow().values().cloned().collect()
     }
 
+    /// Notes that HDF5 has opened the file with this real path, and closes the one that has been open for longest, if there are too many.
+    fn note_open(&self, real: &Path) {
+        let mut open = self.open.borrow_mut();
+        open.push_back(real.to_owned());
+        while open.len() > MOST_OPEN {
+            let first = open.pop_front();
+            let files = self.files.borrow();
+            if let Some(source) = first.and_then(|first| files.get(&first)) {
+                source.close();
+            }
+        }
+    }
+
     /// Counts a dataset; whether that are not too many.
     pub(super) fn count_dataset(&self) -> bool {
         self.datasets.set(self.datasets.get() + 1);
@@ -126,7 +147,10 @@ impl Source {
             return Err(self.unsupported(link, "a link to another file"));
         };
         let Some((path, real)) = self.existing(name) else {
-            let reason = format!("its data are in {name:?}, which does not exist");
+            let reason = format!(
+                "its data are in {:?}, which does not exist",
+                shortened(name, LONGEST_NAME)
+            );
             return Err(self.damaged(link, &reason));
         };
         let inside = linked.folders.iter().any(|of| real.starts_with(of));
@@ -135,7 +159,10 @@ impl Source {
                 file: self.name().to_owned(),
                 dataset: link.to_owned(),
                 expected: "data in the folder of the file or below",
-                found: format!("a link to {name:?}, which is elsewhere"),
+                found: format!(
+                    "a link to {:?}, which is elsewhere",
+                    shortened(name, LONGEST_NAME)
+                ),
                 advice: ADVICE_FOLLOW,
             });
         }
@@ -147,10 +174,23 @@ impl Source {
             return Err(self.damaged(link, &reason));
         }
         let mut source = Source::open(&path, self.memory())?;
-        source.registry = Registry::Of(Rc::downgrade(&linked));
+        source.registry = Registry::Of(Rc::downgrade(&linked), real.clone());
         let source = Rc::new(source);
-        linked.files.borrow_mut().insert(real, Rc::clone(&source));
+        (linked.files.borrow_mut()).insert(real.clone(), Rc::clone(&source));
+        linked.note_open(&real);
         Ok(source)
+    }
+
+    /// Notes that HDF5 has opened this file again.
+    pub(super) fn note_reopened(&self) {
+        if let (Registry::Of(_, real), Some(linked)) = (&self.registry, self.registry.get()) {
+            linked.note_open(real);
+        }
+    }
+
+    /// Whether the file may be closed while it is not being read: a link has led to it.
+    pub(super) fn may_close(&self) -> bool {
+        matches!(self.registry, Registry::Of(..))
     }
 
     /// Whether the file `name` of a link exists.

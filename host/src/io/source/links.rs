@@ -12,6 +12,9 @@ use std::{io, panic, thread};
 /// Part of HDF5's message about an external link that cannot be followed.
 const EXTERNAL: &str = "external";
 
+/// Part of HDF5's message about more soft links than it follows, 16.
+const MANY_LINKS: &str = "too many links";
+
 /// A link.
 pub(super) struct Link<'p> {
     /// The group that holds it.
@@ -60,6 +63,10 @@ impl Source {
                     Err(e) if names_another_file(e.clone()) => {
                         Err(self.unsupported(path, "a link to another file"))
                     }
+                    Err(e) if is_circle(e.clone()) => Err(self.damaged(
+                        path,
+                        "its links lead in a circle, or there are too many of them",
+                    )),
                     opened => Ok(opened),
                 }
             }
@@ -67,21 +74,31 @@ impl Source {
     }
 
     fn in_file(&self, object: &hdf5::Location, path: &str) -> Result<(), IoError> {
-        if object.filename() == self.file.filename() {
+        if object.filename() == self.file()?.filename() {
             return Ok(());
         }
         Err(self.unsupported(path, "a link to another file"))
     }
 }
 
+/// Whether `error` is about a soft link that leads to itself, or a chain that is longer than HDF5 follows.
+fn is_circle(error: hdf5::Error) -> bool {
+    names(error, MANY_LINKS)
+}
+
 /// Whether `error` is about an external link.
 fn names_another_file(error: hdf5::Error) -> bool {
+    names(error, EXTERNAL)
+}
+
+/// Whether a message of `error` has this text.
+fn names(error: hdf5::Error, text: &str) -> bool {
     let hdf5::Error::HDF5(stack) = error else {
         return false;
     };
     stack
         .expand()
-        .is_ok_and(|stack| stack.iter().any(|frame| frame.desc().contains(EXTERNAL)))
+        .is_ok_and(|stack| stack.iter().any(|frame| frame.desc().contains(text)))
 }
 
 /// Calls `follow` in a thread that cannot open files, on systems with Landlock.

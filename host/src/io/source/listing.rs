@@ -50,26 +50,31 @@ impl ListedDataset {
 }
 
 impl Source {
-    /// The datasets of the file, the largest first. Links to other places and files are not followed, and damaged datasets are left
-    /// out.
+    /// The datasets of the file, the largest first, as far as it is looked through ([`Source::unseen`]). Links to other places and files
+    /// are not followed, and damaged datasets are left out.
     pub(crate) fn listing(&self) -> Vec<ListedDataset> {
-        let mut listed: Vec<ListedDataset> = (self.datasets().into_iter())
-            .filter_map(|(path, shape)| {
-                let dataset = self.dataset(&path).ok()??;
-                let (kind, element) = described(&dataset.dtype().ok()?);
-                let units = self.attribute(&path, "units").ok().flatten();
-                let units = units.filter(|units| !units.trim().is_empty());
-                Some(ListedDataset {
-                    path,
-                    shape,
-                    kind,
-                    element,
-                    units,
-                })
-            })
-            .collect();
+        let mut listed = self.looked_through().datasets.clone();
         listed.sort_by_key(|of| std::cmp::Reverse(of.elements()));
         listed
+    }
+
+    /// What the list has of an open dataset; `None` if it is damaged.
+    pub(super) fn described(
+        &self,
+        path: String,
+        shape: Vec<usize>,
+        dataset: &hdf5::Dataset,
+    ) -> Option<ListedDataset> {
+        let (kind, element) = described(&dataset.dtype().ok()?);
+        let units = self.texts_on(dataset, &path, "units").ok().flatten();
+        let units = units.and_then(|texts| texts.into_iter().next());
+        Some(ListedDataset {
+            path,
+            shape,
+            kind,
+            element,
+            units: units.filter(|units| !units.trim().is_empty()),
+        })
     }
 
     /// Whether the file begins with the bytes `text`, in the user block before the data of HDF5.

@@ -16,7 +16,7 @@ const LONGEST_PATH: usize = 200;
 const MOST_LINKS: usize = 400_000;
 
 /// Links of a group, or `None` if they cannot be read.
-type Links = Option<Rc<BTreeMap<String, LinkTarget>>>;
+pub(super) type Links = Option<Rc<BTreeMap<String, LinkTarget>>>;
 
 /// What has been read of the structure of a file.
 #[derive(Default)]
@@ -114,10 +114,63 @@ impl Source {
         }
     }
 
-    fn place(&self, path: &str) -> Result<Target, IoError> {
-        if self.registry.get().is_none() {
-            return Ok(Target::Unknown);
+    /// The links of the group at `address`, if they can be read without HDF5.
+    pub(super) fn known_links(&self, address: u64) -> Links {
+        self.known.borrow_mut().group(self, address)
+    }
+
+    /// The address of the object `path`, if it is in this file and can be found without HDF5.
+    pub(super) fn address(&self, path: &str) -> Option<u64> {
+        match self.place(path) {
+            Ok(Target::Here(address)) => Some(address),
+            _ => None,
         }
+    }
+
+    /// Checks the global heaps before HDF5 opens what is at `path`, unless it is known to be no virtual dataset: HDF5 reads a heap when
+    /// it opens one, and a damaged heap for ever.
+    pub(super) fn check_before_opening(&self, path: &str) -> Result<(), IoError> {
+        let may_be_virtual = match self.place(path) {
+            Ok(Target::Here(address)) => {
+                let known = &mut *self.known.borrow_mut();
+                let structure = known.structure(self);
+                structure.is_none_or(|structure| structure.may_be_virtual(address))
+            }
+            Ok(Target::Elsewhere(..) | Target::Unknown) | Err(_) => true,
+        };
+        if may_be_virtual {
+            self.check_heaps()?;
+        }
+        Ok(())
+    }
+
+    /// Checks how long the strings of variable length in the attribute `name` of `path` claim to be: HDF5 takes memory for that before
+    /// it looks for them.
+    pub(in crate::io) fn check_attribute_length(
+        &self,
+        path: &str,
+        name: &str,
+        most: usize,
+    ) -> Result<(), IoError> {
+        let damaged = || self.damaged(path, &format!("its attribute {name} is damaged"));
+        let Target::Here(address) = self.place(path)? else {
+            return Err(damaged());
+        };
+        let known = &mut *self.known.borrow_mut();
+        let structure = known.structure(self).ok_or_else(damaged)?;
+        match structure.longest_text(address, name) {
+            Ok(Some(longest)) if longest as usize > most => {
+                let reason =
+                    format!("its attribute {name} claims {longest} bytes, expected at most {most}");
+                Err(self.damaged(path, &reason))
+            }
+            // HDF5 knows more of the specification.
+            Ok(_) | Err(StructureError::Unsupported(_)) => Ok(()),
+            Err(_) => Err(damaged()),
+        }
+    }
+
+    fn place(&self, path: &str) -> Result<Target, IoError> {
         let mut left: VecDeque<String> = parts(path).collect();
         let Some(root) = self.known.borrow_mut().structure(self).map(|of| of.root()) else {
             return Ok(Target::Unknown);

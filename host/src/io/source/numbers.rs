@@ -9,6 +9,8 @@ pub(crate) use stored_size::{GREATEST_RATIO, RATIO, UNJUDGED};
 
 use super::chunks::Chunks;
 use super::linked::Holder;
+#[cfg(feature = "ptycho")]
+use super::look::{Look, look_at_lines};
 use super::matlab_complex::{MatlabDouble, MatlabSingle};
 use super::shape::{Decoder, bytes_of};
 use super::stored::{Stored, StoredNumber};
@@ -34,11 +36,24 @@ pub(crate) struct Numbers<'s> {
 enum Data<'s> {
     /// In the dataset; its chunks are there if they have filters.
     Here {
-        dataset: hdf5::Dataset,
-        chunks: Option<Chunks>,
+        /// The open dataset; none if its file may be closed before it is read.
+        dataset: Option<hdf5::Dataset>,
+        stored: DatasetStorage,
+        chunks: Option<Box<Chunks>>,
     },
     /// In other datasets.
     Virtual(Box<VirtualNumbers<'s>>),
+}
+
+/// How a dataset is stored.
+struct DatasetStorage {
+    /// The type of its numbers; `None` if the decoder of chunks does not know it.
+    number: Option<Stored>,
+    /// Bytes of a number.
+    width: usize,
+    /// Bytes in the file.
+    bytes: u64,
+    has_filters: bool,
 }
 
 /// Precision of the parts of a complex number, and how they are called.
@@ -136,8 +151,18 @@ impl<'s> Numbers<'s> {
         }
         let shape = source.checked_shape_by(&path, &dataset, kind.size(), Decoder::Own)?;
         let chunks = source.chunks(&path, &dataset, &shape)?;
+        let stored = DatasetStorage {
+            number: Stored::new(&kind),
+            width: kind.size(),
+            bytes: dataset.storage_size(),
+            has_filters: !dataset.filters().is_empty(),
+        };
         Ok(Some(Self {
-            data: Data::Here { dataset, chunks },
+            data: Data::Here {
+                dataset: (!source.may_close()).then_some(dataset),
+                stored,
+                chunks: chunks.map(Box::new),
+            },
             source,
             path,
             shape,
@@ -149,7 +174,7 @@ impl<'s> Numbers<'s> {
     /// The type of the stored numbers; `None` if the decoder of chunks does not know it.
     pub(super) fn number_type(&self) -> Option<Stored> {
         match &self.data {
-            Data::Here { dataset, .. } => Stored::new(&dataset.dtype().ok()?),
+            Data::Here { stored, .. } => stored.number,
             Data::Virtual(of) => Some(of.stored()),
         }
     }
@@ -255,6 +280,14 @@ impl Numbers<'_> {
             .allow(&self.path, bytes_of(&self.shape, item * copies))
     }
 
+    /// The dataset, which is opened again if its file may have been closed.
+    fn opened(&self, dataset: Option<&hdf5::Dataset>) -> Result<hdf5::Dataset, IoError> {
+        match dataset {
+            Some(dataset) => Ok(dataset.clone()),
+            None => (self.source.dataset(&self.path)?).ok_or_else(|| self.unreadable()),
+        }
+    }
+
     fn unreadable(&self) -> IoError {
         self.source.damaged(&self.path, "its data are damaged")
     }
@@ -276,7 +309,10 @@ impl Numbers<'_> {
                 chunks: Some(chunks),
                 ..
             } if !chunks.left_to_hdf5(here, &all, size_of::<T>()) => chunks.part(here, &all)?,
-            Data::Here { dataset, .. } => dataset.read_dyn().map_err(|_| self.unreadable())?,
+            Data::Here { dataset, .. } => {
+                let dataset = self.opened(dataset.as_ref())?;
+                dataset.read_dyn().map_err(|_| self.unreadable())?
+            }
         };
         Ok(self.in_order(read))
     }
@@ -318,12 +354,14 @@ impl Numbers<'_> {
         self.part_as(parts)
     }
 
-    /// Like [`Numbers::part`], into memory for these numbers, 0 before, with the last axis fastest.
+    /// Like [`Numbers::part`], into memory for these numbers, 0 before, with the last axis fastest. `look` sees them, whole lines of the first
+    /// axis one after the other, unless the file does not have all of them.
     #[cfg(feature = "ptycho")]
     pub(crate) fn part_into(
         &self,
         parts: &[std::ops::Range<usize>],
         to: &mut [f32],
+        look: Option<&dyn Look<f32>>,
     ) -> Result<(), IoError> {
         self.real_only()?;
         let source: &Source = &self.source;
@@ -338,12 +376,15 @@ impl Numbers<'_> {
             && !to.is_empty()
             && !chunks.left_to_hdf5(here, parts, size_of::<f32>())
         {
-            return chunks.part_into(here, parts, to);
+            return chunks.part_into(here, parts, to, look);
         }
         let read = self.part(parts)?;
         match read.as_slice() {
             Some(read) if read.len() == to.len() => to.copy_from_slice(read),
             _ => return Err(self.unreadable()),
+        }
+        if let Some(look) = look {
+            look_at_lines(look, 0, parts.first().map_or(1, ExactSizeIterator::len), to);
         }
         Ok(())
     }
@@ -377,11 +418,13 @@ impl Numbers<'_> {
                 chunks.part(here, &stored)?
             }
             Data::Here { dataset, .. } if whole => {
+                let dataset = self.opened(dataset.as_ref())?;
                 dataset.read_dyn::<T>().map_err(|_| self.unreadable())?
             }
             Data::Here { dataset, .. } => {
                 let slices = stored.iter().cloned().map(hdf5::SliceOrIndex::from);
                 let slices: Vec<hdf5::SliceOrIndex> = slices.collect();
+                let dataset = self.opened(dataset.as_ref())?;
                 dataset
                     .read_slice::<T, _, IxDyn>(hdf5::Hyperslab::from(slices))
                     .map_err(|_| self.unreadable())?

@@ -40,11 +40,11 @@ impl Source {
         if kinds == [false; 2] {
             return Err(wrong());
         }
+        self.check_heaps()?;
         let shape = self.checked_shape(path, &dataset, kind.size())?;
         if bytes_of(&shape, 1) != 1 {
             return Err(self.bad_shape(path, &shape, "one string"));
         }
-        self.check_heaps()?;
         self.check_string_lengths(path, &dataset, 1)?;
         // HDF5 reports the same type for both character sets, but does not convert between them.
         let unicode = dataset
@@ -88,6 +88,7 @@ impl Source {
         if !kind.is::<hdf5::types::VarLenUnicode>() {
             return Err(wrong());
         }
+        self.check_heaps()?;
         let shape = self.checked_shape(path, dataset, kind.size())?;
         if shape != expected {
             return Err(self.bad_shape(path, &shape, &format!("shape {expected:?}")));
@@ -96,7 +97,6 @@ impl Source {
         if shape.contains(&0) {
             return Ok(Vec::new());
         }
-        self.check_heaps()?;
         self.check_string_lengths(path, dataset, shape.iter().product())?;
         let texts: Vec<hdf5::types::VarLenUnicode> = dataset
             .read_raw()

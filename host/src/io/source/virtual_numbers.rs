@@ -2,7 +2,7 @@
 
 mod axis;
 
-use super::linked::Holder;
+use super::linked::{Holder, MOST_FILES};
 use super::numbers::Numbers;
 use super::shape::{HIGHEST_RANK, bytes_of};
 use super::stored::{Stored, StoredNumber};
@@ -10,14 +10,14 @@ use super::{IoError, Source};
 use axis::{Along, Elements};
 use hdf5_metno as hdf5;
 use ndarray::{ArrayD, ArrayViewD, Axis as Dimension, IxDyn, Slice};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use warpstride_formats::hdf5_structure::{Mapping, Selection, VirtualDataset};
 
 /// Most virtual datasets inside each other.
 const DEEPEST: usize = 4;
 /// Most files with a number in their names that a virtual dataset is looked for in.
-const MOST_NUMBERED: u64 = 10_000;
+const MOST_NUMBERED: u64 = MOST_FILES as u64;
 
 /// A virtual dataset whose parts have been found.
 pub(super) struct VirtualNumbers<'s> {
@@ -97,6 +97,16 @@ impl<'s> VirtualNumbers<'s> {
             known: BTreeMap::new(),
             parts: Vec::new(),
         };
+        let files: BTreeSet<&str> = (dataset.mappings.iter())
+            .map(|mapping| mapping.file.as_str())
+            .collect();
+        if files.len() > MOST_FILES {
+            let reason = format!(
+                "its data are in {} files; at most {MOST_FILES} are opened",
+                files.len()
+            );
+            return Err(holder.damaged(path, &reason));
+        }
         let mut growing = vec![false; shape.len()];
         for mapping in &dataset.mappings {
             search.add(mapping, &shape, &mut growing)?;

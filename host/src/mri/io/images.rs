@@ -18,7 +18,7 @@ mod write;
 
 pub use nifti::NiftiValues;
 pub(crate) use nifti::is_nifti;
-pub use write::{check_images, write, write_images};
+pub use write::{Written, check_images, write, write_images};
 
 /// Datasets that may hold an image, in the order of precedence.
 const IMAGES: [&str; 2] = ["/image/data", "/truth/image"];

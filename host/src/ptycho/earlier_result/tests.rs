@@ -88,6 +88,7 @@ pub(super) fn result(rows: usize, columns: usize) -> Reconstruction {
         version: String::new(),
         source: String::new(),
         wavelength: 1e-10,
+        voltage: None,
         distance: 1.0,
         propagation: Propagation::FarField,
         double_precision: true,

@@ -6,7 +6,6 @@ use crate::data::{Geometry, HistoryEntry, Propagation, Reconstruction};
 use crate::io::IoError;
 use crate::io::output;
 use crate::io::source::{Numbers, Source};
-use crate::ptycho::Recipe;
 use crate::ptycho::io::nexus_attributes;
 use crate::ptycho::io::provenance::{self, Process};
 use crate::system::Memory;
@@ -86,7 +85,7 @@ pub fn write_with(
             &Array1::from_vec(result.mode_power.clone()),
         )?;
         output::number(&source, "wavelength", result.wavelength)?;
-        match voltage(result) {
+        match result.voltage {
             Some(volts) => output::number(&source, "voltage", volts)?,
             None => {
                 let energy = Geometry::energy_of_wavelength(result.wavelength);
@@ -113,15 +112,6 @@ pub fn write_with(
         nexus_attributes::of_result(file, result)?;
         provenance::write(file, earlier)
     })
-}
-
-/// The voltage of the recipe, V, if the waves are electrons.
-fn voltage(result: &Reconstruction) -> Option<f64> {
-    Recipe::from_toml(&result.recipe)
-        .ok()?
-        .data
-        .constants
-        .voltage
 }
 
 /// Positions (frame, (row, column)) as a translation (frame, (x, y, z)).
@@ -283,9 +273,16 @@ pub fn read_within(path: &Path, memory: Memory) -> Result<Reconstruction, IoErro
         version: text("version")?,
         source: text("source_file")?,
         wavelength: number("wavelength", format!("{SOURCE}/wavelength"))?,
+        voltage: read_voltage(&source)?,
         distance: number("distance", format!("{DETECTOR}/distance"))?,
         propagation: read_propagation(&source)?,
     })
+}
+
+/// The voltage of electrons, V; a result of photons has none.
+fn read_voltage(source: &Source) -> Result<Option<f64>, IoError> {
+    let found = source.first(&[&format!("{SOURCE}/voltage")])?;
+    found.map(|volts| volts.common_value()).transpose()
 }
 
 /// How waves travelled to the detector; results of earlier versions are of the far field.

@@ -201,6 +201,8 @@ mod tests {
                 Complex::new(0.5, 0.0)
             ]])
             .unwrap();
+        // HDF5 writes a file when nothing of it is open any more.
+        drop((dataset, other, group));
         file.close().unwrap();
         let found = read(&path, None).unwrap();
         assert_eq!(found.pixel, Some([2e-8, 3e-8]));

@@ -254,6 +254,7 @@ mod tests {
             version: String::new(),
             source: String::new(),
             wavelength: 1e-10,
+            voltage: None,
             distance: 1.0,
             propagation: Propagation::FarField,
             double_precision: true,

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use std::ops::RangeInclusive;
 
 /// Voltages of electron microscopes, V.
-const VOLTAGES: RangeInclusive<f64> = 100.0..=1e7;
+pub(in crate::ptycho) const VOLTAGES: RangeInclusive<f64> = 100.0..=1e7;
 
 /// Largest angle of a detector pixel, rad.
 const LARGEST_ANGLE: f64 = 0.5;

@@ -90,6 +90,8 @@ pub(in crate::ptycho) fn si_units(dimension: Dimension, name: &str) -> Option<f6
         "joule" => "J",
         "kev" | "kiloelectronvolt" => "keV",
         "ev" | "electronvolt" => "eV",
+        "kv" | "kilovolt" => "kV",
+        "v" | "volt" => "V",
         "degree" => "deg",
         "radian" => "rad",
         "milliradian" => "mrad",

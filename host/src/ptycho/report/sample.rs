@@ -84,6 +84,7 @@ pub(crate) fn reconstruction() -> Reconstruction {
         version: "0.1.0".to_owned(),
         source: "scan & more.cxi".to_owned(),
         wavelength: 1e-10,
+        voltage: None,
         distance: 2.0,
         propagation: Propagation::FarField,
         double_precision: true,

@@ -13,7 +13,7 @@ use crate::io::xml;
 use roxmltree::{Document, Node, ParsingOptions};
 
 /// Maximum number of elements, attributes and texts.
-const MAX_NODES: u32 = 1 << 25;
+const MAX_NODES: u32 = 1 << 20;
 /// Memory per byte of text: an empty element of four bytes becomes a node of about a hundred.
 const GROWTH: u128 = 32;
 

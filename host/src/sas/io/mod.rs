@@ -34,6 +34,12 @@ use std::path::Path;
 /// Maximum size of a text file, bytes.
 const MAX_TEXT_BYTES: u64 = 1 << 30;
 
+/// Maximum size of an XML file, bytes, which takes several times as much memory.
+const MAX_XML_BYTES: usize = 32 << 20;
+
+/// Bytes at the start of a longer text in which its rows must begin.
+const START_BYTES: u64 = 1 << 20;
+
 /// Maximum number of notes about units, because a hostile file could cause one per row.
 const MAX_NOTES: usize = 16;
 
@@ -110,6 +116,9 @@ pub fn read_within(
     let read = if start.starts_with(b"\x89HDF\r\n\x1a\n") {
         nxcansas::read(path, options, memory)?
     } else {
+        if length > START_BYTES {
+            check_start(path, &file, length, memory)?;
+        }
         let text = whole_text(path, &file, length, memory)?;
         let trimmed = text.trim_start();
         if trimmed.starts_with('<') && is_markup(trimmed) {
@@ -123,6 +132,22 @@ pub fn read_within(
         (Scattering::Image(_), Some(Kind::Curve)) => Err(wrong_kind(&file, Kind::Curve)),
         _ => Ok(read),
     }
+}
+
+/// Refuses a long text from its first part, before all of it is read: XML that is too long, and text without rows of numbers.
+fn check_start(path: &Path, file: &str, length: u64, memory: Memory) -> Result<(), IoError> {
+    let start = whole_text(path, file, length.min(START_BYTES), memory)?;
+    let trimmed = start.trim_start();
+    if trimmed.starts_with('<') && is_markup(trimmed) {
+        return match length > MAX_XML_BYTES as u64 {
+            true => Err(not_scattering(
+                file,
+                format!("{length} bytes of XML (at most {MAX_XML_BYTES} are read)"),
+            )),
+            false => Ok(()),
+        };
+    }
+    text::check_start(file, &start)
 }
 
 /// Whether the text is XML. A line like `<X>  <Y>` can be a header of columns, so markup must start

@@ -15,6 +15,8 @@ use std::path::Path;
 
 /// Maximum number of links read per group.
 const MAX_LINKS: usize = 4096;
+/// Bytes of numbers in a dataset of which the file may store almost nothing.
+const UNJUDGED: u128 = 4 << 20;
 /// Maximum number of data sets per file.
 const MAX_DATA_SETS: usize = 1024;
 
@@ -220,6 +222,7 @@ impl<'s> DataSet<'s> {
             size.saturating_mul(128),
             self.memory,
         )?;
+        numbers.check_density(UNJUDGED)?;
         let values = numbers.reals()?;
         Ok((values.into_iter().collect(), shape))
     }

@@ -166,6 +166,13 @@ fn longest(file: &str, text: &str) -> Result<Block, IoError> {
     })
 }
 
+/// Refuses the first part of a longer text if no rows begin there.
+pub(super) fn check_start(file: &str, start: &str) -> Result<(), IoError> {
+    // The last line may be cut.
+    let whole = start.rfind('\n').map_or("", |end| &start[..end]);
+    longest(file, whole).map(drop)
+}
+
 /// Refuses numbers outside the data block that look like data, because a broken line must not
 /// truncate a curve.
 fn complete(file: &str, text: &str, data: Block) -> Result<(), IoError> {

@@ -85,7 +85,8 @@ impl Arrow {
         if options.wide {
             return Self::open_wide(file, &names, batches, schema, options, shared);
         }
-        let columns = columns::by_name(&file, &names, options, &mut shared.notes)?;
+        let has_numbers = |column: usize| schema.field(column).data_type().is_numeric();
+        let columns = columns::by_name(&file, &names, options, &mut shared.notes, has_numbers)?;
         let field = |column: usize| schema.field(column).data_type();
         let refuse = |column: usize, expected: &'static str| IoError::Type {
             file: file.clone(),

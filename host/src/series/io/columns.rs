@@ -91,12 +91,14 @@ impl Columns {
     }
 }
 
-/// Selects columns by the options or by the usual names; adds a note about unused columns.
+/// Selects columns by the options or by the usual names; adds a note about unused columns. `has_numbers` says whether a column has
+/// numbers, so that the error of a table without a column of values can say that it may be a wide one.
 pub(super) fn by_name(
     file: &str,
     names: &[String],
     options: &ReadOptions,
     notes: &mut Notes,
+    has_numbers: impl Fn(usize) -> bool,
 ) -> Result<Columns, IoError> {
     let plain: Vec<String> = names.iter().map(|n| n.trim().to_lowercase()).collect();
     let asked = NamedColumns::of(file, options, |option, wanted| {
@@ -127,7 +129,17 @@ pub(super) fn by_name(
         .value
         .or_else(|| find(&VALUES).filter(|column| rest.contains(column)))
         .or_else(only);
-    let value = value.ok_or_else(|| unknown(file, names, "--value-column", "value"))?;
+    let is_wide = || {
+        let of_series = series.columns();
+        of_series.is_empty() && rest.len() > 1 && rest.iter().all(|column| has_numbers(*column))
+    };
+    let value = value.ok_or_else(|| {
+        let mut error = unknown(file, names, "--value-column", "value");
+        if let (IoError::Option { reason, .. }, true) = (&mut error, is_wide()) {
+            reason.push_str("; as all columns but the timestamps have numbers, it may be a wide table, of which --wide reads every column as a series");
+        }
+        error
+    })?;
     for (option, twice) in [
         (
             "--value-column",

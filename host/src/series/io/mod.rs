@@ -200,7 +200,7 @@ pub fn iso_in(nanoseconds: i64, zone: Option<Zone>) -> String {
     String::from_utf8_lossy(&text).into_owned()
 }
 
-const EXPECTED: &str = "a file of time series (CSV, Parquet or Arrow, plain or with gzip or zstd)";
+const EXPECTED: &str = "a file of time series (CSV, Prometheus' text format or snapshots of its remote read, Parquet or Arrow, plain or with gzip or zstd)";
 
 fn format_error(file: &str, found: impl Into<String>) -> IoError {
     IoError::Format {

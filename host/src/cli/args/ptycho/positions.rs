@@ -19,7 +19,7 @@ pub(crate) struct PositionArgs {
     #[arg(long, value_name = "UNIT", requires = "positions")]
     pub(crate) position_unit: Option<String>,
     /// Positions of a raster of so many rows and points in a row, such as 64x64 [default with --step: the raster in the file]
-    #[arg(long, value_name = "SLOWxFAST", requires = "step")]
+    #[arg(long, value_name = "SLOWxFAST")]
     pub(crate) raster: Option<String>,
     /// Distance of neighbouring points of the raster, such as 31.25A; two, separated by a comma: from row to row, and along a row
     #[arg(
@@ -30,14 +30,9 @@ pub(crate) struct PositionArgs {
     )]
     pub(crate) step: Option<String>,
     /// Angle by which the raster is turned, from the frames' row axis to their column axis, such as -120deg [default: 0]
-    #[arg(
-        long,
-        value_name = "ANGLE",
-        allow_hyphen_values = true,
-        requires = "step"
-    )]
+    #[arg(long, value_name = "ANGLE", allow_hyphen_values = true)]
     pub(crate) rotation: Option<String>,
     /// Every second row of the raster was scanned backwards
-    #[arg(long, requires = "step")]
+    #[arg(long)]
     pub(crate) snake: bool,
 }

@@ -6,7 +6,7 @@ use crate::cli::devices_request::DevicesBackend;
 use crate::cli::failure::Failure;
 use crate::cli::output::say;
 use crate::cli::processes::common;
-use crate::cli::ptycho::automatic::{AutomaticSettings, Chosen};
+use crate::cli::ptycho::automatic::{AutomaticSettings, Chosen, in_trials};
 use crate::cli::ptycho::backend::{MemoryRequest, check_division};
 use crate::cli::ptycho::find_orientation::TrialSettings;
 use crate::cli::ptycho::find_rotation;
@@ -57,8 +57,7 @@ impl Reconstruct {
         let found = common(ranks, self.search_orientation(interrupt, ranks))?;
         let stopped = ranks.any(found.is_none())?;
         let Some((read, search)) = found.filter(|_| !stopped) else {
-            let text = "stopped while the orientation was searched for; nothing was written";
-            return Err(Failure::Interrupted(text.to_owned()));
+            return Err(Failure::Interrupted(self.stopped_in_search("orientation")));
         };
         let orientation = search.orientation();
         if !ranks.agree(orientation.to_string().as_bytes())? {
@@ -96,8 +95,7 @@ impl Reconstruct {
         let found = common(ranks, self.search_rotation(interrupt, ranks))?;
         let stopped = ranks.any(found.is_none())?;
         let Some((read, search)) = found.filter(|_| !stopped) else {
-            let text = "stopped while the rotation was searched for; nothing was written";
-            return Err(Failure::Interrupted(text.to_owned()));
+            return Err(Failure::Interrupted(self.stopped_in_search("rotation")));
         };
         if !ranks.agree(format!("{:?}", search.rotation()).as_bytes())? {
             return Err(Failure::failed(DIFFERENT));
@@ -134,6 +132,7 @@ impl Reconstruct {
             recipe: &self.recipe,
             origin: &self.origin,
             device: self.trial_device(&read, ranks),
+            stopped: self.stopped_in_search("rotation"),
         };
         let search = find_rotation::search(&settings, interrupt)?;
         Ok(search.map(|search| (read, search)))
@@ -152,6 +151,7 @@ impl Reconstruct {
             recipe: &self.recipe,
             origin: &self.origin,
             device: self.trial_device(&read, ranks),
+            stopped: self.stopped_in_search("orientation"),
         };
         let search = settings.search(interrupt)?;
         Ok(search.map(|search| (read, search)))
@@ -225,6 +225,7 @@ impl Reconstruct {
                 true => self.progress_output,
                 false => ProgressOutput::Quiet,
             },
+            stopped: self.stopped.clone(),
         };
         let chosen = settings.search(interrupt)?;
         Ok((read, chosen))
@@ -250,9 +251,7 @@ impl Reconstruct {
         ];
         let searched = searched.into_iter().find(|(is_searched, _)| *is_searched);
         stops_at_once(match searched {
-            Some((_, what)) => {
-                format!("stopped while the {what} was searched for; nothing was written")
-            }
+            Some((_, what)) => self.stopped_in_search(what),
             None if self.automatic.is_some() && self.trials.is_empty() => {
                 "stopped before the trials of the automatic recipe; nothing was written".to_owned()
             }
@@ -260,6 +259,13 @@ impl Reconstruct {
                 "stopped before the first iteration; {} was not written",
                 self.files.result.display()
             ),
+        })
+    }
+
+    /// What Ctrl-C says while orientation or rotation are searched for.
+    fn stopped_in_search(&self, what: &str) -> String {
+        (self.stopped.clone()).unwrap_or_else(|| {
+            format!("stopped while the {what} was searched for; nothing was written")
         })
     }
 
@@ -444,7 +450,5 @@ fn of_first(own: &str, ranks: &Ranks) -> Result<String, Failure> {
 
 /// The failure of a run that was interrupted in its trials.
 fn stopped_in_trials(so_far: &str) -> Failure {
-    Failure::Interrupted(format!(
-        "stopped in the trials of the automatic recipe; nothing was written; kept so far: {so_far}"
-    ))
+    Failure::Interrupted(in_trials(so_far))
 }

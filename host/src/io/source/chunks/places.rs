@@ -70,6 +70,13 @@ impl Places {
         (row, from.zip(to))
     }
 
+    /// Where the only row of numbers, which is all of the slab with `length` numbers, begins in the chunk; `None` if there are several rows.
+    pub(super) fn only_row(&self, length: usize) -> Option<usize> {
+        let (row, mut places) = self.rows();
+        let (from, _) = places.next()?;
+        (row == length).then_some(from)
+    }
+
     /// Converts the numbers from the bytes of the chunk.
     pub(super) fn convert<T: StoredNumber>(&self, stored: Stored, decoded: &[u8], to: &mut [T]) {
         let item = stored.bytes();

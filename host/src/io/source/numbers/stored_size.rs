@@ -177,12 +177,12 @@ impl<'n> StoredSize<'n> {
                     chunk,
                 }));
             }
-            Data::Here { dataset, .. } => {
-                let width = dataset.dtype().map_or(1, |kind| kind.size()) as u128;
+            Data::Here { stored: of, .. } => {
+                let width = of.width as u128;
                 let all = elements.saturating_mul(width);
                 let stored = numbers.stored_bytes();
                 // Of chunks that only HDF5 lists it is not known which were written.
-                if dataset.filters().is_empty() {
+                if !of.has_filters {
                     missing(stored / width.max(1));
                 }
                 self.decoded = self.decoded.saturating_add(all);
@@ -250,6 +250,30 @@ pub(crate) fn is_alike(changes: usize, numbers: usize) -> bool {
 }
 
 impl Numbers<'_> {
+    /// Refuses numbers of which the file stores less than a thousandth, if they take more than `unjudged` bytes.
+    ///
+    /// # Errors
+    /// [`IoError::Unsupported`].
+    #[cfg(feature = "sas")]
+    pub(crate) fn check_density(&self, unjudged: u128) -> Result<(), IoError> {
+        let width = match &self.data {
+            Data::Here { stored, .. } => stored.width,
+            Data::Virtual(of) => of.stored().bytes(),
+        };
+        let bytes = super::super::shape::bytes_of(&self.shape, width);
+        let stored = self.stored_bytes();
+        if bytes <= unjudged || bytes / GREATEST_RATIO <= stored {
+            return Ok(());
+        }
+        Err(IoError::Unsupported {
+            file: self.source.name().to_owned(),
+            dataset: self.path.clone(),
+            expected: RATIO,
+            found: format!("{} in {}", Bytes(bytes), Bytes(stored)),
+            advice: ADVICE_UNCOMPRESSED,
+        })
+    }
+
     /// Bytes that the file has of this dataset; of a virtual one, all bytes of its files.
     fn stored_bytes(&self) -> u128 {
         match &self.data {
@@ -257,7 +281,7 @@ impl Numbers<'_> {
                 chunks: Some(chunks),
                 ..
             } => chunks.stored_bytes(),
-            Data::Here { dataset, .. } => dataset.storage_size().into(),
+            Data::Here { stored, .. } => stored.bytes.into(),
             Data::Virtual(_) => u128::MAX,
         }
     }

@@ -2,15 +2,17 @@
 //! Format Working Group): voxels as moduli or as complex numbers in single precision.
 //!
 //! The axes are column, row, slice and image, the first running fastest. Slices of one scan that are images of their
-//! own are stacked along the third axis if they are parallel and equidistant. Positions are in mm in the coordinates of
+//! own are stacked along the third axis if they are parallel and equidistant. A file has one position: images that have
+//! others are in files of their own. Positions are in mm in the coordinates of
 //! NIfTI, x to the right, y to the front and z to the head: x and y have the opposite sign of those of ISMRMRD.
 
-use crate::data::{MriImage, Placement};
+use super::write::Written;
+use crate::data::{ImageIndex, MriImage, Placement};
 use crate::io::IoError;
 use crate::system::{atomic_file, write_whole};
 use flate2::{Compression, GzBuilder};
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Largest number of voxels or images along an axis: the header counts them in 16 bits.
 const MOST: usize = 32_767;
@@ -51,10 +53,97 @@ pub(crate) fn is_nifti(path: &Path) -> Option<bool> {
     (is(path, "gz") && is(inner, "nii")).then_some(true)
 }
 
-/// Writes `images`, all of one size and sorted, atomically. Returns notes for the user.
+/// Distance of positions that is rounding, m.
+const NEAR: f64 = 1e-5;
+
+/// Writes `images`, all of one size and sorted, each file atomically: one, or one for each position that images have.
 pub(super) fn write(
     path: &Path,
     images: &[MriImage],
+    values: NiftiValues,
+    gzip: bool,
+) -> Result<Written, IoError> {
+    let parts = by_position(images);
+    let mut written = Written::default();
+    if let [only] = &*parts {
+        written.notes = write_one(path, only, values, gzip)?;
+        written.files.push(path.to_owned());
+        return Ok(written);
+    }
+    let first = |part: &[&MriImage]| {
+        part.first()
+            .and_then(|image| image.index)
+            .unwrap_or_default()
+    };
+    let all: Vec<ImageIndex> = parts.iter().map(|part| first(part)).collect();
+    for (part, index) in parts.iter().zip(&all) {
+        let own = beside(path, &index.suffix(&all));
+        for note in write_one(&own, part, values, gzip)? {
+            if !written.notes.contains(&note) {
+                written.notes.push(note);
+            }
+        }
+        written.files.push(own);
+    }
+    written.notes.push(format!(
+        "the images have {} positions, and a NIfTI file has one: each position has a file of its own",
+        parts.len()
+    ));
+    Ok(written)
+}
+
+/// `OUT-slice3.nii` for `OUT.nii` and `-slice3`.
+fn beside(path: &Path, part: &str) -> PathBuf {
+    let mut endings = Vec::new();
+    let mut stem = path.to_owned();
+    while let Some(ending) = stem.extension().filter(|_| is_nifti(path).is_some()) {
+        let is_last = ending.eq_ignore_ascii_case("nii");
+        endings.push(ending.to_owned());
+        stem = stem.with_extension("");
+        if is_last {
+            break;
+        }
+    }
+    let mut name = stem.file_name().unwrap_or_default().to_owned();
+    name.push(part);
+    for ending in endings.iter().rev() {
+        name.push(".");
+        name.push(ending);
+    }
+    path.with_file_name(name)
+}
+
+/// The images of each file: those of one position, in their order. All are in one file if no position is known.
+fn by_position(images: &[MriImage]) -> Vec<Vec<&MriImage>> {
+    let images: Vec<&MriImage> = images.iter().collect();
+    let near = |a: &MriImage, b: &MriImage| match (a.placement, b.placement) {
+        (Some(a), Some(b)) => a.is_near(&b, NEAR),
+        (a, b) => a.is_none() && b.is_none(),
+    };
+    let count = stacked(&images);
+    let stack = images.get(..count).unwrap_or_default();
+    let uneven = count > 1
+        && step(stack).is_none()
+        && stack.iter().all(|image| image.placement.is_some())
+        && !stack.iter().all(|image| near(image, stack[0]));
+    let together = if uneven { 1 } else { count };
+    let mut parts: Vec<Vec<&MriImage>> = Vec::new();
+    for volume in images.chunks(together.max(1)) {
+        let same = |part: &&mut Vec<&MriImage>| {
+            part.len() >= volume.len() && volume.iter().zip(part.iter()).all(|(a, b)| near(a, b))
+        };
+        match parts.iter_mut().find(same) {
+            Some(part) => part.extend_from_slice(volume),
+            None => parts.push(volume.to_vec()),
+        }
+    }
+    parts
+}
+
+/// Writes the images of one position. Returns notes for the user.
+fn write_one(
+    path: &Path,
+    images: &[&MriImage],
     values: NiftiValues,
     gzip: bool,
 ) -> Result<Vec<String>, IoError> {
@@ -99,7 +188,7 @@ struct Layout {
 }
 
 impl Layout {
-    fn of(images: &[MriImage]) -> (Self, Vec<String>) {
+    fn of(images: &[&MriImage]) -> (Self, Vec<String>) {
         let mut notes = Vec::new();
         let Some(first) = images.first() else {
             let sides = [0; 4];
@@ -167,7 +256,7 @@ impl Layout {
 
 /// The number of slices that are images of their own and make a volume together: 1 if there is one only, or if not
 /// every other counter has the same slices.
-fn stacked(images: &[MriImage]) -> usize {
+fn stacked(images: &[&MriImage]) -> usize {
     let slice = |image: &MriImage| image.index.map(|index| index.slice);
     let rest = |image: &MriImage| {
         let index = image.index.unwrap_or_default();
@@ -185,7 +274,7 @@ fn stacked(images: &[MriImage]) -> usize {
             && part
                 .iter()
                 .zip(images)
-                .all(|(a, b)| slice(a) == slice(b) && rest(a) == rest(&part[0]))
+                .all(|(a, b)| slice(a) == slice(b) && rest(a) == rest(part[0]))
     });
     if same && images.iter().all(|image| !image.volume) {
         count
@@ -196,7 +285,7 @@ fn stacked(images: &[MriImage]) -> usize {
 
 /// The step from one of `slices` to the next, mm; `None` if they are not parallel and equidistant, or their placement
 /// is not known.
-fn step(slices: &[MriImage]) -> Option<[f64; 3]> {
+fn step(slices: &[&MriImage]) -> Option<[f64; 3]> {
     let placed: Option<Vec<Placement>> = slices.iter().map(|image| image.placement).collect();
     let placed = placed?;
     let first = placed.first()?;
@@ -292,7 +381,7 @@ fn quaternion(affine: &[[f64; 4]; 3]) -> Option<([f64; 3], f64)> {
 }
 
 /// The whole file.
-fn bytes(layout: &Layout, images: &[MriImage], values: NiftiValues) -> Vec<u8> {
+fn bytes(layout: &Layout, images: &[&MriImage], values: NiftiValues) -> Vec<u8> {
     let [kind, bits] = match values {
         NiftiValues::Magnitude => FLOAT32,
         NiftiValues::Complex => COMPLEX64,

@@ -9,9 +9,18 @@ use crate::system::atomic_file;
 use hdf5_metno as hdf5;
 use ndarray::{Array1, Array2, ArrayD, ArrayViewD, Axis, IxDyn, arr1, arr2};
 use num_complex::Complex;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 const IMAGE: &str = "/image";
+
+/// What was written.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Written {
+    /// The files.
+    pub files: Vec<PathBuf>,
+    /// Notes for the user.
+    pub notes: Vec<String>,
+}
 
 /// Writes `result` to `path` atomically: as HDF5, or the image alone if the name ends in `.npy` or `.cfl`, which has a
 /// `.hdr` beside it, or as NIfTI if it ends in `.nii` or `.nii.gz`.
@@ -25,7 +34,7 @@ pub fn write(path: &Path, result: &MriImage) -> Result<(), IoError> {
 
 /// Like [`write()`], for images of one size, sorted by their index, of the images `planned`: those that are not there
 /// have not been computed, and are 0 in `.cfl`, whose dimensions are those of `planned`. NIfTI files have these values
-/// of voxels. Returns notes for the user.
+/// of voxels, and one position each: images of several positions are in several files, `OUT-slice3.nii` for `OUT.nii`.
 ///
 /// # Errors
 /// [`IoError::Write`].
@@ -34,7 +43,7 @@ pub fn write_images(
     images: &[MriImage],
     planned: &[ImageIndex],
     values: NiftiValues,
-) -> Result<Vec<String>, IoError> {
+) -> Result<Written, IoError> {
     let Some(first) = images.first() else {
         return Err(atomic_file::refusal(path, &"expected at least one image"));
     };
@@ -55,7 +64,10 @@ pub fn write_images(
     } else {
         write_hdf5(path, images, double)?;
     }
-    Ok(Vec::new())
+    Ok(Written {
+        files: vec![path.to_owned()],
+        notes: Vec::new(),
+    })
 }
 
 /// Checks that the images `planned`, each of `matrix` (slices, rows, columns), can be written to `path`.

@@ -100,6 +100,7 @@ impl Head {
         let count = records.count();
         records.allow(count, size_of::<Self>())?;
         let mut heads = Vec::new();
+        let (mut claimed, length) = (0_u64, records.file_length());
         for start in (0..count).step_by(BATCH) {
             let end = count.min(start + BATCH);
             let part: Vec<HeadRecord> = records.read(start..end)?;
@@ -112,8 +113,26 @@ impl Head {
                     "at least one sample of one coil",
                 ));
             }
+            // Each acquisition has samples of its own, which the file does not compress.
+            for (number, head) in heads.iter().enumerate().skip(start) {
+                if head.left_out().is_none() && !head.compressed() && head.claimed() <= length {
+                    claimed = claimed.saturating_add(head.claimed());
+                }
+                if claimed > length {
+                    return Err(records.wrong(
+                        number,
+                        format!("{claimed} up to this one, which the headers claim (the file is damaged)"),
+                        &format!("samples of at most the {length} bytes of the file"),
+                    ));
+                }
+            }
         }
         Ok(heads)
+    }
+
+    /// Bytes that its samples must have.
+    pub(super) fn claimed(&self) -> u64 {
+        8 * u64::from(self.number_of_samples) * u64::from(self.active_channels)
     }
 
     fn is_unwritten(&self) -> bool {

@@ -255,7 +255,7 @@ fn check(
                 &format!("{common} coils, like acquisition {first}"),
             );
         }
-        let claimed = 8 * u64::from(head.number_of_samples) * u64::from(head.active_channels);
+        let claimed = head.claimed();
         if claimed > source.length() {
             return wrong(
                 format!("{claimed}, which it claims (the file is truncated or damaged)"),

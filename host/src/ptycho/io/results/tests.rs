@@ -38,6 +38,7 @@ fn result(double: bool) -> Reconstruction {
         version: "0.1.0".to_owned(),
         source: "a/b ü.cxi".to_owned(),
         wavelength: 1e-10,
+        voltage: None,
         distance: 2.0,
         propagation: Propagation::FarField,
         double_precision: double,

@@ -8,7 +8,7 @@ use super::units::{Measure, UnitReader};
 use super::window::Window;
 use super::{MaskPolarity, Parts, ReadOptions, ScanFile, position_count, positions, probe, truth};
 use crate::io::IoError;
-use crate::io::source::Source;
+use crate::io::source::{Numbers, Source};
 use ndarray::{Array2, Ix2};
 use std::path::Path;
 
@@ -35,6 +35,7 @@ const PROBE: [&str; 4] = [
 ];
 const WAVELENGTH: &str = "/entry_1/instrument_1/source_1/wavelength";
 const ENERGY: &str = "/entry_1/instrument_1/source_1/energy";
+const VOLTAGE: &str = "/entry_1/instrument_1/source_1/voltage";
 const DISTANCE: &str = "/entry_1/instrument_1/detector_1/distance";
 const PIXEL_ROWS: &str = "/entry_1/instrument_1/detector_1/y_pixel_size";
 const PIXEL_COLUMNS: &str = "/entry_1/instrument_1/detector_1/x_pixel_size";
@@ -71,12 +72,16 @@ pub(super) fn read(
             (path, read)
         }
     };
+    let in_file = found(source, options, &mut notes)?;
+    source.same_geometry(&in_file, options, |other| {
+        found(other, options, &mut Vec::new())
+    })?;
     let geometry = resolve(
         source.input(),
-        &found(source, options, &mut notes)?,
+        &in_file,
         options,
         &ExpectedPaths {
-            wavelength: &[WAVELENGTH, ENERGY],
+            wavelength: &[WAVELENGTH, VOLTAGE, ENERGY],
             distance: &[DISTANCE],
             pixel_size: &[PIXEL_ROWS, BASIS],
         },
@@ -95,20 +100,23 @@ pub(super) fn read(
         pixel: geometry.object_pixel(shape[1], shape[2]),
     };
     let simulation = truth::read(source, &window, &scan, &mut notes)?;
-    let mask = match mask {
-        Some(m) => Some((
-            m.path().to_owned(),
-            window.mask(source.input(), &m, shape, |v| MaskPolarity::Bad.is_valid(v))?,
-        )),
-        None => {
-            notes.push("the file has no mask: all pixels are treated as valid".to_owned());
-            None
-        }
+    let of_file = |m: &Numbers<'_>| -> Result<_, IoError> {
+        let valid = |v| MaskPolarity::Bad.is_valid(v);
+        let read = window.mask(source.input(), m, shape, valid)?;
+        Ok((m.path().to_owned(), read))
     };
+    let mask = mask.as_ref().map(&of_file).transpose()?;
+    let mask = source.with_masks(mask, &mut notes, |other| {
+        other.first(&MASK)?.as_ref().map(&of_file).transpose()
+    })?;
+    if mask.is_none() {
+        notes.push("the file has no mask: all pixels are treated as valid".to_owned());
+    }
+    let valid = mask.as_ref().map(|(_, mask)| mask);
     Parts {
         frames: (
             frames.path().to_owned(),
-            window.frames(source.input(), &frames, scratch)?,
+            window.frames(source.input(), &frames, (valid, scratch))?,
         ),
         mask,
         positions: (positions_name, window.select(&positions)),
@@ -192,9 +200,19 @@ fn found(
     let wavelength = length(WAVELENGTH, Measure::Wavelength)?;
     let distance = length(DISTANCE, Measure::Distance)?;
     let focus_to_sample = length(FOCUS_TO_SAMPLE, Measure::Focus)?;
-    // Beside a wavelength a doubtful energy says nothing.
+    // Beside a wavelength a doubtful energy or voltage says nothing.
     let needed = wavelength.is_none() && !constants.has_beam();
-    let energy = match value(ENERGY)? {
+    let stored = value(ENERGY)?;
+    let voltage = match value(VOLTAGE)? {
+        Some((path, value)) => match units.voltage(&path, value) {
+            Ok(volts) => Some((path, volts)),
+            Err(error) if needed => return Err(error),
+            Err(_) => None,
+        },
+        None => units.voltage_of_energy(stored.as_ref(), needed, notes)?,
+    };
+    let of_energy = (voltage.as_ref()).is_some_and(|(path, _)| path == ENERGY);
+    let energy = match stored.filter(|_| !of_energy) {
         Some((path, value)) => match units.converted(Measure::Energy, &path, value, notes) {
             Ok(value) => Some((path, value)),
             Err(error) if needed => return Err(error),
@@ -234,6 +252,7 @@ fn found(
     Ok(FileGeometry {
         wavelength,
         energy,
+        voltage,
         distance,
         pixel_size,
         near_field: value(NEAR_FIELD)?

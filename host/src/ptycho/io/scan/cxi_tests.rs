@@ -2,6 +2,7 @@
 
 use super::layout_tests::{file, options, put, text_attribute};
 use super::*;
+use crate::data::Geometry;
 use hdf5_metno as hdf5;
 use ndarray::{Array, Array2, arr1, arr2};
 use std::path::PathBuf;
@@ -182,4 +183,107 @@ fn frames_without_positions_can_be_read_to_describe_them() {
     };
     let scan = read(&path, &options).unwrap().scan;
     assert_eq!(scan.shape(), [6, 9, 8]);
+}
+
+const SOURCE: &str = "/entry_1/instrument_1/source_1";
+
+/// A file whose source has `energy` in `unit` in the place of the wavelength.
+fn with_energy(folder: &Path, energy: f64, unit: Option<&str>) -> PathBuf {
+    cxi(folder, 0.7, None, |file| {
+        file.unlink(&format!("{SOURCE}/wavelength")).unwrap();
+        let path = format!("{SOURCE}/energy");
+        put(file, &path, &arr1(&[energy]));
+        if let Some(unit) = unit {
+            text_attribute(file, &path, "units", unit);
+        }
+    })
+}
+
+#[test]
+fn an_energy_in_a_unit_of_voltage_is_that_of_electrons() {
+    let folder = tempfile::tempdir().unwrap();
+    let expected = Geometry::wavelength_of_voltage(3e5);
+    for (energy, unit) in [(300.0, "kV"), (3e5, "V"), (300.0, "kilovolts")] {
+        let path = with_energy(folder.path(), energy, Some(unit));
+        let found = read(&path, &ReadOptions::default()).unwrap();
+        assert_eq!(found.scan.voltage(), Some(3e5), "{unit}");
+        assert_eq!(found.scan.geometry().wavelength, expected, "{unit}");
+        let notes = found.notes.join("\n");
+        assert!(
+            notes.contains("300 kV are taken as the voltage") && notes.contains("energy"),
+            "{notes}"
+        );
+        // An option says that these are photons.
+        let photons = read(&path, &options("constants.energy = \"8keV\"")).unwrap();
+        assert_eq!(photons.scan.voltage(), None);
+    }
+    // Photons of hard X-rays have such energies in eV and keV, and units of energy say so.
+    let path = with_energy(folder.path(), 3e5, Some("eV"));
+    let found = read(&path, &ReadOptions::default()).unwrap().scan;
+    assert_eq!(found.voltage(), None);
+    let joule = 3e5 * 1.602_176_634e-19;
+    let photons = Geometry::wavelength_of_energy(joule);
+    assert!((found.geometry().wavelength / photons - 1.0).abs() < 1e-14);
+    // No electron microscope has 8.8 kV; photons of 8.8 keV are common.
+    let path = with_energy(folder.path(), 8.8, Some("kV"));
+    let refused = read(&path, &ReadOptions::default())
+        .unwrap_err()
+        .to_string();
+    for words in ["--voltage 8.8kV", "--energy 8.8keV", "units = \"kV\""] {
+        assert!(refused.contains(words), "{refused}");
+    }
+    assert!(read(&path, &options("constants.energy = \"8.8keV\"")).is_ok());
+}
+
+#[test]
+fn a_voltage_is_that_of_the_wavelength_beside_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let with = |wavelength: Option<f64>, volts: f64, unit: Option<&str>| {
+        let path = cxi(folder.path(), 0.7, None, |file| {
+            file.unlink(&format!("{SOURCE}/wavelength")).unwrap();
+            if let Some(wavelength) = wavelength {
+                put(file, &format!("{SOURCE}/wavelength"), &arr1(&[wavelength]));
+            }
+            put(file, &format!("{SOURCE}/voltage"), &arr1(&[volts]));
+            if let Some(unit) = unit {
+                text_attribute(file, &format!("{SOURCE}/voltage"), "units", unit);
+            }
+        });
+        read(&path, &ReadOptions::default()).map_err(|error| error.to_string())
+    };
+    let of = Geometry::wavelength_of_voltage;
+    let alone = with(None, 200.0, Some("kV")).unwrap().scan;
+    assert_eq!(
+        (alone.voltage(), alone.geometry().wavelength),
+        (Some(2e5), of(2e5))
+    );
+    // A wavelength is kept to the bit.
+    let near = of(2e5) * (1.0 + 1e-6);
+    let both = with(Some(near), 2e5, None).unwrap();
+    assert_eq!(both.scan.geometry().wavelength, near);
+    assert_eq!(both.scan.voltage(), Some(2e5));
+    assert!(
+        !both.notes.join("\n").contains("voltage"),
+        "{:?}",
+        both.notes
+    );
+    let other = with(Some(1e-10), 2e5, None).unwrap();
+    assert_eq!(
+        (other.scan.voltage(), other.scan.geometry().wavelength),
+        (None, 1e-10)
+    );
+    let notes = other.notes.join("\n");
+    assert!(notes.contains("voltage (200 kV) is not used"), "{notes}");
+    for (volts, unit, words) in [
+        (300.0, None, "300 without a unit: is it in kV or V?"),
+        (300.0, Some("Tesla"), "units = \"Tesla\""),
+        (3.0, Some("V"), "a voltage between 100V and 10MV"),
+    ] {
+        let refused = with(None, volts, unit).unwrap_err();
+        assert!(
+            refused.contains(words) && refused.contains("--voltage 300kV"),
+            "{refused}"
+        );
+        assert!(with(Some(of(3e5)), volts, unit).is_ok());
+    }
 }

@@ -6,13 +6,13 @@ use super::cutoff::Cutoff;
 use super::frame_stack::FrameStack;
 use super::geometry::{ExpectedPaths, FileGeometry, resolve};
 use super::several_files::ScanFiles;
+use super::units::{Measure, UnitReader};
 use super::window::Window;
 use super::{MaskPolarity, Parts, ReadOptions, ScanFile, positions};
 use crate::io::IoError;
 use crate::io::source::{Numbers, Source};
 use crate::ptycho::Centre;
-use crate::ptycho::read_options::si_units;
-use crate::text::{Dimension, shortest};
+use crate::text::shortest;
 use ndarray::Ix2;
 use std::path::Path;
 
@@ -24,6 +24,11 @@ const ENERGY: &str = "/entry/instrument/detector/detectorSpecific/photon_energy"
 const DISTANCE: &str = "/entry/instrument/detector/detector_distance";
 const PIXEL_ROWS: &str = "/entry/instrument/detector/y_pixel_size";
 const PIXEL_COLUMNS: &str = "/entry/instrument/detector/x_pixel_size";
+
+const MASKS: [&str; 2] = [
+    "/entry/instrument/detector/detectorSpecific/pixel_mask",
+    "/entry/instrument/detector/pixel_mask",
+];
 
 /// Number in the name of a dataset of frames, such as 1 in `data_000001`.
 fn number_of(name: &str) -> Option<u64> {
@@ -54,7 +59,11 @@ pub(super) fn read(
     let frames = source.with_others(first, |other| Ok(frames(other)?.0), &mut notes)?;
     let shape = frames.shape();
     let cutoff = cutoff(source, largest)?;
-    let (frames, cutoff) = match factors(source, shape, &mut notes)? {
+    let factors = factors(source, shape, &mut notes)?;
+    source.same("flatfield", factors.as_ref(), |other| {
+        self::factors(other, shape, &mut Vec::new())
+    })?;
+    let (frames, cutoff) = match factors {
         Some(factors) => (
             frames.multiplied(factors, cutoff.least()),
             cutoff.of_multiplied(),
@@ -68,9 +77,13 @@ pub(super) fn read(
     let of_frames = (shape[0], frames.scan_shape());
     let (positions_path, positions) = positions::given(input, options, of_frames, &mut notes)?
         .ok_or_else(|| positions::missing(input, &[]))?;
+    let found = geometry(source, options, &mut notes)?;
+    source.same_geometry(&found, options, |other| {
+        geometry(other, options, &mut Vec::new())
+    })?;
     let geometry = resolve(
         input,
-        &geometry(source, &mut notes)?,
+        &found,
         options,
         &ExpectedPaths {
             wavelength: &[WAVELENGTH, ENERGY],
@@ -79,22 +92,20 @@ pub(super) fn read(
         },
         &mut notes,
     )?;
-    let mask = match source.first(&[
-        &format!("{SPECIFIC}/pixel_mask"),
-        &format!("{DETECTOR}/pixel_mask"),
-    ])? {
-        // Whatever bit is set: a gap (0), dead (1), under-responding (2), over-responding (3), noisy (4), and others.
-        Some(mask) => {
-            let valid = |value| MaskPolarity::Bad.is_valid(value);
-            let read = window.mask(input, &mask, shape, valid)?;
-            Some((mask.path().to_owned(), read))
-        }
-        None => {
-            notes.push("the file has no pixel_mask: all pixels are treated as valid".to_owned());
-            None
-        }
+    // Whatever bit is set: a gap (0), dead (1), under-responding (2), over-responding (3), noisy (4), and others.
+    let of_file = |m: &Numbers<'_>| -> Result<_, IoError> {
+        let valid = |v| MaskPolarity::Bad.is_valid(v);
+        let read = window.mask(source.input(), m, shape, valid)?;
+        Ok((m.path().to_owned(), read))
     };
-    let counts = window.frames(input, &frames, scratch)?;
+    let mask = source.first(&MASKS)?.as_ref().map(&of_file).transpose()?;
+    let mask = source.with_masks(mask, &mut notes, |other| {
+        other.first(&MASKS)?.as_ref().map(&of_file).transpose()
+    })?;
+    if mask.is_none() {
+        notes.push("the file has no pixel_mask: all pixels are treated as valid".to_owned());
+    }
+    let counts = window.frames(input, &frames, (mask.as_ref().map(|m| &m.1), scratch))?;
     Parts {
         frames: (frames.path().to_owned(), counts),
         mask,
@@ -213,27 +224,46 @@ fn factors(
     Ok(Some(read))
 }
 
-/// A length, m, whose unit is `unit` unless the dataset says another one.
-fn length(source: &Source, path: &str, unit: &str) -> Result<Option<(String, f64)>, IoError> {
-    let Some(numbers) = source.numbers(path)? else {
-        return Ok(None);
+/// Wavelength, distance and pixel size, in the units of their attributes, or in those that DECTRIS documents, which is noted.
+fn geometry(
+    source: &Source,
+    options: &ReadOptions,
+    notes: &mut Vec<String>,
+) -> Result<FileGeometry, IoError> {
+    let units = UnitReader::new(source, options);
+    let constants = &options.constants;
+    let mut assumed: Vec<String> = Vec::new();
+    let mut length = |path: &str, measure: Measure, unit: &'static str, replaced: bool| {
+        let Some(numbers) = source.numbers(path)? else {
+            return Ok::<_, IoError>(None);
+        };
+        let value = numbers.common_value()?;
+        match units.with_default(measure, path, value, unit) {
+            Ok((metres, by_default)) => {
+                if by_default && !replaced {
+                    let name = path.rsplit('/').next().unwrap_or(path);
+                    assumed.push(format!("{name} is {} {unit}", shortest(value)));
+                }
+                Ok(Some((path.to_owned(), metres)))
+            }
+            // An option takes its place.
+            Err(_) if replaced => Ok(None),
+            Err(error) => Err(error),
+        }
     };
-    let value = numbers.common_value()?;
-    let written = source.attribute(path, "units")?;
-    let unit = written
-        .filter(|unit| !unit.is_empty())
-        .unwrap_or_else(|| unit.to_owned());
-    let metres = si_units(Dimension::Length, &unit).ok_or_else(|| {
-        let expected = format!("a unit of length ({})", Dimension::Length.names());
-        numbers.bad_value(&unit, &expected)
-    })?;
-    // 75 µm are 75/10⁶, which is the nearest number, unlike 75 · 10⁻⁶.
-    Ok(Some((path.to_owned(), value / (1.0 / metres).round())))
-}
-
-fn geometry(source: &Source, notes: &mut Vec<String>) -> Result<FileGeometry, IoError> {
-    let rows = length(source, PIXEL_ROWS, "m")?;
-    let columns = length(source, PIXEL_COLUMNS, "m")?;
+    let given = constants.pixel_size.is_some();
+    let rows = length(PIXEL_ROWS, Measure::PixelSize, "m", given)?;
+    let columns = length(PIXEL_COLUMNS, Measure::PixelSize, "m", given)?;
+    let given = constants.has_beam();
+    let wavelength = length(WAVELENGTH, Measure::Wavelength, "A", given)?;
+    let given = constants.distance.is_some();
+    let distance = length(DISTANCE, Measure::Distance, "m", given)?;
+    if !assumed.is_empty() {
+        notes.push(format!(
+            "without an attribute units, in the units that DECTRIS documents: {} (data.units states others)",
+            assumed.join(", ")
+        ));
+    }
     let pixel_size = match (rows, columns) {
         (Some((path, rows)), Some((_, columns))) => Some((path, [rows, columns])),
         (Some((path, size)), None) | (None, Some((path, size))) => {
@@ -245,9 +275,9 @@ fn geometry(source: &Source, notes: &mut Vec<String>) -> Result<FileGeometry, Io
         (None, None) => None,
     };
     Ok(FileGeometry {
-        wavelength: length(source, WAVELENGTH, "angstrom")?,
+        wavelength,
         energy: number(source, "photon_energy")?,
-        distance: length(source, DISTANCE, "m")?,
+        distance,
         pixel_size,
         ..FileGeometry::default()
     })
@@ -307,180 +337,4 @@ fn centre(source: &Source) -> Result<Option<[f64; 2]>, IoError> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::data::Mask;
-    use crate::system::Memory;
-    use ndarray::{Array2, Array3};
-    use sha2::{Digest, Sha256};
-    use std::fmt::Write;
-    use std::path::PathBuf;
-
-    /// SHA-256 of the counts, as unsigned integers of 32 bits.
-    fn sum_of(counts: &Array3<f32>) -> String {
-        let mut hash = Sha256::new();
-        for count in counts {
-            hash.update((*count as u32).to_le_bytes());
-        }
-        hash.finalize()
-            .iter()
-            .fold(String::new(), |mut text, byte| {
-                let _ = write!(text, "{byte:02x}");
-                text
-            })
-    }
-
-    fn open(path: &Path) -> Source {
-        Source::open_with_links(path, Memory::available(), crate::io::source::Follow::Inside)
-            .unwrap()
-    }
-
-    fn small() -> PathBuf {
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/linked/master.h5")
-    }
-
-    /// The sums are those of h5py with hdf5plugin.
-    #[test]
-    fn counts_and_mask_are_those_of_an_independent_reader() {
-        let source = open(&small());
-        assert!(is_one(&source));
-        let (stack, largest) = frames(&source).unwrap();
-        assert_eq!((stack.shape(), largest), ([8, 6, 8], Some(65535.0)));
-        let counts = stack.counts(0..8, &(0..6), &(0..8)).unwrap();
-        assert_eq!(
-            sum_of(&counts),
-            "a534f73176267f730c571432a8734f08c43aefdc847e51e01411b5bd41f227fe"
-        );
-        let part = stack.counts(2..7, &(1..4), &(2..7)).unwrap();
-        assert_eq!(part, counts.slice(ndarray::s![2..7, 1..4, 2..7]));
-        let cutoff = cutoff(&source, largest).unwrap();
-        assert_eq!(cutoff.least(), 4000.0);
-        let mut notes = Vec::new();
-        assert!(
-            factors(&source, stack.shape(), &mut notes)
-                .unwrap()
-                .is_none()
-        );
-        assert!(
-            notes.concat().contains("has corrected its counts"),
-            "{notes:?}"
-        );
-        let geometry = geometry(&source, &mut notes).unwrap();
-        let wavelength = geometry.wavelength.unwrap().1;
-        assert_eq!(wavelength, 1.239_841_984_332_002_5 / 1e10);
-        assert_eq!(geometry.distance.unwrap().1, 2.5);
-        assert_eq!(geometry.pixel_size.unwrap().1, [75e-6; 2]);
-        assert_eq!(centre(&source).unwrap(), Some([2.75, 4.25]));
-    }
-
-    #[test]
-    fn the_siemens_star_is_that_of_an_independent_reader() {
-        let Some(path) = super::super::tests::real_file("formats/star_master.h5") else {
-            return;
-        };
-        let source = open(&path);
-        assert!(is_one(&source));
-        let (stack, _) = frames(&source).unwrap();
-        assert_eq!(stack.shape(), [160, 128, 128]);
-        let counts = stack.counts(0..160, &(0..128), &(0..128)).unwrap();
-        assert_eq!(
-            sum_of(&counts),
-            "68d9ed8e230cdefbf9383adb7205982c1a48d37b834f0eb0e104e666224c5057"
-        );
-        let mask = source
-            .require("mask", &[&format!("{SPECIFIC}/pixel_mask")])
-            .unwrap();
-        assert!(mask.reals().unwrap().iter().all(|bits| *bits == 0.0));
-        assert_eq!(
-            geometry(&source, &mut Vec::new())
-                .unwrap()
-                .wavelength
-                .unwrap()
-                .1,
-            1.409 / 1e10
-        );
-    }
-
-    /// With positions of a table: the mask has the bits of `pixel_mask`, gaps and counts from the cutoff on.
-    #[test]
-    fn a_scan_with_positions_of_a_table_is_read() {
-        let folder = tempfile::tempdir().unwrap();
-        let table = folder.path().join("positions.csv");
-        let rows: String = (0..8).map(|n| format!("{n},{}\n", 2 * n)).collect();
-        std::fs::write(&table, format!("x_um,y_um\n{rows}")).unwrap();
-        let options = ReadOptions {
-            positions: Some(crate::ptycho::PositionFile {
-                file: table.display().to_string(),
-                columns: None,
-                unit: None,
-            }),
-            ..ReadOptions::default()
-        };
-        let ScanFile { scan, notes } = super::super::read(&small(), &options).unwrap();
-        let Mask::PerFrame(valid) = scan.mask() else {
-            panic!("one mask for all frames");
-        };
-        let mut hash = Sha256::new();
-        hash.update(
-            valid
-                .iter()
-                .map(|valid| u8::from(*valid))
-                .collect::<Vec<_>>(),
-        );
-        let hash = hash.finalize();
-        assert_eq!(hash[..4], [0x79, 0x78, 0xd5, 0xf2], "that of h5py");
-        let sum: f32 = scan.frames().unwrap().iter().sum();
-        assert_eq!(sum, 3718.0);
-        let notes = notes.join("; ");
-        assert!(
-            notes.contains("2 pixels of 2 frames with counts from 4000 on"),
-            "{notes}"
-        );
-        assert!(notes.contains("row 2.75, column 4.25"), "{notes}");
-        let missing = super::super::read(&small(), &ReadOptions::default()).unwrap_err();
-        assert!(
-            missing.to_string().contains("--positions FILE"),
-            "{missing}"
-        );
-    }
-
-    /// A cutoff is one of the counts as stored: those below it may exceed it when they are multiplied.
-    #[test]
-    fn the_cutoff_is_compared_before_the_counts_are_multiplied() {
-        let source = open(&small());
-        let (stack, _) = frames(&source).unwrap();
-        let stored = stack.counts(0..8, &(0..6), &(0..8)).unwrap();
-        let cutoff = Cutoff::new("cutoff", 20.0).of_multiplied();
-        let doubled = stack.multiplied(Array2::from_elem((6, 8), 2.0), cutoff.least());
-        let counts = doubled.counts(0..8, &(0..6), &(0..8)).unwrap();
-        let all: crate::data::Frames = counts.clone().into();
-        let extremes = super::super::Extremes::of(&all, None).unwrap();
-        let input = crate::io::InputFile::new(&small(), Memory::available());
-        let mask = cutoff.mask(&input, ("counts", &all), (None, &extremes), &mut Vec::new());
-        let Some(Mask::PerFrame(valid)) = mask.unwrap() else {
-            panic!("expected a mask of each frame");
-        };
-        let both = stored.iter().zip(&counts).zip(&valid);
-        assert!(
-            both.clone()
-                .all(|((stored, _), valid)| *valid == (*stored < 20.0))
-        );
-        let mut kept = both.filter(|((_, _), valid)| **valid);
-        assert!(kept.clone().any(|((_, counts), _)| *counts > 20.0));
-        assert!(kept.all(|((stored, counts), _)| *counts == 2.0 * stored));
-    }
-
-    #[test]
-    fn a_missing_file_of_frames_is_named() {
-        let folder = tempfile::tempdir().unwrap();
-        for name in ["master.h5", "data_000001.h5", "data_000003.h5"] {
-            std::fs::copy(small().with_file_name(name), folder.path().join(name)).unwrap();
-        }
-        let source = open(&folder.path().join("master.h5"));
-        let error = frames(&source).map(drop).unwrap_err().to_string();
-        assert!(
-            error.contains("\"data_000002.h5\", which does not exist"),
-            "{error}"
-        );
-    }
-}
+mod tests;

@@ -129,22 +129,11 @@ pub(super) fn read(
     let shape = frames.shape();
     let window = Window::new(source.name(), shape, options)?;
     let scratch = window.in_scratch(source.input(), &frames, false, scratch)?;
-    let newer = source.has(&format!("{group}/dim0")).unwrap_or(false);
-    let names = AXES[usize::from(!newer)];
-    let mut axes = Vec::new();
-    for name in names {
-        axes.push(AxisStep::read(source, format!("{group}/{name}"))?);
-    }
-    let stored = Calibration::read(source, &group, &mut notes)?;
-    let [slow, fast, row, column] = [0, 1, 2, 3].map(|k| {
-        let scale = match k {
-            0 | 1 => stored.scan.as_ref(),
-            _ => stored.detector.as_ref(),
-        };
-        AxisStep::or_calibrated(axes[k].take(), scale, &mut notes)
-    });
-    let pixels = [row, column];
-    let found = geometry(source, options, (pixels, stored.wavelength), &mut notes)?;
+    let (found, [slow, fast]) = in_file(source, &group, options, &mut notes)?;
+    source.same_geometry(&found, options, |other| {
+        let group = datacube(other).unwrap_or_default();
+        Ok(in_file(other, &group, options, &mut Vec::new())?.0)
+    })?;
     let geometry = resolve(source.input(), &found, options, &EXPECTED, &mut notes)?;
     let of_frames = (shape[0], frames.scan_shape());
     let elsewhere = positions::given(source.input(), options, of_frames, &mut notes)?;
@@ -156,7 +145,7 @@ pub(super) fn read(
     Parts {
         frames: (
             frames.path().to_owned(),
-            window.frames(source.input(), &frames, scratch)?,
+            window.frames(source.input(), &frames, (None, scratch))?,
         ),
         mask: None,
         positions: (positions.0, window.select(&positions.1)),
@@ -168,6 +157,31 @@ pub(super) fn read(
         notes,
     }
     .into_scan(source.input(), options)
+}
+
+/// The geometry that axes and calibration of the datacube `group` have, and the steps of the scan (slow, fast).
+fn in_file(
+    source: &Source,
+    group: &str,
+    options: &ReadOptions,
+    notes: &mut Vec<String>,
+) -> Result<(FileGeometry, [Option<AxisStep>; 2]), IoError> {
+    let newer = source.has(&format!("{group}/dim0")).unwrap_or(false);
+    let names = AXES[usize::from(!newer)];
+    let mut axes = Vec::new();
+    for name in names {
+        axes.push(AxisStep::read(source, format!("{group}/{name}"))?);
+    }
+    let stored = Calibration::read(source, group, notes)?;
+    let [slow, fast, row, column] = [0, 1, 2, 3].map(|k| {
+        let scale = match k {
+            0 | 1 => stored.scan.as_ref(),
+            _ => stored.detector.as_ref(),
+        };
+        AxisStep::or_calibrated(axes[k].take(), scale, notes)
+    });
+    let found = geometry(source, options, ([row, column], stored.voltage), notes)?;
+    Ok((found, [slow, fast]))
 }
 
 /// The frames of the datacube of a file.
@@ -238,11 +252,11 @@ fn no_step(source: &Source, what: &str, path: &str) -> IoError {
 fn geometry(
     source: &Source,
     options: &ReadOptions,
-    (axes, wavelength): ([Option<AxisStep>; 2], Option<(String, f64)>),
+    (axes, voltage): ([Option<AxisStep>; 2], Option<(String, f64)>),
     notes: &mut Vec<String>,
 ) -> Result<FileGeometry, IoError> {
     let without = FileGeometry {
-        wavelength,
+        voltage,
         ..FileGeometry::default()
     };
     let [Some(row), Some(column)] = axes else {
@@ -273,7 +287,7 @@ fn geometry(
                 ),
             });
         };
-        // The wavelength is that of the options, if not in the calibration.
+        // The wavelength is that of the options, or of the calibration's voltage.
         let beam = resolve(source.input(), &file, options, &EXPECTED, &mut Vec::new())?;
         Ok(axis.step * frequency * beam.wavelength)
     };

@@ -20,11 +20,17 @@ impl Extremes {
         largest: 0.0,
     };
 
-    /// Those of the pixels that are not masked; the mask fits the frames.
+    /// Those of the pixels that are not masked; the mask fits the frames. They may be known from reading.
     ///
     /// # Errors
     /// The temporary file of the counts cannot be read.
     pub(super) fn of(frames: &Frames, mask: Option<&Mask>) -> Result<Self, ScratchError> {
+        if let Some(largest) = frames.known_largest(mask) {
+            return Ok(Self {
+                below: false,
+                largest,
+            });
+        }
         let mut all = Self::NONE;
         frames.blocks(|first, block| {
             let each: Vec<_> = block.outer_iter().collect();

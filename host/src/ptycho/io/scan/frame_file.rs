@@ -56,7 +56,7 @@ pub(super) fn read(
         &expected,
         &mut notes,
     )?;
-    let counts = window.frames(&input, &frames, scratch)?;
+    let counts = window.frames(&input, &frames, (None, scratch))?;
     let read = Parts {
         frames: (frames.path().to_owned(), counts),
         mask: None,

@@ -5,11 +5,11 @@ mod joined;
 use super::file_state::FileState;
 use crate::io::IoError;
 use crate::io::source::{
-    ADVICE_SPARSE, ADVICE_UNCOMPRESSED, DIFFERENT, GREATEST_RATIO, LOOKED_AT, Numbers, RATIO,
-    UNJUDGED, check_stored, is_alike,
+    ADVICE_SPARSE, ADVICE_UNCOMPRESSED, DIFFERENT, GREATEST_RATIO, LOOKED_AT, Look, LookFrom,
+    Numbers, RATIO, UNJUDGED, check_stored, is_alike,
 };
 use crate::system::Bytes;
-use ndarray::{Array2, Array3, ArrayView2, ArrayViewMut3, Axis, s};
+use ndarray::{Array2, Array3, ArrayView2, ArrayViewMut2, ArrayViewMut3, Axis, s};
 use rayon::prelude::*;
 use std::ops::Range;
 use warpstride_formats::{Element, FrameFile};
@@ -204,28 +204,50 @@ impl<'s> FrameStack<'s> {
         rows: &Range<usize>,
         columns: &Range<usize>,
     ) -> Result<Array3<f32>, IoError> {
-        let mut counts = match &self.stored {
-            Stored::Datasets(all) => counts_of(all, frames, rows, columns)?,
-            Stored::File { name, file } => counts_of_file(name, &**file, frames, rows, columns)?,
+        let mut counts = Array3::zeros((frames.len(), rows.len(), columns.len()));
+        let to = counts.as_slice_mut().unwrap_or_default();
+        self.counts_into(frames, [rows, columns], to, None)?;
+        Ok(counts)
+    }
+
+    /// Like [`FrameStack::counts`], into memory for these counts, 0 before. `look` sees whole rows of them, unless they are not as the file has
+    /// them, or it does not have all.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub(super) fn counts_into(
+        &self,
+        frames: Range<usize>,
+        window: [&Range<usize>; 2],
+        to: &mut [f32],
+        look: Option<&dyn Look<f32>>,
+    ) -> Result<(), IoError> {
+        let look = look.filter(|_| self.factors.is_none());
+        let [rows, columns] = window;
+        match &self.stored {
+            Stored::Datasets(all) => counts_of(all, frames, window, to, look)?,
+            Stored::File { name, file } => {
+                counts_of_file((name, &**file), frames, window, to, look)?;
+            }
             Stored::Closed(state) => {
                 let file = self.reopened(state)?;
-                counts_of_file(state.name(), &*file, frames, rows, columns)?
+                counts_of_file((state.name(), &*file), frames, window, to, look)?;
             }
-            Stored::Several(stacks) => joined::counts(stacks, &frames, rows, columns)?,
-        };
+            Stored::Several(stacks) => joined::counts(stacks, &frames, window, to, look)?,
+        }
         if let Some((factors, least)) = &self.factors {
             let factors = factors.slice(s![rows.clone(), columns.clone()]);
-            for mut frame in counts.outer_iter_mut() {
-                frame.zip_mut_with(&factors, |count, factor| {
+            for frame in to.chunks_mut(factors.len().max(1)) {
+                for (count, factor) in frame.iter_mut().zip(&factors) {
                     *count = if *count < *least {
                         *count * factor
                     } else {
                         f32::INFINITY
                     };
-                });
+                }
             }
         }
-        Ok(counts)
+        Ok(())
     }
 }
 
@@ -262,20 +284,23 @@ fn blocks_of<'n, 's>(
 fn counts_of(
     datasets: &[Numbers<'_>],
     frames: Range<usize>,
-    rows: &Range<usize>,
-    columns: &Range<usize>,
-) -> Result<Array3<f32>, IoError> {
-    let mut counts = Array3::zeros((frames.len(), rows.len(), columns.len()));
+    [rows, columns]: [&Range<usize>; 2],
+    to: &mut [f32],
+    look: Option<&dyn Look<f32>>,
+) -> Result<(), IoError> {
     let pixels = rows.len() * columns.len();
-    let mut left = counts.as_slice_mut().unwrap_or_default();
+    let all = to.len();
+    let mut left = to;
     for (numbers, mut block) in blocks_of(datasets, frames)? {
         let some: usize = block.iter().map(ExactSizeIterator::len).product();
+        let first = all - left.len();
         let to = left.split_off_mut(..some * pixels);
         let to = to.ok_or_else(|| numbers.bad_shape(RANK))?;
         block.extend([rows.clone(), columns.clone()]);
-        numbers.part_into(&block, to)?;
+        let look = look.map(|look| LookFrom { first, look });
+        numbers.part_into(&block, to, look.as_ref().map(|look| look as &dyn Look<f32>))?;
     }
-    Ok(counts)
+    Ok(())
 }
 
 /// The frames of a raster with `fast` points in a row, as blocks (slow, fast): whole rows together.
@@ -356,12 +381,12 @@ fn first_frames_are_alike(file: &dyn FrameFile, frames: Range<usize>) -> Result<
 
 /// Reads a range of the frames of a file.
 fn counts_of_file(
-    name: &str,
-    file: &dyn FrameFile,
+    (name, file): (&str, &dyn FrameFile),
     frames: Range<usize>,
-    rows: &Range<usize>,
-    columns: &Range<usize>,
-) -> Result<Array3<f32>, IoError> {
+    [rows, columns]: [&Range<usize>; 2],
+    to: &mut [f32],
+    look: Option<&dyn Look<f32>>,
+) -> Result<(), IoError> {
     let [_, all_rows, all_columns] = file.shape();
     let damaged = |reason: String| IoError::Damaged {
         file: name.to_owned(),
@@ -374,8 +399,15 @@ fn counts_of_file(
         file.element(),
         Element::Unsigned(32..) | Element::Signed(32..) | Element::Float(64..)
     );
-    let mut to = Array3::zeros((frames.len(), rows.len(), columns.len()));
+    let mut to = ArrayViewMut3::from_shape((frames.len(), rows.len(), columns.len()), to)
+        .map_err(|e| damaged(e.to_string()))?;
+    let of_window = rows.len() * columns.len();
     let pixels = all_rows * all_columns;
+    let see = |to: &mut ArrayViewMut2<'_, f32>, number: usize| {
+        if let (Some(look), Some(counts)) = (look, to.as_slice_mut()) {
+            look.at((number - frames.start) * of_window)(counts);
+        }
+    };
     // One frame after the other, of the whole frame the window.
     let read = |(mut block, first): (ArrayViewMut3<'_, f32>, usize)| -> Result<(), IoError> {
         let mut singles = vec![0.0_f32; if whole && !rounded { 0 } else { pixels }];
@@ -387,8 +419,9 @@ fn counts_of_file(
                 for (to, from) in singles.iter_mut().zip(&doubles) {
                     *to = *from as f32;
                 }
-            } else if let (true, Some(to)) = (whole, to.as_slice_mut()) {
-                file.read(range, to)?;
+            } else if let (true, Some(counts)) = (whole, to.as_slice_mut()) {
+                file.read(range, counts)?;
+                see(&mut to, number);
                 continue;
             } else {
                 file.read(range, &mut singles)?;
@@ -396,6 +429,7 @@ fn counts_of_file(
             let read = ArrayView2::from_shape((all_rows, all_columns), &singles)
                 .map_err(|e| damaged(e.to_string()))?;
             to.assign(&read.slice(s![rows.clone(), columns.clone()]));
+            see(&mut to, number);
         }
         Ok(())
     };
@@ -404,10 +438,10 @@ fn counts_of_file(
     } else {
         let together = (BLOCK_PIXELS / pixels.max(1)).max(1);
         let blocks = to.axis_chunks_iter_mut(Axis(0), together);
-        let blocks: Vec<_> = blocks.zip(frames.step_by(together)).collect();
+        let blocks: Vec<_> = blocks.zip(frames.clone().step_by(together)).collect();
         blocks.into_par_iter().try_for_each(read)?;
     }
-    Ok(to)
+    Ok(())
 }
 
 #[cfg(test)]

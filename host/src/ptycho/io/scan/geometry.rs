@@ -6,6 +6,7 @@ use crate::data::{Geometry, Propagation};
 use crate::io::{InputFile, IoError};
 use crate::ptycho::read_options::WAVELENGTHS;
 use crate::text::{length, shortest, significant};
+use std::ops::{Deref, DerefMut};
 
 /// Distance from the specimen to the detector, m, where none is known and the angle of a detector pixel is given: the object pixel
 /// depends on the angle only.
@@ -18,6 +19,8 @@ pub(super) struct FileGeometry {
     pub(super) wavelength: Option<(String, f64)>,
     /// J, or without a unit in J, eV or keV, depending on the magnitude.
     pub(super) energy: Option<(String, f64)>,
+    /// Voltage that has accelerated electrons, V.
+    pub(super) voltage: Option<(String, f64)>,
     /// m.
     pub(super) distance: Option<(String, f64)>,
     /// (row direction, column direction), m.
@@ -26,6 +29,27 @@ pub(super) struct FileGeometry {
     pub(super) near_field: Option<String>,
     /// Distance from the focus of a cone beam to the specimen, m.
     pub(super) focus_to_sample: Option<(String, f64)>,
+}
+
+/// The geometry of a scan, and the voltage if its waves are electrons.
+pub(super) struct Resolved {
+    pub(super) geometry: Geometry,
+    /// V.
+    pub(super) voltage: Option<f64>,
+}
+
+impl Deref for Resolved {
+    type Target = Geometry;
+
+    fn deref(&self) -> &Geometry {
+        &self.geometry
+    }
+}
+
+impl DerefMut for Resolved {
+    fn deref_mut(&mut self) -> &mut Geometry {
+        &mut self.geometry
+    }
 }
 
 /// Paths at which a format stores these values, for the error that one is missing.
@@ -109,7 +133,7 @@ pub(super) fn resolve(
     options: &ReadOptions,
     expected: &ExpectedPaths,
     notes: &mut Vec<String>,
-) -> Result<Geometry, IoError> {
+) -> Result<Resolved, IoError> {
     let constants = &options.constants;
     if constants.wavelength.is_some() && constants.energy.is_some() {
         return Err(IoError::Option {
@@ -144,6 +168,14 @@ pub(super) fn resolve(
             }
         }
         (*w, path.clone())
+    } else if let Some((path, volts)) = &found.voltage {
+        let wavelength = Geometry::wavelength_of_voltage(*volts);
+        notes.push(format!(
+            "{path}: electrons of {} kV: wavelength {}",
+            shortest(volts / 1e3),
+            length(wavelength, 5)
+        ));
+        (wavelength, path.clone())
     } else if let Some((path, e)) = &found.energy {
         (wavelength_of(input, path, *e, notes)?, path.clone())
     } else {
@@ -163,6 +195,7 @@ pub(super) fn resolve(
         ));
     }
     contradictions(constants, found, notes);
+    let voltage = voltage((wavelength, &path), constants, found, notes);
     let angles = constants.angles(wavelength);
     let (distance, path) = match (constants.distance, &found.distance, angles) {
         (Some(d), _, _) => (d, "option data.constants.distance"),
@@ -238,12 +271,38 @@ pub(super) fn resolve(
             return Err(value(input, path, side, "a finite length > 0 in metres"));
         }
     }
-    Ok(Geometry {
+    let geometry = Geometry {
         wavelength,
         distance,
         pixel_size,
         propagation: propagation(input, found, options, notes)?,
-    })
+    };
+    Ok(Resolved { geometry, voltage })
+}
+
+/// The voltage of electrons of this wavelength, m, which is that of `path`: that of the options, or else that of the file if it has the
+/// same wavelength within a percent; otherwise it is noted.
+fn voltage(
+    (wavelength, path): (f64, &str),
+    constants: &Constants,
+    found: &FileGeometry,
+    notes: &mut Vec<String>,
+) -> Option<f64> {
+    if constants.voltage.is_some() || constants.energy.is_some() {
+        return constants.voltage;
+    }
+    let (of, volts) = found.voltage.as_ref()?;
+    let other = Geometry::wavelength_of_voltage(*volts);
+    if (other - wavelength).abs() <= 0.01 * wavelength {
+        return Some(*volts);
+    }
+    notes.push(format!(
+        "{of} ({} kV) is not used: electrons of this voltage have a wavelength of {}, and {path} has {}",
+        shortest(volts / 1e3),
+        length(other, 5),
+        length(wavelength, 5)
+    ));
+    None
 }
 
 /// Whether waves travel to the near field, and of what beam.
@@ -294,13 +353,18 @@ fn propagation(
 
 /// Notes constants that differ from the file's values by more than a percent, which they replace.
 fn contradictions(constants: &Constants, found: &FileGeometry, notes: &mut Vec<String>) {
+    let of_voltage = |(path, volts): &(String, f64)| {
+        let wavelength = Geometry::wavelength_of_voltage(*volts);
+        (path.clone(), wavelength)
+    };
+    let wavelength = (found.wavelength.clone()).or_else(|| found.voltage.as_ref().map(of_voltage));
     let pairs = [
         ("distance", constants.distance, found.distance.clone()),
         ("wavelength", constants.wavelength, found.wavelength.clone()),
         (
             "voltage",
             constants.voltage.map(Geometry::wavelength_of_voltage),
-            found.wavelength.clone(),
+            wavelength,
         ),
         (
             "pixel_size",

@@ -3,7 +3,7 @@
 use super::tests::real_file;
 use super::*;
 use hdf5_metno as hdf5;
-use ndarray::{Array, arr1, arr2, s};
+use ndarray::{Array, Array1, arr1, arr2, s};
 use std::path::PathBuf;
 
 /// FNV-1a of bytes, 64 bits.
@@ -354,6 +354,39 @@ fn arrays_of_matlab_files_have_other_names_and_axes() {
         notes.contains("(frame, row, column)") && notes.contains("marks valid pixels"),
         "{notes}"
     );
+}
+
+/// Frames whose shape does not tell their axes are read in MATLAB's order, which a note says with the option for another one.
+#[test]
+fn axes_that_shapes_do_not_tell_are_noted() {
+    let folder = tempfile::tempdir().unwrap();
+    let read_as = |shape: [usize; 3], text: &str| {
+        let path = file(folder.path(), true, |file| {
+            let values = Array3::from_shape_fn(shape, |(a, b, c)| (a + 2 * b + 5 * c) as u16 + 1);
+            put(file, "dp", &values);
+            let along = |k: usize| Array1::from_shape_fn(9, |n| (n * k) as f64);
+            put(file, "ppX", &along(2).insert_axis(Axis(0)));
+            put(file, "ppY", &along(1).insert_axis(Axis(0)));
+            geometry(file);
+        });
+        let text = format!("{text}\n[units]\npositions = \"um\"");
+        read(&path, &options(&text)).unwrap().notes.join("\n")
+    };
+    // (frame, column, row) in the file.
+    let notes = read_as([9, 6, 8], "");
+    assert!(!notes.contains("does not tell its axes"), "{notes}");
+    let notes = read_as([9, 6, 9], "");
+    assert!(
+        notes.contains("as many frames as rows (9): (row, column, frame) is assumed, and data.frame_axes = [2, 1, 0] reads (frame, row, column)"),
+        "{notes}"
+    );
+    let notes = read_as([9, 6, 6], "");
+    assert!(
+        notes.contains("6 x 6 pixels are square: (row, column, frame) is assumed, and data.frame_axes = [0, 1, 2] reads (column, row, frame)"),
+        "{notes}"
+    );
+    let notes = read_as([9, 6, 6], "frame_axes = [0, 1, 2]");
+    assert!(!notes.contains("does not tell its axes"), "{notes}");
 }
 
 #[test]

@@ -4,7 +4,7 @@
 //! the last: `dp(row, column, frame)` is stored as (frame, column, row).
 
 use super::plain::{Layout, read_datasets};
-use super::roles::Roles;
+use super::roles::{FramesRole, Roles};
 use super::several_files::ScanFiles;
 use super::{MaskPolarity, Paths, ReadOptions, ScanFile};
 use crate::io::IoError;
@@ -57,8 +57,18 @@ pub(super) fn read(
             found: format!("none that is {what} among {}", source.contents()),
         });
     };
-    let axes = options.frame_axes.unwrap_or(axes);
-    let mut notes = vec![described(&paths, axes)];
+    let mut notes = Vec::new();
+    let axes = match (options.frame_axes, &roles.frames) {
+        (Some(given), _) => {
+            notes.push(described(&paths, given));
+            given
+        }
+        (None, frames) => {
+            notes.push(described(&paths, axes));
+            notes.extend(frames.iter().flat_map(ambiguities));
+            axes
+        }
+    };
     if paths.mask_marks != MaskPolarity::default() {
         notes.push(format!(
             "{} marks valid pixels, according to its name",
@@ -77,16 +87,50 @@ pub(super) fn read(
     )
 }
 
-/// What was recognised, in one note.
-fn described(paths: &Paths, axes: [usize; 3]) -> String {
+/// Axes as MATLAB shows them: (row, column, frame).
+fn shown(axes: [usize; 3]) -> String {
     let names = ["frame", "row", "column"];
-    // As MATLAB shows them.
     let mut shown = ["", "", ""];
     for (name, axis) in names.into_iter().zip(axes) {
         if let Some(place) = shown.get_mut(2_usize.saturating_sub(axis)) {
             *place = name;
         }
     }
+    format!("({})", shown.join(", "))
+}
+
+/// What the shape of the frames does not tell, and what is assumed.
+fn ambiguities(frames: &FramesRole) -> Vec<String> {
+    let FramesRole {
+        path, axes, shape, ..
+    } = frames;
+    let [count, rows, columns] = *shape;
+    let mut notes = Vec::new();
+    let mut note = |why: String, other: [usize; 3]| {
+        notes.push(format!(
+            "the shape of {path} does not tell its axes, {why}: {} is assumed, and data.frame_axes = {other:?} reads {}",
+            shown(*axes),
+            shown(other)
+        ));
+    };
+    if frames.either_end {
+        // The last of MATLAB's axes is assumed, so that its first one has the rows.
+        let why = match rows == count {
+            true => format!("as there are as many frames as rows ({count})"),
+            false => "as no array has a position for each element of one".to_owned(),
+        };
+        note(why, [2, 1, 0]);
+    }
+    if rows == columns {
+        let [frame, row, column] = *axes;
+        let why = format!("as frames of {rows} x {columns} pixels are square");
+        note(why, [frame, column, row]);
+    }
+    notes
+}
+
+/// What was recognised, in one note.
+fn described(paths: &Paths, axes: [usize; 3]) -> String {
     let order = if paths.position_order == [1, 0] {
         " as (x, y)"
     } else {
@@ -103,8 +147,8 @@ fn described(paths: &Paths, axes: [usize; 3]) -> String {
     let probe =
         (paths.probe.as_ref()).map_or_else(String::new, |path| format!(", {path} the start probe"));
     format!(
-        "MATLAB file: {} has the frames as ({}){positions}{probe} (data.frame_axes, data.paths and data.swap_axes say otherwise)",
+        "MATLAB file: {} has the frames as {}{positions}{probe} (data.frame_axes, data.paths and data.swap_axes say otherwise)",
         paths.frames,
-        shown.join(", "),
+        shown(axes),
     )
 }

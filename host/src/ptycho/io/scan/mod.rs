@@ -35,13 +35,14 @@ pub(super) use matlab::is_matlab;
 pub use unknown::{UnknownDataset, UnknownLayout, unknown_layout};
 pub use write::{write, write_with};
 
-use crate::data::{Frames, Geometry, Mask, Scan, ScanError, Simulation, half_of};
+use crate::data::{Frames, Mask, Scan, ScanError, Simulation, half_of};
 use crate::io::source::{Follow, Source};
 use crate::io::{InputFile, IoError};
 use crate::ptycho::probe_grid::{cut_or_padded, with_window};
 use crate::system::{Bytes, Memory};
 use cutoff::Cutoff;
 use extremes::Extremes;
+use geometry::Resolved;
 use ndarray::{Array2, Array3, Axis, Ix2, Ix3};
 use num_complex::Complex;
 use several_files::ScanFiles;
@@ -179,7 +180,7 @@ struct Parts {
     mask: Option<(String, Mask)>,
     /// Path and positions (frame, (row, column)), m.
     positions: (String, Array2<f64>),
-    geometry: Geometry,
+    geometry: Resolved,
     /// Path and probe (mode, row, column).
     probe: Option<(String, Array3<Complex<f64>>)>,
     simulation: Option<Simulation>,
@@ -319,10 +320,11 @@ impl Parts {
             self.frames.1,
             mask,
             positions,
-            self.geometry,
+            self.geometry.geometry,
             self.probe.map(|p| p.1),
         )
         .map_err(&as_io_error)?
+        .with_voltage(self.geometry.voltage)
         .with_stored_pixels(stored);
         let mut scan = match self.simulation {
             Some(simulation) => scan.with_simulation(simulation),
@@ -414,6 +416,8 @@ fn probe(
 
 #[cfg(test)]
 mod cxi_tests;
+#[cfg(test)]
+mod inspection_tests;
 #[cfg(test)]
 mod layout_tests;
 #[cfg(test)]

@@ -18,6 +18,7 @@ use crate::io::IoError;
 use crate::io::source::{Numbers, Source};
 use crate::text::{shortest, significant};
 use ndarray::{Array2, Axis, Ix2};
+use std::cell::RefCell;
 use std::path::Path;
 use transformations::{Chain, resolved};
 
@@ -169,14 +170,26 @@ pub(super) fn read(
     let shape = frames.shape();
     let window = Window::new(source.name(), shape, options)?;
     let detector = detector.unwrap_or_default();
-    let mask = source.first(&[
-        &format!("{detector}/pixel_mask"),
-        &format!("{detector}/mask"),
-    ])?;
+    let masks = masks_of(&detector);
+    let mask = source.first(&[&masks[0], &masks[1]])?;
     let per_frame = mask.as_ref().is_some_and(|m| m.shape().len() == 3);
     let scratch = window.in_scratch(source.input(), &frames, per_frame, scratch)?;
     let mut units = UnitReader::new(source, options);
     let found = geometry(source, &groups, &detector, options, &mut units, &mut notes)?;
+    source.same_geometry(&found, options, |other| {
+        let groups = Groups::of(other, self::entry(other).unwrap_or_default());
+        let (_, detector) = groups.frames(other, &mut Vec::new())?;
+        let mut units = UnitReader::new(other, options);
+        let detector = detector.unwrap_or_default();
+        geometry(
+            other,
+            &groups,
+            &detector,
+            options,
+            &mut units,
+            &mut Vec::new(),
+        )
+    })?;
     let geometry = resolve(
         source.input(),
         &found,
@@ -206,20 +219,24 @@ pub(super) fn read(
         }
     };
     units.into_notes(&mut notes);
-    let mask = match mask {
-        Some(m) => Some((
-            m.path().to_owned(),
-            window.mask(source.input(), &m, shape, |v| MaskPolarity::Bad.is_valid(v))?,
-        )),
-        None => {
-            notes.push("the file has no mask: all pixels are treated as valid".to_owned());
-            None
-        }
+    let of_file = |m: &Numbers<'_>| -> Result<_, IoError> {
+        let valid = |v| MaskPolarity::Bad.is_valid(v);
+        let read = window.mask(source.input(), m, shape, valid)?;
+        Ok((m.path().to_owned(), read))
     };
+    let mask = mask.as_ref().map(&of_file).transpose()?;
+    let mask = source.with_masks(mask, &mut notes, |other| {
+        let found = other.first(&[&masks[0], &masks[1]])?;
+        found.as_ref().map(&of_file).transpose()
+    })?;
+    if mask.is_none() {
+        notes.push("the file has no mask: all pixels are treated as valid".to_owned());
+    }
+    let valid = mask.as_ref().map(|(_, mask)| mask);
     Parts {
         frames: (
             frames.path().to_owned(),
-            window.frames(source.input(), &frames, scratch)?,
+            window.frames(source.input(), &frames, (valid, scratch))?,
         ),
         mask,
         positions: (path, window.select(&positions)),
@@ -233,12 +250,20 @@ pub(super) fn read(
     .into_scan(source.input(), options)
 }
 
+/// Where a mask may be.
+fn masks_of(detector: &str) -> [String; 2] {
+    ["pixel_mask", "mask"].map(|name| format!("{detector}/{name}"))
+}
+
 /// The frames of another file.
 fn frames(source: &Source) -> Result<FrameStack<'_>, IoError> {
     let groups = Groups::of(source, entry(source).unwrap_or_default());
     let (numbers, _) = groups.frames(source, &mut Vec::new())?;
     FrameStack::of_dataset(numbers)
 }
+
+/// Where a voltage was found, and the voltage, V.
+type PathAndVolts = (String, f64);
 
 /// Reads wavelength, distance and pixel size.
 fn geometry(
@@ -249,12 +274,23 @@ fn geometry(
     units: &mut UnitReader<'_>,
     notes: &mut Vec<String>,
 ) -> Result<FileGeometry, IoError> {
+    // A voltage in the place of an energy, and the note on it.
+    let of_energy: RefCell<(Option<PathAndVolts>, Vec<String>)> = RefCell::default();
     let mut value = |measure: Measure, group: &str, names: &[&str]| {
         for name in names {
             let path = logs::common(source, &format!("{group}/{name}"))?;
             if let Some(numbers) = source.numbers(&path)? {
                 let value = numbers.common_value()?;
                 let stated = logs::with_units(source, &path)?;
+                // In a beam; that of a source of X-rays is the voltage of its tube.
+                if measure == Measure::Energy && groups.beams.iter().any(|beam| beam == group) {
+                    let (voltage, note) = &mut *of_energy.borrow_mut();
+                    let stored = (stated.clone(), value);
+                    if let Some((_, volts)) = units.voltage_of_energy(Some(&stored), true, note)? {
+                        *voltage = Some((path, volts));
+                        return Ok(None);
+                    }
+                }
                 let value = value * units.factor(measure, &stated, value)?;
                 return Ok(Some((path, value)));
             }
@@ -275,11 +311,12 @@ fn geometry(
         let names = ["incident_energy", "incident_beam_energy", "energy"];
         let mut energy = None;
         for beam in &groups.beams {
-            if energy.is_none() {
+            if energy.is_none() && of_energy.borrow().0.is_none() {
                 energy = value(Measure::Energy, beam, &names)?;
             }
         }
-        for of in &groups.sources {
+        let known = of_energy.borrow().0.is_some();
+        for of in groups.sources.iter().filter(|_| !known) {
             // Of most sources the energy is that of the machine, and the wavelength none.
             if wavelength.is_none() && energy.is_none() {
                 wavelength = value(Measure::Wavelength, of, &["wavelength"])?;
@@ -349,9 +386,12 @@ fn geometry(
             _ => {}
         }
     }
+    let (voltage, note) = of_energy.into_inner();
+    notes.extend(note);
     Ok(FileGeometry {
         wavelength,
         energy: None,
+        voltage,
         distance,
         pixel_size,
         ..FileGeometry::default()

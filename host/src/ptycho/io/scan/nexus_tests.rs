@@ -3,6 +3,7 @@
 use super::layout_tests::{file, options, put, text_attribute, text_of_group};
 use super::tests::real_file;
 use super::*;
+use crate::data::Geometry;
 use ndarray::{Array, arr1};
 use std::path::PathBuf;
 
@@ -198,6 +199,7 @@ fn the_calibration_of_py4dstem_gives_steps_pixels_and_beam() {
         scan.geometry().wavelength,
         Geometry::wavelength_of_voltage(3e5)
     );
+    assert_eq!(scan.voltage(), Some(3e5));
     // One over the field of view of the detector, 6 and 4 pixels of 0.02 1/Å.
     for (found, pixels) in scan.object_pixel().into_iter().zip([6.0, 4.0]) {
         let expected = 1e-10 / (0.02 * pixels);

@@ -136,10 +136,15 @@ pub(super) fn read_datasets(
         }
     };
     let mut units = UnitReader::new(source, options);
-    let found = found(source, paths, &mut units, &mut notes)?;
+    let in_file = found(source, paths, &mut units, &mut notes)?;
+    source.same_geometry(&in_file, options, |other| {
+        let paths = paths_of_geometry(other, paths)?;
+        let mut units = UnitReader::new(other, options);
+        found(other, &paths, &mut units, &mut Vec::new())
+    })?;
     let geometry = resolve(
         source.input(),
-        &found,
+        &in_file,
         options,
         &ExpectedPaths {
             wavelength: &["the option `paths.wavelength`", "the option `paths.energy`"],
@@ -165,24 +170,30 @@ pub(super) fn read_datasets(
         }
         None => None,
     };
-    let mask = match mask {
-        Some(m) => Some((
-            m.path().to_owned(),
-            window.mask(source.input(), &m, shape, |v| paths.mask_marks.is_valid(v))?,
-        )),
-        None => {
-            notes.push("no mask is given: all pixels are treated as valid".to_owned());
-            if paths.mask_marks != MaskPolarity::default() {
-                notes
-                    .push("data.paths.mask_marks has no effect without data.paths.mask".to_owned());
-            }
-            None
-        }
+    let of_file = |m: &Numbers<'_>| -> Result<_, IoError> {
+        let valid = |v| paths.mask_marks.is_valid(v);
+        let read = window.mask(source.input(), m, shape, valid)?;
+        Ok((m.path().to_owned(), read))
     };
+    let mask = mask.as_ref().map(&of_file).transpose()?;
+    let mask = source.with_masks(mask, &mut notes, |other| {
+        let path = paths.mask.as_deref();
+        match path.map(|path| other.numbers(path)).transpose()?.flatten() {
+            None => Ok(None),
+            Some(numbers) => of_file(&layout.plane(numbers, shape[0])?).map(Some),
+        }
+    })?;
+    if mask.is_none() {
+        notes.push("no mask is given: all pixels are treated as valid".to_owned());
+        if paths.mask_marks != MaskPolarity::default() {
+            notes.push("data.paths.mask_marks has no effect without data.paths.mask".to_owned());
+        }
+    }
+    let valid = mask.as_ref().map(|(_, mask)| mask);
     Parts {
         frames: (
             paths.frames.clone(),
-            window.frames(source.input(), &frames, scratch)?,
+            window.frames(source.input(), &frames, (valid, scratch))?,
         ),
         mask,
         positions: (positions_name, window.select(&positions)),
@@ -345,6 +356,27 @@ fn together(
     Ok((all.select(Axis(1), &[row, column]), note))
 }
 
+/// The paths of the geometry that a further file of a scan has, which need not have all.
+fn paths_of_geometry(source: &Source, paths: &Paths) -> Result<Paths, IoError> {
+    let there = |path: &Option<String>| match path {
+        Some(path) if source.has(path)? => Ok::<_, IoError>(Some(path.clone())),
+        _ => Ok(None),
+    };
+    let mut pixel_size = paths.pixel_size.clone();
+    for path in paths.pixel_size.iter().flat_map(Datasets::paths) {
+        if !source.has(path)? {
+            pixel_size = None;
+        }
+    }
+    Ok(Paths {
+        wavelength: there(&paths.wavelength)?,
+        energy: there(&paths.energy)?,
+        distance: there(&paths.distance)?,
+        pixel_size,
+        ..paths.clone()
+    })
+}
+
 /// Reads the geometry from the datasets that are given; a path without a dataset is an error.
 fn found(
     source: &Source,
@@ -352,6 +384,15 @@ fn found(
     units: &mut UnitReader<'_>,
     notes: &mut Vec<String>,
 ) -> Result<FileGeometry, IoError> {
+    let voltage = match &paths.energy {
+        None => None,
+        Some(path) => {
+            let stored = source.require("energy", &[path])?.common_value()?;
+            let stored = (path.clone(), stored);
+            units.voltage_of_energy(Some(&stored), paths.wavelength.is_none(), notes)?
+        }
+    };
+    let of_energy = paths.energy.clone().filter(|_| voltage.is_none());
     let mut value = |measure: Measure, what: &str, path: &Option<String>| {
         let Some(path) = path else {
             return Ok(None);
@@ -361,7 +402,7 @@ fn found(
         Ok::<_, IoError>(Some((path.clone(), value)))
     };
     let mut wavelength = value(Measure::Wavelength, "wavelength", &paths.wavelength)?;
-    let mut energy = value(Measure::Energy, "energy", &paths.energy)?;
+    let mut energy = value(Measure::Energy, "energy", &of_energy)?;
     let distance = value(Measure::Distance, "distance", &paths.distance)?;
     if wavelength.is_none()
         && let Some((path, joule)) = energy.take()
@@ -400,6 +441,7 @@ fn found(
     Ok(FileGeometry {
         wavelength,
         energy,
+        voltage,
         distance,
         pixel_size,
         ..FileGeometry::default()

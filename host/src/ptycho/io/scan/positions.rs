@@ -89,7 +89,7 @@ fn of_raster(
     };
     let Some([slow, fast]) = raster.points.or(scan_shape) else {
         return Err(refuse(format!(
-            "expected the points of the raster, [slow, fast], as the {frames} frames are stored without one, found none"
+            "expected the points of the raster, [slow, fast], as the {frames} frames are stored without one, found none; --raster 64x64 states rows and points in a row"
         )));
     };
     if slow.checked_mul(fast) != Some(frames) {
@@ -344,6 +344,7 @@ impl<'a> Reader<'a> {
 
     fn of_table(&self, notes: &mut Vec<String>) -> Result<Coordinates, IoError> {
         let (path, _) = self.file.path();
-        Table::read(path, &self.input)?.coordinates(self.file.columns.as_ref(), notes)
+        let table = Table::read(path, &self.input, notes)?;
+        table.coordinates(self.file.columns.as_ref(), notes)
     }
 }

@@ -291,9 +291,13 @@ fn found(
 ) -> Result<FileGeometry, IoError> {
     let units = UnitReader::new(source, options);
     let constants = &options.constants;
-    let energy = match source.numbers(ENERGY)? {
-        Some(numbers) => {
-            let value = numbers.common_value()?;
+    let stored = match source.numbers(ENERGY)? {
+        Some(numbers) => Some((ENERGY.to_owned(), numbers.common_value()?)),
+        None => None,
+    };
+    let voltage = units.voltage_of_energy(stored.as_ref(), true, notes)?;
+    let energy = match stored.filter(|_| voltage.is_none()) {
+        Some((_, value)) => {
             let known = KEV.contains(&value);
             if known {
                 notes.push(format!(
@@ -340,6 +344,7 @@ fn found(
     Ok(FileGeometry {
         wavelength: None,
         energy,
+        voltage,
         distance,
         pixel_size,
         ..FileGeometry::default()

@@ -45,6 +45,8 @@ pub(super) struct FramesRole {
     pub(super) axes: [usize; 3],
     /// Numbers of frames, rows and columns.
     pub(super) shape: [usize; 3],
+    /// Whether the first and the last axis suit the frames equally well.
+    pub(super) either_end: bool,
     /// Points of a raster, if it has four axes: (slow, fast, row, column).
     pub(super) raster: Option<[usize; 2]>,
 }
@@ -190,6 +192,7 @@ fn frames_role(
             path: of.path.clone(),
             axes: [0, 1, 2],
             shape: [slow.checked_mul(fast)?, rows, columns],
+            either_end: false,
             raster: Some([slow, fast]),
         },
         [a, b, c] => {
@@ -206,6 +209,7 @@ fn frames_role(
                 path: of.path.clone(),
                 axes,
                 shape: axes.map(|axis| [a, b, c][axis]),
+                either_end: first == last,
                 raster: None,
             }
         }

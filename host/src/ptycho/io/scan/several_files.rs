@@ -1,14 +1,17 @@
 //! Scans whose frames are in several files, one part in each (`data.files`).
 //!
-//! The first file is read as any scan. The others, in the order given, have further frames at the same place of the same layout; of
-//! their mask and geometry nothing is read.
+//! The first file is read as any scan. The others, in the order given, have further frames at the same place of the same layout. Their
+//! geometry and flat field, where they have one, must be those of the first; pixels that any mask has are masked in all frames.
 
 use super::frame_stack::FrameStack;
+use super::geometry::FileGeometry;
 use super::{ReadOptions, open_source};
+use crate::data::{Geometry, Mask};
 use crate::io::source::Source;
 use crate::io::{InputFile, IoError};
 use crate::system::Memory;
-use crate::text::count;
+use crate::text::{count, shortest};
+use ndarray::{Array2, Zip};
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 
@@ -16,6 +19,8 @@ use std::path::{Path, PathBuf};
 const OPTION: &str = "data.files";
 /// Most HDF5 files of a scan: each stays open, and systems allow 1024 open files by default.
 const MOST_HDF5: usize = 400;
+/// Largest relative difference of lengths of one geometry in several files: a distance that is measured at each.
+const SAME: f64 = 1e-4;
 /// Most files that a note names.
 const MOST_NAMED: usize = 4;
 
@@ -100,6 +105,155 @@ impl ScanFiles {
                 .map(|(source, count)| read(source, count))
                 .collect(),
         }
+    }
+
+    /// Refuses files whose geometry differs from that of the first, which has `found`; `read` finds that of another. What a file does
+    /// not have, or an option states for all, is not compared.
+    ///
+    /// # Errors
+    /// A value differs, or cannot be read.
+    pub(super) fn same_geometry(
+        &self,
+        found: &FileGeometry,
+        options: &ReadOptions,
+        read: impl Fn(&Source) -> Result<FileGeometry, IoError>,
+    ) -> Result<(), IoError> {
+        let values = |of: &FileGeometry| {
+            let constants = &options.constants;
+            let has_angles = constants.pixel_angle.is_some() || constants.pixel_frequency.is_some();
+            let [rows, columns] = [0, 1].map(|axis| {
+                of.pixel_size
+                    .as_ref()
+                    .map(|(path, p)| (path.clone(), p[axis]))
+            });
+            let in_metres = |found: &Option<(String, f64)>, wavelength: fn(f64) -> f64| {
+                (found.as_ref()).map(|(path, value)| (path.clone(), wavelength(*value)))
+            };
+            let wavelength = (of.wavelength.clone())
+                .or_else(|| in_metres(&of.voltage, Geometry::wavelength_of_voltage));
+            // Beside a wavelength an energy is not used.
+            let energy = (of.energy.clone()).filter(|_| wavelength.is_none());
+            let beam = constants.has_beam();
+            let pixel = constants.pixel_size.is_some() || has_angles;
+            [
+                (beam, "the wavelength", wavelength),
+                (beam, "the energy", energy),
+                (
+                    constants.distance.is_some(),
+                    "the distance",
+                    of.distance.clone(),
+                ),
+                (pixel, "the detector pixel (rows)", rows),
+                (pixel, "the detector pixel (columns)", columns),
+                (
+                    options.focus_to_sample.is_some(),
+                    "the distance from the focus",
+                    of.focus_to_sample.clone(),
+                ),
+            ]
+        };
+        let first = values(found);
+        for other in &self.others {
+            for ((given, what, first), (_, _, of)) in first.iter().zip(values(&read(other)?)) {
+                let (false, Some((first_path, expected)), Some((path, value))) = (given, first, of)
+                else {
+                    continue;
+                };
+                if (value - expected).abs() > SAME * expected.abs() {
+                    return Err(IoError::Value {
+                        file: other.name().to_owned(),
+                        dataset: path,
+                        found: shortest(value),
+                        expected: format!(
+                            "{what} of {} ({first_path}), {}, as the files are parts of one scan (an option of data.constants states it for all)",
+                            self.name(),
+                            shortest(*expected)
+                        ),
+                    });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses files in which `what` is another than in the first, which has `found`; `read` finds that of another.
+    ///
+    /// # Errors
+    /// One differs, or cannot be read.
+    pub(super) fn same<T: PartialEq>(
+        &self,
+        what: &str,
+        found: Option<&T>,
+        read: impl Fn(&Source) -> Result<Option<T>, IoError>,
+    ) -> Result<(), IoError> {
+        for other in &self.others {
+            if read(other)?.as_ref() != found {
+                let reason = format!(
+                    "expected the {what} of {} in all files, as one is applied to all frames, found another in {}",
+                    self.name(),
+                    other.name()
+                );
+                return Err(refused(self.name(), reason));
+            }
+        }
+        Ok(())
+    }
+
+    /// The mask of all files, and its path: `first` with the pixels that those of others mask, which is noted. `read` finds that of
+    /// another file.
+    ///
+    /// # Errors
+    /// A mask of another file is one for each frame, unlike the first, or cannot be read.
+    pub(super) fn with_masks(
+        &self,
+        first: Option<(String, Mask)>,
+        notes: &mut Vec<String>,
+        read: impl Fn(&Source) -> Result<Option<(String, Mask)>, IoError>,
+    ) -> Result<Option<(String, Mask)>, IoError> {
+        let (mut path, mut all) = match first {
+            Some((path, Mask::Shared(valid))) => (path, Some(valid)),
+            Some(each) => return Ok(Some(each)),
+            None => (String::new(), None),
+        };
+        let valid = |mask: &Array2<bool>| mask.iter().filter(|valid| **valid).count();
+        let mut added = 0;
+        for other in &self.others {
+            match read(other)? {
+                None => {}
+                Some((found, Mask::Shared(further))) => {
+                    if all.is_none() {
+                        path = found;
+                    }
+                    let mut both = further.clone();
+                    let before = match &all {
+                        None => further.len(),
+                        Some(all) => {
+                            Zip::from(&mut both)
+                                .and(all)
+                                .for_each(|valid, other| *valid &= other);
+                            valid(all)
+                        }
+                    };
+                    added += before - valid(&both);
+                    all = Some(both);
+                }
+                Some((found, Mask::PerFrame(_))) => {
+                    let reason = format!(
+                        "expected a mask (row, column) in {}, as one is that of all frames, found one for each frame at {found}",
+                        other.name()
+                    );
+                    return Err(refused(self.name(), reason));
+                }
+            }
+        }
+        if added > 0 {
+            notes.push(format!(
+                "masks of further files have {} that the mask of {} does not have: masked in all frames",
+                count(added, ["pixel", "pixels"]),
+                self.name()
+            ));
+        }
+        Ok(all.map(|all| (path, Mask::Shared(all))))
     }
 
     /// Refuses other files, for a layout of which one file has all frames.
@@ -244,153 +398,4 @@ fn by_numbers(name: &str) -> Vec<(String, u128)> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::ptycho::io::scan::frame_file::npy;
-    use crate::ptycho::io::scan::layout_tests::{options, put};
-    use crate::ptycho::io::scan::{read, write};
-    use ndarray::{Array2, Array3, Array4, Axis, concatenate, s};
-
-    fn counts(frames: std::ops::Range<usize>) -> Array3<u32> {
-        let value = |(f, r, c): (usize, usize, usize)| ((f + frames.start) * 30 + r * 6 + c) as u32;
-        Array3::from_shape_fn((frames.len(), 5, 6), value)
-    }
-
-    const GEOMETRY: &str = "constants.wavelength = 1e-10\nconstants.distance = 2.0\nconstants.pixel_size = [75e-6, 75e-6]\n";
-
-    fn named(files: &[PathBuf], more: &str) -> ReadOptions {
-        let names: Vec<String> = files.iter().map(|f| format!("{f:?}")).collect();
-        options(&format!("files = [{}]\n{GEOMETRY}{more}", names.join(", ")))
-    }
-
-    #[test]
-    fn names_are_ordered_by_their_numbers() {
-        assert!(by_numbers("a_2.h5") < by_numbers("a_10.h5"));
-        assert!(by_numbers("run 1/f10") < by_numbers("run 2/f9"));
-        assert!(by_numbers("a") < by_numbers("a1"));
-    }
-
-    #[test]
-    fn frames_of_several_npy_files_follow_one_another() {
-        let folder = tempfile::tempdir().unwrap();
-        let files: Vec<PathBuf> = [0..2, 2..7, 7..8]
-            .into_iter()
-            .enumerate()
-            .map(|(n, range)| {
-                let path = folder.path().join(format!("f{n}.npy"));
-                let part = counts(range);
-                std::fs::write(&path, npy(part.shape(), part.iter().copied())).unwrap();
-                path
-            })
-            .collect();
-        let raster = "raster.points = [2, 4]\nraster.step = \"1nm\"\n";
-        let found = read(&files[0], &named(&files[1..], raster)).unwrap();
-        assert_eq!(
-            found.scan.frames().unwrap(),
-            counts(0..8).mapv(|v| v as f32)
-        );
-        let notes = found.notes.join("\n");
-        assert!(notes.contains("8 frames of 3 files"), "{notes}");
-        assert!(!notes.contains("order of the numbers"), "{notes}");
-        // A range over a border, and another order.
-        let range = format!("frames = [1, 6]\n{raster}");
-        let some = read(&files[0], &named(&files[1..], &range)).unwrap();
-        assert_eq!(some.scan.frames().unwrap(), counts(1..6).mapv(|v| v as f32));
-        let swapped = [files[2].clone(), files[1].clone()];
-        let other = read(&files[0], &named(&swapped, raster)).unwrap();
-        assert!(other.notes.join("\n").contains("order of the numbers"));
-        assert_eq!(other.scan.frames().unwrap()[[2, 0, 1]], 211.0);
-        // Frames of another size, a file named twice, another kind of file, a wrong number of positions.
-        let wide = folder.path().join("wide.npy");
-        std::fs::write(&wide, npy(&[1, 5, 7], 0..35)).unwrap();
-        let text = |others: &[PathBuf], more: &str| {
-            let refused = read(&files[0], &named(others, more)).unwrap_err();
-            refused.to_string()
-        };
-        let e = text(&[files[1].clone(), wide], raster);
-        assert!(
-            e.contains("wide.npy") && e.contains("5 x 6") && e.contains("f0.npy"),
-            "{e}"
-        );
-        let e = text(&files[..2], raster);
-        assert!(e.contains("twice"), "{e}");
-        let e = text(&[folder.path().join("a.h5")], raster);
-        assert!(e.contains("a.h5"), "{e}");
-        let e = text(&files[1..2], raster);
-        assert!(e.contains("7 frames"), "{e}");
-        let lost = [folder.path().join("none.npy")];
-        assert!(text(&lost, raster).contains("none.npy"));
-    }
-
-    #[test]
-    fn parts_of_a_cxi_scan_have_their_own_positions_or_all_of_them() {
-        let folder = tempfile::tempdir().unwrap();
-        let positions = Array2::from_shape_fn((7, 2), |(f, k)| (f * (k + 1)) as f64 * 1e-8);
-        let part = |name: &str, frames: std::ops::Range<usize>, of: std::ops::Range<usize>| {
-            let path = folder.path().join(name);
-            let scan = crate::data::Scan::new(
-                counts(frames.clone()).mapv(|v| v as f32),
-                None,
-                positions.slice(s![frames, ..]).to_owned(),
-                crate::data::Geometry {
-                    wavelength: 1e-10,
-                    distance: 2.0,
-                    pixel_size: [75e-6; 2],
-                    propagation: crate::data::Propagation::FarField,
-                },
-                None,
-            );
-            write(&path, &scan.unwrap()).unwrap();
-            if of.len() == 7 {
-                let file = hdf5_metno::File::open_rw(&path).unwrap();
-                file.unlink("/entry_1/sample_1/geometry_1/translation")
-                    .unwrap();
-                let xy = concatenate![
-                    Axis(1),
-                    positions.slice(s![.., 1..2]),
-                    positions.slice(s![.., 0..1])
-                ];
-                let xy = xy.as_standard_layout().into_owned();
-                put(&file, "entry_1/sample_1/geometry_1/translation", &xy);
-                file.close().unwrap();
-            }
-            path
-        };
-        for of in [0..3, 0..7] {
-            let first = part("first.cxi", 0..3, of);
-            let second = part("second.cxi", 3..7, 3..7);
-            let names = [second];
-            let read = read(&first, &named(&names, "")).unwrap().scan;
-            assert_eq!(read.frames().unwrap(), counts(0..7).mapv(|v| v as f32));
-            assert_eq!(read.positions(), positions);
-        }
-    }
-
-    #[test]
-    fn rows_of_a_raster_in_several_hdf5_files_are_one_raster() {
-        let folder = tempfile::tempdir().unwrap();
-        let part = |name: &str, rows: usize, columns: usize| {
-            let path = folder.path().join(name);
-            let file = hdf5_metno::File::create(&path).unwrap();
-            let value = |(a, b, r, c): (usize, usize, usize, usize)| (a + b + r + c) as u16 + 1;
-            put(
-                &file,
-                "stack",
-                &Array4::from_shape_fn((rows, 3, 4, columns), value),
-            );
-            file.close().unwrap();
-            path
-        };
-        let (first, second) = (part("a.h5", 1, 4), part("b.h5", 2, 4));
-        let step = "raster.step = \"1nm\"\n";
-        let read = |second: PathBuf| super::super::read(&first, &named(&[second], step));
-        let found = read(second).unwrap().scan;
-        assert_eq!(found.shape(), [9, 4, 4]);
-        assert_eq!(found.positions().row(8), ndarray::arr1(&[2e-9, 2e-9]));
-        let e = read(part("c.h5", 1, 5)).unwrap_err().to_string();
-        assert!(
-            e.contains("c.h5") && e.contains("/stack") && e.contains("a.h5"),
-            "{e}"
-        );
-    }
-}
+mod tests;

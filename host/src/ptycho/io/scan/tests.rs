@@ -1,7 +1,7 @@
 //! Measured files agree with published values, and written files are read back unchanged.
 
 use super::*;
-use crate::data::Propagation;
+use crate::data::{Geometry, Propagation};
 use ndarray::{Array, Array3};
 use std::path::PathBuf;
 
@@ -144,6 +144,33 @@ fn written_scans_are_read_back_unchanged() {
         }
     }
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 6);
+}
+
+#[test]
+fn a_scan_of_electrons_is_written_with_its_voltage() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("electrons.cxi");
+    let scan = small(3, false, 1.0);
+    // The scan is one of X-rays; with a wavelength that no rounding reproduces from the voltage.
+    let geometry = Geometry {
+        wavelength: Geometry::wavelength_of_voltage(3e5) * (1.0 + f64::EPSILON),
+        ..*scan.geometry()
+    };
+    let frames = scan.frames().unwrap().into_owned();
+    let positions = scan.positions().mapv(|v| 1e-2 * v);
+    let scan = Scan::new(frames, None, positions, geometry, None)
+        .unwrap()
+        .with_voltage(Some(3e5));
+    write(&path, &scan).unwrap();
+    let file = hdf5_metno::File::open(&path).unwrap();
+    let source = file.group("/entry_1/instrument_1/source_1").unwrap();
+    let volts: f64 = source.dataset("voltage").unwrap().read_scalar().unwrap();
+    assert_eq!(volts, 3e5);
+    assert!(source.dataset("energy").is_err());
+    drop((source, file));
+    let back = read(&path, &ReadOptions::default()).unwrap();
+    assert_eq!(back.scan, scan);
+    assert_eq!(back.scan.of_some(&[0, 2]).unwrap().voltage(), Some(3e5));
 }
 
 #[test]

@@ -5,9 +5,12 @@ use crate::io::IoError;
 use crate::io::source::Source;
 pub(super) use crate::ptycho::quantities::Measure;
 use crate::ptycho::quantities::{LARGEST_JOULE, one_of};
-use crate::ptycho::read_options::{PositionUnit, is_pixel, noun, si_units};
+use crate::ptycho::read_options::{PositionUnit, VOLTAGES, is_pixel, noun, si_units};
 use crate::text::{Dimension, shortest, significant};
+use std::ops::RangeInclusive;
 
+/// Voltages of electron microscopes that scan, V.
+const MICROSCOPES: RangeInclusive<f64> = 2e4..=2e6;
 /// Steps of a scan that are plausible, in object pixels; the largest is a frame.
 const SMALLEST_STEP: f64 = 2.0;
 /// Steps in frames that are no metres, if nothing says that they are.
@@ -149,6 +152,123 @@ impl<'a> UnitReader<'a> {
         Ok(converted)
     }
 
+    /// The voltage, V, that has accelerated electrons, of the number `value` in `dataset`: in the unit of its attribute, or in V, as this
+    /// program writes it.
+    ///
+    /// # Errors
+    /// The unit is no voltage, or there is none and the number is none of a microscope in V.
+    pub(super) fn voltage(&self, dataset: &str, value: f64) -> Result<f64, IoError> {
+        let refused = |found: String, expected: &str| IoError::Value {
+            file: self.source.name().to_owned(),
+            dataset: dataset.to_owned(),
+            found,
+            expected: format!(
+                "{expected} (data.constants.voltage takes its place: --voltage 300kV)"
+            ),
+        };
+        let number = shortest(value);
+        let attribute = self.source.attribute(dataset, "units")?;
+        let volts = match attribute.filter(|unit| !unit.trim().is_empty()) {
+            Some(unit) => {
+                let known = si_units(Dimension::Voltage, &unit).map(|volts| volts * value);
+                known.ok_or_else(|| {
+                    let expected = format!("a unit of voltage ({})", Dimension::Voltage.names());
+                    refused(format!("the attribute units = \"{unit}\""), &expected)
+                })?
+            }
+            None if MICROSCOPES.contains(&value) => value,
+            None => {
+                let found = format!("{number} without a unit: is it in kV or V?");
+                return Err(refused(found, "a voltage with a unit"));
+            }
+        };
+        if !VOLTAGES.contains(&volts) {
+            let found = format!("{}V", shortest(volts));
+            return Err(refused(found, "a voltage between 100V and 10MV"));
+        }
+        Ok(volts)
+    }
+
+    /// The voltage, V, of electrons that a file has as the energy of its beam: a number in a unit of voltage, with its dataset; `None` if
+    /// it has another unit, or none. It is noted if it is `needed`, as nothing else states the wavelength.
+    ///
+    /// # Errors
+    /// It is needed, and below those of microscopes, so that photons may be meant.
+    pub(super) fn voltage_of_energy(
+        &self,
+        energy: Option<&(String, f64)>,
+        needed: bool,
+        notes: &mut Vec<String>,
+    ) -> Result<Option<(String, f64)>, IoError> {
+        let Some((dataset, value)) = energy else {
+            return Ok(None);
+        };
+        let attribute = self.source.attribute(dataset, "units")?;
+        let unit = match attribute {
+            Some(unit) if given(Measure::Energy, self.options).is_none() => unit,
+            _ => return Ok(None),
+        };
+        let Some(factor) = si_units(Dimension::Voltage, &unit) else {
+            return Ok(None);
+        };
+        let volts = value * factor;
+        let kilovolts = shortest(volts / 1e3);
+        let needed = needed && !self.options.constants.has_beam();
+        if !MICROSCOPES.contains(&volts) {
+            if !needed {
+                return Ok(None);
+            }
+            return Err(IoError::Value {
+                file: self.source.name().to_owned(),
+                dataset: dataset.clone(),
+                found: format!(
+                    "{} with units = \"{unit}\": are these electrons of {kilovolts} kV (--voltage {kilovolts}kV) or photons of {kilovolts} keV (--energy {kilovolts}keV)?",
+                    shortest(*value)
+                ),
+                expected: "an energy with a unit of energy, or a voltage of an electron microscope (data.constants.voltage and data.constants.energy take its place)".to_owned(),
+            });
+        }
+        if needed {
+            notes.push(format!(
+                "{dataset} has the unit {unit}, one of a voltage: {kilovolts} kV are taken as the voltage that has accelerated electrons (data.constants.energy states an energy of photons)"
+            ));
+        }
+        Ok(Some((dataset.clone(), volts)))
+    }
+
+    /// Metres of the length `value` in `dataset` of a layout whose documented unit is `unit`, unless the options or the attribute `units`
+    /// say otherwise, and whether the documented unit was taken.
+    ///
+    /// # Errors
+    /// The unit is not known, or there is none and another one than the documented one is plausible; in Å, which is documented for
+    /// wavelengths of X-rays, only if Å is not.
+    pub(super) fn with_default(
+        &self,
+        measure: Measure,
+        dataset: &str,
+        value: f64,
+        unit: &'static str,
+    ) -> Result<(f64, bool), IoError> {
+        let stated = self.stated(measure, dataset)?;
+        let assumed = stated.is_none();
+        let (name, origin) = stated.unwrap_or((unit.to_owned(), Origin::Documented));
+        if assumed {
+            let plausible = measure.plausible(value);
+            let doubtful = match unit {
+                "m" => measure.doubt(value),
+                _ if plausible.contains(&unit) || plausible.is_empty() => Vec::new(),
+                _ => [&[unit][..], &plausible].concat(),
+            };
+            if !doubtful.is_empty() {
+                return Err(self.question(measure, dataset, &doubtful, &shortest(value.abs())));
+            }
+        }
+        let metres = si_units(measure.dimension(), &name);
+        let metres = metres.ok_or_else(|| self.unknown(measure, dataset, &name, origin))?;
+        // 75 µm are 75/10⁶, which is the nearest number, unlike 75 · 10⁻⁶.
+        Ok((value / (1.0 / metres).round(), assumed))
+    }
+
     /// Refuses a length without a unit, where metres are documented, if it is in doubt.
     ///
     /// # Errors
@@ -254,8 +374,14 @@ impl<'a> UnitReader<'a> {
 
     fn unknown(&self, measure: Measure, dataset: &str, unit: &str, origin: Origin) -> IoError {
         let dimension = measure.dimension();
+        let voltage = match measure == Measure::Energy {
+            true if si_units(Dimension::Voltage, unit).is_some() => {
+                ", data.constants.voltage states the voltage of electrons"
+            }
+            _ => "",
+        };
         let expected = format!(
-            "a unit of {} ({}; {} replaces it)",
+            "a unit of {} ({}; {} replaces it{voltage})",
             noun(dimension),
             dimension.names(),
             option(measure).unwrap_or("an option")

@@ -7,11 +7,14 @@ use crate::io::IoError;
 use crate::io::source::ListedDataset;
 use crate::ptycho::read_options::Datasets;
 use crate::system::Memory;
+use crate::text::{is_invisible, visible};
 use serde::Serialize;
 use std::path::Path;
 
 /// Most datasets that are listed.
 const MOST_LISTED: usize = 200;
+/// Bytes of the longest path that may be in a recipe; others are listed alone.
+const LONGEST_PATH: usize = 1000;
 /// Column in which the comments of a recipe begin.
 const COMMENTS: usize = 44;
 
@@ -39,6 +42,9 @@ pub struct UnknownLayout {
     pub datasets: Vec<UnknownDataset>,
     /// Datasets that are not listed, as there are too many.
     pub not_listed: usize,
+    /// What else of the file was not looked at, as there is too much.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub not_looked_at: Option<String>,
     /// Recipe (TOML) that names the datasets; what was not found is in comments.
     pub recipe: String,
     /// Whether the recipe has frames, positions and the geometry.
@@ -60,7 +66,11 @@ pub fn unknown_layout(
     let source = super::open_source(path, options, memory)?;
     let roles = match format_of(&source, options) {
         None if super::lone_frames::path(&source, options).is_some() => return Ok(None),
-        None => Roles::guess(&source.listing(), false),
+        None => {
+            let mut listed = source.listing();
+            listed.retain(|of| of.path.len() <= LONGEST_PATH);
+            Roles::guess(&listed, false)
+        }
         Some(Format::Matlab) if options.format == Format::Auto => {
             let roles = matlab::roles(&source);
             if roles.paths(options.has_other_positions()).is_some() {
@@ -75,6 +85,7 @@ pub fn unknown_layout(
     let (recipe, complete) = recipe(&roles, &listed, options);
     Ok(Some(UnknownLayout {
         file: source.name().to_owned(),
+        not_looked_at: source.unseen(),
         not_listed: listed.len().saturating_sub(MOST_LISTED),
         datasets: (listed.into_iter().take(MOST_LISTED))
             .map(|of| UnknownDataset {
@@ -125,9 +136,17 @@ fn role(roles: &Roles, path: &str) -> Option<&'static str> {
         .map(|(_, role)| role)
 }
 
-/// `text` as a TOML string.
+/// `text` as a TOML string on one line, in which invisible characters are escaped.
 fn quoted(text: &str) -> String {
-    toml::Value::String(text.to_owned()).to_string()
+    let mut quoted = String::from('"');
+    for letter in text.chars() {
+        match letter {
+            '"' | '\\' => quoted.extend(['\\', letter]),
+            c if is_invisible(c) => quoted += &format!("\\u{:04X}", u32::from(c)),
+            c => quoted.push(c),
+        }
+    }
+    quoted + "\""
 }
 
 /// Lines of a recipe.
@@ -143,7 +162,8 @@ impl Lines {
             let gap = COMMENTS.saturating_sub(line.chars().count()).max(1);
             self.text.push_str(&" ".repeat(gap));
             self.text.push_str("# ");
-            self.text.push_str(comment);
+            // Units are texts of the file, which may have line breaks.
+            self.text.push_str(&visible(comment));
         }
         self.text.push('\n');
     }
@@ -304,4 +324,27 @@ fn recipe(roles: &Roles, listed: &[ListedDataset], options: &ReadOptions) -> (St
     let complete = (roles.positions.is_some() || options.has_other_positions())
         && missing.iter().all(|(found, ..)| *found);
     (lines.text, complete)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_path_is_a_string_on_one_line() {
+        for path in [
+            "/entry/data",
+            "/a\"b\\c",
+            "/two\nlines",
+            "/\u{1b}[31m\u{9b}\u{202e}é日",
+        ] {
+            let line = format!("frames = {}", quoted(path));
+            assert!(!line.contains(is_invisible), "{line:?}");
+            let read: toml::Table = toml::from_str(&line).unwrap();
+            assert_eq!(read["frames"].as_str(), Some(path));
+        }
+        let mut lines = Lines::default();
+        lines.line("frames = \"/a\"", "in m\n[data]\nformat = 1\u{1b}");
+        assert_eq!(lines.text.lines().count(), 1, "{}", lines.text);
+    }
 }

@@ -4,8 +4,8 @@ use super::ReadOptions;
 use super::frame_stack::FrameStack;
 use super::prepare::layout::Layout;
 use super::prepare::misfit;
-use crate::data::{FrameWriter, Frames, Mask, StoredPixels};
-use crate::io::source::Numbers;
+use crate::data::{FrameWriter, Frames, Inspection, Mask, StoredPixels};
+use crate::io::source::{Look, Numbers, OfSome};
 use crate::io::{InputFile, IoError};
 use crate::ptycho::{Centre, CentreSetting};
 use ndarray::{Array2, Array3, Axis, Ix2, Ix3, Slice, s};
@@ -31,6 +31,8 @@ pub(super) struct Window {
     pub(super) roll: [isize; 2],
     /// Whether frames are read of which the file stores almost nothing.
     pub(super) sparse: bool,
+    /// Whether the counts are taken as they are read: options neither change nor select pixels or frames afterwards.
+    pub(super) as_read: bool,
 }
 
 impl Window {
@@ -73,6 +75,7 @@ impl Window {
             stored: shape,
             roll: [0; 2],
             sparse: options.sparse,
+            as_read: !(options.prepares_pixels() || options.selects_frames()),
         })
     }
 
@@ -162,15 +165,23 @@ impl Window {
         })
     }
 
-    /// Reads counts (frame, row, column), into a temporary file in the folder `scratch` if there is one.
+    /// Reads counts (frame, row, column), into a temporary file in the folder `scratch` if there is one. Otherwise the sums over the pixels that
+    /// `mask` leaves, one for all frames, are found while they are read, and the others may be 0.
     pub(super) fn frames(
         &self,
         input: &InputFile,
         frames: &FrameStack<'_>,
-        scratch: Option<&Path>,
+        (mask, scratch): (Option<&Mask>, Option<&Path>),
     ) -> Result<Frames, IoError> {
         let Some(folder) = scratch else {
-            return Ok(self.counts(frames)?.into());
+            let mut counts = Array3::zeros(self.shape());
+            let to = counts.as_slice_mut().unwrap_or_default();
+            let inspection = self.inspection(input, frames.path(), mask);
+            let look = inspection.as_ref().map(|look| look as &dyn Look<f32>);
+            let window = [&self.rows, &self.columns];
+            frames.counts_into(self.frames.clone(), window, to, look)?;
+            let inspected = inspection.and_then(Inspection::finish);
+            return Ok(Frames::inspected(counts, inspected));
         };
         let mut writer = FrameWriter::in_scratch(folder, self.shape())?;
         for part in self.parts(input) {
@@ -178,6 +189,26 @@ impl Window {
             writer.put(part.frames.start - self.frames.start, counts.view())?;
         }
         Ok(writer.finish())
+    }
+
+    /// A look at the counts while they are read, if there is memory for it, and they are not changed later.
+    fn inspection<'m>(
+        &self,
+        input: &InputFile,
+        path: &str,
+        mask: Option<&'m Mask>,
+    ) -> Option<Inspection<'m>> {
+        let valid = match mask {
+            None => None,
+            Some(Mask::Shared(valid)) => Some(valid),
+            Some(Mask::PerFrame(_)) => return None,
+        };
+        let more = Inspection::bytes(self.shape(), rayon::current_num_threads());
+        let bytes = self.bytes(false).saturating_add(more);
+        if !self.as_read || input.allow(path, bytes).is_err() {
+            return None;
+        }
+        Inspection::new(self.shape(), valid)
     }
 
     /// Reads counts (frame, row, column).
@@ -245,6 +276,13 @@ impl Window {
         positions
             .slice_axis(Axis(0), Slice::from(self.frames.clone()))
             .to_owned()
+    }
+}
+
+impl Look<f32> for Inspection<'_> {
+    fn at(&self, first: usize) -> OfSome<'_, f32> {
+        let mut visit = self.visit(first);
+        Box::new(move |counts| visit.add(counts))
     }
 }
 

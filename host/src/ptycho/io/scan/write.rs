@@ -99,7 +99,10 @@ fn source(entry: &hdf5::Group, scan: &Scan) -> hdf5::Result<()> {
     let group = entry.create_group("instrument_1/source_1")?;
     let geometry = scan.geometry();
     output::number(&group, "wavelength", geometry.wavelength)?;
-    output::number(&group, "energy", geometry.energy())?;
+    match scan.voltage() {
+        Some(volts) => output::number(&group, "voltage", volts)?,
+        None => output::number(&group, "energy", geometry.energy())?,
+    }
     if let Some(z1) = geometry.focus_to_sample() {
         output::number(&group, "focus_to_sample", z1)?;
     }

@@ -50,6 +50,18 @@ fn replace(group: &hdf5::Group, name: &str, values: &[f64]) -> hdf5::Result<()> 
 }
 
 #[test]
+fn numbers_that_were_never_written_are_refused() {
+    assert_message(
+        |group| {
+            group.unlink("I")?;
+            let many = group.new_dataset::<f64>().shape(1 << 20);
+            many.create("I").map(drop)
+        },
+        &["/I", "8.0 MiB in 0 bytes", "h5repack"],
+    );
+}
+
+#[test]
 fn errors_name_the_dataset() {
     assert_message(
         |g| text(g, "canSAS_class", "SASnote"),

@@ -39,6 +39,31 @@ fn files_of_other_formats_are_refused() {
     );
 }
 
+/// More than can be looked at in their first part.
+#[test]
+fn long_texts_begin_with_their_rows() {
+    let letters = "no number at all\n".repeat(100_000);
+    assert_refused(&letters, &["no line with two or more numbers"]);
+    assert_refused(
+        &"1.5\n".repeat(400_000),
+        &["the number of columns", "found 1"],
+    );
+    assert_refused(&"1 ".repeat(1 << 20), &["no line with two or more numbers"]);
+    let rows: String = (1..100_000)
+        .map(|row| format!("{:.6e} {:.6e}\n", f64::from(row) * 1e-6, 1.0))
+        .collect();
+    let text = format!("q I\n{rows}");
+    assert!(text.len() > START_BYTES as usize);
+    assert_eq!(curve_from(&text).q.len(), 99_999);
+    let xml = format!("<?xml version=\"1.0\"?><SASroot>{}", "<a/>".repeat(8 << 20));
+    assert_refused(&xml, &["bytes of XML", "at most 33554432"]);
+    let xml = format!(
+        "<?xml version=\"1.0\"?><SASroot>{}</SASroot>",
+        "<a/>".repeat(1 << 20)
+    );
+    assert_refused(&xml, &["not well-formed", "limit"]);
+}
+
 #[test]
 fn memory_is_checked_before_it_is_allocated() {
     let (_folder, path) = temporary("0.1 1\n".repeat(20_000).as_bytes());

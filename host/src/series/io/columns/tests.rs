@@ -4,7 +4,7 @@ use super::*;
 
 fn chosen(header: &str, options: &ReadOptions) -> Result<Columns, String> {
     let names: Vec<String> = header.split(',').map(str::to_owned).collect();
-    by_name("a.csv", &names, options, &mut Notes::default()).map_err(|e| e.to_string())
+    by_name("a.csv", &names, options, &mut Notes::default(), |_| false).map_err(|e| e.to_string())
 }
 
 fn only_series(columns: &Columns) -> Option<usize> {
@@ -54,7 +54,10 @@ fn options_take_precedence() {
 fn repeated_names_are_noted() {
     let names = ["time", "value", "Value", "value"].map(str::to_owned);
     let mut notes = Notes::default();
-    let columns = by_name("a.csv", &names, &ReadOptions::default(), &mut notes).unwrap();
+    let columns = by_name("a.csv", &names, &ReadOptions::default(), &mut notes, |_| {
+        false
+    })
+    .unwrap();
     assert_eq!(columns.value, 1);
     let described = notes.sentences().join("\n");
     assert!(

@@ -141,7 +141,21 @@ pub(super) fn read(
             ),
         ));
     }
-    let columns = columns::by_name(file, &names, options, notes)?;
+    // The row below the header.
+    let below = record(text, found.end, delimiter, most, last);
+    let below: Vec<String> = match below.filter(|r| r.quoting != Quoting::Open) {
+        Some(row) => splitter
+            .all(&text[found.end..row.end], row.quoting)
+            .iter()
+            .map(|field| String::from_utf8_lossy(field.trim_ascii()).into_owned())
+            .collect(),
+        None => Vec::new(),
+    };
+    let has_numbers = |column: usize| {
+        let text = below.get(column).map(|text| text.as_bytes());
+        text.is_some_and(|text| columns::is_missing(text) || number::value(text).is_some())
+    };
+    let columns = columns::by_name(file, &names, options, notes, has_numbers)?;
     let unit = match options.unit() {
         TimeUnit::Auto => columns::unit_of(&names[columns.time]),
         stated => stated,

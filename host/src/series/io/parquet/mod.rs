@@ -109,7 +109,13 @@ impl Parquet {
                 shared,
             );
         }
-        let columns = columns::by_name(&file, &names, options, &mut shared.notes);
+        let has_numbers = |column: usize| {
+            matches!(
+                leaves[usable[column]].physical_type(),
+                Type::INT32 | Type::INT64 | Type::FLOAT | Type::DOUBLE
+            )
+        };
+        let columns = columns::by_name(&file, &names, options, &mut shared.notes, has_numbers);
         let columns = columns.map_err(|error| with_nested(error, leaves, &usable))?;
         let (time, value) = (columns.time, columns.value);
         let leaf = |column: usize| &leaves[usable[column]];

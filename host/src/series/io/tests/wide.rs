@@ -127,6 +127,33 @@ fn layouts_of_the_same_wide_table() {
 }
 
 #[test]
+fn a_wide_table_without_the_option_is_recognised() {
+    let read = |text: &str| {
+        let read = read_bytes("cpu.csv", text.as_bytes(), &ReadOptions::default());
+        read.unwrap_err().to_string()
+    };
+    for text in [
+        "time,a,b\n1392388200,1,2\n",
+        "time;a;b\n1392388200;1;\n",
+        "a,time,\"b,c\"\n1.5,1392388200,NA",
+    ] {
+        let refused = read(text);
+        assert!(
+            refused.contains("--value-column") && refused.contains("--wide reads every column"),
+            "{refused}"
+        );
+    }
+    // A column of texts, or of one name, is no wide table.
+    for text in [
+        "time,a,b\n1392388200,1,x\n",
+        "time,series,a,b\n1392388200,q,1,2\n",
+    ] {
+        let refused = read(text);
+        assert!(!refused.contains("--wide"), "{refused}");
+    }
+}
+
+#[test]
 fn malformed_wide_tables_are_refused() {
     for (text, parts) in [
         (

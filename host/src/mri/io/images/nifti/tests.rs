@@ -40,8 +40,9 @@ fn short(bytes: &[u8], at: usize) -> i16 {
 }
 
 fn written(images: &[MriImage], values: NiftiValues) -> (Vec<u8>, Vec<String>) {
-    let (layout, notes) = Layout::of(images);
-    (bytes(&layout, images, values), notes)
+    let images: Vec<&MriImage> = images.iter().collect();
+    let (layout, notes) = Layout::of(&images);
+    (bytes(&layout, &images, values), notes)
 }
 
 /// The affine matrix of the header's rows.
@@ -188,6 +189,58 @@ fn slices_are_stacked_and_repetitions_are_the_fourth_axis() {
     // A slice is missing in the second repetition.
     let (bytes, _) = written(&images[..5], NiftiValues::Magnitude);
     assert_eq!((short(&bytes, 46), short(&bytes, 48)), (1, 5));
+}
+
+/// Slabs of a scan, and slices that are not parallel and equidistant, have each their own affine matrix.
+#[test]
+fn images_of_several_positions_are_in_several_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.nii");
+    let centre = |bytes: &[u8], middle: [usize; 3]| {
+        let affine = rows(bytes);
+        [0, 1, 2].map(|axis| {
+            let steps = affine[axis].iter().zip(middle);
+            affine[axis][3] + steps.map(|(step, n)| step * n as f64).sum::<f64>()
+        })
+    };
+    let mut slabs = slices([0.030, 0.024, 0.010]);
+    for slab in &mut slabs {
+        slab.volume = true;
+        slab.image = Array3::from_elem((2, 4, 6), Complex::new(1.0, 0.0));
+    }
+    let uneven = slices([0.030, 0.024, 0.010]);
+    for (images, middle) in [(slabs, [3, 2, 1]), (uneven, [3, 2, 0])] {
+        let written = write(&path, &images, NiftiValues::Magnitude, false).unwrap();
+        let names: Vec<_> = written
+            .files
+            .iter()
+            .map(|f| f.file_name().unwrap())
+            .collect();
+        assert_eq!(names, ["x-slice0.nii", "x-slice1.nii", "x-slice2.nii"]);
+        assert!(
+            written.notes.concat().contains("3 positions"),
+            "{:?}",
+            written.notes
+        );
+        for (file, z) in written.files.iter().zip([30.0, 24.0, 10.0]) {
+            let bytes = std::fs::read(file).unwrap();
+            // Both repetitions.
+            assert_eq!((short(&bytes, 40), short(&bytes, 48)), (4, 2));
+            assert_eq!((short(&bytes, 252), short(&bytes, 254)), (1, 1));
+            let found = centre(&bytes, middle);
+            for (found, expected) in found.into_iter().zip([0.0, 0.0, z]) {
+                assert!((found - expected).abs() < 1e-4, "{found} {expected}");
+            }
+            assert_near(rows(&bytes), turned(&bytes));
+        }
+    }
+    // Slices of one step, or all at one place, stay together.
+    for steps in [[0.030, 0.024, 0.018], [0.0; 3]] {
+        let written = write(&path, &slices(steps), NiftiValues::Magnitude, false).unwrap();
+        assert_eq!(written.files, std::slice::from_ref(&path));
+    }
+    let packed = beside(Path::new("a/x.NII.gz"), "-slice1");
+    assert_eq!(packed, Path::new("a/x-slice1.NII.gz"));
 }
 
 #[test]

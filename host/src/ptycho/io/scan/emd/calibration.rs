@@ -2,10 +2,9 @@
 //! `metadatabundle/calibration` of the datacube's group or of one above it.
 
 use super::AxisStep;
-use crate::data::Geometry;
 use crate::io::IoError;
 use crate::io::source::Source;
-use crate::text::{Dimension, length, shortest};
+use crate::text::{Dimension, shortest};
 use std::ops::RangeInclusive;
 
 /// Where metadata are in a group.
@@ -20,8 +19,8 @@ pub(super) struct Calibration {
     pub(super) scan: Option<AxisStep>,
     /// Detector pixel, the same along both axes.
     pub(super) detector: Option<AxisStep>,
-    /// Path, and wavelength of the electrons, m.
-    pub(super) wavelength: Option<(String, f64)>,
+    /// Path, and voltage that has accelerated the electrons, V.
+    pub(super) voltage: Option<(String, f64)>,
 }
 
 impl Calibration {
@@ -53,17 +52,9 @@ impl Calibration {
                 size.map(|(path, step)| AxisStep::new(path, step, &unit.unwrap_or_default()));
             Ok(step.filter(|step| !step.counts_pixels()))
         };
-        let wavelength = match number("accelerating_voltage")? {
+        let voltage = match number("accelerating_voltage")? {
             None => None,
-            Some((path, value)) => voltage(source, &path, value)?.map(|volts| {
-                let wavelength = Geometry::wavelength_of_voltage(volts);
-                notes.push(format!(
-                    "{path}: electrons of {} kV: wavelength {}",
-                    shortest(volts / 1e3),
-                    length(wavelength, 5)
-                ));
-                (path, wavelength)
-            }),
+            Some((path, value)) => voltage(source, &path, value)?.map(|volts| (path, volts)),
         };
         let mut turned = Vec::new();
         if let Some((_, angle)) = number("QR_rotation_degrees")? {
@@ -83,7 +74,7 @@ impl Calibration {
         Ok(Self {
             scan: step("R_pixel")?,
             detector: step("Q_pixel")?,
-            wavelength,
+            voltage,
         })
     }
 }

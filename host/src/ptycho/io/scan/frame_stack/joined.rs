@@ -2,8 +2,8 @@
 
 use super::{FrameStack, Stored};
 use crate::io::IoError;
+use crate::io::source::{Look, LookFrom};
 use crate::ptycho::io::scan::file_state::FileState;
-use ndarray::{Array3, s};
 use std::ops::Range;
 use std::path::Path;
 use warpstride_formats::FrameFile;
@@ -145,20 +145,19 @@ pub(super) fn parts<'n, 's>(
 pub(super) fn counts(
     stacks: &[FrameStack<'_>],
     frames: &Range<usize>,
-    rows: &Range<usize>,
-    columns: &Range<usize>,
-) -> Result<Array3<f32>, IoError> {
-    let parts = parts(stacks, frames);
-    if let [(stack, range)] = parts.as_slice() {
-        return stack.counts(range.clone(), rows, columns);
+    window: [&Range<usize>; 2],
+    to: &mut [f32],
+    look: Option<&dyn Look<f32>>,
+) -> Result<(), IoError> {
+    let pixels = window[0].len() * window[1].len();
+    let mut first = 0;
+    for (stack, range) in parts(stacks, frames) {
+        let end = first + range.len() * pixels;
+        let some = to.get_mut(first..end).unwrap_or_default();
+        let look = look.map(|look| LookFrom { first, look });
+        let look = look.as_ref().map(|look| look as &dyn Look<f32>);
+        stack.counts_into(range, window, some, look)?;
+        first = end;
     }
-    let mut all = Array3::zeros((frames.len(), rows.len(), columns.len()));
-    let mut at = 0;
-    for (stack, range) in parts {
-        let end = at + range.len();
-        let read = stack.counts(range, rows, columns)?;
-        all.slice_mut(s![at..end, .., ..]).assign(&read);
-        at = end;
-    }
-    Ok(all)
+    Ok(())
 }

@@ -2,7 +2,7 @@
 
 use super::Coordinates;
 use crate::io::{InputFile, IoError};
-use crate::text::Dimension;
+use crate::text::{Dimension, count};
 use ndarray::Array2;
 use std::fs::File;
 use std::io::Read;
@@ -46,6 +46,19 @@ const COLUMNS: [&str; 9] = [
 /// Names of a column with the number of the frame.
 const FRAMES: [&str; 3] = ["frame", "frame_number", "index"];
 
+/// A text in Latin-1, whose bytes are the first 256 characters of Unicode. The error is a byte from 0x80 to 0x9F, which is a
+/// character in other encodings, or `None` for data that are no text.
+fn latin1(bytes: &[u8]) -> Result<String, Option<u8>> {
+    let is_text = |byte: &u8| !byte.is_ascii_control() || matches!(byte, b'\n' | b'\r' | b'\t');
+    if !bytes.iter().all(is_text) {
+        return Err(None);
+    }
+    match bytes.iter().find(|byte| (0x80..0xa0).contains(*byte)) {
+        Some(other) => Err(Some(*other)),
+        None => Ok(bytes.iter().map(|byte| char::from(*byte)).collect()),
+    }
+}
+
 /// Lines of cells.
 pub(super) struct Table {
     file: String,
@@ -56,8 +69,12 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// Reads a text.
-    pub(super) fn read(path: &Path, input: &InputFile) -> Result<Self, IoError> {
+    /// Reads a text, in UTF-8 or, which is noted, in Latin-1.
+    pub(super) fn read(
+        path: &Path,
+        input: &InputFile,
+        notes: &mut Vec<String>,
+    ) -> Result<Self, IoError> {
         let open = |e: std::io::Error| IoError::Open {
             file: input.name().to_owned(),
             reason: e.to_string(),
@@ -77,7 +94,27 @@ impl Table {
         File::open(path)
             .and_then(|file| file.take(metadata.len()).read_to_end(&mut bytes))
             .map_err(open)?;
-        let text = String::from_utf8(bytes).map_err(|_| wrong("other data"))?;
+        let text = match String::from_utf8(bytes) {
+            Ok(text) => text,
+            Err(error) => {
+                let at = error.utf8_error().valid_up_to();
+                let bytes = error.into_bytes();
+                let line = 1 + bytes[..at].iter().filter(|byte| **byte == b'\n').count();
+                let byte = bytes.get(at).copied().unwrap_or_default();
+                let text = latin1(&bytes).map_err(|found| match found {
+                    Some(control) => wrong(&format!(
+                        "the byte 0x{byte:02X} in line {line}, which is not UTF-8, and 0x{control:02X}, which is not Latin-1 either: save it as UTF-8"
+                    )),
+                    None => wrong("other data"),
+                })?;
+                notes.push(format!(
+                    "{}: read as Latin-1 (ISO 8859-1), as the byte 0x{byte:02X} in line {line} is not UTF-8: {}",
+                    input.name(),
+                    char::from(byte)
+                ));
+                text
+            }
+        };
         Self::parse(input.name(), &text)
     }
 
@@ -215,6 +252,10 @@ impl Table {
                 "which columns have the row and the column coordinate? Expected y and x, or --position-columns ROW,COLUMN with two of {}",
                 listed(names)
             ),
+            None if width < 2 => format!(
+                "expected two columns, with the row and the column coordinate, found {} (between commas, semicolons, tabs or spaces)",
+                count(width, ["column", "columns"])
+            ),
             None => format!(
                 "which of {width} columns have the row and the column coordinate? Expected their names in the first line, or --position-columns ROW,COLUMN with their numbers from 0"
             ),
@@ -250,7 +291,7 @@ impl Table {
             expected: format!("a number in column {column}"),
         };
         let Some(cell) = cells.get(column) else {
-            return Err(wrong(format!("{} columns", cells.len())));
+            return Err(wrong(count(cells.len(), ["column", "columns"])));
         };
         let number = cell.parse::<f64>().ok().filter(|value| value.is_finite());
         let quoted = quoted(cell);
@@ -375,6 +416,36 @@ mod tests {
     }
 
     #[test]
+    fn tables_in_latin1_are_read_and_others_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("p.csv");
+        let input = InputFile::new(&path, crate::system::Memory::available());
+        let read = |bytes: &[u8]| {
+            std::fs::write(&path, bytes).unwrap();
+            let mut notes = Vec::new();
+            let table = Table::read(&path, &input, &mut notes).map_err(|e| e.to_string())?;
+            let found = table.coordinates(None, &mut notes);
+            Ok::<_, String>((found.map_err(|e| e.to_string())?, notes))
+        };
+        let (found, notes) = read(b"x (\xb5m),y (\xb5m)\n1,2\n").unwrap();
+        assert_eq!(found.unit.as_deref(), Some("\u{b5}m"));
+        assert_eq!(found.values, arr2(&[[2.0, 1.0]]));
+        assert!(
+            notes[0].contains("Latin-1") && notes[0].contains("0xB5 in line 1"),
+            "{notes:?}"
+        );
+        let (_, notes) = read("x (µm),y (µm)\n1,2\n".as_bytes()).unwrap();
+        assert!(notes.is_empty(), "{notes:?}");
+        let refused = read(b"x_um,y_um\n1,2 \x93\n").err().unwrap();
+        assert!(
+            refused.contains("0x93 in line 2") && refused.contains("save it as UTF-8"),
+            "{refused}"
+        );
+        let refused = read(b"\x00\xb5\x01").err().unwrap();
+        assert!(refused.contains("found other data"), "{refused}");
+    }
+
+    #[test]
     fn long_lines_are_refused_and_long_lists_cut() {
         let wide = "name,".repeat(10_000);
         let error = |text: &str| read(text, None).err().unwrap().to_string();
@@ -391,6 +462,7 @@ mod tests {
     fn what_is_not_clear_is_asked() {
         for (text, columns, said) in [
             ("1 2\n3 4\n", None, "which of 2 columns"),
+            ("1\n3\n", None, "found 1 column (between"),
             ("a,b\n1,2\n", None, "with two of a, b"),
             ("a,b\n1,2\n", Some(["a", "c"]), "columns a, b, found c"),
             ("1,2\n", Some(["0", "2"]), "0 to 1, found 2"),
@@ -401,7 +473,11 @@ mod tests {
                 None,
                 "line 2: expected a number in column 1, found \"two\"",
             ),
-            ("x_um,y_um\n1,2\n1\n", None, "line 3"),
+            (
+                "x_um,y_um\n1,2\n1\n",
+                None,
+                "line 3: expected a number in column 1, found 1 column",
+            ),
             ("x_um,y_um\n1,nan\n", None, "found \"nan\""),
             ("x_um,y_um\n1,\"2\n3\"\n", None, "found \"2 3\""),
             ("x_um,y_mm\n1,2\n", None, "one unit"),
