@@ -612,7 +612,7 @@ pub(super) fn mri_save(
     };
     let written =
         py.detach(|| images::write_images(&path, std::slice::from_ref(&image), &[], nifti));
-    Ok(written.map_err(|why| Failure::unwritten(&why))?)
+    Ok(written.map_err(|why| Failure::unwritten(&why))?.notes)
 }
 
 /// A simulated acquisition.
