@@ -3,7 +3,7 @@
 use super::array::{DeviceArray, imported, released};
 use super::with_kernels_of_mri;
 use crate::errors::Failure;
-use crate::mri::grid_of;
+use crate::mri::grid;
 use numpy::PyReadonlyArray2;
 use pyo3::prelude::*;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -41,7 +41,7 @@ impl DeviceNufft {
         images: usize,
         device: usize,
     ) -> PyResult<Self> {
-        let grid = grid_of(&shape)?;
+        let grid = grid(&shape)?;
         let trajectory = k.as_array();
         let samples = trajectory.nrows();
         let (device, plan) = py.detach(|| -> Result<_, Failure> {
