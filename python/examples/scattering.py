@@ -51,7 +51,7 @@ def main(arguments=None):
     axis.set(
         xlabel="q / Å⁻¹",
         ylabel="I / cm⁻¹",
-        title=f"core {radius.value:.1f} ± {radius.uncertainty:.1f} Å, shell {thickness.value:.1f} ± {thickness.uncertainty:.1f} Å",
+        title=f"core {radius.value:.2f} ± {radius.uncertainty:.2f} Å, shell {thickness.value:.2f} ± {thickness.uncertainty:.2f} Å",
     )
     axis.legend()
     figure.savefig(options.output, dpi=80)

@@ -1,7 +1,7 @@
 //! The extension module of the Python package `warpstride`: numbers in and out of the library.
 //!
-//! What users call is written in Python, in `warpstride/*.py`; this module has what needs Rust. It computes on
-//! threads of its own while other Python threads run ([`background`]), and raises three exceptions ([`errors`]).
+//! What users call is written in Python, in the folder `warpstride`; this module has what needs Rust. It computes on
+//! threads of its own while other Python threads run (`background`), and raises three exceptions (`errors`).
 
 mod arrays;
 mod backend;

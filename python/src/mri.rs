@@ -1,6 +1,9 @@
 //! Non-uniform Fourier transforms, and images from their samples.
 
+mod options;
 mod reconstruct;
+mod save;
+mod simulate;
 
 use crate::errors::Failure;
 use ndarray::{Array, ArrayD, IxDyn};
@@ -202,6 +205,6 @@ pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<PlannedNufft>()?;
     module.add_class::<reconstruct::MriRun>()?;
     module.add_function(wrap_pyfunction!(density_weights, module)?)?;
-    module.add_function(wrap_pyfunction!(reconstruct::mri_save, module)?)?;
-    module.add_function(wrap_pyfunction!(reconstruct::mri_simulate, module)?)
+    module.add_function(wrap_pyfunction!(save::mri_save, module)?)?;
+    module.add_function(wrap_pyfunction!(simulate::mri_simulate, module)?)
 }

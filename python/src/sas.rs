@@ -178,7 +178,7 @@ fn spread(
             "{name}_pd_n: expected 1 to {MAX_POINTS} points, found {points}"
         ));
     }
-    if !given && !(nsigma.is_finite() && nsigma > 0.0) {
+    if !(given || nsigma.is_finite() && nsigma > 0.0) {
         return refused(format!(
             "{name}_pd_nsigma: expected a number above 0, found {nsigma}"
         ));

@@ -210,6 +210,8 @@ def test_a_resumed_run_has_the_bits_of_the_whole(tmp_path, precision):
         ws.ptycho.reconstruct(**other.arguments, resume=tmp_path / "run.checkpoint", backend="cpu")
     with pytest.raises(ws.DataError, match="engines: expected none beside resume"):
         reconstruct(resume=tmp_path / "run.checkpoint")
+    with pytest.raises(ws.DataError, match="seed: expected none beside resume"):
+        ws.ptycho.reconstruct(**SCAN.arguments, seed=3, resume=tmp_path / "run.checkpoint", backend="cpu")
     with pytest.raises(ws.DataError, match="absent"):
         ws.ptycho.reconstruct(**SCAN.arguments, resume=tmp_path / "absent", backend="cpu")
 

@@ -1,30 +1,24 @@
 //! Images from k-space samples.
 
+use super::options::Asked;
 use crate::arrays::single;
 use crate::backend::GroupRequest;
 use crate::background::Worker;
 use crate::errors::Failure;
-use ndarray::{Array1, Array2, Array3, Array5, Ix5};
+use ndarray::{Array1, Array2, Array3, Array5};
 use num_complex::Complex;
-use numpy::{
-    IntoPyArray, PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArray5, PyReadonlyArrayDyn,
-    ToPyArray,
-};
+use numpy::{IntoPyArray, PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArray5};
 use pyo3::prelude::*;
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use warpstride::cuda::Kernels;
-use warpstride::data::{Extent, KSpace, MriImage, Readout};
+use warpstride::data::KSpace;
 use warpstride::gpu::{CudaDevice, Device, EmulatedDevice};
 use warpstride::mri::cpu::CpuEngine;
 use warpstride::mri::cuda::{kernels, on_cuda_devices, on_emulated_devices};
-use warpstride::mri::io::images::{self, NiftiValues};
 use warpstride::mri::nufft::SpreadingKernel;
-use warpstride::mri::trajectory::Path;
 use warpstride::mri::{
-    Coverage, Density, Engine, EstimatedMaps, MapDoubt, MapEstimation, MemorySizes, Method,
-    OperatorName, Options, Plans, Problem, Recipe, ReconstructionSteps, SimulateOptions, diagnose,
-    grid_of, simulate,
+    Coverage, Density, Engine, EstimatedMaps, MapDoubt, MemorySizes, OperatorName, Plans, Problem,
+    Recipe, ReconstructionSteps, diagnose, grid_of,
 };
 use warpstride::run::{Backend, BackendKind, MemoryEstimate, Steps};
 use warpstride::system::Memory;
@@ -34,183 +28,6 @@ const WHAT: &str = "the reconstruction";
 
 /// Cells of the NUFFT's fine grid per mode, with which the smallest tolerance is reached.
 const OVERSAMPLING: f64 = 2.0;
-
-/// What is asked for.
-#[derive(FromPyObject)]
-#[pyo3(from_item_all)]
-pub(super) struct Asked {
-    /// Slices, rows, columns; of a plane rows and columns.
-    matrix: Vec<usize>,
-    /// Samples of each readout.
-    readouts: Vec<usize>,
-    method: String,
-    operator: String,
-    iterations: Option<usize>,
-    min_residual: Option<f64>,
-    lamda: Option<f64>,
-    tolerance: Option<f64>,
-    density: Option<String>,
-    /// The name of an estimation; ignored if maps are given.
-    maps: String,
-    intensity_correction: bool,
-    backend: String,
-    devices: Option<crate::backend::Devices>,
-}
-
-/// An argument that is none of the names.
-fn unknown<T>(argument: &str, found: &str, names: &str) -> Result<T, Failure> {
-    Err(Failure::Data(format!(
-        "{argument} {found:?}: expected {names}"
-    )))
-}
-
-impl Asked {
-    /// The options, checked as far as possible without the samples.
-    fn options(&self) -> Result<Options, Failure> {
-        let method = match &*self.method {
-            "adjoint" => Method::Adjoint,
-            "cg" => Method::Cg,
-            "tv" => Method::Tv,
-            "wavelet" => Method::Wavelet,
-            other => return unknown("method", other, "adjoint, cg, tv or wavelet"),
-        };
-        let operator = match &*self.operator {
-            "auto" => None,
-            "direct" => Some(OperatorName::Direct),
-            "nufft" => Some(OperatorName::Nufft),
-            "toeplitz" => Some(OperatorName::Toeplitz),
-            other => return unknown("operator", other, "auto, direct, nufft or toeplitz"),
-        };
-        let adjoint = method == Method::Adjoint;
-        let refused = |why: String| Err(Failure::Data(why));
-        match self.iterations {
-            Some(n) if adjoint && n != 0 => {
-                return refused(format!(
-                    "iterations {n}: expected 0, as method adjoint has no iterations"
-                ));
-            }
-            Some(n) if !adjoint && !(1..=Options::MAX_ITERATIONS).contains(&n) => {
-                return refused(format!(
-                    "iterations {n}: expected 1 to {}",
-                    Options::MAX_ITERATIONS
-                ));
-            }
-            _ => {}
-        }
-        if let Some(residual) = self.min_residual {
-            if !(0.0..1.0).contains(&residual) {
-                return refused(format!(
-                    "min_residual {residual}: expected a number from 0, below 1"
-                ));
-            }
-            if method != Method::Cg {
-                return refused(format!(
-                    "min_residual: expected method cg, found {}",
-                    method.name()
-                ));
-            }
-        }
-        if let Some(lamda) = self.lamda {
-            if !(lamda.is_finite() && lamda >= 0.0) {
-                return refused(format!("lamda {lamda}: expected a number, 0 or more"));
-            }
-            if adjoint && lamda > 0.0 {
-                return refused(format!(
-                    "lamda {lamda}: expected 0, as method adjoint has no regulariser"
-                ));
-            }
-        }
-        if let Some(tolerance) = self.tolerance
-            && !(tolerance > 0.0 && tolerance < 1.0)
-        {
-            return refused(format!(
-                "tolerance {tolerance}: expected a number above 0 and below 1"
-            ));
-        }
-        if operator == Some(OperatorName::Toeplitz) && adjoint {
-            return refused(
-                "operator toeplitz: expected nufft or direct, because method adjoint has no iterations"
-                    .to_owned(),
-            );
-        }
-        if self.intensity_correction && self.maps == "none" {
-            return refused("intensity_correction: expected coil maps, found none".to_owned());
-        }
-        Ok(Options {
-            operator,
-            iterations: self.iterations,
-            min_residual: self.min_residual,
-            lambda: self.lamda,
-            tolerance: self.tolerance,
-            intensity_correction: self.intensity_correction,
-            ..Options::new(method)
-        })
-    }
-
-    fn density(&self) -> Result<Option<Density>, Failure> {
-        Ok(match self.density.as_deref() {
-            None => None,
-            Some("none") => Some(Density::None),
-            Some("ramp") => Some(Density::Ramp),
-            Some("pipe") => Some(Density::Pipe),
-            Some(other) => return unknown("density", other, "none, ramp, pipe or weights"),
-        })
-    }
-
-    /// How the maps are estimated; `None`: each coil has an image of its own.
-    fn estimation(&self) -> Result<Option<MapEstimation>, Failure> {
-        Ok(match &*self.maps {
-            "none" => None,
-            "auto" | "espirit" => Some(MapEstimation::Espirit),
-            "low-pass" => Some(MapEstimation::LowPass),
-            "walsh" => Some(MapEstimation::Walsh),
-            other => {
-                return unknown(
-                    "maps",
-                    other,
-                    "auto, espirit, low-pass, walsh, none or coil maps",
-                );
-            }
-        })
-    }
-
-    fn kspace(
-        &self,
-        trajectory: Array2<f64>,
-        samples: Array2<Complex<f64>>,
-    ) -> Result<KSpace, Failure> {
-        let matrix = match self.matrix[..] {
-            [rows, columns] => [1, rows, columns],
-            [slices, rows, columns] => [slices, rows, columns],
-            _ => {
-                return Err(Failure::Data(format!(
-                    "matrix: expected 2 or 3 axes, found {}",
-                    self.matrix.len()
-                )));
-            }
-        };
-        let axes = self.matrix.len();
-        let mut end = 0_usize;
-        let readouts = self.readouts.iter().enumerate();
-        let readouts = readouts.map(|(acquisition, count)| {
-            let start = end;
-            end = end.saturating_add(*count);
-            Readout {
-                samples: start..end,
-                acquisition,
-                interval: 0.0,
-                discarded: 0,
-            }
-        });
-        let readouts = readouts.collect();
-        let extent = Extent {
-            matrix,
-            axes,
-            field_of_view: None,
-        };
-        KSpace::new(extent, trajectory, samples, readouts).map_err(Failure::data)
-    }
-}
 
 /// An open back end: the CPU, or one or several devices.
 type Devices = Backend<Vec<CudaDevice>, Vec<EmulatedDevice>>;
@@ -267,13 +84,16 @@ fn check(
     Ok(())
 }
 
+/// Coil maps (set, coil, voxel), and what the user should know of them.
+type CoilMaps = (Option<Array3<Complex<f64>>>, Vec<String>);
+
 /// The maps that are given, or those that are estimated, (set, coil, voxel), with what the user should know of them.
 fn coil_maps(
     asked: &Asked,
     given: Option<Array5<Complex<f64>>>,
     kspace: &KSpace,
     plans: &mut Plans,
-) -> Result<(Option<Array3<Complex<f64>>>, Vec<String>), Failure> {
+) -> Result<CoilMaps, Failure> {
     let voxels = grid_of(kspace).voxels();
     let shape = |sets: usize| (sets, kspace.coils(), voxels);
     if let Some(maps) = given {
@@ -555,125 +375,4 @@ impl MriRun {
     fn close(&self) {
         self.worker.close();
     }
-}
-
-/// What a file says of an image beside its arrays.
-#[derive(FromPyObject)]
-#[pyo3(from_item_all)]
-pub(super) struct Facts {
-    volume: bool,
-    recipe: String,
-    operator: String,
-    method: String,
-    backend: String,
-    device: String,
-    precision: String,
-    nifti: String,
-}
-
-/// Writes an image (slice, row, column) with its coil maps (set, coil, slice, row, column) as the command does. Returns what
-/// the user should know of the file.
-#[pyfunction]
-pub(super) fn mri_save(
-    py: Python<'_>,
-    path: PathBuf,
-    image: PyReadonlyArrayDyn<'_, Complex<f64>>,
-    maps: Option<PyReadonlyArrayDyn<'_, Complex<f64>>>,
-    residuals: PyReadonlyArray1<'_, f64>,
-    facts: Facts,
-) -> PyResult<Vec<String>> {
-    let nifti = match &*facts.nifti {
-        "magnitude" => NiftiValues::Magnitude,
-        "complex" => NiftiValues::Complex,
-        other => return Ok(unknown("nifti", other, "magnitude or complex")?),
-    };
-    let shape = |why: ndarray::ShapeError| Failure::Internal(why.to_string());
-    let coil_maps = maps.map(|maps| maps.as_array().to_owned().into_dimensionality::<Ix5>());
-    let image = MriImage {
-        image: image
-            .as_array()
-            .to_owned()
-            .into_dimensionality()
-            .map_err(shape)?,
-        volume: facts.volume,
-        index: None,
-        placement: None,
-        field_of_view: None,
-        coil_maps: coil_maps.transpose().map_err(shape)?,
-        residuals: residuals.as_array().to_vec(),
-        recipe: facts.recipe,
-        operator: facts.operator,
-        method: facts.method,
-        backend: facts.backend,
-        device: facts.device,
-        precision: facts.precision,
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        source: "arrays".to_owned(),
-    };
-    let written =
-        py.detach(|| images::write_images(&path, std::slice::from_ref(&image), &[], nifti));
-    Ok(written.map_err(|why| Failure::unwritten(&why))?.notes)
-}
-
-/// A simulated acquisition.
-#[derive(FromPyObject)]
-#[pyo3(from_item_all)]
-pub(super) struct SimulationOptions {
-    trajectory: String,
-    matrix: usize,
-    spokes: Option<usize>,
-    samples: Option<usize>,
-    coils: usize,
-    snr: Option<f64>,
-    volume: bool,
-    seed: u64,
-}
-
-/// Samples (coil, sample), k (sample, axis), samples of each readout, image (slice, row, column), maps (coil, slice, row,
-/// column).
-type Simulated<'py> = (
-    Bound<'py, PyAny>,
-    Bound<'py, PyAny>,
-    Vec<usize>,
-    Bound<'py, PyAny>,
-    Bound<'py, PyAny>,
-);
-
-/// Simulates the samples of a phantom.
-#[pyfunction]
-pub(super) fn mri_simulate<'py>(
-    py: Python<'py>,
-    options: SimulationOptions,
-) -> PyResult<Simulated<'py>> {
-    let path = match &*options.trajectory {
-        "radial" => Path::Radial,
-        "golden" => Path::Golden,
-        "spiral" => Path::Spiral,
-        other => return Ok(unknown("trajectory", other, "radial, golden or spiral")?),
-    };
-    let options = SimulateOptions {
-        path,
-        matrix: options.matrix,
-        spokes: options.spokes,
-        samples: options.samples,
-        coils: options.coils,
-        snr: options.snr,
-        volume: options.volume,
-        seed: options.seed,
-    };
-    let found = py.detach(|| simulate(&options).map_err(Failure::data))?;
-    let readouts = found.kspace.readouts().iter();
-    Ok((
-        // The samples of files are in single precision.
-        found
-            .kspace
-            .samples()
-            .map(|v| single(*v))
-            .into_pyarray(py)
-            .into_any(),
-        found.kspace.trajectory().to_pyarray(py).into_any(),
-        readouts.map(|readout| readout.samples.len()).collect(),
-        found.truth.image.into_pyarray(py).into_any(),
-        found.truth.coil_maps.into_pyarray(py).into_any(),
-    ))
 }

@@ -1,265 +1,20 @@
-"""Ptychography: a specimen and its illumination from overlapping diffraction patterns.
-
-`docs/ptychography.md` of the project has the mathematics, the engines and all options of a recipe.
-"""
+"""Reconstructions, as a whole or step by step."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
-from functools import cached_property
 from types import TracebackType
-from typing import Any, Callable, Iterator, Mapping, NamedTuple, Optional, Sequence, Union
+from typing import Any, Callable, Iterator, Mapping, Optional, Sequence, Union
 
 import numpy as np
 import numpy.typing as npt
 
-from . import _warpstride
-from ._arrays import any_array, complexes, floats, real
-from ._progress import EVERY, Progress
-from ._types import Backend, Path, Precision
-
-__all__ = [
-    "AP",
-    "DM",
-    "EPIE",
-    "LSQML",
-    "ML",
-    "RAAR",
-    "RPIE",
-    "Engine",
-    "Iteration",
-    "Reconstruction",
-    "Result",
-    "Simulation",
-    "read",
-    "reconstruct",
-    "simulate",
-]
-
-Option = Union[float, int, bool, str, Sequence[float]]
-"""The value of an option of an engine."""
-
-
-@dataclass(frozen=True)
-class Engine:
-    """An engine of a recipe: its name, its iterations and its options.
-
-    `DM`, `RAAR`, `AP`, `LSQML`, `EPIE`, `RPIE` and `ML` make one.
-    """
-
-    name: str
-    iterations: int
-    options: Mapping[str, Option] = field(default_factory=dict)
-
-    def _table(self) -> dict[str, Any]:
-        return {"name": self.name, "iterations": self.iterations, **self.options}
-
-
-def DM(iterations: int, **options: Option) -> Engine:  # noqa: N802
-    """Difference map; options such as ``alpha``.
-
-    Examples
-    --------
-    >>> import warpstride as ws
-    >>> ws.ptycho.DM(100, alpha=0.9)
-    Engine(name='dm', iterations=100, options={'alpha': 0.9})
-    """
-    return Engine("dm", iterations, options)
-
-
-def RAAR(iterations: int, **options: Option) -> Engine:  # noqa: N802
-    """Relaxed averaged alternating reflections; options such as ``beta``."""
-    return Engine("raar", iterations, options)
-
-
-def AP(iterations: int, **options: Option) -> Engine:  # noqa: N802
-    """Alternating projections."""
-    return Engine("ap", iterations, options)
-
-
-def LSQML(iterations: int, **options: Option) -> Engine:  # noqa: N802
-    """Least squares by mini-batches with optimal step lengths; options such as ``batch`` and ``momentum``."""
-    return Engine("lsqml", iterations, options)
-
-
-def EPIE(iterations: int, **options: Option) -> Engine:  # noqa: N802
-    """The extended ptychographic iterative engine; options such as ``object_step`` and ``probe_step``."""
-    return Engine("epie", iterations, options)
-
-
-def RPIE(iterations: int, **options: Option) -> Engine:  # noqa: N802
-    """The regularised ptychographic iterative engine; options such as ``object_alpha`` and ``batch``."""
-    return Engine("rpie", iterations, options)
-
-
-def ML(iterations: int, **options: Option) -> Engine:  # noqa: N802
-    """Maximum likelihood by conjugate gradients; options such as ``noise``."""
-    return Engine("ml", iterations, options)
-
-
-class Iteration(NamedTuple):
-    """Metrics of an iteration; ``None`` where they were not computed.
-
-    Attributes
-    ----------
-    iteration : int
-        Number in the run, from 1.
-    engine : str
-        Name of the engine.
-    err_fourier : float
-        Mean over frames of Σ w (|ψ̂| − √I)² / Σ w.
-    err_exit, err_phot, r_factor, r_free : float or None
-        Mean |Δψ|², the photon error, R, and R of the free pixels.
-    seconds : float
-        Seconds spent in this iteration and those before it.
-    """
-
-    iteration: int
-    engine: str
-    err_fourier: float
-    err_exit: Optional[float]
-    err_phot: Optional[float]
-    r_factor: Optional[float]
-    r_free: Optional[float]
-    seconds: float
-
-
-class Result:
-    """A reconstructed specimen. It pickles, and `save` writes a file that ``warpstride`` and other programs read.
-
-    Arrays of a run in single precision are complex64, else complex128.
-    """
-
-    def __init__(self, inner: _warpstride.PtychoResult) -> None:
-        self._inner = inner
-
-    @cached_property
-    def object(self) -> npt.NDArray[Any]:
-        """Complex transmission (row, column)."""
-        return self._inner.object
-
-    @cached_property
-    def probe(self) -> npt.NDArray[Any]:
-        """Probe modes (mode, row, column), √photons; orthogonal, strongest first."""
-        return self._inner.probe
-
-    @property
-    def mode_power(self) -> npt.NDArray[np.float64]:
-        """Share of the probe's power in each mode."""
-        return self._inner.mode_power
-
-    @property
-    def pixel_size(self) -> tuple[float, float]:
-        """Pixel of the object (row, column), m."""
-        rows, columns = self._inner.pixel
-        return rows, columns
-
-    @property
-    def positions(self) -> npt.NDArray[np.float64]:
-        """Positions (frame, (row, column)), m; the refined ones if they were refined."""
-        return self._inner.positions
-
-    @property
-    def corners(self) -> npt.NDArray[np.uint32]:
-        """First row and column of each frame's window on the object (frame, 2)."""
-        return self._inner.corners
-
-    @property
-    def frame_scales(self) -> npt.NDArray[np.float64]:
-        """Factor on the model's intensities of each frame; 1 unless they were fitted."""
-        return self._inner.frame_scales
-
-    @cached_property
-    def fluence(self) -> npt.NDArray[np.float64]:
-        """Photons on each pixel of the object (row, column)."""
-        return self._inner.fluence
-
-    @cached_property
-    def history(self) -> list[Iteration]:
-        """The metrics of all iterations."""
-        return [Iteration(*entry) for entry in self._inner.history]
-
-    @cached_property
-    def metrics(self) -> dict[str, npt.NDArray[Any]]:
-        """The metrics as arrays (iteration), NaN where they were not computed."""
-        columns = zip(*self.history) if self.history else ((),) * len(Iteration._fields)
-        numbers = dict(zip(Iteration._fields, columns))
-        metrics: dict[str, npt.NDArray[Any]] = {
-            name: np.array(values, dtype=np.float64)
-            for name, values in numbers.items()
-            if name not in ("iteration", "engine")
-        }
-        return {
-            "iteration": np.array(numbers["iteration"], dtype=np.int64),
-            "engine": np.array(numbers["engine"], dtype=str),
-            **metrics,
-        }
-
-    @property
-    def recipe(self) -> str:
-        """The recipe with all options, TOML."""
-        return self._inner.recipe
-
-    @property
-    def backend(self) -> str:
-        """Back end: ``cpu``, ``cuda`` or ``emulator``."""
-        return self._inner.setup[0]
-
-    @property
-    def device(self) -> str:
-        """Name of the device."""
-        return self._inner.setup[1]
-
-    def save(self, path: Path) -> None:
-        """Write the results file (HDF5), which is absent or complete.
-
-        Raises
-        ------
-        OSError
-            The file cannot be written.
-        """
-        self._inner.save(path)
-
-    def to_xarray(self) -> Any:
-        """Object, probe and fluence as an ``xarray.Dataset`` with coordinates in metres; xarray must be installed."""
-        import xarray
-
-        rows, columns = self.pixel_size
-        _, height, width = self.probe.shape
-        return xarray.Dataset(
-            {
-                "object": (("y", "x"), self.object),
-                "fluence": (("y", "x"), self.fluence),
-                "probe": (("mode", "probe_y", "probe_x"), self.probe),
-                "mode_power": (("mode",), self.mode_power),
-            },
-            coords={
-                "y": rows * np.arange(self.object.shape[0]),
-                "x": columns * np.arange(self.object.shape[1]),
-                "probe_y": rows * (np.arange(height) - height // 2),
-                "probe_x": columns * (np.arange(width) - width // 2),
-            },
-            attrs={"backend": self.backend, "device": self.device, "recipe": self.recipe},
-        )
-
-    def __repr__(self) -> str:
-        rows, columns = self.object.shape
-        return f"<warpstride.ptycho.Result: object {rows} x {columns}, {len(self.history)} iterations>"
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return (Result, (self._inner,))
-
-
-def read(path: Path) -> Result:
-    """Read a results file of `Result.save` or ``warpstride ptycho reconstruct``.
-
-    Raises
-    ------
-    DataError
-        It is no results file, or it is damaged.
-    """
-    return Result(_warpstride.PtychoResult.read(path))
+from .. import _warpstride
+from .._arrays import any_array, complexes, floats, real
+from .._progress import EVERY, Progress
+from .._types import Backend, Path, Precision
+from ._engines import Engine
+from ._result import Iteration, Result
 
 
 class Reconstruction:
@@ -312,7 +67,9 @@ class Reconstruction:
         if start is not None and not isinstance(start, Result):
             raise _warpstride.DataError(f"start: expected a Result, found {type(start).__name__}")
         if resume is not None:
-            given = {"engines": engines, "recipe": recipe, "start": start, "start_object": start_object}
+            given = {"engines": engines, "recipe": recipe, "start": start, "start_object": start_object, "probe": probe}
+            usual = {"precision": (precision, "f32"), "probe_modes": (probe_modes, 1), "seed": (seed, 0)}
+            given.update({name: value for name, (value, default) in usual.items() if value != default})
             for name in (name for name, value in given.items() if value is not None):
                 raise _warpstride.DataError(f"{name}: expected none beside resume, whose file has the recipe and the state")
         table: dict[str, Any] = {"precision": precision, "probe_modes": probe_modes, "seed": seed}
@@ -429,7 +186,7 @@ class Reconstruction:
         return Result(self._run.result())
 
     def checkpoint(self, path: Path) -> None:
-        """Write the whole state of the run, from which ``resume`` continues to the same bits; the file is absent or complete.
+        """Write the whole state of the run, from which ``resume=`` resumes bit for bit; the file is absent or complete.
 
         Raises
         ------
@@ -596,91 +353,3 @@ def _json(table: Mapping[str, Any]) -> str:
         return json.dumps(plain(table), allow_nan=False)
     except (TypeError, ValueError) as why:
         raise _warpstride.DataError(f"recipe: expected numbers, texts, lists and tables: {why}") from None
-
-
-@dataclass(frozen=True)
-class Simulation:
-    """A simulated scan with its truth.
-
-    Attributes
-    ----------
-    frames : ndarray of float32
-        Counts (frame, row, column).
-    positions : ndarray of float64
-        Positions (frame, (row, column)), m.
-    wavelength, distance : float
-        m.
-    pixel_size : tuple of two float
-        Pixel of the detector (row, column), m.
-    object : ndarray of complex128
-        The specimen (row, column).
-    probe : ndarray of complex128
-        The probe (mode, row, column), √photons.
-    near_field : bool
-        Whether the frames are near fields.
-    focus_to_sample : float or None
-        Distance from the focus of a cone beam to the specimen, m.
-    """
-
-    frames: npt.NDArray[np.float32]
-    positions: npt.NDArray[np.float64]
-    wavelength: float
-    distance: float
-    pixel_size: tuple[float, float]
-    object: npt.NDArray[np.complex128]
-    probe: npt.NDArray[np.complex128]
-    near_field: bool = False
-    focus_to_sample: Optional[float] = None
-
-    @property
-    def arguments(self) -> dict[str, Any]:
-        """Arguments for `reconstruct`."""
-        return {
-            "frames": self.frames,
-            "positions": self.positions,
-            "wavelength": self.wavelength,
-            "distance": self.distance,
-            "pixel_size": self.pixel_size,
-            "near_field": self.near_field,
-            "focus_to_sample": self.focus_to_sample,
-        }
-
-
-def simulate(
-    *,
-    frame: int = 128,
-    positions: int = 100,
-    photons: float = 1e8,
-    seed: int = 0,
-    near_field: bool = False,
-    focus_to_sample: Optional[float] = None,
-) -> Simulation:
-    """Simulate a scan of a specimen, for tests and examples.
-
-    Parameters
-    ----------
-    frame : int
-        Rows and columns of a frame.
-    positions : int
-        Number of frames.
-    photons : float
-        Photons of a frame.
-    seed : int
-        Seed of positions and noise.
-    near_field : bool
-        Whether the frames are near fields.
-    focus_to_sample : float, optional
-        Distance from the focus of a cone beam to the specimen, m; by default near fields are those of a parallel beam.
-
-    Examples
-    --------
-    >>> import warpstride as ws
-    >>> ws.ptycho.simulate(frame=32, positions=12).frames.shape
-    (12, 32, 32)
-    """
-    frames, places, geometry, specimen, probe = _warpstride.simulate_scan(
-        frame, positions, photons, seed, near_field, focus_to_sample
-    )
-    wavelength, distance, (rows, columns) = geometry
-    pixel = (rows, columns)
-    return Simulation(frames, places, wavelength, distance, pixel, specimen, probe, near_field, focus_to_sample)

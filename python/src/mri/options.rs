@@ -1,0 +1,186 @@
+//! The arguments of a reconstruction.
+
+use crate::backend::Devices;
+use crate::errors::Failure;
+use ndarray::Array2;
+use num_complex::Complex;
+use pyo3::prelude::*;
+use warpstride::data::{Extent, KSpace, Readout};
+use warpstride::mri::{Density, MapEstimation, Method, OperatorName, Options};
+
+/// What is asked for.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(super) struct Asked {
+    /// Slices, rows, columns; of a plane rows and columns.
+    pub(super) matrix: Vec<usize>,
+    /// Samples of each readout.
+    pub(super) readouts: Vec<usize>,
+    pub(super) method: String,
+    pub(super) operator: String,
+    pub(super) iterations: Option<usize>,
+    pub(super) min_residual: Option<f64>,
+    pub(super) lamda: Option<f64>,
+    pub(super) tolerance: Option<f64>,
+    pub(super) density: Option<String>,
+    /// The name of an estimation; ignored if maps are given.
+    pub(super) maps: String,
+    pub(super) intensity_correction: bool,
+    pub(super) backend: String,
+    pub(super) devices: Option<Devices>,
+}
+
+/// An argument that is none of the names.
+pub(super) fn unknown<T>(argument: &str, found: &str, names: &str) -> Result<T, Failure> {
+    Err(Failure::Data(format!(
+        "{argument} {found:?}: expected {names}"
+    )))
+}
+
+impl Asked {
+    /// The options, checked as far as possible without the samples.
+    pub(super) fn options(&self) -> Result<Options, Failure> {
+        let method = match &*self.method {
+            "adjoint" => Method::Adjoint,
+            "cg" => Method::Cg,
+            "tv" => Method::Tv,
+            "wavelet" => Method::Wavelet,
+            other => return unknown("method", other, "adjoint, cg, tv or wavelet"),
+        };
+        let operator = match &*self.operator {
+            "auto" => None,
+            "direct" => Some(OperatorName::Direct),
+            "nufft" => Some(OperatorName::Nufft),
+            "toeplitz" => Some(OperatorName::Toeplitz),
+            other => return unknown("operator", other, "auto, direct, nufft or toeplitz"),
+        };
+        let adjoint = method == Method::Adjoint;
+        let refused = |why: String| Err(Failure::Data(why));
+        match self.iterations {
+            Some(n) if adjoint && n != 0 => {
+                return refused(format!(
+                    "iterations {n}: expected 0, as method adjoint has no iterations"
+                ));
+            }
+            Some(n) if !adjoint && !(1..=Options::MAX_ITERATIONS).contains(&n) => {
+                return refused(format!(
+                    "iterations {n}: expected 1 to {}",
+                    Options::MAX_ITERATIONS
+                ));
+            }
+            _ => {}
+        }
+        if let Some(residual) = self.min_residual {
+            if !(0.0..1.0).contains(&residual) {
+                return refused(format!(
+                    "min_residual {residual}: expected a number from 0, below 1"
+                ));
+            }
+            if method != Method::Cg {
+                return refused(format!(
+                    "min_residual: expected method cg, found {}",
+                    method.name()
+                ));
+            }
+        }
+        if let Some(lamda) = self.lamda {
+            if !(lamda.is_finite() && lamda >= 0.0) {
+                return refused(format!("lamda {lamda}: expected a number, 0 or more"));
+            }
+            if adjoint && lamda > 0.0 {
+                return refused(format!(
+                    "lamda {lamda}: expected 0, as method adjoint has no regulariser"
+                ));
+            }
+        }
+        if let Some(tolerance) = self.tolerance
+            && !(tolerance > 0.0 && tolerance < 1.0)
+        {
+            return refused(format!(
+                "tolerance {tolerance}: expected a number above 0 and below 1"
+            ));
+        }
+        if operator == Some(OperatorName::Toeplitz) && adjoint {
+            return refused(
+                "operator toeplitz: expected nufft or direct, because method adjoint has no iterations"
+                    .to_owned(),
+            );
+        }
+        if self.intensity_correction && self.maps == "none" {
+            return refused("intensity_correction: expected coil maps, found none".to_owned());
+        }
+        Ok(Options {
+            operator,
+            iterations: self.iterations,
+            min_residual: self.min_residual,
+            lambda: self.lamda,
+            tolerance: self.tolerance,
+            intensity_correction: self.intensity_correction,
+            ..Options::new(method)
+        })
+    }
+
+    pub(super) fn density(&self) -> Result<Option<Density>, Failure> {
+        Ok(match self.density.as_deref() {
+            None => None,
+            Some("none") => Some(Density::None),
+            Some("ramp") => Some(Density::Ramp),
+            Some("pipe") => Some(Density::Pipe),
+            Some(other) => return unknown("density", other, "none, ramp, pipe or weights"),
+        })
+    }
+
+    /// How the maps are estimated; `None`: each coil has an image of its own.
+    pub(super) fn estimation(&self) -> Result<Option<MapEstimation>, Failure> {
+        Ok(match &*self.maps {
+            "none" => None,
+            "auto" | "espirit" => Some(MapEstimation::Espirit),
+            "low-pass" => Some(MapEstimation::LowPass),
+            "walsh" => Some(MapEstimation::Walsh),
+            other => {
+                return unknown(
+                    "maps",
+                    other,
+                    "auto, espirit, low-pass, walsh, none or coil maps",
+                );
+            }
+        })
+    }
+
+    pub(super) fn kspace(
+        &self,
+        trajectory: Array2<f64>,
+        samples: Array2<Complex<f64>>,
+    ) -> Result<KSpace, Failure> {
+        let matrix = match self.matrix[..] {
+            [rows, columns] => [1, rows, columns],
+            [slices, rows, columns] => [slices, rows, columns],
+            _ => {
+                return Err(Failure::Data(format!(
+                    "matrix: expected 2 or 3 axes, found {}",
+                    self.matrix.len()
+                )));
+            }
+        };
+        let axes = self.matrix.len();
+        let mut end = 0_usize;
+        let readouts = self.readouts.iter().enumerate();
+        let readouts = readouts.map(|(acquisition, count)| {
+            let start = end;
+            end = end.saturating_add(*count);
+            Readout {
+                samples: start..end,
+                acquisition,
+                interval: 0.0,
+                discarded: 0,
+            }
+        });
+        let readouts = readouts.collect();
+        let extent = Extent {
+            matrix,
+            axes,
+            field_of_view: None,
+        };
+        KSpace::new(extent, trajectory, samples, readouts).map_err(Failure::data)
+    }
+}

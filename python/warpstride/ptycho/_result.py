@@ -1,0 +1,176 @@
+"""Results of reconstructions."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, NamedTuple, Optional
+
+import numpy as np
+import numpy.typing as npt
+
+from .. import _warpstride
+from .._types import Path
+
+
+class Iteration(NamedTuple):
+    """Metrics of an iteration; ``None`` where they were not computed.
+
+    Attributes
+    ----------
+    iteration : int
+        Number in the run, from 1.
+    engine : str
+        Name of the engine.
+    err_fourier : float
+        Mean over frames of Σ w (|ψ̂| − √I)² / Σ w.
+    err_exit, err_phot, r_factor, r_free : float or None
+        Mean |Δψ|², the photon error, R, and R of the free pixels.
+    seconds : float
+        Seconds spent in this iteration and those before it.
+    """
+
+    iteration: int
+    engine: str
+    err_fourier: float
+    err_exit: Optional[float]
+    err_phot: Optional[float]
+    r_factor: Optional[float]
+    r_free: Optional[float]
+    seconds: float
+
+
+class Result:
+    """A reconstructed specimen. It pickles, and `save` writes a file that ``warpstride`` and other programs read.
+
+    Arrays of a run in single precision are complex64, else complex128.
+    """
+
+    def __init__(self, inner: _warpstride.PtychoResult) -> None:
+        self._inner = inner
+
+    @cached_property
+    def object(self) -> npt.NDArray[Any]:
+        """Complex transmission (row, column)."""
+        return self._inner.object
+
+    @cached_property
+    def probe(self) -> npt.NDArray[Any]:
+        """Probe modes (mode, row, column), √photons; orthogonal, strongest first."""
+        return self._inner.probe
+
+    @property
+    def mode_power(self) -> npt.NDArray[np.float64]:
+        """Share of the probe's power in each mode."""
+        return self._inner.mode_power
+
+    @property
+    def pixel_size(self) -> tuple[float, float]:
+        """Pixel of the object (row, column), m."""
+        rows, columns = self._inner.pixel
+        return rows, columns
+
+    @property
+    def positions(self) -> npt.NDArray[np.float64]:
+        """Positions (frame, (row, column)), m; the refined ones if they were refined."""
+        return self._inner.positions
+
+    @property
+    def corners(self) -> npt.NDArray[np.uint32]:
+        """First row and column of each frame's window on the object (frame, 2)."""
+        return self._inner.corners
+
+    @property
+    def frame_scales(self) -> npt.NDArray[np.float64]:
+        """Factor on the model's intensities of each frame; 1 unless they were fitted."""
+        return self._inner.frame_scales
+
+    @cached_property
+    def fluence(self) -> npt.NDArray[np.float64]:
+        """Photons on each pixel of the object (row, column)."""
+        return self._inner.fluence
+
+    @cached_property
+    def history(self) -> list[Iteration]:
+        """The metrics of all iterations."""
+        return [Iteration(*entry) for entry in self._inner.history]
+
+    @cached_property
+    def metrics(self) -> dict[str, npt.NDArray[Any]]:
+        """The metrics as arrays (iteration), NaN where they were not computed."""
+        columns = zip(*self.history) if self.history else ((),) * len(Iteration._fields)
+        numbers = dict(zip(Iteration._fields, columns))
+        metrics: dict[str, npt.NDArray[Any]] = {
+            name: np.array(values, dtype=np.float64)
+            for name, values in numbers.items()
+            if name not in ("iteration", "engine")
+        }
+        return {
+            "iteration": np.array(numbers["iteration"], dtype=np.int64),
+            "engine": np.array(numbers["engine"], dtype=str),
+            **metrics,
+        }
+
+    @property
+    def recipe(self) -> str:
+        """The recipe with all options, TOML."""
+        return self._inner.recipe
+
+    @property
+    def backend(self) -> str:
+        """Back end: ``cpu``, ``cuda`` or ``emulator``."""
+        return self._inner.setup[0]
+
+    @property
+    def device(self) -> str:
+        """Name of the device."""
+        return self._inner.setup[1]
+
+    def save(self, path: Path) -> None:
+        """Write the results file (HDF5), which is absent or complete.
+
+        Raises
+        ------
+        OSError
+            The file cannot be written.
+        """
+        self._inner.save(path)
+
+    def to_xarray(self) -> Any:
+        """Object, probe and fluence as an ``xarray.Dataset`` with coordinates in metres; xarray must be installed."""
+        import xarray
+
+        rows, columns = self.pixel_size
+        _, height, width = self.probe.shape
+        return xarray.Dataset(
+            {
+                "object": (("y", "x"), self.object),
+                "fluence": (("y", "x"), self.fluence),
+                "probe": (("mode", "probe_y", "probe_x"), self.probe),
+                "mode_power": (("mode",), self.mode_power),
+            },
+            coords={
+                "y": rows * np.arange(self.object.shape[0]),
+                "x": columns * np.arange(self.object.shape[1]),
+                "probe_y": rows * (np.arange(height) - height // 2),
+                "probe_x": columns * (np.arange(width) - width // 2),
+            },
+            attrs={"backend": self.backend, "device": self.device, "recipe": self.recipe},
+        )
+
+    def __repr__(self) -> str:
+        rows, columns = self.object.shape
+        return f"<warpstride.ptycho.Result: object {rows} x {columns}, {len(self.history)} iterations>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Result, (self._inner,))
+
+
+def read(path: Path) -> Result:
+    """Read a results file of `Result.save` or ``warpstride ptycho reconstruct``.
+
+    Raises
+    ------
+    DataError
+        It is no results file, or it is damaged.
+    """
+    return Result(_warpstride.PtychoResult.read(path))

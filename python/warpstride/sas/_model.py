@@ -1,0 +1,311 @@
+"""Models and their intensities."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Mapping, Optional, Sequence, Union, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from .. import _warpstride
+from .._arrays import floats
+from .._types import Backend, Precision
+
+_Floats = npt.NDArray[np.float64]
+_Q = Union[npt.ArrayLike, tuple[npt.ArrayLike, npt.ArrayLike]]
+_Pairs = tuple[list[float], list[float]]
+_Distribution = tuple[str, str, Optional[int], Optional[float], Optional[_Pairs]]
+_Value = Union[float, int, str, tuple[npt.ArrayLike, npt.ArrayLike]]
+
+
+def models() -> list[str]:
+    """Names of all models: form factors, and structure factors for products such as ``cylinder@hardsphere``.
+
+    Examples
+    --------
+    >>> import warpstride as ws
+    >>> "sphere" in ws.sas.models()
+    True
+    """
+    return _warpstride.sas_models()
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter of a model.
+
+    Attributes
+    ----------
+    name, units : str
+        Name, and units as in sasmodels.
+    default, low, high : float
+        Default value and limits.
+    description : str
+        What it is.
+    polydisperse : bool
+        Whether it can have a distribution.
+    """
+
+    name: str
+    units: str
+    default: float
+    low: float
+    high: float
+    description: str
+    polydisperse: bool
+
+
+class Model:
+    """A model of scattering: a form factor, a product ``P@S`` with a structure factor, or a sum ``A+B``.
+
+    Parameters
+    ----------
+    name : str
+        Name, such as ``"sphere"``, ``"cylinder@hardsphere"`` or ``"sphere+cylinder"``.
+    backend : {"auto", "cpu", "cuda", "emulator"}
+        Where to compute.
+    device : int, optional
+        Number of the GPU.
+    precision : {"f32", "f64"}
+        Precision of form factors and of their sums.
+    cutoff : float
+        Points of the mesh of distributions whose weight is not above it are left out.
+
+    Examples
+    --------
+    >>> import warpstride as ws
+    >>> model = ws.sas.Model("sphere", backend="cpu")
+    >>> model([0.01, 0.1], radius=20, background=0).round(4).tolist()
+    [83.1079, 35.7333]
+
+    A distribution of a parameter is given as in sasmodels:
+
+    >>> broad = model([0.01, 0.1], radius=20, radius_pd=0.2, radius_pd_type="schulz", background=0)
+    >>> bool((broad != model([0.01, 0.1], radius=20, background=0)).all())
+    True
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        backend: Backend = "auto",
+        device: Optional[int] = None,
+        precision: Precision = "f64",
+        cutoff: float = 0.0,
+    ) -> None:
+        self.name = name
+        self._place: dict[str, Any] = {
+            "backend": backend,
+            "device": device,
+            "precision": precision,
+            "cutoff": cutoff,
+        }
+        self.parameters: dict[str, Parameter] = {
+            row[0]: Parameter(*row) for row in _warpstride.sas_parameters(name)
+        }
+        """The parameters by their names, in the order of the model's table."""
+        self._engine: Optional[tuple[Any, _warpstride.SasEngine]] = None
+
+    def __repr__(self) -> str:
+        return f"Model({self.name!r})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (_model, (self.name, self._place))
+
+    @property
+    def defaults(self) -> dict[str, float]:
+        """The default values."""
+        return {name: row.default for name, row in self.parameters.items()}
+
+    def __call__(self, q: _Q, **parameters: _Value) -> _Floats:
+        """Intensities at q.
+
+        Parameters
+        ----------
+        q : array_like or tuple of two array_like
+            Scattering vectors, 1/Å, above 0; or components (qx, qy) of the pixels of an image.
+        **parameters
+            Values of parameters, by default the model's. For a distribution of a parameter p, ``p_pd`` is its relative
+            width (degrees for angles), and ``p_pd_type``, ``p_pd_n`` and ``p_pd_nsigma`` are its shape (``gaussian``,
+            ``rectangle``, ``uniform``, ``lognormal``, ``schulz``, ``boltzmann``), points and reach. A pair ``(values,
+            weights)`` as ``p_pd`` is a distribution of its own, of values of p or, for an angle, of offsets from it.
+
+        Returns
+        -------
+        ndarray of float64
+            Intensities in the shape of q, 1/cm.
+
+        Raises
+        ------
+        DataError
+            A parameter that the model does not have, a value outside its limits, or no solution of a structure factor.
+        """
+        values, widths, distributions = self._split(parameters)
+        engine, shape = self._engine_at(q, distributions)
+        unsolved, sentence = engine.unsolved(values, widths)
+        if unsolved:
+            raise _warpstride.DataError(sentence)
+        intensity: _Floats = engine.evaluate(values, widths)[0].reshape(shape)
+        return intensity
+
+    def batch(self, q: _Q, values: Mapping[str, npt.ArrayLike], **parameters: _Value) -> _Floats:
+        """Intensities for many sets of parameters in one call, as a population or a Jacobian needs them.
+
+        Parameters
+        ----------
+        q : array_like or tuple of two array_like
+            As for a single evaluation.
+        values : mapping of str to array_like
+            Values (set) of parameters and of widths ``p_pd``, all of the same length.
+        **parameters
+            Values that all sets have.
+
+        Returns
+        -------
+        ndarray of float64
+            (set, *shape of q), 1/cm; NaN where a structure factor has no solution.
+
+        Examples
+        --------
+        >>> import warpstride as ws
+        >>> model = ws.sas.Model("sphere", backend="cpu")
+        >>> model.batch([0.01, 0.1, 0.2], {"radius": [20, 30]}, background=0).shape
+        (2, 3)
+        """
+        if not isinstance(values, Mapping):
+            raise _warpstride.DataError(f"values: expected a mapping, found {type(values).__name__}")
+        columns = {str(name): floats(str(name), column) for name, column in values.items()}
+        for name in columns:
+            if name not in self.parameters and self._width(name) is None:
+                raise _warpstride.DataError(
+                    f"{name}: expected a parameter of {self.name} or the width p_pd of its distribution"
+                )
+        lengths = {column.shape for column in columns.values()}
+        if len(lengths) != 1 or len(next(iter(lengths))) != 1 or (0,) in lengths:
+            raise _warpstride.DataError(
+                "values: expected arrays of one length above 0, found shapes "
+                + ", ".join(f"{name} {column.shape}" for name, column in columns.items())
+            )
+        for name in columns.keys() & parameters.keys():
+            raise _warpstride.DataError(f"{name}: expected in values or as a keyword, found both")
+        single: dict[str, _Value] = {
+            # Any width above 0 asks for a distribution.
+            name: float(column.max()) if self._width(name) else float(column[0])
+            for name, column in columns.items()
+        }
+        one, widths, distributions = self._split({**parameters, **single})
+        (count,) = lengths.pop()
+        sets, spread = np.repeat(one, count, axis=0), np.repeat(widths, count, axis=0)
+        names = list(self.parameters)
+        spread_names = [distribution[0] for distribution in distributions]
+        for name, column in columns.items():
+            of = self._width(name)
+            if of is None:
+                sets[:, names.index(name)] = column
+            elif of in spread_names:
+                spread[:, spread_names.index(of)] = column
+        engine, shape = self._engine_at(q, distributions)
+        found = engine.evaluate(sets, spread)
+        found[engine.unsolved(sets, spread)[0]] = np.nan
+        return found.reshape((count, *shape))
+
+    def _width(self, name: str) -> Optional[str]:
+        """The parameter of which ``name`` is the width of its distribution."""
+        of = name.removesuffix("_pd")
+        return of if name not in self.parameters and of != name and of in self.parameters else None
+
+    def _split(
+        self, parameters: Mapping[str, _Value], free: Sequence[str] = ()
+    ) -> tuple[_Floats, _Floats, list[_Distribution]]:
+        """Values (1, parameter), widths (1, distribution) and distributions of keywords; those of ``free`` are there
+        with a width of 0, too."""
+        values = self.defaults
+        widths: dict[str, float] = {of: 0.0 for of in map(self._width, free) if of is not None}
+        options: dict[str, dict[str, Any]] = {}
+        for name, value in parameters.items():
+            of, suffix = name, ""
+            if name not in self.parameters:
+                for known in ("_pd_nsigma", "_pd_type", "_pd_n", "_pd"):
+                    if name.endswith(known):
+                        of, suffix = name.removesuffix(known), known
+                        break
+            if of not in self.parameters:
+                known_names = ", ".join(self.parameters)
+                raise _warpstride.DataError(f"{name}: expected a parameter of {self.name}: {known_names}")
+            if suffix == "_pd" and isinstance(value, tuple):
+                widths[of] = 1.0
+                options.setdefault(of, {})["pairs"] = _pairs(name, value)
+                continue
+            if suffix == "_pd_type":
+                options.setdefault(of, {})[suffix] = str(value)
+                continue
+            try:
+                number = float(value)  # type: ignore[arg-type]
+            except (TypeError, ValueError):
+                raise _warpstride.DataError(f"{name}: expected a number, found {value!r}") from None
+            if suffix == "":
+                values[of] = number
+            elif suffix == "_pd":
+                if not (np.isfinite(number) and number >= 0):
+                    raise _warpstride.DataError(f"{name}: expected a width, 0 or more, found {number}")
+                if number > 0:
+                    widths[of] = number
+            elif suffix == "_pd_n":
+                if not (number.is_integer() and number > 0):
+                    raise _warpstride.DataError(f"{name}: expected a number of points, found {value!r}")
+                options.setdefault(of, {})[suffix] = int(number)
+            else:
+                options.setdefault(of, {})[suffix] = number
+        distributions: list[_Distribution] = []
+        for of in widths:
+            given = options.get(of, {})
+            kind = given.get("_pd_type", "gaussian")
+            pairs = given.get("pairs")
+            distributions.append((of, kind, given.get("_pd_n"), given.get("_pd_nsigma"), pairs))
+        one = np.array([list(values.values())], dtype=np.float64)
+        spread = np.array([list(widths.values())], dtype=np.float64).reshape((1, len(widths)))
+        return one, spread, distributions
+
+    def _engine_at(
+        self, q: _Q, distributions: list[_Distribution]
+    ) -> tuple[_warpstride.SasEngine, tuple[int, ...]]:
+        """The engine at these points, which is kept for the next call, and the shape of q."""
+        qx, qy, shape = _points(q)
+        kept = self._engine
+        key = (qx, qy, distributions)
+        if kept is not None and kept[0][2] == distributions:
+            same = np.array_equal(kept[0][0], qx) and (
+                (qy is None and kept[0][1] is None)
+                or (qy is not None and kept[0][1] is not None and np.array_equal(kept[0][1], qy))
+            )
+            if same:
+                return kept[1], shape
+        engine = _warpstride.SasEngine(self.name, qx, qy, distributions, self._place)
+        self._engine = (key, engine)
+        return engine, shape
+
+
+def _model(name: str, place: dict[str, Any]) -> Model:
+    return Model(name, **place)
+
+
+def _pairs(name: str, pairs: tuple[npt.ArrayLike, npt.ArrayLike]) -> _Pairs:
+    """Values and weights of a distribution."""
+    columns = [floats(name, column) for column in pairs]
+    if len(columns) != 2 or columns[0].ndim != 1 or columns[0].shape != columns[1].shape or not columns[0].size:
+        shapes = ", ".join(str(column.shape) for column in columns)
+        raise _warpstride.DataError(f"{name}: expected (values, weights) of one length above 0, found shapes {shapes}")
+    return columns[0].tolist(), columns[1].tolist()
+
+
+def _points(q: _Q) -> tuple[_Floats, Optional[_Floats], tuple[int, ...]]:
+    if isinstance(q, tuple) and len(q) == 2 and np.ndim(q[0]) > 0:
+        qx, qy = floats("qx", q[0]), floats("qy", q[1])
+        if qx.shape != qy.shape:
+            raise _warpstride.DataError(f"qx and qy: expected one shape, found {qx.shape} and {qy.shape}")
+        # Copies, because they are compared with those of the next call.
+        return qx.flatten(), qy.flatten(), qx.shape
+    curve = floats("q", cast(npt.ArrayLike, q))
+    return curve.flatten(), None, curve.shape
