@@ -51,7 +51,7 @@ pub(super) fn imported(
             .map_err(|why| refuse(format!("an array of DLPack: {why}")))?;
         let (kind, ordinal) = (tensor.device().device_type, tensor.device().device_id);
         let here = device.context().ordinal();
-        let memory = matches!(kind, DLDeviceType::CUDA | DLDeviceType::CUDA_MANAGED);
+        let memory = matches!(kind, DLDeviceType::CUDA | DLDeviceType::CUDAMANAGED);
         if !memory || usize::try_from(ordinal).ok() != Some(here) {
             return Err(refuse(format!(
                 "memory of GPU {here}, found that of another device"
