@@ -62,7 +62,8 @@ pub(super) fn imported(
                 "complex64, the precision of a GPU's transforms, found another type".to_owned(),
             ));
         }
-        if !tensor.is_compact().unwrap_or(false) {
+        let strides = tensor.strides().unwrap_or_default().iter().copied();
+        if !is_compact(strides, tensor.shape().iter().copied(), 1) {
             return Err(refuse(
                 "a contiguous array (C order), found other strides".to_owned(),
             ));
@@ -86,6 +87,21 @@ pub(super) fn imported(
     Ok((buffer.map_err(failed)?, shape))
 }
 
+/// Whether strides, of which there are none or one for each axis, are those of C order, the last one `item`. Axes of length 1 may
+/// have any.
+fn is_compact(
+    strides: impl DoubleEndedIterator<Item = i64> + ExactSizeIterator,
+    lengths: impl DoubleEndedIterator<Item = i64> + ExactSizeIterator,
+    item: i64,
+) -> bool {
+    let mut expected = item;
+    strides.zip(lengths).rev().all(|(stride, length)| {
+        let fits = length <= 1 || stride == expected;
+        expected = expected.saturating_mul(length.max(1));
+        fits
+    })
+}
+
 /// An array that has `__cuda_array_interface__` alone (version 2 or 3).
 fn described(
     device: &CudaDevice,
@@ -103,13 +119,11 @@ fn described(
             "complex64, the precision of a GPU's transforms, found another type",
         ));
     }
-    let strides: Option<Vec<isize>> = get("strides")?.extract()?;
-    let mut compact = size_of::<Complex32>() as isize;
-    for (stride, length) in strides.unwrap_or_default().iter().zip(&shape).rev() {
-        if *length > 1 && *stride != compact {
-            return Err(refuse("a contiguous array (C order), found other strides"));
-        }
-        compact = compact.saturating_mul(*length as isize);
+    let strides: Option<Vec<i64>> = get("strides")?.extract()?;
+    let lengths = shape.iter().map(|length| *length as i64);
+    let item = size_of::<Complex32>() as i64;
+    if !is_compact(strides.unwrap_or_default().into_iter(), lengths, item) {
+        return Err(refuse("a contiguous array (C order), found other strides"));
     }
     if written && read_only {
         return Err(refuse(
