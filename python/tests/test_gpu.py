@@ -148,3 +148,27 @@ def test_what_is_refused():
     ]:
         with pytest.raises(ws.DataError):
             operator(wrong)
+
+
+class Described:
+    """An array that has CUDA's array interface and nothing else."""
+
+    def __init__(self, array):
+        self.array, self.shape = array, array.shape
+        self.__cuda_array_interface__ = array.__cuda_array_interface__
+
+    def __getitem__(self, index):
+        return Described(self.array[index])
+
+
+def test_arrays_that_are_only_described():
+    cupy = _library("cupy")
+    k, x, _ = _problem()
+    operator = ws.mri.NUFFT(k, x.shape)
+    found = operator(Described(cupy.asarray(x)[None]))
+    assert tuple(found.shape) == (1, len(k)) and found.__dlpack_device__() == (2, 0)
+    _close(found.to_numpy()[0], operator(x))
+    _close(cupy.asarray(found).get()[0], operator(x))
+    _close(cupy.from_dlpack(found).get()[0], operator(x))
+    with pytest.raises(ws.DataError, match="contiguous"):
+        operator(Described(cupy.asarray(x)[None, :, ::-1]))
