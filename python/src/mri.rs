@@ -29,7 +29,7 @@ struct PlannedNufft {
 }
 
 /// The grid of an image of this shape.
-fn grid(shape: &[usize]) -> Result<Grid, Failure> {
+pub(crate) fn grid(shape: &[usize]) -> Result<Grid, Failure> {
     let grid = match *shape {
         [rows, columns] => Grid::two(rows, columns),
         [slices, rows, columns] => Grid::three(slices, rows, columns),

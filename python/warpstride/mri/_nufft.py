@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from .. import _warpstride
 from .._arrays import complexes, floats
+from .._gpu import Transforms, device_of
 
 _Complex = npt.NDArray[Any]
 
@@ -229,6 +230,9 @@ class NUFFT:
 
     Voxel n of an axis of N lies at n − ⌊N/2⌋ pixels. Transforms are planned once for each precision.
 
+    Arrays of CuPy, PyTorch or JAX in the memory of a GPU (contiguous, complex64) are transformed there, in single precision,
+    without a copy: the work waits for what their library has queued in its current stream, and that stream for the work.
+
     Parameters
     ----------
     k : array_like
@@ -270,6 +274,7 @@ class NUFFT:
         if self._k.ndim != 2:
             raise _warpstride.DataError(f"k: expected an array (sample, axis), found shape {self._k.shape}")
         self._plans: dict[bool, _warpstride.PlannedNufft] = {}
+        self._gpu = Transforms(self._k, self.shape, eps, self.maps)
 
     @property
     def samples(self) -> int:
@@ -283,7 +288,9 @@ class NUFFT:
 
     def __call__(self, x: npt.ArrayLike) -> _Complex:
         """Samples of images (*shape) or (image, *shape): (sample) or (image, sample); with coil maps, of one image, (coil,
-        sample)."""
+        sample). Those of an array on a GPU lie on that GPU, in the same library."""
+        if (device := device_of(x)) is not None:
+            return self._gpu.forward(x, device)
         image = complexes("x", x)
         if self.maps is not None:
             if image.shape != self.shape:
@@ -302,7 +309,10 @@ class NUFFT:
 
     def adjoint(self, y: npt.ArrayLike) -> _Complex:
         """Images of samples (sample) or (image, sample): Σ_m y_m exp(+2πi k_m·x_n); with coil maps, of samples (coil,
-        sample), their sum over coils with the conjugate maps."""
+        sample), their sum over coils with the conjugate maps. Those of an array on a GPU lie on that GPU, in the same
+        library."""
+        if (device := device_of(y)) is not None:
+            return self._gpu.adjoint(y, device)
         samples = complexes("y", y)
         several = samples.ndim == 2
         if not several:

@@ -1,0 +1,155 @@
+"""Arrays of CuPy, PyTorch, JAX and other libraries in the memory of a GPU."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, Optional, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _warpstride
+
+__all__ = ["Transforms", "device_of"]
+
+# DLPack's numbers of CUDA's memory and of its managed memory.
+_CUDA = (2, 13)
+
+
+def device_of(array: Any) -> Optional[int]:
+    """The number of the GPU whose memory an array lies in; None for anything else."""
+    if isinstance(array, np.ndarray):
+        return None
+    if hasattr(array, "__dlpack_device__"):
+        try:
+            kind, number = array.__dlpack_device__()
+        except Exception:  # An array of a kind that its library does not share.
+            return None
+        return int(number) if int(kind) in _CUDA else None
+    # The interface does not say which device; the check of the memory does.
+    return 0 if hasattr(array, "__cuda_array_interface__") else None
+
+
+def _library(array: Any) -> Any:
+    name = type(array).__module__.partition(".")[0]
+    return sys.modules.get("jax" if name == "jaxlib" else name), "jax" if name == "jaxlib" else name
+
+
+def _stream(array: Any, device: int) -> Optional[int]:
+    """The handle of the current stream of the array's library, if it tells."""
+    library, name = _library(array)
+    if name == "torch":
+        return int(library.cuda.current_stream(device).cuda_stream)
+    if name == "cupy":
+        with library.cuda.Device(device):
+            return int(library.cuda.get_current_stream().ptr)
+    return None
+
+
+def _empty(like: Any, shape: Sequence[int], device: int) -> Any:
+    """A new array of complex64 of the same library, or None where the library's arrays cannot be written to."""
+    library, name = _library(like)
+    if name == "torch":
+        return library.empty(tuple(shape), dtype=library.complex64, device=like.device)
+    if name == "cupy":
+        with library.cuda.Device(device):
+            return library.empty(tuple(shape), dtype=np.complex64)
+    return None
+
+
+def _converted(like: Any, found: Any) -> Any:
+    library, name = _library(like)
+    if name == "jax":
+        return library.numpy.from_dlpack(found)
+    return found
+
+
+def _moved(values: npt.NDArray[Any], like: Any, device: int) -> Any:
+    """An array of the host in the memory of a GPU, by the library of `like`."""
+    library, name = _library(like)
+    if name == "torch":
+        return library.as_tensor(values, device=like.device)
+    if name == "cupy":
+        with library.cuda.Device(device):
+            return library.asarray(values)
+    if name == "jax":
+        return library.device_put(values, next(iter(like.devices())))
+    raise _warpstride.DataError(
+        f"maps: expected arrays of CuPy, PyTorch or JAX beside coil maps, found one of {name}"
+    )
+
+
+class Transforms:
+    """The transforms of one trajectory on GPUs, planned when they are first used.
+
+    Parameters
+    ----------
+    k : ndarray
+        Trajectory (sample, axis) in cycles per pixel.
+    shape : tuple of int
+        Lengths of an image's axes.
+    eps : float
+        Relative l² error that is asked for.
+    maps : ndarray, optional
+        Coil maps (coil, *shape).
+    """
+
+    def __init__(
+        self,
+        k: npt.NDArray[np.float64],
+        shape: tuple[int, ...],
+        eps: float,
+        maps: Optional[npt.NDArray[Any]],
+    ) -> None:
+        self._k, self._shape, self._eps, self._maps = k, shape, eps, maps
+        self._plans: dict[int, Any] = {}
+        self._moved: dict[tuple[str, int], Any] = {}
+
+    def _plan(self, device: int, images: int) -> Any:
+        plan = self._plans.get(device)
+        if plan is None or plan.images < images:
+            plan = _warpstride.DeviceNufft(list(self._shape), self._k, self._eps, images, device)
+            self._plans[device] = plan
+        return plan
+
+    def _maps_on(self, device: int, like: Any) -> Any:
+        key = (_library(like)[1], device)
+        if key not in self._moved:
+            assert self._maps is not None
+            self._moved[key] = _moved(self._maps.astype(np.complex64), like, device)
+        return self._moved[key]
+
+    def _run(self, way: str, array: Any, device: int, shape: Sequence[int]) -> Any:
+        plan = self._plan(device, max(1, array.shape[0]))
+        out = _empty(array, shape, device)
+        found = getattr(plan, way)(array, out, _stream(array, device))
+        return _converted(array, found) if out is None else out
+
+    def forward(self, x: Any, device: int) -> Any:
+        """Samples of images on a GPU, in the library of `x`."""
+        axes = len(self._shape)
+        if self._maps is not None:
+            _expect("x", x, self._shape)
+            x = self._maps_on(device, x) * x
+        several = len(x.shape) == axes + 1
+        images = x if several else x[None]
+        _expect("x", images, (images.shape[0], *self._shape))
+        found = self._run("forward", images, device, (images.shape[0], len(self._k)))
+        return found if several else found[0]
+
+    def adjoint(self, y: Any, device: int) -> Any:
+        """Images of samples on a GPU, in the library of `y`."""
+        several = len(y.shape) == 2
+        samples = y if several else y[None]
+        _expect("y", samples, (samples.shape[0], len(self._k)))
+        if self._maps is not None:
+            _expect("y", samples, (len(self._maps), len(self._k)))
+        images = self._run("adjoint", samples, device, (samples.shape[0], *self._shape))
+        if self._maps is not None:
+            return (self._maps_on(device, images).conj() * images).sum(0)
+        return images if several else images[0]
+
+
+def _expect(name: str, array: Any, shape: Sequence[int]) -> None:
+    if tuple(array.shape) != tuple(shape):
+        raise _warpstride.DataError(f"{name}: expected shape {tuple(shape)}, found {tuple(array.shape)}")
