@@ -24,7 +24,7 @@ pub(crate) struct DeviceNufft {
 
 /// The direction of a transform.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Way {
+enum Direction {
     Forward,
     Adjoint,
 }
@@ -73,7 +73,7 @@ impl DeviceNufft {
         out: Option<&Bound<'_, PyAny>>,
         then: Option<usize>,
     ) -> PyResult<Option<DeviceArray>> {
-        self.transform(py, Way::Forward, images, out, then)
+        self.transform(py, Direction::Forward, images, out, then)
     }
 
     /// Images (image, …) of samples (image, sample): Σ c exp(+2πi k·x).
@@ -84,7 +84,7 @@ impl DeviceNufft {
         out: Option<&Bound<'_, PyAny>>,
         then: Option<usize>,
     ) -> PyResult<Option<DeviceArray>> {
-        self.transform(py, Way::Adjoint, samples, out, then)
+        self.transform(py, Direction::Adjoint, samples, out, then)
     }
 }
 
@@ -92,7 +92,7 @@ impl DeviceNufft {
     fn transform(
         &self,
         py: Python<'_>,
-        way: Way,
+        direction: Direction,
         from: &Bound<'_, PyAny>,
         out: Option<&Bound<'_, PyAny>>,
         then: Option<usize>,
@@ -102,9 +102,9 @@ impl DeviceNufft {
         let of_samples = |count: usize| vec![count, self.samples];
         let (input, shape) = imported(device, "the array", from, false)?;
         let count = shape.first().copied().unwrap_or_default();
-        let (expected, returned) = match way {
-            Way::Forward => (of_images(count), of_samples(count)),
-            Way::Adjoint => (of_samples(count), of_images(count)),
+        let (expected, returned) = match direction {
+            Direction::Forward => (of_images(count), of_samples(count)),
+            Direction::Adjoint => (of_samples(count), of_images(count)),
         };
         if shape != expected {
             return Err(Failure::Data(format!(
@@ -130,7 +130,7 @@ impl DeviceNufft {
                 true,
             ),
         };
-        py.detach(|| self.queue(way, &input, &mut output, count))?;
+        py.detach(|| self.queue(direction, &input, &mut output, count))?;
         if then.is_none() {
             py.detach(|| device.synchronize()).map_err(Failure::from)?;
         }
@@ -144,7 +144,7 @@ impl DeviceNufft {
 
     fn queue(
         &self,
-        way: Way,
+        direction: Direction,
         input: &DeviceBuffer<Complex32>,
         output: &mut DeviceBuffer<Complex32>,
         count: usize,
@@ -153,9 +153,9 @@ impl DeviceNufft {
             return Ok(());
         }
         let mut plan = self.plan.lock().unwrap_or_else(PoisonError::into_inner);
-        match way {
-            Way::Forward => plan.forward(&self.device, input, output, count)?,
-            Way::Adjoint => plan.adjoint(&self.device, input, output, count)?,
+        match direction {
+            Direction::Forward => plan.forward(&self.device, input, output, count)?,
+            Direction::Adjoint => plan.adjoint(&self.device, input, output, count)?,
         }
         Ok(())
     }
