@@ -19,6 +19,11 @@ pub trait FrameFile: fmt::Debug + Send + Sync {
     /// Positions of the scan (slow, fast) if the file says them; their product is the number of frames.
     fn scan_shape(&self) -> Option<[usize; 2]>;
 
+    /// Bytes at the end of the file that are no whole frame, as an interrupted measurement leaves them.
+    fn incomplete_bytes(&self) -> u64 {
+        0
+    }
+
     /// Bytes that the file has of all frames, if these may be fewer than those of the pixels.
     fn stored_bytes(&self) -> Option<u64> {
         None

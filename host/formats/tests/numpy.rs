@@ -106,6 +106,34 @@ fn four_axes_are_a_scan() {
     check(&file, "rank-4");
 }
 
+/// A compressed array whose CRC-32 is not that of the file is refused when its last frame is read.
+#[test]
+fn damaged_arrays_of_npz_files_are_refused() {
+    let bytes = std::fs::read(vector("compressed.npz")).unwrap();
+    let mut archive = zip::ZipArchive::new(std::io::Cursor::new(&bytes)).unwrap();
+    let crc = archive.by_index(0).unwrap().crc32();
+    let mut damaged = bytes.clone();
+    for at in 0..bytes.len() - 4 {
+        if bytes[at..at + 4] == crc.to_le_bytes() {
+            damaged[at] ^= 1;
+        }
+    }
+    assert_ne!(damaged, bytes);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("damaged.npz");
+    std::fs::write(&path, damaged).unwrap();
+    let file = NumpyFile::open(&path).unwrap();
+    let [frames, rows, columns] = file.shape();
+    let mut out = vec![0.0; frames * rows * columns];
+    let part = rows * columns;
+    assert_eq!(file.read(0..1, &mut out[..part]), Ok(()));
+    let error = file.read(0..frames, &mut out).unwrap_err().to_string();
+    assert!(
+        error.contains("CRC-32") && error.contains("damaged.npz"),
+        "{error}"
+    );
+}
+
 #[test]
 fn arrays_of_npz_files() {
     for (name, scan) in [("stored.npz", None), ("compressed.npz", Some([2, 3]))] {

@@ -340,6 +340,17 @@ impl Scan {
         self
     }
 
+    /// The scan by itself: of which other scan it is a part, and where its pixels are in a file, is no longer known.
+    #[must_use]
+    pub fn by_itself(self) -> Self {
+        Self {
+            numbers: None,
+            travel: None,
+            stored: None,
+            ..self
+        }
+    }
+
     /// Where the pixels are in the file, if they have other rows and columns there.
     #[must_use]
     pub fn stored_pixels(&self) -> Option<&StoredPixels> {

@@ -141,7 +141,7 @@ fn info_reports_masked_full_scale_pixels_and_other_problems() {
     let output = folder.run(&["ptycho", "info", "scan.cxi"]);
     output.well();
     for words in [
-        "masked 1 pixel of 1 frame with 2^32 - 1",
+        "masked 1 pixel, in 1 frame, with 2^32 - 1",
         "75.0 % of the pixels are masked",
     ] {
         assert!(output.out.contains(words), "{words}: {output:?}");

@@ -110,7 +110,7 @@ fn pixels_without_data_are_masked_as_if_the_file_masked_them() {
         let (output, summary, object) = reconstructed(&folder, "raw.cxi", &[]);
         assert_eq!(object, expected, "{named}");
         assert_eq!(summary["r_factor"], masked["r_factor"]);
-        let note = format!("masked 39 pixels of 40 frames with {named}, which means no data");
+        let note = format!("masked 39 pixels, in 40 frames, with {named}, which means no data");
         assert!(output.out.contains(&note), "{output:?}");
         assert!(summary["notes"].to_string().contains(&note), "{summary}");
     }
@@ -159,7 +159,7 @@ fn what_means_no_data_can_be_chosen() {
     let own = ["--set", "data.no_data=[77777.25]"];
     let info = folder.run(&[&["ptycho", "info", "own.cxi"][..], &own].concat());
     info.well();
-    let note = "masked 1 pixel of 40 frames with 77777.25, which means no data";
+    let note = "masked 1 pixel, in 40 frames, with 77777.25, which means no data";
     assert!(info.out.contains(note), "{info:?}");
     let wrong = folder.run(&["ptycho", "info", "own.cxi", "--set", "data.no_data=never"]);
     wrong.refused(

@@ -90,6 +90,22 @@ fn an_imported_scan_gives_the_same_reconstruction() {
             .read()
             .unwrap()
     };
+    // A part of a scan is one of its own then.
+    let frames = |name: &str| {
+        let info = folder.run(&["ptycho", "info", name, "--json"]);
+        let info: serde_json::Value = serde_json::from_str(&info.out).unwrap();
+        info["frames"].as_u64().unwrap()
+    };
+    let whole = frames("out.cxi");
+    for (selection, expected) in [
+        (["--every", "2"], whole.div_ceil(2)),
+        (["--exclude", "0,3"], whole - 2),
+        (["--set", "data.half=2"], whole / 2),
+    ] {
+        let import = ["ptycho", "import", "out.cxi", "-o", "part.cxi"];
+        folder.run(&[&import[..], &selection].concat()).well();
+        assert_eq!(frames("part.cxi"), expected, "{selection:?}");
+    }
     let of_raw = object("raw.h5", &["--recipe", "r.toml"], "a.h5");
     let of_imported = object("out.cxi", &[], "b.h5");
     assert_eq!(of_raw, of_imported);

@@ -142,12 +142,6 @@ impl MibFile {
         Self { order, ..self }
     }
 
-    /// Bytes at the end of the file that are no whole frame: those of an interrupted acquisition.
-    #[must_use]
-    pub fn incomplete_bytes(&self) -> u64 {
-        self.incomplete
-    }
-
     /// Bits of a counter, if a header says them.
     #[must_use]
     pub fn counter_depth(&self) -> Option<u32> {
@@ -385,6 +379,10 @@ fn sidecar(path: &Path) -> Result<Sidecar, FileError> {
 impl FrameFile for MibFile {
     fn shape(&self) -> [usize; 3] {
         self.shape
+    }
+
+    fn incomplete_bytes(&self) -> u64 {
+        self.incomplete
     }
 
     fn element(&self) -> Element {

@@ -8,6 +8,7 @@ use crate::element::Element;
 use crate::file_error::{FileError, name_of, open_regular};
 use crate::frame_file::{FrameFile, check_range};
 use crate::pixel::Pixel;
+use flate2::CrcReader;
 use flate2::read::DeflateDecoder;
 use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom, Take};
@@ -54,11 +55,13 @@ struct Deflated {
     start: u64,
     /// Compressed bytes.
     size: u64,
+    /// Decompressed bytes, and their CRC-32.
+    whole: (u64, u32),
     /// What decompresses it, and how many bytes it has given.
     decoder: Option<(Decoder, u64)>,
 }
 
-type Decoder = DeflateDecoder<BufReader<Take<File>>>;
+type Decoder = CrcReader<DeflateDecoder<BufReader<Take<File>>>>;
 
 impl Deflated {
     /// What decompresses the bytes from the `first` one on.
@@ -69,7 +72,7 @@ impl Deflated {
                 let mut file = self.file.try_clone()?;
                 file.seek(SeekFrom::Start(self.start))?;
                 let decoder = DeflateDecoder::new(BufReader::new(file.take(self.size)));
-                (decoder, 0)
+                (CrcReader::new(decoder), 0)
             }
         };
         std::io::copy(
@@ -153,6 +156,7 @@ impl NumpyFile {
             .by_name(&member)
             .map_err(|e| FileError::format(&name, "an array of this name", e.to_string()))?;
         let (size, compressed) = (part.size(), part.compressed_size());
+        let whole = (size, part.crc32());
         if size > compressed.saturating_mul(GREATEST_RATIO) {
             return Err(FileError::format(
                 &name,
@@ -183,6 +187,7 @@ impl NumpyFile {
             file,
             start,
             size: compressed,
+            whole,
             decoder: None,
         };
         let source = match stored {
@@ -307,6 +312,15 @@ impl NumpyFile {
                 for (frame, out) in frames.zip(frames_out) {
                     decoder.read_exact(&mut bytes).map_err(unreadable)?;
                     self.convert_frame((frame, exact), &bytes, out)?;
+                }
+                let (whole, expected) = deflated.whole;
+                let found = decoder.crc().sum();
+                if end == whole && found != expected {
+                    return Err(FileError::format(
+                        &self.name,
+                        format!("an array with the CRC-32 {expected:08x}, as the file says"),
+                        format!("{found:08x}: the file is damaged"),
+                    ));
                 }
                 deflated.decoder = Some((decoder, end));
             }

@@ -65,7 +65,7 @@ impl Import {
         let mut read = scan::read_within(&self.file, &self.recipe.data, memory)
             .map_err(|error| self.origin.of_reading(error))?;
         // Those of the written file.
-        read.scan = read.scan.with_stored_pixels(None);
+        read.scan = read.scan.by_itself();
         let [frames, rows, columns] = read.scan.shape();
         // The file that is built in memory, and the counts that are read back.
         let bytes = 2 * size_of::<f32>() as u128 * frames as u128 * (rows * columns) as u128;

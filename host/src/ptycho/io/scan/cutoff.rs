@@ -92,7 +92,7 @@ impl Cutoff {
             return Ok(mask);
         }
         notes.push(format!(
-            "{path}: masked {} of {} with counts from {} on, which the detector cannot measure ({})",
+            "{path}: masked {}, in {}, with counts from {} on, which the detector cannot measure ({})",
             count(over.iter().filter(|n| **n > 0).count(), ["pixel", "pixels"]),
             count(frames_with, ["frame", "frames"]),
             shortest(self.least),

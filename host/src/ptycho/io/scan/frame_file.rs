@@ -29,7 +29,7 @@ pub(super) fn read(
     let input = InputFile::new(path, memory);
     let before = FileState::of(path)?;
     let file = warpstride_formats::open(path)?;
-    let element = file.element();
+    let (element, incomplete) = (file.element(), file.incomplete_bytes());
     let first = FrameStack::of_file(input.name(), file);
     let [count, rows, columns] = first.shape();
     let mut notes = vec![format!(
@@ -38,6 +38,11 @@ pub(super) fn read(
             " as a raster of {slow} x {fast} points"
         ))
     )];
+    if incomplete > 0 {
+        notes.push(format!(
+            "the file ends within a frame: its last {incomplete} bytes, of an interrupted measurement or a copy that was cut, are not used"
+        ));
+    }
     let frames = with_frame_files((&input, path), first, options, is_one, &mut notes)?;
     let window = Window::new(input.name(), frames.shape(), options)?;
     let scratch = window.in_scratch(&input, &frames, false, scratch)?;

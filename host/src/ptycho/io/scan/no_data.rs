@@ -291,7 +291,7 @@ fn frames_without(
         if *frames > 0 {
             let affected = pixels.iter().filter(|has| **has).count();
             notes.push(format!(
-                "{path}: masked {} of {} with {}, which means no data (option `data.no_data`)",
+                "{path}: masked {}, in {}, with {}, which means no data (option `data.no_data`)",
                 count(affected, ["pixel", "pixels"]),
                 count(*frames, ["frame", "frames"]),
                 marker.name,

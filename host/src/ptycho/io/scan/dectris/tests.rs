@@ -181,7 +181,7 @@ fn a_scan_with_positions_of_a_table_is_read() {
     assert_eq!(sum, 3718.0);
     let notes = notes.join("; ");
     assert!(
-        notes.contains("2 pixels of 2 frames with counts from 4000 on"),
+        notes.contains("2 pixels, in 2 frames, with counts from 4000 on"),
         "{notes}"
     );
     assert!(notes.contains("row 2.75, column 4.25"), "{notes}");

@@ -183,6 +183,19 @@ impl Table {
         if rows.is_empty() {
             return Err(damaged("it has no lines with numbers".to_owned()));
         }
+        // Delimiters at the end of a line are no columns.
+        let width = |cells: &[String]| {
+            let empty = cells.iter().rev().take_while(|cell| cell.is_empty());
+            cells.len() - empty.count()
+        };
+        let columns = names.as_ref().map_or_else(|| width(&rows[0].1), Vec::len);
+        if let Some((line, cells)) = rows.iter().find(|(_, cells)| width(cells) > columns) {
+            return Err(damaged(format!(
+                "expected {}, found {} in line {line}",
+                count(columns, ["column", "columns"]),
+                width(cells)
+            )));
+        }
         Ok(Self {
             file: file.to_owned(),
             names,
