@@ -11,6 +11,8 @@ const MAX_LINKS: usize = 2000;
 const LISTED: usize = 12;
 /// Most letters of a path that are shown.
 const LONGEST_PATH: usize = 100;
+/// Most links to other files that are followed.
+const MOST_FILES: usize = 100;
 /// Deepest group that is looked into.
 const DEEPEST: usize = 8;
 
@@ -23,6 +25,8 @@ pub(super) struct Contents {
     links: u64,
     /// Groups that were not looked into, as they are too deep or come after the last link that was looked at.
     groups: usize,
+    /// Links to other files in whose places there is no dataset, or that were not followed.
+    elsewhere: usize,
 }
 
 impl Contents {
@@ -31,20 +35,29 @@ impl Contents {
         let counted = |n: u64, noun| (n > 0).then(|| count(n, noun));
         let links = counted(self.links, ["link", "links"]);
         let groups = counted(self.groups as u64, ["group", "groups"]);
-        let what = match (links, groups) {
-            (None, None) => return None,
-            (Some(one), None) | (None, Some(one)) => one,
-            (Some(links), Some(groups)) => format!("{links} and {groups}"),
+        let more = match (links, groups) {
+            (None, None) => None,
+            (Some(one), None) | (None, Some(one)) => Some(one),
+            (Some(links), Some(groups)) => Some(format!("{links} and {groups}")),
         };
-        Some(format!(
-            "{what} more, as at most {MAX_LINKS} links are looked at, in groups at most {DEEPEST} levels deep"
-        ))
+        let more = more.map(|what| {
+            format!(
+                "{what} more, as at most {MAX_LINKS} links are looked at, in groups at most {DEEPEST} levels deep"
+            )
+        });
+        let elsewhere = counted(self.elsewhere as u64, ["link", "links"]).map(|links| {
+            format!("{links} to other files, where no dataset was found or looked for (those out of its folder: --follow-links)")
+        });
+        match (more, elsewhere) {
+            (Some(more), Some(elsewhere)) => Some(format!("{more}; {elsewhere}")),
+            (more, elsewhere) => more.or(elsewhere),
+        }
     }
 }
 
 impl Source {
     /// The datasets of the file with their shapes, `/scan/images (160 x 128 x 128), …`, the largest first;
-    /// `no datasets` if there are none. Links to other places and files are not followed.
+    /// `no datasets` if there are none. Links to other places are not followed, those to datasets of other files are.
     pub(crate) fn contents(&self) -> String {
         let contents = self.looked_through();
         let mut found: Vec<_> = contents.datasets.iter().collect();
@@ -86,7 +99,7 @@ impl Source {
 
     fn look_through(&self) -> Contents {
         let mut contents = Contents::default();
-        let mut links = 0;
+        let (mut links, mut files) = (0, 0);
         let mut groups = VecDeque::new();
         let mut known: BTreeSet<u64> = self.address("/").into_iter().collect();
         if let Ok(Ok(root)) = self.file().map(|file| file.group("/")) {
@@ -98,15 +111,17 @@ impl Source {
                 contents.links = contents.links.saturating_add(group.len());
                 continue;
             }
-            let (mut names, mut seen) = (Vec::new(), 0);
+            let (mut names, mut external, mut seen) = (Vec::new(), Vec::new(), 0);
             // Damage ends the list early; what was found is shown.
             let _ = group.find_link(
                 hdf5::IndexType::Name,
                 hdf5::IterationOrder::Native,
                 |name, info| {
                     seen += 1;
-                    if info.link_type == hdf5::LinkType::Hard {
-                        names.push(name.to_owned());
+                    match info.link_type {
+                        hdf5::LinkType::Hard => names.push(name.to_owned()),
+                        hdf5::LinkType::External => external.push(name.to_owned()),
+                        hdf5::LinkType::Soft => {}
                     }
                     Ok((links + seen >= MAX_LINKS).then_some(()))
                 },
@@ -115,6 +130,15 @@ impl Source {
             if links >= MAX_LINKS {
                 let rest = group.len().saturating_sub(seen as u64);
                 contents.links = contents.links.saturating_add(rest);
+            }
+            for name in external {
+                files += 1;
+                let found =
+                    (files <= MOST_FILES).then(|| self.of_other_file(format!("{path}/{name}")));
+                match found.flatten() {
+                    Some(listed) => contents.datasets.push(listed),
+                    None => contents.elsewhere += 1,
+                }
             }
             for name in names {
                 let path = format!("{path}/{name}");
@@ -144,5 +168,22 @@ impl Source {
             }
         }
         contents
+    }
+
+    /// The dataset of another file to which the link `path` leads; `None` if that is not one, or must not be followed.
+    fn of_other_file(&self, path: String) -> Option<ListedDataset> {
+        let (source, at) = self.elsewhere(&path).ok()??;
+        let shape = match source.virtual_dataset(&at).ok()? {
+            Some((_, of)) => {
+                let length = |of: &u64| usize::try_from(*of).unwrap_or(usize::MAX);
+                Some(of.shape.iter().map(length).collect())
+            }
+            None => None,
+        };
+        source.check_before_opening(&at).ok()?;
+        let dataset = source.dataset(&at).ok()??;
+        let shape = shape.unwrap_or_else(|| dataset.shape());
+        let listed = source.described(at, shape, &dataset)?;
+        Some(ListedDataset { path, ..listed })
     }
 }

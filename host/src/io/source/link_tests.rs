@@ -441,6 +441,32 @@ fn virtual_datasets_of_many_files_are_read() {
     assert_has(&text, &["/data", "10001 files", "at most 10000"]);
 }
 
+/// The dataset is listed at the path of the link, and what cannot be followed is counted.
+#[test]
+fn datasets_of_other_files_are_listed() {
+    let folder = tempfile::tempdir().unwrap();
+    let [path, other] = ["a.h5", "b.h5"].map(|name| folder.path().join(name));
+    let file = hdf5::File::create(&other).unwrap();
+    let builder = file.new_dataset_builder().with_data(&[1.5; 7]);
+    drop(builder.create("inside").unwrap());
+    file.close().unwrap();
+    let file = hdf5::File::create(&path).unwrap();
+    let group = file.create_group("scan").unwrap();
+    group.link_external("b.h5", "/inside", "frames").unwrap();
+    group.link_external("b.h5", "/nothing", "nothing").unwrap();
+    group
+        .link_external("../c.h5", "/inside", "outside")
+        .unwrap();
+    drop(group);
+    file.close().unwrap();
+    let source = inside(&path);
+    let listed = source.listing();
+    let found: Vec<_> = (listed.iter().map(|of| (of.path.as_str(), &of.shape[..]))).collect();
+    assert_eq!(found, [("/scan/frames", &[7][..])]);
+    let unseen = source.unseen().unwrap();
+    assert_has(&unseen, &["2 links to other files", "--follow-links"]);
+}
+
 #[test]
 fn long_lists_and_loops_of_groups_are_cut() {
     let folder = tempfile::tempdir().unwrap();
@@ -472,14 +498,15 @@ fn long_lists_and_loops_of_groups_are_cut() {
     drop(source);
     let file = hdf5::File::open_rw(&path).unwrap();
     let many = file.create_group("many").unwrap();
-    let builder = file.new_dataset_builder().with_data(&[1.5; 3]);
-    builder.create("many/0").unwrap();
+    let put = |name: &str| {
+        let builder = file.new_dataset_builder().with_data(&[1.5; 3]);
+        drop(builder.create(name).unwrap());
+    };
+    put("many/0");
     for number in 1..2500 {
         many.link_hard("/many/0", &number.to_string()).unwrap();
     }
-    let long = "n".repeat(5000);
-    let builder = file.new_dataset_builder().with_data(&[1.5; 9]);
-    builder.create(long.as_str()).unwrap();
+    put(&"n".repeat(5000));
     drop(many);
     file.close().unwrap();
     let source = inside(&path);

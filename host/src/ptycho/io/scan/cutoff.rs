@@ -152,7 +152,7 @@ mod tests {
         expected[[1, 0, 1]] = false;
         assert_eq!(found, Some(Mask::PerFrame(expected.clone())));
         assert!(
-            notes.contains("1 pixel of 1 frame with counts from 100 on"),
+            notes.contains("1 pixel, in 1 frame, with counts from 100 on"),
             "{notes}"
         );
         // Those that are masked already need no mask for each frame.
