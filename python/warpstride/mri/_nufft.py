@@ -286,7 +286,7 @@ class NUFFT:
             self._plans[double] = _warpstride.PlannedNufft(list(self.shape), self._k, self.eps, double)
         return self._plans[double]
 
-    def __call__(self, x: npt.ArrayLike) -> _Complex:
+    def __call__(self, x: Any) -> Any:
         """Samples of images (*shape) or (image, *shape): (sample) or (image, sample); with coil maps, of one image, (coil,
         sample). Those of an array on a GPU lie on that GPU, in the same library."""
         if (device := device_of(x)) is not None:
@@ -303,11 +303,11 @@ class NUFFT:
         return found if several else found[0]
 
     @property
-    def H(self) -> Callable[[npt.ArrayLike], _Complex]:  # noqa: N802
+    def H(self) -> Callable[[Any], Any]:  # noqa: N802
         """The adjoint, `adjoint`."""
         return self.adjoint
 
-    def adjoint(self, y: npt.ArrayLike) -> _Complex:
+    def adjoint(self, y: Any) -> Any:
         """Images of samples (sample) or (image, sample): Σ_m y_m exp(+2πi k_m·x_n); with coil maps, of samples (coil,
         sample), their sum over coils with the conjugate maps. Those of an array on a GPU lie on that GPU, in the same
         library."""
