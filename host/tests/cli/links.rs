@@ -24,6 +24,13 @@ fn link_frames(folder: &TestFolder, file: Option<&str>) {
         .unwrap();
 }
 
+/// What `ptycho info` prints but for the memory that is available, which other programs change.
+fn facts(printed: &str) -> Vec<&str> {
+    (printed.lines())
+        .filter(|line| !line.contains("is available"))
+        .collect()
+}
+
 #[test]
 fn a_soft_link_inside_the_file_is_followed() {
     let folder = TestFolder::with_scan();
@@ -31,7 +38,7 @@ fn a_soft_link_inside_the_file_is_followed() {
     link_frames(&folder, None);
     let after = folder.run(&["ptycho", "info", "scan.cxi"]);
     after.well();
-    assert_eq!(before.out, after.out);
+    assert_eq!(facts(&before.out), facts(&after.out));
 }
 
 /// HDF5 opens the file of an external link, and the opening of a pipe waits for its writer.
@@ -69,7 +76,7 @@ fn links_are_followed_in_the_folder_and_elsewhere_on_demand() {
     link_frames(&folder, Some("other.cxi"));
     let after = folder.run(&["ptycho", "info", "scan.cxi"]);
     after.well();
-    assert_eq!(before.out, after.out);
+    assert_eq!(facts(&before.out), facts(&after.out));
     std::fs::rename(folder.path("scan.cxi"), folder.path("kept.cxi")).unwrap();
     std::fs::rename(inner.join("scan.cxi"), folder.path("scan.cxi")).unwrap();
     link_frames(&folder, Some("../other.cxi"));
