@@ -9,6 +9,7 @@ use clap::{Parser, Subcommand};
 use crate::build_ptx::{self, Assembler, Mode, Science};
 use crate::host::Host;
 use crate::test::Step;
+use crate::wheel::Interpreter;
 use crate::{bench, bundle, demo, test, wheel, workspace};
 use warpstride_build_ptx::process;
 
@@ -58,9 +59,12 @@ enum Command {
     },
     /// Build the Python package as a wheel
     Wheel {
-        /// The folder; earlier wheels of the package there are replaced
+        /// The folder; an earlier wheel of the same ABI there is replaced
         #[arg(short, long, default_value_os_t = workspace::target().join("wheels"))]
         output: PathBuf,
+        /// For CPython 3.15 and newer, free-threaded or not, instead of 3.10 and newer with the lock
+        #[arg(long)]
+        free_threaded: bool,
     },
     /// Build the measurements and run them
     Bench(bench::Options),
@@ -96,7 +100,14 @@ pub(crate) fn main() -> Result<()> {
             assembler(no_ptxas, Assembler::IfAvailable),
         ),
         Command::GpuBundle { output, data } => bundle::run(&output, &data),
-        Command::Wheel { output } => wheel::run(&output),
+        Command::Wheel {
+            output,
+            free_threaded: false,
+        } => wheel::run(&output, &Interpreter::Usual),
+        Command::Wheel {
+            output,
+            free_threaded: true,
+        } => wheel::run(&output, &Interpreter::FreeThreaded),
         Command::Bench(options) => bench::run(&options),
         Command::Cargo { arguments } => process::run(Host::prepare()?.cargo().args(arguments)),
     }

@@ -15,14 +15,42 @@ const ZIG_VERSION: &str = "0.17.1";
 /// The oldest system for which the wheel is built, as PyPI names it; maturin checks it.
 const COMPATIBILITY: &str = "manylinux_2_28";
 
-/// The stable ABI of Python 3.10, in the name of the wheel.
-const ABI: &str = "-cp310-abi3-";
+/// What a wheel is for.
+pub(crate) enum Interpreter {
+    /// CPython 3.10 and newer, with its global lock.
+    Usual,
+    /// CPython 3.15 and newer, free-threaded or with the lock.
+    FreeThreaded,
+}
+
+impl Interpreter {
+    /// The stable ABI, as the wheel's name has it.
+    fn abi(&self) -> &'static str {
+        match self {
+            Self::Usual => "-cp310-abi3-",
+            Self::FreeThreaded => "-cp315-abi3.abi3t-",
+        }
+    }
+
+    /// The arguments of maturin; the interpreter that these name need not be installed.
+    fn arguments(&self) -> &'static [&'static str] {
+        match self {
+            Self::Usual => &[],
+            Self::FreeThreaded => &[
+                "--features",
+                "free-threaded",
+                "--interpreter",
+                "python3.15t",
+            ],
+        }
+    }
+}
 
 /// The largest wheel, in bytes.
 const LARGEST: u64 = 20 << 20;
 
-/// Builds the wheel in `folder`.
-pub(crate) fn run(folder: &Path) -> Result<()> {
+/// Builds the wheel for `interpreter` in `folder`.
+pub(crate) fn run(folder: &Path, interpreter: &Interpreter) -> Result<()> {
     let host = Host::prepare()?;
     let tools = workspace::tools();
     let maturin = wheel::tool(&tools, "maturin", "maturin", MATURIN_VERSION, "bin/maturin")?;
@@ -30,10 +58,11 @@ pub(crate) fn run(folder: &Path) -> Result<()> {
     println!(
         "Building the wheel (the whole program, optimised; this takes ten minutes or more the first time)"
     );
-    let earlier = wheels(folder)?;
-    for wheel in earlier {
-        fs::remove_file(&wheel).with_context(|| format!("cannot remove {}", wheel.display()))?;
-    }
+    fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    // Maturin runs in another folder.
+    let folder = fs::canonicalize(folder)?;
+    // An earlier wheel stays until this one is complete.
+    let building = tempfile::tempdir_in(&folder)?;
     process::run(
         host.command(&maturin)?
             .current_dir(workspace::root().join("python"))
@@ -45,43 +74,51 @@ pub(crate) fn run(folder: &Path) -> Result<()> {
                 "--compatibility",
                 COMPATIBILITY,
             ])
+            .args(interpreter.arguments())
             .arg("--out")
-            .arg(folder),
+            .arg(building.path()),
     )?;
-    let built = wheels(folder)?;
+    let built = wheels(building.path(), interpreter.abi())?;
     let [wheel] = &built[..] else {
         bail!(
-            "expected one wheel in {}, found {}",
-            folder.display(),
+            "expected one wheel of the ABI {} in {}, found {}",
+            interpreter.abi().trim_matches('-'),
+            building.path().display(),
             built.len()
         );
     };
-    let name = wheel.file_name().unwrap_or_default().to_string_lossy();
-    if !(name.contains(ABI) && name.contains(COMPATIBILITY)) {
-        bail!("expected a wheel {ABI}{COMPATIBILITY}, found {name}");
+    let name = wheel.file_name().unwrap_or_default();
+    if !name.to_string_lossy().contains(COMPATIBILITY) {
+        bail!(
+            "expected a wheel for {COMPATIBILITY}, found {}",
+            name.display()
+        );
     }
     let bytes = fs::metadata(wheel)?.len();
-    println!(
-        "{}: {:.1} MiB",
-        wheel.display(),
-        bytes as f64 / f64::from(1 << 20)
-    );
+    let mebibytes = bytes as f64 / f64::from(1 << 20);
     if bytes > LARGEST {
-        bail!("expected a wheel of at most {} MiB", LARGEST >> 20);
+        bail!(
+            "expected a wheel of at most {} MiB, found {mebibytes:.1}",
+            LARGEST >> 20
+        );
     }
+    for earlier in wheels(&folder, interpreter.abi())? {
+        fs::remove_file(&earlier)
+            .with_context(|| format!("cannot remove {}", earlier.display()))?;
+    }
+    let kept = folder.join(name);
+    fs::rename(wheel, &kept).with_context(|| format!("cannot make {}", kept.display()))?;
+    println!("{}: {mebibytes:.1} MiB", kept.display());
     Ok(())
 }
 
-/// The package's wheels in `folder`.
-fn wheels(folder: &Path) -> Result<Vec<PathBuf>> {
-    if !folder.exists() {
-        return Ok(Vec::new());
-    }
+/// The package's wheels of this ABI in `folder`.
+fn wheels(folder: &Path, abi: &str) -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        if name.starts_with("warpstride-") && name.ends_with(".whl") {
+        if name.starts_with("warpstride-") && name.contains(abi) && name.ends_with(".whl") {
             found.push(path);
         }
     }
