@@ -2,7 +2,7 @@
 
 use super::options::Asked;
 use crate::arrays::single;
-use crate::backend::GroupRequest;
+use crate::backend::{DevicesKind, GroupRequest, open};
 use crate::background::Worker;
 use crate::errors::Failure;
 use ndarray::{Array1, Array2, Array3, Array5};
@@ -10,9 +10,8 @@ use num_complex::Complex;
 use numpy::{IntoPyArray, PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArray5};
 use pyo3::prelude::*;
 use std::time::{Duration, Instant};
-use warpstride::cuda::Kernels;
 use warpstride::data::KSpace;
-use warpstride::gpu::{CudaDevice, Device, EmulatedDevice};
+use warpstride::gpu::Device;
 use warpstride::mri::cpu::CpuEngine;
 use warpstride::mri::cuda::{kernels, on_cuda_devices, on_emulated_devices};
 use warpstride::mri::nufft::SpreadingKernel;
@@ -20,7 +19,7 @@ use warpstride::mri::{
     Coverage, Density, Engine, EstimatedMaps, MapDoubt, MemorySizes, OperatorName, Plans, Problem,
     Recipe, ReconstructionSteps, diagnose, grid_of,
 };
-use warpstride::run::{Backend, BackendKind, MemoryEstimate, Steps};
+use warpstride::run::{BackendKind, MemoryEstimate, Steps};
 use warpstride::system::Memory;
 
 /// What does not fit, for messages.
@@ -29,34 +28,9 @@ const WHAT: &str = "the reconstruction";
 /// Cells of the NUFFT's fine grid per mode, with which the smallest tolerance is reached.
 const OVERSAMPLING: f64 = 2.0;
 
-/// An open back end: the CPU, or one or several devices.
-type Devices = Backend<Vec<CudaDevice>, Vec<EmulatedDevice>>;
-
-fn open(
-    request: &GroupRequest,
-    cpu_only: Option<&str>,
-    kernels: impl FnOnce() -> Kernels,
-) -> Result<Devices, Failure> {
-    let cuda = || -> Result<_, Failure> {
-        let kernels = kernels();
-        let opened = request.numbers()?.into_iter();
-        let opened = opened.map(|number| CudaDevice::new(number, &kernels).map_err(Failure::from));
-        Ok(Box::new(opened.collect::<Result<Vec<_>, _>>()?))
-    };
-    let emulator = || -> Result<_, Failure> {
-        let devices = 0..request.emulated()?;
-        Ok(devices.map(|_| EmulatedDevice::new()).collect())
-    };
-    let name = |devices: &Vec<CudaDevice>| {
-        let names = devices.iter().map(|device| device.info().name.as_str());
-        names.collect::<Vec<_>>().join(", ")
-    };
-    Backend::open(request.backend(), cpu_only, cuda, emulator, name)
-}
-
 /// Checks that a run of these sizes fits; `bytes` of a real number.
 fn check(
-    kind: &BackendKind<Vec<CudaDevice>, Vec<EmulatedDevice>>,
+    kind: &DevicesKind,
     sizes: &MemorySizes,
     bytes: usize,
     host: Memory,
