@@ -92,6 +92,11 @@ impl GroupRequest {
         Ok(BackendRequest::new(self.backend, device).check(double, false)?)
     }
 
+    /// Refuses the number of a device of another back end than `cuda`.
+    pub(crate) fn check_device(&self, device: Option<usize>) -> Result<(), Failure> {
+        Ok(BackendRequest::new(self.backend, device).check(false, true)?)
+    }
+
     /// The back end.
     pub(crate) fn backend(&self) -> BackendName {
         self.backend
