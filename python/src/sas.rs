@@ -291,6 +291,22 @@ fn sas_parameters(model: &str, magnetic: bool) -> PyResult<Vec<Row>> {
     Ok(definition.rows().iter().map(row).collect())
 }
 
+/// Names of the parameters that magnetism adds to a model.
+#[pyfunction]
+fn sas_magnetic_names(model: &str) -> PyResult<Vec<String>> {
+    let plain = definition(model, false)?;
+    let parameters = plain.rows().len();
+    let magnetic = plain.clone().with_magnetism();
+    // Those of a sum lie between others.
+    let mut names: Vec<String> = magnetic.rows().iter().map(|row| row.name.clone()).collect();
+    if names.len() > parameters {
+        names.retain(|name| plain.parameter_index(name).is_err());
+    } else {
+        names.clear();
+    }
+    Ok(names)
+}
+
 /// A model at points: a thread with the engine.
 #[pyclass(frozen, module = "warpstride._warpstride")]
 struct SasEngine {
@@ -397,5 +413,6 @@ pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(sas_models, module)?)?;
     module.add_function(wrap_pyfunction!(sas_parameters, module)?)?;
     module.add_function(wrap_pyfunction!(data::sas_read, module)?)?;
+    module.add_function(wrap_pyfunction!(sas_magnetic_names, module)?)?;
     module.add_function(wrap_pyfunction!(fit::sas_fit, module)?)
 }
