@@ -120,26 +120,62 @@ def test_saved_files_have_what_the_command_writes(raw, tmp_path, ending):
     assert np.array_equal(*(file.astype(np.complex64) for file in files))
 
 
+def write_cfl(path, array):
+    """An array whose axes are the dimensions in reverse."""
+    dimensions = list(reversed(array.shape)) + [1] * (16 - array.ndim)
+    path.with_suffix(".hdr").write_text("# Dimensions\n" + " ".join(map(str, dimensions)) + "\n")
+    array.astype(np.complex64).tofile(path)
+
+
 def test_bart_arrays_are_read(tmp_path):
     truth = ws.mri.simulate(matrix=16, coils=3, spokes=20)
     readouts, samples = truth.k.shape[:2]
 
-    def write(name, array):
-        dimensions = list(reversed(array.shape)) + [1] * (16 - array.ndim)
-        (tmp_path / f"{name}.hdr").write_text("# Dimensions\n" + " ".join(map(str, dimensions)) + "\n")
-        array.astype(np.complex64).tofile(tmp_path / f"{name}.cfl")
-
     # Dimensions of samples: 1, sample, readout, coil; of the trajectory: 3, sample, readout.
-    write("ksp", truth.samples[..., np.newaxis])
+    write_cfl(tmp_path / "ksp.cfl", truth.samples[..., np.newaxis])
     k = np.zeros((readouts, samples, 3))
     k[..., :2] = truth.k * 16
-    write("traj", k)
+    write_cfl(tmp_path / "traj.cfl", k)
     kspace = ws.mri.read(tmp_path / "ksp.cfl", trajectory=tmp_path / "traj.cfl", matrix=(16, 16))
     assert kspace.matrix == (16, 16) and np.array_equal(kspace.samples.reshape(3, -1), truth.samples.reshape(3, -1))
     expected = image_of(tmp_path, tmp_path / "ksp.cfl", "--trajectory", tmp_path / "traj.cfl", "--matrix", "16x16")
     assert np.array_equal(ws.mri.reconstruct(kspace, backend="cpu").image, expected.astype(np.complex64))
     with pytest.raises(ws.DataError, match="trajectory: expected the file"):
         ws.mri.read(tmp_path / "ksp.cfl")
+
+
+def test_slices_of_a_file_are_read_one_by_one(tmp_path):
+    truth = ws.mri.simulate(matrix=16, coils=3, spokes=20)
+    readouts, samples = truth.k.shape[:2]
+    slices = np.stack([truth.samples, 2j * truth.samples[::-1]])
+    # Slices are dimension 13.
+    write_cfl(tmp_path / "ksp.cfl", slices.reshape((2, *(1,) * 9, 3, readouts, samples, 1)))
+    k = np.zeros((readouts, samples, 3))
+    k[..., :2] = truth.k * 16
+    write_cfl(tmp_path / "traj.cfl", k)
+    files = {"trajectory": tmp_path / "traj.cfl", "matrix": (16, 16)}
+    program(
+        "reconstruct", tmp_path / "ksp.cfl", "--trajectory", tmp_path / "traj.cfl", "--matrix", "16x16", "--select",
+        "slice=all", "--backend", "cpu", "-o", tmp_path / "all.h5",
+    )  # fmt: skip
+    expected = ws.mri.read_image(tmp_path / "all.h5")
+    found = list(ws.mri.read_all(tmp_path / "ksp.cfl", "slice=all", **files))
+    assert [kspace.counters["slice"] for kspace in found] == [0, 1] and len(expected) == 2
+    for kspace, given, image in zip(found, slices, expected):
+        assert np.array_equal(kspace.samples.ravel(), given.ravel())
+        result = ws.mri.reconstruct(kspace, backend="cpu").image
+        assert np.array_equal(result, image.reshape((16, 16)).astype(np.complex64))
+    one = ws.mri.read(tmp_path / "ksp.cfl", select="slice=1", **files)
+    assert np.array_equal(one.samples, found[1].samples)
+
+
+def test_volumes_have_the_bits_of_the_command(tmp_path):
+    program("simulate", tmp_path / "v.h5", "--3d", "--matrix", 12, "--coils", 3, "--trajectory", "spiral")
+    expected = image_of(tmp_path, tmp_path / "v.h5", "--iterations", 3)
+    kspace = ws.mri.read(tmp_path / "v.h5")
+    found = ws.mri.reconstruct(kspace, iterations=3, backend="cpu")
+    assert kspace.matrix == found.image.shape == (12, 12, 12)
+    assert np.array_equal(found.image, expected.astype(np.complex64))
 
 
 def test_all_images_of_a_file_are_read(raw):

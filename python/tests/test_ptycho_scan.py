@@ -1,8 +1,10 @@
 """Scans from files, several devices, and layers, compared with the command."""
 
+import pathlib
 import pickle
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -66,6 +68,18 @@ def test_results_have_the_bits_of_the_command(folder, tmp_path, options, argumen
     found = ws.ptycho.reconstruct(scan, engines=engines, recipe={"free_pixels": 0.03}, backend="cpu")
     same(found, ws.ptycho.read(result))
     assert found.metrics["r_free"][-1] > 0
+
+
+@pytest.mark.parametrize("options", [["--near-field"], ["--near-field", "--focus-to-sample", "0.02"], ["--electrons", "--slices", "2"]])
+def test_near_fields_and_electrons_have_the_bits_of_the_command(tmp_path, options):
+    program("simulate", tmp_path / "s.cxi", "--frame", 32, "--positions", 9, *options)
+    program("reconstruct", tmp_path / "s.cxi", "--engine", "dm:3", "--backend", "cpu", "-o", tmp_path / "r.h5")
+    scan = ws.ptycho.read_scan(tmp_path / "s.cxi")
+    assert scan.near_field == ("--near-field" in options)
+    assert (scan.focus_to_sample is not None) == ("--focus-to-sample" in options)
+    assert (scan.voltage is not None) == ("--electrons" in options)
+    found = ws.ptycho.reconstruct(scan, engines=[ws.ptycho.DM(3)], backend="cpu")
+    same(found, ws.ptycho.read(tmp_path / "r.h5"))
 
 
 def test_a_recipe_says_how_a_file_is_read(folder, tmp_path):
@@ -209,6 +223,23 @@ def test_several_devices_are_stopped_and_resumed(small, tmp_path):
     assert np.array_equal(again.object, whole.object)
     started = ws.ptycho.reconstruct(scan, start=whole, **options)
     assert started.metrics["err_fourier"][0] < whole.metrics["err_fourier"][0]
+
+
+def test_the_threads_of_devices_end_with_the_run(small):
+    tasks = pathlib.Path("/proc/self/task")
+    if not tasks.exists():
+        pytest.skip("no list of threads on this system")
+    scan = ws.ptycho.read_scan(small)
+    options = {"engines": [ws.ptycho.DM(1)], "backend": "emulator", "devices": 3}
+    ws.ptycho.reconstruct(scan, **options)
+    before = len(list(tasks.iterdir()))
+    for _ in range(5):
+        with ws.ptycho.Reconstruction(scan, **options) as run:
+            next(run)
+    end = time.monotonic() + 20
+    while len(list(tasks.iterdir())) > before and time.monotonic() < end:
+        time.sleep(0.05)
+    assert len(list(tasks.iterdir())) <= before
 
 
 @pytest.mark.parametrize(

@@ -141,7 +141,7 @@ enum Given {
 
 /// Samples that have been checked, which are dropped before the iterations if nobody else has them.
 enum Checked {
-    Own(KSpace),
+    Own(Box<KSpace>),
     File(Arc<KSpaceFile>),
 }
 
@@ -212,7 +212,9 @@ fn prepare(asked: &Asked, given: Input, double: bool) -> Result<Running, Failure
     }
     let mut notes = Vec::new();
     let kspace = match given.given {
-        Given::Arrays(trajectory, samples) => Checked::Own(asked.kspace(trajectory, samples)?),
+        Given::Arrays(trajectory, samples) => {
+            Checked::Own(Box::new(asked.kspace(trajectory, samples)?))
+        }
         Given::File(file) => {
             notes.extend(file.notes.iter().cloned());
             Checked::File(file)
