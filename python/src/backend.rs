@@ -2,8 +2,9 @@
 
 use crate::errors::Failure;
 use pyo3::prelude::*;
-use warpstride::cuda::list_devices;
-use warpstride::run::{BackendName, BackendRequest};
+use warpstride::cuda::{Kernels, list_devices};
+use warpstride::gpu::{CudaDevice, EmulatedDevice};
+use warpstride::run::{Backend, BackendKind, BackendName, BackendRequest};
 
 /// The back end of this name.
 pub(crate) fn named(backend: &str) -> Result<BackendName, Failure> {
@@ -66,6 +67,36 @@ impl GroupRequest {
         Ok(Self { backend, devices })
     }
 
+    /// Like [`Self::new`], where one device may be named in the place of several.
+    pub(crate) fn with_device(
+        backend: &str,
+        device: Option<usize>,
+        devices: Option<Devices>,
+    ) -> Result<Self, Failure> {
+        match (device, devices) {
+            (Some(_), Some(_)) => Err(Failure::data("device: expected none beside devices")),
+            // The back ends that have no numbers refuse it when they are checked.
+            (Some(device), None) => match named(backend)? {
+                BackendName::Auto | BackendName::Cuda => {
+                    Self::new(backend, Some(Devices::Number(device)))
+                }
+                _ => Self::new(backend, None),
+            },
+            (None, devices) => Self::new(backend, devices),
+        }
+    }
+
+    /// Refuses GPUs in double precision, and the number of a device of another back end than `cuda`, for kernels that have
+    /// single precision only.
+    pub(crate) fn check(&self, device: Option<usize>, double: bool) -> Result<(), Failure> {
+        Ok(BackendRequest::new(self.backend, device).check(double, false)?)
+    }
+
+    /// Refuses the number of a device of another back end than `cuda`.
+    pub(crate) fn check_device(&self, device: Option<usize>) -> Result<(), Failure> {
+        Ok(BackendRequest::new(self.backend, device).check(false, true)?)
+    }
+
     /// The back end.
     pub(crate) fn backend(&self) -> BackendName {
         self.backend
@@ -101,4 +132,31 @@ impl GroupRequest {
             )),
         }
     }
+}
+
+/// A back end: the CPU, or one or several devices.
+pub(crate) type DevicesKind = BackendKind<Vec<CudaDevice>, Vec<EmulatedDevice>>;
+
+/// Opens the back end, with `kernels` on GPUs. With `cpu_only`, the reason why the kernels cannot do this computation, `auto`
+/// takes the CPU.
+pub(crate) fn open(
+    request: &GroupRequest,
+    cpu_only: Option<&str>,
+    kernels: impl FnOnce() -> Kernels,
+) -> Result<Backend<Vec<CudaDevice>, Vec<EmulatedDevice>>, Failure> {
+    let cuda = || -> Result<_, Failure> {
+        let kernels = kernels();
+        let opened = request.numbers()?.into_iter();
+        let opened = opened.map(|number| CudaDevice::new(number, &kernels).map_err(Failure::from));
+        Ok(Box::new(opened.collect::<Result<Vec<_>, _>>()?))
+    };
+    let emulator = || -> Result<_, Failure> {
+        let devices = 0..request.emulated()?;
+        Ok(devices.map(|_| EmulatedDevice::new()).collect())
+    };
+    let name = |devices: &Vec<CudaDevice>| {
+        let names = devices.iter().map(|device| device.info().name.as_str());
+        names.collect::<Vec<_>>().join(", ")
+    };
+    Backend::open(request.backend(), cpu_only, cuda, emulator, name)
 }

@@ -47,7 +47,7 @@ impl<R> Slot<R> {
 }
 
 /// The result of `work`, also if it panics.
-fn caught<R>(work: impl FnOnce() -> Result<R, Failure>) -> Result<R, Failure> {
+pub(crate) fn caught<R>(work: impl FnOnce() -> Result<R, Failure>) -> Result<R, Failure> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str);
         let text = text.or(panic.downcast_ref::<&str>().copied());

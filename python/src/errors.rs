@@ -8,7 +8,7 @@ use warpstride::gpu::GpuError;
 use warpstride::io::IoError;
 use warpstride::jacobi::JacobiError;
 use warpstride::mri::MriError;
-use warpstride::ptycho::EngineError;
+use warpstride::ptycho::{EngineError, MemoryRequestError};
 use warpstride::run::{OpenError, OutOfMemory, RequestError};
 use warpstride::sas::SasError;
 use warpstride::selftest::SelftestError;
@@ -174,6 +174,29 @@ impl From<EngineError> for Failure {
     fn from(error: EngineError) -> Self {
         match error {
             EngineError::Gpu(error) => error.into(),
+            error => Self::data(error),
+        }
+    }
+}
+
+impl From<MemoryRequestError> for Failure {
+    fn from(error: MemoryRequestError) -> Self {
+        match error {
+            MemoryRequestError::Memory(error) => error.into(),
+            MemoryRequestError::Gpu(error) => error.into(),
+        }
+    }
+}
+
+/// A file that cannot be read.
+impl From<IoError> for Failure {
+    fn from(error: IoError) -> Self {
+        match error {
+            IoError::TooLarge { .. }
+            | IoError::ArrayTooLarge { .. }
+            | IoError::AcquisitionsTooLarge { .. }
+            | IoError::ScatteringTooLarge { .. }
+            | IoError::SeriesTooLarge { .. } => Self::Memory(error.to_string()),
             error => Self::data(error),
         }
     }

@@ -1,5 +1,6 @@
 //! Non-uniform Fourier transforms, and images from their samples.
 
+mod kspace;
 mod options;
 mod reconstruct;
 mod save;
@@ -204,6 +205,8 @@ fn shaped<T>(values: Vec<T>, shape: &[usize]) -> Result<ArrayD<T>, Failure> {
 pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<PlannedNufft>()?;
     module.add_class::<reconstruct::MriRun>()?;
+    module.add_class::<kspace::MriKSpace>()?;
+    module.add_function(wrap_pyfunction!(kspace::mri_read_arrays, module)?)?;
     module.add_function(wrap_pyfunction!(density_weights, module)?)?;
     module.add_function(wrap_pyfunction!(save::mri_save, module)?)?;
     module.add_function(wrap_pyfunction!(simulate::mri_simulate, module)?)

@@ -1,13 +1,19 @@
 //! Ptychographic reconstructions.
 
+mod group;
+mod recipe;
 mod result;
 mod run;
+mod running;
+mod scan;
+mod simulate;
 
 use pyo3::prelude::*;
 
 pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<run::PtychoRun>()?;
     module.add_class::<result::PtychoResult>()?;
-    module.add_function(wrap_pyfunction!(run::resolved_recipe, module)?)?;
-    module.add_function(wrap_pyfunction!(run::simulate_scan, module)?)
+    module.add_class::<scan::PtychoScan>()?;
+    module.add_function(wrap_pyfunction!(recipe::resolved_recipe, module)?)?;
+    module.add_function(wrap_pyfunction!(simulate::simulate_scan, module)?)
 }

@@ -1,9 +1,10 @@
 //! Small-angle scattering: models, intensities and fits.
 
+mod data;
 mod fit;
 
 use crate::arrays::stacked;
-use crate::backend::request;
+use crate::backend::{Devices, GroupRequest, open};
 use crate::background::Worker;
 use crate::errors::Failure;
 use ndarray::ArrayView2;
@@ -13,12 +14,12 @@ use std::collections::HashSet;
 use std::time::{Duration, Instant};
 use warpstride::run::BackendKind;
 use warpstride::sas::cpu::CpuEngine;
-use warpstride::sas::cuda::{kernels, on_cuda, on_emulator};
+use warpstride::sas::cuda::{kernels, on_cuda_devices, on_emulated_devices};
 use warpstride::sas::dispersion::MAX_POINTS;
 use warpstride::sas::mesh::MAX_POLYDISPERSE;
 use warpstride::sas::{
-    Calculation, Definition, Distribution, Engine, ParameterRow, Points, Polydispersity, Precision,
-    Role, SumEngine, Vector, is_unsolved, points, unsolved,
+    Calculation, Definition, Distribution, Engine, Origin, ParameterRow, Points, Polydispersity,
+    Precision, Role, SumEngine, Vector, is_unsolved, points, unsolved,
 };
 use warpstride_kernels::sas::catalogue;
 
@@ -40,8 +41,11 @@ type Row = (String, String, f64, f64, f64, String, bool);
 struct BackendOptions {
     backend: String,
     device: Option<usize>,
+    devices: Option<Devices>,
     precision: String,
     cutoff: f64,
+    /// Whether the model has parameters of magnetism.
+    magnetic: bool,
 }
 
 impl BackendOptions {
@@ -74,16 +78,16 @@ impl BackendOptions {
                 .structure()
                 .map(|structure| structure.info().name),
         );
-        let double = calculation.precision == Precision::F64;
-        let backend = request(&self.backend, self.device, double, true)?;
-        let backend = backend.open(None, || kernels(&models))?;
+        let request = GroupRequest::with_device(&self.backend, self.device, self.devices.clone())?;
+        request.check_device(self.device)?;
+        let backend = open(&request, None, || kernels(&models))?;
         let chosen = backend.engine(
             || Ok(()),
             |kind| -> Result<Box<dyn Engine>, Failure> {
                 Ok(match kind {
                     BackendKind::Cpu => Box::new(CpuEngine::new(calculation.clone())),
-                    BackendKind::Emulator(device) => on_emulator(device, calculation.clone())?,
-                    BackendKind::Cuda(device) => on_cuda(*device, calculation.clone())?,
+                    BackendKind::Emulator(devices) => on_emulated_devices(devices, &calculation)?,
+                    BackendKind::Cuda(devices) => on_cuda_devices(*devices, &calculation)?,
                 })
             },
         )?;
@@ -94,7 +98,9 @@ impl BackendOptions {
 /// Curve or pixels, 1/Å.
 fn points(q: Vec<f64>, qy: Option<Vec<f64>>) -> Result<Points, Failure> {
     let Some(qy) = qy else {
-        return Ok(points::listed(q)?);
+        // At 0 a model has a value, or diverges.
+        points::listed(q.iter().map(|q| if *q == 0.0 { 1.0 } else { *q }).collect())?;
+        return Ok(Points::Curve(q));
     };
     if q.len() != qy.len() || q.is_empty() {
         return Err(Failure::Data(format!(
@@ -218,6 +224,22 @@ fn spreads(
     Ok(made)
 }
 
+/// The model, with parameters of magnetism or without.
+fn definition(model: &str, magnetic: bool) -> Result<Definition, Failure> {
+    let plain = Definition::parse(model)?;
+    if !magnetic {
+        return Ok(plain);
+    }
+    let parameters = plain.rows().len();
+    let definition = plain.with_magnetism();
+    if definition.rows().len() == parameters {
+        return Err(Failure::Data(format!(
+            "magnetic: expected a model with scattering length densities, found {model}"
+        )));
+    }
+    Ok(definition)
+}
+
 /// A calculation, checked.
 fn calculation(
     model: &str,
@@ -225,7 +247,8 @@ fn calculation(
     distributions: Vec<DistributionRow>,
     place: &BackendOptions,
 ) -> Result<Calculation, Failure> {
-    let definition = Definition::parse(model)?;
+    let definition = definition(model, place.magnetic)?;
+    place.check_points(qy.is_some())?;
     let polydispersity = spreads(&definition, distributions, qy.is_some())?;
     if !(0.0..1.0).contains(&place.cutoff) {
         return Err(Failure::Data(format!(
@@ -252,8 +275,8 @@ fn sas_models() -> Vec<&'static str> {
 
 /// The parameters of a model.
 #[pyfunction]
-fn sas_parameters(model: &str) -> PyResult<Vec<Row>> {
-    let definition = Definition::parse(model).map_err(Failure::from)?;
+fn sas_parameters(model: &str, magnetic: bool) -> PyResult<Vec<Row>> {
+    let definition = definition(model, magnetic)?;
     let row = |row: &ParameterRow| {
         (
             row.name.clone(),
@@ -268,11 +291,28 @@ fn sas_parameters(model: &str) -> PyResult<Vec<Row>> {
     Ok(definition.rows().iter().map(row).collect())
 }
 
+/// Names of the parameters that magnetism adds to a model.
+#[pyfunction]
+fn sas_magnetic_names(model: &str) -> PyResult<Vec<String>> {
+    let plain = definition(model, false)?;
+    let parameters = plain.rows().len();
+    let magnetic = plain.clone().with_magnetism();
+    // Those of a sum lie between others.
+    let mut names: Vec<String> = magnetic.rows().iter().map(|row| row.name.clone()).collect();
+    if names.len() > parameters {
+        names.retain(|name| plain.parameter_index(name).is_err());
+    } else {
+        names.clear();
+    }
+    Ok(names)
+}
+
 /// A model at points: a thread with the engine.
 #[pyclass(frozen, module = "warpstride._warpstride")]
 struct SasEngine {
     worker: Worker<Box<dyn Engine>>,
     calculation: Calculation,
+    origin: Origin,
     points: usize,
     setup: String,
 }
@@ -296,6 +336,7 @@ impl SasEngine {
         let setup = worker.call(py, |engine, _| Ok(engine.setup().to_string()))?;
         Ok(Self {
             worker,
+            origin: Origin::of(&calculation),
             calculation,
             points,
             setup,
@@ -332,7 +373,7 @@ impl SasEngine {
         widths: PyReadonlyArray2<'_, f64>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let vectors = vectors(values.as_array(), widths.as_array());
-        let points = self.points;
+        let (points, origin) = (self.points, self.origin.clone());
         let computed = self.worker.call(py, move |engine, interrupt| {
             // A request to stop is seen between the calls, which become as large as their time permits.
             let (mut part, mut rest) = (engine.batch().max(1), &vectors[..]);
@@ -345,6 +386,9 @@ impl SasEngine {
                 if begun.elapsed() < CALL {
                     part = part.saturating_mul(2);
                 }
+            }
+            for (vector, intensity) in vectors.iter().zip(&mut computed) {
+                origin.make_infinite(vector, intensity);
             }
             stacked(computed, points)
         })?;
@@ -368,5 +412,7 @@ pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<SasEngine>()?;
     module.add_function(wrap_pyfunction!(sas_models, module)?)?;
     module.add_function(wrap_pyfunction!(sas_parameters, module)?)?;
+    module.add_function(wrap_pyfunction!(data::sas_read, module)?)?;
+    module.add_function(wrap_pyfunction!(sas_magnetic_names, module)?)?;
     module.add_function(wrap_pyfunction!(fit::sas_fit, module)?)
 }

@@ -16,7 +16,9 @@ use table::{Series, Table, tables};
 use warpstride::run::{BackendKind, Interrupt};
 use warpstride::series::cpu::CpuEngine;
 use warpstride::series::cuda::{GpuEngine, kernels};
-use warpstride::series::{Aggregate, Engine, Granularity, NanPolicy, Resample, SeriesError};
+use warpstride::series::{
+    Aggregate, BucketAxis, Engine, Granularity, NanPolicy, Resample, SeriesError, Zone,
+};
 
 /// The name of a capsule with a stream of the Arrow C data interface.
 const STREAM: &CStr = c"arrow_array_stream";
@@ -44,12 +46,44 @@ struct Options {
     value: Option<String>,
     by: Option<Vec<String>>,
     nan: String,
+    time_format: Option<String>,
+    timezone: Option<String>,
     backend: String,
     device: Option<usize>,
 }
 
 fn parsed<T: std::str::FromStr<Err = SeriesError>>(texts: &[String]) -> Result<Vec<T>, Failure> {
     texts.iter().map(|text| Ok(text.parse::<T>()?)).collect()
+}
+
+/// Nanoseconds in the unit of times that are integers.
+fn unit(time_format: Option<&str>) -> Result<Option<i64>, Failure> {
+    Ok(Some(match time_format {
+        None => return Ok(None),
+        Some("unix") => 1_000_000_000,
+        Some("unix-ms") => 1_000_000,
+        Some("unix-us") => 1000,
+        Some("unix-ns") => 1,
+        Some(other) => {
+            return Err(Failure::Data(format!(
+                "time_format {other:?}: expected unix, unix-ms, unix-us or unix-ns"
+            )));
+        }
+    }))
+}
+
+/// The axis of buckets of local time.
+fn axis(timezone: Option<&str>, plan: &Resample) -> Result<Option<BucketAxis>, Failure> {
+    let Some(name) = timezone else {
+        return Ok(None);
+    };
+    let refused = |why: String| Failure::Data(format!("timezone {name:?}: {why}"));
+    let zone = Zone::named(name).map_err(refused)?;
+    let axis = BucketAxis::new(zone, plan.granularities());
+    Ok(Some(axis.map_err(|why| {
+        // The library's sentence names options of the command line.
+        Failure::Data(why.replace("--timezone ", "timezone "))
+    })?))
 }
 
 fn engine(plan: &Resample, options: &Options) -> Result<Box<dyn Engine>, Failure> {
@@ -86,10 +120,13 @@ fn resample(
     let granularities: Vec<Granularity> = parsed(&every)?;
     let aggregates: Vec<Aggregate> = parsed(&agg)?;
     let plan = Resample::new(granularities, aggregates, nan).map_err(Failure::from)?;
+    let unit = unit(options.time_format.as_deref())?;
+    let axis = axis(options.timezone.as_deref(), &plan)?;
     let reader = stream(capsule)?;
     let work = |interrupt: &Interrupt| -> Result<(Vec<Table>, usize), Failure> {
         let names = ColumnNames {
             time: options.time.as_deref(),
+            unit,
             value: options.value.as_deref(),
             by: options.by.as_deref(),
         };
@@ -100,6 +137,9 @@ fn resample(
                 return Ok((Vec::new(), 0));
             }
             points.add(&batch.map_err(|why| Failure::Data(format!("the table: {why}")))?)?;
+        }
+        if let Some(axis) = axis {
+            points.place(axis)?;
         }
         let Series {
             batch,

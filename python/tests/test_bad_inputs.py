@@ -1,5 +1,10 @@
 """Ten thousand random inputs with which nothing can be computed: each raises one exception of the documented types."""
 
+import atexit
+import pathlib
+import shutil
+import tempfile
+
 import numpy as np
 import pytest
 
@@ -75,6 +80,22 @@ TEXT = unknown
 START = {"probe": {"source": "mean-pattern"}}
 PTYCHO = {**SCAN.arguments, "engines": [ws.ptycho.DM(1)], "recipe": START, "backend": "cpu"}
 MRI = {"samples": np.ones((2, 9), dtype=complex), "k": np.full((9, 2), 0.1), "matrix": 4, "maps": "none", "backend": "cpu"}
+FOLDER = pathlib.Path(tempfile.mkdtemp())
+atexit.register(shutil.rmtree, FOLDER, ignore_errors=True)
+np.save(FOLDER / "frames.npy", SCAN.frames)
+(FOLDER / "places.csv").write_text("y_m,x_m\n" + "".join(f"{y},{x}\n" for y, x in SCAN.positions.tolist()))
+(FOLDER / "curve.txt").write_text("q I dI\n" + "".join(f"{q},{1 + q},0.1\n" for q in np.linspace(0.01, 0.3, 9).tolist()))
+for name, shape in (("ksp", (1, 9, 1, 2)), ("traj", (3, 9))):
+    (FOLDER / f"{name}.hdr").write_text("# Dimensions\n" + " ".join(map(str, shape)) + "\n")
+    np.full(np.prod(shape), 0.5, np.complex64).tofile(FOLDER / f"{name}.cfl")
+PATH = constant("absent", "", str(FOLDER), __file__, FOLDER / "absent.h5")
+READ = {
+    "path": FOLDER / "frames.npy",
+    "positions": FOLDER / "places.csv",
+    "wavelength": SCAN.wavelength,
+    "distance": SCAN.distance,
+    "pixel_size": SCAN.pixel_size,
+}
 JACOBI = {"field": np.ones((5, 6)), "iterations": 2, "backend": "cpu"}
 RESAMPLE = {"table": POINTS, "every": "1m", "agg": "mean", "backend": "cpu"}
 TYPE1 = {"x": np.ones(5), "y": np.ones(5), "c": np.ones(5, dtype=complex), "n_modes": (4, 4)}
@@ -112,6 +133,46 @@ CASES = [
         "probe_modes": [whole(-10, 1), constant(10**6, 10**30)],
         "recipe": [lambda random: {unknown(random): 1}, constant({"seed": 1}, {"engines": 3}, {"data": {"x": 1}}, [1], {"free_pixels": np.nan})],
         "backend": [TEXT],
+        "devices": [constant(1, "all", [0, 1], -1, 10**30)],
+    }),
+    (ws.ptycho.read_scan, READ, {
+        "path": [PATH, constant([], [FOLDER / "frames.npy", "absent.npy"], FOLDER / "curve.txt")],
+        "recipe": [PATH],
+        "format": [TEXT],
+        "wavelength": [NEGATIVE, constant(0.0, 1.0), lambda random: unknown(random)],
+        "distance": [NEGATIVE, constant(0.0, "1 kg"), lambda random: unknown(random)],
+        "pixel_size": [NEGATIVE, constant((1e-5, 1e-5, 1e-5), 0.0)],
+        "frames": [constant((3, 3), (0, 99), (-1, 2), (1,), "all", 10**30)],
+        "every": [whole(-10, 1), constant(10**30, 1.5)],
+        "exclude": [constant([99], [-1], {1}, ["a"])],
+        "half": [constant(0, 3, -1)],
+        "crop": [constant((0, 3), (99, 99), (3,), 3)],
+        "pad": [constant((3, 3), (10**9, 10**9), 3)],
+        "bin": [whole(-10, 1), constant(10**30)],
+        "centre": [constant("middle", (1e9, 0.0), (1.0,))],
+        "transform_frames": [constant(["turn"], "transpose", [3])],
+        "mask": [constant("absent.npy", FOLDER / "frames.npy", "")],
+        "dark": [constant("absent.npy", FOLDER / "curve.txt")],
+        "positions": [PATH, constant({"file": "absent"}, {"files": 3}, 7, FOLDER / "curve.txt")],
+        "raster": [constant({}, {"step": "1um"}, {"points": (3, 3), "step": 0}, 3)],
+        "affine": [constant([[1, 2], [2, 4]], [[1, 2]], 3)],
+        "units": [constant({"positions": "kg"}, {"places": "um"}, 3)],
+        "paths": [constant({"frames": ""}, {"frame": "/x"}, 3)],
+        "hot_pixels": [TEXT],
+    }),
+    (ws.mri.read, {"path": FOLDER / "ksp.cfl", "trajectory": FOLDER / "traj.cfl"}, {
+        "path": [PATH, constant(FOLDER / "traj.cfl", FOLDER / "curve.txt")],
+        "trajectory": [PATH, constant(None, FOLDER / "curve.txt", FOLDER / "ksp.cfl")],
+        "matrix": [constant((), (4,), (0, 4), (4, -1), (10**9, 4), (1, 2, 3, 4), "ab")],
+        "group": [TEXT],
+        "select": [TEXT, constant("all", "slice=7", "slice=-1", "slice=all")],
+        "combine": [TEXT],
+    }),
+    (ws.sas.read, {"path": FOLDER / "curve.txt"}, {
+        "path": [PATH, constant(FOLDER / "ksp.cfl", FOLDER / "frames.npy")],
+        "select": [constant("7", "", "0")],
+        "kind": [TEXT],
+        "q_unit": [TEXT],
     }),
     (ws.mri.reconstruct, MRI, {
         "samples": [other_shape((2, 9)), not_finite((2, 9), complex), no_numbers],
@@ -127,6 +188,9 @@ CASES = [
         "density": [TEXT, other_shape((9,)), not_finite((9,)), lambda random: -random.uniform(0.1, 1, 9)],
         "backend": [TEXT],
         "devices": [constant(1, "all", [0, 1])],
+        "off_resonance": [constant(np.ones((4, 4)), 3.0), no_numbers],
+        "field": [constant((np.ones((9, 1)), np.ones((1, 4, 5))), (np.ones((8, 1)), np.ones((1, 4, 4))), (np.full((9, 1), np.nan), np.ones((1, 4, 4))), 3), no_numbers],
+        "precision": [TEXT],
     }),
     (ws.mri.nufft2d1, TYPE1, {
         "x": [other_shape((5,)), not_finite((5,)), no_numbers],
@@ -160,6 +224,8 @@ CASES = [
         "value": [TEXT, constant("time", "")],
         "by": [lambda random: [unknown(random)], constant(["value"], ["time"])],
         "nan": [TEXT],
+        "time_format": [TEXT, constant("unix")],
+        "timezone": [TEXT],
         "backend": [TEXT],
     }),
     (ws.series.table, {"times": np.array(["2026-01-01"], "datetime64[s]"), "values": [1.0]}, {

@@ -1,6 +1,10 @@
 """Aggregation of time series."""
 
+import datetime
 import pickle
+import subprocess
+import sys
+import zoneinfo
 
 import numpy as np
 import pytest
@@ -174,3 +178,86 @@ def test_tables_are_saved_and_given_to_xarray(tmp_path):
     with pyarrow.ipc.open_file(str(tmp_path / "table.arrow")) as file:
         assert file.read_all().equals(pyarrow.table(table))
     assert table.to_xarray()["count"].values.tolist() == table["count"].tolist()
+
+
+def local_means(tmp_path, times, values, every, zone):
+    """What ``warpstride series resample --timezone`` writes: starts in nanoseconds since 1970, and means."""
+    rows = "\n".join(f"{time},{value}" for time, value in zip(times.astype("datetime64[ns]").astype(int), values))
+    (tmp_path / "in.csv").write_text("time,value\n" + rows + "\n")
+    command = [sys.executable, "-m", "warpstride", "series", "resample", tmp_path / "in.csv", "--granularity", every]
+    options = ["--aggregate", "mean", "--timezone", zone, "--time-format", "unix-ns", "--backend", "cpu"]
+    command = [str(part) for part in [*command, *options, "-o", tmp_path / "out.csv"]]
+    subprocess.run(command, check=True, capture_output=True)
+    names, *rows = (line.split(",") for line in (tmp_path / "out.csv").read_text().splitlines())
+    columns = dict(zip(names, zip(*rows)))
+    return list(map(int, columns["timestamp_ns"])), list(map(float, columns["value"]))
+
+
+@pytest.mark.parametrize(("every", "zone"), [("1d", "Europe/Zurich"), ("M", "America/New_York"), ("1h", "Asia/Kolkata"), ("30m", "Europe/Zurich")])
+def test_buckets_of_local_time_are_those_of_zoneinfo(every, zone):
+    # Over a change of the clocks.
+    local = zoneinfo.ZoneInfo(zone)
+    times = np.datetime64("2026-03-25T00:07") + np.arange(0, 10 * 24 * 60, 37).astype("timedelta64[m]")
+    values = np.arange(len(times), dtype=float)
+    buckets = {}
+    for time, value in zip(times.astype("datetime64[s]").astype(int), values):
+        at = datetime.datetime.fromtimestamp(int(time), tz=local)
+        midnight = at.replace(hour=0, minute=0, second=0)
+        if every == "1d":
+            start = midnight
+        elif every == "M":
+            start = midnight.replace(day=1)
+        else:
+            minutes = {"1h": 60, "30m": 30}[every]
+            start = at.replace(minute=at.minute // minutes * minutes, second=0)
+        buckets.setdefault(int(start.timestamp()), []).append(value)
+    found = ws.series.resample(ws.series.table(times, values), every, ["mean", "count"], timezone=zone, backend="cpu")
+    assert found["time"].astype("datetime64[s]").astype(int).tolist() == list(buckets)
+    assert found["count"].tolist() == [len(of) for of in buckets.values()]
+    assert np.allclose(found["mean"], [np.mean(of) for of in buckets.values()], rtol=1e-14)
+    pyarrow = pytest.importorskip("pyarrow")
+    assert str(pyarrow.table(found).schema.field("time").type) == f"timestamp[ns, tz={zone}]"
+
+
+def test_local_days_have_the_bits_of_the_command(tmp_path):
+    times = np.datetime64("2026-10-20T00:07", "ns") + np.arange(0, 10 * 24 * 60, 37).astype("timedelta64[m]")
+    values = np.random.default_rng(3).normal(size=len(times))
+    starts, means = local_means(tmp_path, times, values, "1d", "Europe/Zurich")
+    found = ws.series.resample(ws.series.table(times, values), "1d", timezone="Europe/Zurich", backend="cpu")
+    assert found["mean"].tolist() == means
+    assert found["time"].astype(int).tolist() == starts
+
+
+@pytest.mark.parametrize(("unit", "scale", "dtype"), [("unix", 1, "int32"), ("unix-ms", 10**3, "int64"), ("unix-us", 10**6, "uint64"), ("unix-ns", 10**9, "int64")])
+def test_integers_are_times(unit, scale, dtype):
+    pyarrow = pytest.importorskip("pyarrow")
+    seconds = 1_770_000_000 + np.arange(0, 7200, 60)
+    values = np.arange(len(seconds), dtype=float)
+    table = pyarrow.table({"t": pyarrow.array(seconds * scale, pyarrow.type_for_alias(dtype)), "x": values})
+    found = ws.series.resample(table, "1h", ["mean", "count"], time="t", time_format=unit, backend="cpu")
+    stamps = ws.series.table(seconds.astype("datetime64[s]"), values)
+    expected = ws.series.resample(stamps, "1h", ["mean", "count"], backend="cpu")
+    for ours, theirs in (("t", "time"), ("mean", "mean"), ("count", "count")):
+        assert found[ours].tolist() == expected[theirs].tolist()
+
+
+def test_bad_zones_and_integers_are_data_errors():
+    pyarrow = pytest.importorskip("pyarrow")
+    times = np.datetime64("2026-01-01", "s") + np.arange(9)
+    table = ws.series.table(times, np.ones(9))
+    for options, every, words in [
+        ({"timezone": "Europe/Zuerich"}, "1d", "IANA time zone"),
+        ({"timezone": "Europe/Zurich"}, "7h", "clocks change"),
+        ({"time_format": "iso"}, "1d", "expected unix, unix-ms"),
+        ({"time_format": "unix"}, "1d", "expected one column of integers"),
+        ({"time_format": "unix", "time": "time"}, "1d", "expected integers"),
+    ]:
+        with pytest.raises(ws.DataError, match=words):
+            ws.series.resample(table, every, backend="cpu", **options)
+    for times in ([2**62], [-1]):
+        integers = pyarrow.table({"t": pyarrow.array(times, pyarrow.int64()), "x": [1.0]})
+        with pytest.raises(ws.DataError, match="from 1970 to 2262"):
+            ws.series.resample(integers, "1h", time="t", time_format="unix", backend="cpu")
+    early = ws.series.table(np.array([0], dtype="datetime64[s]"), [1.0])
+    with pytest.raises(ws.DataError, match="on the clocks of America/New_York"):
+        ws.series.resample(early, "1d", timezone="America/New_York", backend="cpu")

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Mapping, Optional, Protocol, Sequence, Union, overload
+from typing import Any, Literal, Mapping, Optional, Protocol, Sequence, Union, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,10 @@ from ._types import Backend
 from ._warpstride import Table
 
 __all__ = ["Table", "resample", "table"]
+
+
+TimeFormat = Literal["unix", "unix-ms", "unix-us", "unix-ns"]
+"""What integers are as times."""
 
 
 class ArrowStream(Protocol):
@@ -71,6 +75,8 @@ def resample(
     value: Optional[str] = ...,
     by: Optional[Sequence[str]] = ...,
     nan: str = ...,
+    time_format: Optional[TimeFormat] = ...,
+    timezone: Optional[str] = ...,
     backend: Backend = ...,
     device: Optional[int] = ...,
 ) -> Table: ...
@@ -86,6 +92,8 @@ def resample(
     value: Optional[str] = ...,
     by: Optional[Sequence[str]] = ...,
     nan: str = ...,
+    time_format: Optional[TimeFormat] = ...,
+    timezone: Optional[str] = ...,
     backend: Backend = ...,
     device: Optional[int] = ...,
 ) -> dict[str, Table]: ...
@@ -100,6 +108,8 @@ def resample(
     value: Optional[str] = None,
     by: Optional[Sequence[str]] = None,
     nan: str = "keep",
+    time_format: Optional[TimeFormat] = None,
+    timezone: Optional[str] = None,
     backend: Backend = "auto",
     device: Optional[int] = None,
 ) -> Union[Table, dict[str, Table]]:
@@ -112,18 +122,23 @@ def resample(
         without a value are left out.
     every : str, or list or tuple of str
         Lengths of buckets: ``"1m"``, ``"250ms"``, ``"1d"``, or ``"W"``, ``"M"``, ``"Q"``, ``"H"``, ``"Y"`` of the
-        calendar in UTC.
+        calendar in UTC, or in ``timezone``.
     agg : str or sequence of str
         ``count``, ``sum``, ``mean``, ``min``, ``max``, ``first``, ``last``, ``nunique``, ``std``, ``median``, a
         percentile such as ``95pct``, or one of these of the differences between points, such as ``rate:mean``.
     time : str, optional
-        Column of timestamps (Timestamp or Date); by default the only one.
+        Column of timestamps (Timestamp or Date), or of integers with ``time_format``; by default the only one.
     value : str, optional
         Column of numbers; by default the only one.
     by : sequence of str, optional
         Columns of text or integers that name the series; by default all columns of text.
     nan : {"keep", "skip"}
         Whether NaN is a value, greater than all others, or no point.
+    time_format : {"unix", "unix-ms", "unix-us", "unix-ns"}, optional
+        What integers in the column of times are: seconds since 1970, milliseconds, microseconds or nanoseconds.
+    timezone : str, optional
+        IANA time zone, such as ``"Europe/Zurich"``: days and periods of the calendar begin at local midnight, and the starts of
+        buckets have this zone. Lengths below a day must divide what its clocks change by.
     backend : {"auto", "cpu", "cuda", "emulator"}
         Where to compute.
     device : int, optional
@@ -163,6 +178,8 @@ def resample(
         "value": value,
         "by": None if by is None else [by] if isinstance(by, str) else list(by),
         "nan": nan,
+        "time_format": time_format,
+        "timezone": timezone,
         "backend": backend,
         "device": device,
     }

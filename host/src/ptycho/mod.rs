@@ -34,6 +34,7 @@ mod layered_engines;
 pub(crate) mod likelihood;
 mod magnitudes;
 mod memory_estimate;
+mod memory_request;
 mod metrics_schedule;
 mod multislice;
 mod near_field;
@@ -97,6 +98,9 @@ pub use likelihood::{LikelihoodMethod, Noise};
 pub use magnitudes::{Magnitudes, StoredMagnitudes};
 use memory_estimate::frames_together;
 pub use memory_estimate::{host_besides, mask_bytes, memory_estimate};
+#[cfg(all(feature = "cli", feature = "hdf5"))]
+pub(crate) use memory_request::WHAT;
+pub use memory_request::{MemoryRequest, MemoryRequestError, free_memory};
 pub(crate) use multislice::MOST_SLICES;
 pub use multislice::{SliceDistance, SliceOptions, SlicePlan, slices_note};
 pub use near_field::{NearField, NearFieldMisfit};

@@ -26,6 +26,8 @@ pub(super) struct Asked {
     /// The name of an estimation; ignored if maps are given.
     pub(super) maps: String,
     pub(super) intensity_correction: bool,
+    /// Whether double precision is computed with; by default as the samples are.
+    pub(super) double: Option<bool>,
     pub(super) backend: String,
     pub(super) devices: Option<Devices>,
 }

@@ -1,26 +1,28 @@
 //! Images from k-space samples.
 
+use super::kspace::MriKSpace;
 use super::options::Asked;
 use crate::arrays::single;
-use crate::backend::GroupRequest;
+use crate::backend::{DevicesKind, GroupRequest, open};
 use crate::background::Worker;
 use crate::errors::Failure;
 use ndarray::{Array1, Array2, Array3, Array5};
 use num_complex::Complex;
 use numpy::{IntoPyArray, PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArray5};
 use pyo3::prelude::*;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
-use warpstride::cuda::Kernels;
 use warpstride::data::KSpace;
-use warpstride::gpu::{CudaDevice, Device, EmulatedDevice};
+use warpstride::gpu::Device;
 use warpstride::mri::cpu::CpuEngine;
 use warpstride::mri::cuda::{kernels, on_cuda_devices, on_emulated_devices};
+use warpstride::mri::io::ismrmrd::KSpaceFile;
 use warpstride::mri::nufft::SpreadingKernel;
 use warpstride::mri::{
-    Coverage, Density, Engine, EstimatedMaps, MapDoubt, MemorySizes, OperatorName, Plans, Problem,
-    Recipe, ReconstructionSteps, diagnose, grid_of,
+    Coverage, Density, Engine, EstimatedMaps, FieldBasis, MapDoubt, MemorySizes, OperatorName,
+    Plans, Problem, Recipe, ReconstructionSteps, diagnose, grid_of,
 };
-use warpstride::run::{Backend, BackendKind, MemoryEstimate, Steps};
+use warpstride::run::{BackendKind, MemoryEstimate, Steps};
 use warpstride::system::Memory;
 
 /// What does not fit, for messages.
@@ -29,34 +31,9 @@ const WHAT: &str = "the reconstruction";
 /// Cells of the NUFFT's fine grid per mode, with which the smallest tolerance is reached.
 const OVERSAMPLING: f64 = 2.0;
 
-/// An open back end: the CPU, or one or several devices.
-type Devices = Backend<Vec<CudaDevice>, Vec<EmulatedDevice>>;
-
-fn open(
-    request: &GroupRequest,
-    cpu_only: Option<&str>,
-    kernels: impl FnOnce() -> Kernels,
-) -> Result<Devices, Failure> {
-    let cuda = || -> Result<_, Failure> {
-        let kernels = kernels();
-        let opened = request.numbers()?.into_iter();
-        let opened = opened.map(|number| CudaDevice::new(number, &kernels).map_err(Failure::from));
-        Ok(Box::new(opened.collect::<Result<Vec<_>, _>>()?))
-    };
-    let emulator = || -> Result<_, Failure> {
-        let devices = 0..request.emulated()?;
-        Ok(devices.map(|_| EmulatedDevice::new()).collect())
-    };
-    let name = |devices: &Vec<CudaDevice>| {
-        let names = devices.iter().map(|device| device.info().name.as_str());
-        names.collect::<Vec<_>>().join(", ")
-    };
-    Backend::open(request.backend(), cpu_only, cuda, emulator, name)
-}
-
 /// Checks that a run of these sizes fits; `bytes` of a real number.
 fn check(
-    kind: &BackendKind<Vec<CudaDevice>, Vec<EmulatedDevice>>,
+    kind: &DevicesKind,
     sizes: &MemorySizes,
     bytes: usize,
     host: Memory,
@@ -156,17 +133,64 @@ pub(super) struct Running {
     problems: Vec<String>,
 }
 
-/// What is given as arrays.
-struct Given {
-    trajectory: Array2<f64>,
-    samples: Array2<Complex<f64>>,
-    maps: Option<Array5<Complex<f64>>>,
-    weights: Option<Array1<f64>>,
+/// Samples: arrays (sample, axis) and (coil, sample), or those of a file.
+enum Given {
+    Arrays(Array2<f64>, Array2<Complex<f64>>),
+    File(Arc<KSpaceFile>),
 }
 
-fn prepare(asked: &Asked, given: Given, double: bool) -> Result<Running, Failure> {
+/// Samples that have been checked, which are dropped before the iterations if nobody else has them.
+enum Checked {
+    Own(Box<KSpace>),
+    File(Arc<KSpaceFile>),
+}
+
+impl std::ops::Deref for Checked {
+    type Target = KSpace;
+
+    fn deref(&self) -> &KSpace {
+        match self {
+            Self::Own(kspace) => kspace,
+            Self::File(file) => &file.kspace,
+        }
+    }
+}
+
+/// What is given as arrays.
+struct Input {
+    given: Given,
+    maps: Option<Array5<Complex<f64>>>,
+    weights: Option<Array1<f64>>,
+    field: Option<FieldBasis>,
+}
+
+/// `basis`, unless a product of a coefficient and a map is no plausible phase.
+fn plausible(basis: FieldBasis) -> Result<FieldBasis, Failure> {
+    let cycles = basis.largest_phase();
+    if cycles <= FieldBasis::MAX_CYCLES {
+        return Ok(basis);
+    }
+    Err(Failure::Data(format!(
+        "off_resonance and field: expected phases of at most {} cycles, found {cycles}",
+        FieldBasis::MAX_CYCLES
+    )))
+}
+
+fn prepare(asked: &Asked, given: Input, double: bool) -> Result<Running, Failure> {
     let host = Memory::available();
-    let options = asked.options()?;
+    let mut options = asked.options()?;
+    if given.field.is_some() {
+        if options
+            .operator
+            .is_some_and(|found| found != OperatorName::Direct)
+        {
+            return Err(Failure::Data(format!(
+                "off_resonance and field: expected operator direct, found {}",
+                asked.operator
+            )));
+        }
+        options.field = true;
+    }
     let request = GroupRequest::new(&asked.backend, asked.devices.clone())?;
     request.check_single(double)?;
     let axes = asked.matrix.len().clamp(2, 3);
@@ -186,7 +210,16 @@ fn prepare(asked: &Asked, given: Given, double: bool) -> Result<Running, Failure
     if given.maps.is_none() {
         asked.estimation()?;
     }
-    let kspace = asked.kspace(given.trajectory, given.samples)?;
+    let mut notes = Vec::new();
+    let kspace = match given.given {
+        Given::Arrays(trajectory, samples) => {
+            Checked::Own(Box::new(asked.kspace(trajectory, samples)?))
+        }
+        Given::File(file) => {
+            notes.extend(file.notes.iter().cloned());
+            Checked::File(file)
+        }
+    };
     let (grid, recipe) = (grid_of(&kspace), options.recipe());
     let density = match (&given.weights, named) {
         (None, Some(density)) => density,
@@ -204,6 +237,11 @@ fn prepare(asked: &Asked, given: Given, double: bool) -> Result<Running, Failure
     let mut plans = Plans::default();
     let mut problem = Problem::new(grid, kspace.trajectory().clone(), kspace.samples().clone())
         .map_err(Failure::data)?;
+    if let Some(field) = given.field {
+        problem = problem
+            .with_field(plausible(field)?)
+            .map_err(Failure::data)?;
+    }
     let own = given.weights.is_some();
     let weights = match given.weights {
         Some(weights) => Some(weights),
@@ -212,7 +250,8 @@ fn prepare(asked: &Asked, given: Given, double: bool) -> Result<Running, Failure
     if let Some(weights) = weights {
         problem = problem.with_weights(weights).map_err(Failure::data)?;
     }
-    let (maps, mut notes) = coil_maps(asked, given.maps, &kspace, &mut plans)?;
+    let (maps, of_maps) = coil_maps(asked, given.maps, &kspace, &mut plans)?;
+    notes.extend(of_maps);
     if density == Density::Ramp && coverage.spokes.is_none() {
         notes.push("density ramp assumes spokes, but these readouts are not spokes".to_owned());
     }
@@ -293,29 +332,44 @@ type Progress = (Vec<(usize, f64)>, usize, bool);
 #[pymethods]
 impl MriRun {
     /// Prepares the reconstruction of `samples` (coil, sample) at `k` (sample, axis), cycles/pixel, with maps (set, coil,
-    /// slice, row, column) and density weights (sample) if they are given.
+    /// slice, row, column), density weights (sample) and a field, coefficients (sample, function) and maps (function, voxel),
+    /// if they are given; or of the samples of a file.
     #[new]
     fn new(
         py: Python<'_>,
         samples: &Bound<'_, PyAny>,
-        k: PyReadonlyArray2<'_, f64>,
+        k: Option<PyReadonlyArray2<'_, f64>>,
         maps: Option<PyReadonlyArray5<'_, Complex<f64>>>,
         weights: Option<PyReadonlyArray1<'_, f64>>,
+        field: Option<(PyReadonlyArray2<'_, f64>, PyReadonlyArray2<'_, f64>)>,
         asked: Asked,
     ) -> PyResult<Self> {
-        let samples: Samples<'_> = samples.extract().map_err(|_| {
-            Failure::data("samples: expected an array (coil, sample) of complex numbers")
-        })?;
         let wide = |v: &Complex<f32>| Complex::new(f64::from(v.re), f64::from(v.im));
-        let (samples, double) = match samples {
-            Samples::Single(samples) => (samples.as_array().map(wide), false),
-            Samples::Double(samples) => (samples.as_array().to_owned(), true),
+        let (given, double) = match samples.cast::<MriKSpace>() {
+            Ok(kspace) => (Given::File(Arc::clone(kspace.get().file())), false),
+            Err(_) => {
+                let samples: Samples<'_> = samples.extract().map_err(|_| {
+                    Failure::data("samples: expected an array (coil, sample) of complex numbers")
+                })?;
+                let Some(k) = k else {
+                    return Err(Failure::data("k: expected an array, found none").into());
+                };
+                let (samples, double) = match samples {
+                    Samples::Single(samples) => (samples.as_array().map(wide), false),
+                    Samples::Double(samples) => (samples.as_array().to_owned(), true),
+                };
+                (Given::Arrays(k.as_array().to_owned(), samples), double)
+            }
         };
-        let given = Given {
-            trajectory: k.as_array().to_owned(),
-            samples,
+        let double = asked.double.unwrap_or(double);
+        let given = Input {
+            given,
             maps: maps.map(|maps| maps.as_array().to_owned()),
             weights: weights.map(|weights| weights.as_array().to_owned()),
+            field: field.map(|(coefficients, maps)| FieldBasis {
+                coefficients: coefficients.as_array().to_owned(),
+                maps: maps.as_array().to_owned(),
+            }),
         };
         let worker = Worker::start(py, move || prepare(&asked, given, double))?;
         Ok(Self { worker, double })

@@ -7,7 +7,7 @@ use num_complex::Complex;
 use numpy::{PyReadonlyArray1, PyReadonlyArrayDyn};
 use pyo3::prelude::*;
 use std::path::PathBuf;
-use warpstride::data::MriImage;
+use warpstride::data::{MriImage, Placement};
 use warpstride::mri::io::images::{self, NiftiValues};
 
 /// What a file says of an image beside its arrays.
@@ -22,6 +22,11 @@ pub(super) struct Facts {
     device: String,
     precision: String,
     nifti: String,
+    source: String,
+    /// Slices, rows, columns, m.
+    field_of_view: Option<[f64; 3]>,
+    /// Centre, m, and directions of columns, rows and slices.
+    placement: Option<([f64; 3], [[f64; 3]; 3])>,
 }
 
 /// Writes an image (slice, row, column) with its coil maps (set, coil, slice, row, column) as the command does. Returns what
@@ -50,8 +55,10 @@ pub(super) fn mri_save(
             .map_err(shape)?,
         volume: facts.volume,
         index: None,
-        placement: None,
-        field_of_view: None,
+        placement: facts
+            .placement
+            .and_then(|(centre, directions)| Placement::new(centre, directions)),
+        field_of_view: facts.field_of_view,
         coil_maps: coil_maps.transpose().map_err(shape)?,
         residuals: residuals.as_array().to_vec(),
         recipe: facts.recipe,
@@ -61,7 +68,7 @@ pub(super) fn mri_save(
         device: facts.device,
         precision: facts.precision,
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        source: "arrays".to_owned(),
+        source: facts.source,
     };
     let written =
         py.detach(|| images::write_images(&path, std::slice::from_ref(&image), &[], nifti));

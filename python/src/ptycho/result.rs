@@ -3,7 +3,7 @@
 use super::run::entry;
 use crate::arrays::single;
 use crate::errors::Failure;
-use ndarray::{Array2, Array3};
+use ndarray::{Array2, Array3, Axis, concatenate};
 use num_complex::Complex;
 use numpy::{IntoPyArray, PyArray2, ToPyArray};
 use pyo3::prelude::*;
@@ -12,17 +12,20 @@ use std::path::PathBuf;
 use warpstride::data::Reconstruction;
 use warpstride::ptycho::io::results;
 
-/// A probe (mode, row, column), in the precision of the run.
-pub(super) fn probe_array(
+/// Modes or layers (mode, row, column), in the precision of the run.
+pub(super) fn complex_array(
     py: Python<'_>,
-    probe: Array3<Complex<f64>>,
+    values: Array3<Complex<f64>>,
     double: bool,
 ) -> Bound<'_, PyAny> {
     match double {
-        true => probe.into_pyarray(py).into_any(),
-        false => probe.mapv(single).into_pyarray(py).into_any(),
+        true => values.into_pyarray(py).into_any(),
+        false => values.mapv(single).into_pyarray(py).into_any(),
     }
 }
+
+/// Shapes, and coefficients.
+type Variations<'py> = (Bound<'py, PyAny>, Bound<'py, PyArray2<f64>>);
 
 /// Result of a run.
 #[pyclass(frozen, module = "warpstride._warpstride")]
@@ -59,7 +62,43 @@ impl PtychoResult {
     /// Probe modes (mode, row, column), √photons.
     #[getter]
     fn probe<'py>(&self, py: Python<'py>) -> Bound<'py, PyAny> {
-        probe_array(py, self.inner.probe.clone(), self.inner.double_precision)
+        complex_array(py, self.inner.probe.clone(), self.inner.double_precision)
+    }
+
+    /// The layers of the object (layer, row, column): its slices, its modes, or the object alone.
+    fn layers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let (of, parts) = (&self.inner, &self.inner.parts);
+        let first = of.object.view().insert_axis(Axis(0));
+        let layers = match (&parts.slices, &parts.object_modes) {
+            (Some(stack), _) => stack.slices.clone(),
+            (None, Some(modes)) => concatenate(Axis(0), &[first, modes.further.view()])
+                .map_err(|why| Failure::Internal(why.to_string()))?,
+            (None, None) => first.to_owned(),
+        };
+        Ok(complex_array(py, layers, of.double_precision))
+    }
+
+    /// Share of the power in each mode of the object, and distances from each slice to the next, m.
+    #[getter]
+    fn layer_facts(&self) -> (Option<Vec<f64>>, Option<Vec<f64>>) {
+        let parts = &self.inner.parts;
+        (
+            parts.object_modes.as_ref().map(|modes| modes.power.clone()),
+            parts.slices.as_ref().map(|stack| stack.distances.clone()),
+        )
+    }
+
+    /// Variations of the first probe mode (variation, row, column), and their coefficients (frame, variation), √photons.
+    fn probe_variations<'py>(&self, py: Python<'py>) -> Option<Variations<'py>> {
+        let variable = self.inner.parts.variable_probe.as_ref()?;
+        let shapes = complex_array(py, variable.shapes.clone(), self.inner.double_precision);
+        Some((shapes, variable.coefficients.to_pyarray(py)))
+    }
+
+    /// Background of the detector (row, column), photons.
+    fn background<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray2<f64>>> {
+        let detector = self.inner.parts.detector.as_ref()?;
+        detector.background.as_ref().map(|of| of.to_pyarray(py))
     }
 
     /// Fraction of the probe's power in each mode.

@@ -1,8 +1,11 @@
 //! A reconstruction as it runs: a thread with the engine.
 
-use super::result::{PtychoResult, probe_array};
+use super::recipe::{propagation, recipe};
+use super::result::{PtychoResult, complex_array};
+use super::running::{Begin, Input, Running};
+use super::scan::PtychoScan;
 use crate::arrays::{counts, single};
-use crate::backend::request;
+use crate::backend::{Devices, GroupRequest};
 use crate::background::Worker;
 use crate::errors::Failure;
 use ndarray::{Array2, Array3, Ix2, Ix3};
@@ -10,192 +13,10 @@ use num_complex::Complex;
 use numpy::{IntoPyArray, PyReadonlyArray2, PyReadonlyArray3, PyReadonlyArrayDyn};
 use pyo3::prelude::*;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
-use warpstride::data::{Geometry, HistoryEntry, Mask, Propagation, Reconstruction, Scan};
-use warpstride::gpu::GpuError;
-use warpstride::ptycho::cpu::CpuEngine;
-use warpstride::ptycho::cuda::{kernels_for, on_cuda, on_emulator};
-use warpstride::ptycho::{
-    Engine, Origin, Precision, ProbeSource, Problem, Recipe, Reconstructor, SavedRun,
-    SimulateOptions, StartObject, StreamPlan, UpdateVersion, fingerprint, memory_estimate, result,
-    simulate,
-};
-use warpstride::run::{BackendKind, BackendRequest, OutOfMemory};
-use warpstride::system::Memory;
-
-/// What does not fit, for messages.
-const WHAT: &str = "the reconstruction";
-
-/// Bytes of free device memory that blocks of counts leave free besides a fiftieth.
-const RESERVE: u64 = 256 << 20;
-
-/// The recipe of a JSON document: the tables and options of a recipe file.
-fn recipe(json: &str) -> Result<Recipe, Failure> {
-    let value: toml::Value = serde_json::from_str(json).map_err(Failure::data)?;
-    let text = toml::to_string(&value).map_err(Failure::data)?;
-    let recipe =
-        Recipe::from_toml(&text).map_err(|why| Failure::data(unnumbered(&why.to_string())))?;
-    recipe.check().map_err(Failure::data)?;
-    if recipe.data != warpstride::ptycho::ReadOptions::default() {
-        return Err(Failure::data(
-            "recipe: expected no table data, which says how files are read, as the frames are given as an array",
-        ));
-    }
-    if recipe.start.path().is_some() || recipe.start.object_file().is_some() {
-        return Err(Failure::data(
-            "recipe: expected no files in the table start, found one",
-        ));
-    }
-    Ok(recipe)
-}
-
-/// The sentence without the line of a document that the user has not written.
-fn unnumbered(text: &str) -> &str {
-    match text.split_once(": ") {
-        Some((line, rest)) if line.starts_with("line ") => rest,
-        _ => text,
-    }
-}
-
-/// The recipe of a JSON document with all options, TOML.
-#[pyfunction]
-pub(super) fn resolved_recipe(json: &str) -> PyResult<String> {
-    Ok(recipe(json)?.to_toml().map_err(Failure::data)?)
-}
-
-/// A computation in progress.
-pub(super) struct Running {
-    reconstructor: Reconstructor,
-    scan: Scan,
-    problem: Problem,
-    recipe: Recipe,
-    origin: Origin,
-    notes: Vec<String>,
-}
-
-/// Free device memory, bytes, as far as a run may take it.
-fn usable(free: u64) -> u64 {
-    (free - free / 50).saturating_sub(RESERVE)
-}
-
-/// From where a run goes on, or begins.
-#[derive(Default)]
-struct Begin {
-    /// The state of a checkpoint, and its file.
-    saved: Option<(PathBuf, SavedRun)>,
-    /// An earlier result.
-    result: Option<Reconstruction>,
-    /// Object (row, column), and its pixel (row, column), m, if it is another.
-    object: Option<StartObject>,
-}
-
-impl Running {
-    fn new(
-        scan: Scan,
-        recipe: Recipe,
-        request: BackendRequest,
-        begin: Begin,
-    ) -> Result<Self, Failure> {
-        let host = Memory::available();
-        let double = recipe.precision == Precision::F64;
-        let cpu_only = double.then_some("the GPU back end computes in f32 only");
-        let [frames, rows, columns] = scan.shape();
-        let backend = request.open(cpu_only, || kernels_for(&recipe, [rows, columns]))?;
-        if let Some((path, saved)) = &begin.saved {
-            saved.check_scan(path, &scan).map_err(Failure::data)?;
-        }
-        let mut searched = recipe.clone();
-        if (begin.saved.is_some() || begin.result.is_some())
-            && searched.probe.source == ProbeSource::Auto
-        {
-            // That of the earlier run takes the place of any other.
-            searched.probe.source = ProbeSource::MeanPattern;
-        }
-        let mut problem = Problem::new(&scan, &searched).map_err(Failure::data)?;
-        let refused = |why: &dyn std::fmt::Display| Failure::Data(format!("start: {why}"));
-        let frame_start = match &begin.result {
-            None => None,
-            Some(result) => {
-                (problem.start_from(result, &scan, &recipe)).map_err(|why| refused(&why))?
-            }
-        };
-        if let Some(object) = &begin.object {
-            problem
-                .take_start_object(object)
-                .map_err(|why| refused(&why))?;
-        }
-        let (shape, object) = (problem.shape(), problem.positions.object_shape);
-        let estimate = memory_estimate([frames, shape[1], rows, columns], object, &recipe);
-        let version = UpdateVersion::choose(recipe.gpu.updates, shape, object);
-        let stream = |free: u64| -> Result<Option<StreamPlan>, OutOfMemory> {
-            let choose = |codes, limit| StreamPlan::choose(shape, object, &recipe, codes, limit);
-            match choose(None, free)? {
-                None => Ok(None),
-                Some(_) => choose(problem.magnitudes.codes(), usable(free)),
-            }
-        };
-        let chosen = backend.engine(
-            || Ok(estimate.check_cpu(WHAT, host)?),
-            |kind| -> Result<Box<dyn Engine>, Failure> {
-                Ok(match (kind, double) {
-                    (BackendKind::Cpu, true) => {
-                        estimate.check_cpu(WHAT, host)?;
-                        Box::new(CpuEngine::<f64>::new(&problem))
-                    }
-                    (BackendKind::Cpu, false) => {
-                        estimate.check_cpu(WHAT, host)?;
-                        Box::new(CpuEngine::<f32>::new(&problem))
-                    }
-                    (BackendKind::Emulator(device), _) => {
-                        estimate.check_emulator(WHAT, host)?;
-                        on_emulator(device, &problem, version, None)?
-                    }
-                    (BackendKind::Cuda(device), _) => {
-                        let memory = device.context().memory().map_err(GpuError::from)?;
-                        let plan = stream(memory.free as u64)?;
-                        on_cuda(*device, &problem, version, plan)?
-                    }
-                })
-            },
-        )?;
-        let engine = chosen.engine;
-        let backend = engine.setup().backend;
-        let mut notes: Vec<String> = chosen.note.into_iter().collect();
-        notes.extend(problem.notes.iter().cloned());
-        notes.extend(recipe.without_effect(backend, shape));
-        notes.extend(engine.streaming().map(|plan| plan.to_string()));
-        let origin = Origin {
-            source: "arrays".to_owned(),
-            recipe: recipe.to_toml().map_err(Failure::data)?,
-            trials: String::new(),
-        };
-        let mut reconstructor = Reconstructor::new(engine, &problem, &recipe);
-        if let Some(start) = &frame_start {
-            reconstructor.start_frames(start)?;
-        }
-        if let Some((_, saved)) = &begin.saved {
-            reconstructor.resume(saved.progress.clone(), &saved.state)?;
-        }
-        Ok(Self {
-            reconstructor,
-            scan,
-            problem,
-            recipe,
-            origin,
-            notes,
-        })
-    }
-
-    /// The entry of the last iteration.
-    fn last(&self) -> Option<HistoryEntry> {
-        let progress = self.reconstructor.progress();
-        progress
-            .incomplete
-            .as_ref()
-            .or(progress.history.last())
-            .cloned()
-    }
-}
+use warpstride::data::{Geometry, HistoryEntry, Mask, Scan};
+use warpstride::ptycho::{Precision, Recipe, SavedRun, StartObject, fingerprint, result};
 
 /// A mask (row, column) or (frame, row, column), `true` where pixels are valid.
 fn mask(mask: &PyReadonlyArrayDyn<'_, bool>) -> Result<Mask, Failure> {
@@ -240,7 +61,7 @@ pub(super) fn entry(of: HistoryEntry) -> Entry {
     )
 }
 
-/// A reconstruction of arrays.
+/// A reconstruction of arrays, or of a scan from a file.
 #[pyclass(frozen, module = "warpstride._warpstride")]
 pub(super) struct PtychoRun {
     worker: Worker<Running>,
@@ -253,8 +74,8 @@ pub(super) struct PtychoRun {
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(super) struct Options<'py> {
-    /// Wavelength, distance, pixel (rows, columns), m.
-    geometry: (f64, f64, [f64; 2]),
+    /// Wavelength, distance, pixel (rows, columns), m, of arrays.
+    geometry: Option<(f64, f64, [f64; 2])>,
     near_field: bool,
     /// From the focus of a cone beam to the specimen, m.
     focus_to_sample: Option<f64>,
@@ -265,25 +86,16 @@ pub(super) struct Options<'py> {
     recipe: String,
     backend: String,
     device: Option<usize>,
-}
-
-/// How waves travel to the detector.
-fn propagation(near_field: bool, focus_to_sample: Option<f64>) -> Result<Propagation, Failure> {
-    match (near_field, focus_to_sample) {
-        (false, Some(_)) => Err(Failure::data(
-            "focus_to_sample: expected near_field=True beside it",
-        )),
-        (true, Some(found)) if !(found.is_finite() && found > 0.0) => Err(Failure::Data(format!(
-            "focus_to_sample: expected a length above 0, found {found}"
-        ))),
-        (true, focus_to_sample) => Ok(Propagation::NearField { focus_to_sample }),
-        (false, None) => Ok(Propagation::FarField),
-    }
+    devices: Option<Devices>,
 }
 
 impl Options<'_> {
     fn geometry(&self) -> Result<Geometry, Failure> {
-        let (wavelength, distance, pixel_size) = self.geometry;
+        let Some((wavelength, distance, pixel_size)) = self.geometry else {
+            return Err(Failure::data(
+                "expected the geometry of the frames, found none",
+            ));
+        };
         let propagation = propagation(self.near_field, self.focus_to_sample)?;
         Ok(Geometry {
             wavelength,
@@ -294,6 +106,29 @@ impl Options<'_> {
     }
 }
 
+/// A scan that is given as arrays.
+struct Arrays {
+    frames: Array3<f32>,
+    mask: Option<Mask>,
+    positions: Array2<f64>,
+    geometry: Geometry,
+    probe: Option<Array3<Complex<f64>>>,
+}
+
+impl Arrays {
+    fn into_scan(self) -> Result<Arc<Scan>, Failure> {
+        let Self {
+            frames,
+            mask,
+            positions,
+            geometry,
+            probe,
+        } = self;
+        let scan = Scan::new(frames, mask, positions, geometry, probe);
+        Ok(Arc::new(scan.map_err(Failure::data)?))
+    }
+}
+
 #[pymethods]
 impl PtychoRun {
     /// Prepares the reconstruction.
@@ -301,7 +136,7 @@ impl PtychoRun {
     fn new(
         py: Python<'_>,
         frames: &Bound<'_, PyAny>,
-        positions: PyReadonlyArray2<'_, f64>,
+        positions: Option<PyReadonlyArray2<'_, f64>>,
         mask: Option<PyReadonlyArrayDyn<'_, bool>>,
         probe: Option<PyReadonlyArray3<'_, Complex<f64>>>,
         options: Options<'_>,
@@ -313,17 +148,34 @@ impl PtychoRun {
                 Some((path.clone(), read))
             }
         };
+        let scan = frames.cast::<PtychoScan>().ok().map(Bound::get);
         let recipe = match &saved {
-            None => self::recipe(&options.recipe)?,
+            None => recipe(&options.recipe, scan.map(PtychoScan::options))?,
             Some((_, saved)) => Recipe::from_toml(&saved.recipe).map_err(Failure::data)?,
         };
         let double = recipe.precision == Precision::F64;
-        let request = request(&options.backend, options.device, double, false)?;
-        let geometry = options.geometry()?;
-        let frames = counts(frames)?;
-        let positions: Array2<f64> = positions.as_array().to_owned();
-        let mask = mask.as_ref().map(self::mask).transpose()?;
-        let probe: Option<Array3<Complex<f64>>> = probe.map(|probe| probe.as_array().to_owned());
+        let request =
+            GroupRequest::with_device(&options.backend, options.device, options.devices.clone())?;
+        request.check(options.device, double)?;
+        let (source, given) = match scan {
+            Some(scan) => (scan.source().to_owned(), Ok(Arc::clone(scan.scan()))),
+            None => {
+                let Some(positions) = positions else {
+                    return Err(Failure::data("positions: expected an array, found none").into());
+                };
+                let positions: Array2<f64> = positions.as_array().to_owned();
+                let mask = mask.as_ref().map(self::mask).transpose()?;
+                let probe = probe.map(|probe| probe.as_array().to_owned());
+                let arrays = Arrays {
+                    frames: counts(frames)?,
+                    mask,
+                    positions,
+                    geometry: options.geometry()?,
+                    probe,
+                };
+                ("arrays".to_owned(), Err(arrays))
+            }
+        };
         let begin = Begin {
             saved,
             result: options.start.as_ref().map(|start| start.inner().clone()),
@@ -334,12 +186,16 @@ impl PtychoRun {
             }),
         };
         let worker = Worker::start(py, move || {
-            let scan =
-                Scan::new(frames, mask, positions, geometry, probe).map_err(Failure::data)?;
-            Running::new(scan, recipe, request, begin)
+            let scan = given.or_else(Arrays::into_scan)?;
+            let input = Input {
+                scan,
+                source,
+                recipe,
+            };
+            Running::new(input, &request, begin)
         })?;
         let (setup, notes) = worker.call(py, |running, _| {
-            let setup = running.reconstructor.engine().setup().to_string();
+            let setup = running.group.first().engine().setup().to_string();
             Ok((setup, std::mem::take(&mut running.notes)))
         })?;
         Ok(Self {
@@ -353,21 +209,22 @@ impl PtychoRun {
     /// Writes the state of the run, from which it can be resumed.
     fn checkpoint(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         self.worker.call(py, move |running, _| {
-            running.reconstructor.flush()?;
+            running.group.all(|run| run.flush())?;
             let error = running.last().map_or(0.0, |entry| entry.err_fourier);
             if !error.is_finite() {
                 return Err(Failure::Data(format!(
                     "err_fourier: expected a finite number, found {error}: the reconstruction has diverged"
                 )));
             }
-            let state = running.reconstructor.engine().save()?;
+            let state = running.group.all(|run| run.engine().save())?;
+            let (run, of) = (running.group.first(), &running.shared);
             let saved = SavedRun {
-                source: running.origin.source.clone(),
-                backend: running.reconstructor.engine().setup().backend.to_owned(),
-                fingerprint: fingerprint(&running.scan).map_err(Failure::data)?,
-                recipe: running.origin.recipe.clone(),
+                source: of.origin.source.clone(),
+                backend: run.engine().setup().backend.to_owned(),
+                fingerprint: fingerprint(&of.scan).map_err(Failure::data)?,
+                recipe: of.origin.recipe.clone(),
                 trials: String::new(),
-                progress: running.reconstructor.progress().clone(),
+                progress: run.progress().clone(),
                 state,
             };
             saved.write(&path).map_err(|why| Failure::File(why.to_string()))
@@ -389,11 +246,13 @@ impl PtychoRun {
     /// Does an iteration, waits for it and returns its metrics; `None` once the run is finished.
     fn step(&self, py: Python<'_>) -> PyResult<Option<Entry>> {
         self.worker.call(py, |running, _| {
-            if running.reconstructor.finished() {
+            if running.group.first().finished() {
                 return Ok(None);
             }
-            running.reconstructor.advance()?;
-            running.reconstructor.flush()?;
+            running.group.all(|run| {
+                run.advance()?;
+                run.flush()
+            })?;
             Ok(running.last().map(entry))
         })
     }
@@ -403,13 +262,14 @@ impl PtychoRun {
         let time = Duration::try_from_secs_f64(seconds).map_err(Failure::data)?;
         self.worker.call(py, move |running, interrupt| {
             let begun = Instant::now();
-            let run = &mut running.reconstructor;
-            while !run.finished() && !interrupt.requested() {
-                run.advance()?;
+            let group = &mut running.group;
+            while !group.first().finished() && !interrupt.requested() {
+                group.all(|run| run.advance())?;
                 if begun.elapsed() >= time {
                     break;
                 }
             }
+            let run = group.first();
             Ok((run.progress().total, run.planned(), run.finished()))
         })
     }
@@ -417,7 +277,7 @@ impl PtychoRun {
     /// Finished iterations, all of the recipe, whether the run is finished.
     fn progress(&self, py: Python<'_>) -> PyResult<Progress> {
         self.worker.call(py, |running, _| {
-            let run = &running.reconstructor;
+            let run = running.group.first();
             Ok((run.progress().total, run.planned(), run.finished()))
         })
     }
@@ -425,7 +285,7 @@ impl PtychoRun {
     /// The object (row, column) after the last iteration.
     fn object<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let object = (self.worker).call(py, |running, _| {
-            Ok(running.reconstructor.engine().object()?)
+            running.group.all(|run| run.engine().object())
         })?;
         Ok(match self.double {
             true => object.into_pyarray(py).into_any(),
@@ -436,23 +296,25 @@ impl PtychoRun {
     /// The probe (mode, row, column) after the last iteration.
     fn probe<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let probe = (self.worker).call(py, |running, _| {
-            Ok(running.reconstructor.engine().probe()?)
+            running.group.all(|run| run.engine().probe())
         })?;
-        Ok(probe_array(py, probe, self.double))
+        Ok(complex_array(py, probe, self.double))
+    }
+
+    /// The layers of the object, modes or slices (layer, row, column), after the last iteration.
+    fn layers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let layers = (self.worker).call(py, |running, _| {
+            running.group.all(|run| run.engine().object_layers())
+        })?;
+        Ok(complex_array(py, layers, self.double))
     }
 
     /// The present result, with orthogonal modes.
     fn result(&self, py: Python<'_>) -> PyResult<PtychoResult> {
         let found = self.worker.call(py, |running, _| {
-            let Running {
-                reconstructor,
-                scan,
-                problem,
-                recipe,
-                origin,
-                ..
-            } = running;
-            Ok(result(reconstructor, scan, problem, recipe, origin)?)
+            let of = Arc::clone(&running.shared);
+            (running.group)
+                .all(move |run| result(run, &of.scan, &of.problem, &of.recipe, &of.origin))
         })?;
         Ok(PtychoResult::new(found))
     }
@@ -461,47 +323,4 @@ impl PtychoRun {
     fn close(&self) {
         self.worker.close();
     }
-}
-
-/// A simulated scan: frames, positions, (wavelength, distance, pixel), object, probe.
-type Simulated<'py> = (
-    Bound<'py, PyAny>,
-    Bound<'py, PyAny>,
-    (f64, f64, [f64; 2]),
-    Bound<'py, PyAny>,
-    Bound<'py, PyAny>,
-);
-
-/// Simulates a scan of a specimen.
-#[pyfunction]
-pub(super) fn simulate_scan(
-    py: Python<'_>,
-    frame: usize,
-    positions: usize,
-    photons: f64,
-    seed: u64,
-    near_field: bool,
-    focus_to_sample: Option<f64>,
-) -> PyResult<Simulated<'_>> {
-    let options = SimulateOptions {
-        frame,
-        positions,
-        photons,
-        seed,
-        propagation: propagation(near_field, focus_to_sample)?,
-        ..SimulateOptions::default()
-    };
-    let scan = py.detach(|| simulate(&options).map_err(Failure::data))?;
-    let frames = scan.frames().map_err(Failure::data)?.to_owned();
-    let geometry = scan.geometry();
-    let Some(truth) = scan.simulation() else {
-        return Err(Failure::Internal("a simulated scan has no truth".to_owned()).into());
-    };
-    Ok((
-        frames.into_pyarray(py).into_any(),
-        scan.positions().clone().into_pyarray(py).into_any(),
-        (geometry.wavelength, geometry.distance, geometry.pixel_size),
-        truth.object.clone().into_pyarray(py).into_any(),
-        truth.probe.clone().into_pyarray(py).into_any(),
-    ))
 }

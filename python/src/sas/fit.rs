@@ -1,38 +1,18 @@
 //! Fits of models to data.
 
+use super::data::{Data, scattering};
 use super::{BackendOptions, DistributionRow, calculation};
 use crate::background::{Observer, observed};
 use crate::errors::Failure;
-use numpy::{IntoPyArray, PyReadonlyArray1};
+use numpy::IntoPyArray;
 use pyo3::prelude::*;
 use std::time::Duration;
-use warpstride::data::{Curve, Scattering, ScatteringImage, Smearing};
+use warpstride::data::Scattering;
 use warpstride::run::{Interrupt, Steps};
 use warpstride::sas::fit::{
     DataSet, Fit, Free, Measured, Method, Options, Problem, Selection, Weighting,
 };
-use warpstride::sas::io::ReadOptions;
 use warpstride::sas::{Calculation, Engine, JointEngine, Resolution, Tie, Vector};
-
-/// Measured intensities: q or qx, qy, intensity, standard deviations, standard deviations of q.
-#[derive(FromPyObject)]
-#[pyo3(from_item_all)]
-pub(super) struct Arrays<'py> {
-    q: PyReadonlyArray1<'py, f64>,
-    qy: Option<PyReadonlyArray1<'py, f64>>,
-    intensity: PyReadonlyArray1<'py, f64>,
-    sigma: Option<PyReadonlyArray1<'py, f64>>,
-    dq: Option<PyReadonlyArray1<'py, f64>>,
-}
-
-/// Arrays, or the name of a file.
-#[derive(FromPyObject)]
-pub(super) enum Data<'py> {
-    #[pyo3(transparent)]
-    File(std::path::PathBuf),
-    #[pyo3(transparent)]
-    Arrays(Arrays<'py>),
-}
 
 /// The search.
 #[derive(FromPyObject)]
@@ -51,50 +31,6 @@ pub(super) struct Search {
 
 /// A parameter to fit: name, bounds, start.
 type Fitted = (String, Option<(f64, f64)>, Option<f64>);
-
-fn scattering(data: Data<'_>) -> Result<Scattering, Failure> {
-    let of = match data {
-        Data::File(path) => {
-            let options = ReadOptions::default();
-            return warpstride::sas::io::read(&path, &options).map_err(Failure::data);
-        }
-        Data::Arrays(arrays) => arrays,
-    };
-    let values = |array: PyReadonlyArray1<'_, f64>| array.as_array().to_vec();
-    let (q, intensity) = (values(of.q), values(of.intensity));
-    let sigma = of.sigma.map(values);
-    let lengths = [Some(intensity.len()), sigma.as_ref().map(Vec::len)];
-    if lengths.into_iter().flatten().any(|found| found != q.len()) {
-        return Err(Failure::Data(format!(
-            "the data: expected as many intensities and standard deviations as points, {}, found others",
-            q.len()
-        )));
-    }
-    let (title, notes) = ("the data".to_owned(), Vec::new());
-    let dq = of.dq.map(values);
-    Ok(match of.qy.map(values) {
-        None => Scattering::Curve(Curve {
-            smearing: dq.map(Smearing::Pinhole),
-            q,
-            intensity,
-            sigma,
-            title,
-            notes,
-        }),
-        Some(_) if dq.is_some() => {
-            return Err(Failure::data("dq: expected a curve, found an image"));
-        }
-        Some(qy) => Scattering::Image(ScatteringImage {
-            qx: q,
-            qy,
-            intensity,
-            sigma,
-            resolution: None,
-            title,
-            notes,
-        }),
-    })
-}
 
 fn options(search: &Search) -> Result<(Options, Weighting), Failure> {
     let method = match &*search.method {

@@ -12,13 +12,16 @@ use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Schema, TimeUnit};
 use std::collections::HashMap;
 use std::sync::Arc;
-use warpstride::series::Batch;
+use warpstride::series::io::iso;
+use warpstride::series::{AxisError, Batch, BucketAxis};
 
 const DAY: i64 = 86_400_000_000_000;
 
 /// The columns that were asked for; the others follow from their types.
 pub(super) struct ColumnNames<'a> {
     pub(super) time: Option<&'a str>,
+    /// Nanoseconds in the unit of times that are integers; `None`: they are timestamps.
+    pub(super) unit: Option<i64>,
     pub(super) value: Option<&'a str>,
     pub(super) by: Option<&'a [String]>,
 }
@@ -26,6 +29,7 @@ pub(super) struct ColumnNames<'a> {
 /// Points as they come, with the numbers of their series.
 pub(super) struct Points {
     time: usize,
+    unit: Option<i64>,
     value: usize,
     by: Vec<usize>,
     column: TimeColumn,
@@ -105,8 +109,19 @@ fn chosen(
 impl Points {
     /// Points of tables with this schema.
     pub(super) fn new(schema: &Schema, names: &ColumnNames<'_>) -> Result<Self, Failure> {
-        let time = (names.time, "time", "timestamps (Timestamp or Date)");
-        let time = chosen(schema, time, |_, kind| is_time(kind))?;
+        let unit = names.unit;
+        let expected = match unit {
+            None => "timestamps (Timestamp or Date; integers need time_format)",
+            Some(_) => "integers, as time_format says",
+        };
+        let time = chosen(
+            schema,
+            (names.time, "time", expected),
+            |_, kind| match unit {
+                None => is_time(kind),
+                Some(_) => kind.is_integer(),
+            },
+        )?;
         let by = match names.by {
             Some(by) => by
                 .iter()
@@ -124,7 +139,7 @@ impl Points {
         };
         let value = (names.value, "value", "numbers");
         let value = chosen(schema, value, |at, kind| {
-            is_number(kind) && !by.contains(&at)
+            is_number(kind) && at != time && !by.contains(&at)
         })?;
         let field = schema.field(time);
         let zone = match field.data_type() {
@@ -134,10 +149,12 @@ impl Points {
         let columns = by.iter().map(|at| schema.field(*at));
         Ok(Self {
             time,
+            unit,
             value,
             column: TimeColumn {
                 name: field.name().clone(),
                 zone,
+                axis: None,
             },
             labels: Labels::new(columns.map(|of| (of.name().clone(), of.data_type().is_integer()))),
             by,
@@ -161,7 +178,7 @@ impl Points {
                 first + row
             )));
         }
-        let nanoseconds = nanoseconds(&times).map_err(|row| {
+        let nanoseconds = nanoseconds(&times, self.unit).map_err(|row| {
             Failure::Data(format!(
                 "{}: expected a time from 1970 to 2262, found another in row {}",
                 self.column.name,
@@ -217,6 +234,16 @@ impl Points {
         Ok(number)
     }
 
+    /// Places the points on the axis of buckets of local time, whose zone the times have from then on.
+    pub(super) fn place(&mut self, axis: BucketAxis) -> Result<(), Failure> {
+        for time in &mut self.times {
+            *time = axis.place(*time).map_err(|why| misplaced(axis, why))?;
+        }
+        self.column.zone = Some(axis.zone().name().into());
+        self.column.axis = Some(axis);
+        Ok(())
+    }
+
     /// The points, series after series.
     pub(super) fn into_series(self) -> Result<Series, Failure> {
         let batch = if self.by.is_empty() {
@@ -246,25 +273,62 @@ impl Points {
     }
 }
 
+/// What was expected and found of a time that has no place on an axis.
+fn misplaced(axis: BucketAxis, why: AxisError) -> Failure {
+    let zone = axis.zone().name();
+    Failure::Data(match why {
+        AxisError::OutOfRange(time) => format!(
+            "the table: expected times from 1970 to 2262 on the clocks of {zone}, found {}",
+            iso(time)
+        ),
+        AxisError::TwoDays(time) => format!(
+            "the table: expected times whose day in {zone} does not change back, found {}, near which clocks were set back over midnight",
+            iso(time)
+        ),
+        AxisError::OtherOffset(time) => format!(
+            "the table: expected times from 1990 on, before which clocks of {zone} had another offset, or buckets of whole days alone, found {}",
+            iso(time)
+        ),
+        AxisError::OddNanosecond(time) => format!(
+            "the table: expected whole multiples of 2 ns where clocks of {zone} were set back, found {}",
+            iso(time)
+        ),
+    })
+}
+
 fn mismatch() -> Failure {
     Failure::data("the table: expected batches of one schema, found another column")
 }
 
-/// Times in nanoseconds since 1970, 0 for none; or the row of a time that is out of range.
-fn nanoseconds(array: &ArrayRef) -> Result<Vec<i64>, usize> {
+/// Times in nanoseconds since 1970, 0 for none; or the row of a time that is out of range. `of_integers` are the nanoseconds
+/// in the unit of integers.
+fn nanoseconds(array: &ArrayRef, of_integers: Option<i64>) -> Result<Vec<i64>, usize> {
     fn scaled<T: ArrowPrimitiveType>(array: &ArrayRef, unit: i64) -> Result<Vec<i64>, usize>
     where
-        T::Native: Into<i64>,
+        T::Native: TryInto<i64>,
     {
         let array = array.as_primitive::<T>();
         let one = |(row, value): (usize, Option<T::Native>)| match value {
             None => Ok(0),
             Some(value) => {
-                let value: i64 = value.into();
+                let value: i64 = value.try_into().map_err(|_| row)?;
                 value.checked_mul(unit).filter(|time| *time >= 0).ok_or(row)
             }
         };
         array.iter().enumerate().map(one).collect()
+    }
+    if let Some(unit) = of_integers {
+        return match array.data_type() {
+            DataType::Int8 => scaled::<Int8Type>(array, unit),
+            DataType::Int16 => scaled::<Int16Type>(array, unit),
+            DataType::Int32 => scaled::<Int32Type>(array, unit),
+            DataType::Int64 => scaled::<Int64Type>(array, unit),
+            DataType::UInt8 => scaled::<UInt8Type>(array, unit),
+            DataType::UInt16 => scaled::<UInt16Type>(array, unit),
+            DataType::UInt32 => scaled::<UInt32Type>(array, unit),
+            DataType::UInt64 => scaled::<UInt64Type>(array, unit),
+            _ => Err(0),
+        };
     }
     match array.data_type() {
         DataType::Timestamp(TimeUnit::Second, _) => {

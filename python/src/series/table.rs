@@ -18,13 +18,15 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule, PyList, PyTuple};
 use std::path::PathBuf;
 use std::sync::Arc;
-use warpstride::series::{Aggregate, Batch, Buckets, Resample, Resampled};
+use warpstride::series::{Aggregate, Batch, BucketAxis, Buckets, Resample, Resampled};
 use warpstride::system::write_whole;
 
 /// The column of the times.
 pub(super) struct TimeColumn {
     pub(super) name: String,
     pub(super) zone: Option<Arc<str>>,
+    /// The axis that the starts of buckets lie on, if it is not that of UTC.
+    pub(super) axis: Option<BucketAxis>,
 }
 
 /// Points of many series, and what names these.
@@ -117,7 +119,9 @@ fn table(
     time: &TimeColumn,
 ) -> Result<Table, Failure> {
     let mut columns = labels.arrays(&buckets.offsets);
-    let starts = TimestampNanosecondArray::from(buckets.starts.clone());
+    let starts = buckets.starts.iter();
+    let starts = starts.map(|start| time.axis.map_or(*start, |axis| axis.start(*start)));
+    let starts = TimestampNanosecondArray::from_iter_values(starts);
     let starts = starts.with_timezone_opt(time.zone.clone());
     columns.push((time.name.clone(), Arc::new(starts) as ArrayRef));
     for aggregate in plan.aggregates() {

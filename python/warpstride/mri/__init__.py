@@ -1,22 +1,30 @@
 """Images from k-space samples that lie on no grid, and non-uniform Fourier transforms.
 
-`reconstruct` makes an image of the samples of several coils. `nufft2d1`, `nufft2d2`, `nufft3d1` and `nufft3d2` have the
+`reconstruct` makes an image of the samples of several coils, which `read` reads from files. `nufft2d1`, `nufft2d2`, `nufft3d1` and `nufft3d2` have the
 names and conventions of FINUFFT; `NUFFT` is the same as an operator with its adjoint. These compute on the CPU, in the
 precision of their input. `docs/mri.md` of the project has the mathematics.
 """
 
+from ._kspace import KSpace, read, read_all, read_field, read_image, read_maps, read_off_resonance
 from ._nufft import NUFFT, nufft2d1, nufft2d2, nufft3d1, nufft3d2
 from ._reconstruct import Iteration, Result, Simulation, reconstruct, simulate
 
 __all__ = [
     "NUFFT",
     "Iteration",
+    "KSpace",
     "Result",
     "Simulation",
     "nufft2d1",
     "nufft2d2",
     "nufft3d1",
     "nufft3d2",
+    "read",
+    "read_all",
+    "read_field",
+    "read_image",
+    "read_maps",
+    "read_off_resonance",
     "reconstruct",
     "simulate",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import operator as operators
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Callable, Literal, NamedTuple, Optional, Sequence, Union
 
 import numpy as np
@@ -13,7 +13,8 @@ import numpy.typing as npt
 from .. import _warpstride
 from .._arrays import complexes, floats
 from .._progress import EVERY, Progress
-from .._types import Backend, Devices, Path
+from .._types import Backend, Devices, Path, Precision
+from ._kspace import KSpace
 
 _Complex = npt.NDArray[Any]
 _Floats = npt.NDArray[np.float64]
@@ -57,6 +58,11 @@ class Result:
         All options.
     notes, problems : list of str
         What was decided, and doubtful properties of the samples.
+    source : str
+        The file of the samples, or ``arrays``.
+    field_of_view, placement : tuple or None
+        What that file says: extent along slices, rows and columns, m; position of the image, m, and directions of columns,
+        rows and slices in the patient. They are written to NIfTI.
     """
 
     image: _Complex
@@ -71,6 +77,9 @@ class Result:
     recipe: dict[str, Any]
     notes: list[str]
     problems: list[str]
+    source: str = "arrays"
+    field_of_view: Optional[tuple[float, float, float]] = None
+    placement: Optional[tuple[list[float], list[list[float]]]] = None
 
     @property
     def metrics(self) -> dict[str, npt.NDArray[Any]]:
@@ -97,6 +106,9 @@ class Result:
             "device": self.device,
             "precision": self.precision,
             "nifti": nifti,
+            "source": self.source,
+            "field_of_view": self.field_of_view,
+            "placement": self.placement,
         }
         image = image.reshape((1,) * (3 - axes) + image.shape)
         maps = self.maps
@@ -123,9 +135,9 @@ class Result:
 
 
 def reconstruct(
-    samples: npt.ArrayLike,
-    k: npt.ArrayLike,
-    matrix: Union[int, Sequence[int]],
+    samples: Union[npt.ArrayLike, KSpace],
+    k: Optional[npt.ArrayLike] = None,
+    matrix: Union[None, int, Sequence[int]] = None,
     *,
     method: Literal["cg", "adjoint", "tv", "wavelet"] = "cg",
     maps: Union[Literal["auto", "espirit", "low-pass", "walsh", "none"], npt.ArrayLike] = "auto",
@@ -136,6 +148,10 @@ def reconstruct(
     tolerance: Optional[float] = None,
     density: Union[None, Literal["none", "ramp", "pipe"], npt.ArrayLike] = None,
     intensity_correction: bool = False,
+    off_resonance: Optional[npt.ArrayLike] = None,
+    times: Optional[npt.ArrayLike] = None,
+    field: Optional[tuple[npt.ArrayLike, npt.ArrayLike]] = None,
+    precision: Optional[Precision] = None,
     backend: Backend = "auto",
     devices: Devices = None,
     callback: Optional[Callable[[Iteration], Optional[bool]]] = None,
@@ -145,9 +161,9 @@ def reconstruct(
 
     Parameters
     ----------
-    samples : array_like
-        (coil, sample) or (sample); with readouts (coil, readout, sample) or (readout, sample). complex64 is computed in
-        single precision, complex128 in double, which is done on the CPU.
+    samples : array_like or KSpace
+        (coil, sample) or (sample); with readouts (coil, readout, sample) or (readout, sample). Or those of a file (`read`),
+        which have k and matrix themselves.
     k : array_like
         Trajectory (sample, axis) or (readout, sample, axis) in cycles per pixel, −0.5 to 0.5; axes kx, ky[, kz], which
         belong to columns, rows[, slices].
@@ -174,6 +190,16 @@ def reconstruct(
         By default ``adjoint`` has weights and the others none.
     intensity_correction : bool
         Whether the image has the intensities that one coil of uniform sensitivity would see.
+    off_resonance : array_like, optional
+        Deviation of the field (\\*matrix), Hz; with the exact operator, ``direct``. The phase of a sample is
+        exp(−2πi f t).
+    times : array_like, optional
+        Times t of the samples since their readouts began, s, with the axes of k before the last; those of a file by default.
+    field : tuple of two array_like, optional
+        Phases over a basis of fields instead: coefficients (sample, function) and maps (function, \\*matrix), whose products
+        are cycles.
+    precision : {"f32", "f64"}, optional
+        By default complex64 and files are computed in single precision, complex128 in double, which is done on the CPU.
     backend : {"auto", "cpu", "cuda", "emulator"}
         Where to compute.
     devices : int, sequence of int or "all", optional
@@ -209,24 +235,39 @@ def reconstruct(
     >>> bool(result.data_residual < 1e-3)
     True
     """
-    values, trajectory = complexes("samples", samples), floats("k", k)
-    if trajectory.ndim < 2 or trajectory.shape[-1] not in (2, 3):
-        raise _warpstride.DataError(
-            f"k: expected an array (sample, axis) with 2 or 3 axes, found shape {trajectory.shape}"
-        )
-    axes, acquired = trajectory.shape[-1], trajectory.shape[:-1]
-    if values.shape[-len(acquired) :] != acquired or values.ndim not in (len(acquired), len(acquired) + 1):
-        raise _warpstride.DataError(
-            f"samples: expected shape {acquired} or (coil, *{acquired}) as k has it, found {values.shape}"
-        )
-    values = values.reshape((-1 if values.size else 1, int(np.prod(acquired))))
-    shape = _matrix(matrix, axes)
+    values: Any
+    if isinstance(samples, KSpace):
+        for name, value in (("k", k), ("matrix", matrix)):
+            if value is not None:
+                raise _warpstride.DataError(f"{name}: expected none beside samples of a file, which have it")
+        values, trajectory, shape, readouts = samples._inner, None, samples.matrix, samples.readouts
+        axes, coils = len(shape), samples.coils
+        times = samples._inner.times() if times is None else times
+    else:
+        if k is None or matrix is None:
+            raise TypeError("missing arguments beside an array of samples: k and matrix")
+        values, trajectory = complexes("samples", samples), floats("k", k)
+        if trajectory.ndim < 2 or trajectory.shape[-1] not in (2, 3):
+            raise _warpstride.DataError(
+                f"k: expected an array (sample, axis) with 2 or 3 axes, found shape {trajectory.shape}"
+            )
+        axes, acquired = trajectory.shape[-1], trajectory.shape[:-1]
+        if values.shape[-len(acquired) :] != acquired or values.ndim not in (len(acquired), len(acquired) + 1):
+            raise _warpstride.DataError(
+                f"samples: expected shape {acquired} or (coil, *{acquired}) as k has it, found {values.shape}"
+            )
+        values = values.reshape((-1 if values.size else 1, int(np.prod(acquired))))
+        shape, readouts, coils = _matrix(matrix, axes), [acquired[-1]] * int(np.prod(acquired[:-1])), len(values)
+        trajectory = trajectory.reshape((-1, axes))
+    if precision not in (None, "f32", "f64"):
+        raise _warpstride.DataError(f"precision {precision!r}: expected f32 or f64")
+    phases = _phases(off_resonance, times, field, shape, sum(readouts))
     named, given = _name_or_array("maps", maps)
     coil_maps = None if given is None else complexes("maps", given).astype(np.complex128, copy=False)
     if coil_maps is not None:
         if coil_maps.ndim not in (axes + 1, axes + 2) or coil_maps.shape[-axes:] != shape:
             raise _warpstride.DataError(
-                f"maps: expected shape {(len(values), *shape)} (coil, *matrix), or several sets of them, found "
+                f"maps: expected shape {(coils, *shape)} (coil, *matrix), or several sets of them, found "
                 f"{coil_maps.shape}"
             )
         sets = coil_maps.shape[0] if coil_maps.ndim == axes + 2 else 1
@@ -234,7 +275,7 @@ def reconstruct(
     density_name, weights = (None, None) if density is None else _name_or_array("density", density)
     asked = {
         "matrix": shape,
-        "readouts": [acquired[-1]] * int(np.prod(acquired[:-1])),
+        "readouts": readouts,
         "method": method,
         "operator": operator,
         "iterations": iterations,
@@ -244,22 +285,61 @@ def reconstruct(
         "density": density_name,
         "maps": named or "given",
         "intensity_correction": intensity_correction,
+        "double": None if precision is None else precision == "f64",
         "backend": backend,
         "devices": devices,
     }
     run = _warpstride.MriRun(
         values,
-        trajectory.reshape((-1, axes)),
+        trajectory,
         coil_maps,
         None if weights is None else floats("density", weights).ravel(),
+        phases,
         asked,
     )
     try:
         with Progress("reconstruction", progress) as bar:
             _iterate(run, callback, bar)
-        return _result(run.result(), axes)
+        result = _result(run.result(), axes)
     finally:
         run.close()
+    if isinstance(samples, KSpace):
+        place = samples._inner.placement
+        return replace(result, source=samples.path, field_of_view=samples.field_of_view, placement=place)
+    return result
+
+
+def _phases(
+    off_resonance: Optional[npt.ArrayLike],
+    times: Optional[npt.ArrayLike],
+    field: Optional[tuple[npt.ArrayLike, npt.ArrayLike]],
+    shape: tuple[int, ...],
+    samples: int,
+) -> Optional[tuple[_Floats, _Floats]]:
+    """Coefficients (sample, function) and maps (function, voxel) of phases beside those of the trajectory."""
+    if off_resonance is None and field is None:
+        return None
+    if off_resonance is not None:
+        if field is not None:
+            raise _warpstride.DataError("field: expected none beside off_resonance")
+        if times is None:
+            raise _warpstride.DataError("times: expected the times of the samples, which give the phases, found none")
+        hertz, seconds = floats("off_resonance", off_resonance), floats("times", times)
+        if hertz.shape != shape:
+            raise _warpstride.DataError(f"off_resonance: expected shape {shape} (*matrix), found {hertz.shape}")
+        if seconds.size != samples:
+            raise _warpstride.DataError(f"times: expected {samples}, one for each sample, found {seconds.size}")
+        return seconds.reshape((samples, 1)), hertz.reshape((1, -1))
+    if not isinstance(field, tuple) or len(field) != 2:
+        raise _warpstride.DataError(f"field: expected (coefficients, maps), found {type(field).__name__}")
+    coefficients, maps = floats("field", field[0]), floats("field", field[1])
+    if maps.ndim != len(shape) + 1 or maps.shape[1:] != shape:
+        raise _warpstride.DataError(f"field: expected maps (function, *matrix) with {shape}, found shape {maps.shape}")
+    if coefficients.shape != (samples, len(maps)):
+        raise _warpstride.DataError(
+            f"field: expected coefficients of shape {(samples, len(maps))} (sample, function), found {coefficients.shape}"
+        )
+    return coefficients, maps.reshape((len(maps), -1))
 
 
 def _iterate(

@@ -6,6 +6,7 @@
 from ._engines import AP, DM, EPIE, LSQML, ML, RAAR, RPIE, Engine
 from ._result import Iteration, Result, read
 from ._run import Reconstruction, reconstruct
+from ._scan import Scan, read_scan
 from ._simulate import Simulation, simulate
 
 __all__ = [
@@ -20,8 +21,10 @@ __all__ = [
     "Iteration",
     "Reconstruction",
     "Result",
+    "Scan",
     "Simulation",
     "read",
+    "read_scan",
     "reconstruct",
     "simulate",
 ]

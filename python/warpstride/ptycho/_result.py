@@ -54,6 +54,35 @@ class Result:
         return self._inner.object
 
     @cached_property
+    def layers(self) -> npt.NDArray[Any]:
+        """The layers of the object (layer, row, column): its slices in the order of the beam, whose product `object` is; its
+        modes, strongest first, of which `object` is the first; or the object alone."""
+        return self._inner.layers()
+
+    @property
+    def object_mode_power(self) -> Optional[npt.NDArray[np.float64]]:
+        """Share of the power in each mode of the object; ``None`` with one mode."""
+        power = self._inner.layer_facts[0]
+        return None if power is None else np.array(power)
+
+    @property
+    def slice_distances(self) -> Optional[npt.NDArray[np.float64]]:
+        """Distance from each slice to the next, m, refined if that was asked for; ``None`` for a thin specimen."""
+        distances = self._inner.layer_facts[1]
+        return None if distances is None else np.array(distances)
+
+    @cached_property
+    def probe_variations(self) -> Optional[tuple[npt.NDArray[Any], npt.NDArray[np.float64]]]:
+        """Variations of the first mode of the probe (variation, row, column), and their coefficients (frame, variation),
+        √photons; ``None`` unless ``opr_modes`` were asked for."""
+        return self._inner.probe_variations()
+
+    @cached_property
+    def background(self) -> Optional[npt.NDArray[np.float64]]:
+        """Background of the detector (row, column), photons; ``None`` without one."""
+        return self._inner.background()
+
+    @cached_property
     def probe(self) -> npt.NDArray[Any]:
         """Probe modes (mode, row, column), √photons; orthogonal, strongest first."""
         return self._inner.probe
@@ -144,6 +173,7 @@ class Result:
         return xarray.Dataset(
             {
                 "object": (("y", "x"), self.object),
+                "layers": (("layer", "y", "x"), self.layers),
                 "fluence": (("y", "x"), self.fluence),
                 "probe": (("mode", "probe_y", "probe_x"), self.probe),
                 "mode_power": (("mode",), self.mode_power),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from types import TracebackType
 from typing import Any, Callable, Iterator, Mapping, Optional, Sequence, Union
 
@@ -12,9 +11,10 @@ import numpy.typing as npt
 from .. import _warpstride
 from .._arrays import any_array, complexes, floats, real
 from .._progress import EVERY, Progress
-from .._types import Backend, Path, Precision
+from .._types import Backend, Devices, Path, Precision
 from ._engines import Engine
 from ._result import Iteration, Result
+from ._scan import Scan, as_json
 
 
 class Reconstruction:
@@ -37,12 +37,12 @@ class Reconstruction:
 
     def __init__(
         self,
-        frames: npt.ArrayLike,
-        positions: npt.ArrayLike,
+        frames: Union[npt.ArrayLike, Scan],
+        positions: Optional[npt.ArrayLike] = None,
         *,
-        wavelength: float,
-        distance: float,
-        pixel_size: Union[float, Sequence[float]],
+        wavelength: Optional[float] = None,
+        distance: Optional[float] = None,
+        pixel_size: Union[None, float, Sequence[float]] = None,
         mask: Optional[npt.ArrayLike] = None,
         probe: Optional[npt.ArrayLike] = None,
         engines: Optional[Sequence[Engine]] = None,
@@ -57,6 +57,7 @@ class Reconstruction:
         resume: Optional[Path] = None,
         backend: Backend = "auto",
         device: Optional[int] = None,
+        devices: Devices = None,
     ) -> None:
         if recipe is not None and not isinstance(recipe, Mapping):
             raise _warpstride.DataError(f"recipe: expected a mapping, found {type(recipe).__name__}")
@@ -77,24 +78,20 @@ class Reconstruction:
             raise _warpstride.DataError(f"recipe: expected no {name}, which is an argument of its own")
         if engines is not None:
             table["engines"] = [engine._table() for engine in engines]
-        text = _json({**table, **(recipe or {})})
-        pixel = floats("pixel_size", pixel_size)
-        if pixel.shape not in ((), (1,), (2,)):
-            raise _warpstride.DataError(f"pixel_size: expected a number or (row, column), found shape {pixel.shape}")
-        lengths = real("wavelength", wavelength), real("distance", distance)
-        geometry = (*lengths, [float(pixel.flat[0]), float(pixel.flat[-1])])
-        waves = None if probe is None else complexes("probe", probe).astype(np.complex128, copy=False)
-        if waves is not None and waves.ndim == 2:
-            waves = waves[np.newaxis]
-        if waves is not None and waves.ndim != 3:
-            raise _warpstride.DataError(
-                f"probe: expected an array (row, column) or (mode, row, column), found shape {waves.shape}"
-            )
-        places = floats("positions", positions)
-        if places.ndim != 2:
-            raise _warpstride.DataError(
-                f"positions: expected an array (frame, 2), found shape {places.shape}"
-            )
+        text = as_json("recipe", {**table, **(recipe or {})})
+        given = {"positions": positions, "wavelength": wavelength, "distance": distance, "pixel_size": pixel_size}
+        counts: Any
+        if isinstance(frames, Scan):
+            given.update({"mask": mask, "probe": probe, "focus_to_sample": focus_to_sample, "near_field": near_field or None})
+            for name in (name for name, value in given.items() if value is not None):
+                raise _warpstride.DataError(f"{name}: expected none beside a scan, which has its own")
+            counts, geometry, places, valid, waves = frames._inner, None, None, None, None
+        else:
+            missing = [name for name, value in given.items() if value is None]
+            if missing:
+                raise TypeError(f"missing arguments beside an array of frames: {', '.join(missing)}")
+            counts, geometry = any_array("frames", frames), _geometry(wavelength, distance, pixel_size)
+            places, valid, waves = _places(positions), _valid(mask), _waves(probe)
         image = None if start_object is None else complexes("start_object", start_object).astype(np.complex128, copy=False)
         if image is not None and image.ndim != 2:
             raise _warpstride.DataError(f"start_object: expected an array (row, column), found shape {image.shape}")
@@ -108,14 +105,9 @@ class Reconstruction:
             "recipe": text,
             "backend": backend,
             "device": device,
+            "devices": devices,
         }
-        self._run = _warpstride.PtychoRun(
-            any_array("frames", frames),
-            places,
-            None if mask is None else any_array("mask", mask).astype(bool, copy=False),
-            waves,
-            options,
-        )
+        self._run = _warpstride.PtychoRun(counts, places, valid, waves, options)
 
     @property
     def setup(self) -> str:
@@ -156,6 +148,11 @@ class Reconstruction:
     def probe(self) -> npt.NDArray[Any]:
         """The probe (mode, row, column) after the last iteration, √photons."""
         return self._run.probe()
+
+    @property
+    def layers(self) -> npt.NDArray[Any]:
+        """The modes or slices of the object (layer, row, column) after the last iteration."""
+        return self._run.layers()
 
     @property
     def done(self) -> int:
@@ -201,12 +198,12 @@ class Reconstruction:
 
 
 def reconstruct(
-    frames: npt.ArrayLike,
-    positions: npt.ArrayLike,
+    frames: Union[npt.ArrayLike, Scan],
+    positions: Optional[npt.ArrayLike] = None,
     *,
-    wavelength: float,
-    distance: float,
-    pixel_size: Union[float, Sequence[float]],
+    wavelength: Optional[float] = None,
+    distance: Optional[float] = None,
+    pixel_size: Union[None, float, Sequence[float]] = None,
     mask: Optional[npt.ArrayLike] = None,
     probe: Optional[npt.ArrayLike] = None,
     engines: Optional[Sequence[Engine]] = None,
@@ -221,6 +218,7 @@ def reconstruct(
     resume: Optional[Path] = None,
     backend: Backend = "auto",
     device: Optional[int] = None,
+    devices: Devices = None,
     callback: Optional[Callable[[Iteration, Reconstruction], Optional[bool]]] = None,
     progress: Optional[bool] = None,
 ) -> Result:
@@ -228,8 +226,9 @@ def reconstruct(
 
     Parameters
     ----------
-    frames : array_like
-        Counts (frame, row, column) with the zero frequency at (rows/2, columns/2), integers or floats.
+    frames : array_like or Scan
+        Counts (frame, row, column) with the zero frequency at (rows/2, columns/2), integers or floats; or a scan from a file
+        (`read_scan`), which has the arguments as far as ``probe``, ``near_field`` and ``focus_to_sample`` itself.
     positions : array_like
         Positions (frame, (row, column)), m.
     wavelength, distance : float
@@ -265,6 +264,8 @@ def reconstruct(
         Where to compute.
     device : int, optional
         Number of the GPU.
+    devices : int, sequence of int or "all", optional
+        GPUs of one model that share the frames; with ``emulator`` the number of emulated ones.
     callback : callable, optional
         Called after each iteration with its `Iteration` and the `Reconstruction`; the run ends if it returns ``True``.
     progress : bool, optional
@@ -321,6 +322,7 @@ def reconstruct(
         resume=resume,
         backend=backend,
         device=device,
+        devices=devices,
     )
     with run:
         if callback is None:
@@ -335,21 +337,34 @@ def reconstruct(
         return run.result()
 
 
-def _json(table: Mapping[str, Any]) -> str:
-    """The table as JSON, with the numbers of NumPy as Python's and without options that are ``None``."""
+def _geometry(wavelength: Any, distance: Any, pixel_size: Any) -> tuple[float, float, list[float]]:
+    """Wavelength, distance, and the pixel (row, column)."""
+    pixel = floats("pixel_size", pixel_size)
+    if pixel.shape not in ((), (1,), (2,)):
+        raise _warpstride.DataError(f"pixel_size: expected a number or (row, column), found shape {pixel.shape}")
+    return real("wavelength", wavelength), real("distance", distance), [float(pixel.flat[0]), float(pixel.flat[-1])]
 
-    def plain(value: Any) -> Any:
-        if isinstance(value, Mapping):
-            return {str(key): plain(one) for key, one in value.items() if one is not None}
-        if isinstance(value, np.ndarray):
-            return value.tolist()
-        if isinstance(value, (list, tuple)):
-            return [plain(one) for one in value]
-        if isinstance(value, np.generic):
-            return value.item()
-        return value
 
-    try:
-        return json.dumps(plain(table), allow_nan=False)
-    except (TypeError, ValueError) as why:
-        raise _warpstride.DataError(f"recipe: expected numbers, texts, lists and tables: {why}") from None
+def _places(positions: Any) -> npt.NDArray[np.float64]:
+    places = floats("positions", positions)
+    if places.ndim != 2:
+        raise _warpstride.DataError(f"positions: expected an array (frame, 2), found shape {places.shape}")
+    return places
+
+
+def _valid(mask: Optional[npt.ArrayLike]) -> Optional[npt.NDArray[np.bool_]]:
+    return None if mask is None else any_array("mask", mask).astype(bool, copy=False)
+
+
+def _waves(probe: Optional[npt.ArrayLike]) -> Optional[npt.NDArray[np.complex128]]:
+    """A probe as (mode, row, column)."""
+    if probe is None:
+        return None
+    waves = complexes("probe", probe).astype(np.complex128, copy=False)
+    if waves.ndim == 2:
+        waves = waves[np.newaxis]
+    if waves.ndim != 3:
+        raise _warpstride.DataError(
+            f"probe: expected an array (row, column) or (mode, row, column), found shape {waves.shape}"
+        )
+    return waves

@@ -4,7 +4,8 @@
 are those of sasmodels.
 """
 
+from ._data import Data, read
 from ._fit import FitResult, Fitted, FittedData, Round, fit
 from ._model import Model, Parameter, models
 
-__all__ = ["FitResult", "Fitted", "FittedData", "Model", "Parameter", "Round", "fit", "models"]
+__all__ = ["Data", "FitResult", "Fitted", "FittedData", "Model", "Parameter", "Round", "fit", "models", "read"]

@@ -14,6 +14,7 @@ from .. import _warpstride
 from .._arrays import floats
 from .._progress import EVERY, Progress
 from .._types import Path
+from ._data import Data
 from ._model import Model, _points, _Value
 
 _Floats = npt.NDArray[np.float64]
@@ -162,7 +163,7 @@ class FitResult:
 
 def fit(
     model: Model,
-    data: Union[Path, tuple[Any, ...], Sequence[Any]],
+    data: Union[Path, Data, tuple[Any, ...], Sequence[Any]],
     free: Union[Sequence[str], Mapping[str, Optional[tuple[float, float]]]],
     *,
     start: Optional[Mapping[str, float]] = None,
@@ -188,9 +189,9 @@ def fit(
     ----------
     model : Model
         The model, and where it is computed.
-    data : path or tuple
-        A file that ``warpstride sas`` reads; or (q, intensity), (q, intensity, σ) or (q, intensity, σ, σ of q), with
-        q an array or a tuple (qx, qy). A list of files and tuples is several sets, which are fitted together.
+    data : path, Data or tuple
+        A file that ``warpstride sas`` reads, or what `read` has read; or (q, intensity), (q, intensity, σ) or (q, intensity, σ, σ of q), with
+        q an array or a tuple (qx, qy). A list of these is several sets, which are fitted together.
     free : mapping of str to (low, high), or sequence of str
         The parameters to fit with their bounds; ``None`` for the limits of the parameter. ``p_pd`` is the width of the
         distribution of p. Of several sets, each has its own value, ``"radius.1"``, ``"radius.2"``, …, unless it is
@@ -272,7 +273,7 @@ def fit(
         for name, limits in bounds.items()
     ]
     sets: list[Any] = [data]
-    if isinstance(data, list) and data and all(isinstance(one, (str, os.PathLike, tuple)) for one in data):
+    if isinstance(data, list) and data and all(isinstance(one, (str, os.PathLike, tuple, Data)) for one in data):
         sets = list(data)
     own: list[Mapping[str, _Value]] = [{}] * len(sets) if each is None else list(each)
     if len(own) != len(sets):
@@ -363,9 +364,11 @@ def _number(value: Optional[float], otherwise: float) -> float:
     return otherwise if value is None else value
 
 
-def _data(data: Union[Path, Sequence[Any]]) -> Any:
+def _data(data: Union[Path, Data, Sequence[Any]]) -> Any:
     if isinstance(data, (str, os.PathLike)):
         return os.fspath(data)
+    if isinstance(data, Data):
+        return data._columns()
     columns = list(data) if isinstance(data, (tuple, list)) else []
     if not 2 <= len(columns) <= 4:
         raise _warpstride.DataError(
@@ -375,4 +378,4 @@ def _data(data: Union[Path, Sequence[Any]]) -> Any:
     others: dict[str, Any] = {"intensity": None, "sigma": None, "dq": None}
     for name, column in zip(others, columns[1:]):
         others[name] = None if column is None and name != "intensity" else floats(name, column).ravel()
-    return {"q": qx, "qy": qy, **others}
+    return {"q": qx, "qy": qy, **others, "slit": None, "pixels": None}

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from .. import _warpstride
 from .._arrays import floats
-from .._types import Backend, Precision
+from .._types import Backend, Devices, Precision
 
 _Floats = npt.NDArray[np.float64]
 _Q = Union[npt.ArrayLike, tuple[npt.ArrayLike, npt.ArrayLike]]
@@ -67,10 +67,15 @@ class Model:
         Where to compute.
     device : int, optional
         Number of the GPU.
+    devices : int, sequence of int or "all", optional
+        GPUs that share the points and sets of parameters; with ``emulator`` the number of emulated ones.
     precision : {"f32", "f64"}
         Precision of form factors and of their sums.
     cutoff : float
         Points of the mesh of distributions whose weight is not above it are left out.
+    magnetic : bool
+        Whether scattering length densities have magnetic parts (``sld_M0``, ``sld_mtheta``, ``sld_mphi``, …) and neutrons are
+        polarised (``up_frac_i``, ``up_frac_f``, ``up_theta``, ``up_phi``), for images (qx, qy).
 
     Examples
     --------
@@ -92,18 +97,22 @@ class Model:
         *,
         backend: Backend = "auto",
         device: Optional[int] = None,
+        devices: Devices = None,
         precision: Precision = "f64",
         cutoff: float = 0.0,
+        magnetic: bool = False,
     ) -> None:
         self.name = name
         self._place: dict[str, Any] = {
             "backend": backend,
             "device": device,
+            "devices": devices,
             "precision": precision,
             "cutoff": cutoff,
+            "magnetic": bool(magnetic),
         }
         self.parameters: dict[str, Parameter] = {
-            row[0]: Parameter(*row) for row in _warpstride.sas_parameters(name)
+            row[0]: Parameter(*row) for row in _warpstride.sas_parameters(name, bool(magnetic))
         }
         """The parameters by their names, in the order of the model's table."""
         self._engine: Optional[tuple[Any, _warpstride.SasEngine]] = None
@@ -125,7 +134,7 @@ class Model:
         Parameters
         ----------
         q : array_like or tuple of two array_like
-            Scattering vectors, 1/Å, above 0; or components (qx, qy) of the pixels of an image.
+            Scattering vectors, 1/Å, 0 or more; or components (qx, qy) of the pixels of an image.
         **parameters
             Values of parameters, by default the model's. For a distribution of a parameter p, ``p_pd`` is its relative
             width (degrees for angles), and ``p_pd_type``, ``p_pd_n`` and ``p_pd_nsigma`` are its shape (``gaussian``,
@@ -135,7 +144,7 @@ class Model:
         Returns
         -------
         ndarray of float64
-            Intensities in the shape of q, 1/cm.
+            Intensities in the shape of q, 1/cm; infinite at q = 0 if the model diverges there.
 
         Raises
         ------
@@ -233,6 +242,8 @@ class Model:
                         break
             if of not in self.parameters:
                 known_names = ", ".join(self.parameters)
+                if of in _warpstride.sas_magnetic_names(self.name):
+                    raise _warpstride.DataError(f"{name}: expected a model with magnetic=True, found one without")
                 raise _warpstride.DataError(f"{name}: expected a parameter of {self.name}: {known_names}")
             if suffix == "_pd" and isinstance(value, tuple):
                 widths[of] = 1.0

@@ -10,10 +10,6 @@ use ndarray::s;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// Largest plausible phase, cycles. Real fields reach some hundreds (1 kHz for 0.1 s); in single
-/// precision, 24 bits, a phase of this size is wrong by 0.06 cycles.
-const MAX_CYCLES: f64 = 1e6;
-
 /// Phases in addition to those of the trajectory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum FieldSource {
@@ -107,20 +103,14 @@ pub(super) fn phases(
 
 /// `basis`, unless a product of a coefficient and a map is no plausible phase.
 fn plausible(field: &FieldSource, basis: FieldBasis) -> Result<FieldBasis, Failure> {
-    let largest =
-        |values: ndarray::ArrayView1<'_, f64>| values.iter().map(|v| v.abs()).fold(0.0, f64::max);
-    let coefficients = basis.coefficients.columns().into_iter().map(largest);
-    let cycles = coefficients
-        .zip(basis.maps.rows().into_iter().map(largest))
-        .map(|(coefficient, map)| coefficient * map)
-        .fold(0.0, f64::max);
-    if cycles <= MAX_CYCLES {
+    let cycles = basis.largest_phase();
+    if cycles <= FieldBasis::MAX_CYCLES {
         return Ok(basis);
     }
     Err(Failure::failed(format!(
         "{}: field: expected phases of at most {} cycles, found {}",
         field.file().display(),
-        shortest(MAX_CYCLES),
+        shortest(FieldBasis::MAX_CYCLES),
         significant(cycles, 3)
     )))
 }

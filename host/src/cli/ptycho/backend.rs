@@ -1,46 +1,20 @@
 //! The engine of a reconstruction on the back end that was chosen.
 
-use super::device_group::Member;
 use crate::cli::devices_request::DevicesBackend;
 use crate::cli::failure::Failure;
 use crate::cli::output::complain;
 use crate::cli::processes::common;
 use crate::cuda::CudaPeers;
-use crate::gpu::{CudaDevice, EmulatedDevice, GpuError};
+use crate::gpu::{CudaDevice, EmulatedDevice};
 use crate::ptycho::cpu::CpuEngine;
-use crate::ptycho::cuda::{ProcessExchange, join_processes, on_cuda_among, on_emulator_among};
-use crate::ptycho::{
-    CountCodes, Engine, EngineSpec, Precision, Problem, Ranks, Recipe, StreamPlan, UpdateVersion,
-    host_besides, memory_estimate,
+use crate::ptycho::cuda::{
+    GroupMember, ProcessExchange, join_processes, on_cuda_among, on_emulator_among,
 };
-use crate::run::{BackendKind, EngineChoice, MemoryEstimate, OutOfMemory};
-use crate::system::{Bytes, Memory, processor};
-
-/// What does not fit, for messages.
-const WHAT: &str = "the reconstruction";
-
-/// What a reconstruction request.
-pub(super) struct MemoryRequest {
-    /// (frames, modes, rows, columns)
-    pub(super) shape: [usize; 4],
-    /// (rows, columns)
-    pub(super) object_shape: [usize; 2],
-    pub(super) recipe: Recipe,
-    /// Most device memory in bytes.
-    pub(super) device_memory: Option<u64>,
-    /// Bytes of device memory for what several devices exchange.
-    pub(super) exchanged: u64,
-    /// Bytes of the masks, if the counts are in a temporary file.
-    pub(super) in_scratch: Option<u64>,
-}
-
-/// Bytes of free device memory that blocks of counts leave free besides a fiftieth, for what the estimate does not count.
-const RESERVE: u64 = 256 << 20;
-
-/// Bytes of free device memory.
-fn free(device: &CudaDevice) -> Result<u64, GpuError> {
-    Ok(device.context().memory().map_err(GpuError::from)?.free as u64)
-}
+use crate::ptycho::{
+    Engine, MemoryRequest, Precision, Problem, Ranks, StreamPlan, UpdateVersion, WHAT, free_memory,
+};
+use crate::run::{BackendKind, EngineChoice};
+use crate::system::{Memory, processor};
 
 /// A back end of one device or several.
 type Kind = BackendKind<Vec<CudaDevice>, Vec<EmulatedDevice>>;
@@ -50,7 +24,7 @@ pub(super) enum Engines {
     /// The engine of this process, and why GPUs exchange arrays through the memory of their hosts, if several processes do.
     One(Box<dyn Engine>, Option<String>),
     /// Several devices of this process, whose engines are yet to be made.
-    Several(Vec<Member>),
+    Several(Vec<GroupMember>),
 }
 
 impl Engines {
@@ -58,7 +32,7 @@ impl Engines {
     pub(super) fn backend(&self) -> &'static str {
         match self {
             Self::One(engine, _) => engine.setup().backend,
-            Self::Several(members) => members.first().map_or("", Member::backend),
+            Self::Several(members) => members.first().map_or("", GroupMember::backend),
         }
     }
 
@@ -76,7 +50,7 @@ impl Engines {
     pub(super) fn streaming(&self) -> Option<StreamPlan> {
         match self {
             Self::One(engine, _) => engine.streaming(),
-            Self::Several(members) => members.first().and_then(Member::plan),
+            Self::Several(members) => members.first().and_then(GroupMember::plan),
         }
     }
 
@@ -124,163 +98,6 @@ pub(super) fn check_division(kind: &Kind, frames: usize, ranks: &Ranks) -> Resul
         )));
     }
     Ok(())
-}
-
-impl MemoryRequest {
-    fn estimate(&self) -> MemoryEstimate {
-        memory_estimate(self.shape, self.object_shape, &self.recipe)
-    }
-
-    /// Whether every engine is divided among several devices.
-    fn divides(&self) -> bool {
-        let divided = |engine: &EngineSpec| engine.name.projects() && engine.subpixel != Some(true);
-        self.recipe.engines.iter().all(divided)
-    }
-
-    /// Bytes that each of `devices` devices needs besides what it would need alone for its frames: the sums of all devices,
-    /// and the counts of its own frames beside those of all.
-    fn exchanged(&self, devices: usize) -> u64 {
-        if devices <= 1 {
-            return 0;
-        }
-        let wide = |n: usize| n as u64;
-        let [frames, modes, rows, columns] = self.shape.map(wide);
-        let pixels = rows.saturating_mul(columns);
-        let object = wide(self.object_shape[0]).saturating_mul(wide(self.object_shape[1]));
-        // Numbers in fixed point of 8 bytes, sums and weights of 12, also those of the device itself.
-        let sums = object.saturating_mul(20 * (wide(devices) + 1));
-        let probe = (24 * pixels).saturating_mul(12 * (modes + 1));
-        let own = frames.div_ceil(wide(devices)).saturating_mul(4 * pixels);
-        let own = if self.divides() { 0 } else { own };
-        sums.saturating_add(probe).saturating_add(own)
-    }
-
-    /// What each of `devices` devices needs: all frames if an engine is not divided.
-    fn of_device(&self, devices: usize) -> Self {
-        let [frames, modes, rows, columns] = self.shape;
-        let among = if self.divides() { devices } else { 1 };
-        Self {
-            shape: [frames.div_ceil(among.max(1)), modes, rows, columns],
-            exchanged: self.exchanged(devices),
-            recipe: self.recipe.clone(),
-            ..*self
-        }
-    }
-
-    /// What the processes of a host need together on the CPU: each of them all counts, but only the exit waves of its frames.
-    fn of_processes(&self, ranks: &Ranks) -> MemoryEstimate {
-        let [frames, modes, rows, columns] = self.shape;
-        let own = frames.div_ceil(ranks.size());
-        let estimate =
-            memory_estimate([own, modes, rows, columns], self.object_shape, &self.recipe);
-        // The scan, √counts, and these in the order of the engine.
-        let others = ((frames - own) as u64).saturating_mul((rows * columns) as u64 * 12);
-        MemoryEstimate {
-            cpu: (estimate.cpu.saturating_add(others)).saturating_mul(ranks.local_size() as u64),
-            ..estimate
-        }
-    }
-
-    /// How counts travel from a host with memory `host` to each of its `devices` devices, with `free` bytes; `None` if all are there.
-    fn stream(
-        &self,
-        free: u64,
-        codes: Option<CountCodes>,
-        (host, devices): (Memory, usize),
-    ) -> Result<Option<StreamPlan>, OutOfMemory> {
-        let plan = self.stream_in_memory(free, codes)?;
-        Ok(plan.map(|plan| match self.in_scratch {
-            Some(_) => plan.within(self.host_besides(), host, devices),
-            None => plan,
-        }))
-    }
-
-    /// Bytes of memory of an emulated device that needs `needed` bytes with everything there.
-    fn emulated(&self, needed: u64) -> u64 {
-        needed.min(self.device_memory.unwrap_or(u64::MAX))
-    }
-
-    /// The host's memory beside that of an emulated device, which is a part of it.
-    fn beside_emulated(&self, host: Memory) -> Memory {
-        let device = self.emulated(self.estimate().gpu_device);
-        Memory::limited(host.limit().saturating_sub(device))
-    }
-
-    /// Bytes of host memory besides counts and √counts.
-    fn host_besides(&self) -> u64 {
-        let besides = host_besides(self.shape, self.object_shape, &self.recipe);
-        besides.saturating_add(self.in_scratch.unwrap_or(0))
-    }
-
-    fn stream_in_memory(
-        &self,
-        free: u64,
-        codes: Option<CountCodes>,
-    ) -> Result<Option<StreamPlan>, OutOfMemory> {
-        let choose = |limit: u64| {
-            StreamPlan::choose(self.shape, self.object_shape, &self.recipe, codes, limit).map_err(
-                |error| OutOfMemory {
-                    needed: Bytes(error.needed.0.saturating_add(self.exchanged.into())),
-                    available: Bytes(error.available.0.saturating_add(self.exchanged.into())),
-                    ..error
-                },
-            )
-        };
-        let limit = self.device_memory.map_or(free, |limit| limit.min(free));
-        let (limit, free) = (
-            limit.saturating_sub(self.exchanged),
-            free.saturating_sub(self.exchanged),
-        );
-        match choose(limit)? {
-            None => Ok(None),
-            // Blocks fill the memory up to the limit, and not all that is free can be had in large pieces.
-            Some(_) => choose(limit.min((free - free / 50).saturating_sub(RESERVE))),
-        }
-    }
-
-    /// Checks that the run fits before its data are prepared; `host` was available before they were read, and `ranks` processes
-    /// divide the frames. Counts are taken to need 32 bits.
-    pub(super) fn check(&self, kind: &Kind, host: Memory, ranks: &Ranks) -> Result<(), Failure> {
-        let mut estimate = self.estimate();
-        if self.in_scratch.is_some() {
-            estimate.gpu_host = self.host_besides();
-        }
-        let sharing = |devices: usize| devices * ranks.local_size();
-        let pinned = |plan: Option<StreamPlan>| plan.map_or(0, |plan| plan.host_bytes());
-        if matches!(kind, BackendKind::Emulator(_)) {
-            estimate.gpu_device = self.emulated(estimate.gpu_device);
-        }
-        let streamed = |pinned: u64| MemoryEstimate {
-            gpu_host: estimate.gpu_host.saturating_add(pinned),
-            ..estimate
-        };
-        match kind {
-            BackendKind::Cpu => self.of_processes(ranks).check_cpu(WHAT, host)?,
-            BackendKind::Emulator(devices) => {
-                let own = self.of_device(devices.len() * ranks.size());
-                let plan = own.stream(
-                    u64::MAX,
-                    None,
-                    (self.beside_emulated(host), sharing(devices.len())),
-                )?;
-                let all = pinned(plan).saturating_mul(devices.len() as u64);
-                streamed(all).check_emulator(WHAT, host)?;
-            }
-            BackendKind::Cuda(devices) => {
-                let own = self.of_device(devices.len() * ranks.size());
-                let mut all = 0_u64;
-                for device in devices.iter() {
-                    all = all.saturating_add(pinned(own.stream(
-                        free(device)?,
-                        None,
-                        (host, sharing(devices.len())),
-                    )?));
-                }
-                streamed(all).check_gpu_host(WHAT, host)?;
-            }
-        }
-        Ok(())
-    }
 }
 
 /// Ends all processes, because this one cannot go on.
@@ -356,7 +173,7 @@ pub(super) fn engines(
                         }
                         (_, last) => {
                             devices.extend(last);
-                            Engines::Several(Member::emulated(devices, version, plan))
+                            Engines::Several(GroupMember::emulated(devices, version, plan))
                         }
                     }
                 }
@@ -365,7 +182,7 @@ pub(super) fn engines(
                     let host = (host, devices.len() * ranks.local_size());
                     match (devices.len(), devices.pop()) {
                         (1, Some(device)) => {
-                            let plan = free(&device).map_err(Failure::from);
+                            let plan = free_memory(&device).map_err(Failure::from);
                             let plan = plan.and_then(|free| stream(&own, free, host));
                             // All processes go on, or none: they join next.
                             let plan = common(ranks, plan)?;
@@ -381,11 +198,13 @@ pub(super) fn engines(
                         (_, last) => {
                             devices.extend(last);
                             let planned = devices.into_iter().map(|device| {
-                                let plan = stream(&own, free(&device)?, host)?;
+                                let plan = stream(&own, free_memory(&device)?, host)?;
                                 Ok((device, plan))
                             });
                             let planned = planned.collect::<Result<_, Failure>>()?;
-                            Engines::Several(Member::of_gpus(planned, version)?)
+                            let members = GroupMember::of_gpus(planned, version)
+                                .map_err(|why| Failure::failed(format!("--devices: {why}")))?;
+                            Engines::Several(members)
                         }
                     }
                 }

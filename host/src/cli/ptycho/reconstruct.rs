@@ -5,7 +5,7 @@ mod opening;
 mod progress_output;
 
 use super::backend::{Engines, end_processes, engines as engines_of};
-use super::device_group::{failed_alone, on_all};
+use super::device_group::on_all;
 use super::files::{Files, remove};
 use super::position_arguments::more_files;
 use super::recipe_arguments::{Automatic, resolve_or_automatic};
@@ -20,6 +20,7 @@ use crate::cli::paths::{self, OutputFile, same};
 use crate::cli::processes::common;
 use crate::cli::threads;
 use crate::data::Scan;
+use crate::ptycho::cuda::failed_alone;
 use crate::ptycho::io::provenance;
 use crate::ptycho::{
     AutomaticRecipe, Engine, EngineError, FrameStart, OrientationSearch, Origin, Precision,

@@ -1,10 +1,10 @@
 //! Engines of trial reconstructions: on the back end of the run, on one device.
 
-use super::backend::{Engines, MemoryRequest, engines as engines_of};
+use super::backend::{Engines, engines as engines_of};
 use crate::cli::devices_request::DevicesRequest;
 use crate::cli::failure::Failure;
 use crate::data::{PixelPositions, Scan};
-use crate::ptycho::{Engine, Precision, Problem, Ranks, Recipe};
+use crate::ptycho::{Engine, MemoryRequest, Precision, Problem, Ranks, Recipe};
 use crate::system::Memory;
 
 /// Where trials are computed.
@@ -46,7 +46,7 @@ impl TrialDevice {
     pub(super) fn fits_cpu(&self, scan: &Scan, recipe: &Recipe) -> Result<(), Failure> {
         let needed = self.request_of(scan, recipe)?;
         let kind = crate::run::BackendKind::Cpu;
-        needed.check(&kind, self.memory, &Ranks::alone())
+        Ok(needed.check(&kind, self.memory, &Ranks::alone())?)
     }
 
     fn request_of(&self, scan: &Scan, recipe: &Recipe) -> Result<MemoryRequest, Failure> {

@@ -2,7 +2,6 @@
 
 use super::files::Coordinates;
 use super::model_config::{ModelConfig, PolydispersitySummary, TiedValue};
-use super::origin::Origin;
 use super::points::PointsConfig;
 use super::resolution::{ResolutionArg, ResolutionConfig};
 use super::{files, table};
@@ -15,7 +14,7 @@ use crate::report::picture::Picture;
 use crate::run::{RunRecord, Setup};
 use crate::sas::report::{ScatteringCurve, intensity_picture};
 use crate::sas::resolution::Cloud;
-use crate::sas::{Points, Ties, Vector, is_unsolved, unsolved};
+use crate::sas::{Origin, Points, Ties, Vector, is_unsolved, unsolved};
 use crate::system::Bytes;
 use crate::system::Memory;
 use crate::text::{count, significant};

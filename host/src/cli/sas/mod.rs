@@ -10,7 +10,6 @@ mod info;
 mod model_config;
 mod models;
 mod names;
-mod origin;
 mod parameters;
 mod points;
 mod resolution;

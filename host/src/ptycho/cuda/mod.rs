@@ -9,6 +9,7 @@ mod buffers;
 mod centring;
 mod constraints;
 mod detector;
+mod device_group;
 mod engine;
 mod exact_positions;
 mod exchange;
@@ -35,6 +36,7 @@ mod variable_probe;
 mod wave_stream;
 mod window_product;
 
+pub use device_group::{DifferentGpus, GroupMember, failed_alone};
 pub use engine::GpuEngine;
 pub(super) use likelihood::BYTES_OF_SLOPES;
 pub use processes::{ProcessExchange, join_processes};

@@ -7,7 +7,7 @@ use crate::cli::failure::Failure;
 use crate::cli::output::say;
 use crate::cli::processes::common;
 use crate::cli::ptycho::automatic::{AutomaticSettings, Chosen, in_trials};
-use crate::cli::ptycho::backend::{MemoryRequest, check_division};
+use crate::cli::ptycho::backend::check_division;
 use crate::cli::ptycho::find_orientation::TrialSettings;
 use crate::cli::ptycho::find_rotation;
 use crate::cli::ptycho::recipe_arguments::Automatic;
@@ -17,8 +17,8 @@ use crate::cli::threads;
 use crate::data::{PixelPositions, Reconstruction, Scan};
 use crate::ptycho::io::scan::{self, ScanFile};
 use crate::ptycho::{
-    FrameStart, OrientationSearch, PositionMethod, Precision, ProbeSource, Problem, ProblemError,
-    Ranks, Recipe, RotationSearch, StartObject, StartObjectError, mask_bytes,
+    FrameStart, MemoryRequest, OrientationSearch, PositionMethod, Precision, ProbeSource, Problem,
+    ProblemError, Ranks, Recipe, RotationSearch, StartObject, StartObjectError, mask_bytes,
 };
 use crate::run::{Interrupt, NothingToSave};
 use crate::system::Memory;

@@ -1,6 +1,6 @@
 //! Models that diverge at q = 0.
 
-use crate::sas::{Calculation, Points, Precision, Vector, on_cpu};
+use super::{Calculation, Points, Precision, Vector, on_cpu};
 
 /// Values of q, 1/Å, for the test. Models replace q by at least 10⁻³⁷ 1/Å where they raise it to a
 /// power, so a model that diverges has a large finite value at 0. It diverges if the intensity
@@ -10,15 +10,18 @@ const NEARBY_Q: [f64; 3] = [1e-12, 1e-18, 0.0];
 /// are finite at 0 do not grow at all.
 const MIN_GROWTH: f64 = 10.0;
 
-/// Points of a calculation at q = 0, and the same model near and at q = 0.
-pub(super) struct Origin {
+/// Points of a calculation at q = 0, and the same model near and at q = 0. Engines return a large finite value at 0 for a
+/// model that diverges there.
+#[derive(Debug, Clone)]
+pub struct Origin {
     zeros: Vec<usize>,
     nearby: Option<Calculation>,
 }
 
 impl Origin {
     /// Finds the points at q = 0.
-    pub(super) fn of(calculation: &Calculation) -> Self {
+    #[must_use]
+    pub fn of(calculation: &Calculation) -> Self {
         let zeros = |at: &dyn Fn(usize) -> bool| {
             let all = 0..calculation.points.len();
             all.filter(|point| at(*point)).collect::<Vec<usize>>()
@@ -45,7 +48,7 @@ impl Origin {
     }
 
     /// Sets `intensity` to infinity at q = 0 if the model diverges there.
-    pub(super) fn make_infinite(&self, vector: &Vector, intensity: &mut [f64]) {
+    pub fn make_infinite(&self, vector: &Vector, intensity: &mut [f64]) {
         let Some(nearby) = &self.nearby else {
             return;
         };

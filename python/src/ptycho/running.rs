@@ -1,0 +1,246 @@
+//! A reconstruction in progress: its problem, and its engines on the back end that was chosen.
+
+use super::group::Group;
+use crate::backend::{DevicesKind, GroupRequest, open};
+use crate::errors::Failure;
+use std::path::PathBuf;
+use std::sync::Arc;
+use warpstride::data::{HistoryEntry, Reconstruction, Scan};
+use warpstride::ptycho::cpu::CpuEngine;
+use warpstride::ptycho::cuda::{GroupMember, kernels_for, on_cuda, on_emulator};
+use warpstride::ptycho::{
+    Engine, MemoryRequest, Origin, Precision, ProbeSource, Problem, Ranks, Recipe, Reconstructor,
+    SavedRun, StartObject, StreamPlan, UpdateVersion, free_memory,
+};
+use warpstride::run::BackendKind;
+use warpstride::system::Memory;
+
+/// What the devices share.
+pub(super) struct Shared {
+    pub(super) scan: Arc<Scan>,
+    pub(super) problem: Arc<Problem>,
+    pub(super) recipe: Arc<Recipe>,
+    pub(super) origin: Origin,
+}
+
+/// A computation in progress.
+pub(super) struct Running {
+    pub(super) group: Group,
+    pub(super) shared: Arc<Shared>,
+    pub(super) notes: Vec<String>,
+}
+
+/// From where a run goes on, or begins.
+#[derive(Default)]
+pub(super) struct Begin {
+    /// The state of a checkpoint, and its file.
+    pub(super) saved: Option<(PathBuf, SavedRun)>,
+    /// An earlier result.
+    pub(super) result: Option<Reconstruction>,
+    /// Object (row, column), and its pixel (row, column), m, if it is another.
+    pub(super) object: Option<StartObject>,
+}
+
+/// What is reconstructed.
+pub(super) struct Input {
+    pub(super) scan: Arc<Scan>,
+    /// The scan's file, or what takes its place.
+    pub(super) source: String,
+    pub(super) recipe: Recipe,
+}
+
+/// An engine, or what several are made of in their threads.
+enum Engines {
+    One(Box<dyn Engine>),
+    Several(Vec<GroupMember>),
+}
+
+/// The memory that a run needs.
+fn needed(scan: &Scan, problem: &Problem, recipe: &Recipe) -> MemoryRequest {
+    let [frames, rows, columns] = scan.shape();
+    let mut recipe = recipe.clone();
+    recipe.data.near_field = Some(scan.geometry().is_near_field());
+    MemoryRequest {
+        shape: [frames, problem.shape()[1], rows, columns],
+        object_shape: problem.positions.object_shape,
+        recipe,
+        device_memory: None,
+        exchanged: 0,
+        in_scratch: None,
+    }
+}
+
+/// The host's memory, with that of the counts, which the estimates contain.
+fn with_counts(host: Memory, scan: &Scan) -> Memory {
+    let counts = scan
+        .shape()
+        .iter()
+        .fold(4, |bytes: u64, n| bytes.saturating_mul(*n as u64));
+    Memory::limited(host.limit().saturating_add(counts))
+}
+
+/// The engine of a back end, or the devices of several.
+fn engines(
+    kind: DevicesKind,
+    problem: &Problem,
+    needed: &MemoryRequest,
+    host: Memory,
+) -> Result<Engines, Failure> {
+    let version = UpdateVersion::choose(
+        needed.recipe.gpu.updates,
+        problem.shape(),
+        needed.object_shape,
+    );
+    let stream = |own: &MemoryRequest, free: u64, host| -> Result<Option<StreamPlan>, Failure> {
+        Ok(match own.stream(free, None, host)? {
+            Some(_) => own.stream(free, problem.magnitudes.codes(), host)?,
+            None => None,
+        })
+    };
+    Ok(match (kind, needed.recipe.precision) {
+        (BackendKind::Cpu, Precision::F64) => {
+            Engines::One(Box::new(CpuEngine::<f64>::new(problem)))
+        }
+        (BackendKind::Cpu, Precision::F32) => {
+            Engines::One(Box::new(CpuEngine::<f32>::new(problem)))
+        }
+        (BackendKind::Emulator(mut devices), _) => {
+            let own = needed.of_device(devices.len());
+            let host = (needed.beside_emulated(host), devices.len());
+            let plan = stream(&own, u64::MAX, host)?;
+            match (devices.len(), devices.pop()) {
+                (1, Some(device)) => Engines::One(on_emulator(device, problem, version, plan)?),
+                (_, last) => {
+                    devices.extend(last);
+                    Engines::Several(GroupMember::emulated(devices, version, plan))
+                }
+            }
+        }
+        (BackendKind::Cuda(mut devices), _) => {
+            let own = needed.of_device(devices.len());
+            let host = (host, devices.len());
+            match (devices.len(), devices.pop()) {
+                (1, Some(device)) => {
+                    let plan = stream(&own, free_memory(&device)?, host)?;
+                    Engines::One(on_cuda(device, problem, version, plan)?)
+                }
+                (_, last) => {
+                    devices.extend(last);
+                    let planned = devices.into_iter().map(|device| {
+                        let plan = stream(&own, free_memory(&device)?, host)?;
+                        Ok((device, plan))
+                    });
+                    let planned = planned.collect::<Result<_, Failure>>()?;
+                    let members = GroupMember::of_gpus(planned, version);
+                    Engines::Several(
+                        members.map_err(|why| Failure::Device(format!("devices: {why}")))?,
+                    )
+                }
+            }
+        }
+    })
+}
+
+/// Refuses more devices than frames.
+fn check_division(kind: &DevicesKind, frames: usize) -> Result<(), Failure> {
+    let devices = match kind {
+        BackendKind::Cpu => 1,
+        BackendKind::Cuda(devices) => devices.len(),
+        BackendKind::Emulator(devices) => devices.len(),
+    };
+    if devices > frames {
+        return Err(Failure::Data(format!(
+            "devices: expected at most {frames}, the number of frames, found {devices}"
+        )));
+    }
+    Ok(())
+}
+
+impl Running {
+    pub(super) fn new(input: Input, request: &GroupRequest, begin: Begin) -> Result<Self, Failure> {
+        let Input {
+            scan,
+            source,
+            recipe,
+        } = input;
+        let host = with_counts(Memory::available(), &scan);
+        let double = recipe.precision == Precision::F64;
+        let cpu_only = double.then_some("the GPU back end computes in f32 only");
+        let [frames, rows, columns] = scan.shape();
+        let backend = open(request, cpu_only, || kernels_for(&recipe, [rows, columns]))?;
+        check_division(backend.kind(), frames)?;
+        if let Some((path, saved)) = &begin.saved {
+            saved.check_scan(path, &scan).map_err(Failure::data)?;
+        }
+        let mut searched = recipe.clone();
+        if (begin.saved.is_some() || begin.result.is_some())
+            && searched.probe.source == ProbeSource::Auto
+        {
+            // That of the earlier run takes the place of any other.
+            searched.probe.source = ProbeSource::MeanPattern;
+        }
+        let mut problem = Problem::new(&scan, &searched).map_err(Failure::data)?;
+        let refused = |why: &dyn std::fmt::Display| Failure::Data(format!("start: {why}"));
+        let frame_start = match &begin.result {
+            None => None,
+            Some(result) => {
+                (problem.start_from(result, &scan, &recipe)).map_err(|why| refused(&why))?
+            }
+        };
+        if let Some(object) = &begin.object {
+            problem
+                .take_start_object(object)
+                .map_err(|why| refused(&why))?;
+        }
+        let (alone, needed) = (Ranks::alone(), needed(&scan, &problem, &recipe));
+        let backend =
+            backend.checked(|kind| Ok::<_, Failure>(needed.check(kind, host, &alone)?))?;
+        let check_cpu = || Ok(needed.check(&BackendKind::Cpu, host, &alone)?);
+        let chosen = backend.engine(check_cpu, |kind| engines(kind, &problem, &needed, host))?;
+        let mut notes: Vec<String> = chosen.note.into_iter().collect();
+        notes.extend(problem.notes.iter().cloned());
+        let origin = Origin {
+            source,
+            recipe: recipe.to_toml().map_err(Failure::data)?,
+            trials: String::new(),
+        };
+        let shared = Arc::new(Shared {
+            scan,
+            problem: Arc::new(problem),
+            recipe: Arc::new(recipe),
+            origin,
+        });
+        let (problem, recipe) = (&shared.problem, &shared.recipe);
+        let mut group = match chosen.engine {
+            Engines::One(engine) => Group::one(Reconstructor::new(engine, problem, recipe)),
+            Engines::Several(members) => Group::several(members, problem, recipe)?,
+        };
+        let engine = group.first().engine();
+        notes.extend(recipe.without_effect(engine.setup().backend, problem.shape()));
+        notes.extend(engine.streaming().map(|plan| plan.to_string()));
+        if group.len() > 1 {
+            notes.push(format!("divided among {} devices", group.len()));
+        }
+        if let Some(start) = frame_start {
+            group.all(move |run| run.start_frames(&start))?;
+        }
+        if let Some((_, saved)) = begin.saved {
+            group.all(move |run| run.resume(saved.progress.clone(), &saved.state))?;
+        }
+        Ok(Self {
+            group,
+            shared,
+            notes,
+        })
+    }
+
+    /// The entry of the last iteration.
+    pub(super) fn last(&mut self) -> Option<HistoryEntry> {
+        let progress = self.group.first().progress();
+        progress
+            .incomplete
+            .as_ref()
+            .or(progress.history.last())
+            .cloned()
+    }
+}
