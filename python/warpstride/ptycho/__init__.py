@@ -4,6 +4,7 @@
 """
 
 from ._engines import AP, DM, EPIE, LSQML, ML, RAAR, RPIE, Engine
+from ._pty_chi import from_pty_chi
 from ._result import Iteration, Result, read
 from ._run import Reconstruction, reconstruct
 from ._simulate import Simulation, simulate
@@ -21,6 +22,7 @@ __all__ = [
     "Reconstruction",
     "Result",
     "Simulation",
+    "from_pty_chi",
     "read",
     "reconstruct",
     "simulate",
