@@ -77,7 +77,8 @@ pub enum OtherResultError {
 }
 
 impl OtherResult {
-    /// The result with orthogonal modes, strongest first. It has no history, and an empty recipe.
+    /// The result with orthogonal modes, strongest first. It has no history, and an empty recipe; without windows every pixel has the
+    /// same fluence, 1, so that all of the object is compared.
     ///
     /// # Errors
     /// A window is not inside the object.
@@ -122,7 +123,10 @@ impl OtherResult {
             fractions,
         };
         Ok(Reconstruction {
-            fluence: fluence(self.object.dim(), &modes.probe, &frames),
+            fluence: match count {
+                0 => Array2::ones(self.object.dim()),
+                _ => fluence(self.object.dim(), &modes.probe, &frames),
+            },
             object: self.object,
             probe: modes.probe,
             mode_power: modes.power,
