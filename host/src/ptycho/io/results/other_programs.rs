@@ -48,7 +48,7 @@ pub struct OtherResult {
     pub double_precision: bool,
 }
 
-/// A window that is not inside the object.
+/// Why arrays are not a result.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum OtherResultError {
     /// There are as many positions as windows.
@@ -166,11 +166,30 @@ pub(super) fn read(source: &Source) -> Result<Option<Reconstruction>, IoError> {
         return Ok(None);
     };
     let converted = found.into_reconstruction();
-    converted.map(Some).map_err(|why| IoError::Value {
-        file: source.name().to_owned(),
-        dataset: windows,
-        found: "others".to_owned(),
-        expected: format!("positions of this object: {why}"),
+    converted.map(Some).map_err(|why| {
+        let (expected, found) = match why {
+            OtherResultError::Outside {
+                frame,
+                at,
+                window,
+                object,
+            } => (
+                format!(
+                    "positions of windows of {} x {} pixels inside the object of {} x {}",
+                    window[0], window[1], object[0], object[1]
+                ),
+                format!("one at ({:.2}, {:.2}) for frame {frame}", at[0], at[1]),
+            ),
+            OtherResultError::Count { windows, positions } => {
+                (format!("{windows} positions"), positions.to_string())
+            }
+        };
+        IoError::Value {
+            file: source.name().to_owned(),
+            dataset: windows,
+            found,
+            expected,
+        }
     })
 }
 

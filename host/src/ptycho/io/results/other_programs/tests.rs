@@ -230,6 +230,6 @@ fn wrong_files_of_ptypy_are_refused() {
     });
     refused(
         &path,
-        "/content/positions: expected positions of this object",
+        "/content/positions: expected positions of windows of 4 x 4 pixels inside the object of 9 x 12, found one at (-2.00, -2.00) for frame 0",
     );
 }
