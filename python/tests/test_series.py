@@ -261,3 +261,18 @@ def test_bad_zones_and_integers_are_data_errors():
     early = ws.series.table(np.array([0], dtype="datetime64[s]"), [1.0])
     with pytest.raises(ws.DataError, match="on the clocks of America/New_York"):
         ws.series.resample(early, "1d", timezone="America/New_York", backend="cpu")
+def test_a_relation_of_duckdb_goes_in_and_a_result_out():
+    duckdb = pytest.importorskip("duckdb", reason="NOT TESTED: duckdb is not installed")
+    connection = duckdb.connect()
+    relation = connection.sql(
+        "select timestamp '2026-03-01' + interval (i * 10) second as t, i::double as v, 'h' || (i % 2) as host "
+        "from range(30) points(i)"
+    )
+    result = ws.series.resample(relation, "1m", ["mean", "count"], backend="cpu")
+    assert result.column_names == ["host", "t", "mean", "count"]
+    found = connection.sql("select host, t, mean, count from result order by t, host").fetchall()
+    expected = connection.sql(
+        "select host, date_trunc('minute', t) as minute, avg(v), count(*) from relation group by all order by minute, host"
+    ).fetchall()
+    assert len(found) == 10 and [row[2:] for row in found] == [row[2:] for row in expected]
+    assert [(row[0], row[1].replace(tzinfo=None)) for row in found] == [row[:2] for row in expected]

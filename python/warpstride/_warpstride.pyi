@@ -187,6 +187,15 @@ class PtychoResult:
     @staticmethod
     def read(path: _Path) -> PtychoResult: ...
     @staticmethod
+    def of_pty_chi(
+        object: npt.NDArray[np.complex128],
+        probe: npt.NDArray[np.complex128],
+        positions: _Floats,
+        windows: _Floats,
+        geometry: tuple[float, float, tuple[float, float], tuple[float, float]],
+        double: bool,
+    ) -> PtychoResult: ...
+    @staticmethod
     def from_bytes(bytes: bytes) -> PtychoResult: ...
 
 def resolved_recipe(json: str) -> str: ...

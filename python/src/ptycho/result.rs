@@ -5,12 +5,12 @@ use crate::arrays::single;
 use crate::errors::Failure;
 use ndarray::{Array2, Array3, Axis, concatenate};
 use num_complex::Complex;
-use numpy::{IntoPyArray, PyArray2, ToPyArray};
+use numpy::{IntoPyArray, PyArray2, PyReadonlyArray2, PyReadonlyArray3, ToPyArray};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyTuple};
 use std::path::PathBuf;
-use warpstride::data::Reconstruction;
-use warpstride::ptycho::io::results;
+use warpstride::data::{Propagation, Reconstruction};
+use warpstride::ptycho::io::results::{self, OtherResult};
 
 /// Modes or layers (mode, row, column), in the precision of the run.
 pub(super) fn complex_array(
@@ -174,6 +174,37 @@ impl PtychoResult {
     fn read(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
         let read = py.detach(|| results::read(&path));
         Ok(Self::new(read.map_err(Failure::data)?))
+    }
+
+    /// The result of another program, from its arrays: object, probe (mode, row, column), positions (frame, 2), m, windows
+    /// (frame, 2), object pixels, and wavelength, distance, object pixel and origin, m.
+    #[staticmethod]
+    fn of_pty_chi(
+        py: Python<'_>,
+        object: PyReadonlyArray2<'_, Complex<f64>>,
+        probe: PyReadonlyArray3<'_, Complex<f64>>,
+        positions: PyReadonlyArray2<'_, f64>,
+        windows: PyReadonlyArray2<'_, f64>,
+        geometry: (f64, f64, [f64; 2], [f64; 2]),
+        double: bool,
+    ) -> PyResult<Self> {
+        let (wavelength, distance, pixel, origin) = geometry;
+        let result = OtherResult {
+            program: "pty-chi",
+            source: "pty-chi".to_owned(),
+            object: object.as_array().to_owned(),
+            probe: probe.as_array().to_owned(),
+            pixel,
+            positions: positions.as_array().to_owned(),
+            windows: windows.as_array().to_owned(),
+            origin,
+            wavelength,
+            distance,
+            propagation: Propagation::FarField,
+            double_precision: double,
+        };
+        let inner = py.detach(|| result.into_reconstruction());
+        Ok(Self::new(inner.map_err(Failure::data)?))
     }
 
     /// The result in the bytes of a results file.

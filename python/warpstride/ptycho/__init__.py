@@ -4,6 +4,7 @@
 """
 
 from ._engines import AP, DM, EPIE, LSQML, ML, RAAR, RPIE, Engine
+from ._pty_chi import from_pty_chi
 from ._result import Iteration, Result, read
 from ._run import Reconstruction, reconstruct
 from ._scan import Scan, read_scan
@@ -23,6 +24,7 @@ __all__ = [
     "Result",
     "Scan",
     "Simulation",
+    "from_pty_chi",
     "read",
     "read_scan",
     "reconstruct",

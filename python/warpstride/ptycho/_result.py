@@ -146,7 +146,7 @@ class Result:
 
     @property
     def backend(self) -> str:
-        """Back end: ``cpu``, ``cuda`` or ``emulator``."""
+        """Back end: ``cpu``, ``cuda`` or ``emulator``; of a result of another program its name."""
         return self._inner.setup[0]
 
     @property
@@ -196,7 +196,10 @@ class Result:
 
 
 def read(path: Path) -> Result:
-    """Read a results file of `Result.save` or ``warpstride ptycho reconstruct``.
+    """Read a results file of `Result.save` or ``warpstride ptycho reconstruct``, or one of another program.
+
+    Others are PtyPy's ``.ptyr`` and Ptychodus' ``product.h5``, in which pty-chi's results are saved. Their results have no history
+    and an empty recipe, and `Result.backend` is the name of the program. See `from_pty_chi` for a task of pty-chi.
 
     Raises
     ------

@@ -16,6 +16,9 @@ use std::path::Path;
 use std::str::FromStr;
 
 mod model_parts;
+mod other_programs;
+
+pub use other_programs::{OtherResult, OtherResultError};
 
 const IMAGE: &str = "/entry_1/image_1";
 const SOURCE: &str = "/entry_1/instrument_1/source_1";
@@ -178,7 +181,8 @@ fn history(group: &hdf5::Group, entries: &[HistoryEntry]) -> hdf5::Result<()> {
     output::array(group, "engine", &engines)
 }
 
-/// Reads the results in `path`, which must fit into the available memory.
+/// Reads the results in `path`, which must fit into the available memory. The file may be one of PtyPy (`.ptyr`), or a product of
+/// Ptychodus, in which pty-chi's results are saved.
 ///
 /// # Errors
 /// Returns [`IoError`], displayed as one sentence.
@@ -192,6 +196,9 @@ pub fn read(path: &Path) -> Result<Reconstruction, IoError> {
 /// Returns [`IoError`], displayed as one sentence.
 pub fn read_within(path: &Path, memory: Memory) -> Result<Reconstruction, IoError> {
     let source = Source::open(path, memory)?;
+    if let Some(found) = other_programs::read(&source)? {
+        return Ok(found);
+    }
     let object = at(&source, "object", &format!("{IMAGE}/data"))?;
     let probe = at(&source, "probe", &format!("{SOURCE}/illumination"))?;
     if probe.shape().first() == Some(&0) {
