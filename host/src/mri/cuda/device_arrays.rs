@@ -21,7 +21,7 @@ impl<M: Device> DeviceArrays<'_, M> {
     /// Number of sets of maps, after a check of the lengths.
     pub(super) fn sets(&self, problem: &Problem) -> Result<Option<usize>, MriError> {
         let expect = |what, found: usize, expected: Vec<usize>, axes| {
-            if found == expected.iter().product() {
+            if found == expected.iter().product::<usize>() {
                 return Ok(());
             }
             Err(ProblemError::Shape {

@@ -192,14 +192,15 @@ fn wrong_arrays_are_refused() {
     let samples = on(device, problem.samples().iter().copied());
     let maps = on(device, problem.maps().expect("maps").iter().copied());
     let nan = || Complex::new(f64::NAN, 0.0);
-    let broken = |length: usize| on(device, std::iter::repeat_with(nan).take(length));
+    let [nan_samples, nan_maps] =
+        [120, 90].map(|length| on(device, std::iter::repeat_with(nan).take(length)));
+    let short = on(device, problem.samples().iter().copied().skip(1));
+    let few_maps = on(device, (0..91).map(|_| Complex::new(1.0, 0.0)));
     let mut refused = |problem: &Problem, recipe: &Recipe, samples, maps| {
         let arrays = DeviceArrays { samples, maps };
         let engine = GpuEngine::of_device_arrays(device, problem, recipe, &arrays, plans);
         engine.err().map_or_else(String::new, |why| why.to_string())
     };
-    let short = on(device, problem.samples().iter().copied().skip(1));
-    let few_maps = on(device, (0..91).map(|_| Complex::new(1.0, 0.0)));
     for (found, words) in [
         (
             refused(&without, &cg, &short, Some(&maps)),
@@ -210,11 +211,11 @@ fn wrong_arrays_are_refused() {
             "the coil maps: expected shape",
         ),
         (
-            refused(&without, &cg, &broken(120), Some(&maps)),
+            refused(&without, &cg, &nan_samples, Some(&maps)),
             "the data: expected finite",
         ),
         (
-            refused(&without, &cg, &samples, Some(&broken(90))),
+            refused(&without, &cg, &samples, Some(&nan_maps)),
             "the coil maps: expected finite",
         ),
         (
