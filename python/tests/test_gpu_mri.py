@@ -192,17 +192,11 @@ def test_arrays_on_a_gpu_that_are_refused():
         (lambda: ws.mri.nufft2d1(*points, c, out=np.ones((4, 4), np.complex64)), "out: expected an array of torch on GPU 0"),
         (lambda: ws.mri.nufft2d1(*points, np.ones(1, np.complex64), out=out), "out: expected"),
         (lambda: ws.mri.nufft2d1(*points, c, (4, 5), out=out), "out: expected shape"),
-        (lambda: ws.mri.nufft2d1(*points, c, out=out.T.contiguous().T), "C order"),
+        (lambda: ws.mri.nufft2d1(*points, c, out=out.repeat(1, 2)[:, ::2]), "C order"),
         (lambda: ws.mri.nufft2d1(*points, c, out=out.to(torch.complex128)), "complex64"),
         (lambda: ws.mri.nufft2d1(*points, c[:0], (4, 4)), "c: expected shape"),
         (lambda: ws.mri.nufft2d2(*points, c), "f: expected an array of 2 axes"),
     ]:
-        if words == "C order":
-            out = torch.ones((4, 3), dtype=torch.complex64, device="cuda").T[:, :]
-            with pytest.raises(ws.DataError, match=words):
-                ws.mri.nufft2d1(*points, c, out=out)
-            out = to("torch", np.ones((4, 4), np.complex64))
-            continue
         with pytest.raises(ws.DataError, match=words):
             call()
 
