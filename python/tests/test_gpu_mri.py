@@ -150,7 +150,8 @@ def host(name, array):
 @pytest.mark.parametrize(("type1", "type2", "shape"), FUNCTIONS)
 @pytest.mark.parametrize("transforms", [(), (3,)])
 def test_functions_take_arrays_on_a_gpu(name, type1, type2, shape, transforms):
-    points = RANDOM.uniform(-4, 4, size=(len(shape), 41))
+    # In single precision, which JAX makes of double.
+    points = RANDOM.uniform(-4, 4, size=(len(shape), 41)).astype(np.float32)
     c, f = numbers(*transforms, 41), numbers(*transforms, *shape)
     for isign in (1, -1):
         for places in (points, [to(name, axis) for axis in points]):
@@ -235,12 +236,16 @@ def test_images_of_samples_on_a_gpu_are_those_of_numpy_arrays(name, options, map
         given = of_host if maps == "numpy" else to(name, of_host)
     expected = ws.mri.reconstruct(samples, k, 24, maps=of_host, backend="cuda", **options)
     found = ws.mri.reconstruct(to(name, samples), k, 24, maps=given, **options)
-    assert error(host(name, found.image), expected.image) < 1e-5
+    # The same bits, but for what the library of the arrays computes.
+    same = options.get("method") != "adjoint" and "intensity_correction" not in options
+    assert error(host(name, found.image), expected.image) <= (0 if same and maps in ("one set", "numpy") else 1e-5)
     if maps != "none":
         assert error(host(name, found.maps), expected.maps) == 0
     else:
         assert found.maps is None
-    assert np.allclose(found.residuals, expected.residuals, rtol=1e-3, atol=1e-9)
+    # Late residuals, which are rounding of single precision, depend on the last bits of maps.
+    assert found.residuals.shape == expected.residuals.shape
+    assert np.abs(found.residuals - expected.residuals).max(initial=0) <= (0 if same else 1e-4)
     assert found.backend == "cuda" and found.recipe == expected.recipe and found.density == expected.density
     assert (found.data_residual is None) == (expected.data_residual is None)
     if expected.data_residual is not None:
@@ -406,12 +411,10 @@ def test_neither_samples_nor_image_pass_through_the_host(method, operator, tmp_p
         assert sum(found[coils]["DtoD"]) >= samples.nbytes
     few, many = found[4], found[16]
     assert sum(few["HtoD"]) == sum(many["HtoD"]) and sum(few["DtoH"]) == sum(many["DtoH"])
+    # EᴴWd for the scale of λ; all else are sums and residuals.
     image = 8 * 64**2
-    if method in ("tv", "wavelet"):
-        # EᴴWd, for the scale of λ.
-        assert sum(many["DtoH"]) - image < image
-    else:
-        assert sum(many["DtoH"]) < image
+    large = [size for size in many["DtoH"] if size > image // 2]
+    assert large == ([image] if method in ("tv", "wavelet") else []), many["DtoH"]
     assert sum(many["HtoD"]) < 16 * 8 * k[..., 0].size
 
 

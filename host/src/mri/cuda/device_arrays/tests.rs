@@ -132,7 +132,7 @@ fn agree(problem: &Problem, recipe: &Recipe) {
     assert_eq!(of_device.image().expect("an image"), other, "{context}");
     let on_device = of_device.image_on_device().expect("an image");
     let mut values = vec![Complex::<f32>::default(); on_device.len()];
-    (&device)
+    device
         .download(&on_device, &mut values)
         .expect("a download");
     let squares: Vec<f64> = (0..problem.grid().voxels())
