@@ -215,7 +215,7 @@ METHODS = [
     {"method": "adjoint", "density": "pipe", "intensity_correction": True},
     {"method": "tv", "iterations": 5},
     {"method": "wavelet", "iterations": 5, "operator": "nufft"},
-    {"intensity_correction": True, "min_residual": 0},
+    {"intensity_correction": True, "iterations": 4},
 ]
 
 
