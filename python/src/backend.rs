@@ -33,6 +33,23 @@ pub(crate) fn request(
     Ok(request)
 }
 
+/// The back end of transforms by name; `auto` with the number of a GPU is `cuda`.
+#[pyfunction]
+fn transform_backend(backend: &str, device: Option<usize>) -> PyResult<String> {
+    match (named(backend)?, device) {
+        (BackendName::Auto, Some(_)) => Ok(BackendName::Cuda.to_string()),
+        (name @ (BackendName::Cpu | BackendName::Emulator), Some(device)) => Err(Failure::Data(
+            format!("device {device}: expected backend cuda, found {name}"),
+        )
+        .into()),
+        (name, _) => Ok(name.to_string()),
+    }
+}
+
+pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(transform_backend, module)?)
+}
+
 /// The GPUs that compute.
 #[derive(Debug, Clone, FromPyObject)]
 pub(crate) enum Devices {

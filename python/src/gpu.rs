@@ -7,6 +7,7 @@
 
 mod array;
 mod nufft;
+mod reconstruct;
 mod stream;
 
 use crate::errors::Failure;
@@ -32,5 +33,6 @@ fn with_kernels_of_mri(ordinal: usize) -> Result<Arc<CudaDevice>, Failure> {
 /// Adds the classes of this module.
 pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<array::DeviceArray>()?;
-    module.add_class::<nufft::DeviceNufft>()
+    module.add_class::<nufft::DeviceNufft>()?;
+    module.add_class::<reconstruct::DeviceMriRun>()
 }

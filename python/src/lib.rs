@@ -30,6 +30,7 @@ fn warpstride_python(module: &Bound<'_, PyModule>) -> PyResult<()> {
         py.get_type::<errors::OutOfMemoryError>(),
     )?;
     program::add_to(module)?;
+    backend::add_to(module)?;
     devices::add_to(module)?;
     gpu::add_to(module)?;
     jacobi::add_to(module)?;

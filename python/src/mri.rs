@@ -1,8 +1,8 @@
 //! Non-uniform Fourier transforms, and images from their samples.
 
 mod kspace;
-mod options;
-mod reconstruct;
+pub(crate) mod options;
+pub(crate) mod reconstruct;
 mod save;
 mod simulate;
 
@@ -160,7 +160,7 @@ fn density_weights<'py>(
 const DENSITY_TOLERANCE: f64 = 1e-4;
 
 /// An array whose axes after the first are `expected`.
-fn read<'py, T: Element>(
+pub(crate) fn read<'py, T: Element>(
     array: &Bound<'py, PyAny>,
     expected: &[usize],
 ) -> PyResult<PyReadonlyArrayDyn<'py, T>> {
@@ -176,14 +176,16 @@ fn read<'py, T: Element>(
     Ok(array)
 }
 
-fn contiguous<'a, T: Element>(array: &'a PyReadonlyArrayDyn<'_, T>) -> PyResult<&'a [T]> {
+pub(crate) fn contiguous<'a, T: Element>(
+    array: &'a PyReadonlyArrayDyn<'_, T>,
+) -> PyResult<&'a [T]> {
     Ok(array
         .as_slice()
         .map_err(|_| Failure::data("expected a contiguous array, found a view with strides"))?)
 }
 
 /// As many zeros as an array of this shape has.
-fn zeros<T: Real>(shape: &[usize]) -> Result<Vec<Complex<T>>, Failure> {
+pub(crate) fn zeros<T: Real>(shape: &[usize]) -> Result<Vec<Complex<T>>, Failure> {
     let length = shape
         .iter()
         .fold(1_usize, |n, axis| n.saturating_mul(*axis));
@@ -198,7 +200,7 @@ fn zeros<T: Real>(shape: &[usize]) -> Result<Vec<Complex<T>>, Failure> {
     Ok(values)
 }
 
-fn shaped<T>(values: Vec<T>, shape: &[usize]) -> Result<ArrayD<T>, Failure> {
+pub(crate) fn shaped<T>(values: Vec<T>, shape: &[usize]) -> Result<ArrayD<T>, Failure> {
     Array::from_shape_vec(IxDyn(shape), values).map_err(|why| Failure::Internal(why.to_string()))
 }
 
@@ -208,6 +210,7 @@ pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<kspace::MriKSpace>()?;
     module.add_function(wrap_pyfunction!(kspace::mri_read_arrays, module)?)?;
     module.add_function(wrap_pyfunction!(density_weights, module)?)?;
+    module.add_function(wrap_pyfunction!(reconstruct::mri_coil_maps, module)?)?;
     module.add_function(wrap_pyfunction!(save::mri_save, module)?)?;
     module.add_function(wrap_pyfunction!(simulate::mri_simulate, module)?)
 }

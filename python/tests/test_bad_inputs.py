@@ -199,6 +199,17 @@ CASES = [
         "n_modes": [constant((4,), (4, 0), (4, -1), (2**40, 2**40), (4, 2.5), (4, 4, 4), None)],
         "eps": [NEGATIVE, constant(0.0, 1e-30)],
         "out": [constant(np.ones((4, 4)), np.ones((4, 5), complex), [1])],
+        "backend": [TEXT, constant("emulator", 1)],
+        "device": [whole(-100, 0), constant(10**30, "0", 1.5)],
+    }),
+    (ws.mri.nufft2d1, {**TYPE1, "c": np.ones(5, np.complex64), "backend": "emulator"}, {
+        "x": [other_shape((5,)), not_finite((5,)), no_numbers],
+        "y": [other_shape((5,)), no_numbers],
+        "c": [other_shape((5,)), no_numbers, constant(np.ones(4, np.complex64), np.ones(5))],
+        "n_modes": [constant((4,), (4, 0), (4, -1), (2**20, 2**20), (2**40, 2**40), (4, 2.5), (4, 4, 4), None)],
+        "eps": [NEGATIVE, constant(0.0, 1e-30)],
+        "out": [constant(np.ones((4, 4)), np.ones((4, 5), complex), [1])],
+        "device": [constant(0, 1, -1, 10**30)],
     }),
     (operator, {"k": np.full((9, 2), 0.1), "shape": (4, 4), "x": np.ones((4, 4))}, {
         "k": [other_shape((9, 2)), not_finite((9, 2)), no_numbers],

@@ -9,8 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _warpstride
+from ._arrays import complexes
+from ._types import Backend
 
-__all__ = ["Transforms", "device_of"]
+__all__ = ["LIBRARIES", "Place", "Transforms", "device_of", "imported", "library_of", "moved", "on_host"]
+
+# Libraries whose arrays are made and computed with here.
+LIBRARIES = ("cupy", "torch", "jax")
 
 # DLPack's numbers of CUDA's memory and of its managed memory.
 _CUDA = (2, 13)
@@ -31,8 +36,38 @@ def device_of(array: Any) -> Optional[int]:
 
 
 def _library(array: Any) -> Any:
+    name = library_of(array)
+    return sys.modules.get(name), name
+
+
+def library_of(array: Any) -> str:
+    """The name of the library that an array is of."""
     name = type(array).__module__.partition(".")[0]
-    return sys.modules.get("jax" if name == "jaxlib" else name), "jax" if name == "jaxlib" else name
+    return "jax" if name == "jaxlib" else name
+
+
+def on_host(name: str, array: Any) -> Any:
+    """An array on a GPU as a NumPy array, a copy; anything else as it is.
+
+    Raises
+    ------
+    DataError
+        An array on a GPU of another library than CuPy, PyTorch and JAX.
+    """
+    if device_of(array) is None:
+        return array
+    library = library_of(array)
+    if library == "torch":
+        return array.detach().cpu().numpy()
+    if library == "cupy":
+        return array.get()
+    if library == "jax":
+        return np.asarray(array)
+    if isinstance(array, _warpstride.DeviceArray):
+        return array.to_numpy()
+    raise _warpstride.DataError(
+        f"{name}: expected an array of NumPy, CuPy, PyTorch or JAX, found one of {library} on a GPU"
+    )
 
 
 def _stream(array: Any, device: int) -> Optional[int]:
@@ -64,7 +99,13 @@ def _converted(like: Any, found: Any) -> Any:
     return found
 
 
-def _moved(values: npt.NDArray[Any], like: Any, device: int) -> Any:
+def imported(found: _warpstride.DeviceArray, like: Any) -> Any:
+    """A result as an array of the library of `like`, without a copy."""
+    library, name = _library(like)
+    return (library.numpy if name == "jax" else library).from_dlpack(found)
+
+
+def moved(values: npt.NDArray[Any], like: Any, device: int) -> Any:
     """An array of the host in the memory of a GPU, by the library of `like`."""
     library, name = _library(like)
     if name == "torch":
@@ -77,6 +118,69 @@ def _moved(values: npt.NDArray[Any], like: Any, device: int) -> Any:
     raise _warpstride.DataError(
         f"maps: expected arrays of CuPy, PyTorch or JAX beside coil maps, found one of {name}"
     )
+
+
+class Place:
+    """Where transforms are computed, as `backend` and `device` ask for.
+
+    Parameters
+    ----------
+    backend : {"auto", "cpu", "cuda", "emulator"}
+        ``auto``: where the array lies.
+    device : int, optional
+        Number of the GPU.
+    """
+
+    def __init__(self, backend: Backend, device: Optional[int]) -> None:
+        self.backend = _warpstride.transform_backend(backend, device)
+        self.device = device
+
+    def gpu_of(self, name: str, array: Any) -> Optional[int]:
+        """The number of the GPU on which an array lies and is transformed; None for an array of the host.
+
+        Raises
+        ------
+        DataError
+            It lies on a GPU and is to be transformed elsewhere.
+        """
+        found = device_of(array)
+        if found is None:
+            return None
+        if self.backend not in ("auto", "cuda"):
+            raise _warpstride.DataError(
+                f"{name}: expected a NumPy array with backend {self.backend}, found an array on GPU {found}"
+            )
+        if self.device not in (None, found):
+            raise _warpstride.DataError(
+                f"{name}: expected a NumPy array or one on GPU {self.device}, found an array on GPU {found}"
+            )
+        return found
+
+    @property
+    def uploads(self) -> bool:
+        """Whether arrays of the host are transformed by a GPU or the emulator, in single precision."""
+        return self.backend in ("cuda", "emulator")
+
+    @property
+    def target(self) -> Optional[int]:
+        """The number of the GPU that transforms arrays of the host; None for the emulator."""
+        return None if self.backend == "emulator" else self.device or 0
+
+    def numbers(self, name: str, values: Any) -> npt.NDArray[Any]:
+        """An argument of the host as complex64 or complex128, which a GPU does not transform.
+
+        Raises
+        ------
+        DataError
+            Anything but numbers, or numbers that a GPU's precision would round.
+        """
+        array = complexes(name, values)
+        if self.uploads and array.dtype != np.complex64:
+            raise _warpstride.DataError(
+                f"{name}: expected complex64 or float32 with backend {self.backend}, whose transforms have single "
+                f"precision, found {np.asarray(values).dtype}; round it with astype, or use backend cpu"
+            )
+        return array
 
 
 class Transforms:
@@ -92,6 +196,8 @@ class Transforms:
         Relative l² error that is asked for.
     maps : ndarray, optional
         Coil maps (coil, *shape).
+    name : str, optional
+        What callers name the arrays, for errors.
     """
 
     def __init__(
@@ -100,12 +206,15 @@ class Transforms:
         shape: tuple[int, ...],
         eps: float,
         maps: Optional[npt.NDArray[Any]],
+        name: Optional[str] = None,
     ) -> None:
+        self._name = name
         self._k, self._shape, self._eps, self._maps = k, shape, eps, maps
-        self._plans: dict[int, Any] = {}
+        # The emulator's has no number.
+        self._plans: dict[Optional[int], _warpstride.DeviceNufft] = {}
         self._moved: dict[tuple[str, int], Any] = {}
 
-    def _plan(self, device: int, images: int) -> Any:
+    def _plan(self, device: Optional[int], images: int) -> _warpstride.DeviceNufft:
         plan = self._plans.get(device)
         if plan is None or plan.images < images:
             plan = _warpstride.DeviceNufft(list(self._shape), self._k, self._eps, images, device)
@@ -116,38 +225,67 @@ class Transforms:
         key = (_library(like)[1], device)
         if key not in self._moved:
             assert self._maps is not None
-            self._moved[key] = _moved(self._maps.astype(np.complex64), like, device)
+            self._moved[key] = moved(self._maps.astype(np.complex64), like, device)
         return self._moved[key]
 
-    def _run(self, way: str, array: Any, device: int, shape: Sequence[int]) -> Any:
+    def _run(self, way: str, array: Any, device: int, shape: Sequence[int], out: Any) -> Any:
         plan = self._plan(device, max(1, array.shape[0]))
-        out = _empty(array, shape, device)
+        if out is None:
+            out = _empty(array, shape, device)
         found = getattr(plan, way)(array, out, _stream(array, device))
         return _converted(array, found) if out is None else out
 
-    def forward(self, x: Any, device: int) -> Any:
-        """Samples of images on a GPU, in the library of `x`."""
+    def forward_of_host(self, images: npt.NDArray[Any], device: Optional[int]) -> npt.NDArray[Any]:
+        """Samples (image, sample) of images (image, *shape), complex64, by a GPU; without its number by the emulator."""
+        return self._plan(device, max(1, len(images))).forward_of_host(images)
+
+    def adjoint_of_host(self, samples: npt.NDArray[Any], device: Optional[int]) -> npt.NDArray[Any]:
+        """Images (image, *shape) of samples (image, sample), complex64, by a GPU; without its number by the emulator."""
+        return self._plan(device, max(1, len(samples))).adjoint_of_host(samples)
+
+    def forward(self, x: Any, device: int, out: Any = None) -> Any:
+        """Samples of images on a GPU, in the library of `x`, in `out` if it is given."""
         axes = len(self._shape)
         if self._maps is not None:
-            _expect("x", x, self._shape)
+            _expect(self._name or "x", x, self._shape)
             x = self._maps_on(device, x) * x
         several = len(x.shape) == axes + 1
         images = x if several else x[None]
-        _expect("x", images, (images.shape[0], *self._shape))
-        found = self._run("forward", images, device, (images.shape[0], len(self._k)))
+        _expect(self._name or "x", images, (images.shape[0], *self._shape))
+        shape = (images.shape[0], len(self._k))
+        if out is not None:
+            self._run("forward", images, device, shape, _given(out, x, device, shape, several))
+            return out
+        found = self._run("forward", images, device, shape, None)
         return found if several else found[0]
 
-    def adjoint(self, y: Any, device: int) -> Any:
-        """Images of samples on a GPU, in the library of `y`."""
+    def adjoint(self, y: Any, device: int, out: Any = None) -> Any:
+        """Images of samples on a GPU, in the library of `y`, in `out` if it is given."""
         several = len(y.shape) == 2
         samples = y if several else y[None]
-        _expect("y", samples, (samples.shape[0], len(self._k)))
+        _expect(self._name or "y", samples, (samples.shape[0], len(self._k)))
         if self._maps is not None:
-            _expect("y", samples, (len(self._maps), len(self._k)))
-        images = self._run("adjoint", samples, device, (samples.shape[0], *self._shape))
+            _expect(self._name or "y", samples, (len(self._maps), len(self._k)))
+        shape = (samples.shape[0], *self._shape)
+        if out is not None:
+            self._run("adjoint", samples, device, shape, _given(out, y, device, shape, several))
+            return out
+        images = self._run("adjoint", samples, device, shape, None)
         if self._maps is not None:
             return (self._maps_on(device, images).conj() * images).sum(0)
         return images if several else images[0]
+
+
+def _given(out: Any, like: Any, device: int, shape: Sequence[int], several: bool) -> Any:
+    """An array for results of this shape, which has an axis for several of them that `out` may lack."""
+    library = library_of(like)
+    if device_of(out) != device or library_of(out) != library:
+        found = "a NumPy array" if isinstance(out, np.ndarray) else f"one of {library_of(out)}"
+        raise _warpstride.DataError(f"out: expected an array of {library} on GPU {device}, found {found}")
+    if library == "jax":
+        raise _warpstride.DataError("out: expected no array for the result, as those of JAX cannot be written to")
+    _expect("out", out, shape if several else shape[1:])
+    return out if several else out[None]
 
 
 def _expect(name: str, array: Any, shape: Sequence[int]) -> None:

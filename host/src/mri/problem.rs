@@ -46,6 +46,12 @@ pub enum ProblemError {
         /// Names of the axes.
         axes: &'static str,
     },
+    /// A value that is NaN or infinite, somewhere in an array of a device.
+    #[error("{what}: expected finite values, found NaN or infinity")]
+    NotFiniteOnDevice {
+        /// The array.
+        what: &'static str,
+    },
     /// k-space beyond half a cycle a pixel.
     #[error(
         "the trajectory, sample {sample}, axis {axis}: expected −0.5 to 0.5 cycles/pixel, found {value}"
@@ -151,6 +157,61 @@ fn shaped(
     })
 }
 
+/// Refuses an empty grid or no samples, and more than memory can address.
+fn check_sizes(grid: Grid, coils: usize, count: usize) -> Result<(), ProblemError> {
+    let flat = grid.axes == 2 && grid.shape[0] == 1;
+    if !(flat || grid.axes == 3) || grid.shape.contains(&0) {
+        return Err(ProblemError::Grid(grid.shape, grid.axes));
+    }
+    // About a hundred bytes per voxel of the doubled grid and per sample, for every coil.
+    let addressable = grid
+        .shape
+        .iter()
+        .try_fold(1024_usize, |product, n| product.checked_mul(*n))
+        .and_then(|voxels| voxels.checked_add(count.checked_mul(256)?))
+        .and_then(|one| one.checked_mul(coils.max(1)))
+        .is_some_and(|bytes| isize::try_from(bytes).is_ok());
+    if !addressable || grid.shape.iter().any(|n| *n > 1 << 20) {
+        return Err(ProblemError::TooLarge {
+            voxels: grid
+                .shape
+                .iter()
+                .fold(1, |a: usize, n| a.saturating_mul(*n)),
+            samples: count,
+            coils,
+        });
+    }
+    if coils == 0 || count == 0 {
+        return Err(ProblemError::Empty {
+            samples: count,
+            coils,
+        });
+    }
+    Ok(())
+}
+
+/// Refuses a trajectory of another shape, or with numbers that are not finite or beyond half a cycle a pixel.
+fn check_trajectory(
+    grid: Grid,
+    count: usize,
+    trajectory: &Array2<f64>,
+) -> Result<(), ProblemError> {
+    let expected = [count, grid.axes];
+    let axes = "(sample, axis)";
+    shaped("the trajectory", axes, trajectory.shape(), &expected)?;
+    finite("the trajectory", axes, &trajectory.view(), |v| {
+        v.is_finite()
+    })?;
+    match trajectory.indexed_iter().find(|(_, k)| k.abs() > 0.5) {
+        None => Ok(()),
+        Some(((sample, axis), value)) => Err(ProblemError::OutsideNyquist {
+            sample,
+            axis,
+            value: *value,
+        }),
+    }
+}
+
 impl Problem {
     /// `trajectory` (sample, axis) in cycles/pixel, axes kx, ky[, kz]; `samples` (coil, sample).
     ///
@@ -161,68 +222,55 @@ impl Problem {
         trajectory: Array2<f64>,
         samples: Array2<Complex<f64>>,
     ) -> Result<Self, ProblemError> {
-        let flat = grid.axes == 2 && grid.shape[0] == 1;
-        if !(flat || grid.axes == 3) || grid.shape.contains(&0) {
-            return Err(ProblemError::Grid(grid.shape, grid.axes));
-        }
         let (coils, count) = samples.dim();
-        // About a hundred bytes per voxel of the doubled grid and per sample, for every coil.
-        let addressable = grid
-            .shape
-            .iter()
-            .try_fold(1024_usize, |product, n| product.checked_mul(*n))
-            .and_then(|voxels| voxels.checked_add(count.checked_mul(256)?))
-            .and_then(|one| one.checked_mul(coils.max(1)))
-            .is_some_and(|bytes| isize::try_from(bytes).is_ok());
-        if !addressable || grid.shape.iter().any(|n| *n > 1 << 20) {
-            return Err(ProblemError::TooLarge {
-                voxels: grid
-                    .shape
-                    .iter()
-                    .fold(1, |a: usize, n| a.saturating_mul(*n)),
-                samples: count,
-                coils,
-            });
-        }
-        if coils == 0 || count == 0 {
-            return Err(ProblemError::Empty {
-                samples: count,
-                coils,
-            });
-        }
-        let expected = [count, grid.axes];
-        shaped(
-            "the trajectory",
-            "(sample, axis)",
-            trajectory.shape(),
-            &expected,
-        )?;
-        finite(
-            "the trajectory",
-            "(sample, axis)",
-            &trajectory.view(),
-            |v| v.is_finite(),
-        )?;
+        check_sizes(grid, coils, count)?;
+        check_trajectory(grid, count, &trajectory)?;
         finite("the data", "(coil, sample)", &samples.view(), |v| {
             v.is_finite()
         })?;
-        if let Some(((sample, axis), value)) =
-            trajectory.indexed_iter().find(|(_, k)| k.abs() > 0.5)
-        {
-            return Err(ProblemError::OutsideNyquist {
-                sample,
-                axis,
-                value: *value,
-            });
-        }
-        Ok(Self {
+        Ok(Self::of_checked(grid, trajectory, samples))
+    }
+
+    /// A problem of `coils` coils whose samples are not in the memory of the host, for
+    /// [`GpuEngine::of_device_arrays`](super::cuda::GpuEngine::of_device_arrays): [`Self::samples`] has no columns.
+    ///
+    /// # Errors
+    /// Those of [`Self::new`] that concern grid and trajectory.
+    pub fn without_samples(
+        grid: Grid,
+        trajectory: Array2<f64>,
+        coils: usize,
+    ) -> Result<Self, ProblemError> {
+        let count = trajectory.nrows();
+        check_sizes(grid, coils, count)?;
+        check_trajectory(grid, count, &trajectory)?;
+        Ok(Self::of_checked(
+            grid,
+            trajectory,
+            Array2::zeros((coils, 0)),
+        ))
+    }
+
+    fn of_checked(grid: Grid, trajectory: Array2<f64>, samples: Array2<Complex<f64>>) -> Self {
+        Self {
             grid,
             trajectory,
             samples,
             weights: None,
             maps: None,
             field: None,
-        })
+        }
+    }
+
+    /// Refuses a problem whose samples are not in the memory of the host.
+    pub(in crate::mri) fn expect_samples(&self) -> Result<(), ProblemError> {
+        let expected = [self.coils(), self.trajectory.nrows()];
+        shaped(
+            "the data",
+            "(coil, sample)",
+            self.samples.shape(),
+            &expected,
+        )
     }
 
     /// Adds density weights W, one per sample.
@@ -342,7 +390,7 @@ impl Problem {
         &self.trajectory
     }
 
-    /// (coil, sample).
+    /// (coil, sample); no columns if they are not in the memory of the host.
     #[must_use]
     pub fn samples(&self) -> &Array2<Complex<f64>> {
         &self.samples

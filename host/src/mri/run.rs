@@ -6,18 +6,18 @@ use ndarray::Array3;
 use num_complex::Complex;
 
 /// The iterations of an engine. The caller saves the image, also after an interruption.
-pub struct ReconstructionSteps {
-    engine: Box<dyn Engine>,
+pub struct ReconstructionSteps<E: Engine + ?Sized = dyn Engine> {
+    engine: Box<E>,
     advanced: bool,
 }
 
 /// A reconstruction with its residuals.
 pub type Run = crate::run::Run<ReconstructionSteps>;
 
-impl ReconstructionSteps {
+impl<E: Engine + ?Sized> ReconstructionSteps<E> {
     /// From where `engine` is.
     #[must_use]
-    pub fn new(engine: Box<dyn Engine>) -> Self {
+    pub fn new(engine: Box<E>) -> Self {
         Self {
             engine,
             advanced: false,
@@ -26,8 +26,13 @@ impl ReconstructionSteps {
 
     /// The engine.
     #[must_use]
-    pub fn engine(&self) -> &dyn Engine {
+    pub fn engine(&self) -> &E {
         self.engine.as_ref()
+    }
+
+    /// The engine, for what only its kind can do.
+    pub fn engine_mut(&mut self) -> &mut E {
+        self.engine.as_mut()
     }
 
     /// The share of the signal that this image does not explain; see [`Engine::data_residual`].
@@ -55,7 +60,7 @@ impl ReconstructionSteps {
     }
 }
 
-impl Steps for ReconstructionSteps {
+impl<E: Engine + ?Sized> Steps for ReconstructionSteps<E> {
     type Entry = Residual;
     type Error = MriError;
 

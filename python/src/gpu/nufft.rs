@@ -1,25 +1,30 @@
-//! Non-uniform Fourier transforms of arrays on a GPU.
+//! Non-uniform Fourier transforms on a GPU or in the emulator: of arrays that lie on the GPU, and of NumPy's.
 
 use super::array::{DeviceArray, imported, released};
 use super::with_kernels_of_mri;
 use crate::errors::Failure;
-use crate::mri::grid;
-use numpy::PyReadonlyArray2;
+use crate::mri::{contiguous, grid, read, shaped, zeros};
+use num_complex::Complex;
+use numpy::{IntoPyArray, PyReadonlyArray2};
 use pyo3::prelude::*;
 use std::sync::{Arc, Mutex, PoisonError};
-use warpstride::cuda::DeviceBuffer;
-use warpstride::gpu::{CudaDevice, Device};
+use warpstride::gpu::{CudaDevice, Device, EmulatedDevice};
 use warpstride::mri::cuda::Nufft;
 use warpstride_device::Complex32;
 
-/// A transform that is planned for these samples on a GPU, in single precision.
+/// A transform that is planned for these samples on a GPU or in the emulator, in single precision.
 #[pyclass(frozen, module = "warpstride._warpstride")]
 pub(crate) struct DeviceNufft {
-    device: Arc<CudaDevice>,
-    plan: Mutex<Nufft<CudaDevice>>,
+    plan: Plan,
     shape: Vec<usize>,
     samples: usize,
     most_images: usize,
+}
+
+/// A plan, and what it is for.
+enum Plan {
+    Cuda(Arc<CudaDevice>, Mutex<Nufft<CudaDevice>>),
+    Emulator(Mutex<(EmulatedDevice, Nufft<EmulatedDevice>)>),
 }
 
 /// The direction of a transform.
@@ -31,7 +36,8 @@ enum Direction {
 
 #[pymethods]
 impl DeviceNufft {
-    /// `shape` and `k` as for the plan on the CPU; calls take at most `images` images.
+    /// `shape` and `k` as for the plan on the CPU; calls take at most `images` images. `device` is the number of a GPU; without
+    /// one the emulator computes.
     #[new]
     fn new(
         py: Python<'_>,
@@ -39,18 +45,26 @@ impl DeviceNufft {
         k: PyReadonlyArray2<'_, f64>,
         eps: f64,
         images: usize,
-        device: usize,
+        device: Option<usize>,
     ) -> PyResult<Self> {
         let grid = grid(&shape)?;
         let trajectory = k.as_array();
         let samples = trajectory.nrows();
-        let (device, plan) = py.detach(|| -> Result<_, Failure> {
-            let device = with_kernels_of_mri(device)?;
-            let plan = Nufft::new(&*device, grid, trajectory, None, eps, images)?;
-            Ok((device, Mutex::new(plan)))
+        let plan = py.detach(|| -> Result<_, Failure> {
+            Ok(match device {
+                Some(number) => {
+                    let device = with_kernels_of_mri(number)?;
+                    let plan = Nufft::new(&*device, grid, trajectory, None, eps, images)?;
+                    Plan::Cuda(device, Mutex::new(plan))
+                }
+                None => {
+                    let device = EmulatedDevice::new();
+                    let plan = Nufft::new(&device, grid, trajectory, None, eps, images)?;
+                    Plan::Emulator(Mutex::new((device, plan)))
+                }
+            })
         })?;
         Ok(Self {
-            device,
             plan,
             shape,
             samples,
@@ -86,9 +100,37 @@ impl DeviceNufft {
     ) -> PyResult<Option<DeviceArray>> {
         self.transform(py, Direction::Adjoint, samples, out, then)
     }
+
+    /// `forward` of a NumPy array of complex64, which is uploaded, and whose samples are downloaded.
+    fn forward_of_host<'py>(
+        &self,
+        py: Python<'py>,
+        images: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self.transform_of_host(py, Direction::Forward, images)
+    }
+
+    /// `adjoint` of a NumPy array of complex64, which is uploaded, and whose images are downloaded.
+    fn adjoint_of_host<'py>(
+        &self,
+        py: Python<'py>,
+        samples: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self.transform_of_host(py, Direction::Adjoint, samples)
+    }
 }
 
 impl DeviceNufft {
+    /// Shapes of what is transformed and of the result, for so many images.
+    fn shapes(&self, direction: Direction, count: usize) -> (Vec<usize>, Vec<usize>) {
+        let images = [&[count], &self.shape[..]].concat();
+        let samples = vec![count, self.samples];
+        match direction {
+            Direction::Forward => (images, samples),
+            Direction::Adjoint => (samples, images),
+        }
+    }
+
     fn transform(
         &self,
         py: Python<'_>,
@@ -97,15 +139,13 @@ impl DeviceNufft {
         out: Option<&Bound<'_, PyAny>>,
         then: Option<usize>,
     ) -> PyResult<Option<DeviceArray>> {
-        let device = &self.device;
-        let of_images = |count: usize| [&[count], &self.shape[..]].concat();
-        let of_samples = |count: usize| vec![count, self.samples];
+        let Plan::Cuda(device, plan) = &self.plan else {
+            let why = "expected a NumPy array with backend emulator, found another";
+            return Err(Failure::data(why).into());
+        };
         let (input, shape) = imported(device, "the array", from, false)?;
         let count = shape.first().copied().unwrap_or_default();
-        let (expected, returned) = match direction {
-            Direction::Forward => (of_images(count), of_samples(count)),
-            Direction::Adjoint => (of_samples(count), of_images(count)),
-        };
+        let (expected, returned) = self.shapes(direction, count);
         if shape != expected {
             return Err(Failure::Data(format!(
                 "expected an array of shape {expected:?}, found {shape:?}"
@@ -130,7 +170,16 @@ impl DeviceNufft {
                 true,
             ),
         };
-        py.detach(|| self.queue(direction, &input, &mut output, count))?;
+        py.detach(|| -> Result<(), Failure> {
+            let mut plan = plan.lock().unwrap_or_else(PoisonError::into_inner);
+            queue(
+                &**device,
+                &mut plan,
+                direction,
+                (&input, &mut output),
+                count,
+            )
+        })?;
         if then.is_none() {
             py.detach(|| device.synchronize()).map_err(Failure::from)?;
         }
@@ -142,21 +191,61 @@ impl DeviceNufft {
         Ok(None)
     }
 
-    fn queue(
+    fn transform_of_host<'py>(
         &self,
+        py: Python<'py>,
         direction: Direction,
-        input: &DeviceBuffer<Complex32>,
-        output: &mut DeviceBuffer<Complex32>,
-        count: usize,
-    ) -> Result<(), Failure> {
-        if count == 0 {
-            return Ok(());
-        }
-        let mut plan = self.plan.lock().unwrap_or_else(PoisonError::into_inner);
-        match direction {
-            Direction::Forward => plan.forward(&self.device, input, output, count)?,
-            Direction::Adjoint => plan.adjoint(&self.device, input, output, count)?,
-        }
-        Ok(())
+        from: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let (expected, _) = self.shapes(direction, 0);
+        let array = read(from, expected.get(1..).unwrap_or_default())?;
+        let (input, count) = (contiguous(&array)?, array.as_array().shape()[0]);
+        let (_, returned) = self.shapes(direction, count);
+        let mut output = zeros(&returned)?;
+        py.detach(|| match &self.plan {
+            Plan::Cuda(device, plan) => {
+                let mut plan = plan.lock().unwrap_or_else(PoisonError::into_inner);
+                of_host(&**device, &mut plan, direction, (input, &mut output), count)
+            }
+            Plan::Emulator(both) => {
+                let mut both = both.lock().unwrap_or_else(PoisonError::into_inner);
+                let (device, plan) = &mut *both;
+                of_host(&*device, plan, direction, (input, &mut output), count)
+            }
+        })?;
+        Ok(shaped(output, &returned)?.into_pyarray(py).into_any())
     }
+}
+
+/// Queues a transform of so many images.
+fn queue<M: Device>(
+    device: &M,
+    plan: &mut Nufft<M>,
+    direction: Direction,
+    (input, output): (&M::Buffer<Complex32>, &mut M::Buffer<Complex32>),
+    count: usize,
+) -> Result<(), Failure> {
+    if count == 0 {
+        return Ok(());
+    }
+    match direction {
+        Direction::Forward => plan.forward(device, input, output, count)?,
+        Direction::Adjoint => plan.adjoint(device, input, output, count)?,
+    }
+    Ok(())
+}
+
+/// A transform of so many images with copies to the device and back.
+fn of_host<M: Device>(
+    device: &M,
+    plan: &mut Nufft<M>,
+    direction: Direction,
+    (input, output): (&[Complex<f32>], &mut [Complex<f32>]),
+    count: usize,
+) -> Result<(), Failure> {
+    let mut from = device.alloc("the array", input.len())?;
+    device.upload(&mut from, input)?;
+    let mut to = device.alloc("the result", output.len())?;
+    queue(device, plan, direction, (&from, &mut to), count)?;
+    Ok(device.download(&to, output)?)
 }

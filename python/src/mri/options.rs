@@ -11,29 +11,29 @@ use warpstride::mri::{Density, MapEstimation, Method, OperatorName, Options};
 /// What is asked for.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-pub(super) struct Asked {
+pub(crate) struct Asked {
     /// Slices, rows, columns; of a plane rows and columns.
-    pub(super) matrix: Vec<usize>,
+    pub(crate) matrix: Vec<usize>,
     /// Samples of each readout.
-    pub(super) readouts: Vec<usize>,
-    pub(super) method: String,
-    pub(super) operator: String,
-    pub(super) iterations: Option<usize>,
-    pub(super) min_residual: Option<f64>,
-    pub(super) lamda: Option<f64>,
-    pub(super) tolerance: Option<f64>,
-    pub(super) density: Option<String>,
+    pub(crate) readouts: Vec<usize>,
+    pub(crate) method: String,
+    pub(crate) operator: String,
+    pub(crate) iterations: Option<usize>,
+    pub(crate) min_residual: Option<f64>,
+    pub(crate) lamda: Option<f64>,
+    pub(crate) tolerance: Option<f64>,
+    pub(crate) density: Option<String>,
     /// The name of an estimation; ignored if maps are given.
-    pub(super) maps: String,
-    pub(super) intensity_correction: bool,
+    pub(crate) maps: String,
+    pub(crate) intensity_correction: bool,
     /// Whether double precision is computed with; by default as the samples are.
-    pub(super) double: Option<bool>,
-    pub(super) backend: String,
-    pub(super) devices: Option<Devices>,
+    pub(crate) double: Option<bool>,
+    pub(crate) backend: String,
+    pub(crate) devices: Option<Devices>,
 }
 
 /// An argument that is none of the names.
-pub(super) fn unknown<T>(argument: &str, found: &str, names: &str) -> Result<T, Failure> {
+pub(crate) fn unknown<T>(argument: &str, found: &str, names: &str) -> Result<T, Failure> {
     Err(Failure::Data(format!(
         "{argument} {found:?}: expected {names}"
     )))
@@ -41,7 +41,7 @@ pub(super) fn unknown<T>(argument: &str, found: &str, names: &str) -> Result<T, 
 
 impl Asked {
     /// The options, checked as far as possible without the samples.
-    pub(super) fn options(&self) -> Result<Options, Failure> {
+    pub(crate) fn options(&self) -> Result<Options, Failure> {
         let method = match &*self.method {
             "adjoint" => Method::Adjoint,
             "cg" => Method::Cg,
@@ -122,7 +122,7 @@ impl Asked {
         })
     }
 
-    pub(super) fn density(&self) -> Result<Option<Density>, Failure> {
+    pub(crate) fn density(&self) -> Result<Option<Density>, Failure> {
         Ok(match self.density.as_deref() {
             None => None,
             Some("none") => Some(Density::None),
@@ -133,7 +133,7 @@ impl Asked {
     }
 
     /// How the maps are estimated; `None`: each coil has an image of its own.
-    pub(super) fn estimation(&self) -> Result<Option<MapEstimation>, Failure> {
+    pub(crate) fn estimation(&self) -> Result<Option<MapEstimation>, Failure> {
         Ok(match &*self.maps {
             "none" => None,
             "auto" | "espirit" => Some(MapEstimation::Espirit),
@@ -149,7 +149,7 @@ impl Asked {
         })
     }
 
-    pub(super) fn kspace(
+    pub(crate) fn kspace(
         &self,
         trajectory: Array2<f64>,
         samples: Array2<Complex<f64>>,

@@ -4,7 +4,7 @@ use super::kspace::MriKSpace;
 use super::options::Asked;
 use crate::arrays::single;
 use crate::backend::{DevicesKind, GroupRequest, open};
-use crate::background::Worker;
+use crate::background::{Worker, abandonable};
 use crate::errors::Failure;
 use ndarray::{Array1, Array2, Array3, Array5};
 use num_complex::Complex;
@@ -20,13 +20,13 @@ use warpstride::mri::io::ismrmrd::KSpaceFile;
 use warpstride::mri::nufft::SpreadingKernel;
 use warpstride::mri::{
     Coverage, Density, Engine, EstimatedMaps, FieldBasis, MapDoubt, MemorySizes, OperatorName,
-    Plans, Problem, Recipe, ReconstructionSteps, diagnose, grid_of,
+    Options, Plans, Problem, Recipe, ReconstructionSteps, diagnose, grid_of,
 };
-use warpstride::run::{BackendKind, MemoryEstimate, Steps};
+use warpstride::run::{BackendKind, Interrupt, MemoryEstimate, Steps};
 use warpstride::system::Memory;
 
 /// What does not fit, for messages.
-const WHAT: &str = "the reconstruction";
+pub(crate) const WHAT: &str = "the reconstruction";
 
 /// Cells of the NUFFT's fine grid per mode, with which the smallest tolerance is reached.
 const OVERSAMPLING: f64 = 2.0;
@@ -123,14 +123,62 @@ fn coil_maps(
 }
 
 /// A computation in progress.
-pub(super) struct Running {
-    steps: ReconstructionSteps,
-    residuals: Vec<f64>,
-    recipe: Recipe,
-    maps: Option<Array3<Complex<f64>>>,
-    density: &'static str,
-    notes: Vec<String>,
-    problems: Vec<String>,
+pub(crate) struct Running<E: Engine + ?Sized = dyn Engine> {
+    pub(crate) steps: ReconstructionSteps<E>,
+    pub(crate) residuals: Vec<f64>,
+    pub(crate) recipe: Recipe,
+    /// Maps on the host.
+    pub(crate) maps: Option<Array3<Complex<f64>>>,
+    pub(crate) density: &'static str,
+    pub(crate) notes: Vec<String>,
+    pub(crate) problems: Vec<String>,
+}
+
+impl<E: Engine + ?Sized> Running<E> {
+    /// Does iterations for about this time, at least one.
+    pub(crate) fn advance(
+        &mut self,
+        time: Duration,
+        interrupt: &Interrupt,
+    ) -> Result<Progress, Failure> {
+        let begun = Instant::now();
+        let mut entries = Vec::new();
+        while !(self.steps.finished() || interrupt.requested()) {
+            entries.extend(self.steps.advance()?);
+            if begun.elapsed() >= time {
+                break;
+            }
+        }
+        let found = entries.iter().map(|entry| entry.residual);
+        self.residuals.extend(found);
+        let entries = entries
+            .iter()
+            .map(|entry| (entry.iteration, entry.residual));
+        Ok((
+            entries.collect(),
+            self.steps.planned(),
+            self.steps.finished(),
+        ))
+    }
+
+    /// A JSON document with all but arrays.
+    pub(crate) fn facts(&mut self) -> Result<String, Failure> {
+        let data_residual = self.steps.data_residual()?;
+        let engine = self.steps.engine();
+        let setup = engine.setup();
+        Ok(serde_json::json!({
+            "data_residual": data_residual,
+            "converged": engine.converged(),
+            "backend": setup.backend,
+            "device": setup.device,
+            "precision": setup.precision,
+            "density": self.density,
+            "recipe": self.recipe,
+            "notes": self.notes,
+            "problems": self.problems,
+        })
+        .to_string())
+    }
 }
 
 /// Samples: arrays (sample, axis) and (coil, sample), or those of a file.
@@ -176,6 +224,51 @@ fn plausible(basis: FieldBasis) -> Result<FieldBasis, Failure> {
     )))
 }
 
+/// Refuses a tolerance that this precision does not reach, for an image of so many axes.
+pub(crate) fn check_tolerance(options: &Options, double: bool, axes: usize) -> Result<(), Failure> {
+    let (smallest, precision) = match double {
+        false => (SpreadingKernel::smallest::<f32>(OVERSAMPLING, axes), "f32"),
+        true => (SpreadingKernel::smallest::<f64>(OVERSAMPLING, axes), "f64"),
+    };
+    if let Some(tolerance) = options.tolerance
+        && tolerance < smallest
+        && options.recipe().operator != OperatorName::Direct
+    {
+        return Err(Failure::Data(format!(
+            "tolerance {tolerance}: expected at least {smallest:e} in {precision}"
+        )));
+    }
+    Ok(())
+}
+
+/// What the user should know of weights by the ramp for readouts that are no spokes.
+pub(crate) fn doubtful_ramp(density: Density, coverage: &Coverage) -> Option<String> {
+    let doubtful = density == Density::Ramp && coverage.spokes.is_none();
+    doubtful.then(|| "density ramp assumes spokes, but these readouts are not spokes".to_owned())
+}
+
+/// Coil maps (set, coil, voxel) that are estimated from samples (coil, sample) at `k` (sample, axis), cycles/pixel, and what the
+/// user should know of them.
+#[pyfunction]
+pub(super) fn mri_coil_maps<'py>(
+    py: Python<'py>,
+    samples: PyReadonlyArray2<'_, Complex<f32>>,
+    k: PyReadonlyArray2<'_, f64>,
+    asked: Asked,
+) -> PyResult<(Bound<'py, PyAny>, Vec<String>)> {
+    let wide = |v: &Complex<f32>| Complex::new(f64::from(v.re), f64::from(v.im));
+    let (samples, trajectory) = (samples.as_array().map(wide), k.as_array().to_owned());
+    let (maps, notes) = abandonable(py, move || {
+        let kspace = asked.kspace(trajectory, samples)?;
+        let operator = asked.options()?.recipe().operator;
+        let sizes = MemorySizes::new(grid_of(&kspace), kspace.count(), kspace.coils(), operator);
+        (sizes.estimate(size_of::<f32>())).check_gpu_host(WHAT, Memory::available())?;
+        coil_maps(&asked, None, &kspace, &mut Plans::default())
+    })?;
+    let maps = maps.ok_or_else(|| Failure::data("maps: expected a way to estimate them"))?;
+    Ok((maps.mapv(single).into_pyarray(py).into_any(), notes))
+}
+
 fn prepare(asked: &Asked, given: Input, double: bool) -> Result<Running, Failure> {
     let host = Memory::available();
     let mut options = asked.options()?;
@@ -194,18 +287,7 @@ fn prepare(asked: &Asked, given: Input, double: bool) -> Result<Running, Failure
     let request = GroupRequest::new(&asked.backend, asked.devices.clone())?;
     request.check_single(double)?;
     let axes = asked.matrix.len().clamp(2, 3);
-    let (smallest, precision) = match double {
-        false => (SpreadingKernel::smallest::<f32>(OVERSAMPLING, axes), "f32"),
-        true => (SpreadingKernel::smallest::<f64>(OVERSAMPLING, axes), "f64"),
-    };
-    if let Some(tolerance) = options.tolerance
-        && tolerance < smallest
-        && options.recipe().operator != OperatorName::Direct
-    {
-        return Err(Failure::Data(format!(
-            "tolerance {tolerance}: expected at least {smallest:e} in {precision}"
-        )));
-    }
+    check_tolerance(&options, double, axes)?;
     let named = asked.density()?;
     if given.maps.is_none() {
         asked.estimation()?;
@@ -252,9 +334,7 @@ fn prepare(asked: &Asked, given: Input, double: bool) -> Result<Running, Failure
     }
     let (maps, of_maps) = coil_maps(asked, given.maps, &kspace, &mut plans)?;
     notes.extend(of_maps);
-    if density == Density::Ramp && coverage.spokes.is_none() {
-        notes.push("density ramp assumes spokes, but these readouts are not spokes".to_owned());
-    }
+    notes.extend(doubtful_ramp(density, &coverage));
     drop(kspace);
     if let Some(maps) = &maps {
         problem = problem.with_map_sets(maps.clone()).map_err(Failure::data)?;
@@ -327,7 +407,7 @@ pub(super) struct MriRun {
 }
 
 /// Iterations with their residuals, iterations of the recipe, whether the run is finished.
-type Progress = (Vec<(usize, f64)>, usize, bool);
+pub(crate) type Progress = (Vec<(usize, f64)>, usize, bool);
 
 #[pymethods]
 impl MriRun {
@@ -379,43 +459,20 @@ impl MriRun {
     fn advance(&self, py: Python<'_>, seconds: f64) -> PyResult<Progress> {
         let time = Duration::try_from_secs_f64(seconds).map_err(Failure::data)?;
         self.worker.call(py, move |running, interrupt| {
-            let begun = Instant::now();
-            let mut entries = Vec::new();
-            while !(running.steps.finished() || interrupt.requested()) {
-                entries.extend(running.steps.advance()?);
-                if begun.elapsed() >= time {
-                    break;
-                }
-            }
-            let found = entries.iter().map(|entry| entry.residual);
-            running.residuals.extend(found);
-            let entries = entries
-                .iter()
-                .map(|entry| (entry.iteration, entry.residual));
-            let steps = &running.steps;
-            Ok((entries.collect(), steps.planned(), steps.finished()))
+            running.advance(time, interrupt)
         })
     }
 
     /// The present image.
     fn result<'py>(&self, py: Python<'py>) -> PyResult<Answer<'py>> {
         let (image, maps, residuals, facts) = self.worker.call(py, |running, _| {
-            let steps = &mut running.steps;
-            let (image, data_residual) = (steps.image()?, steps.data_residual()?);
-            let setup = steps.engine().setup();
-            let facts = serde_json::json!({
-                "data_residual": data_residual,
-                "converged": steps.engine().converged(),
-                "backend": setup.backend,
-                "device": setup.device,
-                "precision": setup.precision,
-                "density": running.density,
-                "recipe": running.recipe,
-                "notes": running.notes,
-                "problems": running.problems,
-            });
-            let (maps, residuals) = (running.maps.clone(), running.residuals.clone());
-            Ok((image, maps, residuals, facts.to_string()))
+            let (image, facts) = (running.steps.image()?, running.facts()?);
+            Ok((
+                image,
+                running.maps.clone(),
+                running.residuals.clone(),
+                facts,
+            ))
         })?;
         Ok((
             rounded(py, image, self.double),

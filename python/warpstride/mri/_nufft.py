@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 from typing import Any, Callable, Optional, Sequence
 
@@ -10,14 +11,15 @@ import numpy.typing as npt
 
 from .. import _warpstride
 from .._arrays import complexes, floats
-from .._gpu import Transforms, device_of
+from .._gpu import Place, Transforms, on_host
+from .._types import Backend
 
 _Complex = npt.NDArray[Any]
 
 
 def _trajectory(points: Sequence[npt.ArrayLike], negative: bool) -> npt.NDArray[np.float64]:
     """Points x, y[, z] in radians as k (sample, axis) in cycles, kx first: x belongs to the first axis of modes."""
-    axes = [floats(name, axis) for name, axis in zip("xyz", points)]
+    axes = [floats(name, on_host(name, axis)) for name, axis in zip("xyz", points)]
     for name, axis in zip("xyz", axes):
         if axis.ndim != 1 or axis.shape != axes[0].shape:
             raise _warpstride.DataError(
@@ -41,14 +43,16 @@ def _shape(name: str, shape: Sequence[int]) -> tuple[int, ...]:
 
 
 def _type1(
-    points: Sequence[npt.ArrayLike],
-    c: npt.ArrayLike,
+    points: Sequence[Any],
+    c: Any,
     n_modes: Optional[Sequence[int]],
-    out: Optional[_Complex],
+    out: Any,
     eps: float,
     isign: int,
-) -> _Complex:
-    strengths = complexes("c", c)
+    place: Place,
+) -> Any:
+    gpu = place.gpu_of("c", c)
+    strengths = c if gpu is not None else place.numbers("c", c)
     if n_modes is None:
         if out is None:
             raise _warpstride.DataError("n_modes: expected n_modes or out, found neither")
@@ -56,30 +60,42 @@ def _type1(
     shape = _shape("n_modes", n_modes)
     if len(shape) != len(points):
         raise _warpstride.DataError(f"n_modes: expected {len(points)} numbers, found {len(shape)}")
-    if strengths.ndim not in (1, 2):
+    several = len(strengths.shape) == 2
+    if not several and len(strengths.shape) != 1:
         raise _warpstride.DataError(
-            f"c: expected an array (point) or (transform, point), found shape {strengths.shape}"
+            f"c: expected an array (point) or (transform, point), found shape {tuple(strengths.shape)}"
         )
     k = _trajectory(points, isign < 0)
-    plan = _warpstride.PlannedNufft(shape, k, eps, strengths.dtype == np.complex128)
-    found = plan.adjoint(np.atleast_2d(strengths))
-    return _returned(found[0] if strengths.ndim == 1 else found, out)
+    if gpu is not None:
+        return Transforms(k, shape, eps, None, "c").adjoint(strengths, gpu, out)
+    strengths = np.atleast_2d(strengths)
+    if place.uploads:
+        found = Transforms(k, shape, eps, None).adjoint_of_host(strengths, place.target)
+    else:
+        plan = _warpstride.PlannedNufft(shape, k, eps, strengths.dtype == np.complex128)
+        found = plan.adjoint(strengths)
+    return _returned(found if several else found[0], out)
 
 
-def _type2(
-    points: Sequence[npt.ArrayLike], f: npt.ArrayLike, out: Optional[_Complex], eps: float, isign: int
-) -> _Complex:
-    modes = complexes("f", f)
+def _type2(points: Sequence[Any], f: Any, out: Any, eps: float, isign: int, place: Place) -> Any:
+    gpu = place.gpu_of("f", f)
+    modes = f if gpu is not None else place.numbers("f", f)
     axes = len(points)
-    if modes.ndim not in (axes, axes + 1):
+    several = len(modes.shape) == axes + 1
+    if not several and len(modes.shape) != axes:
         raise _warpstride.DataError(
-            f"f: expected an array of {axes} axes, or one more for several transforms, found shape {modes.shape}"
+            f"f: expected an array of {axes} axes, or one more for several transforms, found shape {tuple(modes.shape)}"
         )
     k = _trajectory(points, isign >= 0)
-    shape = list(modes.shape[-axes:])
-    plan = _warpstride.PlannedNufft(shape, k, eps, modes.dtype == np.complex128)
-    found = plan.forward(modes.reshape((-1, *shape)))
-    return _returned(found[0] if modes.ndim == axes else found, out)
+    shape = tuple(modes.shape[-axes:])
+    if gpu is not None:
+        return Transforms(k, shape, eps, None, "f").forward(modes, gpu, out)
+    modes = modes if several else modes[np.newaxis]
+    if place.uploads:
+        found = Transforms(k, shape, eps, None).forward_of_host(modes, place.target)
+    else:
+        found = _warpstride.PlannedNufft(shape, k, eps, modes.dtype == np.complex128).forward(modes)
+    return _returned(found if several else found[0], out)
 
 
 def _returned(found: _Complex, out: Optional[_Complex]) -> _Complex:
@@ -92,41 +108,54 @@ def _returned(found: _Complex, out: Optional[_Complex]) -> _Complex:
 
 
 def nufft2d1(
-    x: npt.ArrayLike,
-    y: npt.ArrayLike,
-    c: npt.ArrayLike,
+    x: Any,
+    y: Any,
+    c: Any,
     n_modes: Optional[Sequence[int]] = None,
-    out: Optional[_Complex] = None,
+    out: Any = None,
     eps: float = 1e-6,
     isign: int = 1,
-) -> _Complex:
+    *,
+    backend: Backend = "auto",
+    device: Optional[int] = None,
+) -> Any:
     """Type-1 transform in two dimensions (non-uniform to uniform), f[k₁, k₂] = Σ_j c_j exp(± i (k₁ x_j + k₂ y_j)).
 
     Parameters
     ----------
     x, y : array_like
-        Coordinates (point) in radians; they are periodic with 2π.
+        Coordinates (point) in radians; they are periodic with 2π. Those on a GPU are copied to the host, which sorts them.
     c : array_like
         Strengths (point), or (transform, point) for several transforms. complex64 is computed in single precision,
-        anything else in double.
+        anything else in double. An array of CuPy, PyTorch or JAX on a GPU (complex64, C order) is transformed where it lies.
     n_modes : sequence of two int, optional
         Numbers N₁, N₂ of modes; those of `out` by default. The modes are −⌊N/2⌋ … ⌈N/2⌉ − 1, in this order.
-    out : ndarray, optional
-        Array for the result.
+    out : array, optional
+        Array for the result: of NumPy, or of the library and on the GPU of `c` (complex64, C order; not of JAX, whose arrays
+        cannot be written to).
     eps : float
         Relative l² error that is asked for.
     isign : int
         Sign of the exponent; 0 is positive.
+    backend : {"auto", "cpu", "cuda", "emulator"}
+        Where to compute. ``auto``: where `c` lies, so that NumPy arrays are computed on the CPU. With ``cuda`` a NumPy array of
+        complex64 (or float32) is copied to a GPU and the result back; complex128 is refused, as transforms on a GPU have
+        single precision. ``emulator`` runs the kernels of GPUs on the CPU, which is slow.
+    device : int, optional
+        Number of the GPU; ``auto`` is then ``cuda``.
 
     Returns
     -------
-    ndarray
-        (N₁, N₂), or (transform, N₁, N₂).
+    array
+        (N₁, N₂), or (transform, N₁, N₂), in the library of `c`, and on its GPU.
 
     Raises
     ------
     DataError
-        Shapes that differ, coordinates that are not finite, or a tolerance that the precision does not reach.
+        Shapes that differ, coordinates that are not finite, a tolerance that the precision does not reach, or complex128 for
+        a GPU.
+    DeviceError, OutOfMemoryError
+        A GPU that cannot be used; too little memory.
 
     Examples
     --------
@@ -138,19 +167,22 @@ def nufft2d1(
     >>> bool(np.linalg.norm(f - exact) < 1e-8 * np.linalg.norm(exact))
     True
     """
-    return _type1((x, y), c, n_modes, out, eps, isign)
+    return _type1((x, y), c, n_modes, out, eps, isign, Place(backend, device))
 
 
 def nufft3d1(
-    x: npt.ArrayLike,
-    y: npt.ArrayLike,
-    z: npt.ArrayLike,
-    c: npt.ArrayLike,
+    x: Any,
+    y: Any,
+    z: Any,
+    c: Any,
     n_modes: Optional[Sequence[int]] = None,
-    out: Optional[_Complex] = None,
+    out: Any = None,
     eps: float = 1e-6,
     isign: int = 1,
-) -> _Complex:
+    *,
+    backend: Backend = "auto",
+    device: Optional[int] = None,
+) -> Any:
     """Type-1 transform in three dimensions; see `nufft2d1`.
 
     Examples
@@ -161,36 +193,41 @@ def nufft3d1(
     >>> f.shape, bool(np.allclose(f, 3, atol=1e-4))
     ((2, 3, 4), True)
     """
-    return _type1((x, y, z), c, n_modes, out, eps, isign)
+    return _type1((x, y, z), c, n_modes, out, eps, isign, Place(backend, device))
 
 
 def nufft2d2(
-    x: npt.ArrayLike,
-    y: npt.ArrayLike,
-    f: npt.ArrayLike,
-    out: Optional[_Complex] = None,
+    x: Any,
+    y: Any,
+    f: Any,
+    out: Any = None,
     eps: float = 1e-6,
     isign: int = -1,
-) -> _Complex:
+    *,
+    backend: Backend = "auto",
+    device: Optional[int] = None,
+) -> Any:
     """Type-2 transform in two dimensions (uniform to non-uniform), c_j = Σ_k f[k₁, k₂] exp(± i (k₁ x_j + k₂ y_j)).
 
     Parameters
     ----------
     x, y : array_like
-        Coordinates (point) in radians; they are periodic with 2π.
+        Coordinates (point) in radians; they are periodic with 2π. Those on a GPU are copied to the host, which sorts them.
     f : array_like
-        Modes (N₁, N₂), or (transform, N₁, N₂), in the order of `nufft2d1`.
-    out : ndarray, optional
-        Array for the result.
+        Modes (N₁, N₂), or (transform, N₁, N₂), in the order of `nufft2d1`; on a GPU they are transformed where they lie.
+    out : array, optional
+        Array for the result, as for `nufft2d1`.
     eps : float
         Relative l² error that is asked for.
     isign : int
         Sign of the exponent; 0 is positive.
+    backend, device
+        Where to compute, as for `nufft2d1`.
 
     Returns
     -------
-    ndarray
-        (point), or (transform, point).
+    array
+        (point), or (transform, point), in the library of `f`, and on its GPU.
 
     Examples
     --------
@@ -200,18 +237,21 @@ def nufft2d2(
     >>> bool(np.allclose(c, [3, 1 + 2 * np.cos(3)]))
     True
     """
-    return _type2((x, y), f, out, eps, isign)
+    return _type2((x, y), f, out, eps, isign, Place(backend, device))
 
 
 def nufft3d2(
-    x: npt.ArrayLike,
-    y: npt.ArrayLike,
-    z: npt.ArrayLike,
-    f: npt.ArrayLike,
-    out: Optional[_Complex] = None,
+    x: Any,
+    y: Any,
+    z: Any,
+    f: Any,
+    out: Any = None,
     eps: float = 1e-6,
     isign: int = -1,
-) -> _Complex:
+    *,
+    backend: Backend = "auto",
+    device: Optional[int] = None,
+) -> Any:
     """Type-2 transform in three dimensions; see `nufft2d2`.
 
     Examples
@@ -222,7 +262,7 @@ def nufft3d2(
     >>> bool(np.allclose(c, 24, rtol=1e-4))
     True
     """
-    return _type2((x, y, z), f, out, eps, isign)
+    return _type2((x, y, z), f, out, eps, isign, Place(backend, device))
 
 
 class NUFFT:
@@ -232,6 +272,7 @@ class NUFFT:
 
     Arrays of CuPy, PyTorch or JAX in the memory of a GPU (contiguous, complex64) are transformed there, in single precision,
     without a copy: the work waits for what their library has queued in its current stream, and that stream for the work.
+    NumPy arrays are transformed on the CPU in their own precision, or as `backend` says.
 
     Parameters
     ----------
@@ -244,6 +285,13 @@ class NUFFT:
     maps : array_like, optional
         Coil maps S, (coil, *shape). With these, ``A(x)`` are the samples of S x in each coil, and ``A.H(y)`` is the sum
         over coils.
+    backend : {"auto", "cpu", "cuda", "emulator"}
+        Where to compute. ``auto``: where an array lies, so that NumPy arrays are computed on the CPU. With ``cuda`` NumPy arrays
+        of complex64 (or float32) are copied to a GPU and the results back; complex128 is refused, as transforms on a GPU have
+        single precision. ``emulator`` runs the kernels of GPUs on the CPU, which is slow. ``cpu`` and ``emulator`` refuse
+        arrays on a GPU.
+    device : int, optional
+        Number of the GPU; ``auto`` is then ``cuda``, and arrays on other GPUs are refused.
 
     Examples
     --------
@@ -258,19 +306,24 @@ class NUFFT:
 
     def __init__(
         self,
-        k: npt.ArrayLike,
+        k: Any,
         shape: Sequence[int],
         eps: float = 1e-5,
-        maps: Optional[npt.ArrayLike] = None,
+        maps: Any = None,
+        *,
+        backend: Backend = "auto",
+        device: Optional[int] = None,
     ) -> None:
         self.shape = _shape("shape", shape)
         self.eps = eps
-        self.maps = None if maps is None else complexes("maps", maps)
+        self.backend, self.device = backend, device
+        self._place = Place(backend, device)
+        self.maps = None if maps is None else complexes("maps", on_host("maps", maps))
         if self.maps is not None and np.shape(self.maps)[1:] != self.shape:
             raise _warpstride.DataError(
                 f"maps: expected shape (coil, {', '.join(map(str, self.shape))}), found {self.maps.shape}"
             )
-        self._k = floats("k", k)
+        self._k = floats("k", on_host("k", k))
         if self._k.ndim != 2:
             raise _warpstride.DataError(f"k: expected an array (sample, axis), found shape {self._k.shape}")
         self._plans: dict[bool, _warpstride.PlannedNufft] = {}
@@ -286,20 +339,28 @@ class NUFFT:
             self._plans[double] = _warpstride.PlannedNufft(list(self.shape), self._k, self.eps, double)
         return self._plans[double]
 
+    def _forward(self, images: _Complex) -> _Complex:
+        if self._place.uploads:
+            return self._gpu.forward_of_host(images, self._place.target)
+        return self._plan(images.dtype == np.complex128).forward(images)
+
+    def _adjoint(self, samples: _Complex) -> _Complex:
+        if self._place.uploads:
+            return self._gpu.adjoint_of_host(samples, self._place.target)
+        return self._plan(samples.dtype == np.complex128).adjoint(samples)
+
     def __call__(self, x: Any) -> Any:
         """Samples of images (*shape) or (image, *shape): (sample) or (image, sample); with coil maps, of one image, (coil,
         sample). Those of an array on a GPU lie on that GPU, in the same library."""
-        if (device := device_of(x)) is not None:
-            return self._gpu.forward(x, device)
-        image = complexes("x", x)
+        if (gpu := self._place.gpu_of("x", x)) is not None:
+            return self._gpu.forward(x, gpu)
+        image = self._place.numbers("x", x)
         if self.maps is not None:
             if image.shape != self.shape:
                 raise _warpstride.DataError(f"x: expected shape {self.shape}, found {image.shape}")
             image = self.maps.astype(image.dtype, copy=False) * image
         several = image.ndim == len(self.shape) + 1
-        if not several:
-            image = image[np.newaxis]
-        found = self._plan(image.dtype == np.complex128).forward(image)
+        found = self._forward(image if several else image[np.newaxis])
         return found if several else found[0]
 
     @property
@@ -311,13 +372,13 @@ class NUFFT:
         """Images of samples (sample) or (image, sample): Σ_m y_m exp(+2πi k_m·x_n); with coil maps, of samples (coil,
         sample), their sum over coils with the conjugate maps. Those of an array on a GPU lie on that GPU, in the same
         library."""
-        if (device := device_of(y)) is not None:
-            return self._gpu.adjoint(y, device)
-        samples = complexes("y", y)
+        if (gpu := self._place.gpu_of("y", y)) is not None:
+            return self._gpu.adjoint(y, gpu)
+        samples = self._place.numbers("y", y)
         several = samples.ndim == 2
         if not several:
             samples = samples[np.newaxis]
-        images = self._plan(samples.dtype == np.complex128).adjoint(samples)
+        images = self._adjoint(samples)
         if self.maps is None:
             return images if several else images[0]
         if len(samples) != len(self.maps):
@@ -329,4 +390,5 @@ class NUFFT:
         return total
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (NUFFT, (self._k, self.shape, self.eps, self.maps))
+        make = functools.partial(NUFFT, backend=self.backend, device=self.device)
+        return (make, (self._k, self.shape, self.eps, self.maps))

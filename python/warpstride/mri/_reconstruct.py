@@ -12,12 +12,15 @@ import numpy.typing as npt
 
 from .. import _warpstride
 from .._arrays import complexes, floats
+from .._gpu import device_of, on_host
 from .._progress import EVERY, Progress
 from .._types import Backend, Devices, Path, Precision
 from ._kspace import KSpace
+from ._on_gpu import OnGpu, check_maps
 
 _Complex = npt.NDArray[Any]
 _Floats = npt.NDArray[np.float64]
+
 
 class Iteration(NamedTuple):
     """An iteration.
@@ -40,9 +43,9 @@ class Result:
 
     Attributes
     ----------
-    image : ndarray
-        (row, column) or (slice, row, column), complex64 or complex128 as the samples.
-    maps : ndarray or None
+    image : array
+        (row, column) or (slice, row, column), complex64 or complex128 as the samples, in their library and on their GPU.
+    maps : array or None
         Coil maps (coil, \\*shape of the image), or (set, coil, \\*shape of the image) for several sets; ``None`` without.
     residuals : ndarray of float64
         \\|r\\|²/\\|b\\|² after each iteration.
@@ -65,8 +68,8 @@ class Result:
         rows and slices in the patient. They are written to NIfTI.
     """
 
-    image: _Complex
-    maps: Optional[_Complex]
+    image: Any
+    maps: Any
     residuals: _Floats
     data_residual: Optional[float]
     converged: bool
@@ -96,7 +99,7 @@ class Result:
             The file cannot be written.
         """
         axes = self.image.ndim
-        image = np.asarray(self.image, dtype=np.complex128)
+        image = np.asarray(on_host("image", self.image), dtype=np.complex128)
         facts = {
             "volume": axes == 3,
             "recipe": json.dumps(self.recipe),
@@ -111,21 +114,24 @@ class Result:
             "placement": self.placement,
         }
         image = image.reshape((1,) * (3 - axes) + image.shape)
-        maps = self.maps
+        maps = on_host("maps", self.maps)
         if maps is not None:
             sets = maps.shape[0] if maps.ndim == axes + 2 else 1
             maps = np.asarray(maps, dtype=np.complex128).reshape((sets, maps.shape[-axes - 1], *image.shape))
         return _warpstride.mri_save(path, image, maps, self.residuals, facts)
 
     def to_xarray(self) -> Any:
-        """Image and coil maps as an ``xarray.Dataset`` with coordinates in voxels; xarray must be installed."""
+        """Image and coil maps on the host as an ``xarray.Dataset`` with coordinates in voxels; xarray must be installed."""
         import xarray
 
         axes = ("slice", "row", "column")[-self.image.ndim :]
-        data: dict[str, Any] = {"image": (axes, self.image), "residual": (("iteration",), self.residuals)}
+        data: dict[str, Any] = {
+            "image": (axes, on_host("image", self.image)),
+            "residual": (("iteration",), self.residuals),
+        }
         if self.maps is not None:
             sets = ("set",) if self.maps.ndim == self.image.ndim + 2 else ()
-            data["maps"] = ((*sets, "coil", *axes), self.maps)
+            data["maps"] = ((*sets, "coil", *axes), on_host("maps", self.maps))
         coordinates: dict[str, Any] = {
             axis: np.arange(count) - count // 2 for axis, count in zip(axes, self.image.shape)
         }
@@ -135,18 +141,18 @@ class Result:
 
 
 def reconstruct(
-    samples: Union[npt.ArrayLike, KSpace],
-    k: Optional[npt.ArrayLike] = None,
+    samples: Any,
+    k: Any = None,
     matrix: Union[None, int, Sequence[int]] = None,
     *,
     method: Literal["cg", "adjoint", "tv", "wavelet"] = "cg",
-    maps: Union[Literal["auto", "espirit", "low-pass", "walsh", "none"], npt.ArrayLike] = "auto",
+    maps: Union[Literal["auto", "espirit", "low-pass", "walsh", "none"], Any] = "auto",
     operator: Literal["auto", "direct", "nufft", "toeplitz"] = "auto",
     iterations: Optional[int] = None,
     lamda: Optional[float] = None,
     min_residual: Optional[float] = None,
     tolerance: Optional[float] = None,
-    density: Union[None, Literal["none", "ramp", "pipe"], npt.ArrayLike] = None,
+    density: Union[None, Literal["none", "ramp", "pipe"], Any] = None,
     intensity_correction: bool = False,
     off_resonance: Optional[npt.ArrayLike] = None,
     times: Optional[npt.ArrayLike] = None,
@@ -159,6 +165,9 @@ def reconstruct(
 ) -> Result:
     """Reconstruct an image from k-space samples of one or several coils.
 
+    Samples of CuPy, PyTorch or JAX in the memory of a GPU (complex64, C order) are reconstructed there, and image and maps come
+    back in the same library: neither samples nor image pass through the host, but for what `maps` and `method` say.
+
     Parameters
     ----------
     samples : array_like or KSpace
@@ -166,14 +175,17 @@ def reconstruct(
         which have k and matrix themselves.
     k : array_like
         Trajectory (sample, axis) or (readout, sample, axis) in cycles per pixel, −0.5 to 0.5; axes kx, ky[, kz], which
-        belong to columns, rows[, slices].
+        belong to columns, rows[, slices]. One on a GPU is copied to the host, which plans the transforms.
     matrix : int or sequence of int
         Rows and columns of the image, or slices, rows and columns; one number for all.
     method : {"cg", "adjoint", "tv", "wavelet"}
-        Conjugate gradients (CG-SENSE), one weighted adjoint transform (gridding), total variation, sparse wavelets.
+        Conjugate gradients (CG-SENSE), one weighted adjoint transform (gridding), total variation, sparse wavelets. For samples
+        on a GPU, ``tv`` and ``wavelet`` copy EᴴWd, which is as large as the image, to the host once, for the scale of λ.
     maps : {"auto", "espirit", "low-pass", "walsh", "none"} or array_like
         Coil maps (coil, \\*matrix) or (set, coil, \\*matrix), or how they are estimated from the samples; ``auto`` is
         ESPIRiT. With ``none`` each coil has an image of its own, and the result of several coils is their root sum of squares.
+        Maps are estimated on the host: samples on a GPU are copied there for it. Beside samples on a GPU, maps are NumPy's, or
+        of the same library on the same GPU.
     operator : {"auto", "direct", "nufft", "toeplitz"}
         The encoding: exact sums, a non-uniform FFT, or one convolution in an iteration. ``auto`` is ``toeplitz`` for methods
         that iterate, else ``nufft``.
@@ -187,7 +199,7 @@ def reconstruct(
         Relative error of the non-uniform FFT, 10⁻⁵ by default.
     density : {"none", "ramp", "pipe"} or array_like, optional
         Density weights (sample) of the samples, or how they are computed: \\|k\\| for spokes, or Pipe and Menon's iteration.
-        By default ``adjoint`` has weights and the others none.
+        By default ``adjoint`` has weights and the others none. Weights on a GPU are copied to the host.
     intensity_correction : bool
         Whether the image has the intensities that one coil of uniform sensitivity would see.
     off_resonance : array_like, optional
@@ -201,9 +213,9 @@ def reconstruct(
     precision : {"f32", "f64"}, optional
         By default complex64 and files are computed in single precision, complex128 in double, which is done on the CPU.
     backend : {"auto", "cpu", "cuda", "emulator"}
-        Where to compute.
+        Where to compute. Samples on a GPU are reconstructed there, with ``auto`` and ``cuda``.
     devices : int, sequence of int or "all", optional
-        GPUs that share the coils; with ``emulator`` the number of emulated ones.
+        GPUs that share the coils; with ``emulator`` the number of emulated ones. Samples on a GPU have that one alone.
     callback : callable, optional
         Called after each iteration with its `Iteration`; the run ends if it returns ``True``. Several iterations may be done
         before the first call.
@@ -236,6 +248,7 @@ def reconstruct(
     True
     """
     values: Any
+    gpu: Optional[int] = None
     if isinstance(samples, KSpace):
         for name, value in (("k", k), ("matrix", matrix)):
             if value is not None:
@@ -246,32 +259,32 @@ def reconstruct(
     else:
         if k is None or matrix is None:
             raise TypeError("missing arguments beside an array of samples: k and matrix")
-        values, trajectory = complexes("samples", samples), floats("k", k)
+        gpu = device_of(samples)
+        values = complexes("samples", samples) if gpu is None else samples
+        trajectory = floats("k", on_host("k", k))
         if trajectory.ndim < 2 or trajectory.shape[-1] not in (2, 3):
             raise _warpstride.DataError(
                 f"k: expected an array (sample, axis) with 2 or 3 axes, found shape {trajectory.shape}"
             )
         axes, acquired = trajectory.shape[-1], trajectory.shape[:-1]
-        if values.shape[-len(acquired) :] != acquired or values.ndim not in (len(acquired), len(acquired) + 1):
+        found = tuple(values.shape)
+        if found[-len(acquired) :] != acquired or len(found) not in (len(acquired), len(acquired) + 1):
             raise _warpstride.DataError(
-                f"samples: expected shape {acquired} or (coil, *{acquired}) as k has it, found {values.shape}"
+                f"samples: expected shape {acquired} or (coil, *{acquired}) as k has it, found {found}"
             )
-        values = values.reshape((-1 if values.size else 1, int(np.prod(acquired))))
-        shape, readouts, coils = _matrix(matrix, axes), [acquired[-1]] * int(np.prod(acquired[:-1])), len(values)
+        coils = found[0] if len(found) > len(acquired) else 1
+        values = values.reshape((coils, int(np.prod(acquired))))
+        shape, readouts = _matrix(matrix, axes), [acquired[-1]] * int(np.prod(acquired[:-1]))
         trajectory = trajectory.reshape((-1, axes))
     if precision not in (None, "f32", "f64"):
         raise _warpstride.DataError(f"precision {precision!r}: expected f32 or f64")
+    if gpu is not None:
+        if precision == "f64":
+            raise _warpstride.DataError("precision: expected f32, which reconstructions of samples on a GPU have, found f64")
+        if off_resonance is not None or field is not None:
+            raise _warpstride.DataError("off_resonance and field: expected samples in a NumPy array, found samples on a GPU")
     phases = _phases(off_resonance, times, field, shape, sum(readouts))
     named, given = _name_or_array("maps", maps)
-    coil_maps = None if given is None else complexes("maps", given).astype(np.complex128, copy=False)
-    if coil_maps is not None:
-        if coil_maps.ndim not in (axes + 1, axes + 2) or coil_maps.shape[-axes:] != shape:
-            raise _warpstride.DataError(
-                f"maps: expected shape {(coils, *shape)} (coil, *matrix), or several sets of them, found "
-                f"{coil_maps.shape}"
-            )
-        sets = coil_maps.shape[0] if coil_maps.ndim == axes + 2 else 1
-        coil_maps = coil_maps.reshape((sets, coil_maps.shape[-axes - 1], *(1,) * (3 - axes), *shape))
     density_name, weights = (None, None) if density is None else _name_or_array("density", density)
     asked = {
         "matrix": shape,
@@ -289,17 +302,24 @@ def reconstruct(
         "backend": backend,
         "devices": devices,
     }
-    run = _warpstride.MriRun(
-        values,
-        trajectory,
-        coil_maps,
-        None if weights is None else floats("density", weights).ravel(),
-        phases,
-        asked,
-    )
+    weights = None if weights is None else floats("density", on_host("density", weights)).ravel()
+    run: Union[_warpstride.MriRun, OnGpu]
+    if gpu is None:
+        coil_maps = None if given is None else complexes("maps", on_host("maps", given))
+        if coil_maps is not None:
+            sets = check_maps(coil_maps, coils, shape)
+            coil_maps = coil_maps.astype(np.complex128, copy=False)
+            coil_maps = coil_maps.reshape((sets, coil_maps.shape[-axes - 1], *(1,) * (3 - axes), *shape))
+        run = _warpstride.MriRun(values, trajectory, coil_maps, weights, phases, asked)
+    else:
+        assert trajectory is not None
+        run = OnGpu(values, gpu, trajectory, given, weights, asked)
     try:
         with Progress("reconstruction", progress) as bar:
             _iterate(run, callback, bar)
+        if isinstance(run, OnGpu):
+            image, maps_on_gpu, residuals, facts = run.result()
+            return Result(image=image, maps=maps_on_gpu, residuals=residuals, **facts)
         result = _result(run.result(), axes)
     finally:
         run.close()
@@ -343,7 +363,7 @@ def _phases(
 
 
 def _iterate(
-    run: _warpstride.MriRun, callback: Optional[Callable[[Iteration], Optional[bool]]], bar: Progress
+    run: Union[_warpstride.MriRun, OnGpu], callback: Optional[Callable[[Iteration], Optional[bool]]], bar: Progress
 ) -> None:
     finished = False
     while not finished:

@@ -71,6 +71,7 @@ impl<T: Real> CpuEngine<T> {
         plans: &mut Plans,
     ) -> Result<Self, MriError> {
         let grid = problem.grid();
+        problem.expect_samples()?;
         check_memory::<T>(problem, recipe)?;
         let encoding = encoding::<T>(problem, recipe, plans)?;
         let maps = problem.maps().map(|maps| {

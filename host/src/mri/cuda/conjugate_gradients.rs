@@ -2,7 +2,7 @@
 //! on the device. If several devices share the coils, each has all of ρ, r and p.
 
 use super::sense::Sense;
-use super::sums::squares;
+use super::sums::{real_product, squares};
 use crate::gpu::{Buffer, Device, Result};
 use crate::mri::Recipe;
 use num_complex::Complex;
@@ -137,6 +137,14 @@ impl<M: Device> ConjugateGradients<M> {
             *rest += rho.scale(self.lambda);
         }
         Ok(rest)
+    }
+
+    /// Waits, and returns Re⟨ρ, b⟩ + Re⟨ρ, b − EᴴWEρ⟩ with this b = EᴴWd.
+    pub(super) fn explained(&mut self, device: &M, b: &mut M::Buffer<Complex32>) -> Result<f64> {
+        let with_b = real_product(device, &self.rho, b)?;
+        let with_rest = real_product(device, &self.rho, &mut self.residual)?;
+        let square = squares(device, &self.rho, &mut self.curvature)?;
+        Ok(with_b + with_rest + f64::from(self.lambda) * square)
     }
 
     /// ρ.

@@ -5,10 +5,11 @@
 //! each are added through the host in every iteration, between two graphs, and then every device does the
 //! same to its image.
 
-use super::coil_parts;
 use super::fista::RESIDUAL_HISTORY;
 use super::part::{Part, Prepared, Solver, Stage, convolution_factors};
 use super::sum_over_devices::SumOverDevices;
+use super::sums::squares;
+use super::{DeviceArrays, coil_parts};
 use crate::gpu::{Buffer, Device, GpuError, Result as GpuResult};
 use crate::mri::cpu::{POWER_STEPS, adjoint_image, combined, intensity_corrected};
 use crate::mri::engine::{Stop, relative_data_residual, signal_squared};
@@ -17,6 +18,8 @@ use crate::run::Setup;
 use ndarray::Array3;
 use num_complex::Complex;
 use std::time::{Duration, Instant};
+use warpstride_device::Complex32;
+use warpstride_kernels::mri::PARTIAL_SUMS;
 
 /// [`Engine::advance`] queues iterations for about this time before it waits for them.
 const STEP: Duration = Duration::from_millis(60);
@@ -39,8 +42,15 @@ pub struct GpuEngine<M: Device> {
     iteration_time: Option<Duration>,
     /// Σ w |d|²
     signal: f64,
-    /// EᴴWd; empty for the adjoint.
-    b: Vec<Complex<f32>>,
+    b: RightHandSide<M>,
+}
+
+/// EᴴWd, which the data residual needs.
+enum RightHandSide<M: Device> {
+    /// On the host; empty for the adjoint.
+    Host(Vec<Complex<f32>>),
+    /// On the device, where samples and image stay; `None` for the adjoint and for FISTA, which has it.
+    Device(Option<M::Buffer<Complex32>>),
 }
 
 /// An error of the device of this number, which is named if there are several devices.
@@ -85,8 +95,14 @@ impl<M: Device> GpuEngine<M> {
         recipe: &Recipe,
         plans: &mut Plans,
     ) -> Result<Self, MriError> {
+        problem.expect_samples()?;
         let ranges = coil_parts(problem, devices.len());
-        check_counts(problem, ranges.iter().map(ExactSizeIterator::len).max())?;
+        let sets = problem.maps().map_or(1, |maps| maps.dim().0);
+        check_counts(
+            problem,
+            ranges.iter().map(ExactSizeIterator::len).max(),
+            sets,
+        )?;
         check_kinds(&devices)?;
         let several = ranges.len() > 1;
         let iterative = recipe.method != Method::Adjoint;
@@ -129,6 +145,69 @@ impl<M: Device> GpuEngine<M> {
             let part = part.with_method(problem, recipe, factors.as_deref(), adjoint.as_deref());
             parts.push(part.map_err(on(several, number))?);
         }
+        let (signal, b) = (signal_squared(problem), RightHandSide::Host(b));
+        Self::begun(problem, recipe, (parts, sums), setup, (signal, b))
+    }
+
+    /// [`GpuEngine::new`] with samples and coil maps that lie in the memory of the device, of a problem
+    /// [without samples](Problem::without_samples) and maps. Neither they nor the image pass through the host:
+    /// [`GpuEngine::image_on_device`] has the image. [`Method::Tv`] and [`Method::Wavelet`] read EᴴWd, which is as large as the
+    /// image, for the scale of λ.
+    ///
+    /// The image of [`Method::Adjoint`] is EᴴWd itself: maps that are divided by Σ|S|² make it the image that the other
+    /// constructors compute.
+    ///
+    /// # Errors
+    /// Like [`GpuEngine::new`]; arrays of other lengths or with values that are not finite; maps or a field in the problem, or
+    /// [`Recipe::intensity_correction`], which is for maps on the host.
+    pub fn of_device_arrays(
+        device: M,
+        problem: &Problem,
+        recipe: &Recipe,
+        arrays: &DeviceArrays<'_, M>,
+        plans: &mut Plans,
+    ) -> Result<Self, MriError> {
+        if problem.maps().is_some() || recipe.intensity_correction {
+            return Err(MriError::Unsupported(
+                "arrays of a device: expected no maps in the problem and no intensity correction"
+                    .to_owned(),
+            ));
+        }
+        let sets = arrays.sets(problem)?;
+        check_counts(problem, Some(problem.coils()), sets.unwrap_or(1))?;
+        let iterative = recipe.method != Method::Adjoint;
+        let signal = arrays.checked_signal(&device, problem)?;
+        let prepared = Prepared::of_device_arrays(device, problem, recipe, arrays, plans)?;
+        let setup = Setup {
+            backend: prepared.device().backend(),
+            device: prepared.device().device_name(),
+            precision: "f32",
+        };
+        let factors = if iterative && recipe.operator == OperatorName::Toeplitz {
+            let device = prepared.device();
+            Some(convolution_factors(device, problem, recipe, plans)?)
+        } else {
+            None
+        };
+        let b = match recipe.method {
+            Method::Cg => Some(prepared.copy_of_right_hand_side()?),
+            _ => None,
+        };
+        let part = prepared.with_method(problem, recipe, factors.as_deref(), None)?;
+        let parts = (vec![part], SumOverDevices::new());
+        let b = RightHandSide::Device(b);
+        Self::begun(problem, recipe, parts, setup, (signal, b))
+    }
+
+    /// Before the first iteration, after the power iteration of FISTA.
+    fn begun(
+        problem: &Problem,
+        recipe: &Recipe,
+        (parts, sums): (Vec<Part<M>>, SumOverDevices<M>),
+        setup: Setup,
+        (signal, b): (f64, RightHandSide<M>),
+    ) -> Result<Self, MriError> {
+        let iterative = recipe.method != Method::Adjoint;
         let mut engine = Self {
             parts,
             sums,
@@ -139,13 +218,42 @@ impl<M: Device> GpuEngine<M> {
             stop: Stop::new(recipe),
             converged: false,
             iteration_time: None,
-            signal: signal_squared(problem),
+            signal,
             b,
         };
         for step in 1..=POWER_STEPS {
             engine.power_step(step == POWER_STEPS)?;
         }
         Ok(engine)
+    }
+
+    /// Waits, and returns a copy of the image on the first device, (image, slice, row, column): one for each set of maps, or one
+    /// for each coil without maps. [`Engine::image`] is the root sum of squares of several.
+    ///
+    /// # Errors
+    /// An error of the device; an image with values that are not finite; [`MriError::Unsupported`] for the adjoint of samples
+    /// of the host.
+    pub fn image_on_device(&mut self) -> Result<M::Buffer<Complex32>, MriError> {
+        let part = self.first()?;
+        let image = part.solver.image().ok_or_else(|| {
+            MriError::Unsupported("the adjoint of samples of the host is on the host".to_owned())
+        })?;
+        let mut copy = part.device.alloc("the image", image.len())?;
+        part.device.copy(image, &mut copy)?;
+        let mut partial = part.device.alloc("sums", PARTIAL_SUMS)?;
+        if squares(&part.device, &copy, &mut partial)?.is_finite() {
+            return Ok(copy);
+        }
+        Err(MriError::NotFinite {
+            iteration: self.done,
+            residual: f64::NAN,
+        })
+    }
+
+    /// Σ w |d|², which is 0 if there is no signal.
+    #[must_use]
+    pub fn signal_squared(&self) -> f64 {
+        self.signal
     }
 
     /// Does `work` on every device in their order. Errors name the device if there are several.
@@ -176,12 +284,25 @@ impl<M: Device> GpuEngine<M> {
         let first = self.first()?;
         let on_device = match &first.solver {
             Solver::Adjoint(values) => return Ok(values.clone()),
+            Solver::AdjointOnDevice(image) => image,
             Solver::Cg(cg) => cg.image(),
             Solver::Fista(fista) => fista.image(),
         };
         let mut values = vec![Complex::default(); on_device.len()];
         first.device.download(on_device, &mut values)?;
         Ok(values)
+    }
+
+    /// [`Engine::data_residual`] with this b = EᴴWd on the host.
+    fn data_residual_of(&self, b: &[Complex<f32>]) -> Result<Option<f64>, MriError> {
+        let image = self.unknown()?;
+        let first = self.first()?;
+        let rest = match &first.solver {
+            Solver::Adjoint(_) | Solver::AdjointOnDevice(_) => return Ok(None),
+            Solver::Cg(cg) => cg.rest(&first.device, &image)?,
+            Solver::Fista(fista) => fista.rest(&first.device)?,
+        };
+        Ok(relative_data_residual(self.signal, &image, b, rest))
     }
 
     /// The device that gives image and residuals to the host.
@@ -210,11 +331,10 @@ fn names<M: Device>(prepared: &[Prepared<M>]) -> String {
     names.collect::<Vec<_>>().join(", ")
 }
 
-/// Refuses more elements on a device than a launch can count; `coils`: those of one device.
-fn check_counts(problem: &Problem, coils: Option<usize>) -> Result<(), MriError> {
+/// Refuses more elements on a device than a launch can count; `coils`: those of one device, with so many sets of maps.
+fn check_counts(problem: &Problem, coils: Option<usize>, sets: usize) -> Result<(), MriError> {
     let coils = coils.unwrap_or(0);
-    let (voxels, samples) = (problem.grid().voxels(), problem.samples().ncols());
-    let sets = problem.maps().map_or(1, |maps| maps.dim().0);
+    let (voxels, samples) = (problem.grid().voxels(), problem.trajectory().nrows());
     let largest = (coils.saturating_mul(sets)).saturating_mul(voxels.max(samples));
     if largest <= u32::MAX as usize {
         return Ok(());
@@ -307,14 +427,23 @@ impl<M: Device> Engine for GpuEngine<M> {
     }
 
     fn data_residual(&mut self) -> Result<Option<f64>, MriError> {
-        let image = self.unknown()?;
-        let first = self.first()?;
-        let rest = match &first.solver {
-            Solver::Adjoint(_) => return Ok(None),
-            Solver::Cg(cg) => cg.rest(&first.device, &image)?,
-            Solver::Fista(fista) => fista.rest(&first.device)?,
+        let b = match &mut self.b {
+            RightHandSide::Host(b) => b,
+            RightHandSide::Device(b) => {
+                let part = self.parts.first_mut().ok_or(GpuError::NoDevices)?;
+                let explained = match (&mut part.solver, b) {
+                    (Solver::Cg(cg), Some(b)) => cg.explained(&part.device, b)?,
+                    (Solver::Fista(fista), _) => fista.explained(&part.device)?,
+                    _ => return Ok(None),
+                };
+                let rest = (self.signal - explained) / self.signal;
+                return Ok((self.signal > 0.0).then(|| rest.max(0.0)));
+            }
         };
-        Ok(relative_data_residual(self.signal, &image, &self.b, rest))
+        let b = std::mem::take(b);
+        let found = self.data_residual_of(&b);
+        self.b = RightHandSide::Host(b);
+        found
     }
 }
 

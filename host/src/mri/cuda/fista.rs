@@ -2,7 +2,7 @@
 //! device.
 
 use super::sense::Sense;
-use super::sums::squares;
+use super::sums::{real_product, squares};
 use super::total_variation::TotalVariation;
 use super::wavelet::Wavelet;
 use crate::gpu::{Buffer, Device, Result};
@@ -222,6 +222,13 @@ impl<M: Device> Fista<M> {
             *rest -= *applied;
         }
         Ok(rest)
+    }
+
+    /// Waits, and returns Re⟨x, b⟩ + Re⟨x, b − EᴴWEx⟩.
+    pub(super) fn explained(&mut self, device: &M) -> Result<f64> {
+        let with_b = real_product(device, &self.x, &mut self.b)?;
+        let with_applied = real_product(device, &self.x, &mut self.a_x)?;
+        Ok(2.0 * with_b - with_applied)
     }
 
     /// x.

@@ -2,6 +2,7 @@
 
 mod coil_parts;
 mod conjugate_gradients;
+mod device_arrays;
 pub mod direct;
 mod engine;
 mod fista;
@@ -17,6 +18,7 @@ mod total_variation;
 mod wavelet;
 
 pub use coil_parts::coil_parts;
+pub use device_arrays::DeviceArrays;
 pub use direct::Direct;
 pub use engine::GpuEngine;
 pub use nufft::{Nufft, NufftSizes};

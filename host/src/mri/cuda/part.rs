@@ -8,7 +8,7 @@ use super::sum_over_devices::Summand;
 use super::toeplitz::factors;
 use super::total_variation::TotalVariation;
 use super::wavelet::Wavelet;
-use super::{Direct, Nufft, Toeplitz};
+use super::{DeviceArrays, Direct, Nufft, Toeplitz};
 use crate::gpu::{Buffer, Device, Result as GpuResult};
 use crate::mri::nufft::SpreadingKernel;
 use crate::mri::plans::PlanKey;
@@ -34,6 +34,13 @@ pub(super) struct Prepared<M: Device> {
     /// EᴴWd of the coils.
     b: M::Buffer<Complex32>,
 }
+
+/// F of some coils, their samples, and their maps with the number of sets.
+type OfCoils<M> = (
+    Encoding<M>,
+    <M as Device>::Buffer<Complex32>,
+    Option<(<M as Device>::Buffer<Complex32>, usize)>,
+);
 
 /// A device with its coils and the state of the method.
 pub(super) struct Part<M: Device> {
@@ -61,6 +68,8 @@ pub(super) enum Stage {
 pub(super) enum Solver<M: Device> {
     /// The image itself.
     Adjoint(Vec<Complex<f32>>),
+    /// EᴴWd, which stays on the device.
+    AdjointOnDevice(M::Buffer<Complex32>),
     Cg(ConjugateGradients<M>),
     Fista(Fista<M>),
 }
@@ -68,7 +77,7 @@ pub(super) enum Solver<M: Device> {
 impl<M: Device> Solver<M> {
     fn apply(&mut self, device: &M, sense: &mut Sense<M>) -> GpuResult<()> {
         match self {
-            Self::Adjoint(_) => Ok(()),
+            Self::Adjoint(_) | Self::AdjointOnDevice(_) => Ok(()),
             Self::Cg(cg) => cg.apply(device, sense),
             Self::Fista(fista) => fista.apply(device, sense),
         }
@@ -76,15 +85,25 @@ impl<M: Device> Solver<M> {
 
     fn update(&mut self, device: &M) -> GpuResult<()> {
         match self {
-            Self::Adjoint(_) => Ok(()),
+            Self::Adjoint(_) | Self::AdjointOnDevice(_) => Ok(()),
             Self::Cg(cg) => cg.update(device),
             Self::Fista(fista) => fista.update(device),
         }
     }
 
+    /// The image on the device, or that of each set or coil; none if it is on the host.
+    pub(super) fn image(&self) -> Option<&M::Buffer<Complex32>> {
+        match self {
+            Self::Adjoint(_) => None,
+            Self::AdjointOnDevice(image) => Some(image),
+            Self::Cg(cg) => Some(cg.image()),
+            Self::Fista(fista) => Some(fista.image()),
+        }
+    }
+
     pub(super) fn residuals(&self, device: &M, from: usize, to: usize) -> GpuResult<Vec<f64>> {
         match self {
-            Self::Adjoint(_) => Ok(Vec::new()),
+            Self::Adjoint(_) | Self::AdjointOnDevice(_) => Ok(Vec::new()),
             Self::Cg(cg) => cg.residuals(device, from, to),
             Self::Fista(fista) => fista.residuals(device, from, to),
         }
@@ -101,16 +120,63 @@ impl<M: Device> Prepared<M> {
         range: Range<usize>,
         plans: &mut Plans,
     ) -> Result<Self, MriError> {
-        let (coils, voxels) = (range.len(), problem.grid().voxels());
-        let mut encoding = encoding(&device, problem, recipe, coils, plans)?;
-        let iterative = recipe.method != Method::Adjoint;
-        let convolved = iterative && recipe.operator == OperatorName::Toeplitz;
-        let sets = maps.map_or(coils, |maps| maps.dim().0);
-        let maps = maps.map(|maps| maps.slice(s![.., range.clone(), ..]));
-        let mut maps = upload_maps(&device, maps, convolved, iterative)?;
-        let values = problem.samples().slice(s![range, ..]);
+        let encoding = encoding(&device, problem, recipe, range.len(), plans)?;
+        let maps = match maps.map(|maps| maps.slice(s![.., range.clone(), ..])) {
+            None => None,
+            Some(values) => {
+                let mut maps = device.alloc("coil maps", values.len())?;
+                device.upload(&mut maps, &narrow(values.iter().copied()))?;
+                Some((maps, values.dim().0))
+            }
+        };
+        let values = problem.samples().slice(s![range.clone(), ..]);
         let mut samples = device.alloc::<Complex32>("samples", values.len())?;
         device.upload(&mut samples, &narrow(values.iter().copied()))?;
+        let arrays = (encoding, samples, maps);
+        Self::with_arrays((number, device), problem, recipe, arrays, range.len())
+    }
+
+    /// The same with samples and maps of all coils that lie in the memory of the device, and are copied there.
+    pub(super) fn of_device_arrays(
+        device: M,
+        problem: &Problem,
+        recipe: &Recipe,
+        arrays: &DeviceArrays<'_, M>,
+        plans: &mut Plans,
+    ) -> Result<Self, MriError> {
+        let coils = problem.coils();
+        let encoding = encoding(&device, problem, recipe, coils, plans)?;
+        let copied = |what, from: &M::Buffer<Complex32>| -> GpuResult<_> {
+            let mut to = device.alloc(what, from.len())?;
+            device.copy(from, &mut to)?;
+            Ok(to)
+        };
+        let maps = match (arrays.maps, arrays.sets(problem)?) {
+            (Some(maps), Some(sets)) => Some((copied("coil maps", maps)?, sets)),
+            _ => None,
+        };
+        let arrays = (encoding, copied("samples", arrays.samples)?, maps);
+        Self::with_arrays((0, device), problem, recipe, arrays, coils)
+    }
+
+    /// With F, the samples of so many coils and their maps of some sets.
+    fn with_arrays(
+        (number, device): (usize, M),
+        problem: &Problem,
+        recipe: &Recipe,
+        (mut encoding, mut samples, maps): OfCoils<M>,
+        coils: usize,
+    ) -> Result<Self, MriError> {
+        let voxels = problem.grid().voxels();
+        let iterative = recipe.method != Method::Adjoint;
+        let convolved = iterative && recipe.operator == OperatorName::Toeplitz;
+        let sets = maps.as_ref().map_or(coils, |(_, sets)| *sets);
+        let mut maps = match maps {
+            None => None,
+            Some((maps, sets)) => {
+                Some(with_coil_images(&device, maps, sets, convolved, iterative)?)
+            }
+        };
         let mut b = device.alloc::<Complex32>("EᴴWd", sets * voxels)?;
         right_hand_side(
             &device,
@@ -155,6 +221,13 @@ impl<M: Device> Prepared<M> {
         &self.device
     }
 
+    /// A copy of EᴴWd on the device.
+    pub(super) fn copy_of_right_hand_side(&self) -> GpuResult<M::Buffer<Complex32>> {
+        let mut copy = self.device.alloc("EᴴWd", self.b.len())?;
+        self.device.copy(&self.b, &mut copy)?;
+        Ok(copy)
+    }
+
     /// EᴴWd.
     pub(super) fn right_hand_side(&self) -> GpuResult<Vec<Complex<f32>>> {
         let mut values = vec![Complex::default(); self.b.len()];
@@ -163,7 +236,7 @@ impl<M: Device> Prepared<M> {
     }
 
     /// With the operator, a convolution if there are its `factors`, and the method; `adjoint` is the image if
-    /// there are no iterations.
+    /// there are no iterations, or else EᴴWd is.
     pub(super) fn with_method(
         self,
         problem: &Problem,
@@ -199,7 +272,10 @@ impl<M: Device> Prepared<M> {
             fista.map(Solver::Fista)
         };
         let solver = match recipe.method {
-            Method::Adjoint => Solver::Adjoint(adjoint.unwrap_or_default().to_vec()),
+            Method::Adjoint => match adjoint {
+                Some(image) => Solver::Adjoint(image.to_vec()),
+                None => Solver::AdjointOnDevice(b),
+            },
             Method::Cg => Solver::Cg(ConjugateGradients::new(&device, b, recipe)?),
             Method::Tv => {
                 let variation = TotalVariation::new(&device, grid, images)?;
@@ -251,7 +327,7 @@ impl<M: Device> Part<M> {
     /// What is summed over the devices between the halves of an iteration; `None` without iterations.
     pub(super) fn applied(&mut self) -> Option<Summand<'_, M>> {
         let buffer = match &mut self.solver {
-            Solver::Adjoint(_) => return None,
+            Solver::Adjoint(_) | Solver::AdjointOnDevice(_) => return None,
             Solver::Cg(cg) => cg.applied(),
             Solver::Fista(fista) => fista.applied(),
         };
@@ -338,29 +414,27 @@ fn encoding<M: Device>(
     })
 }
 
-/// S of some coils on the device, with the buffers that the operator needs: none for the adjoint or for the
+/// S of some sets on the device, with the buffers that the operator needs: none for the adjoint or for the
 /// convolution with one set of maps.
-fn upload_maps<M: Device>(
+fn with_coil_images<M: Device>(
     device: &M,
-    maps: Option<ArrayView3<'_, Complex<f64>>>,
+    maps: M::Buffer<Complex32>,
+    sets: usize,
     convolved: bool,
     iterative: bool,
-) -> Result<Option<Maps<M>>, MriError> {
-    let Some(values) = maps else { return Ok(None) };
-    let sets = values.dim().0;
+) -> GpuResult<Maps<M>> {
     let several = sets > 1;
-    let mut maps = device.alloc("coil maps", values.len())?;
-    device.upload(&mut maps, &narrow(values.iter().copied()))?;
+    let length = maps.len() / sets.max(1);
     let images = |needed: bool| {
-        let length = if needed { values.len() / sets } else { 0 };
+        let length = if needed { length } else { 0 };
         device.alloc("images of the coils", length)
     };
-    Ok(Some(Maps {
+    Ok(Maps {
         maps,
         sets,
         coil_images: images(iterative && (several || !convolved))?,
         convolved: images(iterative && several && convolved)?,
-    }))
+    })
 }
 
 /// The factors of FᴴWF as a convolution, computed on one device for all of them, or those of `plans`.

@@ -4,6 +4,7 @@ use crate::gpu::{Buffer, Device, Result};
 use warpstride_device::Complex32;
 use warpstride_device::launch::Work;
 use warpstride_kernels::mri::PARTIAL_SUMS;
+use warpstride_kernels::mri::cg_curvature::MriCgCurvature;
 use warpstride_kernels::mri::squares::MriSquares;
 
 /// |values|², using `partial` as scratch.
@@ -20,5 +21,27 @@ pub(super) fn squares<M: Device>(
     device.launch(&launch, Work::Blocks(PARTIAL_SUMS))?;
     let mut sums = [0.0; PARTIAL_SUMS];
     device.download(partial, &mut sums)?;
+    Ok(sums.iter().sum())
+}
+
+/// Re⟨a, b⟩. The launch is that of conjugate gradients with λ = 0, so `b` keeps its values, unless `a` is not finite.
+pub(super) fn real_product<M: Device>(
+    device: &M,
+    a: &M::Buffer<Complex32>,
+    b: &mut M::Buffer<Complex32>,
+) -> Result<f64> {
+    let mut partial = device.alloc("sums", PARTIAL_SUMS)?;
+    let mut iteration = device.alloc("number of the iteration", 1)?;
+    let launch = MriCgCurvature {
+        direction: a.read(),
+        applied: b.write(),
+        curvature: partial.write(),
+        iteration: iteration.write(),
+        voxels: a.len() as u32,
+        lambda: 0.0,
+    };
+    device.launch(&launch, Work::Blocks(PARTIAL_SUMS))?;
+    let mut sums = [0.0; PARTIAL_SUMS];
+    device.download(&partial, &mut sums)?;
     Ok(sums.iter().sum())
 }

@@ -12,8 +12,9 @@ pub use sorting::NufftSizes;
 
 use super::super::nufft::SpreadingKernel;
 use super::super::plans::PlanKey;
-use super::super::{Grid, MriError, Plans};
+use super::super::{Grid, MriError, Plans, ProblemError};
 use super::images_at_once;
+use crate::cuda::CudaError;
 use crate::gpu::{Buffer, Device, Direction, GpuError, Result};
 use ndarray::{ArrayView1, ArrayView2};
 use sorting::{MergeLevel, Sorting};
@@ -76,14 +77,34 @@ fn upload<M: Device, T: bytemuck::Pod + Send>(
     Ok(buffer)
 }
 
+/// Refuses a fine grid that the device cannot hold, before the host makes a list of its tiles.
+fn check_memory<M: Device>(device: &M, sizes: &NufftSizes) -> Result<()> {
+    let cells = sizes.fine.iter().map(|n| *n as u128).product::<u128>();
+    let needed = usize::try_from(cells.saturating_mul(size_of::<Complex32>() as u128));
+    let (free, total) = device.memory()?;
+    match needed {
+        Ok(needed) if needed <= total => Ok(()),
+        needed => Err(CudaError::OutOfMemory {
+            kind: "device",
+            what: "the fine grid of the NUFFT".to_owned(),
+            needed: needed.unwrap_or(usize::MAX),
+            free,
+            total,
+            call: "before planning",
+        }
+        .into()),
+    }
+}
+
 impl<M: Device> Nufft<M> {
     /// Sorts the points of `trajectory`, (sample, axis) in cycles/pixel with the axes kx, ky[, kz].
     /// `weights`, one per sample, are for [`Nufft::adjoint_weighted`]. Calls take at most
     /// `max_batch` images.
     ///
     /// # Errors
-    /// A tolerance that single precision does not reach, a trajectory or weights of another shape,
-    /// too many samples, or an error of the device.
+    /// A tolerance that single precision does not reach, a trajectory or weights of another shape, a
+    /// trajectory with values that are not finite, too many samples, or an error of the device, such
+    /// as a lack of memory.
     pub fn new(
         device: &M,
         grid: Grid,
@@ -122,6 +143,17 @@ impl<M: Device> Nufft<M> {
                 u32::MAX
             )));
         }
+        if grid.shape.contains(&0) {
+            return Err(ProblemError::Grid(grid.shape, grid.axes).into());
+        }
+        if let Some(((sample, axis), _)) = trajectory.indexed_iter().find(|(_, k)| !k.is_finite()) {
+            return Err(ProblemError::NotFinite {
+                what: "the trajectory",
+                index: vec![sample, axis],
+                axes: "(sample, axis)",
+            }
+            .into());
+        }
         let kernel = SpreadingKernel::new::<f32>(tolerance, OVERSAMPLING, axes)?;
         let pieces = kernel.pieces();
         let width = kernel.width();
@@ -140,6 +172,7 @@ impl<M: Device> Nufft<M> {
 
         let voxels = grid.along_k();
         let sizes = NufftSizes::new(voxels, axes, width);
+        check_memory(device, &sizes)?;
         let key = PlanKey::new("sorted points").tolerance(tolerance);
         let bytes = 2 * count * size_of::<NufftPoint>();
         let sorting = plans.find((grid, trajectory), key, bytes, || {

@@ -223,6 +223,17 @@ fn wrong_shapes_and_unreachable_tolerances_are_rejected() {
         let error = new(grid, &flat, None, tolerance).unwrap_err();
         assert!(matches!(error, MriError::Tolerance { .. }), "{error}");
     }
+    for value in [f64::NAN, f64::INFINITY] {
+        let error = new(grid, &Array2::from_elem((3, 2), value), None, 1e-4).unwrap_err();
+        assert!(error.to_string().contains("expected finite"), "{error}");
+    }
+    assert!(new(Grid::two(0, 4), &flat, None, 1e-4).is_err());
+    // Before a list of 2³⁴ tiles is made.
+    let error = new(Grid::two(1 << 20, 1 << 20), &flat, None, 1e-4).unwrap_err();
+    assert!(
+        error.to_string().contains("out of device memory"),
+        "{error}"
+    );
 }
 
 /// The emulator transforms by rustfft, so that only the shapes are tested here. The values: `gpu::kernel_fft`'s tests.
