@@ -1,4 +1,4 @@
-"""Transforms and reconstructions on GPUs: of NumPy arrays in the emulator, anywhere; of arrays on a GPU, where there is one."""
+"""Transforms and reconstructions on GPUs: of NumPy arrays in the emulator, and on a GPU if available; of arrays on a GPU."""
 
 import gc
 import importlib
@@ -292,7 +292,7 @@ def test_reconstructions_that_are_refused():
         ({"samples": broken}, "the data: expected finite values"),
         ({"maps": maps[1:]}, "maps: expected shape"),
         ({"maps": maps[:, 1:]}, "maps: expected shape"),
-        ({"maps": cupy.asarray(maps)}, "maps: expected an array of NumPy, or of torch on GPU 0"),
+        ({"maps": cupy.asarray(maps)}, "maps: expected a NumPy array, or one of torch on GPU 0"),
         ({"maps": to("torch", maps).to(torch.complex128)}, "maps: expected complex64"),
         ({"maps": np.full_like(maps, np.nan)}, "the coil maps: expected finite values"),
         ({"maps": "best"}, "maps"),

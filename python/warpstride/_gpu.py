@@ -66,7 +66,7 @@ def on_host(name: str, array: Any) -> Any:
     if isinstance(array, _warpstride.DeviceArray):
         return array.to_numpy()
     raise _warpstride.DataError(
-        f"{name}: expected an array of NumPy, CuPy, PyTorch or JAX, found one of {library} on a GPU"
+        f"{name}: expected an array of CuPy, PyTorch, JAX or NumPy, found one of {library} on a GPU"
     )
 
 

@@ -66,7 +66,7 @@ class OnGpu:
     ) -> None:
         if library_of(samples) not in LIBRARIES:
             raise _warpstride.DataError(
-                f"samples: expected an array of NumPy, CuPy, PyTorch or JAX, found one of {library_of(samples)} on a GPU"
+                f"samples: expected an array of CuPy, PyTorch, JAX or NumPy, found one of {library_of(samples)} on a GPU"
             )
         if asked["backend"] not in ("auto", "cuda"):
             raise _warpstride.DataError(
@@ -99,7 +99,7 @@ class OnGpu:
             maps = complexes("maps", maps).astype(np.complex64, copy=False)
         elif found != self._gpu or library_of(maps) != library_of(self._like):
             raise _warpstride.DataError(
-                f"maps: expected an array of NumPy, or of {library_of(self._like)} on GPU {self._gpu} as the samples, found "
+                f"maps: expected a NumPy array, or one of {library_of(self._like)} on GPU {self._gpu} as the samples, found "
                 f"one of {library_of(maps)} on GPU {found}"
             )
         sets, axes = check_maps(maps, coils, self._shape), len(self._shape)
