@@ -6,6 +6,7 @@
 )]
 
 mod array;
+mod element;
 mod nufft;
 mod stream;
 

@@ -201,7 +201,7 @@ def resample(
 
 @final
 class DeviceArray:
-    """An array of complex64 in the memory of a GPU, for ``cupy.from_dlpack``, ``torch.from_dlpack`` and the like."""
+    """An array in the memory of a GPU, for ``cupy.from_dlpack``, ``torch.from_dlpack`` and the like."""
 
     @property
     def shape(self) -> list[int]: ...
@@ -216,7 +216,7 @@ class DeviceArray:
     ) -> Any: ...
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]: ...
-    def to_numpy(self) -> npt.NDArray[np.complex64]: ...
+    def to_numpy(self) -> npt.NDArray[Any]: ...
 
 @final
 class DeviceNufft:

@@ -100,7 +100,7 @@ impl DeviceNufft {
         let device = &self.device;
         let of_images = |count: usize| [&[count], &self.shape[..]].concat();
         let of_samples = |count: usize| vec![count, self.samples];
-        let (input, shape) = imported(device, "the array", from, false)?;
+        let (input, shape) = imported::<Complex32>(device, "the array", from, false)?;
         let count = shape.first().copied().unwrap_or_default();
         let (expected, returned) = match direction {
             Direction::Forward => (of_images(count), of_samples(count)),
@@ -113,7 +113,7 @@ impl DeviceNufft {
             .into());
         }
         let given = out
-            .map(|out| imported(device, "out", out, true))
+            .map(|out| imported::<Complex32>(device, "out", out, true))
             .transpose()?;
         let (mut output, kept) = match given {
             Some((_, found)) if found != returned => {
