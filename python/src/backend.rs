@@ -71,6 +71,11 @@ impl GroupRequest {
         self.backend
     }
 
+    /// Whether no devices were asked for.
+    pub(crate) fn is_default(&self) -> bool {
+        self.devices.is_none()
+    }
+
     /// Refuses GPUs in double precision, for kernels that have single precision only.
     pub(crate) fn check_single(&self, double: bool) -> Result<(), Failure> {
         Ok(BackendRequest::new(self.backend, None).check(double, false)?)
