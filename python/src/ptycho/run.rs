@@ -5,16 +5,17 @@ use crate::arrays::{counts, single};
 use crate::backend::request;
 use crate::background::Worker;
 use crate::errors::Failure;
+use crate::gpu::{DeviceArray, FramesOnGpu, Magnitudes, ModelOnGpu};
 use ndarray::{Array2, Array3, Ix2, Ix3};
 use num_complex::Complex;
 use numpy::{IntoPyArray, PyReadonlyArray2, PyReadonlyArray3, PyReadonlyArrayDyn};
 use pyo3::prelude::*;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
-use warpstride::data::{Geometry, HistoryEntry, Mask, Propagation, Reconstruction, Scan};
+use warpstride::data::{Frames, Geometry, HistoryEntry, Mask, Propagation, Reconstruction, Scan};
 use warpstride::gpu::GpuError;
 use warpstride::ptycho::cpu::CpuEngine;
-use warpstride::ptycho::cuda::{kernels_for, on_cuda, on_emulator};
+use warpstride::ptycho::cuda::{kernels_for, on_cuda, on_cuda_with_magnitudes, on_emulator};
 use warpstride::ptycho::{
     Engine, Origin, Precision, ProbeSource, Problem, Recipe, Reconstructor, SavedRun,
     SimulateOptions, StartObject, StreamPlan, UpdateVersion, fingerprint, memory_estimate, result,
@@ -87,6 +88,8 @@ struct Begin {
     result: Option<Reconstruction>,
     /// Object (row, column), and its pixel (row, column), m, if it is another.
     object: Option<StartObject>,
+    /// √counts on a GPU.
+    magnitudes: Option<Magnitudes>,
 }
 
 impl Running {
@@ -94,7 +97,7 @@ impl Running {
         scan: Scan,
         recipe: Recipe,
         request: BackendRequest,
-        begin: Begin,
+        mut begin: Begin,
     ) -> Result<Self, Failure> {
         let host = Memory::available();
         let double = recipe.precision == Precision::F64;
@@ -152,8 +155,16 @@ impl Running {
                     }
                     (BackendKind::Cuda(device), _) => {
                         let memory = device.context().memory().map_err(GpuError::from)?;
-                        let plan = stream(memory.free as u64)?;
-                        on_cuda(*device, &problem, version, plan)?
+                        let free = memory.free as u64;
+                        match begin.magnitudes.take() {
+                            None => on_cuda(*device, &problem, version, stream(free)?)?,
+                            Some(ready) => {
+                                estimate
+                                    .check_gpu_device(WHAT, free.saturating_add(ready.bytes()))?;
+                                let ready = ready.written()?;
+                                on_cuda_with_magnitudes(*device, &problem, version, ready)?
+                            }
+                        }
                     }
                 })
             },
@@ -245,6 +256,8 @@ pub(super) fn entry(of: HistoryEntry) -> Entry {
 pub(super) struct PtychoRun {
     worker: Worker<Running>,
     double: bool,
+    /// The number of the GPU, if one was asked for or has the frames.
+    device: Option<usize>,
     setup: String,
     notes: Vec<String>,
 }
@@ -265,6 +278,8 @@ pub(super) struct Options<'py> {
     recipe: String,
     backend: String,
     device: Option<usize>,
+    /// Frames on a GPU, in the place of `frames`.
+    on_gpu: Option<FramesOnGpu<'py>>,
 }
 
 /// How waves travel to the detector.
@@ -294,6 +309,26 @@ impl Options<'_> {
     }
 }
 
+/// The request for the GPU of this number, in whose memory the frames lie.
+fn on_the_gpu(
+    options: &Options<'_>,
+    ordinal: usize,
+    double: bool,
+) -> Result<BackendRequest, Failure> {
+    if !matches!(&*options.backend, "auto" | "cuda") {
+        return Err(Failure::Data(format!(
+            "backend {:?}: expected auto or cuda for frames on a GPU",
+            options.backend
+        )));
+    }
+    if let Some(found) = options.device.filter(|found| *found != ordinal) {
+        return Err(Failure::Data(format!(
+            "device: expected {ordinal}, the GPU whose memory the frames lie in, found {found}"
+        )));
+    }
+    request("cuda", Some(ordinal), double, false)
+}
+
 #[pymethods]
 impl PtychoRun {
     /// Prepares the reconstruction.
@@ -318,9 +353,20 @@ impl PtychoRun {
             Some((_, saved)) => Recipe::from_toml(&saved.recipe).map_err(Failure::data)?,
         };
         let double = recipe.precision == Precision::F64;
-        let request = request(&options.backend, options.device, double, false)?;
+        let request = match &options.on_gpu {
+            None => request(&options.backend, options.device, double, false)?,
+            Some(on_gpu) => on_the_gpu(&options, on_gpu.device(), double)?,
+        };
+        let device = options.on_gpu.as_ref().map(FramesOnGpu::device);
+        let device = device.or(options.device);
         let geometry = options.geometry()?;
-        let frames = counts(frames)?;
+        let (frames, magnitudes) = match options.on_gpu {
+            None => (Frames::from(counts(frames)?), None),
+            Some(on_gpu) => {
+                let (frames, magnitudes) = on_gpu.imported()?;
+                (frames, Some(magnitudes))
+            }
+        };
         let positions: Array2<f64> = positions.as_array().to_owned();
         let mask = mask.as_ref().map(self::mask).transpose()?;
         let probe: Option<Array3<Complex<f64>>> = probe.map(|probe| probe.as_array().to_owned());
@@ -332,10 +378,11 @@ impl PtychoRun {
                 pixel: None,
                 origin: None,
             }),
+            magnitudes,
         };
         let worker = Worker::start(py, move || {
             let scan =
-                Scan::new(frames, mask, positions, geometry, probe).map_err(Failure::data)?;
+                Scan::of_frames(frames, mask, positions, geometry, probe).map_err(Failure::data)?;
             Running::new(scan, recipe, request, begin)
         })?;
         let (setup, notes) = worker.call(py, |running, _| {
@@ -345,6 +392,7 @@ impl PtychoRun {
         Ok(Self {
             worker,
             double,
+            device,
             setup,
             notes,
         })
@@ -439,6 +487,24 @@ impl PtychoRun {
             Ok(running.reconstructor.engine().probe()?)
         })?;
         Ok(probe_array(py, probe, self.double))
+    }
+
+    /// Copies of the object (row, column) and the probe (mode, row, column) after the last iteration in the memory of the GPU
+    /// that computes; `None` on other back ends.
+    fn on_gpu(&self, py: Python<'_>) -> PyResult<Option<(DeviceArray, DeviceArray)>> {
+        let ordinal = self.device.unwrap_or(0);
+        let copied = self.worker.call(py, move |running, _| {
+            let shape = running.problem.positions.object_shape;
+            let [_, modes, rows, columns] = running.problem.shape();
+            let engine = running.reconstructor.engine();
+            if engine.setup().backend != "cuda" {
+                return Ok(None);
+            }
+            let mut model = ModelOnGpu::new(ordinal, shape, [modes, rows, columns])?;
+            let copied = engine.copy_model_to(&mut model.object, &mut model.probe)?;
+            Ok(copied.then_some(model))
+        })?;
+        Ok(copied.map(ModelOnGpu::arrays))
     }
 
     /// The present result, with orthogonal modes.
