@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from . import _warpstride
 
-__all__ = ["Transforms", "device_of"]
+__all__ = ["Transforms", "device_of", "exported", "library_of", "moved", "on_host", "stream_of", "type_of", "with_nan"]
 
 # DLPack's numbers of CUDA's memory and of its managed memory.
 _CUDA = (2, 13)
@@ -77,6 +77,69 @@ def _moved(values: npt.NDArray[Any], like: Any, device: int) -> Any:
     raise _warpstride.DataError(
         f"maps: expected arrays of CuPy, PyTorch or JAX beside coil maps, found one of {name}"
     )
+
+
+def type_of(array: Any) -> str:
+    """NumPy's name of the type of an array's elements."""
+    if hasattr(array, "dtype"):
+        return str(array.dtype).rpartition(".")[2]
+    return np.dtype(array.__cuda_array_interface__["typestr"]).name
+
+
+def library_of(array: Any) -> tuple[Any, str]:
+    """The library of an array as a module, and its name."""
+    library, name = _library(array)
+    return library, name
+
+
+def stream_of(array: Any, device: int) -> Optional[int]:
+    """The handle of the current stream of an array's library, if it tells."""
+    return _stream(array, device)
+
+
+def exported(like: Any, found: _warpstride.DeviceArray) -> Any:
+    """A result on a GPU as an array of the library of ``like``, without a copy; of an unknown library as it is."""
+    library, name = _library(like)
+    if name in ("torch", "cupy"):
+        return library.from_dlpack(found)
+    return _converted(like, found)
+
+
+def moved(name: str, values: npt.NDArray[Any], like: Any, device: int) -> Any:
+    """An array of the host in the memory of a GPU, by the library of ``like``."""
+    if _library(like)[1] not in ("torch", "cupy", "jax"):
+        found = type(like).__name__
+        raise _warpstride.DataError(f"{name}: expected an array of CuPy, PyTorch or JAX, found {found}")
+    return _moved(values, like, device)
+
+
+def on_host(array: Any) -> Any:
+    """An array on a GPU as one of NumPy; anything else as it is."""
+    device = device_of(array)
+    if device is None:
+        return array
+    library, name = _library(array)
+    if name == "torch":
+        return array.detach().cpu().numpy()
+    if name == "cupy":
+        with library.cuda.Device(device):
+            return array.get()
+    if name == "jax":
+        return np.asarray(array)
+    if isinstance(array, _warpstride.DeviceArray):
+        return array.to_numpy()
+    found = type(array).__name__
+    raise _warpstride.DataError(f"expected an array in host memory, or one of CuPy, PyTorch or JAX, found {found}")
+
+
+def with_nan(array: Any, rows: Sequence[int]) -> Any:
+    """An array on a GPU with NaN in these rows."""
+    if not rows:
+        return array
+    if _library(array)[1] == "jax":
+        return array.at[np.asarray(rows)].set(np.nan)
+    array[list(rows)] = np.nan
+    return array
 
 
 class Transforms:

@@ -11,9 +11,11 @@ import numpy.typing as npt
 
 from .. import _warpstride
 from .._arrays import any_array, complexes, floats, real
+from .._gpu import device_of, exported, on_host
 from .._progress import EVERY, Progress
 from .._types import Backend, Path, Precision
 from ._engines import Engine
+from ._frames import Prepared
 from ._result import Iteration, Result
 
 
@@ -83,19 +85,19 @@ class Reconstruction:
             raise _warpstride.DataError(f"pixel_size: expected a number or (row, column), found shape {pixel.shape}")
         lengths = real("wavelength", wavelength), real("distance", distance)
         geometry = (*lengths, [float(pixel.flat[0]), float(pixel.flat[-1])])
-        waves = None if probe is None else complexes("probe", probe).astype(np.complex128, copy=False)
+        waves = None if probe is None else complexes("probe", on_host(probe)).astype(np.complex128, copy=False)
         if waves is not None and waves.ndim == 2:
             waves = waves[np.newaxis]
         if waves is not None and waves.ndim != 3:
             raise _warpstride.DataError(
                 f"probe: expected an array (row, column) or (mode, row, column), found shape {waves.shape}"
             )
-        places = floats("positions", positions)
+        places = floats("positions", on_host(positions))
         if places.ndim != 2:
             raise _warpstride.DataError(
                 f"positions: expected an array (frame, 2), found shape {places.shape}"
             )
-        image = None if start_object is None else complexes("start_object", start_object).astype(np.complex128, copy=False)
+        image = None if start_object is None else complexes("start_object", on_host(start_object)).astype(np.complex128, copy=False)
         if image is not None and image.ndim != 2:
             raise _warpstride.DataError(f"start_object: expected an array (row, column), found shape {image.shape}")
         options = {
@@ -108,14 +110,21 @@ class Reconstruction:
             "recipe": text,
             "backend": backend,
             "device": device,
+            "on_gpu": None,
         }
-        self._run = _warpstride.PtychoRun(
-            any_array("frames", frames),
-            places,
-            None if mask is None else any_array("mask", mask).astype(bool, copy=False),
-            waves,
-            options,
-        )
+        self._from_gpu = device_of(frames) is not None
+        if not self._from_gpu:
+            valid = None if mask is None else any_array("mask", on_host(mask)).astype(bool, copy=False)
+            self._run = _warpstride.PtychoRun(any_array("frames", frames), places, valid, waves, options)
+            return
+        if resume is not None:
+            raise _warpstride.DataError("resume: expected frames in host memory, found frames on a GPU")
+        prepared = Prepared(frames, mask)
+        options["on_gpu"] = prepared.options()
+        try:
+            self._run = _warpstride.PtychoRun(None, places, prepared.mask, waves, options)
+        finally:
+            prepared.close()
 
     @property
     def setup(self) -> str:
@@ -157,6 +166,32 @@ class Reconstruction:
         """The probe (mode, row, column) after the last iteration, √photons."""
         return self._run.probe()
 
+    def arrays(self, like: Any) -> tuple[Any, Any]:
+        """Object (row, column) and probe (mode, row, column) after the last iteration as arrays of a library on the GPU that
+        computes, copied there without the host.
+
+        Parameters
+        ----------
+        like : array
+            An array of CuPy, PyTorch or JAX on a GPU, such as the frames, of whose library the arrays are.
+
+        Returns
+        -------
+        tuple of array
+            Object and probe, complex64.
+
+        Raises
+        ------
+        DataError
+            The run is not on a GPU, the specimen has slices, or the array is not on a GPU.
+        """
+        if device_of(like) is None:
+            raise _warpstride.DataError("like: expected an array on a GPU, found another")
+        found = self._run.on_gpu()
+        if found is None:
+            raise _warpstride.DataError(f"arrays: expected a reconstruction on a GPU, found {self.setup}")
+        return exported(like, found[0]), exported(like, found[1])
+
     @property
     def done(self) -> int:
         """Finished iterations."""
@@ -192,7 +227,11 @@ class Reconstruction:
         ------
         OSError
             The file cannot be written.
+        DataError
+            The frames were given on a GPU, from where they would have to be read again.
         """
+        if self._from_gpu:
+            raise _warpstride.DataError("checkpoint: expected frames in host memory, found frames on a GPU")
         self._run.checkpoint(path)
 
     def close(self) -> None:
@@ -229,7 +268,9 @@ def reconstruct(
     Parameters
     ----------
     frames : array_like
-        Counts (frame, row, column) with the zero frequency at (rows/2, columns/2), integers or floats.
+        Counts (frame, row, column) with the zero frequency at (rows/2, columns/2), integers or floats. Those of CuPy, PyTorch
+        or JAX on a GPU are prepared and reconstructed there, without a copy through the host but of at most 48 of them where
+        a start probe is searched for.
     positions : array_like
         Positions (frame, (row, column)), m.
     wavelength, distance : float
@@ -237,7 +278,8 @@ def reconstruct(
     pixel_size : float or sequence of two float
         Pixel of the detector, or its (row, column), m.
     mask : array_like, optional
-        Valid pixels, ``True``, as (row, column) or (frame, row, column).
+        Valid pixels, ``True``, as (row, column) or (frame, row, column). Mask, positions, start probe and start object may
+        lie on a GPU too, from where they are copied to the host.
     probe : array_like, optional
         Start probe (row, column) or (mode, row, column), √photons. By default one is derived from the frames.
     engines : sequence of Engine, optional

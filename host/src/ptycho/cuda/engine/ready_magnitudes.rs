@@ -75,9 +75,9 @@ fn results_have_the_bits_of_magnitudes_that_are_uploaded() {
             .upload(&mut magnitudes, values.as_slice().unwrap())
             .unwrap();
         let version = UpdateVersion::Tiled;
-        let uploaded = GpuEngine::new(&device, &problem, version).unwrap();
-        let ready = GpuEngine::with_magnitudes(&device, &other, version, magnitudes).unwrap();
-        let run = |engine: GpuEngine<&EmulatedDevice>, problem: &Problem| {
+        let uploaded = GpuEngine::new(EmulatedDevice::new(), &problem, version).unwrap();
+        let ready = GpuEngine::with_magnitudes(device, &other, version, magnitudes).unwrap();
+        let run = |engine: GpuEngine<EmulatedDevice>, problem: &Problem| {
             let mut run = Reconstructor::new(Box::new(engine), problem, &recipe);
             while !run.finished() {
                 run.advance().unwrap();
