@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
-from typing import Any, Optional, Sequence
+from typing import Any, ContextManager, Optional, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from . import _warpstride
 
-__all__ = ["Transforms", "device_of", "exported", "library_of", "moved", "on_host", "stream_of", "type_of", "with_nan"]
+__all__ = ["Transforms", "device_of", "exported", "in_double", "library_of", "moved", "on_host", "stream_of", "type_of", "with_nan"]
 
 # DLPack's numbers of CUDA's memory and of its managed memory.
 _CUDA = (2, 13)
@@ -57,10 +58,20 @@ def _empty(like: Any, shape: Sequence[int], device: int) -> Any:
     return None
 
 
+def in_double(library: Any) -> ContextManager[Any]:
+    """In which JAX has arrays in double precision, which it otherwise makes single."""
+    enable = getattr(library, "enable_x64", None)
+    if enable is None:
+        enable = importlib.import_module("jax.experimental").enable_x64
+    context: ContextManager[Any] = enable(True)
+    return context
+
+
 def _converted(like: Any, found: Any) -> Any:
     library, name = _library(like)
     if name == "jax":
-        return library.numpy.from_dlpack(found)
+        with in_double(library):
+            return library.numpy.from_dlpack(found)
     return found
 
 

@@ -6,12 +6,31 @@ use super::without_kernels;
 use crate::errors::Failure;
 use crate::jacobi::{Answer, Options, relaxed};
 use pyo3::prelude::*;
+use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 use warpstride::cuda::DeviceBuffer;
 use warpstride::gpu::{CudaDeviceGroup, Device, DeviceGroup};
 use warpstride::jacobi::cuda::{GpuReal, GroupEngine, Plan, kernels};
 use warpstride::jacobi::{MemorySizes, Problem};
 use warpstride::run::BackendName;
+
+/// Precision, and whether there is a source: what decides which kernels a group has.
+type KernelsOf = (&'static str, bool);
+
+/// Groups of one GPU that no call uses, with its number. They are kept because loading kernels takes longer than many relaxations.
+static UNUSED: Mutex<Vec<(usize, KernelsOf, CudaDeviceGroup)>> = Mutex::new(Vec::new());
+
+/// A group of the GPU with kernels for `T`.
+fn taken<T: GpuReal>(ordinal: usize, source: bool) -> Result<CudaDeviceGroup, Failure> {
+    let mut unused = UNUSED.lock().unwrap_or_else(PoisonError::into_inner);
+    let wanted = (ordinal, (T::NAME, source));
+    let found = unused.iter().position(|(o, k, _)| (*o, *k) == wanted);
+    if let Some(found) = found {
+        return Ok(unused.swap_remove(found).2);
+    }
+    drop(unused);
+    Ok(CudaDeviceGroup::new(&[ordinal], &kernels::<T>(source))?)
+}
 
 /// The shape (row, column) of an array with two axes.
 fn rows_and_columns(name: &str, shape: &[usize]) -> Result<[usize; 2], Failure> {
@@ -69,7 +88,7 @@ fn solve_as<'py, T: GpuReal + Element>(
         let mut found: DeviceBuffer<T> = device.alloc("the field", nx * ny)?;
         // The engine's streams are not ordered after the one that waits for the arrays' library.
         device.synchronize()?;
-        let group = CudaDeviceGroup::new(&[ordinal], &kernels::<T>(source.is_some()))?;
+        let group = taken::<T>(ordinal, source.is_some())?;
         let sizes = MemorySizes {
             nx,
             ny,
@@ -84,10 +103,13 @@ fn solve_as<'py, T: GpuReal + Element>(
         estimate.check_gpu_number("the relaxation", ordinal, free as u64)?;
         let arrays = (&field, source.as_ref());
         let mut engine =
-            GroupEngine::of_arrays(group, &problem, arrays, stopping, Plan::default())?;
+            GroupEngine::of_arrays(&group, &problem, arrays, stopping, Plan::default())?;
         let solved = relaxed(&mut engine, None, (interrupt, observer), |engine| {
             engine.field_into(&mut found)
         })?;
+        drop(engine);
+        let mut unused = UNUSED.lock().unwrap_or_else(PoisonError::into_inner);
+        unused.push((ordinal, (T::NAME, source.is_some()), group));
         Ok((solved.begun_at(begun), found))
     });
     // The engine has waited for its work.

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _warpstride
-from .._gpu import device_of, library_of, moved, on_host, type_of
+from .._gpu import device_of, in_double, library_of, moved, on_host, type_of
 
 # Pixels that are worked on together: 64 MiB in single precision.
 _BLOCK_PIXELS = 1 << 24
@@ -31,10 +31,7 @@ class _Operations:
         if self._name == "cupy":
             return self._library.cuda.Device(self._device)  # type: ignore[no-any-return]
         if self._name == "jax":
-            enable = getattr(self._library, "enable_x64", None)
-            if enable is None:
-                from jax.experimental import enable_x64 as enable  # type: ignore[import-not-found,no-redef,unused-ignore]
-            return enable(True)  # type: ignore[no-any-return]
+            return in_double(self._library)
         return nullcontext()
 
     def single(self, array: Any) -> Any:
