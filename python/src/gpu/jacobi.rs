@@ -20,10 +20,14 @@ type KernelsOf = (&'static str, bool);
 /// Groups of one GPU that no call uses, with its number. They are kept because loading kernels takes longer than many relaxations.
 static UNUSED: Mutex<Vec<(usize, KernelsOf, CudaDeviceGroup)>> = Mutex::new(Vec::new());
 
+fn kernels_of<T: GpuReal>(source: bool) -> KernelsOf {
+    (T::NAME, source)
+}
+
 /// A group of the GPU with kernels for `T`.
 fn taken<T: GpuReal>(ordinal: usize, source: bool) -> Result<CudaDeviceGroup, Failure> {
     let mut unused = UNUSED.lock().unwrap_or_else(PoisonError::into_inner);
-    let wanted = (ordinal, (T::NAME, source));
+    let wanted = (ordinal, kernels_of::<T>(source));
     let found = unused.iter().position(|(o, k, _)| (*o, *k) == wanted);
     if let Some(found) = found {
         return Ok(unused.swap_remove(found).2);
@@ -109,7 +113,7 @@ fn solve_as<'py, T: GpuReal + Element>(
         })?;
         drop(engine);
         let mut unused = UNUSED.lock().unwrap_or_else(PoisonError::into_inner);
-        unused.push((ordinal, (T::NAME, source.is_some()), group));
+        unused.push((ordinal, kernels_of::<T>(source.is_some()), group));
         Ok((solved.begun_at(begun), found))
     });
     // The engine has waited for its work.
