@@ -94,7 +94,7 @@ def type_of(array: Any) -> str:
     """NumPy's name of the type of an array's elements."""
     if hasattr(array, "dtype"):
         return str(array.dtype).rpartition(".")[2]
-    return np.dtype(array.__cuda_array_interface__["typestr"]).name
+    return str(np.dtype(array.__cuda_array_interface__["typestr"]).name)
 
 
 def library_of(array: Any) -> tuple[Any, str]:
