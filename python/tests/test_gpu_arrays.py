@@ -173,8 +173,17 @@ def test_what_a_relaxation_refuses(tmp_path):
 SCAN = ws.ptycho.simulate(frame=32, positions=40)
 
 
+PROBE = SCAN.probe.astype(np.complex64)
+# Few iterations: from rounding errors, projections grow to differences of 1e-3 within ten.
+ENGINES = [ws.ptycho.LSQML(3)]
+
+
 def _arguments(**options):
-    return {**SCAN.arguments, "probe": SCAN.probe, "engines": [ws.ptycho.LSQML(4), ws.ptycho.DM(4)], **options}
+    return {**SCAN.arguments, "probe": PROBE, "engines": ENGINES, **options}
+
+
+def _differs(found, expected):
+    return np.linalg.norm(found - expected) / np.linalg.norm(expected)
 
 
 def _mask(frames, each):
@@ -224,15 +233,15 @@ def test_frames_on_a_gpu_give_the_result_of_frames_on_the_host(name, dtype):
     frames = np.minimum(SCAN.frames, 255).astype(dtype)
     each = dtype == np.uint16
     mask = _mask(frames, each)
-    expected = ws.ptycho.reconstruct(**_arguments(frames=frames, mask=mask, backend="cuda"))
+    engines = [ws.ptycho.DM(3)] if dtype == np.int32 else ENGINES
+    expected = ws.ptycho.reconstruct(**_arguments(frames=frames, mask=mask, engines=engines, backend="cuda"))
     mask = mask if dtype == np.int32 else _to(name, mask)
-    probe = SCAN.probe if dtype == np.uint8 else _to(name, SCAN.probe.astype(np.complex64))
-    found = ws.ptycho.reconstruct(**_arguments(frames=_to(name, frames), mask=mask, probe=probe))
+    probe = PROBE if dtype == np.uint8 else _to(name, PROBE)
+    found = ws.ptycho.reconstruct(**_arguments(frames=_to(name, frames), mask=mask, engines=engines, probe=probe))
     assert found.backend == "cuda"
-    error = np.linalg.norm(found.object - expected.object) / np.linalg.norm(expected.object)
-    assert error < 1e-3, error
+    assert _differs(found.object, expected.object) < 1e-4
     r, other = (one.metrics["r_factor"][-1] for one in (found, expected))
-    assert r == pytest.approx(other, rel=1e-3)
+    assert r == pytest.approx(other, rel=1e-4)
     object_, probe = found.arrays(_to(name, frames))
     assert np.array_equal(_host(name, object_), found.object)
     assert np.array_equal(_host(name, probe), found.probe)
@@ -240,21 +249,21 @@ def test_frames_on_a_gpu_give_the_result_of_frames_on_the_host(name, dtype):
 
 @on_a_gpu
 def test_frames_on_a_gpu_agree_with_the_cpu():
-    options = {"engines": [ws.ptycho.EPIE(8)], "seed": 3}
-    expected = ws.ptycho.reconstruct(**_arguments(backend="cpu", **options))
-    found = ws.ptycho.reconstruct(**_arguments(frames=_to("torch", SCAN.frames), **options))
-    assert np.linalg.norm(found.object - expected.object) < 1e-3 * np.linalg.norm(expected.object)
+    expected = ws.ptycho.reconstruct(**_arguments(backend="cpu"))
+    found = ws.ptycho.reconstruct(**_arguments(frames=_to("torch", SCAN.frames)))
+    assert _differs(found.object, expected.object) < 1e-4
 
 
 @on_a_gpu
 @pytest.mark.parametrize("name", LIBRARIES)
 def test_a_start_probe_is_searched_for_and_steps_have_arrays(name):
     frames = _to(name, SCAN.frames)
-    expected = ws.ptycho.Reconstruction(**_arguments(probe=None, backend="cuda"))
-    with ws.ptycho.Reconstruction(**_arguments(frames=frames, probe=None)) as run, expected:
-        assert run.notes == expected.notes
+    with ws.ptycho.Reconstruction(**_arguments(probe=None, backend="cuda")) as expected:
+        notes = expected.notes
+    with ws.ptycho.Reconstruction(**_arguments(frames=frames, probe=None)) as run:
+        assert run.notes == notes and any("defocus" in note for note in notes)
         for iteration in run:
-            if iteration.iteration == 5:
+            if iteration.iteration == 2:
                 break
         object_, probe = run.arrays(like=frames)
         assert np.array_equal(_host(name, object_), run.object)
@@ -269,7 +278,7 @@ def test_a_reconstruction_copies_no_frames_through_the_host():
     torch = _library("torch")
     scan = ws.ptycho.simulate(frame=64, positions=600)
     frames = torch.as_tensor(scan.frames.astype(np.uint16), device="cuda")
-    options = {**scan.arguments, "frames": frames, "probe": scan.probe, "engines": [ws.ptycho.DM(3)]}
+    options = {**scan.arguments, "frames": frames, "probe": scan.probe, "engines": ENGINES}
     ws.ptycho.reconstruct(**options)
 
     def work():
@@ -305,8 +314,8 @@ def test_frames_in_the_order_of_streams():
 @on_a_gpu
 def test_reconstructions_leak_nothing():
     frames = _to("torch", SCAN.frames)
-    _leaks_nothing(lambda: ws.ptycho.reconstruct(**_arguments(frames=frames, engines=[ws.ptycho.DM(1)])), 3, 20)
-    with ws.ptycho.Reconstruction(**_arguments(frames=frames, engines=[ws.ptycho.DM(2000)])) as run:
+    _leaks_nothing(lambda: ws.ptycho.reconstruct(**_arguments(frames=frames, engines=[ws.ptycho.LSQML(1)])), 3, 20)
+    with ws.ptycho.Reconstruction(**_arguments(frames=frames, engines=[ws.ptycho.LSQML(2000)])) as run:
         _leaks_nothing(lambda: (next(run), run.arrays(like=frames)), 30, 1000)
 
 
