@@ -119,6 +119,20 @@ impl GroupRequest {
         self.backend
     }
 
+    /// The number of the first GPU.
+    pub(crate) fn first(&self) -> usize {
+        match &self.devices {
+            Some(Devices::Number(number)) => *number,
+            Some(Devices::Numbers(numbers)) => numbers.first().copied().unwrap_or_default(),
+            Some(Devices::Word(_)) | None => 0,
+        }
+    }
+
+    /// Whether no devices were asked for.
+    pub(crate) fn is_default(&self) -> bool {
+        self.devices.is_none()
+    }
+
     /// Refuses GPUs in double precision, for kernels that have single precision only.
     pub(crate) fn check_single(&self, double: bool) -> Result<(), Failure> {
         Ok(BackendRequest::new(self.backend, None).check(double, false)?)

@@ -84,8 +84,8 @@ fn check(
 }
 
 /// A relaxation that has ended.
-struct Solved<T> {
-    field: Array2<T>,
+pub(crate) struct Solved<F> {
+    field: F,
     norms: Vec<Norm>,
     sweeps: usize,
     converged: bool,
@@ -94,13 +94,50 @@ struct Solved<T> {
     seconds: f64,
 }
 
+/// Does the sweeps of an engine; `field` takes the field out of it.
+pub(crate) fn relaxed<T: GpuReal, E: Engine<T> + ?Sized, F>(
+    engine: &mut E,
+    note: Option<String>,
+    (interrupt, observer): (&Interrupt, &mut Observer<(usize, f64)>),
+    field: impl FnOnce(&mut E) -> Result<F, JacobiError>,
+) -> Result<Solved<F>, Failure> {
+    let begun = Instant::now();
+    let (mut norms, mut converged) = (Vec::new(), false);
+    while !engine.finished() && !interrupt.requested() {
+        let advance = engine.advance()?;
+        converged = advance.converged;
+        if let Some(Norm { sweep, norm }) = advance.norms.iter().find(|n| !n.norm.is_finite()) {
+            let (sweep, norm) = (*sweep, *norm);
+            return Err(JacobiError::NotFinite { sweep, norm }.into());
+        }
+        let seen = advance.norms.iter().map(|norm| (norm.sweep, norm.norm));
+        let stopped = observer.see(seen.collect());
+        norms.extend(advance.norms);
+        if stopped {
+            break;
+        }
+    }
+    Ok(Solved {
+        field: field(engine)?,
+        norms,
+        sweeps: engine.sweeps(),
+        converged,
+        setup: engine.setup().to_string(),
+        notes: note
+            .into_iter()
+            .chain(engine.execution().notes.clone())
+            .collect(),
+        seconds: begun.elapsed().as_secs_f64(),
+    })
+}
+
 fn solved<T: GpuReal>(
     (field, source): (ArrayView2<'_, T>, Option<ArrayView2<'_, T>>),
     boundary: Boundary,
     stopping: Stopping,
     place: &GroupRequest,
-    (interrupt, observer): (&Interrupt, &mut Observer<(usize, f64)>),
-) -> Result<Solved<T>, Failure> {
+    shown: (&Interrupt, &mut Observer<(usize, f64)>),
+) -> Result<Solved<Array2<T>>, Failure> {
     let begun = Instant::now();
     let (ny, nx) = field.dim();
     let mut problem = Problem::new(nx, ny, boundary).map_err(Failure::data)?;
@@ -123,37 +160,42 @@ fn solved<T: GpuReal>(
     }
     let (mut engine, note) = place.engine(&problem, stopping, &sizes)?;
     drop(problem);
-    let (mut norms, mut converged) = (Vec::new(), false);
-    while !engine.finished() && !interrupt.requested() {
-        let advance = engine.advance()?;
-        converged = advance.converged;
-        if let Some(Norm { sweep, norm }) = advance.norms.iter().find(|n| !n.norm.is_finite()) {
-            let (sweep, norm) = (*sweep, *norm);
-            return Err(JacobiError::NotFinite { sweep, norm }.into());
-        }
-        let seen = advance.norms.iter().map(|norm| (norm.sweep, norm.norm));
-        let stopped = observer.see(seen.collect());
-        norms.extend(advance.norms);
-        if stopped {
-            break;
+    let solved = relaxed(&mut *engine, note, shown, |engine| engine.field())?;
+    Ok(solved.begun_at(begun))
+}
+
+impl<F> Solved<F> {
+    /// With the seconds since `begun`.
+    pub(crate) fn begun_at(self, begun: Instant) -> Self {
+        Self {
+            seconds: begun.elapsed().as_secs_f64(),
+            ..self
         }
     }
-    Ok(Solved {
-        field: engine.field()?,
-        norms,
-        sweeps: engine.sweeps(),
-        converged,
-        setup: engine.setup().to_string(),
-        notes: note
-            .into_iter()
-            .chain(engine.execution().notes.clone())
-            .collect(),
-        seconds: begun.elapsed().as_secs_f64(),
-    })
+
+    /// What Python gets, with the field as an array.
+    pub(crate) fn answer<'py>(
+        self,
+        py: Python<'py>,
+        array: impl FnOnce(F) -> PyResult<Bound<'py, PyAny>>,
+    ) -> PyResult<Answer<'py>> {
+        let sweeps = self.norms.iter().map(|norm| norm.sweep as u64);
+        let norms = self.norms.iter().map(|norm| norm.norm);
+        Ok((
+            array(self.field)?,
+            sweeps.collect::<Array1<u64>>().into_pyarray(py).into_any(),
+            norms.collect::<Array1<f64>>().into_pyarray(py).into_any(),
+            self.sweeps,
+            self.converged,
+            self.setup,
+            self.notes,
+            self.seconds,
+        ))
+    }
 }
 
 /// Field, sweeps with a norm, norms, sweeps, whether the tolerance was met, back end, notes, seconds.
-type Answer<'py> = (
+pub(crate) type Answer<'py> = (
     Bound<'py, PyAny>,
     Bound<'py, PyAny>,
     Bound<'py, PyAny>,
@@ -167,7 +209,7 @@ type Answer<'py> = (
 /// The arguments that do not depend on the type of the field.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-struct Options {
+pub(crate) struct Options {
     boundary: String,
     iterations: usize,
     tolerance: f64,
@@ -180,58 +222,65 @@ struct Options {
     every: f64,
 }
 
+impl Options {
+    /// Boundary, and when the relaxation ends.
+    pub(crate) fn rules(&self) -> Result<(Boundary, Stopping), Failure> {
+        let boundary = match &*self.boundary {
+            "textbook" => Boundary::Textbook,
+            "dirichlet" => Boundary::Dirichlet,
+            "periodic" => Boundary::Periodic,
+            other => {
+                return Err(Failure::Data(format!(
+                    "boundary {other:?}: expected textbook, dirichlet or periodic"
+                )));
+            }
+        };
+        if self.check_every == 0 {
+            return Err(Failure::data("check_every: expected 1 or more, found 0"));
+        }
+        let stopping = Stopping {
+            iterations: self.iterations,
+            tolerance: self.tolerance,
+            check_every: self.check_every,
+        };
+        Ok((boundary, stopping))
+    }
+
+    /// Where to compute.
+    pub(crate) fn place(&self) -> Result<GroupRequest, Failure> {
+        GroupRequest::new(&self.backend, self.devices.clone())
+    }
+
+    /// Does `work` on a thread of its own, which shows norms.
+    pub(crate) fn observed<R: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&Interrupt, &mut Observer<(usize, f64)>) -> Result<R, Failure> + Send,
+    ) -> PyResult<R> {
+        let every = Duration::try_from_secs_f64(self.every).map_err(Failure::data)?;
+        observed(py, every, work, |py, entries| {
+            self.see.call1(py, (entries,))?.bind(py).is_truthy()
+        })
+    }
+}
+
 fn solve_as<'py, T: GpuReal + Element>(
     py: Python<'py>,
     field: &PyReadonlyArray2<'py, T>,
     source: Option<&Bound<'py, PyAny>>,
-    options: Options,
+    options: &Options,
 ) -> PyResult<Answer<'py>> {
     let source = source.map(|source| source.extract::<PyReadonlyArray2<'py, T>>());
     let source = source.transpose().map_err(|_| {
         Failure::data("source: expected an array (row, column) of the type of the field")
     })?;
-    let boundary = match &*options.boundary {
-        "textbook" => Boundary::Textbook,
-        "dirichlet" => Boundary::Dirichlet,
-        "periodic" => Boundary::Periodic,
-        other => {
-            return Err(Failure::Data(format!(
-                "boundary {other:?}: expected textbook, dirichlet or periodic"
-            ))
-            .into());
-        }
-    };
-    if options.check_every == 0 {
-        return Err(Failure::data("check_every: expected 1 or more, found 0").into());
-    }
-    let stopping = Stopping {
-        iterations: options.iterations,
-        tolerance: options.tolerance,
-        check_every: options.check_every,
-    };
-    let place = GroupRequest::new(&options.backend, options.devices)?;
+    let (boundary, stopping) = options.rules()?;
+    let place = options.place()?;
     let arrays = (field.as_array(), source.as_ref().map(|of| of.as_array()));
-    let solved = observed(
-        py,
-        Duration::try_from_secs_f64(options.every).map_err(Failure::data)?,
-        |interrupt, observer| {
-            let shown = (interrupt, observer);
-            solved(arrays, boundary, stopping, &place, shown)
-        },
-        |py, entries| options.see.call1(py, (entries,))?.bind(py).is_truthy(),
-    )?;
-    let sweeps = solved.norms.iter().map(|norm| norm.sweep as u64);
-    let norms = solved.norms.iter().map(|norm| norm.norm);
-    Ok((
-        solved.field.into_pyarray(py).into_any(),
-        sweeps.collect::<Array1<u64>>().into_pyarray(py).into_any(),
-        norms.collect::<Array1<f64>>().into_pyarray(py).into_any(),
-        solved.sweeps,
-        solved.converged,
-        solved.setup,
-        solved.notes,
-        solved.seconds,
-    ))
+    let solved = options.observed(py, |interrupt, observer| {
+        solved(arrays, boundary, stopping, &place, (interrupt, observer))
+    })?;
+    solved.answer(py, |field| Ok(field.into_pyarray(py).into_any()))
 }
 
 /// Relaxes `field` (row, column), float32 or float64.
@@ -243,13 +292,13 @@ fn solve<'py>(
     options: Options,
 ) -> PyResult<Answer<'py>> {
     if let Ok(field) = field.extract::<PyReadonlyArray2<'py, f32>>() {
-        return solve_as(py, &field, source, options);
+        return solve_as(py, &field, source, &options);
     }
     let field = field.extract::<PyReadonlyArray2<'py, f64>>();
     let field = field.map_err(|_| {
         Failure::data("field: expected an array (row, column) of float32 or float64")
     })?;
-    solve_as(py, &field, source, options)
+    solve_as(py, &field, source, &options)
 }
 
 pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -7,12 +7,13 @@ use crate::arrays::stacked;
 use crate::backend::{Devices, GroupRequest, open};
 use crate::background::Worker;
 use crate::errors::Failure;
+use crate::gpu::{DeviceArray, IntensitiesOnGpu};
 use ndarray::ArrayView2;
 use numpy::{IntoPyArray, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
-use warpstride::run::BackendKind;
+use warpstride::run::{BackendKind, Interrupt};
 use warpstride::sas::cpu::CpuEngine;
 use warpstride::sas::cuda::{kernels, on_cuda_devices, on_emulated_devices};
 use warpstride::sas::dispersion::MAX_POINTS;
@@ -314,6 +315,7 @@ struct SasEngine {
     calculation: Calculation,
     origin: Origin,
     points: usize,
+    device: Option<usize>,
     setup: String,
 }
 
@@ -331,7 +333,7 @@ impl SasEngine {
         let q = (q.as_array().to_vec(), qy.map(|qy| qy.as_array().to_vec()));
         let calculation = calculation(model, q, distributions, &place)?;
         let points = calculation.points.len();
-        let made = calculation.clone();
+        let (made, device) = (calculation.clone(), place.device);
         let worker = Worker::start(py, move || place.engine(made))?;
         let setup = worker.call(py, |engine, _| Ok(engine.setup().to_string()))?;
         Ok(Self {
@@ -339,6 +341,7 @@ impl SasEngine {
             origin: Origin::of(&calculation),
             calculation,
             points,
+            device,
             setup,
         })
     }
@@ -375,18 +378,10 @@ impl SasEngine {
         let vectors = vectors(values.as_array(), widths.as_array());
         let (points, origin) = (self.points, self.origin.clone());
         let computed = self.worker.call(py, move |engine, interrupt| {
-            // A request to stop is seen between the calls, which become as large as their time permits.
-            let (mut part, mut rest) = (engine.batch().max(1), &vectors[..]);
-            let mut computed = Vec::with_capacity(vectors.len());
-            while !(rest.is_empty() || interrupt.requested()) {
-                let begun = Instant::now();
-                let (now, later) = rest.split_at(part.min(rest.len()));
-                computed.extend(engine.evaluate(now)?);
-                rest = later;
-                if begun.elapsed() < CALL {
-                    part = part.saturating_mul(2);
-                }
-            }
+            let computed = in_parts(&vectors, engine.batch(), interrupt, |part| {
+                Ok(engine.evaluate(part)?)
+            })?;
+            let mut computed = computed.concat();
             for (vector, intensity) in vectors.iter().zip(&mut computed) {
                 origin.make_infinite(vector, intensity);
             }
@@ -394,6 +389,54 @@ impl SasEngine {
         })?;
         Ok(computed.into_pyarray(py).into_any())
     }
+
+    /// Like `evaluate`, in the memory of the GPU that computes; `None` on other back ends and for sums of models.
+    fn evaluate_on_gpu(
+        &self,
+        py: Python<'_>,
+        values: PyReadonlyArray2<'_, f64>,
+        widths: PyReadonlyArray2<'_, f64>,
+    ) -> PyResult<Option<DeviceArray>> {
+        let vectors = vectors(values.as_array(), widths.as_array());
+        let (points, ordinal) = (self.points, self.device.unwrap_or(0));
+        let computed = self.worker.call(py, move |engine, interrupt| {
+            if engine.setup().backend != "cuda" {
+                return Ok(None);
+            }
+            let mut intensities = IntensitiesOnGpu::new(ordinal, [vectors.len(), points])?;
+            let mut done = 0;
+            let evaluated = in_parts(&vectors, engine.batch(), interrupt, |part| {
+                let written = engine.evaluate_to(part, &mut intensities.buffer, done * points)?;
+                done += part.len();
+                Ok(written)
+            })?;
+            let all = evaluated.into_iter().all(|written| written);
+            Ok(all.then_some(intensities))
+        })?;
+        Ok(computed.map(IntensitiesOnGpu::array))
+    }
+}
+
+/// Calls `evaluate` with some of the vectors after the others until a request to stop, which is seen between the calls. They
+/// become as large as their time permits.
+fn in_parts<R>(
+    vectors: &[Vector],
+    first: usize,
+    interrupt: &Interrupt,
+    mut evaluate: impl FnMut(&[Vector]) -> Result<R, Failure>,
+) -> Result<Vec<R>, Failure> {
+    let (mut part, mut rest) = (first.max(1), vectors);
+    let mut computed = Vec::new();
+    while !(rest.is_empty() || interrupt.requested()) {
+        let begun = Instant::now();
+        let (now, later) = rest.split_at(part.min(rest.len()));
+        computed.push(evaluate(now)?);
+        rest = later;
+        if begun.elapsed() < CALL {
+            part = part.saturating_mul(2);
+        }
+    }
+    Ok(computed)
 }
 
 /// A call that takes less is followed by one of twice as many vectors.

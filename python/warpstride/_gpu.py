@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
-from typing import Any, Optional, Sequence
+from typing import Any, ContextManager, Optional, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +13,21 @@ from . import _warpstride
 from ._arrays import complexes
 from ._types import Backend
 
-__all__ = ["LIBRARIES", "Place", "Transforms", "device_of", "imported", "library_of", "moved", "on_host"]
+__all__ = [
+    "LIBRARIES",
+    "Place",
+    "Transforms",
+    "device_of",
+    "exported",
+    "in_double",
+    "library_of",
+    "module_of",
+    "moved",
+    "on_host",
+    "stream_of",
+    "type_of",
+    "with_value",
+]
 
 # Libraries whose arrays are made and computed with here.
 LIBRARIES = ("cupy", "torch", "jax")
@@ -54,13 +69,15 @@ def on_host(name: str, array: Any) -> Any:
     DataError
         An array on a GPU of another library than CuPy, PyTorch and JAX.
     """
-    if device_of(array) is None:
+    device = device_of(array)
+    if device is None:
         return array
     library = library_of(array)
     if library == "torch":
         return array.detach().cpu().numpy()
     if library == "cupy":
-        return array.get()
+        with sys.modules[library].cuda.Device(device):
+            return array.get()
     if library == "jax":
         return np.asarray(array)
     if isinstance(array, _warpstride.DeviceArray):
@@ -92,31 +109,35 @@ def _empty(like: Any, shape: Sequence[int], device: int) -> Any:
     return None
 
 
+def in_double(library: Any) -> ContextManager[Any]:
+    """In which JAX has arrays in double precision, which it otherwise makes single."""
+    enable = getattr(library, "enable_x64", None)
+    if enable is None:
+        enable = importlib.import_module("jax.experimental").enable_x64
+    context: ContextManager[Any] = enable(True)
+    return context
+
+
 def _converted(like: Any, found: Any) -> Any:
     library, name = _library(like)
     if name == "jax":
-        return library.numpy.from_dlpack(found)
+        with in_double(library):
+            return library.numpy.from_dlpack(found)
     return found
 
 
-def imported(found: _warpstride.DeviceArray, like: Any) -> Any:
-    """A result as an array of the library of `like`, without a copy."""
-    library, name = _library(like)
-    return (library.numpy if name == "jax" else library).from_dlpack(found)
-
-
-def moved(values: npt.NDArray[Any], like: Any, device: int) -> Any:
-    """An array of the host in the memory of a GPU, by the library of `like`."""
-    library, name = _library(like)
-    if name == "torch":
+def moved(name: str, values: npt.NDArray[Any], like: Any, device: int) -> Any:
+    """An array of the host, the argument `name`, in the memory of a GPU, by the library of `like`."""
+    library, of = _library(like)
+    if of == "torch":
         return library.as_tensor(values, device=like.device)
-    if name == "cupy":
+    if of == "cupy":
         with library.cuda.Device(device):
             return library.asarray(values)
-    if name == "jax":
+    if of == "jax":
         return library.device_put(values, next(iter(like.devices())))
     raise _warpstride.DataError(
-        f"maps: expected arrays of CuPy, PyTorch or JAX beside coil maps, found one of {name}"
+        f"{name}: expected an array on a GPU of CuPy, PyTorch or JAX beside one of NumPy, found one of {of}"
     )
 
 
@@ -183,6 +204,41 @@ class Place:
         return array
 
 
+def type_of(array: Any) -> str:
+    """NumPy's name of the type of an array's elements."""
+    if hasattr(array, "dtype"):
+        return str(array.dtype).rpartition(".")[2]
+    return str(np.dtype(array.__cuda_array_interface__["typestr"]).name)
+
+
+def module_of(array: Any) -> Any:
+    """The library of an array as a module."""
+    return _library(array)[0]
+
+
+def stream_of(array: Any, device: int) -> Optional[int]:
+    """The handle of the current stream of an array's library, if it tells."""
+    return _stream(array, device)
+
+
+def exported(like: Any, found: _warpstride.DeviceArray) -> Any:
+    """A result on a GPU as an array of the library of ``like``, without a copy; of an unknown library as it is."""
+    library, name = _library(like)
+    if name in ("torch", "cupy"):
+        return library.from_dlpack(found)
+    return _converted(like, found)
+
+
+def with_value(array: Any, index: tuple[Any, ...], value: float) -> Any:
+    """An array on a GPU with a value at this index, lists of numbers of axes."""
+    if not len(index[0]):
+        return array
+    if library_of(array) == "jax":
+        return array.at[tuple(np.asarray(axis) for axis in index)].set(value)
+    array[tuple(list(map(int, axis)) for axis in index)] = value
+    return array
+
+
 class Transforms:
     """The transforms of one trajectory on GPUs, planned when they are first used.
 
@@ -225,7 +281,7 @@ class Transforms:
         key = (_library(like)[1], device)
         if key not in self._moved:
             assert self._maps is not None
-            self._moved[key] = moved(self._maps.astype(np.complex64), like, device)
+            self._moved[key] = moved("maps", self._maps.astype(np.complex64), like, device)
         return self._moved[key]
 
     def _run(self, way: str, array: Any, device: int, shape: Sequence[int], out: Any) -> Any:

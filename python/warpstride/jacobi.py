@@ -14,6 +14,7 @@ import numpy.typing as npt
 from . import _warpstride
 from ._arrays import floats, real
 from ._files import write_npy
+from ._gpu import device_of, exported, on_host, stream_of, type_of
 from ._progress import EVERY, Progress
 from ._types import Backend, Devices, Path
 
@@ -42,7 +43,7 @@ class Solution:
     Attributes
     ----------
     field : ndarray
-        (row, column), of the type of the start field.
+        (row, column), of the type of the start field; if that lies on a GPU, an array of the same library on the same GPU.
     norms : ndarray of float64
         The residual norm √Σ(new − old)² of each checked sweep.
     norm_sweeps : ndarray of uint64
@@ -59,7 +60,7 @@ class Solution:
         Spent in the library.
     """
 
-    field: npt.NDArray[Any]
+    field: Any
     norms: npt.NDArray[np.float64]
     norm_sweeps: npt.NDArray[np.uint64]
     sweeps: int
@@ -76,14 +77,14 @@ class Solution:
         OSError
             The file cannot be written.
         """
-        write_npy(path, self.field)
+        write_npy(path, on_host("field", self.field))
 
     def to_xarray(self) -> Any:
         """The field and the norms as an ``xarray.Dataset``; xarray must be installed."""
         import xarray
 
         return xarray.Dataset(
-            {"field": (("row", "column"), self.field), "norm": (("sweep",), self.norms)},
+            {"field": (("row", "column"), on_host("field", self.field)), "norm": (("sweep",), self.norms)},
             coords={"sweep": self.norm_sweeps},
             attrs={"setup": self.setup, "sweeps": self.sweeps, "converged": int(self.converged)},
         )
@@ -110,9 +111,10 @@ def solve(
     ----------
     field : array_like
         Start field (row, column) with its border, at least 3 × 3. float32 is computed in single precision, anything
-        else in double.
+        else in double. An array of CuPy, PyTorch or JAX on a GPU, float32 or float64 and contiguous, is relaxed on that
+        GPU without a copy through the host.
     source : array_like, optional
-        Source (row, column).
+        Source (row, column); on the GPU of the field, and of its type, if that lies on one.
     boundary : {"dirichlet", "periodic", "textbook"}
         All four sides keep their values; or all wrap around; or the first and the last column keep their values and
         rows wrap around.
@@ -141,7 +143,8 @@ def solve(
     Raises
     ------
     DataError
-        A field that is too small, values that are not finite, or options that contradict each other.
+        A field that is too small, values that are not finite, or options that contradict each other. Values on a GPU that
+        are not finite are found by the norm of the first sweep.
     DeviceError, OutOfMemoryError
         A GPU that cannot be used; too little memory.
 
@@ -158,7 +161,10 @@ def solve(
     >>> solution.converged, solution.field[:, 4].round(3).tolist()
     (True, [1.0, 0.875, 0.75, 0.625, 0.5, 0.375, 0.25, 0.125, 0.0])
     """
-    start = _field(field)
+    device = device_of(field)
+    if device_of(source) != device and source is not None:
+        here, there = _place(device), _place(device_of(source))
+        raise _warpstride.DataError(f"source: expected an array {here}, as the field, found one {there}")
     if np.isnan(real("tolerance", tolerance)):
         raise _warpstride.DataError(f"tolerance: expected a number, found {tolerance}")
     options: dict[str, Any] = {
@@ -177,10 +183,24 @@ def solve(
         return callback is not None and any(callback(Sweep(*entry)) for entry in entries)
 
     options["see"], options["every"] = see, 0.0 if callback is not None else EVERY
+    if device is not None:
+        kind = type_of(field)
+        if kind not in ("float32", "float64"):
+            raise _warpstride.DataError(f"field: expected float32 or float64 on a GPU, found {kind}")
+        with bar:
+            solved = _warpstride.solve_on_gpu(
+                field, source, options, kind == "float64", device, stream_of(field, device)
+            )
+        return Solution(exported(field, solved[0]), solved[2], solved[1], *solved[3:])
+    start = _field(field)
     given = None if source is None else floats("source", source).astype(start.dtype, copy=False)
     with bar:
         found, sweeps, norms, done, converged, setup, notes, seconds = _warpstride.solve(start, given, options)
     return Solution(found, norms, sweeps, done, converged, setup, notes, seconds)
+
+
+def _place(device: Optional[int]) -> str:
+    return "in host memory" if device is None else f"on GPU {device}"
 
 
 def _field(field: npt.ArrayLike) -> npt.NDArray[Any]:

@@ -1,4 +1,4 @@
-//! The counts of a scan's frames: in memory, or in a temporary file if they are too many.
+//! The counts of a scan's frames: in memory, in a temporary file if they are too many, or elsewhere.
 
 #[cfg(feature = "ptycho")]
 use super::{CountSums, Inspected, Mask};
@@ -48,9 +48,19 @@ fn decode(code: u16) -> f32 {
     }
 }
 
+/// Counts that are elsewhere than in the memory of the host, in that of a GPU for example.
+pub trait FrameReader: std::fmt::Debug + Send + Sync {
+    /// Copies the counts of a frame (row, column), of which masked pixels may have any value.
+    ///
+    /// # Errors
+    /// They cannot be read.
+    fn read(&self, number: usize, to: &mut [f32]) -> Result<(), ScratchError>;
+}
+
 #[derive(Debug, Clone)]
 enum Kept {
     Memory(Array3<f32>),
+    Elsewhere(Arc<dyn FrameReader>),
     /// Codes of 16 bits.
     Short(Arc<ScratchFile<u16>>),
     Single(Arc<ScratchFile<f32>>),
@@ -64,13 +74,17 @@ pub struct Frames {
     /// What was found of values in memory when they were read.
     #[cfg(feature = "ptycho")]
     inspected: Option<Arc<Inspected>>,
+    /// Sums of values that are elsewhere.
+    #[cfg(feature = "ptycho")]
+    sums: Option<Arc<CountSums>>,
 }
 
 impl PartialEq for Frames {
-    /// Those of temporary files are equal if they are the same.
+    /// Those that are not in memory are equal if they are the same.
     fn eq(&self, other: &Self) -> bool {
         let same = match (&self.kept, &other.kept) {
             (Kept::Memory(a), Kept::Memory(b)) => a == b,
+            (Kept::Elsewhere(a), Kept::Elsewhere(b)) => Arc::ptr_eq(a, b),
             (Kept::Short(a), Kept::Short(b)) => Arc::ptr_eq(a, b),
             (Kept::Single(a), Kept::Single(b)) => Arc::ptr_eq(a, b),
             _ => false,
@@ -99,7 +113,26 @@ impl Frames {
             kept,
             #[cfg(feature = "ptycho")]
             inspected: None,
+            #[cfg(feature = "ptycho")]
+            sums: None,
         }
+    }
+
+    /// Values (frame, row, column) that are elsewhere, with what is known of them: all that the mask of their scan leaves are
+    /// finite and not negative, and `sums` are sums over these.
+    #[cfg(feature = "ptycho")]
+    #[must_use]
+    pub fn elsewhere(shape: [usize; 3], reader: Arc<dyn FrameReader>, sums: CountSums) -> Self {
+        Self {
+            sums: Some(Arc::new(sums)),
+            ..Self::new(shape, Kept::Elsewhere(reader))
+        }
+    }
+
+    /// Whether the values are neither in memory nor in a temporary file.
+    #[must_use]
+    pub fn are_elsewhere(&self) -> bool {
+        matches!(self.kept, Kept::Elsewhere(_))
     }
 
     /// Values (frame, row, column) in memory, of which something was found when they were read.
@@ -120,6 +153,9 @@ impl Frames {
     /// Sums over values of which the pixels that `mask` does not leave are 0 already, if they are known; they are kept no longer.
     #[cfg(feature = "ptycho")]
     pub(super) fn take_sums(&mut self, mask: &Mask) -> Option<CountSums> {
+        if let Some(known) = self.sums.take() {
+            return Some(Arc::unwrap_or_clone(known));
+        }
         let known = Arc::try_unwrap(self.inspected.take()?);
         (known.unwrap_or_else(|shared| (*shared).clone())).into_sums(mask)
     }
@@ -154,7 +190,7 @@ impl Frames {
     #[must_use]
     pub fn scratch_folder(&self) -> Option<&Path> {
         match &self.kept {
-            Kept::Memory(_) => None,
+            Kept::Memory(_) | Kept::Elsewhere(_) => None,
             Kept::Short(file) => Some(file.folder()),
             Kept::Single(file) => Some(file.folder()),
         }
@@ -182,11 +218,12 @@ impl Frames {
         Ok(to)
     }
 
-    /// Reads a frame from the temporary file, if there is one.
+    /// Reads a frame that is not in memory.
     fn read_frame(&self, number: usize, to: &mut [f32]) -> Result<(), ScratchError> {
         let at = number as u64 * to.len() as u64;
         match &self.kept {
             Kept::Memory(_) => Ok(()),
+            Kept::Elsewhere(reader) => reader.read(number, to),
             Kept::Single(file) => file.read(at, to),
             Kept::Short(file) => {
                 let mut codes = vec![0; to.len()];

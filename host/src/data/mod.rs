@@ -20,7 +20,7 @@ mod travel;
 mod variable_probe;
 
 pub use count_sums::CountSums;
-pub use frames::{FrameWriter, Frames};
+pub use frames::{FrameReader, FrameWriter, Frames};
 pub use geometry::{Geometry, Propagation};
 pub use halves::half_of;
 pub use image::{FieldPhases, MriImage};

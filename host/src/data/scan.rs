@@ -447,6 +447,12 @@ impl Scan {
         self.frames.scratch_folder()
     }
 
+    /// Whether the counts are neither in memory nor in a temporary file.
+    #[must_use]
+    pub fn is_elsewhere(&self) -> bool {
+        self.frames.are_elsewhere()
+    }
+
     /// Sums over the counts.
     #[must_use]
     pub fn sums(&self) -> &CountSums {

@@ -88,6 +88,19 @@ pub enum JacobiError {
         /// The norm.
         norm: f64,
     },
+    /// Arrays in the memory of a device, for a group of several.
+    #[error("arrays in the memory of a device: expected one device, found {0}")]
+    SeveralDevices(usize),
+    /// An array in the memory of a device that has another length than the grid.
+    #[error("{what}: expected {expected} values, as many as the grid, found {found}")]
+    ArrayLength {
+        /// The array.
+        what: &'static str,
+        /// Cells of the grid.
+        expected: usize,
+        /// Values of the array.
+        found: usize,
+    },
     /// An allocation of host memory failed.
     #[error("out of host memory: {what} needs {needed} bytes; use a smaller grid")]
     HostMemory {

@@ -3,11 +3,13 @@
 
 use super::ranks::Ranks;
 use super::{ModelErrors, Step, StepErrors, StepPlan, StreamPlan};
+use crate::cuda::DeviceBuffer;
 use crate::data::ModelParts;
 use crate::gpu::ProfileSpan;
 use crate::run::Setup;
 use ndarray::{Array2, Array3, Axis};
 use num_complex::Complex;
+use warpstride_device::Complex32;
 
 mod state;
 
@@ -42,6 +44,9 @@ pub enum EngineError {
         "slices: expected enough device memory for the counts of all frames, found less; take fewer frames, or --backend cpu"
     )]
     StreamedSlices,
+    /// The object of a thick specimen in the memory of a device, where it is not multiplied.
+    #[error("the object in the memory of a GPU: expected a specimen without slices, found slices")]
+    Sliced,
     /// Saved distances between slices that the run does not have.
     #[error(
         "the saved distances between slices: expected those of this run, within a factor of 2 of its start, found others"
@@ -143,6 +148,19 @@ pub trait Engine {
 
     /// The windows, positions and intensity scales of the frames.
     fn frames(&self) -> Frames;
+
+    /// Copies the object (row, column), of one with layers the first, and the probe (mode, row, column) to memory of the CUDA
+    /// device that computes, and waits for the copies; returns false, without copies, on other back ends.
+    ///
+    /// # Errors
+    /// Memory of another length or another device, an object with slices, or the device's error.
+    fn copy_model_to(
+        &mut self,
+        _object: &mut DeviceBuffer<Complex32>,
+        _probe: &mut DeviceBuffer<Complex32>,
+    ) -> Result<bool, EngineError> {
+        Ok(false)
+    }
 
     /// What the model has beyond object, probe and frames; nothing, unless the recipe asks for it.
     ///

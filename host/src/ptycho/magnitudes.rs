@@ -1,4 +1,5 @@
-//! √counts of the frames as engines use them: in memory, or in a temporary file if the scan is in one.
+//! √counts of the frames as engines use them: in memory, in a temporary file if the scan is in one, or in the memory of a
+//! device.
 
 use super::CountCodes;
 use super::free_pixels::{FREE, FreePixels, free_magnitude};
@@ -6,6 +7,7 @@ use super::recipe::Recipe;
 use crate::data::Scan;
 use crate::gpu::GpuError;
 use crate::system::{ScratchError, ScratchFile};
+use crate::text::shortest;
 use ndarray::{ArcArray, Array3, ArrayView2, ArrayView3, Axis, Ix3};
 use rayon::prelude::*;
 use std::path::Path;
@@ -22,6 +24,18 @@ pub enum Magnitudes {
     Memory(ArcArray<f32, Ix3>),
     /// In a temporary file.
     Scratch(Arc<StoredMagnitudes>),
+    /// In the memory of the device that computes ([`GpuEngine::with_magnitudes`](super::cuda::GpuEngine::with_magnitudes)).
+    Device(Arc<DeviceMagnitudes>),
+}
+
+/// What the host knows of √counts in the memory of a device.
+#[derive(Debug)]
+pub struct DeviceMagnitudes {
+    shape: [usize; 3],
+    /// Valid pixels of each frame.
+    valid: Vec<usize>,
+    /// Counts of the brightest frame.
+    brightest: f64,
 }
 
 /// √counts in a temporary file.
@@ -47,6 +61,22 @@ impl From<ScratchError> for GpuError {
 impl Magnitudes {
     /// Those of `scan` with the free pixels of `recipe`, where the scan itself is; and Σ I over the free pixels.
     pub(super) fn new(scan: &Scan, recipe: &Recipe) -> Result<(Self, f64), ScratchError> {
+        if scan.is_elsewhere() {
+            if recipe.free_pixels > 0.0 {
+                return Err(ScratchError::unread(format!(
+                    "free_pixels: expected 0 for frames in the memory of a GPU, found {}",
+                    shortest(recipe.free_pixels)
+                )));
+            }
+            let shape = scan.shape();
+            let valid = (0..shape[0]).map(|frame| scan.mask().valid_in(frame));
+            let known = DeviceMagnitudes {
+                shape,
+                valid: valid.collect(),
+                brightest: scan.brightest_frame(),
+            };
+            return Ok((Self::Device(Arc::new(known)), 0.0));
+        }
         match scan.scratch_folder() {
             None => {
                 let all = scan.frames()?;
@@ -70,6 +100,7 @@ impl Magnitudes {
                 [frames, rows, columns]
             }
             Self::Scratch(stored) => stored.shape,
+            Self::Device(known) => known.shape,
         }
     }
 
@@ -78,7 +109,7 @@ impl Magnitudes {
     pub fn in_memory(&self) -> Option<&ArcArray<f32, Ix3>> {
         match self {
             Self::Memory(all) => Some(all),
-            Self::Scratch(_) => None,
+            Self::Scratch(_) | Self::Device(_) => None,
         }
     }
 
@@ -87,7 +118,7 @@ impl Magnitudes {
     pub fn in_memory_mut(&mut self) -> Option<&mut ArcArray<f32, Ix3>> {
         match self {
             Self::Memory(all) => Some(all),
-            Self::Scratch(_) => None,
+            Self::Scratch(_) | Self::Device(_) => None,
         }
     }
 
@@ -100,7 +131,34 @@ impl Magnitudes {
                 Kept::Codes(_, codes) => Some(*codes),
                 Kept::Single(_) => None,
             },
+            Self::Device(_) => None,
         }
+    }
+
+    /// Valid pixels of each frame, without free ones, and the largest sum of a frame's counts over them.
+    ///
+    /// # Errors
+    /// The temporary file cannot be read.
+    pub(super) fn valid_pixels(&self) -> Result<(Vec<usize>, f64), ScratchError> {
+        if let Self::Device(known) = self {
+            return Ok((known.valid.clone(), known.brightest));
+        }
+        let (mut valid, mut brightest) = (Vec::with_capacity(self.shape()[0]), 0.0_f64);
+        self.blocks(|_, block| {
+            for frame in block.outer_iter() {
+                let (mut count, mut counts) = (0_usize, 0.0_f64);
+                for magnitude in frame {
+                    if *magnitude >= 0.0 {
+                        count += 1;
+                        counts += f64::from(*magnitude).powi(2);
+                    }
+                }
+                brightest = brightest.max(counts);
+                valid.push(count);
+            }
+            Ok::<(), ScratchError>(())
+        })?;
+        Ok((valid, brightest))
     }
 
     /// Values of some frames in the order of `numbers`, which must be those of frames.
@@ -120,6 +178,11 @@ impl Magnitudes {
                 }
                 Ok(to)
             }
+            Self::Device(_) => Err(ScratchError::unread(
+                "frames in the memory of a GPU: expected a recipe that needs no counts on the host, found another, such as \
+                 one with a detector's background"
+                    .to_owned(),
+            )),
         }
     }
 

@@ -95,7 +95,7 @@ pub use engine::{Engine, EngineError, EngineState, Frames, Values, WaveSpace};
 pub use engine_spec::{EngineName, EngineSpec, PowerBound, PowerBoundSetting};
 pub use frame_statistics::{Displacements, ScaleSpread};
 pub use likelihood::{LikelihoodMethod, Noise};
-pub use magnitudes::{Magnitudes, StoredMagnitudes};
+pub use magnitudes::{DeviceMagnitudes, Magnitudes, StoredMagnitudes};
 use memory_estimate::frames_together;
 pub use memory_estimate::{host_besides, mask_bytes, memory_estimate};
 #[cfg(all(feature = "cli", feature = "hdf5"))]

@@ -1,6 +1,7 @@
 //! The interface of all back ends.
 
 use super::{SasError, Vector};
+use crate::cuda::DeviceBuffer;
 use crate::run::Setup;
 
 /// A calculation on a back end.
@@ -12,6 +13,20 @@ pub trait Engine {
     /// # Errors
     /// A vector outside its limits, or an error of the device.
     fn evaluate(&mut self, vectors: &[Vector]) -> Result<Vec<Vec<f64>>, SasError>;
+
+    /// Like [`Engine::evaluate`] into memory of the CUDA device that computes: intensities (vector, point) from element `at` on.
+    /// Returns false, without a computation, on other back ends and for sums of models.
+    ///
+    /// # Errors
+    /// As for [`Engine::evaluate`]; or the memory is too short or of another device.
+    fn evaluate_to(
+        &mut self,
+        _vectors: &[Vector],
+        _to: &mut DeviceBuffer<f64>,
+        _at: usize,
+    ) -> Result<bool, SasError> {
+        Ok(false)
+    }
 
     /// Back end, device and precision.
     fn setup(&self) -> Setup;

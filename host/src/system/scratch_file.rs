@@ -13,6 +13,14 @@ use super::Bytes;
 #[error("{0}")]
 pub struct ScratchError(String);
 
+impl ScratchError {
+    /// Values that are elsewhere and cannot be read, with a sentence that says why.
+    #[must_use]
+    pub fn unread(why: String) -> Self {
+        Self(why)
+    }
+}
+
 /// A file without a name of `len` values, 0 where none has been written. It is removed when it is dropped, or when the process
 /// ends in whatever way. Several threads may read it.
 #[derive(Debug)]

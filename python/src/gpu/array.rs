@@ -1,10 +1,9 @@
-//! Complex arrays in the memory of a GPU: those of other libraries, where they lie, and results for them.
+//! Arrays in the memory of a GPU: those of other libraries, where they lie, and results for them.
 
+use super::element::{Element, name_of, name_of_typestr};
 use super::stream::Consumer;
 use crate::errors::Failure;
-use dlpark::ffi::{
-    DLDataType, DLDataTypeCode, DLDevice, DLDeviceType, DLManagedTensor, DLManagedTensorVersioned,
-};
+use dlpark::ffi::{DLDataType, DLDevice, DLDeviceType, DLManagedTensor, DLManagedTensorVersioned};
 use dlpark::metadata::Dynamic;
 use dlpark::python::{
     CudaStreamRequest, DlpackExporter, ExportRequest, export_dlpack, from_dlpack,
@@ -17,27 +16,19 @@ use pyo3::types::PyDict;
 use std::sync::Arc;
 use warpstride::cuda::{CudaError, DeviceBuffer};
 use warpstride::gpu::{CudaDevice, Device, GpuError};
-use warpstride_device::Complex32;
-
-/// complex64.
-const COMPLEX64: DLDataType = DLDataType {
-    code: DLDataTypeCode::COMPLEX,
-    bits: 64,
-    lanes: 1,
-};
 
 fn failed(why: CudaError) -> PyErr {
     Failure::from(GpuError::Cuda(why)).into()
 }
 
 /// An array of another library as a buffer of `device`, and its shape. What is queued on the device from now on comes after what
-/// the library has queued.
-pub(super) fn imported(
+/// the library has queued. Booleans are taken as uint8 if they are not written to.
+pub(super) fn imported<T: Element>(
     device: &CudaDevice,
     name: &str,
     array: &Bound<'_, PyAny>,
     written: bool,
-) -> PyResult<(DeviceBuffer<Complex32>, Vec<usize>)> {
+) -> PyResult<(DeviceBuffer<T>, Vec<usize>)> {
     let refuse = |what: String| PyErr::from(Failure::Data(format!("{name}: expected {what}")));
     if !array.hasattr("__dlpack__")? && array.hasattr("__cuda_array_interface__")? {
         return described(device, name, array, written);
@@ -57,10 +48,11 @@ pub(super) fn imported(
                 "memory of GPU {here}, found that of another device"
             )));
         }
-        if tensor.dtype() != COMPLEX64 {
-            return Err(refuse(
-                "complex64, the precision of a GPU's transforms, found another type".to_owned(),
-            ));
+        let found = tensor.dtype();
+        let truths = found == DLDataType::BOOL && T::DLPACK == DLDataType::U8 && !written;
+        if found != T::DLPACK && !truths {
+            let (expected, found) = (T::NAME, name_of(found));
+            return Err(refuse(format!("{expected}, found {found}")));
         }
         let strides = tensor.strides().unwrap_or_default().iter().copied();
         if !is_compact(strides, tensor.shape().iter().copied(), 1) {
@@ -103,25 +95,25 @@ fn is_compact(
 }
 
 /// An array that has `__cuda_array_interface__` alone (version 2 or 3).
-fn described(
+fn described<T: Element>(
     device: &CudaDevice,
     name: &str,
     array: &Bound<'_, PyAny>,
     written: bool,
-) -> PyResult<(DeviceBuffer<Complex32>, Vec<usize>)> {
+) -> PyResult<(DeviceBuffer<T>, Vec<usize>)> {
     let refuse = |what: &str| PyErr::from(Failure::Data(format!("{name}: expected {what}")));
     let described = array.getattr("__cuda_array_interface__")?;
     let (address, read_only): (u64, bool) = described.get_item("data")?.extract()?;
     let shape: Vec<usize> = described.get_item("shape")?.extract()?;
     let get = |key: &str| described.call_method1("get", (key,));
-    if get("typestr")?.extract::<String>()? != "<c8" {
-        return Err(refuse(
-            "complex64, the precision of a GPU's transforms, found another type",
-        ));
+    let found = get("typestr")?.extract::<String>()?;
+    if found != T::TYPESTR && !(found == "|b1" && T::TYPESTR == "|u1" && !written) {
+        let (expected, found) = (T::NAME, name_of_typestr(&found));
+        return Err(refuse(&format!("{expected}, found {found}")));
     }
     let strides: Option<Vec<i64>> = get("strides")?.extract()?;
     let lengths = shape.iter().map(|length| *length as i64);
-    let item = size_of::<Complex32>() as i64;
+    let item = size_of::<T>() as i64;
     if !is_compact(strides.unwrap_or_default().into_iter(), lengths, item) {
         return Err(refuse("a contiguous array (C order), found other strides"));
     }
@@ -145,38 +137,77 @@ fn described(
 }
 
 /// Ends the use of an array of another library: its stream `then` waits for what was queued, or else the host does.
-pub(super) fn released(
+pub(super) fn released<T: Element>(
     device: &CudaDevice,
-    buffer: DeviceBuffer<Complex32>,
+    buffer: DeviceBuffer<T>,
     then: Option<usize>,
 ) -> PyResult<()> {
     if let Some(handle) = then {
         // SAFETY: the Python layer takes the handle from the array's library, whose current stream it is.
         unsafe { device.stream().foreign_waits(handle) }.map_err(failed)?;
-        // SAFETY: the library's stream comes after the work, as the line above has queued; transforms are in no graph.
+        // SAFETY: the library's stream comes after the work, as the line above has queued; no graph has the address.
         drop(unsafe { buffer.into_owner() });
     }
     Ok(())
 }
 
-/// An array of complex64 in the memory of a GPU, for `cupy.from_dlpack`, `torch.from_dlpack`, `jax.dlpack.from_dlpack` and
-/// anything that takes `__cuda_array_interface__`.
+/// A buffer of elements of some type.
+trait Elements: Send + Sync {
+    /// Their type for DLPack and for CUDA's array interface.
+    fn types(&self) -> (DLDataType, &'static str);
+    /// The address of the first.
+    fn address(&self) -> u64;
+    /// A copy in the memory of the host.
+    fn to_numpy<'py>(
+        &self,
+        py: Python<'py>,
+        device: &CudaDevice,
+        shape: &[usize],
+    ) -> PyResult<Bound<'py, PyAny>>;
+}
+
+impl<T: Element> Elements for DeviceBuffer<T> {
+    fn types(&self) -> (DLDataType, &'static str) {
+        (T::DLPACK, T::TYPESTR)
+    }
+
+    fn address(&self) -> u64 {
+        DeviceBuffer::address(self)
+    }
+
+    fn to_numpy<'py>(
+        &self,
+        py: Python<'py>,
+        device: &CudaDevice,
+        shape: &[usize],
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let mut host = vec![bytemuck::Zeroable::zeroed(); self.len()];
+        py.detach(|| device.download::<T, T::Host>(self, &mut host))
+            .map_err(Failure::from)?;
+        let array = ArrayD::from_shape_vec(IxDyn(shape), host).map_err(Failure::data)?;
+        Ok(array.into_pyarray(py).into_any())
+    }
+}
+
+/// An array in the memory of a GPU, for `cupy.from_dlpack`, `torch.from_dlpack`, `jax.dlpack.from_dlpack` and anything that
+/// takes `__cuda_array_interface__`.
 #[pyclass(frozen, module = "warpstride._warpstride")]
 pub(crate) struct DeviceArray {
     device: Arc<CudaDevice>,
-    buffer: Arc<DeviceBuffer<Complex32>>,
+    elements: Arc<dyn Elements>,
     shape: Vec<usize>,
 }
 
 impl DeviceArray {
-    pub(super) fn new(
+    /// `shape` has as many elements as the buffer, which work of `device` has written or will write.
+    pub(super) fn new<T: Element>(
         device: &Arc<CudaDevice>,
-        buffer: DeviceBuffer<Complex32>,
+        buffer: DeviceBuffer<T>,
         shape: Vec<usize>,
     ) -> Self {
         Self {
             device: Arc::clone(device),
-            buffer: Arc::new(buffer),
+            elements: Arc::new(buffer),
             shape,
         }
     }
@@ -184,11 +215,11 @@ impl DeviceArray {
     fn exported<M: ManagedTensorBase>(&self) -> PyResult<Managed<M>> {
         let prepared = Dynamic::compact(self.shape.clone()).prepare_as::<M>();
         let prepared = prepared.map_err(|why| Failure::Internal(why.to_string()))?;
-        let mut tensor = prepared.initialize(Arc::clone(&self.buffer));
-        let address = usize::try_from(self.buffer.address()).unwrap_or_default();
+        let mut tensor = prepared.initialize(Box::new(Arc::clone(&self.elements)));
+        let address = usize::try_from(self.elements.address()).unwrap_or_default();
         tensor.set_data(std::ptr::without_provenance_mut(address));
         tensor.set_device(self.device());
-        tensor.set_dtype(COMPLEX64);
+        tensor.set_dtype(self.elements.types().0);
         // SAFETY: the data are those of the buffer that the tensor keeps, as many as the shape says.
         Ok(unsafe { tensor.finish() })
     }
@@ -255,8 +286,8 @@ impl DeviceArray {
         let described = PyDict::new(py);
         described.set_item("version", 3)?;
         described.set_item("shape", pyo3::types::PyTuple::new(py, &self.shape)?)?;
-        described.set_item("typestr", "<c8")?;
-        described.set_item("data", (self.buffer.address(), false))?;
+        described.set_item("typestr", self.elements.types().1)?;
+        described.set_item("data", (self.elements.address(), false))?;
         described.set_item("strides", py.None())?;
         // Consumers order themselves after this stream.
         described.set_item("stream", self.device.stream().address())?;
@@ -265,10 +296,6 @@ impl DeviceArray {
 
     /// A copy in the memory of the host.
     fn to_numpy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let mut host = vec![num_complex::Complex32::default(); self.buffer.len()];
-        py.detach(|| self.device.download(&self.buffer, &mut host))
-            .map_err(Failure::from)?;
-        let array = ArrayD::from_shape_vec(IxDyn(&self.shape), host).map_err(Failure::data)?;
-        Ok(array.into_pyarray(py).into_any())
+        self.elements.to_numpy(py, &self.device, &self.shape)
     }
 }

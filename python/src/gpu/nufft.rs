@@ -143,7 +143,7 @@ impl DeviceNufft {
             let why = "expected a NumPy array with backend emulator, found another";
             return Err(Failure::data(why).into());
         };
-        let (input, shape) = imported(device, "the array", from, false)?;
+        let (input, shape) = imported::<Complex32>(device, "the array", from, false)?;
         let count = shape.first().copied().unwrap_or_default();
         let (expected, returned) = self.shapes(direction, count);
         if shape != expected {
@@ -153,7 +153,7 @@ impl DeviceNufft {
             .into());
         }
         let given = out
-            .map(|out| imported(device, "out", out, true))
+            .map(|out| imported::<Complex32>(device, "out", out, true))
             .transpose()?;
         let (mut output, kept) = match given {
             Some((_, found)) if found != returned => {

@@ -8,6 +8,7 @@ use crate::arrays::{counts, single};
 use crate::backend::{Devices, GroupRequest};
 use crate::background::Worker;
 use crate::errors::Failure;
+use crate::gpu::{DeviceArray, FramesOnGpu, Magnitudes, ModelOnGpu};
 use ndarray::{Array2, Array3, Ix2, Ix3};
 use num_complex::Complex;
 use numpy::{IntoPyArray, PyReadonlyArray2, PyReadonlyArray3, PyReadonlyArrayDyn};
@@ -15,7 +16,7 @@ use pyo3::prelude::*;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use warpstride::data::{Geometry, HistoryEntry, Mask, Scan};
+use warpstride::data::{Frames, Geometry, HistoryEntry, Mask, Scan};
 use warpstride::ptycho::{Precision, Recipe, SavedRun, StartObject, fingerprint, result};
 
 /// A mask (row, column) or (frame, row, column), `true` where pixels are valid.
@@ -66,6 +67,8 @@ pub(super) fn entry(of: HistoryEntry) -> Entry {
 pub(super) struct PtychoRun {
     worker: Worker<Running>,
     double: bool,
+    /// The number of the GPU, if one was asked for or has the frames.
+    device: Option<usize>,
     setup: String,
     notes: Vec<String>,
 }
@@ -87,6 +90,8 @@ pub(super) struct Options<'py> {
     backend: String,
     device: Option<usize>,
     devices: Option<Devices>,
+    /// Frames on a GPU, in the place of `frames`.
+    on_gpu: Option<FramesOnGpu<'py>>,
 }
 
 impl Options<'_> {
@@ -108,7 +113,7 @@ impl Options<'_> {
 
 /// A scan that is given as arrays.
 struct Arrays {
-    frames: Array3<f32>,
+    frames: Frames,
     mask: Option<Mask>,
     positions: Array2<f64>,
     geometry: Geometry,
@@ -124,9 +129,30 @@ impl Arrays {
             geometry,
             probe,
         } = self;
-        let scan = Scan::new(frames, mask, positions, geometry, probe);
+        let scan = Scan::of_frames(frames, mask, positions, geometry, probe);
         Ok(Arc::new(scan.map_err(Failure::data)?))
     }
+}
+
+/// The request for the GPU of this number, in whose memory the frames lie.
+fn on_the_gpu(options: &Options<'_>, ordinal: usize) -> Result<GroupRequest, Failure> {
+    if !matches!(&*options.backend, "auto" | "cuda") {
+        return Err(Failure::Data(format!(
+            "backend {:?}: expected auto or cuda for frames on a GPU",
+            options.backend
+        )));
+    }
+    if options.devices.is_some() {
+        return Err(Failure::data(
+            "devices: expected none beside frames on a GPU, which computes",
+        ));
+    }
+    if let Some(found) = options.device.filter(|found| *found != ordinal) {
+        return Err(Failure::Data(format!(
+            "device: expected {ordinal}, the GPU whose memory the frames lie in, found {found}"
+        )));
+    }
+    GroupRequest::with_device("cuda", Some(ordinal), None)
 }
 
 #[pymethods]
@@ -154,9 +180,16 @@ impl PtychoRun {
             Some((_, saved)) => Recipe::from_toml(&saved.recipe).map_err(Failure::data)?,
         };
         let double = recipe.precision == Precision::F64;
-        let request =
-            GroupRequest::with_device(&options.backend, options.device, options.devices.clone())?;
+        let request = match &options.on_gpu {
+            None => {
+                let devices = options.devices.clone();
+                GroupRequest::with_device(&options.backend, options.device, devices)?
+            }
+            Some(on_gpu) => on_the_gpu(&options, on_gpu.device())?,
+        };
         request.check(options.device, double)?;
+        let device = request.first();
+        let mut magnitudes = None;
         let (source, given) = match scan {
             Some(scan) => (scan.source().to_owned(), Ok(Arc::clone(scan.scan()))),
             None => {
@@ -166,11 +199,20 @@ impl PtychoRun {
                 let positions: Array2<f64> = positions.as_array().to_owned();
                 let mask = mask.as_ref().map(self::mask).transpose()?;
                 let probe = probe.map(|probe| probe.as_array().to_owned());
+                let geometry = options.geometry()?;
+                let frames = match options.on_gpu {
+                    None => Frames::from(counts(frames)?),
+                    Some(on_gpu) => {
+                        let (frames, ready) = on_gpu.imported()?;
+                        magnitudes = Some(ready);
+                        frames
+                    }
+                };
                 let arrays = Arrays {
-                    frames: counts(frames)?,
+                    frames,
                     mask,
                     positions,
-                    geometry: options.geometry()?,
+                    geometry,
                     probe,
                 };
                 ("arrays".to_owned(), Err(arrays))
@@ -184,6 +226,7 @@ impl PtychoRun {
                 pixel: None,
                 origin: None,
             }),
+            magnitudes,
         };
         let worker = Worker::start(py, move || {
             let scan = given.or_else(Arrays::into_scan)?;
@@ -201,6 +244,7 @@ impl PtychoRun {
         Ok(Self {
             worker,
             double,
+            device,
             setup,
             notes,
         })
@@ -307,6 +351,26 @@ impl PtychoRun {
             running.group.all(|run| run.engine().object_layers())
         })?;
         Ok(complex_array(py, layers, self.double))
+    }
+
+    /// Copies of the object (row, column) and the probe (mode, row, column) after the last iteration in the memory of the GPU
+    /// that computes; `None` on other back ends.
+    fn on_gpu(&self, py: Python<'_>) -> PyResult<Option<(DeviceArray, DeviceArray)>> {
+        let ordinal = self.device;
+        let copied = self.worker.call(py, move |running, _| {
+            let several = running.group.len() > 1;
+            let problem = Arc::clone(&running.shared.problem);
+            let engine = running.group.first().engine();
+            if several || engine.setup().backend != "cuda" {
+                return Ok(None);
+            }
+            let [_, modes, rows, columns] = problem.shape();
+            let shape = problem.positions.object_shape;
+            let mut model = ModelOnGpu::new(ordinal, shape, [modes, rows, columns])?;
+            let copied = engine.copy_model_to(&mut model.object, &mut model.probe)?;
+            Ok(copied.then_some(model))
+        })?;
+        Ok(copied.map(ModelOnGpu::arrays))
     }
 
     /// The present result, with orthogonal modes.

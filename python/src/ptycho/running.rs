@@ -3,17 +3,24 @@
 use super::group::Group;
 use crate::backend::{DevicesKind, GroupRequest, open};
 use crate::errors::Failure;
+use crate::gpu::Magnitudes;
 use std::path::PathBuf;
 use std::sync::Arc;
 use warpstride::data::{HistoryEntry, Reconstruction, Scan};
+use warpstride::gpu::CudaDevice;
 use warpstride::ptycho::cpu::CpuEngine;
-use warpstride::ptycho::cuda::{GroupMember, kernels_for, on_cuda, on_emulator};
+use warpstride::ptycho::cuda::{
+    GroupMember, kernels_for, on_cuda, on_cuda_with_magnitudes, on_emulator,
+};
 use warpstride::ptycho::{
     Engine, MemoryRequest, Origin, Precision, ProbeSource, Problem, Ranks, Recipe, Reconstructor,
-    SavedRun, StartObject, StreamPlan, UpdateVersion, free_memory,
+    SavedRun, StartObject, StreamPlan, UpdateVersion, free_memory, memory_estimate,
 };
 use warpstride::run::BackendKind;
 use warpstride::system::Memory;
+
+/// What does not fit, for messages.
+const WHAT: &str = "the reconstruction";
 
 /// What the devices share.
 pub(super) struct Shared {
@@ -39,6 +46,8 @@ pub(super) struct Begin {
     pub(super) result: Option<Reconstruction>,
     /// Object (row, column), and its pixel (row, column), m, if it is another.
     pub(super) object: Option<StartObject>,
+    /// √counts on the GPU that computes.
+    pub(super) magnitudes: Option<Magnitudes>,
 }
 
 /// What is reconstructed.
@@ -85,6 +94,7 @@ fn engines(
     problem: &Problem,
     needed: &MemoryRequest,
     host: Memory,
+    ready: Option<Magnitudes>,
 ) -> Result<Engines, Failure> {
     let version = UpdateVersion::choose(
         needed.recipe.gpu.updates,
@@ -120,10 +130,15 @@ fn engines(
             let own = needed.of_device(devices.len());
             let host = (host, devices.len());
             match (devices.len(), devices.pop()) {
-                (1, Some(device)) => {
-                    let plan = stream(&own, free_memory(&device)?, host)?;
-                    Engines::One(on_cuda(device, problem, version, plan)?)
-                }
+                (1, Some(device)) => Engines::One(match ready {
+                    None => {
+                        let plan = stream(&own, free_memory(&device)?, host)?;
+                        on_cuda(device, problem, version, plan)?
+                    }
+                    Some(ready) => {
+                        on_cuda_with_magnitudes(device, problem, version, ready.written()?)?
+                    }
+                }),
                 (_, last) => {
                     devices.extend(last);
                     let planned = devices.into_iter().map(|device| {
@@ -139,6 +154,20 @@ fn engines(
             }
         }
     })
+}
+
+/// Checks that a run fits on the GPU whose memory holds its √counts.
+fn check_beside(
+    devices: &[CudaDevice],
+    needed: &MemoryRequest,
+    ready: &Magnitudes,
+) -> Result<(), Failure> {
+    let estimate = memory_estimate(needed.shape, needed.object_shape, &needed.recipe);
+    for device in devices {
+        let free = free_memory(device)?.saturating_add(ready.bytes());
+        estimate.check_gpu_device(WHAT, free)?;
+    }
+    Ok(())
 }
 
 /// Refuses more devices than frames.
@@ -193,10 +222,15 @@ impl Running {
                 .map_err(|why| refused(&why))?;
         }
         let (alone, needed) = (Ranks::alone(), needed(&scan, &problem, &recipe));
-        let backend =
-            backend.checked(|kind| Ok::<_, Failure>(needed.check(kind, host, &alone)?))?;
+        let ready = begin.magnitudes;
+        let backend = backend.checked(|kind| match (kind, &ready) {
+            (BackendKind::Cuda(devices), Some(ready)) => check_beside(devices, &needed, ready),
+            _ => Ok(needed.check(kind, host, &alone)?),
+        })?;
         let check_cpu = || Ok(needed.check(&BackendKind::Cpu, host, &alone)?);
-        let chosen = backend.engine(check_cpu, |kind| engines(kind, &problem, &needed, host))?;
+        let chosen = backend.engine(check_cpu, |kind| {
+            engines(kind, &problem, &needed, host, ready)
+        })?;
         let mut notes: Vec<String> = chosen.note.into_iter().collect();
         notes.extend(problem.notes.iter().cloned());
         let origin = Origin {

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from .. import _warpstride
 from .._arrays import complexes
-from .._gpu import LIBRARIES, device_of, imported, library_of, moved, on_host
+from .._gpu import LIBRARIES, device_of, exported, library_of, moved, on_host
 
 # Voxels whose maps are weaker than this share of the strongest Σ|S|² have no image of the adjoint, as on the CPU.
 _MIN_INTENSITY = 1e-6
@@ -84,7 +84,7 @@ class OnGpu:
             host = complexes("samples", on_host("samples", samples)).astype(np.complex64, copy=False)
             found, self._notes = _warpstride.mri_coil_maps(host, k, {**asked, "devices": None})
             self._notes.insert(0, "the coil maps were estimated on the host, from a copy of the samples")
-            self._maps = moved(found.reshape((*found.shape[:2], *self._shape)), samples, gpu)
+            self._maps = moved("maps", found.reshape((*found.shape[:2], *self._shape)), samples, gpu)
         used = self._maps
         if used is not None and asked["intensity_correction"]:
             used = _divided(used, 0.5, 0.0)
@@ -108,7 +108,7 @@ class OnGpu:
                 f"maps: expected shape {(coils, *self._shape)} (coil, *matrix), found {tuple(maps.shape)}"
             )
         maps = maps.reshape((sets, coils, *self._shape))
-        return moved(maps, self._like, self._gpu) if found is None else maps
+        return moved("maps", maps, self._like, self._gpu) if found is None else maps
 
     def advance(self, seconds: float) -> tuple[list[tuple[int, float]], int, bool]:
         """Do iterations for about so many seconds, at least one."""
@@ -117,7 +117,7 @@ class OnGpu:
     def result(self) -> tuple[Any, Any, npt.NDArray[np.float64], dict[str, Any]]:
         """Image, maps, residuals, and the other attributes of a result."""
         found, residuals, document = self._run.result()
-        images = imported(found, self._like)
+        images = exported(self._like, found)
         # Several sets of maps, or coils without maps, have an image each.
         image = images[0] if images.shape[0] == 1 else _squares(images).sum(0) ** 0.5 + 0j
         maps = self._maps

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _warpstride
+from .._gpu import device_of, moved
 from .._types import Path
 
 
@@ -86,6 +87,22 @@ class Result:
     def probe(self) -> npt.NDArray[Any]:
         """Probe modes (mode, row, column), √photons; orthogonal, strongest first."""
         return self._inner.probe
+
+    def arrays(self, like: Any) -> tuple[Any, Any]:
+        """Object and probe as arrays of the library of ``like``, an array of CuPy, PyTorch or JAX on a GPU, and on that GPU.
+
+        Results are made in host memory (orthogonal modes, for example), from where they are copied; `Reconstruction.arrays` has the
+        object and the probe of a run without the host.
+
+        Raises
+        ------
+        DataError
+            ``like`` is not on a GPU.
+        """
+        device = device_of(like)
+        if device is None:
+            raise _warpstride.DataError("like: expected an array on a GPU, found another")
+        return moved("like", self.object, like, device), moved("like", self.probe, like, device)
 
     @property
     def mode_power(self) -> npt.NDArray[np.float64]:

@@ -10,9 +10,11 @@ import numpy.typing as npt
 
 from .. import _warpstride
 from .._arrays import any_array, complexes, floats, real
+from .._gpu import device_of, exported, on_host
 from .._progress import EVERY, Progress
 from .._types import Backend, Devices, Path, Precision
 from ._engines import Engine
+from ._frames import Prepared
 from ._result import Iteration, Result
 from ._scan import Scan, as_json
 
@@ -90,9 +92,11 @@ class Reconstruction:
             missing = [name for name, value in given.items() if value is None]
             if missing:
                 raise TypeError(f"missing arguments beside an array of frames: {', '.join(missing)}")
-            counts, geometry = any_array("frames", frames), _geometry(wavelength, distance, pixel_size)
-            places, valid, waves = _places(positions), _valid(mask), _waves(probe)
-        image = None if start_object is None else complexes("start_object", start_object).astype(np.complex128, copy=False)
+            geometry, places, waves = _geometry(wavelength, distance, pixel_size), _places(on_host("positions", positions)), _waves(on_host("probe", probe))
+            counts, valid = None, None
+            if device_of(frames) is None:
+                counts, valid = any_array("frames", frames), _valid(on_host("mask", mask))
+        image = None if start_object is None else complexes("start_object", on_host("start_object", start_object)).astype(np.complex128, copy=False)
         if image is not None and image.ndim != 2:
             raise _warpstride.DataError(f"start_object: expected an array (row, column), found shape {image.shape}")
         options = {
@@ -106,8 +110,20 @@ class Reconstruction:
             "backend": backend,
             "device": device,
             "devices": devices,
+            "on_gpu": None,
         }
-        self._run = _warpstride.PtychoRun(counts, places, valid, waves, options)
+        self._from_gpu = not isinstance(frames, Scan) and device_of(frames) is not None
+        if not self._from_gpu:
+            self._run = _warpstride.PtychoRun(counts, places, valid, waves, options)
+            return
+        if resume is not None:
+            raise _warpstride.DataError("resume: expected frames in host memory, found frames on a GPU")
+        prepared = Prepared(frames, mask)
+        options["on_gpu"] = prepared.options()
+        try:
+            self._run = _warpstride.PtychoRun(None, places, prepared.mask, waves, options)
+        finally:
+            prepared.close()
 
     @property
     def setup(self) -> str:
@@ -149,6 +165,32 @@ class Reconstruction:
         """The probe (mode, row, column) after the last iteration, √photons."""
         return self._run.probe()
 
+    def arrays(self, like: Any) -> tuple[Any, Any]:
+        """Object (row, column) and probe (mode, row, column) after the last iteration as arrays of a library on the GPU that
+        computes, copied there without the host.
+
+        Parameters
+        ----------
+        like : array
+            An array of CuPy, PyTorch or JAX on a GPU, such as the frames, of whose library the arrays are.
+
+        Returns
+        -------
+        tuple of array
+            Object and probe, complex64.
+
+        Raises
+        ------
+        DataError
+            The run is not on a GPU, the specimen has slices, or the array is not on a GPU.
+        """
+        if device_of(like) is None:
+            raise _warpstride.DataError("like: expected an array on a GPU, found another")
+        found = self._run.on_gpu()
+        if found is None:
+            raise _warpstride.DataError(f"arrays: expected a reconstruction on a GPU, found {self.setup}")
+        return exported(like, found[0]), exported(like, found[1])
+
     @property
     def layers(self) -> npt.NDArray[Any]:
         """The modes or slices of the object (layer, row, column) after the last iteration."""
@@ -189,7 +231,11 @@ class Reconstruction:
         ------
         OSError
             The file cannot be written.
+        DataError
+            The frames were given on a GPU, from where they would have to be read again.
         """
+        if self._from_gpu:
+            raise _warpstride.DataError("checkpoint: expected frames in host memory, found frames on a GPU")
         self._run.checkpoint(path)
 
     def close(self) -> None:
@@ -227,8 +273,10 @@ def reconstruct(
     Parameters
     ----------
     frames : array_like or Scan
-        Counts (frame, row, column) with the zero frequency at (rows/2, columns/2), integers or floats; or a scan from a file
-        (`read_scan`), which has the arguments as far as ``probe``, ``near_field`` and ``focus_to_sample`` itself.
+        Counts (frame, row, column) with the zero frequency at (rows/2, columns/2), integers or floats. Those of CuPy, PyTorch
+        or JAX on a GPU are prepared and reconstructed there, without a copy through the host but of at most 48 of them where
+        a start probe is searched for. Or a scan from a file (`read_scan`), which has the arguments as far as ``probe``,
+        ``near_field`` and ``focus_to_sample`` itself.
     positions : array_like
         Positions (frame, (row, column)), m.
     wavelength, distance : float
@@ -236,7 +284,8 @@ def reconstruct(
     pixel_size : float or sequence of two float
         Pixel of the detector, or its (row, column), m.
     mask : array_like, optional
-        Valid pixels, ``True``, as (row, column) or (frame, row, column).
+        Valid pixels, ``True``, as (row, column) or (frame, row, column). Mask, positions, start probe and start object may
+        lie on a GPU too, from where they are copied to the host.
     probe : array_like, optional
         Start probe (row, column) or (mode, row, column), √photons. By default one is derived from the frames.
     engines : sequence of Engine, optional

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from .. import _warpstride
 from .._arrays import floats
+from .._gpu import device_of, exported, on_host, with_value
 from .._types import Backend, Devices, Precision
 
 _Floats = npt.NDArray[np.float64]
@@ -128,13 +129,14 @@ class Model:
         """The default values."""
         return {name: row.default for name, row in self.parameters.items()}
 
-    def __call__(self, q: _Q, **parameters: _Value) -> _Floats:
+    def __call__(self, q: _Q, **parameters: _Value) -> Any:
         """Intensities at q.
 
         Parameters
         ----------
         q : array_like or tuple of two array_like
-            Scattering vectors, 1/Å, 0 or more; or components (qx, qy) of the pixels of an image.
+            Scattering vectors, 1/Å, 0 or more; or components (qx, qy) of the pixels of an image. With arrays of CuPy, PyTorch or
+            JAX on a GPU, which computes then, q is copied to the host, and the intensities stay on the GPU.
         **parameters
             Values of parameters, by default the model's. For a distribution of a parameter p, ``p_pd`` is its relative
             width (degrees for angles), and ``p_pd_type``, ``p_pd_n`` and ``p_pd_nsigma`` are its shape (``gaussian``,
@@ -144,22 +146,27 @@ class Model:
         Returns
         -------
         ndarray of float64
-            Intensities in the shape of q, 1/cm; infinite at q = 0 if the model diverges there.
+            Intensities in the shape of q, 1/cm, infinite at q = 0 if the model diverges there; an array of the library of q if
+            that is on a GPU.
 
         Raises
         ------
         DataError
-            A parameter that the model does not have, a value outside its limits, or no solution of a structure factor.
+            A parameter that the model does not have, a value outside its limits, or no solution of a structure factor; for q on
+            a GPU also another back end and a sum of models.
         """
         values, widths, distributions = self._split(parameters)
-        engine, shape = self._engine_at(q, distributions)
+        q, like, device = self._place_of(q)
+        engine, shape = self._engine_at(q, distributions, device)
         unsolved, sentence = engine.unsolved(values, widths)
         if unsolved:
             raise _warpstride.DataError(sentence)
+        if like is not None:
+            return self._on_gpu(engine, q, values, widths, like)[0].reshape(shape)
         intensity: _Floats = engine.evaluate(values, widths)[0].reshape(shape)
         return intensity
 
-    def batch(self, q: _Q, values: Mapping[str, npt.ArrayLike], **parameters: _Value) -> _Floats:
+    def batch(self, q: _Q, values: Mapping[str, npt.ArrayLike], **parameters: _Value) -> Any:
         """Intensities for many sets of parameters in one call, as a population or a Jacobian needs them.
 
         Parameters
@@ -174,7 +181,8 @@ class Model:
         Returns
         -------
         ndarray of float64
-            (set, *shape of q), 1/cm; NaN where a structure factor has no solution.
+            (set, *shape of q), 1/cm; NaN where a structure factor has no solution. As for a single evaluation an array on the
+            GPU of q.
 
         Examples
         --------
@@ -215,10 +223,47 @@ class Model:
                 sets[:, names.index(name)] = column
             elif of in spread_names:
                 spread[:, spread_names.index(of)] = column
-        engine, shape = self._engine_at(q, distributions)
+        q, like, device = self._place_of(q)
+        engine, shape = self._engine_at(q, distributions, device)
+        unsolved = engine.unsolved(sets, spread)[0]
+        if like is not None:
+            return with_value(self._on_gpu(engine, q, sets, spread, like), (list(unsolved),), np.nan).reshape((count, *shape))
         found = engine.evaluate(sets, spread)
-        found[engine.unsolved(sets, spread)[0]] = np.nan
+        found[unsolved] = np.nan
         return found.reshape((count, *shape))
+
+    def _place_of(self, q: _Q) -> tuple[_Q, Any, Optional[int]]:
+        """Points on the host; an array of their library and their GPU, if they lie on one."""
+        parts = q if isinstance(q, tuple) else (q,)
+        devices = {device_of(part) for part in parts}
+        if devices == {None}:
+            return q, None, None
+        if len(devices) > 1:
+            raise _warpstride.DataError("qx and qy: expected both on one GPU, found them in different places")
+        (device,) = devices
+        backend, chosen = self._place["backend"], self._place["device"]
+        if backend not in ("auto", "cuda"):
+            raise _warpstride.DataError(f"backend: expected auto or cuda for q on a GPU, found {backend}")
+        if chosen not in (None, device):
+            raise _warpstride.DataError(
+                f"device: expected {device}, the GPU whose memory q lies in, found {chosen}"
+            )
+        if self._place["devices"] is not None:
+            raise _warpstride.DataError("devices: expected none beside q on a GPU, which computes")
+        host = tuple(on_host("q", part) for part in parts)
+        return (host if isinstance(q, tuple) else host[0]), parts[0], device
+
+    def _on_gpu(self, engine: _warpstride.SasEngine, q: Any, values: _Floats, widths: _Floats, like: Any) -> Any:
+        """Intensities (set, point) at these points of the host as an array of the library of ``like``."""
+        found = engine.evaluate_on_gpu(values, widths)
+        if found is None:
+            raise _warpstride.DataError(f"q: expected an array in host memory for {self.name}, a sum, found one on a GPU")
+        array = exported(like, found)
+        parts = q if isinstance(q, tuple) else (q,)
+        if np.any(np.all([np.asarray(part) == 0 for part in parts], axis=0)):
+            # Where the model diverges at q = 0 its kernels have another value.
+            array = with_value(array, np.nonzero(np.isinf(engine.evaluate(values, widths))), np.inf)
+        return array
 
     def _width(self, name: str) -> Optional[str]:
         """The parameter of which ``name`` is the width of its distribution."""
@@ -280,20 +325,21 @@ class Model:
         return one, spread, distributions
 
     def _engine_at(
-        self, q: _Q, distributions: list[_Distribution]
+        self, q: _Q, distributions: list[_Distribution], device: Optional[int] = None
     ) -> tuple[_warpstride.SasEngine, tuple[int, ...]]:
-        """The engine at these points, which is kept for the next call, and the shape of q."""
+        """The engine at these points, which is kept for the next call, and the shape of q; on a GPU, if one is given."""
         qx, qy, shape = _points(q)
         kept = self._engine
-        key = (qx, qy, distributions)
-        if kept is not None and kept[0][2] == distributions:
+        key = (qx, qy, distributions, device)
+        if kept is not None and kept[0][2:] == (distributions, device):
             same = np.array_equal(kept[0][0], qx) and (
                 (qy is None and kept[0][1] is None)
                 or (qy is not None and kept[0][1] is not None and np.array_equal(kept[0][1], qy))
             )
             if same:
                 return kept[1], shape
-        engine = _warpstride.SasEngine(self.name, qx, qy, distributions, self._place)
+        place = self._place if device is None else {**self._place, "backend": "cuda", "device": device}
+        engine = _warpstride.SasEngine(self.name, qx, qy, distributions, place)
         self._engine = (key, engine)
         return engine, shape
 

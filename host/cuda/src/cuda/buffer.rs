@@ -194,10 +194,10 @@ impl<T: Pod> Drop for DeviceBuffer<T> {
         if let Some(owner) = self.take_owner() {
             // Abandoned work may still use the memory: then the closure is dropped, and not the owner.
             let owner = ManuallyDrop::new(owner);
-            self.context.defer_free(move |context| {
+            self.context.defer_release(move |context| {
                 let idle = context.wait_idle();
                 context.record_drop(idle);
-                drop(ManuallyDrop::into_inner(owner));
+                Some(ManuallyDrop::into_inner(owner))
             });
             return;
         }

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, Weak};
 
 use cust::device::Device;
 
+use super::buffer::Owner;
 use super::deferred_free;
 use super::error::{CudaError, Result, check, from_cust};
 use super::ffi::driver;
@@ -297,10 +298,23 @@ impl Context {
     /// Runs `free` now, or when the last graph of the process is gone. If abandoned work may still
     /// use the memory, `free` is not run and the memory is leaked.
     pub(crate) fn defer_free(self: &Arc<Self>, free: impl FnOnce(&Self) + Send + 'static) {
+        self.defer_release(move |context| {
+            free(context);
+            None
+        });
+    }
+
+    /// Like [`Context::defer_free`] for memory of another library: drops the owner that `free` returns.
+    pub(super) fn defer_release(
+        self: &Arc<Self>,
+        free: impl FnOnce(&Self) -> Option<Owner> + Send + 'static,
+    ) {
         let context = Arc::clone(self);
         deferred_free::free_or_defer(move || {
-            if !context.is_used_by_abandoned_work() {
-                free(&context);
+            if context.is_used_by_abandoned_work() {
+                None
+            } else {
+                free(&context)
             }
         });
     }

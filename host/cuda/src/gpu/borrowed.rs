@@ -8,7 +8,7 @@ use warpstride_device::Complex32;
 use warpstride_device::launch::{AnyLaunch, Work};
 
 use super::{Device, Direction, ProfileSpan, Result};
-use crate::cuda::Transfers;
+use crate::cuda::{DeviceBuffer, Transfers};
 
 impl<D: Device> Device for &D {
     type Space = D::Space;
@@ -173,6 +173,16 @@ impl<D: Device> Device for &D {
 
     fn copy<T: Pod + Send>(&self, from: &D::Buffer<T>, to: &mut D::Buffer<T>) -> Result<()> {
         (**self).copy(from, to)
+    }
+
+    fn copy_to_cuda<T: Pod + Send>(
+        &self,
+        from: &D::Buffer<T>,
+        range: Range<usize>,
+        to: &mut DeviceBuffer<T>,
+        at: usize,
+    ) -> Result<bool> {
+        (**self).copy_to_cuda(from, range, to, at)
     }
 
     fn zero<T: Pod + Send>(&self, buffer: &mut D::Buffer<T>) -> Result<()> {

@@ -19,6 +19,7 @@ use crate::cuda::{
     Context, CopyDirection, CudaPeers, CudaReadBack, DeviceBuffer, DeviceInfo, Event, Exchange,
     FftDirection, FftWorkspace, Graph, Kernels, Module, PinnedBuffer, PinnedKind, PinnedPieces,
     Priority, ReadBackPool, SharedUpload, Staging, Stream, Timing, Transfer, Transfers,
+    copy_range_between,
 };
 use profiler::Profiler;
 
@@ -447,6 +448,20 @@ impl Device for CudaDevice {
         expect_size("copy", to.bytes(), from.bytes())?;
         self.profiled_work("copy", Some(from.bytes()), || {
             Ok(self.stream.copy(from, to)?)
+        })
+    }
+
+    fn copy_to_cuda<T: Pod + Send>(
+        &self,
+        from: &DeviceBuffer<T>,
+        range: Range<usize>,
+        to: &mut DeviceBuffer<T>,
+        at: usize,
+    ) -> Result<bool> {
+        let bytes = bytes_of::<T>(std::slice::from_ref(&range));
+        self.profiled_work("copy", bytes, || {
+            copy_range_between(&self.stream, from, range, to, at)?;
+            Ok(true)
         })
     }
 

@@ -8,7 +8,7 @@ use warpstride_device::launch::{AnyLaunch, Launch, Read, Space, Work, Write};
 
 use super::device_group::ProfileSpan;
 use super::error::Result;
-use crate::cuda::Transfers;
+use crate::cuda::{DeviceBuffer, Transfers};
 
 /// Memory of a device: `len` elements of `T`, initially zero.
 pub trait Buffer<S: Space, T: Pod> {
@@ -296,6 +296,21 @@ pub trait Device: Sized {
     /// # Errors
     /// The sizes differ, or an error of the driver.
     fn copy<T: Pod + Send>(&self, from: &Self::Buffer<T>, to: &mut Self::Buffer<T>) -> Result<()>;
+
+    /// Queues a copy of elements `range` of a buffer to elements `at..` of memory of the same device that another library may
+    /// use; returns false, without a copy, if the device is not CUDA's.
+    ///
+    /// # Errors
+    /// A range exceeds its buffer, the devices differ, or an error of the driver.
+    fn copy_to_cuda<T: Pod + Send>(
+        &self,
+        _from: &Self::Buffer<T>,
+        _range: Range<usize>,
+        _to: &mut DeviceBuffer<T>,
+        _at: usize,
+    ) -> Result<bool> {
+        Ok(false)
+    }
 
     /// Queues filling a buffer with zero bytes.
     ///

@@ -8,6 +8,7 @@
 
 mod borrowed;
 mod borrowed_group;
+mod copy_rows;
 mod cuda_device;
 mod cuda_fft;
 mod cuda_group;
@@ -22,6 +23,7 @@ mod host_profiler;
 mod kernel_fft;
 mod profile;
 
+pub use copy_rows::RowCopies;
 pub use cuda_device::{CudaArriving, CudaDevice};
 pub use cuda_fft::{CudaFft, OwnFft};
 pub use cuda_group::{CudaDeviceGroup, CudaEvent, CudaGroupGraph, CudaPeerChannel};

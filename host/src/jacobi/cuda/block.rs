@@ -94,6 +94,8 @@ pub(super) struct Shape {
     pub(super) rows: Range<usize>,
     pub(super) depth: usize,
     pub(super) fields: usize,
+    /// Whether there is a source.
+    pub(super) source: bool,
     /// Number of devices of the run.
     pub(super) devices: usize,
     /// Maximum number of sweeps per batch.
@@ -155,9 +157,9 @@ impl<G: DeviceGroup, T: GpuReal> Block<G, T> {
         for _ in 0..shape.fields {
             fields.push(group.alloc(device, "the field", len)?);
         }
-        let source = match problem.source() {
-            Some(_) => Some(group.alloc(device, "the source", len)?),
-            None => None,
+        let source = match shape.source {
+            true => Some(group.alloc(device, "the source", len)?),
+            false => None,
         };
         let mut block = Self {
             device,

@@ -21,17 +21,17 @@ use crate::run::Setup;
 
 /// A relaxation on the devices of a group.
 pub struct GroupEngine<T: GpuReal, G: DeviceGroup> {
-    blocks: Blocks<G, T>,
+    pub(super) blocks: Blocks<G, T>,
     graphs: Vec<CapturedBatch<G::Graph>>,
-    group: G,
-    border: Border<T>,
+    pub(super) group: G,
+    pub(super) border: Border<T>,
     rule: Stopping,
     lengths: Lengths,
     setup: Setup,
     execution: Execution,
     profile: bool,
     /// Index of the buffer with the field after the last sweep.
-    current: usize,
+    pub(super) current: usize,
     sweeps: usize,
     /// Number of timed batches.
     batches: usize,
@@ -71,6 +71,23 @@ impl<T: GpuReal, G: DeviceGroup> GroupEngine<T, G> {
         rule: Stopping,
         plan: Plan,
     ) -> Result<Self, JacobiError> {
+        let source = problem.source().is_some();
+        Self::filled(group, (problem, source), rule, plan, |group, blocks| {
+            let mut blocks = blocks.iter_mut();
+            blocks.try_for_each(|block| block.fill(group, problem))?;
+            Ok(Border::of(problem))
+        })
+    }
+
+    /// Like [`GroupEngine::new`] for any grid, with a source or not, whose values `fill` writes to the blocks; it returns the
+    /// border.
+    pub(super) fn filled(
+        group: G,
+        (problem, source): (&Problem<T>, bool),
+        rule: Stopping,
+        plan: Plan,
+        fill: impl FnOnce(&G, &mut [Block<G, T>]) -> gpu::Result<Border<T>>,
+    ) -> Result<Self, JacobiError> {
         let devices = group.devices();
         let decomposition = Decomposition::new(problem.ny(), devices)?;
         let (depth, note) = plan.sweeps_per_pass(problem.nx(), decomposition.fewest())?;
@@ -79,7 +96,7 @@ impl<T: GpuReal, G: DeviceGroup> GroupEngine<T, G> {
         let mut notes: Vec<String> = note.into_iter().collect();
         // A negative tolerance is never met.
         let mut fields = if rule.tolerance >= 0.0 { 3 } else { 2 };
-        if fields == 3 && !three_fields_fit(&group, problem, &decomposition, depth)? {
+        if fields == 3 && !three_fields_fit(&group, (problem, source), &decomposition, depth)? {
             fields = 2;
             lengths.end_at_check = true;
             notes.push("memory for only two fields: the host waits at every check".to_owned());
@@ -95,6 +112,7 @@ impl<T: GpuReal, G: DeviceGroup> GroupEngine<T, G> {
                 rows: decomposition.rows(device),
                 depth,
                 fields,
+                source,
                 devices,
                 batch: lengths.max,
                 checks: lengths.max.div_ceil(rule.check_every),
@@ -102,8 +120,8 @@ impl<T: GpuReal, G: DeviceGroup> GroupEngine<T, G> {
             };
             blocks.push(Block::new(&group, device, problem, &shape)?);
         }
-        let filled = blocks.iter_mut().try_for_each(|b| b.fill(&group, problem));
-        drain_on_error(&group, filled)?;
+        let border = fill(&group, &mut blocks);
+        let border = drain_on_error(&group, border)?;
         let halo_links = halo_links(&group, problem, &blocks, plan.p2p)?;
         let rate = copy_rate(&group, &mut blocks);
         let copy_bytes_per_second = drain_on_error(&group, rate)?;
@@ -131,7 +149,7 @@ impl<T: GpuReal, G: DeviceGroup> GroupEngine<T, G> {
             },
             graphs: Vec::new(),
             group,
-            border: Border::of(problem),
+            border,
             rule,
             lengths,
             setup,

@@ -17,7 +17,7 @@ const USABLE_FRACTION: f64 = 0.95;
 /// Whether three fields fit in the memory of every device.
 pub(super) fn three_fields_fit<T: GpuReal, G: DeviceGroup>(
     group: &G,
-    problem: &Problem<T>,
+    (problem, source): (&Problem<T>, bool),
     decomposition: &Decomposition,
     depth: usize,
 ) -> gpu::Result<bool> {
@@ -27,12 +27,13 @@ pub(super) fn three_fields_fit<T: GpuReal, G: DeviceGroup>(
             rows: decomposition.rows(device),
             depth,
             fields: 3,
+            source,
             devices: group.devices(),
             batch: 0,
             checks: 0,
             split: false,
         };
-        let buffers = 3 + usize::from(problem.source().is_some());
+        let buffers = 3 + usize::from(source);
         let needed = buffers * shape.field_bytes::<T>(problem.nx(), periodic);
         let (free, _) = group.memory(device)?;
         if needed as f64 > USABLE_FRACTION * free as f64 {

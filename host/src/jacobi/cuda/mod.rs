@@ -4,6 +4,7 @@
 //! Schemes differ in how passes are queued and how halos are sent to the neighbours ([`Scheme`]).
 //! Passes are queued in batches, and norms are read at the end of a batch.
 
+mod arrays;
 mod batch;
 mod block;
 mod engine;

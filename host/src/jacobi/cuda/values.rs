@@ -145,11 +145,26 @@ impl<T: GpuReal> Border<T> {
             problem.start_row(y, &mut row);
             row
         };
+        Self::new(problem, [row(0), row(ny - 1)])
+    }
+
+    /// With the first and the last row of the start field.
+    pub(super) fn new(problem: &Problem<T>, [first, last]: [Vec<T>; 2]) -> Self {
         Self {
-            first: row(0),
-            last: row(ny - 1),
             grid: problem.without_values(),
+            first,
+            last,
         }
+    }
+
+    /// The grid, without start field and source.
+    pub(super) fn grid(&self) -> &Problem<T> {
+        &self.grid
+    }
+
+    /// The first and the last row of the start field.
+    pub(super) fn rows(&self) -> [&[T]; 2] {
+        [&self.first, &self.last]
     }
 
     /// A field of zeros, except for the first and the last row.

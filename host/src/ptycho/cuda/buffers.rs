@@ -210,12 +210,12 @@ pub(super) struct Buffers<M: Device> {
 
 impl<M: Device> Buffers<M> {
     /// Allocates everything and uploads magnitudes, corners, object and probe; with `stream` the magnitudes stay in
-    /// page-locked host memory.
+    /// page-locked host memory, and those of `ready` are on the device already.
     pub(super) fn new(
         device: &M,
         problem: &Problem,
         version: UpdateVersion,
-        stream: Option<StreamPlan>,
+        (stream, ready): (Option<StreamPlan>, Option<M::Buffer<f32>>),
         ranks: &Ranks,
     ) -> Result<(Layout, Self)> {
         let division = Interleaved::new(problem.shape()[0], [ranks.rank(), ranks.size()])
@@ -251,13 +251,18 @@ impl<M: Device> Buffers<M> {
             paths = division.pick(&paths);
         }
         let resident = if stream.is_some() { 0 } else { frames * pixels };
+        let is_ready = ready.is_some();
+        let magnitudes = match ready {
+            Some(ready) => ready,
+            None => device.alloc("the magnitudes", resident)?,
+        };
         let mut new = Self {
             propagator: Propagator::new(device, problem)?,
             slices: SliceBuffers::new(device, problem, &division.pick(&problem.positions.corners))?,
             spectra: device.alloc("the exit waves' spectra", 0)?,
             waves: device.alloc("the exit waves", 0)?,
             packed_waves: device.alloc("the exit waves in bf16", 0)?,
-            magnitudes: device.alloc("the magnitudes", resident)?,
+            magnitudes,
             stream: None,
             object: device.alloc("the object", layout.object_elements())?,
             probe: device.alloc("the probe", layout.probe_elements())?,
@@ -307,7 +312,7 @@ impl<M: Device> Buffers<M> {
         if let Some(plan) = stream {
             let magnitudes = (&problem.magnitudes, &own[..]);
             new.stream = Some(FrameStream::new(device, &layout, plan, magnitudes)?);
-        } else {
+        } else if !is_ready {
             upload(device, &mut new.magnitudes, (&problem.magnitudes, &own))?;
         }
         Ok((layout, new))

@@ -6,6 +6,8 @@ mod iteration;
 mod memory;
 mod projection;
 mod read_back;
+#[cfg(test)]
+mod ready_magnitudes;
 mod refine;
 mod regions;
 mod results;
@@ -26,6 +28,7 @@ use super::fused::{Fused, FusedScan};
 use super::likelihood::LikelihoodBuffers;
 use super::metrics;
 use super::wave_stream::WaveStream;
+use crate::cuda::DeviceBuffer;
 use crate::data::{ModelParts, product};
 use crate::gpu::{Buffer, Device, ProfileSpan, ReadBack};
 use crate::ptycho::batches::KeptBatches;
@@ -42,6 +45,7 @@ use ndarray::{Array2, Array3, Axis};
 use num_complex::Complex;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
+use warpstride_device::Complex32;
 
 /// Largest number of iterations whose metrics may be pending; beyond it the oldest is waited for,
 /// so that neither the queue nor the page-locked memory grows.
@@ -159,6 +163,42 @@ impl<M: Device> GpuEngine<M> {
         problem: &Problem,
         version: UpdateVersion,
         stream: Option<StreamPlan>,
+        ranks: (Ranks, Option<M::Peers>),
+    ) -> std::result::Result<Self, EngineError> {
+        Self::prepared(device, problem, version, (stream, None), ranks)
+    }
+
+    /// Like [`GpuEngine::new`] for a problem whose magnitudes are in the memory of the device: (frame, row, column), the zero
+    /// frequency at (0, 0), √counts, −1 where a pixel is masked. They must have been written; they are only read.
+    ///
+    /// # Errors
+    /// Another number of values than the problem has; otherwise as [`GpuEngine::new`].
+    pub fn with_magnitudes(
+        device: M,
+        problem: &Problem,
+        version: UpdateVersion,
+        magnitudes: M::Buffer<f32>,
+    ) -> std::result::Result<Self, EngineError> {
+        let (expected, found) = (
+            problem.magnitudes.shape().iter().product(),
+            magnitudes.len(),
+        );
+        if found != expected {
+            return Err(EngineError::State {
+                what: "magnitudes",
+                found,
+                expected,
+            });
+        }
+        let ranks = (Ranks::alone(), None);
+        Self::prepared(device, problem, version, (None, Some(magnitudes)), ranks)
+    }
+
+    fn prepared(
+        device: M,
+        problem: &Problem,
+        version: UpdateVersion,
+        (stream, magnitudes): (Option<StreamPlan>, Option<M::Buffer<f32>>),
         (ranks, peers): (Ranks, Option<M::Peers>),
     ) -> std::result::Result<Self, EngineError> {
         if problem.slices.is_some() && stream.is_some() {
@@ -166,7 +206,8 @@ impl<M: Device> GpuEngine<M> {
         }
         // Of all devices, which have to divide the same steps.
         let streams = ranks.any(stream.is_some())?;
-        let (layout, buffers) = Buffers::new(&device, problem, version, stream, &ranks)?;
+        let (layout, buffers) =
+            Buffers::new(&device, problem, version, (stream, magnitudes), &ranks)?;
         if let Some(plan) = stream.filter(|_| layout.is_layered())
             && (plan.wave_blocks().is_some() || buffers.paths.len() > 1)
         {
@@ -356,6 +397,14 @@ impl<M: Device> Engine for GpuEngine<M> {
             Some(_) => product(&layers),
             None => layers.index_axis_move(Axis(0), 0),
         })
+    }
+
+    fn copy_model_to(
+        &mut self,
+        object: &mut DeviceBuffer<Complex32>,
+        probe: &mut DeviceBuffer<Complex32>,
+    ) -> std::result::Result<bool, EngineError> {
+        self.copy_model(object, probe)
     }
 
     fn model_parts(&mut self) -> std::result::Result<ModelParts, EngineError> {

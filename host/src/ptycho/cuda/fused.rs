@@ -11,7 +11,7 @@ use super::fused_batches::roots;
 use super::object_update::{clip_limits, probe_power};
 use super::passes::Passes;
 use super::tile_windows::TileWindows;
-use crate::gpu::{Buffer, Device, Direction, GpuError, Result};
+use crate::gpu::{Buffer, Device, Direction, Result};
 use crate::ptycho::interleaved::Interleaved;
 use crate::ptycho::{GpuWaves, Problem, Step, StepPlan};
 use std::mem::swap;
@@ -55,22 +55,9 @@ impl FusedScan {
         if !plan.is_fused() {
             return Ok(None);
         }
-        let mut weights = Vec::with_capacity(problem.shape()[0]);
-        let mut brightest = 0.0_f64;
-        problem.magnitudes.blocks(|_, block| {
-            for frame in block.outer_iter() {
-                let (mut count, mut counts) = (0_usize, 0.0_f64);
-                for magnitude in frame {
-                    if *magnitude >= 0.0 {
-                        count += 1;
-                        counts += f64::from(*magnitude).powi(2);
-                    }
-                }
-                brightest = brightest.max(counts);
-                weights.push(if count > 0 { 1.0 / count as f32 } else { 0.0 });
-            }
-            Ok::<(), GpuError>(())
-        })?;
+        let (valid, brightest) = problem.magnitudes.valid_pixels()?;
+        let weight = |count: usize| if count > 0 { 1.0 / count as f32 } else { 0.0 };
+        let weights: Vec<f32> = valid.into_iter().map(weight).collect();
         Ok(Some(Self {
             plan,
             weights: frames.pick(&weights),

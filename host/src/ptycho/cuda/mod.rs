@@ -41,7 +41,7 @@ pub use engine::GpuEngine;
 pub(super) use likelihood::BYTES_OF_SLOPES;
 pub use processes::{ProcessExchange, join_processes};
 
-use crate::cuda::CudaPeers;
+use crate::cuda::{CudaPeers, DeviceBuffer};
 use crate::gpu::{CudaDevice, EmulatedDevice};
 use crate::ptycho::{
     Engine, EngineError, EngineName, EngineSpec, GpuWaves, Noise, Problem, Ranks, Recipe,
@@ -61,6 +61,20 @@ pub fn on_cuda(
     stream: Option<StreamPlan>,
 ) -> Result<Box<dyn Engine>, EngineError> {
     on_cuda_among(device, problem, version, stream, (Ranks::alone(), None))
+}
+
+/// [`GpuEngine::with_magnitudes`] on a CUDA device, as a boxed [`Engine`].
+///
+/// # Errors
+/// The same as those of [`GpuEngine::with_magnitudes`].
+pub fn on_cuda_with_magnitudes(
+    device: CudaDevice,
+    problem: &Problem,
+    version: UpdateVersion,
+    magnitudes: DeviceBuffer<f32>,
+) -> Result<Box<dyn Engine>, EngineError> {
+    let engine = GpuEngine::with_magnitudes(device, problem, version, magnitudes)?;
+    Ok(Box::new(engine))
 }
 
 /// [`GpuEngine::among`] on a CUDA device, as a boxed [`Engine`].

@@ -8,6 +8,7 @@ use super::grid::{Grid, Rules};
 use super::members::{Members, SumPartition, partition_sums};
 use super::mirrored_buffer::MirroredBuffer;
 use super::partition::Tuning;
+use crate::cuda::DeviceBuffer;
 use crate::gpu::{Buffer, Device, GrowableBuffer, Result as GpuResult};
 use crate::run::Setup;
 use crate::sas::plan::Plan;
@@ -176,8 +177,14 @@ impl<M: Device> GpuEngine<M> {
     }
 }
 
-impl<M: Device> Engine for GpuEngine<M> {
-    fn evaluate(&mut self, vectors: &[Vector]) -> Result<Vec<Vec<f64>>, SasError> {
+impl<M: Device> GpuEngine<M> {
+    /// Computes the intensities of vectors; `take` gets buffers that begin with those of some vectors (vector, point), in their
+    /// order, before the next ones are queued.
+    fn evaluate_with(
+        &mut self,
+        vectors: &[Vector],
+        take: impl FnMut(&M, &M::Buffer<f64>, usize) -> GpuResult<()>,
+    ) -> Result<(), SasError> {
         let calculation = &self.calculation;
         let plans: Vec<Plan> = if vectors.len() == 1 {
             vec![Plan::new(calculation, &vectors[0])?]
@@ -185,18 +192,47 @@ impl<M: Device> Engine for GpuEngine<M> {
             let plans = vectors.par_iter().map(|v| Plan::new(calculation, v));
             plans.collect::<Result<_, _>>()?
         };
-        let points = calculation.points.len();
+        let (device, tuning, bytes) = (&self.device, self.tuning, self.partial_sum_bytes);
+        match &mut self.evaluator {
+            PrecisionEvaluator::Double(e) => e.evaluate(device, &plans, tuning, bytes, take),
+            PrecisionEvaluator::Single(e) => e.evaluate(device, &plans, tuning, bytes, take),
+        }
+    }
+}
+
+impl<M: Device> Engine for GpuEngine<M> {
+    fn evaluate(&mut self, vectors: &[Vector]) -> Result<Vec<Vec<f64>>, SasError> {
+        let points = self.calculation.points.len();
         if points == 0 {
             return Ok(vec![Vec::new(); vectors.len()]);
         }
-        match &mut self.evaluator {
-            PrecisionEvaluator::Double(e) => {
-                e.evaluate(&self.device, &plans, self.tuning, self.partial_sum_bytes)
-            }
-            PrecisionEvaluator::Single(e) => {
-                e.evaluate(&self.device, &plans, self.tuning, self.partial_sum_bytes)
-            }
+        let mut results = Vec::with_capacity(vectors.len());
+        self.evaluate_with(vectors, |device, buffer, count| {
+            let mut values = vec![0.0; buffer.len()];
+            device.download(buffer, &mut values)?;
+            results.extend(values.chunks(points).take(count).map(<[f64]>::to_vec));
+            Ok(())
+        })?;
+        Ok(results)
+    }
+
+    fn evaluate_to(
+        &mut self,
+        vectors: &[Vector],
+        to: &mut DeviceBuffer<f64>,
+        mut at: usize,
+    ) -> Result<bool, SasError> {
+        let points = self.calculation.points.len();
+        let mut copied = true;
+        if points > 0 {
+            self.evaluate_with(vectors, |device, buffer, count| {
+                let values = count * points;
+                copied &= device.copy_to_cuda(buffer, 0..values, to, at)?;
+                at += values;
+                device.synchronize()
+            })?;
         }
+        Ok(copied)
     }
 
     fn setup(&self) -> Setup {
@@ -330,7 +366,8 @@ impl<M: Device, R: Arithmetic + PartialEq> Evaluator<M, R> {
         plans: &[Plan],
         tuning: Tuning,
         partial_sum_bytes: usize,
-    ) -> Result<Vec<Vec<f64>>, SasError> {
+        mut take: impl FnMut(&M, &M::Buffer<f64>, usize) -> GpuResult<()>,
+    ) -> Result<(), SasError> {
         let copies = if self.image { self.grid.len() } else { 1 };
         let most = (partial_sum_bytes / (2 * size_of::<R>())).min(MAX_SUMS);
         let partitions: Vec<(SumPartition, Option<SumPartition>)> = plans
@@ -354,7 +391,6 @@ impl<M: Device, R: Arithmetic + PartialEq> Evaluator<M, R> {
             )));
         }
         // Vectors are evaluated in batches that fit into memory.
-        let mut results = Vec::with_capacity(plans.len());
         let mut start = 0;
         while start < plans.len() {
             let mut taken = 0_usize;
@@ -384,14 +420,18 @@ impl<M: Device, R: Arithmetic + PartialEq> Evaluator<M, R> {
                 &partitions[start..end],
                 sections,
                 tuning,
-                &mut results,
             )?;
+            let result = match &self.smear {
+                Some(_) => &self.out,
+                None => &self.fine,
+            };
+            take(device, result.buffer(), end - start)?;
             start = end;
         }
-        Ok(results)
+        Ok(())
     }
 
-    /// Evaluates vectors that fit into memory together.
+    /// Queues the evaluation of vectors that fit into memory together, with the result in `out`, or without a resolution in `fine`.
     fn evaluate_together(
         &mut self,
         device: &M,
@@ -399,7 +439,6 @@ impl<M: Device, R: Arithmetic + PartialEq> Evaluator<M, R> {
         partitions: &[(SumPartition, Option<SumPartition>)],
         sections: usize,
         tuning: Tuning,
-        results: &mut Vec<Vec<f64>>,
     ) -> Result<(), SasError> {
         let mut members = Members::<R>::new(sections);
         for (plan, (particles, structure)) in plans.iter().zip(partitions) {
@@ -420,31 +459,24 @@ impl<M: Device, R: Arithmetic + PartialEq> Evaluator<M, R> {
         self.sum_particles(device, R::of(cutoff), tuning)?;
         self.sum_structures(device)?;
         self.finish(device, vectors, sections)?;
-        let (result, points) = match &self.smear {
-            Some(smear) => {
-                self.out.reserve(device, vectors * smear.rows)?;
-                device.launch(
-                    &SasSmear {
-                        out: self.out.buffer_mut().write(),
-                        fine: self.fine.buffer().read(),
-                        weights: smear.weights.buffer().read(),
-                        offsets: smear.offsets.buffer().read(),
-                        first: smear.first.buffer().read(),
-                        finals: self.finals.buffer().read(),
-                        weight_count: smear.weight_count as u32,
-                        rows: smear.rows as u32,
-                        fine_points: fine_points as u32,
-                        vectors: vectors as u32,
-                    },
-                    Work::Blocks((vectors * smear.rows).div_ceil(4)),
-                )?;
-                (&self.out, smear.rows)
-            }
-            None => (&self.fine, fine_points),
-        };
-        let mut values = vec![0.0; result.len()];
-        device.download(result.buffer(), &mut values)?;
-        results.extend(values.chunks(points).take(vectors).map(<[f64]>::to_vec));
+        if let Some(smear) = &self.smear {
+            self.out.reserve(device, vectors * smear.rows)?;
+            device.launch(
+                &SasSmear {
+                    out: self.out.buffer_mut().write(),
+                    fine: self.fine.buffer().read(),
+                    weights: smear.weights.buffer().read(),
+                    offsets: smear.offsets.buffer().read(),
+                    first: smear.first.buffer().read(),
+                    finals: self.finals.buffer().read(),
+                    weight_count: smear.weight_count as u32,
+                    rows: smear.rows as u32,
+                    fine_points: fine_points as u32,
+                    vectors: vectors as u32,
+                },
+                Work::Blocks((vectors * smear.rows).div_ceil(4)),
+            )?;
+        }
         Ok(())
     }
 

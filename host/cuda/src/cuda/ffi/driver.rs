@@ -63,6 +63,27 @@ pub(crate) const NOT_FOUND: u32 = 500;
 /// `CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION`
 pub(crate) const CLUSTER_DIMENSION: c_uint = 4;
 
+/// `CUDA_MEMCPY2D`
+#[repr(C)]
+pub(crate) struct Copy2D {
+    pub(crate) from: Side2D,
+    pub(crate) to: Side2D,
+    pub(crate) width_bytes: usize,
+    pub(crate) height: usize,
+}
+
+/// The source or the target in `CUDA_MEMCPY2D`.
+#[repr(C)]
+pub(crate) struct Side2D {
+    pub(crate) x_bytes: usize,
+    pub(crate) y: usize,
+    pub(crate) memory_type: c_uint,
+    pub(crate) host: *mut c_void,
+    pub(crate) device: DevicePtr,
+    pub(crate) array: Handle,
+    pub(crate) pitch: usize,
+}
+
 /// `CUlaunchConfig`
 #[repr(C)]
 pub(crate) struct LaunchConfig {
@@ -131,6 +152,7 @@ unsafe extern "C" {
         bytes: usize,
         stream: Handle,
     ) -> u32;
+    pub(crate) fn cuMemcpy2DAsync_v2(copy: *const Copy2D, stream: Handle) -> u32;
     pub(crate) fn cuMemcpyPeerAsync(
         to: DevicePtr,
         to_context: Handle,

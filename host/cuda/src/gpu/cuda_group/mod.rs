@@ -20,7 +20,7 @@ use warpstride_device::launch::{Cuda, Launch, Read, Work, Write};
 
 use super::device_group::{DeviceGroup, Link, ProfileSpan, RangedBuffer, StreamId};
 use super::{GpuError, Result};
-use crate::cuda::{CudaError, DeviceBuffer};
+use crate::cuda::{CudaError, DeviceBuffer, RowLayout};
 
 pub use event::CudaEvent;
 pub use graph::CudaGroupGraph;
@@ -36,6 +36,25 @@ impl<T: Pod> RangedBuffer<Cuda, T> for DeviceBuffer<T> {
     fn write_range(&mut self, range: Range<usize>) -> Result<Write<'_, Cuda, T>> {
         let ordinal = self.context().ordinal();
         Self::write_range(self, range).map_err(|error| GpuError::from(error).on(ordinal))
+    }
+}
+
+impl CudaDeviceGroup {
+    pub(super) fn queue_copy_of_rows<T: Pod + Send, U: Pod + Send>(
+        &self,
+        (device, stream_id): (usize, StreamId),
+        size: [usize; 2],
+        from: (&DeviceBuffer<T>, RowLayout),
+        to: (&mut DeviceBuffer<U>, RowLayout),
+    ) -> Result<()> {
+        let (stream, capture) = self.stream_for_work(device, stream_id)?;
+        self.on_device(device, |member| {
+            let names = (stream_id.name(), "copy");
+            self.profiler
+                .time((device, member, stream), names, capture, || {
+                    Ok(stream.copy_rows(size, from, to)?)
+                })
+        })
     }
 }
 

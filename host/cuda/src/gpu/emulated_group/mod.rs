@@ -13,7 +13,7 @@ use warpstride_device::launch::{Emulated, Launch, Read, Work, Write};
 use super::device_group::{DeviceGroup, Link, ProfileSpan, RangedBuffer, StreamId};
 use super::host_profiler::HostProfiler;
 use super::{Buffer, Device, EmulatedBuffer, EmulatedDevice, GpuError, Result};
-use crate::cuda::CudaError;
+use crate::cuda::{CudaError, RowLayout};
 
 /// A group of emulated devices, numbered from 0, each with its own memory.
 #[derive(Debug)]
@@ -150,6 +150,39 @@ fn range_error(what: &'static str, range: &Range<usize>, len: usize) -> GpuError
         end: range.end,
         len,
     })
+}
+
+impl EmulatedDeviceGroup {
+    pub(super) fn copy_of_rows<T: Pod + Send, U: Pod + Send>(
+        &self,
+        (device, stream): (usize, StreamId),
+        [rows, width]: [usize; 2],
+        (from, source): (&EmulatedGroupBuffer<T>, RowLayout),
+        (to, target): (&mut EmulatedGroupBuffer<U>, RowLayout),
+    ) -> Result<()> {
+        from.expect_on(device, "the source")?;
+        to.expect_on(device, "the target")?;
+        let from: &[u8] = bytemuck::cast_slice(from.memory.as_slice());
+        let to: &mut [u8] = bytemuck::cast_slice_mut(to.memory.as_mut_slice());
+        for (layout, len) in [(source, from.len()), (target, to.len())] {
+            let end = layout
+                .start
+                .saturating_add(rows.saturating_mul(layout.pitch));
+            layout
+                .extent([rows, width], len)
+                .ok_or_else(|| range_error("copy rows", &(layout.start..end), len).on(device))?;
+        }
+        self.timed(device, stream.name(), "copy", || {
+            for row in 0..rows {
+                let range = |layout: RowLayout| {
+                    let first = layout.start + row * layout.pitch;
+                    first..first + width
+                };
+                to[range(target)].copy_from_slice(&from[range(source)]);
+            }
+            Ok(())
+        })
+    }
 }
 
 impl DeviceGroup for EmulatedDeviceGroup {

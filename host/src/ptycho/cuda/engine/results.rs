@@ -1,6 +1,7 @@
 //! The object, the probe and the other parts of the model, read from the device.
 
 use super::GpuEngine;
+use crate::cuda::DeviceBuffer;
 use crate::data::ModelParts;
 use crate::gpu::Device;
 use crate::ptycho::EngineError;
@@ -8,6 +9,7 @@ use crate::ptycho::cuda::buffers::Layout;
 use crate::ptycho::cuda::multislice::SliceBuffers;
 use ndarray::Array3;
 use num_complex::Complex;
+use warpstride_device::Complex32;
 
 impl<M: Device> GpuEngine<M> {
     /// Everything in the model beside the object and the probe.
@@ -57,10 +59,46 @@ impl<M: Device> GpuEngine<M> {
         ))
     }
 
+    /// Copies the object and the probe to memory of the same CUDA device.
+    pub(super) fn copy_model(
+        &self,
+        object: &mut DeviceBuffer<Complex32>,
+        probe: &mut DeviceBuffer<Complex32>,
+    ) -> Result<bool, EngineError> {
+        let present = self.present();
+        if present.buffers.slices.is_some() {
+            return Err(EngineError::Sliced);
+        }
+        let (device, buffers) = (&present.device, &present.buffers);
+        let arrays = [
+            (
+                "object",
+                &buffers.object,
+                self.layout.object_pixels(),
+                object,
+            ),
+            ("probe", &buffers.probe, self.layout.probe_elements(), probe),
+        ];
+        for (what, from, expected, to) in arrays {
+            if to.len() != expected {
+                return Err(EngineError::State {
+                    what,
+                    found: to.len(),
+                    expected,
+                });
+            }
+            if !device.copy_to_cuda(from, 0..expected, to, 0)? {
+                return Ok(false);
+            }
+        }
+        device.synchronize()?;
+        Ok(true)
+    }
+
     /// The first `elements` values of `buffer`.
     pub(super) fn download(
         &self,
-        buffer: &M::Buffer<warpstride_device::Complex32>,
+        buffer: &M::Buffer<Complex32>,
         elements: usize,
     ) -> crate::gpu::Result<Vec<Complex<f32>>> {
         let mut values = vec![Complex::default(); elements];
