@@ -2,6 +2,7 @@
 
 mod result;
 mod run;
+mod simulate;
 
 use pyo3::prelude::*;
 
@@ -9,5 +10,5 @@ pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<run::PtychoRun>()?;
     module.add_class::<result::PtychoResult>()?;
     module.add_function(wrap_pyfunction!(run::resolved_recipe, module)?)?;
-    module.add_function(wrap_pyfunction!(run::simulate_scan, module)?)
+    module.add_function(wrap_pyfunction!(simulate::simulate_scan, module)?)
 }

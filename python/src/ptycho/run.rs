@@ -17,9 +17,8 @@ use warpstride::gpu::GpuError;
 use warpstride::ptycho::cpu::CpuEngine;
 use warpstride::ptycho::cuda::{kernels_for, on_cuda, on_cuda_with_magnitudes, on_emulator};
 use warpstride::ptycho::{
-    Engine, Origin, Precision, ProbeSource, Problem, Recipe, Reconstructor, SavedRun,
-    SimulateOptions, StartObject, StreamPlan, UpdateVersion, fingerprint, memory_estimate, result,
-    simulate,
+    Engine, Origin, Precision, ProbeSource, Problem, Recipe, Reconstructor, SavedRun, StartObject,
+    StreamPlan, UpdateVersion, fingerprint, memory_estimate, result,
 };
 use warpstride::run::{BackendKind, BackendRequest, OutOfMemory};
 use warpstride::system::Memory;
@@ -283,7 +282,10 @@ pub(super) struct Options<'py> {
 }
 
 /// How waves travel to the detector.
-fn propagation(near_field: bool, focus_to_sample: Option<f64>) -> Result<Propagation, Failure> {
+pub(super) fn propagation(
+    near_field: bool,
+    focus_to_sample: Option<f64>,
+) -> Result<Propagation, Failure> {
     match (near_field, focus_to_sample) {
         (false, Some(_)) => Err(Failure::data(
             "focus_to_sample: expected near_field=True beside it",
@@ -527,47 +529,4 @@ impl PtychoRun {
     fn close(&self) {
         self.worker.close();
     }
-}
-
-/// A simulated scan: frames, positions, (wavelength, distance, pixel), object, probe.
-type Simulated<'py> = (
-    Bound<'py, PyAny>,
-    Bound<'py, PyAny>,
-    (f64, f64, [f64; 2]),
-    Bound<'py, PyAny>,
-    Bound<'py, PyAny>,
-);
-
-/// Simulates a scan of a specimen.
-#[pyfunction]
-pub(super) fn simulate_scan(
-    py: Python<'_>,
-    frame: usize,
-    positions: usize,
-    photons: f64,
-    seed: u64,
-    near_field: bool,
-    focus_to_sample: Option<f64>,
-) -> PyResult<Simulated<'_>> {
-    let options = SimulateOptions {
-        frame,
-        positions,
-        photons,
-        seed,
-        propagation: propagation(near_field, focus_to_sample)?,
-        ..SimulateOptions::default()
-    };
-    let scan = py.detach(|| simulate(&options).map_err(Failure::data))?;
-    let frames = scan.frames().map_err(Failure::data)?.to_owned();
-    let geometry = scan.geometry();
-    let Some(truth) = scan.simulation() else {
-        return Err(Failure::Internal("a simulated scan has no truth".to_owned()).into());
-    };
-    Ok((
-        frames.into_pyarray(py).into_any(),
-        scan.positions().clone().into_pyarray(py).into_any(),
-        (geometry.wavelength, geometry.distance, geometry.pixel_size),
-        truth.object.clone().into_pyarray(py).into_any(),
-        truth.probe.clone().into_pyarray(py).into_any(),
-    ))
 }
