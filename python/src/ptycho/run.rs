@@ -68,7 +68,7 @@ pub(super) struct PtychoRun {
     worker: Worker<Running>,
     double: bool,
     /// The number of the GPU, if one was asked for or has the frames.
-    device: Option<usize>,
+    device: usize,
     setup: String,
     notes: Vec<String>,
 }

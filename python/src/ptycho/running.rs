@@ -222,14 +222,14 @@ impl Running {
                 .map_err(|why| refused(&why))?;
         }
         let (alone, needed) = (Ranks::alone(), needed(&scan, &problem, &recipe));
-        let ready = begin.magnitudes;
+        let mut ready = begin.magnitudes;
         let backend = backend.checked(|kind| match (kind, &ready) {
             (BackendKind::Cuda(devices), Some(ready)) => check_beside(devices, &needed, ready),
             _ => Ok(needed.check(kind, host, &alone)?),
         })?;
         let check_cpu = || Ok(needed.check(&BackendKind::Cpu, host, &alone)?);
         let chosen = backend.engine(check_cpu, |kind| {
-            engines(kind, &problem, &needed, host, ready)
+            engines(kind, &problem, &needed, host, ready.take())
         })?;
         let mut notes: Vec<String> = chosen.note.into_iter().collect();
         notes.extend(problem.notes.iter().cloned());
