@@ -8,7 +8,7 @@ use crate::arrays::{counts, single};
 use crate::backend::{Devices, GroupRequest};
 use crate::background::Worker;
 use crate::errors::Failure;
-use crate::gpu::{DeviceArray, FramesOnGpu, Magnitudes, ModelOnGpu};
+use crate::gpu::{DeviceArray, FramesOnGpu, ModelOnGpu};
 use ndarray::{Array2, Array3, Ix2, Ix3};
 use num_complex::Complex;
 use numpy::{IntoPyArray, PyReadonlyArray2, PyReadonlyArray3, PyReadonlyArrayDyn};
@@ -67,7 +67,7 @@ pub(super) fn entry(of: HistoryEntry) -> Entry {
 pub(super) struct PtychoRun {
     worker: Worker<Running>,
     double: bool,
-    /// The number of the GPU, if one was asked for or has the frames.
+    /// The number of the GPU that computes, or of the first of several.
     device: usize,
     setup: String,
     notes: Vec<String>,
