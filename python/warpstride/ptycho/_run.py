@@ -99,7 +99,7 @@ class Reconstruction:
         image = None if start_object is None else complexes("start_object", on_host("start_object", start_object)).astype(np.complex128, copy=False)
         if image is not None and image.ndim != 2:
             raise _warpstride.DataError(f"start_object: expected an array (row, column), found shape {image.shape}")
-        options = {
+        options: dict[str, Any] = {
             "geometry": geometry,
             "near_field": near_field,
             "focus_to_sample": None if focus_to_sample is None else real("focus_to_sample", focus_to_sample),
