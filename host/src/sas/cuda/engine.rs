@@ -8,6 +8,7 @@ use super::grid::{Grid, Rules};
 use super::members::{Members, SumPartition, partition_sums};
 use super::mirrored_buffer::MirroredBuffer;
 use super::partition::Tuning;
+use super::smearing_matrix::SmearingMatrix;
 use crate::cuda::DeviceBuffer;
 use crate::gpu::{Buffer, Device, GrowableBuffer, Result as GpuResult};
 use crate::run::Setup;
@@ -97,15 +98,6 @@ struct PartialSums<M: Device, R: Arithmetic> {
     partials: usize,
     items: usize,
     count: usize,
-}
-
-/// The matrix of a resolution on the device.
-struct SmearingMatrix<M: Device> {
-    weights: MirroredBuffer<M, f64>,
-    offsets: MirroredBuffer<M, u32>,
-    first: MirroredBuffer<M, u32>,
-    weight_count: usize,
-    rows: usize,
 }
 
 /// Queues the launch that `launches` produces, on `blocks` blocks if given, and returns the other
@@ -278,28 +270,6 @@ impl<M: Device, R: Arithmetic + PartialEq> PartialSums<M, R> {
         self.items = launch.items;
         self.count = launch.members.len();
         self.partial.reserve(device, 2 * self.partials)
-    }
-}
-
-impl<M: Device> SmearingMatrix<M> {
-    fn new(device: &M, resolution: &crate::sas::Resolution) -> GpuResult<Self> {
-        let mut smear = Self {
-            weights: MirroredBuffer::new(device, "resolution")?,
-            offsets: MirroredBuffer::new(device, "resolution")?,
-            first: MirroredBuffer::new(device, "resolution")?,
-            weight_count: resolution.weights.len(),
-            rows: resolution.count.len(),
-        };
-        let mut offsets = vec![0];
-        let mut sum = 0;
-        for count in &resolution.count {
-            sum += count;
-            offsets.push(sum);
-        }
-        smear.weights.set(device, &resolution.weights)?;
-        smear.offsets.set(device, &offsets)?;
-        smear.first.set(device, &resolution.first)?;
-        Ok(smear)
     }
 }
 

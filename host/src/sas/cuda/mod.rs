@@ -11,6 +11,7 @@ mod grid;
 mod members;
 mod mirrored_buffer;
 mod partition;
+mod smearing_matrix;
 
 pub use engine::{GpuEngine, kernels, uses_kernel};
 pub use partition::Tuning;
