@@ -172,7 +172,7 @@ fn a_file_of_ptypy_is_read_with_positions_where_it_has_them() {
     assert_eq!((found.pixel, found.positions.nrows()), ([20e-9, 30e-9], 0));
     assert!((found.wavelength - 1.549_802_48e-10).abs() < 1e-17);
     assert!(found.distance.is_nan());
-    assert_eq!(found.fluence, Array2::ones((9, 12)));
+    assert_eq!(found.fluence, Array2::<f64>::ones((9, 12)));
     let again = folder.path().join("again.h5");
     results::write(&again, &found).unwrap();
     let back = results::read(&again).unwrap();
