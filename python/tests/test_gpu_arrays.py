@@ -451,7 +451,7 @@ def test_other_places_are_refused_without_a_gpu():
         ws.jacobi.solve(Elsewhere(np.float32, (4, 4)), backend="cpu")
     with pytest.raises(ws.DataError, match="backend: expected auto or cuda for q on a GPU, found cpu"):
         ws.sas.Model("sphere", backend="cpu")(Elsewhere(np.float64, (4,)))
-    with pytest.raises(ws.DataError, match="CuPy, PyTorch or JAX"):
+    with pytest.raises(ws.DataError, match="q: expected an array of CuPy, PyTorch, JAX or NumPy"):
         ws.sas.Model("sphere")(Elsewhere(np.float64, (4,)))
     with pytest.raises(ws.DataError, match="frames: expected an array of CuPy, PyTorch or JAX"):
         ws.ptycho.Reconstruction(**_arguments(frames=Elsewhere(np.uint16, (40, 32, 32))))

@@ -234,7 +234,8 @@ def with_value(array: Any, index: tuple[Any, ...], value: float) -> Any:
     if not len(index[0]):
         return array
     if library_of(array) == "jax":
-        return array.at[tuple(np.asarray(axis) for axis in index)].set(value)
+        with in_double(module_of(array)):
+            return array.at[tuple(np.asarray(axis) for axis in index)].set(value)
     array[tuple(list(map(int, axis)) for axis in index)] = value
     return array
 
