@@ -161,6 +161,8 @@ fn solved<T: GpuReal>(
     let (mut engine, note) = place.engine(&problem, stopping, &sizes)?;
     drop(problem);
     let solved = relaxed(&mut *engine, note, shown, |engine| engine.field())?;
+    // Its memory is given back within the seconds.
+    drop(engine);
     Ok(solved.begun_at(begun))
 }
 

@@ -46,8 +46,8 @@ impl Interpreter {
     }
 }
 
-/// The largest wheel, in bytes.
-const LARGEST: u64 = 20 << 20;
+/// The largest wheel, in bytes: a little more than what the program takes now (benches/runs/2026-11-28-wheel).
+const LARGEST: u64 = 25 << 20;
 
 /// Builds the wheel for `interpreter` in `folder`.
 pub(crate) fn run(folder: &Path, interpreter: &Interpreter) -> Result<()> {
@@ -73,6 +73,8 @@ pub(crate) fn run(folder: &Path, interpreter: &Interpreter) -> Result<()> {
                 "--zig",
                 "--compatibility",
                 COMPATIBILITY,
+                "--compression-level",
+                "9",
             ])
             .args(interpreter.arguments())
             .arg("--out")

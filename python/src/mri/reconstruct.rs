@@ -187,7 +187,7 @@ enum Given {
     File(Arc<KSpaceFile>),
 }
 
-/// Samples that have been checked, which are dropped before the iterations if nobody else has them.
+/// Samples that have been checked, which are dropped before the iterations unless something else holds them.
 enum Checked {
     Own(Box<KSpace>),
     File(Arc<KSpaceFile>),

@@ -77,7 +77,7 @@ pub(super) fn read(source: &Source) -> Result<OtherResult, IoError> {
     })
 }
 
-/// The first of `paths` that is a dataset of a number above 0; parameters without a value are no numbers.
+/// The first of `paths` that is a dataset of a number above 0; parameters without a value are not numbers.
 fn first_number(source: &Source, paths: &[String]) -> Result<Option<f64>, IoError> {
     for path in paths {
         let Some(numbers) = source.numbers(path).unwrap_or(None) else {
