@@ -292,3 +292,19 @@ def test_wrong_reconstructions_are_refused_with_a_sentence(change, words):
 def test_wrong_simulations_are_refused(change):
     with pytest.raises(ws.DataError):
         ws.mri.simulate(**{"matrix": 16, **change})
+
+
+@pytest.mark.parametrize(
+    ("name", "changed"),
+    [
+        ("samples", {"k": np.zeros((0, 2)), "samples": np.zeros((1, 0), complex)}),
+        ("k", {"k": np.zeros((0, 2))}),
+        ("samples", {"samples": np.zeros((0, 50), complex)}),
+        ("maps", {"maps": np.zeros((0, 16, 16), complex)}),
+        ("field", {"operator": "direct", "maps": "none", "field": (np.zeros((50, 0)), np.zeros((0, 16, 16)))}),
+    ],
+)
+def test_arrays_without_elements_are_refused(name, changed):
+    given = {"samples": np.ones((2, 50), complex), "k": np.full((50, 2), 0.1), "matrix": 16, "backend": "cpu"}
+    with pytest.raises(ws.DataError, match=f"^{name}: expected at least one element"):
+        ws.mri.reconstruct(**{**given, **changed})

@@ -250,3 +250,13 @@ def test_a_run_starts_from_an_earlier_result_or_an_object():
     near = ws.ptycho.simulate(frame=32, positions=14, near_field=True)
     with pytest.raises(ws.DataError, match="near"):
         ws.ptycho.reconstruct(**near.arguments, start=first, backend="cpu")
+
+
+@pytest.mark.parametrize("name", ["frames", "positions", "mask", "probe", "start_object"])
+def test_arrays_without_elements_are_refused(name):
+    simulated = ws.ptycho.simulate(frame=32, positions=12)
+    empty = {"positions": (0, 2), "mask": (0, 32), "probe": (0, 32, 32), "start_object": (0, 3)}.get(name, (0, 32, 32))
+    given = {"frames": simulated.frames.astype(np.uint16), "positions": simulated.positions, name: np.ones(empty)}
+    geometry = {"wavelength": simulated.wavelength, "distance": simulated.distance, "pixel_size": simulated.pixel_size}
+    with pytest.raises(ws.DataError, match=f"^{name}: expected at least one element"):
+        ws.ptycho.reconstruct(**given, **geometry, engines=[ws.ptycho.DM(1)], backend="cpu")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +33,23 @@ def complexes(name: str, values: npt.ArrayLike) -> npt.NDArray[Any]:
     single = array.dtype in (np.complex64, np.float32)
     # Not ascontiguousarray, which makes a vector of a single number.
     return np.asarray(array, dtype=np.complex64 if single else np.complex128, order="C")
+
+
+_Array = TypeVar("_Array")
+
+
+def filled(name: str, array: _Array) -> _Array:
+    """An array, of whatever library.
+
+    Raises
+    ------
+    DataError
+        It has no elements.
+    """
+    shape = tuple(getattr(array, "shape", ()))
+    if 0 in shape:
+        raise DataError(f"{name}: expected at least one element, found shape {shape}")
+    return array
 
 
 def real(name: str, value: Any) -> float:

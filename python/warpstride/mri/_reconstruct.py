@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _warpstride
-from .._arrays import complexes, floats
+from .._arrays import complexes, filled, floats
 from .._gpu import device_of, on_host
 from .._progress import EVERY, Progress
 from .._types import Backend, Devices, Path, Precision
@@ -260,8 +260,8 @@ def reconstruct(
         if k is None or matrix is None:
             raise TypeError("missing arguments beside an array of samples: k and matrix")
         gpu = device_of(samples)
-        values = complexes("samples", samples) if gpu is None else samples
-        trajectory = floats("k", on_host("k", k))
+        values = filled("samples", complexes("samples", samples) if gpu is None else samples)
+        trajectory = filled("k", floats("k", on_host("k", k)))
         if trajectory.ndim < 2 or trajectory.shape[-1] not in (2, 3):
             raise _warpstride.DataError(
                 f"k: expected an array (sample, axis) with 2 or 3 axes, found shape {trajectory.shape}"
@@ -305,7 +305,7 @@ def reconstruct(
     weights = None if weights is None else floats("density", on_host("density", weights)).ravel()
     run: Union[_warpstride.MriRun, OnGpu]
     if gpu is None:
-        coil_maps = None if given is None else complexes("maps", on_host("maps", given))
+        coil_maps = None if given is None else filled("maps", complexes("maps", on_host("maps", given)))
         if coil_maps is not None:
             sets = check_maps(coil_maps, coils, shape)
             coil_maps = coil_maps.astype(np.complex128, copy=False)
@@ -352,7 +352,7 @@ def _phases(
         return seconds.reshape((samples, 1)), hertz.reshape((1, -1))
     if not isinstance(field, tuple) or len(field) != 2:
         raise _warpstride.DataError(f"field: expected (coefficients, maps), found {type(field).__name__}")
-    coefficients, maps = floats("field", field[0]), floats("field", field[1])
+    coefficients, maps = (filled("field", floats("field", part)) for part in field)
     if maps.ndim != len(shape) + 1 or maps.shape[1:] != shape:
         raise _warpstride.DataError(f"field: expected maps (function, *matrix) with {shape}, found shape {maps.shape}")
     if coefficients.shape != (samples, len(maps)):

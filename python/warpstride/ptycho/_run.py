@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _warpstride
-from .._arrays import any_array, complexes, floats, real
+from .._arrays import any_array, complexes, filled, floats, real
 from .._gpu import device_of, exported, on_host
 from .._progress import EVERY, Progress
 from .._types import Backend, Devices, Path, Precision
@@ -95,8 +95,8 @@ class Reconstruction:
             geometry, places, waves = _geometry(wavelength, distance, pixel_size), _places(on_host("positions", positions)), _waves(on_host("probe", probe))
             counts, valid = None, None
             if device_of(frames) is None:
-                counts, valid = any_array("frames", frames), _valid(on_host("mask", mask))
-        image = None if start_object is None else complexes("start_object", on_host("start_object", start_object)).astype(np.complex128, copy=False)
+                counts, valid = filled("frames", any_array("frames", frames)), _valid(on_host("mask", mask))
+        image = None if start_object is None else filled("start_object", complexes("start_object", on_host("start_object", start_object))).astype(np.complex128, copy=False)
         if image is not None and image.ndim != 2:
             raise _warpstride.DataError(f"start_object: expected an array (row, column), found shape {image.shape}")
         options: dict[str, Any] = {
@@ -395,21 +395,21 @@ def _geometry(wavelength: Any, distance: Any, pixel_size: Any) -> tuple[float, f
 
 
 def _places(positions: Any) -> npt.NDArray[np.float64]:
-    places = floats("positions", positions)
+    places = filled("positions", floats("positions", positions))
     if places.ndim != 2:
         raise _warpstride.DataError(f"positions: expected an array (frame, 2), found shape {places.shape}")
     return places
 
 
 def _valid(mask: Optional[npt.ArrayLike]) -> Optional[npt.NDArray[np.bool_]]:
-    return None if mask is None else any_array("mask", mask).astype(bool, copy=False)
+    return None if mask is None else filled("mask", any_array("mask", mask)).astype(bool, copy=False)
 
 
 def _waves(probe: Optional[npt.ArrayLike]) -> Optional[npt.NDArray[np.complex128]]:
     """A probe as (mode, row, column)."""
     if probe is None:
         return None
-    waves = complexes("probe", probe).astype(np.complex128, copy=False)
+    waves = filled("probe", complexes("probe", probe)).astype(np.complex128, copy=False)
     if waves.ndim == 2:
         waves = waves[np.newaxis]
     if waves.ndim != 3:
