@@ -308,3 +308,8 @@ def test_arrays_without_elements_are_refused(name, changed):
     given = {"samples": np.ones((2, 50), complex), "k": np.full((50, 2), 0.1), "matrix": 16, "backend": "cpu"}
     with pytest.raises(ws.DataError, match=f"^{name}: expected at least one element"):
         ws.mri.reconstruct(**{**given, **changed})
+
+
+def test_coordinates_that_are_not_finite_are_named():
+    with pytest.raises(ws.DataError, match="^y: expected finite coordinates, found nan at point 1"):
+        ws.mri.nufft2d1([0.0, 0.1, 0.2], [0.0, np.nan, 0.1], np.ones(3, complex), (4, 4))
