@@ -311,5 +311,5 @@ def test_arrays_without_elements_are_refused(name, changed):
 
 
 def test_coordinates_that_are_not_finite_are_named():
-    with pytest.raises(ws.DataError, match="^y: expected finite coordinates, found nan at point 1"):
+    with pytest.raises(ws.DataError, match="^y: expected finite values, found nan at point 1"):
         ws.mri.nufft2d1([0.0, 0.1, 0.2], [0.0, np.nan, 0.1], np.ones(3, complex), (4, 4))

@@ -27,7 +27,7 @@ def _trajectory(points: Sequence[npt.ArrayLike], negative: bool) -> npt.NDArray[
             )
         if not np.isfinite(axis).all():
             at = int(np.flatnonzero(~np.isfinite(axis))[0])
-            raise _warpstride.DataError(f"{name}: expected finite coordinates, found {axis[at]} at point {at}")
+            raise _warpstride.DataError(f"{name}: expected finite values, found {axis[at]} at point {at}")
     k = np.empty((axes[0].size, len(axes)))
     scale = (-1.0 if negative else 1.0) / (2.0 * np.pi)
     for column, axis in enumerate(reversed(axes)):
