@@ -1,22 +1,12 @@
 """Arrays of CuPy, PyTorch and JAX on a GPU: no copies through the host, the right order of streams, no leaks."""
 
-import importlib
 import os
 
 import numpy as np
 import pytest
+from gpu_libraries import host, library, to
 
 import warpstride as ws
-
-
-def _library(name):
-    try:
-        library = importlib.import_module(name)
-    except ImportError:
-        pytest.skip(f"{name} is not installed")
-    if name == "jax" and library.default_backend() != "gpu":
-        pytest.skip("this jax has no GPU")
-    return library
 
 
 pytestmark = pytest.mark.skipif(not ws.devices(), reason="NOT TESTED: this machine has no usable GPU")
@@ -31,20 +21,6 @@ def _problem(shape=(24, 31), samples=997, images=None, seed=3):
     return k, x.astype(np.complex64), y.astype(np.complex64)
 
 
-def _to(name, array):
-    library = _library(name)
-    if name == "torch":
-        return library.as_tensor(array, device="cuda")
-    if name == "cupy":
-        return library.asarray(array)
-    return library.device_put(array, library.devices("gpu")[0])
-
-
-def _host(name, array):
-    assert type(array).__module__.split(".")[0] in (name, "jaxlib"), type(array)
-    return array.cpu().numpy() if name == "torch" else array.get() if name == "cupy" else np.asarray(array)
-
-
 def _close(a, b, tolerance=2e-5):
     assert a.shape == b.shape and a.dtype == b.dtype == np.complex64
     assert np.linalg.norm(a - b) <= tolerance * np.linalg.norm(b)
@@ -56,8 +32,8 @@ def _close(a, b, tolerance=2e-5):
 def test_transforms_agree_with_the_cpu(name, shape, images):
     k, x, y = _problem(shape, 997, images)
     operator = ws.mri.NUFFT(k, shape, eps=1e-5)
-    _close(_host(name, operator(_to(name, x))), operator(x))
-    _close(_host(name, operator.H(_to(name, y))), operator.H(y))
+    _close(host(name, operator(to(name, x))), operator(x))
+    _close(host(name, operator.H(to(name, y))), operator.H(y))
 
 
 @pytest.mark.parametrize("name", ["cupy", "torch", "jax"])
@@ -67,15 +43,15 @@ def test_coil_maps(name):
     maps = random.normal(size=(4, 16, 20)) + 1j * random.normal(size=(4, 16, 20))
     operator = ws.mri.NUFFT(k, (16, 20), maps=maps.astype(np.complex64))
     samples = operator(x)
-    _close(_host(name, operator(_to(name, x))), samples)
-    _close(_host(name, operator.H(_to(name, samples))), operator.H(samples))
+    _close(host(name, operator(to(name, x))), samples)
+    _close(host(name, operator.H(to(name, samples))), operator.H(samples))
 
 
 def test_nothing_passes_through_the_host():
-    torch = _library("torch")
+    torch = library("torch")
     k, x, y = _problem((64, 64), 5000)
     operator = ws.mri.NUFFT(k, (64, 64))
-    x, y = _to("torch", x), _to("torch", y)
+    x, y = to("torch", x), to("torch", y)
     operator(x), operator.H(y)  # Plans.
     torch.cuda.synchronize()
     activities = [torch.profiler.ProfilerActivity.CUDA]
@@ -91,7 +67,7 @@ def test_nothing_passes_through_the_host():
 
 def test_the_order_of_streams_that_are_not_the_default():
     """A long computation before, and a read after, each in a stream of its own."""
-    torch = _library("torch")
+    torch = library("torch")
     k, x, _ = _problem((128, 128), 20000)
     operator = ws.mri.NUFFT(k, (128, 128))
     expected = torch.as_tensor(operator(x), device="cuda")
@@ -113,10 +89,10 @@ def test_the_order_of_streams_that_are_not_the_default():
 
 
 def test_a_thousand_runs_leak_nothing():
-    torch = _library("torch")
+    torch = library("torch")
     k, x, y = _problem((64, 64), 5000)
     operator = ws.mri.NUFFT(k, (64, 64))
-    x, y = _to("torch", x), _to("torch", y)
+    x, y = to("torch", x), to("torch", y)
 
     def used():
         torch.cuda.synchronize()
@@ -137,7 +113,7 @@ def test_a_thousand_runs_leak_nothing():
 
 
 def test_what_is_refused():
-    torch = _library("torch")
+    torch = library("torch")
     k, x, _ = _problem()
     operator = ws.mri.NUFFT(k, x.shape)
     for wrong in [
@@ -162,7 +138,7 @@ class Described:
 
 
 def test_arrays_that_are_only_described():
-    cupy = _library("cupy")
+    cupy = library("cupy")
     k, x, _ = _problem()
     operator = ws.mri.NUFFT(k, x.shape)
     found = operator(Described(cupy.asarray(x)[None]))

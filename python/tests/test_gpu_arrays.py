@@ -1,49 +1,21 @@
 """Fields, frames and scattering vectors of CuPy, PyTorch and JAX on a GPU: relaxation, ptychography and scattering."""
 
-import importlib
 import json
 import os
 
 import numpy as np
 import pytest
+from gpu_libraries import LIBRARIES, host, library, to
 
 import warpstride as ws
-from warpstride._gpu import in_double
 from warpstride.ptycho._frames import Prepared
 
-LIBRARIES = ["cupy", "torch", "jax"]
 on_a_gpu = pytest.mark.skipif(not ws.devices(), reason="NOT TESTED: this machine has no usable GPU")
-
-
-def _library(name):
-    try:
-        library = importlib.import_module(name)
-    except ImportError:
-        pytest.skip(f"{name} is not installed")
-    if name == "jax" and library.default_backend() != "gpu":
-        pytest.skip("this jax has no GPU")
-    return library
-
-
-def _to(name, array):
-    library = _library(name)
-    if name == "torch":
-        return library.as_tensor(array, device="cuda")
-    if name == "cupy":
-        return library.asarray(array)
-    with in_double(library):
-        return library.device_put(array, library.devices("gpu")[0])
-
-
-def _host(name, array):
-    assert type(array).__module__.split(".")[0] in (name, "jaxlib"), type(array)
-    assert array.__dlpack_device__()[0] in (2, 13)
-    return array.cpu().numpy() if name == "torch" else array.get() if name == "cupy" else np.asarray(array)
 
 
 def _copied_bytes(work):
     """Bytes that a computation copies between host and device, by PyTorch's profile, and names of kernels."""
-    torch = _library("torch")
+    torch = library("torch")
     torch.cuda.synchronize()
     with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profile:
         work()
@@ -62,7 +34,7 @@ def _copied_bytes(work):
 
 
 def _used():
-    torch = _library("torch")
+    torch = library("torch")
     torch.cuda.synchronize()
     torch.cuda.empty_cache()
     free, total = torch.cuda.mem_get_info()
@@ -98,19 +70,19 @@ def test_fields_have_the_bits_of_the_cpu(name, dtype, boundary):
         field, source = _field(shape, dtype), 1e-2 * _field(shape, dtype, 2)
         options = {"boundary": boundary, "iterations": 203, "tolerance": 1e-3, "check_every": 7}
         expected = ws.jacobi.solve(field, source if sourced else None, backend="cpu", **options)
-        given = _to(name, field)
-        found = ws.jacobi.solve(given, _to(name, source) if sourced else None, **options)
+        given = to(name, field)
+        found = ws.jacobi.solve(given, to(name, source) if sourced else None, **options)
         assert "cuda" in found.setup and found.sweeps == expected.sweeps
-        result = _host(name, found.field)
+        result = host(name, found.field)
         assert result.dtype == dtype and np.array_equal(result, expected.field), (shape, sourced)
         assert np.array_equal(found.norm_sweeps, expected.norm_sweeps)
         assert np.allclose(found.norms, expected.norms, rtol=1e-10)
-        assert np.array_equal(_host(name, given), field)
+        assert np.array_equal(host(name, given), field)
 
 
 @on_a_gpu
 def test_a_relaxation_copies_nothing_through_the_host():
-    field = _to("torch", _field((2000, 1999), np.float32))
+    field = to("torch", _field((2000, 1999), np.float32))
     options = {"iterations": 64, "check_every": 16, "tolerance": -1}
     ws.jacobi.solve(field, field, **options)
     copied, kernels = _copied_bytes(lambda: ws.jacobi.solve(field, field, **options))
@@ -121,7 +93,7 @@ def test_a_relaxation_copies_nothing_through_the_host():
 
 @on_a_gpu
 def test_a_relaxation_in_the_order_of_streams():
-    torch = _library("torch")
+    torch = library("torch")
     start = _field((257, 300), np.float32)
     expected = ws.jacobi.solve(start, iterations=40, backend="cpu").field
     source = torch.as_tensor(start, device="cuda")
@@ -140,13 +112,13 @@ def test_a_relaxation_in_the_order_of_streams():
 
 @on_a_gpu
 def test_a_thousand_relaxations_leak_nothing():
-    field = _to("torch", _field((64, 61), np.float32))
+    field = to("torch", _field((64, 61), np.float32))
     _leaks_nothing(lambda: ws.jacobi.solve(field, iterations=3), 30, 1000)
 
 
 @on_a_gpu
 def test_what_a_relaxation_refuses(tmp_path):
-    torch = _library("torch")
+    torch = library("torch")
     field = torch.zeros((8, 9), device="cuda")
     for wrong, words in [
         (lambda: ws.jacobi.solve(field.to(torch.int32)), "float32 or float64"),
@@ -235,29 +207,29 @@ def test_frames_on_a_gpu_give_the_result_of_frames_on_the_host(name, dtype):
     mask = _mask(frames, each)
     engines = [ws.ptycho.DM(3)] if dtype == np.int32 else ENGINES
     expected = ws.ptycho.reconstruct(**_arguments(frames=frames, mask=mask, engines=engines, backend="cuda"))
-    mask = mask if dtype == np.int32 else _to(name, mask)
-    probe = PROBE if dtype == np.uint8 else _to(name, PROBE)
-    found = ws.ptycho.reconstruct(**_arguments(frames=_to(name, frames), mask=mask, engines=engines, probe=probe))
+    mask = mask if dtype == np.int32 else to(name, mask)
+    probe = PROBE if dtype == np.uint8 else to(name, PROBE)
+    found = ws.ptycho.reconstruct(**_arguments(frames=to(name, frames), mask=mask, engines=engines, probe=probe))
     assert found.backend == "cuda"
     assert _differs(found.object, expected.object) < 1e-4
     r, other = (one.metrics["r_factor"][-1] for one in (found, expected))
     assert r == pytest.approx(other, rel=1e-4)
-    object_, probe = found.arrays(_to(name, frames))
-    assert np.array_equal(_host(name, object_), found.object)
-    assert np.array_equal(_host(name, probe), found.probe)
+    object_, probe = found.arrays(to(name, frames))
+    assert np.array_equal(host(name, object_), found.object)
+    assert np.array_equal(host(name, probe), found.probe)
 
 
 @on_a_gpu
 def test_frames_on_a_gpu_agree_with_the_cpu():
     expected = ws.ptycho.reconstruct(**_arguments(backend="cpu"))
-    found = ws.ptycho.reconstruct(**_arguments(frames=_to("torch", SCAN.frames)))
+    found = ws.ptycho.reconstruct(**_arguments(frames=to("torch", SCAN.frames)))
     assert _differs(found.object, expected.object) < 1e-4
 
 
 @on_a_gpu
 @pytest.mark.parametrize("name", LIBRARIES)
 def test_a_start_probe_is_searched_for_and_steps_have_arrays(name):
-    frames = _to(name, SCAN.frames)
+    frames = to(name, SCAN.frames)
     with ws.ptycho.Reconstruction(**_arguments(probe=None, backend="cuda")) as expected:
         notes = expected.notes
     with ws.ptycho.Reconstruction(**_arguments(frames=frames, probe=None)) as run:
@@ -266,16 +238,16 @@ def test_a_start_probe_is_searched_for_and_steps_have_arrays(name):
             if iteration.iteration == 2:
                 break
         object_, probe = run.arrays(like=frames)
-        assert np.array_equal(_host(name, object_), run.object)
-        assert np.array_equal(_host(name, probe), run.probe)
+        assert np.array_equal(host(name, object_), run.object)
+        assert np.array_equal(host(name, probe), run.probe)
         assert run.object.dtype == np.complex64
     # Copies outlive the run.
-    assert np.isfinite(_host(name, object_)).all()
+    assert np.isfinite(host(name, object_)).all()
 
 
 @on_a_gpu
 def test_a_reconstruction_copies_no_frames_through_the_host():
-    torch = _library("torch")
+    torch = library("torch")
     scan = ws.ptycho.simulate(frame=64, positions=600)
     frames = torch.as_tensor(scan.frames.astype(np.uint16), device="cuda")
     options = {**scan.arguments, "frames": frames, "probe": scan.probe, "engines": ENGINES}
@@ -294,7 +266,7 @@ def test_a_reconstruction_copies_no_frames_through_the_host():
 
 @on_a_gpu
 def test_frames_in_the_order_of_streams():
-    torch = _library("torch")
+    torch = library("torch")
     source = torch.as_tensor(SCAN.frames, device="cuda")
     expected = ws.ptycho.reconstruct(**_arguments(frames=source)).object
     large = torch.randn(6000, 6000, device="cuda")
@@ -313,7 +285,7 @@ def test_frames_in_the_order_of_streams():
 
 @on_a_gpu
 def test_reconstructions_leak_nothing():
-    frames = _to("torch", SCAN.frames)
+    frames = to("torch", SCAN.frames)
     _leaks_nothing(lambda: ws.ptycho.reconstruct(**_arguments(frames=frames, engines=[ws.ptycho.LSQML(1)])), 3, 20)
     with ws.ptycho.Reconstruction(**_arguments(frames=frames, engines=[ws.ptycho.LSQML(2000)])) as run:
         _leaks_nothing(lambda: (next(run), run.arrays(like=frames)), 30, 1000)
@@ -321,7 +293,7 @@ def test_reconstructions_leak_nothing():
 
 @on_a_gpu
 def test_what_a_reconstruction_refuses(tmp_path):
-    frames = _to("torch", SCAN.frames)
+    frames = to("torch", SCAN.frames)
     for options, words in [
         ({"backend": "cpu"}, "auto or cuda"),
         ({"device": 7}, "device: expected 0"),
@@ -356,38 +328,38 @@ def test_what_a_reconstruction_refuses(tmp_path):
 @pytest.mark.parametrize("precision", ["f32", "f64"])
 def test_intensities_stay_on_the_gpu_of_q(name, precision):
     model = ws.sas.Model("cylinder@hardsphere", precision=precision)
-    host = ws.sas.Model("cylinder@hardsphere", precision=precision, backend="cuda")
+    plain = ws.sas.Model("cylinder@hardsphere", precision=precision, backend="cuda")
     cpu = ws.sas.Model("cylinder@hardsphere", precision=precision, backend="cpu")
     q = np.geomspace(1e-3, 0.5, 200).reshape((50, 4))
     options = {"radius": 25.0, "radius_pd": 0.1, "length": 300.0}
-    expected = host(q, **options)
-    found = _host(name, model(_to(name, q), **options))
+    expected = plain(q, **options)
+    found = host(name, model(to(name, q), **options))
     assert found.dtype == np.float64 and np.array_equal(found, expected)
     assert np.allclose(found, cpu(q, **options), rtol=1e-4 if precision == "f32" else 1e-9)
     radii = np.linspace(10, 60, 37)
-    expected = host.batch(q, {"radius": radii}, radius_pd=0.1)
-    assert np.array_equal(_host(name, model.batch(_to(name, q), {"radius": radii}, radius_pd=0.1)), expected)
+    expected = plain.batch(q, {"radius": radii}, radius_pd=0.1)
+    assert np.array_equal(host(name, model.batch(to(name, q), {"radius": radii}, radius_pd=0.1)), expected)
 
 
 @on_a_gpu
 @pytest.mark.parametrize("name", LIBRARIES)
 def test_images_and_sets_without_a_solution(name):
     qx, qy = np.meshgrid(np.linspace(-0.2, 0.2, 21), np.linspace(-0.1, 0.1, 12))
-    model, host = ws.sas.Model("ellipsoid"), ws.sas.Model("ellipsoid", backend="cuda")
-    found = model((_to(name, qx), _to(name, qy)), theta=30, phi=20)
-    assert np.array_equal(_host(name, found), host((qx, qy), theta=30, phi=20))
+    model, plain = ws.sas.Model("ellipsoid"), ws.sas.Model("ellipsoid", backend="cuda")
+    found = model((to(name, qx), to(name, qy)), theta=30, phi=20)
+    assert np.array_equal(host(name, found), plain((qx, qy), theta=30, phi=20))
     model = ws.sas.Model("sphere@stickyhardsphere")
     q = np.geomspace(1e-2, 0.3, 30)
     sets = {"stickiness": [0.2, 0.01, 0.3], "volfraction": [0.1, 0.3, 0.2]}
-    host = ws.sas.Model("sphere@stickyhardsphere", backend="cuda").batch(q, sets)
-    assert np.isnan(host).any(1).tolist() == [False, True, False]
-    found = _host(name, model.batch(_to(name, q), sets))
-    assert np.array_equal(found, host, equal_nan=True)
+    expected = ws.sas.Model("sphere@stickyhardsphere", backend="cuda").batch(q, sets)
+    assert np.isnan(expected).any(1).tolist() == [False, True, False]
+    found = host(name, model.batch(to(name, q), sets))
+    assert np.array_equal(found, expected, equal_nan=True)
 
 
 @on_a_gpu
 def test_a_batch_copies_no_intensities_through_the_host():
-    q = _to("torch", np.geomspace(1e-3, 0.5, 1000))
+    q = to("torch", np.geomspace(1e-3, 0.5, 1000))
     model, radii = ws.sas.Model("sphere"), np.linspace(10, 60, 500)
     model.batch(q, {"radius": radii})
     copied, kernels = _copied_bytes(lambda: model.batch(q, {"radius": radii}))
@@ -398,10 +370,10 @@ def test_a_batch_copies_no_intensities_through_the_host():
 
 @on_a_gpu
 def test_scattering_in_the_order_of_streams():
-    torch = _library("torch")
-    host = np.geomspace(1e-3, 0.5, 300)
+    torch = library("torch")
+    points = np.geomspace(1e-3, 0.5, 300)
     model = ws.sas.Model("sphere")
-    source = torch.as_tensor(host, device="cuda")
+    source = torch.as_tensor(points, device="cuda")
     expected = model(source).cpu().numpy()
     large = torch.randn(6000, 6000, device="cuda")
     for _ in range(5):
@@ -415,13 +387,13 @@ def test_scattering_in_the_order_of_streams():
 
 @on_a_gpu
 def test_a_thousand_evaluations_leak_nothing():
-    q, model = _to("torch", np.geomspace(1e-3, 0.5, 300)), ws.sas.Model("sphere")
+    q, model = to("torch", np.geomspace(1e-3, 0.5, 300)), ws.sas.Model("sphere")
     _leaks_nothing(lambda: model(q, radius=20.0), 50, 1000)
 
 
 @on_a_gpu
 def test_what_scattering_refuses():
-    q = _to("torch", np.geomspace(1e-3, 0.5, 30))
+    q = to("torch", np.geomspace(1e-3, 0.5, 30))
     for wrong, words in [
         (lambda: ws.sas.Model("sphere", backend="cpu")(q), "auto or cuda"),
         (lambda: ws.sas.Model("sphere", device=7)(q), "device: expected 0"),

@@ -1,7 +1,6 @@
 """Transforms and reconstructions on GPUs: of NumPy arrays in the emulator, and on a GPU if available; of arrays on a GPU."""
 
 import gc
-import importlib
 import json
 import os
 import pickle
@@ -9,6 +8,7 @@ import time
 
 import numpy as np
 import pytest
+from gpu_libraries import LIBRARIES, host, library, to
 
 import warpstride as ws
 
@@ -118,31 +118,6 @@ def test_what_no_memory_holds_is_refused():
 
 
 # Arrays on a GPU
-
-LIBRARIES = ["cupy", "torch", "jax"]
-
-
-def library(name):
-    try:
-        found = importlib.import_module(name)
-    except ImportError:
-        pytest.skip(f"{name} is not installed")
-    if name == "jax" and found.default_backend() != "gpu":
-        pytest.skip("this jax has no GPU")
-    return found
-
-
-def to(name, array):
-    if name == "torch":
-        return library(name).as_tensor(array, device="cuda")
-    if name == "cupy":
-        return library(name).asarray(array)
-    return library(name).device_put(array, library(name).devices("gpu")[0])
-
-
-def host(name, array):
-    assert type(array).__module__.split(".")[0] in (name, "jaxlib"), type(array)
-    return array.cpu().numpy() if name == "torch" else array.get() if name == "cupy" else np.asarray(array)
 
 
 @on_gpu
