@@ -22,7 +22,7 @@ def library(name):
 
 
 def to(name, array):
-    """An array of NumPy in the memory of the first GPU, of the same type."""
+    """A NumPy array in the memory of the first GPU, of the same type."""
     of = library(name)
     if name == "torch":
         return of.as_tensor(array, device="cuda")
