@@ -8,10 +8,6 @@
 //! for a later architecture. The second text has only the kernels that are faster there: take each kernel from the
 //! newest text that runs on the device and has the kernel.
 
-use std::io::Read as _;
-
-use flate2::read::ZlibDecoder;
-
 /// A compressed PTX text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Packed {
@@ -27,14 +23,14 @@ pub struct Packed {
 impl Packed {
     /// The text, in ASCII. Decompresses it on each call, at several hundred MB/s.
     ///
-    /// The data cannot be damaged short of damage to the program itself; the text would then end early, and the
+    /// The data cannot be damaged short of damage to the program itself; the text would then be empty, and the
     /// driver would refuse it.
     #[must_use]
     pub fn text(&self) -> String {
-        let mut text = String::with_capacity(self.length);
-        // An error leaves what was decompressed before it.
-        let _ = ZlibDecoder::new(self.data).read_to_string(&mut text);
-        text
+        zstd::bulk::decompress(self.data, self.length)
+            .ok()
+            .and_then(|text| String::from_utf8(text).ok())
+            .unwrap_or_default()
     }
 
     /// Length of the compressed data in bytes.
@@ -51,7 +47,7 @@ macro_rules! packed {
             arch: $arch,
             file: concat!($name, ".ptx"),
             length: include!(concat!(env!("OUT_DIR"), "/", $name, ".length")),
-            data: include_bytes!(concat!(env!("OUT_DIR"), "/", $name, ".zlib")),
+            data: include_bytes!(concat!(env!("OUT_DIR"), "/", $name, ".zst")),
         }
     };
 }
