@@ -21,15 +21,16 @@ def library(name):
     return found
 
 
-def to(name, array):
-    """A NumPy array in the memory of the first GPU, of the same type."""
+def to(name, array, ordinal=0):
+    """A NumPy array in the memory of a GPU, of the same type."""
     of = library(name)
     if name == "torch":
-        return of.as_tensor(array, device="cuda")
+        return of.as_tensor(array, device=f"cuda:{ordinal}")
     if name == "cupy":
-        return of.asarray(array)
+        with of.cuda.Device(ordinal):
+            return of.asarray(array)
     with in_double(of):
-        return of.device_put(array, of.devices("gpu")[0])
+        return of.device_put(array, of.devices("gpu")[ordinal])
 
 
 def host(name, array):
