@@ -1,5 +1,6 @@
 //! What goes wrong, as one of three exceptions with the command line's sentence.
 
+use crate::wording::in_python;
 use pyo3::PyErr;
 use pyo3::create_exception;
 use pyo3::exceptions::{PyMemoryError, PyOSError, PyRuntimeError, PyValueError};
@@ -8,8 +9,8 @@ use warpstride::gpu::GpuError;
 use warpstride::io::IoError;
 use warpstride::jacobi::JacobiError;
 use warpstride::mri::MriError;
-use warpstride::ptycho::{EngineError, MemoryRequestError};
-use warpstride::run::{OpenError, OutOfMemory, RequestError};
+use warpstride::ptycho::EngineError;
+use warpstride::run::{MemoryRequestError, OpenError, OutOfMemory, RequestError};
 use warpstride::sas::SasError;
 use warpstride::selftest::SelftestError;
 use warpstride::series::SeriesError;
@@ -75,9 +76,9 @@ impl std::fmt::Display for Failure {
 impl From<Failure> for PyErr {
     fn from(failure: Failure) -> Self {
         match failure {
-            Failure::Data(text) => DataError::new_err(text),
-            Failure::Device(text) => DeviceError::new_err(text),
-            Failure::Memory(text) => OutOfMemoryError::new_err(text),
+            Failure::Data(text) => DataError::new_err(in_python(&text)),
+            Failure::Device(text) => DeviceError::new_err(in_python(&text)),
+            Failure::Memory(text) => OutOfMemoryError::new_err(in_python(&text)),
             Failure::File(text) => PyOSError::new_err(text),
             Failure::Internal(text) => PyRuntimeError::new_err(text),
         }

@@ -6,6 +6,7 @@ use crate::arrays::single;
 use crate::backend::{DevicesKind, GroupRequest, open};
 use crate::background::{Worker, abandonable};
 use crate::errors::Failure;
+use crate::wording::all_in_python;
 use ndarray::{Array1, Array2, Array3, Array5};
 use num_complex::Complex;
 use numpy::{IntoPyArray, PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArray5};
@@ -13,7 +14,6 @@ use pyo3::prelude::*;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use warpstride::data::KSpace;
-use warpstride::gpu::Device;
 use warpstride::mri::cpu::CpuEngine;
 use warpstride::mri::cuda::{kernels, on_cuda_devices, on_emulated_devices};
 use warpstride::mri::io::ismrmrd::KSpaceFile;
@@ -22,7 +22,7 @@ use warpstride::mri::{
     Coverage, Density, Engine, EstimatedMaps, FieldBasis, MapDoubt, MemorySizes, OperatorName,
     Options, Plans, Problem, Recipe, ReconstructionSteps, diagnose, grid_of,
 };
-use warpstride::run::{BackendKind, Interrupt, MemoryEstimate, Steps};
+use warpstride::run::{BackendKind, Interrupt, Steps};
 use warpstride::system::Memory;
 
 /// What does not fit, for messages.
@@ -30,36 +30,6 @@ pub(crate) const WHAT: &str = "the reconstruction";
 
 /// Cells of the NUFFT's fine grid per mode, with which the smallest tolerance is reached.
 const OVERSAMPLING: f64 = 2.0;
-
-/// Checks that a run of these sizes fits; `bytes` of a real number.
-fn check(
-    kind: &DevicesKind,
-    sizes: &MemorySizes,
-    bytes: usize,
-    host: Memory,
-) -> Result<(), Failure> {
-    let estimate = |devices: usize| sizes.with_devices(devices).estimate(bytes);
-    match kind {
-        BackendKind::Cpu => estimate(1).check_cpu(WHAT, host)?,
-        BackendKind::Emulator(devices) => {
-            let each = estimate(devices.len());
-            let all = MemoryEstimate {
-                gpu_device: each.gpu_device.saturating_mul(devices.len() as u64),
-                ..each
-            };
-            all.check_emulator(WHAT, host)?;
-        }
-        BackendKind::Cuda(devices) => {
-            let estimate = estimate(devices.len());
-            for device in devices.iter() {
-                let free = device.memory()?.0 as u64;
-                estimate.check_gpu_number(WHAT, device.info().ordinal, free)?;
-            }
-            estimate.check_gpu_host(WHAT, host)?;
-        }
-    }
-    Ok(())
-}
 
 /// Coil maps (set, coil, voxel), and what the user should know of them.
 type CoilMaps = (Option<Array3<Complex<f64>>>, Vec<String>);
@@ -174,8 +144,8 @@ impl<E: Engine + ?Sized> Running<E> {
             "precision": setup.precision,
             "density": self.density,
             "recipe": self.recipe,
-            "notes": self.notes,
-            "problems": self.problems,
+            "notes": all_in_python(self.notes.iter().cloned()),
+            "problems": all_in_python(self.problems.iter().cloned()),
         })
         .to_string())
     }
@@ -266,7 +236,8 @@ pub(super) fn mri_coil_maps<'py>(
         coil_maps(&asked, None, &kspace, &mut Plans::default())
     })?;
     let maps = maps.ok_or_else(|| Failure::data("maps: expected a way to estimate them"))?;
-    Ok((maps.mapv(single).into_pyarray(py).into_any(), notes))
+    let maps = maps.mapv(single).into_pyarray(py).into_any();
+    Ok((maps, all_in_python(notes)))
 }
 
 fn prepare(asked: &Asked, given: Input, double: bool) -> Result<Running, Failure> {
@@ -312,8 +283,12 @@ fn prepare(asked: &Asked, given: Input, double: bool) -> Result<Running, Failure
     let sizes = sizes.with_pipe(density == Density::Pipe);
     let bytes = if double { 8 } else { 4 };
     let cpu_only = double.then_some("the GPU back end computes in f32 only");
+    let with_maps = given.maps.is_some() || asked.estimation()?.is_some();
+    let fits = |kind: &DevicesKind| -> Result<(), Failure> {
+        Ok(sizes.check(kind, with_maps, bytes, host)?)
+    };
     let backend = open(&request, cpu_only, kernels)?;
-    let backend = backend.checked(|kind| check(kind, &sizes, bytes, host))?;
+    let backend = backend.checked(fits)?;
     let coverage = Coverage::new(&kspace);
     let problems = diagnose(&kspace, &coverage);
     let mut plans = Plans::default();
@@ -340,7 +315,7 @@ fn prepare(asked: &Asked, given: Input, double: bool) -> Result<Running, Failure
         problem = problem.with_map_sets(maps.clone()).map_err(Failure::data)?;
     }
     let chosen = backend.engine(
-        || check(&BackendKind::Cpu, &sizes, bytes, host),
+        || fits(&BackendKind::Cpu),
         |kind| -> Result<Box<dyn Engine>, Failure> {
             Ok(match (kind, double) {
                 (BackendKind::Cpu, false) => {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import operator as operators
 from dataclasses import dataclass, replace
 from typing import Any, Callable, Literal, NamedTuple, Optional, Sequence, Union
 
@@ -11,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _warpstride
-from .._arrays import complexes, filled, floats
+from .._arguments import device_numbers, optional_whole, whole
+from .._arrays import complexes, filled, floats, real
 from .._gpu import device_of, on_host
 from .._progress import EVERY, Progress
 from .._types import Backend, Devices, Path, Precision
@@ -31,6 +31,14 @@ class Iteration(NamedTuple):
         Its number, from 1.
     residual : float
         \\|r\\|²/\\|b\\|², with b = EᴴWd and r what is left of it.
+
+    Examples
+    --------
+    >>> import warpstride as ws
+    >>> scan, seen = ws.mri.simulate(matrix=32, coils=4), []
+    >>> _ = ws.mri.reconstruct(scan.samples, scan.k, 32, iterations=2, callback=seen.append, backend="cpu")
+    >>> [one.iteration for one in seen], seen[1].residual < seen[0].residual
+    ([1, 2], True)
     """
 
     iteration: int
@@ -66,6 +74,17 @@ class Result:
     field_of_view, placement : tuple or None
         What that file says: extent along slices, rows and columns, m; position of the image, m, and directions of columns,
         rows and slices in the patient. They are written to NIfTI.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import warpstride as ws
+    >>> scan = ws.mri.simulate(matrix=32, coils=4)
+    >>> result = ws.mri.reconstruct(scan.samples, scan.k, 32, backend="cpu")
+    >>> result.precision, result.density, result.metrics["iteration"][0] == 1
+    ('f32', 'none', np.True_)
+    >>> result.save(tempfile.mkdtemp() + "/image.npy")
+    []
     """
 
     image: Any
@@ -291,16 +310,16 @@ def reconstruct(
         "readouts": readouts,
         "method": method,
         "operator": operator,
-        "iterations": iterations,
-        "min_residual": min_residual,
-        "lamda": lamda,
-        "tolerance": tolerance,
+        "iterations": optional_whole("iterations", iterations),
+        "min_residual": None if min_residual is None else real("min_residual", min_residual),
+        "lamda": None if lamda is None else real("lamda", lamda),
+        "tolerance": None if tolerance is None else real("tolerance", tolerance),
         "density": density_name,
         "maps": named or "given",
-        "intensity_correction": intensity_correction,
+        "intensity_correction": bool(intensity_correction),
         "double": None if precision is None else precision == "f64",
         "backend": backend,
-        "devices": devices,
+        "devices": device_numbers(devices),
     }
     weights = None if weights is None else floats("density", on_host("density", weights)).ravel()
     run: Union[_warpstride.MriRun, OnGpu]
@@ -385,13 +404,10 @@ def _result(found: tuple[_Complex, Optional[_Complex], _Floats, str], axes: int)
 
 
 def _matrix(matrix: Union[int, Sequence[int]], axes: int) -> tuple[int, ...]:
-    try:
-        sides = (operators.index(matrix),) * axes if np.ndim(matrix) == 0 else tuple(map(operators.index, matrix))  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        sides = ()
-    if len(sides) != axes or any(not 0 < side < 2**31 for side in sides):
-        raise _warpstride.DataError(f"matrix: expected {axes} whole numbers above 0, found {matrix!r}")
-    return sides
+    sides: list[Any] = list(matrix) if isinstance(matrix, (list, tuple, range, np.ndarray)) and np.ndim(matrix) == 1 else [matrix] * axes
+    if len(sides) != axes:
+        raise _warpstride.DataError(f"matrix: expected {axes} whole numbers, as k has axes, found {matrix!r:.100}")
+    return tuple(whole("matrix", side, 1, 2**31 - 1) for side in sides)
 
 
 def _name_or_array(argument: str, value: Any) -> tuple[Optional[str], Any]:
@@ -415,6 +431,13 @@ class Simulation:
         The phantom (row, column) or (slice, row, column).
     maps : ndarray of complex128
         Coil maps (coil, \\*shape of the image).
+
+    Examples
+    --------
+    >>> import warpstride as ws
+    >>> scan = ws.mri.simulate(matrix=32, coils=4)
+    >>> scan.image.shape, scan.maps.shape
+    ((32, 32), (4, 32, 32))
     """
 
     samples: npt.NDArray[np.complex64]
@@ -453,6 +476,16 @@ def simulate(
     seed : int
         Seed of the noise.
 
+    Returns
+    -------
+    Simulation
+        Samples, trajectory and truth.
+
+    Raises
+    ------
+    DataError
+        A number out of range.
+
     Examples
     --------
     >>> import warpstride as ws
@@ -462,13 +495,13 @@ def simulate(
     """
     options = {
         "trajectory": trajectory,
-        "matrix": matrix,
-        "spokes": spokes,
-        "samples": samples,
-        "coils": coils,
-        "snr": snr,
-        "volume": volume,
-        "seed": seed,
+        "matrix": whole("matrix", matrix),
+        "spokes": optional_whole("spokes", spokes),
+        "samples": optional_whole("samples", samples),
+        "coils": whole("coils", coils),
+        "snr": None if snr is None else real("snr", snr),
+        "volume": bool(volume),
+        "seed": whole("seed", seed),
     }
     values, k, readouts, image, maps = _warpstride.mri_simulate(options)
     shape = (len(readouts), readouts[0])
