@@ -149,7 +149,10 @@ pub(crate) fn in_python(text: &str) -> String {
         let name = &rest[..end.map_or(rest.len(), |(end, _)| end)];
         let form = OPTIONS.iter().find(|(option, _)| *option == name);
         let (written, used) = match form {
-            Some((_, form)) if begins => written(*form, name, &rest[name.len()..]),
+            Some((_, form)) if begins => {
+                let named = found.ends_with("the command's ");
+                written(*form, named, name, &rest[name.len()..])
+            }
             _ => (name.to_owned(), 0),
         };
         found.push_str(&written);
@@ -163,8 +166,8 @@ pub(crate) fn all_in_python(texts: impl IntoIterator<Item = String>) -> Vec<Stri
     texts.into_iter().map(|text| in_python(&text)).collect()
 }
 
-/// An option in Python, and how many bytes of what follows its name belong to it.
-fn written(form: Form, name: &str, after: &str) -> (String, usize) {
+/// An option in Python, and how many bytes of what follows its name belong to it; `named` if the text before calls it the command's.
+fn written(form: Form, named: bool, name: &str, after: &str) -> (String, usize) {
     let any = matches!(form, Named(_) | Names(_) | Free | Tie);
     let (value, used) = match form {
         Command => ("", 0),
@@ -173,6 +176,7 @@ fn written(form: Form, name: &str, after: &str) -> (String, usize) {
     };
     let (of, given) = value.split_once('=').unwrap_or((value, ""));
     let text = match form {
+        Command if named => name.to_owned(),
         Command => format!("the command's {name}"),
         Switch(argument) => return (format!("{argument}=True"), 0),
         Argument(argument) | Named(argument) => match value {

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import operator
-from typing import Any, Optional, Union
+from typing import Any, Optional, cast
 
 import numpy as np
 
+from ._types import Devices
 from ._warpstride import DataError
 
 LARGEST = 2**63 - 1
@@ -53,7 +54,7 @@ def device_number(value: Any) -> Optional[int]:
     return optional_whole("device", value)
 
 
-def device_numbers(value: Any) -> Union[None, int, list[int], str]:
+def device_numbers(value: Any) -> Devices:
     """The argument ``devices``: a number, a list of numbers, ``"all"``, or None.
 
     Raises
@@ -62,7 +63,7 @@ def device_numbers(value: Any) -> Union[None, int, list[int], str]:
         Anything else.
     """
     if value is None or isinstance(value, str):
-        return value
+        return cast(Devices, value)  # The library refuses other words.
     if isinstance(value, (list, tuple, range)) or (isinstance(value, np.ndarray) and value.ndim == 1):
         return [whole("devices", one) for one in value]
     return whole("devices", value)

@@ -32,8 +32,8 @@ class Device:
     Examples
     --------
     >>> import warpstride as ws
-    >>> [device.name for device in ws.devices() if device.memory_bytes > 2**33]
-    [...]
+    >>> all(device.memory_free_bytes <= device.memory_bytes for device in ws.devices())
+    True
     """
 
     ordinal: int

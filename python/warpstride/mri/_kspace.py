@@ -27,7 +27,7 @@ class KSpace:
     >>> scan, folder = ws.mri.simulate(matrix=32, coils=4), pathlib.Path(tempfile.mkdtemp())
     >>> readouts, samples = scan.k.shape[:2]
     >>> def write(name, array, sizes):                # an array of BART: the first axis is the fastest
-    ...     (folder / f"{name}.hdr").write_text("# Dimensions\n" + " ".join(map(str, sizes)) + "\n")
+    ...     (folder / f"{name}.hdr").write_text("# Dimensions\\n" + " ".join(map(str, sizes)) + "\\n")
     ...     array.astype(np.complex64).tofile(folder / f"{name}.cfl")
     >>> write("samples", scan.samples, (1, samples, readouts, 4))
     >>> write("k", np.concatenate([32 * scan.k, 0 * scan.k[..., :1]], axis=2), (3, samples, readouts))

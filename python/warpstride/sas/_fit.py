@@ -46,10 +46,10 @@ class Fitted:
     >>> import warpstride as ws
     >>> model, q = ws.sas.Model("sphere", backend="cpu"), np.linspace(0.01, 0.3, 50)
     >>> intensity = model(q, radius=35, background=0.01)
-    >>> found = ws.sas.fit(model, (q, intensity, 0.01 * intensity), {"radius": (20, 60)}, background=0.01)
+    >>> found = ws.sas.fit(model, (q, intensity, 0.01 * intensity), {"radius": (30, 40)}, background=0.01)
     >>> radius = found.parameters["radius"]
     >>> round(radius.value, 6), radius.high, radius.units
-    (35.0, 60.0, 'Ang')
+    (35.0, 40.0, 'Ang')
     """
 
     value: float
@@ -78,7 +78,7 @@ class Round(NamedTuple):
     >>> model, q = ws.sas.Model("sphere", backend="cpu"), np.linspace(0.01, 0.3, 50)
     >>> intensity = model(q, radius=35, background=0.01)
     >>> rounds = []
-    >>> _ = ws.sas.fit(model, (q, intensity, 0.01 * intensity), ["radius"], background=0.01, callback=rounds.append)
+    >>> _ = ws.sas.fit(model, (q, intensity, 0.01 * intensity), {"radius": (30, 40)}, background=0.01, callback=rounds.append)
     >>> rounds[0].round, rounds[-1].chi2_per_point < 1e-6
     (1, True)
     """
@@ -102,7 +102,7 @@ class FittedData:
     >>> import warpstride as ws
     >>> model, q = ws.sas.Model("sphere", backend="cpu"), np.linspace(0.01, 0.3, 50)
     >>> intensity = model(q, radius=35, background=0.01)
-    >>> found = ws.sas.fit(model, (q, intensity, 0.01 * intensity), {"radius": (20, 60)}, background=0.01)
+    >>> found = ws.sas.fit(model, (q, intensity, 0.01 * intensity), {"radius": (30, 40)}, background=0.01)
     >>> one = found.sets[0]
     >>> len(one.model), bool(np.abs(one.residuals).max() < 1e-3)
     (50, True)
@@ -145,7 +145,7 @@ class FitResult:
     >>> import warpstride as ws
     >>> model, q = ws.sas.Model("sphere", backend="cpu"), np.linspace(0.01, 0.3, 50)
     >>> intensity = model(q, radius=35, background=0.01)
-    >>> found = ws.sas.fit(model, (q, intensity, 0.01 * intensity), {"radius": (20, 60)}, background=0.01)
+    >>> found = ws.sas.fit(model, (q, intensity, 0.01 * intensity), {"radius": (30, 40)}, background=0.01)
     >>> found.converged, sorted(found.parameters), found.covariance.shape
     (True, ['radius'], (1, 1))
     """

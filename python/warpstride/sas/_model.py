@@ -319,6 +319,10 @@ class Model:
             if suffix == "_pd_type":
                 options.setdefault(of, {})[suffix] = str(value)
                 continue
+            if suffix == "_pd_n":
+                count = int(value) if isinstance(value, float) and value.is_integer() else value
+                options.setdefault(of, {})[suffix] = whole(name, count, 1, _MOST_POINTS)
+                continue
             number = real(name, value)
             if suffix == "":
                 values[of] = number
@@ -327,9 +331,6 @@ class Model:
                     raise _warpstride.DataError(f"{name}: expected a width, 0 or more, found {number}")
                 if number > 0:
                     widths[of] = number
-            elif suffix == "_pd_n":
-                count = int(number) if isinstance(value, float) and number.is_integer() else value
-                options.setdefault(of, {})[suffix] = whole(name, count, 1, _MOST_POINTS)
             else:
                 options.setdefault(of, {})[suffix] = number
         distributions: list[_Distribution] = []
