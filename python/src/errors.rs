@@ -19,19 +19,45 @@ create_exception!(
     warpstride,
     DataError,
     PyValueError,
-    "Data or options with which nothing can be computed; the text names what was expected and what was found."
+    "Data or options with which nothing can be computed; the text names what was expected and what was found.
+
+Examples
+--------
+>>> import warpstride as ws
+>>> try:
+...     ws.ptycho.DM(0)
+... except ws.DataError as error:
+...     print(error)
+iterations: expected a whole number from 1 to 10000000, found 0
+>>> issubclass(ws.DataError, ValueError)
+True
+"
 );
 create_exception!(
     warpstride,
     DeviceError,
     PyRuntimeError,
-    "A GPU that was asked for and cannot be used, or that failed."
+    "A GPU that was asked for and cannot be used, or that failed.
+
+Examples
+--------
+>>> import warpstride as ws
+>>> issubclass(ws.DeviceError, RuntimeError)
+True
+"
 );
 create_exception!(
     warpstride,
     OutOfMemoryError,
     PyMemoryError,
-    "A computation that does not fit into the memory of the host or of a device."
+    "A computation that does not fit into the memory of the host or of a device.
+
+Examples
+--------
+>>> import warpstride as ws
+>>> issubclass(ws.OutOfMemoryError, MemoryError)
+True
+"
 );
 
 /// Why a computation failed: what its thread hands to Python's.

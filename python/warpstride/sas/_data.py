@@ -45,7 +45,7 @@ class Data:
     >>> _ = path.write_text("q I dI\\n0.01 9.0 0.1\\n0.02 7.0 0.1\\n0.03 4.0 0.1\\n")
     >>> data = ws.sas.read(path)
     >>> data.title, data.dq is None, len(ws.sas.Model("sphere", backend="cpu")(data.q))
-    ('curve.txt', True, 3)
+    ('curve', True, 3)
     """
 
     q: Union[_Floats, tuple[_Floats, _Floats]]
