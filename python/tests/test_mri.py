@@ -88,6 +88,51 @@ def test_the_operator_is_the_direct_sum_and_has_its_adjoint():
     assert single(x.astype(np.complex64)).dtype == np.complex64
 
 
+def errors(shape, eps, points, dtype, random):
+    """Relative l² errors of types 1 and 2 against direct sums."""
+    places = random.uniform(-np.pi, np.pi, (len(shape), points))
+    c = (random.normal(size=points) + 1j * random.normal(size=points)).astype(dtype)
+    f = (random.normal(size=shape) + 1j * random.normal(size=shape)).astype(dtype)
+    waves = [np.exp(1j * np.outer(np.arange(n) - n // 2, x)) for n, x in zip(shape, places)]
+    letters = "abc"[: len(shape)]
+    each = ",".join(f"{letter}j" for letter in letters)
+    exact = (
+        np.einsum(f"j,{each}->{letters}", c, *waves, optimize=True),
+        np.einsum(f"{letters},{each}->j", f, *(wave.conj() for wave in waves), optimize=True),
+    )
+    types = (ws.mri.nufft2d1, ws.mri.nufft2d2) if len(shape) == 2 else (ws.mri.nufft3d1, ws.mri.nufft3d2)
+    found = types[0](*places, c, shape, eps=eps), types[1](*places, f, eps=eps)
+    return [np.linalg.norm(one - sums) / np.linalg.norm(sums) for one, sums in zip(found, exact)]
+
+
+@pytest.mark.parametrize(("shape", "most"), [((64, 64), 1.5), ((16, 16), 2.5), ((10, 12, 14), 2.5)])
+def test_errors_of_transforms_are_what_was_asked_for(shape, most):
+    """On small grids they are larger, as docs/python.md says, because the outermost of few modes has the most aliasing."""
+    random = np.random.default_rng(11)
+    for exponent in range(2, 13):
+        eps = 10.0**-exponent
+        found = errors(shape, eps, 1500, np.complex128, random)
+        assert max(found) <= most * eps, (eps, found)
+        # The kernel is hardly wider than that takes; a cell is about a digit.
+        assert exponent > 9 or max(found) > 0.01 * eps, (eps, found)
+    for exponent in range(2, 6):
+        found = errors(shape, 10.0**-exponent, 1500, np.complex64, random)
+        assert max(found) <= most * 10.0**-exponent, (exponent, found)
+
+
+def test_operators_pass_on_what_is_not_finite_and_reconstructions_refuse_it():
+    scan = ws.mri.simulate(matrix=16, coils=2)
+    image = np.ones((16, 16), dtype=complex)
+    image[3, 4] = np.nan
+    operator = ws.mri.NUFFT(scan.k.reshape(-1, 2), (16, 16))
+    assert np.isnan(operator(image)).all()
+    for value in (np.nan, np.inf):
+        samples = scan.samples.copy()
+        samples[1, 2, 3] = value
+        with pytest.raises(ws.DataError, match="samples?.*: expected (a )?finite"):
+            ws.mri.reconstruct(samples, scan.k, 16, backend="cpu")
+
+
 @pytest.mark.parametrize(
     ("call", "words"),
     [
