@@ -120,6 +120,51 @@ def test_errors_of_transforms_are_what_was_asked_for(shape, most):
         assert max(found) <= most * 10.0**-exponent, (exponent, found)
 
 
+@pytest.mark.parametrize("backend", ["cpu", "emulator"])
+@pytest.mark.parametrize("options", [{}, {"density": "pipe", "method": "adjoint"}, {"operator": "nufft", "maps": "none"}])
+def test_images_that_share_plans_have_the_bits_of_each_alone(backend, options):
+    scan = ws.mri.simulate(matrix=16, coils=3, snr=30)
+    frames = np.stack([scan.samples, 2j * scan.samples, scan.samples[::-1]])
+    options = {"backend": backend, **({} if "method" in options else {"iterations": 3}), **options}
+    seen = []
+    found = ws.mri.reconstruct_all(frames, scan.k, 16, callback=seen.append, **options)
+    assert [id(one) for one in seen] == [id(one) for one in found] and len(found) == 3
+    for one, samples in zip(found, frames):
+        alone = ws.mri.reconstruct(samples, scan.k, 16, **options)
+        assert np.array_equal(one.image, alone.image) and np.array_equal(one.residuals, alone.residuals)
+        assert one.data_residual == alone.data_residual and one.notes == alone.notes
+    assert len(ws.mri.reconstruct_all(frames, scan.k, 16, callback=lambda one: True, **options)) == 1
+
+
+def test_several_images_may_share_coil_maps():
+    scan = ws.mri.simulate(matrix=16, coils=4)
+    frames = np.stack([scan.samples, 3 * scan.samples[::-1]]).astype(np.complex128)
+    once = ws.mri.reconstruct_all(frames, scan.k, 16, maps_once=True, backend="cpu")
+    given = ws.mri.reconstruct(frames[1], scan.k, 16, maps=once[0].maps, backend="cpu")
+    assert np.array_equal(once[1].image, given.image) and once[1].image.dtype == np.complex128
+    each = ws.mri.reconstruct_all(frames, scan.k, 16, backend="cpu")
+    assert np.array_equal(each[0].image, once[0].image) and not np.allclose(each[1].maps, once[1].maps)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"samples": np.ones((3, 9), complex)}, r"samples: expected 3 axes \(image, coil, …\)"),
+        ({"samples": np.ones((0, 2, 9), complex)}, "samples: expected at least one element"),
+        ({"samples": np.ones((2, 3, 8), complex)}, "samples: expected shape"),
+        ({"samples": np.full((2, 3, 9), np.nan)}, "finite"),
+        ({"samples": iter([np.ones((3, 9))])}, r"samples: expected samples of a file \(KSpace\), found ndarray"),
+        ({"maps": "none", "maps_once": True}, "maps_once: expected maps that are estimated, found none"),
+        ({"maps": np.ones((3, 4, 4)), "maps_once": True}, "maps_once: .*, found maps that are given"),
+        ({"method": "cgg"}, 'method "cgg": expected'),
+    ],
+)
+def test_wrong_series_of_images_are_refused(arguments, words):
+    usual = {"samples": np.ones((2, 3, 9), complex), "k": np.full((9, 2), 0.1), "matrix": 4, "maps": "none", "backend": "cpu"}
+    with pytest.raises(ws.DataError, match=words):
+        ws.mri.reconstruct_all(**{**usual, **arguments})
+
+
 def test_operators_pass_on_what_is_not_finite_and_reconstructions_refuse_it():
     scan = ws.mri.simulate(matrix=16, coils=2)
     image = np.ones((16, 16), dtype=complex)
