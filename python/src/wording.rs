@@ -51,7 +51,7 @@ const OPTIONS: &[(&str, Form)] = &[
     ("--find-rotation", Command),
     ("--fit", Free),
     ("--fly-points", Recipe("fly.points")),
-    ("--fly-shift", Recipe("fly.path")),
+    ("--fly-shift", Recipe("fly.shift")),
     ("--focus-to-sample", Argument("focus_to_sample")),
     ("--follow-links", Switch("follow_links")),
     ("--frame", Argument("frame")),
@@ -104,12 +104,21 @@ const OPTIONS: &[(&str, Form)] = &[
     ("--wide", Command),
 ];
 
-/// Parts of sentences that Python says otherwise.
+/// Parts of sentences that Python says otherwise, among them values whose unit a recipe does not have.
 const PHRASES: &[(&str, &str)] = &[
     // The size and the precision of a relaxation are those of its field.
     (" (--nx, --ny) or --precision f32", " or one of float32"),
     (" (--nx, --ny)", ""),
     (", such as dm:100", ", such as DM(100)"),
+    (
+        "--fly-shift 0,1.5um",
+        "recipe={\"fly\": {\"shift\": [0, 1.5e-6]}}",
+    ),
+    (
+        "--slice-distance 20um",
+        "recipe={\"slices\": {\"distance\": 20e-6}}",
+    ),
+    ("--fly-shift scan", "recipe={\"fly\": {\"path\": \"scan\"}}"),
     ("set it with --set", "give it as a keyword"),
     ("the command line (--", "an argument (--"),
 ];

@@ -173,6 +173,8 @@ def test_a_fit_names_its_own_arguments(arguments, sentence):
         ("(--position-columns 0,1)", '(positions={"columns": (0, 1)})'),
         ("or --positions FILE, or", "or positions=FILE, or"),
         ("(such as --engine lsqml:100)", "(such as engines=[LSQML(100)])"),
+        ("(--slice-distance 20um sets one)", '(recipe={"slices": {"distance": 20e-6}} sets one)'),
+        ("(--fly-shift 0,1.5um), or (--fly-shift scan)", '(recipe={"fly": {"shift": [0, 1.5e-6]}}), or (recipe={"fly": {"path": "scan"}})'),
         ("add --pd radius=0.1", "add radius_pd=0.1"),
         ("give --q-unit 1/nm", 'give q_unit="1/nm"'),
         ("whole days beside H with --timezone Europe/Zurich, whose", 'whole days beside H with timezone="Europe/Zurich", whose'),

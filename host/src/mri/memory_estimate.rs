@@ -212,6 +212,30 @@ mod tests {
     }
 
     #[test]
+    fn what_does_not_fit_is_refused_where_it_is_computed() {
+        let sizes = MemorySizes::new(Grid::two(64, 64), 1000, 8, OperatorName::Nufft);
+        let need = sizes.estimate(4);
+        let check = |kind: &BackendKind<_, _>, maps, bytes: u64| {
+            let found = sizes.check(kind, maps, 4, Memory::limited(bytes));
+            found.map_err(|why| why.to_string())
+        };
+        assert_eq!(check(&BackendKind::Cpu, true, need.cpu), Ok(()));
+        let refused = check(&BackendKind::Cpu, true, need.cpu - 1).unwrap_err();
+        assert!(refused.contains("the reconstruction needs"), "{refused}");
+        let two = || BackendKind::Emulator(vec![EmulatedDevice::new(), EmulatedDevice::new()]);
+        let shared = sizes.with_devices(2).estimate(4);
+        let both = shared.gpu_host + 2 * shared.gpu_device;
+        assert_eq!(check(&two(), true, both), Ok(()));
+        assert!(check(&two(), true, both - 1).is_err());
+        // Without maps one device has all coils.
+        assert_eq!(
+            check(&two(), false, need.gpu_host + 2 * need.gpu_device),
+            Ok(())
+        );
+        assert!(check(&two(), false, both).is_err());
+    }
+
+    #[test]
     fn a_device_with_half_of_the_coils_needs_less() {
         let sizes = MemorySizes::new(Grid::two(64, 64), 1000, 8, OperatorName::Direct);
         let on = |devices| sizes.with_devices(devices).estimate(4);
