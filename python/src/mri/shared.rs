@@ -23,7 +23,7 @@ pub(super) struct Shared {
     maps: BTreeMap<u16, CoilMaps>,
     /// The back end of the first image.
     backend: Option<OpenBackend>,
-    /// Of several images whether their maps are estimated once.
+    /// Whether maps are estimated once, if there are several images.
     several: Option<bool>,
 }
 
