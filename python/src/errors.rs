@@ -1,5 +1,6 @@
 //! What goes wrong, as one of three exceptions with the command line's sentence.
 
+use crate::wording::in_python;
 use pyo3::PyErr;
 use pyo3::create_exception;
 use pyo3::exceptions::{PyMemoryError, PyOSError, PyRuntimeError, PyValueError};
@@ -8,8 +9,8 @@ use warpstride::gpu::GpuError;
 use warpstride::io::IoError;
 use warpstride::jacobi::JacobiError;
 use warpstride::mri::MriError;
-use warpstride::ptycho::{EngineError, MemoryRequestError};
-use warpstride::run::{OpenError, OutOfMemory, RequestError};
+use warpstride::ptycho::EngineError;
+use warpstride::run::{MemoryRequestError, OpenError, OutOfMemory, RequestError};
 use warpstride::sas::SasError;
 use warpstride::selftest::SelftestError;
 use warpstride::series::SeriesError;
@@ -18,19 +19,45 @@ create_exception!(
     warpstride,
     DataError,
     PyValueError,
-    "Data or options with which nothing can be computed; the text names what was expected and what was found."
+    "Data or options with which nothing can be computed; the text names what was expected and what was found.
+
+Examples
+--------
+>>> import warpstride as ws
+>>> try:
+...     ws.ptycho.DM(0)
+... except ws.DataError as error:
+...     print(error)
+iterations: expected a whole number from 1 to 10000000, found 0
+>>> issubclass(ws.DataError, ValueError)
+True
+"
 );
 create_exception!(
     warpstride,
     DeviceError,
     PyRuntimeError,
-    "A GPU that was asked for and cannot be used, or that failed."
+    "A GPU that was asked for and cannot be used, or that failed.
+
+Examples
+--------
+>>> import warpstride as ws
+>>> issubclass(ws.DeviceError, RuntimeError)
+True
+"
 );
 create_exception!(
     warpstride,
     OutOfMemoryError,
     PyMemoryError,
-    "A computation that does not fit into the memory of the host or of a device."
+    "A computation that does not fit into the memory of the host or of a device.
+
+Examples
+--------
+>>> import warpstride as ws
+>>> issubclass(ws.OutOfMemoryError, MemoryError)
+True
+"
 );
 
 /// Why a computation failed: what its thread hands to Python's.
@@ -75,9 +102,9 @@ impl std::fmt::Display for Failure {
 impl From<Failure> for PyErr {
     fn from(failure: Failure) -> Self {
         match failure {
-            Failure::Data(text) => DataError::new_err(text),
-            Failure::Device(text) => DeviceError::new_err(text),
-            Failure::Memory(text) => OutOfMemoryError::new_err(text),
+            Failure::Data(text) => DataError::new_err(in_python(&text)),
+            Failure::Device(text) => DeviceError::new_err(in_python(&text)),
+            Failure::Memory(text) => OutOfMemoryError::new_err(in_python(&text)),
             Failure::File(text) => PyOSError::new_err(text),
             Failure::Internal(text) => PyRuntimeError::new_err(text),
         }

@@ -3,6 +3,7 @@
 use crate::backend::{Devices, GroupRequest};
 use crate::background::{Observer, observed};
 use crate::errors::Failure;
+use crate::wording::all_in_python;
 use ndarray::{Array1, Array2, ArrayView2};
 use numpy::{Element, IntoPyArray, PyReadonlyArray2};
 use pyo3::prelude::*;
@@ -190,7 +191,7 @@ impl<F> Solved<F> {
             self.sweeps,
             self.converged,
             self.setup,
-            self.notes,
+            all_in_python(self.notes),
             self.seconds,
         ))
     }

@@ -15,6 +15,7 @@ mod program;
 mod ptycho;
 mod sas;
 mod series;
+mod wording;
 
 use pyo3::prelude::*;
 
@@ -37,5 +38,6 @@ fn warpstride_python(module: &Bound<'_, PyModule>) -> PyResult<()> {
     mri::add_to(module)?;
     ptycho::add_to(module)?;
     sas::add_to(module)?;
-    series::add_to(module)
+    series::add_to(module)?;
+    wording::add_to(module)
 }

@@ -4,6 +4,7 @@ mod kspace;
 pub(crate) mod options;
 pub(crate) mod reconstruct;
 mod save;
+mod shared;
 mod simulate;
 
 use crate::errors::Failure;

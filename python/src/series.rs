@@ -80,10 +80,7 @@ fn axis(timezone: Option<&str>, plan: &Resample) -> Result<Option<BucketAxis>, F
     let refused = |why: String| Failure::Data(format!("timezone {name:?}: {why}"));
     let zone = Zone::named(name).map_err(refused)?;
     let axis = BucketAxis::new(zone, plan.granularities());
-    Ok(Some(axis.map_err(|why| {
-        // The library's sentence names options of the command line.
-        Failure::Data(why.replace("--timezone ", "timezone "))
-    })?))
+    Ok(Some(axis.map_err(Failure::Data)?))
 }
 
 fn engine(plan: &Resample, options: &Options) -> Result<Box<dyn Engine>, Failure> {

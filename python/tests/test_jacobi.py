@@ -49,7 +49,7 @@ def test_views_and_integers_are_taken():
         (lambda: ws.jacobi.solve(np.full((5, 5), np.nan)), "expected finite values"),
         (lambda: ws.jacobi.solve(np.zeros((5, 5)), np.zeros((5, 6))), "source: expected 5"),
         (lambda: ws.jacobi.solve(np.zeros((5, 5)), boundary="open"), "expected textbook, dirichlet"),
-        (lambda: ws.jacobi.solve(np.zeros((5, 5)), check_every=0), "check_every: expected 1"),
+        (lambda: ws.jacobi.solve(np.zeros((5, 5)), check_every=0), "check_every: expected a whole number from 1"),
         (lambda: ws.jacobi.solve(np.zeros((5, 5)), backend="cpu", devices=[0, 1]), "found cpu"),
         (lambda: ws.jacobi.solve(np.zeros((5, 5)), devices="some"), 'expected "all"'),
         (lambda: ws.jacobi.solve(np.full((5, 5), 1e300) * np.eye(5), backend="cpu"), "expected a finite number"),

@@ -165,8 +165,35 @@ def test_slices_of_a_file_are_read_one_by_one(tmp_path):
         assert np.array_equal(kspace.samples.ravel(), given.ravel())
         result = ws.mri.reconstruct(kspace, backend="cpu").image
         assert np.array_equal(result, image.reshape((16, 16)).astype(np.complex64))
+    together = ws.mri.reconstruct_all(ws.mri.read_all(tmp_path / "ksp.cfl", "slice=all", **files), backend="cpu")
+    assert np.array_equal([one.image for one in together], expected.reshape((2, 16, 16)).astype(np.complex64))
+    assert together[0].source == found[0].path
     one = ws.mri.read(tmp_path / "ksp.cfl", select="slice=1", **files)
     assert np.array_equal(one.samples, found[1].samples)
+
+
+def test_repetitions_have_the_bits_of_the_command(tmp_path):
+    """With the coil maps of the first, or with those of each."""
+    truth = ws.mri.simulate(matrix=16, coils=3, snr=20)
+    readouts, samples = truth.k.shape[:2]
+    noise = np.random.default_rng(3).normal(size=truth.samples.shape)
+    frames = np.stack([truth.samples, truth.samples + noise.astype(np.float32), 2j * truth.samples])
+    # Repetitions are dimension 10.
+    write_cfl(tmp_path / "ksp.cfl", frames.reshape((3, *(1,) * 6, 3, readouts, samples, 1)))
+    k = np.zeros((readouts, samples, 3))
+    k[..., :2] = truth.k * 16
+    write_cfl(tmp_path / "traj.cfl", k)
+    for once in (False, True):
+        program(
+            "reconstruct", tmp_path / "ksp.cfl", "--trajectory", tmp_path / "traj.cfl", "--matrix", "16x16", "--select", "all",
+            "--backend", "cpu", "-o", tmp_path / "all.h5", *["--coil-maps-once"] * once,
+        )  # fmt: skip
+        kspaces = ws.mri.read_all(tmp_path / "ksp.cfl", trajectory=tmp_path / "traj.cfl", matrix=(16, 16))
+        found = ws.mri.reconstruct_all(kspaces, maps_once=once, backend="cpu")
+        expected = ws.mri.read_image(tmp_path / "all.h5").reshape((3, 16, 16))
+        assert np.array_equal([one.image for one in found], expected.astype(np.complex64))
+        assert np.array_equal(found[1].maps, found[0].maps) == once
+        assert any("first image" in note for note in found[1].notes) == once
 
 
 def test_volumes_have_the_bits_of_the_command(tmp_path):

@@ -160,7 +160,6 @@ def test_xarray_has_the_arrays():
         ({"mask": np.ones(3)}, "mask: expected an array"),
         ({"mask": np.zeros((32, 32))}, "valid pixel"),
         ({"probe": np.ones((3, 3))}, "probe"),
-        ({"engines": [ws.ptycho.DM(0)]}, "iterations"),
         ({"engines": []}, "engines"),
         ({"engines": [ws.ptycho.Engine("dn", 3)]}, "dn"),
         ({"engines": [ws.ptycho.DM(3, gamma=2)]}, "gamma"),

@@ -143,7 +143,7 @@ def test_the_arrays_of_a_scan_give_the_same_result(folder):
         ({"crop": (64, 64)}, "crop"),
         ({"energy": "9keV", "wavelength": 1e-10}, "not both"),
         ({"positions": "absent.csv"}, "absent.csv"),
-        ({"exclude": {1, 2}}, "options: expected numbers"),
+        ({"exclude": {1, 2}}, "exclude: expected numbers"),
         ({"recipe": "absent.toml"}, "absent.toml: cannot be read"),
     ],
 )

@@ -90,7 +90,7 @@ def test_a_fit_reads_files(tmp_path):
         (lambda: ws.sas.Model("sphere")((Q, Q[:-1] * np.nan)), "expected one shape"),
         (lambda: ws.sas.Model("sphere")(Q, radius_pd=-0.1), "radius_pd: expected a width"),
         (lambda: ws.sas.Model("sphere")(Q, radius_pd=0.1, radius_pd_type="flat"), "expected gaussian"),
-        (lambda: ws.sas.Model("sphere")(Q, radius_pd=0.1, radius_pd_n=0), "expected a number of points"),
+        (lambda: ws.sas.Model("sphere")(Q, radius_pd=0.1, radius_pd_n=0), "radius_pd_n: expected a whole number from 1 to 100000"),
         (lambda: ws.sas.Model("sphere")(Q, sld_pd=0.1), "sld_pd: expected a parameter of sphere that can"),
         (lambda: ws.sas.Model("cylinder")(Q, theta_pd=5), "theta is an angle"),
         (lambda: ws.sas.Model("sphere", backend="gpu")(Q), "expected auto, cpu, cuda or emulator"),

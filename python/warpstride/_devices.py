@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Literal, Optional, Sequence
+from typing import Literal, Optional, Sequence, Union
 
 from . import _warpstride
+from ._arguments import device_number
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,12 @@ class Device:
         Major and minor number.
     driver_version : tuple of int
         Newest version of CUDA that the driver supports.
+
+    Examples
+    --------
+    >>> import warpstride as ws
+    >>> all(device.memory_free_bytes <= device.memory_bytes for device in ws.devices())
+    True
     """
 
     ordinal: int
@@ -40,6 +47,11 @@ class Device:
 
 def devices() -> list[Device]:
     """List the GPUs; the list is empty without any.
+
+    Returns
+    -------
+    list of Device
+        In the order of their numbers.
 
     Examples
     --------
@@ -63,7 +75,19 @@ def devices() -> list[Device]:
 
 
 def why_no_devices() -> Optional[str]:
-    """Say why `devices` lists none: no driver, no GPU, or an error of the driver. ``None`` if there is a GPU."""
+    """Say why `devices` lists none.
+
+    Returns
+    -------
+    str or None
+        No driver, no GPU, or an error of the driver; ``None`` if there is a GPU.
+
+    Examples
+    --------
+    >>> import warpstride as ws
+    >>> (ws.why_no_devices() is None) == bool(ws.devices())
+    True
+    """
     return _warpstride.devices()[1]
 
 
@@ -81,6 +105,13 @@ class SelftestCase:
         Relative error, and the largest that passes. The error is NaN if the result is not finite.
     passed : bool
         Whether the error is within the tolerance.
+
+    Examples
+    --------
+    >>> import warpstride as ws
+    >>> cases = ws.selftest("jacobi", backend="emulator").cases
+    >>> all(case.error <= case.tolerance for case in cases)
+    True
     """
 
     kernel: str
@@ -102,6 +133,13 @@ class Selftest:
         Whether all cases have passed.
     cases : list of SelftestCase
         What was compared.
+
+    Examples
+    --------
+    >>> import warpstride as ws
+    >>> found = ws.selftest("jacobi", backend="emulator")
+    >>> found.backend, found.passed
+    ('emulator', True)
     """
 
     backend: str
@@ -111,7 +149,7 @@ class Selftest:
 
 
 def selftest(
-    only: Sequence[str] = (),
+    only: Union[str, Sequence[str]] = (),
     *,
     backend: Literal["auto", "cuda", "emulator"] = "auto",
     device: Optional[int] = None,
@@ -120,8 +158,8 @@ def selftest(
 
     Parameters
     ----------
-    only : sequence of str
-        Sciences (``jacobi``, ``mri``, ``ptycho``, ``sas``, ``series``); all if empty.
+    only : str or sequence of str
+        One or several sciences (``jacobi``, ``mri``, ``ptycho``, ``sas``, ``series``); all if empty.
     backend : {"auto", "cuda", "emulator"}
         ``auto`` takes a GPU if there is one, else the emulator, with small sizes.
     device : int, optional
@@ -134,10 +172,18 @@ def selftest(
 
     Raises
     ------
+    DataError
+        The name of no science or back end.
     DeviceError
         The GPU cannot be used, or has failed.
+
+    Examples
+    --------
+    >>> import warpstride as ws
+    >>> ws.selftest("jacobi", backend="emulator").passed
+    True
     """
-    found = json.loads(_warpstride.run_selftest(backend, device, list(only)))
+    found = json.loads(_warpstride.run_selftest(backend, device_number(device), [only] if isinstance(only, str) else list(only)))
     cases = [
         SelftestCase(
             case["kernel"],

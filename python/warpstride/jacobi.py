@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _warpstride
+from ._arguments import device_numbers, whole
 from ._arrays import floats, real
 from ._files import write_npy
 from ._gpu import device_of, exported, on_host, stream_of, type_of
@@ -30,6 +31,16 @@ class Sweep(NamedTuple):
         Its index, from 0.
     norm : float
         √Σ(new − old)².
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import warpstride as ws
+    >>> field = np.pad(np.ones((1, 9)), ((0, 8), (0, 0)))
+    >>> seen = []
+    >>> _ = ws.jacobi.solve(field, iterations=3, callback=seen.append, backend="cpu")
+    >>> [one.sweep for one in seen], seen[2].norm < seen[0].norm
+    ([0, 1, 2], True)
     """
 
     sweep: int
@@ -58,6 +69,15 @@ class Solution:
         What was chosen, and why.
     seconds : float
         Spent in the library.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import warpstride as ws
+    >>> field = np.pad(np.ones((1, 9)), ((0, 8), (0, 0)))
+    >>> solution = ws.jacobi.solve(field, tolerance=1e-6, backend="cpu")
+    >>> solution.converged, len(solution.norms) == solution.sweeps
+    (True, True)
     """
 
     field: Any
@@ -165,15 +185,16 @@ def solve(
     if device_of(source) != device and source is not None:
         here, there = _place(device), _place(device_of(source))
         raise _warpstride.DataError(f"source: expected an array {here}, as the field, found one {there}")
-    if np.isnan(real("tolerance", tolerance)):
+    tolerance = real("tolerance", tolerance)
+    if np.isnan(tolerance):
         raise _warpstride.DataError(f"tolerance: expected a number, found {tolerance}")
     options: dict[str, Any] = {
         "boundary": boundary,
-        "iterations": iterations,
+        "iterations": whole("iterations", iterations),
         "tolerance": tolerance,
-        "check_every": check_every,
+        "check_every": whole("check_every", check_every, 1),
         "backend": backend,
-        "devices": list(devices) if isinstance(devices, (tuple, range)) else devices,
+        "devices": device_numbers(devices),
     }
     bar = Progress("relaxation", progress)
 
@@ -193,7 +214,7 @@ def solve(
             )
         return Solution(exported(field, solved[0]), solved[2], solved[1], *solved[3:])
     start = _field(field)
-    given = None if source is None else floats("source", source).astype(start.dtype, copy=False)
+    given = None if source is None else _plane("source", floats("source", source)).astype(start.dtype, copy=False)
     with bar:
         found, sweeps, norms, done, converged, setup, notes, seconds = _warpstride.solve(start, given, options)
     return Solution(found, norms, sweeps, done, converged, setup, notes, seconds)
@@ -204,6 +225,12 @@ def _place(device: Optional[int]) -> str:
 
 
 def _field(field: npt.ArrayLike) -> npt.NDArray[Any]:
-    if isinstance(field, np.ndarray) and field.dtype == np.float32:
-        return field
-    return floats("field", field)
+    single = isinstance(field, np.ndarray) and field.dtype == np.float32
+    return _plane("field", field if single else floats("field", field))
+
+
+def _plane(name: str, array: Any) -> npt.NDArray[Any]:
+    if array.ndim != 2:
+        raise _warpstride.DataError(f"{name}: expected an array (row, column), found shape {array.shape}")
+    plane: npt.NDArray[Any] = array
+    return plane

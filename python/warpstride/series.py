@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _warpstride
+from ._arguments import device_number
 from ._arrays import any_array, floats
 from ._types import Backend
 from ._warpstride import Table
@@ -46,6 +47,11 @@ def table(
     -------
     Table
         With the columns of labels, ``time`` and ``value``.
+
+    Raises
+    ------
+    DataError
+        Times of another type or without a time, or columns of different lengths.
 
     Examples
     --------
@@ -181,7 +187,7 @@ def resample(
         "time_format": time_format,
         "timezone": timezone,
         "backend": backend,
-        "device": device,
+        "device": device_number(device),
     }
     tables, _ = _warpstride.resample(table.__arrow_c_stream__(), lengths, aggregates, options)
     if isinstance(every, str):

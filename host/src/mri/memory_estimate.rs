@@ -1,7 +1,12 @@
 //! The memory that a reconstruction needs.
 
 use super::{Grid, OperatorName};
-use crate::run::MemoryEstimate;
+use crate::gpu::{CudaDevice, Device, EmulatedDevice};
+use crate::run::{BackendKind, MemoryEstimate, MemoryRequestError};
+use crate::system::Memory;
+
+/// What does not fit, for messages.
+const WHAT: &str = "the reconstruction";
 
 /// Bytes of a complex number in double precision, as problems hold them.
 const DOUBLE: u128 = 16;
@@ -132,6 +137,49 @@ impl MemorySizes {
             advice: "take fewer acquisitions (--select) or a smaller matrix",
         }
     }
+
+    /// Checks that the reconstruction fits where it is computed, with coil maps or without and real numbers of `bytes` on the
+    /// CPU. Without maps one device computes the images of all coils. `host` was available before the samples were read.
+    ///
+    /// # Errors
+    /// There is too little memory, or a GPU does not say how much is free.
+    pub fn check(
+        &self,
+        kind: &BackendKind<Vec<CudaDevice>, Vec<EmulatedDevice>>,
+        maps: bool,
+        bytes: usize,
+        host: Memory,
+    ) -> Result<(), MemoryRequestError> {
+        let estimate = |devices: usize| {
+            let devices = if maps { devices } else { 1 };
+            self.with_devices(devices).estimate(bytes)
+        };
+        match kind {
+            BackendKind::Cpu => estimate(1).check_cpu(WHAT, host)?,
+            BackendKind::Emulator(devices) => {
+                // The memory of emulated devices is that of the host.
+                let each = estimate(devices.len());
+                let all = MemoryEstimate {
+                    gpu_device: each.gpu_device.saturating_mul(devices.len() as u64),
+                    ..each
+                };
+                all.check_emulator(WHAT, host)?;
+            }
+            BackendKind::Cuda(devices) => {
+                let estimate = estimate(devices.len());
+                for device in devices.iter() {
+                    let free = device.memory()?.0 as u64;
+                    if devices.len() > 1 {
+                        estimate.check_gpu_number(WHAT, device.info().ordinal, free)?;
+                    } else {
+                        estimate.check_gpu_device(WHAT, free)?;
+                    }
+                }
+                estimate.check_gpu_host(WHAT, host)?;
+            }
+        }
+        Ok(())
+    }
 }
 
 fn whole(bytes: u128) -> u64 {
@@ -161,6 +209,30 @@ mod tests {
         );
         // The fine grids of four coils, eight times the voxels, alone.
         assert!(small > 4 * 8 * 64 * 64 * 64 * 16);
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused_where_it_is_computed() {
+        let sizes = MemorySizes::new(Grid::two(64, 64), 1000, 8, OperatorName::Nufft);
+        let need = sizes.estimate(4);
+        let check = |kind: &BackendKind<_, _>, maps, bytes: u64| {
+            let found = sizes.check(kind, maps, 4, Memory::limited(bytes));
+            found.map_err(|why| why.to_string())
+        };
+        assert_eq!(check(&BackendKind::Cpu, true, need.cpu), Ok(()));
+        let refused = check(&BackendKind::Cpu, true, need.cpu - 1).unwrap_err();
+        assert!(refused.contains("the reconstruction needs"), "{refused}");
+        let two = || BackendKind::Emulator(vec![EmulatedDevice::new(), EmulatedDevice::new()]);
+        let shared = sizes.with_devices(2).estimate(4);
+        let both = shared.gpu_host + 2 * shared.gpu_device;
+        assert_eq!(check(&two(), true, both), Ok(()));
+        assert!(check(&two(), true, both - 1).is_err());
+        // Without maps one device has all coils.
+        assert_eq!(
+            check(&two(), false, need.gpu_host + 2 * need.gpu_device),
+            Ok(())
+        );
+        assert!(check(&two(), false, both).is_err());
     }
 
     #[test]

@@ -2,22 +2,11 @@
 
 use super::{CountCodes, EngineSpec, Ranks, Recipe, StreamPlan, host_besides, memory_estimate};
 use crate::gpu::{CudaDevice, EmulatedDevice, GpuError};
-use crate::run::{BackendKind, MemoryEstimate, OutOfMemory};
+use crate::run::{BackendKind, MemoryEstimate, MemoryRequestError, OutOfMemory};
 use crate::system::{Bytes, Memory};
 
 /// What does not fit, for messages.
 pub(crate) const WHAT: &str = "the reconstruction";
-
-/// Why a reconstruction does not fit.
-#[derive(Debug, thiserror::Error)]
-pub enum MemoryRequestError {
-    /// There is too little memory.
-    #[error(transparent)]
-    Memory(#[from] OutOfMemory),
-    /// A GPU does not say how much is free.
-    #[error(transparent)]
-    Gpu(#[from] GpuError),
-}
 
 /// The sizes of a reconstruction, from which follows the memory that it needs on one device or several.
 #[derive(Debug, Clone)]

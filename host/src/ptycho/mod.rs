@@ -100,7 +100,7 @@ use memory_estimate::frames_together;
 pub use memory_estimate::{host_besides, mask_bytes, memory_estimate};
 #[cfg(all(feature = "cli", feature = "hdf5"))]
 pub(crate) use memory_request::WHAT;
-pub use memory_request::{MemoryRequest, MemoryRequestError, free_memory};
+pub use memory_request::{MemoryRequest, free_memory};
 pub(crate) use multislice::MOST_SLICES;
 pub use multislice::{SliceDistance, SliceOptions, SlicePlan, slices_note};
 pub use near_field::{NearField, NearFieldMisfit};

@@ -1,5 +1,6 @@
 //! The memory that a run needs, before any is allocated.
 
+use crate::gpu::GpuError;
 use crate::system::{Bytes, Memory};
 use serde::Serialize;
 use std::borrow::Cow;
@@ -60,6 +61,17 @@ pub struct OutOfMemory {
     pub available: Bytes,
     /// How to need less.
     pub advice: Cow<'static, str>,
+}
+
+/// Why a run does not fit where it is to be computed.
+#[derive(Debug, thiserror::Error)]
+pub enum MemoryRequestError {
+    /// There is too little memory.
+    #[error(transparent)]
+    Memory(#[from] OutOfMemory),
+    /// A GPU does not say how much is free.
+    #[error(transparent)]
+    Gpu(#[from] GpuError),
 }
 
 impl MemoryEstimate {

@@ -21,7 +21,7 @@ pub use backend::{
 pub use interrupt::Interrupt;
 #[cfg(feature = "cli")]
 pub use interrupt::NothingToSave;
-pub use memory_estimate::{MemoryEstimate, MemoryInfo, OutOfMemory};
+pub use memory_estimate::{MemoryEstimate, MemoryInfo, MemoryRequestError, OutOfMemory};
 #[cfg(feature = "cli")]
 pub use progress::Bar;
 pub use progress::{JsonLines, Observer, Silent};

@@ -4,6 +4,7 @@ use super::options::unknown;
 use crate::arrays::single;
 use crate::background::abandonable;
 use crate::errors::Failure;
+use crate::wording::all_in_python;
 use numpy::{IntoPyArray, PyArray1, PyArray2, ToPyArray};
 use pyo3::prelude::*;
 use std::path::{Path, PathBuf};
@@ -256,7 +257,7 @@ impl MriKSpace {
     /// What was decided when the file was read.
     #[getter]
     fn notes(&self) -> Vec<String> {
-        self.file.notes.clone()
+        all_in_python(self.file.notes.iter().cloned())
     }
 }
 

@@ -2,10 +2,12 @@
 
 use super::kspace::MriKSpace;
 use super::options::Asked;
+use super::shared::{Images, Shared};
 use crate::arrays::single;
 use crate::backend::{DevicesKind, GroupRequest, open};
 use crate::background::{Worker, abandonable};
 use crate::errors::Failure;
+use crate::wording::all_in_python;
 use ndarray::{Array1, Array2, Array3, Array5};
 use num_complex::Complex;
 use numpy::{IntoPyArray, PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArray5};
@@ -13,7 +15,6 @@ use pyo3::prelude::*;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use warpstride::data::KSpace;
-use warpstride::gpu::Device;
 use warpstride::mri::cpu::CpuEngine;
 use warpstride::mri::cuda::{kernels, on_cuda_devices, on_emulated_devices};
 use warpstride::mri::io::ismrmrd::KSpaceFile;
@@ -22,7 +23,7 @@ use warpstride::mri::{
     Coverage, Density, Engine, EstimatedMaps, FieldBasis, MapDoubt, MemorySizes, OperatorName,
     Options, Plans, Problem, Recipe, ReconstructionSteps, diagnose, grid_of,
 };
-use warpstride::run::{BackendKind, Interrupt, MemoryEstimate, Steps};
+use warpstride::run::{BackendKind, Interrupt, Steps};
 use warpstride::system::Memory;
 
 /// What does not fit, for messages.
@@ -31,38 +32,8 @@ pub(crate) const WHAT: &str = "the reconstruction";
 /// Cells of the NUFFT's fine grid per mode, with which the smallest tolerance is reached.
 const OVERSAMPLING: f64 = 2.0;
 
-/// Checks that a run of these sizes fits; `bytes` of a real number.
-fn check(
-    kind: &DevicesKind,
-    sizes: &MemorySizes,
-    bytes: usize,
-    host: Memory,
-) -> Result<(), Failure> {
-    let estimate = |devices: usize| sizes.with_devices(devices).estimate(bytes);
-    match kind {
-        BackendKind::Cpu => estimate(1).check_cpu(WHAT, host)?,
-        BackendKind::Emulator(devices) => {
-            let each = estimate(devices.len());
-            let all = MemoryEstimate {
-                gpu_device: each.gpu_device.saturating_mul(devices.len() as u64),
-                ..each
-            };
-            all.check_emulator(WHAT, host)?;
-        }
-        BackendKind::Cuda(devices) => {
-            let estimate = estimate(devices.len());
-            for device in devices.iter() {
-                let free = device.memory()?.0 as u64;
-                estimate.check_gpu_number(WHAT, device.info().ordinal, free)?;
-            }
-            estimate.check_gpu_host(WHAT, host)?;
-        }
-    }
-    Ok(())
-}
-
 /// Coil maps (set, coil, voxel), and what the user should know of them.
-type CoilMaps = (Option<Array3<Complex<f64>>>, Vec<String>);
+pub(super) type CoilMaps = (Option<Array3<Complex<f64>>>, Vec<String>);
 
 /// The maps that are given, or those that are estimated, (set, coil, voxel), with what the user should know of them.
 fn coil_maps(
@@ -174,8 +145,8 @@ impl<E: Engine + ?Sized> Running<E> {
             "precision": setup.precision,
             "density": self.density,
             "recipe": self.recipe,
-            "notes": self.notes,
-            "problems": self.problems,
+            "notes": all_in_python(self.notes.iter().cloned()),
+            "problems": all_in_python(self.problems.iter().cloned()),
         })
         .to_string())
     }
@@ -266,10 +237,16 @@ pub(super) fn mri_coil_maps<'py>(
         coil_maps(&asked, None, &kspace, &mut Plans::default())
     })?;
     let maps = maps.ok_or_else(|| Failure::data("maps: expected a way to estimate them"))?;
-    Ok((maps.mapv(single).into_pyarray(py).into_any(), notes))
+    let maps = maps.mapv(single).into_pyarray(py).into_any();
+    Ok((maps, all_in_python(notes)))
 }
 
-fn prepare(asked: &Asked, given: Input, double: bool) -> Result<Running, Failure> {
+fn prepare(
+    asked: &Asked,
+    given: Input,
+    double: bool,
+    shared: &mut Shared,
+) -> Result<Running, Failure> {
     let host = Memory::available();
     let mut options = asked.options()?;
     if given.field.is_some() {
@@ -292,13 +269,14 @@ fn prepare(asked: &Asked, given: Input, double: bool) -> Result<Running, Failure
     if given.maps.is_none() {
         asked.estimation()?;
     }
-    let mut notes = Vec::new();
+    let (mut notes, mut slice) = (Vec::new(), 0);
     let kspace = match given.given {
         Given::Arrays(trajectory, samples) => {
             Checked::Own(Box::new(asked.kspace(trajectory, samples)?))
         }
         Given::File(file) => {
             notes.extend(file.notes.iter().cloned());
+            slice = file.slice;
             Checked::File(file)
         }
     };
@@ -312,11 +290,14 @@ fn prepare(asked: &Asked, given: Input, double: bool) -> Result<Running, Failure
     let sizes = sizes.with_pipe(density == Density::Pipe);
     let bytes = if double { 8 } else { 4 };
     let cpu_only = double.then_some("the GPU back end computes in f32 only");
-    let backend = open(&request, cpu_only, kernels)?;
-    let backend = backend.checked(|kind| check(kind, &sizes, bytes, host))?;
+    let with_maps = given.maps.is_some() || asked.estimation()?.is_some();
+    let fits = |kind: &DevicesKind| -> Result<(), Failure> {
+        Ok(sizes.check(kind, with_maps, bytes, host)?)
+    };
+    let backend = shared.backend(|| open(&request, cpu_only, kernels))?;
+    let backend = backend.checked(fits)?;
     let coverage = Coverage::new(&kspace);
     let problems = diagnose(&kspace, &coverage);
-    let mut plans = Plans::default();
     let mut problem = Problem::new(grid, kspace.trajectory().clone(), kspace.samples().clone())
         .map_err(Failure::data)?;
     if let Some(field) = given.field {
@@ -327,33 +308,39 @@ fn prepare(asked: &Asked, given: Input, double: bool) -> Result<Running, Failure
     let own = given.weights.is_some();
     let weights = match given.weights {
         Some(weights) => Some(weights),
-        None => density.weights(&kspace, &mut plans)?,
+        None => density.weights(&kspace, &mut shared.plans)?,
     };
     if let Some(weights) = weights {
         problem = problem.with_weights(weights).map_err(Failure::data)?;
     }
-    let (maps, of_maps) = coil_maps(asked, given.maps, &kspace, &mut plans)?;
+    let (maps, of_maps) = match given.maps {
+        Some(maps) => coil_maps(asked, Some(maps), &kspace, &mut shared.plans)?,
+        None => shared.maps(slice, [kspace.coils(), grid.voxels()], |plans| {
+            coil_maps(asked, None, &kspace, plans)
+        })?,
+    };
     notes.extend(of_maps);
     notes.extend(doubtful_ramp(density, &coverage));
     drop(kspace);
     if let Some(maps) = &maps {
         problem = problem.with_map_sets(maps.clone()).map_err(Failure::data)?;
     }
+    let plans = &mut shared.plans;
     let chosen = backend.engine(
-        || check(&BackendKind::Cpu, &sizes, bytes, host),
+        || fits(&BackendKind::Cpu),
         |kind| -> Result<Box<dyn Engine>, Failure> {
             Ok(match (kind, double) {
                 (BackendKind::Cpu, false) => {
-                    Box::new(CpuEngine::<f32>::with_plans(&problem, &recipe, &mut plans)?)
+                    Box::new(CpuEngine::<f32>::with_plans(&problem, &recipe, plans)?)
                 }
                 (BackendKind::Cpu, true) => {
-                    Box::new(CpuEngine::<f64>::with_plans(&problem, &recipe, &mut plans)?)
+                    Box::new(CpuEngine::<f64>::with_plans(&problem, &recipe, plans)?)
                 }
                 (BackendKind::Emulator(devices), _) => {
-                    on_emulated_devices(devices, &problem, &recipe, &mut plans)?
+                    on_emulated_devices(devices, &problem, &recipe, plans)?
                 }
                 (BackendKind::Cuda(devices), _) => {
-                    on_cuda_devices(*devices, &problem, &recipe, &mut plans)?
+                    on_cuda_devices(*devices, &problem, &recipe, plans)?
                 }
             })
         },
@@ -402,28 +389,29 @@ enum Samples<'py> {
 /// A reconstruction as it runs: a thread with the engine.
 #[pyclass(frozen, module = "warpstride._warpstride")]
 pub(super) struct MriRun {
-    worker: Worker<Running>,
+    worker: Worker<Images>,
     double: bool,
 }
 
 /// Iterations with their residuals, iterations of the recipe, whether the run is finished.
 pub(crate) type Progress = (Vec<(usize, f64)>, usize, bool);
 
-#[pymethods]
-impl MriRun {
-    /// Prepares the reconstruction of `samples` (coil, sample) at `k` (sample, axis), cycles/pixel, with maps (set, coil,
-    /// slice, row, column), density weights (sample) and a field, coefficients (sample, function) and maps (function, voxel),
-    /// if they are given; or of the samples of a file.
-    #[new]
-    fn new(
-        py: Python<'_>,
-        samples: &Bound<'_, PyAny>,
-        k: Option<PyReadonlyArray2<'_, f64>>,
-        maps: Option<PyReadonlyArray5<'_, Complex<f64>>>,
-        weights: Option<PyReadonlyArray1<'_, f64>>,
-        field: Option<(PyReadonlyArray2<'_, f64>, PyReadonlyArray2<'_, f64>)>,
-        asked: Asked,
-    ) -> PyResult<Self> {
+/// What Python hands over: samples (coil, sample) at `k` (sample, axis), cycles/pixel, with maps (set, coil, slice, row, column),
+/// density weights (sample) and a field, coefficients (sample, function) and maps (function, voxel), if they are given; or the
+/// samples of a file.
+#[derive(FromPyObject)]
+struct Arrays<'py>(
+    Bound<'py, PyAny>,
+    Option<PyReadonlyArray2<'py, f64>>,
+    Option<PyReadonlyArray5<'py, Complex<f64>>>,
+    Option<PyReadonlyArray1<'py, f64>>,
+    Option<(PyReadonlyArray2<'py, f64>, PyReadonlyArray2<'py, f64>)>,
+);
+
+impl Arrays<'_> {
+    /// The input, and whether its samples are in double precision.
+    fn input(self) -> Result<(Input, bool), Failure> {
+        let Self(samples, k, maps, weights, field) = self;
         let wide = |v: &Complex<f32>| Complex::new(f64::from(v.re), f64::from(v.im));
         let (given, double) = match samples.cast::<MriKSpace>() {
             Ok(kspace) => (Given::File(Arc::clone(kspace.get().file())), false),
@@ -431,9 +419,7 @@ impl MriRun {
                 let samples: Samples<'_> = samples.extract().map_err(|_| {
                     Failure::data("samples: expected an array (coil, sample) of complex numbers")
                 })?;
-                let Some(k) = k else {
-                    return Err(Failure::data("k: expected an array, found none").into());
-                };
+                let k = k.ok_or_else(|| Failure::data("k: expected an array, found none"))?;
                 let (samples, double) = match samples {
                     Samples::Single(samples) => (samples.as_array().map(wide), false),
                     Samples::Double(samples) => (samples.as_array().to_owned(), true),
@@ -441,8 +427,7 @@ impl MriRun {
                 (Given::Arrays(k.as_array().to_owned(), samples), double)
             }
         };
-        let double = asked.double.unwrap_or(double);
-        let given = Input {
+        let input = Input {
             given,
             maps: maps.map(|maps| maps.as_array().to_owned()),
             weights: weights.map(|weights| weights.as_array().to_owned()),
@@ -451,21 +436,51 @@ impl MriRun {
                 maps: maps.as_array().to_owned(),
             }),
         };
-        let worker = Worker::start(py, move || prepare(&asked, given, double))?;
+        Ok((input, double))
+    }
+}
+
+#[pymethods]
+impl MriRun {
+    /// Prepares the reconstruction of an image; `several`: of the first of several, whose coil maps are estimated once or for each.
+    #[new]
+    fn new(
+        py: Python<'_>,
+        arrays: Arrays<'_>,
+        asked: Asked,
+        several: Option<bool>,
+    ) -> PyResult<Self> {
+        let (given, double) = arrays.input()?;
+        let double = asked.double.unwrap_or(double);
+        let worker = Worker::start(py, move || {
+            let mut images = Images::new(several);
+            images.next(|shared| prepare(&asked, given, double, shared))?;
+            Ok(images)
+        })?;
         Ok(Self { worker, double })
+    }
+
+    /// Goes on to the next of several images, in the precision of the first.
+    fn next(&self, py: Python<'_>, arrays: Arrays<'_>, asked: Asked) -> PyResult<()> {
+        let (given, _) = arrays.input()?;
+        let double = self.double;
+        self.worker.call(py, move |images, _| {
+            images.next(|shared| prepare(&asked, given, double, shared))
+        })
     }
 
     /// Does iterations for about so many seconds, at least one.
     fn advance(&self, py: Python<'_>, seconds: f64) -> PyResult<Progress> {
         let time = Duration::try_from_secs_f64(seconds).map_err(Failure::data)?;
-        self.worker.call(py, move |running, interrupt| {
-            running.advance(time, interrupt)
+        self.worker.call(py, move |images, interrupt| {
+            images.running()?.advance(time, interrupt)
         })
     }
 
     /// The present image.
     fn result<'py>(&self, py: Python<'py>) -> PyResult<Answer<'py>> {
-        let (image, maps, residuals, facts) = self.worker.call(py, |running, _| {
+        let (image, maps, residuals, facts) = self.worker.call(py, |images, _| {
+            let running = images.running()?;
             let (image, facts) = (running.steps.image()?, running.facts()?);
             Ok((
                 image,

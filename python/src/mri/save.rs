@@ -2,6 +2,7 @@
 
 use super::options::unknown;
 use crate::errors::Failure;
+use crate::wording::all_in_python;
 use ndarray::Ix5;
 use num_complex::Complex;
 use numpy::{PyReadonlyArray1, PyReadonlyArrayDyn};
@@ -72,5 +73,6 @@ pub(super) fn mri_save(
     };
     let written =
         py.detach(|| images::write_images(&path, std::slice::from_ref(&image), &[], nifti));
-    Ok(written.map_err(|why| Failure::unwritten(&why))?.notes)
+    let written = written.map_err(|why| Failure::unwritten(&why))?;
+    Ok(all_in_python(written.notes))
 }

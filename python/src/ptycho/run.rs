@@ -9,6 +9,7 @@ use crate::backend::{Devices, GroupRequest};
 use crate::background::Worker;
 use crate::errors::Failure;
 use crate::gpu::{DeviceArray, FramesOnGpu, ModelOnGpu};
+use crate::wording::all_in_python;
 use ndarray::{Array2, Array3, Ix2, Ix3};
 use num_complex::Complex;
 use numpy::{IntoPyArray, PyReadonlyArray2, PyReadonlyArray3, PyReadonlyArrayDyn};
@@ -246,7 +247,7 @@ impl PtychoRun {
             double,
             device,
             setup,
-            notes,
+            notes: all_in_python(notes),
         })
     }
 

@@ -3,6 +3,7 @@
 use super::recipe::read_options;
 use crate::background::abandonable;
 use crate::errors::Failure;
+use crate::wording::all_in_python;
 use ndarray::Array3;
 use num_complex::Complex;
 use numpy::{PyArray2, PyArray3, ToPyArray};
@@ -57,7 +58,7 @@ impl PtychoScan {
             scan: Arc::new(read.scan),
             options: as_given,
             source,
-            notes: read.notes,
+            notes: all_in_python(read.notes),
         })
     }
 

@@ -2,6 +2,7 @@
 
 use super::BackendOptions;
 use crate::errors::Failure;
+use crate::wording::all_in_python;
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use std::path::PathBuf;
@@ -139,7 +140,15 @@ pub(super) fn sas_read(
             });
             let sigma = of.sigma.map(column);
             let (q, intensity) = (column(of.q), column(of.intensity));
-            (q, None, intensity, sigma, resolution, of.title, of.notes)
+            (
+                q,
+                None,
+                intensity,
+                sigma,
+                resolution,
+                of.title,
+                all_in_python(of.notes),
+            )
         }
         Scattering::Image(of) => {
             let resolution = of.resolution.map(|(parallel, perpendicular)| {
@@ -147,7 +156,15 @@ pub(super) fn sas_read(
             });
             let (qx, qy) = (column(of.qx), Some(column(of.qy)));
             let (intensity, sigma) = (column(of.intensity), of.sigma.map(column));
-            (qx, qy, intensity, sigma, resolution, of.title, of.notes)
+            (
+                qx,
+                qy,
+                intensity,
+                sigma,
+                resolution,
+                of.title,
+                all_in_python(of.notes),
+            )
         }
     })
 }

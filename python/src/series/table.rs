@@ -184,7 +184,18 @@ fn beside(buckets: &Buckets, rates: &Buckets, aggregate: &Aggregate) -> Option<F
     Some(values.into_iter().collect())
 }
 
-/// Aggregates of the buckets of one granularity, a table for any library with the Arrow PyCapsule interface.
+/// Points, or aggregates of buckets: a table for any library with the Arrow PyCapsule interface.
+///
+/// `table["name"]` is a column: times as datetime64[ns], numbers as float64 with NaN for null, labels as a list.
+/// `polars.DataFrame(table)`, `pyarrow.table(table)` and others take the whole.
+///
+/// Examples
+/// --------
+/// >>> import numpy as np
+/// >>> import warpstride as ws
+/// >>> table = ws.series.table(np.datetime64("2026-01-01", "s") + np.arange(3), [1.0, 2.0, 4.0])
+/// >>> len(table), table.column_names, table["value"].tolist()
+/// (3, ['time', 'value'], [1.0, 2.0, 4.0])
 #[pyclass(frozen, module = "warpstride._warpstride")]
 pub(super) struct Table {
     batch: RecordBatch,

@@ -8,7 +8,7 @@ of CuPy, PyTorch and JAX on a GPU. `docs/mri.md` of the project has the mathemat
 
 from ._kspace import KSpace, read, read_all, read_field, read_image, read_maps, read_off_resonance
 from ._nufft import NUFFT, nufft2d1, nufft2d2, nufft3d1, nufft3d2
-from ._reconstruct import Iteration, Result, Simulation, reconstruct, simulate
+from ._reconstruct import Iteration, Result, Simulation, reconstruct, reconstruct_all, simulate
 
 __all__ = [
     "NUFFT",
@@ -27,5 +27,6 @@ __all__ = [
     "read_maps",
     "read_off_resonance",
     "reconstruct",
+    "reconstruct_all",
     "simulate",
 ]

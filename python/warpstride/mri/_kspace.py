@@ -10,13 +10,31 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _warpstride
+from .._arguments import whole
 from .._types import Path
 
 _Floats = npt.NDArray[np.float64]
 
 
 class KSpace:
-    """Samples of an image that were read from a file: `reconstruct` takes them in the place of samples, k and matrix."""
+    """Samples of an image that were read from a file: `reconstruct` takes them in the place of samples, k and matrix.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import numpy as np
+    >>> import warpstride as ws
+    >>> scan, folder = ws.mri.simulate(matrix=32, coils=4), pathlib.Path(tempfile.mkdtemp())
+    >>> readouts, samples = scan.k.shape[:2]
+    >>> def write(name, array, sizes):                # an array of BART: the first axis is the fastest
+    ...     (folder / f"{name}.hdr").write_text("# Dimensions\\n" + " ".join(map(str, sizes)) + "\\n")
+    ...     array.astype(np.complex64).tofile(folder / f"{name}.cfl")
+    >>> write("samples", scan.samples, (1, samples, readouts, 4))
+    >>> write("k", np.concatenate([32 * scan.k, 0 * scan.k[..., :1]], axis=2), (3, samples, readouts))
+    >>> kspace = ws.mri.read(folder / "samples.cfl", trajectory=folder / "k.cfl", matrix=(32, 32))
+    >>> kspace.coils, kspace.matrix, bool(np.array_equal(kspace.samples, scan.samples))
+    (4, (32, 32), True)
+    """
 
     def __init__(self, inner: _warpstride.MriKSpace) -> None:
         self._inner = inner
@@ -169,6 +187,16 @@ def read_all(
     ------
     DataError
         A file that cannot be read, or an unknown selection.
+
+    Examples
+    --------
+    >>> import subprocess, sys, tempfile
+    >>> import warpstride as ws
+    >>> path = tempfile.mkdtemp() + "/raw.h5"
+    >>> command = [sys.executable, "-m", "warpstride", "mri", "simulate", path, "--matrix", "32", "--coils", "4"]
+    >>> _ = subprocess.run(command, check=True, capture_output=True)
+    >>> [kspace.counters["slice"] for kspace in ws.mri.read_all(path)]
+    [0]
     """
     source = _source(path, trajectory, matrix, group, select, combine)
     return (KSpace(_warpstride.MriKSpace.read(source, image)) for image in _warpstride.MriKSpace.images(source))
@@ -185,14 +213,27 @@ def read_maps(path: Path, *, slice: int = 0) -> npt.NDArray[np.complex128]:  # n
     slice : int
         Of the slices of a BART array, the one with this number.
 
+    Returns
+    -------
+    ndarray of complex128
+        The maps.
+
     Raises
     ------
     DataError
         A file without coil maps.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> import warpstride as ws
+    >>> path, maps = tempfile.mkdtemp() + "/maps.npy", ws.mri.simulate(matrix=8, coils=2).maps
+    >>> np.save(path, maps)
+    >>> bool(np.array_equal(ws.mri.read_maps(path), maps))
+    True
     """
-    if not 0 <= slice < 2**16:
-        raise _warpstride.DataError(f"slice: expected 0 to 65535, found {slice}")
-    (maps,) = _warpstride.mri_read_arrays("maps", path, slice)
+    (maps,) = _warpstride.mri_read_arrays("maps", path, whole("slice", slice, 0, 2**16 - 1))
     return _plane(maps[0] if maps.shape[0] == 1 else maps)
 
 
@@ -200,10 +241,30 @@ def read_image(path: Path) -> npt.NDArray[np.complex128]:
     """Read an image (row, column) or (slice, row, column), or several, from a result of ``warpstride mri reconstruct``,
     simulated samples, ``.npy`` or ``.cfl``.
 
+    Parameters
+    ----------
+    path : path
+        The file.
+
+    Returns
+    -------
+    ndarray of complex128
+        The image.
+
     Raises
     ------
     DataError
         A file without an image.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> import warpstride as ws
+    >>> path = tempfile.mkdtemp() + "/image.npy"
+    >>> np.save(path, np.ones((4, 6), dtype=complex))
+    >>> ws.mri.read_image(path).shape
+    (4, 6)
     """
     (image,) = _warpstride.mri_read_arrays("image", path, 0)
     return _plane(image) if image.ndim == 3 else image
@@ -212,10 +273,30 @@ def read_image(path: Path) -> npt.NDArray[np.complex128]:
 def read_off_resonance(path: Path) -> _Floats:
     """Read an off-resonance map (\\*matrix), Hz, from ``.npy``, ``.cfl`` or ``/field/hertz`` of an HDF5 file.
 
+    Parameters
+    ----------
+    path : path
+        The file.
+
+    Returns
+    -------
+    ndarray of float64
+        The map.
+
     Raises
     ------
     DataError
         A file without such a map.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> import warpstride as ws
+    >>> path = tempfile.mkdtemp() + "/hertz.npy"
+    >>> np.save(path, np.full((4, 6), 20.0))
+    >>> float(ws.mri.read_off_resonance(path).max())
+    20.0
     """
     (hertz,) = _warpstride.mri_read_arrays("off-resonance", path, 0)
     return _plane(hertz)
@@ -225,10 +306,25 @@ def read_field(path: Path) -> tuple[_Floats, _Floats]:
     """Read phases of samples over a basis of fields, ``field=`` of `reconstruct`: coefficients (sample, function) and maps
     (function, \\*matrix) of ``/field/coefficients`` and ``/field/maps`` of an HDF5 file.
 
+    Parameters
+    ----------
+    path : path
+        The file.
+
+    Returns
+    -------
+    tuple of two ndarray of float64
+        Coefficients and maps.
+
     Raises
     ------
     DataError
         A file without them.
+
+    Examples
+    --------
+    >>> import warpstride as ws
+    >>> ws.mri.reconstruct(samples, k, 256, operator="direct", field=ws.mri.read_field("field.h5"))  # doctest: +SKIP
     """
     coefficients, maps = _warpstride.mri_read_arrays("field", path, 0)
     return coefficients, _plane(maps)
@@ -237,6 +333,12 @@ def read_field(path: Path) -> tuple[_Floats, _Floats]:
 def _plane(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Without the axis of slices, if there is one slice."""
     return array[..., 0, :, :] if array.shape[-3] == 1 else array
+
+
+def _sides(matrix: Any) -> list[int]:
+    if not isinstance(matrix, (list, tuple, range, np.ndarray)) or np.ndim(matrix) != 1 or len(matrix) not in (2, 3):
+        raise _warpstride.DataError(f"matrix: expected 2 or 3 whole numbers, found {matrix!r:.100}")
+    return [whole("matrix", side, 1, 2**20) for side in matrix]
 
 
 def _source(
@@ -250,7 +352,7 @@ def _source(
     return {
         "file": os.fspath(path),
         "trajectory": None if trajectory is None else os.fspath(trajectory),
-        "matrix": None if matrix is None else "x".join(str(side) for side in matrix),
+        "matrix": None if matrix is None else "x".join(str(side) for side in _sides(matrix)),
         "group": group,
         "select": select,
         "combine": combine,

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import functools
-import operator
 from typing import Any, Callable, Optional, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from .. import _warpstride
-from .._arrays import complexes, floats
+from .._arguments import LARGEST, whole
+from .._arrays import complexes, floats, real
 from .._gpu import Place, Transforms, on_host
 from .._types import Backend
 
@@ -37,12 +37,14 @@ def _trajectory(points: Sequence[npt.ArrayLike], negative: bool) -> npt.NDArray[
 
 def _shape(name: str, shape: Sequence[int]) -> tuple[int, ...]:
     try:
-        axes = tuple(operator.index(axis) for axis in shape)
+        axes = list(shape)
     except TypeError:
-        axes = (-1,)
-    if any(not 0 <= axis < 2**63 for axis in axes):
-        raise _warpstride.DataError(f"{name}: expected whole numbers above 0, found {shape!r}")
-    return axes
+        raise _warpstride.DataError(f"{name}: expected whole numbers above 0, found {shape!r:.100}") from None
+    return tuple(whole(name, axis, 1) for axis in axes)
+
+
+def _sign(isign: Any) -> int:
+    return whole("isign", isign, -LARGEST)
 
 
 def _type1(
@@ -68,7 +70,8 @@ def _type1(
         raise _warpstride.DataError(
             f"c: expected an array (point) or (transform, point), found shape {tuple(strengths.shape)}"
         )
-    k = _trajectory(points, isign < 0)
+    k = _trajectory(points, _sign(isign) < 0)
+    eps = real("eps", eps)
     if gpu is not None:
         return Transforms(k, shape, eps, None, "c").adjoint(strengths, gpu, out)
     strengths = np.atleast_2d(strengths)
@@ -89,7 +92,8 @@ def _type2(points: Sequence[Any], f: Any, out: Any, eps: float, isign: int, plac
         raise _warpstride.DataError(
             f"f: expected an array of {axes} axes, or one more for several transforms, found shape {tuple(modes.shape)}"
         )
-    k = _trajectory(points, isign >= 0)
+    k = _trajectory(points, _sign(isign) >= 0)
+    eps = real("eps", eps)
     shape = tuple(modes.shape[-axes:])
     if gpu is not None:
         return Transforms(k, shape, eps, None, "f").forward(modes, gpu, out)
@@ -137,7 +141,8 @@ def nufft2d1(
         Array for the result: of NumPy, or of the library and on the GPU of `c` (complex64, C order; not of JAX, whose arrays
         cannot be written to).
     eps : float
-        Relative l² error that is asked for.
+        Relative l² error that is asked for. On grids of fewer than about 100 modes along an axis it may be up to 2.5 times as
+        large; `docs/python.md` of the project has what was measured.
     isign : int
         Sign of the exponent; 0 is positive.
     backend : {"auto", "cpu", "cuda", "emulator"}
@@ -188,6 +193,33 @@ def nufft3d1(
 ) -> Any:
     """Type-1 transform in three dimensions; see `nufft2d1`.
 
+    Parameters
+    ----------
+    x, y, z : array_like
+        Coordinates (point) in radians; they are periodic with 2π.
+    c : array_like
+        Strengths (point), or (transform, point) for several transforms.
+    n_modes : sequence of three int, optional
+        Numbers N₁, N₂, N₃ of modes; those of `out` by default.
+    out : array, optional
+        Array for the result, as for `nufft2d1`.
+    eps : float
+        Relative l² error that is asked for.
+    isign : int
+        Sign of the exponent; 0 is positive.
+    backend, device
+        Where to compute, as for `nufft2d1`.
+
+    Returns
+    -------
+    array
+        (N₁, N₂, N₃), or (transform, N₁, N₂, N₃), in the library of `c`, and on its GPU.
+
+    Raises
+    ------
+    DataError, DeviceError, OutOfMemoryError
+        As for `nufft2d1`.
+
     Examples
     --------
     >>> import numpy as np
@@ -232,6 +264,11 @@ def nufft2d2(
     array
         (point), or (transform, point), in the library of `f`, and on its GPU.
 
+    Raises
+    ------
+    DataError, DeviceError, OutOfMemoryError
+        As for `nufft2d1`.
+
     Examples
     --------
     >>> import numpy as np
@@ -257,6 +294,31 @@ def nufft3d2(
 ) -> Any:
     """Type-2 transform in three dimensions; see `nufft2d2`.
 
+    Parameters
+    ----------
+    x, y, z : array_like
+        Coordinates (point) in radians; they are periodic with 2π.
+    f : array_like
+        Modes (N₁, N₂, N₃), or (transform, N₁, N₂, N₃), in the order of `nufft2d1`.
+    out : array, optional
+        Array for the result, as for `nufft2d1`.
+    eps : float
+        Relative l² error that is asked for.
+    isign : int
+        Sign of the exponent; 0 is positive.
+    backend, device
+        Where to compute, as for `nufft2d1`.
+
+    Returns
+    -------
+    array
+        (point), or (transform, point), in the library of `f`, and on its GPU.
+
+    Raises
+    ------
+    DataError, DeviceError, OutOfMemoryError
+        As for `nufft2d1`.
+
     Examples
     --------
     >>> import numpy as np
@@ -277,6 +339,9 @@ class NUFFT:
     without a copy: the work waits for what their library has queued in its current stream, and that stream for the work.
     NumPy arrays are transformed on the CPU in their own precision, or as `backend` says.
 
+    Values are not looked at: as with ``numpy.fft``, a NaN or an infinity in an image or in samples makes what depends on it, which
+    is the whole result, NaN. (`reconstruct` refuses such samples.)
+
     Parameters
     ----------
     k : array_like
@@ -284,7 +349,7 @@ class NUFFT:
     shape : sequence of int
         Rows and columns of an image, or slices, rows and columns.
     eps : float
-        Relative l² error that is asked for.
+        Relative l² error that is asked for, as for `nufft2d1`.
     maps : array_like, optional
         Coil maps S, (coil, *shape). With these, ``A(x)`` are the samples of S x in each coil, and ``A.H(y)`` is the sum
         over coils.
@@ -295,6 +360,14 @@ class NUFFT:
         arrays on a GPU.
     device : int, optional
         Number of the GPU; ``auto`` is then ``cuda``, and arrays on other GPUs are refused.
+
+    Raises
+    ------
+    DataError
+        Shapes that differ, or a trajectory that is not finite; a tolerance that the precision does not reach, when the first array
+        of that precision is transformed.
+    DeviceError, OutOfMemoryError
+        A GPU that cannot be used; too little memory.
 
     Examples
     --------
@@ -318,7 +391,7 @@ class NUFFT:
         device: Optional[int] = None,
     ) -> None:
         self.shape = _shape("shape", shape)
-        self.eps = eps
+        self.eps = real("eps", eps)
         self.backend, self.device = backend, device
         self._place = Place(backend, device)
         self.maps = None if maps is None else complexes("maps", on_host("maps", maps))
@@ -330,7 +403,7 @@ class NUFFT:
         if self._k.ndim != 2:
             raise _warpstride.DataError(f"k: expected an array (sample, axis), found shape {self._k.shape}")
         self._plans: dict[bool, _warpstride.PlannedNufft] = {}
-        self._gpu = Transforms(self._k, self.shape, eps, self.maps)
+        self._gpu = Transforms(self._k, self.shape, self.eps, self.maps)
 
     @property
     def samples(self) -> int:
@@ -353,8 +426,23 @@ class NUFFT:
         return self._plan(samples.dtype == np.complex128).adjoint(samples)
 
     def __call__(self, x: Any) -> Any:
-        """Samples of images (*shape) or (image, *shape): (sample) or (image, sample); with coil maps, of one image, (coil,
-        sample). Those of an array on a GPU lie on that GPU, in the same library."""
+        """Samples of images.
+
+        Parameters
+        ----------
+        x : array_like
+            (*shape) or (image, *shape); with coil maps one image.
+
+        Returns
+        -------
+        array
+            (sample) or (image, sample); with coil maps (coil, sample). Of an array on a GPU on that GPU, in the same library.
+
+        Raises
+        ------
+        DataError
+            An array of another shape, or one that is not transformed there.
+        """
         if (gpu := self._place.gpu_of("x", x)) is not None:
             return self._gpu.forward(x, gpu)
         image = self._place.numbers("x", x)
@@ -372,9 +460,24 @@ class NUFFT:
         return self.adjoint
 
     def adjoint(self, y: Any) -> Any:
-        """Images of samples (sample) or (image, sample): Σ_m y_m exp(+2πi k_m·x_n); with coil maps, of samples (coil,
-        sample), their sum over coils with the conjugate maps. Those of an array on a GPU lie on that GPU, in the same
-        library."""
+        """Images of samples, Σ_m y_m exp(+2πi k_m·x_n).
+
+        Parameters
+        ----------
+        y : array_like
+            (sample) or (image, sample); with coil maps (coil, sample).
+
+        Returns
+        -------
+        array
+            (*shape) or (image, *shape); with coil maps the sum over coils with the conjugate maps. Of an array on a GPU on that GPU,
+            in the same library.
+
+        Raises
+        ------
+        DataError
+            An array of another shape, or one that is not transformed there.
+        """
         if (gpu := self._place.gpu_of("y", y)) is not None:
             return self._gpu.adjoint(y, gpu)
         samples = self._place.numbers("y", y)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-import operator as operators
 from dataclasses import dataclass, replace
-from typing import Any, Callable, Literal, NamedTuple, Optional, Sequence, Union
+from typing import Any, Callable, Iterator, Literal, NamedTuple, Optional, Sequence, Union
 
 import numpy as np
 import numpy.typing as npt
 
 from .. import _warpstride
-from .._arrays import complexes, filled, floats
+from .._arguments import device_numbers, optional_whole, whole
+from .._arrays import complexes, filled, floats, real
 from .._gpu import device_of, on_host
 from .._progress import EVERY, Progress
 from .._types import Backend, Devices, Path, Precision
@@ -31,6 +31,14 @@ class Iteration(NamedTuple):
         Its number, from 1.
     residual : float
         \\|r\\|²/\\|b\\|², with b = EᴴWd and r what is left of it.
+
+    Examples
+    --------
+    >>> import warpstride as ws
+    >>> scan, seen = ws.mri.simulate(matrix=32, coils=4), []
+    >>> _ = ws.mri.reconstruct(scan.samples, scan.k, 32, iterations=2, callback=seen.append, backend="cpu")
+    >>> [one.iteration for one in seen], seen[1].residual < seen[0].residual
+    ([1, 2], True)
     """
 
     iteration: int
@@ -66,6 +74,17 @@ class Result:
     field_of_view, placement : tuple or None
         What that file says: extent along slices, rows and columns, m; position of the image, m, and directions of columns,
         rows and slices in the patient. They are written to NIfTI.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import warpstride as ws
+    >>> scan = ws.mri.simulate(matrix=32, coils=4)
+    >>> result = ws.mri.reconstruct(scan.samples, scan.k, 32, backend="cpu")
+    >>> result.precision, result.density, result.metrics["iteration"][0] == 1
+    ('f32', 'none', np.True_)
+    >>> result.save(tempfile.mkdtemp() + "/image.npy")
+    []
     """
 
     image: Any
@@ -247,6 +266,254 @@ def reconstruct(
     >>> bool(result.data_residual < 1e-3)
     True
     """
+    given = _given(
+        samples,
+        k,
+        matrix,
+        method=method,
+        maps=maps,
+        operator=operator,
+        iterations=iterations,
+        lamda=lamda,
+        min_residual=min_residual,
+        tolerance=tolerance,
+        density=density,
+        intensity_correction=intensity_correction,
+        off_resonance=off_resonance,
+        times=times,
+        field=field,
+        precision=precision,
+        backend=backend,
+        devices=devices,
+    )
+    run: Union[_warpstride.MriRun, OnGpu]
+    if given.gpu is None:
+        run = _warpstride.MriRun(given.arrays(), given.asked, None)
+    else:
+        assert given.trajectory is not None
+        run = OnGpu(given.values, given.gpu, given.trajectory, given.maps, given.weights, given.asked)
+    try:
+        with Progress("reconstruction", progress) as bar:
+            _iterate(run, callback, bar)
+        if isinstance(run, OnGpu):
+            image, maps_on_gpu, residuals, facts = run.result()
+            return Result(image=image, maps=maps_on_gpu, residuals=residuals, **facts)
+        return given.result(run.result())
+    finally:
+        run.close()
+
+
+def reconstruct_all(
+    samples: Any,
+    k: Any = None,
+    matrix: Union[None, int, Sequence[int]] = None,
+    *,
+    maps_once: bool = False,
+    method: Literal["cg", "adjoint", "tv", "wavelet"] = "cg",
+    maps: Union[Literal["auto", "espirit", "low-pass", "walsh", "none"], Any] = "auto",
+    operator: Literal["auto", "direct", "nufft", "toeplitz"] = "auto",
+    iterations: Optional[int] = None,
+    lamda: Optional[float] = None,
+    min_residual: Optional[float] = None,
+    tolerance: Optional[float] = None,
+    density: Union[None, Literal["none", "ramp", "pipe"], Any] = None,
+    intensity_correction: bool = False,
+    off_resonance: Optional[npt.ArrayLike] = None,
+    times: Optional[npt.ArrayLike] = None,
+    field: Optional[tuple[npt.ArrayLike, npt.ArrayLike]] = None,
+    precision: Optional[Precision] = None,
+    backend: Backend = "auto",
+    devices: Devices = None,
+    callback: Optional[Callable[[Result], Optional[bool]]] = None,
+    progress: Optional[bool] = None,
+) -> list[Result]:
+    """Reconstruct several images, such as the frames of a series or the slices of a file, one after another.
+
+    Plans of transforms, density weights and the spectrum of the Toeplitz operator are computed once for images with the same trajectory,
+    and a GPU is opened once. Images have the bits that `reconstruct` gives each of them.
+
+    Parameters
+    ----------
+    samples : array_like or iterable of KSpace
+        (image, coil, sample) or (image, coil, readout, sample), which share k and matrix, in host memory; or those of a file
+        (`read_all`), which may differ in both.
+    k, matrix
+        As for `reconstruct`; none beside samples of a file.
+    maps_once : bool
+        Whether the coil maps that are estimated are those of the first image of each slice, as with the command's ``--coil-maps-once``;
+        by default each image has its own.
+    method, maps, operator, iterations, lamda, min_residual, tolerance, density, intensity_correction, off_resonance, times, field
+        As for `reconstruct`, the same for all images.
+    precision, backend, devices
+        As for `reconstruct`.
+    callback : callable, optional
+        Called after each image with its `Result`; the images so far are returned if it returns ``True``.
+    progress : bool, optional
+        Whether a bar is shown; by default in terminals and notebooks.
+
+    Returns
+    -------
+    list of Result
+        One for each image, in their order; ``np.stack([one.image for one in results])`` has all of them.
+
+    Raises
+    ------
+    DataError
+        Data or options with which nothing can be reconstructed.
+    DeviceError, OutOfMemoryError
+        A GPU that cannot be used; too little memory.
+    KeyboardInterrupt
+        After Ctrl-C, once the present iteration has ended.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import warpstride as ws
+    >>> scan = ws.mri.simulate(matrix=32, coils=4)
+    >>> frames = np.stack([scan.samples, 2 * scan.samples])
+    >>> results = ws.mri.reconstruct_all(frames, scan.k, 32, maps_once=True, backend="cpu")
+    >>> images = np.stack([one.image for one in results])
+    >>> images.shape, bool(np.allclose(images[1], 2 * images[0], rtol=1e-3, atol=1e-5))
+    ((2, 32, 32), True)
+    """
+    named, _ = _name_or_array("maps", maps)
+    if maps_once and (named is None or named == "none"):
+        raise _warpstride.DataError("maps_once: expected maps that are estimated, found " + (named or "maps that are given"))
+    results: list[Result] = []
+    run: Optional[_warpstride.MriRun] = None
+    bar = Progress("reconstructions", progress)
+    try:
+        with bar:
+            for one, count in _images(samples, k, matrix):
+                given = _given(
+                    one,
+                    k,
+                    matrix,
+                    method=method,
+                    maps=maps,
+                    operator=operator,
+                    iterations=iterations,
+                    lamda=lamda,
+                    min_residual=min_residual,
+                    tolerance=tolerance,
+                    density=density,
+                    intensity_correction=intensity_correction,
+                    off_resonance=off_resonance,
+                    times=times,
+                    field=field,
+                    precision=precision,
+                    backend=backend,
+                    devices=devices,
+                )
+                if run is None:
+                    run = _warpstride.MriRun(given.arrays(), given.asked, bool(maps_once))
+                else:
+                    run.next(given.arrays(), given.asked)
+                finished = False
+                while not finished:
+                    _, _, finished = run.advance(EVERY)
+                results.append(given.result(run.result()))
+                bar.see(len(results), count or len(results), "images")
+                if callback is not None and callback(results[-1]):
+                    break
+    finally:
+        if run is not None:
+            run.close()
+    return results
+
+
+def _images(samples: Any, k: Any, matrix: Any) -> Iterator[tuple[Any, Optional[int]]]:
+    """The samples of each image, and the number of images if it is known."""
+    if isinstance(samples, KSpace):
+        raise _warpstride.DataError("samples: expected several images, such as those of read_all, found one; use reconstruct")
+    if isinstance(samples, Iterator) or (
+        isinstance(samples, (list, tuple)) and len(samples) > 0 and isinstance(samples[0], KSpace)
+    ):
+        count = None if isinstance(samples, Iterator) else len(samples)
+        for one in samples:
+            if not isinstance(one, KSpace):
+                raise _warpstride.DataError(f"samples: expected samples of a file (KSpace), found {type(one).__name__}")
+            yield one, count
+        return
+    if k is None or matrix is None:
+        raise TypeError("missing arguments beside an array of samples: k and matrix")
+    if device_of(samples) is not None:
+        raise _warpstride.DataError("samples: expected an array in host memory, found one on a GPU; use reconstruct")
+    values, axes = filled("samples", complexes("samples", samples)), len(np.shape(on_host("k", k))) + 1
+    if values.ndim != axes:
+        raise _warpstride.DataError(
+            f"samples: expected {axes} axes (image, coil, …), as k has {axes - 1}, found shape {values.shape}"
+        )
+    for one in values:
+        yield one, len(values)
+
+
+@dataclass(frozen=True)
+class _Given:
+    """The arguments of a reconstruction, checked."""
+
+    samples: Any
+    values: Any
+    gpu: Optional[int]
+    trajectory: Optional[_Floats]
+    maps: Any
+    weights: Optional[_Floats]
+    phases: Optional[tuple[_Floats, _Floats]]
+    shape: tuple[int, ...]
+    coils: int
+    asked: dict[str, Any]
+
+    def arrays(self) -> tuple[Any, ...]:
+        """Samples, k, maps, weights and phases on the host."""
+        maps, axes = self.maps, len(self.shape)
+        if maps is not None:
+            maps = filled("maps", complexes("maps", on_host("maps", maps)))
+            sets = check_maps(maps, self.coils, self.shape)
+            maps = maps.astype(np.complex128, copy=False)
+            maps = maps.reshape((sets, maps.shape[-axes - 1], *(1,) * (3 - axes), *self.shape))
+        return self.values, self.trajectory, maps, self.weights, self.phases
+
+    def result(self, found: tuple[_Complex, Optional[_Complex], _Floats, str]) -> Result:
+        """What a run returns as a result."""
+        result = _result(found, len(self.shape))
+        if not isinstance(self.samples, KSpace):
+            return result
+        return replace(
+            result,
+            source=self.samples.path,
+            field_of_view=self.samples.field_of_view,
+            placement=self.samples._inner.placement,
+        )
+
+
+def _given(
+    samples: Any,
+    k: Any,
+    matrix: Any,
+    *,
+    method: str,
+    maps: Any,
+    operator: str,
+    iterations: Any,
+    lamda: Any,
+    min_residual: Any,
+    tolerance: Any,
+    density: Any,
+    intensity_correction: bool,
+    off_resonance: Any,
+    times: Any,
+    field: Any,
+    precision: Optional[str],
+    backend: str,
+    devices: Any,
+) -> _Given:
+    """The arguments of `reconstruct`, checked.
+
+    Raises
+    ------
+    DataError
+        Data or options with which nothing can be reconstructed.
+    """
     values: Any
     gpu: Optional[int] = None
     if isinstance(samples, KSpace):
@@ -291,42 +558,19 @@ def reconstruct(
         "readouts": readouts,
         "method": method,
         "operator": operator,
-        "iterations": iterations,
-        "min_residual": min_residual,
-        "lamda": lamda,
-        "tolerance": tolerance,
+        "iterations": optional_whole("iterations", iterations),
+        "min_residual": None if min_residual is None else real("min_residual", min_residual),
+        "lamda": None if lamda is None else real("lamda", lamda),
+        "tolerance": None if tolerance is None else real("tolerance", tolerance),
         "density": density_name,
         "maps": named or "given",
-        "intensity_correction": intensity_correction,
+        "intensity_correction": bool(intensity_correction),
         "double": None if precision is None else precision == "f64",
         "backend": backend,
-        "devices": devices,
+        "devices": device_numbers(devices),
     }
     weights = None if weights is None else floats("density", on_host("density", weights)).ravel()
-    run: Union[_warpstride.MriRun, OnGpu]
-    if gpu is None:
-        coil_maps = None if given is None else filled("maps", complexes("maps", on_host("maps", given)))
-        if coil_maps is not None:
-            sets = check_maps(coil_maps, coils, shape)
-            coil_maps = coil_maps.astype(np.complex128, copy=False)
-            coil_maps = coil_maps.reshape((sets, coil_maps.shape[-axes - 1], *(1,) * (3 - axes), *shape))
-        run = _warpstride.MriRun(values, trajectory, coil_maps, weights, phases, asked)
-    else:
-        assert trajectory is not None
-        run = OnGpu(values, gpu, trajectory, given, weights, asked)
-    try:
-        with Progress("reconstruction", progress) as bar:
-            _iterate(run, callback, bar)
-        if isinstance(run, OnGpu):
-            image, maps_on_gpu, residuals, facts = run.result()
-            return Result(image=image, maps=maps_on_gpu, residuals=residuals, **facts)
-        result = _result(run.result(), axes)
-    finally:
-        run.close()
-    if isinstance(samples, KSpace):
-        place = samples._inner.placement
-        return replace(result, source=samples.path, field_of_view=samples.field_of_view, placement=place)
-    return result
+    return _Given(samples, values, gpu, trajectory, given, weights, phases, shape, coils, asked)
 
 
 def _phases(
@@ -385,13 +629,10 @@ def _result(found: tuple[_Complex, Optional[_Complex], _Floats, str], axes: int)
 
 
 def _matrix(matrix: Union[int, Sequence[int]], axes: int) -> tuple[int, ...]:
-    try:
-        sides = (operators.index(matrix),) * axes if np.ndim(matrix) == 0 else tuple(map(operators.index, matrix))  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        sides = ()
-    if len(sides) != axes or any(not 0 < side < 2**31 for side in sides):
-        raise _warpstride.DataError(f"matrix: expected {axes} whole numbers above 0, found {matrix!r}")
-    return sides
+    sides: list[Any] = list(matrix) if isinstance(matrix, (list, tuple, range, np.ndarray)) and np.ndim(matrix) == 1 else [matrix] * axes
+    if len(sides) != axes:
+        raise _warpstride.DataError(f"matrix: expected {axes} whole numbers, as k has axes, found {matrix!r:.100}")
+    return tuple(whole("matrix", side, 1, 2**31 - 1) for side in sides)
 
 
 def _name_or_array(argument: str, value: Any) -> tuple[Optional[str], Any]:
@@ -415,6 +656,13 @@ class Simulation:
         The phantom (row, column) or (slice, row, column).
     maps : ndarray of complex128
         Coil maps (coil, \\*shape of the image).
+
+    Examples
+    --------
+    >>> import warpstride as ws
+    >>> scan = ws.mri.simulate(matrix=32, coils=4)
+    >>> scan.image.shape, scan.maps.shape
+    ((32, 32), (4, 32, 32))
     """
 
     samples: npt.NDArray[np.complex64]
@@ -453,6 +701,16 @@ def simulate(
     seed : int
         Seed of the noise.
 
+    Returns
+    -------
+    Simulation
+        Samples, trajectory and truth.
+
+    Raises
+    ------
+    DataError
+        A number out of range.
+
     Examples
     --------
     >>> import warpstride as ws
@@ -462,13 +720,13 @@ def simulate(
     """
     options = {
         "trajectory": trajectory,
-        "matrix": matrix,
-        "spokes": spokes,
-        "samples": samples,
-        "coils": coils,
-        "snr": snr,
-        "volume": volume,
-        "seed": seed,
+        "matrix": whole("matrix", matrix),
+        "spokes": optional_whole("spokes", spokes),
+        "samples": optional_whole("samples", samples),
+        "coils": whole("coils", coils),
+        "snr": None if snr is None else real("snr", snr),
+        "volume": bool(volume),
+        "seed": whole("seed", seed),
     }
     values, k, readouts, image, maps = _warpstride.mri_simulate(options)
     shape = (len(readouts), readouts[0])

@@ -28,6 +28,14 @@ class Iteration(NamedTuple):
         Mean |Δψ|², the photon error, R, and R of the free pixels.
     seconds : float
         Seconds spent in this iteration and those before it.
+
+    Examples
+    --------
+    >>> import warpstride as ws
+    >>> scan = ws.ptycho.simulate(frame=32, positions=12)
+    >>> result = ws.ptycho.reconstruct(**scan.arguments, engines=ws.ptycho.DM(2), backend="cpu")
+    >>> result.history[1].iteration, result.history[1].engine
+    (2, 'dm')
     """
 
     iteration: int
@@ -44,6 +52,14 @@ class Result:
     """A reconstructed specimen. It pickles, and `save` writes a file that ``warpstride`` and other programs read.
 
     Arrays of a run in single precision are complex64, else complex128.
+
+    Examples
+    --------
+    >>> import warpstride as ws
+    >>> scan = ws.ptycho.simulate(frame=32, positions=12)
+    >>> result = ws.ptycho.reconstruct(**scan.arguments, engines=ws.ptycho.DM(2), backend="cpu")
+    >>> result.object.dtype.name, result.probe.shape, len(result.metrics["err_fourier"])
+    ('complex64', (1, 32, 32), 2)
     """
 
     def __init__(self, inner: _warpstride.PtychoResult) -> None:
@@ -218,9 +234,31 @@ def read(path: Path) -> Result:
     Others are PtyPy's ``.ptyr`` and Ptychodus' ``product.h5``, in which pty-chi's results are saved. Their results have no history
     and an empty recipe, and `Result.backend` is the name of the program. See `from_pty_chi` for a task of pty-chi.
 
+    Parameters
+    ----------
+    path : path
+        The file.
+
+    Returns
+    -------
+    Result
+        It compares, saves, and is a start (``reconstruct(…, start=…)``) as any other.
+
     Raises
     ------
     DataError
         It is no results file, or it is damaged.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> import warpstride as ws
+    >>> scan = ws.ptycho.simulate(frame=32, positions=12)
+    >>> result = ws.ptycho.reconstruct(**scan.arguments, engines=ws.ptycho.DM(2), backend="cpu")
+    >>> path = tempfile.mkdtemp() + "/result.h5"
+    >>> result.save(path)
+    >>> bool(np.array_equal(ws.ptycho.read(path).object, result.object))
+    True
     """
     return Result(_warpstride.PtychoResult.read(path))

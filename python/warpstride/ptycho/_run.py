@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from types import TracebackType
-from typing import Any, Callable, Iterator, Mapping, Optional, Sequence, Union
+from typing import Any, Callable, Iterable, Iterator, Mapping, Optional, Sequence, Union
 
 import numpy as np
 import numpy.typing as npt
 
 from .. import _warpstride
+from .._arguments import device_number, device_numbers, whole
 from .._arrays import any_array, complexes, filled, floats, real
 from .._gpu import device_of, exported, on_host
 from .._progress import EVERY, Progress
@@ -17,6 +18,10 @@ from ._engines import Engine
 from ._frames import Prepared
 from ._result import Iteration, Result
 from ._scan import Scan, as_json
+
+
+_MOST_PROBE_MODES = 64
+"""The library's limit."""
 
 
 class Reconstruction:
@@ -47,7 +52,7 @@ class Reconstruction:
         pixel_size: Union[None, float, Sequence[float]] = None,
         mask: Optional[npt.ArrayLike] = None,
         probe: Optional[npt.ArrayLike] = None,
-        engines: Optional[Sequence[Engine]] = None,
+        engines: Union[None, Engine, Sequence[Engine]] = None,
         precision: Precision = "f32",
         probe_modes: int = 1,
         seed: int = 0,
@@ -63,10 +68,9 @@ class Reconstruction:
     ) -> None:
         if recipe is not None and not isinstance(recipe, Mapping):
             raise _warpstride.DataError(f"recipe: expected a mapping, found {type(recipe).__name__}")
-        engines = None if engines is None else list(engines)
-        for engine in engines or ():
-            if not isinstance(engine, Engine):
-                raise _warpstride.DataError(f"engines: expected engines such as DM(100), found {engine!r}")
+        engines = None if engines is None else _engines(engines)
+        device, devices = device_number(device), device_numbers(devices)
+        probe_modes, seed = whole("probe_modes", probe_modes, 1, _MOST_PROBE_MODES), whole("seed", seed)
         if start is not None and not isinstance(start, Result):
             raise _warpstride.DataError(f"start: expected a Result, found {type(start).__name__}")
         if resume is not None:
@@ -252,7 +256,7 @@ def reconstruct(
     pixel_size: Union[None, float, Sequence[float]] = None,
     mask: Optional[npt.ArrayLike] = None,
     probe: Optional[npt.ArrayLike] = None,
-    engines: Optional[Sequence[Engine]] = None,
+    engines: Union[None, Engine, Sequence[Engine]] = None,
     precision: Precision = "f32",
     probe_modes: int = 1,
     seed: int = 0,
@@ -288,8 +292,8 @@ def reconstruct(
         lie on a GPU too, from where they are copied to the host.
     probe : array_like, optional
         Start probe (row, column) or (mode, row, column), √photons. By default one is derived from the frames.
-    engines : sequence of Engine, optional
-        Engines in their order; by default 100 iterations of `DM` and 50 of `RAAR`.
+    engines : Engine or sequence of Engine, optional
+        One engine, or several in their order; by default 100 iterations of `DM` and 50 of `RAAR`.
     precision : {"f32", "f64"}
         Double precision is computed on the CPU only.
     probe_modes : int
@@ -384,6 +388,19 @@ def reconstruct(
                 if callback(iteration, run):
                     break
         return run.result()
+
+
+def _engines(engines: Any) -> list[Engine]:
+    """One engine or several as a list."""
+    if isinstance(engines, Engine):
+        return [engines]
+    several = list(engines) if isinstance(engines, Iterable) and not isinstance(engines, (str, Mapping)) else [engines]
+    if not several:
+        raise _warpstride.DataError("engines: expected at least one engine such as DM(100), found none")
+    for engine in several:
+        if not isinstance(engine, Engine):
+            raise _warpstride.DataError(f"engines: expected engines such as DM(100), found {engine!r:.100}")
+    return several
 
 
 def _geometry(wavelength: Any, distance: Any, pixel_size: Any) -> tuple[float, float, list[float]]:

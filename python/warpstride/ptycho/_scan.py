@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from functools import cached_property
 from typing import Any, Literal, Mapping, Optional, Sequence, Union
@@ -11,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _warpstride
+from .._arguments import LARGEST
 from .._types import Path
 
 _Quantity = Union[float, str]
@@ -20,6 +22,24 @@ class Scan:
     """A scan that was read from a file: `reconstruct` takes it in the place of frames, positions and geometry.
 
     The library keeps the counts in single precision, with which it computes, whatever the type in the file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> import warpstride as ws
+    >>> made, folder = ws.ptycho.simulate(frame=32, positions=12), tempfile.mkdtemp()
+    >>> np.save(folder + "/frames.npy", made.frames)
+    >>> np.savetxt(folder + "/places.csv", made.positions, delimiter=",", header="y_m,x_m", comments="")
+    >>> scan = ws.ptycho.read_scan(
+    ...     folder + "/frames.npy",
+    ...     positions=folder + "/places.csv",
+    ...     wavelength=made.wavelength,
+    ...     distance=made.distance,
+    ...     pixel_size=made.pixel_size,
+    ... )
+    >>> scan.shape, bool(np.array_equal(scan.frames, made.frames))
+    ((12, 32, 32), True)
     """
 
     def __init__(self, inner: _warpstride.PtychoScan) -> None:
@@ -304,12 +324,12 @@ def read_scan(
         # What a recipe says is not undone by defaults.
         **{name: True for name, value in chosen.items() if value},
     }
-    return Scan(_warpstride.PtychoScan.read(files[0], as_json("options", data), recipe))
+    return Scan(_warpstride.PtychoScan.read(files[0], as_json("", data), recipe))
 
 
 def as_json(argument: str, table: Mapping[str, Any]) -> str:
-    """The table as JSON, with the numbers of NumPy as Python's, names of files as texts, and without options that are
-    ``None``.
+    """The table, which errors name by this argument, as JSON, with the numbers of NumPy as Python's, names of files as texts, and
+    without options that are ``None``.
 
     Raises
     ------
@@ -317,20 +337,24 @@ def as_json(argument: str, table: Mapping[str, Any]) -> str:
         Other values than numbers, texts, lists and tables.
     """
 
-    def plain(value: Any) -> Any:
+    def plain(value: Any, path: str) -> Any:
+        if isinstance(value, (np.ndarray, np.generic)):
+            value = value.tolist()
         if isinstance(value, Mapping):
-            return {str(key): plain(one) for key, one in value.items() if one is not None}
-        if isinstance(value, np.ndarray):
-            return value.tolist()
+            within = f"{path}." if path else ""
+            return {str(key): plain(one, f"{within}{key}") for key, one in value.items() if one is not None}
         if isinstance(value, (list, tuple, range)):
-            return [plain(one) for one in value]
-        if isinstance(value, np.generic):
-            return value.item()
+            return [plain(one, path) for one in value]
         if isinstance(value, os.PathLike):
             return os.fspath(value)
+        if isinstance(value, int) and not -LARGEST <= value <= LARGEST:
+            raise _warpstride.DataError(f"{path}: expected a number of at most 2**63 - 1, found {value!r:.100}")
+        if isinstance(value, float) and not math.isfinite(value):
+            raise _warpstride.DataError(f"{path}: expected a finite number, found {value}")
+        if not isinstance(value, (str, int, float)):
+            raise _warpstride.DataError(
+                f"{path}: expected numbers, texts, lists and tables, found {type(value).__name__}"
+            )
         return value
 
-    try:
-        return json.dumps(plain(table), allow_nan=False)
-    except (TypeError, ValueError) as why:
-        raise _warpstride.DataError(f"{argument}: expected numbers, texts, lists and tables: {why}") from None
+    return json.dumps(plain(table, argument))

@@ -9,6 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _warpstride
+from .._arguments import whole
+from .._arrays import real
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,13 @@ class Simulation:
         Whether the frames are near fields.
     focus_to_sample : float or None
         Distance from the focus of a cone beam to the specimen, m.
+
+    Examples
+    --------
+    >>> import warpstride as ws
+    >>> scan = ws.ptycho.simulate(frame=32, positions=12)
+    >>> scan.probe.shape, sorted(scan.arguments)[:3]
+    ((1, 32, 32), ['distance', 'focus_to_sample', 'frames'])
     """
 
     frames: npt.NDArray[np.float32]
@@ -85,6 +94,16 @@ def simulate(
     focus_to_sample : float, optional
         Distance from the focus of a cone beam to the specimen, m; by default near fields are those of a parallel beam.
 
+    Returns
+    -------
+    Simulation
+        Frames, geometry and truth.
+
+    Raises
+    ------
+    DataError
+        A number out of range.
+
     Examples
     --------
     >>> import warpstride as ws
@@ -92,7 +111,12 @@ def simulate(
     (12, 32, 32)
     """
     frames, places, geometry, specimen, probe = _warpstride.simulate_scan(
-        frame, positions, photons, seed, near_field, focus_to_sample
+        whole("frame", frame),
+        whole("positions", positions),
+        real("photons", photons),
+        whole("seed", seed),
+        bool(near_field),
+        None if focus_to_sample is None else real("focus_to_sample", focus_to_sample),
     )
     wavelength, distance, (rows, columns) = geometry
     pixel = (rows, columns)

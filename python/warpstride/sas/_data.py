@@ -36,6 +36,16 @@ class Data:
         In the file, or its name.
     notes : list of str
         What was left out, converted or assumed.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import warpstride as ws
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "curve.txt"
+    >>> _ = path.write_text("q I dI\\n0.01 9.0 0.1\\n0.02 7.0 0.1\\n0.03 4.0 0.1\\n")
+    >>> data = ws.sas.read(path)
+    >>> data.title, data.dq is None, len(ws.sas.Model("sphere", backend="cpu")(data.q))
+    ('curve', True, 3)
     """
 
     q: Union[_Floats, tuple[_Floats, _Floats]]

@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _warpstride
-from .._arrays import floats
+from .._arguments import optional_whole, whole
+from .._arrays import floats, real
 from .._progress import EVERY, Progress
 from .._types import Path
 from ._data import Data
@@ -38,6 +39,17 @@ class Fitted:
         The bound where it stopped.
     units : str
         Units.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import warpstride as ws
+    >>> model, q = ws.sas.Model("sphere", backend="cpu"), np.linspace(0.01, 0.3, 50)
+    >>> intensity = model(q, radius=35, background=0.01)
+    >>> found = ws.sas.fit(model, (q, intensity, 0.01 * intensity), {"radius": (30, 40)}, background=0.01)
+    >>> radius = found.parameters["radius"]
+    >>> round(radius.value, 6), radius.high, radius.units
+    (35.0, 40.0, 'Ang')
     """
 
     value: float
@@ -58,6 +70,17 @@ class Round(NamedTuple):
         Its number, from 1.
     chi2_per_point : float
         The best χ² so far, divided by the number of points.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import warpstride as ws
+    >>> model, q = ws.sas.Model("sphere", backend="cpu"), np.linspace(0.01, 0.3, 50)
+    >>> intensity = model(q, radius=35, background=0.01)
+    >>> rounds = []
+    >>> _ = ws.sas.fit(model, (q, intensity, 0.01 * intensity), {"radius": (30, 40)}, background=0.01, callback=rounds.append)
+    >>> rounds[0].round, rounds[-1].chi2_per_point < 1e-6
+    (1, True)
     """
 
     round: int
@@ -72,6 +95,17 @@ class FittedData:
     ----------
     intensity, sigma, model, residuals : ndarray of float64
         Of each fitted point: data and standard deviations, the model's intensities, and (data − model)/σ.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import warpstride as ws
+    >>> model, q = ws.sas.Model("sphere", backend="cpu"), np.linspace(0.01, 0.3, 50)
+    >>> intensity = model(q, radius=35, background=0.01)
+    >>> found = ws.sas.fit(model, (q, intensity, 0.01 * intensity), {"radius": (30, 40)}, background=0.01)
+    >>> one = found.sets[0]
+    >>> len(one.model), bool(np.abs(one.residuals).max() < 1e-3)
+    (50, True)
     """
 
     intensity: _Floats
@@ -104,6 +138,16 @@ class FitResult:
         Doubtful properties of the data and of the fit.
     summary : dict
         What ``warpstride sas fit --summary`` writes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import warpstride as ws
+    >>> model, q = ws.sas.Model("sphere", backend="cpu"), np.linspace(0.01, 0.3, 50)
+    >>> intensity = model(q, radius=35, background=0.01)
+    >>> found = ws.sas.fit(model, (q, intensity, 0.01 * intensity), {"radius": (30, 40)}, background=0.01)
+    >>> found.converged, sorted(found.parameters), found.covariance.shape
+    (True, ['radius'], (1, 1))
     """
 
     parameters: dict[str, Fitted]
@@ -138,7 +182,18 @@ class FitResult:
         return np.concatenate([of.residuals for of in self.sets])
 
     def save(self, path: Path) -> None:
-        """Write `summary` as JSON, as ``warpstride sas fit --summary`` does."""
+        """Write `summary` as JSON, as ``warpstride sas fit --summary`` does.
+
+        Parameters
+        ----------
+        path : path
+            The file.
+
+        Raises
+        ------
+        OSError
+            The file cannot be written.
+        """
         with open(path, "w", encoding="utf-8") as file:
             json.dump(self.summary, file, indent=2, ensure_ascii=False, allow_nan=False)
             file.write("\n")
@@ -264,8 +319,11 @@ def fit(
     >>> round(found.parameters["background.2"].value, 6), len(found.sets)
     (0.03, 2)
     """
-    bounds = free if isinstance(free, Mapping) else {name: None for name in free}
-    begin = dict(start or {})
+    bounds = _bounds(free)
+    for name, given in (("start", start), ("ties", ties)):
+        if given is not None and not isinstance(given, Mapping):
+            raise _warpstride.DataError(f"{name}: expected a mapping, found {type(given).__name__}")
+    begin = {name: real(f"start of {name}", value) for name, value in (start or {}).items()}
     for name in begin.keys() - bounds.keys():
         raise _warpstride.DataError(f"start: expected fitted parameters, found {name}")
     fitted = [
@@ -286,14 +344,14 @@ def fit(
         raise _warpstride.DataError("each: expected the same distributions in all sets of data, found others")
     search = {
         "method": method,
-        "starts": starts,
-        "iterations": iterations,
-        "population": population,
-        "generations": generations,
-        "seed": seed,
-        "q_range": q_range,
+        "starts": whole("starts", starts, 1),
+        "iterations": whole("iterations", iterations, 1),
+        "population": optional_whole("population", population, 1),
+        "generations": whole("generations", generations, 1),
+        "seed": whole("seed", seed),
+        "q_range": None if q_range is None else _limits("q_range", q_range),
         "weights": weights,
-        "resolution": resolution,
+        "resolution": bool(resolution),
     }
     bar = Progress("fit", progress)
 
@@ -309,7 +367,7 @@ def fit(
             [(_data(one), of[0][0].tolist(), of[1][0].tolist()) for one, of in zip(sets, split)],
             {
                 "free": fitted,
-                "shared": [str(name) for name in shared],
+                "shared": [shared] if isinstance(shared, str) else [str(name) for name in shared],
                 "ties": [f"{name}={expression}" for name, expression in (ties or {}).items()],
             },
             distributions,
@@ -341,9 +399,23 @@ def fit(
         covariance=np.array(covariance, dtype=np.float64),
         sets=[FittedData(*of_set) for of_set in columns],
         tied={one["name"]: one["value"] for one in summary.get("tied", ())},
-        problems=summary["problems"],
+        problems=[_warpstride.in_python(one) for one in summary["problems"]],
         summary=summary,
     )
+
+
+def _bounds(free: Any) -> Mapping[str, Any]:
+    """The parameters to fit with their bounds."""
+    if not isinstance(free, (Mapping, str, list, tuple, set, frozenset)):
+        raise _warpstride.DataError(
+            f'free: expected parameters to fit, such as {{"radius": (10, 60)}}, found {type(free).__name__}'
+        )
+    names = [free] if isinstance(free, str) else free
+    if not names:
+        raise _warpstride.DataError(
+            'free: expected at least one parameter to fit, such as {"radius": (10, 60)} or ["scale"], found none'
+        )
+    return names if isinstance(names, Mapping) else {str(name): None for name in names}
 
 
 def _unnumbered(name: str, sets: int) -> str:
@@ -364,6 +436,10 @@ def _number(value: Optional[float], otherwise: float) -> float:
     return otherwise if value is None else value
 
 
+def _kind(value: Any) -> str:
+    return "None" if value is None else f"an object of type {type(value).__name__}"
+
+
 def _data(data: Union[Path, Data, Sequence[Any]]) -> Any:
     if isinstance(data, (str, os.PathLike)):
         return os.fspath(data)
@@ -371,8 +447,9 @@ def _data(data: Union[Path, Data, Sequence[Any]]) -> Any:
         return data._columns()
     columns = list(data) if isinstance(data, (tuple, list)) else []
     if not 2 <= len(columns) <= 4:
+        found = f"a {type(data).__name__} of {len(columns)}" if isinstance(data, (tuple, list)) else _kind(data)
         raise _warpstride.DataError(
-            f"data: expected (q, intensity), or these with standard deviations, found {len(columns)} parts"
+            f"data: expected a file, what read has read, or arrays (q, intensity[, sigma[, dq]]), found {found}"
         )
     qx, qy, _ = _points(columns[0])
     others: dict[str, Any] = {"intensity": None, "sigma": None, "dq": None}

@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _warpstride
-from .._arrays import floats
+from .._arguments import device_number, device_numbers, whole
+from .._arrays import floats, real
 from .._gpu import device_of, exported, on_host, with_value
 from .._types import Backend, Devices, Precision
 
@@ -20,8 +21,17 @@ _Distribution = tuple[str, str, Optional[int], Optional[float], Optional[_Pairs]
 _Value = Union[float, int, str, tuple[npt.ArrayLike, npt.ArrayLike]]
 
 
+_MOST_POINTS = 100_000
+"""The library's limit on the points of a distribution."""
+
+
 def models() -> list[str]:
     """Names of all models: form factors, and structure factors for products such as ``cylinder@hardsphere``.
+
+    Returns
+    -------
+    list of str
+        For `Model`.
 
     Examples
     --------
@@ -46,6 +56,13 @@ class Parameter:
         What it is.
     polydisperse : bool
         Whether it can have a distribution.
+
+    Examples
+    --------
+    >>> import warpstride as ws
+    >>> radius = ws.sas.Model("sphere", backend="cpu").parameters["radius"]
+    >>> radius.default, radius.units, radius.polydisperse
+    (50.0, 'Ang', True)
     """
 
     name: str
@@ -78,6 +95,11 @@ class Model:
         Whether scattering length densities have magnetic parts (``sld_M0``, ``sld_mtheta``, ``sld_mphi``, …) and neutrons are
         polarised (``up_frac_i``, ``up_frac_f``, ``up_theta``, ``up_phi``), for images (qx, qy).
 
+    Raises
+    ------
+    DataError
+        The name of no model, or options that contradict each other.
+
     Examples
     --------
     >>> import warpstride as ws
@@ -106,10 +128,10 @@ class Model:
         self.name = name
         self._place: dict[str, Any] = {
             "backend": backend,
-            "device": device,
-            "devices": devices,
+            "device": device_number(device),
+            "devices": device_numbers(devices),
             "precision": precision,
-            "cutoff": cutoff,
+            "cutoff": real("cutoff", cutoff),
             "magnetic": bool(magnetic),
         }
         self.parameters: dict[str, Parameter] = {
@@ -297,10 +319,11 @@ class Model:
             if suffix == "_pd_type":
                 options.setdefault(of, {})[suffix] = str(value)
                 continue
-            try:
-                number = float(value)  # type: ignore[arg-type]
-            except (TypeError, ValueError):
-                raise _warpstride.DataError(f"{name}: expected a number, found {value!r}") from None
+            if suffix == "_pd_n":
+                count = int(value) if isinstance(value, float) and value.is_integer() else value
+                options.setdefault(of, {})[suffix] = whole(name, count, 1, _MOST_POINTS)
+                continue
+            number = real(name, value)
             if suffix == "":
                 values[of] = number
             elif suffix == "_pd":
@@ -308,10 +331,6 @@ class Model:
                     raise _warpstride.DataError(f"{name}: expected a width, 0 or more, found {number}")
                 if number > 0:
                     widths[of] = number
-            elif suffix == "_pd_n":
-                if not (number.is_integer() and number > 0):
-                    raise _warpstride.DataError(f"{name}: expected a number of points, found {value!r}")
-                options.setdefault(of, {})[suffix] = int(number)
             else:
                 options.setdefault(of, {})[suffix] = number
         distributions: list[_Distribution] = []

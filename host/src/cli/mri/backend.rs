@@ -3,16 +3,12 @@
 use crate::cli::args::PrecisionArg;
 use crate::cli::devices_request::DevicesBackend;
 use crate::cli::failure::Failure;
-use crate::gpu::Device;
 use crate::mri::cpu::CpuEngine;
 use crate::mri::cuda::{coil_parts, on_cuda_devices, on_emulated_devices};
 use crate::mri::{Engine, MemorySizes, Plans, Problem, Recipe};
-use crate::run::{BackendKind, EngineChoice, MemoryEstimate};
+use crate::run::{BackendKind, EngineChoice};
 use crate::system::Memory;
 use crate::text::count;
-
-/// What does not fit, for messages.
-const WHAT: &str = "the reconstruction";
 
 /// Bytes of a real number.
 fn bytes(precision: PrecisionArg) -> usize {
@@ -40,37 +36,7 @@ pub(super) fn fitting(
     precision: PrecisionArg,
     host: Memory,
 ) -> Result<DevicesBackend, Failure> {
-    backend.checked(|kind| {
-        let estimate = |devices: usize| {
-            let devices = if maps { devices } else { 1 };
-            sizes.with_devices(devices).estimate(bytes(precision))
-        };
-        match kind {
-            BackendKind::Cpu => estimate(1).check_cpu(WHAT, host)?,
-            BackendKind::Emulator(devices) => {
-                // The memory of emulated devices is that of the host.
-                let each = estimate(devices.len());
-                let all = MemoryEstimate {
-                    gpu_device: each.gpu_device.saturating_mul(devices.len() as u64),
-                    ..each
-                };
-                all.check_emulator(WHAT, host)?;
-            }
-            BackendKind::Cuda(devices) => {
-                let estimate = estimate(devices.len());
-                for device in devices.iter() {
-                    let free = device.memory()?.0 as u64;
-                    if devices.len() > 1 {
-                        estimate.check_gpu_number(WHAT, device.info().ordinal, free)?;
-                    } else {
-                        estimate.check_gpu_device(WHAT, free)?;
-                    }
-                }
-                estimate.check_gpu_host(WHAT, host)?;
-            }
-        }
-        Ok(())
-    })
+    backend.checked(|kind| Ok(sizes.check(kind, maps, bytes(precision), host)?))
 }
 
 /// Makes the engine with the `plans` of earlier images; `host` was available before the samples were read.
@@ -84,9 +50,8 @@ pub(super) fn engine(
 ) -> Result<EngineChoice<Box<dyn Engine>>, Failure> {
     let (samples, coils) = (problem.trajectory().nrows(), problem.coils());
     let sizes = MemorySizes::new(problem.grid(), samples, coils, recipe.operator);
-    let estimate = sizes.estimate(bytes(precision));
     backend.engine(
-        || Ok(estimate.check_cpu(WHAT, host)?),
+        || Ok(sizes.check(&BackendKind::Cpu, true, bytes(precision), host)?),
         |kind| {
             Ok(match (kind, precision) {
                 (BackendKind::Cpu, PrecisionArg::F32) => {
