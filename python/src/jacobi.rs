@@ -9,10 +9,10 @@ use numpy::{Element, IntoPyArray, PyReadonlyArray2};
 use pyo3::prelude::*;
 use std::time::{Duration, Instant};
 use warpstride::gpu::{CudaDeviceGroup, DeviceGroup, EmulatedDeviceGroup};
-use warpstride::jacobi::cpu::CpuEngine;
-use warpstride::jacobi::cuda::{GpuReal, GroupEngine, Plan, kernels};
+use warpstride::jacobi::cuda::{GpuReal, Plan, kernels};
 use warpstride::jacobi::{
-    Boundary, Decomposition, Engine, JacobiError, MemorySizes, Norm, Problem, Stopping,
+    Boundary, BoxedEngines, Decomposition, Engine, JacobiError, MemorySizes, Norm, Problem,
+    Stopping,
 };
 use warpstride::run::{Backend, BackendKind, Interrupt};
 use warpstride::system::Memory;
@@ -21,7 +21,7 @@ use warpstride::system::Memory;
 const WHAT: &str = "the relaxation";
 
 impl GroupRequest {
-    fn engine<T: GpuReal>(
+    fn engine<T: BoxedEngines>(
         &self,
         problem: &Problem<T>,
         stopping: Stopping,
@@ -39,16 +39,13 @@ impl GroupRequest {
             || check(&BackendKind::Cpu, sizes),
             |kind| -> Result<Box<dyn Engine<T>>, Failure> {
                 Ok(match kind {
-                    BackendKind::Cpu => Box::new(CpuEngine::new(problem, stopping, 0)?),
+                    BackendKind::Cpu => T::on_cpu(problem, stopping, 0)?,
                     BackendKind::Emulator(group) => {
-                        Box::new(GroupEngine::new(group, problem, stopping, Plan::default())?)
+                        T::on_emulator(group, problem, stopping, Plan::default())?
                     }
-                    BackendKind::Cuda(group) => Box::new(GroupEngine::new(
-                        *group,
-                        problem,
-                        stopping,
-                        Plan::default(),
-                    )?),
+                    BackendKind::Cuda(group) => {
+                        T::on_cuda(*group, problem, stopping, Plan::default())?
+                    }
                 })
             },
         )?;
@@ -132,7 +129,7 @@ pub(crate) fn relaxed<T: GpuReal, E: Engine<T> + ?Sized, F>(
     })
 }
 
-fn solved<T: GpuReal>(
+fn solved<T: BoxedEngines>(
     (field, source): (ArrayView2<'_, T>, Option<ArrayView2<'_, T>>),
     boundary: Boundary,
     stopping: Stopping,
@@ -267,7 +264,7 @@ impl Options {
     }
 }
 
-fn solve_as<'py, T: GpuReal + Element>(
+fn solve_as<'py, T: BoxedEngines + Element>(
     py: Python<'py>,
     field: &PyReadonlyArray2<'py, T>,
     source: Option<&Bound<'py, PyAny>>,

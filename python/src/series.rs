@@ -15,7 +15,7 @@ use std::ffi::CStr;
 use table::{Series, Table, tables};
 use warpstride::run::{BackendKind, Interrupt};
 use warpstride::series::cpu::CpuEngine;
-use warpstride::series::cuda::{GpuEngine, kernels};
+use warpstride::series::cuda::{kernels, on_cuda, on_emulator};
 use warpstride::series::{
     Aggregate, BucketAxis, Engine, Granularity, NanPolicy, Resample, SeriesError, Zone,
 };
@@ -91,8 +91,8 @@ fn engine(plan: &Resample, options: &Options) -> Result<Box<dyn Engine>, Failure
         |kind| -> Result<Box<dyn Engine>, Failure> {
             Ok(match kind {
                 BackendKind::Cpu => Box::new(CpuEngine::new(plan.clone())),
-                BackendKind::Emulator(device) => Box::new(GpuEngine::new(device, plan.clone())?),
-                BackendKind::Cuda(device) => Box::new(GpuEngine::new(*device, plan.clone())?),
+                BackendKind::Emulator(device) => on_emulator(device, plan.clone())?,
+                BackendKind::Cuda(device) => on_cuda(*device, plan.clone())?,
             })
         },
     )?;

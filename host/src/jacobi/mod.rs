@@ -7,6 +7,7 @@
 //! no reduction and its additions have a fixed order. `docs/multi-gpu.md` describes the mathematics
 //! and the ladder of schemes.
 
+mod boxed_engines;
 pub mod cpu;
 pub mod cuda;
 mod decomposition;
@@ -20,6 +21,7 @@ mod run_summary;
 pub(crate) mod science;
 mod stopping;
 
+pub use boxed_engines::BoxedEngines;
 pub use decomposition::{Decomposition, DecompositionError};
 pub use engine::{Advance, Engine, Execution, JacobiError, Norm, Span};
 pub use idle::{IdleGap, idle_gaps};

@@ -15,7 +15,7 @@ use pyo3::prelude::*;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use warpstride::data::KSpace;
-use warpstride::mri::cpu::CpuEngine;
+use warpstride::mri::cpu::on_cpu;
 use warpstride::mri::cuda::{kernels, on_cuda_devices, on_emulated_devices};
 use warpstride::mri::io::ismrmrd::KSpaceFile;
 use warpstride::mri::nufft::SpreadingKernel;
@@ -329,19 +329,12 @@ fn prepare(
     let chosen = backend.engine(
         || fits(&BackendKind::Cpu),
         |kind| -> Result<Box<dyn Engine>, Failure> {
-            Ok(match (kind, double) {
-                (BackendKind::Cpu, false) => {
-                    Box::new(CpuEngine::<f32>::with_plans(&problem, &recipe, plans)?)
-                }
-                (BackendKind::Cpu, true) => {
-                    Box::new(CpuEngine::<f64>::with_plans(&problem, &recipe, plans)?)
-                }
-                (BackendKind::Emulator(devices), _) => {
+            Ok(match kind {
+                BackendKind::Cpu => on_cpu(&problem, &recipe, plans, double)?,
+                BackendKind::Emulator(devices) => {
                     on_emulated_devices(devices, &problem, &recipe, plans)?
                 }
-                (BackendKind::Cuda(devices), _) => {
-                    on_cuda_devices(*devices, &problem, &recipe, plans)?
-                }
+                BackendKind::Cuda(devices) => on_cuda_devices(*devices, &problem, &recipe, plans)?,
             })
         },
     )?;

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use warpstride::data::{HistoryEntry, Reconstruction, Scan};
 use warpstride::gpu::CudaDevice;
-use warpstride::ptycho::cpu::CpuEngine;
+use warpstride::ptycho::cpu::on_cpu;
 use warpstride::ptycho::cuda::{
     GroupMember, kernels_for, on_cuda, on_cuda_with_magnitudes, on_emulator,
 };
@@ -108,11 +108,8 @@ fn engines(
         })
     };
     Ok(match (kind, needed.recipe.precision) {
-        (BackendKind::Cpu, Precision::F64) => {
-            Engines::One(Box::new(CpuEngine::<f64>::new(problem)))
-        }
-        (BackendKind::Cpu, Precision::F32) => {
-            Engines::One(Box::new(CpuEngine::<f32>::new(problem)))
+        (BackendKind::Cpu, precision) => {
+            Engines::One(on_cpu(problem, precision, Ranks::alone()).map_err(Failure::data)?)
         }
         (BackendKind::Emulator(mut devices), _) => {
             let own = needed.of_device(devices.len());

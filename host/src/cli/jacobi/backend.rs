@@ -5,10 +5,10 @@ use crate::cli::device_list::DeviceList;
 use crate::cli::failure::Failure;
 use crate::gpu::{CudaDeviceGroup, DeviceGroup, EmulatedDeviceGroup};
 use crate::io::npy::Element;
-use crate::jacobi::cpu::CpuEngine;
-use crate::jacobi::cuda::kernels;
-use crate::jacobi::cuda::{GpuReal, GroupEngine, Plan, Scheme};
-use crate::jacobi::{Boundary, Decomposition, Engine, MemorySizes, Problem, Stopping};
+use crate::jacobi::cuda::{Plan, Scheme, kernels};
+use crate::jacobi::{
+    Boundary, BoxedEngines, Decomposition, Engine, MemorySizes, Problem, Stopping,
+};
 use crate::run::{Backend, BackendKind, BackendName, EngineChoice, MemoryEstimate};
 use crate::system::Memory;
 
@@ -206,7 +206,7 @@ impl GroupRequest {
     }
 
     /// Makes the engine. If that fails in any way on a GPU that `auto` chose, the CPU takes its place.
-    pub(super) fn engine<T: GpuReal + Element>(
+    pub(super) fn engine<T: BoxedEngines + Element>(
         &self,
         backend: GroupBackend,
         problem: &Problem<T>,
@@ -217,16 +217,11 @@ impl GroupRequest {
             || self.check(&BackendKind::Cpu, sizes),
             |kind| {
                 Ok(match kind {
-                    BackendKind::Cpu => {
-                        let engine = CpuEngine::new(problem, stopping, self.time_block)?;
-                        Box::new(engine) as Box<dyn Engine<T>>
-                    }
+                    BackendKind::Cpu => T::on_cpu(problem, stopping, self.time_block)?,
                     BackendKind::Emulator(group) => {
-                        Box::new(GroupEngine::new(group, problem, stopping, self.plan())?)
+                        T::on_emulator(group, problem, stopping, self.plan())?
                     }
-                    BackendKind::Cuda(group) => {
-                        Box::new(GroupEngine::new(*group, problem, stopping, self.plan())?)
-                    }
+                    BackendKind::Cuda(group) => T::on_cuda(*group, problem, stopping, self.plan())?,
                 })
             },
         )

@@ -14,10 +14,10 @@ use super::output::{ProgressStream, note, say, say_json};
 use super::paths::{self, OutputFile};
 use super::threads;
 use crate::io::npy::{self, Element};
-use crate::jacobi::cuda::GpuReal;
 use crate::jacobi::report::{field_picture, timeline};
 use crate::jacobi::{
-    Boundary, MemorySizes, Norm, Problem, RelaxationSteps, Run, RunSummary, Stopping, idle_gaps,
+    Boundary, BoxedEngines, MemorySizes, Norm, Problem, RelaxationSteps, Run, RunSummary, Stopping,
+    idle_gaps,
 };
 use crate::run::{Bar, End, Interrupt, JsonLines, Observer, Schedule, Silent};
 use crate::system::write_whole;
@@ -148,7 +148,7 @@ impl Relaxation {
     }
 
     /// `precision_note`: on a precision that differs from that of the start field.
-    fn run_in<T: GpuReal + Element + Into<f64>>(
+    fn run_in<T: BoxedEngines + Element + Into<f64>>(
         &self,
         precision_note: Option<String>,
     ) -> Result<(), Failure> {
@@ -223,7 +223,7 @@ impl Relaxation {
     }
 
     /// Writes the field and the files derived from it, and returns their names.
-    fn write<T: GpuReal + Element + Into<f64>>(
+    fn write<T: BoxedEngines + Element + Into<f64>>(
         &self,
         run: &mut Run<'_, T>,
         end: End,
@@ -259,7 +259,7 @@ impl Relaxation {
     }
 
     /// The time in seconds of the same sweeps on one device.
-    fn single_device_seconds<T: GpuReal + Element>(
+    fn single_device_seconds<T: BoxedEngines + Element>(
         &self,
         devices: usize,
         sizes: &MemorySizes,

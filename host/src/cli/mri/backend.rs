@@ -3,7 +3,7 @@
 use crate::cli::args::PrecisionArg;
 use crate::cli::devices_request::DevicesBackend;
 use crate::cli::failure::Failure;
-use crate::mri::cpu::CpuEngine;
+use crate::mri::cpu::on_cpu;
 use crate::mri::cuda::{coil_parts, on_cuda_devices, on_emulated_devices};
 use crate::mri::{Engine, MemorySizes, Plans, Problem, Recipe};
 use crate::run::{BackendKind, EngineChoice};
@@ -53,20 +53,15 @@ pub(super) fn engine(
     backend.engine(
         || Ok(sizes.check(&BackendKind::Cpu, true, bytes(precision), host)?),
         |kind| {
-            Ok(match (kind, precision) {
-                (BackendKind::Cpu, PrecisionArg::F32) => {
-                    let engine = CpuEngine::<f32>::with_plans(problem, recipe, plans)?;
-                    Box::new(engine) as Box<dyn Engine>
+            Ok(match kind {
+                BackendKind::Cpu => {
+                    let double = matches!(precision, PrecisionArg::F64);
+                    on_cpu(problem, recipe, plans, double)?
                 }
-                (BackendKind::Cpu, PrecisionArg::F64) => {
-                    Box::new(CpuEngine::<f64>::with_plans(problem, recipe, plans)?)
-                }
-                (BackendKind::Emulator(devices), _) => {
+                BackendKind::Emulator(devices) => {
                     on_emulated_devices(devices, problem, recipe, plans)?
                 }
-                (BackendKind::Cuda(devices), _) => {
-                    on_cuda_devices(*devices, problem, recipe, plans)?
-                }
+                BackendKind::Cuda(devices) => on_cuda_devices(*devices, problem, recipe, plans)?,
             })
         },
     )

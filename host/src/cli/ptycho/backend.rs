@@ -6,7 +6,7 @@ use crate::cli::output::complain;
 use crate::cli::processes::common;
 use crate::cuda::CudaPeers;
 use crate::gpu::{CudaDevice, EmulatedDevice};
-use crate::ptycho::cpu::CpuEngine;
+use crate::ptycho::cpu::on_cpu;
 use crate::ptycho::cuda::{
     GroupMember, ProcessExchange, join_processes, on_cuda_among, on_emulator_among,
 };
@@ -153,13 +153,9 @@ pub(super) fn engines(
         || Ok(request.of_processes(ranks).check_cpu(WHAT, host)?),
         |kind| {
             Ok(match (kind, request.recipe.precision) {
-                (BackendKind::Cpu, Precision::F32) => {
-                    let engine = CpuEngine::<f32>::among(problem, ranks.clone());
-                    one(Box::new(engine.map_err(Failure::failed)?))
-                }
-                (BackendKind::Cpu, Precision::F64) => {
-                    let engine = CpuEngine::<f64>::among(problem, ranks.clone());
-                    one(Box::new(engine.map_err(Failure::failed)?))
+                (BackendKind::Cpu, precision) => {
+                    let engine = on_cpu(problem, precision, ranks.clone());
+                    one(engine.map_err(Failure::failed)?)
                 }
                 (BackendKind::Emulator(mut devices), _) => {
                     let own = request.of_device(devices.len() * ranks.size());

@@ -33,3 +33,22 @@ pub(crate) use wavelet::{Level, coarsest, levels};
 
 #[cfg(test)]
 mod tests;
+
+use super::{Engine, MriError, Plans, Problem, Recipe};
+
+/// [`CpuEngine::with_plans`] in single or double precision, as a trait object. It is compiled once, in this crate, and not again
+/// in every program that uses it.
+///
+/// # Errors
+/// Like [`CpuEngine::with_plans`].
+pub fn on_cpu(
+    problem: &Problem,
+    recipe: &Recipe,
+    plans: &mut Plans,
+    double: bool,
+) -> Result<Box<dyn Engine>, MriError> {
+    Ok(match double {
+        false => Box::new(CpuEngine::<f32>::with_plans(problem, recipe, plans)?),
+        true => Box::new(CpuEngine::<f64>::with_plans(problem, recipe, plans)?),
+    })
+}

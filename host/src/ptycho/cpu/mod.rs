@@ -42,3 +42,22 @@ pub(crate) use constraints::{disc, disc_at_origin};
 pub(crate) use detector::{save_background, saved_background};
 pub use engine::CpuEngine;
 pub(crate) use smoothness::LIT;
+
+use super::{Engine, Precision, Problem, Ranks};
+use crate::system::ScratchError;
+
+/// [`CpuEngine::among`] in a precision, as a trait object. It is compiled once, in this crate, and not again in every program
+/// that uses it.
+///
+/// # Errors
+/// Like [`CpuEngine::among`].
+pub fn on_cpu(
+    problem: &Problem,
+    precision: Precision,
+    ranks: Ranks,
+) -> Result<Box<dyn Engine>, ScratchError> {
+    Ok(match precision {
+        Precision::F32 => Box::new(CpuEngine::<f32>::among(problem, ranks)?),
+        Precision::F64 => Box::new(CpuEngine::<f64>::among(problem, ranks)?),
+    })
+}

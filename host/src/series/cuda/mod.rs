@@ -36,3 +36,23 @@ pub use resident::{Columns, Heads, Points};
 pub use results::TableResult;
 pub use times::StageTime;
 pub(crate) use times::median;
+
+use super::{Engine, Resample, SeriesError};
+use crate::gpu::{CudaDevice, EmulatedDevice};
+
+/// [`GpuEngine::new`] on a CUDA device, as a trait object. It is compiled once, in this crate, and not again in every
+/// program that uses it.
+///
+/// # Errors
+/// Like [`GpuEngine::new`].
+pub fn on_cuda(device: CudaDevice, plan: Resample) -> Result<Box<dyn Engine>, SeriesError> {
+    Ok(Box::new(GpuEngine::new(device, plan)?))
+}
+
+/// Like [`on_cuda`], but on the emulator.
+///
+/// # Errors
+/// Like [`GpuEngine::new`].
+pub fn on_emulator(device: EmulatedDevice, plan: Resample) -> Result<Box<dyn Engine>, SeriesError> {
+    Ok(Box::new(GpuEngine::new(device, plan)?))
+}
