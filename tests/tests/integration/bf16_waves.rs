@@ -62,7 +62,7 @@ fn r_and_r_free_are_nearly_those_of_single_precision() {
     let mut means = [[0.0; 2]; 2];
     for seed in seeds.clone() {
         let found = STORED.map(|stored| {
-            let engines = ["dm:40", "raar:20", "ap:5"];
+            let engines = ["dm:20", "raar:10", "ap:5"];
             let mut recipe = fused_step::recipe_of(GpuStep::Auto, &engines);
             recipe.gpu.waves = stored;
             let problem = fused_step::problem(&recipe, seed);
