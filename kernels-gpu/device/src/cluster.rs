@@ -20,7 +20,7 @@ pub fn block_rank() -> u32 {
     // SAFETY: reads a special register.
     return unsafe { crate::nvptx::cluster_block_rank() };
     #[cfg(not(target_arch = "nvptx64"))]
-    return context::rank();
+    return context::current().rank();
 }
 
 /// Blocks in a cluster.
@@ -31,7 +31,7 @@ pub fn blocks() -> u32 {
     // SAFETY: reads a special register.
     return unsafe { crate::nvptx::cluster_blocks() };
     #[cfg(not(target_arch = "nvptx64"))]
-    return context::cluster_blocks();
+    return context::current().cluster_blocks();
 }
 
 /// The index of this cluster in the grid along x.

@@ -35,7 +35,7 @@ macro_rules! register {
             // SAFETY: reads a special register.
             return unsafe { crate::nvptx::$name() };
             #[cfg(not(target_arch = "nvptx64"))]
-            return context::$field()[$axis];
+            return context::current().$field[$axis];
         }
     )*};
 }

@@ -84,45 +84,12 @@ impl Context {
 }
 
 /// The calling kernel thread.
-#[inline(always)]
 #[track_caller]
-pub(super) fn current() -> Context {
+pub(crate) fn current() -> Context {
     match CONTEXT.get() {
         Some(context) => context,
         None => panic!("device functions can be called inside a kernel launch only"),
     }
-}
-
-// One function for each, compiled in this crate: kernels, which are optimised less, would copy the whole context.
-
-/// The calling kernel thread's index in its block.
-pub(crate) fn thread_idx() -> [u32; 3] {
-    current().thread_idx
-}
-
-/// The index in the grid of the calling kernel thread's block.
-pub(crate) fn block_idx() -> [u32; 3] {
-    current().block_idx
-}
-
-/// Threads in a block.
-pub(crate) fn block_dim() -> [u32; 3] {
-    current().block_dim
-}
-
-/// Blocks in the grid.
-pub(crate) fn grid_dim() -> [u32; 3] {
-    current().grid_dim
-}
-
-/// The index of the calling kernel thread's block in its cluster.
-pub(crate) fn rank() -> u32 {
-    current().rank()
-}
-
-/// Blocks in a cluster.
-pub(crate) fn cluster_blocks() -> u32 {
-    current().cluster_blocks()
 }
 
 /// Runs `launch`; afterwards the calling operating-system thread runs the same kernel thread as before, or none.
