@@ -51,7 +51,9 @@ pub(crate) fn run() -> Result<()> {
                 .arg("-m")
                 .args(tool)
                 .current_dir(&folder)
-                .env("PYTHONPATH", &folder),
+                .env("PYTHONPATH", &folder)
+                // What one process has compiled is not compiled again by the next.
+                .env_remove("PYTHONDONTWRITEBYTECODE"),
         )?;
     }
     Ok(())
