@@ -55,7 +55,7 @@ fn r_factors(
 }
 
 /// Rounding changes the waves by 0.0017 of their norm. R is a quotient of powers, of which that is 3e-6, unless iterations make it
-/// grow. R_free is 0.0053 to 0.0071 for these seeds in single precision.
+/// grow. After 65 iterations R_free was 0.0053 to 0.0071 for these seeds in single precision.
 #[test]
 fn r_and_r_free_are_nearly_those_of_single_precision() {
     let seeds = 5..11_u64;
