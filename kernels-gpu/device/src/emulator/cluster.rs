@@ -84,10 +84,10 @@ pub(super) struct Cluster {
 impl Cluster {
     /// `blocks` blocks of `threads` threads, each with `shared_bytes` of dynamic shared memory.
     pub(super) fn new(blocks: usize, threads: usize, shared_bytes: usize, order: Order) -> Self {
-        let nothing = Exchanged {
+        let nothing = Rc::new(Exchanged {
             values: [u64::MAX; WARP],
             present: 0,
-        };
+        });
         let block = || Block {
             waiting: 0,
             folded: 0,
@@ -104,7 +104,7 @@ impl Cluster {
             arrivals: vec![Arrival::None; all],
             arrived: 0,
             given: vec![u64::MAX; all],
-            taken: vec![Rc::new(nothing); all],
+            taken: vec![nothing; all],
         }
     }
 
