@@ -205,7 +205,7 @@ fn a_lost_process_ends_the_others_and_the_checkpoint_stays() {
         return;
     }
     let folder = folder("61");
-    for round in 0..20_u64 {
+    for round in 0..9_u64 {
         let mut child = started(folder.path(), round > 0);
         // A moment that differs from round to round: during an iteration, an exchange or a checkpoint.
         std::thread::sleep(Duration::from_millis(17 * round % 97));

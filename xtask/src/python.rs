@@ -22,20 +22,21 @@ const CHECK: &str = "import ensurepip, sys, venv; sys.exit(sys.version_info < (3
 
 /// Builds the extension module, and runs pytest and mypy; says so in one line if there is no Python to do it with.
 pub(crate) fn run() -> Result<()> {
+    let folder = workspace::target().join("python");
+    let found = process::output(Command::new("python3").args(["-c", CHECK])).is_ok();
+    // Before the build, which may wait for that of the tests.
+    let python = found.then(|| environment(&folder)).transpose()?;
     // As `cargo test --workspace`, so that what it has compiled is not compiled again.
     let mut build = Host::prepare()?.cargo();
     build.args(["build", "--workspace", "--lib"]);
     mpi::add_to(&mut build);
     process::run(&mut build)?;
-    if process::output(Command::new("python3").args(["-c", CHECK])).is_err() {
+    let Some(python) = python else {
         println!(
             "SKIPPED: Python 3.11 or newer with venv and pip is not installed, so the Python package was built but NOT tested"
         );
         return Ok(());
-    }
-    let folder = workspace::target().join("python");
-    fs::create_dir_all(&folder)?;
-    let python = environment(&folder)?;
+    };
     let package = workspace::root().join("python");
     for name in COPIED {
         replace(&package.join(name), &folder.join(name))?;
@@ -50,7 +51,9 @@ pub(crate) fn run() -> Result<()> {
                 .arg("-m")
                 .args(tool)
                 .current_dir(&folder)
-                .env("PYTHONPATH", &folder),
+                .env("PYTHONPATH", &folder)
+                // What one process has compiled is not compiled again by the next.
+                .env_remove("PYTHONDONTWRITEBYTECODE"),
         )?;
     }
     Ok(())
@@ -60,6 +63,7 @@ pub(crate) fn run() -> Result<()> {
 fn environment(folder: &Path) -> Result<PathBuf> {
     let (venv, stamp) = (folder.join("venv"), folder.join("installed.txt"));
     let python = venv.join("bin").join("python");
+    fs::create_dir_all(folder)?;
     let requirements = workspace::root()
         .join("python")
         .join("tests")
@@ -80,6 +84,8 @@ fn environment(folder: &Path) -> Result<PathBuf> {
                 "pip",
                 "install",
                 "--quiet",
+                // The tests import a tenth of the modules.
+                "--no-compile",
                 "--disable-pip-version-check",
                 "-r",
             ])

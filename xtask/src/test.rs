@@ -31,10 +31,10 @@ pub(crate) enum Step {
     Dialect,
     /// Unit, integration and documentation tests; the examples are built. With processes of MPI if one is installed
     Tests,
-    /// The Python package: its tests, examples and types, if there is a Python
-    Python,
     /// Programs outside the workspace: one calls the library, one has a kernel of its own
     Outside,
+    /// The Python package: its tests, examples and types, if there is a Python
+    Python,
     /// Each science alone, as a library; Jacobi as a program without HDF5
     Features,
     /// The API documentation
@@ -166,12 +166,13 @@ fn deny() -> Result<()> {
 }
 
 /// Steps that run in a second process while the others run, so that the cores are busy while one of the two waits for a
-/// download, a test or the end of a compilation. The first three build in folders of their own; the last two begin when
-/// Cargo has built the tests, or before.
-const BACKGROUND: [Step; 5] = [
+/// download, a test or the end of a compilation. The first three build in folders of their own; Python's packages are
+/// installed after them, and what follows begins when Cargo has built the tests, or before.
+const BACKGROUND: [Step; 6] = [
     Step::Ptx,
     Step::Dialect,
     Step::Outside,
+    Step::Python,
     Step::Features,
     Step::Doc,
 ];

@@ -75,7 +75,7 @@ fn an_interrupted_run_resumes_with_less_device_memory() {
 }
 
 /// For 150 frames of 64 × 64, three times the slices of a probe update, so that the exit waves are in several blocks.
-const PROJECTIONS: [&str; 4] = ["--engine", "dm:5", "--engine", "raar:2"];
+const PROJECTIONS: [&str; 4] = ["--engine", "dm:4", "--engine", "raar:1"];
 
 #[test]
 fn projections_travel_in_blocks_and_resume() {

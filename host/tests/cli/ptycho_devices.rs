@@ -36,11 +36,11 @@ fn any_number_of_devices_gives_the_same_bits() {
     let run = |options: &[&str]| {
         let engines = [
             "--engine",
-            "dm:3",
+            "dm:2",
             "--engine",
             "lsqml:2",
             "--engine",
-            "raar:2",
+            "raar:1",
             "--free-pixels",
             "0.02",
         ];

@@ -315,7 +315,7 @@ const IN_BATCHES: [&str; 3] = ["lsqml:3", "rpie:2", "lsqml:2"];
 
 #[test]
 fn devices_divide_batches_in_few_launches() {
-    check_devices([64, 61, 1], &IN_BATCHES, (LARGE, None), |recipe| {
+    check_devices([64, 37, 1], &IN_BATCHES, (LARGE, None), |recipe| {
         in_batches(recipe);
         recipe.engines[0].momentum = Some(0.5);
         recipe.engines[1].batch_order = Some(BatchOrder::Compact);
@@ -326,7 +326,7 @@ fn devices_divide_batches_in_few_launches() {
 #[test]
 fn devices_divide_batches_between_pixels() {
     check_devices(
-        [64, 61, 1],
+        [64, 37, 1],
         &IN_BATCHES,
         (LARGE, None),
         in_batches_between_pixels,
@@ -358,7 +358,7 @@ fn devices_divide_batches_in_separate_launches() {
 #[test]
 fn devices_divide_batches_and_projections_in_turn() {
     let engines = ["lsqml:2", "dm:2", "rpie:2", "raar:1"];
-    check_devices([64, 61, 1], &engines, (LARGE, None), |recipe| {
+    check_devices([64, 37, 1], &engines, (LARGE, None), |recipe| {
         recipe.engines[0].batch = Some(16);
         recipe.engines[2].batch = Some(25);
     });

@@ -58,7 +58,7 @@ fn check(
 #[test]
 fn in_few_launches() {
     let engines = ["lsqml:3", "rpie:2", "dm:1", "lsqml:2"];
-    check([64, 37, 1], &engines, (LARGE, None), |recipe| {
+    check([64, 29, 1], &engines, (LARGE, None), |recipe| {
         recipe.engines[1].batch_order = Some(BatchOrder::Spread);
         recipe.engines[3].momentum = Some(0.0);
     });
@@ -67,7 +67,7 @@ fn in_few_launches() {
 #[test]
 fn between_pixels_and_with_several_modes() {
     for (modes, shared_memory) in [(1, LARGE), (2, LARGE), (1, SMALL)] {
-        let size = [64, 30, modes];
+        let size = [64, 22, modes];
         check(
             size,
             &["lsqml:3", "rpie:1"],

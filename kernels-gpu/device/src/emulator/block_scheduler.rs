@@ -4,6 +4,7 @@ use std::any::Any;
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 use std::ptr::NonNull;
+use std::rc::Rc;
 
 use super::cluster::{CallSite, Cluster, WARP};
 use super::context::{self, Context};
@@ -141,7 +142,7 @@ impl<'a> BlockScheduler<'a> {
         mask: u32,
         value: u64,
         location: &'static Location<'static>,
-    ) -> Exchanged {
+    ) -> Rc<Exchanged> {
         let place = CallSite { call, location };
         let thread = self.thread(context);
         let lane = context.thread % WARP;

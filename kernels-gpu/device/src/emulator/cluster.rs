@@ -3,6 +3,7 @@
 
 use std::ops::Range;
 use std::panic::Location;
+use std::rc::Rc;
 
 use super::shared_memory::SharedMemory;
 use super::{EmulatorError, Exchanged, Order};
@@ -20,7 +21,7 @@ pub(super) struct CallSite {
 impl PartialEq for CallSite {
     fn eq(&self, other: &Self) -> bool {
         let same = std::ptr::eq(self.location, other.location) || self.location == other.location;
-        same && self.call == other.call
+        same && (std::ptr::eq(self.call, other.call) || self.call == other.call)
     }
 }
 
@@ -76,17 +77,17 @@ pub(super) struct Cluster {
     arrived: usize,
     /// (thread), the value passed to the barrier or exchange.
     given: Vec<u64>,
-    /// (thread), the result of the last exchange.
-    taken: Vec<Exchanged>,
+    /// (thread), the result of the last exchange, which its threads share.
+    taken: Vec<Rc<Exchanged>>,
 }
 
 impl Cluster {
     /// `blocks` blocks of `threads` threads, each with `shared_bytes` of dynamic shared memory.
     pub(super) fn new(blocks: usize, threads: usize, shared_bytes: usize, order: Order) -> Self {
-        let nothing = Exchanged {
+        let nothing = Rc::new(Exchanged {
             values: [u64::MAX; WARP],
             present: 0,
-        };
+        });
         let block = || Block {
             waiting: 0,
             folded: 0,
@@ -302,7 +303,7 @@ impl Cluster {
         place: CallSite,
         mask: u32,
         value: u64,
-    ) -> Option<Exchanged> {
+    ) -> Option<Rc<Exchanged>> {
         let in_block = thread % self.threads;
         let lane = in_block % WARP;
         let first = thread - lane;
@@ -324,16 +325,17 @@ impl Cluster {
             result.values[l] = self.given[first + l];
             result.present |= 1 << l;
         }
+        let result = Rc::new(result);
         for l in (0..lanes).filter(group) {
-            self.taken[first + l] = result;
+            self.taken[first + l] = Rc::clone(&result);
             self.states[first + l] = State::Ready;
         }
         self.states[thread] = State::Running;
         Some(result)
     }
 
-    pub(super) fn taken(&self, thread: usize) -> Exchanged {
-        self.taken[thread]
+    pub(super) fn taken(&self, thread: usize) -> Rc<Exchanged> {
+        Rc::clone(&self.taken[thread])
     }
 
     /// The error for a cluster with blocks of `size` threads in which no thread can run: where the threads wait.

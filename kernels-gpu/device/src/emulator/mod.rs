@@ -23,6 +23,8 @@ pub use error::EmulatorError;
 pub use memory::Memory;
 pub use watched::{Overrun, Watch, WatchedMemory};
 
+use std::rc::Rc;
+
 use crate::launch::{AnyLaunch, Emulated, Launch};
 use block_scheduler::BlockScheduler;
 
@@ -61,7 +63,6 @@ pub enum Order {
 }
 
 /// The values that the lanes of a warp exchange.
-#[derive(Clone, Copy)]
 pub(crate) struct Exchanged {
     /// (lane); all bits are set for lanes that took no part.
     pub(crate) values: [u64; 32],
@@ -176,7 +177,7 @@ pub(crate) fn block_fold(call: &'static str, value: u64, fold: &dyn Fn(&[u64]) -
 
 /// The calling kernel thread passes `value` to the lanes in `mask` and gets theirs.
 #[track_caller]
-pub(crate) fn warp_exchange(call: &'static str, mask: u32, value: u64) -> Exchanged {
+pub(crate) fn warp_exchange(call: &'static str, mask: u32, value: u64) -> Rc<Exchanged> {
     let context = context::current();
     context
         .scheduler()

@@ -60,7 +60,7 @@ fn double_precision() {
 #[test]
 fn bands_and_tiles_do_not_change_the_result() {
     // Three tiles or more with 64 sweeps per pass, just over one with few.
-    let shape = (120, 8300);
+    let shape = (84, 8300);
     for boundary in BOUNDARIES {
         let problem = problems::<f32>(shape, boundary).pop().unwrap();
         let (field, _) = relaxed(&problem, 5);

@@ -232,7 +232,7 @@ fn nothing_becomes_nan_on_odd_scans() {
         }
         for name in EngineName::ALL {
             let mut engine = CpuEngine::<f32>::new(&problem);
-            run(&mut engine, &spec(name), &problem, 1, 60);
+            run(&mut engine, &spec(name), &problem, 1, 40);
             let finite = |v: &Complex<f64>| v.re.is_finite() && v.im.is_finite();
             assert!(engine.object().unwrap().iter().all(finite), "{name:?}");
             assert!(engine.probe().unwrap().iter().all(finite), "{name:?}");
