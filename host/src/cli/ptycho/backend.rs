@@ -11,7 +11,7 @@ use crate::ptycho::cuda::{
     GroupMember, ProcessExchange, join_processes, on_cuda_among, on_emulator_among,
 };
 use crate::ptycho::{
-    Engine, MemoryRequest, Precision, Problem, Ranks, StreamPlan, UpdateVersion, WHAT, free_memory,
+    Engine, MemoryRequest, Problem, Ranks, StreamPlan, UpdateVersion, WHAT, free_memory,
 };
 use crate::run::{BackendKind, EngineChoice};
 use crate::system::{Memory, processor};
