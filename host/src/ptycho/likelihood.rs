@@ -49,6 +49,7 @@ impl Noise {
     }
 
     /// A pixel's loss; `root` is √I.
+    #[inline]
     pub(crate) fn loss(self, model: f64, root: f64) -> f64 {
         let counts = root * root;
         match self {
@@ -62,6 +63,7 @@ impl Noise {
     }
 
     /// D, the derivative of the loss by I_m.
+    #[inline]
     pub(crate) fn slope(self, model: f64, root: f64) -> f64 {
         let counts = root * root;
         match self {
@@ -72,6 +74,7 @@ impl Noise {
     }
 
     /// The derivative of D by I_m.
+    #[inline]
     fn curvature(self, model: f64, root: f64) -> f64 {
         let counts = root * root;
         let model = model + FLOOR;
@@ -85,12 +88,13 @@ impl Noise {
     /// A pixel's part of the coefficients of the objective along a line; `along` are I_m, A1, …,
     /// A4. For Gaussian noise all nine of a polynomial of degree 8; for the others loss, slope,
     /// half the second derivative, and the part of the latter that is never negative.
+    #[inline]
     pub(crate) fn line_terms(self, along: [f64; 5], root: f64) -> [f64; 9] {
         let [model, a1, a2, a3, a4] = along;
         if self == Self::Gaussian {
             let counts = root * root;
             let (a0, w) = (model - counts, 1.0 / (1.0 + counts));
-            return [
+            let mut terms = [
                 0.5 * a0 * a0,
                 a0 * a1,
                 a0 * a2 + 0.5 * a1 * a1,
@@ -100,8 +104,11 @@ impl Noise {
                 a2 * a4 + 0.5 * a3 * a3,
                 a3 * a4,
                 0.5 * a4 * a4,
-            ]
-            .map(|v| v * w);
+            ];
+            for term in &mut terms {
+                *term *= w;
+            }
+            return terms;
         }
         let slope = self.slope(model, root);
         let bent = 0.5 * self.curvature(model, root) * a1 * a1;
