@@ -1,4 +1,4 @@
-"""Whole numbers and devices as arguments."""
+"""Whole numbers, truth values and devices as arguments."""
 
 from __future__ import annotations
 
@@ -41,6 +41,19 @@ def optional_whole(name: str, value: Any, low: int = 0, high: int = LARGEST) -> 
         Anything else.
     """
     return None if value is None else whole(name, value, low, high)
+
+
+def truth(name: str, value: Any) -> bool:
+    """True or False.
+
+    Raises
+    ------
+    DataError
+        Anything else.
+    """
+    if not isinstance(value, (bool, np.bool_)):
+        raise DataError(f"{name}: expected True or False, found {value!r:.100}")
+    return bool(value)
 
 
 def device_number(value: Any) -> Optional[int]:

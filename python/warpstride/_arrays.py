@@ -67,24 +67,33 @@ def real(name: str, value: Any) -> float:
 
 
 def any_array(name: str, values: Any) -> npt.NDArray[Any]:
-    """An array of whatever type.
+    """An array of whatever type, in the byte order of the machine.
 
     Raises
     ------
     DataError
-        Lists of different lengths.
+        Lists of different lengths, or masked elements.
     """
-    try:
-        return np.asarray(values)
-    except ValueError as why:
-        raise DataError(f"{name}: expected an array: {why}") from None
+    return _native(name, values, "an array")
 
 
-def _numbers(name: str, values: npt.ArrayLike, kinds: str, expected: str) -> npt.NDArray[Any]:
+def _native(name: str, values: Any, expected: str) -> npt.NDArray[Any]:
+    """An array without a mask, which np.asarray would drop, in the byte order of the machine."""
+    masked = int(np.sum(values.mask)) if isinstance(values, np.ma.MaskedArray) else 0
+    if masked:
+        raise DataError(
+            f"{name}: expected an array without masked elements, found {masked} that are masked; "
+            "leave them out, or fill them"
+        )
     try:
         array = np.asarray(values)
     except ValueError as why:
-        raise DataError(f"{name}: expected an array of {expected}: {why}") from None
+        raise DataError(f"{name}: expected {expected}: {why}") from None
+    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+
+
+def _numbers(name: str, values: npt.ArrayLike, kinds: str, expected: str) -> npt.NDArray[Any]:
+    array = _native(name, values, f"an array of {expected}")
     if array.dtype.kind not in kinds:
         raise DataError(f"{name}: expected an array of {expected}, found one of {array.dtype}")
     return array

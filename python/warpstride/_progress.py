@@ -7,6 +7,8 @@ import time
 from types import TracebackType
 from typing import Any, Optional
 
+from ._arguments import truth
+
 EVERY = 0.1
 """Seconds between two looks at a computation."""
 
@@ -34,7 +36,7 @@ class Progress:
         self._display: Any = None
         self._length = 0
         self._notebook = _in_notebook()
-        self.shown = (self._notebook or _is_terminal()) if shown is None else bool(shown)
+        self.shown = (self._notebook or _is_terminal()) if shown is None else truth("progress", shown)
 
     def __enter__(self) -> Progress:
         return self

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from . import _warpstride
 from ._arguments import device_numbers, whole
-from ._arrays import floats, real
+from ._arrays import any_array, floats, real
 from ._files import write_npy
 from ._gpu import device_of, exported, on_host, stream_of, type_of
 from ._progress import EVERY, Progress
@@ -225,8 +225,8 @@ def _place(device: Optional[int]) -> str:
 
 
 def _field(field: npt.ArrayLike) -> npt.NDArray[Any]:
-    single = isinstance(field, np.ndarray) and field.dtype == np.float32
-    return _plane("field", field if single else floats("field", field))
+    array = any_array("field", field)
+    return _plane("field", array if array.dtype == np.float32 else floats("field", array))
 
 
 def _plane(name: str, array: Any) -> npt.NDArray[Any]:

@@ -8,7 +8,9 @@ of CuPy, PyTorch and JAX on a GPU. `docs/mri.md` of the project has the mathemat
 
 from ._kspace import KSpace, read, read_all, read_field, read_image, read_maps, read_off_resonance
 from ._nufft import NUFFT, nufft2d1, nufft2d2, nufft3d1, nufft3d2
-from ._reconstruct import Iteration, Result, Simulation, reconstruct, reconstruct_all, simulate
+from ._reconstruct import reconstruct, reconstruct_all
+from ._result import Iteration, Result
+from ._simulate import Simulation, simulate
 
 __all__ = [
     "NUFFT",

@@ -4,159 +4,23 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
-from typing import Any, Callable, Iterator, Literal, NamedTuple, Optional, Sequence, Union
+from typing import Any, Callable, Iterator, Literal, Optional, Sequence, Union, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from .. import _warpstride
-from .._arguments import device_numbers, optional_whole, whole
-from .._arrays import complexes, filled, floats, real
+from .._arguments import device_numbers, optional_whole, truth, whole
+from .._arrays import any_array, complexes, filled, floats, real
 from .._gpu import device_of, on_host
 from .._progress import EVERY, Progress
-from .._types import Backend, Devices, Path, Precision
+from .._types import Backend, Devices, Precision
 from ._kspace import KSpace
 from ._on_gpu import OnGpu, check_maps
+from ._result import Iteration, Result
 
 _Complex = npt.NDArray[Any]
 _Floats = npt.NDArray[np.float64]
-
-
-class Iteration(NamedTuple):
-    """An iteration.
-
-    Attributes
-    ----------
-    iteration : int
-        Its number, from 1.
-    residual : float
-        \\|r\\|²/\\|b\\|², with b = EᴴWd and r what is left of it.
-
-    Examples
-    --------
-    >>> import warpstride as ws
-    >>> scan, seen = ws.mri.simulate(matrix=32, coils=4), []
-    >>> _ = ws.mri.reconstruct(scan.samples, scan.k, 32, iterations=2, callback=seen.append, backend="cpu")
-    >>> [one.iteration for one in seen], seen[1].residual < seen[0].residual
-    ([1, 2], True)
-    """
-
-    iteration: int
-    residual: float
-
-
-@dataclass(frozen=True)
-class Result:
-    """A reconstructed image. It pickles, and `save` writes it to a file.
-
-    Attributes
-    ----------
-    image : array
-        (row, column) or (slice, row, column), complex64 or complex128 as the samples, in their library and on their GPU.
-    maps : array or None
-        Coil maps (coil, \\*shape of the image), or (set, coil, \\*shape of the image) for several sets; ``None`` without.
-    residuals : ndarray of float64
-        \\|r\\|²/\\|b\\|² after each iteration.
-    data_residual : float or None
-        Share of the signal's energy that the image does not explain; ``None`` for the adjoint.
-    converged : bool
-        Whether conjugate gradients stopped before the number of iterations.
-    backend, device, precision : str
-        Where it was computed, and in ``f32`` or ``f64``.
-    density : str
-        The density weights: ``none``, ``ramp``, ``pipe``, or ``weights`` that were given.
-    recipe : dict
-        All options.
-    notes, problems : list of str
-        What was decided, and doubtful properties of the samples.
-    source : str
-        The file of the samples, or ``arrays``.
-    field_of_view, placement : tuple or None
-        What that file says: extent along slices, rows and columns, m; position of the image, m, and directions of columns,
-        rows and slices in the patient. They are written to NIfTI.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> import warpstride as ws
-    >>> scan = ws.mri.simulate(matrix=32, coils=4)
-    >>> result = ws.mri.reconstruct(scan.samples, scan.k, 32, backend="cpu")
-    >>> result.precision, result.density, result.metrics["iteration"][0] == 1
-    ('f32', 'none', np.True_)
-    >>> result.save(tempfile.mkdtemp() + "/image.npy")
-    []
-    """
-
-    image: Any
-    maps: Any
-    residuals: _Floats
-    data_residual: Optional[float]
-    converged: bool
-    backend: str
-    device: str
-    precision: str
-    density: str
-    recipe: dict[str, Any]
-    notes: list[str]
-    problems: list[str]
-    source: str = "arrays"
-    field_of_view: Optional[tuple[float, float, float]] = None
-    placement: Optional[tuple[list[float], list[list[float]]]] = None
-
-    @property
-    def metrics(self) -> dict[str, npt.NDArray[Any]]:
-        """The iterations as arrays: ``iteration`` and ``residual``."""
-        return {"iteration": np.arange(1, len(self.residuals) + 1), "residual": self.residuals}
-
-    def save(self, path: Path, *, nifti: Literal["magnitude", "complex"] = "magnitude") -> list[str]:
-        """Write the image: HDF5 with its coil maps; or a NumPy array (``.npy``), a BART array (``.cfl``) or NIfTI (``.nii``,
-        ``.nii.gz``) with the values ``nifti``. The file is absent or complete. Returns notes about it.
-
-        Raises
-        ------
-        OSError
-            The file cannot be written.
-        """
-        axes = self.image.ndim
-        image = np.asarray(on_host("image", self.image), dtype=np.complex128)
-        facts = {
-            "volume": axes == 3,
-            "recipe": json.dumps(self.recipe),
-            "operator": self.recipe["operator"],
-            "method": self.recipe["method"],
-            "backend": self.backend,
-            "device": self.device,
-            "precision": self.precision,
-            "nifti": nifti,
-            "source": self.source,
-            "field_of_view": self.field_of_view,
-            "placement": self.placement,
-        }
-        image = image.reshape((1,) * (3 - axes) + image.shape)
-        maps = on_host("maps", self.maps)
-        if maps is not None:
-            sets = maps.shape[0] if maps.ndim == axes + 2 else 1
-            maps = np.asarray(maps, dtype=np.complex128).reshape((sets, maps.shape[-axes - 1], *image.shape))
-        return _warpstride.mri_save(path, image, maps, self.residuals, facts)
-
-    def to_xarray(self) -> Any:
-        """Image and coil maps on the host as an ``xarray.Dataset`` with coordinates in voxels; xarray must be installed."""
-        import xarray
-
-        axes = ("slice", "row", "column")[-self.image.ndim :]
-        data: dict[str, Any] = {
-            "image": (axes, on_host("image", self.image)),
-            "residual": (("iteration",), self.residuals),
-        }
-        if self.maps is not None:
-            sets = ("set",) if self.maps.ndim == self.image.ndim + 2 else ()
-            data["maps"] = ((*sets, "coil", *axes), on_host("maps", self.maps))
-        coordinates: dict[str, Any] = {
-            axis: np.arange(count) - count // 2 for axis, count in zip(axes, self.image.shape)
-        }
-        coordinates["iteration"] = self.metrics["iteration"]
-        attributes = {"backend": self.backend, "device": self.device, "recipe": json.dumps(self.recipe)}
-        return xarray.Dataset(data, coords=coordinates, attrs=attributes)
 
 
 def reconstruct(
@@ -377,6 +241,7 @@ def reconstruct_all(
     ((2, 32, 32), True)
     """
     named, _ = _name_or_array("maps", maps)
+    maps_once = truth("maps_once", maps_once)
     if maps_once and (named is None or named == "none"):
         raise _warpstride.DataError("maps_once: expected maps that are estimated, found " + (named or "maps that are given"))
     results: list[Result] = []
@@ -406,7 +271,7 @@ def reconstruct_all(
                     devices=devices,
                 )
                 if run is None:
-                    run = _warpstride.MriRun(given.arrays(), given.asked, bool(maps_once))
+                    run = _warpstride.MriRun(given.arrays(), given.asked, maps_once)
                 else:
                     run.next(given.arrays(), given.asked)
                 finished = False
@@ -439,7 +304,7 @@ def _images(samples: Any, k: Any, matrix: Any) -> Iterator[tuple[Any, Optional[i
         raise TypeError("missing arguments beside an array of samples: k and matrix")
     if device_of(samples) is not None:
         raise _warpstride.DataError("samples: expected an array in host memory, found one on a GPU; use reconstruct")
-    values, axes = filled("samples", complexes("samples", samples)), len(np.shape(on_host("k", k))) + 1
+    values, axes = filled("samples", complexes("samples", samples)), any_array("k", on_host("k", k)).ndim + 1
     if values.ndim != axes:
         raise _warpstride.DataError(
             f"samples: expected {axes} axes (image, coil, …), as k has {axes - 1}, found shape {values.shape}"
@@ -543,7 +408,7 @@ def _given(
         values = values.reshape((coils, int(np.prod(acquired))))
         shape, readouts = _matrix(matrix, axes), [acquired[-1]] * int(np.prod(acquired[:-1]))
         trajectory = trajectory.reshape((-1, axes))
-    if precision not in (None, "f32", "f64"):
+    if not (precision is None or isinstance(precision, str) and precision in ("f32", "f64")):
         raise _warpstride.DataError(f"precision {precision!r}: expected f32 or f64")
     if gpu is not None:
         if precision == "f64":
@@ -564,7 +429,7 @@ def _given(
         "tolerance": None if tolerance is None else real("tolerance", tolerance),
         "density": density_name,
         "maps": named or "given",
-        "intensity_correction": bool(intensity_correction),
+        "intensity_correction": truth("intensity_correction", intensity_correction),
         "double": None if precision is None else precision == "f64",
         "backend": backend,
         "devices": device_numbers(devices),
@@ -629,7 +494,8 @@ def _result(found: tuple[_Complex, Optional[_Complex], _Floats, str], axes: int)
 
 
 def _matrix(matrix: Union[int, Sequence[int]], axes: int) -> tuple[int, ...]:
-    sides: list[Any] = list(matrix) if isinstance(matrix, (list, tuple, range, np.ndarray)) and np.ndim(matrix) == 1 else [matrix] * axes
+    several = isinstance(matrix, (list, tuple, range)) or (isinstance(matrix, np.ndarray) and matrix.ndim == 1)
+    sides: list[Any] = list(cast(Sequence[int], matrix)) if several else [matrix] * axes
     if len(sides) != axes:
         raise _warpstride.DataError(f"matrix: expected {axes} whole numbers, as k has axes, found {matrix!r:.100}")
     return tuple(whole("matrix", side, 1, 2**31 - 1) for side in sides)
@@ -640,96 +506,3 @@ def _name_or_array(argument: str, value: Any) -> tuple[Optional[str], Any]:
     if value is None:
         raise _warpstride.DataError(f"{argument}: expected a name or an array, found None")
     return (value, None) if isinstance(value, str) else (None, value)
-
-
-@dataclass(frozen=True)
-class Simulation:
-    """A simulated acquisition with its truth.
-
-    Attributes
-    ----------
-    samples : ndarray of complex64
-        (coil, readout, sample).
-    k : ndarray of float64
-        Trajectory (readout, sample, axis), cycles per pixel.
-    image : ndarray of complex128
-        The phantom (row, column) or (slice, row, column).
-    maps : ndarray of complex128
-        Coil maps (coil, \\*shape of the image).
-
-    Examples
-    --------
-    >>> import warpstride as ws
-    >>> scan = ws.mri.simulate(matrix=32, coils=4)
-    >>> scan.image.shape, scan.maps.shape
-    ((32, 32), (4, 32, 32))
-    """
-
-    samples: npt.NDArray[np.complex64]
-    k: _Floats
-    image: npt.NDArray[np.complex128]
-    maps: npt.NDArray[np.complex128]
-
-
-def simulate(
-    *,
-    matrix: int = 256,
-    trajectory: Literal["radial", "golden", "spiral"] = "radial",
-    spokes: Optional[int] = None,
-    samples: Optional[int] = None,
-    coils: int = 8,
-    snr: Optional[float] = None,
-    volume: bool = False,
-    seed: int = 0,
-) -> Simulation:
-    """Simulate the samples of the Shepp–Logan phantom, exact integrals over its ellipses, for tests and examples.
-
-    Parameters
-    ----------
-    matrix : int
-        Voxels along each axis.
-    trajectory : {"radial", "golden", "spiral"}
-        Spokes at equal angles, spokes a golden angle apart, or interleaved spirals.
-    spokes, samples : int, optional
-        Number of spokes or interleaves, and samples of each; by default those of Nyquist's criterion.
-    coils : int
-        Number of coils.
-    snr : float, optional
-        Signal-to-noise ratio; no noise by default.
-    volume : bool
-        Whether three axes are encoded.
-    seed : int
-        Seed of the noise.
-
-    Returns
-    -------
-    Simulation
-        Samples, trajectory and truth.
-
-    Raises
-    ------
-    DataError
-        A number out of range.
-
-    Examples
-    --------
-    >>> import warpstride as ws
-    >>> scan = ws.mri.simulate(matrix=32, coils=4, spokes=20)
-    >>> scan.samples.shape, scan.k.shape
-    ((4, 20, 64), (20, 64, 2))
-    """
-    options = {
-        "trajectory": trajectory,
-        "matrix": whole("matrix", matrix),
-        "spokes": optional_whole("spokes", spokes),
-        "samples": optional_whole("samples", samples),
-        "coils": whole("coils", coils),
-        "snr": None if snr is None else real("snr", snr),
-        "volume": bool(volume),
-        "seed": whole("seed", seed),
-    }
-    values, k, readouts, image, maps = _warpstride.mri_simulate(options)
-    shape = (len(readouts), readouts[0])
-    if not volume:
-        image, maps = image[0], maps[:, 0]
-    return Simulation(values.reshape((coils, *shape)), k.reshape((*shape, k.shape[1])), image, maps)

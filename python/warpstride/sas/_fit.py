@@ -319,6 +319,8 @@ def fit(
     >>> round(found.parameters["background.2"].value, 6), len(found.sets)
     (0.03, 2)
     """
+    if not isinstance(model, Model):
+        raise _warpstride.DataError(f"model: expected a Model, found {type(model).__name__}")
     bounds = _bounds(free)
     for name, given in (("start", start), ("ties", ties)):
         if given is not None and not isinstance(given, Mapping):

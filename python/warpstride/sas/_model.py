@@ -256,6 +256,8 @@ class Model:
 
     def _place_of(self, q: _Q) -> tuple[_Q, Any, Optional[int]]:
         """Points on the host; an array of their library and their GPU, if they lie on one."""
+        if isinstance(q, tuple) and len(q) == 0:
+            raise _warpstride.DataError("q: expected at least one element, found an empty tuple")
         parts = q if isinstance(q, tuple) else (q,)
         devices = {device_of(part) for part in parts}
         if devices == {None}:
