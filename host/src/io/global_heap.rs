@@ -6,6 +6,7 @@
 
 use super::IoError;
 use super::superblock;
+use memchr::memmem;
 use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
@@ -80,11 +81,8 @@ fn collections(file: &File) -> std::io::Result<Vec<u64>> {
         if read == 0 {
             return Ok(found);
         }
-        let hits = window.windows(START.len()).enumerate();
-        found.extend(
-            hits.filter(|(_, bytes)| bytes[0] == START[0] && **bytes == START)
-                .map(|(at, _)| begins + at as u64),
-        );
+        // The mark does not overlap itself.
+        found.extend(memmem::find_iter(&window, &START).map(|at| begins + at as u64));
     }
 }
 
