@@ -1,6 +1,6 @@
 //! What goes wrong, as one of three exceptions with the command line's sentence.
 
-use crate::wording::in_python;
+use crate::wording::{in_python, unmarked, verbatim};
 use pyo3::PyErr;
 use pyo3::create_exception;
 use pyo3::exceptions::{PyMemoryError, PyOSError, PyRuntimeError, PyValueError};
@@ -94,7 +94,7 @@ impl std::fmt::Display for Failure {
             | Self::Device(text)
             | Self::Memory(text)
             | Self::File(text)
-            | Self::Internal(text) => f.write_str(text),
+            | Self::Internal(text) => f.write_str(&unmarked(text)),
         }
     }
 }
@@ -218,13 +218,17 @@ impl From<MemoryRequestError> for Failure {
 /// A file that cannot be read.
 impl From<IoError> for Failure {
     fn from(error: IoError) -> Self {
+        let text = match error.file() {
+            Some(file) => verbatim(&error.to_string(), file),
+            None => error.to_string(),
+        };
         match error {
             IoError::TooLarge { .. }
             | IoError::ArrayTooLarge { .. }
             | IoError::AcquisitionsTooLarge { .. }
             | IoError::ScatteringTooLarge { .. }
-            | IoError::SeriesTooLarge { .. } => Self::Memory(error.to_string()),
-            error => Self::data(error),
+            | IoError::SeriesTooLarge { .. } => Self::Memory(text),
+            _ => Self::Data(text),
         }
     }
 }

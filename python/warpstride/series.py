@@ -51,7 +51,8 @@ def table(
     Raises
     ------
     DataError
-        Times of another type or without a time, or columns of different lengths.
+        Times of another type, without a time or outside of what nanoseconds in 64 bits can be (1677-09-21 to 2262-04-11), or
+        columns of different lengths.
 
     Examples
     --------
@@ -64,11 +65,29 @@ def table(
     stamps = any_array("times", times)
     if stamps.dtype.kind != "M":
         raise _warpstride.DataError(f"times: expected datetime64, found {stamps.dtype}")
-    if np.isnat(stamps).any():
-        raise _warpstride.DataError("times: expected a time of each point, found NaT")
-    nanoseconds = stamps.astype("datetime64[ns]").view(np.int64)
+    missing = np.argwhere(np.isnat(stamps))
+    if len(missing):
+        row = ", ".join(map(str, missing[0]))
+        raise _warpstride.DataError(f"times: row {row} (from 0): expected a time of each point, found NaT")
+    nanoseconds = _nanoseconds(stamps).view(np.int64)
     texts = [(name, list(column)) for name, column in (labels or {}).items()]
     return Table.of_points(nanoseconds, floats("values", values), texts)
+
+
+def _nanoseconds(times: npt.NDArray[np.datetime64]) -> npt.NDArray[np.datetime64]:
+    """Times, none of them NaT, in nanoseconds."""
+    found = times.astype("datetime64[ns]")
+    # Years cannot overflow; seconds can only where the years differ already.
+    same = (found.astype("datetime64[s]") == times.astype("datetime64[s]")) & (
+        found.astype("datetime64[Y]") == times.astype("datetime64[Y]")
+    )
+    if not same.all():
+        at = tuple(np.argwhere(~same)[0])
+        row = ", ".join(map(str, at))
+        raise _warpstride.DataError(
+            f"times: row {row} (from 0): expected a time from 1677-09-21 to 2262-04-11, which nanoseconds in 64 bits can be, found {times[at]}"
+        )
+    return found
 
 
 @overload

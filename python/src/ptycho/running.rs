@@ -206,17 +206,17 @@ impl Running {
             searched.probe.source = ProbeSource::MeanPattern;
         }
         let mut problem = Problem::new(&scan, &searched).map_err(Failure::data)?;
-        let refused = |why: &dyn std::fmt::Display| Failure::Data(format!("start: {why}"));
         let frame_start = match &begin.result {
             None => None,
             Some(result) => {
-                (problem.start_from(result, &scan, &recipe)).map_err(|why| refused(&why))?
+                let started = problem.start_from(result, &scan, &recipe);
+                started.map_err(|why| Failure::Data(format!("start: {why}")))?
             }
         };
         if let Some(object) = &begin.object {
             problem
                 .take_start_object(object)
-                .map_err(|why| refused(&why))?;
+                .map_err(|why| Failure::Data(format!("start_object: {why}")))?;
         }
         let (alone, needed) = (Ranks::alone(), needed(&scan, &problem, &recipe));
         let mut ready = begin.magnitudes;
