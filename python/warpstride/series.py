@@ -69,23 +69,53 @@ def table(
     if len(missing):
         row = ", ".join(map(str, missing[0]))
         raise _warpstride.DataError(f"times: row {row} (from 0): expected a time of each point, found NaT")
-    nanoseconds = _nanoseconds(stamps).view(np.int64)
+    nanoseconds = _nanoseconds(stamps)
     texts = [(name, list(column)) for name, column in (labels or {}).items()]
     return Table.of_points(nanoseconds, floats("values", values), texts)
 
 
-def _nanoseconds(times: npt.NDArray[np.datetime64]) -> npt.NDArray[np.datetime64]:
-    """Times, none of them NaT, in nanoseconds."""
-    found = times.astype("datetime64[ns]")
-    # Years cannot overflow; seconds can only where the years differ already.
-    same = (found.astype("datetime64[s]") == times.astype("datetime64[s]")) & (
-        found.astype("datetime64[Y]") == times.astype("datetime64[Y]")
-    )
-    if not same.all():
-        at = tuple(np.argwhere(~same)[0])
+_NANOSECONDS = {
+    "W": 604_800_000_000_000,
+    "D": 86_400_000_000_000,
+    "h": 3_600_000_000_000,
+    "m": 60_000_000_000,
+    "s": 1_000_000_000,
+    "ms": 1_000_000,
+    "us": 1000,
+    "ns": 1,
+}
+_PER_NANOSECOND = {"ps": 1000, "fs": 10**6, "as": 10**9}
+_LARGEST = 2**63 - 1
+
+
+def _nanoseconds(times: npt.NDArray[np.datetime64]) -> npt.NDArray[np.int64]:
+    """Times, none of them NaT, in nanoseconds since 1970; NumPy's own conversion overflows without an error."""
+    if not times.size:
+        return np.zeros(times.shape, np.int64)
+    given, valid = times, np.ones(times.shape, bool)
+    if np.datetime_data(times.dtype)[0] in ("Y", "M"):
+        years = times.astype("datetime64[Y]").astype(np.int64)
+        valid = (years >= 1677 - 1970) & (years <= 2262 - 1970)
+        times = np.where(valid, times, np.zeros_like(times)).astype("datetime64[D]")
+    unit, count = np.datetime_data(times.dtype)
+    numbers = times.astype(times.dtype.newbyteorder("=")).view(np.int64)
+    if unit in _NANOSECONDS:
+        factor = _NANOSECONDS[unit] * count
+        limit = _LARGEST // factor
+        valid &= (numbers >= -limit) & (numbers <= limit)
+        found = np.where(valid, numbers, 0) * factor if limit else np.zeros_like(numbers)
+    else:
+        per = _PER_NANOSECOND[unit]
+        whole, rest = numbers // per, numbers % per
+        limit = _LARGEST // count - 1
+        valid &= (whole >= -limit) & (whole <= limit)
+        found = np.where(valid, whole, 0) * count + rest * count // per
+    if not valid.all():
+        at = tuple(np.argwhere(~valid)[0])
         row = ", ".join(map(str, at))
         raise _warpstride.DataError(
-            f"times: row {row} (from 0): expected a time from 1677-09-21 to 2262-04-11, which nanoseconds in 64 bits can be, found {times[at]}"
+            f"times: row {row} (from 0): expected a time from 1677-09-21 to 2262-04-11, as nanoseconds in 64 bits can be, "
+            f"found {given[at]}"
         )
     return found
 
