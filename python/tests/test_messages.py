@@ -85,7 +85,7 @@ def test_saved_files_are_whole(solution, fit, tmp_path):
     assert json.loads((tmp_path / "a.json").read_text(encoding="utf-8")) == fit.summary
 
 
-@pytest.mark.parametrize("read", [ws.ptycho.read, ws.sas.read, ws.mri.read])
+@pytest.mark.parametrize("read", [ws.ptycho.read, ws.ptycho.read_scan, ws.sas.read, ws.mri.read])
 def test_names_of_files_are_not_rewritten(read, tmp_path):
     path = tmp_path / "a --pd b---c.txt"
     with pytest.raises(ws.DataError) as refused:
