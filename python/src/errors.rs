@@ -4,6 +4,7 @@ use crate::wording::{in_python, unmarked, verbatim};
 use pyo3::PyErr;
 use pyo3::create_exception;
 use pyo3::exceptions::{PyMemoryError, PyOSError, PyRuntimeError, PyValueError};
+use std::path::Path;
 use warpstride::cuda::{CudaError, NoDeviceReason};
 use warpstride::gpu::GpuError;
 use warpstride::io::IoError;
@@ -79,6 +80,11 @@ impl Failure {
     /// A [`DataError`].
     pub(crate) fn data(why: impl ToString) -> Self {
         Self::Data(why.to_string())
+    }
+
+    /// A [`DataError`] of a file, whose name is kept as it was given.
+    pub(crate) fn of_file(path: &Path, why: &dyn std::fmt::Display) -> Self {
+        Self::Data(verbatim(&why.to_string(), &path.display().to_string()))
     }
 
     /// A file that cannot be written.
