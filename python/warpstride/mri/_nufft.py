@@ -367,8 +367,8 @@ class NUFFT:
     Raises
     ------
     DataError
-        Shapes that differ, or a trajectory that is not finite; a tolerance that the precision does not reach, when the first array
-        of that precision is transformed.
+        Shapes that differ, a trajectory that is not finite, or a tolerance out of range; one that only a precision does not reach,
+        when the first array of that precision is transformed.
     DeviceError, OutOfMemoryError
         A GPU that cannot be used; too little memory.
 
