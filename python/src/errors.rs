@@ -1,9 +1,10 @@
 //! What goes wrong, as one of three exceptions with the command line's sentence.
 
-use crate::wording::in_python;
+use crate::wording::{in_python, unmarked, verbatim};
 use pyo3::PyErr;
 use pyo3::create_exception;
 use pyo3::exceptions::{PyMemoryError, PyOSError, PyRuntimeError, PyValueError};
+use std::path::Path;
 use warpstride::cuda::{CudaError, NoDeviceReason};
 use warpstride::gpu::GpuError;
 use warpstride::io::IoError;
@@ -81,6 +82,11 @@ impl Failure {
         Self::Data(why.to_string())
     }
 
+    /// A [`DataError`] of a file, whose name is kept as it was given.
+    pub(crate) fn of_file(path: &Path, why: &dyn std::fmt::Display) -> Self {
+        Self::Data(verbatim(&why.to_string(), &path.display().to_string()))
+    }
+
     /// A file that cannot be written.
     pub(crate) fn unwritten(why: &IoError) -> Self {
         Self::File(why.to_string())
@@ -94,7 +100,7 @@ impl std::fmt::Display for Failure {
             | Self::Device(text)
             | Self::Memory(text)
             | Self::File(text)
-            | Self::Internal(text) => f.write_str(text),
+            | Self::Internal(text) => f.write_str(&unmarked(text)),
         }
     }
 }
@@ -218,13 +224,17 @@ impl From<MemoryRequestError> for Failure {
 /// A file that cannot be read.
 impl From<IoError> for Failure {
     fn from(error: IoError) -> Self {
+        let text = match error.file() {
+            Some(file) => verbatim(&error.to_string(), file),
+            None => error.to_string(),
+        };
         match error {
             IoError::TooLarge { .. }
             | IoError::ArrayTooLarge { .. }
             | IoError::AcquisitionsTooLarge { .. }
             | IoError::ScatteringTooLarge { .. }
-            | IoError::SeriesTooLarge { .. } => Self::Memory(error.to_string()),
-            error => Self::data(error),
+            | IoError::SeriesTooLarge { .. } => Self::Memory(text),
+            _ => Self::Data(text),
         }
     }
 }

@@ -8,6 +8,7 @@ mod backend;
 mod background;
 mod devices;
 mod errors;
+mod files;
 mod gpu;
 mod jacobi;
 mod mri;
@@ -33,6 +34,7 @@ fn warpstride_python(module: &Bound<'_, PyModule>) -> PyResult<()> {
     program::add_to(module)?;
     backend::add_to(module)?;
     devices::add_to(module)?;
+    files::add_to(module)?;
     gpu::add_to(module)?;
     jacobi::add_to(module)?;
     mri::add_to(module)?;

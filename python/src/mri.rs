@@ -14,7 +14,7 @@ use numpy::{Element, IntoPyArray, PyReadonlyArray2, PyReadonlyArrayDyn};
 use pyo3::prelude::*;
 use warpstride::fft::Real;
 use warpstride::mri::cpu::Nufft;
-use warpstride::mri::{Encoding, Grid, Plans};
+use warpstride::mri::{Encoding, Grid, MriError, Plans};
 
 /// A planned transform in one of both precisions.
 enum Plan {
@@ -53,6 +53,21 @@ pub(crate) fn grid(shape: &[usize]) -> Result<Grid, Failure> {
     Ok(grid)
 }
 
+/// An error of planning a transform: its tolerance is the argument `eps`.
+pub(crate) fn of_eps(error: MriError) -> Failure {
+    let MriError::Tolerance {
+        tolerance,
+        precision,
+        smallest,
+    } = error
+    else {
+        return error.into();
+    };
+    Failure::Data(format!(
+        "eps: expected a tolerance of at least {smallest:e} and less than 1 in {precision}, found {tolerance:e}"
+    ))
+}
+
 #[pymethods]
 impl PlannedNufft {
     /// `shape`: rows and columns, or slices, rows and columns. `k`: (sample, axis), cycles per pixel, in the order of
@@ -70,8 +85,8 @@ impl PlannedNufft {
         let samples = trajectory.nrows();
         let plan = py.detach(|| -> Result<Plan, Failure> {
             Ok(match double {
-                true => Plan::Double(Nufft::new(grid, trajectory, eps)?),
-                false => Plan::Single(Nufft::new(grid, trajectory, eps)?),
+                true => Plan::Double(Nufft::new(grid, trajectory, eps).map_err(of_eps)?),
+                false => Plan::Single(Nufft::new(grid, trajectory, eps).map_err(of_eps)?),
             })
         })?;
         Ok(Self {

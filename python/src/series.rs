@@ -56,6 +56,17 @@ fn parsed<T: std::str::FromStr<Err = SeriesError>>(texts: &[String]) -> Result<V
     texts.iter().map(|text| Ok(text.parse::<T>()?)).collect()
 }
 
+/// An error of the lengths of buckets, which are the argument `every`.
+fn of_every(error: Failure) -> Failure {
+    match error {
+        Failure::Data(text) => Failure::Data(match text.strip_prefix("granularity ") {
+            Some(of_length) => format!("every {of_length}"),
+            None => text.replace("at least one granularity", "at least one length (every)"),
+        }),
+        error => error,
+    }
+}
+
 /// Nanoseconds in the unit of times that are integers.
 fn unit(time_format: Option<&str>) -> Result<Option<i64>, Failure> {
     Ok(Some(match time_format {
@@ -80,7 +91,7 @@ fn axis(timezone: Option<&str>, plan: &Resample) -> Result<Option<BucketAxis>, F
     let refused = |why: String| Failure::Data(format!("timezone {name:?}: {why}"));
     let zone = Zone::named(name).map_err(refused)?;
     let axis = BucketAxis::new(zone, plan.granularities());
-    Ok(Some(axis.map_err(Failure::Data)?))
+    Ok(Some(axis.map_err(|why| of_every(Failure::Data(why)))?))
 }
 
 fn engine(plan: &Resample, options: &Options) -> Result<Box<dyn Engine>, Failure> {
@@ -114,9 +125,10 @@ fn resample(
         "skip" => NanPolicy::Skip,
         other => return Err(Failure::Data(format!("nan {other:?}: expected keep or skip")).into()),
     };
-    let granularities: Vec<Granularity> = parsed(&every)?;
+    let granularities: Vec<Granularity> = parsed(&every).map_err(of_every)?;
     let aggregates: Vec<Aggregate> = parsed(&agg)?;
-    let plan = Resample::new(granularities, aggregates, nan).map_err(Failure::from)?;
+    let plan = Resample::new(granularities, aggregates, nan);
+    let plan = plan.map_err(|why| of_every(why.into()))?;
     let unit = unit(options.time_format.as_deref())?;
     let axis = axis(options.timezone.as_deref(), &plan)?;
     let reader = stream(capsule)?;

@@ -167,7 +167,23 @@ pub(crate) fn in_python(text: &str) -> String {
         found.push_str(&written);
         rest = &rest[name.len() + used..];
     }
-    found + rest
+    unmarked(&(found + rest))
+}
+
+/// Between the characters of what is not rewritten: not a character of any text.
+const KEPT: char = '\u{FDD0}';
+
+/// `text` with each `given`, such as the name of a file, marked so that [`in_python`] leaves it as the user wrote it.
+pub(crate) fn verbatim(text: &str, given: &str) -> String {
+    if !given.contains("--") {
+        return text.to_owned();
+    }
+    text.replace(given, &given.replace('-', &format!("-{KEPT}")))
+}
+
+/// `text` without the marks of [`verbatim`].
+pub(crate) fn unmarked(text: &str) -> String {
+    text.replace(KEPT, "")
 }
 
 /// Each of the texts with Python's arguments.

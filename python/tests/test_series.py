@@ -122,9 +122,9 @@ def test_pandas_goes_there_and_back():
     ("call", "words"),
     [
         (lambda: ws.series.resample([1, 2], "1m"), "__arrow_c_stream__"),
-        (lambda: ws.series.resample(points(), "1x"), "granularity 1x"),
+        (lambda: ws.series.resample(points(), "1x"), "every 1x: expected a length"),
         (lambda: ws.series.resample(points(), "1m", "average"), "aggregate average"),
-        (lambda: ws.series.resample(points(), [], "mean"), "at least one granularity"),
+        (lambda: ws.series.resample(points(), [], "mean"), "at least one length \\(every\\)"),
         (lambda: ws.series.resample(points(), "1m", nan="drop"), "expected keep or skip"),
         (lambda: ws.series.resample(points(), "1m", time="when"), "time \"when\": expected a column"),
         (lambda: ws.series.resample(points(), "1m", time="value"), "expected timestamps"),

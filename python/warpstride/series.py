@@ -51,7 +51,8 @@ def table(
     Raises
     ------
     DataError
-        Times of another type or without a time, or columns of different lengths.
+        Times of another type, without a time or outside of what nanoseconds in 64 bits can be (1677-09-21 to 2262-04-11), or
+        columns of different lengths.
 
     Examples
     --------
@@ -64,11 +65,59 @@ def table(
     stamps = any_array("times", times)
     if stamps.dtype.kind != "M":
         raise _warpstride.DataError(f"times: expected datetime64, found {stamps.dtype}")
-    if np.isnat(stamps).any():
-        raise _warpstride.DataError("times: expected a time of each point, found NaT")
-    nanoseconds = stamps.astype("datetime64[ns]").view(np.int64)
+    missing = np.argwhere(np.isnat(stamps))
+    if len(missing):
+        row = ", ".join(map(str, missing[0]))
+        raise _warpstride.DataError(f"times: row {row} (from 0): expected a time of each point, found NaT")
+    nanoseconds = _nanoseconds(stamps)
     texts = [(name, list(column)) for name, column in (labels or {}).items()]
     return Table.of_points(nanoseconds, floats("values", values), texts)
+
+
+_NANOSECONDS = {
+    "W": 604_800_000_000_000,
+    "D": 86_400_000_000_000,
+    "h": 3_600_000_000_000,
+    "m": 60_000_000_000,
+    "s": 1_000_000_000,
+    "ms": 1_000_000,
+    "us": 1000,
+    "ns": 1,
+}
+_PER_NANOSECOND = {"ps": 1000, "fs": 10**6, "as": 10**9}
+_LARGEST = 2**63 - 1
+
+
+def _nanoseconds(times: npt.NDArray[np.datetime64]) -> npt.NDArray[np.int64]:
+    """Times, none of them NaT, in nanoseconds since 1970; NumPy's own conversion overflows without an error."""
+    if not times.size:
+        return np.zeros(times.shape, np.int64)
+    given, valid = times, np.ones(times.shape, bool)
+    if np.datetime_data(times.dtype)[0] in ("Y", "M"):
+        years = times.astype("datetime64[Y]").astype(np.int64)
+        valid = (years >= 1677 - 1970) & (years <= 2262 - 1970)
+        times = np.where(valid, times, np.zeros_like(times)).astype("datetime64[D]")
+    unit, count = np.datetime_data(times.dtype)
+    numbers = times.astype(times.dtype.newbyteorder("=")).view(np.int64)
+    if unit in _NANOSECONDS:
+        factor = _NANOSECONDS[unit] * count
+        limit = _LARGEST // factor
+        valid &= (numbers >= -limit) & (numbers <= limit)
+        found = np.where(valid, numbers, 0) * factor if limit else np.zeros_like(numbers)
+    else:
+        per = _PER_NANOSECOND[unit]
+        whole, rest = numbers // per, numbers % per
+        limit = _LARGEST // count - 1
+        valid &= (whole >= -limit) & (whole <= limit)
+        found = np.where(valid, whole, 0) * count + rest * count // per
+    if not valid.all():
+        at = tuple(np.argwhere(~valid)[0])
+        row = ", ".join(map(str, at))
+        raise _warpstride.DataError(
+            f"times: row {row} (from 0): expected a time from 1677-09-21 to 2262-04-11, as nanoseconds in 64 bits can be, "
+            f"found {given[at]}"
+        )
+    return found
 
 
 @overload

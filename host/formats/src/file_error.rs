@@ -72,6 +72,18 @@ pub(crate) fn name_of(path: &Path) -> String {
 }
 
 impl FileError {
+    /// The file, as given.
+    #[must_use]
+    pub fn file(&self) -> &str {
+        match self {
+            Self::Open { file, .. }
+            | Self::Format { file, .. }
+            | Self::Frames { file, .. }
+            | Self::Output { file, .. }
+            | Self::Inexact { file, .. } => file,
+        }
+    }
+
     pub(crate) fn format(
         file: &str,
         expected: impl Into<String>,

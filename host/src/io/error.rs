@@ -262,6 +262,40 @@ pub enum IoError {
     },
 }
 
+impl IoError {
+    /// The file, as given; none of a temporary file.
+    #[must_use]
+    pub fn file(&self) -> Option<&str> {
+        match self {
+            Self::Open { file, .. }
+            | Self::Format { file, .. }
+            | Self::Truncated { file, .. }
+            | Self::Damaged { file, .. }
+            | Self::Missing { file, .. }
+            | Self::Shape { file, .. }
+            | Self::Type { file, .. }
+            | Self::Value { file, .. }
+            | Self::TooLarge { file, .. }
+            | Self::ArrayTooLarge { file, .. }
+            | Self::AcquisitionsTooLarge { file, .. }
+            | Self::ScatteringTooLarge { file, .. }
+            | Self::SeriesTooLarge { file, .. }
+            | Self::Row { file, .. }
+            | Self::Unsupported { file, .. }
+            | Self::Scan { file, .. }
+            | Self::KSpace { file, .. }
+            | Self::Acquisition { file, .. }
+            | Self::Option { file, .. }
+            | Self::Resized { file, .. }
+            | Self::Changed { file } => Some(file),
+            #[cfg(feature = "hdf5")]
+            Self::FrameFile(error) => Some(error.file()),
+            Self::Write(error) => Some(&error.file),
+            Self::Scratch(_) => None,
+        }
+    }
+}
+
 /// `shape 3 x 4 x 5`, or `a single value` for a scalar.
 fn shape(dimensions: &[usize]) -> String {
     if dimensions.is_empty() {

@@ -41,7 +41,9 @@ pub enum MriError {
     #[error("{0}")]
     Unsupported(String),
     /// A tolerance that no kernel reaches.
-    #[error("the tolerance: expected at least {smallest:e} in {precision}, found {tolerance:e}")]
+    #[error(
+        "the tolerance: expected at least {smallest:e} and less than 1 in {precision}, found {tolerance:e}"
+    )]
     Tolerance {
         /// The requested tolerance.
         tolerance: f64,

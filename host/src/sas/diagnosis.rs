@@ -24,8 +24,10 @@ pub(crate) fn relative_uncertainty(intensity: &[f64], sigma: Option<&[f64]>) -> 
     Some([shares[0], shares[last / 2], shares[last]])
 }
 
-/// The doubtful properties, one sentence each.
-pub(crate) fn problems(data: &Scattering) -> Vec<String> {
+/// Doubtful properties of data, one sentence each: a q that may be in another unit, few points, intensities that are not positive,
+/// no or large uncertainties, and a coarse resolution.
+#[must_use]
+pub fn problems(data: &Scattering) -> Vec<String> {
     let (intensity, sigma) = match data {
         Scattering::Curve(curve) => (&curve.intensity, curve.sigma.as_deref()),
         Scattering::Image(image) => (&image.intensity, image.sigma.as_deref()),

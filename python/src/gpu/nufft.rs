@@ -3,7 +3,7 @@
 use super::array::{DeviceArray, imported, released};
 use super::with_kernels_of_mri;
 use crate::errors::Failure;
-use crate::mri::{contiguous, grid, read, shaped, zeros};
+use crate::mri::{contiguous, grid, of_eps, read, shaped, zeros};
 use num_complex::Complex;
 use numpy::{IntoPyArray, PyReadonlyArray2};
 use pyo3::prelude::*;
@@ -54,12 +54,14 @@ impl DeviceNufft {
             Ok(match device {
                 Some(number) => {
                     let device = with_kernels_of_mri(number)?;
-                    let plan = Nufft::new(&*device, grid, trajectory, None, eps, images)?;
+                    let plan = Nufft::new(&*device, grid, trajectory, None, eps, images);
+                    let plan = plan.map_err(of_eps)?;
                     Plan::Cuda(device, Mutex::new(plan))
                 }
                 None => {
                     let device = EmulatedDevice::new();
-                    let plan = Nufft::new(&device, grid, trajectory, None, eps, images)?;
+                    let plan = Nufft::new(&device, grid, trajectory, None, eps, images);
+                    let plan = plan.map_err(of_eps)?;
                     Plan::Emulator(Mutex::new((device, plan)))
                 }
             })

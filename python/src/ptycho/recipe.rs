@@ -1,6 +1,7 @@
 //! Recipes, and how scans are read, from JSON documents and recipe files.
 
 use crate::errors::Failure;
+use crate::wording::verbatim;
 use pyo3::prelude::*;
 use std::path::Path;
 use warpstride::data::Propagation;
@@ -75,7 +76,8 @@ pub(super) fn read_options(json: &str, file: Option<&Path>) -> Result<ReadOption
 
 /// The table `data` of a recipe file.
 fn data_of_file(path: &Path) -> Result<toml::Table, Failure> {
-    let name = path.display();
+    let name = path.display().to_string();
+    let name = verbatim(&name, &name);
     let unreadable = |why: std::io::Error| Failure::Data(format!("{name}: cannot be read: {why}"));
     let metadata = std::fs::metadata(path).map_err(unreadable)?;
     // Reading a device or a pipe may never end.

@@ -173,7 +173,7 @@ impl PtychoResult {
     #[staticmethod]
     fn read(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
         let read = py.detach(|| results::read(&path));
-        Ok(Self::new(read.map_err(Failure::data)?))
+        Ok(Self::new(read.map_err(Failure::from)?))
     }
 
     /// The result of another program, from its arrays: object, probe (mode, row, column), positions (frame, 2), m, windows

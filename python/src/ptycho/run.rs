@@ -171,7 +171,8 @@ impl PtychoRun {
         let saved = match &options.resume {
             None => None,
             Some(path) => {
-                let read = py.detach(|| SavedRun::read(path)).map_err(Failure::data)?;
+                let read = py.detach(|| SavedRun::read(path));
+                let read = read.map_err(|why| Failure::of_file(path, &why))?;
                 Some((path.clone(), read))
             }
         };

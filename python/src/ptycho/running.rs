@@ -196,7 +196,8 @@ impl Running {
         let backend = open(request, cpu_only, || kernels_for(&recipe, [rows, columns]))?;
         check_division(backend.kind(), frames)?;
         if let Some((path, saved)) = &begin.saved {
-            saved.check_scan(path, &scan).map_err(Failure::data)?;
+            let checked = saved.check_scan(path, &scan);
+            checked.map_err(|why| Failure::of_file(path, &why))?;
         }
         let mut searched = recipe.clone();
         if (begin.saved.is_some() || begin.result.is_some())
@@ -206,17 +207,20 @@ impl Running {
             searched.probe.source = ProbeSource::MeanPattern;
         }
         let mut problem = Problem::new(&scan, &searched).map_err(Failure::data)?;
-        let refused = |why: &dyn std::fmt::Display| Failure::Data(format!("start: {why}"));
         let frame_start = match &begin.result {
             None => None,
             Some(result) => {
-                (problem.start_from(result, &scan, &recipe)).map_err(|why| refused(&why))?
+                let started = problem.start_from(result, &scan, &recipe);
+                started.map_err(|why| Failure::Data(format!("start: {why}")))?
             }
         };
         if let Some(object) = &begin.object {
-            problem
-                .take_start_object(object)
-                .map_err(|why| refused(&why))?;
+            problem.take_start_object(object).map_err(|why| {
+                // An array has no pixel size beside it.
+                let text = why.to_string();
+                let text = text.split("; with its pixel size").next().unwrap_or(&text);
+                Failure::Data(format!("start_object: {text}"))
+            })?;
         }
         let (alone, needed) = (Ranks::alone(), needed(&scan, &problem, &recipe));
         let mut ready = begin.magnitudes;

@@ -3,7 +3,7 @@
 use super::recipe::read_options;
 use crate::background::abandonable;
 use crate::errors::Failure;
-use crate::wording::all_in_python;
+use crate::wording::{all_in_python, verbatim};
 use ndarray::Array3;
 use num_complex::Complex;
 use numpy::{PyArray2, PyArray3, ToPyArray};
@@ -54,11 +54,13 @@ impl PtychoScan {
         let source = path.display().to_string();
         let as_given = options.clone();
         let read = abandonable(py, move || Ok(scan::read(&path, &options)?))?;
+        let notes = read.notes.iter().map(|note| verbatim(note, &source));
+        let notes = notes.collect::<Vec<_>>();
         Ok(Self {
             scan: Arc::new(read.scan),
             options: as_given,
             source,
-            notes: all_in_python(read.notes),
+            notes: all_in_python(notes),
         })
     }
 

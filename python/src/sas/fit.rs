@@ -12,7 +12,7 @@ use warpstride::run::{Interrupt, Steps};
 use warpstride::sas::fit::{
     DataSet, Fit, Free, Measured, Method, Options, Problem, Selection, Weighting,
 };
-use warpstride::sas::{Calculation, Engine, JointEngine, Resolution, Tie, Vector};
+use warpstride::sas::{Calculation, Engine, JointEngine, Resolution, Tie, Vector, problems};
 
 /// The search.
 #[derive(FromPyObject)]
@@ -89,7 +89,7 @@ fn data_set(
     place: &BackendOptions,
     search: &Search,
     weights: Weighting,
-) -> Result<DataSet, Failure> {
+) -> Result<(DataSet, Vec<String>), Failure> {
     let selection = Selection {
         q: search.q_range,
         ..Selection::default()
@@ -108,11 +108,12 @@ fn data_set(
         }?;
     }
     let base = Vector { values, widths };
-    Ok(DataSet {
+    let set = DataSet {
         calculation,
         measured,
         base,
-    })
+    };
+    Ok((set, problems(&data)))
 }
 
 /// Fits `model` to one or several sets of data. `see` gets the rounds (number, χ²/point) since its last call, at most every
@@ -140,7 +141,15 @@ pub(super) fn sas_fit<'py>(
             why => why,
         })
     });
-    let sets = made.collect::<Result<Vec<_>, Failure>>()?;
+    let (mut sets, mut doubts) = (Vec::new(), Vec::new());
+    for (at, made) in made.enumerate() {
+        let (set, found) = made?;
+        sets.push(set);
+        doubts.extend(found.into_iter().map(|sentence| match several {
+            true => format!("data set {}: {sentence}", at + 1),
+            false => sentence,
+        }));
+    }
     let free: Vec<Free> = parameters
         .free
         .into_iter()
@@ -177,7 +186,8 @@ pub(super) fn sas_fit<'py>(
                 break;
             }
         }
-        let (result, comparison) = search.result()?;
+        let (mut result, comparison) = search.result()?;
+        result.problems.splice(0..0, doubts);
         let text = result
             .to_json()
             .map_err(|why| Failure::Internal(why.to_string()))?;

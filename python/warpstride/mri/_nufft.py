@@ -14,6 +14,9 @@ from .._arrays import complexes, floats, real
 from .._gpu import Place, Transforms, on_host
 from .._types import Backend
 
+SMALLEST = {True: 1e-13, False: 1e-6}
+"""The smallest tolerance in double and in single precision; of some shapes it is larger."""
+
 _Complex = npt.NDArray[Any]
 
 
@@ -364,8 +367,8 @@ class NUFFT:
     Raises
     ------
     DataError
-        Shapes that differ, or a trajectory that is not finite; a tolerance that the precision does not reach, when the first array
-        of that precision is transformed.
+        Shapes that differ, a trajectory that is not finite, or a tolerance out of range; one that only a precision does not reach,
+        when the first array of that precision is transformed.
     DeviceError, OutOfMemoryError
         A GPU that cannot be used; too little memory.
 
@@ -392,6 +395,11 @@ class NUFFT:
     ) -> None:
         self.shape = _shape("shape", shape)
         self.eps = real("eps", eps)
+        if not SMALLEST[True] <= self.eps < 1:
+            raise _warpstride.DataError(
+                f"eps: expected a tolerance of at least {SMALLEST[True]:g} (in single precision {SMALLEST[False]:g}) "
+                f"and less than 1, found {self.eps:g}"
+            )
         self.backend, self.device = backend, device
         self._place = Place(backend, device)
         self.maps = None if maps is None else complexes("maps", on_host("maps", maps))
@@ -402,6 +410,10 @@ class NUFFT:
         self._k = floats("k", on_host("k", k))
         if self._k.ndim != 2:
             raise _warpstride.DataError(f"k: expected an array (sample, axis), found shape {self._k.shape}")
+        finite = np.isfinite(self._k)
+        if not finite.all():
+            at = np.argwhere(~finite)[0].tolist()
+            raise _warpstride.DataError(f"k: expected finite values, found NaN or infinity at {at} (sample, axis)")
         self._plans: dict[bool, _warpstride.PlannedNufft] = {}
         self._gpu = Transforms(self._k, self.shape, self.eps, self.maps)
 

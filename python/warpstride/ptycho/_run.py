@@ -408,7 +408,12 @@ def _geometry(wavelength: Any, distance: Any, pixel_size: Any) -> tuple[float, f
     pixel = floats("pixel_size", pixel_size)
     if pixel.shape not in ((), (1,), (2,)):
         raise _warpstride.DataError(f"pixel_size: expected a number or (row, column), found shape {pixel.shape}")
-    return real("wavelength", wavelength), real("distance", distance), [float(pixel.flat[0]), float(pixel.flat[-1])]
+    lengths = real("wavelength", wavelength), real("distance", distance)
+    sizes = [float(pixel.flat[0]), float(pixel.flat[-1])]
+    for name, found in (("wavelength", lengths[0]), ("distance", lengths[1]), *(("pixel_size", size) for size in sizes)):
+        if not 0 < found < np.inf:
+            raise _warpstride.DataError(f"{name}: expected a finite length > 0 m, found {found:g}")
+    return *lengths, sizes
 
 
 def _places(positions: Any) -> npt.NDArray[np.float64]:

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from .. import _warpstride
 from .._arguments import optional_whole, whole
 from .._arrays import floats, real
+from .._files import write_json
 from .._progress import EVERY, Progress
 from .._types import Path
 from ._data import Data
@@ -135,9 +136,10 @@ class FitResult:
     tied : dict of str to float
         Parameters that follow from others.
     problems : list of str
-        Doubtful properties of the data and of the fit.
+        Doubtful properties of the data and of the fit, as the command warns of them; of several sets with their number.
     summary : dict
-        What ``warpstride sas fit --summary`` writes.
+        What ``warpstride sas fit --summary`` writes, without what belongs to the command or is in `sets` and the model: ``command``,
+        ``curves``, ``resolution`` and ``polydispersity``.
 
     Examples
     --------
@@ -182,7 +184,7 @@ class FitResult:
         return np.concatenate([of.residuals for of in self.sets])
 
     def save(self, path: Path) -> None:
-        """Write `summary` as JSON, as ``warpstride sas fit --summary`` does.
+        """Write `summary` as JSON; the file is absent or complete.
 
         Parameters
         ----------
@@ -194,9 +196,7 @@ class FitResult:
         OSError
             The file cannot be written.
         """
-        with open(path, "w", encoding="utf-8") as file:
-            json.dump(self.summary, file, indent=2, ensure_ascii=False, allow_nan=False)
-            file.write("\n")
+        write_json(path, self.summary)
 
     def to_xarray(self) -> Any:
         """Data, model and residuals of all sets as an ``xarray.Dataset`` over points; xarray must be installed."""

@@ -1,0 +1,38 @@
+//! Atomic writing of files whose contents Python makes.
+
+use crate::errors::Failure;
+use pyo3::prelude::*;
+use std::path::PathBuf;
+use warpstride::system::{WriteError, atomic_file};
+
+/// Why a file was not written.
+enum Unwritten {
+    Refused(WriteError),
+    /// An exception of what fills it.
+    Raised(PyErr),
+}
+
+impl From<WriteError> for Unwritten {
+    fn from(error: WriteError) -> Self {
+        Self::Refused(error)
+    }
+}
+
+/// Calls `fill` with the path of a temporary file, and gives that the name `path` once it is complete.
+#[pyfunction]
+fn write_file(py: Python<'_>, path: PathBuf, fill: Py<PyAny>) -> PyResult<()> {
+    let written = py.detach(|| {
+        atomic_file::write(&path, |temporary| {
+            Python::attach(|py| fill.call1(py, (temporary.as_os_str(),)).map(drop))
+                .map_err(Unwritten::Raised)
+        })
+    });
+    written.map_err(|why| match why {
+        Unwritten::Refused(error) => Failure::File(error.to_string()).into(),
+        Unwritten::Raised(error) => error,
+    })
+}
+
+pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(write_file, module)?)
+}
