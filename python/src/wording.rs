@@ -123,7 +123,7 @@ const PHRASES: &[(&str, &str)] = &[
     ("the command line (--", "an argument (--"),
 ];
 
-/// Words that are values of options, beside those with digits and placeholders.
+/// Words that are values of options, beside those with digits and names in capitals.
 const VALUES: &[&str] = &[
     "all",
     "auto",
@@ -259,7 +259,7 @@ fn recipe(path: &str, value: &str) -> String {
 }
 
 /// The value at the beginning of what follows an option, and the bytes as far as its end. Unless it may be `any` word, it is one of
-/// the known values, a number or a placeholder such as `FILE`.
+/// the known values, a number or a name in capitals such as `FILE`.
 fn value(after: &str, any: bool) -> (&str, usize) {
     let Some(rest) = after.strip_prefix([' ', '=']) else {
         return ("", 0);
@@ -296,10 +296,10 @@ fn until_colon(after: &str) -> (&str, usize) {
 fn literal(value: &str) -> String {
     let numbers = |separator: char| -> Option<String> {
         let parts: Vec<&str> = value.split(separator).collect();
-        let placeholder =
+        let name =
             |part: &&str| part.len() > 1 && part.chars().all(|letter| letter.is_ascii_uppercase());
         (parts.iter())
-            .all(|part| part.parse::<f64>().is_ok() || placeholder(part))
+            .all(|part| part.parse::<f64>().is_ok() || name(part))
             .then(|| match &parts[..] {
                 [one] => (*one).to_owned(),
                 several => format!("({})", several.join(", ")),

@@ -240,6 +240,7 @@ def test_bad_files_and_arguments_are_data_errors(raw, tmp_path):
         ({"k": kspace.k}, "k: expected none"),
         ({"matrix": 32}, "matrix: expected none"),
         ({"off_resonance": hertz[:3]}, "expected shape"),
+        ({"times": [1.0]}, "times: expected off_resonance beside them, found none"),
         ({"off_resonance": hertz, "times": [1.0]}, "one for each sample"),
         ({"off_resonance": hertz + 1e13}, "expected phases of at most"),
         ({"off_resonance": hertz, "operator": "nufft"}, "expected operator direct, found nufft"),

@@ -156,6 +156,8 @@ def selftest(
 ) -> Selftest:
     """Compare every kernel with its definition, and every engine with the CPU's.
 
+    All sciences take several minutes on a GPU, whose results the CPU computes too.
+
     Parameters
     ----------
     only : str or sequence of str

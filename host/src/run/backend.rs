@@ -2,7 +2,7 @@
 
 use super::{MemoryEstimate, OutOfMemory};
 use crate::cuda::Kernels;
-use crate::gpu::{CudaDevice, EmulatedDevice, GpuError};
+use crate::gpu::{CudaDevice, Device, EmulatedDevice, GpuError};
 use crate::system::Memory;
 use std::fmt;
 
@@ -203,21 +203,6 @@ impl<C, E> Backend<C, E> {
         &self.kind
     }
 
-    /// The same choice with the back end that `again` makes of this one, for a further computation.
-    ///
-    /// # Errors
-    /// Those of `again`.
-    pub fn again<X>(
-        &self,
-        again: impl FnOnce(&BackendKind<C, E>) -> Result<BackendKind<C, E>, X>,
-    ) -> Result<Self, X> {
-        Ok(Self {
-            kind: again(&self.kind)?,
-            optional: self.optional,
-            note: self.note.clone(),
-        })
-    }
-
     /// Checks the back end. If `check` refuses a GPU that `auto` chose, but not the CPU, the CPU takes its place.
     ///
     /// # Errors
@@ -263,6 +248,29 @@ impl<C, E> Backend<C, E> {
             }
         }
     }
+}
+
+impl<C: Device, E: Device> Backend<Vec<C>, Vec<E>> {
+    /// The same choice for a further computation, with new queues on the same devices.
+    ///
+    /// # Errors
+    /// An error of the driver.
+    pub fn sibling(&self) -> Result<Self, GpuError> {
+        let kind = match &self.kind {
+            BackendKind::Cpu => BackendKind::Cpu,
+            BackendKind::Cuda(devices) => BackendKind::Cuda(Box::new(siblings(devices)?)),
+            BackendKind::Emulator(devices) => BackendKind::Emulator(siblings(devices)?),
+        };
+        Ok(Self {
+            kind,
+            optional: self.optional,
+            note: self.note.clone(),
+        })
+    }
+}
+
+fn siblings<D: Device>(devices: &[D]) -> Result<Vec<D>, GpuError> {
+    devices.iter().map(Device::sibling).collect()
 }
 
 impl Backend {

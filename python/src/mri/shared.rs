@@ -1,12 +1,11 @@
 //! What the images of one call have in common.
 
 use super::reconstruct::{CoilMaps, Running};
-use crate::backend::DevicesKind;
 use crate::errors::Failure;
 use std::collections::BTreeMap;
-use warpstride::gpu::{CudaDevice, Device, EmulatedDevice, GpuError};
+use warpstride::gpu::{CudaDevice, EmulatedDevice};
 use warpstride::mri::Plans;
-use warpstride::run::{Backend, BackendKind};
+use warpstride::run::Backend;
 use warpstride::system::Memory;
 
 /// Share of the available memory that plans of several images may take.
@@ -50,19 +49,7 @@ impl Shared {
             Some(opened) => opened,
             None => open()?,
         };
-        let image = opened.again(|kind| -> Result<DevicesKind, GpuError> {
-            Ok(match kind {
-                BackendKind::Cpu => BackendKind::Cpu,
-                BackendKind::Cuda(devices) => {
-                    let siblings = devices.iter().map(Device::sibling);
-                    BackendKind::Cuda(Box::new(siblings.collect::<Result<_, _>>()?))
-                }
-                BackendKind::Emulator(devices) => {
-                    let siblings = devices.iter().map(Device::sibling);
-                    BackendKind::Emulator(siblings.collect::<Result<_, _>>()?)
-                }
-            })
-        })?;
+        let image = opened.sibling()?;
         self.backend = Some(opened);
         Ok(image)
     }

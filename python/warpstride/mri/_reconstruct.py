@@ -89,7 +89,8 @@ def reconstruct(
         Deviation of the field (\\*matrix), Hz; with the exact operator, ``direct``. The phase of a sample is
         exp(−2πi f t).
     times : array_like, optional
-        Times t of the samples since their readouts began, s, with the axes of k before the last; those of a file by default.
+        Times t of the samples since their readouts began, s, with the axes of k before the last, for `off_resonance`; those of a
+        file by default.
     field : tuple of two array_like, optional
         Phases over a basis of fields instead: coefficients (sample, function) and maps (function, \\*matrix), whose products
         are cycles.
@@ -387,7 +388,6 @@ def _given(
                 raise _warpstride.DataError(f"{name}: expected none beside samples of a file, which have it")
         values, trajectory, shape, readouts = samples._inner, None, samples.matrix, samples.readouts
         axes, coils = len(shape), samples.coils
-        times = samples._inner.times() if times is None else times
     else:
         if k is None or matrix is None:
             raise TypeError("missing arguments beside an array of samples: k and matrix")
@@ -415,6 +415,10 @@ def _given(
             raise _warpstride.DataError("precision: expected f32, which reconstructions of samples on a GPU have, found f64")
         if off_resonance is not None or field is not None:
             raise _warpstride.DataError("off_resonance and field: expected samples in a NumPy array, found samples on a GPU")
+    if times is not None and off_resonance is None:
+        raise _warpstride.DataError("times: expected off_resonance beside them, found none")
+    if isinstance(samples, KSpace) and times is None:
+        times = samples._inner.times()
     phases = _phases(off_resonance, times, field, shape, sum(readouts))
     named, given = _name_or_array("maps", maps)
     density_name, weights = (None, None) if density is None else _name_or_array("density", density)

@@ -3,9 +3,7 @@
 use super::coil_maps::CoilMaps;
 use crate::cli::devices_request::DevicesBackend;
 use crate::cli::failure::Failure;
-use crate::gpu::{Device, GpuError};
 use crate::mri::Plans;
-use crate::run::BackendKind;
 use crate::system::Memory;
 use std::collections::BTreeMap;
 
@@ -54,19 +52,7 @@ impl Shared {
             Some(opened) => opened,
             None => open()?,
         };
-        let image = opened.again(|kind| {
-            Ok::<_, GpuError>(match kind {
-                BackendKind::Cpu => BackendKind::Cpu,
-                BackendKind::Cuda(devices) => {
-                    let siblings = devices.iter().map(Device::sibling);
-                    BackendKind::Cuda(Box::new(siblings.collect::<Result<_, _>>()?))
-                }
-                BackendKind::Emulator(devices) => {
-                    let siblings = devices.iter().map(Device::sibling);
-                    BackendKind::Emulator(siblings.collect::<Result<_, _>>()?)
-                }
-            })
-        })?;
+        let image = opened.sibling()?;
         self.backend = Some(opened);
         Ok(image)
     }
