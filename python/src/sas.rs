@@ -2,6 +2,7 @@
 
 mod data;
 mod fit;
+mod smearing;
 
 use crate::arrays::stacked;
 use crate::backend::{Devices, GroupRequest, open};
@@ -11,6 +12,7 @@ use crate::gpu::{DeviceArray, IntensitiesOnGpu};
 use ndarray::ArrayView2;
 use numpy::{IntoPyArray, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
+use smearing::Smearing;
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
 use warpstride::run::{BackendKind, Interrupt};
@@ -329,9 +331,13 @@ impl SasEngine {
         qy: Option<PyReadonlyArray1<'_, f64>>,
         distributions: Vec<DistributionRow>,
         place: BackendOptions,
+        smearing: Option<Smearing<'_>>,
     ) -> PyResult<Self> {
         let q = (q.as_array().to_vec(), qy.map(|qy| qy.as_array().to_vec()));
-        let calculation = calculation(model, q, distributions, &place)?;
+        let mut calculation = calculation(model, q, distributions, &place)?;
+        if let Some(smearing) = smearing {
+            calculation.resolution = Some(smearing.resolution(&calculation.points)?);
+        }
         let points = calculation.points.len();
         let (made, device) = (calculation.clone(), place.device);
         let worker = Worker::start(py, move || place.engine(made))?;
@@ -456,6 +462,7 @@ pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(sas_models, module)?)?;
     module.add_function(wrap_pyfunction!(sas_parameters, module)?)?;
     module.add_function(wrap_pyfunction!(data::sas_read, module)?)?;
+    module.add_function(wrap_pyfunction!(smearing::sas_diameter, module)?)?;
     module.add_function(wrap_pyfunction!(sas_magnetic_names, module)?)?;
     module.add_function(wrap_pyfunction!(fit::sas_fit, module)?)
 }

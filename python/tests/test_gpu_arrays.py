@@ -358,6 +358,25 @@ def test_images_and_sets_without_a_solution(name):
 
 
 @on_a_gpu
+@pytest.mark.parametrize("name", LIBRARIES)
+def test_a_resolution_is_applied_on_the_gpu_of_q(name):
+    q = np.geomspace(1e-2, 0.3, 40)
+    model, plain = ws.sas.Model("sphere"), ws.sas.Model("sphere", backend="cuda")
+    cpu = ws.sas.Model("sphere", backend="cpu")
+    for options in ({"resolution": 0.05}, {"resolution": 0.02 * np.sqrt(q)}, {"slit": (0.05, 0.001)}):
+        expected = plain(q, radius=400, **options)
+        assert np.array_equal(host(name, model(to(name, q), radius=400, **options)), expected)
+        assert np.allclose(expected, cpu(q, radius=400, **options), rtol=1e-9)
+        assert not np.allclose(expected, cpu(q, radius=400), rtol=1e-3)
+    image = np.meshgrid(np.linspace(-0.2, 0.2, 12), np.linspace(0.01, 0.1, 7))
+    width = 0.05 * np.hypot(*image)
+    expected = plain(tuple(image), radius=60, resolution=(width, width))
+    found = model(tuple(to(name, part) for part in image), radius=60, resolution=(width, width))
+    assert np.array_equal(host(name, found), expected)
+    assert np.allclose(expected, cpu(tuple(image), radius=60, resolution=0.05), rtol=1e-9)
+
+
+@on_a_gpu
 def test_a_batch_copies_no_intensities_through_the_host():
     q = to("torch", np.geomspace(1e-3, 0.5, 1000))
     model, radii = ws.sas.Model("sphere"), np.linspace(10, 60, 500)

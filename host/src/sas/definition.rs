@@ -1,5 +1,6 @@
 //! A model by its name, with all its parameters.
 
+mod diameter;
 mod sum;
 
 pub use sum::{Part, Term};

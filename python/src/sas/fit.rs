@@ -10,7 +10,7 @@ use std::time::Duration;
 use warpstride::data::Scattering;
 use warpstride::run::{Interrupt, Steps};
 use warpstride::sas::fit::{
-    DataSet, Fit, Free, Measured, Method, Options, Problem, Selection, Weighting,
+    DataSet, Fit, Free, Measured, Method, Options, Problem, Selection, Weighting, largest_values,
 };
 use warpstride::sas::{Calculation, Engine, JointEngine, Resolution, Tie, Vector, problems};
 
@@ -81,33 +81,43 @@ pub(super) struct Parameters {
 /// Data, standard deviations, the model's intensities and residuals of a set.
 type Columns<'py> = [Bound<'py, PyAny>; 4];
 
-/// The data of a set, selected, with the calculation at its points.
-fn data_set(
-    model: &str,
-    (data, values, widths): Set<'_>,
+/// What the sets of data have in common.
+struct Common<'a> {
+    model: &'a str,
     distributions: Vec<DistributionRow>,
-    place: &BackendOptions,
-    search: &Search,
+    place: &'a BackendOptions,
+    q_range: Option<(f64, f64)>,
     weights: Weighting,
+    /// Whether the resolution of the data counts.
+    resolution: bool,
+    free: Vec<Free>,
+    ties: Vec<Tie>,
+    sets: usize,
+}
+
+/// The data of a set, selected, with the calculation at its points; `number` counts from 0.
+fn data_set(
+    (data, values, widths): Set<'_>,
+    number: usize,
+    of: &Common<'_>,
 ) -> Result<(DataSet, Vec<String>), Failure> {
     let selection = Selection {
-        q: search.q_range,
+        q: of.q_range,
         ..Selection::default()
     };
     let data = selection.of(&scattering(data)?)?;
-    let measured = Measured::new(&data, weights)?;
+    let measured = Measured::new(&data, of.weights)?;
     let q = match &data {
         Scattering::Curve(curve) => (curve.q.clone(), None),
         Scattering::Image(image) => (image.qx.clone(), Some(image.qy.clone())),
     };
-    let mut calculation = calculation(model, q, distributions, place)?;
-    if search.resolution {
-        calculation.resolution = match &data {
-            Scattering::Curve(curve) => Resolution::of_curve(curve),
-            Scattering::Image(image) => Resolution::of_image(image),
-        }?;
-    }
+    let mut calculation = calculation(of.model, q, of.distributions.clone(), of.place)?;
     let base = Vector { values, widths };
+    if of.resolution {
+        let place = (number, of.sets);
+        let largest = largest_values(&calculation, &base, &of.free, place, &of.ties);
+        calculation.resolution = Resolution::of(&data, calculation.definition.diameter(&largest))?;
+    }
     let set = DataSet {
         calculation,
         measured,
@@ -134,9 +144,26 @@ pub(super) fn sas_fit<'py>(
     let (options, weights) = options(&search)?;
     let every = Duration::try_from_secs_f64(every).map_err(Failure::data)?;
     let several = sets.len() > 1;
+    let free = parameters.free.into_iter();
+    let free = free.map(|(name, bounds, start)| Free {
+        name,
+        bounds,
+        start,
+    });
+    let ties = parameters.ties.iter().map(|text| Tie::parse(text));
+    let common = Common {
+        model,
+        distributions,
+        place: &place,
+        q_range: search.q_range,
+        weights,
+        resolution: search.resolution,
+        free: free.collect(),
+        ties: ties.collect::<Result<_, _>>().map_err(Failure::from)?,
+        sets: sets.len(),
+    };
     let made = sets.into_iter().enumerate().map(|(at, set)| {
-        let made = data_set(model, set, distributions.clone(), &place, &search, weights);
-        made.map_err(|why| match why {
+        data_set(set, at, &common).map_err(|why| match why {
             Failure::Data(text) if several => Failure::Data(format!("data set {}: {text}", at + 1)),
             why => why,
         })
@@ -150,20 +177,9 @@ pub(super) fn sas_fit<'py>(
             false => sentence,
         }));
     }
-    let free: Vec<Free> = parameters
-        .free
-        .into_iter()
-        .map(|(name, bounds, start)| Free {
-            name,
-            bounds,
-            start,
-        })
-        .collect();
     let calculations: Vec<Calculation> = sets.iter().map(|set| set.calculation.clone()).collect();
-    let ties = parameters.ties.iter().map(|text| Tie::parse(text));
-    let ties = ties.collect::<Result<Vec<_>, _>>().map_err(Failure::from)?;
-    let problem = Problem::joint(sets, &free, &parameters.shared)
-        .and_then(|problem| problem.tied(&ties))
+    let problem = Problem::joint(sets, &common.free, &parameters.shared)
+        .and_then(|problem| problem.tied(&common.ties))
         .map_err(Failure::from)?;
     let fitted = |interrupt: &Interrupt, observer: &mut Observer<(usize, f64)>| {
         let mut members = Vec::with_capacity(calculations.len());

@@ -16,6 +16,7 @@ from .._types import Backend, Devices, Precision
 
 _Floats = npt.NDArray[np.float64]
 _Q = Union[npt.ArrayLike, tuple[npt.ArrayLike, npt.ArrayLike]]
+_Resolution = Union[float, npt.ArrayLike, tuple[npt.ArrayLike, npt.ArrayLike]]
 _Pairs = tuple[list[float], list[float]]
 _Distribution = tuple[str, str, Optional[int], Optional[float], Optional[_Pairs]]
 _Value = Union[float, int, str, tuple[npt.ArrayLike, npt.ArrayLike]]
@@ -112,6 +113,12 @@ class Model:
     >>> broad = model([0.01, 0.1], radius=20, radius_pd=0.2, radius_pd_type="schulz", background=0)
     >>> bool((broad != model([0.01, 0.1], radius=20, background=0)).all())
     True
+
+    As an instrument would see it whose standard deviation of q is 5 % of q:
+
+    >>> smeared = model([0.01, 0.1], radius=20, background=0, resolution=0.05)
+    >>> bool((smeared != model([0.01, 0.1], radius=20, background=0)).all())
+    True
     """
 
     def __init__(
@@ -151,7 +158,14 @@ class Model:
         """The default values."""
         return {name: row.default for name, row in self.parameters.items()}
 
-    def __call__(self, q: _Q, **parameters: _Value) -> Any:
+    def __call__(
+        self,
+        q: _Q,
+        *,
+        resolution: Optional[_Resolution] = None,
+        slit: Optional[tuple[float, float]] = None,
+        **parameters: _Value,
+    ) -> Any:
         """Intensities at q.
 
         Parameters
@@ -159,6 +173,12 @@ class Model:
         q : array_like or tuple of two array_like
             Scattering vectors, 1/Å, 0 or more; or components (qx, qy) of the pixels of an image. With arrays of CuPy, PyTorch or
             JAX on a GPU, which computes then, q is copied to the host, and the intensities stay on the GPU.
+        resolution : float, array_like or tuple of two array_like, optional
+            Resolution of the instrument: the standard deviation of q over q, above 0 and below 1; or those of the points, 1/Å, in
+            the shape of q, of an image those parallel and perpendicular to q. The model is computed at more points then, which
+            resolve the fringes of particles of its size.
+        slit : tuple of two float, optional
+            Resolution of a slit in the place of a pinhole: half of its length, across q, and half of its width, along q, 1/Å.
         **parameters
             Values of parameters, by default the model's. For a distribution of a parameter p, ``p_pd`` is its relative
             width (degrees for angles), and ``p_pd_type``, ``p_pd_n`` and ``p_pd_nsigma`` are its shape (``gaussian``,
@@ -179,7 +199,7 @@ class Model:
         """
         values, widths, distributions = self._split(parameters)
         q, like, device = self._place_of(q)
-        engine, shape = self._engine_at(q, distributions, device)
+        engine, shape = self._engine_at(q, distributions, device, self._smearing(q, resolution, slit, values))
         unsolved, sentence = engine.unsolved(values, widths)
         if unsolved:
             raise _warpstride.DataError(sentence)
@@ -188,7 +208,15 @@ class Model:
         intensity: _Floats = engine.evaluate(values, widths)[0].reshape(shape)
         return intensity
 
-    def batch(self, q: _Q, values: Mapping[str, npt.ArrayLike], **parameters: _Value) -> Any:
+    def batch(
+        self,
+        q: _Q,
+        values: Mapping[str, npt.ArrayLike],
+        *,
+        resolution: Optional[_Resolution] = None,
+        slit: Optional[tuple[float, float]] = None,
+        **parameters: _Value,
+    ) -> Any:
         """Intensities for many sets of parameters in one call, as a population or a Jacobian needs them.
 
         Parameters
@@ -197,6 +225,8 @@ class Model:
             As for a single evaluation.
         values : mapping of str to array_like
             Values (set) of parameters and of widths ``p_pd``, all of the same length.
+        resolution, slit
+            As for a single evaluation; the additional points are those for the largest particles of all sets.
         **parameters
             Values that all sets have.
 
@@ -246,7 +276,7 @@ class Model:
             elif of in spread_names:
                 spread[:, spread_names.index(of)] = column
         q, like, device = self._place_of(q)
-        engine, shape = self._engine_at(q, distributions, device)
+        engine, shape = self._engine_at(q, distributions, device, self._smearing(q, resolution, slit, sets))
         unsolved = engine.unsolved(sets, spread)[0]
         if like is not None:
             return with_value(self._on_gpu(engine, q, sets, spread, like), (list(unsolved),), np.nan).reshape((count, *shape))
@@ -345,24 +375,75 @@ class Model:
         spread = np.array([list(widths.values())], dtype=np.float64).reshape((1, len(widths)))
         return one, spread, distributions
 
+    def _smearing(
+        self, q: _Q, resolution: Optional[_Resolution], slit: Optional[tuple[float, float]], sets: _Floats
+    ) -> Optional[dict[str, Any]]:
+        """The resolution of an instrument for the largest particles of these values (set, parameter)."""
+        if resolution is None and slit is None:
+            return None
+        found: dict[str, Any] = {"share": None, "dq": None, "pixels": None, "slit": None}
+        image, shape = _points(q)[1:]
+        if slit is not None:
+            if resolution is not None:
+                raise _warpstride.DataError("slit: expected none beside resolution")
+            if image is not None:
+                raise _warpstride.DataError("slit: expected none for an image, as a slit smears curves only")
+            extents = floats("slit", slit)
+            if extents.shape != (2,) or not extents.any():
+                raise _warpstride.DataError(f"slit: expected (half length, half width), one above 0, found {slit!r}")
+            found["slit"] = (float(extents[0]), float(extents[1]))
+        elif isinstance(resolution, tuple):
+            if image is None or len(resolution) != 2:
+                raise _warpstride.DataError("resolution: expected a number, or as many as q has; a tuple of two for an image")
+            found["pixels"] = tuple(_of_points(part, shape) for part in resolution)
+        elif np.ndim(cast(npt.ArrayLike, resolution)) == 0:
+            share = real("resolution", resolution)
+            if not 0 < share < 1:
+                raise _warpstride.DataError(
+                    f"resolution: expected a standard deviation of q over q above 0 and below 1, found {share}"
+                )
+            found["share"] = share
+        else:
+            found["dq"] = _of_points(cast(npt.ArrayLike, resolution), shape)
+        found["diameter"] = _warpstride.sas_diameter(self.name, self._place["magnetic"], sets)
+        return found
+
     def _engine_at(
-        self, q: _Q, distributions: list[_Distribution], device: Optional[int] = None
+        self,
+        q: _Q,
+        distributions: list[_Distribution],
+        device: Optional[int] = None,
+        smearing: Optional[dict[str, Any]] = None,
     ) -> tuple[_warpstride.SasEngine, tuple[int, ...]]:
         """The engine at these points, which is kept for the next call, and the shape of q; on a GPU, if one is given."""
         qx, qy, shape = _points(q)
-        kept = self._engine
-        key = (qx, qy, distributions, device)
-        if kept is not None and kept[0][2:] == (distributions, device):
-            same = np.array_equal(kept[0][0], qx) and (
-                (qy is None and kept[0][1] is None)
-                or (qy is not None and kept[0][1] is not None and np.array_equal(kept[0][1], qy))
-            )
-            if same:
-                return kept[1], shape
+        key = (qx, qy, smearing, distributions, device)
+        if self._engine is not None and _same(self._engine[0], key):
+            return self._engine[1], shape
         place = self._place if device is None else {**self._place, "backend": "cuda", "device": device}
-        engine = _warpstride.SasEngine(self.name, qx, qy, distributions, place)
+        engine = _warpstride.SasEngine(self.name, qx, qy, distributions, place, smearing)
         self._engine = (key, engine)
         return engine, shape
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Whether two keys of engines are equal."""
+    if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
+        return isinstance(one, np.ndarray) and isinstance(other, np.ndarray) and np.array_equal(one, other)
+    if isinstance(one, tuple) and isinstance(other, tuple):
+        return len(one) == len(other) and all(map(_same, one, other))
+    if isinstance(one, dict) and isinstance(other, dict):
+        return _same(tuple(one.values()), tuple(other.values()))
+    return bool(one == other)
+
+
+def _of_points(resolution: npt.ArrayLike, shape: tuple[int, ...]) -> _Floats:
+    """Standard deviations of q of all points."""
+    found = floats("resolution", resolution)
+    if found.shape != shape:
+        raise _warpstride.DataError(f"resolution: expected the shape of q, {shape}, or one number, found {found.shape}")
+    # A copy, because it is compared with that of the next call.
+    return found.flatten()
 
 
 def _model(name: str, place: dict[str, Any]) -> Model:

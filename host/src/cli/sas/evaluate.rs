@@ -119,9 +119,10 @@ impl Evaluate {
             .and_then(|ties| ties.apply(&mut vector))
             .map_err(Failure::usage)?;
         let tied = self.model.tied(&calculation, &vector);
-        calculation.resolution = self
-            .resolution
-            .of_points(&self.points.points, self.model.diameter(&vector.values))?;
+        calculation.resolution = self.resolution.of_points(
+            &self.points.points,
+            self.model.definition.diameter(&vector.values),
+        )?;
         let cut = self
             .model
             .notes_on_distributions(&calculation.polydispersity, &vector);

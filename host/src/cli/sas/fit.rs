@@ -12,7 +12,7 @@ use crate::cli::paths;
 use crate::data::Scattering;
 use crate::run::{Bar, End, Interrupt, JsonLines, Observer, Run, Schedule, Silent};
 use crate::sas::fit::{
-    self, DataSet, Entry, Measured, Method, Options, Problem, Selection, Weighting,
+    self, DataSet, Entry, Measured, Method, Options, Problem, Selection, Weighting, largest_values,
 };
 use crate::sas::io::ReadOptions;
 use crate::sas::{Engine, JointEngine, Role, SasError, Vector, problems};
@@ -154,9 +154,16 @@ impl Fit {
         let measured = Measured::new(&data, Weighting::Data)
             .map_err(|e| Failure::failed(format!("{file}: {e}")))?;
         let (mut calculation, base) = model.calculation(measured.points.clone())?;
-        let largest = self.parameters.largest(model, at, &calculation, &base);
+        let place = (at, self.data.len());
+        let largest = largest_values(
+            &calculation,
+            &base,
+            &self.parameters.free,
+            place,
+            &model.ties,
+        );
         calculation.resolution =
-            (self.resolution).of_data(&data, &file, model.diameter(&largest))?;
+            (self.resolution).of_data(&data, &file, model.definition.diameter(&largest))?;
         let smeared = match (self.resolution.kind, &calculation.resolution) {
             (ResolutionArg::Data, None) => "none: the data have no resolution".to_owned(),
             (ResolutionArg::Data, Some(_)) => "of the data".to_owned(),

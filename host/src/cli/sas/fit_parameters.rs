@@ -5,7 +5,7 @@ use super::names;
 use super::parameters::{items, number};
 use crate::cli::failure::Failure;
 use crate::sas::fit::{Free, split_number};
-use crate::sas::{Calculation, ParameterRow, Role, Ties, Vector};
+use crate::sas::{ParameterRow, Role};
 use crate::text::shortest;
 
 /// The fitted parameters.
@@ -216,32 +216,6 @@ impl FitParameters {
     /// Whether the parameter is the value of a row, and not the width of its distribution.
     fn is_value(&self, free: &Free, row: &ParameterRow) -> bool {
         free.name == row.name || split_number(&free.name).0 == row.name
-    }
-
-    /// Parameter values of a data set, with the upper bound of each fitted length, and what is tied to
-    /// them.
-    pub(super) fn largest(
-        &self,
-        model: &ModelConfig,
-        set: usize,
-        calculation: &Calculation,
-        start: &Vector,
-    ) -> Vec<f64> {
-        let rows = model.definition.rows();
-        let mut vector = start.clone();
-        for (free, index) in self.in_set(set) {
-            if let Some((_, high)) = free.bounds
-                && high.is_finite()
-                && self.is_value(free, &rows[index])
-                && rows[index].units == "Ang"
-            {
-                vector.values[index] = high;
-            }
-        }
-        if let Ok(ties) = Ties::new(calculation, &model.ties) {
-            ties.apply_or_nan(&mut vector);
-        }
-        vector.values
     }
 }
 

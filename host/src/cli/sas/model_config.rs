@@ -7,8 +7,7 @@ use crate::cli::args::{DevicesArgs, SasModelArgs};
 use crate::cli::failure::Failure;
 use crate::sas::dispersion::cut_off;
 use crate::sas::{
-    Calculation, Definition, Distribution, Part, Points, Polydispersity, Role, Target, Tie, Ties,
-    Vector,
+    Calculation, Definition, Distribution, Points, Polydispersity, Role, Target, Tie, Ties, Vector,
 };
 use crate::text::{shell_quoted, shortest};
 use serde::Serialize;
@@ -244,35 +243,4 @@ impl ModelConfig {
             })
             .collect()
     }
-
-    /// Diameter, Å, of particles with these `values` (in the order of the model's table); 0 if the
-    /// model has no size.
-    pub(super) fn diameter(&self, values: &[f64]) -> f64 {
-        diameter(&self.definition, values)
-    }
-}
-
-fn diameter(definition: &Definition, values: &[f64]) -> f64 {
-    if !definition.parts().is_empty() {
-        // Fringes of a product are as dense as those of all its parts together.
-        let of_part = |part: &Part| diameter(part.definition(), &part.values(values));
-        let parts = definition.parts();
-        let terms = definition.terms().iter();
-        let of_terms = terms.map(|term| parts[term.parts.clone()].iter().map(of_part).sum::<f64>());
-        return of_terms.fold(0.0, f64::max);
-    }
-    let form = definition.form();
-    let mut of_form = vec![0.0; form.count()];
-    for (row, value) in definition.rows().iter().zip(values) {
-        if let Role::Form(index) = row.role {
-            of_form[index] = *value;
-        }
-    }
-    let modes = form.info().radius_modes.len();
-    let radius = if modes > 0 {
-        form.effective_radius(&of_form, 1)
-    } else {
-        0.0
-    };
-    2.0 * form.largest_half_size(&of_form).max(radius)
 }

@@ -7,7 +7,6 @@ use crate::data::{Scattering, Smearing};
 use crate::sas::resolution::{Cloud, Pinhole, Sampling, Slit, Width};
 use crate::sas::{Points, Resolution};
 use crate::text::shortest;
-use std::f64::consts::TAU;
 
 /// The resolution, and the points at which the model is computed.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -49,14 +48,11 @@ impl ResolutionConfig {
         }
     }
 
-    fn sampling(self, size: f64, greatest: f64) -> Sampling {
+    fn sampling(self, diameter: f64, q: &[f64]) -> Sampling {
         if self.on_data {
             return Sampling::Data;
         }
-        Sampling::Fine {
-            per_sigma: PER_SIGMA,
-            step: fringes(size, greatest),
-        }
+        Sampling::for_particles(diameter, q)
     }
 }
 
@@ -130,19 +126,12 @@ impl ResolutionArg {
     }
 }
 
-/// Fine points per standard deviation of q.
-const PER_SIGMA: f64 = 5.0;
-/// Largest step of the fine grid as a share of the period of the fringes, 2π/size.
-const MAX_STEP_PER_FRINGE: f64 = 0.1;
-/// Approximate maximum number of fine points added to resolve fringes.
-const MAX_FRINGE_POINTS: f64 = 20_000.0;
-
 impl ResolutionConfig {
-    /// The matrix for `points`; `size` is the diameter of the particles, Å, or 0 if unknown.
+    /// The matrix for `points`; `diameter` is that of the particles, Å, or 0 if unknown.
     pub(super) fn of_points(
         self,
         points: &Points,
-        size: f64,
+        diameter: f64,
     ) -> Result<Option<Resolution>, Failure> {
         let option = format!("--resolution {}", self.kind.to_arg());
         if self.on_data && matches!(points, Points::Pixels { .. }) {
@@ -151,9 +140,8 @@ impl ResolutionConfig {
         let made = match (self.kind, points) {
             (ResolutionArg::None | ResolutionArg::Data, _) => return Ok(None),
             (ResolutionArg::Pinhole(share), Points::Curve(q)) => {
-                let greatest = q.iter().copied().fold(0.0, f64::max);
                 Pinhole::new(Width::Relative(share))
-                    .sampled(self.sampling(size, greatest))
+                    .sampled(self.sampling(diameter, q))
                     .resolution(q)
             }
             (ResolutionArg::Pinhole(share), Points::Pixels { qx, qy }) => {
@@ -165,13 +153,8 @@ impl ResolutionConfig {
                 Cloud::default().resolution(qx, qy, &widths, &widths)
             }
             (ResolutionArg::Slit { length, width }, Points::Curve(q)) => {
-                let greatest = q.iter().copied().fold(0.0, f64::max);
-                Slit {
-                    length: Width::Same(length),
-                    width: Width::Same(width),
-                    step: fringes(size, greatest.hypot(length) + width),
-                }
-                .resolution(q)
+                let [length, width] = [length, width].map(Width::Same);
+                Slit::for_particles(length, width, diameter, q).resolution(q)
             }
             (ResolutionArg::Slit { .. }, Points::Pixels { .. }) => {
                 return Err(Failure::usage(format!(
@@ -186,12 +169,12 @@ impl ResolutionConfig {
 
 impl ResolutionConfig {
     /// The matrix for `data` of `file`, with the resolution of the file unless another one was
-    /// given; `size` as in [`Self::of_points`].
+    /// given; `diameter` as in [`Self::of_points`].
     pub(super) fn of_data(
         self,
         data: &Scattering,
         file: &str,
-        size: f64,
+        diameter: f64,
     ) -> Result<Option<Resolution>, Failure> {
         let points = match data {
             Scattering::Curve(curve) => Points::Curve(curve.q.clone()),
@@ -201,39 +184,25 @@ impl ResolutionConfig {
             },
         };
         if self.kind != ResolutionArg::Data {
-            return self.of_points(&points, size);
+            return self.of_points(&points, diameter);
         }
-        let made = match data {
-            Scattering::Curve(curve) => match &curve.smearing {
-                Some(Smearing::Pinhole(widths)) => {
-                    let greatest = curve.q.last().copied().unwrap_or(0.0);
-                    Pinhole::new(Width::Each(widths.clone()))
-                        .sampled(self.sampling(size, greatest))
-                        .resolution(&curve.q)
-                        .map(Some)
-                }
-                Some(Smearing::Slit { length, width }) if !self.on_data => {
-                    let reach = |of: &[f64]| of.iter().copied().fold(0.0, f64::max);
-                    let greatest = curve.q.last().copied().unwrap_or(0.0);
-                    Slit {
-                        length: Width::Each(length.clone()),
-                        width: Width::Each(width.clone()),
-                        step: fringes(size, greatest.hypot(reach(length)) + reach(width)),
-                    }
-                    .resolution(&curve.q)
-                    .map(Some)
-                }
-                _ if self.on_data => {
-                    return Err(Failure::usage(format!(
-                        "--smear-on data: expected a pinhole resolution in {file}, found none"
-                    )));
-                }
-                _ => Resolution::of_curve(curve),
-            },
-            Scattering::Image(_) if self.on_data => return Err(smear_on_data_refused()),
-            Scattering::Image(image) => Resolution::of_image(image),
+        if !self.on_data {
+            return Resolution::of(data, diameter)
+                .map_err(|e| Failure::failed(format!("{file}: {e}")));
+        }
+        let Scattering::Curve(curve) = data else {
+            return Err(smear_on_data_refused());
         };
-        made.map_err(|e| Failure::failed(format!("{file}: {e}")))
+        let Some(Smearing::Pinhole(widths)) = &curve.smearing else {
+            return Err(Failure::usage(format!(
+                "--smear-on data: expected a pinhole resolution in {file}, found none"
+            )));
+        };
+        Pinhole::new(Width::Each(widths.clone()))
+            .sampled(Sampling::Data)
+            .resolution(&curve.q)
+            .map(Some)
+            .map_err(|e| Failure::failed(format!("{file}: {e}")))
     }
 }
 
@@ -241,12 +210,4 @@ fn smear_on_data_refused() -> Failure {
     Failure::usage(
         "--smear-on data: expected a curve, found an image, which is smeared over points around each pixel",
     )
-}
-
-/// The largest step, 1/Å, that resolves the fringes of particles of that diameter.
-fn fringes(size: f64, greatest: f64) -> f64 {
-    if !(size.is_finite() && size > 0.0) {
-        return f64::INFINITY;
-    }
-    (MAX_STEP_PER_FRINGE * TAU / size).max(greatest / MAX_FRINGE_POINTS)
 }

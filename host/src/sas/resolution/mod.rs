@@ -7,6 +7,7 @@
 //! points is integrated with the exact g. The error is therefore that of the cubics: 1e-6 for q^-4
 //! and a width of 5 %, compared with 1e-3 for bins of the same size.
 
+mod fringes;
 mod matrix;
 mod pinhole;
 mod pixels;
@@ -17,7 +18,6 @@ pub use pixels::Cloud;
 pub use slit::Slit;
 
 use super::{Points, SasError};
-use crate::data::{Curve, ScatteringImage, Smearing};
 
 /// A sparse matrix whose rows cover contiguous ranges of the fine points.
 #[derive(Debug, Clone, PartialEq)]
@@ -48,39 +48,6 @@ impl Resolution {
                 .sum()
         })
         .collect()
-    }
-
-    /// The resolution of a measured curve; `None` if it has none.
-    ///
-    /// # Errors
-    /// Invalid widths.
-    pub fn of_curve(curve: &Curve) -> Result<Option<Self>, SasError> {
-        match &curve.smearing {
-            None => Ok(None),
-            Some(Smearing::Pinhole(width)) => Pinhole::new(Width::Each(width.clone()))
-                .resolution(&curve.q)
-                .map(Some),
-            Some(Smearing::Slit { length, width }) => Slit {
-                length: Width::Each(length.clone()),
-                width: Width::Each(width.clone()),
-                step: f64::INFINITY,
-            }
-            .resolution(&curve.q)
-            .map(Some),
-        }
-    }
-
-    /// The resolution of a measured image; `None` if it has none.
-    ///
-    /// # Errors
-    /// Invalid widths.
-    pub fn of_image(image: &ScatteringImage) -> Result<Option<Self>, SasError> {
-        match &image.resolution {
-            None => Ok(None),
-            Some((along, across)) => Cloud::default()
-                .resolution(&image.qx, &image.qy, along, across)
-                .map(Some),
-        }
     }
 }
 
