@@ -403,3 +403,23 @@ def test_arrays_without_elements_are_refused(name, changed):
 def test_coordinates_that_are_not_finite_are_named():
     with pytest.raises(ws.DataError, match="^y: expected finite values, found nan at point 1"):
         ws.mri.nufft2d1([0.0, 0.1, 0.2], [0.0, np.nan, 0.1], np.ones(3, complex), (4, 4))
+
+
+def test_trajectories_of_readouts_give_samples_of_readouts():
+    scan = ws.mri.simulate(matrix=16, coils=3, spokes=8)
+    acquired = scan.k.shape[:-1]
+    flat = ws.mri.NUFFT(scan.k.reshape((-1, 2)), (16, 16))
+    for maps in (None, scan.maps):
+        operator = ws.mri.NUFFT(scan.k, (16, 16), maps=maps)
+        again = pickle.loads(pickle.dumps(operator))
+        image = scan.maps[0] if maps is None else scan.maps[0] + 1
+        expected = flat(image) if maps is None else flat(maps * image)
+        found = operator(image)
+        assert found.shape == (acquired if maps is None else (3, *acquired))
+        assert np.array_equal(found.reshape(expected.shape), expected) and np.array_equal(again(image), found)
+        adjoint = operator.H(found)
+        assert adjoint.shape == (16, 16)
+        assert np.isclose(np.vdot(found, found).real, np.vdot(image, adjoint).real, rtol=1e-4)
+    with pytest.raises(ws.DataError, match="as k has it"):
+        ws.mri.NUFFT(scan.k, (16, 16)).H(np.zeros(3, complex))
+    assert ws.mri.NUFFT(scan.k, (16, 16))(scan.maps).shape == (3, *acquired)

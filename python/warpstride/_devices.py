@@ -8,6 +8,7 @@ from typing import Literal, Optional, Sequence, Union
 
 from . import _warpstride
 from ._arguments import device_number
+from ._representation import Summarised
 
 
 @dataclass(frozen=True)
@@ -121,8 +122,8 @@ class SelftestCase:
     passed: bool
 
 
-@dataclass(frozen=True)
-class Selftest:
+@dataclass(frozen=True, repr=False)
+class Selftest(Summarised):
     """Result of `selftest`.
 
     Attributes

@@ -17,6 +17,7 @@ from ._arrays import any_array, floats, real
 from ._files import write_npy
 from ._gpu import device_of, exported, on_host, stream_of, type_of
 from ._progress import EVERY, Progress
+from ._representation import Summarised
 from ._types import Backend, Devices, Path
 
 __all__ = ["Solution", "Sweep", "solve"]
@@ -47,8 +48,8 @@ class Sweep(NamedTuple):
     norm: float
 
 
-@dataclass(frozen=True)
-class Solution:
+@dataclass(frozen=True, repr=False)
+class Solution(Summarised):
     """A field after its relaxation.
 
     Attributes

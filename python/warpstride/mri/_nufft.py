@@ -348,7 +348,8 @@ class NUFFT:
     Parameters
     ----------
     k : array_like
-        Trajectory (sample, axis) in cycles per pixel; axes kx, ky[, kz], which belong to columns, rows[, slices].
+        Trajectory (sample, axis) or (readout, sample, axis) in cycles per pixel; axes kx, ky[, kz], which belong to columns,
+        rows[, slices]. Samples have its axes before the last.
     shape : sequence of int
         Rows and columns of an image, or slices, rows and columns.
     eps : float
@@ -408,12 +409,14 @@ class NUFFT:
                 f"maps: expected shape (coil, {', '.join(map(str, self.shape))}), found {self.maps.shape}"
             )
         self._k = floats("k", on_host("k", k))
-        if self._k.ndim != 2:
+        if self._k.ndim < 2:
             raise _warpstride.DataError(f"k: expected an array (sample, axis), found shape {self._k.shape}")
         finite = np.isfinite(self._k)
         if not finite.all():
             at = np.argwhere(~finite)[0].tolist()
-            raise _warpstride.DataError(f"k: expected finite values, found NaN or infinity at {at} (sample, axis)")
+            raise _warpstride.DataError(f"k: expected finite values, found NaN or infinity at {at}")
+        self._acquired = self._k.shape[:-1]
+        self._k = self._k.reshape((-1, self._k.shape[-1]))
         self._plans: dict[bool, _warpstride.PlannedNufft] = {}
         self._gpu = Transforms(self._k, self.shape, self.eps, self.maps)
 
@@ -456,7 +459,7 @@ class NUFFT:
             An array of another shape, or one that is not transformed there.
         """
         if (gpu := self._place.gpu_of("x", x)) is not None:
-            return self._gpu.forward(x, gpu)
+            return self._as_acquired(self._gpu.forward(x, gpu))
         image = self._place.numbers("x", x)
         if self.maps is not None:
             if image.shape != self.shape:
@@ -464,7 +467,21 @@ class NUFFT:
             image = self.maps.astype(image.dtype, copy=False) * image
         several = image.ndim == len(self.shape) + 1
         found = self._forward(image if several else image[np.newaxis])
-        return found if several else found[0]
+        return self._as_acquired(found if several else found[0])
+
+    def _as_acquired(self, found: Any) -> Any:
+        """(…, sample) with the axes of the trajectory."""
+        return found if len(self._acquired) == 1 else found.reshape((*found.shape[:-1], *self._acquired))
+
+    def _flat(self, samples: Any) -> Any:
+        """(…, sample) of samples with the axes of the trajectory."""
+        axes = len(self._acquired)
+        if axes == 1:
+            return samples
+        found = tuple(samples.shape)
+        if found[-axes:] != self._acquired:
+            raise _warpstride.DataError(f"y: expected shape {self._acquired} or (image, *{self._acquired}) as k has it, found {found}")
+        return samples.reshape((*found[:-axes], -1))
 
     @property
     def H(self) -> Callable[[Any], Any]:  # noqa: N802
@@ -491,8 +508,8 @@ class NUFFT:
             An array of another shape, or one that is not transformed there.
         """
         if (gpu := self._place.gpu_of("y", y)) is not None:
-            return self._gpu.adjoint(y, gpu)
-        samples = self._place.numbers("y", y)
+            return self._gpu.adjoint(self._flat(y), gpu)
+        samples = self._flat(self._place.numbers("y", y))
         several = samples.ndim == 2
         if not several:
             samples = samples[np.newaxis]
@@ -509,4 +526,4 @@ class NUFFT:
 
     def __reduce__(self) -> tuple[Any, ...]:
         make = functools.partial(NUFFT, backend=self.backend, device=self.device)
-        return (make, (self._k, self.shape, self.eps, self.maps))
+        return (make, (self._k.reshape((*self._acquired, -1)), self.shape, self.eps, self.maps))

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from .. import _warpstride
 from .._gpu import on_host
+from .._representation import Summarised
 from .._types import Path
 
 _Complex = npt.NDArray[Any]
@@ -40,8 +41,8 @@ class Iteration(NamedTuple):
     residual: float
 
 
-@dataclass(frozen=True)
-class Result:
+@dataclass(frozen=True, repr=False)
+class Result(Summarised):
     """A reconstructed image. It pickles, and `save` writes it to a file.
 
     Attributes

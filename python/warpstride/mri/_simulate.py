@@ -11,10 +11,11 @@ import numpy.typing as npt
 from .. import _warpstride
 from .._arguments import optional_whole, whole
 from .._arrays import real
+from .._representation import Summarised
 
 
-@dataclass(frozen=True)
-class Simulation:
+@dataclass(frozen=True, repr=False)
+class Simulation(Summarised):
     """A simulated acquisition with its truth.
 
     Attributes

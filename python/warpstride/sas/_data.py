@@ -9,13 +9,14 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _warpstride
+from .._representation import Summarised
 from .._types import Path
 
 _Floats = npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class Data:
+@dataclass(frozen=True, repr=False)
+class Data(Summarised):
     """Measured intensities of a curve or of an image, for `fit` and as points of a model.
 
     Attributes

@@ -15,6 +15,7 @@ from .._arguments import optional_whole, whole
 from .._arrays import floats, real
 from .._files import write_json
 from .._progress import EVERY, Progress
+from .._representation import Summarised
 from .._types import Path
 from ._data import Data
 from ._model import Model, _points, _Value
@@ -88,8 +89,8 @@ class Round(NamedTuple):
     chi2_per_point: float
 
 
-@dataclass(frozen=True)
-class FittedData:
+@dataclass(frozen=True, repr=False)
+class FittedData(Summarised):
     """A set of data beside the fitted model.
 
     Attributes
@@ -115,9 +116,9 @@ class FittedData:
     residuals: _Floats
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class FitResult:
-    """Result of a fit.
+    """Result of a fit. As text it is a table of the fitted parameters.
 
     Attributes
     ----------
@@ -162,6 +163,19 @@ class FitResult:
     tied: dict[str, float]
     problems: list[str]
     summary: dict[str, Any]
+
+    def __repr__(self) -> str:
+        minimum = "converged" if self.converged else "not converged"
+        lines = [f"warpstride.sas.FitResult: χ² {self.chi2:.6g}, reduced {self.reduced_chi2:.4g}, {minimum}"]
+        width = max((len(name) for name in (*self.parameters, *self.tied)), default=0)
+        for name, one in self.parameters.items():
+            spread = "" if one.uncertainty is None else f" ± {one.uncertainty:.2g}"
+            bound = "" if one.at_bound is None else f", at its {one.at_bound} value"
+            units = f" {one.units}" if one.units else ""
+            lines.append(f"  {name:{width}}  {one.value:.8g}{spread}{units}  ({one.low:g} to {one.high:g}{bound})")
+        lines += [f"  {name:{width}}  {value:.8g}  (tied)" for name, value in self.tied.items()]
+        lines += [f"  {sentence}" for sentence in self.problems]
+        return "\n".join(lines)
 
     @property
     def intensity(self) -> _Floats:
