@@ -409,8 +409,10 @@ class NUFFT:
                 f"maps: expected shape (coil, {', '.join(map(str, self.shape))}), found {self.maps.shape}"
             )
         self._k = floats("k", on_host("k", k))
-        if self._k.ndim < 2:
-            raise _warpstride.DataError(f"k: expected an array (sample, axis), found shape {self._k.shape}")
+        if self._k.ndim < 2 or self._k.shape[-1] != len(self.shape):
+            raise _warpstride.DataError(
+                f"k: expected an array (sample, axis) with {len(self.shape)} axes, as shape has, found shape {self._k.shape}"
+            )
         finite = np.isfinite(self._k)
         if not finite.all():
             at = np.argwhere(~finite)[0].tolist()
