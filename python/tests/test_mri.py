@@ -193,7 +193,7 @@ def test_operators_pass_on_what_is_not_finite_and_reconstructions_refuse_it():
         (lambda: ws.mri.nufft2d1([np.nan], [0.0], [1j], (4, 4)), "finite"),
         (lambda: ws.mri.nufft2d1([0.0], [0.0], [1j], (4, 4), eps=1e-30), "tolerance"),
         (lambda: ws.mri.nufft2d2([0.0], [0.0], [1j, 2j]), "f: expected an array of 2 axes"),
-        (lambda: ws.mri.NUFFT([[0.0, 0.0, 0.0]], (4, 4))), "k: expected an array .sample, axis. with 2 axes, as shape has, found shape .1, 3."),
+        (lambda: ws.mri.NUFFT([[0.0, 0.0, 0.0]], (4, 4)), r"k: expected an array \(sample, axis\) with 2 axes, as shape has, found shape \(1, 3\)"),
         (lambda: ws.mri.NUFFT([[0.0, 0.0]], (4, 4))(np.zeros((4, 5))), "expected arrays of shape"),
         (lambda: ws.mri.NUFFT([[0.0, 0.0]], (4, 4), maps=np.ones((2, 4, 5))), "maps: expected shape"),
     ],
