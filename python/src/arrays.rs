@@ -1,10 +1,44 @@
 //! NumPy arrays, and arrays of the library.
 
 use crate::errors::Failure;
-use ndarray::{Array2, Array3};
+use ndarray::{Array, Array2, Array3, ArrayView, Dimension};
 use num_complex::Complex;
 use numpy::{PyReadonlyArray3, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
+use warpstride::system::{Bytes, Memory};
+
+/// Checks that the host has so many bytes for `what`.
+pub(crate) fn room(what: &str, bytes: u128) -> Result<(), Failure> {
+    let available = u128::from(Memory::available().limit());
+    if bytes <= available {
+        return Ok(());
+    }
+    let needed = Bytes(bytes).beside(Bytes(available));
+    Err(Failure::Memory(format!(
+        "{what} needs {needed} of memory, but {} is available",
+        Bytes(available)
+    )))
+}
+
+/// A copy of an array that Python keeps.
+pub(crate) fn copied<T: Clone, D: Dimension>(
+    what: &str,
+    array: &ArrayView<'_, T, D>,
+) -> Result<Array<T, D>, Failure> {
+    converted(what, array, T::clone)
+}
+
+/// A copy with the elements that `convert` makes.
+pub(crate) fn converted<T, U, D: Dimension>(
+    what: &str,
+    array: &ArrayView<'_, T, D>,
+    convert: impl FnMut(&T) -> U,
+) -> Result<Array<U, D>, Failure> {
+    // NumPy has large arrays that take no memory themselves.
+    let bytes = array.len() as u128 * size_of::<U>() as u128;
+    room(&format!("{what}: a copy"), bytes)?;
+    Ok(array.map(convert))
+}
 
 /// Rounds to single precision.
 pub(crate) fn single(value: Complex<f64>) -> Complex<f32> {
@@ -24,7 +58,7 @@ pub(crate) fn counts(frames: &Bound<'_, PyAny>) -> PyResult<Array3<f32>> {
     macro_rules! of_types {
         ($($element:ty: $convert:expr),+) => {
             $(if let Ok(array) = frames.extract::<PyReadonlyArray3<'_, $element>>() {
-                return Ok(array.as_array().map($convert));
+                return Ok(converted("frames", &array.as_array(), $convert)?);
             })+
         };
     }

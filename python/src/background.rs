@@ -4,6 +4,7 @@
 //! ([`Python::check_signals`]). The computation is then requested to stop, waited for, and `KeyboardInterrupt` is
 //! raised.
 
+use crate::detached::detached;
 use crate::errors::Failure;
 use pyo3::prelude::*;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -63,7 +64,7 @@ pub(crate) fn caught<R>(work: impl FnOnce() -> Result<R, Failure>) -> Result<R, 
 fn wait<R: Send>(py: Python<'_>, slot: &Slot<R>, interrupt: &Interrupt) -> PyResult<R> {
     let mut signal = None;
     loop {
-        if let Some(result) = py.detach(|| slot.wait(POLL)) {
+        if let Some(result) = detached(py, || slot.wait(POLL)) {
             return match signal {
                 Some(signal) => Err(signal),
                 None => Ok(result?),
@@ -103,6 +104,11 @@ pub(crate) struct Observer<E> {
 type Report<E> = (Vec<E>, mpsc::SyncSender<bool>);
 
 impl<E> Observer<E> {
+    /// Whether it waits for each step, because the caller may end the computation there.
+    pub(crate) fn waits_for_each(&self) -> bool {
+        self.every.is_zero()
+    }
+
     /// Shows `entries` to Python's thread, if it is time for them, and waits until it has seen them. Returns whether
     /// the computation ends.
     pub(crate) fn see(&mut self, entries: Vec<E>) -> bool {
@@ -145,7 +151,7 @@ pub(crate) fn observed<R: Send, E: Send>(
         let mut raised = None;
         loop {
             let received;
-            (reported, received) = py.detach(move || {
+            (reported, received) = detached(py, move || {
                 let received = reported.recv_timeout(POLL);
                 (reported, received)
             });
@@ -187,7 +193,7 @@ pub(crate) fn abandonable<R: Send + 'static>(
 /// Waits for a thread that fills `slot`, but not after a signal.
 fn wait_or_leave<R: Send>(py: Python<'_>, slot: &Slot<R>) -> PyResult<R> {
     loop {
-        if let Some(result) = py.detach(|| slot.wait(POLL)) {
+        if let Some(result) = detached(py, || slot.wait(POLL)) {
             return Ok(result?);
         }
         py.check_signals()?;

@@ -1,6 +1,7 @@
 //! The GPUs of the machine, and the self-test.
 
 use crate::background::abandonable;
+use crate::detached::detached;
 use crate::errors::Failure;
 use pyo3::prelude::*;
 use serde_json::json;
@@ -12,7 +13,7 @@ use warpstride::selftest;
 /// The devices as a JSON document, and the reason why there are none.
 #[pyfunction]
 fn devices(py: Python<'_>) -> PyResult<(String, Option<String>)> {
-    py.detach(|| match list_devices() {
+    detached(py, || match list_devices() {
         Ok(devices) => Ok((encoded(&devices)?, None)),
         Err(why) => Ok(("[]".to_owned(), Some(why.to_string()))),
     })

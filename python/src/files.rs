@@ -1,5 +1,6 @@
 //! Atomic writing of files whose contents Python makes.
 
+use crate::detached::detached;
 use crate::errors::Failure;
 use pyo3::prelude::*;
 use std::path::PathBuf;
@@ -21,7 +22,7 @@ impl From<WriteError> for Unwritten {
 /// Calls `fill` with the path of a temporary file, and gives that the name `path` once it is complete.
 #[pyfunction]
 fn write_file(py: Python<'_>, path: PathBuf, fill: Py<PyAny>) -> PyResult<()> {
-    let written = py.detach(|| {
+    let written = detached(py, || {
         atomic_file::write(&path, |temporary| {
             Python::attach(|py| fill.call1(py, (temporary.as_os_str(),)).map(drop))
                 .map_err(Unwritten::Raised)

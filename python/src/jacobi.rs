@@ -1,5 +1,6 @@
 //! Relaxation of Laplace's and Poisson's equation.
 
+use crate::arrays::copied;
 use crate::backend::{Devices, GroupRequest};
 use crate::background::{Observer, observed};
 use crate::errors::Failure;
@@ -100,6 +101,9 @@ pub(crate) fn relaxed<T: GpuReal, E: Engine<T> + ?Sized, F>(
     field: impl FnOnce(&mut E) -> Result<F, JacobiError>,
 ) -> Result<Solved<F>, Failure> {
     let begun = Instant::now();
+    if observer.waits_for_each() {
+        engine.one_by_one();
+    }
     let (mut norms, mut converged) = (Vec::new(), false);
     while !engine.finished() && !interrupt.requested() {
         let advance = engine.advance()?;
@@ -149,11 +153,11 @@ fn solved<T: BoxedEngines>(
         output: true,
     };
     problem = problem
-        .with_start(field.to_owned())
+        .with_start(copied("field", &field)?)
         .map_err(Failure::data)?;
     if let Some(source) = source {
         problem = problem
-            .with_source(source.to_owned())
+            .with_source(copied("source", &source)?)
             .map_err(Failure::data)?;
     }
     let (mut engine, note) = place.engine(&problem, stopping, &sizes)?;

@@ -6,6 +6,7 @@
 mod arrays;
 mod backend;
 mod background;
+mod detached;
 mod devices;
 mod errors;
 mod files;
@@ -31,8 +32,11 @@ fn warpstride_python(module: &Bound<'_, PyModule>) -> PyResult<()> {
         "OutOfMemoryError",
         py.get_type::<errors::OutOfMemoryError>(),
     )?;
+    // What NumPy's functions are called by is looked up with the first array. A signal that interrupts that is a panic.
+    numpy::PyArray1::<f64>::zeros(py, 0, false);
     program::add_to(module)?;
     backend::add_to(module)?;
+    detached::add_to(module)?;
     devices::add_to(module)?;
     files::add_to(module)?;
     gpu::add_to(module)?;

@@ -7,6 +7,7 @@ mod save;
 mod shared;
 mod simulate;
 
+use crate::detached::detached;
 use crate::errors::Failure;
 use ndarray::{Array, ArrayD, IxDyn};
 use num_complex::Complex;
@@ -83,7 +84,7 @@ impl PlannedNufft {
         let grid = grid(&shape)?;
         let trajectory = k.as_array();
         let samples = trajectory.nrows();
-        let plan = py.detach(|| -> Result<Plan, Failure> {
+        let plan = detached(py, || -> Result<Plan, Failure> {
             Ok(match double {
                 true => Plan::Double(Nufft::new(grid, trajectory, eps).map_err(of_eps)?),
                 false => Plan::Single(Nufft::new(grid, trajectory, eps).map_err(of_eps)?),
@@ -135,7 +136,7 @@ impl PlannedNufft {
         let (input, count) = (contiguous(&read)?, read.as_array().shape()[0]);
         let shape = [count, self.samples];
         let mut samples = zeros(&shape)?;
-        py.detach(|| plan.forward(input, &mut samples));
+        detached(py, || plan.forward(input, &mut samples));
         Ok(shaped(samples, &shape)?.into_pyarray(py).into_any())
     }
 
@@ -152,7 +153,7 @@ impl PlannedNufft {
         let (input, count) = (contiguous(&read)?, read.as_array().shape()[0]);
         let shape = [&[count], &self.shape[..]].concat();
         let mut images = zeros(&shape)?;
-        py.detach(|| plan.adjoint(input, &mut images));
+        detached(py, || plan.adjoint(input, &mut images));
         Ok(shaped(images, &shape)?.into_pyarray(py).into_any())
     }
 }
@@ -166,7 +167,7 @@ fn density_weights<'py>(
     steps: usize,
 ) -> PyResult<Bound<'py, PyAny>> {
     let (grid, trajectory) = (grid(&shape)?, k.as_array());
-    let found = py.detach(|| -> Result<_, Failure> {
+    let found = detached(py, || -> Result<_, Failure> {
         Ok(Plans::default().pipe_menon(grid, trajectory, DENSITY_TOLERANCE, steps)?)
     })?;
     Ok(found.into_pyarray(py).into_any())

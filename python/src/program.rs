@@ -1,5 +1,6 @@
 //! The command `warpstride`, which the package installs as a script.
 
+use crate::detached::detached;
 use pyo3::prelude::*;
 use std::ffi::OsString;
 use std::io::Write;
@@ -9,7 +10,7 @@ use std::path::PathBuf;
 /// `executable` is the script that starts it again.
 #[pyfunction]
 fn run_program(py: Python<'_>, arguments: Vec<OsString>, executable: Option<PathBuf>) -> u8 {
-    py.detach(|| {
+    detached(py, || {
         let code = warpstride::cli::run_with(arguments, executable.as_deref());
         // At the end of a program Rust does this by itself; here it is Python that ends.
         if std::io::stdout().flush().is_err() {

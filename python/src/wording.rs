@@ -119,7 +119,15 @@ const PHRASES: &[(&str, &str)] = &[
         "recipe={\"slices\": {\"distance\": 20e-6}}",
     ),
     ("--fly-shift scan", "recipe={\"fly\": {\"path\": \"scan\"}}"),
+    (
+        "--raster 64x64 --step 31.25A",
+        "raster={\"points\": (64, 64), \"step\": \"31.25A\"}",
+    ),
     ("set it with --set", "give it as a keyword"),
+    (
+        "`warpstride sas models` lists them",
+        "ws.sas.models() lists them",
+    ),
     ("the command line (--", "an argument (--"),
 ];
 

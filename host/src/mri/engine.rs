@@ -88,6 +88,9 @@ pub trait Engine {
     /// An error of the device; the image is then lost.
     fn advance(&mut self) -> Result<Vec<Residual>, MriError>;
 
+    /// From now on [`advance`](Self::advance) does one iteration, so that a caller can end the run after any, however long they take.
+    fn one_by_one(&mut self);
+
     /// The image after the last iteration, (slice, row, column). Before the first iteration it is
     /// the start image of the method.
     ///

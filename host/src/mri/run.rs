@@ -127,6 +127,8 @@ mod tests {
                 residual: self.last,
             }])
         }
+        // It does one anyway.
+        fn one_by_one(&mut self) {}
         fn image(&mut self) -> Result<Array3<Complex<f64>>, MriError> {
             Ok(Array3::from_elem((1, 1, 1), Complex::new(self.last, 0.0)))
         }

@@ -2,6 +2,7 @@
 
 use super::element::{Element, name_of, name_of_typestr};
 use super::stream::Consumer;
+use crate::detached::detached;
 use crate::errors::Failure;
 use dlpark::ffi::{DLDataType, DLDevice, DLDeviceType, DLManagedTensor, DLManagedTensorVersioned};
 use dlpark::metadata::Dynamic;
@@ -182,8 +183,7 @@ impl<T: Element> Elements for DeviceBuffer<T> {
         shape: &[usize],
     ) -> PyResult<Bound<'py, PyAny>> {
         let mut host = vec![bytemuck::Zeroable::zeroed(); self.len()];
-        py.detach(|| device.download::<T, T::Host>(self, &mut host))
-            .map_err(Failure::from)?;
+        detached(py, || device.download::<T, T::Host>(self, &mut host)).map_err(Failure::from)?;
         let array = ArrayD::from_shape_vec(IxDyn(shape), host).map_err(Failure::data)?;
         Ok(array.into_pyarray(py).into_any())
     }

@@ -2,6 +2,7 @@
 
 use super::array::{DeviceArray, imported, released};
 use super::with_kernels_of_mri;
+use crate::detached::detached;
 use crate::errors::Failure;
 use crate::mri::{contiguous, grid, of_eps, read, shaped, zeros};
 use num_complex::Complex;
@@ -50,7 +51,7 @@ impl DeviceNufft {
         let grid = grid(&shape)?;
         let trajectory = k.as_array();
         let samples = trajectory.nrows();
-        let plan = py.detach(|| -> Result<_, Failure> {
+        let plan = detached(py, || -> Result<_, Failure> {
             Ok(match device {
                 Some(number) => {
                     let device = with_kernels_of_mri(number)?;
@@ -172,7 +173,7 @@ impl DeviceNufft {
                 true,
             ),
         };
-        py.detach(|| -> Result<(), Failure> {
+        detached(py, || -> Result<(), Failure> {
             let mut plan = plan.lock().unwrap_or_else(PoisonError::into_inner);
             queue(
                 &**device,
@@ -183,7 +184,7 @@ impl DeviceNufft {
             )
         })?;
         if then.is_none() {
-            py.detach(|| device.synchronize()).map_err(Failure::from)?;
+            detached(py, || device.synchronize()).map_err(Failure::from)?;
         }
         released(device, input, then)?;
         if kept {
@@ -204,7 +205,7 @@ impl DeviceNufft {
         let (input, count) = (contiguous(&array)?, array.as_array().shape()[0]);
         let (_, returned) = self.shapes(direction, count);
         let mut output = zeros(&returned)?;
-        py.detach(|| match &self.plan {
+        detached(py, || match &self.plan {
             Plan::Cuda(device, plan) => {
                 let mut plan = plan.lock().unwrap_or_else(PoisonError::into_inner);
                 of_host(&**device, &mut plan, direction, (input, &mut output), count)

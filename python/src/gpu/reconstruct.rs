@@ -3,6 +3,7 @@
 use super::array::{DeviceArray, imported};
 use super::with_kernels_of_mri;
 use crate::background::Worker;
+use crate::detached::detached;
 use crate::errors::Failure;
 use crate::mri::options::Asked;
 use crate::mri::reconstruct::{Progress, Running, WHAT, check_tolerance, doubtful_ramp};
@@ -57,7 +58,7 @@ impl DeviceMriRun {
         asked: Asked,
         device: usize,
     ) -> PyResult<Self> {
-        let (device, queue) = py.detach(|| -> Result<_, Failure> {
+        let (device, queue) = detached(py, || -> Result<_, Failure> {
             let device = with_kernels_of_mri(device)?;
             let queue = device.sibling()?;
             Ok((device, queue))

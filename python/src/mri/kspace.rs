@@ -3,6 +3,7 @@
 use super::options::unknown;
 use crate::arrays::single;
 use crate::background::abandonable;
+use crate::detached::detached;
 use crate::errors::Failure;
 use crate::wording::all_in_python;
 use numpy::{IntoPyArray, PyArray1, PyArray2, ToPyArray};
@@ -274,19 +275,19 @@ pub(super) fn mri_read_arrays<'py>(
     let of = |array| vec![array];
     Ok(match what {
         "maps" => {
-            let read = py.detach(|| images::read_coil_maps_of_slice(&path, slice, memory));
+            let read = detached(py, || images::read_coil_maps_of_slice(&path, slice, memory));
             of(read.map_err(Failure::from)?.into_pyarray(py).into_any())
         }
         "image" => {
-            let read = py.detach(|| images::read_images_within(&path, memory));
+            let read = detached(py, || images::read_images_within(&path, memory));
             of(read.map_err(Failure::from)?.into_pyarray(py).into_any())
         }
         "off-resonance" => {
-            let read = py.detach(|| images::read_off_resonance(&path, memory));
+            let read = detached(py, || images::read_off_resonance(&path, memory));
             of(read.map_err(Failure::from)?.into_pyarray(py).into_any())
         }
         "field" => {
-            let read = py.detach(|| images::read_field(&path, memory));
+            let read = detached(py, || images::read_field(&path, memory));
             let read = read.map_err(Failure::from)?;
             vec![
                 read.coefficients.into_pyarray(py).into_any(),

@@ -3,7 +3,7 @@
 use super::kspace::MriKSpace;
 use super::options::Asked;
 use super::shared::{Images, Shared};
-use crate::arrays::single;
+use crate::arrays::{converted, copied, single};
 use crate::backend::{DevicesKind, GroupRequest, open};
 use crate::background::{Worker, abandonable};
 use crate::errors::Failure;
@@ -106,12 +106,15 @@ pub(crate) struct Running<E: Engine + ?Sized = dyn Engine> {
 }
 
 impl<E: Engine + ?Sized> Running<E> {
-    /// Does iterations for about this time, at least one.
+    /// Does iterations for about this time, at least one; without time exactly one.
     pub(crate) fn advance(
         &mut self,
         time: Duration,
         interrupt: &Interrupt,
     ) -> Result<Progress, Failure> {
+        if time.is_zero() {
+            self.steps.engine_mut().one_by_one();
+        }
         let begun = Instant::now();
         let mut entries = Vec::new();
         while !(self.steps.finished() || interrupt.requested()) {
@@ -228,7 +231,8 @@ pub(super) fn mri_coil_maps<'py>(
     asked: Asked,
 ) -> PyResult<(Bound<'py, PyAny>, Vec<String>)> {
     let wide = |v: &Complex<f32>| Complex::new(f64::from(v.re), f64::from(v.im));
-    let (samples, trajectory) = (samples.as_array().map(wide), k.as_array().to_owned());
+    let samples = converted("samples", &samples.as_array(), wide)?;
+    let trajectory = copied("k", &k.as_array())?;
     let (maps, notes) = abandonable(py, move || {
         let kspace = asked.kspace(trajectory, samples)?;
         let operator = asked.options()?.recipe().operator;
@@ -414,20 +418,27 @@ impl Arrays<'_> {
                 })?;
                 let k = k.ok_or_else(|| Failure::data("k: expected an array, found none"))?;
                 let (samples, double) = match samples {
-                    Samples::Single(samples) => (samples.as_array().map(wide), false),
-                    Samples::Double(samples) => (samples.as_array().to_owned(), true),
+                    Samples::Single(samples) => {
+                        (converted("samples", &samples.as_array(), wide)?, false)
+                    }
+                    Samples::Double(samples) => (copied("samples", &samples.as_array())?, true),
                 };
-                (Given::Arrays(k.as_array().to_owned(), samples), double)
+                (Given::Arrays(copied("k", &k.as_array())?, samples), double)
             }
         };
+        let maps = maps.map(|maps| copied("maps", &maps.as_array()));
+        let weights = weights.map(|weights| copied("density", &weights.as_array()));
+        let field = field.map(|(coefficients, maps)| -> Result<_, Failure> {
+            Ok(FieldBasis {
+                coefficients: copied("field", &coefficients.as_array())?,
+                maps: copied("field", &maps.as_array())?,
+            })
+        });
         let input = Input {
             given,
-            maps: maps.map(|maps| maps.as_array().to_owned()),
-            weights: weights.map(|weights| weights.as_array().to_owned()),
-            field: field.map(|(coefficients, maps)| FieldBasis {
-                coefficients: coefficients.as_array().to_owned(),
-                maps: maps.as_array().to_owned(),
-            }),
+            maps: maps.transpose()?,
+            weights: weights.transpose()?,
+            field: field.transpose()?,
         };
         Ok((input, double))
     }
@@ -462,7 +473,7 @@ impl MriRun {
         })
     }
 
-    /// Does iterations for about so many seconds, at least one.
+    /// Does iterations for about so many seconds, at least one; without time exactly one.
     fn advance(&self, py: Python<'_>, seconds: f64) -> PyResult<Progress> {
         let time = Duration::try_from_secs_f64(seconds).map_err(Failure::data)?;
         self.worker.call(py, move |images, interrupt| {

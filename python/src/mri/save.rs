@@ -1,6 +1,7 @@
 //! Files of images.
 
 use super::options::unknown;
+use crate::detached::detached;
 use crate::errors::Failure;
 use crate::wording::all_in_python;
 use ndarray::Ix5;
@@ -71,8 +72,9 @@ pub(super) fn mri_save(
         version: env!("CARGO_PKG_VERSION").to_owned(),
         source: facts.source,
     };
-    let written =
-        py.detach(|| images::write_images(&path, std::slice::from_ref(&image), &[], nifti));
+    let written = detached(py, || {
+        images::write_images(&path, std::slice::from_ref(&image), &[], nifti)
+    });
     let written = written.map_err(|why| Failure::unwritten(&why))?;
     Ok(all_in_python(written.notes))
 }

@@ -1,7 +1,8 @@
 //! Simulated acquisitions.
 
 use super::options::unknown;
-use crate::arrays::single;
+use crate::arrays::{room, single};
+use crate::background::abandonable;
 use crate::errors::Failure;
 use numpy::{IntoPyArray, ToPyArray};
 use pyo3::prelude::*;
@@ -54,7 +55,11 @@ pub(super) fn mri_simulate<'py>(
         volume: options.volume,
         seed: options.seed,
     };
-    let found = py.detach(|| simulate(&options).map_err(Failure::data))?;
+    let found = abandonable(py, move || {
+        options.check().map_err(Failure::data)?;
+        room("the simulation", options.memory())?;
+        simulate(&options).map_err(Failure::data)
+    })?;
     let readouts = found.kspace.readouts().iter();
     Ok((
         // The samples of files are in single precision.

@@ -2,6 +2,7 @@
 
 use super::run::entry;
 use crate::arrays::single;
+use crate::detached::detached;
 use crate::errors::Failure;
 use ndarray::{Array2, Array3, Axis, concatenate};
 use num_complex::Complex;
@@ -165,14 +166,14 @@ impl PtychoResult {
 
     /// Writes the results file.
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        let written = py.detach(|| results::write(&path, &self.inner));
+        let written = detached(py, || results::write(&path, &self.inner));
         Ok(written.map_err(|why| Failure::unwritten(&why))?)
     }
 
     /// Reads a results file.
     #[staticmethod]
     fn read(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
-        let read = py.detach(|| results::read(&path));
+        let read = detached(py, || results::read(&path));
         Ok(Self::new(read.map_err(Failure::from)?))
     }
 
@@ -203,7 +204,7 @@ impl PtychoResult {
             propagation: Propagation::FarField,
             double_precision: double,
         };
-        let inner = py.detach(|| result.into_reconstruction());
+        let inner = detached(py, || result.into_reconstruction());
         Ok(Self::new(inner.map_err(Failure::data)?))
     }
 

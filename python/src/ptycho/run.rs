@@ -4,9 +4,10 @@ use super::recipe::{propagation, recipe};
 use super::result::{PtychoResult, complex_array};
 use super::running::{Begin, Input, Running};
 use super::scan::PtychoScan;
-use crate::arrays::{counts, single};
+use crate::arrays::{copied, counts, single};
 use crate::backend::{Devices, GroupRequest};
 use crate::background::Worker;
+use crate::detached::detached;
 use crate::errors::Failure;
 use crate::gpu::{DeviceArray, FramesOnGpu, ModelOnGpu};
 use crate::wording::all_in_python;
@@ -24,7 +25,7 @@ use warpstride::ptycho::{Precision, Recipe, SavedRun, StartObject, fingerprint, 
 fn mask(mask: &PyReadonlyArrayDyn<'_, bool>) -> Result<Mask, Failure> {
     let array = mask.as_array();
     if let Ok(shared) = array.clone().into_dimensionality::<Ix2>() {
-        return Ok(Mask::Shared(shared.to_owned()));
+        return Ok(Mask::Shared(copied("mask", &shared)?));
     }
     let each = array.clone().into_dimensionality::<Ix3>().map_err(|_| {
         Failure::Data(format!(
@@ -32,7 +33,7 @@ fn mask(mask: &PyReadonlyArrayDyn<'_, bool>) -> Result<Mask, Failure> {
             array.shape()
         ))
     })?;
-    Ok(Mask::PerFrame(each.to_owned()))
+    Ok(Mask::PerFrame(copied("mask", &each)?))
 }
 
 /// The present state: finished iterations, all of the recipe, whether the run is finished.
@@ -171,7 +172,7 @@ impl PtychoRun {
         let saved = match &options.resume {
             None => None,
             Some(path) => {
-                let read = py.detach(|| SavedRun::read(path));
+                let read = detached(py, || SavedRun::read(path));
                 let read = read.map_err(|why| Failure::of_file(path, &why))?;
                 Some((path.clone(), read))
             }
@@ -198,9 +199,10 @@ impl PtychoRun {
                 let Some(positions) = positions else {
                     return Err(Failure::data("positions: expected an array, found none").into());
                 };
-                let positions: Array2<f64> = positions.as_array().to_owned();
+                let positions: Array2<f64> = copied("positions", &positions.as_array())?;
                 let mask = mask.as_ref().map(self::mask).transpose()?;
-                let probe = probe.map(|probe| probe.as_array().to_owned());
+                let probe = probe.map(|probe| copied("probe", &probe.as_array()));
+                let probe = probe.transpose()?;
                 let geometry = options.geometry()?;
                 let frames = match options.on_gpu {
                     None => Frames::from(counts(frames)?),
@@ -220,11 +222,14 @@ impl PtychoRun {
                 ("arrays".to_owned(), Err(arrays))
             }
         };
+        let object = options.start_object.as_ref();
+        let object = object.map(|object| copied("start_object", &object.as_array()));
+        let object = object.transpose()?;
         let begin = Begin {
             saved,
             result: options.start.as_ref().map(|start| start.inner().clone()),
-            object: (options.start_object.as_ref()).map(|object| StartObject {
-                values: object.as_array().to_owned(),
+            object: object.map(|values| StartObject {
+                values,
                 pixel: None,
                 origin: None,
             }),

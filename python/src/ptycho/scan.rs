@@ -2,6 +2,7 @@
 
 use super::recipe::read_options;
 use crate::background::abandonable;
+use crate::detached::detached;
 use crate::errors::Failure;
 use crate::wording::{all_in_python, verbatim};
 use ndarray::Array3;
@@ -137,7 +138,7 @@ impl PtychoScan {
 
     /// Writes a CXI file.
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        let written = py.detach(|| scan::write(&path, &self.scan));
+        let written = detached(py, || scan::write(&path, &self.scan));
         Ok(written.map_err(|why| Failure::unwritten(&why))?)
     }
 }

@@ -1,6 +1,8 @@
 //! Simulated scans.
 
 use super::recipe::propagation;
+use crate::arrays::room;
+use crate::background::abandonable;
 use crate::errors::Failure;
 use numpy::IntoPyArray;
 use pyo3::prelude::*;
@@ -14,6 +16,9 @@ type Simulated<'py> = (
     Bound<'py, PyAny>,
     Bound<'py, PyAny>,
 );
+
+/// What does not fit, for messages.
+const WHAT: &str = "the simulation";
 
 /// Simulates a scan of a specimen.
 #[pyfunction]
@@ -34,7 +39,13 @@ pub(super) fn simulate_scan(
         propagation: propagation(near_field, focus_to_sample)?,
         ..SimulateOptions::default()
     };
-    let scan = py.detach(|| simulate(&options).map_err(Failure::data))?;
+    let scan = abandonable(py, move || {
+        options.check().map_err(Failure::data)?;
+        room(WHAT, options.memory() as u128)?;
+        let object = options.object_memory().map_err(Failure::data)?;
+        room(WHAT, options.memory().saturating_add(object) as u128)?;
+        simulate(&options).map_err(Failure::data)
+    })?;
     let frames = scan.frames().map_err(Failure::data)?.to_owned();
     let geometry = scan.geometry();
     let Some(truth) = scan.simulation() else {

@@ -1,6 +1,7 @@
 //! Data: arrays, and files.
 
 use super::BackendOptions;
+use crate::detached::detached;
 use crate::errors::Failure;
 use crate::wording::all_in_python;
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
@@ -130,7 +131,7 @@ pub(super) fn sas_read(
         kind,
         q_unit,
     };
-    let read = py.detach(|| warpstride::sas::io::read(&path, &options));
+    let read = detached(py, || warpstride::sas::io::read(&path, &options));
     let column = |values: Vec<f64>| values.into_pyarray(py);
     Ok(match read.map_err(Failure::from)? {
         Scattering::Curve(of) => {

@@ -2,6 +2,8 @@
 
 use super::STREAM;
 use super::columns::Label;
+use crate::arrays::copied;
+use crate::detached::detached;
 use crate::errors::Failure;
 use arrow_array::cast::AsArray;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
@@ -12,10 +14,11 @@ use arrow_array::{
 };
 use arrow_ipc::reader::StreamReader;
 use arrow_ipc::writer::{FileWriter, StreamWriter};
-use arrow_schema::{ArrowError, DataType, Field, Schema};
+use arrow_schema::{DataType, Field, Schema};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule, PyList, PyTuple};
+use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use warpstride::series::{Aggregate, Batch, BucketAxis, Buckets, Resample, Resampled};
@@ -132,19 +135,25 @@ fn table(
         let values = values.ok_or_else(|| Failure::Internal(format!("no column {aggregate}")))?;
         columns.push((aggregate.to_string(), Arc::new(values) as ArrayRef));
     }
-    let batch = batch(columns).map_err(|why| Failure::Internal(why.to_string()))?;
+    let batch = batch(columns)?;
     Ok(Table { batch })
 }
 
 /// The columns as a table.
-fn batch(columns: Vec<(String, ArrayRef)>) -> Result<RecordBatch, ArrowError> {
+fn batch(columns: Vec<(String, ArrayRef)>) -> Result<RecordBatch, Failure> {
+    let mut names = HashSet::new();
+    if let Some((twice, _)) = columns.iter().find(|(name, _)| !names.insert(name)) {
+        return Err(Failure::Data(format!(
+            "expected a table with columns of different names (labels, time, values or aggregates), found two named {twice}"
+        )));
+    }
     let fields = columns.iter().map(|(name, array)| {
         let nullable = !matches!(array.data_type(), DataType::Timestamp(..));
         Field::new(name, array.data_type().clone(), nullable)
     });
     let schema = Schema::new(fields.collect::<Vec<_>>());
     let arrays = columns.into_iter().map(|(_, array)| array).collect();
-    RecordBatch::try_new(Arc::new(schema), arrays)
+    RecordBatch::try_new(Arc::new(schema), arrays).map_err(Failure::data)
 }
 
 /// An aggregate of each bucket; null where there are too few points for it.
@@ -266,8 +275,14 @@ impl Table {
         values: PyReadonlyArray1<'_, f64>,
         labels: Vec<(String, Vec<Option<String>>)>,
     ) -> PyResult<Self> {
-        let times = TimestampNanosecondArray::from(times.as_array().to_vec());
-        let values = Float64Array::from(values.as_array().to_vec());
+        let times = copied("times", &times.as_array())?
+            .into_raw_vec_and_offset()
+            .0;
+        let times = TimestampNanosecondArray::from(times);
+        let values = copied("values", &values.as_array())?
+            .into_raw_vec_and_offset()
+            .0;
+        let values = Float64Array::from(values);
         let mut columns: Vec<(String, ArrayRef)> = Vec::new();
         for (name, texts) in labels {
             columns.push((name, Arc::new(StringArray::from(texts))));
@@ -275,7 +290,7 @@ impl Table {
         columns.push(("time".to_owned(), Arc::new(times)));
         columns.push(("value".to_owned(), Arc::new(values)));
         Ok(Self {
-            batch: batch(columns).map_err(Failure::data)?,
+            batch: batch(columns)?,
         })
     }
 
@@ -288,7 +303,7 @@ impl Table {
             written.map_err(|why| Failure::Internal(why.to_string()))?;
             write_whole(&path, &bytes).map_err(|why| Failure::File(why.to_string()))
         };
-        Ok(py.detach(write)?)
+        Ok(detached(py, write)?)
     }
 
     /// The columns as an `xarray.Dataset` over rows.

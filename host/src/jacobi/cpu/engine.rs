@@ -21,7 +21,7 @@ const MAX_TIME_BLOCK: usize = 64;
 /// Minimum rows per thread for each sweep of a pass, so that one row in 32 is computed twice.
 const ROWS_PER_SWEEP: usize = 32;
 
-/// Time after which [`Engine::advance`] begins no further pass.
+/// So many passes at a time that a caller does not wait long, and is not called often.
 const STEP: Duration = Duration::from_millis(60);
 
 /// Duration of the measurement of the copy rate.
@@ -45,6 +45,8 @@ pub struct CpuEngine<T> {
     changes: Vec<f64>,
     sweeps: usize,
     converged: bool,
+    /// Time after which [`Engine::advance`] begins no further pass.
+    step: Duration,
 }
 
 impl<T: Real> CpuEngine<T> {
@@ -100,6 +102,7 @@ impl<T: Real> CpuEngine<T> {
             changes,
             sweeps: 0,
             converged: false,
+            step: STEP,
         })
     }
 
@@ -171,12 +174,16 @@ impl<T: Real> Engine<T> for CpuEngine<T> {
         let mut advance = Advance::default();
         while !self.finished() {
             self.advance_by_one_pass(&mut advance)?;
-            if start.elapsed() >= STEP {
+            if start.elapsed() >= self.step {
                 break;
             }
         }
         advance.converged = self.converged;
         Ok(advance)
+    }
+
+    fn one_by_one(&mut self) {
+        self.step = Duration::ZERO;
     }
 
     fn field(&mut self) -> Result<Array2<T>, JacobiError> {

@@ -327,6 +327,9 @@ impl<T: GpuReal, G: DeviceGroup> Engine<T> for GroupEngine<T, G> {
         })
     }
 
+    // The lengths of batches do not depend on time.
+    fn one_by_one(&mut self) {}
+
     fn field(&mut self) -> Result<Array2<T>, JacobiError> {
         let mut field = self.border.field()?;
         for block in &self.blocks.blocks {

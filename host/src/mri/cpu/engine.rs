@@ -16,7 +16,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// [`Engine::advance`] starts no further iteration after this time.
+/// So many iterations at a time that a caller does not wait long, and is not called often.
 const STEP: Duration = Duration::from_millis(60);
 
 /// Voxels whose Σ|S|² is below this share of the maximum are outside the object: the adjoint is 0
@@ -35,6 +35,8 @@ pub struct CpuEngine<T: Real> {
     done: usize,
     stop: Stop,
     converged: bool,
+    /// [`Engine::advance`] starts no further iteration after this time.
+    step: Duration,
     sense: Sense<T>,
     solver: Solver<T>,
     /// Σ w |d|²
@@ -119,6 +121,7 @@ impl<T: Real> CpuEngine<T> {
             done: 0,
             stop: Stop::new(recipe),
             converged: false,
+            step: STEP,
             sense,
             solver,
             signal: signal_squared(problem),
@@ -299,7 +302,7 @@ impl<T: Real> Engine for CpuEngine<T> {
         let mut residuals = Vec::new();
         while self.done < self.planned
             && !self.converged
-            && (residuals.is_empty() || start.elapsed() < STEP)
+            && (residuals.is_empty() || start.elapsed() < self.step)
         {
             let residual = match &mut self.solver {
                 Solver::Adjoint(_) => break,
@@ -321,6 +324,10 @@ impl<T: Real> Engine for CpuEngine<T> {
             self.converged = self.stop.after(iteration, residual);
         }
         Ok(residuals)
+    }
+
+    fn one_by_one(&mut self) {
+        self.step = Duration::ZERO;
     }
 
     fn image(&mut self) -> Result<Array3<Complex<f64>>, MriError> {

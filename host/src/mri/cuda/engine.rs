@@ -40,6 +40,8 @@ pub struct GpuEngine<M: Device> {
     converged: bool,
     /// Duration of an iteration, once measured.
     iteration_time: Option<Duration>,
+    /// Time of the iterations that are queued together.
+    step: Duration,
     /// Σ w |d|²
     signal: f64,
     b: RightHandSide<M>,
@@ -218,6 +220,7 @@ impl<M: Device> GpuEngine<M> {
             stop: Stop::new(recipe),
             converged: false,
             iteration_time: None,
+            step: STEP,
             signal,
             b,
         };
@@ -379,6 +382,10 @@ impl<M: Device> Engine for GpuEngine<M> {
         self.converged
     }
 
+    fn one_by_one(&mut self) {
+        self.step = Duration::ZERO;
+    }
+
     fn advance(&mut self) -> Result<Vec<Residual>, MriError> {
         let left = self.planned - self.done;
         if left == 0 || self.converged {
@@ -387,7 +394,7 @@ impl<M: Device> Engine for GpuEngine<M> {
         let count = match self.iteration_time {
             None => 1,
             Some(iteration_time) => {
-                let fitting = STEP.as_secs_f64() / iteration_time.as_secs_f64().max(1e-6);
+                let fitting = self.step.as_secs_f64() / iteration_time.as_secs_f64().max(1e-6);
                 (fitting as usize).clamp(1, left.min(RESIDUAL_HISTORY))
             }
         };
