@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use warpstride::system::{Bytes, Memory};
 
 /// Checks that the host has so many bytes for `what`.
-pub(crate) fn room(what: &str, bytes: u128) -> Result<(), Failure> {
+pub(crate) fn check_memory(what: &str, bytes: u128) -> Result<(), Failure> {
     let available = u128::from(Memory::available().limit());
     if bytes <= available {
         return Ok(());
@@ -36,7 +36,7 @@ pub(crate) fn converted<T, U, D: Dimension>(
 ) -> Result<Array<U, D>, Failure> {
     // NumPy has large arrays that take no memory themselves.
     let bytes = array.len() as u128 * size_of::<U>() as u128;
-    room(&format!("{what}: a copy"), bytes)?;
+    check_memory(&format!("{what}: a copy"), bytes)?;
     Ok(array.map(convert))
 }
 

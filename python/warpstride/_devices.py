@@ -157,7 +157,7 @@ def selftest(
 ) -> Selftest:
     """Compare every kernel with its definition, and every engine with the CPU's.
 
-    All sciences take several minutes on a GPU, whose results the CPU computes too.
+    All sciences take several minutes on a GPU, as most of its results are compared with the CPU's.
 
     Parameters
     ----------

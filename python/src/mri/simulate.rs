@@ -1,7 +1,7 @@
 //! Simulated acquisitions.
 
 use super::options::unknown;
-use crate::arrays::{room, single};
+use crate::arrays::{check_memory, single};
 use crate::background::abandonable;
 use crate::errors::Failure;
 use numpy::{IntoPyArray, ToPyArray};
@@ -57,7 +57,7 @@ pub(super) fn mri_simulate<'py>(
     };
     let found = abandonable(py, move || {
         options.check().map_err(Failure::data)?;
-        room("the simulation", options.memory())?;
+        check_memory("the simulation", options.memory())?;
         simulate(&options).map_err(Failure::data)
     })?;
     let readouts = found.kspace.readouts().iter();

@@ -1,7 +1,7 @@
 //! Simulated scans.
 
 use super::recipe::propagation;
-use crate::arrays::room;
+use crate::arrays::check_memory;
 use crate::background::abandonable;
 use crate::errors::Failure;
 use numpy::IntoPyArray;
@@ -41,9 +41,9 @@ pub(super) fn simulate_scan(
     };
     let scan = abandonable(py, move || {
         options.check().map_err(Failure::data)?;
-        room(WHAT, options.memory() as u128)?;
+        check_memory(WHAT, options.memory() as u128)?;
         let object = options.object_memory().map_err(Failure::data)?;
-        room(WHAT, options.memory().saturating_add(object) as u128)?;
+        check_memory(WHAT, options.memory().saturating_add(object) as u128)?;
         simulate(&options).map_err(Failure::data)
     })?;
     let frames = scan.frames().map_err(Failure::data)?.to_owned();

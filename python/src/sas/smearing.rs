@@ -21,7 +21,7 @@ pub(super) struct Smearing<'py> {
     pixels: Option<(Column<'py>, Column<'py>)>,
     /// Half length and half width of a slit.
     slit: Option<(f64, f64)>,
-    /// Of the particles, Å; 0 if they have none.
+    /// Diameter of the particles, Å; 0 if they have none.
     diameter: f64,
 }
 
