@@ -15,6 +15,8 @@ use warpstride::run::Interrupt;
 
 /// How often signals are looked for.
 const POLL: Duration = Duration::from_millis(50);
+/// How long work that can be left to itself has time to end after a signal.
+const SOON: Duration = Duration::from_millis(100);
 
 /// What a thread returns to the one that waits for it.
 struct Slot<R> {
@@ -238,12 +240,11 @@ impl<T: 'static> Worker<T> {
         self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Does `work` on the thread; one call at a time, in the order of the calls.
-    pub(crate) fn call<R: Send + 'static>(
+    /// Asks the thread for `work`: where its result comes, and the interrupt that it sees.
+    fn ask<R: Send + 'static>(
         &self,
-        py: Python<'_>,
         work: impl FnOnce(&mut T, &Interrupt) -> Result<R, Failure> + Send + 'static,
-    ) -> PyResult<R> {
+    ) -> Result<(Arc<Slot<R>>, Interrupt), Failure> {
         let (slot, interrupt) = (Arc::new(Slot::new()), Interrupt::new());
         let (filled, requested) = (Arc::clone(&slot), interrupt.clone());
         let job: Job<T> = Box::new(move |owned| filled.fill(caught(|| work(owned, &requested))));
@@ -251,10 +252,41 @@ impl<T: 'static> Worker<T> {
             Some(jobs) => jobs.send(job).is_ok(),
             None => false,
         };
-        if !sent {
-            return Err(Failure::data("the computation has been closed").into());
+        match sent {
+            true => Ok((slot, interrupt)),
+            false => Err(Failure::data("the computation has been closed")),
         }
+    }
+
+    /// Does `work` on the thread; one call at a time, in the order of the calls.
+    pub(crate) fn call<R: Send + 'static>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&mut T, &Interrupt) -> Result<R, Failure> + Send + 'static,
+    ) -> PyResult<R> {
+        let (slot, interrupt) = self.ask(work)?;
         wait(py, &slot, &interrupt)
+    }
+
+    /// Like `call`. If the work does not end soon after a signal, it is left to itself, and the thread does nothing more.
+    pub(crate) fn call_or_leave<R: Send + 'static>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&mut T, &Interrupt) -> Result<R, Failure> + Send + 'static,
+    ) -> PyResult<R> {
+        let (slot, interrupt) = self.ask(work)?;
+        loop {
+            if let Some(result) = detached(py, || slot.wait(POLL)) {
+                return Ok(result?);
+            }
+            if let Err(signal) = py.check_signals() {
+                interrupt.request();
+                if detached(py, || slot.wait(SOON)).is_none() {
+                    self.close();
+                }
+                return Err(signal);
+            }
+        }
     }
 
     /// Ends the thread once it has done what it was asked for; what it owns is dropped there.

@@ -374,7 +374,8 @@ impl SasEngine {
         )
     }
 
-    /// Intensities (vector, point), 1/cm, of parameters (vector, parameter) and widths (vector, distribution).
+    /// Intensities (vector, point), 1/cm, of parameters (vector, parameter) and widths (vector, distribution). After a signal the
+    /// vectors that are being computed are left to themselves, and the engine cannot be used again.
     fn evaluate<'py>(
         &self,
         py: Python<'py>,
@@ -383,7 +384,7 @@ impl SasEngine {
     ) -> PyResult<Bound<'py, PyAny>> {
         let vectors = vectors(values.as_array(), widths.as_array());
         let (points, origin) = (self.points, self.origin.clone());
-        let computed = self.worker.call(py, move |engine, interrupt| {
+        let computed = self.worker.call_or_leave(py, move |engine, interrupt| {
             let computed = in_parts(&vectors, engine.batch(), interrupt, |part| {
                 Ok(engine.evaluate(part)?)
             })?;

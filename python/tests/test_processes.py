@@ -61,6 +61,21 @@ def test_ctrl_c_in_the_first_call_of_a_process(first):
     assert (found.returncode, found.stdout, found.stderr) == (0, "interrupted\n(1,)\n", "")
 
 
+def test_ctrl_c_in_a_set_that_takes_long():
+    found = _process(
+        "import os, signal, threading, numpy as np, warpstride as ws\n"
+        "model, q = ws.sas.Model('parallelepiped', backend='cpu'), np.linspace(0.01, 0.3, 2000)\n"
+        "widths = {f'length_{axis}_pd': 0.2 for axis in 'abc'} | {f'length_{axis}_pd_n': 60 for axis in 'abc'}\n"
+        "model(q[:1])\n"
+        "threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()\n"
+        "try:\n"
+        "    model(q, **widths)\n"
+        "except KeyboardInterrupt:\n"
+        "    print('interrupted', model(q[:1]).shape)\n"
+    )
+    assert (found.returncode, found.stdout, found.stderr) == (0, "interrupted (1,)\n", "")
+
+
 def _huge(value, shape):
     """An array of any size that takes no memory."""
     return np.broadcast_to(value, shape)

@@ -205,7 +205,7 @@ class Model:
             raise _warpstride.DataError(sentence)
         if like is not None:
             return self._on_gpu(engine, q, values, widths, like)[0].reshape(shape)
-        intensity: _Floats = engine.evaluate(values, widths)[0].reshape(shape)
+        intensity: _Floats = self._evaluated(engine, values, widths)[0].reshape(shape)
         return intensity
 
     def batch(
@@ -280,7 +280,7 @@ class Model:
         unsolved = engine.unsolved(sets, spread)[0]
         if like is not None:
             return with_value(self._on_gpu(engine, q, sets, spread, like), (list(unsolved),), np.nan).reshape((count, *shape))
-        found = engine.evaluate(sets, spread)
+        found = self._evaluated(engine, sets, spread)
         found[unsolved] = np.nan
         return found.reshape((count, *shape))
 
@@ -307,6 +307,14 @@ class Model:
         host = tuple(on_host("q", part) for part in parts)
         return (host if isinstance(q, tuple) else host[0]), parts[0], device
 
+    def _evaluated(self, engine: _warpstride.SasEngine, values: _Floats, widths: _Floats) -> _Floats:
+        try:
+            return engine.evaluate(values, widths)
+        except KeyboardInterrupt:
+            # It may still be computing.
+            self._engine = None
+            raise
+
     def _on_gpu(self, engine: _warpstride.SasEngine, q: Any, values: _Floats, widths: _Floats, like: Any) -> Any:
         """Intensities (set, point) at these points of the host as an array of the library of ``like``."""
         found = engine.evaluate_on_gpu(values, widths)
@@ -316,7 +324,7 @@ class Model:
         parts = q if isinstance(q, tuple) else (q,)
         if np.any(np.all([np.asarray(part) == 0 for part in parts], axis=0)):
             # Where the model diverges at q = 0 its kernels have another value.
-            array = with_value(array, np.nonzero(np.isinf(engine.evaluate(values, widths))), np.inf)
+            array = with_value(array, np.nonzero(np.isinf(self._evaluated(engine, values, widths))), np.inf)
         return array
 
     def _width(self, name: str) -> Optional[str]:
