@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _warpstride
-from ._arguments import device_numbers, whole
+from ._arguments import device_numbers, text, whole
 from ._arrays import any_array, floats, real
 from ._files import write_npy
 from ._gpu import device_of, exported, on_host, stream_of, type_of
@@ -190,11 +190,11 @@ def solve(
     if np.isnan(tolerance):
         raise _warpstride.DataError(f"tolerance: expected a number, found {tolerance}")
     options: dict[str, Any] = {
-        "boundary": boundary,
+        "boundary": text("boundary", boundary),
         "iterations": whole("iterations", iterations),
         "tolerance": tolerance,
         "check_every": whole("check_every", check_every, 1),
-        "backend": backend,
+        "backend": text("backend", backend),
         "devices": device_numbers(devices),
     }
     bar = Progress("relaxation", progress)
