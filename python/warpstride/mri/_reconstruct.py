@@ -81,8 +81,8 @@ def reconstruct(
     tolerance : float, optional
         Relative error of the non-uniform FFT, 10⁻⁵ by default.
     density : {"none", "ramp", "pipe"} or array_like, optional
-        Density weights of the samples, with the axes of k before the last or flat, or how they are computed: \\|k\\| for spokes, or Pipe and Menon's iteration.
-        By default ``adjoint`` has weights and the others none. Weights on a GPU are copied to the host.
+        Density weights of the samples, with the axes of k before the last or flat, or how they are computed: \\|k\\| for spokes,
+        or Pipe and Menon's iteration. By default ``adjoint`` has weights and the others none. Weights on a GPU are copied to the host.
     intensity_correction : bool
         Whether the image has the intensities that one coil of uniform sensitivity would see.
     off_resonance : array_like, optional

@@ -75,7 +75,8 @@ class Reconstruction:
         if start is not None and not isinstance(start, Result):
             raise _warpstride.DataError(f"start: expected a Result, found {type(start).__name__}")
         if resume is not None:
-            given: dict[str, Any] = {"engines": engines, "recipe": recipe, "start": start, "start_object": start_object, "probe": probe}
+            given: dict[str, Any] = {"engines": engines, "recipe": recipe, "start": start, "start_object": start_object}
+            given["probe"] = probe
             usual: dict[str, Any] = {"precision": (chosen, "f32"), "probe_modes": (probe_modes, 1), "seed": (seed, 0)}
             given.update({name: value for name, (value, default) in usual.items() if value != default})
             for name in (name for name, value in given.items() if value is not None):

@@ -277,7 +277,8 @@ def fit(
     method : {"lm", "de"}
         Levenberg–Marquardt, or differential evolution before it.
     starts : int, optional
-        Starts of Levenberg–Marquardt, spread over the bounds, 1 by default; not with ``"de"``, which begins at the best of its population.
+        Starts of Levenberg–Marquardt, spread over the bounds, 1 by default; none beside ``"de"``, after which it begins at the best
+        of the population.
     iterations : int
         Maximum number of iterations of Levenberg–Marquardt from each start.
     population, generations : int, optional
