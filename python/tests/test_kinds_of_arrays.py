@@ -151,7 +151,7 @@ TRUTHS = [
 
 @pytest.mark.parametrize(("name", "call"), TRUTHS)
 @pytest.mark.parametrize("found", ["no", 1, 0, 0.1, np.array([1, 2]), np.array(True), [], [True]])
-def test_anything_but_true_and_false_is_no_truth_value(name, call, found):
+def test_only_true_and_false_are_truth_values(name, call, found):
     with pytest.raises(ws.DataError) as refused:
         call(found)
     assert str(refused.value).startswith(f"{name}: expected True or False, found {found!r}")

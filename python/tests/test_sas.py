@@ -247,6 +247,6 @@ def test_starts_belong_to_levenberg_marquardt():
         (lambda: ws.sas.fit(ws.sas.Model("sphere"), (Q, Q), ["radius"], each=[3]), r"each: .*, found \[3\]"),
     ],
 )
-def test_lists_that_are_no_arrays_are_named(call, words):
+def test_lists_of_other_shapes_and_kinds_name_their_argument(call, words):
     with pytest.raises(ws.DataError, match=f"^{words}"):
         call()
