@@ -182,7 +182,7 @@ def test_operators_pass_on_what_is_not_finite_and_reconstructions_refuse_it():
     ("call", "words"),
     [
         (lambda: ws.mri.nufft2d1([0.0], [0.0, 1.0], [1j], (4, 4)), "y: expected an array"),
-        (lambda: ws.mri.nufft2d1([0.0], [0.0], [1j, 2j], (4, 4)), "expected arrays of shape"),
+        (lambda: ws.mri.nufft2d1([0.0], [0.0], [1j, 2j], (4, 4)), r"c: expected shape \(1,\) or \(transform, 1\), as x has it, found \(2,\)"),
         (lambda: ws.mri.nufft2d1([0.0], [0.0], [1j], (4,)), "n_modes: expected 2 numbers"),
         (lambda: ws.mri.nufft2d1([0.0], [0.0], [1j]), "expected n_modes or out"),
         (lambda: ws.mri.nufft2d1([0.0], [0.0], [1j], (0, 4)), "n_modes: expected a whole number from 1"),
@@ -194,13 +194,62 @@ def test_operators_pass_on_what_is_not_finite_and_reconstructions_refuse_it():
         (lambda: ws.mri.nufft2d1([0.0], [0.0], [1j], (4, 4), eps=1e-30), "tolerance"),
         (lambda: ws.mri.nufft2d2([0.0], [0.0], [1j, 2j]), "f: expected an array of 2 axes"),
         (lambda: ws.mri.NUFFT([[0.0, 0.0, 0.0]], (4, 4)), r"k: expected an array \(sample, axis\) with 2 axes, as shape has, found shape \(1, 3\)"),
-        (lambda: ws.mri.NUFFT([[0.0, 0.0]], (4, 4))(np.zeros((4, 5))), "expected arrays of shape"),
+        (lambda: ws.mri.NUFFT([[0.0, 0.0]], (4, 4))(np.zeros((4, 5))), r"x: expected shape \(4, 4\) or \(image, 4, 4\), .*, found \(4, 5\)"),
         (lambda: ws.mri.NUFFT([[0.0, 0.0]], (4, 4), maps=np.ones((2, 4, 5))), "maps: expected shape"),
+        (lambda: ws.mri.NUFFT(np.zeros((3, 0)), ()), "shape: expected 2 or 3 whole numbers, found 0"),
+        (lambda: ws.mri.NUFFT(np.zeros((3, 1)), (4,)), "shape: expected 2 or 3 whole numbers, found 1"),
+        (lambda: ws.mri.read("absent.cfl", matrix=[[1, 2], [3]]), r"matrix: expected a whole number .*, found \[1, 2\]"),
+        (lambda: ws.mri.nufft2d1([0.0], [0.0], [1j], out=[[1], [1, 2]]), "n_modes: expected 2 numbers, found 0"),
     ],
 )
 def test_wrong_arguments_are_refused_with_a_sentence(call, words):
     with pytest.raises(ws.DataError, match=words):
         call()
+
+
+def _unaligned(shape, dtype=np.complex128):
+    """Zeros in C order whose first byte is at no multiple of their size."""
+    count = np.prod(shape) * np.dtype(dtype).itemsize
+    found = np.zeros(count + 1, np.uint8)[1:].view(dtype).reshape(shape)
+    assert not found.flags.aligned and found.flags.c_contiguous
+    return found
+
+
+def test_the_result_is_written_only_where_it_can_be():
+    point, one = ([0.3], [0.4]), np.array([1j])
+    modes = ws.mri.nufft2d1(*point, one, (4, 6))
+    given = np.zeros((4, 6), complex)
+    assert ws.mri.nufft2d1(*point, one, out=given) is given and np.array_equal(given, modes)
+    samples = np.zeros((2, 1), np.complex128)
+    assert ws.mri.nufft2d2(*point, np.stack([modes, modes]), out=samples) is samples and samples[0] == samples[1] != 0
+    fixed = np.zeros((4, 6), complex)
+    fixed.flags.writeable = False
+    for out, sentence in [
+        (fixed, "out: expected an array that can be written to, found one that is read-only"),
+        (_unaligned((4, 6)), "out: expected an array whose elements are aligned in memory, found complex128 at"),
+        (np.zeros((6, 4), complex), r"out: expected a complex array of shape \(4, 6\), found complex128 of shape \(6, 4\)"),
+        (np.zeros((4, 6)), r"out: expected a complex array of shape \(4, 6\), found float64 of shape \(4, 6\)"),
+        ([[0j]], r"out: expected a complex array of shape \(4, 6\), found list"),
+    ]:
+        with pytest.raises(ws.DataError, match=sentence):
+            ws.mri.nufft2d1(*point, one, (4, 6), out=out)
+    with pytest.raises(ws.DataError, match=r"out: expected a complex array of shape \(1,\), found complex128 of shape \(2, 1\)"):
+        ws.mri.nufft2d2(*point, modes, out=samples)
+    fixed = samples[:1, 0]
+    fixed.flags.writeable = False
+    with pytest.raises(ws.DataError, match="out: .* read-only"):
+        ws.mri.nufft2d2(*point, modes, out=fixed)
+
+
+@pytest.mark.parametrize("acquired", [(0,), (3, 0), (0, 5)])
+def test_operators_without_samples_pickle(acquired):
+    operator = ws.mri.NUFFT(np.zeros((*acquired, 2)), (8, 6))
+    for one in (operator, pickle.loads(pickle.dumps(operator))):
+        assert one.samples == 0 and one(np.ones((8, 6))).shape == acquired
+        assert one(np.ones((2, 8, 6))).shape == (2, *acquired)
+        image = one.H(np.ones(acquired))
+        assert image.shape == (8, 6) and not image.any()
+        assert one.H(np.ones((2, *acquired))).shape == (2, 8, 6)
 
 
 def radial(coils=4, matrix=24, **options):
@@ -356,7 +405,7 @@ SCAN = {"samples": np.ones((2, 9), dtype=complex), "k": np.zeros((9, 2)), "matri
         ({"maps": np.ones((2, 4, 5))}, "maps: expected shape"),
         ({"maps": None}, "maps: expected a name or an array"),
         ({"density": "some"}, "density \"some\": expected none"),
-        ({"density": np.ones(3)}, "density weights: expected shape"),
+        ({"density": np.ones(3)}, r"density: expected shape \(9,\), as k has it, found \(3,\)"),
         ({"density": -np.ones(9), "maps": "none"}, "expected at least 0"),
         ({"iterations": 0}, "iterations 0: expected 1"),
         ({"method": "adjoint", "iterations": 3}, "expected 0"),
@@ -420,6 +469,36 @@ def test_trajectories_of_readouts_give_samples_of_readouts():
         adjoint = operator.H(found)
         assert adjoint.shape == (16, 16)
         assert np.isclose(np.vdot(found, found).real, np.vdot(image, adjoint).real, rtol=1e-4)
-    with pytest.raises(ws.DataError, match="as k has it"):
-        ws.mri.NUFFT(scan.k, (16, 16)).H(np.zeros(3, complex))
+    sentence = r"y: expected shape \(8, \d+\) or \(image, 8, \d+\), as k has it, found"
+    for bad in (np.zeros(3, complex), np.zeros((2, 2, *acquired)), np.zeros(())):
+        with pytest.raises(ws.DataError, match=sentence):
+            ws.mri.NUFFT(scan.k, (16, 16)).H(bad)
+    with pytest.raises(ws.DataError, match=r"y: expected shape \(\d+,\) or \(coil, \d+\), as k has it, found \(1, 3, \d+\)"):
+        ws.mri.NUFFT(scan.k.reshape((-1, 2)), (16, 16), maps=scan.maps).H(scan.samples.reshape((1, 3, -1)))
     assert ws.mri.NUFFT(scan.k, (16, 16))(scan.maps).shape == (3, *acquired)
+
+
+def test_times_and_weights_have_the_axes_of_the_trajectory():
+    scan = ws.mri.simulate(matrix=8, coils=2, spokes=6)
+    acquired = scan.k.shape[:-1]
+    readouts, count = acquired
+    given = (scan.samples, scan.k, 8)
+    common = {"maps": scan.maps, "iterations": 2, "backend": "cpu"}
+    weights = np.random.default_rng(2).uniform(0.5, 1.5, acquired)
+    times = np.broadcast_to(np.linspace(0.0, 0.01, count), acquired)
+    hertz = np.full((8, 8), 40.0) + np.arange(8)
+    for name, array, options in [("density", weights, {}), ("times", times, {"off_resonance": hertz})]:
+        found = ws.mri.reconstruct(*given, **common, **options, **{name: array})
+        flat = ws.mri.reconstruct(*given, **common, **options, **{name: array.ravel()})
+        assert np.array_equal(found.image, flat.image)
+        # Transposed it has the right number of elements, in a wrong order.
+        other = ws.mri.reconstruct(*given, **common, **options, **{name: array.T.ravel()})
+        assert not np.array_equal(found.image, other.image)
+        for bad in (array.T, array[np.newaxis], array.reshape((-1, 1)), array[:-1], array.ravel()[1:], array[0, 0]):
+            with pytest.raises(ws.DataError) as refused:
+                ws.mri.reconstruct(*given, **common, **options, **{name: bad})
+            expected = f"expected shape {acquired} or ({readouts * count},), as k has it"
+            assert str(refused.value) == f"{name}: {expected}, found {np.shape(bad)}"
+    frames = np.stack([scan.samples, scan.samples])
+    with pytest.raises(ws.DataError, match="density: expected shape"):
+        ws.mri.reconstruct_all(frames, scan.k, 8, density=weights.T, **common)

@@ -85,3 +85,12 @@ def test_density_weights_keep_an_image():
     blurred = plain.adj_op(plain.op(image))
     factor = np.vdot(image, blurred) / np.vdot(image, image)
     assert np.linalg.norm(blurred - factor * image) > 0.3 * np.linalg.norm(blurred)
+
+
+def test_arrays_that_are_not_aligned_are_taken():
+    operator = mrinufft.get_operator("warpstride")(trajectory(2), (8, 8))
+    image = complex_numbers(8, 8)
+    found = np.frombuffer(b"x" + image.tobytes(), np.uint8)[1:].view(image.dtype).reshape(image.shape)
+    assert not found.flags.aligned
+    samples, expected = np.empty((2, operator.n_samples), image.dtype)
+    assert np.array_equal(operator.raw_op.op(samples, found), operator.raw_op.op(expected, image)) and samples.any()

@@ -127,6 +127,17 @@ def test_a_part_of_the_selftest_passes_in_the_emulator():
         ws.selftest(backend="cpu")
 
 
+@pytest.mark.parametrize("only", ["nosuch", "", "Jacobi", ["jacobi", "nosuch"], [3], 3, [None], b"sas"])
+def test_a_selftest_of_an_unknown_science_is_refused(only):
+    with pytest.raises(ws.DataError, match="^only: expected names among jacobi, mri, ptycho, sas, series, found "):
+        ws.selftest(only, backend="emulator")
+
+
+def test_the_names_of_the_selftest_are_those_of_the_library():
+    for science in ("jacobi", "series"):
+        assert ws.selftest((science,), backend="emulator").cases
+
+
 def test_relaxations_have_the_bits_of_the_command(tmp_path):
     field = np.random.default_rng(4).normal(size=(40, 50))
     np.save(tmp_path / "field.npy", field)

@@ -259,3 +259,13 @@ def test_arrays_without_elements_are_refused(name):
     geometry = {"wavelength": simulated.wavelength, "distance": simulated.distance, "pixel_size": simulated.pixel_size}
     with pytest.raises(ws.DataError, match=f"^{name}: expected at least one element"):
         ws.ptycho.reconstruct(**given, **geometry, engines=[ws.ptycho.DM(1)], backend="cpu")
+
+
+def test_the_fragment_of_a_recipe_in_the_documentation_works():
+    scan = ws.ptycho.simulate(frame=32, positions=12)
+    recipe = {"free_pixels": 0.02, "positions": {"refine": ["gradient"]}}
+    found = ws.ptycho.reconstruct(**scan.arguments, engines=[ws.ptycho.LSQML(10)], recipe=recipe, backend="cpu")
+    assert "gradient" in found.recipe and "free_pixels = 0.02" in found.recipe
+    assert not np.array_equal(found.positions, scan.positions)
+    with pytest.raises(ws.DataError, match="positions.refine: expected an engine at exact positions"):
+        ws.ptycho.reconstruct(**scan.arguments, recipe=recipe, backend="cpu")

@@ -97,7 +97,7 @@ def test_a_fit_reads_files(tmp_path):
         (lambda: ws.sas.Model("sphere", precision="f16")(Q), "expected f32 or f64"),
         (lambda: ws.sas.Model("sphere", cutoff=2)(Q), "cutoff: expected a number from 0"),
         (lambda: ws.sas.Model("sphere").batch(Q, {"radius": [1, 2], "scale": [1]}), "one length"),
-        (lambda: ws.sas.fit(ws.sas.Model("sphere"), (Q, Q[1:]), ["radius"]), "as many intensities"),
+        (lambda: ws.sas.fit(ws.sas.Model("sphere"), (Q, Q[1:]), ["radius"]), r"data: intensity: expected shape \(60,\), as q has it, found \(59,\)"),
         (lambda: ws.sas.fit(ws.sas.Model("sphere"), (Q, Q, 0 * Q), ["radius"]), "standard deviation above 0"),
         (lambda: ws.sas.fit(ws.sas.Model("sphere"), (Q, Q), ["radios"]), "radios: expected a parameter"),
         (lambda: ws.sas.fit(ws.sas.Model("sphere"), (Q, Q), {"radius": (60, 10)}), "radius"),
@@ -189,3 +189,64 @@ def test_fits_are_saved_and_given_to_xarray(tmp_path):
     assert json.loads((tmp_path / "fit.json").read_text())["chi2"] == found.chi2
     pytest.importorskip("xarray")
     assert found.to_xarray()["model"].shape == (60,)
+
+
+def test_a_resolution_beside_the_data_is_refused():
+    model = ws.sas.Model("sphere", backend="cpu")
+    intensity = model(Q, radius=35.0)
+    with pytest.raises(ws.DataError) as refused:
+        ws.sas.fit(model, (Q, intensity, intensity), ["radius"], resolution=0.1)
+    assert str(refused.value) == (
+        "resolution: expected True or False, found 0.1; standard deviations of q are given with the data, as "
+        "(q, intensity, sigma, dq)"
+    )
+
+
+def test_columns_of_data_have_the_shape_of_q():
+    model = ws.sas.Model("cylinder", backend="cpu")
+    qx, qy = np.meshgrid(np.linspace(-0.1, 0.1, 6), np.linspace(-0.05, 0.15, 4))
+    intensity = model((qx, qy), radius=25.0, theta=80.0, phi=30.0)
+    sigma = 0.01 * intensity
+    free, values = {"radius": (20, 40)}, {"theta": 80.0, "phi": 30.0}
+    found = ws.sas.fit(model, ((qx, qy), intensity, sigma), free, **values)
+    assert found.parameters["radius"].value == pytest.approx(25.0, rel=1e-6)
+    flat = ws.sas.fit(model, ((qx.ravel(), qy.ravel()), intensity.ravel(), sigma.ravel()), free, **values)
+    assert flat.parameters["radius"].value == found.parameters["radius"].value
+    for name, columns, shape in [
+        ("intensity", ((qx, qy), intensity.T, sigma.T), (6, 4)),
+        ("sigma", ((qx, qy), intensity, sigma.T), (6, 4)),
+        ("intensity", ((qx, qy), intensity.ravel(), sigma.ravel()), (24,)),
+        ("intensity", ((qx.ravel(), qy.ravel()), intensity, sigma), (4, 6)),
+        ("dq", (qx**2 + 0.01, intensity, sigma, sigma.T), (6, 4)),
+        ("sigma", (qx**2 + 0.01, intensity, 0.1), ()),
+    ]:
+        expected = np.shape(columns[0])[-1:] if np.ndim(columns[0][0]) == 1 and isinstance(columns[0], tuple) else (4, 6)
+        with pytest.raises(ws.DataError) as refused:
+            ws.sas.fit(model, columns, free)
+        assert str(refused.value) == f"data: {name}: expected shape {expected}, as q has it, found {shape}"
+
+
+def test_starts_belong_to_levenberg_marquardt():
+    model = ws.sas.Model("sphere", backend="cpu")
+    intensity = model(Q, radius=35.0)
+    given = (model, (Q, intensity, 0.01 * intensity), {"radius": (10, 60)})
+    for starts in (1, 4):
+        with pytest.raises(ws.DataError, match=rf'^starts: expected none beside method="de", .*, found {starts}$'):
+            ws.sas.fit(*given, method="de", starts=starts)
+    found = ws.sas.fit(*given, method="de", generations=30)
+    assert found.parameters["radius"].value == pytest.approx(35.0, rel=1e-6)
+    assert ws.sas.fit(*given, start={"radius": 33}).chi2 == ws.sas.fit(*given, start={"radius": 33}, starts=1).chi2
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: ws.sas.Model("sphere")(Q, resolution=[[1, 2], [3]]), "resolution: expected an array"),
+        (lambda: ws.sas.Model("sphere")(([[1, 2], [3]], [1, 2])), "qx: expected an array"),
+        (lambda: ws.sas.fit(ws.sas.Model("sphere"), (Q, Q), ["radius"], each=3), "each: expected a list of mappings, found 3"),
+        (lambda: ws.sas.fit(ws.sas.Model("sphere"), (Q, Q), ["radius"], each=[3]), r"each: .*, found \[3\]"),
+    ],
+)
+def test_lists_of_other_shapes_and_kinds_name_their_argument(call, words):
+    with pytest.raises(ws.DataError, match=f"^{words}"):
+        call()

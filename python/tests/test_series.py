@@ -276,3 +276,28 @@ def test_a_relation_of_duckdb_goes_in_and_a_result_out():
     ).fetchall()
     assert len(found) == 10 and [row[2:] for row in found] == [row[2:] for row in expected]
     assert [(row[0], row[1].replace(tzinfo=None)) for row in found] == [row[:2] for row in expected]
+
+
+@pytest.mark.parametrize(
+    ("times", "values", "labels", "error", "sentence"),
+    [
+        (minutes(0, 1), 3.0, None, ws.DataError, r"values: expected a vector \(point\), found shape \(\)"),
+        (minutes(0, 1), [[1.0, 2.0]], None, ws.DataError, r"values: expected a vector \(point\), found shape \(1, 2\)"),
+        (minutes(0, 1)[np.newaxis], [1.0, 2.0], None, ws.DataError, r"times: expected a vector \(point\), found shape \(1, 2\)"),
+        (minutes(0)[0], [1.0], None, ws.DataError, r"times: expected a vector \(point\), found shape \(\)"),
+        (minutes(0, 1), [1.0, 2.0, 3.0], None, ws.DataError, "values: expected 2, as many as times, found 3"),
+        (minutes(0, 1), [1.0, 2.0], ["h"], ws.DataError, "labels: expected a mapping of names to columns, found list"),
+        (minutes(0, 1), [1.0, 2.0], {"h": ["a"]}, ws.DataError, "labels: h: expected 2 entries, as many as times, found 1"),
+        (minutes(0, 1), [1.0, 2.0], {"h": "ab"}, TypeError, "labels: h: expected a sequence of texts, found 'ab'"),
+        (minutes(0, 1), [1.0, 2.0], {"h": 3}, TypeError, "labels: h: expected a sequence of texts, found 3"),
+        (minutes(0, 1), [1.0, 2.0], {"h": ["a", 3]}, TypeError, "labels: h: expected a text, found 3"),
+    ],
+)
+def test_columns_that_make_no_table_are_named(times, values, labels, error, sentence):
+    with pytest.raises(error, match=f"^{sentence}$"):
+        ws.series.table(times, values, labels)
+
+
+def test_labels_may_be_arrays():
+    table = ws.series.table(minutes(0, 1), [1.0, 2.0], {"h": np.array(["a", "b"]), "u": ("x", None)})
+    assert table["h"] == ["a", "b"] and table["u"] == ["x", None]

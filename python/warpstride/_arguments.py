@@ -1,9 +1,9 @@
-"""Whole numbers, truth values and devices as arguments."""
+"""Whole numbers, truth values, texts and devices as arguments."""
 
 from __future__ import annotations
 
 import operator
-from typing import Any, Optional, cast
+from typing import Any, Iterable, Optional, cast
 
 import numpy as np
 
@@ -43,17 +43,62 @@ def optional_whole(name: str, value: Any, low: int = 0, high: int = LARGEST) -> 
     return None if value is None else whole(name, value, low, high)
 
 
-def truth(name: str, value: Any) -> bool:
+def truth(name: str, value: Any, advice: str = "") -> bool:
     """True or False.
 
     Raises
     ------
     DataError
-        Anything else.
+        Anything else; the sentence ends with the advice.
     """
     if not isinstance(value, (bool, np.bool_)):
-        raise DataError(f"{name}: expected True or False, found {value!r:.100}")
+        raise DataError(f"{name}: expected True or False, found {value!r:.100}{advice}")
     return bool(value)
+
+
+def text(name: str, value: Any) -> str:
+    """A text: a word of a list of choices, or the name of a model, a column and the like.
+
+    Raises
+    ------
+    TypeError
+        An object of another type.
+    DataError
+        A text with a lone surrogate, which Unicode does not have. (Names of files may have them, and are not checked here.)
+    """
+    if not isinstance(value, str):
+        raise TypeError(f"{name}: expected a text, found {value!r:.100}")
+    try:
+        value.encode("utf-8")
+    except UnicodeEncodeError:
+        raise DataError(f"{name}: expected a text of Unicode characters, found a lone surrogate in {value!r:.100}") from None
+    return value
+
+
+def optional_text(name: str, value: Any) -> Optional[str]:
+    """A text, or None.
+
+    Raises
+    ------
+    TypeError, DataError
+        As for `text`.
+    """
+    return None if value is None else text(name, value)
+
+
+def texts(name: str, value: Any) -> list[str]:
+    """A text or several as a list.
+
+    Raises
+    ------
+    TypeError, DataError
+        As for `text`.
+    """
+    if isinstance(value, str):
+        return [text(name, value)]
+    if not isinstance(value, Iterable):
+        raise TypeError(f"{name}: expected a text or several, found {value!r:.100}")
+    return [text(name, one) for one in value]
 
 
 def device_number(value: Any) -> Optional[int]:
@@ -76,7 +121,9 @@ def device_numbers(value: Any) -> Devices:
         Anything else.
     """
     if value is None or isinstance(value, str):
-        return cast(Devices, value)  # The library refuses other words.
+        return cast(Devices, optional_text("devices", value))  # The library refuses other words.
     if isinstance(value, (list, tuple, range)) or (isinstance(value, np.ndarray) and value.ndim == 1):
+        if len(value) == 0:
+            raise DataError("devices: expected at least one number of a GPU, found none")
         return [whole("devices", one) for one in value]
     return whole("devices", value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, TypeVar
 
 import numpy as np
@@ -52,6 +53,21 @@ def filled(name: str, array: _Array) -> _Array:
     return array
 
 
+def of_shape(name: str, array: npt.NDArray[Any], shape: tuple[int, ...], of: str) -> npt.NDArray[Any]:
+    """An array of this shape, that of ``of``, or one with as many elements on a single axis, as a vector.
+
+    Raises
+    ------
+    DataError
+        An array of another shape.
+    """
+    count = math.prod(shape)
+    if array.shape not in (shape, (count,)):
+        flat = "" if len(shape) == 1 else f" or ({count},)"
+        raise DataError(f"{name}: expected shape {shape}{flat}, as {of} has it, found {array.shape}")
+    return array.reshape((count,))
+
+
 def real(name: str, value: Any) -> float:
     """A real number.
 
@@ -67,7 +83,7 @@ def real(name: str, value: Any) -> float:
 
 
 def any_array(name: str, values: Any) -> npt.NDArray[Any]:
-    """An array of whatever type, in the byte order of the machine.
+    """An array of whatever type, in the byte order of the machine and aligned to its elements.
 
     Raises
     ------
@@ -78,7 +94,7 @@ def any_array(name: str, values: Any) -> npt.NDArray[Any]:
 
 
 def _native(name: str, values: Any, expected: str) -> npt.NDArray[Any]:
-    """An array without a mask, which np.asarray would drop, in the byte order of the machine."""
+    """An array without a mask, which np.asarray would drop, in the byte order of the machine and aligned."""
     masked = int(np.sum(values.mask)) if isinstance(values, np.ma.MaskedArray) else 0
     if masked:
         raise DataError(
@@ -89,7 +105,9 @@ def _native(name: str, values: Any, expected: str) -> npt.NDArray[Any]:
         array = np.asarray(values)
     except ValueError as why:
         raise DataError(f"{name}: expected {expected}: {why}") from None
-    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+    if not array.dtype.isnative:
+        return array.astype(array.dtype.newbyteorder("="))
+    return array if array.flags.aligned else array.copy()
 
 
 def _numbers(name: str, values: npt.ArrayLike, kinds: str, expected: str) -> npt.NDArray[Any]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Literal, Optional, Sequence, Union
+from typing import Any, Iterable, Literal, Optional, Sequence, Union
 
 from . import _warpstride
-from ._arguments import device_number
+from ._arguments import device_number, text
 from ._representation import Summarised
+from ._warpstride import DataError
 
 
 @dataclass(frozen=True)
@@ -99,7 +100,7 @@ class SelftestCase:
     Attributes
     ----------
     kernel : str
-        Name of the kernel, or description of a case that is none.
+        Name of the kernel, or what is compared in a case that is not about a single kernel.
     shape : str
         Sizes and options.
     error, tolerance : float
@@ -171,12 +172,12 @@ def selftest(
     Returns
     -------
     Selftest
-        A case that fails is no exception: see `Selftest.passed`. After Ctrl-C the self-test goes on in the background.
+        A case that fails does not raise an exception: see `Selftest.passed`. After Ctrl-C the self-test goes on in the background.
 
     Raises
     ------
     DataError
-        The name of no science or back end.
+        An unknown science or back end.
     DeviceError
         The GPU cannot be used, or has failed.
 
@@ -186,7 +187,8 @@ def selftest(
     >>> ws.selftest("jacobi", backend="emulator").passed
     True
     """
-    found = json.loads(_warpstride.run_selftest(backend, device_number(device), [only] if isinstance(only, str) else list(only)))
+    number, names = device_number(device), _sciences(only)
+    found = json.loads(_warpstride.run_selftest(text("backend", backend), number, names))
     cases = [
         SelftestCase(
             case["kernel"],
@@ -199,3 +201,17 @@ def selftest(
         for case in found["cases"]
     ]
     return Selftest(found["backend"], found["device"], found["passed"], cases)
+
+
+_SCIENCES = ("jacobi", "mri", "ptycho", "sas", "series")
+
+
+def _sciences(only: Any) -> list[str]:
+    """The names of sciences, each of which must be known."""
+    if not isinstance(only, Iterable):
+        raise DataError(f"only: expected names among {', '.join(_SCIENCES)}, found {only!r:.100}")
+    names = [only] if isinstance(only, str) else list(only)
+    for name in names:
+        if not isinstance(name, str) or name not in _SCIENCES:
+            raise DataError(f"only: expected names among {', '.join(_SCIENCES)}, found {name!r:.100}")
+    return names

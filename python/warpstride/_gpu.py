@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _warpstride
-from ._arguments import device_number
+from ._arguments import device_number, text
 from ._arrays import complexes
 from ._types import Backend
 
@@ -155,7 +155,7 @@ class Place:
 
     def __init__(self, backend: Backend, device: Optional[int]) -> None:
         self.device = device_number(device)
-        self.backend = _warpstride.transform_backend(backend, self.device)
+        self.backend = _warpstride.transform_backend(text("backend", backend), self.device)
 
     def gpu_of(self, name: str, array: Any) -> Optional[int]:
         """The number of the GPU on which an array lies and is transformed; None for an array of the host.

@@ -53,7 +53,7 @@ def load_model(
     Raises
     ------
     DataError
-        A name that is none of a model.
+        A name that no model has.
 
     Examples
     --------

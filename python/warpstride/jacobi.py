@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _warpstride
-from ._arguments import device_numbers, whole
+from ._arguments import device_numbers, text, whole
 from ._arrays import any_array, floats, real
 from ._files import write_npy
 from ._gpu import device_of, exported, on_host, stream_of, type_of
@@ -151,8 +151,8 @@ def solve(
     devices : int, sequence of int or "all", optional
         The GPUs that share the rows; of the emulator, the number of devices. By default the first GPU.
     callback : callable, optional
-        Called with each `Sweep` whose norm was computed; the relaxation ends if it returns ``True``. Sweeps are done in
-        batches, so that some more may be done.
+        Called with each `Sweep` whose norm was computed; the relaxation ends if it returns ``True``, after what is done at a
+        time: a pass of up to 16 sweeps on the CPU, on GPUs a batch whose length depends on the field.
     progress : bool, optional
         Whether a bar is shown; by default in terminals and notebooks.
 
@@ -190,11 +190,11 @@ def solve(
     if np.isnan(tolerance):
         raise _warpstride.DataError(f"tolerance: expected a number, found {tolerance}")
     options: dict[str, Any] = {
-        "boundary": boundary,
+        "boundary": text("boundary", boundary),
         "iterations": whole("iterations", iterations),
         "tolerance": tolerance,
         "check_every": whole("check_every", check_every, 1),
-        "backend": backend,
+        "backend": text("backend", backend),
         "devices": device_numbers(devices),
     }
     bar = Progress("relaxation", progress)

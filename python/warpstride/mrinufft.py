@@ -37,7 +37,7 @@ class _Plan:
 
     def op(self, coefficients: npt.NDArray[Any], image: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Samples of images."""
-        images = np.asarray(image, dtype=self._dtype, order="C").reshape((-1, *self._shape))
+        images = np.require(image, self._dtype, ["C", "A"]).reshape((-1, *self._shape))
         if self._conjugate:
             found = self._plan.forward(images.conj()).conj()
         else:
@@ -47,7 +47,7 @@ class _Plan:
 
     def adj_op(self, coefficients: npt.NDArray[Any], image: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Images of samples."""
-        samples = np.asarray(coefficients, dtype=self._dtype, order="C").reshape((-1, self._samples))
+        samples = np.require(coefficients, self._dtype, ["C", "A"]).reshape((-1, self._samples))
         image[...] = self._plan.adjoint(samples).reshape(image.shape)
         return image
 

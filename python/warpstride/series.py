@@ -5,13 +5,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Mapping, Optional, Protocol, Sequence, Union, overload
+from typing import Any, Iterable, Literal, Mapping, Optional, Protocol, Sequence, Union, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from . import _warpstride
-from ._arguments import device_number
+from ._arguments import device_number, optional_text, text, texts
 from ._arrays import any_array, floats
 from ._types import Backend
 from ._warpstride import Table
@@ -51,8 +51,8 @@ def table(
     Raises
     ------
     DataError
-        Times of another type, without a time or outside of what nanoseconds in 64 bits can be (1677-09-21 to 2262-04-11), or
-        columns of different lengths.
+        Times of another type, without a time or outside of what nanoseconds in 64 bits can be (1677-09-21 to 2262-04-11),
+        columns of different lengths, or labels that are not a mapping.
 
     Examples
     --------
@@ -65,13 +65,43 @@ def table(
     stamps = any_array("times", times)
     if stamps.dtype.kind != "M":
         raise _warpstride.DataError(f"times: expected datetime64, found {stamps.dtype}")
+    numbers = floats("values", values)
+    for name, column in (("times", stamps), ("values", numbers)):
+        if column.ndim != 1:
+            raise _warpstride.DataError(f"{name}: expected a vector (point), found shape {column.shape}")
+    if len(numbers) != len(stamps):
+        raise _warpstride.DataError(f"values: expected {len(stamps)}, as many as times, found {len(numbers)}")
     missing = np.argwhere(np.isnat(stamps))
     if len(missing):
         row = ", ".join(map(str, missing[0]))
         raise _warpstride.DataError(f"times: row {row} (from 0): expected a time of each point, found NaT")
     nanoseconds = _nanoseconds(stamps)
-    texts = [(name, list(column)) for name, column in (labels or {}).items()]
-    return Table.of_points(nanoseconds, floats("values", values), texts)
+    columns = _labels(labels, len(stamps))
+    try:
+        return Table.of_points(nanoseconds, numbers, columns)
+    except (TypeError, UnicodeEncodeError):
+        for name, entries in columns:
+            for entry in entries:
+                optional_text(f"labels: {name}", entry)
+        raise
+
+
+def _labels(labels: Any, count: int) -> list[tuple[str, list[Optional[str]]]]:
+    """The columns of labels, each with as many entries as there are points; what the entries are is not looked at."""
+    if labels is None:
+        return []
+    if not isinstance(labels, Mapping):
+        raise _warpstride.DataError(f"labels: expected a mapping of names to columns, found {type(labels).__name__}")
+    columns = []
+    for name, column in labels.items():
+        name = text("labels", name)
+        if isinstance(column, str) or not isinstance(column, Iterable):
+            raise TypeError(f"labels: {name}: expected a sequence of texts, found {column!r:.100}")
+        entries = list(column)
+        if len(entries) != count:
+            raise _warpstride.DataError(f"labels: {name}: expected {count} entries, as many as times, found {len(entries)}")
+        columns.append((name, entries))
+    return columns
 
 
 _NANOSECONDS = {
@@ -188,7 +218,7 @@ def resample(
     by : sequence of str, optional
         Columns of text or integers that name the series; by default all columns of text.
     nan : {"keep", "skip"}
-        Whether NaN is a value, greater than all others, or no point.
+        Whether NaN is a value, greater than all others, or is left out.
     time_format : {"unix", "unix-ms", "unix-us", "unix-ns"}, optional
         What integers in the column of times are: seconds since 1970, milliseconds, microseconds or nanoseconds.
     timezone : str, optional
@@ -222,20 +252,19 @@ def resample(
     >>> minutes["mean"].tolist()
     [2.0, 7.0, 2.0]
     """
-    lengths = [every] if isinstance(every, str) else list(every)
-    aggregates = [agg] if isinstance(agg, str) else list(agg)
+    lengths, aggregates = texts("every", every), texts("agg", agg)
     if not hasattr(table, "__arrow_c_stream__"):
         raise _warpstride.DataError(
             f"table: expected an object with __arrow_c_stream__, found {type(table).__name__}"
         )
     options = {
-        "time": time,
-        "value": value,
-        "by": None if by is None else [by] if isinstance(by, str) else list(by),
-        "nan": nan,
-        "time_format": time_format,
-        "timezone": timezone,
-        "backend": backend,
+        "time": optional_text("time", time),
+        "value": optional_text("value", value),
+        "by": None if by is None else texts("by", by),
+        "nan": text("nan", nan),
+        "time_format": optional_text("time_format", time_format),
+        "timezone": optional_text("timezone", timezone),
+        "backend": text("backend", backend),
         "device": device_number(device),
     }
     tables, _ = _warpstride.resample(table.__arrow_c_stream__(), lengths, aggregates, options)

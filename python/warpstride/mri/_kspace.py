@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _warpstride
-from .._arguments import whole
+from .._arguments import optional_text, text, whole
 from .._types import Path
 
 _Floats = npt.NDArray[np.float64]
@@ -336,7 +336,8 @@ def _plane(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 def _sides(matrix: Any) -> list[int]:
-    if not isinstance(matrix, (list, tuple, range, np.ndarray)) or np.ndim(matrix) != 1 or len(matrix) not in (2, 3):
+    several = isinstance(matrix, (list, tuple, range)) or (isinstance(matrix, np.ndarray) and matrix.ndim == 1)
+    if not several or len(matrix) not in (2, 3):
         raise _warpstride.DataError(f"matrix: expected 2 or 3 whole numbers, found {matrix!r:.100}")
     return [whole("matrix", side, 1, 2**20) for side in matrix]
 
@@ -353,7 +354,7 @@ def _source(
         "file": os.fspath(path),
         "trajectory": None if trajectory is None else os.fspath(trajectory),
         "matrix": None if matrix is None else "x".join(str(side) for side in _sides(matrix)),
-        "group": group,
-        "select": select,
-        "combine": combine,
+        "group": text("group", group),
+        "select": optional_text("select", select),
+        "combine": optional_text("combine", combine),
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from typing import Any, Callable, Optional, Sequence
 
 import numpy as np
@@ -64,7 +65,7 @@ def _type1(
     if n_modes is None:
         if out is None:
             raise _warpstride.DataError("n_modes: expected n_modes or out, found neither")
-        n_modes = np.shape(out)[-len(points) :]
+        n_modes = tuple(getattr(out, "shape", ()))[-len(points) :]
     shape = _shape("n_modes", n_modes)
     if len(shape) != len(points):
         raise _warpstride.DataError(f"n_modes: expected {len(points)} numbers, found {len(shape)}")
@@ -77,6 +78,8 @@ def _type1(
     eps = real("eps", eps)
     if gpu is not None:
         return Transforms(k, shape, eps, None, "c").adjoint(strengths, gpu, out)
+    _expect("c", strengths, k.shape[:1], "transform", "x")
+    _check_out(out, (*strengths.shape[:-1], *shape))
     strengths = np.atleast_2d(strengths)
     if place.uploads:
         found = Transforms(k, shape, eps, None).adjoint_of_host(strengths, place.target)
@@ -100,6 +103,7 @@ def _type2(points: Sequence[Any], f: Any, out: Any, eps: float, isign: int, plac
     shape = tuple(modes.shape[-axes:])
     if gpu is not None:
         return Transforms(k, shape, eps, None, "f").forward(modes, gpu, out)
+    _check_out(out, (*modes.shape[:-axes], len(k)))
     modes = modes if several else modes[np.newaxis]
     if place.uploads:
         found = Transforms(k, shape, eps, None).forward_of_host(modes, place.target)
@@ -108,13 +112,36 @@ def _type2(points: Sequence[Any], f: Any, out: Any, eps: float, isign: int, plac
     return _returned(found if several else found[0], out)
 
 
+def _check_out(out: Any, shape: tuple[int, ...]) -> None:
+    """Refuse an array for the result that cannot take it."""
+    if out is None:
+        return
+    if not isinstance(out, np.ndarray):
+        raise _warpstride.DataError(f"out: expected a complex array of shape {shape}, found {type(out).__name__}")
+    if out.shape != shape or out.dtype.kind != "c":
+        raise _warpstride.DataError(f"out: expected a complex array of shape {shape}, found {out.dtype} of shape {out.shape}")
+    if not out.flags.writeable:
+        raise _warpstride.DataError("out: expected an array that can be written to, found one that is read-only")
+    if not out.flags.aligned:
+        raise _warpstride.DataError(
+            f"out: expected an array whose elements are aligned in memory, found {out.dtype} at an address that its type does not "
+            "allow"
+        )
+
+
 def _returned(found: _Complex, out: Optional[_Complex]) -> _Complex:
     if out is None:
         return found
-    if not isinstance(out, np.ndarray) or out.shape != found.shape or out.dtype.kind != "c":
-        raise _warpstride.DataError(f"out: expected a complex array of shape {found.shape}, found another")
     out[...] = found
     return out
+
+
+def _expect(name: str, array: Any, shape: tuple[int, ...], several: str, of: str) -> None:
+    """Refuse an array that has neither this shape nor one more axis in front, of what is named."""
+    found = tuple(array.shape)
+    if found[max(0, len(found) - len(shape)) :] != shape or len(found) > len(shape) + 1:
+        sizes = ", ".join(map(str, shape))
+        raise _warpstride.DataError(f"{name}: expected shape {shape} or ({several}, {sizes}), as {of} has it, found {found}")
 
 
 def nufft2d1(
@@ -395,6 +422,8 @@ class NUFFT:
         device: Optional[int] = None,
     ) -> None:
         self.shape = _shape("shape", shape)
+        if len(self.shape) not in (2, 3):
+            raise _warpstride.DataError(f"shape: expected 2 or 3 whole numbers, found {len(self.shape)}")
         self.eps = real("eps", eps)
         if not SMALLEST[True] <= self.eps < 1:
             raise _warpstride.DataError(
@@ -418,7 +447,7 @@ class NUFFT:
             at = np.argwhere(~finite)[0].tolist()
             raise _warpstride.DataError(f"k: expected finite values, found NaN or infinity at {at}")
         self._acquired = self._k.shape[:-1]
-        self._k = self._k.reshape((-1, self._k.shape[-1]))
+        self._k = self._k.reshape((math.prod(self._acquired), len(self.shape)))
         self._plans: dict[bool, _warpstride.PlannedNufft] = {}
         self._gpu = Transforms(self._k, self.shape, self.eps, self.maps)
 
@@ -463,7 +492,9 @@ class NUFFT:
         if (gpu := self._place.gpu_of("x", x)) is not None:
             return self._as_acquired(self._gpu.forward(x, gpu))
         image = self._place.numbers("x", x)
-        if self.maps is not None:
+        if self.maps is None:
+            _expect("x", image, self.shape, "image", "the operator")
+        else:
             if image.shape != self.shape:
                 raise _warpstride.DataError(f"x: expected shape {self.shape}, found {image.shape}")
             image = self.maps.astype(image.dtype, copy=False) * image
@@ -477,13 +508,9 @@ class NUFFT:
 
     def _flat(self, samples: Any) -> Any:
         """(…, sample) of samples with the axes of the trajectory."""
+        _expect("y", samples, self._acquired, "image" if self.maps is None else "coil", "k")
         axes = len(self._acquired)
-        if axes == 1:
-            return samples
-        found = tuple(samples.shape)
-        if found[-axes:] != self._acquired:
-            raise _warpstride.DataError(f"y: expected shape {self._acquired} or (image, *{self._acquired}) as k has it, found {found}")
-        return samples.reshape((*found[:-axes], -1))
+        return samples if axes == 1 else samples.reshape((*samples.shape[:-axes], self.samples))
 
     @property
     def H(self) -> Callable[[Any], Any]:  # noqa: N802
@@ -528,4 +555,4 @@ class NUFFT:
 
     def __reduce__(self) -> tuple[Any, ...]:
         make = functools.partial(NUFFT, backend=self.backend, device=self.device)
-        return (make, (self._k.reshape((*self._acquired, -1)), self.shape, self.eps, self.maps))
+        return (make, (self._k.reshape((*self._acquired, len(self.shape))), self.shape, self.eps, self.maps))

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _warpstride
-from .._arguments import device_numbers, optional_whole, truth, whole
-from .._arrays import any_array, complexes, filled, floats, real
+from .._arguments import device_numbers, optional_whole, text, truth, whole
+from .._arrays import any_array, complexes, filled, floats, of_shape, real
 from .._gpu import device_of, on_host
 from .._progress import EVERY, Progress
 from .._types import Backend, Devices, Precision
@@ -81,16 +81,16 @@ def reconstruct(
     tolerance : float, optional
         Relative error of the non-uniform FFT, 10⁻⁵ by default.
     density : {"none", "ramp", "pipe"} or array_like, optional
-        Density weights (sample) of the samples, or how they are computed: \\|k\\| for spokes, or Pipe and Menon's iteration.
-        By default ``adjoint`` has weights and the others none. Weights on a GPU are copied to the host.
+        Density weights of the samples, with the axes of k before the last or flat, or how they are computed: \\|k\\| for spokes,
+        or Pipe and Menon's iteration. By default ``adjoint`` has weights and the others none. Weights on a GPU are copied to the host.
     intensity_correction : bool
         Whether the image has the intensities that one coil of uniform sensitivity would see.
     off_resonance : array_like, optional
         Deviation of the field (\\*matrix), Hz; with the exact operator, ``direct``. The phase of a sample is
         exp(−2πi f t).
     times : array_like, optional
-        Times t of the samples since their readouts began, s, with the axes of k before the last, for `off_resonance`; those of a
-        file by default.
+        Times t of the samples since their readouts began, s, with the axes of k before the last or flat, for `off_resonance`;
+        those of a file by default.
     field : tuple of two array_like, optional
         Phases over a basis of fields instead: coefficients (sample, function) and maps (function, \\*matrix), whose products
         are cycles.
@@ -101,8 +101,8 @@ def reconstruct(
     devices : int, sequence of int or "all", optional
         GPUs that share the coils; with ``emulator`` the number of emulated ones. Samples on a GPU have that one alone.
     callback : callable, optional
-        Called after each iteration with its `Iteration`; the run ends if it returns ``True``. Several iterations may be done
-        before the first call.
+        Called after each iteration with its `Iteration`; the run ends if it returns ``True``. On a GPU iterations are waited
+        for one by one then, which is slower.
     progress : bool, optional
         Whether a bar is shown; by default in terminals and notebooks.
 
@@ -387,7 +387,7 @@ def _given(
             if value is not None:
                 raise _warpstride.DataError(f"{name}: expected none beside samples of a file, which have it")
         values, trajectory, shape, readouts = samples._inner, None, samples.matrix, samples.readouts
-        axes, coils = len(shape), samples.coils
+        axes, coils, acquired, of = len(shape), samples.coils, samples._acquired, "the trajectory"
     else:
         if k is None or matrix is None:
             raise TypeError("missing arguments beside an array of samples: k and matrix")
@@ -398,7 +398,7 @@ def _given(
             raise _warpstride.DataError(
                 f"k: expected an array (sample, axis) with 2 or 3 axes, found shape {trajectory.shape}"
             )
-        axes, acquired = trajectory.shape[-1], trajectory.shape[:-1]
+        axes, acquired, of = trajectory.shape[-1], trajectory.shape[:-1], "k"
         found = tuple(values.shape)
         if found[-len(acquired) :] != acquired or len(found) not in (len(acquired), len(acquired) + 1):
             raise _warpstride.DataError(
@@ -419,14 +419,16 @@ def _given(
         raise _warpstride.DataError("times: expected off_resonance beside them, found none")
     if isinstance(samples, KSpace) and times is None:
         times = samples._inner.times()
+    if off_resonance is not None and times is not None:
+        times = of_shape("times", floats("times", times), acquired, of)
     phases = _phases(off_resonance, times, field, shape, sum(readouts))
     named, given = _name_or_array("maps", maps)
     density_name, weights = (None, None) if density is None else _name_or_array("density", density)
     asked = {
         "matrix": shape,
         "readouts": readouts,
-        "method": method,
-        "operator": operator,
+        "method": text("method", method),
+        "operator": text("operator", operator),
         "iterations": optional_whole("iterations", iterations),
         "min_residual": None if min_residual is None else real("min_residual", min_residual),
         "lamda": None if lamda is None else real("lamda", lamda),
@@ -435,10 +437,10 @@ def _given(
         "maps": named or "given",
         "intensity_correction": truth("intensity_correction", intensity_correction),
         "double": None if precision is None else precision == "f64",
-        "backend": backend,
+        "backend": text("backend", backend),
         "devices": device_numbers(devices),
     }
-    weights = None if weights is None else floats("density", on_host("density", weights)).ravel()
+    weights = None if weights is None else of_shape("density", floats("density", on_host("density", weights)), acquired, of)
     return _Given(samples, values, gpu, trajectory, given, weights, phases, shape, coils, asked)
 
 
@@ -460,8 +462,6 @@ def _phases(
         hertz, seconds = floats("off_resonance", off_resonance), floats("times", times)
         if hertz.shape != shape:
             raise _warpstride.DataError(f"off_resonance: expected shape {shape} (*matrix), found {hertz.shape}")
-        if seconds.size != samples:
-            raise _warpstride.DataError(f"times: expected {samples}, one for each sample, found {seconds.size}")
         return seconds.reshape((samples, 1)), hertz.reshape((1, -1))
     if not isinstance(field, tuple) or len(field) != 2:
         raise _warpstride.DataError(f"field: expected (coefficients, maps), found {type(field).__name__}")
@@ -509,4 +509,4 @@ def _name_or_array(argument: str, value: Any) -> tuple[Optional[str], Any]:
     """A name, or an array."""
     if value is None:
         raise _warpstride.DataError(f"{argument}: expected a name or an array, found None")
-    return (value, None) if isinstance(value, str) else (None, value)
+    return (text(argument, value), None) if isinstance(value, str) else (None, value)

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _warpstride
+from .._arguments import text
 from .._gpu import on_host
 from .._representation import Summarised
 from .._types import Path
@@ -123,7 +124,7 @@ class Result(Summarised):
             "backend": self.backend,
             "device": self.device,
             "precision": self.precision,
-            "nifti": nifti,
+            "nifti": text("nifti", nifti),
             "source": self.source,
             "field_of_view": self.field_of_view,
             "placement": self.placement,

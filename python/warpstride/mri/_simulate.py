@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _warpstride
-from .._arguments import optional_whole, whole
+from .._arguments import optional_whole, text, truth, whole
 from .._arrays import real
 from .._representation import Summarised
 
@@ -91,13 +91,13 @@ def simulate(
     ((4, 20, 64), (20, 64, 2))
     """
     options = {
-        "trajectory": trajectory,
+        "trajectory": text("trajectory", trajectory),
         "matrix": whole("matrix", matrix),
         "spokes": optional_whole("spokes", spokes),
         "samples": optional_whole("samples", samples),
         "coils": whole("coils", coils),
         "snr": None if snr is None else real("snr", snr),
-        "volume": bool(volume),
+        "volume": truth("volume", volume),
         "seed": whole("seed", seed),
     }
     values, k, readouts, image, maps = _warpstride.mri_simulate(options)

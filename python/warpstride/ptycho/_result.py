@@ -247,7 +247,7 @@ def read(path: Path) -> Result:
     Raises
     ------
     DataError
-        It is no results file, or it is damaged.
+        A file that is not a results file, or is damaged.
 
     Examples
     --------

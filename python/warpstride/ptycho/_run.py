@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _warpstride
-from .._arguments import device_number, device_numbers, whole
+from .._arguments import device_number, device_numbers, text, truth, whole
 from .._arrays import any_array, complexes, filled, floats, real
 from .._gpu import device_of, exported, on_host
 from .._progress import EVERY, Progress
@@ -70,21 +70,23 @@ class Reconstruction:
             raise _warpstride.DataError(f"recipe: expected a mapping, found {type(recipe).__name__}")
         engines = None if engines is None else _engines(engines)
         device, devices = device_number(device), device_numbers(devices)
+        near_field, chosen = truth("near_field", near_field), text("precision", precision)
         probe_modes, seed = whole("probe_modes", probe_modes, 1, _MOST_PROBE_MODES), whole("seed", seed)
         if start is not None and not isinstance(start, Result):
             raise _warpstride.DataError(f"start: expected a Result, found {type(start).__name__}")
         if resume is not None:
-            given = {"engines": engines, "recipe": recipe, "start": start, "start_object": start_object, "probe": probe}
-            usual = {"precision": (precision, "f32"), "probe_modes": (probe_modes, 1), "seed": (seed, 0)}
+            given: dict[str, Any] = {"engines": engines, "recipe": recipe, "start": start, "start_object": start_object}
+            given["probe"] = probe
+            usual: dict[str, Any] = {"precision": (chosen, "f32"), "probe_modes": (probe_modes, 1), "seed": (seed, 0)}
             given.update({name: value for name, (value, default) in usual.items() if value != default})
             for name in (name for name, value in given.items() if value is not None):
                 raise _warpstride.DataError(f"{name}: expected none beside resume, whose file has the recipe and the state")
-        table: dict[str, Any] = {"precision": precision, "probe_modes": probe_modes, "seed": seed}
+        table: dict[str, Any] = {"precision": chosen, "probe_modes": probe_modes, "seed": seed}
         for name in table.keys() & (recipe or {}).keys():
             raise _warpstride.DataError(f"recipe: expected no {name}, which is an argument of its own")
         if engines is not None:
             table["engines"] = [engine._table() for engine in engines]
-        text = as_json("recipe", {**table, **(recipe or {})})
+        document = as_json("recipe", {**table, **(recipe or {})})
         given = {"positions": positions, "wavelength": wavelength, "distance": distance, "pixel_size": pixel_size}
         counts: Any
         if isinstance(frames, Scan):
@@ -110,8 +112,8 @@ class Reconstruction:
             "start": None if start is None else start._inner,
             "start_object": image,
             "resume": resume,
-            "recipe": text,
-            "backend": backend,
+            "recipe": document,
+            "backend": text("backend", backend),
             "device": device,
             "devices": devices,
             "on_gpu": None,
@@ -301,7 +303,8 @@ def reconstruct(
     seed : int
         Seed of random choices.
     recipe : mapping, optional
-        Further options as in a recipe file: ``{"free_pixels": 0.02, "positions": {"refine": ["gradient"]}}``.
+        Further options as in a recipe file: ``{"free_pixels": 0.02, "positions": {"refine": ["gradient"]}}``, of which the gradients
+        of positions need an engine such as `LSQML`.
     near_field : bool
         Whether the frames are near fields, of a parallel beam or of a cone beam with ``focus_to_sample``.
     focus_to_sample : float, optional

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _warpstride
-from .._arguments import LARGEST
+from .._arguments import LARGEST, text, truth
 from .._types import Path
 
 _Quantity = Union[float, str]
@@ -316,13 +316,13 @@ def read_scan(
         "positions": positions,
         "raster": raster,
         "affine": affine,
-        "near_field": near_field,
+        "near_field": None if near_field is None else truth("near_field", near_field),
         "focus_to_sample": focus_to_sample,
         "paths": paths,
         "units": units,
         "constants": given or None,
         # What a recipe says is not undone by defaults.
-        **{name: True for name, value in chosen.items() if value},
+        **{name: True for name, value in chosen.items() if truth(name, value)},
     }
     return Scan(_warpstride.PtychoScan.read(files[0], as_json("", data), recipe))
 
@@ -342,7 +342,8 @@ def as_json(argument: str, table: Mapping[str, Any]) -> str:
             value = value.tolist()
         if isinstance(value, Mapping):
             within = f"{path}." if path else ""
-            return {str(key): plain(one, f"{within}{key}") for key, one in value.items() if one is not None}
+            keys = {key: text(path or "options", str(key)) for key in value}
+            return {keys[key]: plain(one, f"{within}{key}") for key, one in value.items() if one is not None}
         if isinstance(value, (list, tuple, range)):
             return [plain(one, path) for one in value]
         if isinstance(value, os.PathLike):
@@ -355,6 +356,6 @@ def as_json(argument: str, table: Mapping[str, Any]) -> str:
             raise _warpstride.DataError(
                 f"{path}: expected numbers, texts, lists and tables, found {type(value).__name__}"
             )
-        return value
+        return text(path, value) if isinstance(value, str) else value
 
     return json.dumps(plain(table, argument))

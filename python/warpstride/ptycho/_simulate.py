@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _warpstride
-from .._arguments import whole
+from .._arguments import truth, whole
 from .._arrays import real
 from .._representation import Summarised
 
@@ -111,12 +111,13 @@ def simulate(
     >>> ws.ptycho.simulate(frame=32, positions=12).frames.shape
     (12, 32, 32)
     """
+    near_field = truth("near_field", near_field)
     frames, places, geometry, specimen, probe = _warpstride.simulate_scan(
         whole("frame", frame),
         whole("positions", positions),
         real("photons", photons),
         whole("seed", seed),
-        bool(near_field),
+        near_field,
         None if focus_to_sample is None else real("focus_to_sample", focus_to_sample),
     )
     wavelength, distance, (rows, columns) = geometry

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _warpstride
+from .._arguments import optional_text
 from .._representation import Summarised
 from .._types import Path
 
@@ -111,7 +112,8 @@ def read(
     >>> data.q.tolist(), data.intensity.tolist(), data.sigma.tolist()
     ([0.01, 0.02, 0.03], [9.0, 7.0, 4.0], [0.1, 0.1, 0.1])
     """
-    qx, qy, intensity, sigma, resolution, title, notes = _warpstride.sas_read(path, select, kind, q_unit)
+    chosen = (optional_text("select", select), optional_text("kind", kind), optional_text("q_unit", q_unit))
+    qx, qy, intensity, sigma, resolution, title, notes = _warpstride.sas_read(path, *chosen)
     of, columns = (None, []) if resolution is None else resolution
     return Data(
         q=qx if qy is None else (qx, qy),

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _warpstride
-from .._arguments import optional_whole, whole
+from .._arguments import optional_whole, text, texts, truth, whole
 from .._arrays import floats, real
 from .._files import write_json
 from .._progress import EVERY, Progress
@@ -240,7 +240,7 @@ def fit(
     shared: Sequence[str] = (),
     each: Optional[Sequence[Mapping[str, _Value]]] = None,
     method: Literal["lm", "de"] = "lm",
-    starts: int = 1,
+    starts: Optional[int] = None,
     iterations: int = 200,
     population: Optional[int] = None,
     generations: int = 300,
@@ -260,7 +260,7 @@ def fit(
         The model, and where it is computed.
     data : path, Data or tuple
         A file that ``warpstride sas`` reads, or what `read` has read; or (q, intensity), (q, intensity, σ) or (q, intensity, σ, σ of q), with
-        q an array or a tuple (qx, qy). A list of these is several sets, which are fitted together.
+        q an array or a tuple (qx, qy), and the others of its shape. A list of these is several sets, which are fitted together.
     free : mapping of str to (low, high), or sequence of str
         The parameters to fit with their bounds; ``None`` for the limits of the parameter. ``p_pd`` is the width of the
         distribution of p. Of several sets, each has its own value, ``"radius.1"``, ``"radius.2"``, …, unless it is
@@ -276,8 +276,11 @@ def fit(
         Values of parameters in each set, where they differ from ``parameters``.
     method : {"lm", "de"}
         Levenberg–Marquardt, or differential evolution before it.
-    starts, iterations : int
-        Starts of Levenberg–Marquardt, spread over the bounds, and the maximum number of iterations of each.
+    starts : int, optional
+        Starts of Levenberg–Marquardt, spread over the bounds, 1 by default; none beside ``"de"``, after which it begins at the best
+        of the population.
+    iterations : int
+        Maximum number of iterations of Levenberg–Marquardt from each start.
     population, generations : int, optional
         Size and number of generations of the evolution.
     seed : int
@@ -287,7 +290,8 @@ def fit(
     weights : {"data", "root", "relative", "unit"}
         Standard deviations: those of the data (√|I| if there are none), √|I|, |I| or 1.
     resolution : bool
-        Whether intensities are smeared with the resolution of the data, if they have one.
+        Whether intensities are smeared with the resolution of the data, if they have one. Standard deviations of q are given with
+        the data.
     callback : callable, optional
         Called after each round with its `Round`; the search ends if it returns ``True``.
     progress : bool, optional
@@ -343,31 +347,39 @@ def fit(
     for name in begin.keys() - bounds.keys():
         raise _warpstride.DataError(f"start: expected fitted parameters, found {name}")
     fitted = [
-        (str(name), None if limits is None else _limits(name, limits), begin.get(name))
+        (name, None if limits is None else _limits(name, limits), begin.get(name))
         for name, limits in bounds.items()
     ]
     sets: list[Any] = [data]
     if isinstance(data, list) and data and all(isinstance(one, (str, os.PathLike, tuple, Data)) for one in data):
         sets = list(data)
+    if each is not None and not (isinstance(each, (list, tuple)) and all(isinstance(one, Mapping) for one in each)):
+        raise _warpstride.DataError(f"each: expected a list of mappings, found {each!r:.100}")
     own: list[Mapping[str, _Value]] = [{}] * len(sets) if each is None else list(each)
     if len(own) != len(sets):
         raise _warpstride.DataError(f"each: expected values of {len(sets)} sets of data, found {len(own)}")
     names = [_unnumbered(name, len(sets)) for name, _, _ in fitted]
-    names += [_unnumbered(str(name), 1) for name in ties or ()]
+    tied = {text("ties", name): text("ties", expression) for name, expression in (ties or {}).items()}
+    names += [_unnumbered(name, 1) for name in tied]
     split = [model._split({**parameters, **of_set}, names) for of_set in own]
+    common = texts("shared", shared)
     distributions = split[0][2]
     if any(of_set[2] != distributions for of_set in split):
         raise _warpstride.DataError("each: expected the same distributions in all sets of data, found others")
+    if text("method", method) == "de" and starts is not None:
+        raise _warpstride.DataError(
+            f'starts: expected none beside method="de", whose population is spread over the bounds, found {starts!r:.100}'
+        )
     search = {
         "method": method,
-        "starts": whole("starts", starts, 1),
+        "starts": 1 if starts is None else whole("starts", starts, 1),
         "iterations": whole("iterations", iterations, 1),
         "population": optional_whole("population", population, 1),
         "generations": whole("generations", generations, 1),
         "seed": whole("seed", seed),
         "q_range": None if q_range is None else _limits("q_range", q_range),
-        "weights": weights,
-        "resolution": bool(resolution),
+        "weights": text("weights", weights),
+        "resolution": truth("resolution", resolution, _WITH_THE_DATA),
     }
     bar = Progress("fit", progress)
 
@@ -378,13 +390,13 @@ def fit(
 
     planned = iterations + (generations if method == "de" else 0)
     with bar:
-        text, columns = _warpstride.sas_fit(
+        document, columns = _warpstride.sas_fit(
             model.name,
             [(_data(one), of[0][0].tolist(), of[1][0].tolist()) for one, of in zip(sets, split)],
             {
                 "free": fitted,
-                "shared": [shared] if isinstance(shared, str) else [str(name) for name in shared],
-                "ties": [f"{name}={expression}" for name, expression in (ties or {}).items()],
+                "shared": common,
+                "ties": [f"{name}={expression}" for name, expression in tied.items()],
             },
             distributions,
             model._place,
@@ -392,7 +404,7 @@ def fit(
             see,
             EVERY if callback is None else 0.0,
         )
-    summary = json.loads(text)
+    summary = json.loads(document)
     nan = float("nan")
     covariance = [[nan if cell is None else cell for cell in row] for row in summary["covariance"]]
     return FitResult(
@@ -420,6 +432,10 @@ def fit(
     )
 
 
+_WITH_THE_DATA = "; standard deviations of q are given with the data, as (q, intensity, sigma, dq)"
+"""What `fit` says of another resolution than True and False."""
+
+
 def _bounds(free: Any) -> Mapping[str, Any]:
     """The parameters to fit with their bounds."""
     if not isinstance(free, (Mapping, str, list, tuple, set, frozenset)):
@@ -431,7 +447,8 @@ def _bounds(free: Any) -> Mapping[str, Any]:
         raise _warpstride.DataError(
             'free: expected at least one parameter to fit, such as {"radius": (10, 60)} or ["scale"], found none'
         )
-    return names if isinstance(names, Mapping) else {str(name): None for name in names}
+    limits = names if isinstance(names, Mapping) else dict.fromkeys(names)
+    return {text("free", name): limits[name] for name in limits}
 
 
 def _unnumbered(name: str, sets: int) -> str:
@@ -467,8 +484,13 @@ def _data(data: Union[Path, Data, Sequence[Any]]) -> Any:
         raise _warpstride.DataError(
             f"data: expected a file, what read has read, or arrays (q, intensity[, sigma[, dq]]), found {found}"
         )
-    qx, qy, _ = _points(columns[0])
+    qx, qy, shape = _points(columns[0])
     others: dict[str, Any] = {"intensity": None, "sigma": None, "dq": None}
     for name, column in zip(others, columns[1:]):
-        others[name] = None if column is None and name != "intensity" else floats(name, column).ravel()
+        if column is None and name != "intensity":
+            continue
+        values = floats(name, column)
+        if values.shape != shape:
+            raise _warpstride.DataError(f"data: {name}: expected shape {shape}, as q has it, found {values.shape}")
+        others[name] = values.ravel()
     return {"q": qx, "qy": qy, **others, "slit": None, "pixels": None}

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _warpstride
-from .._arguments import device_number, device_numbers, whole
-from .._arrays import floats, real
+from .._arguments import device_number, device_numbers, text, truth, whole
+from .._arrays import any_array, floats, real
 from .._gpu import device_of, exported, on_host, with_value
 from .._types import Backend, Devices, Precision
 
@@ -99,7 +99,7 @@ class Model:
     Raises
     ------
     DataError
-        The name of no model, or options that contradict each other.
+        A name that no model has, or options that contradict each other.
 
     Examples
     --------
@@ -132,17 +132,17 @@ class Model:
         cutoff: float = 0.0,
         magnetic: bool = False,
     ) -> None:
-        self.name = name
+        self.name = text("name", name)
         self._place: dict[str, Any] = {
-            "backend": backend,
+            "backend": text("backend", backend),
             "device": device_number(device),
             "devices": device_numbers(devices),
-            "precision": precision,
+            "precision": text("precision", precision),
             "cutoff": real("cutoff", cutoff),
-            "magnetic": bool(magnetic),
+            "magnetic": truth("magnetic", magnetic),
         }
         self.parameters: dict[str, Parameter] = {
-            row[0]: Parameter(*row) for row in _warpstride.sas_parameters(name, bool(magnetic))
+            row[0]: Parameter(*row) for row in _warpstride.sas_parameters(name, self._place["magnetic"])
         }
         """The parameters by their names, in the order of the model's table."""
         self._engine: Optional[tuple[Any, _warpstride.SasEngine]] = None
@@ -245,7 +245,7 @@ class Model:
         """
         if not isinstance(values, Mapping):
             raise _warpstride.DataError(f"values: expected a mapping, found {type(values).__name__}")
-        columns = {str(name): floats(str(name), column) for name, column in values.items()}
+        columns = {text("values", name): floats(name, column) for name, column in values.items()}
         for name in columns:
             if name not in self.parameters and self._width(name) is None:
                 raise _warpstride.DataError(
@@ -341,7 +341,7 @@ class Model:
         widths: dict[str, float] = {of: 0.0 for of in map(self._width, free) if of is not None}
         options: dict[str, dict[str, Any]] = {}
         for name, value in parameters.items():
-            of, suffix = name, ""
+            of, suffix = text("parameters", name), ""
             if name not in self.parameters:
                 for known in ("_pd_nsigma", "_pd_type", "_pd_n", "_pd"):
                     if name.endswith(known):
@@ -357,7 +357,7 @@ class Model:
                 options.setdefault(of, {})["pairs"] = _pairs(name, value)
                 continue
             if suffix == "_pd_type":
-                options.setdefault(of, {})[suffix] = str(value)
+                options.setdefault(of, {})[suffix] = text(name, value)
                 continue
             if suffix == "_pd_n":
                 count = int(value) if isinstance(value, float) and value.is_integer() else value
@@ -404,7 +404,7 @@ class Model:
             if image is None or len(resolution) != 2:
                 raise _warpstride.DataError("resolution: expected a number, or as many as q has; a tuple of two for an image")
             found["pixels"] = tuple(_of_points(part, shape) for part in resolution)
-        elif np.ndim(cast(npt.ArrayLike, resolution)) == 0:
+        elif any_array("resolution", resolution).ndim == 0:
             share = real("resolution", resolution)
             if not 0 < share < 1:
                 raise _warpstride.DataError(
@@ -468,7 +468,7 @@ def _pairs(name: str, pairs: tuple[npt.ArrayLike, npt.ArrayLike]) -> _Pairs:
 
 
 def _points(q: _Q) -> tuple[_Floats, Optional[_Floats], tuple[int, ...]]:
-    if isinstance(q, tuple) and len(q) == 2 and np.ndim(q[0]) > 0:
+    if isinstance(q, tuple) and len(q) == 2 and any_array("qx", q[0]).ndim > 0:
         qx, qy = floats("qx", q[0]), floats("qy", q[1])
         if qx.shape != qy.shape:
             raise _warpstride.DataError(f"qx and qy: expected one shape, found {qx.shape} and {qy.shape}")
