@@ -235,3 +235,9 @@ def test_a_product_of_the_real_ptychodus(tmp_path):
     assert np.array_equal(found.object, OURS.object) and np.array_equal(found.corners, OURS.corners)
     assert np.allclose(found.positions, places, atol=1e-15)
     assert misfit(found) == pytest.approx(OURS.metrics["r_factor"][-1], rel=1e-3)
+
+
+@pytest.mark.parametrize("task", [3, None, "task", object()])
+def test_what_is_no_task_of_pty_chi_is_a_type_error(task):
+    with pytest.raises(TypeError, match="task: expected a task of pty-chi"):
+        ws.ptycho.from_pty_chi(task, wavelength=1e-10, distance=1.0, pixel_size=1e-5)

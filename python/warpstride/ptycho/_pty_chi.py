@@ -57,6 +57,8 @@ def from_pty_chi(
     >>> r.corners.tolist(), r.object.shape, float(r.probe[0, 0, 0].real)
     ([[1, 2], [3, 2]], (12, 12), 8.0)
     """
+    if not (hasattr(task, "get_data_to_cpu") and hasattr(getattr(task, "object", None), "pos_origin_coords")):
+        raise TypeError(f"task: expected a task of pty-chi that has run, found {type(task).__name__}")
     slices, probes, positions = (
         np.asarray(task.get_data_to_cpu(name, as_numpy=True)) for name in ("object", "probe", "probe_positions")
     )
