@@ -32,7 +32,7 @@ fn warpstride_python(module: &Bound<'_, PyModule>) -> PyResult<()> {
         "OutOfMemoryError",
         py.get_type::<errors::OutOfMemoryError>(),
     )?;
-    // What NumPy's functions are called by is looked up with the first array. A signal that interrupts that is a panic.
+    // NumPy's table of functions is looked up with the first array; a signal in the middle of that would be a panic.
     numpy::PyArray1::<f64>::zeros(py, 0, false);
     program::add_to(module)?;
     backend::add_to(module)?;
