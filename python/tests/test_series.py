@@ -301,3 +301,13 @@ def test_columns_that_make_no_table_are_named(times, values, labels, error, sent
 def test_labels_may_be_arrays():
     table = ws.series.table(minutes(0, 1), [1.0, 2.0], {"h": np.array(["a", "b"]), "u": ("x", None)})
     assert table["h"] == ["a", "b"] and table["u"] == ["x", None]
+
+
+def test_columns_of_one_name_are_refused():
+    times, values = np.array(["2026-01-01", "2026-01-02"], "M8[ns]"), [1.0, 2.0]
+    for name in ("time", "value"):
+        with pytest.raises(ws.DataError, match=f"found two named {name}"):
+            ws.series.table(times, values, {name: ["a", "b"]})
+    table = ws.series.table(times, values, {"mean": ["a", "b"]})
+    with pytest.raises(ws.DataError, match="found two named mean"):
+        ws.series.resample(table, "1d", ["mean"], by=["mean"], backend="cpu")
