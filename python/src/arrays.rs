@@ -1,7 +1,7 @@
 //! NumPy arrays, and arrays of the library.
 
 use crate::errors::Failure;
-use ndarray::{Array, Array2, Array3, ArrayView, Dimension};
+use ndarray::{Array, Array2, Array3, ArrayView, ArrayView1, Dimension};
 use num_complex::Complex;
 use numpy::{PyReadonlyArray3, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
@@ -20,12 +20,25 @@ pub(crate) fn check_memory(what: &str, bytes: u128) -> Result<(), Failure> {
     )))
 }
 
+/// Checks that the host has memory for a copy of `count` elements. NumPy has large arrays that take no memory themselves.
+fn check_copy<U>(what: &str, count: usize) -> Result<(), Failure> {
+    let bytes = count as u128 * size_of::<U>() as u128;
+    check_memory(&format!("{what}: a copy"), bytes)
+}
+
 /// A copy of an array that Python keeps.
 pub(crate) fn copied<T: Clone, D: Dimension>(
     what: &str,
     array: &ArrayView<'_, T, D>,
 ) -> Result<Array<T, D>, Failure> {
-    converted(what, array, T::clone)
+    check_copy::<T>(what, array.len())?;
+    Ok(array.to_owned())
+}
+
+/// The elements of a vector that Python keeps, in their order.
+pub(crate) fn elements<T: Clone>(what: &str, array: &ArrayView1<'_, T>) -> Result<Vec<T>, Failure> {
+    check_copy::<T>(what, array.len())?;
+    Ok(array.to_vec())
 }
 
 /// A copy with the elements that `convert` makes.
@@ -34,9 +47,7 @@ pub(crate) fn converted<T, U, D: Dimension>(
     array: &ArrayView<'_, T, D>,
     convert: impl FnMut(&T) -> U,
 ) -> Result<Array<U, D>, Failure> {
-    // NumPy has large arrays that take no memory themselves.
-    let bytes = array.len() as u128 * size_of::<U>() as u128;
-    check_memory(&format!("{what}: a copy"), bytes)?;
+    check_copy::<U>(what, array.len())?;
     Ok(array.map(convert))
 }
 

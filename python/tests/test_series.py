@@ -311,3 +311,11 @@ def test_columns_of_one_name_are_refused():
     table = ws.series.table(times, values, {"mean": ["a", "b"]})
     with pytest.raises(ws.DataError, match="found two named mean"):
         ws.series.resample(table, "1d", ["mean"], by=["mean"], backend="cpu")
+
+
+@pytest.mark.parametrize("part", [slice(None, None, -1), slice(None, None, 2), slice(5, 1, -2), slice(3, 3)])
+def test_views_of_arrays_keep_their_order(part):
+    times = np.arange(0, 8, dtype="M8[ns]")
+    values = np.arange(8.0)
+    for found in (ws.series.table(times[part], values[part]), ws.series.table(times[part].copy(), values[part])):
+        assert np.array_equal(found["value"], values[part]) and np.array_equal(found["time"], times[part])

@@ -2,7 +2,7 @@
 
 use super::STREAM;
 use super::columns::Label;
-use crate::arrays::copied;
+use crate::arrays::elements;
 use crate::detached::detached;
 use crate::errors::Failure;
 use arrow_array::cast::AsArray;
@@ -275,13 +275,9 @@ impl Table {
         values: PyReadonlyArray1<'_, f64>,
         labels: Vec<(String, Vec<Option<String>>)>,
     ) -> PyResult<Self> {
-        let times = copied("times", &times.as_array())?
-            .into_raw_vec_and_offset()
-            .0;
+        let times = elements("times", &times.as_array())?;
         let times = TimestampNanosecondArray::from(times);
-        let values = copied("values", &values.as_array())?
-            .into_raw_vec_and_offset()
-            .0;
+        let values = elements("values", &values.as_array())?;
         let values = Float64Array::from(values);
         let mut columns: Vec<(String, ArrayRef)> = Vec::new();
         for (name, texts) in labels {
