@@ -14,6 +14,8 @@ mod global_heap;
 mod hdf5_name;
 #[cfg(feature = "hdf5")]
 mod input_file;
+#[cfg(all(test, feature = "static"))]
+mod lock_tests;
 mod memory_limit;
 pub mod npy;
 #[cfg(feature = "hdf5")]
@@ -24,6 +26,8 @@ pub(crate) mod records;
 pub(crate) mod source;
 #[cfg(feature = "hdf5")]
 mod superblock;
+#[cfg(feature = "hdf5")]
+mod unlocked;
 #[cfg(any(all(feature = "mri", feature = "hdf5"), feature = "sas"))]
 pub(crate) mod xml;
 

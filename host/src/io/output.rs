@@ -1,7 +1,7 @@
 //! Atomic writing of HDF5 files.
 
 use super::hdf5_name::Hdf5Name;
-use super::{IoError, superblock};
+use super::{IoError, superblock, unlocked};
 use crate::system::atomic_file;
 use hdf5_metno as hdf5;
 use ndarray::Data;
@@ -40,14 +40,14 @@ fn write_through_memory(
 ) -> hdf5::Result<()> {
     let named = Hdf5Name::new(temporary, OpenOptions::new().read(true).write(true));
     let named = named.map_err(|e| hdf5::Error::from(e.to_string()))?;
-    let file = hdf5::File::with_options()
+    let file = unlocked::options()
         .with_fapl(|p| p.core_options(GROWTH, true))
         .create(named.path())?;
     // The flush reports errors of the operating system; closing alone may not.
     let filled = fill(&file).and_then(|()| file.flush());
     let closed = file.close();
     filled.and(closed)?;
-    hdf5::File::open(named.path()).map(drop)
+    unlocked::options().open(named.path()).map(drop)
 }
 
 /// The operating system's message in an HDF5 error, or else HDF5's.

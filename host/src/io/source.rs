@@ -47,8 +47,10 @@ pub(crate) use numbers::{ADVICE_UNCOMPRESSED, Numbers};
 
 use super::hdf5_name::Hdf5Name;
 use super::input_file::InputFile;
-use super::{IoError, global_heap, superblock};
+use super::superblock::{self, Superblock, Writer};
+use super::{IoError, global_heap, unlocked};
 use crate::system::Memory;
+use crate::text::shell_quoted;
 use contents::Contents;
 use hdf5_metno as hdf5;
 use linked::Registry;
@@ -57,6 +59,7 @@ use locate::Known;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::time::SystemTime;
 use warpstride_formats::hdf5_structure::LinkTarget;
 
@@ -74,14 +77,39 @@ pub(crate) fn is_hdf5(path: &Path) -> bool {
     superblock::check(path).is_ok()
 }
 
+/// What to do about a file that is marked as being written.
+fn when_it_is_closed(name: &str) -> String {
+    format!(
+        "wait until the program that writes it has closed it; if that program has ended, remove the mark with `h5clear -s {}`",
+        shell_quoted(name)
+    )
+}
+
+/// The error for a file that a program has open for writing.
+fn still_written(name: &str) -> IoError {
+    IoError::Format {
+        file: name.to_owned(),
+        expected: "an HDF5 file that has been closed",
+        found: format!(
+            "one that is still open for writing, or whose program has ended without closing it (as its superblock says); {}",
+            when_it_is_closed(name)
+        ),
+    }
+}
+
 /// The file `path`, opened by HDF5.
-fn in_hdf5(path: &Path, name: &str) -> Result<hdf5::File, IoError> {
+fn in_hdf5(path: &Path, name: &str, writer: Writer) -> Result<hdf5::File, IoError> {
     let named = Hdf5Name::new(path, OpenOptions::new().read(true));
     let named = named.map_err(|e| IoError::Open {
         file: name.to_owned(),
         reason: e.to_string(),
     })?;
-    hdf5::File::open(named.path()).map_err(|_| IoError::Format {
+    let mode = match writer {
+        Writer::Swmr => hdf5::OpenMode::ReadSWMR,
+        Writer::None | Writer::Flushed | Writer::Writing => hdf5::OpenMode::Read,
+    };
+    let opened = unlocked::options().open_as(named.path(), mode);
+    opened.map_err(|_| IoError::Format {
         file: name.to_owned(),
         expected: "a readable HDF5 file",
         found: "a damaged one, or one that another program is writing".to_owned(),
@@ -96,7 +124,8 @@ pub(crate) struct Source {
     heaps: Cell<bool>,
     /// The file in HDF5; none while it is closed.
     file: RefCell<Option<hdf5::File>>,
-    length: u64,
+    /// What its superblock said.
+    superblock: Superblock,
     /// When the file was last written to, if the file system knows.
     modified: Option<SystemTime>,
     /// The other files that may be opened.
@@ -108,31 +137,44 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    /// Opens `path` for reading, and follows links to other files and virtual datasets.
+    /// Opens `path` for reading, and follows links to other files and virtual datasets. A program may have the file open for writing:
+    /// [`unclosed`](Self::unclosed) says so.
     #[cfg(any(feature = "ptycho", test))]
     pub(crate) fn open_with_links(
         path: &Path,
         memory: Memory,
         follow: Follow,
     ) -> Result<Self, IoError> {
-        let mut source = Self::open(path, memory)?;
+        let mut source = Self::open_unclosed(path, memory)?;
         source.registry = Registry::new(path, follow);
         Ok(source)
     }
 
-    /// Opens `path` for reading; links to other files and virtual datasets are refused.
+    /// Opens `path` for reading; links to other files and virtual datasets are refused, and so is a file that a program has open for
+    /// writing.
     pub(crate) fn open(path: &Path, memory: Memory) -> Result<Self, IoError> {
+        let source = Self::open_unclosed(path, memory)?;
+        source.closed()?;
+        Ok(source)
+    }
+
+    /// Opens `path` for reading; links to other files and virtual datasets are refused. A program may have the file open for writing, as long
+    /// as what it has written out is readable: [`unclosed`](Self::unclosed) says so.
+    pub(crate) fn open_unclosed(path: &Path, memory: Memory) -> Result<Self, IoError> {
         let input = InputFile::new(path, memory);
         let name = input.name();
         let modified = modified(path);
-        let length = superblock::check(path)?;
-        let file = in_hdf5(path, name)?;
+        let superblock = superblock::check(path)?;
+        if superblock.writer == Writer::Writing {
+            return Err(still_written(name));
+        }
+        let file = in_hdf5(path, name, superblock.writer)?;
         Ok(Self {
             input,
             path: path.to_owned(),
             heaps: Cell::new(false),
             file: RefCell::new(Some(file)),
-            length,
+            superblock,
             modified,
             registry: Registry::Closed,
             known: RefCell::default(),
@@ -146,7 +188,7 @@ impl Source {
             return Ok(file.clone());
         }
         self.unchanged_itself()?;
-        let file = in_hdf5(&self.path, self.name())?;
+        let file = in_hdf5(&self.path, self.name(), self.superblock.writer)?;
         *self.file.borrow_mut() = Some(file.clone());
         self.note_reopened();
         Ok(file)
@@ -193,7 +235,40 @@ impl Source {
 
     /// Length of the file, bytes.
     pub(crate) fn length(&self) -> u64 {
-        self.length
+        match self.superblock.writer {
+            Writer::Swmr => std::fs::metadata(&self.path).map_or(0, |of| of.len()),
+            _ => self.superblock.length,
+        }
+    }
+
+    /// Names of the files that a program has open for writing: this one, and those that its links have led to.
+    fn written_elsewhere(&self) -> Vec<String> {
+        let linked = match &self.registry {
+            Registry::Own(linked) => linked.opened(),
+            Registry::Of(..) | Registry::Closed => Vec::new(),
+        };
+        let sources = std::iter::once(self).chain(linked.iter().map(Rc::as_ref));
+        let written = sources.filter(|of| of.superblock.writer != Writer::None);
+        written.map(|of| of.name().to_owned()).collect()
+    }
+
+    /// Refuses a file that a program has open for writing, also among those that links have led to.
+    pub(crate) fn closed(&self) -> Result<(), IoError> {
+        match self.written_elsewhere().first() {
+            None => Ok(()),
+            Some(name) => Err(still_written(name)),
+        }
+    }
+
+    /// One sentence for each file that a program has open for writing.
+    pub(crate) fn unclosed(&self) -> Vec<String> {
+        let note = |name: &String| {
+            format!(
+                "{name} is still open for writing, or its program has ended without closing it (as its superblock says): what has been written out so far is read, and the last of it may be missing; to read all of it, {}",
+                when_it_is_closed(name)
+            )
+        };
+        self.written_elsewhere().iter().map(note).collect()
     }
 
     /// Limit of memory.
@@ -225,14 +300,17 @@ impl Source {
 
     fn unchanged_itself(&self) -> Result<(), IoError> {
         let found = std::fs::metadata(&self.path).map(|of| of.len()).ok();
-        if let Some(found) = found.filter(|found| *found != self.length) {
+        let expected = self.superblock.length;
+        let grows = self.superblock.writer == Writer::Swmr;
+        if let Some(found) = found.filter(|found| *found < expected || *found > expected && !grows)
+        {
             return Err(IoError::Resized {
                 file: self.name().to_owned(),
-                expected: self.length,
+                expected,
                 found,
             });
         }
-        if modified(&self.path) != self.modified {
+        if !grows && modified(&self.path) != self.modified {
             return Err(IoError::Changed {
                 file: self.name().to_owned(),
             });

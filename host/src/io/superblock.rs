@@ -1,4 +1,4 @@
-//! The superblock of an HDF5 file: checks the signature, and whether the file is complete.
+//! The superblock of an HDF5 file: checks the signature, whether the file is complete, and whether a program has it open for writing.
 //!
 //! HDF5 file format specification 3.0, section II.A (superblock versions 0 to 3).
 
@@ -15,12 +15,39 @@ const MATLAB_5: &[u8] = b"MATLAB 5.0 MAT-file";
 /// Bytes of the longest superblock of any version with 8-byte addresses.
 const LONGEST: usize = 96;
 
+/// Bits of the file consistency flags: a program writes the file, and lets others read it meanwhile.
+const WRITE: u8 = 1;
+const SWMR: u8 = 4;
+
+/// The program that has a file open for writing, or has ended without closing it. The HDF5 library (from 1.10 on) marks the
+/// superblock of every version when it opens a file for writing, and clears the mark when it closes the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Writer {
+    /// None: the file is closed.
+    None,
+    /// It has written out all that the file holds, and HDF5 reads files of this version in spite of the mark.
+    Flushed,
+    /// It writes in such a way that others can read meanwhile (single writer, multiple readers).
+    Swmr,
+    /// It has not written out everything, or HDF5 refuses to read a marked file of this version.
+    Writing,
+}
+
+/// What the superblock of a file says, and the length of the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Superblock {
+    /// Length of the file, bytes.
+    pub(crate) length: u64,
+    /// The program that has the file open for writing.
+    pub(crate) writer: Writer,
+}
+
 /// Checks that `path` is a regular file with the signature of HDF5 and is as long as its superblock
-/// announces, and returns its length in bytes.
+/// announces, unless a program writes it.
 ///
 /// # Errors
 /// [`IoError::Open`], [`IoError::Format`], [`IoError::Truncated`].
-pub(crate) fn check(path: &Path) -> Result<u64, IoError> {
+pub(crate) fn check(path: &Path) -> Result<Superblock, IoError> {
     let name = path.display().to_string();
     let refused = |e: std::io::Error| IoError::Open {
         file: name.clone(),
@@ -54,16 +81,19 @@ pub(crate) fn check(path: &Path) -> Result<u64, IoError> {
             .read_to_end(&mut bytes)
             .map_err(refused)?;
         if bytes.starts_with(&SIGNATURE) {
-            return match announced(&bytes) {
-                // Counted from the first byte of the file, including a user block.
-                Some(end) if end > length => Err(IoError::Truncated {
+            let Some(end) = announced(&bytes) else {
+                return Err(not("one with a damaged superblock"));
+            };
+            let writer = writer(&bytes, end, length);
+            // Counted from the first byte of the file, including a user block.
+            if end > length && writer == Writer::None {
+                return Err(IoError::Truncated {
                     file: name,
                     expected: end,
                     found: length,
-                }),
-                Some(_) => Ok(length),
-                None => Err(not("one with a damaged superblock")),
-            };
+                });
+            }
+            return Ok(Superblock { length, writer });
         }
         is_matlab |= start == 0 && bytes.starts_with(MATLAB_5);
         start = if start == 0 { 512 } else { start * 2 };
@@ -128,6 +158,21 @@ fn announced(bytes: &[u8]) -> Option<u64> {
     }
     let raw = bytes.get(end_at..end_at + address_size)?;
     Some(raw.iter().rev().fold(0, |v, b| (v << 8) | u64::from(*b)))
+}
+
+/// The program that has a file of `length` bytes open for writing, whose superblock announces `end`.
+fn writer(superblock: &[u8], end: u64, length: u64) -> Writer {
+    let version = superblock.get(8).copied().unwrap_or_default();
+    // The flags of versions 0 and 1 have four bytes, of which the first one is in use.
+    let at = if version < 2 { 20 } else { 11 };
+    let flags = superblock.get(at).copied().unwrap_or_default() & (WRITE | SWMR);
+    match flags {
+        0 => Writer::None,
+        WRITE if version < 3 && end == length => Writer::Flushed,
+        // What has been added since is behind the end that the superblock announces.
+        flags if version == 3 && flags == WRITE | SWMR && end <= length => Writer::Swmr,
+        _ => Writer::Writing,
+    }
 }
 
 #[cfg(test)]

@@ -4,10 +4,10 @@
 //! long name, its start and a hash of the whole). Its
 //! process holds a lock on that folder, which the operating system releases when the process ends,
 //! in whatever way. A folder that can be locked was therefore left by a killed process. (The file
-//! itself is not locked, because HDF5 and the database lock it themselves.)
+//! itself is not locked, because the database locks it itself.)
 
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io;
 use std::path::Path;
@@ -28,7 +28,25 @@ pub(crate) struct TemporaryFile {
     // Dropped in this order: the lock is released last.
     file: NamedTempFile,
     folder: TempDir,
-    lock: Option<File>,
+    lock: Option<Lock>,
+}
+
+/// A lock on a folder. It ends when this value is dropped, also if a process that was started meanwhile has inherited the descriptor.
+#[derive(Debug)]
+struct Lock(File);
+
+impl Lock {
+    /// Locks `open`, unless another process has locked it.
+    fn try_of(open: File) -> Result<Self, TryLockError> {
+        open.try_lock()?;
+        Ok(Self(open))
+    }
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        let _ = self.0.unlock();
+    }
 }
 
 impl TemporaryFile {
@@ -43,8 +61,13 @@ impl TemporaryFile {
                 .tempdir_in(beside)
                 .map_err(|e| explained(beside, e))?;
             // File systems without locks have no processes that remove what they could lock.
-            let lock = File::open(folder.path()).ok();
-            let lock = lock.filter(|lock| lock.lock().is_ok());
+            let lock = match File::open(folder.path()) {
+                Ok(open) => match Lock::try_of(open) {
+                    Err(TryLockError::WouldBlock) => continue, // Another process is removing it.
+                    lock => lock.ok(),
+                },
+                Err(_) => None,
+            };
             match file_in(folder.path()) {
                 Ok(file) => return Ok(Self { file, folder, lock }),
                 // Another process locked the folder first, and removed it.
@@ -107,8 +130,8 @@ pub(crate) fn remove_leftovers(target: &Path) {
             continue;
         }
         let path = entry.path();
-        if let Ok(lock) = File::open(&path)
-            && lock.try_lock().is_ok()
+        if let Ok(open) = File::open(&path)
+            && let Ok(_lock) = Lock::try_of(open)
         {
             let _ = fs::remove_file(path.join(FILE));
             let _ = fs::remove_dir(&path);

@@ -14,6 +14,7 @@ mod jacobi_refused;
 mod jacobi_restart;
 mod leftovers;
 mod links;
+mod locks;
 mod messages;
 #[cfg(feature = "mri")]
 mod mri;

@@ -36,6 +36,9 @@ pub(super) fn print_layout(layout: &UnknownLayout, json: bool) -> Result<(), Fai
     if let Some(unseen) = &layout.not_looked_at {
         more += &format!("and {unseen}\n");
     }
+    for note in &layout.notes {
+        more += &format!("note: {}\n", visible(note));
+    }
     let rest = if layout.complete {
         ""
     } else {

@@ -120,12 +120,13 @@ impl Source {
             options.is_some_and(|of| of.contains(ChunkOpts::DONT_FILTER_PARTIAL_CHUNKS));
         let list = chunk_list(dataset)
             .ok_or_else(|| self.damaged(path, "its list of chunks is damaged"))?;
+        let length = self.length();
         for of in &list {
             let ends = of.addr.checked_add(of.size);
-            if ends.is_none_or(|end| end > self.length) || of.offset.len() != shape.len() {
+            if ends.is_none_or(|end| end > length) || of.offset.len() != shape.len() {
                 let reason = format!(
                     "a chunk of {} bytes is at byte {}, but the file has {} bytes (truncated or damaged)",
-                    of.size, of.addr, self.length
+                    of.size, of.addr, length
                 );
                 return Err(self.damaged(path, &reason));
             }

@@ -173,7 +173,7 @@ impl Source {
             let reason = format!("its data are in more than {MOST_FILES} files");
             return Err(self.damaged(link, &reason));
         }
-        let mut source = Source::open(&path, self.memory())?;
+        let mut source = Source::open_unclosed(&path, self.memory())?;
         source.registry = Registry::Of(Rc::downgrade(&linked), real.clone());
         let source = Rc::new(source);
         (linked.files.borrow_mut()).insert(real.clone(), Rc::clone(&source));

@@ -54,12 +54,12 @@ impl Source {
         }
         let bytes = bytes_of(&shape, item);
         let stored = dataset.storage_size();
-        if stored > self.length {
+        if stored > self.length() {
             return Err(self.damaged(
                 path,
                 &format!(
                     "expected at most {} bytes, the length of the file, found {stored} (truncated or damaged)",
-                    self.length
+                    self.length()
                 ),
             ));
         }
@@ -87,12 +87,12 @@ impl Source {
             Layout::Contiguous => {
                 if let Some(offset) = dataset.offset() {
                     let end = u128::from(offset) + bytes;
-                    if end > u128::from(self.length) {
+                    if end > u128::from(self.length()) {
                         return Err(self.damaged(
                             path,
                             &format!(
                                 "it ends at byte {end}, but the file has {} bytes (truncated or damaged)",
-                                self.length
+                                self.length()
                             ),
                         ));
                     }
@@ -107,12 +107,12 @@ impl Source {
                 let chunks = shape.iter().zip(&chunk).fold(1_u128, |n, (d, c)| {
                     n.saturating_mul(d.div_ceil((*c).max(1)) as u128)
                 });
-                if chunks > u128::from(self.length) {
+                if chunks > u128::from(self.length()) {
                     return Err(self.damaged(
                         path,
                         &format!(
                             "it has {chunks} chunks, more than its file of {} bytes can hold",
-                            self.length
+                            self.length()
                         ),
                     ));
                 }

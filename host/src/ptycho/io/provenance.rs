@@ -93,7 +93,7 @@ pub fn processes(path: &Path, memory: Memory) -> Vec<Process> {
     if !is_hdf5(path) {
         return Vec::new();
     }
-    match Source::open(path, memory) {
+    match Source::open_unclosed(path, memory) {
         Ok(source) => (1..=MOST_PROCESSES)
             .map_while(|number| read(&source, &group(number)))
             .collect(),

@@ -26,7 +26,7 @@ pub(super) fn read(
     options: &ReadOptions,
     memory: Memory,
 ) -> Result<Scattering, IoError> {
-    let source = Source::open(path, memory)?;
+    let source = Source::open_unclosed(path, memory)?;
     read_from(&source, options, memory).map_err(|e| match e {
         // `TooLarge` is about frames of a scan.
         IoError::TooLarge {
@@ -66,7 +66,7 @@ fn read_from(
         });
     }
     let titles: Vec<String> = sets.iter().map(|s| s.title.clone()).collect();
-    let mut notes: Vec<String> = left_out.into_iter().collect();
+    let mut notes: Vec<String> = left_out.into_iter().chain(source.unclosed()).collect();
     let chosen = select(source.name(), &titles, options, &mut notes)?;
     DataSet::open(source, &sets[chosen], options, memory, notes)?.read()
 }

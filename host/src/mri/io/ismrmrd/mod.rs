@@ -91,11 +91,13 @@ pub fn read_within(
     options: &ReadOptions,
     memory: Memory,
 ) -> Result<KSpaceFile, IoError> {
-    let source = Source::open(path, memory)?;
+    let source = Source::open_unclosed(path, memory)?;
     let records = records(&source, options)?;
     let group = options.group.trim_matches('/');
     let header = header::Header::read(&source, &format!("/{group}/xml"))?;
-    assemble::assemble(&source, &records, &header, options)
+    let mut read = assemble::assemble(&source, &records, &header, options)?;
+    read.notes.extend(source.unclosed());
+    Ok(read)
 }
 
 /// The images that `options` select, sorted, each with at least one acquisition.
@@ -107,7 +109,7 @@ pub fn images_within(
     options: &ReadOptions,
     memory: Memory,
 ) -> Result<Vec<ImageIndex>, IoError> {
-    let source = Source::open(path, memory)?;
+    let source = Source::open_unclosed(path, memory)?;
     let records = records(&source, options)?;
     assemble::images(&source, &records, options)
 }

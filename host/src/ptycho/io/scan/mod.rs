@@ -97,8 +97,7 @@ pub fn read_with_scratch(
     let Some(format) = format_of(&source, options) else {
         if let Some(frames) = lone_frames::path(&source, options) {
             let read = lone_frames::read(&source, frames, options, scratch);
-            source.unchanged()?;
-            return read;
+            return whole(&source, read);
         }
         return Err(IoError::Format {
             file: source.name().to_owned(),
@@ -130,9 +129,16 @@ pub fn read_with_scratch(
         Format::Dectris => dectris::read(&source, options, scratch),
         Format::Cxi | Format::Frames | Format::Auto => cxi::read(&source, options, scratch),
     };
+    whole(&source, read)
+}
+
+/// What was read, unless the files have changed meanwhile; notes those that are still open for writing.
+fn whole(source: &ScanFiles, read: Result<ScanFile, IoError>) -> Result<ScanFile, IoError> {
     // What was read of a file that has changed means nothing, and neither do its errors.
     source.unchanged()?;
-    read
+    let mut read = read?;
+    read.notes.extend(source.unclosed());
+    Ok(read)
 }
 
 /// Opens `path`, whose links lead as far as the options say.

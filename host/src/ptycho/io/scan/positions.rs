@@ -255,6 +255,7 @@ impl<'a> Reader<'a> {
         let source = Source::open_with_links(path, self.input.memory(), self.follow)?;
         let read = self.of_source(&source, dataset, notes);
         source.unchanged()?;
+        notes.extend(source.unclosed());
         read
     }
 

@@ -281,6 +281,12 @@ impl ScanFiles {
         self.first.unchanged()?;
         self.others.iter().try_for_each(Source::unchanged)
     }
+
+    /// One sentence for each file that a program has open for writing.
+    pub(super) fn unclosed(&self) -> Vec<String> {
+        let sources = std::iter::once(&self.first).chain(&self.others);
+        sources.flat_map(Source::unclosed).collect()
+    }
 }
 
 /// The frames of files that are no HDF5: `first`, those of the file `path`, and those of the files that the options name. `is_one` says

@@ -45,6 +45,9 @@ pub struct UnknownLayout {
     /// What else of the file was not looked at, as there is too much.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_looked_at: Option<String>,
+    /// What the user should know of the file, one sentence each.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
     /// Recipe (TOML) that names the datasets; what was not found is in comments.
     pub recipe: String,
     /// Whether the recipe has frames, positions and the geometry.
@@ -86,6 +89,7 @@ pub fn unknown_layout(
     Ok(Some(UnknownLayout {
         file: source.name().to_owned(),
         not_looked_at: source.unseen(),
+        notes: source.unclosed(),
         not_listed: listed.len().saturating_sub(MOST_LISTED),
         datasets: (listed.into_iter().take(MOST_LISTED))
             .map(|of| UnknownDataset {

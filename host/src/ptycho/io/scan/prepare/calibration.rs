@@ -150,7 +150,7 @@ pub(super) fn plane(
     } else {
         let (source, dataset) = place.source(input)?;
         let numbers = place.numbers(&source, dataset)?;
-        if let [r, c] = *numbers.shape() {
+        let read = if let [r, c] = *numbers.shape() {
             if [r, c] != [rows, columns] {
                 return Err(wrong(&[r, c]));
             }
@@ -161,7 +161,9 @@ pub(super) fn plane(
         } else {
             let stack = FrameStack::of_dataset(numbers)?;
             summed(&stack, [rows, columns], most, &wrong)?
-        }
+        };
+        source.closed()?;
+        read
     };
     let mut mean = sum / frames as f64;
     roll(mean.view_mut(), window.roll);
@@ -242,7 +244,9 @@ pub(super) fn of_frames(
     if values != count {
         return Err(wrong(numbers.shape()));
     }
-    Ok(numbers.reals()?.into_iter().collect())
+    let read = numbers.reals()?;
+    source.closed()?;
+    Ok(read.into_iter().collect())
 }
 
 #[cfg(test)]

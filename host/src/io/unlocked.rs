@@ -1,0 +1,19 @@
+//! HDF5 files without locks.
+//!
+//! HDF5 locks every file that it opens (`flock`), and keeps the lock as long as any process has the descriptor: also one that was
+//! started meanwhile and has inherited it. A file would then be refused (`Resource temporarily unavailable`) that nobody uses any more, or
+//! that another program only has open. Nothing here needs the lock: outputs are written under temporary names that no other process
+//! opens, and a file that is still being written is recognised by its superblock.
+//!
+//! The environment variable `HDF5_USE_FILE_LOCKING` takes precedence, as in every program with HDF5.
+
+use hdf5_metno as hdf5;
+
+/// Options to open or create a file without locking it. An installed library keeps its own default, as versions before 1.10.7 cannot do
+/// without locks.
+pub(crate) fn options() -> hdf5::FileBuilder {
+    let mut options = hdf5::File::with_options();
+    #[cfg(feature = "static")]
+    options.with_fapl(|access| access.file_locking(false));
+    options
+}
