@@ -24,15 +24,7 @@ fn files_that_another_process_has_locked_are_read_and_replaced() {
         file.lock().unwrap();
         file
     });
-    let run = [
-        "-o",
-        "out.h5",
-        "-n",
-        "1",
-        "--engine",
-        "epie",
-        "--no-pictures",
-    ];
+    let run = ["-o", "out.h5", "--engine", "epie:1", "--no-pictures"];
     folder.reconstruct(&run).well();
     folder.run(&["ptycho", "info", "scan.cxi"]).well();
     drop(locked);
@@ -54,10 +46,8 @@ fn files_that_are_still_written_are_noted_or_refused() {
             "scan.cxi",
             "-o",
             "out.h5",
-            "-n",
-            "1",
             "--engine",
-            "epie",
+            "epie:1",
             "--no-pictures",
             "--backend",
             "cpu",

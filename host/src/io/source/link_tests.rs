@@ -131,12 +131,12 @@ fn folder(make: impl Fn(&hdf5::File, &Path) -> hdf5::Result<()>) -> (tempfile::T
         (3, inner.join("below")),
     ] {
         std::fs::create_dir_all(&folder).unwrap();
-        let file = hdf5::File::create(folder.join("other.h5")).unwrap();
+        let file = unlocked::options().create(folder.join("other.h5")).unwrap();
         let numbers = ndarray::arr1(&[number as f32]);
         super::super::output::array(&file, "data", &numbers).unwrap();
     }
     let scan = inner.join("scan.h5");
-    let file = hdf5::File::create(&scan).unwrap();
+    let file = unlocked::options().create(&scan).unwrap();
     make(&file, outer.path()).unwrap();
     file.close().unwrap();
     (outer, scan)
@@ -311,7 +311,11 @@ fn virtual_datasets_of_themselves_and_of_nothing_are_refused() {
 #[test]
 fn targets_that_do_not_exist_are_named() {
     let folder = tempfile::tempdir().unwrap();
-    let file = |name: &str| hdf5::File::create(folder.path().join(name)).unwrap();
+    let file = |name: &str| {
+        unlocked::options()
+            .create(folder.path().join(name))
+            .unwrap()
+    };
     file("there.h5").create_group("group").unwrap();
     let links = file("links.h5");
     links.link_external("there.h5", "/none", "dataset").unwrap();
@@ -363,7 +367,7 @@ fn damaged_heaps_of_virtual_datasets_are_not_read_for_ever() {
 fn damaged_heaps_behind_many_links_are_not_read_for_ever() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("soft.h5");
-    let file = hdf5::File::create(&path).unwrap();
+    let file = unlocked::options().create(&path).unwrap();
     virtual_dataset(&file, "end", &[1], &[("none.h5", "/data")]).unwrap();
     for number in 0..40 {
         let target = match number {
@@ -390,7 +394,9 @@ fn virtual_datasets_of_many_files_are_read() {
     const FILES: usize = 150;
     let folder = tempfile::tempdir().unwrap();
     for number in 0..FILES {
-        let file = hdf5::File::create(folder.path().join(format!("{number}.h5"))).unwrap();
+        let file = unlocked::options()
+            .create(folder.path().join(format!("{number}.h5")))
+            .unwrap();
         let values: Vec<f32> = (0..4).map(|row| (number * 10 + row) as f32).collect();
         let builder = file.new_dataset_builder();
         match number % 5 {
@@ -403,7 +409,7 @@ fn virtual_datasets_of_many_files_are_read() {
     let path = folder.path().join("all.h5");
     let column = |number: usize| hdf5::Hyperslab::from((.., number..number + 1));
     let made = |path: &Path, name: fn(usize) -> String, count: usize| {
-        let file = hdf5::File::create(path).unwrap();
+        let file = unlocked::options().create(path).unwrap();
         file.new_dataset_builder()
             .with_dcpl(|p| {
                 for number in 0..count {
@@ -428,7 +434,9 @@ fn virtual_datasets_of_many_files_are_read() {
     }
     source.unchanged().unwrap();
     // A file that was replaced while it was closed.
-    let file = hdf5::File::create(folder.path().join("0.h5")).unwrap();
+    let file = unlocked::options()
+        .create(folder.path().join("0.h5"))
+        .unwrap();
     let data = file.new_dataset::<f32>().shape(100).create("data");
     data.unwrap().write(&[7.0; 100]).unwrap();
     file.close().unwrap();
@@ -446,11 +454,14 @@ fn virtual_datasets_of_many_files_are_read() {
 fn datasets_of_other_files_are_listed() {
     let folder = tempfile::tempdir().unwrap();
     let [path, other] = ["a.h5", "b.h5"].map(|name| folder.path().join(name));
-    let file = hdf5::File::create(&other).unwrap();
-    let builder = file.new_dataset_builder().with_data(&[1.5; 7]);
-    drop(builder.create("inside").unwrap());
+    let file = unlocked::options().create(&other).unwrap();
+    let data = file
+        .new_dataset_builder()
+        .with_data(&[1.5; 7])
+        .create("inside");
+    drop(data.unwrap());
     file.close().unwrap();
-    let file = hdf5::File::create(&path).unwrap();
+    let file = unlocked::options().create(&path).unwrap();
     let group = file.create_group("scan").unwrap();
     group.link_external("b.h5", "/inside", "frames").unwrap();
     group.link_external("b.h5", "/nothing", "nothing").unwrap();
@@ -471,7 +482,7 @@ fn datasets_of_other_files_are_listed() {
 fn long_lists_and_loops_of_groups_are_cut() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("groups.h5");
-    let file = hdf5::File::create(&path).unwrap();
+    let file = unlocked::options().create(&path).unwrap();
     let mut inner = file.create_group("deep").unwrap();
     for _ in 0..20 {
         inner = inner.create_group("deep").unwrap();
@@ -496,7 +507,7 @@ fn long_lists_and_loops_of_groups_are_cut() {
     let unseen = source.unseen().unwrap();
     assert_has(&unseen, &["1 group more", "8 levels"]);
     drop(source);
-    let file = hdf5::File::open_rw(&path).unwrap();
+    let file = unlocked::options().open_rw(&path).unwrap();
     let many = file.create_group("many").unwrap();
     let put = |name: &str| {
         let builder = file.new_dataset_builder().with_data(&[1.5; 3]);
@@ -521,7 +532,7 @@ fn long_lists_and_loops_of_groups_are_cut() {
 fn texts_longer_than_any_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("text.h5");
-    let file = hdf5::File::create(&path).unwrap();
+    let file = unlocked::options().create(&path).unwrap();
     crate::io::output::text(&file, "text", &"x".repeat((32 << 20) + 1)).unwrap();
     file.close().unwrap();
     let source = Source::open(&path, Memory::available()).unwrap();
@@ -534,7 +545,7 @@ fn texts_longer_than_any_are_refused() {
 fn soft_links_in_a_circle_are_named_as_such() {
     let outer = tempfile::tempdir().unwrap();
     let path = outer.path().join("circle.h5");
-    let file = hdf5::File::create(&path).unwrap();
+    let file = unlocked::options().create(&path).unwrap();
     file.link_soft("/b", "a").unwrap();
     file.link_soft("/a", "b").unwrap();
     file.link_soft("/itself", "itself").unwrap();

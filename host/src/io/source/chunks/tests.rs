@@ -51,6 +51,8 @@ fn numbers_with_the_filters_of_hdf5_are_those_that_hdf5_reads() {
         .fletcher32()
         .with_data(&counts);
     dataset.create("data").unwrap();
+    // HDF5 closes a file when nothing of it is open any more.
+    drop(dataset);
     file.close().unwrap();
     let all = crate::system::Memory::available();
     let source = Source::open(&path, all).unwrap();

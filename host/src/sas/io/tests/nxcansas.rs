@@ -160,6 +160,7 @@ fn axes_of_an_image_are_expanded_to_its_pixels() {
         g.unlink("I").unwrap();
         let values = Array2::from_shape_fn(shape, |(r, c)| (10 * r + c) as f64);
         output::array(&g, "I", &values).unwrap();
+        drop(g);
         file.close().unwrap();
         let image = read_image(&path, &ReadOptions::default()).unwrap();
         let at = |x: f64, y: f64| {
