@@ -7,6 +7,7 @@ use crate::system::Memory;
 use hdf5_metno as hdf5;
 use std::fs::File;
 use std::path::{Path, PathBuf};
+#[cfg(unix)]
 use std::process::Command;
 
 fn write(path: &Path, value: f64) -> Result<(), IoError> {
@@ -31,7 +32,9 @@ fn files_that_are_locked_elsewhere_are_read_and_replaced() {
     // A lock belongs to a descriptor: this one keeps others of the same process out too.
     let foreign = File::open(&path).unwrap();
     foreign.lock().unwrap();
-    assert!(hdf5::File::open(&path).is_err(), "HDF5 respects the lock");
+    // HDF5 respects the lock, unless this computer's user has told it not to.
+    let told = std::env::var_os("HDF5_USE_FILE_LOCKING").is_some();
+    assert!(told || hdf5::File::open(&path).is_err());
     assert_eq!(read(&path), [1.0; 100]);
     write(&path, 2.0).unwrap();
     assert_eq!(read(&path), [2.0; 100]);

@@ -31,6 +31,7 @@ mod numbers;
 mod shape;
 mod stored;
 mod texts;
+mod unclosed;
 mod virtual_numbers;
 
 pub(in crate::io) use chunks::spec as filter_spec;
@@ -50,7 +51,6 @@ use super::input_file::InputFile;
 use super::superblock::{self, Superblock, Writer};
 use super::{IoError, global_heap, unlocked};
 use crate::system::Memory;
-use crate::text::shell_quoted;
 use contents::Contents;
 use hdf5_metno as hdf5;
 use linked::Registry;
@@ -59,7 +59,6 @@ use locate::Known;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
 use std::time::SystemTime;
 use warpstride_formats::hdf5_structure::LinkTarget;
 
@@ -75,26 +74,6 @@ fn modified(path: &Path) -> Option<SystemTime> {
 #[cfg(feature = "ptycho")]
 pub(crate) fn is_hdf5(path: &Path) -> bool {
     superblock::check(path).is_ok()
-}
-
-/// What to do about a file that is marked as being written.
-fn when_it_is_closed(name: &str) -> String {
-    format!(
-        "wait until the program that writes it has closed it; if that program has ended, remove the mark with `h5clear -s {}`",
-        shell_quoted(name)
-    )
-}
-
-/// The error for a file that a program has open for writing.
-fn still_written(name: &str) -> IoError {
-    IoError::Format {
-        file: name.to_owned(),
-        expected: "an HDF5 file that has been closed",
-        found: format!(
-            "one that is still open for writing, or whose program has ended without closing it (as its superblock says); {}",
-            when_it_is_closed(name)
-        ),
-    }
 }
 
 /// The file `path`, opened by HDF5.
@@ -166,7 +145,7 @@ impl Source {
         let modified = modified(path);
         let superblock = superblock::check(path)?;
         if superblock.writer == Writer::Writing {
-            return Err(still_written(name));
+            return Err(unclosed::still_written(name));
         }
         let file = in_hdf5(path, name, superblock.writer)?;
         Ok(Self {
@@ -239,36 +218,6 @@ impl Source {
             Writer::Swmr => std::fs::metadata(&self.path).map_or(0, |of| of.len()),
             _ => self.superblock.length,
         }
-    }
-
-    /// Names of the files that a program has open for writing: this one, and those that its links have led to.
-    fn written_elsewhere(&self) -> Vec<String> {
-        let linked = match &self.registry {
-            Registry::Own(linked) => linked.opened(),
-            Registry::Of(..) | Registry::Closed => Vec::new(),
-        };
-        let sources = std::iter::once(self).chain(linked.iter().map(Rc::as_ref));
-        let written = sources.filter(|of| of.superblock.writer != Writer::None);
-        written.map(|of| of.name().to_owned()).collect()
-    }
-
-    /// Refuses a file that a program has open for writing, also among those that links have led to.
-    pub(crate) fn closed(&self) -> Result<(), IoError> {
-        match self.written_elsewhere().first() {
-            None => Ok(()),
-            Some(name) => Err(still_written(name)),
-        }
-    }
-
-    /// One sentence for each file that a program has open for writing.
-    pub(crate) fn unclosed(&self) -> Vec<String> {
-        let note = |name: &String| {
-            format!(
-                "{name} is still open for writing, or its program has ended without closing it (as its superblock says): what has been written out so far is read, and the last of it may be missing; to read all of it, {}",
-                when_it_is_closed(name)
-            )
-        };
-        self.written_elsewhere().iter().map(note).collect()
     }
 
     /// Limit of memory.
