@@ -9,11 +9,16 @@
 
 use hdf5_metno as hdf5;
 
-/// Options to open or create a file without locking it. An installed library keeps its own default, as versions before 1.10.7 cannot do
-/// without locks.
+/// Options to open or create a file without locking it.
+#[cfg(feature = "static")]
 pub(crate) fn options() -> hdf5::FileBuilder {
     let mut options = hdf5::File::with_options();
-    #[cfg(feature = "static")]
     options.with_fapl(|access| access.file_locking(false));
     options
+}
+
+/// Options to open or create a file. An installed library keeps its own default: versions before 1.10.7 always lock.
+#[cfg(not(feature = "static"))]
+pub(crate) fn options() -> hdf5::FileBuilder {
+    hdf5::File::with_options()
 }
