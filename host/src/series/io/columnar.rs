@@ -17,6 +17,13 @@ pub(super) fn open(
     options: &ReadOptions,
     shared: &mut Shared,
 ) -> Result<Box<dyn Source + Send>, IoError> {
+    if options.date_column.is_some() {
+        return Err(IoError::Option {
+            file,
+            option: "--date-column",
+            reason: "expected a text file, as only those have dates apart from times of day, found Parquet or Arrow; write both as one column of timestamps".to_owned(),
+        });
+    }
     Ok(match content {
         Content::Arrow(stream) => Box::new(Arrow::stream(file, name, stream, options, shared)?),
         Content::ArrowFile(opened, length) => {

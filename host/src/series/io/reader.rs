@@ -1,11 +1,12 @@
 //! Reads the points of several inputs, one input after another.
 
 use super::columnar;
-use super::csv::{Csv, Sizes};
+use super::csv::{Csv, Sizes, TextOrigin};
 use super::input::{self, Content};
 use super::names::Names;
 use super::notes::Notes;
 use super::remote_read;
+use super::rounded::Rounded;
 use super::row_numbers::{self, RowNumbers};
 use super::rows::{Faults, MAX_KEPT};
 use super::timestamp::LocalTimes;
@@ -65,6 +66,10 @@ pub(super) struct Shared {
     pub(super) missing_of_file: u64,
     /// Number of times in the open file that clocks show twice.
     pub(super) twice_of_file: u64,
+    /// Integers in the open file that were rounded.
+    pub(super) rounded_of_file: Rounded,
+    /// Number of lines in the open file that are comments between rows.
+    pub(super) comments_of_file: u64,
 }
 
 impl Shared {
@@ -88,6 +93,19 @@ impl Shared {
             let what = format!(
                 "local times that clocks of {zone} show twice were read as the {which} ones: {count}"
             );
+            self.notes.add(file, what);
+        }
+        if let Some(what) = self.rounded_of_file.note() {
+            self.notes.add(file, what);
+        }
+        let comments = match self.comments_of_file {
+            0 => None,
+            1 => Some("1 line between the rows begins with # and was read as a comment".to_owned()),
+            count => Some(format!(
+                "{count} lines between the rows begin with # and were read as comments"
+            )),
+        };
+        if let Some(what) = comments {
             self.notes.add(file, what);
         }
         let what = match self.missing_of_file {
@@ -246,6 +264,8 @@ impl Reader {
                 memory,
                 missing_of_file: 0,
                 twice_of_file: 0,
+                rounded_of_file: Rounded::default(),
+                comments_of_file: 0,
             },
             source: None,
             ready: VecDeque::new(),
@@ -364,6 +384,8 @@ impl Reader {
         self.shared.first_of_file = None;
         self.shared.missing_of_file = 0;
         self.shared.twice_of_file = 0;
+        self.shared.rounded_of_file = Rounded::default();
+        self.shared.comments_of_file = 0;
         let named = self.options.series_column.is_some()
             || !self.options.series_columns.is_empty()
             || self.options.wide;
@@ -416,7 +438,11 @@ impl Reader {
                 &name,
                 (
                     stream,
-                    input::is_prometheus(path) || remote_read::is_remote_read(path),
+                    match remote_read::is_remote_read(path) {
+                        true => TextOrigin::RemoteRead,
+                        false if input::is_prometheus(path) => TextOrigin::Prometheus,
+                        false => TextOrigin::Any,
+                    },
                 ),
                 &self.options,
                 self.sizes,

@@ -34,6 +34,7 @@ impl Rows<'_> {
                     }
                 }
             };
+            self.parsed.rounded.text(text, number);
             self.parsed.series.push(*series);
             self.push(nanoseconds, number);
         }
