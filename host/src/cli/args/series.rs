@@ -222,6 +222,9 @@ pub(crate) struct PointsArgs {
         help_heading = "What to read"
     )]
     pub(crate) ignore_columns: Vec<String>,
+    /// Decimals of values follow a comma, as in 21,5 (CSV)
+    #[arg(long, help_heading = "What to read")]
+    pub(crate) decimal_comma: bool,
     /// Unit of numeric timestamps; auto infers it from their magnitude
     #[arg(long, value_enum, default_value_t = TimeUnitArg::Auto, help_heading = "What to read")]
     pub(crate) time_unit: TimeUnitArg,

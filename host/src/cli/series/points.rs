@@ -101,6 +101,7 @@ impl Inputs {
                 series_columns: args.series_columns.clone(),
                 ignored_columns: args.ignore_columns.clone(),
                 wide: args.wide,
+                decimal_comma: args.decimal_comma,
                 time_unit: unit,
                 time_format,
                 zone,

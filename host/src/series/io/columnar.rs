@@ -17,12 +17,18 @@ pub(super) fn open(
     options: &ReadOptions,
     shared: &mut Shared,
 ) -> Result<Box<dyn Source + Send>, IoError> {
-    if options.date_column.is_some() {
-        return Err(IoError::Option {
-            file,
-            option: "--date-column",
-            reason: "expected a text file, as only those have dates apart from times of day, found Parquet or Arrow; write both as one column of timestamps".to_owned(),
-        });
+    for (option, given) in [
+        ("--date-column", options.date_column.is_some()),
+        ("--decimal-comma", options.decimal_comma),
+    ] {
+        if given {
+            return Err(IoError::Option {
+                file,
+                option,
+                reason: "expected a text file, whose columns have no types, found Parquet or Arrow"
+                    .to_owned(),
+            });
+        }
     }
     Ok(match content {
         Content::Arrow(stream) => Box::new(Arrow::stream(file, name, stream, options, shared)?),

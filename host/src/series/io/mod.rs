@@ -104,6 +104,8 @@ pub struct ReadOptions {
     /// Whether every column but the timestamps and the ignored ones is a series, named after the
     /// column. Options on values and series are then refused.
     pub wide: bool,
+    /// Whether the decimals of values follow a comma. Text files only.
+    pub decimal_comma: bool,
     /// Unit of numeric timestamps.
     pub time_unit: TimeUnit,
     /// Format of timestamps.

@@ -110,10 +110,11 @@ impl Shared {
         }
         let what = match self.missing_of_file {
             0 => return,
-            1 => "1 cell without a value (empty, or a text such as NA or null) is no point"
-                .to_owned(),
+            1 => {
+                "1 cell without a value (empty, null, or a text such as NA) is no point".to_owned()
+            }
             count => format!(
-                "{count} cells without a value (empty, or a text such as NA or null) are no points"
+                "{count} cells without a value (empty, null, or a text such as NA) are no points"
             ),
         };
         self.notes.add(file, what);

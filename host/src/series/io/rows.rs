@@ -132,7 +132,13 @@ impl Fault {
         } else {
             format!("the value '{}'", super::shorten(text))
         };
-        Self::new(before, found, "a number such as 21.5, or nan")
+        let mut expected = "a number such as 21.5, or nan".to_owned();
+        if super::number::value_with_comma(text.as_bytes()).is_some() {
+            expected += " (with --decimal-comma, decimals follow a comma)";
+        } else if text.contains(',') || text.matches('.').count() > 1 {
+            expected += ", without marks between thousands";
+        }
+        Self::new(before, found, expected)
     }
 
     /// The same error in a column of a wide table.

@@ -175,8 +175,8 @@ pub(super) fn read(
     let dated = dated(&names, &below, options);
     let options = dated.as_ref().unwrap_or(options);
     let has_numbers = |column: usize| {
-        let text = below.get(column).map(|text| text.as_bytes());
-        text.is_some_and(|text| columns::is_missing(text) || number::value(text).is_some())
+        let text = below.get(column);
+        text.is_some_and(|text| columns::is_missing(text.as_bytes()) || is_number(text, options))
     };
     let columns = columns::by_name(file, &names, options, notes, has_numbers)?;
     let unit = match options.unit() {
@@ -241,9 +241,8 @@ fn wide_columns(
         let found = options.format_of_first(text);
         found.is_some_and(|time_format| time_format.read(text).is_ok())
     };
-    let is_number = |text: &String| {
-        columns::is_missing(text.as_bytes()) || number::value(text.as_bytes()).is_some()
-    };
+    let is_number =
+        |text: &String| columns::is_missing(text.as_bytes()) || is_number(text, options);
     if let Some(time) = time
         && is_time(time)
         && let Ok(wide) = WideColumns::by_number(file, fields.len(), options)
@@ -264,6 +263,13 @@ fn wide_columns(
     Ok((WideColumns::by_name(file, fields, options, notes)?, true))
 }
 
+fn is_number(text: &str, options: &ReadOptions) -> bool {
+    match options.decimal_comma {
+        false => number::value(text.as_bytes()).is_some(),
+        true => number::value_with_comma(text.as_bytes()).is_some(),
+    }
+}
+
 fn is_value(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_digit() || c == '-' || c == '.')
         && number::value(text.as_bytes()).is_some()
@@ -276,7 +282,7 @@ fn is_row(fields: &[String], columns: &Columns, options: &ReadOptions) -> bool {
         Some(date) => options.format_of_first(format!("{} {clock}", field(date)).as_bytes()),
         None => options.format_of_first(clock.as_bytes()),
     };
-    time.is_some() && number::value(field(columns.value).as_bytes()).is_some()
+    time.is_some() && is_number(field(columns.value), options)
 }
 
 /// Whether the column of series names, chosen by its position, holds a time, and that of timestamps
@@ -312,6 +318,7 @@ pub(super) fn exposition(file: &str, text: &[u8], options: &ReadOptions) -> Resu
         ("--series-columns", !options.series_columns.is_empty()),
         ("--ignore-columns", !options.ignored_columns.is_empty()),
         ("--wide", options.wide),
+        ("--decimal-comma", options.decimal_comma),
     ] {
         if given {
             return refuse(option, "no such option");

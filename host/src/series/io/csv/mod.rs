@@ -85,6 +85,8 @@ pub(super) struct Csv {
     local: Option<LocalTimes>,
     /// `--scrape-time`.
     scrape_time: Option<i64>,
+    /// `--decimal-comma`.
+    decimal_comma: bool,
 }
 
 /// The source of windows.
@@ -222,6 +224,7 @@ impl Csv {
             head,
             local: options.local_times(),
             scrape_time: options.scrape_time,
+            decimal_comma: options.decimal_comma,
             on_error: options.on_error,
             longest_name: options.name_limit(),
             sizes,
@@ -320,6 +323,7 @@ impl Source for Csv {
             unused: &self.unused,
             wide: &self.wide,
             scrape_time: self.scrape_time,
+            decimal_comma: self.decimal_comma,
         };
         if self.time_format.is_none() {
             self.time_format = match self.head.exposition {

@@ -54,6 +54,8 @@ pub(super) struct Context<'c> {
     pub(super) wide: &'c [u32],
     /// Time of samples without one, nanoseconds since 1970.
     pub(super) scrape_time: Option<i64>,
+    /// Whether the decimals of values follow a comma.
+    pub(super) decimal_comma: bool,
 }
 
 /// Why a row is malformed.
@@ -338,9 +340,18 @@ impl<'c> Rows<'c> {
         Ok((self.time(time)?, self.value(value)?))
     }
 
+    /// The number in a field without blanks around it.
+    #[inline]
+    fn number(&self, text: &[u8]) -> Option<f64> {
+        match self.context.decimal_comma {
+            false => number::value(text),
+            true => number::value_with_comma(text),
+        }
+    }
+
     #[inline]
     fn value<'r>(&mut self, value: &'r [u8]) -> Result<f64, RowError<'r>> {
-        let number = match number::value(value) {
+        let number = match self.number(value) {
             Some(number) => number,
             None => {
                 let bare = value.trim_ascii();
@@ -348,7 +359,7 @@ impl<'c> Rows<'c> {
                     true => RowError::Missing,
                     false => RowError::Value(bare),
                 };
-                number::value(bare).ok_or_else(missing)?
+                self.number(bare).ok_or_else(missing)?
             }
         };
         self.parsed.rounded.text(value, number);
@@ -446,7 +457,12 @@ impl<'c> Rows<'c> {
             RowError::Count(found) => Fault::new(
                 before,
                 found.to_string(),
-                format!("{expected} fields, as in the first line"),
+                match head.repeated {
+                    None => format!("{expected} fields, as in the first line"),
+                    Some(_) => format!(
+                        "{expected} fields, as in the first table (tables with other columns belong in a file of their own)"
+                    ),
+                },
             ),
             RowError::Long(bytes) => Fault::new(
                 before,

@@ -3,7 +3,8 @@
 use crate::series::io::{DatePattern, iso};
 
 /// Dates, without the ambiguity of `%d/%m` and `%m/%d` first.
-const DATES: [&str; 16] = [
+const DATES: [&str; 17] = [
+    "%Y-%m-%d",
     "%Y/%m/%d",
     "%Y.%m.%d",
     "%Y%m%d",
@@ -36,11 +37,9 @@ const BETWEEN: [&str; 4] = [" ", "T", ", ", ":"];
 /// What may follow.
 const ENDINGS: [&str; 4] = ["", "Z", " %z", "%z"];
 /// Formats that are not a date before a time of day.
-const OTHERS: [&str; 5] = [
+const OTHERS: [&str; 3] = [
     "%a %b %d %H:%M:%S %Y",
     "%a, %d %b %Y %H:%M:%S %z",
-    "%Y-%m-%d %I:%M:%S %p",
-    "%Y-%m-%d %I:%M %p",
     "%Y%m%d%H%M%S",
 ];
 /// Largest length of a timestamp.
