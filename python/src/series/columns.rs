@@ -12,7 +12,7 @@ use arrow_array::{Array, ArrayRef, RecordBatch, StringArray};
 use arrow_schema::{DataType, Schema, TimeUnit};
 use std::collections::HashMap;
 use std::sync::Arc;
-use warpstride::series::io::{Rounded, iso};
+use warpstride::series::io::{Rounded, iso, january_of_1970};
 use warpstride::series::{AxisError, Batch, BucketAxis};
 
 const DAY: i64 = 86_400_000_000_000;
@@ -293,7 +293,16 @@ impl Points {
                 self.unused.join(", ")
             )
         });
-        unused.into_iter().chain(self.rounded.note()).collect()
+        let latest = self.times.iter().max().copied();
+        let early = latest
+            .filter(|_| self.unit.is_none())
+            .and_then(january_of_1970);
+        let early = early.map(|why| format!("{}: {why}", self.column.name));
+        unused
+            .into_iter()
+            .chain(self.rounded.note())
+            .chain(early)
+            .collect()
     }
 
     /// Places the points on the axis of buckets of local time, whose zone the times have from then on.

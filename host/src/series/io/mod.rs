@@ -187,6 +187,19 @@ pub fn moment_in(text: &str, unit: TimeUnit, zone: Option<Zone>) -> Result<i64, 
     })
 }
 
+/// A doubt about times of a timestamp type, of which this is the last: times of today are in January
+/// of 1970 if they were written in a unit that is too large by a thousand.
+#[must_use]
+pub fn january_of_1970(last: i64) -> Option<String> {
+    const END: i64 = 31 * 86_400_000_000_000;
+    (last < END).then(|| {
+        format!(
+            "all times are in January of 1970 (the last: {}): the unit of the timestamps may be wrong",
+            iso(last)
+        )
+    })
+}
+
 /// Formats nanoseconds since 1970 as ISO 8601 in UTC.
 #[must_use]
 pub fn iso(nanoseconds: i64) -> String {

@@ -125,8 +125,10 @@ pub(super) struct Table {
     pub(super) single: Option<u32>,
     /// Number of rows so far.
     rows: u64,
-    /// Number of integers that double precision rounds, and the first of them.
+    /// Integers that double precision rounds.
     rounded: Rounded,
+    /// The latest time so far.
+    latest: Option<i64>,
 }
 
 impl Table {
@@ -156,6 +158,7 @@ impl Table {
             single,
             rows: 0,
             rounded: Rounded::default(),
+            latest: None,
         }
     }
 
@@ -172,6 +175,7 @@ impl Table {
         self.rows += rows as u64;
         shared.record_faults(&self.file, "row", first, filled.faults, self.on_error)?;
         shared.missing_of_file += filled.missing;
+        self.latest = self.latest.max(filled.block.times.iter().copied().max());
         match self.single {
             Some(number) => filled.block.series = vec![number; filled.block.times.len()],
             None => {
@@ -236,6 +240,7 @@ impl Table {
         let first = self.rows + 1;
         self.rows += rows as u64;
         shared.record_faults(&self.file, "row", first, faults, self.on_error)?;
+        self.latest = self.latest.max(block.times.iter().copied().max());
         Ok(block)
     }
 
@@ -398,6 +403,11 @@ impl Table {
             let what =
                 "its timestamps are of a timestamp type: --time-format has no effect on them";
             shared.notes.add(&self.file, what.to_owned());
+        }
+        if self.kind != TimeKind::Inferred
+            && let Some(what) = self.latest.and_then(super::january_of_1970)
+        {
+            shared.notes.add(&self.file, what);
         }
         if self.kind != TimeKind::Inferred || is_text {
             let notes = &mut shared.notes;

@@ -39,13 +39,13 @@ fn first_time(text: &[u8]) -> Option<&[u8]> {
 const FIRST_LINES: usize = 10_000;
 
 /// The unit of timestamps that no option states: seconds if the first one is a likely time in these,
-/// but not in milliseconds, unless the text is made of remote read.
-pub(super) fn unit(text: &[u8], remote_read: bool) -> TimeUnit {
-    let is_seconds = !remote_read && first_time(text).is_some_and(is_in_seconds);
-    match is_seconds {
+/// but not in milliseconds, unless the text is made of remote read; `None` without timestamps.
+pub(super) fn unit(text: &[u8], remote_read: bool) -> Option<TimeUnit> {
+    let first = first_time(text)?;
+    Some(match !remote_read && is_in_seconds(first) {
         true => TimeUnit::Seconds,
         false => TimeUnit::Milliseconds,
-    }
+    })
 }
 
 /// Whether seconds are assumed without any other sign of `OpenMetrics`: its last line, or decimals.

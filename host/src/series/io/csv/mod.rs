@@ -170,7 +170,8 @@ impl Csv {
         let is_exposition = origin != TextOrigin::Any || exposition::is_exposition(&cutter.carry);
         let head = if is_exposition {
             let head = head::exposition(&file, &cutter.carry, options)?;
-            head.with_unit(exposition::unit(&cutter.carry, remote_read))
+            let unit = exposition::unit(&cutter.carry, remote_read);
+            head.with_unit(unit.unwrap_or(TimeUnit::Milliseconds))
         } else {
             if options.scrape_time.is_some() {
                 shared.notes.add_unused_scrape_time(&file);
@@ -327,17 +328,14 @@ impl Source for Csv {
         };
         if self.time_format.is_none() {
             self.time_format = match self.head.exposition {
-                true => {
-                    let unit = exposition::unit(&window.text, self.remote_read);
+                true => exposition::unit(&window.text, self.remote_read).and_then(|unit| {
                     if exposition::is_doubtful(&window.text, unit) {
                         let what = "its timestamps are read as seconds since 1970, as in OpenMetrics (--time-unit ms: milliseconds)";
                         shared.notes.add(&self.file, what.to_owned());
                     }
-                    Unit::named(unit).map(|unit| TimestampFormat::Epoch {
-                        unit,
-                        origin: UnitOrigin::Named,
-                    })
-                }
+                    let origin = UnitOrigin::Named;
+                    Unit::named(unit).map(|unit| TimestampFormat::Epoch { unit, origin })
+                }),
                 false => {
                     let unit = (self.head.unit, self.stated);
                     parse::time_format(&window.text, &context, unit, self.local)
