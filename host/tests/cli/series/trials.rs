@@ -52,14 +52,12 @@ fn seconds_of_openmetrics_are_seconds() {
         return;
     };
     result.well();
-    let expected: Vec<String> = (["10:56", "0.0"].into_iter())
-        .chain(["10:57", "2.0", "10:58", "4.0"])
-        .collect::<Vec<_>>()
-        .chunks(2)
-        .map(|pair| format!("2025-02-10T{}:00Z,{}", pair[0], pair[1]))
-        .collect();
-    for row in expected {
-        assert!(result.out.contains(&row), "{row}: {}", result.out);
+    for row in [
+        "2025-02-10T10:56:00Z,0.0",
+        "2025-02-10T10:57:00Z,2.0",
+        "2025-02-10T10:58:00Z,4.0",
+    ] {
+        assert!(result.out.contains(row), "{row}: {}", result.out);
     }
     assert_eq!(result.out.lines().count(), 4);
     let Some((rows, notes)) = read("ts_float.prom", &["-a", "last"]) else {
