@@ -418,16 +418,6 @@ impl Reader {
     }
 
     fn begin(&mut self, path: &Path) -> Result<Box<dyn Source + Send>, IoError> {
-        if remote_read::is_remote_read(path)
-            && !matches!(self.options.unit(), TimeUnit::Auto | TimeUnit::Milliseconds)
-        {
-            return Err(IoError::Option {
-                file: path.display().to_string(),
-                option: "--time-format",
-                reason: "expected milliseconds, the unit of Prometheus' remote read, found another"
-                    .to_owned(),
-            });
-        }
         let input = input::open(path, self.shared.memory)?;
         let (file, name) = (input.file, input.name);
         let length = std::fs::metadata(path).map_or(0, |found| found.len());
