@@ -420,7 +420,7 @@ fn nanoseconds(array: &ArrayRef, of_integers: Option<i64>) -> Result<Vec<i64>, u
 
 /// Values in double precision; of null, any.
 fn numbers(array: &ArrayRef, rounded: &mut Rounded) -> Option<Vec<f64>> {
-    // The values of null are nobody's numbers.
+    // Values below null are not looked at.
     macro_rules! integers {
         ($type:ty) => {{
             let array = array.as_primitive_opt::<$type>()?;

@@ -25,7 +25,7 @@ pub(super) struct Chunk {
     /// Whether a timestamp may occur more than once in a series.
     pub(super) repeats: bool,
     /// Whether points of the same time are kept.
-    pub(super) keeps: bool,
+    pub(super) keeps_duplicates: bool,
     /// Number of series with points.
     pub(super) nonempty: usize,
     /// (granularity): most buckets there can be, including the lead's.
@@ -177,7 +177,7 @@ fn chunk(
         let before = &times[offsets[series.start]..points.start];
         let time = times[points.start - 1];
         // If several points share the preceding time, the first is used, unless all are kept.
-        let earlier = match prepared.keeps {
+        let earlier = match prepared.keeps_duplicates {
             true => before.len() - 1,
             false => before.partition_point(|earlier| *earlier < time),
         };
@@ -212,7 +212,7 @@ fn chunk(
         repeats: stats
             .iter()
             .any(|stats| stats.repeated > 0 || !stats.sorted),
-        keeps: prepared.keeps,
+        keeps_duplicates: prepared.keeps_duplicates,
         continued,
         series,
         points,

@@ -91,7 +91,7 @@ pub(super) struct Prepared<'a> {
     /// Number of points that were dropped because a later one has the same time.
     pub(super) dropped: usize,
     /// Whether points of the same time are kept.
-    pub(super) keeps: bool,
+    pub(super) keeps_duplicates: bool,
 }
 
 impl<'a> Prepared<'a> {
@@ -114,7 +114,7 @@ impl<'a> Prepared<'a> {
             stats: Vec::new(),
             skipped: 0,
             dropped: 0,
-            keeps: duplicates == Duplicates::Keep,
+            keeps_duplicates: duplicates == Duplicates::Keep,
         };
         if nan == NanPolicy::Skip {
             prepared.skip()?;

@@ -151,7 +151,7 @@ impl<M: Device> StreamQueue<M> {
             self.sort(device)?;
         }
         let points = &mut self.points;
-        let drops = chunk.repeats && !chunk.keeps;
+        let drops = chunk.repeats && !chunk.keeps_duplicates;
         let mut kept = 0;
         if drops {
             self.stages.drop_duplicates(device, points)?;

@@ -20,7 +20,7 @@ fn units(text: &str) -> String {
         let seconds = u128::from(number) * u128::from(unit.nanoseconds()) / 1_000_000_000;
         1970 + (seconds as f64 / 31_556_952.0) as u64
     };
-    let told = |(name, unit): &(&str, Unit)| {
+    let described = |(name, unit): &(&str, Unit)| {
         let year = year(*unit);
         match year {
             ..=2262 => format!("--time-unit {name} gives the year {year}"),
@@ -30,10 +30,10 @@ fn units(text: &str) -> String {
     let plausible = all
         .iter()
         .filter(|(_, unit)| Plausible::of(*unit).contains(number));
-    let texts: Vec<String> = plausible.map(told).collect();
+    let texts: Vec<String> = plausible.map(described).collect();
     match texts.is_empty() {
         false => texts.join(", "),
-        true => all.iter().map(told).collect::<Vec<_>>().join(", "),
+        true => all.iter().map(described).collect::<Vec<_>>().join(", "),
     }
 }
 

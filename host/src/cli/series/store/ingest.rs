@@ -230,7 +230,7 @@ impl Ingest {
         Ok(())
     }
 
-    /// What is told about points that are too far in the future.
+    /// The sentence about points that are too far in the future.
     fn future(&self, points: u64, first: Option<&(String, i64)>) -> String {
         let zone = self.inputs.zone();
         let first = first.map_or_else(String::new, |(series, time)| {

@@ -3,6 +3,7 @@
 use super::definition::definition;
 use super::*;
 use crate::series::Calendar;
+use crate::series::cpu::CpuEngine;
 use rayon::ThreadPoolBuilder;
 
 /// Values of both signs without a pattern.

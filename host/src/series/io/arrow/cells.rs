@@ -74,7 +74,7 @@ pub(super) fn is_name(kind: &DataType) -> bool {
         )
 }
 
-/// Whether the cells of a column may tell series apart: all that are no numbers and no times.
+/// Whether the cells of a column may tell series apart: all but numbers and times.
 pub(super) fn may_be_label(kind: &DataType) -> bool {
     let is_time = matches!(
         kind,

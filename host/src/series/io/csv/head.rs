@@ -209,10 +209,10 @@ fn dated(names: &[String], below: &[String], options: &ReadOptions) -> Option<Re
     if options.date_column.is_some() || options.time_column.is_some() {
         return None;
     }
-    let named = |wanted: &str| {
+    let named = |name: &str| {
         names
             .iter()
-            .position(|name| name.eq_ignore_ascii_case(wanted))
+            .position(|column| column.eq_ignore_ascii_case(name))
     };
     let (date, clock) = (named("date")?, named("time")?);
     let clock_below = below.get(clock)?.as_bytes();

@@ -371,7 +371,7 @@ fn name_of(column: &ColumnDescriptor) -> String {
     }
 }
 
-/// Whether the cells of a column may tell series apart: all that are no numbers and no times.
+/// Whether the cells of a column may tell series apart: all but numbers and times.
 fn may_be_label(column: &ColumnDescriptor) -> bool {
     let is_moment = matches!(
         column.logical_type_ref(),

@@ -1,4 +1,4 @@
-//! Which numbers of a unit that nobody stated are times of measurements.
+//! Which numbers are times of measurements, if no option states their unit.
 
 use super::{Unit, is_minute};
 use std::sync::OnceLock;
