@@ -87,11 +87,10 @@ impl Parquet {
             .ok_or_else(|| broken(&"the metadata is damaged"))?
             .map_err(|e| broken(&e))?;
         let leaves = reader.metadata().file_metadata().schema_descr().columns();
-        let usable = usable(leaves, options.wide);
+        let usable = usable(leaves);
         let names: Vec<String> = usable.iter().map(|leaf| name_of(&leaves[*leaf])).collect();
         if options.wide {
-            let wide = WideColumns::by_name(&file, &names, options, &mut shared.notes);
-            let wide = wide.map_err(|error| with_nested(error, leaves, &usable))?;
+            let wide = WideColumns::by_name(&file, &names, options, &mut shared.notes)?;
             return Self::open_wide(
                 file,
                 &names,
@@ -110,8 +109,7 @@ impl Parquet {
                     Type::INT32 | Type::INT64 | Type::FLOAT | Type::DOUBLE
                 )
         };
-        let columns = columns::by_name(&file, &names, options, &mut shared.notes, has_numbers);
-        let columns = columns.map_err(|error| with_nested(error, leaves, &usable))?;
+        let columns = columns::by_name(&file, &names, options, &mut shared.notes, has_numbers)?;
         let (time, value) = (columns.time, columns.value);
         let leaf = |column: usize| &leaves[usable[column]];
         let refuse = |column: usize, expected: &'static str| IoError::Type {
@@ -166,7 +164,7 @@ impl Parquet {
         })
     }
 
-    /// Opens a wide table; `usable` are its columns that are no lists or structures.
+    /// Opens a wide table with the columns `usable`.
     fn open_wide(
         file: String,
         names: &[String],
@@ -345,18 +343,15 @@ impl Source for Parquet {
     }
 }
 
-/// The columns that may be read: of a table that is not wide, also parts of structures, and the
-/// first part of lists and maps, which stands for them.
-fn usable(leaves: &[ColumnDescPtr], is_wide: bool) -> Vec<usize> {
+/// The columns: those at the top, parts of structures, and the first part of each list and map, which
+/// stands for it.
+fn usable(leaves: &[ColumnDescPtr]) -> Vec<usize> {
     let mut usable: Vec<usize> = Vec::new();
     for (leaf, column) in leaves.iter().enumerate() {
-        let is_list = column.max_rep_level() > 0;
-        let is_part = column.path().parts().len() > 1;
         let known = |other: &usize| name_of(&leaves[*other]) == name_of(column);
-        if is_wide && (is_list || is_part) || is_list && usable.iter().any(known) {
-            continue;
+        if column.max_rep_level() == 0 || !usable.iter().any(known) {
+            usable.push(leaf);
         }
-        usable.push(leaf);
     }
     usable
 }
@@ -392,31 +387,6 @@ fn may_be_label(column: &ColumnDescriptor) -> bool {
     );
     let is_other = is_moment || is_number(column) || column.physical_type() == Type::INT96;
     column.max_rep_level() > 0 || !is_other
-}
-
-/// The error with the names of columns that are lists or structures, if it is about missing columns.
-fn with_nested(error: IoError, leaves: &[ColumnDescPtr], usable: &[usize]) -> IoError {
-    let mut nested: Vec<&str> = (0..leaves.len())
-        .filter(|leaf| !usable.contains(leaf))
-        .filter_map(|leaf| leaves[leaf].path().parts().first())
-        .map(String::as_str)
-        .collect();
-    nested.dedup();
-    match error {
-        IoError::Option {
-            file,
-            option,
-            reason,
-        } if !nested.is_empty() => IoError::Option {
-            reason: format!(
-                "{reason}; lists and structures are not read: {}",
-                columns::list(nested)
-            ),
-            file,
-            option,
-        },
-        other => other,
-    }
 }
 
 /// The message of an error without its category.
