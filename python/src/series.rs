@@ -12,12 +12,13 @@ use columns::{ColumnNames, Points};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use std::ffi::CStr;
-use table::{Series, Table, tables};
+use table::{Labels, Series, Table, tables};
 use warpstride::run::{BackendKind, Interrupt};
 use warpstride::series::cpu::CpuEngine;
 use warpstride::series::cuda::{kernels, on_cuda, on_emulator};
+use warpstride::series::io::iso;
 use warpstride::series::{
-    Aggregate, BucketAxis, Engine, Granularity, NanPolicy, Resample, SeriesError, Zone,
+    Aggregate, BucketAxis, Duplicates, Engine, Granularity, NanPolicy, Resample, SeriesError, Zone,
 };
 
 /// The name of a capsule with a stream of the Arrow C data interface.
@@ -46,6 +47,7 @@ struct Options {
     value: Option<String>,
     by: Option<Vec<String>>,
     nan: String,
+    duplicates: String,
     time_format: Option<String>,
     timezone: Option<String>,
     backend: String,
@@ -110,8 +112,20 @@ fn engine(plan: &Resample, options: &Options) -> Result<Box<dyn Engine>, Failure
     Ok(chosen.engine)
 }
 
-/// The aggregates of a stream of tables: one table for each granularity, and points left out because an earlier one
-/// has the same series and time.
+/// The error of an aggregation, with the labels of a series with several points at one time.
+fn of_series(error: SeriesError, labels: &Labels, axis: Option<BucketAxis>) -> Failure {
+    let SeriesError::SameTime { series, time } = error else {
+        return error.into();
+    };
+    let time = iso(axis.map_or(time, |axis| axis.start(time)));
+    let labels = labels.of(series);
+    let of = if labels.is_empty() { "" } else { " of " };
+    Failure::Data(format!(
+        "duplicates \"error\": expected one point{of}{labels} at each time, found several at {time}"
+    ))
+}
+
+/// The aggregates of a stream of tables: one table for each granularity, and doubts about the points.
 #[pyfunction]
 fn resample(
     py: Python<'_>,
@@ -119,20 +133,34 @@ fn resample(
     every: Vec<String>,
     agg: Vec<String>,
     options: Options,
-) -> PyResult<(Vec<Table>, usize)> {
+) -> PyResult<(Vec<Table>, Vec<String>)> {
     let nan = match &*options.nan {
         "keep" => NanPolicy::Keep,
         "skip" => NanPolicy::Skip,
         other => return Err(Failure::Data(format!("nan {other:?}: expected keep or skip")).into()),
     };
+    let duplicates = match &*options.duplicates {
+        "keep" => Duplicates::Keep,
+        "first" => Duplicates::First,
+        "last" => Duplicates::Last,
+        "error" => Duplicates::Error,
+        other => {
+            return Err(Failure::Data(format!(
+                "duplicates {other:?}: expected keep, first, last or error"
+            ))
+            .into());
+        }
+    };
     let granularities: Vec<Granularity> = parsed(&every).map_err(of_every)?;
     let aggregates: Vec<Aggregate> = parsed(&agg)?;
     let plan = Resample::new(granularities, aggregates, nan);
-    let plan = plan.map_err(|why| of_every(why.into()))?;
+    let plan = plan
+        .map_err(|why| of_every(why.into()))?
+        .with_duplicates(duplicates);
     let unit = unit(options.time_format.as_deref())?;
     let axis = axis(options.timezone.as_deref(), &plan)?;
     let reader = stream(capsule)?;
-    let work = |interrupt: &Interrupt| -> Result<(Vec<Table>, usize), Failure> {
+    let work = |interrupt: &Interrupt| -> Result<(Vec<Table>, Vec<String>), Failure> {
         let names = ColumnNames {
             time: options.time.as_deref(),
             unit,
@@ -143,10 +171,11 @@ fn resample(
         let mut points = Points::new(&schema, &names)?;
         for batch in reader {
             if interrupt.requested() {
-                return Ok((Vec::new(), 0));
+                return Ok((Vec::new(), Vec::new()));
             }
             points.add(&batch.map_err(|why| Failure::Data(format!("the table: {why}")))?)?;
         }
+        let notes = points.notes();
         if let Some(axis) = axis {
             points.place(axis)?;
         }
@@ -155,10 +184,11 @@ fn resample(
             labels,
             time,
         } = points.into_series()?;
-        let resampled = engine(&plan, &options)?.resample(&batch)?;
+        let resampled = engine(&plan, &options)?.resample(&batch);
+        let resampled = resampled.map_err(|why| of_series(why, &labels, axis))?;
         drop(batch);
         let tables = tables(&plan, &resampled, &labels, &time)?;
-        Ok((tables, resampled.duplicates))
+        Ok((tables, notes))
     };
     interruptible(py, work)
 }

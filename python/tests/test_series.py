@@ -319,3 +319,50 @@ def test_views_of_arrays_keep_their_order(part):
     values = np.arange(8.0)
     for found in (ws.series.table(times[part], values[part]), ws.series.table(times[part].copy(), values[part])):
         assert np.array_equal(found["value"], values[part]) and np.array_equal(found["time"], times[part])
+
+
+def test_points_at_one_time_are_what_duplicates_says():
+    table = ws.series.table(minutes(0, 0, 0.5, 0), [10, 20, 40, 30], labels={"host": ["a"] * 4})
+    for duplicates, expected in [("keep", [4, 100, 10, 40]), ("first", [2, 50, 10, 40]), ("last", [2, 70, 30, 40])]:
+        for backend in ("cpu", "emulator"):
+            found = ws.series.resample(table, "1m", ["count", "sum", "first", "last"], duplicates=duplicates, backend=backend)
+            assert [found[name][0] for name in ("count", "sum", "first", "last")] == expected, (duplicates, backend)
+    with pytest.raises(ws.DataError, match="host=a at each time, found several at 2026-03-01T00:00:00Z"):
+        ws.series.resample(table, "1m", duplicates="error", backend="cpu")
+    with pytest.raises(ws.DataError, match="expected keep, first, last or error"):
+        ws.series.resample(table, "1m", duplicates="sum", backend="cpu")
+    assert ws.series.resample(table, "1m", "sum", by=[], backend="cpu")["sum"].tolist() == [100]
+
+
+def test_columns_that_may_tell_series_apart_are_named_or_an_error():
+    pyarrow = pytest.importorskip("pyarrow")
+    times = pyarrow.array(minutes(0, 1).astype("datetime64[us]"))
+    for name, column in {
+        "labels": pyarrow.array([{"host": "a"}, {"host": "b"}]),
+        "tags": pyarrow.array([["a"], ["b"]]),
+        "flag": pyarrow.array([True, False]),
+        "key": pyarrow.array([b"0" * 16, b"1" * 16], pyarrow.binary(16)),
+    }.items():
+        table = pyarrow.table({"time": times, "value": [1.0, 2.0], name: column})
+        with pytest.raises(ws.DataError, match=f"by: .*{name}"):
+            ws.series.resample(table, "1h", backend="cpu")
+        assert ws.series.resample(table, "1h", "sum", by=[], backend="cpu")["sum"].tolist() == [3]
+    days = pyarrow.array([datetime.date(2026, 1, 1), datetime.date(2026, 1, 2)])
+    table = pyarrow.table({"time": times, "value": [1.0, 2.0], "flag": [True, False], "day": days})
+    found = ws.series.resample(table, "1h", "sum", time="time", by=["flag", "day"], backend="cpu")
+    assert found["flag"] == ["true", "false"] and found["day"] == ["2026-01-01", "2026-01-02"]
+
+
+def test_doubts_are_warnings():
+    pyarrow = pytest.importorskip("pyarrow")
+    times = pyarrow.array(minutes(0, 1).astype("datetime64[us]"))
+    table = pyarrow.table({"time": times, "value": pyarrow.array([2**53 + 1, None], pyarrow.int64())})
+    with pytest.warns(UserWarning, match="1 integer beyond 2\\^53 was rounded to double precision: 9007199254740993"):
+        found = ws.series.resample(table, "1h", ["count", "max"], backend="cpu")
+    assert found["count"].tolist() == [1] and found["max"].tolist() == [2.0**53]
+    table = pyarrow.table({"time": times, "value": [1.0, 2.0], "rack": [1, 2]})
+    with pytest.warns(UserWarning, match="unused columns: rack"):
+        ws.series.resample(table, "1h", value="value", backend="cpu")
+    early = ws.series.table(np.array([1_770_000_000], "datetime64[us]"), [1.0])
+    with pytest.warns(UserWarning, match="January of 1970"):
+        ws.series.resample(early, "1h", backend="cpu")

@@ -285,7 +285,7 @@ class Table:
 
 def resample(
     capsule: Any, every: list[str], agg: list[str], options: dict[str, Any]
-) -> tuple[list[Table], int]: ...
+) -> tuple[list[Table], list[str]]: ...
 
 @final
 class DeviceArray:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, Iterable, Literal, Mapping, Optional, Protocol, Sequence, Union, overload
 
 import numpy as np
@@ -18,6 +19,9 @@ from ._warpstride import Table
 
 __all__ = ["Table", "resample", "table"]
 
+
+Duplicates = Literal["keep", "first", "last", "error"]
+"""What several points of a series at one time are."""
 
 TimeFormat = Literal["unix", "unix-ms", "unix-us", "unix-ns"]
 """What integers are as times."""
@@ -160,6 +164,7 @@ def resample(
     value: Optional[str] = ...,
     by: Optional[Sequence[str]] = ...,
     nan: str = ...,
+    duplicates: Duplicates = ...,
     time_format: Optional[TimeFormat] = ...,
     timezone: Optional[str] = ...,
     backend: Backend = ...,
@@ -177,6 +182,7 @@ def resample(
     value: Optional[str] = ...,
     by: Optional[Sequence[str]] = ...,
     nan: str = ...,
+    duplicates: Duplicates = ...,
     time_format: Optional[TimeFormat] = ...,
     timezone: Optional[str] = ...,
     backend: Backend = ...,
@@ -193,6 +199,7 @@ def resample(
     value: Optional[str] = None,
     by: Optional[Sequence[str]] = None,
     nan: str = "keep",
+    duplicates: Duplicates = "keep",
     time_format: Optional[TimeFormat] = None,
     timezone: Optional[str] = None,
     backend: Backend = "auto",
@@ -203,8 +210,8 @@ def resample(
     Parameters
     ----------
     table : object with ``__arrow_c_stream__``
-        A row is a point. Rows may have any order; of points of a series with the same time the first counts, and rows
-        without a value are left out.
+        A row is a point. Rows may have any order; ``duplicates`` says what several points of a series at one time are,
+        and rows without a value are left out.
     every : str, or list or tuple of str
         Lengths of buckets: ``"1m"``, ``"250ms"``, ``"1d"``, or ``"W"``, ``"M"``, ``"Q"``, ``"H"``, ``"Y"`` of the
         calendar in UTC, or in ``timezone``.
@@ -216,9 +223,13 @@ def resample(
     value : str, optional
         Column of numbers; by default the only one.
     by : sequence of str, optional
-        Columns of text or integers that name the series; by default all columns of text.
+        Columns of text, integers, booleans or dates that name the series; by default all columns of text. Without ``by``,
+        columns that may tell series apart otherwise (structures, lists, booleans, dates) are an error.
     nan : {"keep", "skip"}
         Whether NaN is a value, greater than all others, or is left out.
+    duplicates : {"keep", "first", "last", "error"}
+        What points of a series at one time are: all of them points, in the order of the rows, or the first or the last of
+        them, or an error.
     time_format : {"unix", "unix-ms", "unix-us", "unix-ns"}, optional
         What integers in the column of times are: seconds since 1970, milliseconds, microseconds or nanoseconds.
     timezone : str, optional
@@ -238,9 +249,15 @@ def resample(
     Raises
     ------
     DataError
-        Columns of other types, times before 1970, or an unknown length or aggregate.
+        Columns of other types, times before 1970, or an unknown length or aggregate; several points at one time with
+        ``duplicates="error"``.
     DeviceError, OutOfMemoryError
         A GPU that cannot be used; too little memory.
+
+    Warns
+    -----
+    UserWarning
+        Columns that nothing is read from, and integers beyond 2⁵³, which are rounded.
 
     Examples
     --------
@@ -262,12 +279,15 @@ def resample(
         "value": optional_text("value", value),
         "by": None if by is None else texts("by", by),
         "nan": text("nan", nan),
+        "duplicates": text("duplicates", duplicates),
         "time_format": optional_text("time_format", time_format),
         "timezone": optional_text("timezone", timezone),
         "backend": text("backend", backend),
         "device": device_number(device),
     }
-    tables, _ = _warpstride.resample(table.__arrow_c_stream__(), lengths, aggregates, options)
+    tables, notes = _warpstride.resample(table.__arrow_c_stream__(), lengths, aggregates, options)
+    for note in notes:
+        warnings.warn(note, stacklevel=2)
     if isinstance(every, str):
         return tables[0]
     return dict(zip(lengths, tables))

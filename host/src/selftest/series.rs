@@ -11,7 +11,9 @@ use crate::gpu::{Device, GpuError};
 use crate::series::cuda::GpuEngine;
 use crate::series::definition::{self, difference};
 use crate::series::ladder::ladder;
-use crate::series::{Aggregate, Batch, Engine, Granularity, NanPolicy, Resample, SeriesError};
+use crate::series::{
+    Aggregate, Batch, Duplicates, Engine, Granularity, NanPolicy, Resample, SeriesError,
+};
 
 const SECOND: i64 = 1_000_000_000;
 
@@ -90,7 +92,9 @@ fn plan(granularities: &[&str], aggregates: &[&str]) -> Option<Resample> {
             names.collect::<Result<_, _>>().ok()?
         }
     };
-    Resample::new(granularities, aggregates, NanPolicy::Keep).ok()
+    // The first point of a time is used, which a kernel selects.
+    let plan = Resample::new(granularities, aggregates, NanPolicy::Keep).ok()?;
+    Some(plan.with_duplicates(Duplicates::First))
 }
 
 /// Compares a batch, once for each kernel that it depends on.

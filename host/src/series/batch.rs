@@ -1,12 +1,12 @@
 //! Points of many series.
 
-use super::SeriesError;
+use super::{NanPolicy, SeriesError};
+use rayon::prelude::*;
 
 /// Points of several series, one series after another: series s has the points `offsets[s]` to
 /// `offsets[s + 1]`.
 ///
-/// Points of a series may have any order. If a timestamp occurs more than once in a series, the
-/// first point is used.
+/// Points of a series may have any order; those of the same time have that of the batch.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Batch {
     times: Vec<i64>,
@@ -96,6 +96,28 @@ impl Batch {
     #[must_use]
     pub fn series(&self) -> usize {
         self.offsets.len() - 1
+    }
+
+    /// Fails if two points of a series have the same time.
+    ///
+    /// # Errors
+    /// [`SeriesError::SameTime`].
+    pub(super) fn reject_duplicates(&self, nan: NanPolicy) -> Result<(), SeriesError> {
+        let repeated = |series: usize| {
+            let points = self.offsets[series]..self.offsets[series + 1];
+            let kept = |point: &usize| nan == NanPolicy::Keep || !self.values[*point].is_nan();
+            let mut times: Vec<i64> = points.filter(kept).map(|p| self.times[p]).collect();
+            if !times.is_sorted() {
+                times.sort_unstable();
+            }
+            let pair = times.windows(2).find(|pair| pair[0] == pair[1])?;
+            Some(SeriesError::SameTime {
+                series,
+                time: pair[0],
+            })
+        };
+        let series = (0..self.series()).into_par_iter();
+        series.find_map_first(repeated).map_or(Ok(()), Err)
     }
 
     /// Returns times, values and offsets.

@@ -1,7 +1,8 @@
 //! The definition of the results as plain loops: one series, bucket and statistic after another.
 
 use super::{
-    Aggregate, Batch, Buckets, Column, Granularity, Method, NanPolicy, Resample, Resampled,
+    Aggregate, Batch, Buckets, Column, Duplicates, Granularity, Method, NanPolicy, Resample,
+    Resampled,
 };
 use warpstride_kernels::series::quantile::{interpolate, middle, position};
 use warpstride_kernels::series::{order, sums};
@@ -18,8 +19,18 @@ pub(crate) fn resample(plan: &Resample, batch: &Batch) -> Resampled {
         resampled.skipped += pair[1] - pair[0] - kept.len();
         kept.sort_by_key(|(time, _)| *time);
         let before = kept.len();
-        kept.dedup_by_key(|(time, _)| *time);
-        resampled.duplicates += before - kept.len();
+        let mut distinct = kept.clone();
+        distinct.dedup_by_key(|(time, _)| *time);
+        resampled.duplicates += before - distinct.len();
+        match plan.duplicates() {
+            Duplicates::Keep | Duplicates::Error => {}
+            Duplicates::First => kept = distinct,
+            Duplicates::Last => {
+                kept.reverse();
+                kept.dedup_by_key(|(time, _)| *time);
+                kept.reverse();
+            }
+        }
         values.push(kept);
     }
     let difference = |pair: &[(i64, f64)]| (pair[1].0, pair[1].1 - pair[0].1);

@@ -33,6 +33,14 @@ pub enum SeriesError {
         /// Nanoseconds since 1970.
         time: i64,
     },
+    /// Two points of a series have the same time, and the plan says that this is an error.
+    #[error("series {series}: expected one point at each time, found several at {}", super::io::iso(*.time))]
+    SameTime {
+        /// Index of the series in the batch.
+        series: usize,
+        /// Nanoseconds since 1970.
+        time: i64,
+    },
     /// A contradiction in the plan.
     #[error("{0}")]
     Plan(String),

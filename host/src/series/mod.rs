@@ -35,6 +35,6 @@ pub use aggregate::{Aggregate, Method};
 pub use batch::Batch;
 pub use engine::{Engine, SeriesError};
 pub use granularity::{Calendar, Granularity};
-pub use plan::{NanPolicy, Resample};
+pub use plan::{Duplicates, NanPolicy, Resample};
 pub use resampled::{Buckets, Column, Resampled};
 pub use zone::{AxisError, BucketAxis, Moments, Zone};

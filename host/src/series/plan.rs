@@ -12,16 +12,32 @@ pub enum NanPolicy {
     Skip,
 }
 
+/// The treatment of points of one series that have the same time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Duplicates {
+    /// All of them are points, in the order of the input.
+    #[default]
+    Keep,
+    /// The first of them in the input is used.
+    First,
+    /// The last of them in the input is used.
+    Last,
+    /// They are an error.
+    Error,
+}
+
 /// The granularities and aggregates to compute.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Resample {
     granularities: Vec<Granularity>,
     aggregates: Vec<Aggregate>,
     nan: NanPolicy,
+    duplicates: Duplicates,
 }
 
 impl Resample {
-    /// Plans every aggregate at every granularity, in the given orders.
+    /// Plans every aggregate at every granularity, in the given orders. Points of the same time are
+    /// kept: see [`Resample::with_duplicates`].
     ///
     /// # Errors
     /// If either list is empty or has duplicates, or if rates are combined with a calendar
@@ -62,7 +78,14 @@ impl Resample {
             granularities,
             aggregates,
             nan,
+            duplicates: Duplicates::default(),
         })
+    }
+
+    /// Sets the treatment of points of the same time.
+    #[must_use]
+    pub fn with_duplicates(self, duplicates: Duplicates) -> Self {
+        Self { duplicates, ..self }
     }
 
     /// The granularities, in the order of the results.
@@ -81,5 +104,11 @@ impl Resample {
     #[must_use]
     pub fn nan(&self) -> NanPolicy {
         self.nan
+    }
+
+    /// The treatment of points of the same time.
+    #[must_use]
+    pub fn duplicates(&self) -> Duplicates {
+        self.duplicates
     }
 }

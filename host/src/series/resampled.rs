@@ -8,7 +8,7 @@ pub struct Resampled {
     /// Buckets of values in the order of the plan's granularities, then buckets of rates in the
     /// same order. Either is missing if the plan has no such aggregates.
     pub buckets: Vec<Buckets>,
-    /// Points left out because an earlier point has the same series and time.
+    /// Points with the series and time of an earlier one, whether the plan keeps them or not.
     pub duplicates: usize,
     /// Points left out because they are NaN.
     pub skipped: usize,

@@ -7,6 +7,8 @@ mod notes;
 mod numbers;
 mod runs;
 mod time_range;
+mod trials;
+mod units;
 mod zones;
 
 use super::support::{Output, TestFolder};

@@ -2,6 +2,7 @@
 
 mod contents;
 mod damage;
+mod future;
 mod killed;
 mod leftovers;
 mod live;

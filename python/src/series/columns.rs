@@ -8,11 +8,11 @@ use arrow_array::types::{
     Int16Type, Int32Type, Int64Type, TimestampMicrosecondType, TimestampMillisecondType,
     TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
-use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_array::{Array, ArrayRef, RecordBatch, StringArray};
 use arrow_schema::{DataType, Schema, TimeUnit};
 use std::collections::HashMap;
 use std::sync::Arc;
-use warpstride::series::io::iso;
+use warpstride::series::io::{Rounded, iso, january_of_1970};
 use warpstride::series::{AxisError, Batch, BucketAxis};
 
 const DAY: i64 = 86_400_000_000_000;
@@ -40,6 +40,10 @@ pub(super) struct Points {
     times: Vec<i64>,
     values: Vec<f64>,
     rows: usize,
+    /// Integers that double precision rounds.
+    rounded: Rounded,
+    /// Columns that nothing is read from.
+    unused: Vec<String>,
 }
 
 fn is_time(kind: &DataType) -> bool {
@@ -63,6 +67,27 @@ fn is_text(kind: &DataType) -> bool {
         DataType::Dictionary(_, values) => is_text(values),
         _ => false,
     }
+}
+
+/// Whether labels of this type are formatted as texts.
+fn is_formatted(kind: &DataType) -> bool {
+    matches!(kind, DataType::Boolean | DataType::Date32)
+}
+
+/// Whether the cells of a column that is no text may tell series apart.
+fn may_be_label(kind: &DataType) -> bool {
+    let is_time = matches!(
+        kind,
+        DataType::Timestamp(..)
+            | DataType::Date64
+            | DataType::Time32(_)
+            | DataType::Time64(_)
+            | DataType::Duration(_)
+            | DataType::Interval(_)
+            | DataType::Null
+    );
+    let is_decimal = matches!(kind, DataType::Decimal128(..) | DataType::Decimal256(..));
+    !is_time && !is_number(kind) && !is_decimal
 }
 
 /// The column of this name, or the only one that `suits`.
@@ -126,8 +151,14 @@ impl Points {
             Some(by) => by
                 .iter()
                 .map(|name| {
-                    let role = (Some(name.as_str()), "by", "text or integers");
-                    chosen(schema, role, |_, kind| is_text(kind) || kind.is_integer())
+                    let role = (
+                        Some(name.as_str()),
+                        "by",
+                        "text, integers, booleans or dates",
+                    );
+                    chosen(schema, role, |_, kind| {
+                        is_text(kind) || kind.is_integer() || is_formatted(kind)
+                    })
                 })
                 .collect::<Result<Vec<usize>, Failure>>()?,
             None => {
@@ -141,6 +172,24 @@ impl Points {
         let value = chosen(schema, value, |at, kind| {
             is_number(kind) && at != time && !by.contains(&at)
         })?;
+        let mut unused = Vec::new();
+        if names.by.is_none() {
+            let all = schema.fields().iter().enumerate();
+            let others = all.filter(|(at, _)| *at != time && *at != value && !by.contains(at));
+            let (labels, numbers): (Vec<_>, Vec<_>) =
+                others.partition(|(_, field)| may_be_label(field.data_type()));
+            if !labels.is_empty() {
+                let labels: Vec<String> = labels
+                    .iter()
+                    .map(|(_, field)| format!("{} ({})", field.name(), field.data_type()))
+                    .collect();
+                return Err(Failure::Data(format!(
+                    "by: expected the columns that tell series apart, as these may do so: {}; name those that do, after flattening structures, or none (by=[])",
+                    labels.join(", ")
+                )));
+            }
+            unused.extend(numbers.iter().map(|(_, field)| field.name().clone()));
+        }
         let field = schema.field(time);
         let zone = match field.data_type() {
             DataType::Timestamp(_, zone) => zone.clone(),
@@ -163,6 +212,8 @@ impl Points {
             times: Vec::new(),
             values: Vec::new(),
             rows: 0,
+            rounded: Rounded::default(),
+            unused,
         })
     }
 
@@ -185,7 +236,7 @@ impl Points {
                 first + row
             ))
         })?;
-        let numbers = numbers(&values).ok_or_else(mismatch)?;
+        let numbers = numbers(&values, &mut self.rounded).ok_or_else(mismatch)?;
         let kept = |row: &usize| values.is_valid(*row);
         if values.null_count() == 0 {
             self.times.extend_from_slice(&nanoseconds);
@@ -232,6 +283,26 @@ impl Points {
         self.labels
             .push(labels.iter().map(|cells| cells.label(row)));
         Ok(number)
+    }
+
+    /// Doubts about the table, one sentence each.
+    pub(super) fn notes(&self) -> Vec<String> {
+        let unused = (!self.unused.is_empty()).then(|| {
+            format!(
+                "unused columns: {}; name those that tell series apart with by=",
+                self.unused.join(", ")
+            )
+        });
+        let latest = self.times.iter().max().copied();
+        let early = latest
+            .filter(|_| self.unit.is_none())
+            .and_then(january_of_1970);
+        let early = early.map(|why| format!("{}: {why}", self.column.name));
+        unused
+            .into_iter()
+            .chain(self.rounded.note())
+            .chain(early)
+            .collect()
     }
 
     /// Places the points on the axis of buckets of local time, whose zone the times have from then on.
@@ -348,11 +419,21 @@ fn nanoseconds(array: &ArrayRef, of_integers: Option<i64>) -> Result<Vec<i64>, u
 }
 
 /// Values in double precision; of null, any.
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "integers are rounded to double precision"
-)]
-fn numbers(array: &ArrayRef) -> Option<Vec<f64>> {
+fn numbers(array: &ArrayRef, rounded: &mut Rounded) -> Option<Vec<f64>> {
+    // Values below null are not looked at.
+    macro_rules! integers {
+        ($type:ty) => {{
+            let array = array.as_primitive_opt::<$type>()?;
+            let cells = array.iter();
+            let one = |cell: Option<_>| cell.map_or(0.0, |cell| rounded.integer(i128::from(cell)));
+            return Some(cells.map(one).collect());
+        }};
+    }
+    match array.data_type() {
+        DataType::Int64 => integers!(Int64Type),
+        DataType::UInt64 => integers!(UInt64Type),
+        _ => {}
+    }
     macro_rules! of_types {
         ($($kind:ident: $type:ty: $convert:expr),+) => {
             match array.data_type() {
@@ -371,12 +452,37 @@ fn numbers(array: &ArrayRef) -> Option<Vec<f64>> {
         Int8: Int8Type: |v| f64::from(*v),
         Int16: Int16Type: |v| f64::from(*v),
         Int32: Int32Type: |v| f64::from(*v),
-        Int64: Int64Type: |v| *v as f64,
         UInt8: UInt8Type: |v| f64::from(*v),
         UInt16: UInt16Type: |v| f64::from(*v),
-        UInt32: UInt32Type: |v| f64::from(*v),
-        UInt64: UInt64Type: |v| *v as f64
+        UInt32: UInt32Type: |v| f64::from(*v)
     )
+}
+
+/// Booleans and dates as texts.
+fn formatted(array: &ArrayRef) -> Option<StringArray> {
+    if let Some(flags) = array.as_boolean_opt() {
+        return Some(
+            flags
+                .iter()
+                .map(|flag| flag.map(|flag| flag.to_string()))
+                .collect(),
+        );
+    }
+    let days = array.as_primitive_opt::<Date32Type>()?.iter();
+    let date = |days: i32| {
+        let start = i64::from(days).checked_mul(DAY)?;
+        Some(
+            iso(start)
+                .chars()
+                .take_while(|c| *c != 'T')
+                .collect::<String>(),
+        )
+    };
+    days.map(|days| match days {
+        None => Some(None),
+        Some(days) => date(days).map(Some),
+    })
+    .collect()
 }
 
 /// A label of a series.
@@ -412,6 +518,9 @@ impl LabelCells {
         }
         if is_text(array.data_type()) {
             return Some(Self::Text(Arc::clone(array)));
+        }
+        if is_formatted(array.data_type()) {
+            return Some(Self::Text(Arc::new(formatted(array)?)));
         }
         macro_rules! integers {
             ($($kind:ident: $type:ty),+) => {

@@ -56,6 +56,17 @@ impl Labels {
         }
     }
 
+    /// The labels of a series, for messages.
+    pub(super) fn of(&self, series: usize) -> String {
+        let named = self.columns.iter().zip(&self.cells);
+        let texts = named.map(|((name, _), cells)| match cells.get(series) {
+            Some(Label::Text(text)) => format!("{name}={text}"),
+            Some(Label::Integer(number)) => format!("{name}={number}"),
+            Some(Label::None) | None => format!("{name}="),
+        });
+        texts.collect::<Vec<_>>().join(",")
+    }
+
     /// Adds a series.
     pub(super) fn push(&mut self, labels: impl Iterator<Item = Label>) {
         for (column, label) in self.cells.iter_mut().zip(labels) {

@@ -44,8 +44,8 @@ pub(crate) use sas::{
 pub(crate) use selftest::SelftestArgs;
 #[cfg(feature = "series")]
 pub(crate) use series::{
-    AmbiguousArg, NanArg, OnErrorArg, PointsArgs, ResampleArgs, SeriesCommand, SeriesLadderArgs,
-    TimeUnitArg, TimestampsArg,
+    AmbiguousArg, DuplicatesArg, NanArg, OnErrorArg, PointsArgs, ResampleArgs, SeriesCommand,
+    SeriesLadderArgs, TimeUnitArg, TimestampsArg,
 };
 #[cfg(feature = "store")]
 pub(crate) use series_store::{IngestArgs, SeriesInfoArgs, SeriesQueryArgs};

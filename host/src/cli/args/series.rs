@@ -37,8 +37,8 @@ Examples:
 A bucket is a multiple of the granularity since 1970 (UTC), or a calendar week from Sunday (W),
 month (M), quarter (Q), half-year (H) or year (Y); only buckets with points are written. With
 --timezone, days and calendar periods begin at local midnight. Points may come in any order; if
-several points of a series share a timestamp, the first in the input is used. rate: aggregates the
-differences of consecutive values. Inputs larger than memory are processed in parts, with
+several points of a series share a timestamp, all of them count, in the order of the input, unless
+--duplicates says otherwise. rate: aggregates the differences of consecutive values. Inputs larger than memory are processed in parts, with
 bit-identical results.")]
     Resample(Box<ResampleArgs>),
     /// Aggregate the same points with every kernel version, from the first to the current, and time them
@@ -66,6 +66,7 @@ A policy has archives (bucket length, timespan), aggregates and a back window: l
 medium 1m for 7d and 1h for 365d, high also 1s for 1h. Points may be late by up to the back window
 (low, medium, high: one hour and the current bucket); older points are refused and counted. If
 several points of a series share a timestamp, the newest batch wins, and the first within a batch.
+Points later than this computer's clock by more than --max-future are refused and counted, too.
 A batch is reported once it is completely on disk; after a kill, run the same command to continue.")]
     Ingest(Box<IngestArgs>),
     #[cfg(feature = "store")]
@@ -121,6 +122,11 @@ pub(crate) struct ResampleArgs {
     #[arg(long, value_enum, default_value_t = NanArg::Keep, help_heading = "What to compute")]
     pub(crate) nan: NanArg,
 
+    /// Points of one series at the same time: keep them all, use the first or the last in the input, or
+    /// fail
+    #[arg(long, value_enum, default_value_t = DuplicatesArg::Keep, help_heading = "What to compute")]
+    pub(crate) duplicates: DuplicatesArg,
+
     #[command(flatten)]
     pub(crate) backend: BackendArgs,
     /// Memory for points, engine and results: 500M, 8G; the rest goes to temporary files next to the
@@ -174,6 +180,15 @@ pub(crate) struct PointsArgs {
     /// Name of the timestamp column [default: by name, else by position]
     #[arg(long, value_name = "NAME", help_heading = "What to read")]
     pub(crate) time_column: Option<String>,
+    /// Name of the column of dates, where the timestamp column has times of day only (CSV)
+    #[arg(
+        long,
+        value_name = "NAME",
+        requires = "time_column",
+        conflicts_with = "wide",
+        help_heading = "What to read"
+    )]
+    pub(crate) date_column: Option<String>,
     /// Name of the value column
     #[arg(long, value_name = "NAME", help_heading = "What to read")]
     pub(crate) value_column: Option<String>,
@@ -207,6 +222,9 @@ pub(crate) struct PointsArgs {
         help_heading = "What to read"
     )]
     pub(crate) ignore_columns: Vec<String>,
+    /// Decimals of values follow a comma, as in 21,5 (CSV)
+    #[arg(long, help_heading = "What to read")]
+    pub(crate) decimal_comma: bool,
     /// Unit of numeric timestamps; auto infers it from their magnitude
     #[arg(long, value_enum, default_value_t = TimeUnitArg::Auto, help_heading = "What to read")]
     pub(crate) time_unit: TimeUnitArg,
@@ -281,6 +299,18 @@ pub(crate) enum NanArg {
     Keep,
     /// Points with NaN are left out before anything else
     Skip,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DuplicatesArg {
+    /// All of them are points: events, and series that are aggregated together
+    Keep,
+    /// The first in the input is used
+    First,
+    /// The last in the input is used
+    Last,
+    /// They are an error
+    Error,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

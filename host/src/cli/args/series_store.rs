@@ -27,6 +27,16 @@ pub(crate) struct IngestArgs {
         help_heading = "What to store"
     )]
     pub(crate) batch: usize,
+    /// How far after this computer's clock points may be: 10m, 1h, or none for any time. Later points
+    /// are refused and counted: a single one would move the back window of its series for good
+    #[arg(
+        long,
+        value_name = "LENGTH|none",
+        default_value = "1h",
+        allow_hyphen_values = true,
+        help_heading = "What to store"
+    )]
+    pub(crate) max_future: String,
     /// NaN values: store them too, or leave their points out
     #[arg(long, value_enum, default_value_t = NanArg::Keep, help_heading = "What to store")]
     pub(crate) nan: NanArg,

@@ -1,8 +1,8 @@
-//! Parses `--granularity`, `--aggregate` and `--nan` into a plan.
+//! Parses `--granularity`, `--aggregate`, `--nan` and `--duplicates` into a plan.
 
-use crate::cli::args::{NanArg, ResampleArgs};
+use crate::cli::args::{DuplicatesArg, NanArg, ResampleArgs};
 use crate::cli::failure::Failure;
-use crate::series::{Aggregate, Granularity, NanPolicy, Resample, SeriesError};
+use crate::series::{Aggregate, Duplicates, Granularity, NanPolicy, Resample, SeriesError};
 
 /// Builds the plan of an aggregation from its arguments.
 pub(super) fn parse(args: &ResampleArgs) -> Result<Resample, Failure> {
@@ -32,7 +32,14 @@ pub(super) fn parse(args: &ResampleArgs) -> Result<Resample, Failure> {
         NanArg::Keep => NanPolicy::Keep,
         NanArg::Skip => NanPolicy::Skip,
     };
-    Resample::new(granularities, aggregates, nan).map_err(option)
+    let duplicates = match args.duplicates {
+        DuplicatesArg::Keep => Duplicates::Keep,
+        DuplicatesArg::First => Duplicates::First,
+        DuplicatesArg::Last => Duplicates::Last,
+        DuplicatesArg::Error => Duplicates::Error,
+    };
+    let plan = Resample::new(granularities, aggregates, nan).map_err(option)?;
+    Ok(plan.with_duplicates(duplicates))
 }
 
 /// The error of an option: it begins with `granularity` or `aggregate`, as the options are called.

@@ -58,6 +58,7 @@ impl Inputs {
         }
         for (option, column) in [
             ("--time-column", &args.time_column),
+            ("--date-column", &args.date_column),
             ("--value-column", &args.value_column),
             ("--series-column", &args.series_column),
         ]
@@ -94,11 +95,13 @@ impl Inputs {
             paths: args.inputs.clone(),
             options: ReadOptions {
                 time_column: args.time_column.clone(),
+                date_column: args.date_column.clone(),
                 value_column: args.value_column.clone(),
                 series_column: args.series_column.clone(),
                 series_columns: args.series_columns.clone(),
                 ignored_columns: args.ignore_columns.clone(),
                 wide: args.wide,
+                decimal_comma: args.decimal_comma,
                 time_unit: unit,
                 time_format,
                 zone,

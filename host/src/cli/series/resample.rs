@@ -13,9 +13,9 @@ use crate::cli::failure::Failure;
 use crate::cli::output::{note, say, were};
 use crate::cli::paths::{self, OutputFile};
 use crate::run::{Interrupt, RunRecord};
-use crate::series::io::Reader;
+use crate::series::io::{Reader, iso_in};
 use crate::series::stream::{Gather, Limits, StreamError, Tally};
-use crate::series::{BucketAxis, Engine as _, Resample};
+use crate::series::{BucketAxis, Duplicates, Engine as _, Resample, SeriesError};
 use crate::system::Memory;
 use crate::system::write_whole;
 use crate::text::count;
@@ -162,6 +162,10 @@ impl Resampling {
         notes.iter().for_each(|sentence| self.note(Some(sentence)));
         notes.extend(first_note.filter(|first_note| !notes.contains(first_note)));
         let record = RunRecord::new(engine.setup().clone(), total);
+        let kept_duplicates = match self.plan.duplicates() {
+            Duplicates::Keep => tally.duplicates,
+            _ => 0,
+        };
         let mut summary = Summary {
             record: record.after(self.inputs.names(), setup_seconds, notes),
             input_bytes: self.inputs.bytes(),
@@ -171,7 +175,8 @@ impl Resampling {
                 first: read.skipped.first.clone(),
             },
             outside: tally.outside,
-            duplicates: tally.duplicates,
+            duplicates: tally.duplicates - kept_duplicates,
+            kept_duplicates,
             skipped: tally.skipped,
             series: tally.series,
             granularities: buckets(&self.plan, &tally),
@@ -260,6 +265,21 @@ impl Resampling {
                     name.unwrap_or("?")
                 ))
             }
+            StreamError::Series(why) => match *why {
+                SeriesError::SameTime { series, time } => {
+                    let name = u32::try_from(series).ok().and_then(|s| read.names.get(s));
+                    let time = match self.axis {
+                        Some(axis) => iso_in(axis.start(time), self.inputs.zone()),
+                        None => iso_in(time, None),
+                    };
+                    Failure::failed(format!(
+                        "{}: series {}: expected one point at each time (--duplicates error), found several at {time}; --duplicates keep, first or last says what they are",
+                        self.inputs.description(),
+                        name.unwrap_or("?")
+                    ))
+                }
+                other => other.into(),
+            },
             other => other.into(),
         }
     }
@@ -275,17 +295,21 @@ impl Resampling {
         }
         // The table shows these counts too, if it is printed.
         if self.form == ProgressStyle::Json || self.out.is_standard() {
-            for (count, what, why) in [
-                (
-                    tally.duplicates,
-                    "duplicate",
-                    "an earlier point has the same series and time",
-                ),
-                (tally.skipped, "NaN point", "--nan skip"),
-            ] {
-                if count > 0 {
-                    notes.push(format!("{} left out: {why}", were(count, what)));
-                }
+            let (duplicates, nan) = (tally.duplicates, tally.skipped);
+            if duplicates > 0 {
+                notes.push(match self.plan.duplicates() {
+                    Duplicates::Keep => format!(
+                        "{} the series and time of an earlier one: all count (--duplicates keep)",
+                        count(duplicates, ["point has", "points have"])
+                    ),
+                    _ => format!(
+                        "{} left out: another point has the same series and time (--duplicates)",
+                        were(duplicates, "duplicate")
+                    ),
+                });
+            }
+            if nan > 0 {
+                notes.push(format!("{} left out: --nan skip", were(nan, "NaN point")));
             }
         }
         notes

@@ -21,8 +21,10 @@ pub(super) struct Summary {
     pub(super) malformed: Malformed,
     /// Points before --start or from --end on.
     pub(super) outside: u64,
-    /// Points that were left out because one of the same series and time stood before them.
+    /// Points that were left out because another has the same series and time.
     pub(super) duplicates: u64,
+    /// Points with the series and time of an earlier one that were kept.
+    pub(super) kept_duplicates: u64,
     /// Points that were left out because they were NaN.
     pub(super) skipped: u64,
     /// Series with points.
@@ -136,6 +138,11 @@ impl Summary {
                 self.series
             ),
         ));
+        if self.kept_duplicates > 0 {
+            let points = count(self.kept_duplicates, ["point", "points"]);
+            let text = format!("{points} with the series and time of an earlier one, kept");
+            lines.push(("duplicates", text));
+        }
         let left_out = counted(&[
             (self.malformed.rows, ["malformed row", "malformed rows"]),
             (

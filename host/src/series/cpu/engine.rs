@@ -105,7 +105,7 @@ impl Engine for CpuEngine {
                 batch.len()
             )));
         }
-        let points = prepare(batch, self.plan.nan())?;
+        let points = prepare(batch, self.plan.nan(), self.plan.duplicates())?;
         let mut buckets = Vec::new();
         self.of_values(&points, false, &mut buckets)?;
         self.of_values(&points, true, &mut buckets)?;

@@ -1,7 +1,7 @@
-//! Prepares points in time order: drops NaN if requested, sorts series, drops duplicates.
+//! Prepares points in time order: drops NaN if requested, sorts series, treats duplicates.
 
 use super::memory::{allow, reserve, split_lengths, zeroed};
-use crate::series::{Batch, NanPolicy, SeriesError};
+use crate::series::{Batch, Duplicates, NanPolicy, SeriesError};
 use rayon::prelude::*;
 use std::borrow::Cow;
 
@@ -11,7 +11,7 @@ pub(super) const PIECE: usize = 1 << 15;
 /// Number of points beyond which all threads sort one series together.
 const LONG: usize = 1 << 16;
 
-/// Series with strictly rising times. Borrows the batch's memory if nothing has to change.
+/// Series in the order of time. Borrows the batch's memory if nothing has to change.
 #[derive(Debug)]
 pub(super) struct Points<'a> {
     /// (point), nanoseconds since 1970.
@@ -23,14 +23,18 @@ pub(super) struct Points<'a> {
     /// (series): end of the series' points. The points between it and the next series' first point
     /// are undefined.
     pub(super) ends: Cow<'a, [usize]>,
-    /// Points dropped because an earlier one has the same time.
+    /// Points with the time of an earlier one of their series, whatever is done with them.
     pub(super) duplicates: usize,
     /// Points dropped because they are NaN.
     pub(super) skipped: usize,
 }
 
 /// Returns the points of a batch in time order.
-pub(super) fn prepare(batch: &Batch, nan: NanPolicy) -> Result<Points<'_>, SeriesError> {
+pub(super) fn prepare(
+    batch: &Batch,
+    nan: NanPolicy,
+    duplicates: Duplicates,
+) -> Result<Points<'_>, SeriesError> {
     let skip = nan == NanPolicy::Skip;
     let with_nan = || {
         batch
@@ -38,57 +42,91 @@ pub(super) fn prepare(batch: &Batch, nan: NanPolicy) -> Result<Points<'_>, Serie
             .par_chunks(PIECE)
             .any(|part| !all_numbers(part))
     };
-    if rises(batch) && !(skip && with_nan()) {
+    if duplicates == Duplicates::Error {
+        batch.reject_duplicates(nan)?;
+    }
+    let order = order(batch);
+    let in_order = match duplicates {
+        Duplicates::Keep => order.sorted,
+        _ => order.sorted && order.repeats == 0,
+    };
+    if in_order && !(skip && with_nan()) {
         return Ok(Points {
             times: Cow::Borrowed(batch.times()),
             values: Cow::Borrowed(batch.values()),
             offsets: batch.offsets(),
             ends: Cow::Borrowed(&batch.offsets()[1..]),
-            duplicates: 0,
+            duplicates: order.repeats,
             skipped: 0,
         });
     }
-    sorted(batch, skip)
+    sorted(batch, skip, duplicates)
 }
 
-/// Whether the times of every series rise strictly.
-fn rises(batch: &Batch) -> bool {
+/// The order of times.
+#[derive(Debug, Clone, Copy)]
+struct Order {
+    /// Whether no time follows a later one of its series.
+    sorted: bool,
+    /// Number of times equal to the one before in their series.
+    repeats: usize,
+}
+
+/// The order of the times of all series.
+fn order(batch: &Batch) -> Order {
     let (times, offsets) = (batch.times(), batch.offsets());
     let of_piece = |from: usize| {
         let end = (from + PIECE).min(times.len());
         let mut series = offsets.partition_point(|first| *first <= from);
         let mut first = from.saturating_sub(usize::from(offsets[series - 1] < from));
+        let mut repeats = 0;
         while first < end {
             let last = offsets[series].min(end);
-            if !rising(&times[first..last]) {
-                return false;
+            let found = order_of(&times[first..last]);
+            if !found.sorted {
+                return found;
             }
+            repeats += found.repeats;
             first = last;
             series += 1;
         }
-        true
+        Order {
+            sorted: true,
+            repeats,
+        }
     };
-    (0..times.len().div_ceil(PIECE))
-        .into_par_iter()
-        .all(|piece| of_piece(piece * PIECE))
+    let pieces = (0..times.len().div_ceil(PIECE)).into_par_iter();
+    let none = || Order {
+        sorted: true,
+        repeats: 0,
+    };
+    pieces
+        .map(|piece| of_piece(piece * PIECE))
+        .reduce(none, |a, b| Order {
+            sorted: a.sorted && b.sorted,
+            repeats: a.repeats + b.repeats,
+        })
 }
 
-/// Whether each time is later than the one before.
-fn rising(times: &[i64]) -> bool {
-    pulp::Arch::new().dispatch(Rising(times))
+/// The order of the times of one series.
+fn order_of(times: &[i64]) -> Order {
+    pulp::Arch::new().dispatch(InOrder(times))
 }
 
-struct Rising<'a>(&'a [i64]);
+struct InOrder<'a>(&'a [i64]);
 
-impl pulp::NullaryFnOnce for Rising<'_> {
-    type Output = bool;
+impl pulp::NullaryFnOnce for InOrder<'_> {
+    type Output = Order;
 
     #[inline(always)]
-    fn call(self) -> bool {
+    fn call(self) -> Order {
         // Without an early exit, so that the compiler vectorizes it.
         let later = self.0.get(1..).unwrap_or_default();
         let pairs = self.0.iter().zip(later);
-        pairs.fold(true, |ok, (a, b)| ok & (a < b))
+        let (sorted, repeats) = pairs.fold((true, 0), |(sorted, repeats), (a, b)| {
+            (sorted & (a <= b), repeats + usize::from(a == b))
+        });
+        Order { sorted, repeats }
     }
 }
 
@@ -105,14 +143,14 @@ struct Task<'a> {
     ends: &'a mut [usize],
 }
 
-/// Numbers of dropped points.
+/// Numbers of points with the time of an earlier one, and of dropped points with NaN.
 #[derive(Clone, Copy, Default)]
 struct Dropped {
     duplicates: usize,
     skipped: usize,
 }
 
-fn sorted(batch: &Batch, skip: bool) -> Result<Points<'_>, SeriesError> {
+fn sorted(batch: &Batch, skip: bool, duplicates: Duplicates) -> Result<Points<'_>, SeriesError> {
     const WHAT: &str = "sorting by time";
     let offsets = batch.offsets();
     // Groups consecutive series until a group has the points of a piece.
@@ -151,7 +189,9 @@ fn sorted(batch: &Batch, skip: bool) -> Result<Points<'_>, SeriesError> {
         .collect();
     let dropped = tasks
         .into_par_iter()
-        .map_init(Vec::new, |pairs, task| task.run(batch, skip, pairs))
+        .map_init(Vec::new, |pairs, task| {
+            task.run(batch, skip, duplicates, pairs)
+        })
         .try_reduce(Dropped::default, |a, b| {
             Ok(Dropped {
                 duplicates: a.duplicates + b.duplicates,
@@ -173,6 +213,7 @@ impl Task<'_> {
         self,
         batch: &Batch,
         skip: bool,
+        duplicates: Duplicates,
         pairs: &mut Vec<(i64, f64)>,
     ) -> Result<Dropped, SeriesError> {
         let mut dropped = Dropped::default();
@@ -184,16 +225,18 @@ impl Task<'_> {
             pairs.clear();
             reserve("sorting by time", pairs, times.len())?;
             pairs.extend(points.filter(|(_, value)| !(skip && value.is_nan())));
-            if !rising(times) {
+            if !order_of(times).sorted {
                 sort(pairs);
             }
+            let repeats = pairs.windows(2).filter(|pair| pair[0].0 == pair[1].0);
+            dropped.duplicates += repeats.count();
             let kept = write(
                 pairs,
+                duplicates,
                 &mut self.times[first - base..],
                 &mut self.values[first - base..],
             );
             dropped.skipped += times.len() - pairs.len();
-            dropped.duplicates += pairs.len() - kept;
             *end = first + kept;
         }
         Ok(dropped)
@@ -209,13 +252,24 @@ fn sort(pairs: &mut [(i64, f64)]) {
     }
 }
 
-/// Writes points of non-decreasing time, keeping the first of each time. Returns their number.
-fn write(pairs: &[(i64, f64)], times: &mut [i64], values: &mut [f64]) -> usize {
+/// Writes points of non-decreasing time, treating those of the same time as asked. Returns the
+/// number of written points.
+fn write(
+    pairs: &[(i64, f64)],
+    duplicates: Duplicates,
+    times: &mut [i64],
+    values: &mut [f64],
+) -> usize {
     let mut kept = 0;
     for (time, value) in pairs {
-        if kept == 0 || times[kept - 1] != *time {
-            (times[kept], values[kept]) = (*time, *value);
-            kept += 1;
+        let repeats = kept > 0 && times[kept - 1] == *time;
+        match duplicates {
+            Duplicates::First if repeats => {}
+            Duplicates::Last if repeats => values[kept - 1] = *value,
+            _ => {
+                (times[kept], values[kept]) = (*time, *value);
+                kept += 1;
+            }
         }
     }
     kept

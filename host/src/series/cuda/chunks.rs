@@ -24,6 +24,8 @@ pub(super) struct Chunk {
     pub(super) sorted: bool,
     /// Whether a timestamp may occur more than once in a series.
     pub(super) repeats: bool,
+    /// Whether points of the same time are kept.
+    pub(super) keeps_duplicates: bool,
     /// Number of series with points.
     pub(super) nonempty: usize,
     /// (granularity): most buckets there can be, including the lead's.
@@ -172,10 +174,13 @@ fn chunk(
     let continued = points.start > offsets[series.start];
     let mut lead = None;
     if rates && continued {
-        // If several points share the preceding time, the first is used.
         let before = &times[offsets[series.start]..points.start];
         let time = times[points.start - 1];
-        let earlier = before.partition_point(|earlier| *earlier < time);
+        // If several points share the preceding time, the first is used, unless all are kept.
+        let earlier = match prepared.keeps_duplicates {
+            true => before.len() - 1,
+            false => before.partition_point(|earlier| *earlier < time),
+        };
         lead = Some(offsets[series.start] + earlier);
     }
     let stats = &prepared.stats[series.clone()];
@@ -207,6 +212,7 @@ fn chunk(
         repeats: stats
             .iter()
             .any(|stats| stats.repeated > 0 || !stats.sorted),
+        keeps_duplicates: prepared.keeps_duplicates,
         continued,
         series,
         points,

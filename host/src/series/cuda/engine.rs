@@ -62,6 +62,8 @@ pub struct Staged<M: Device> {
     packed: Vec<Packed<M>>,
     series: usize,
     skipped: usize,
+    /// Points that the host dropped because a later one has the same time.
+    dropped: usize,
 }
 
 /// Aggregates in page-locked memory, chunk by chunk.
@@ -206,7 +208,7 @@ impl<M: Device> GpuEngine<M> {
     /// # Errors
     /// If memory is insufficient, or a series is too long for the device.
     pub fn stage(&mut self, batch: &Batch) -> Result<Staged<M>, SeriesError> {
-        let prepared = Prepared::new(batch, self.plan.nan())?;
+        let prepared = Prepared::new(batch, self.plan.nan(), self.plan.duplicates())?;
         let jobs = self.jobs(&prepared)?;
         let device = &self.devices[0];
         let mut packed = Vec::with_capacity(jobs.len());
@@ -220,6 +222,7 @@ impl<M: Device> GpuEngine<M> {
             packed,
             series: prepared.series(),
             skipped: prepared.skipped,
+            dropped: prepared.dropped,
         })
     }
 
@@ -288,7 +291,7 @@ impl<M: Device> GpuEngine<M> {
         for done in results.done {
             duplicates += append(&mut whole, &staged.jobs, &mut self.pool, done);
         }
-        Ok(whole.finish(duplicates, staged.skipped))
+        Ok(whole.finish(duplicates + staged.dropped, staged.skipped))
     }
 }
 
@@ -429,7 +432,7 @@ impl<M: Device> Engine for GpuEngine<M> {
     }
 
     fn resample(&mut self, batch: &Batch) -> Result<Resampled, SeriesError> {
-        let prepared = Prepared::new(batch, self.plan.nan())?;
+        let prepared = Prepared::new(batch, self.plan.nan(), self.plan.duplicates())?;
         let jobs = self.jobs(&prepared)?;
         let mut whole = self.whole(&jobs, prepared.series())?;
         let mut duplicates = 0;
@@ -441,7 +444,7 @@ impl<M: Device> Engine for GpuEngine<M> {
                 Ok(())
             },
         )?;
-        Ok(whole.finish(duplicates, prepared.skipped))
+        Ok(whole.finish(duplicates + prepared.dropped, prepared.skipped))
     }
 }
 

@@ -1,7 +1,8 @@
-//! The host examines a batch before the transfer: it drops NaN if requested, and determines for
-//! every series whether its points are sorted and their range of time.
+//! The host examines a batch before the transfer: it drops NaN if requested, and all but the last
+//! point of a time if requested, and determines for every series whether its points are sorted and
+//! their range of time.
 
-use crate::series::{Batch, NanPolicy, SeriesError};
+use crate::series::{Batch, Duplicates, NanPolicy, SeriesError};
 use rayon::prelude::*;
 use std::borrow::Cow;
 
@@ -87,6 +88,10 @@ pub(super) struct Prepared<'a> {
     pub(super) stats: Vec<TimestampStats>,
     /// Number of skipped points with NaN.
     pub(super) skipped: usize,
+    /// Number of points that were dropped because a later one has the same time.
+    pub(super) dropped: usize,
+    /// Whether points of the same time are kept.
+    pub(super) keeps_duplicates: bool,
 }
 
 impl<'a> Prepared<'a> {
@@ -94,18 +99,32 @@ impl<'a> Prepared<'a> {
     ///
     /// # Errors
     /// If host memory is insufficient.
-    pub(super) fn new(batch: &'a Batch, nan: NanPolicy) -> Result<Self, SeriesError> {
+    pub(super) fn new(
+        batch: &'a Batch,
+        nan: NanPolicy,
+        duplicates: Duplicates,
+    ) -> Result<Self, SeriesError> {
+        if duplicates == Duplicates::Error {
+            batch.reject_duplicates(nan)?;
+        }
         let mut prepared = Self {
             times: Cow::Borrowed(bytemuck::cast_slice(batch.times())),
             values: Cow::Borrowed(batch.values()),
             offsets: Cow::Borrowed(batch.offsets()),
             stats: Vec::new(),
             skipped: 0,
+            dropped: 0,
+            keeps_duplicates: duplicates == Duplicates::Keep,
         };
         if nan == NanPolicy::Skip {
             prepared.skip()?;
         }
         prepared.examine()?;
+        let may_repeat = |stats: &TimestampStats| stats.repeated > 0 || !stats.sorted;
+        if duplicates == Duplicates::Last && prepared.stats.iter().any(may_repeat) {
+            prepared.keep_last()?;
+            prepared.examine()?;
+        }
         Ok(prepared)
     }
 
@@ -143,6 +162,36 @@ impl<'a> Prepared<'a> {
         self.values = Cow::Owned(values);
         self.offsets = Cow::Owned(offsets);
         self.skipped = skipped;
+        Ok(())
+    }
+
+    /// Sorts the points of every series by time, and drops all but the last of each time.
+    fn keep_last(&mut self) -> Result<(), SeriesError> {
+        let mut times = vec_with_capacity(self.points())?;
+        let mut values = vec_with_capacity(self.points())?;
+        let mut offsets = vec_with_capacity(self.offsets.len())?;
+        let mut points: Vec<(u64, f64)> = Vec::new();
+        offsets.push(0);
+        for (pair, stats) in self.offsets.windows(2).zip(&self.stats) {
+            let range = pair[0]..pair[1];
+            let of_series = self.times[range.clone()].iter().zip(&self.values[range]);
+            points.clear();
+            points.extend(of_series.map(|(time, value)| (*time, *value)));
+            if !stats.sorted {
+                points.par_sort_by_key(|point| point.0);
+            }
+            for (position, (time, value)) in points.iter().enumerate() {
+                if points.get(position + 1).is_none_or(|next| next.0 != *time) {
+                    times.push(*time);
+                    values.push(*value);
+                }
+            }
+            offsets.push(times.len());
+        }
+        self.dropped = self.points() - times.len();
+        self.times = Cow::Owned(times);
+        self.values = Cow::Owned(values);
+        self.offsets = Cow::Owned(offsets);
         Ok(())
     }
 
@@ -206,14 +255,14 @@ mod tests {
             vec![0, 2, 2, 4, 5],
         )
         .unwrap();
-        let prepared = Prepared::new(&batch, NanPolicy::Skip).unwrap();
+        let prepared = Prepared::new(&batch, NanPolicy::Skip, Duplicates::Keep).unwrap();
         assert_eq!(*prepared.times, [4, 9]);
         assert_eq!(*prepared.values, [1.0, 2.0]);
         assert_eq!(*prepared.offsets, [0, 1, 1, 2, 2]);
         assert_eq!(prepared.skipped, 3);
         let sorted: Vec<bool> = prepared.stats.iter().map(|stats| stats.sorted).collect();
         assert_eq!(sorted, [true; 4]);
-        let kept = Prepared::new(&batch, NanPolicy::Keep).unwrap();
+        let kept = Prepared::new(&batch, NanPolicy::Keep, Duplicates::Keep).unwrap();
         assert_eq!(kept.points(), 5);
         assert_eq!((kept.stats[0].sorted, kept.stats[2].repeated), (false, 1));
     }

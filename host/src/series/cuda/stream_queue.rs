@@ -10,6 +10,7 @@ use super::output_columns::OutputColumns;
 use super::packed::Packed;
 use super::prepare::Prepared;
 use super::resident::{Heads, Points};
+use super::sort::TimestampCheck;
 use super::stages::{Stages, Tables};
 use crate::gpu::{Device, ReadBack, Result};
 use crate::series::SeriesError;
@@ -137,8 +138,8 @@ impl<M: Device> StreamQueue<M> {
         Ok(())
     }
 
-    /// Queues the transfer of a chunk, its sort, and the removal of duplicates. Returns the number
-    /// of duplicates.
+    /// Queues the transfer of a chunk, its sort, and the removal of duplicates unless they are kept.
+    /// Returns the number of duplicates.
     pub(super) fn load(
         &mut self,
         device: &M,
@@ -150,16 +151,20 @@ impl<M: Device> StreamQueue<M> {
             self.sort(device)?;
         }
         let points = &mut self.points;
-        if chunk.repeats {
+        let drops = chunk.repeats && !chunk.keeps_duplicates;
+        let mut kept = 0;
+        if drops {
             self.stages.drop_duplicates(device, points)?;
+        } else if chunk.repeats {
+            kept = TimestampCheck::of(device, points)?.repeats;
         }
-        if chunk.lead.is_some() && chunk.repeats {
+        if chunk.lead.is_some() && drops {
             self.split.set(device, points)?;
         } else if chunk.lead.is_some() {
             let packed = packed.unwrap_or(&self.packed);
             sent.push(self.split.send(device, &packed.split, points.series + 2)?);
         }
-        Ok((sent, chunk.len().saturating_sub(points.points)))
+        Ok((sent, kept + chunk.len().saturating_sub(points.points)))
     }
 
     /// Queues the transfer of a chunk to the device.

@@ -18,7 +18,7 @@ use arrow_array::RecordBatch;
 use arrow_ipc::{Endianness, Message, Schema as Described};
 use arrow_schema::{Schema, SchemaRef};
 use blocks::Blocks;
-use cells::Cells;
+use cells::{Cells, FlatColumn};
 use std::fs::File;
 use stream::Messages;
 
@@ -27,6 +27,8 @@ pub(super) struct Arrow {
     table: Table,
     batches: Batches,
     columns: Columns,
+    /// Those of times, values, and names of series; none of a wide table.
+    used: Vec<FlatColumn>,
     /// The columns of a wide table and their series; then `columns` is not used.
     wide: Option<(WideColumns, Vec<u32>)>,
 }
@@ -81,13 +83,15 @@ impl Arrow {
         options: &ReadOptions,
         shared: &mut Shared,
     ) -> Result<Self, IoError> {
-        let names: Vec<String> = schema.fields().iter().map(|f| f.name().clone()).collect();
+        let flat = cells::flat(schema.fields());
+        let names: Vec<String> = flat.iter().map(|column| column.name.clone()).collect();
         if options.wide {
+            let names: Vec<String> = schema.fields().iter().map(|f| f.name().clone()).collect();
             return Self::open_wide(file, &names, batches, schema, options, shared);
         }
-        let has_numbers = |column: usize| schema.field(column).data_type().is_numeric();
+        let has_numbers = |column: usize| flat[column].kind.is_numeric();
         let columns = columns::by_name(&file, &names, options, &mut shared.notes, has_numbers)?;
-        let field = |column: usize| schema.field(column).data_type();
+        let field = |column: usize| &flat[column].kind;
         let refuse = |column: usize, expected: &'static str| IoError::Type {
             file: file.clone(),
             dataset: format!(
@@ -100,7 +104,7 @@ impl Arrow {
         let kind = cells::time_kind(field(columns.time)).ok_or_else(|| {
             refuse(
                 columns.time,
-                "timestamps (Timestamp, Date, integers or text)",
+                "timestamps (Timestamp, Date, integers, double precision or text)",
             )
         })?;
         if !cells::is_number(field(columns.value)) {
@@ -111,18 +115,30 @@ impl Arrow {
         }
         for series in columns.series.columns() {
             if !cells::is_name(field(*series)) {
-                return Err(refuse(*series, "text or integers"));
+                return Err(refuse(*series, "text, integers, booleans, dates or UUIDs"));
             }
         }
-        columns.reject_texts(&file, |column| cells::is_text(field(column)))?;
+        columns.reject_labels(
+            &file,
+            |column| cells::may_be_label(field(column)),
+            |column| cells::is_text(field(column)),
+        )?;
         let single = match columns.series {
             SeriesKey::File => Some(shared.number_of_file(&file, name)?),
             SeriesKey::Column(_) | SeriesKey::Labels(_) => None,
         };
         let table = Table::new(file, &names[columns.time], kind, single, options);
+        let mut flat: Vec<Option<FlatColumn>> = flat.into_iter().map(Some).collect();
+        let used = [columns.time, columns.value]
+            .into_iter()
+            .chain(columns.series.columns().iter().copied());
+        let used = used
+            .filter_map(|column| flat.get_mut(column)?.take())
+            .collect();
         Ok(Self {
             table,
             batches,
+            used,
             columns,
             wide: None,
         })
@@ -147,8 +163,12 @@ impl Arrow {
             ),
             expected,
         };
-        let kind = cells::time_kind(kinds(wide.time))
-            .ok_or_else(|| refuse(wide.time, "timestamps (Timestamp, Date, integers or text)"))?;
+        let kind = cells::time_kind(kinds(wide.time)).ok_or_else(|| {
+            refuse(
+                wide.time,
+                "timestamps (Timestamp, Date, integers, double precision or text)",
+            )
+        })?;
         let values = wide.values.iter().map(|(column, _)| *column);
         if let Some(column) = values
             .chain(wide.unnamed.iter().copied())
@@ -160,6 +180,7 @@ impl Arrow {
         let table = Table::new(file, &names[wide.time], kind, None, options);
         let columns = Columns {
             time: wide.time,
+            date: None,
             value: wide.time,
             series: SeriesKey::File,
             unused: Vec::new(),
@@ -168,6 +189,7 @@ impl Arrow {
             table,
             batches,
             columns,
+            used: Vec::new(),
             wide: Some((wide, numbers)),
         })
     }
@@ -261,15 +283,12 @@ impl Source for Arrow {
             return self.wide_blocks(&batch, shared).map(Some);
         }
         let broken = |why: &str| damaged(&self.table.file, "Arrow data", why);
-        let cells = |column: usize| Cells::of(batch.column(column));
         let opened = catch_panic(|| {
-            let series = self.columns.series.columns().iter();
-            let series: Option<Vec<Cells>> = series.map(|column| cells(*column)).collect();
-            (cells(self.columns.time), cells(self.columns.value), series)
+            let used = self.used.iter().map(|column| column.of(&batch));
+            used.collect::<Option<Vec<Cells>>>()
         });
-        let (Some(time), Some(value), Some(series)) =
-            opened.ok_or_else(|| broken("a column is damaged"))?
-        else {
+        let opened = opened.ok_or_else(|| broken("a column is damaged"))?;
+        let Some([time, value, series @ ..]) = opened.as_deref() else {
             return Err(broken("a record batch does not match the schema"));
         };
         let mut blocks = Vec::new();

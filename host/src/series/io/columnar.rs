@@ -17,6 +17,19 @@ pub(super) fn open(
     options: &ReadOptions,
     shared: &mut Shared,
 ) -> Result<Box<dyn Source + Send>, IoError> {
+    for (option, given) in [
+        ("--date-column", options.date_column.is_some()),
+        ("--decimal-comma", options.decimal_comma),
+    ] {
+        if given {
+            return Err(IoError::Option {
+                file,
+                option,
+                reason: "expected a text file, whose columns have no types, found Parquet or Arrow"
+                    .to_owned(),
+            });
+        }
+    }
     Ok(match content {
         Content::Arrow(stream) => Box::new(Arrow::stream(file, name, stream, options, shared)?),
         Content::ArrowFile(opened, length) => {

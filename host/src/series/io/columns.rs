@@ -46,6 +46,8 @@ const SERIES: [&str; 9] = [
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Columns {
     pub(super) time: usize,
+    /// The dates, if `time` has times of day only.
+    pub(super) date: Option<usize>,
     pub(super) value: usize,
     pub(super) series: SeriesKey,
     /// Columns that nothing is read from, unless an option says so: (index, name).
@@ -53,27 +55,29 @@ pub(super) struct Columns {
 }
 
 impl Columns {
-    /// Fails if a column that no option names holds texts.
+    /// Fails if a column that no option names may hold labels, such as texts.
     #[cfg(feature = "parquet")]
-    pub(super) fn reject_texts(
+    pub(super) fn reject_labels(
         &self,
         file: &str,
+        may_be_label: impl Fn(usize) -> bool,
         is_text: impl Fn(usize) -> bool,
     ) -> Result<(), IoError> {
         let unused = self.unused.iter();
-        let texts: Vec<&str> = unused
-            .filter(|(column, _)| is_text(*column))
-            .map(|(_, name)| name.as_str())
-            .collect();
-        if texts.is_empty() {
+        let (columns, names): (Vec<usize>, Vec<&str>) = unused
+            .filter(|(column, _)| may_be_label(*column))
+            .map(|(column, name)| (*column, name.as_str()))
+            .unzip();
+        if columns.is_empty() {
             return Ok(());
         }
-        Err(unnamed_texts(file, texts))
+        Err(unnamed_texts(file, names, columns.into_iter().all(is_text)))
     }
 
     /// Describes the columns of a file without a header.
     pub(super) fn without_header(&self) -> String {
         let mut columns = vec![(self.time, "timestamp"), (self.value, "value")];
+        columns.extend(self.date.map(|date| (date, "date")));
         let what = match &self.series {
             SeriesKey::Labels(_) => "label",
             SeriesKey::File | SeriesKey::Column(_) => "series",
@@ -104,7 +108,11 @@ pub(super) fn by_name(
     let asked = NamedColumns::of(file, options, |option, wanted| {
         named(file, names, option, wanted)
     })?;
-    let taken = |column: usize| asked.labels.contains(&column) || asked.ignored.contains(&column);
+    let taken = |column: usize| {
+        asked.labels.contains(&column)
+            || asked.ignored.contains(&column)
+            || asked.date == Some(column)
+    };
     let find = |known: &[&str]| {
         known
             .iter()
@@ -171,6 +179,7 @@ pub(super) fn by_name(
     note_unused(file, &unused, notes);
     Ok(Columns {
         time,
+        date: asked.date,
         value,
         series,
         unused,
@@ -232,17 +241,23 @@ pub(super) fn is_text(field: &[u8]) -> bool {
 
 /// The error of texts in columns that no option names: they may tell series apart, whose points
 /// would be mixed.
-pub(super) fn unnamed_texts<'n>(file: &str, names: impl IntoIterator<Item = &'n str>) -> IoError {
+pub(super) fn unnamed_texts<'n>(
+    file: &str,
+    names: impl IntoIterator<Item = &'n str>,
+    are_texts: bool,
+) -> IoError {
     let names: Vec<&str> = names.into_iter().collect();
-    let columns = match names[..] {
-        [_] => "column",
-        _ => "columns",
+    let columns = match (&names[..], are_texts) {
+        ([_], true) => "text column",
+        ([_], false) => "column",
+        (_, true) => "text columns",
+        (_, false) => "columns",
     };
     IoError::Option {
         file: file.to_owned(),
         option: "--series-columns",
         reason: format!(
-            "expected the text {columns} {} here if a series is a combination of labels, or in --ignore-columns, found neither",
+            "expected the {columns} {} here if a series is a combination of labels, or in --ignore-columns, found neither",
             list(names)
         ),
     }
@@ -313,6 +328,7 @@ pub(super) fn by_number(
     let unused = asked.unused(&names, time, value, &series);
     Ok(Some(Columns {
         time,
+        date: asked.date,
         value,
         series,
         unused,

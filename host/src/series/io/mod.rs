@@ -28,6 +28,7 @@ mod piped;
 mod prometheus;
 mod reader;
 mod remote_read;
+mod rounded;
 mod row_numbers;
 mod rows;
 mod series_key;
@@ -42,6 +43,7 @@ pub use date_pattern::DatePattern;
 pub use label_columns::LabelColumns;
 pub use names::Names;
 pub use reader::{Block, Reader, Skipped};
+pub use rounded::Rounded;
 pub use time_format::{Ambiguous, TimeFormat};
 pub use write::{ResultFormat, ResultWriter, Run, Timestamps};
 
@@ -56,8 +58,8 @@ use timestamp::{LocalTimes, TimestampError, TimestampFormat};
 pub enum TimeUnit {
     /// Inferred from the magnitude of the first timestamp of a file (below 10¹⁰ seconds, 10¹³
     /// milliseconds, 10¹⁶ microseconds, otherwise nanoseconds), or stated by the column's name
-    /// (`timestamp_ns`). Inferred times before 1973 are refused, because such numbers may be dates,
-    /// years or days.
+    /// (`timestamp_ns`). Such times are refused before 1990 and from ten years from now on, because
+    /// the numbers may be in another unit, or dates, years or days.
     #[default]
     Auto,
     /// s.
@@ -86,6 +88,8 @@ pub struct ReadOptions {
     /// Name of the timestamp column; `None`: a usual name. Columns of a file without a header are
     /// named by number, from 1.
     pub time_column: Option<String>,
+    /// Name of the column of dates, if the timestamp column has times of day only. Text files only.
+    pub date_column: Option<String>,
     /// Name of the value column; `None`: a usual name, or the only column left.
     pub value_column: Option<String>,
     /// Name of the series column; `None`: a usual name, or no such column: then the file is one
@@ -100,6 +104,8 @@ pub struct ReadOptions {
     /// Whether every column but the timestamps and the ignored ones is a series, named after the
     /// column. Options on values and series are then refused.
     pub wide: bool,
+    /// Whether the decimals of values follow a comma. Text files only.
+    pub decimal_comma: bool,
     /// Unit of numeric timestamps.
     pub time_unit: TimeUnit,
     /// Format of timestamps.
@@ -178,6 +184,19 @@ pub fn moment_in(text: &str, unit: TimeUnit, zone: Option<Zone>) -> Result<i64, 
     time_format.read(text.as_bytes()).map_err(|why| {
         let fault = rows::Fault::time(0, text, why, &time_format);
         format!("expected {}, found {}", fault.expected, fault.found)
+    })
+}
+
+/// A doubt about times of a timestamp type, of which this is the last: times of today are in January
+/// of 1970 if they were written in a unit that is too large by a thousand.
+#[must_use]
+pub fn january_of_1970(last: i64) -> Option<String> {
+    const END: i64 = 31 * 86_400_000_000_000;
+    (last < END).then(|| {
+        format!(
+            "all times are in January of 1970 (the last: {}): the unit of the timestamps may be wrong",
+            iso(last)
+        )
     })
 }
 

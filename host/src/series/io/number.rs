@@ -41,6 +41,22 @@ pub(super) fn value(text: &[u8]) -> Option<f64> {
     other(text)
 }
 
+/// The same with a comma before the decimals: `-12,5`. A point is refused, as it may separate
+/// thousands.
+pub(super) fn value_with_comma(text: &[u8]) -> Option<f64> {
+    if text.contains(&b'.') {
+        return None;
+    }
+    match text.iter().position(|b| *b == b',') {
+        None => value(text),
+        Some(at) => {
+            let mut text = text.to_vec();
+            text[at] = b'.';
+            value(&text)
+        }
+    }
+}
+
 #[cold]
 fn other(text: &[u8]) -> Option<f64> {
     let value: f64 = std::str::from_utf8(text).ok()?.parse().ok()?;
@@ -115,6 +131,21 @@ mod tests {
             same(text);
         }
         assert_eq!(value(b"\xff"), None);
+    }
+
+    #[test]
+    fn commas_stand_before_decimals_if_asked() {
+        for (text, expected) in [
+            ("1,5", Some(1.5)),
+            ("-0,25", Some(-0.25)),
+            ("7", Some(7.0)),
+            ("1,5e3", Some(1500.0)),
+            ("1.234", None),
+            ("1.234,5", None),
+            ("1,234,5", None),
+        ] {
+            assert_eq!(value_with_comma(text.as_bytes()), expected, "{text}");
+        }
     }
 
     proptest! {

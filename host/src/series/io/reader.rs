@@ -1,11 +1,12 @@
 //! Reads the points of several inputs, one input after another.
 
 use super::columnar;
-use super::csv::{Csv, Sizes};
+use super::csv::{Csv, Sizes, TextOrigin};
 use super::input::{self, Content};
 use super::names::Names;
 use super::notes::Notes;
 use super::remote_read;
+use super::rounded::Rounded;
 use super::row_numbers::{self, RowNumbers};
 use super::rows::{Faults, MAX_KEPT};
 use super::timestamp::LocalTimes;
@@ -65,6 +66,10 @@ pub(super) struct Shared {
     pub(super) missing_of_file: u64,
     /// Number of times in the open file that clocks show twice.
     pub(super) twice_of_file: u64,
+    /// Integers in the open file that were rounded.
+    pub(super) rounded_of_file: Rounded,
+    /// Number of lines in the open file that are comments between rows.
+    pub(super) comments_of_file: u64,
 }
 
 impl Shared {
@@ -90,12 +95,26 @@ impl Shared {
             );
             self.notes.add(file, what);
         }
+        if let Some(what) = self.rounded_of_file.note() {
+            self.notes.add(file, what);
+        }
+        let comments = match self.comments_of_file {
+            0 => None,
+            1 => Some("1 line between the rows begins with # and was read as a comment".to_owned()),
+            count => Some(format!(
+                "{count} lines between the rows begin with # and were read as comments"
+            )),
+        };
+        if let Some(what) = comments {
+            self.notes.add(file, what);
+        }
         let what = match self.missing_of_file {
             0 => return,
-            1 => "1 cell without a value (empty, or a text such as NA or null) is no point"
-                .to_owned(),
+            1 => {
+                "1 cell without a value (empty, null, or a text such as NA) is no point".to_owned()
+            }
             count => format!(
-                "{count} cells without a value (empty, or a text such as NA or null) are no points"
+                "{count} cells without a value (empty, null, or a text such as NA) are no points"
             ),
         };
         self.notes.add(file, what);
@@ -246,6 +265,8 @@ impl Reader {
                 memory,
                 missing_of_file: 0,
                 twice_of_file: 0,
+                rounded_of_file: Rounded::default(),
+                comments_of_file: 0,
             },
             source: None,
             ready: VecDeque::new(),
@@ -364,6 +385,8 @@ impl Reader {
         self.shared.first_of_file = None;
         self.shared.missing_of_file = 0;
         self.shared.twice_of_file = 0;
+        self.shared.rounded_of_file = Rounded::default();
+        self.shared.comments_of_file = 0;
         let named = self.options.series_column.is_some()
             || !self.options.series_columns.is_empty()
             || self.options.wide;
@@ -395,16 +418,6 @@ impl Reader {
     }
 
     fn begin(&mut self, path: &Path) -> Result<Box<dyn Source + Send>, IoError> {
-        if remote_read::is_remote_read(path)
-            && !matches!(self.options.unit(), TimeUnit::Auto | TimeUnit::Milliseconds)
-        {
-            return Err(IoError::Option {
-                file: path.display().to_string(),
-                option: "--time-format",
-                reason: "expected milliseconds, the unit of Prometheus' remote read, found another"
-                    .to_owned(),
-            });
-        }
         let input = input::open(path, self.shared.memory)?;
         let (file, name) = (input.file, input.name);
         let length = std::fs::metadata(path).map_or(0, |found| found.len());
@@ -416,7 +429,11 @@ impl Reader {
                 &name,
                 (
                     stream,
-                    input::is_prometheus(path) || remote_read::is_remote_read(path),
+                    match remote_read::is_remote_read(path) {
+                        true => TextOrigin::RemoteRead,
+                        false if input::is_prometheus(path) => TextOrigin::Prometheus,
+                        false => TextOrigin::Any,
+                    },
                 ),
                 &self.options,
                 self.sizes,

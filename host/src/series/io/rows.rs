@@ -2,7 +2,40 @@
 
 use super::IoError;
 use super::names::NameError;
-use super::timestamp::{TimestampError, TimestampFormat, resemblance};
+use super::timestamp::{
+    Plausible, TimestampError, TimestampFormat, Unit, latest_year, resemblance, suggestion,
+};
+
+/// What each unit would make of a number: those that give plausible times, or all.
+fn units(text: &str) -> String {
+    let whole = text.trim().split('.').next().unwrap_or_default();
+    let number: u64 = whole.parse().unwrap_or(u64::MAX);
+    let all = [
+        ("s", Unit::Seconds),
+        ("ms", Unit::Milliseconds),
+        ("us", Unit::Microseconds),
+        ("ns", Unit::Nanoseconds),
+    ];
+    let year = |unit: Unit| {
+        let seconds = u128::from(number) * u128::from(unit.nanoseconds()) / 1_000_000_000;
+        1970 + (seconds as f64 / 31_556_952.0) as u64
+    };
+    let described = |(name, unit): &(&str, Unit)| {
+        let year = year(*unit);
+        match year {
+            ..=2262 => format!("--time-unit {name} gives the year {year}"),
+            _ => format!("--time-unit {name} gives none before 2263"),
+        }
+    };
+    let plausible = all
+        .iter()
+        .filter(|(_, unit)| Plausible::of(*unit).contains(number));
+    let texts: Vec<String> = plausible.map(described).collect();
+    match texts.is_empty() {
+        false => texts.join(", "),
+        true => all.iter().map(described).collect::<Vec<_>>().join(", "),
+    }
+}
 
 /// A row that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,7 +65,17 @@ impl Fault {
     ) -> Self {
         let shown = format!("the timestamp '{}'", super::shorten(text));
         let (found, expected) = match why {
-            TimestampError::Invalid => (shown, time_format.description()),
+            TimestampError::Invalid => {
+                let remedy = suggestion(text).map_or_else(String::new, |use_it| format!("; {use_it}"));
+                (shown, time_format.description() + &remedy)
+            }
+            TimestampError::Rounded => (
+                format!("{shown}, whose last digit stands for more than a second"),
+                format!(
+                    "all digits of {} (use --time-unit if the zeros are exact)",
+                    time_format.description()
+                ),
+            ),
             TimestampError::TooEarly => (
                 format!("{shown}, before 1970"),
                 "a time from 1970 to 2262-04-11".to_owned(),
@@ -56,20 +99,23 @@ impl Fault {
             TimestampError::OtherUnit(unit) => (
                 format!("{shown}, which looks like {}", unit.description()),
                 format!(
-                    "{}, as in the first row of the file (use --time-unit if all rows have the same unit)",
-                    time_format.description()
+                    "{}, as in the first row of the file or as its format or column says ({})",
+                    time_format.description(),
+                    units(text)
                 ),
             ),
             TimestampError::NoUnit => {
                 let doubt = resemblance(text.trim());
                 let doubt = doubt.as_deref().unwrap_or(
-                    "may be a number of days, or of seconds since another time than 1970",
+                    "may be in another unit, a number of days, or a time since another moment than 1970",
                 );
                 (
                     format!("{shown}, which {doubt}"),
                     format!(
-                        "{} from 1973 on, or --time-unit for earlier ones",
-                        time_format.description()
+                        "{} from 1990 to {}, or --time-unit for others ({})",
+                        time_format.description(),
+                        latest_year(),
+                        units(text)
                     ),
                 )
             }
@@ -86,7 +132,13 @@ impl Fault {
         } else {
             format!("the value '{}'", super::shorten(text))
         };
-        Self::new(before, found, "a number such as 21.5, or nan")
+        let mut expected = "a number such as 21.5, or nan".to_owned();
+        if super::number::value_with_comma(text.as_bytes()).is_some() {
+            expected += " (with --decimal-comma, decimals follow a comma)";
+        } else if text.contains(',') || text.matches('.').count() > 1 {
+            expected += ", without marks between thousands";
+        }
+        Self::new(before, found, expected)
     }
 
     /// The same error in a column of a wide table.

@@ -2,7 +2,7 @@
 
 use super::TimeUnit;
 use super::date_pattern::DatePattern;
-use super::timestamp::{LocalTimes, TimestampFormat, Unit};
+use super::timestamp::{LocalTimes, TimestampFormat, Unit, UnitOrigin};
 use std::str::FromStr;
 
 /// The format of timestamps.
@@ -41,7 +41,7 @@ impl TimeFormat {
             Self::Rfc3339 => Some(TimestampFormat::Rfc3339),
             Self::Unix(unit) => Unit::named(*unit).map(|unit| TimestampFormat::Epoch {
                 unit,
-                concluded: false,
+                origin: UnitOrigin::Stated,
             }),
             Self::Pattern(pattern) => Some(TimestampFormat::Pattern(pattern.clone(), local)),
         }

@@ -1,10 +1,17 @@
 //! Parses and writes timestamps: ISO 8601, or numbers since 1970 in seconds, milliseconds,
 //! microseconds or nanoseconds; in zones and in formats that the user names.
 
+mod plausible;
 mod reading;
+mod scientific;
+mod suggestions;
 mod writing;
 
+pub(super) use plausible::{Plausible, latest_year};
 pub(super) use reading::{LocalTimes, Reading};
+pub(super) use suggestions::suggestion;
+#[cfg(feature = "parquet")]
+pub(super) use writing::day;
 pub(super) use writing::{write_iso, write_iso_in};
 
 use super::TimeUnit;
@@ -28,10 +35,33 @@ pub(super) enum TimestampFormat {
     /// A number of units since 1970.
     Epoch {
         unit: Unit,
-        /// Whether the unit was inferred from the first timestamp. Timestamps that look like
-        /// another unit are then rejected.
-        concluded: bool,
+        /// What says that this is the unit.
+        origin: UnitOrigin,
     },
+}
+
+/// What says which unit a file's timestamps have, and hence which of them are rejected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum UnitOrigin {
+    /// An option, which is obeyed.
+    Stated,
+    /// The name of the column, or the format of the file. Timestamps are rejected that are
+    /// [`Plausible`] in another unit, but not in this one.
+    Named,
+    /// The first timestamp. Those that look like another unit, or that are not [`Plausible`], are
+    /// rejected.
+    Inferred,
+}
+
+impl UnitOrigin {
+    /// That of a unit; `stated` if it is from an option, else from a column's name.
+    pub(super) fn of(unit: TimeUnit, stated: bool) -> Self {
+        match (unit, stated) {
+            (TimeUnit::Auto, _) => Self::Inferred,
+            (_, true) => Self::Stated,
+            (_, false) => Self::Named,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,8 +89,10 @@ pub(super) enum TimestampError {
     Twice(Zone),
     /// Skipped by the clocks of this zone.
     Skipped(Zone),
-    /// So small that the unit cannot be inferred: see [`Unit::least_inferred`].
+    /// So small or so large that the unit cannot be inferred: see [`Plausible`].
     NoUnit,
+    /// In scientific notation, with a last digit that stands for more than a second.
+    Rounded,
 }
 
 impl Unit {
@@ -85,19 +117,35 @@ impl Unit {
         }
     }
 
-    /// The least number whose unit is inferred: 1973-03-03T09:46:40Z. A smaller one may be a date
-    /// (20240101), a year, a number of days (45292.5, 2460310.5), or a time since another moment.
-    fn least_inferred(self) -> u64 {
-        100_000_000 * 10_u64.pow(9 - self.decimals())
+    /// All units.
+    pub(super) const ALL: [Self; 4] = [
+        Self::Seconds,
+        Self::Milliseconds,
+        Self::Microseconds,
+        Self::Nanoseconds,
+    ];
+
+    /// Rejects a number that is probably not of this unit.
+    #[inline]
+    fn check(self, number: u64, origin: UnitOrigin) -> Result<(), TimestampError> {
+        if origin == UnitOrigin::Stated || Plausible::of(self).contains(number) {
+            return Ok(());
+        }
+        self.doubt(number, origin)
     }
 
-    /// Whether this may not be the unit of `number` although it is that of its magnitude.
-    #[inline]
-    fn is_doubtful(self, number: u64) -> bool {
-        number < self.least_inferred()
-            || (self == Self::Milliseconds
-                && DATE_AND_MINUTE.contains(&number)
-                && is_minute(number))
+    #[cold]
+    fn doubt(self, number: u64, origin: UnitOrigin) -> Result<(), TimestampError> {
+        if origin == UnitOrigin::Inferred {
+            let inferred = Self::of_magnitude(number);
+            return Err(match inferred == self {
+                true => TimestampError::NoUnit,
+                false => TimestampError::OtherUnit(inferred),
+            });
+        }
+        let mut plausible = Self::ALL.into_iter();
+        let other = plausible.find(|unit| Plausible::of(*unit).contains(number));
+        other.map_or(Ok(()), |unit| Err(TimestampError::OtherUnit(unit)))
     }
 
     pub(super) fn nanoseconds(self) -> u64 {
@@ -127,12 +175,17 @@ impl Unit {
 impl TimestampFormat {
     /// The format of a file whose first timestamp is `text`; `None` if it is not a timestamp.
     pub(super) fn of_first(text: &[u8], unit: TimeUnit) -> Option<Self> {
+        Self::assumed(text, unit, true)
+    }
+
+    /// The same; `stated` if `unit` is from an option.
+    pub(super) fn assumed(text: &[u8], unit: TimeUnit, stated: bool) -> Option<Self> {
         let known =
             |result: Result<i64, TimestampError>| !matches!(result, Err(TimestampError::Invalid));
         if let Some(number) = whole_part(text) {
             let time_format = Self::Epoch {
                 unit: Unit::named(unit).unwrap_or(Unit::of_magnitude(number)),
-                concluded: unit == TimeUnit::Auto,
+                origin: UnitOrigin::of(unit, stated),
             };
             return known(time_format.read(text)).then_some(time_format);
         }
@@ -162,7 +215,7 @@ impl TimestampFormat {
     ) -> Result<i64, TimestampError> {
         match self {
             Self::Iso => iso(text)?.nanoseconds(None, twice),
-            Self::Epoch { unit, concluded } => epoch(text, *unit, *concluded),
+            Self::Epoch { unit, origin } => epoch(text, *unit, *origin),
             Self::Local(local) => iso(text)?.nanoseconds(Some(*local), twice),
             Self::Rfc3339 => {
                 let reading = iso(text)?;
@@ -197,17 +250,17 @@ impl TimestampFormat {
     }
 }
 
+/// Whether a number is a likely time in seconds, but not in milliseconds.
+pub(super) fn is_in_seconds(text: &[u8]) -> bool {
+    let is = |unit: Unit, number: u64| Plausible::of(unit).contains(number);
+    whole_part(text).is_some_and(|n| is(Unit::Seconds, n) && !is(Unit::Milliseconds, n))
+}
+
 /// Nanoseconds since 1970 for an integer number of units.
 #[inline]
-pub(super) fn whole(number: i64, unit: Unit, concluded: bool) -> Result<i64, TimestampError> {
+pub(super) fn whole(number: i64, unit: Unit, origin: UnitOrigin) -> Result<i64, TimestampError> {
     let count = u64::try_from(number).map_err(|_| TimestampError::TooEarly)?;
-    let inferred = Unit::of_magnitude(count);
-    if concluded && inferred != unit {
-        return Err(TimestampError::OtherUnit(inferred));
-    }
-    if concluded && unit.is_doubtful(count) {
-        return Err(TimestampError::NoUnit);
-    }
+    unit.check(count, origin)?;
     let nanoseconds = count
         .checked_mul(unit.nanoseconds())
         .ok_or(TimestampError::TooLate)?;
@@ -226,6 +279,9 @@ pub(super) fn resemblance(text: &str) -> Option<String> {
             Some(format!("looks like a year (write {number}-01-01)"))
         }
         8 if is_date(number) => Some(format!("looks like a date (write {})", date(number))),
+        17 | 18 if NET_TICKS.contains(&number) => {
+            Some("looks like .NET ticks of 100 ns since the year 1 (write ISO 8601)".to_owned())
+        }
         12 if is_minute(number) => Some(format!(
             "looks like a date and a time (write {}T{:02}:{:02})",
             date(number / 10_000),
@@ -236,8 +292,8 @@ pub(super) fn resemblance(text: &str) -> Option<String> {
     }
 }
 
-/// Numbers that may be `YYYYMMDDhhmm`. As milliseconds they are times from 1976 to 1976.
-const DATE_AND_MINUTE: std::ops::Range<u64> = 190_001_010_000..210_101_010_000;
+/// Times from 1970 to 2070 in ticks of 100 ns since the year 1.
+const NET_TICKS: std::ops::Range<u64> = 621_355_968_000_000_000..653_000_000_000_000_000;
 
 /// Whether a number is `YYYYMMDDhhmm`.
 #[cold]
@@ -256,6 +312,9 @@ fn is_date(number: u64) -> bool {
 
 /// The digits before the decimal point: at most 20 digits, optionally with a minus sign.
 fn whole_part(text: &[u8]) -> Option<u64> {
+    if let Some(plain) = scientific::plain(text) {
+        return whole_part(&plain.digits);
+    }
     let text = text.strip_prefix(b"-").unwrap_or(text);
     let digits = text.iter().take_while(|b| b.is_ascii_digit()).count();
     let rest = &text[digits..];
@@ -269,7 +328,7 @@ fn whole_part(text: &[u8]) -> Option<u64> {
 }
 
 /// Parses an integer or decimal number of units.
-fn epoch(text: &[u8], unit: Unit, concluded: bool) -> Result<i64, TimestampError> {
+fn epoch(text: &[u8], unit: Unit, origin: UnitOrigin) -> Result<i64, TimestampError> {
     let mut number = 0_u64;
     let mut rest = text;
     while let [digit @ b'0'..=b'9', more @ ..] = rest {
@@ -279,6 +338,9 @@ fn epoch(text: &[u8], unit: Unit, concluded: bool) -> Result<i64, TimestampError
             .unwrap_or(u64::MAX);
         rest = more;
     }
+    if matches!(rest, [b'e' | b'E', ..]) {
+        return in_scientific_notation(text, unit, origin);
+    }
     if rest.len() == text.len() {
         // −0 is not before 1970, but does not occur in practice.
         return Err(match whole_part(text) {
@@ -286,13 +348,13 @@ fn epoch(text: &[u8], unit: Unit, concluded: bool) -> Result<i64, TimestampError
             None => TimestampError::Invalid,
         });
     }
-    if concluded {
-        let inferred = Unit::of_magnitude(number);
-        if inferred != unit {
-            return Err(TimestampError::OtherUnit(inferred));
-        }
+    if matches!(rest, [b'.', decimals @ ..] if decimals.iter().any(|b| matches!(b, b'e' | b'E'))) {
+        return in_scientific_notation(text, unit, origin);
     }
-    let doubtful = concluded && unit.is_doubtful(number);
+    let doubt = unit.check(number, origin);
+    if let Err(TimestampError::OtherUnit(_)) = doubt {
+        doubt?;
+    }
     let mut part = 0_u64;
     match rest {
         [] => {}
@@ -312,14 +374,28 @@ fn epoch(text: &[u8], unit: Unit, concluded: bool) -> Result<i64, TimestampError
         }
         _ => return Err(TimestampError::Invalid),
     }
-    if doubtful {
-        return Err(TimestampError::NoUnit);
-    }
+    doubt?;
     let nanoseconds = number
         .checked_mul(unit.nanoseconds())
         .and_then(|n| n.checked_add(part))
         .ok_or(TimestampError::TooLate)?;
     i64::try_from(nanoseconds).map_err(|_| TimestampError::TooLate)
+}
+
+/// Reads a number such as `1.440089182e9`.
+#[cold]
+fn in_scientific_notation(
+    text: &[u8],
+    unit: Unit,
+    origin: UnitOrigin,
+) -> Result<i64, TimestampError> {
+    let plain = scientific::plain(text).ok_or(TimestampError::Invalid)?;
+    let nanoseconds = epoch(&plain.digits, unit, origin)?;
+    let step = u128::from(unit.nanoseconds()) * 10_u128.pow(plain.zeros.min(20));
+    if origin != UnitOrigin::Stated && step > u128::from(SECOND.unsigned_abs()) {
+        return Err(TimestampError::Rounded);
+    }
+    Ok(nanoseconds)
 }
 
 /// A number of two digits; a large number if there are other characters.
@@ -333,7 +409,8 @@ fn two(tens: u8, ones: u8) -> i64 {
 }
 
 /// Parses `2014-02-14`, optionally followed by `T` or a space and `14:30`, `14:30:00` or
-/// `14:30:00.123456789`, and then by nothing, `Z`, `+01`, `+0100` or `+01:00`.
+/// `14:30:00.123456789`, and then by nothing, `Z`, `UTC`, `GMT`, `+01`, `+0100` or `+01:00`, also after
+/// a blank.
 #[inline]
 fn iso(text: &[u8]) -> Result<Reading, TimestampError> {
     let Some((&[y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2], rest)) =
@@ -366,7 +443,7 @@ fn iso(text: &[u8]) -> Result<Reading, TimestampError> {
             }
             seconds += hour * 3600 + minute * 60 + second;
             let rest = match rest {
-                [b'.', rest @ ..] => {
+                [b'.' | b',', rest @ ..] => {
                     let (value, rest) = fraction(rest)?;
                     part = value;
                     rest
@@ -406,8 +483,15 @@ fn fraction(text: &[u8]) -> Result<(i64, &[u8]), TimestampError> {
 
 /// Offset of local time from UTC in seconds.
 fn offset(text: &[u8]) -> Result<i64, TimestampError> {
+    let text = text.strip_prefix(b" ").unwrap_or(text);
     let (sign, hours, minutes) = match text {
         [b'Z' | b'z'] => return Ok(0),
+        name if [&b"UTC"[..], b"GMT"]
+            .iter()
+            .any(|utc| name.eq_ignore_ascii_case(utc)) =>
+        {
+            return Ok(0);
+        }
         [sign @ (b'+' | b'-'), h1, h2] => (sign, two(*h1, *h2), 0),
         [sign @ (b'+' | b'-'), h1, h2, m1, m2] | [sign @ (b'+' | b'-'), h1, h2, b':', m1, m2] => {
             (sign, two(*h1, *h2), two(*m1, *m2))

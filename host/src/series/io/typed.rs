@@ -2,9 +2,10 @@
 
 use super::names::{Lookup, NameError, Names};
 use super::reader::{Block, Shared};
+use super::rounded::Rounded;
 use super::rows::{Fault, Faults};
 use super::series_key::SeriesKey;
-use super::timestamp::{LocalTimes, TimestampError, TimestampFormat, Unit, whole};
+use super::timestamp::{LocalTimes, TimestampError, TimestampFormat, Unit, UnitOrigin, day, whole};
 use super::{IoError, OnError, ReadOptions, TimeFormat, TimeUnit};
 use std::borrow::Cow;
 
@@ -19,6 +20,11 @@ pub(super) enum Cell<'c> {
     /// Nanoseconds within a day, and the Julian day number.
     Julian(u64, u32),
     Text(&'c [u8]),
+    /// Days since 1970.
+    Day(i64),
+    Boolean(bool),
+    /// Bytes that are no text; 16 of them are a UUID.
+    Bytes(&'c [u8]),
 }
 
 /// The name of a series in a row.
@@ -56,9 +62,25 @@ impl<'c> Cell<'c> {
             Self::Text(text) => Cow::Borrowed(text),
             Self::Integer(n) => Cow::Owned(n.to_string().into_bytes()),
             Self::Unsigned(n) => Cow::Owned(n.to_string().into_bytes()),
+            Self::Boolean(true) => Cow::Borrowed(b"true"),
+            Self::Boolean(false) => Cow::Borrowed(b"false"),
+            Self::Day(days) => Cow::Owned(day(days).into_bytes()),
+            Self::Bytes(bytes) => Cow::Owned(hexadecimal(bytes).into_bytes()),
             Self::Null | Self::Real(_) | Self::Julian(..) => Cow::Borrowed(&[]),
         }
     }
+}
+
+/// Bytes as hexadecimal digits, 16 of them with the hyphens of a UUID.
+fn hexadecimal(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(2 * bytes.len() + 4);
+    for (position, byte) in bytes.iter().enumerate() {
+        if bytes.len() == 16 && matches!(position, 4 | 6 | 8 | 10) {
+            text.push('-');
+        }
+        text += &format!("{byte:02x}");
+    }
+    text
 }
 
 /// How a timestamp column represents times.
@@ -89,6 +111,8 @@ pub(super) struct Table {
     pub(super) unit: TimeUnit,
     /// `--time-unit`.
     stated_unit: TimeUnit,
+    /// Whether an option states the unit.
+    stated: bool,
     /// Whether `--time-format` is given.
     has_stated_format: bool,
     /// How times without an offset are read, if not in UTC.
@@ -101,8 +125,10 @@ pub(super) struct Table {
     pub(super) single: Option<u32>,
     /// Number of rows so far.
     rows: u64,
-    /// Number of null values.
-    nulls: u64,
+    /// Integers that double precision rounds.
+    rounded: Rounded,
+    /// The latest time so far.
+    latest: Option<i64>,
 }
 
 impl Table {
@@ -123,6 +149,7 @@ impl Table {
                 stated => stated,
             },
             stated_unit: options.time_unit,
+            stated: options.unit() != TimeUnit::Auto,
             has_stated_format: options.time_format != TimeFormat::Auto,
             local: options.local_times(),
             twice: 0,
@@ -130,7 +157,8 @@ impl Table {
             longest_name: options.name_limit(),
             single,
             rows: 0,
-            nulls: 0,
+            rounded: Rounded::default(),
+            latest: None,
         }
     }
 
@@ -146,6 +174,8 @@ impl Table {
         let first = self.rows + 1;
         self.rows += rows as u64;
         shared.record_faults(&self.file, "row", first, filled.faults, self.on_error)?;
+        shared.missing_of_file += filled.missing;
+        self.latest = self.latest.max(filled.block.times.iter().copied().max());
         match self.single {
             Some(number) => filled.block.series = vec![number; filled.block.times.len()],
             None => {
@@ -210,6 +240,7 @@ impl Table {
         let first = self.rows + 1;
         self.rows += rows as u64;
         shared.record_faults(&self.file, "row", first, faults, self.on_error)?;
+        self.latest = self.latest.max(block.times.iter().copied().max());
         Ok(block)
     }
 
@@ -226,8 +257,14 @@ impl Table {
             values: Vec::with_capacity(rows),
         };
         let mut faults = Faults::default();
+        let mut shared_missing = 0;
         for (row, (time, value, series)) in cells.enumerate() {
             let row = row as u64;
+            // A row without a value is no point, whatever else it has.
+            if value == Cell::Null {
+                shared_missing += 1;
+                continue;
+            }
             let point = self.time(row, time).and_then(|time| {
                 let value = self.value(row, value)?;
                 if self.single.is_none() {
@@ -248,6 +285,7 @@ impl Table {
         }
         Filled {
             block,
+            missing: shared_missing,
             faults,
             fresh: lookup.into_fresh(),
         }
@@ -259,14 +297,14 @@ impl Table {
             (Cell::Null, _) => {
                 return Err(Fault::new(row, "none (null)".to_owned(), "a timestamp"));
             }
-            (Cell::Integer(n), TimeKind::SinceEpoch(unit)) => whole(n, unit, false),
-            (Cell::Integer(n), TimeKind::Days) if n < 0 => Err(TimestampError::TooEarly),
-            (Cell::Integer(n), TimeKind::Days) => n
+            (Cell::Integer(n), TimeKind::SinceEpoch(unit)) => whole(n, unit, UnitOrigin::Stated),
+            (Cell::Day(n), _) if n < 0 => Err(TimestampError::TooEarly),
+            (Cell::Day(n), _) => n
                 .checked_mul(DAY)
                 .ok_or(TimestampError::TooLate)
                 .and_then(|local| self.naive(local)),
             (Cell::Integer(n), TimeKind::Naive(unit)) => {
-                whole(n, unit, false).and_then(|local| self.naive(local))
+                whole(n, unit, UnitOrigin::Stated).and_then(|local| self.naive(local))
             }
             (Cell::Julian(nanoseconds, day), _) => julian(nanoseconds, day),
             (Cell::Integer(n), _) => self.plain_number(n),
@@ -275,7 +313,9 @@ impl Table {
                 Err(_) => Err(TimestampError::TooLate),
             },
             (Cell::Text(text), _) => self.text(text),
-            (Cell::Real(_), _) => Err(TimestampError::Invalid),
+            // The shortest digits of the number are those that were written.
+            (Cell::Real(n), _) => self.text(format!("{n}").as_bytes()),
+            (Cell::Boolean(_) | Cell::Bytes(_), _) => Err(TimestampError::Invalid),
         };
         read.map_err(|why| self.timestamp_fault(row, cell, why))
     }
@@ -289,15 +329,15 @@ impl Table {
     }
 
     fn plain_number(&mut self, number: i64) -> Result<i64, TimestampError> {
-        let auto = self.unit;
+        let (auto, stated) = (self.unit, self.stated);
         let time_format = self
             .time_format
             .get_or_insert_with(|| TimestampFormat::Epoch {
                 unit: Unit::named(auto).unwrap_or(Unit::of_magnitude(number.unsigned_abs())),
-                concluded: auto == TimeUnit::Auto,
+                origin: UnitOrigin::of(auto, stated),
             });
         match time_format {
-            TimestampFormat::Epoch { unit, concluded } => whole(number, *unit, *concluded),
+            TimestampFormat::Epoch { unit, origin } => whole(number, *unit, *origin),
             TimestampFormat::Pattern(..) => self.text(number.to_string().as_bytes()),
             _ => Err(TimestampError::Invalid),
         }
@@ -306,7 +346,7 @@ impl Table {
     fn text(&mut self, text: &[u8]) -> Result<i64, TimestampError> {
         let text = text.trim_ascii();
         if self.time_format.is_none() {
-            let found = TimestampFormat::of_first(text, self.unit);
+            let found = TimestampFormat::assumed(text, self.unit, self.stated);
             self.time_format = found.map(|found| found.in_zone(self.local));
         }
         let time_format = self.time_format.as_ref();
@@ -321,12 +361,14 @@ impl Table {
             Cell::Unsigned(n) => n.to_string(),
             Cell::Julian(nanoseconds, day) => format!("Julian day {day}, {nanoseconds} ns"),
             Cell::Text(text) => String::from_utf8_lossy(&text[..text.len().min(400)]).into_owned(),
-            Cell::Real(_) | Cell::Null => String::new(),
+            Cell::Real(n) => n.to_string(),
+            Cell::Day(days) => day(days),
+            Cell::Boolean(_) | Cell::Bytes(_) | Cell::Null => String::new(),
         };
         let time_format = match self.kind {
             TimeKind::SinceEpoch(unit) | TimeKind::Naive(unit) => Some(TimestampFormat::Epoch {
                 unit,
-                concluded: false,
+                origin: UnitOrigin::Stated,
             }),
             _ => self.time_format.clone(),
         };
@@ -342,13 +384,12 @@ impl Table {
     fn value(&mut self, row: u64, cell: Cell<'_>) -> Result<f64, Fault> {
         Ok(match cell {
             Cell::Real(value) => value,
-            Cell::Integer(n) => n as f64,
-            Cell::Unsigned(n) => n as f64,
-            Cell::Null => {
-                self.nulls += 1;
-                f64::NAN
+            Cell::Integer(n) => self.rounded.integer(i128::from(n)),
+            Cell::Unsigned(n) => self.rounded.integer(i128::from(n)),
+            Cell::Null => f64::NAN,
+            Cell::Text(_) | Cell::Julian(..) | Cell::Day(_) | Cell::Boolean(_) | Cell::Bytes(_) => {
+                return Err(Fault::value(row, "a text"));
             }
-            Cell::Text(_) | Cell::Julian(..) => return Err(Fault::value(row, "a text")),
         })
     }
 
@@ -363,22 +404,25 @@ impl Table {
                 "its timestamps are of a timestamp type: --time-format has no effect on them";
             shared.notes.add(&self.file, what.to_owned());
         }
+        if self.kind != TimeKind::Inferred
+            && let Some(what) = self.latest.and_then(super::january_of_1970)
+        {
+            shared.notes.add(&self.file, what);
+        }
         if self.kind != TimeKind::Inferred || is_text {
             let notes = &mut shared.notes;
             notes.add_unused_unit(&self.file, self.stated_unit);
         }
         shared.twice_of_file = self.twice;
+        shared.rounded_of_file.add(&self.rounded);
         shared.note_counts(&self.file, self.local);
-        if self.nulls > 0 {
-            let note = format!("{} null values were read as NaN", self.nulls);
-            shared.notes.add(&self.file, note);
-            self.nulls = 0;
-        }
     }
 }
 
 struct Filled {
     block: Block,
+    /// Number of rows without a value.
+    missing: u64,
     faults: Faults,
     fresh: Names,
 }
@@ -401,9 +445,8 @@ fn julian(nanoseconds: u64, day: u32) -> Result<i64, TimestampError> {
 fn number(lookup: &mut Lookup<'_>, row: u64, name: &NameCell<'_>) -> Result<u32, Fault> {
     let (named, text): (_, &[u8]) = match name {
         NameCell::One(Cell::Text(name)) => (lookup.number(name), name),
-        NameCell::One(Cell::Integer(n)) => (lookup.number(n.to_string().as_bytes()), b""),
-        NameCell::One(Cell::Unsigned(n)) => (lookup.number(n.to_string().as_bytes()), b""),
-        NameCell::One(_) | NameCell::None => (Err(NameError::Empty), b""),
+        NameCell::One(Cell::Null) | NameCell::None => (Err(NameError::Empty), b""),
+        NameCell::One(cell) => (lookup.number(&cell.into_label()), b""),
         NameCell::Labels(name) => (lookup.number(name), name),
     };
     named.map_err(|why| Fault::name(row, why, text))

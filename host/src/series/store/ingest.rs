@@ -11,6 +11,7 @@ use batch::BatchIngest;
 use redb::ReadableDatabase;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Longest name of a series in bytes.
 pub const MAX_NAME_BYTES: usize = 4096;
@@ -26,8 +27,12 @@ pub struct Ingested {
     pub replaced: u64,
     /// Points left out because an earlier point of the batch has the same series and time.
     pub duplicates: u64,
+    /// Those of them whose value is another than that of the earlier point.
+    pub conflicts: u64,
     /// Points left out because they are older than the back window.
     pub refused: u64,
+    /// Points left out because they are too far in the future.
+    pub future: u64,
     /// Series that did not exist before.
     pub new_series: u64,
     /// Buckets computed, in all archives together.
@@ -40,7 +45,9 @@ impl std::ops::AddAssign for Ingested {
         self.added += other.added;
         self.replaced += other.replaced;
         self.duplicates += other.duplicates;
+        self.conflicts += other.conflicts;
         self.refused += other.refused;
+        self.future += other.future;
         self.new_series += other.new_series;
         self.buckets += other.buckets;
     }
@@ -54,6 +61,10 @@ pub struct StoreWriter {
     policy: Policy,
     plan: Resample,
     totals: Totals,
+    /// How far after this computer's clock points may be, nanoseconds; `None`: any time.
+    max_future: Option<i64>,
+    /// The series and the time of the first point that was too far in the future.
+    first_future: Option<(String, i64)>,
     /// Whether this writer created the file.
     made: bool,
 }
@@ -98,7 +109,23 @@ impl StoreWriter {
             plan: stored.plan()?,
             policy: stored,
             totals,
+            max_future: None,
+            first_future: None,
         })
+    }
+
+    /// Leaves out points that are later than this computer's clock by more than `max_future`
+    /// nanoseconds. A single one would move the window of its series for good, and drop the buckets
+    /// that are then too old.
+    #[must_use]
+    pub fn with_max_future(self, max_future: Option<i64>) -> Self {
+        Self { max_future, ..self }
+    }
+
+    /// The series and the time of the first point that was too far in the future.
+    #[must_use]
+    pub fn first_future(&self) -> Option<&(String, i64)> {
+        self.first_future.as_ref()
     }
 
     /// The policy of the store.
@@ -138,6 +165,17 @@ impl StoreWriter {
                 "the engine's plan differs from the plan of the store's policy".to_owned(),
             ));
         }
+        let kept = self.without_future(names, batch)?;
+        let points = batch.len() as u64;
+        let batch = kept.as_ref().unwrap_or(batch);
+        let future = points - batch.len() as u64;
+        if batch.is_empty() && future > 0 {
+            return Ok(Ingested {
+                points,
+                future,
+                ..Ingested::default()
+            });
+        }
         let file = self.file.clone();
         let transaction = on_engine(&file, || {
             let mut transaction = self.database.get()?.begin_write()?;
@@ -153,7 +191,8 @@ impl StoreWriter {
             engine,
             totals: self.totals,
             done: Ingested {
-                points: batch.len() as u64,
+                points,
+                future,
                 ..Ingested::default()
             },
         };
@@ -169,6 +208,36 @@ impl StoreWriter {
                 Err(error)
             }
         }
+    }
+
+    /// The batch without points that are too far in the future; `None` if there are none.
+    fn without_future(
+        &mut self,
+        names: &[String],
+        batch: &Batch,
+    ) -> Result<Option<Batch>, StoreError> {
+        let latest = self.max_future.and_then(latest);
+        let is_future = |time: i64| latest.is_some_and(|latest| time > latest);
+        let Some(first) = batch.times().iter().position(|time| is_future(*time)) else {
+            return Ok(None);
+        };
+        if self.first_future.is_none() {
+            let series = batch.offsets().partition_point(|offset| *offset <= first) - 1;
+            self.first_future = Some((names[series].clone(), batch.times()[first]));
+        }
+        let (mut times, mut values, mut offsets) = (Vec::new(), Vec::new(), vec![0]);
+        for pair in batch.offsets().windows(2) {
+            for point in pair[0]..pair[1] {
+                if !is_future(batch.times()[point]) {
+                    times.push(batch.times()[point]);
+                    values.push(batch.values()[point]);
+                }
+            }
+            offsets.push(times.len());
+        }
+        let kept = Batch::new(times, values, offsets);
+        kept.map(Some)
+            .map_err(|e| StoreError::Series(e.to_string()))
     }
 
     /// Removes the file if this writer created it and no batch was stored. Returns whether it did.
@@ -195,6 +264,13 @@ impl StoreWriter {
     pub fn close(self) -> Result<(), StoreError> {
         self.database.close()
     }
+}
+
+/// This computer's clock, later by `margin`, in nanoseconds since 1970; `None` beyond 2262.
+fn latest(margin: i64) -> Option<i64> {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).ok();
+    let now = now.map_or(Some(0), |now| i64::try_from(now.as_nanos()).ok())?;
+    now.checked_add(margin)
 }
 
 fn check(names: &[String], batch: &Batch) -> Result<(), StoreError> {

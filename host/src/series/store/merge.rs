@@ -17,18 +17,26 @@ pub(super) struct Merged {
     pub(super) replaced: u64,
     /// Number of points of the batch with the time of an earlier one.
     pub(super) duplicates: u64,
+    /// Number of those whose value is another than that of the earlier one.
+    pub(super) conflicts: u64,
 }
 
 /// Merges `stored` points (rising times) with the points of a batch, in any order. Of several
 /// points of the batch at one time, the first is used, and it replaces a stored point.
 pub(super) fn merge(stored: Points, mut batch: Vec<(i64, f64)>) -> Merged {
     let given = batch.len();
+    let mut conflicts = 0;
     if !batch.is_sorted_by(|a, b| a.0 < b.0) {
         batch.sort_by_key(|point| point.0);
-        batch.dedup_by_key(|point| point.0);
+        batch.dedup_by(|later, first| {
+            let same = later.0 == first.0;
+            conflicts += u64::from(same && later.1.to_bits() != first.1.to_bits());
+            same
+        });
     }
     let mut merged = Merged {
         duplicates: (given - batch.len()) as u64,
+        conflicts,
         ..Merged::default()
     };
     // Most batches follow the stored points.
@@ -156,8 +164,13 @@ mod tests {
         assert_eq!(merged.points, points(&expected));
         // Writing the same value again has no effect.
         assert_eq!(merged.fresh, [false, true, false, true, false, true]);
-        let counts = (merged.added, merged.replaced, merged.duplicates);
-        assert_eq!(counts, (2, 2, 2));
+        let counts = (
+            merged.added,
+            merged.replaced,
+            merged.duplicates,
+            merged.conflicts,
+        );
+        assert_eq!(counts, (2, 2, 2, 2));
     }
 
     #[test]

@@ -6,7 +6,9 @@ use super::portion::{self, Portion};
 use super::run_file::Point;
 use super::window::Windows;
 use super::{Limits, StreamError};
-use crate::series::{Aggregate, Buckets, Column, Engine, Granularity, Resample, Resampled};
+use crate::series::{
+    Aggregate, Buckets, Column, Engine, Granularity, Resample, Resampled, SeriesError,
+};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
@@ -56,7 +58,7 @@ pub struct Tally {
     pub points: u64,
     /// Points outside the limits.
     pub outside: u64,
-    /// Points left out because an earlier point has the same series and time.
+    /// Points with the series and time of an earlier one, whether the plan keeps them or not.
     pub duplicates: u64,
     /// Points left out because they are NaN.
     pub skipped: u64,
@@ -173,7 +175,8 @@ impl Gathered {
             match portion {
                 Portion::Series(series) => {
                     let batch = portion::load(&file, &series, &self.extents)?;
-                    let resampled = engine.resample(&batch)?;
+                    let resampled = engine.resample(&batch);
+                    let resampled = resampled.map_err(|why| of_portion(why, series.start))?;
                     tally.add(&resampled);
                     go_on(batch.len() as u64)?;
                     drop(batch);
@@ -211,6 +214,17 @@ impl Gathered {
             }
         }
         Ok(())
+    }
+}
+
+/// An error of a batch that begins with series `first`, with the number of the series among all.
+fn of_portion(error: SeriesError, first: usize) -> SeriesError {
+    match error {
+        SeriesError::SameTime { series, time } => SeriesError::SameTime {
+            series: first + series,
+            time,
+        },
+        other => other,
     }
 }
 

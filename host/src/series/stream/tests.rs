@@ -4,7 +4,7 @@
 use super::*;
 use crate::series::cpu::CpuEngine;
 use crate::series::io::Block;
-use crate::series::{Batch, Engine, Granularity, NanPolicy, Resample};
+use crate::series::{Batch, Duplicates, Engine, Granularity, NanPolicy, Resample, SeriesError};
 
 /// Collects rows in order, with the bits of the values.
 #[derive(Debug, Default, PartialEq)]
@@ -159,10 +159,14 @@ fn results_do_not_depend_on_memory() {
     let folder = tempfile::tempdir().unwrap();
     let points = points(20_000, 40 * 86_400);
     let blocks = blocks(&points, &[1000, 17, 1, 333]);
-    for (granularities, aggregates, nan) in PLANS {
-        let plan = plan(granularities, aggregates, nan);
+    let duplicates = [Duplicates::Keep, Duplicates::First, Duplicates::Last];
+    for ((granularities, aggregates, nan), duplicates) in
+        PLANS.into_iter().zip(duplicates.into_iter().cycle())
+    {
+        let plan = plan(granularities, aggregates, nan).with_duplicates(duplicates);
         let (whole, whole_tally) = stream(&blocks, &plan, limits(1 << 30, folder.path())).unwrap();
         assert_eq!((whole_tally.batches, whole_tally.spilled), (1, 0));
+        assert!(whole_tally.duplicates > 100, "{whole_tally:?}");
         let mut cut_in_time = false;
         for memory in [6 << 20, 1 << 20, 300 << 10] {
             let longest_bucket = granularities.contains('H');
@@ -193,6 +197,34 @@ fn results_do_not_depend_on_memory() {
         assert!(
             cut_in_time || granularities.contains('H'),
             "{granularities}"
+        );
+    }
+}
+
+/// The series is named by its number among all, in memory, in portions, and where it is split.
+#[test]
+fn two_points_at_one_time_are_an_error_if_asked() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut points: Vec<(u32, i64, f64)> = (0..30_000)
+        .map(|i| (u32::from(i > 4000), BEGIN + i * SECOND, 1.0))
+        .collect();
+    let plan = plan("60s", "mean", NanPolicy::Keep).with_duplicates(Duplicates::Error);
+    for memory in [1 << 30, 6 << 20, 300 << 10] {
+        let limits = limits(memory, folder.path());
+        stream(&blocks(&points, &[999]), &plan, limits).unwrap();
+    }
+    let twice = BEGIN + 29_000 * SECOND;
+    points.push((1, twice, 2.0));
+    for memory in [1 << 30, 6 << 20, 300 << 10] {
+        let limits = limits(memory, folder.path());
+        let refused = stream(&blocks(&points, &[999]), &plan, limits).unwrap_err();
+        let StreamError::Series(why) = refused else {
+            panic!("{refused}");
+        };
+        let expected = (1, twice);
+        assert!(
+            matches!(*why, SeriesError::SameTime { series, time } if (series, time) == expected),
+            "{why}"
         );
     }
 }

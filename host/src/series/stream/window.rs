@@ -9,7 +9,7 @@ use super::StreamError;
 use super::batch_memory::{BatchMemory, Extent, longest};
 use super::gather::zeroed;
 use super::run_file::{Point, RunFile};
-use crate::series::{Batch, NanPolicy, Resample};
+use crate::series::{Batch, Duplicates, NanPolicy, Resample, SeriesError};
 use crate::system::Bytes;
 use std::ops::Range;
 use warpstride_kernels::series::bucket::{Bucketing, DAY};
@@ -17,7 +17,7 @@ use warpstride_kernels::series::bucket::{Bucketing, DAY};
 /// A window with its points.
 #[derive(Debug)]
 pub(super) struct Window {
-    /// Sorted points without duplicates and skipped points.
+    /// Sorted points without skipped points, and without duplicates unless they are kept.
     pub(super) batch: Batch,
     /// Start of the range of buckets to compute.
     pub(super) from: i64,
@@ -89,11 +89,28 @@ impl<'a> Windows<'a> {
                 !p.value.is_nan()
             });
         }
-        points.dedup_by(|later, kept| {
-            let same = later.time == kept.time;
-            duplicates += u64::from(same && own(later.time));
-            same
-        });
+        let repeats = points
+            .windows(2)
+            .filter(|pair| pair[0].time == pair[1].time);
+        let mut repeats = repeats.map(|pair| pair[0].time).peekable();
+        match (self.plan.duplicates(), repeats.peek()) {
+            (Duplicates::Error, Some(time)) => {
+                let (series, time) = (self.series, *time);
+                return Err(SeriesError::SameTime { series, time }.into());
+            }
+            _ => duplicates += repeats.filter(|time| own(*time)).count() as u64,
+        }
+        match self.plan.duplicates() {
+            Duplicates::Keep | Duplicates::Error => {}
+            Duplicates::First => points.dedup_by_key(|point| point.time),
+            Duplicates::Last => points.dedup_by(|later, kept| {
+                let same = later.time == kept.time;
+                if same {
+                    *kept = *later;
+                }
+                same
+            }),
+        }
         let rates = self.plan.aggregates().iter().any(|a| a.rate);
         let before = self.before.take();
         if rates {

@@ -10,7 +10,15 @@ fn notes_count_left_out_points_without_a_table() {
         let text = "series,timestamp_s,value\ncpu,0,1\ncpu,10,2\ncpu,20,nan\n";
         std::fs::write(dir.path(name), text).unwrap();
     }
-    let options = ["a.csv", "b.csv", "-o", "-", "-a", "count", "--nan", "skip"];
+    let all = ["a.csv", "b.csv", "-o", "-", "-a", "count", "--nan", "skip"];
+    let kept = resample(&dir, &all);
+    assert_eq!(rows(&kept.out)[0].value, 4.0, "{kept:?}");
+    assert!(
+        kept.err
+            .contains("2 points have the series and time of an earlier one"),
+        "{kept:?}"
+    );
+    let options = [&all[..], &["--duplicates", "first"]].concat();
     let result = resample(&dir, &options);
     assert_eq!(result.code, Some(0), "{result:?}");
     assert_eq!(rows(&result.out)[0].value, 2.0);

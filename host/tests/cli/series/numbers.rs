@@ -170,6 +170,8 @@ fn real_series_agree_with_another_program() {
                 input.to_str().unwrap(),
                 "-o",
                 "out.csv",
+                "--duplicates",
+                "first",
                 "--summary",
                 "s.json",
                 "--granularity",
@@ -264,7 +266,7 @@ fn series_are_ordered_by_first_point_and_rows_by_time() {
 }
 
 /// The series of a file without a series column is named after the file; of points at one time, the
-/// first file's is used.
+/// first file's is used if an option says so.
 #[test]
 fn the_first_of_several_points_at_one_time_is_used() {
     let dir = TestFolder::new();
@@ -278,6 +280,8 @@ fn the_first_of_several_points_at_one_time_is_used() {
         "out.csv",
         "--aggregate",
         "sum",
+        "--duplicates",
+        "first",
         "--summary",
         "s.json",
     ];

@@ -13,18 +13,34 @@ use crate::cli::series::points::Inputs;
 use crate::cli::series::progress::{Progress, ProgressStyle};
 use crate::cli::series::summary::{Malformed, StageSeconds};
 use crate::run::{Interrupt, RunRecord};
-use crate::series::Engine as _;
+use crate::series::io::iso_in;
 use crate::series::store::{MAX_NAME_BYTES, Pending, Policy, StoreWriter};
+use crate::series::{Engine as _, Granularity};
 use crate::system::Memory;
 use crate::system::write_whole;
 use batch_writer::BatchWriter;
 use report::{Counts, ProgressLine, Summary, after};
 use std::io::Write as _;
 use std::path::PathBuf;
-use std::time::Instant;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 /// Most points in a batch, which is held in memory.
 const MAX_POINTS: usize = 1 << 28;
+
+/// The nanoseconds of `--max-future`; `None` for any time.
+fn max_future(text: &str) -> Result<Option<i64>, Failure> {
+    let nanoseconds = match (text, text.parse()) {
+        ("none", _) => return Ok(None),
+        ("0" | "0s", _) => Some(0),
+        (_, Ok(Granularity::Fixed(nanoseconds))) => i64::try_from(nanoseconds).ok(),
+        _ => None,
+    };
+    nanoseconds.map(Some).ok_or_else(|| {
+        Failure::usage(format!(
+            "--max-future {text}: expected a length such as 10m, 1h or 1d, or none"
+        ))
+    })
+}
 
 /// The checked arguments of `warpstride series ingest`.
 #[derive(Debug)]
@@ -33,6 +49,8 @@ pub(crate) struct Ingest {
     policy: Option<Policy>,
     inputs: Inputs,
     skip_nan: bool,
+    /// `--max-future` in nanoseconds.
+    max_future: Option<i64>,
     batch: usize,
     backend: BackendConfig,
     summary: Option<PathBuf>,
@@ -71,6 +89,7 @@ impl Ingest {
             policy: args.policy.as_deref().map(policy::read).transpose()?,
             inputs,
             skip_nan: args.nan == NanArg::Skip,
+            max_future: max_future(&args.max_future)?,
             batch: args.batch,
             backend: BackendConfig::from_args(args.backend)?,
             summary: args.summary.clone(),
@@ -90,7 +109,8 @@ impl Ingest {
         let memory = Memory::available().limit();
         let mut reader = self.inputs.open(memory)?;
         let limits = self.inputs.limits(&mut reader)?;
-        let writer = StoreWriter::open(&self.store, self.policy.as_ref())?;
+        let writer =
+            StoreWriter::open(&self.store, self.policy.as_ref())?.with_max_future(self.max_future);
         let engine = self.backend.engine(writer.plan())?;
         let first_note = engine.note().map(str::to_owned);
         self.tell(first_note.as_deref());
@@ -134,6 +154,15 @@ impl Ingest {
             }
             return Err(after(failure, &self.store, so_far, batches));
         }
+        let first_future = writer.first_future().cloned();
+        if so_far.taken.future > 0 && so_far.taken.future == so_far.taken.points {
+            writer.discard_if_empty()?;
+            let sentence = self.future(so_far.taken.future, first_future.as_ref());
+            return Err(Failure::failed(format!(
+                "{}: {sentence}; nothing was stored",
+                self.inputs.description()
+            )));
+        }
         let (totals, policy) = (writer.totals(), writer.policy().to_string());
         let discarded = match batches {
             0 => writer.discard_if_empty()?,
@@ -143,6 +172,16 @@ impl Ingest {
         self.line(&ProgressLine::End)?;
 
         let mut notes = reader.notes();
+        if so_far.taken.future > 0 {
+            notes.push(self.future(so_far.taken.future, first_future.as_ref()));
+        }
+        // The table shows the duplicates, if it is printed.
+        if self.form == ProgressStyle::Json && so_far.taken.conflicts > 0 {
+            notes.push(format!(
+                "{} left out: an earlier point of the batch has the same series and time, and a store keeps one (series resample keeps all)",
+                were(so_far.taken.conflicts, "point with another value")
+            ));
+        }
         if discarded {
             notes.push(format!(
                 "{}: not created because there was nothing to store",
@@ -189,6 +228,22 @@ impl Ingest {
             say(&summary.table())?;
         }
         Ok(())
+    }
+
+    /// The sentence about points that are too far in the future.
+    fn future(&self, points: u64, first: Option<&(String, i64)>) -> String {
+        let zone = self.inputs.zone();
+        let first = first.map_or_else(String::new, |(series, time)| {
+            format!(", the first of series {series} at {}", iso_in(*time, zone))
+        });
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        let now = now.map_or(0, |now| i64::try_from(now.as_nanos()).unwrap_or(i64::MAX));
+        let now = now - now % 1_000_000_000;
+        format!(
+            "{} refused as later than this computer's clock ({}) by more than --max-future{first}; --max-future none stores such points, which moves the back window of their series for good",
+            were(points, "point"),
+            iso_in(now, zone)
+        )
     }
 
     fn tell(&self, sentence: Option<&str>) {

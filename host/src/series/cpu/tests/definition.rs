@@ -1,8 +1,8 @@
 //! The definition of the aggregation as plain loops.
 
 use crate::series::{
-    Aggregate, Batch, Buckets, Calendar, Column, Granularity, Method, NanPolicy, Resample,
-    Resampled,
+    Aggregate, Batch, Buckets, Calendar, Column, Duplicates, Granularity, Method, NanPolicy,
+    Resample, Resampled,
 };
 use warpstride_kernels::series::order;
 use warpstride_kernels::series::quantile::{interpolate, middle, position};
@@ -15,7 +15,7 @@ pub(super) fn definition(plan: &Resample, batch: &Batch) -> Resampled {
     let mut result = Resampled::default();
     let mut series: Vec<Points> = Vec::new();
     for range in batch.offsets().windows(2) {
-        let (points, skipped, duplicates) = cleaned(batch, range[0]..range[1], plan.nan());
+        let (points, skipped, duplicates) = cleaned(batch, range[0]..range[1], plan);
         result.skipped += skipped;
         result.duplicates += duplicates;
         series.push(points);
@@ -41,18 +41,35 @@ pub(super) fn definition(plan: &Resample, batch: &Batch) -> Resampled {
     result
 }
 
-/// Returns a series in time order, with the numbers of points dropped as NaN and as duplicates.
-fn cleaned(batch: &Batch, range: std::ops::Range<usize>, nan: NanPolicy) -> (Points, usize, usize) {
+/// Returns a series in time order, with the numbers of points dropped as NaN, and of those with the
+/// time of an earlier one.
+fn cleaned(
+    batch: &Batch,
+    range: std::ops::Range<usize>,
+    plan: &Resample,
+) -> (Points, usize, usize) {
     let all = range.len();
     let mut points: Points = range
         .map(|point| (batch.times()[point], batch.values()[point]))
-        .filter(|(_, value)| nan == NanPolicy::Keep || !value.is_nan())
+        .filter(|(_, value)| plan.nan() == NanPolicy::Keep || !value.is_nan())
         .collect();
     let skipped = all - points.len();
     points.sort_by_key(|(time, _)| *time);
-    let before = points.len();
-    points.dedup_by_key(|(time, _)| *time);
-    let duplicates = before - points.len();
+    let times: std::collections::BTreeSet<i64> = points.iter().map(|(time, _)| *time).collect();
+    let duplicates = points.len() - times.len();
+    let all = points.clone();
+    let at = |time: i64| all.iter().filter(move |point| point.0 == time);
+    match plan.duplicates() {
+        Duplicates::Keep | Duplicates::Error => {}
+        Duplicates::First => {
+            let firsts = times.iter().filter_map(|time| at(*time).next().copied());
+            points = firsts.collect();
+        }
+        Duplicates::Last => {
+            let lasts = times.iter().filter_map(|time| at(*time).last().copied());
+            points = lasts.collect();
+        }
+    }
     (points, skipped, duplicates)
 }
 

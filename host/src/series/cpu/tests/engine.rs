@@ -3,6 +3,7 @@
 use super::definition::definition;
 use super::*;
 use crate::series::Calendar;
+use crate::series::cpu::CpuEngine;
 use rayon::ThreadPoolBuilder;
 
 /// Values of both signs without a pattern.
@@ -151,7 +152,7 @@ fn series_of_a_batch_are_independent() {
 }
 
 #[test]
-fn the_first_of_several_points_at_one_time_is_kept() {
+fn several_points_at_one_time_are_what_the_plan_says() {
     let points = vec![
         (70 * SECOND, 9.0),
         (5 * SECOND, 1.0),
@@ -160,10 +161,49 @@ fn the_first_of_several_points_at_one_time_is_kept() {
         (6 * SECOND, 4.0),
     ];
     let plan = everything(&[seconds(60)], NanPolicy::Keep);
-    let result = resample(&plan, &batch(&[points]));
-    assert_eq!(result.duplicates, 2);
-    assert_eq!(column(&result, "sum").1.values, [5.0, 9.0]);
-    assert_eq!(column(&result, "rate:sum").1.values, [3.0, 5.0]);
+    for (duplicates, sums, firsts, lasts, rates) in [
+        (
+            Duplicates::Keep,
+            [7.0, 17.0],
+            [1.0, 9.0],
+            [4.0, 8.0],
+            [3.0, 4.0],
+        ),
+        (
+            Duplicates::First,
+            [5.0, 9.0],
+            [1.0, 9.0],
+            [4.0, 9.0],
+            [3.0, 5.0],
+        ),
+        (
+            Duplicates::Last,
+            [6.0, 8.0],
+            [2.0, 8.0],
+            [4.0, 8.0],
+            [2.0, 4.0],
+        ),
+    ] {
+        let plan = plan.clone().with_duplicates(duplicates);
+        let result = resample(&plan, &batch(std::slice::from_ref(&points)));
+        assert_eq!(result.duplicates, 2, "{duplicates:?}");
+        for (name, expected) in [
+            ("sum", sums),
+            ("first", firsts),
+            ("last", lasts),
+            ("rate:sum", rates),
+        ] {
+            let found = &column(&result, name).1.values;
+            assert_eq!(*found, expected, "{duplicates:?}, {name}");
+        }
+    }
+    let plan = plan.with_duplicates(Duplicates::Error);
+    let refused = CpuEngine::new(plan).resample(&batch(&[vec![(1, 0.0)], points]));
+    let expected = (1, 5 * SECOND);
+    assert!(
+        matches!(refused, Err(SeriesError::SameTime { series, time }) if (series, time) == expected),
+        "{refused:?}"
+    );
 }
 
 #[test]
@@ -186,11 +226,11 @@ fn a_skipped_nan_does_not_hide_a_point_of_its_time() {
     assert_eq!(column(&skipped, "rate:mean").1.values, [3.0]);
     let kept = of(NanPolicy::Keep);
     assert_eq!((kept.skipped, kept.duplicates), (0, 1));
-    assert_eq!(column(&kept, "count").1.values, [3.0]);
-    assert_eq!(column(&kept, "min").1.values, [5.0]);
+    assert_eq!(column(&kept, "count").1.values, [4.0]);
+    assert_eq!(column(&kept, "min").1.values, [2.0]);
     assert!(column(&kept, "max").1.values[0].is_nan());
     assert!(column(&kept, "sum").1.values[0].is_nan());
-    assert_eq!(column(&kept, "nunique").1.values, [2.0]);
+    assert_eq!(column(&kept, "nunique").1.values, [3.0]);
 }
 
 #[test]

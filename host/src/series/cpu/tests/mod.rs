@@ -7,7 +7,8 @@ mod engine;
 mod properties;
 
 use crate::series::{
-    Aggregate, Batch, Buckets, Column, Engine, Granularity, Method, NanPolicy, Resample, Resampled,
+    Aggregate, Batch, Buckets, Column, Duplicates, Engine, Granularity, Method, NanPolicy,
+    Resample, Resampled, SeriesError,
 };
 
 const SECOND: i64 = 1_000_000_000;

@@ -27,6 +27,14 @@ fn steps() -> impl Strategy<Value = Vec<Granularity>> {
         .prop_map(|steps| steps.into_iter().map(Granularity::Fixed).collect())
 }
 
+fn duplicates() -> impl Strategy<Value = Duplicates> {
+    prop_oneof![
+        Just(Duplicates::Keep),
+        Just(Duplicates::First),
+        Just(Duplicates::Last)
+    ]
+}
+
 fn policy() -> impl Strategy<Value = NanPolicy> {
     prop_oneof![Just(NanPolicy::Keep), Just(NanPolicy::Skip)]
 }
@@ -35,8 +43,10 @@ proptest! {
     #[test]
     fn the_engine_equals_the_definition(
         series in prop::collection::vec(series(), 0..6), steps in steps(), nan in policy(),
+        duplicates in duplicates(),
     ) {
-        let (plan, batch) = (everything(&steps, nan), batch(&series));
+        let plan = everything(&steps, nan).with_duplicates(duplicates);
+        let batch = batch(&series);
         assert_same(&resample(&plan, &batch), &definition(&plan, &batch));
     }
 

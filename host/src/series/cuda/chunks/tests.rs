@@ -1,7 +1,7 @@
 //! Chunks of random batches are complete and consistent for all sizes.
 
 use super::*;
-use crate::series::{Batch, Granularity, NanPolicy};
+use crate::series::{Batch, Duplicates, Granularity, NanPolicy};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
@@ -108,7 +108,7 @@ fn chunks_contain_every_bucket_once_and_whole() {
                     })
                     .collect();
                 let batch = batch(&lengths, unsorted, &mut rng);
-                let prepared = Prepared::new(&batch, NanPolicy::Keep).unwrap();
+                let prepared = Prepared::new(&batch, NanPolicy::Keep, Duplicates::First).unwrap();
                 for (usual, most) in [(1, 1000), (30, 1000), (100, 400), (100_000, 100_000)] {
                     let sizes = Sizes { usual, most };
                     for rates in [false, true] {
@@ -126,7 +126,7 @@ fn a_long_series_is_split_at_common_bucket_starts() {
     // Points 5 s apart; buckets of 35 s and of 60 s begin together every 420 s.
     let times: Vec<i64> = (0..10_000).map(|i| i * 5_000_000_000).collect();
     let batch = Batch::single(times, vec![0.0; 10_000]).unwrap();
-    let prepared = Prepared::new(&batch, NanPolicy::Keep).unwrap();
+    let prepared = Prepared::new(&batch, NanPolicy::Keep, Duplicates::First).unwrap();
     let rules = rules(&["35s", "1m"]);
     let sizes = Sizes {
         usual: 1000,
@@ -155,7 +155,7 @@ fn series_that_cannot_be_split_are_reported() {
     // All points in one bucket.
     let times: Vec<i64> = (0..60).collect();
     let batch = Batch::single(times.clone(), vec![0.0; 60]).unwrap();
-    let prepared = Prepared::new(&batch, NanPolicy::Keep).unwrap();
+    let prepared = Prepared::new(&batch, NanPolicy::Keep, Duplicates::First).unwrap();
     let refused = split_batch(&prepared, &rules(&["1s"]), false, most).unwrap_err();
     let expected = TooLong {
         series: 0,
@@ -166,7 +166,7 @@ fn series_that_cannot_be_split_are_reported() {
     // Each point in a bucket of its own, but in reverse order.
     let backwards = times.iter().rev().copied().collect();
     let batch = Batch::single(backwards, vec![0.0; 60]).unwrap();
-    let prepared = Prepared::new(&batch, NanPolicy::Keep).unwrap();
+    let prepared = Prepared::new(&batch, NanPolicy::Keep, Duplicates::First).unwrap();
     let refused = split_batch(&prepared, &rules(&["1ns"]), false, most).unwrap_err();
     assert!(refused.unsorted);
 }

@@ -4,7 +4,7 @@
 use super::*;
 use crate::gpu::EmulatedDevice;
 use crate::series::definition::{self, difference};
-use crate::series::{Aggregate, Granularity, Method, NanPolicy};
+use crate::series::{Aggregate, Duplicates, Granularity, Method, NanPolicy};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
@@ -33,6 +33,16 @@ fn expect_same(found: &Resampled, plan: &Resample, batch: &Batch, what: &str) {
 /// Checks a new engine, one with chunks over three streams, and the same with uncompressed
 /// timestamps.
 fn check(plan: &Resample, batch: &Batch, chunks: &[usize], what: &str) {
+    let repeats = definition::resample(plan, batch).duplicates > 0;
+    let others = [Duplicates::First, Duplicates::Last];
+    let others = others.into_iter().filter(|_| repeats);
+    for duplicates in std::iter::once(Duplicates::Keep).chain(others) {
+        let plan = plan.clone().with_duplicates(duplicates);
+        check_plan(&plan, batch, chunks, &format!("{what}, {duplicates:?}"));
+    }
+}
+
+fn check_plan(plan: &Resample, batch: &Batch, chunks: &[usize], what: &str) {
     let mut engine = GpuEngine::new(EmulatedDevice::new(), plan.clone()).unwrap();
     expect_same(&engine.resample(batch).unwrap(), plan, batch, what);
     for usual in chunks {

@@ -9,9 +9,12 @@ use arrow_array::types::{
     TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
 use arrow_array::{
-    Array, ArrayRef, LargeStringArray, PrimitiveArray, StringArray, StringViewArray,
+    Array, ArrayRef, BooleanArray, FixedSizeBinaryArray, LargeStringArray, PrimitiveArray,
+    RecordBatch, StringArray, StringViewArray,
 };
-use arrow_schema::{DataType, TimeUnit};
+use arrow_buffer::NullBuffer;
+use arrow_schema::{DataType, Field, Fields, TimeUnit};
+use std::sync::Arc;
 
 /// How a column's type represents timestamps; `None` if it does not.
 pub(super) fn time_kind(kind: &DataType) -> Option<TimeKind> {
@@ -30,6 +33,7 @@ pub(super) fn time_kind(kind: &DataType) -> Option<TimeKind> {
         }
         DataType::Date64 => TimeKind::Naive(Unit::Milliseconds),
         DataType::Date32 => TimeKind::Days,
+        DataType::Float64 => TimeKind::Inferred,
         other if is_integer(other) || is_text(other) => TimeKind::Inferred,
         _ => return None,
     })
@@ -62,8 +66,85 @@ pub(super) fn is_number(kind: &DataType) -> bool {
 }
 
 pub(super) fn is_name(kind: &DataType) -> bool {
-    is_text(kind) || is_integer(kind)
+    is_text(kind)
+        || is_integer(kind)
+        || matches!(
+            kind,
+            DataType::Boolean | DataType::Date32 | DataType::FixedSizeBinary(_)
+        )
 }
+
+/// Whether the cells of a column may tell series apart: all but numbers and times.
+pub(super) fn may_be_label(kind: &DataType) -> bool {
+    let is_time = matches!(
+        kind,
+        DataType::Timestamp(..)
+            | DataType::Date64
+            | DataType::Time32(_)
+            | DataType::Time64(_)
+            | DataType::Duration(_)
+            | DataType::Interval(_)
+            | DataType::Null
+    );
+    !is_time
+        && !is_number(kind)
+        && !matches!(kind, DataType::Decimal128(..) | DataType::Decimal256(..))
+}
+
+/// The columns of a table, with those of a structure under names such as `labels.host`.
+pub(super) fn flat(fields: &Fields) -> Vec<FlatColumn> {
+    let mut columns = Vec::new();
+    for (position, field) in fields.iter().enumerate() {
+        add_flat(field, field.name().clone(), &[position], &mut columns);
+    }
+    columns
+}
+
+/// A column, or a part of a structure.
+pub(super) struct FlatColumn {
+    pub(super) name: String,
+    pub(super) kind: DataType,
+    /// Its position in the table, and in each structure.
+    path: Vec<usize>,
+}
+
+fn add_flat(field: &Field, name: String, path: &[usize], columns: &mut Vec<FlatColumn>) {
+    match field.data_type() {
+        DataType::Struct(fields) if path.len() < DEEPEST && !fields.is_empty() => {
+            for (position, part) in fields.iter().enumerate() {
+                let path = [path, &[position]].concat();
+                add_flat(part, format!("{name}.{}", part.name()), &path, columns);
+            }
+        }
+        kind => columns.push(FlatColumn {
+            name,
+            kind: kind.clone(),
+            path: path.to_vec(),
+        }),
+    }
+}
+
+impl FlatColumn {
+    /// Its cells in a record batch. Those of a structure that is null are null.
+    pub(super) fn of(&self, batch: &RecordBatch) -> Option<Cells> {
+        let (first, rest) = self.path.split_first()?;
+        let mut array = Arc::clone(batch.columns().get(*first)?);
+        let mut nulls = array.nulls().cloned();
+        for position in rest {
+            let part = Arc::clone(array.as_struct_opt()?.columns().get(*position)?);
+            nulls = NullBuffer::union(nulls.as_ref(), part.nulls());
+            array = part;
+        }
+        let cells = Cells::of(&array)?;
+        Some(match (rest.is_empty(), nulls) {
+            (false, Some(nulls)) => Cells::Within(nulls, Box::new(cells)),
+            _ => cells,
+        })
+    }
+}
+
+/// Most structures around a column.
+const DEEPEST: usize = 8;
 
 /// A column of a record batch.
 pub(super) enum Cells {
@@ -73,6 +154,11 @@ pub(super) enum Cells {
     Text(StringArray),
     LargeText(LargeStringArray),
     View(StringViewArray),
+    Day(PrimitiveArray<Date32Type>),
+    Boolean(BooleanArray),
+    Bytes(FixedSizeBinaryArray),
+    /// Cells of a structure, which are null where it is.
+    Within(NullBuffer, Box<Cells>),
     /// A dictionary: for each row the index of its value, unless it is null.
     Coded(Vec<Option<usize>>, Box<Cells>),
 }
@@ -85,7 +171,9 @@ impl Cells {
             D::Int8 => Self::Integer(widened::<Int8Type, _>(array)?),
             D::Int16 => Self::Integer(widened::<Int16Type, _>(array)?),
             D::Int32 => Self::Integer(widened::<Int32Type, _>(array)?),
-            D::Date32 => Self::Integer(widened::<Date32Type, _>(array)?),
+            D::Date32 => Self::Day(array.as_primitive_opt::<Date32Type>()?.clone()),
+            D::Boolean => Self::Boolean(array.as_boolean_opt()?.clone()),
+            D::FixedSizeBinary(_) => Self::Bytes(array.as_fixed_size_binary_opt()?.clone()),
             D::Int64 => Self::Integer(widened::<Int64Type, _>(array)?),
             D::Date64 => Self::Integer(widened::<Date64Type, _>(array)?),
             D::Timestamp(TimeUnit::Second, _) => {
@@ -147,6 +235,13 @@ impl Cells {
             Self::Text(array) => valid(array, row, || Cell::Text(array.value(row).as_bytes())),
             Self::LargeText(array) => valid(array, row, || Cell::Text(array.value(row).as_bytes())),
             Self::View(array) => valid(array, row, || Cell::Text(array.value(row).as_bytes())),
+            Self::Day(array) => valid(array, row, || Cell::Day(i64::from(array.value(row)))),
+            Self::Boolean(array) => valid(array, row, || Cell::Boolean(array.value(row))),
+            Self::Bytes(array) => valid(array, row, || Cell::Bytes(array.value(row))),
+            Self::Within(nulls, cells) => match row < nulls.len() && nulls.is_valid(row) {
+                true => cells.at(row),
+                false => Cell::Null,
+            },
             Self::Coded(indices, values) => match indices.get(row) {
                 Some(Some(source)) => values.at(*source),
                 _ => Cell::Null,

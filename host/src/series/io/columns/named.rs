@@ -7,6 +7,7 @@ use crate::series::io::{IoError, ReadOptions};
 #[derive(Default)]
 pub(super) struct NamedColumns {
     pub(super) time: Option<usize>,
+    pub(super) date: Option<usize>,
     pub(super) value: Option<usize>,
     pub(super) series: Option<usize>,
     pub(super) labels: Vec<usize>,
@@ -30,6 +31,7 @@ impl NamedColumns {
         let named = Self {
             value: one("--value-column", &options.value_column)?,
             time: one("--time-column", &options.time_column)?,
+            date: one("--date-column", &options.date_column)?,
             series: one("--series-column", &options.series_column)?,
             labels: several("--series-columns", &options.series_columns)?,
             ignored: several("--ignore-columns", &options.ignored_columns)?,
@@ -43,6 +45,7 @@ impl NamedColumns {
         let mut seen = Vec::new();
         let all = [
             ("--time-column", self.time.as_slice()),
+            ("--date-column", self.date.as_slice()),
             ("--value-column", self.value.as_slice()),
             ("--series-column", self.series.as_slice()),
             ("--series-columns", self.labels.as_slice()),
@@ -85,6 +88,7 @@ impl NamedColumns {
             .filter(|(column, _)| {
                 *column != time
                     && *column != value
+                    && self.date != Some(*column)
                     && *series != SeriesKey::Column(*column)
                     && !self.labels.contains(column)
                     && !self.ignored.contains(column)

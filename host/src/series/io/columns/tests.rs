@@ -67,6 +67,7 @@ fn repeated_names_are_noted() {
     );
     let of_two = Columns {
         time: 0,
+        date: None,
         value: 2,
         series: SeriesKey::Column(1),
         unused: Vec::new(),

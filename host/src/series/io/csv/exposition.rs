@@ -1,14 +1,17 @@
 //! Parses chunks of Prometheus' text exposition format: `up{host="a"} 1 1392388200000`.
 //!
-//! A line is a sample: a series, a value, and a time in milliseconds since 1970 unless an option
-//! says otherwise. Samples without a time get that of the option. Comments are ignored.
+//! A line is a sample: a series, a value, and a time in milliseconds since 1970, or in seconds as in
+//! `OpenMetrics`, whose numbers are smaller. Samples without a time get that of the option. Comments
+//! and exemplars are ignored.
 
 use super::parse::{Context, Parsed};
 use crate::series::io::names::{Lookup, NameError};
 use crate::series::io::prometheus::{SeriesText, skip_blanks};
 use crate::series::io::rows::Fault;
-use crate::series::io::timestamp::{TimestampError, TimestampFormat};
-use crate::series::io::{OnError, number, shorten};
+use crate::series::io::timestamp::{
+    TimestampError, TimestampFormat, Unit, UnitOrigin, is_in_seconds,
+};
+use crate::series::io::{OnError, Rounded, TimeUnit, number, shorten};
 use memchr::memchr;
 
 /// Whether a text begins as this format does for every program that writes it, with a comment on
@@ -16,7 +19,41 @@ use memchr::memchr;
 pub(super) fn is_exposition(text: &[u8]) -> bool {
     let mut lines = text.split(|b| *b == b'\n').map(<[u8]>::trim_ascii_start);
     let first = lines.find(|line| !line.is_empty()).unwrap_or_default();
-    first.starts_with(b"# HELP ") || first.starts_with(b"# TYPE ")
+    let comments: [&[u8]; 4] = [b"# HELP ", b"# TYPE ", b"# UNIT ", b"# EOF"];
+    comments.iter().any(|comment| first.starts_with(comment))
+}
+
+/// The first timestamp.
+fn first_time(text: &[u8]) -> Option<&[u8]> {
+    let mut series = SeriesText::default();
+    let lines = text
+        .split(|b| *b == b'\n')
+        .map(|line| skip_blanks(line.trim_ascii_end()));
+    let samples = lines.filter(|line| !line.is_empty() && !line.starts_with(b"#"));
+    samples
+        .take(FIRST_LINES)
+        .find_map(|line| sample(line, &mut series).ok()?.time)
+}
+
+/// Most lines in which the first timestamp is looked for.
+const FIRST_LINES: usize = 10_000;
+
+/// The unit of timestamps that no option states: seconds if the first one is a likely time in these,
+/// but not in milliseconds, unless the text is made of remote read; `None` without timestamps.
+pub(super) fn unit(text: &[u8], remote_read: bool) -> Option<TimeUnit> {
+    let first = first_time(text)?;
+    Some(match !remote_read && is_in_seconds(first) {
+        true => TimeUnit::Seconds,
+        false => TimeUnit::Milliseconds,
+    })
+}
+
+/// Whether seconds are assumed without any other sign of `OpenMetrics`: its last line, or decimals.
+pub(super) fn is_doubtful(text: &[u8], unit: TimeUnit) -> bool {
+    let first = first_time(text).unwrap_or_default();
+    unit == TimeUnit::Seconds
+        && !first.contains(&b'.')
+        && !text.trim_ascii_end().ends_with(b"# EOF")
 }
 
 /// Why a line is no sample.
@@ -48,7 +85,11 @@ pub(super) fn chunk(text: &[u8], context: &Context<'_>) -> Parsed {
     parsed.values.reserve(points);
     let mut lookup = Lookup::new(context.names, context.longest_name);
     let (mut series, mut name) = (SeriesText::default(), Vec::new());
-    let time_format = context.time_format.clone().unwrap_or(TimestampFormat::Iso);
+    let milliseconds = TimestampFormat::Epoch {
+        unit: Unit::Milliseconds,
+        origin: UnitOrigin::Named,
+    };
+    let time_format = context.time_format.clone().unwrap_or(milliseconds);
     let mut at = 0;
     while at < text.len() {
         let end = memchr(b'\n', &text[at..]).map_or(text.len(), |position| at + position);
@@ -66,7 +107,14 @@ pub(super) fn chunk(text: &[u8], context: &Context<'_>) -> Parsed {
                 Fault::new(before, format!("{bytes} bytes"), expected)
             });
         } else {
-            let point = point(line, context, &time_format, &mut series, &mut name);
+            let rounded = &mut parsed.rounded;
+            let point = point(
+                line,
+                context,
+                &time_format,
+                &mut series,
+                (&mut name, rounded),
+            );
             let point = point.and_then(|(time, value)| {
                 let number = lookup.number(&name).map_err(LineError::Name)?;
                 Ok((number, time, value))
@@ -98,10 +146,11 @@ fn point<'l>(
     context: &Context<'_>,
     time_format: &TimestampFormat,
     series: &mut SeriesText,
-    name: &mut Vec<u8>,
+    (name, rounded): (&mut Vec<u8>, &mut Rounded),
 ) -> Result<(i64, f64), LineError<'l>> {
-    let Sample { value, time } = sample(line, series)?;
-    let value = number::value(value).ok_or(LineError::Value(value))?;
+    let Sample { value: text, time } = sample(line, series)?;
+    let value = number::value(text).ok_or(LineError::Value(text))?;
+    rounded.text(text, value);
     let time = match (time, context.scrape_time) {
         (Some(text), _) => time_format
             .read(text)
@@ -121,8 +170,11 @@ fn sample<'l>(line: &'l [u8], series: &mut SeriesText) -> Result<Sample<'l>, Lin
     if value.is_empty() {
         return Err(LineError::Syntax("a value after the series", b"none"));
     }
+    if is_exemplar(rest) {
+        return Ok(Sample { value, time: None });
+    }
     let (time, rest) = token(rest);
-    if !rest.is_empty() {
+    if !rest.is_empty() && !is_exemplar(rest) {
         let expected = "the end of the line after the timestamp";
         return Err(LineError::Syntax(expected, rest));
     }
@@ -130,6 +182,11 @@ fn sample<'l>(line: &'l [u8], series: &mut SeriesText) -> Result<Sample<'l>, Lin
         value,
         time: (!time.is_empty()).then_some(time),
     })
+}
+
+/// Whether an exemplar of `OpenMetrics` follows, which is not read.
+fn is_exemplar(rest: &[u8]) -> bool {
+    rest.starts_with(b"#") && skip_blanks(&rest[1..]).starts_with(b"{")
 }
 
 /// The text up to the next blank, and what follows the blanks.

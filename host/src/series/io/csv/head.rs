@@ -1,6 +1,7 @@
 //! Reads the first line: the delimiter, the header if present, and the columns.
 
-use super::fields::{Fields, has_text_after_quote};
+use super::fields::{Fields, has_text_after_quote, trimmed};
+use super::preamble::{Annotations, Preamble, commented};
 use super::records::{Quoting, record};
 use crate::series::io::columns::{self, Columns, WideColumns};
 use crate::series::io::notes::Notes;
@@ -23,10 +24,24 @@ pub(super) struct Head {
     pub(super) unit: TimeUnit,
     /// Whether it is Prometheus' text format, which has neither columns nor a header.
     pub(super) exposition: bool,
+    /// Whether lines that begin with # are comments, as above the header.
+    pub(super) comments: bool,
+    /// The header of `InfluxDB`'s annotated CSV, which precedes each of its tables.
+    pub(super) repeated: Option<Vec<u8>>,
     /// Number of bytes before the first row.
     pub(super) bytes: usize,
     /// Number of lines before the first row.
     pub(super) lines: u64,
+}
+
+impl Head {
+    /// The same with a unit of timestamps that no option states.
+    pub(super) fn with_unit(self, unit: TimeUnit) -> Self {
+        match self.unit {
+            TimeUnit::Auto => Self { unit, ..self },
+            _ => self,
+        }
+    }
 }
 
 /// Examines the start of a text; `last` if it is the whole text.
@@ -39,26 +54,18 @@ pub(super) fn read(
     notes: &mut Notes,
 ) -> Result<Head, IoError> {
     binary(file, text)?;
-    let bom = b"\xef\xbb\xbf";
-    let mut at = if text.starts_with(bom) { bom.len() } else { 0 };
-    let mut lines = 0;
-    loop {
-        let line = text[at..].split_inclusive(|b| *b == b'\n').next();
-        match line {
-            None => return Err(format_error(file, "an empty file")),
-            Some(line) if line.trim_ascii().is_empty() => {
-                at += line.len();
-                lines += 1;
-            }
-            Some(_) => break,
-        }
-    }
+    let Preamble {
+        bytes: at,
+        lines,
+        delimiter,
+        comments,
+    } = Preamble::of(file, text)?;
     let line = text[at..].split(|b| *b == b'\n').next().unwrap_or_default();
-    let Some(delimiter) = delimiter_of(line) else {
+    let Some(delimiter) = delimiter.or_else(|| delimiter_of(line)) else {
         return Err(format_error(
             file,
             format!(
-                "a first line without comma, semicolon or tab: '{}'",
+                "a first line without comma, semicolon, tab or vertical bar between its fields: '{}'",
                 shorten(&String::from_utf8_lossy(&line[..line.len().min(400)]))
             ),
         ));
@@ -77,13 +84,26 @@ pub(super) fn read(
         ));
     }
     let mut splitter = Fields::new(delimiter);
-    let names: Vec<String> = splitter
-        .all(&text[at..found.end], found.quoting)
-        .iter()
-        .map(|field| String::from_utf8_lossy(field.trim_ascii()).into_owned())
-        .collect();
-    let lines_of_header =
-        || lines + memchr::memchr_iter(b'\n', &text[at..found.end]).count() as u64;
+    let mut names = texts(&mut splitter, &text[at..found.end], found.quoting);
+    // A header that is written as a comment.
+    let mut end = found.end;
+    if names.iter().any(|name| is_value(name))
+        && let Some(header) = comments
+            .last()
+            .and_then(|line| commented(line, &mut splitter))
+        && header.len() == names.len()
+    {
+        names = header;
+        end = at;
+    }
+    let annotations = Annotations::of(&comments, &mut splitter);
+    let repeated = annotations
+        .as_ref()
+        .map(|_| trimmed(&text[at..end]).to_vec());
+    let adapted = annotations.map(|annotations| annotations.options(&names, options));
+    let options = adapted.as_ref().unwrap_or(options);
+    let has_comments = !comments.is_empty();
+    let lines_of_header = || lines + memchr::memchr_iter(b'\n', &text[at..end]).count() as u64;
     if options.wide {
         let (wide, has_header) = wide_columns(file, &names, options, notes)?;
         return Ok(Head {
@@ -91,6 +111,7 @@ pub(super) fn read(
             fields: names.len(),
             columns: Columns {
                 time: wide.time,
+                date: None,
                 value: wide.time,
                 series: SeriesKey::File,
                 unused: Vec::new(),
@@ -101,7 +122,9 @@ pub(super) fn read(
             },
             wide: Some(wide),
             exposition: false,
-            bytes: if has_header { found.end } else { at },
+            comments: has_comments,
+            repeated,
+            bytes: if has_header { end } else { at },
             lines: if has_header { lines_of_header() } else { lines },
         });
     }
@@ -125,6 +148,8 @@ pub(super) fn read(
             columns: columns.clone(),
             wide: None,
             exposition: false,
+            comments: has_comments,
+            repeated,
             unit: options.unit(),
             bytes: at,
             lines,
@@ -142,18 +167,16 @@ pub(super) fn read(
         ));
     }
     // The row below the header.
-    let below = record(text, found.end, delimiter, most, last);
+    let below = record(text, end, delimiter, most, last);
     let below: Vec<String> = match below.filter(|r| r.quoting != Quoting::Open) {
-        Some(row) => splitter
-            .all(&text[found.end..row.end], row.quoting)
-            .iter()
-            .map(|field| String::from_utf8_lossy(field.trim_ascii()).into_owned())
-            .collect(),
+        Some(row) => texts(&mut splitter, &text[end..row.end], row.quoting),
         None => Vec::new(),
     };
+    let dated = dated(&names, &below, options);
+    let options = dated.as_ref().unwrap_or(options);
     let has_numbers = |column: usize| {
-        let text = below.get(column).map(|text| text.as_bytes());
-        text.is_some_and(|text| columns::is_missing(text) || number::value(text).is_some())
+        let text = below.get(column);
+        text.is_some_and(|text| columns::is_missing(text.as_bytes()) || is_number(text, options))
     };
     let columns = columns::by_name(file, &names, options, notes, has_numbers)?;
     let unit = match options.unit() {
@@ -166,9 +189,42 @@ pub(super) fn read(
         columns,
         wide: None,
         exposition: false,
+        comments: has_comments,
+        repeated,
         unit,
-        bytes: found.end,
+        bytes: end,
         lines: lines_of_header(),
+    })
+}
+
+/// The fields of a record as texts.
+fn texts(splitter: &mut Fields, row: &[u8], quoting: Quoting) -> Vec<String> {
+    let fields = splitter.all(row, quoting);
+    let text = |field: &&[u8]| String::from_utf8_lossy(field.trim_ascii()).into_owned();
+    fields.iter().map(text).collect()
+}
+
+/// The options with the column of dates, if a column `date` stands beside one of times of day.
+fn dated(names: &[String], below: &[String], options: &ReadOptions) -> Option<ReadOptions> {
+    if options.date_column.is_some() || options.time_column.is_some() {
+        return None;
+    }
+    let named = |name: &str| {
+        names
+            .iter()
+            .position(|column| column.eq_ignore_ascii_case(name))
+    };
+    let (date, clock) = (named("date")?, named("time")?);
+    let clock_below = below.get(clock)?.as_bytes();
+    let is_clock = matches!(
+        clock_below,
+        [b'0'..=b'9', b':', ..] | [b'0'..=b'9', b'0'..=b'9', b':', ..]
+    );
+    let is_ignored = options.ignored_columns.contains(&names[date]);
+    (is_clock && !is_ignored).then(|| ReadOptions {
+        date_column: Some(names[date].clone()),
+        time_column: Some(names[clock].clone()),
+        ..options.clone()
     })
 }
 
@@ -185,9 +241,8 @@ fn wide_columns(
         let found = options.format_of_first(text);
         found.is_some_and(|time_format| time_format.read(text).is_ok())
     };
-    let is_number = |text: &String| {
-        columns::is_missing(text.as_bytes()) || number::value(text.as_bytes()).is_some()
-    };
+    let is_number =
+        |text: &String| columns::is_missing(text.as_bytes()) || is_number(text, options);
     if let Some(time) = time
         && is_time(time)
         && let Ok(wide) = WideColumns::by_number(file, fields.len(), options)
@@ -208,6 +263,13 @@ fn wide_columns(
     Ok((WideColumns::by_name(file, fields, options, notes)?, true))
 }
 
+fn is_number(text: &str, options: &ReadOptions) -> bool {
+    match options.decimal_comma {
+        false => number::value(text.as_bytes()).is_some(),
+        true => number::value_with_comma(text.as_bytes()).is_some(),
+    }
+}
+
 fn is_value(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_digit() || c == '-' || c == '.')
         && number::value(text.as_bytes()).is_some()
@@ -215,8 +277,12 @@ fn is_value(text: &str) -> bool {
 
 fn is_row(fields: &[String], columns: &Columns, options: &ReadOptions) -> bool {
     let field = |column: usize| fields.get(column).map_or("", String::as_str);
-    let time = options.format_of_first(field(columns.time).as_bytes());
-    time.is_some() && number::value(field(columns.value).as_bytes()).is_some()
+    let clock = field(columns.time);
+    let time = match columns.date {
+        Some(date) => options.format_of_first(format!("{} {clock}", field(date)).as_bytes()),
+        None => options.format_of_first(clock.as_bytes()),
+    };
+    time.is_some() && is_number(field(columns.value), options)
 }
 
 /// Whether the column of series names, chosen by its position, holds a time, and that of timestamps
@@ -246,11 +312,13 @@ pub(super) fn exposition(file: &str, text: &[u8], options: &ReadOptions) -> Resu
     };
     for (option, given) in [
         ("--time-column", options.time_column.is_some()),
+        ("--date-column", options.date_column.is_some()),
         ("--value-column", options.value_column.is_some()),
         ("--series-column", options.series_column.is_some()),
         ("--series-columns", !options.series_columns.is_empty()),
         ("--ignore-columns", !options.ignored_columns.is_empty()),
         ("--wide", options.wide),
+        ("--decimal-comma", options.decimal_comma),
     ] {
         if given {
             return refuse(option, "no such option");
@@ -264,16 +332,16 @@ pub(super) fn exposition(file: &str, text: &[u8], options: &ReadOptions) -> Resu
         fields: 0,
         columns: Columns {
             time: 0,
+            date: None,
             value: 0,
             series: SeriesKey::Column(0),
             unused: Vec::new(),
         },
         wide: None,
         exposition: true,
-        unit: match options.unit() {
-            TimeUnit::Auto => TimeUnit::Milliseconds,
-            stated => stated,
-        },
+        comments: true,
+        repeated: None,
+        unit: options.unit(),
         bytes: 0,
         lines: 0,
     })
@@ -297,9 +365,10 @@ fn binary(file: &str, text: &[u8]) -> Result<(), IoError> {
     Ok(())
 }
 
-/// The most frequent of comma, semicolon and tab outside quotes.
-fn delimiter_of(line: &[u8]) -> Option<u8> {
+/// The most frequent of comma, semicolon and tab outside quotes; a vertical bar if there is none.
+pub(super) fn delimiter_of(line: &[u8]) -> Option<u8> {
     let mut counts = [0_usize; 3];
+    let mut bar = None;
     let mut quoted = false;
     for byte in line {
         match byte {
@@ -307,10 +376,13 @@ fn delimiter_of(line: &[u8]) -> Option<u8> {
             b',' if !quoted => counts[0] += 1,
             b';' if !quoted => counts[1] += 1,
             b'\t' if !quoted => counts[2] += 1,
+            b'|' if !quoted => bar = Some(b'|'),
             _ => {}
         }
     }
-    let most = counts.into_iter().max().filter(|count| *count > 0)?;
+    let Some(most) = counts.into_iter().max().filter(|count| *count > 0) else {
+        return bar;
+    };
     let position = counts.iter().position(|count| *count == most)?;
     Some(b",;\t"[position])
 }

@@ -8,6 +8,7 @@ mod exposition;
 mod fields;
 mod head;
 mod parse;
+mod preamble;
 mod records;
 
 pub(super) use records::Sizes;
@@ -16,7 +17,7 @@ use super::columns::unnamed_texts;
 use super::input::{Stream, failed};
 use super::reader::{Block, Shared, Source};
 use super::series_key::SeriesKey;
-use super::timestamp::{LocalTimes, TimestampFormat, Unit};
+use super::timestamp::{LocalTimes, TimestampFormat, Unit, UnitOrigin};
 use super::{IoError, Memory, OnError, ReadOptions, TimeUnit, allow, damaged, format_error};
 use head::Head;
 use parse::{Context, Parsed};
@@ -45,6 +46,17 @@ fn wide_sizes(sizes: Sizes, memory: Memory) -> Sizes {
     }
 }
 
+/// What is known of a text before it is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum TextOrigin {
+    /// A file of Prometheus' text format, by its name.
+    Prometheus,
+    /// A snapshot of Prometheus' remote read.
+    RemoteRead,
+    /// Nothing.
+    Any,
+}
+
 /// A text whose first line has been read.
 pub(super) struct Csv {
     file: String,
@@ -61,6 +73,10 @@ pub(super) struct Csv {
     lines: u64,
     /// `--time-unit`.
     stated_unit: TimeUnit,
+    /// Whether an option states the unit of timestamps.
+    stated: bool,
+    /// Whether the text is made of remote read, whose times are milliseconds.
+    remote_read: bool,
     /// Columns that nothing is read from.
     unused: Vec<usize>,
     /// (value column of a wide table), its series.
@@ -69,6 +85,8 @@ pub(super) struct Csv {
     local: Option<LocalTimes>,
     /// `--scrape-time`.
     scrape_time: Option<i64>,
+    /// `--decimal-comma`.
+    decimal_comma: bool,
 }
 
 /// The source of windows.
@@ -120,12 +138,11 @@ fn read_ahead(mut cutter: RecordSplitter, windows: &SyncSender<Result<Option<Win
 }
 
 impl Csv {
-    /// Reads the head of `stream`, which is in Prometheus' text format if it says so or the second
-    /// of the pair. Without a series column, all points belong to the series `name`.
+    /// Reads the head of `stream`, which is in Prometheus' text format if it or `origin` says so. Without a series column, all points belong to the series `name`.
     pub(super) fn open(
         file: String,
         name: &str,
-        (stream, is_prometheus): (Stream, bool),
+        (stream, origin): (Stream, TextOrigin),
         options: &ReadOptions,
         sizes: Sizes,
         shared: &mut Shared,
@@ -149,9 +166,12 @@ impl Csv {
         cutter
             .fill_head()
             .map_err(|e| failed(&file, compression, &e))?;
-        let is_exposition = is_prometheus || exposition::is_exposition(&cutter.carry);
+        let remote_read = origin == TextOrigin::RemoteRead;
+        let is_exposition = origin != TextOrigin::Any || exposition::is_exposition(&cutter.carry);
         let head = if is_exposition {
-            head::exposition(&file, &cutter.carry, options)?
+            let head = head::exposition(&file, &cutter.carry, options)?;
+            let unit = exposition::unit(&cutter.carry, remote_read);
+            head.with_unit(unit.unwrap_or(TimeUnit::Milliseconds))
         } else {
             if options.scrape_time.is_some() {
                 shared.notes.add_unused_scrape_time(&file);
@@ -191,18 +211,21 @@ impl Csv {
             lines: head.lines,
             unused: head.columns.unused.iter().map(|(c, _)| *c).collect(),
             stated_unit: options.time_unit,
+            stated: options.unit() != TimeUnit::Auto,
+            remote_read,
             file,
             compression,
             time_format: match head.exposition {
-                true => Unit::named(head.unit).map(|unit| TimestampFormat::Epoch {
+                true => Unit::named(options.unit()).map(|unit| TimestampFormat::Epoch {
                     unit,
-                    concluded: false,
+                    origin: UnitOrigin::Stated,
                 }),
                 false => options.stated_format(),
             },
             head,
             local: options.local_times(),
             scrape_time: options.scrape_time,
+            decimal_comma: options.decimal_comma,
             on_error: options.on_error,
             longest_name: options.name_limit(),
             sizes,
@@ -236,6 +259,7 @@ impl Csv {
         Err(unnamed_texts(
             &self.file,
             named.map(|(_, name)| name.as_str()),
+            true,
         ))
     }
 
@@ -253,6 +277,8 @@ impl Csv {
             shared.record_faults(&self.file, "line", first, part.faults, self.on_error)?;
             self.lines += part.lines;
             shared.missing_of_file += part.missing;
+            shared.rounded_of_file.add(&part.rounded);
+            shared.comments_of_file += part.comments;
             shared.twice_of_file += part.twice;
             let series = match self.single {
                 Some(number) => vec![number; part.times.len()],
@@ -298,10 +324,23 @@ impl Source for Csv {
             unused: &self.unused,
             wide: &self.wide,
             scrape_time: self.scrape_time,
+            decimal_comma: self.decimal_comma,
         };
         if self.time_format.is_none() {
-            self.time_format =
-                parse::time_format(&window.text, &context, self.head.unit, self.local);
+            self.time_format = match self.head.exposition {
+                true => exposition::unit(&window.text, self.remote_read).and_then(|unit| {
+                    if exposition::is_doubtful(&window.text, unit) {
+                        let what = "its timestamps are read as seconds since 1970, as in OpenMetrics (--time-unit ms: milliseconds)";
+                        shared.notes.add(&self.file, what.to_owned());
+                    }
+                    let origin = UnitOrigin::Named;
+                    Unit::named(unit).map(|unit| TimestampFormat::Epoch { unit, origin })
+                }),
+                false => {
+                    let unit = (self.head.unit, self.stated);
+                    parse::time_format(&window.text, &context, unit, self.local)
+                }
+            };
             context.time_format.clone_from(&self.time_format);
             if self
                 .time_format

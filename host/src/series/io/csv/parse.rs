@@ -10,7 +10,7 @@ use crate::series::io::names::{Lookup, NameError, Names};
 use crate::series::io::rows::{Fault, Faults};
 use crate::series::io::series_key::{Labels, SeriesKey};
 use crate::series::io::timestamp::{LocalTimes, TimestampError, TimestampFormat};
-use crate::series::io::{OnError, TimeUnit, number, shorten};
+use crate::series::io::{OnError, Rounded, TimeUnit, number, shorten};
 use memchr::{memchr, memchr_iter};
 
 /// The parsed contents of a chunk.
@@ -29,6 +29,10 @@ pub(super) struct Parsed {
     pub(super) missing: u64,
     /// Number of times that clocks show twice.
     pub(super) twice: u64,
+    /// Integers that were rounded.
+    pub(super) rounded: Rounded,
+    /// Number of comments between the rows.
+    pub(super) comments: u64,
     /// The columns of [`Context::unused`] with a text.
     pub(super) texts: Vec<usize>,
 }
@@ -50,6 +54,8 @@ pub(super) struct Context<'c> {
     pub(super) wide: &'c [u32],
     /// Time of samples without one, nanoseconds since 1970.
     pub(super) scrape_time: Option<i64>,
+    /// Whether the decimals of values follow a comma.
+    pub(super) decimal_comma: bool,
 }
 
 /// Why a row is malformed.
@@ -61,6 +67,8 @@ enum RowError<'r> {
     Open,
     AfterQuote,
     Time(&'r [u8], TimestampError),
+    /// A time that is made of date and time of day, in [`Rows::joined`].
+    Joined(TimestampError),
     Value(&'r [u8]),
     /// No value: the row is no point.
     Missing,
@@ -127,6 +135,8 @@ struct Rows<'c> {
     ends: Vec<usize>,
     /// The name of a series that is made of labels.
     name: Vec<u8>,
+    /// A date and a time of day.
+    joined: Vec<u8>,
 }
 
 impl<'c> Rows<'c> {
@@ -147,6 +157,7 @@ impl<'c> Rows<'c> {
             without_text: context.unused.to_vec(),
             ends: Vec::new(),
             name: Vec::new(),
+            joined: Vec::new(),
         }
     }
 
@@ -163,11 +174,18 @@ impl<'c> Rows<'c> {
         let before = self.parsed.lines;
         if quoting == Quoting::Plain {
             self.parsed.lines += 1;
-            if let Err(wrong) = self.plain(row) {
+            if self.context.head.comments && row.starts_with(b"#") {
+                self.comment();
+            } else if let Err(wrong) = self.plain(row) {
                 if matches!(wrong, RowError::Count(_)) && row.trim_ascii().is_empty() {
                     return;
                 }
-                self.fault(before, wrong);
+                let is_header = || self.context.head.repeated.as_deref() == Some(trimmed(row));
+                match wrong {
+                    RowError::Missing => self.fault(before, wrong),
+                    _ if row.starts_with(b"#") || is_header() => self.comment(),
+                    _ => self.fault(before, wrong),
+                }
             }
             return;
         }
@@ -182,6 +200,12 @@ impl<'c> Rows<'c> {
             return;
         }
         self.quoted(before, row);
+    }
+
+    /// Counts a line that is no row. The annotations of tables need no note.
+    #[cold]
+    fn comment(&mut self) {
+        self.parsed.comments += u64::from(self.context.head.repeated.is_none());
     }
 
     #[inline]
@@ -200,6 +224,16 @@ impl<'c> Rows<'c> {
         }
         if !self.without_text.is_empty() {
             self.find_texts_in_plain(row);
+        }
+        if columns.date.is_some() {
+            let mut ends = std::mem::take(&mut self.ends);
+            self.fields.ends_of_plain(row, &mut ends);
+            let point = match ends.len() == head.fields {
+                true => self.dated(|column| field(row, &ends, column).trim_ascii()),
+                false => Err(RowError::Count(ends.len())),
+            };
+            self.ends = ends;
+            return point;
         }
         match &columns.series {
             SeriesKey::File => {
@@ -248,6 +282,7 @@ impl<'c> Rows<'c> {
             let (time, value) = (fields[columns.time], fields[columns.value]);
             match (&columns.series, &head.wide) {
                 (_, Some(wide)) => self.wide(wide, |column| fields[column]),
+                _ if columns.date.is_some() => self.dated(|column| fields[column]),
                 (SeriesKey::File, None) => self
                     .numbers(time, value)
                     .map(|(time, value)| self.push(time, value)),
@@ -302,8 +337,21 @@ impl<'c> Rows<'c> {
 
     #[inline]
     fn numbers<'r>(&mut self, time: &'r [u8], value: &'r [u8]) -> Result<(i64, f64), RowError<'r>> {
-        let nanoseconds = self.time(time)?;
-        let number = match number::value(value) {
+        Ok((self.time(time)?, self.value(value)?))
+    }
+
+    /// The number in a field without blanks around it.
+    #[inline]
+    fn number(&self, text: &[u8]) -> Option<f64> {
+        match self.context.decimal_comma {
+            false => number::value(text),
+            true => number::value_with_comma(text),
+        }
+    }
+
+    #[inline]
+    fn value<'r>(&mut self, value: &'r [u8]) -> Result<f64, RowError<'r>> {
+        let number = match self.number(value) {
             Some(number) => number,
             None => {
                 let bare = value.trim_ascii();
@@ -311,10 +359,45 @@ impl<'c> Rows<'c> {
                     true => RowError::Missing,
                     false => RowError::Value(bare),
                 };
-                number::value(bare).ok_or_else(missing)?
+                self.number(bare).ok_or_else(missing)?
             }
         };
-        Ok((nanoseconds, number))
+        self.parsed.rounded.text(value, number);
+        Ok(number)
+    }
+
+    /// Adds a point whose date and time of day are in two columns.
+    fn dated<'r>(&mut self, field: impl Fn(usize) -> &'r [u8]) -> Result<(), RowError<'r>> {
+        let columns = &self.context.head.columns;
+        let mut joined = std::mem::take(&mut self.joined);
+        joined.clear();
+        joined.extend_from_slice(columns.date.map_or(&[], &field));
+        joined.push(b' ');
+        joined.extend_from_slice(field(columns.time));
+        let time = self.time(&joined).map_err(|wrong| match wrong {
+            RowError::Time(_, why) => why,
+            _ => TimestampError::Invalid,
+        });
+        self.joined = joined;
+        let time = time.map_err(RowError::Joined)?;
+        let value = self.value(field(columns.value))?;
+        match &columns.series {
+            SeriesKey::File => {}
+            SeriesKey::Column(series) => {
+                let name = field(*series);
+                let number = self.lookup.number(name);
+                let number = number.map_err(|why| RowError::Series(name, why))?;
+                self.parsed.series.push(number);
+            }
+            SeriesKey::Labels(labels) => {
+                let values = labels.columns().iter().map(|column| field(*column));
+                labels.name(values, &mut self.name);
+                let number = self.lookup.number(&self.name).map_err(RowError::Labels)?;
+                self.parsed.series.push(number);
+            }
+        }
+        self.push(time, value);
+        Ok(())
     }
 
     /// Adds a point of the series `name`.
@@ -367,14 +450,19 @@ impl<'c> Rows<'c> {
         let head = self.context.head;
         let (time_format, expected) = (&self.time_format, head.fields);
         let most = self.context.most;
-        let name = &self.name;
+        let (name, joined) = (&self.name, &self.joined);
         let text =
             |bytes: &[u8]| String::from_utf8_lossy(&bytes[..bytes.len().min(400)]).into_owned();
         self.parsed.faults.add(|| match wrong {
             RowError::Count(found) => Fault::new(
                 before,
                 found.to_string(),
-                format!("{expected} fields, as in the first line"),
+                match head.repeated {
+                    None => format!("{expected} fields, as in the first line"),
+                    Some(_) => format!(
+                        "{expected} fields, as in the first table (tables with other columns belong in a file of their own)"
+                    ),
+                },
             ),
             RowError::Long(bytes) => Fault::new(
                 before,
@@ -388,6 +476,7 @@ impl<'c> Rows<'c> {
                 "the end of the field after its closing quote (a quote within it is doubled)",
             ),
             RowError::Time(found, why) => Fault::time(before, &text(found), why, time_format),
+            RowError::Joined(why) => Fault::time(before, &text(joined), why, time_format),
             RowError::Value(found) => Fault::value(before, &text(found)),
             RowError::Missing => Fault::value(before, ""),
             RowError::Cell(column, found) => {
@@ -418,9 +507,10 @@ fn field<'r>(record: &'r [u8], ends: &[usize], column: usize) -> &'r [u8] {
 pub(super) fn time_format(
     text: &[u8],
     context: &Context<'_>,
-    unit: TimeUnit,
+    (unit, stated): (TimeUnit, bool),
     local: Option<LocalTimes>,
 ) -> Option<TimestampFormat> {
+    let columns = &context.head.columns;
     let quotes = memchr(b'"', text).is_some();
     let mut fields = Fields::new(context.head.delimiter);
     let mut at = 0;
@@ -440,8 +530,11 @@ pub(super) fn time_format(
         if whole && end - at <= context.most {
             let all = fields.all(row, quoting);
             if all.len() == context.head.fields
-                && let Some(time) = all.get(context.head.columns.time)
-                && let Some(time_format) = TimestampFormat::of_first(time.trim_ascii(), unit)
+                && let Some(clock) = all.get(columns.time).map(|time| time.trim_ascii())
+                && let date = columns.date.and_then(|date| all.get(date))
+                && let joined = date.map(|date| [date, &b" "[..], clock].concat())
+                && let time = joined.as_deref().unwrap_or(clock)
+                && let Some(time_format) = TimestampFormat::assumed(time, unit, stated)
             {
                 return Some(time_format.in_zone(local));
             }

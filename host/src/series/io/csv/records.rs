@@ -5,6 +5,7 @@
 //! not closed within the longest allowed record quotes nothing: the record is then its line, and
 //! malformed.
 
+use super::preamble::precedes_header;
 use crate::series::io::input::Stream;
 use memchr::{memchr, memchr_iter, memchr2, memrchr};
 use std::io;
@@ -185,13 +186,13 @@ impl RecordSplitter {
         Ok(())
     }
 
-    /// Reads until the first non-blank line is complete.
+    /// Reads until the first line that is neither blank nor a comment is complete.
     pub(super) fn fill_head(&mut self) -> io::Result<()> {
         loop {
             self.fill()?;
             let full = self.carry.len() >= self.sizes.window;
             let mut lines = self.carry.split_inclusive(|b| *b == b'\n');
-            let line = lines.find(|line| !line.trim_ascii().is_empty());
+            let line = lines.find(|line| !precedes_header(line));
             let whole = line.is_some_and(|line| {
                 line.ends_with(b"\n") && memchr_iter(b'"', line).count().is_multiple_of(2)
             });

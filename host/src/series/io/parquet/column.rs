@@ -4,7 +4,8 @@ use crate::series::io::typed::Cell;
 use parquet::basic::{ConvertedType, LogicalType};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::{
-    ByteArrayType, DataType, DoubleType, FloatType, Int32Type, Int64Type, Int96Type,
+    BoolType, ByteArrayType, DataType, DoubleType, FixedLenByteArrayType, FloatType, Int32Type,
+    Int64Type, Int96Type,
 };
 use parquet::errors::{ParquetError, Result};
 use parquet::schema::types::ColumnDescriptor;
@@ -12,18 +13,23 @@ use parquet::schema::types::ColumnDescriptor;
 /// A column of any supported type.
 pub(super) enum Column {
     Int32(TypedColumn<Int32Type>, bool),
+    Days(TypedColumn<Int32Type>),
     Int64(TypedColumn<Int64Type>, bool),
     Int96(TypedColumn<Int96Type>),
     Float(TypedColumn<FloatType>),
     Double(TypedColumn<DoubleType>),
     Text(TypedColumn<ByteArrayType>),
+    Boolean(TypedColumn<BoolType>),
+    Bytes(TypedColumn<FixedLenByteArrayType>),
 }
 
 /// A column of one type, and its most recently decoded rows.
 pub(super) struct TypedColumn<T: DataType> {
     reader: ColumnReaderImpl<T>,
     nullable: bool,
-    /// (row), 0 if null; empty if the column is not nullable.
+    /// The level of a value; that of null is less, of a structure that is null by more than one.
+    level: i16,
+    /// (row), less than `level` if null; empty if the column is not nullable.
     levels: Vec<i16>,
     /// The values that are not null.
     values: Vec<T::T>,
@@ -34,6 +40,7 @@ impl<T: DataType> TypedColumn<T> {
         Self {
             reader,
             nullable: column.max_def_level() > 0,
+            level: column.max_def_level(),
             levels: Vec::new(),
             values: Vec::new(),
         }
@@ -53,6 +60,7 @@ impl<T: DataType> TypedColumn<T> {
     fn cells(&self) -> TypedCells<'_, T> {
         TypedCells {
             levels: self.nullable.then(|| self.levels.iter()),
+            level: self.level,
             values: self.values.iter(),
         }
     }
@@ -61,6 +69,7 @@ impl<T: DataType> TypedColumn<T> {
 /// Iterates over rows.
 pub(super) struct TypedCells<'c, T: DataType> {
     levels: Option<std::slice::Iter<'c, i16>>,
+    level: i16,
     values: std::slice::Iter<'c, T::T>,
 }
 
@@ -69,7 +78,8 @@ impl<'c, T: DataType> TypedCells<'c, T> {
     #[inline]
     fn next(&mut self) -> Option<&'c T::T> {
         match self.levels.as_mut().map(Iterator::next) {
-            Some(Some(0) | None) => None,
+            Some(None) => None,
+            Some(Some(level)) if *level < self.level => None,
             Some(Some(_)) | None => self.values.next(),
         }
     }
@@ -88,25 +98,31 @@ impl Column {
             ) => false,
             _ => true,
         };
+        let is_date = matches!(column.logical_type_ref(), Some(LogicalType::Date))
+            || column.converted_type() == ConvertedType::DATE;
         Ok(match reader {
+            ColumnReader::Int32ColumnReader(r) if is_date => {
+                Self::Days(TypedColumn::new(r, column))
+            }
+            ColumnReader::BoolColumnReader(r) => Self::Boolean(TypedColumn::new(r, column)),
+            ColumnReader::FixedLenByteArrayColumnReader(r) => {
+                Self::Bytes(TypedColumn::new(r, column))
+            }
             ColumnReader::Int32ColumnReader(r) => Self::Int32(TypedColumn::new(r, column), signed),
             ColumnReader::Int64ColumnReader(r) => Self::Int64(TypedColumn::new(r, column), signed),
             ColumnReader::Int96ColumnReader(r) => Self::Int96(TypedColumn::new(r, column)),
             ColumnReader::FloatColumnReader(r) => Self::Float(TypedColumn::new(r, column)),
             ColumnReader::DoubleColumnReader(r) => Self::Double(TypedColumn::new(r, column)),
             ColumnReader::ByteArrayColumnReader(r) => Self::Text(TypedColumn::new(r, column)),
-            _ => {
-                return Err(ParquetError::General(
-                    "its type is not supported".to_owned(),
-                ));
-            }
         })
     }
 
     /// Decodes up to `rows` rows. Returns their number.
     pub(super) fn decode(&mut self, rows: usize) -> Result<usize> {
         match self {
-            Self::Int32(column, _) => column.decode(rows),
+            Self::Int32(column, _) | Self::Days(column) => column.decode(rows),
+            Self::Boolean(column) => column.decode(rows),
+            Self::Bytes(column) => column.decode(rows),
             Self::Int64(column, _) => column.decode(rows),
             Self::Int96(column) => column.decode(rows),
             Self::Float(column) => column.decode(rows),
@@ -119,6 +135,9 @@ impl Column {
     pub(super) fn cells(&self) -> Cells<'_> {
         match self {
             Self::Int32(column, signed) => Cells::Int32(column.cells(), *signed),
+            Self::Days(column) => Cells::Days(column.cells()),
+            Self::Boolean(column) => Cells::Boolean(column.cells()),
+            Self::Bytes(column) => Cells::Bytes(column.cells()),
             Self::Int64(column, signed) => Cells::Int64(column.cells(), *signed),
             Self::Int96(column) => Cells::Int96(column.cells()),
             Self::Float(column) => Cells::Float(column.cells()),
@@ -131,6 +150,9 @@ impl Column {
 /// Iterates over rows.
 pub(super) enum Cells<'c> {
     Int32(TypedCells<'c, Int32Type>, bool),
+    Days(TypedCells<'c, Int32Type>),
+    Boolean(TypedCells<'c, BoolType>),
+    Bytes(TypedCells<'c, FixedLenByteArrayType>),
     Int64(TypedCells<'c, Int64Type>, bool),
     Int96(TypedCells<'c, Int96Type>),
     Float(TypedCells<'c, FloatType>),
@@ -142,6 +164,9 @@ impl<'c> Cells<'c> {
     #[inline]
     pub(super) fn next(&mut self) -> Cell<'c> {
         let cell = match self {
+            Self::Days(cells) => cells.next().map(|n| Cell::Day(i64::from(*n))),
+            Self::Boolean(cells) => cells.next().map(|flag| Cell::Boolean(*flag)),
+            Self::Bytes(cells) => cells.next().map(|bytes| Cell::Bytes(bytes.data())),
             Self::Int32(cells, true) => cells.next().map(|n| Cell::Integer(i64::from(*n))),
             Self::Int32(cells, false) => cells
                 .next()

@@ -87,18 +87,10 @@ impl Parquet {
             .ok_or_else(|| broken(&"the metadata is damaged"))?
             .map_err(|e| broken(&e))?;
         let leaves = reader.metadata().file_metadata().schema_descr().columns();
-        let usable: Vec<usize> = (0..leaves.len())
-            .filter(|leaf| {
-                leaves[*leaf].path().parts().len() == 1 && leaves[*leaf].max_rep_level() == 0
-            })
-            .collect();
-        let names: Vec<String> = usable
-            .iter()
-            .map(|leaf| leaves[*leaf].name().to_owned())
-            .collect();
+        let usable = usable(leaves);
+        let names: Vec<String> = usable.iter().map(|leaf| name_of(&leaves[*leaf])).collect();
         if options.wide {
-            let wide = WideColumns::by_name(&file, &names, options, &mut shared.notes);
-            let wide = wide.map_err(|error| with_nested(error, leaves, &usable))?;
+            let wide = WideColumns::by_name(&file, &names, options, &mut shared.notes)?;
             return Self::open_wide(
                 file,
                 &names,
@@ -110,13 +102,14 @@ impl Parquet {
             );
         }
         let has_numbers = |column: usize| {
-            matches!(
-                leaves[usable[column]].physical_type(),
-                Type::INT32 | Type::INT64 | Type::FLOAT | Type::DOUBLE
-            )
+            let leaf = &leaves[usable[column]];
+            leaf.max_rep_level() == 0
+                && matches!(
+                    leaf.physical_type(),
+                    Type::INT32 | Type::INT64 | Type::FLOAT | Type::DOUBLE
+                )
         };
-        let columns = columns::by_name(&file, &names, options, &mut shared.notes, has_numbers);
-        let columns = columns.map_err(|error| with_nested(error, leaves, &usable))?;
+        let columns = columns::by_name(&file, &names, options, &mut shared.notes, has_numbers)?;
         let (time, value) = (columns.time, columns.value);
         let leaf = |column: usize| &leaves[usable[column]];
         let refuse = |column: usize, expected: &'static str| IoError::Type {
@@ -131,7 +124,7 @@ impl Parquet {
         let kind = time_kind(leaf(time)).ok_or_else(|| {
             refuse(
                 time,
-                "timestamps (TIMESTAMP, DATE, integers, INT96 or text)",
+                "timestamps (TIMESTAMP, DATE, integers, DOUBLE, INT96 or text)",
             )
         })?;
         if !is_number(leaf(value)) {
@@ -139,10 +132,14 @@ impl Parquet {
         }
         for series in columns.series.columns() {
             if !is_name(leaf(*series)) {
-                return Err(refuse(*series, "text or integers"));
+                return Err(refuse(*series, "text, integers, booleans, dates or UUIDs"));
             }
         }
-        columns.reject_texts(&file, |column| is_text(leaf(column)))?;
+        columns.reject_labels(
+            &file,
+            |column| may_be_label(leaf(column)),
+            |column| is_text(leaf(column)),
+        )?;
         let mut chosen = vec![usable[time], usable[value]];
         chosen.extend(columns.series.columns().iter().map(|c| usable[*c]));
         for group in reader.metadata().row_groups() {
@@ -167,7 +164,7 @@ impl Parquet {
         })
     }
 
-    /// Opens a wide table; `usable` are its columns that are no lists or structures.
+    /// Opens a wide table with the columns `usable`.
     fn open_wide(
         file: String,
         names: &[String],
@@ -192,7 +189,7 @@ impl Parquet {
         let kind = time_kind(leaf(wide.time)).ok_or_else(|| {
             refuse(
                 wide.time,
-                "timestamps (TIMESTAMP, DATE, integers, INT96 or text)",
+                "timestamps (TIMESTAMP, DATE, integers, DOUBLE, INT96 or text)",
             )
         })?;
         let values = wide.values.iter().map(|(column, _)| *column);
@@ -346,29 +343,50 @@ impl Source for Parquet {
     }
 }
 
-/// The error with the names of columns that are lists or structures, if it is about missing columns.
-fn with_nested(error: IoError, leaves: &[ColumnDescPtr], usable: &[usize]) -> IoError {
-    let mut nested: Vec<&str> = (0..leaves.len())
-        .filter(|leaf| !usable.contains(leaf))
-        .filter_map(|leaf| leaves[leaf].path().parts().first())
-        .map(String::as_str)
-        .collect();
-    nested.dedup();
-    match error {
-        IoError::Option {
-            file,
-            option,
-            reason,
-        } if !nested.is_empty() => IoError::Option {
-            reason: format!(
-                "{reason}; lists and structures are not read: {}",
-                columns::list(nested)
-            ),
-            file,
-            option,
-        },
-        other => other,
+/// The columns: those at the top, parts of structures, and the first part of each list and map, which
+/// stands for it.
+fn usable(leaves: &[ColumnDescPtr]) -> Vec<usize> {
+    let mut usable: Vec<usize> = Vec::new();
+    for (leaf, column) in leaves.iter().enumerate() {
+        let known = |other: &usize| name_of(&leaves[*other]) == name_of(column);
+        if column.max_rep_level() == 0 || !usable.iter().any(known) {
+            usable.push(leaf);
+        }
     }
+    usable
+}
+
+/// The name of a column: `labels.host` for a part of a structure, that of the whole for a list or a
+/// map.
+fn name_of(column: &ColumnDescriptor) -> String {
+    let parts = column.path().parts();
+    match column.max_rep_level() {
+        0 => parts.join("."),
+        _ => parts.first().cloned().unwrap_or_default(),
+    }
+}
+
+/// Whether the cells of a column may tell series apart: all but numbers and times.
+fn may_be_label(column: &ColumnDescriptor) -> bool {
+    let is_moment = matches!(
+        column.logical_type_ref(),
+        Some(
+            LogicalType::Time(_)
+                | LogicalType::Timestamp(_)
+                | LogicalType::Decimal(_)
+                | LogicalType::Float16
+        )
+    ) || matches!(
+        column.converted_type(),
+        ConvertedType::TIME_MILLIS
+            | ConvertedType::TIME_MICROS
+            | ConvertedType::TIMESTAMP_MILLIS
+            | ConvertedType::TIMESTAMP_MICROS
+            | ConvertedType::DECIMAL
+            | ConvertedType::INTERVAL
+    );
+    let is_other = is_moment || is_number(column) || column.physical_type() == Type::INT96;
+    column.max_rep_level() > 0 || !is_other
 }
 
 /// The message of an error without its category.
@@ -382,6 +400,9 @@ fn description(error: ParquetError) -> String {
 /// The type of a column, for messages.
 fn type_of(column: &ColumnDescriptor) -> String {
     let physical = column.physical_type();
+    if column.max_rep_level() > 0 {
+        return "a list or a map".to_owned();
+    }
     match (column.logical_type_ref(), column.converted_type()) {
         (Some(LogicalType::Decimal(_)), _) | (None, ConvertedType::DECIMAL) => {
             format!("{physical}, decimal")
@@ -422,6 +443,7 @@ fn time_kind(column: &ColumnDescriptor) -> Option<TimeKind> {
         (Type::INT32, Some(LogicalType::Date), _) | (Type::INT32, None, ConvertedType::DATE) => {
             Some(TimeKind::Days)
         }
+        (Type::DOUBLE, ..) if column.max_rep_level() == 0 => Some(TimeKind::Inferred),
         _ if is_integer(column) || is_text(column) => Some(TimeKind::Inferred),
         _ => None,
     }
@@ -429,6 +451,9 @@ fn time_kind(column: &ColumnDescriptor) -> Option<TimeKind> {
 
 fn is_integer(column: &ColumnDescriptor) -> bool {
     use ConvertedType as C;
+    if column.max_rep_level() > 0 {
+        return false;
+    }
     let integers = [
         C::INT_8,
         C::INT_16,
@@ -450,17 +475,23 @@ fn is_integer(column: &ColumnDescriptor) -> bool {
 
 fn is_number(column: &ColumnDescriptor) -> bool {
     let real = matches!(column.physical_type(), Type::FLOAT | Type::DOUBLE);
-    real || is_integer(column)
+    (real && column.max_rep_level() == 0) || is_integer(column)
 }
 
 fn is_text(column: &ColumnDescriptor) -> bool {
     column.physical_type() == Type::BYTE_ARRAY
+        && column.max_rep_level() == 0
         && !matches!(column.logical_type_ref(), Some(LogicalType::Decimal(_)))
         && column.converted_type() != ConvertedType::DECIMAL
 }
 
 fn is_name(column: &ColumnDescriptor) -> bool {
-    is_text(column) || is_integer(column)
+    let is_date = matches!(column.logical_type_ref(), Some(LogicalType::Date))
+        || column.converted_type() == ConvertedType::DATE;
+    let is_flag = column.physical_type() == Type::BOOLEAN;
+    let is_uuid = column.physical_type() == Type::FIXED_LEN_BYTE_ARRAY && may_be_label(column);
+    column.max_rep_level() == 0
+        && (is_text(column) || is_integer(column) || is_date || is_flag || is_uuid)
 }
 
 /// Rejects unsupported compressions.

@@ -5,10 +5,10 @@ use super::*;
 use crate::series::io::TimeUnit;
 use arrow_array::types::Int8Type;
 use arrow_array::{
-    Array, ArrayRef, Date32Array, DictionaryArray, Float32Array, Float64Array, Int32Array,
-    Int64Array, LargeStringArray, RecordBatch, StringArray, StringViewArray,
-    TimestampMicrosecondArray, TimestampMillisecondArray, TimestampNanosecondArray,
-    TimestampSecondArray, UInt64Array,
+    Array, ArrayRef, BooleanArray, Date32Array, DictionaryArray, FixedSizeBinaryArray,
+    Float32Array, Float64Array, Int32Array, Int64Array, LargeStringArray, RecordBatch, StringArray,
+    StringViewArray, StructArray, TimestampMicrosecondArray, TimestampMillisecondArray,
+    TimestampNanosecondArray, TimestampSecondArray, UInt64Array,
 };
 use arrow_ipc::CompressionType;
 use arrow_ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
@@ -228,4 +228,54 @@ fn label_columns_name_the_series() {
             ]
         );
     }
+}
+
+/// Columns that may tell series apart must be named; parts of structures have names of their own, and
+/// are null where the structure is. Null is no point.
+#[test]
+fn labels_in_structures_flags_dates_and_bytes() {
+    let hosts = array(StringArray::from(vec![Some("a"), Some("b"), None]));
+    let field = arrow_schema::Field::new("host", hosts.data_type().clone(), true);
+    let there = arrow_buffer::NullBuffer::from(vec![true, false, true]);
+    let labels = StructArray::new(vec![field].into(), vec![hosts], Some(there));
+    let keys = FixedSizeBinaryArray::try_from_iter([[1_u8; 16]; 3].iter()).unwrap();
+    let table = batch(&[
+        (
+            "time",
+            array(Float64Array::from(vec![START as f64 + 0.5; 3])),
+        ),
+        (
+            "value",
+            array(Int64Array::from(vec![Some((1 << 53) + 1), Some(2), None])),
+        ),
+        ("labels", array(labels)),
+        ("flag", array(BooleanArray::from(vec![true, false, true]))),
+        ("day", array(Date32Array::from(vec![19_797; 3]))),
+        ("key", array(keys)),
+    ]);
+    let bytes = arrow(&[table], true, None);
+    let error = read_table(&bytes).unwrap_err();
+    says(
+        &error,
+        &[
+            "--series-columns",
+            "the columns labels.host, flag, day, key",
+        ],
+    );
+    let options = ReadOptions {
+        series_columns: ["labels.host", "flag", "day", "key"]
+            .map(str::to_owned)
+            .into(),
+        ..ReadOptions::default()
+    };
+    let read = read_bytes("cpu.bin", &bytes, &options).unwrap();
+    let rest = "day=2024-03-15,key=01010101-0101-0101-0101-010101010101";
+    let expected = ["=a,flag=true", "=,flag=false"].map(|l| format!("labels.host{l},{rest}"));
+    assert_eq!(read.names, expected);
+    assert_eq!(read.batch.times(), [START * SECOND + SECOND / 2; 2]);
+    says(
+        &read.notes[0],
+        &["1 integer beyond 2^53", "9007199254740993"],
+    );
+    says(&read.notes[1], &["1 cell without a value"]);
 }

@@ -3,7 +3,8 @@
 use super::*;
 use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::data_type::{
-    ByteArray, ByteArrayType, DoubleType, FloatType, Int32Type, Int64Type, Int96, Int96Type,
+    BoolType, ByteArray, ByteArrayType, DoubleType, FixedLenByteArray, FixedLenByteArrayType,
+    FloatType, Int32Type, Int64Type, Int96, Int96Type,
 };
 use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder, WriterVersion};
 use parquet::file::writer::SerializedFileWriter;
@@ -18,6 +19,8 @@ pub(super) enum Data {
     F32(Vec<f32>),
     F64(Vec<f64>),
     Text(Vec<&'static str>),
+    Flags(Vec<bool>),
+    Bytes(Vec<[u8; 16]>),
 }
 
 pub(super) type Column = (Data, Option<Vec<i16>>);
@@ -36,17 +39,28 @@ pub(super) fn parquet(
         for (data, levels) in group {
             let mut column = row_group.next_column().unwrap().unwrap();
             let levels = levels.as_deref();
+            // Lists of these files have one element.
+            let starts = vec![0; levels.map_or(0, <[i16]>::len)];
+            let starts = levels.map(|_| &starts[..]);
             match data {
                 Data::I32(v) => column.typed::<Int32Type>().write_batch(v, levels, None),
                 Data::I64(v) => column.typed::<Int64Type>().write_batch(v, levels, None),
                 Data::I96(v) => column.typed::<Int96Type>().write_batch(v, levels, None),
                 Data::F32(v) => column.typed::<FloatType>().write_batch(v, levels, None),
                 Data::F64(v) => column.typed::<DoubleType>().write_batch(v, levels, None),
+                Data::Flags(v) => column.typed::<BoolType>().write_batch(v, levels, None),
+                Data::Bytes(v) => {
+                    let bytes = v.iter().map(|b| ByteArray::from(b.to_vec()).into());
+                    let bytes: Vec<FixedLenByteArray> = bytes.collect();
+                    column
+                        .typed::<FixedLenByteArrayType>()
+                        .write_batch(&bytes, levels, None)
+                }
                 Data::Text(v) => {
                     let texts: Vec<ByteArray> = v.iter().map(|t| ByteArray::from(*t)).collect();
                     column
                         .typed::<ByteArrayType>()
-                        .write_batch(&texts, levels, None)
+                        .write_batch(&texts, levels, starts)
                 }
             }
             .unwrap();
@@ -193,7 +207,7 @@ fn all_timestamp_types_are_read() {
 }
 
 #[test]
-fn null_values_are_nan_and_other_nulls_are_malformed_rows() {
+fn null_values_are_no_points_and_other_nulls_are_malformed_rows() {
     let schema = "optional binary name (STRING); optional int64 time; optional int64 value (INTEGER(64,false));";
     let columns = || {
         vec![
@@ -211,13 +225,12 @@ fn null_values_are_nan_and_other_nulls_are_malformed_rows() {
         &["row 2", "expected a timestamp, found none (null)"],
     );
     let read = read_bytes("cpu.bin", &bytes, &skipping()).unwrap();
-    assert_eq!(read.names, ["a", "b"]);
-    assert_eq!(read.batch.times(), [START * SECOND, (START + 3) * SECOND]);
-    assert_eq!(read.batch.values()[0], 1.0);
-    assert!(read.batch.values()[1].is_nan());
+    assert_eq!(read.names, ["a"]);
+    assert_eq!(read.batch.times(), [START * SECOND]);
+    assert_eq!(read.batch.values(), [1.0]);
     assert_eq!(read.skipped.rows, 2);
     says(&read.skipped.first[1], &["row 3", "the name of a series"]);
-    says(&read.notes[0], &["1 null values were read as NaN"]);
+    says(&read.notes[0], &["1 cell without a value (empty, null"]);
 }
 
 #[test]
@@ -226,12 +239,123 @@ fn lists_are_named_where_a_column_is_missing() {
     let error = read_table(&parquet(schema, plain(), &[])).unwrap_err();
     says(
         &error,
+        &["column value (a list or a map)", "expected numbers"],
+    );
+    let wide = ReadOptions {
+        wide: true,
+        ..ReadOptions::default()
+    };
+    let error = read_bytes("cpu.bin", &parquet(schema, plain(), &[]), &wide).unwrap_err();
+    says(
+        &error,
+        &["column value (a list or a map)", "--ignore-columns"],
+    );
+}
+
+/// Columns that may tell series apart must be named, whatever they are; parts of structures have names
+/// of their own, and are null where the structure is.
+#[test]
+fn labels_in_structures_flags_dates_and_bytes() {
+    let schema = "required int64 time; required double value; optional group labels { optional binary host (STRING); } required boolean flag; required int32 day (DATE); required fixed_len_byte_array(16) key (UUID); required group tags (LIST) { repeated group list { required binary element (STRING); } }";
+    let bytes = |count: i64| {
+        let rows = count as usize;
+        let tags = (Data::Text(vec!["x"; rows]), Some(vec![1; rows]));
+        let columns = vec![
+            (Data::I64((START..START + count).collect()), None),
+            (Data::F64((0..rows).map(|i| i as f64).collect()), None),
+            (
+                Data::Text(vec!["a"; rows - 2]),
+                Some([vec![0, 1], vec![2; rows - 2]].concat()),
+            ),
+            (Data::Flags((0..rows).map(|i| i % 2 == 0).collect()), None),
+            (Data::I32(vec![19_797; rows]), None),
+            (Data::Bytes(vec![[7; 16]; rows]), None),
+            tags,
+        ];
+        parquet(schema, plain(), &[columns])
+    };
+    let error = read_table(&bytes(3)).unwrap_err();
+    says(
+        &error,
         &[
-            "--value-column",
-            "timestamp",
-            "lists and structures are not read: value",
+            "--series-columns",
+            "the columns labels.host, flag, day, key, tags",
         ],
     );
+    let named = |columns: &[&str]| ReadOptions {
+        series_columns: columns.iter().map(|&name| name.to_owned()).collect(),
+        ignored_columns: vec!["tags".to_owned()],
+        ..ReadOptions::default()
+    };
+    let options = named(&["labels.host", "flag", "day", "key"]);
+    let read = read_bytes("cpu.bin", &bytes(4), &options).unwrap();
+    let rest = "day=2024-03-15,key=07070707-0707-0707-0707-070707070707";
+    let expected = [
+        "=,flag=true",
+        "=,flag=false",
+        "=a,flag=true",
+        "=a,flag=false",
+    ];
+    let expected = expected.map(|labels| format!("labels.host{labels},{rest}"));
+    assert_eq!(read.names, expected);
+    let mut options = named(&["tags", "flag", "day", "key", "labels.host"]);
+    options.ignored_columns.clear();
+    let error = read_bytes("cpu.bin", &bytes(3), &options).unwrap_err();
+    says(
+        &error,
+        &["column tags (a list or a map)", "expected text, integers"],
+    );
+}
+
+/// The shortest digits of a double are those of its time; numbers in another unit than the name of
+/// their column says are refused.
+#[test]
+fn numbers_are_times_in_plausible_units() {
+    let read = |name: &str, times: Data| {
+        let kind = match times {
+            Data::F64(_) => "double",
+            _ => "int64",
+        };
+        let schema = format!("required {kind} {name}; required double value;");
+        let columns = vec![(times, None), (Data::F64(vec![1.0]), None)];
+        read_table(&parquet(&schema, plain(), &[columns]))
+    };
+    let time = |read: Result<Collected, String>| read.unwrap().batch.times()[0];
+    let fraction = Data::F64(vec![START as f64 + 0.553]);
+    assert_eq!(time(read("time", fraction)), START * SECOND + 553_000_000);
+    assert_eq!(
+        time(read("time", Data::I64(vec![START * 1000]))),
+        START * SECOND
+    );
+    assert_eq!(time(read("time_ms", Data::I64(vec![60]))), 60_000_000);
+    for (name, times, part) in [
+        (
+            "time_ms",
+            Data::I64(vec![START]),
+            "--time-unit s gives the year 2014",
+        ),
+        (
+            "time_s",
+            Data::I64(vec![START * 1000]),
+            "--time-unit ms gives the year 2014",
+        ),
+        (
+            "time",
+            Data::I64(vec![300_000_000_000]),
+            "--time-unit ms gives the year 1979",
+        ),
+        ("time", Data::F64(vec![45_292.5]), "number of days"),
+    ] {
+        says(&read(name, times).unwrap_err(), &["row 1", part]);
+    }
+    // Times that a type states are noted if they are in the month that wrong units lead to.
+    let schema = "required int64 time (TIMESTAMP(MICROS,true)); required double value;";
+    let columns = vec![
+        (Data::I64(vec![START * 1000]), None),
+        (Data::F64(vec![1.0]), None),
+    ];
+    let read = read_table(&parquet(schema, plain(), &[columns])).unwrap();
+    says(&read.notes[0], &["January of 1970", "1970-01-17", "unit"]);
 }
 
 #[test]

@@ -90,7 +90,24 @@ fn responses_and_requests_are_read() {
         ..ReadOptions::default()
     };
     let refused = read_bytes("up.pb", &response, &seconds).err().unwrap();
-    says(&refused, &["--time-format", "milliseconds"]);
+    // An option is obeyed: these seconds are beyond what nanoseconds can be.
+    says(&refused, &["beyond the limit"]);
+}
+
+#[test]
+fn seconds_in_the_place_of_milliseconds_are_refused() {
+    let seconds = field(1, &time_series(&[("__name__", "up")], &[(1.5, START)]));
+    let error = read_bytes("up.pb", &seconds, &ReadOptions::default()).unwrap_err();
+    says(
+        &error,
+        &["looks like seconds", "--time-unit s gives the year 2014"],
+    );
+    let stated = ReadOptions {
+        time_unit: TimeUnit::Seconds,
+        ..ReadOptions::default()
+    };
+    let read = read_bytes("up.pb", &seconds, &stated).unwrap();
+    assert_eq!(read.batch.times(), [START * SECOND]);
 }
 
 #[test]

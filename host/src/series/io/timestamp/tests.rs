@@ -25,6 +25,11 @@ fn all_notations_of_a_time_are_equal() {
         "2014-02-14T15:30+01",
         "2014-02-14 09:00:00-05:30",
         "2014-02-15T00:30:00+10:00",
+        "2014-02-14 14:30:00 UTC",
+        "2014-02-14 14:30:00 gmt",
+        "2014-02-14 14:30 Z",
+        "2014-02-14 15:30:00 +01:00",
+        "2014-02-14 14:30:00,000",
     ] {
         assert_eq!(read(text), Ok(moment), "{text}");
     }
@@ -99,7 +104,9 @@ fn calendar_agrees_with_counting_days() {
 #[test]
 fn units_are_inferred_from_the_magnitude() {
     for (text, nanoseconds) in [
-        ("100000000", 100_000_000 * SECOND),
+        ("631152000", 631_152_000 * SECOND),
+        ("1.392388200e9", 1_392_388_200 * SECOND),
+        ("1.3923882001235e+12", 1_392_388_200_123_500_000),
         ("1392388200", 1_392_388_200 * SECOND),
         ("1392388200.0", 1_392_388_200 * SECOND),
         ("1392388200.", 1_392_388_200 * SECOND),
@@ -109,7 +116,6 @@ fn units_are_inferred_from_the_magnitude() {
         ("1392388200123.5", 1_392_388_200_123_500_000),
         ("1392388200123456", 1_392_388_200_123_456_000),
         ("1392388200123456789", 1_392_388_200_123_456_789),
-        ("9223372036.854775807", i64::MAX),
     ] {
         let time_format = TimestampFormat::of_first(text.as_bytes(), TimeUnit::Auto).unwrap();
         assert_eq!(time_format.read(text.as_bytes()), Ok(nanoseconds), "{text}");
@@ -127,7 +133,17 @@ fn units_are_inferred_from_the_magnitude() {
         TimestampFormat::of_first(b"2014-02-14", TimeUnit::Milliseconds),
         Some(TimestampFormat::Iso)
     );
-    for text in ["", "timestamp", "1e9", "5s", "+5", ".5", "1.5.5", "1,5"] {
+    for text in [
+        "",
+        "timestamp",
+        "1e",
+        "e9",
+        "5s",
+        "+5",
+        ".5",
+        "1.5.5",
+        "1,5",
+    ] {
         assert_eq!(
             TimestampFormat::of_first(text.as_bytes(), TimeUnit::Auto),
             None,
@@ -151,8 +167,10 @@ fn invalid_numbers_are_rejected() {
         (&seconds, "2014-02-14", TimestampError::Invalid),
         (&seconds, "-5", TimestampError::TooEarly),
         (&seconds, "-", TimestampError::Invalid),
-        (&seconds, "9223372037", TimestampError::TooLate),
-        (&seconds, "9223372036.854775808", TimestampError::TooLate),
+        (&seconds, "9223372037", TimestampError::NoUnit),
+        (&stated, "9223372037", TimestampError::TooLate),
+        (&stated, "9223372036.854775808", TimestampError::TooLate),
+        (&seconds, "1.39e9", TimestampError::Rounded),
         (&seconds, "1392388200.0000000001", TimestampError::TooFine),
         (&seconds, "20240101", TimestampError::NoUnit),
         (&seconds, "0", TimestampError::NoUnit),
@@ -181,7 +199,14 @@ fn small_numbers_have_no_unit() {
         ("45292.5", None),
         ("2460310.5", None),
         ("0", None),
-        ("99999999.999", None),
+        ("631151999.999", None),
+        // Seconds since 1904, and since 1900.
+        ("3850000000", None),
+        ("3980000000", None),
+        ("638700000000000000", Some(".NET ticks")),
+        // 100 ns since 1601.
+        ("133500000000000000", None),
+        ("300000000000", None),
         // YYYYMMDDhhmmss, in microseconds.
         ("20240101120000", None),
     ] {
@@ -205,6 +230,34 @@ fn small_numbers_have_no_unit() {
     }
 }
 
+/// The name of a column or a format is contradicted only by times that another unit explains.
+#[test]
+fn units_of_columns_and_formats_are_compared_with_others() {
+    let read = |text: &str, unit: TimeUnit| {
+        let found = TimestampFormat::assumed(text.as_bytes(), unit, false);
+        found.map(|found| found.read(text.as_bytes()))
+    };
+    let milliseconds = TimeUnit::Milliseconds;
+    for (text, unit) in [
+        ("1739184970", Unit::Seconds),
+        ("1739184970.553", Unit::Seconds),
+        ("1739184970553000", Unit::Microseconds),
+        ("1739184970553000000", Unit::Nanoseconds),
+    ] {
+        let other = Some(Err(TimestampError::OtherUnit(unit)));
+        assert_eq!(read(text, milliseconds), other, "{text}");
+    }
+    for (text, nanoseconds) in [
+        ("1739184970553", 1_739_184_970_553_000_000),
+        ("0", 0),
+        ("60000", 60 * SECOND),
+    ] {
+        assert_eq!(read(text, milliseconds), Some(Ok(nanoseconds)), "{text}");
+    }
+    let stated = TimestampFormat::assumed(b"1739184970", milliseconds, true).unwrap();
+    assert_eq!(stated.read(b"1739184970"), Ok(1_739_184_970_000_000));
+}
+
 proptest! {
     #[test]
     fn written_times_are_parsed(nanoseconds in 0..=i64::MAX, coarse in 0_u32..19) {
@@ -217,7 +270,7 @@ proptest! {
     #[test]
     fn decimals_are_exact_nanoseconds(nanoseconds in 0_i64..=i64::MAX) {
         let text = format!("{}.{:09}", nanoseconds / SECOND, nanoseconds % SECOND);
-        let time_format = TimestampFormat::Epoch { unit: Unit::Seconds, concluded: false };
+        let time_format = TimestampFormat::Epoch { unit: Unit::Seconds, origin: UnitOrigin::Stated };
         prop_assert_eq!(time_format.read(text.as_bytes()), Ok(nanoseconds));
     }
 

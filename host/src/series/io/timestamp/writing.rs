@@ -16,6 +16,14 @@ pub(super) fn date_of(days: i64) -> (i64, i64, i64) {
     (era * 400 + year + i64::from(month < 3), month, day)
 }
 
+/// The date of a number of days since 1970: `2014-02-14`.
+#[cfg(feature = "parquet")]
+pub(in crate::series::io) fn day(days: i64) -> String {
+    let days = days.clamp(-700_000, 2_900_000);
+    let (year, month, day) = date_of(days);
+    format!("{year:04}-{month:02}-{day:02}")
+}
+
 /// Appends `2014-02-14T14:30:00Z`, with as many groups of three decimals as necessary.
 pub(in crate::series::io) fn write_iso(text: &mut Vec<u8>, nanoseconds: i64) {
     write_clock(text, nanoseconds);

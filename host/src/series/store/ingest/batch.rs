@@ -275,7 +275,9 @@ impl BatchIngest<'_> {
             added: merged.added,
             replaced: merged.replaced,
             duplicates: merged.duplicates,
+            conflicts: merged.conflicts,
             refused,
+            future: 0,
             new_series: 0,
             buckets: buckets as u64,
         };

@@ -72,6 +72,7 @@ fn the_newest_batch_and_the_first_point_of_a_batch_win() {
         added: 1,
         replaced: 2,
         duplicates: 1,
+        conflicts: 1,
         // The bucket of 7, and that of 21 because of the difference.
         buckets: 2,
         ..Ingested::default()

@@ -93,6 +93,7 @@ impl Summary {
             ),
             (taken.duplicates, ["duplicate", "duplicates"]),
             (taken.refused, ["older than the back window"; 2]),
+            (taken.future, ["too far in the future"; 2]),
         ]);
         let mut lines = vec![
             (

@@ -3,7 +3,6 @@
 use super::{RowError, Rows};
 use crate::series::io::columns::{self, WideColumns};
 use crate::series::io::csv::head::Head;
-use crate::series::io::number;
 
 impl Rows<'_> {
     /// Adds the points of a row of a wide table; none if it is malformed.
@@ -17,11 +16,11 @@ impl Rows<'_> {
         let values = wide.values.iter().zip(self.context.wide);
         for ((column, _), series) in values {
             let text = field(*column);
-            let number = match number::value(text) {
+            let number = match self.number(text) {
                 Some(number) => number,
                 None => {
                     let bare = text.trim_ascii();
-                    match number::value(bare) {
+                    match self.number(bare) {
                         Some(number) => number,
                         None if columns::is_missing(bare) => {
                             self.parsed.missing += 1;
@@ -34,6 +33,7 @@ impl Rows<'_> {
                     }
                 }
             };
+            self.parsed.rounded.text(text, number);
             self.parsed.series.push(*series);
             self.push(nanoseconds, number);
         }

@@ -1,0 +1,168 @@
+//! Assumed units of timestamps, comments, dates apart from times, and decimal commas.
+
+use super::super::support::TestFolder;
+use super::{resample, rows};
+
+/// Resamples a text to daily sums on standard output.
+fn sums(name: &str, text: &str, options: &[&str]) -> super::Output {
+    let dir = TestFolder::new();
+    std::fs::write(dir.path(name), text).unwrap();
+    let fixed = [
+        name,
+        "-o",
+        "-",
+        "-a",
+        "sum",
+        "-g",
+        "1d",
+        "--timestamps",
+        "iso",
+    ];
+    resample(&dir, &[&fixed, options].concat())
+}
+
+/// The only row of a text that is read without notes.
+#[track_caller]
+fn sum(name: &str, text: &str, options: &[&str]) -> (String, f64) {
+    let result = sums(name, text, options);
+    result.well();
+    let rows = rows(&result.out);
+    assert_eq!(rows.len(), 1, "{name}: {rows:?}");
+    (rows[0].time.clone(), rows[0].value)
+}
+
+const DAY: &str = "2025-02-10T00:00:00Z";
+
+#[test]
+fn a_unit_that_contradicts_the_numbers_is_refused_in_any_text() {
+    for (name, text, parts) in [
+        (
+            "a.csv",
+            "timestamp_ms,value\n1739184970,1\n",
+            ["--time-unit s gives the year 2025"; 1],
+        ),
+        (
+            "a.csv",
+            "time_s,value\n1739184970553,1\n",
+            ["--time-unit ms gives the year 2025"],
+        ),
+        (
+            "a.csv",
+            "time,value\n3850000000,1\n",
+            ["--time-unit s gives the year 2092"],
+        ),
+        (
+            "a.csv",
+            "time,value\n300000000000,1\n",
+            ["--time-unit ms gives the year 1979"],
+        ),
+        (
+            "a.csv",
+            "time,value\n638748169700000000,1\n",
+            [".NET ticks"],
+        ),
+        ("a.csv", "time,value\n1.73918e+09,1\n", ["all digits"]),
+        (
+            "a.prom",
+            "a 1 1739184970553000\n",
+            ["--time-unit us gives the year 2025"],
+        ),
+        ("a.prom", "a 1 1739184970553\na 2 1739184971\n", ["line 2"]),
+    ] {
+        sums(name, text, &[]).refused(1, &[&[name][..], &parts].concat());
+    }
+    // What an option says is done.
+    let text = "timestamp_ms,value\n1739184970,1\n";
+    let (time, _) = sum("a.csv", text, &["--time-unit", "ms"]);
+    assert_eq!(time, "1970-01-21T00:00:00Z");
+    assert_eq!(
+        sum("a.csv", text, &["--time-unit", "s"]),
+        (DAY.to_owned(), 1.0)
+    );
+}
+
+#[test]
+fn units_of_prometheus_and_openmetrics_are_told_apart() {
+    for text in [
+        "a 1 1739184970553\na 2 1739185000553\n",
+        "a 1 1739184970.553\na 2 1739185000.553\n",
+        "# TYPE a unknown\na 1 1739184970\na 2 1739185000\n# EOF\n",
+        "# UNIT a seconds\na 1 1739184970.5 # {trace_id=\"x\"} 0.067 1520879607.789\na 2 1739185000.5\n",
+    ] {
+        assert_eq!(sum("a.prom", text, &[]), (DAY.to_owned(), 3.0), "{text}");
+    }
+    let result = sums("a.prom", "a 1 1739184970\n", &[]);
+    assert_eq!(rows(&result.out)[0].time, DAY);
+    assert!(
+        result.err.contains("seconds since 1970, as in OpenMetrics"),
+        "{result:?}"
+    );
+}
+
+#[test]
+fn comments_are_no_rows() {
+    for text in [
+        "# time,value\n2025-02-10,1\n2025-02-10T01:00,2\n",
+        "#one\n#two\n\ntime,value\n2025-02-10,1\n#2025-02-10,5\n2025-02-10T01:00,2\n",
+    ] {
+        let result = sums("a.csv", text, &["--quiet"]);
+        result.well();
+        assert_eq!(rows(&result.out)[0].value, 3.0, "{text}");
+    }
+    // Without a comment above the header, a name may begin with the sign.
+    let text = "series,time,value\n#a,2025-02-10,1\nb,2025-02-10,2\n";
+    let result = sums("a.csv", text, &[]);
+    result.well();
+    assert_eq!(rows(&result.out)[0].series, "#a");
+    let text = "time,value\n2025-02-10,1\n# end\n";
+    let result = sums("a.csv", text, &[]);
+    assert!(
+        result.err.contains("1 line between the rows begins with #"),
+        "{result:?}"
+    );
+    sums("a.csv", "# nothing\n", &[]).refused(1, &["comments alone"]);
+}
+
+#[test]
+fn dates_and_times_of_day_are_joined() {
+    let text = "Date,Time,host,value\n10.02.2025,10:00,a,1\n10.02.2025,11:30,a,2\n";
+    let host = ["--series-columns", "host"];
+    sums("a.csv", text, &host).refused(1, &["--time-format '%d.%m.%Y %H:%M'"]);
+    let format = [&host[..], &["--time-format", "%d.%m.%Y %H:%M"]].concat();
+    assert_eq!(sum("a.csv", text, &format), (DAY.to_owned(), 3.0));
+    let text = "day;clock;v\n2025-02-10;10:00;1,5\n2025-02-10;11:00;2\n";
+    let columns = ["--date-column", "day", "--time-column", "clock"];
+    sums("a.csv", text, &columns).refused(1, &["line 2", "'1,5'", "--decimal-comma"]);
+    let commas = [&columns[..], &["--decimal-comma"]].concat();
+    assert_eq!(sum("a.csv", text, &commas), (DAY.to_owned(), 3.5));
+    let text = "2025-02-10,10:00:00,1\n2025-02-10,11:00:00,2\n";
+    let columns = [
+        "--date-column",
+        "1",
+        "--time-column",
+        "2",
+        "--value-column",
+        "3",
+    ];
+    let result = sums("a.csv", text, &columns);
+    assert_eq!(rows(&result.out)[0].value, 3.0, "{result:?}");
+    // A date beside a whole time is not used.
+    let text = "date,time,value\n2025-02-10,2025-02-10T10:00:00Z,3\n";
+    let result = sums("a.csv", text, &[]);
+    assert!(result.err.contains("unused columns: date"), "{result:?}");
+    sums("a.csv", text, &["--date-column", "date"]).refused(2, &["--time-column"]);
+    sums("a.prom", "a 1 1\n", &["--decimal-comma"]).refused(1, &["--decimal-comma"]);
+    let point = "time;v\n2025-02-10;1.234\n";
+    sums("a.csv", point, &["--decimal-comma"]).refused(1, &["'1.234'"]);
+}
+
+#[test]
+fn fields_may_be_separated_by_bars_or_as_a_line_says() {
+    for text in [
+        "time|value\n2025-02-10|3\n",
+        "sep=;\r\ntime;value\r\n2025-02-10;3\r\n",
+        "\u{feff}sep=,\ntime,value\n2025-02-10,3\n",
+    ] {
+        assert_eq!(sum("a.csv", text, &[]), (DAY.to_owned(), 3.0), "{text}");
+    }
+}
