@@ -13,6 +13,7 @@ use ndarray::{Array, ArrayD, IxDyn};
 use num_complex::Complex;
 use numpy::{Element, IntoPyArray, PyReadonlyArray2, PyReadonlyArrayDyn};
 use pyo3::prelude::*;
+use warpstride::data::{Extent, KUnit, check_cycles};
 use warpstride::fft::Real;
 use warpstride::mri::cpu::Nufft;
 use warpstride::mri::{Encoding, Grid, MriError, Plans};
@@ -158,6 +159,29 @@ impl PlannedNufft {
     }
 }
 
+/// The trajectory `k` (sample, axis) of images of this shape in cycles/pixel, refused beyond ±0.5; `unit` is its unit, cycles/pixel
+/// by default.
+#[pyfunction]
+fn k_in_cycles<'py>(
+    py: Python<'py>,
+    shape: Vec<usize>,
+    k: PyReadonlyArray2<'_, f64>,
+    unit: Option<String>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let grid = grid(&shape)?;
+    let stated = kspace::k_unit(unit.as_deref())?;
+    let unit = stated.unwrap_or(KUnit::CYCLES_PER_PIXEL);
+    let extent = Extent {
+        matrix: grid.shape,
+        axes: grid.axes,
+        field_of_view: None,
+    };
+    let mut k = k.as_array().to_owned();
+    options::in_cycles(unit, &extent, &mut k)?;
+    check_cycles(&k, &extent, unit).map_err(|why| Failure::Data(format!("k: {why}")))?;
+    Ok(k.into_pyarray(py).into_any())
+}
+
 /// Pipe and Menon's density weights (sample) of a trajectory.
 #[pyfunction]
 fn density_weights<'py>(
@@ -227,6 +251,7 @@ pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<kspace::MriKSpace>()?;
     module.add_function(wrap_pyfunction!(kspace::mri_read_arrays, module)?)?;
     module.add_function(wrap_pyfunction!(density_weights, module)?)?;
+    module.add_function(wrap_pyfunction!(k_in_cycles, module)?)?;
     module.add_function(wrap_pyfunction!(reconstruct::mri_coil_maps, module)?)?;
     module.add_function(wrap_pyfunction!(save::mri_save, module)?)?;
     module.add_function(wrap_pyfunction!(simulate::mri_simulate, module)?)

@@ -40,6 +40,7 @@ pub struct KSpace {
     readouts: Vec<Readout>,
     unit: KUnit,
     unit_is_stated: bool,
+    coil_numbers: Vec<usize>,
 }
 
 /// Ground truth of simulated samples.
@@ -152,9 +153,27 @@ fn cause_of_outside(trajectory: &Array2<f64>, extent: &Extent, unit: KUnit) -> S
         ));
     }
     if remedies.is_empty() {
-        remedies.push("no unit of --k-unit makes it 0.25 to 0.5 cycles/pixel".to_owned());
+        remedies.push("no unit (--k-unit) makes it 0.25 to 0.5 cycles/pixel".to_owned());
     }
     format!("{found}: {}", remedies.join("; "))
+}
+
+/// Refuses a trajectory (sample, axis), cycles/pixel, with coordinates beyond ±0.5; it was given in `unit`. The text says what
+/// was expected and found, the probable cause and its remedy.
+///
+/// # Errors
+/// That text.
+pub fn check_cycles(trajectory: &Array2<f64>, extent: &Extent, unit: KUnit) -> Result<(), String> {
+    let most = 0.5 + KSpace::ROUNDING;
+    match trajectory.indexed_iter().find(|(_, k)| k.abs() > most) {
+        None => Ok(()),
+        Some(((sample, axis), value)) => Err(format!(
+            "expected −0.5 to 0.5 cycles/pixel, found {} in {} of sample {sample} ({})",
+            *value as f32,
+            AXES[axis],
+            cause_of_outside(trajectory, extent, unit)
+        )),
+    }
 }
 
 /// Largest |k| along each axis; NaN does not count.
@@ -301,6 +320,7 @@ impl KSpace {
             readouts,
             unit,
             unit_is_stated,
+            coil_numbers: (0..coils).collect(),
         })
     }
 
@@ -308,7 +328,14 @@ impl KSpace {
     #[must_use]
     pub fn of_coils(mut self, coils: &[usize]) -> Self {
         self.samples = self.samples.select(Axis(0), coils);
+        self.coil_numbers = coils.iter().map(|coil| self.coil_numbers[*coil]).collect();
         self
+    }
+
+    /// The number of each coil among those that were measured, from 0.
+    #[must_use]
+    pub fn coil_numbers(&self) -> &[usize] {
+        &self.coil_numbers
     }
 
     /// The unit in which the trajectory was given, and whether the user has stated it.

@@ -3,7 +3,7 @@
 use super::Coverage;
 use super::coil_noise::noisy_coils;
 use crate::data::{KSpace, KUnit, k_unit_advice};
-use crate::text::significant;
+use crate::text::{shortest, significant};
 
 /// Above this factor even many coils leave streaks.
 const MAX_UNDERSAMPLING: f64 = 12.0;
@@ -27,7 +27,7 @@ pub fn diagnose(kspace: &KSpace, coverage: &Coverage) -> Vec<String> {
     }
     let mut is_short = false;
     let axes = coverage.reach.iter().zip(&coverage.span);
-    for ((k, span), axis) in axes.zip(["kx", "ky", "kz"]) {
+    for (number, ((k, span), axis)) in axes.zip(["kx", "ky", "kz"]).enumerate() {
         if *span == 0.0 {
             let equal = if axis == "kz" && kspace.extent().matrix[0] > 1 {
                 ", and all slices are equal"
@@ -36,7 +36,7 @@ pub fn diagnose(kspace: &KSpace, coverage: &Coverage) -> Vec<String> {
             };
             problems.push(format!(
                 "{axis} is {} everywhere: nothing is encoded along it{equal}",
-                significant(kspace.trajectory()[[0, axis_of(axis)]], 3)
+                shortest(kspace.trajectory()[[0, number]])
             ));
         } else if *k < MIN_REACH {
             is_short = true;
@@ -61,19 +61,15 @@ pub fn diagnose(kspace: &KSpace, coverage: &Coverage) -> Vec<String> {
     problems
 }
 
-/// The number of an axis.
-fn axis_of(name: &str) -> usize {
-    ["kx", "ky", "kz"].iter().position(|axis| *axis == name).unwrap_or(0)
-}
-
 /// Coils that have no signal, or much more noise than the others.
 fn of_coils(kspace: &KSpace) -> Vec<String> {
     let rows = kspace.samples().rows().into_iter().enumerate();
     let dead = rows.filter(|(_, row)| row.iter().all(|v| v.norm_sqr() == 0.0));
-    let dead = dead.map(|(coil, _)| format!("every sample of coil {coil} is 0"));
+    let numbers = kspace.coil_numbers();
+    let dead = dead.map(|(coil, _)| format!("every sample of coil {} is 0", numbers[coil]));
     let noisy = noisy_coils(kspace).into_iter().map(|noisy| {
         format!(
-            "coil {coil} has {} times the noise of the others: leave it out (--exclude-coils {coil})",
+            "coil {coil} has {} times the noise of the others: leave out its samples (--exclude-coils {coil})",
             significant(noisy.factor, 2),
             coil = noisy.coil
         )
