@@ -7,7 +7,7 @@ mod save;
 mod shared;
 mod simulate;
 
-use crate::detached::detached;
+use crate::detached::{check_process, detached};
 use crate::errors::Failure;
 use ndarray::{Array, ArrayD, IxDyn};
 use num_complex::Complex;
@@ -82,6 +82,7 @@ impl PlannedNufft {
         eps: f64,
         double: bool,
     ) -> PyResult<Self> {
+        check_process()?;
         let grid = grid(&shape)?;
         let trajectory = k.as_array();
         let samples = trajectory.nrows();
@@ -133,6 +134,7 @@ impl PlannedNufft {
     where
         Complex<T>: Element,
     {
+        check_process()?;
         let read = read(images, &self.shape)?;
         let (input, count) = (contiguous(&read)?, read.as_array().shape()[0]);
         let shape = [count, self.samples];
@@ -150,6 +152,7 @@ impl PlannedNufft {
     where
         Complex<T>: Element,
     {
+        check_process()?;
         let read = read(samples, &[self.samples])?;
         let (input, count) = (contiguous(&read)?, read.as_array().shape()[0]);
         let shape = [&[count], &self.shape[..]].concat();
@@ -190,6 +193,7 @@ fn density_weights<'py>(
     k: PyReadonlyArray2<'_, f64>,
     steps: usize,
 ) -> PyResult<Bound<'py, PyAny>> {
+    check_process()?;
     let (grid, trajectory) = (grid(&shape)?, k.as_array());
     let found = detached(py, || -> Result<_, Failure> {
         Ok(Plans::default().pipe_menon(grid, trajectory, DENSITY_TOLERANCE, steps)?)

@@ -123,22 +123,25 @@ pub enum KSpaceError {
 /// Share of the samples beyond ±0.5 cycles/pixel, up to which they are thought to be damaged; in
 /// another unit, most samples are there.
 const FEW: f64 = 0.1;
+/// |k| above this is what a matrix needs, 0.5 cycles/pixel.
+const EXACT: f64 = 0.49;
 /// Largest |k|, cycles/pixel, that a matrix with too few voxels explains.
 const MOST_VOXELS: f64 = 1.5;
 
 /// Why `trajectory`, which was given in `unit`, lies outside ±0.5 cycles/pixel, and what to do.
 fn cause_of_outside(trajectory: &Array2<f64>, extent: &Extent, unit: KUnit) -> String {
-    let count = trajectory.nrows();
-    let outside = |row: &ArrayView1<'_, f64>| row.iter().any(|k| k.abs() > 0.5);
-    let beyond = (trajectory.rows().into_iter()).filter(outside).count();
-    if beyond as f64 <= FEW * count as f64 {
-        return format!("{beyond} of {count} samples lie outside: these may be damaged");
-    }
     let reach = reach_of(trajectory);
     let largest = reach.iter().copied().fold(0.0, f64::max);
     let factors = unit.factors(extent).unwrap_or_default();
     let given: Vec<f64> = reach.iter().zip(factors).map(|(k, factor)| k / factor).collect();
     let units = unit.others(&given, extent);
+    let count = trajectory.nrows();
+    let outside = |row: &ArrayView1<'_, f64>| row.iter().any(|k| k.abs() > 0.5);
+    let beyond = (trajectory.rows().into_iter()).filter(outside).count();
+    let is_exact = units.first().is_some_and(|(_, k)| *k > EXACT);
+    if beyond as f64 <= FEW * count as f64 && !is_exact {
+        return format!("{beyond} of {count} samples lie outside: these may be damaged");
+    }
     let found = format!("the largest |k| is {}", significant(largest, 4));
     let mut remedies: Vec<String> = Vec::new();
     if !units.is_empty() {

@@ -47,8 +47,6 @@ Examples:
       --summary s.json
   warpstride mri reconstruct ksp.cfl --trajectory traj.cfl --matrix 256x256 \\
       -o image.cfl
-  warpstride mri reconstruct raw.h5 -o image.h5 --k-unit cycles-per-fov \\
-      --exclude-coils 2
   warpstride mri reconstruct raw.h5 -o image.h5 --operator direct \\
       --off-resonance hertz.npy
 
