@@ -183,7 +183,7 @@
 //! |---|---|
 //! | `system` | |
 //! | `text` | |
-//! | `data` | `system` |
+//! | `data` | `system`, `text` |
 //! | `fft` | |
 //! | `io` | `data`, `system`, `text` |
 //! | `run` | `cuda`, `gpu`, `system` |

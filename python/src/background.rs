@@ -4,7 +4,7 @@
 //! ([`Python::check_signals`]). The computation is then requested to stop, waited for, and `KeyboardInterrupt` is
 //! raised.
 
-use crate::detached::detached;
+use crate::detached::{check_process, detached};
 use crate::errors::Failure;
 use pyo3::prelude::*;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -86,6 +86,7 @@ pub(crate) fn interruptible<R: Send>(
     py: Python<'_>,
     work: impl FnOnce(&Interrupt) -> Result<R, Failure> + Send,
 ) -> PyResult<R> {
+    check_process()?;
     let (slot, interrupt) = (Slot::new(), Interrupt::new());
     thread::scope(|scope| {
         scope.spawn(|| slot.fill(caught(|| work(&interrupt))));
@@ -135,6 +136,7 @@ pub(crate) fn observed<R: Send, E: Send>(
     work: impl FnOnce(&Interrupt, &mut Observer<E>) -> Result<R, Failure> + Send,
     mut see: impl FnMut(Python<'_>, Vec<E>) -> PyResult<bool>,
 ) -> PyResult<R> {
+    check_process()?;
     let (slot, interrupt) = (Slot::new(), Interrupt::new());
     let (reports, mut reported) = mpsc::channel();
     let mut observer = Observer {
@@ -186,6 +188,7 @@ pub(crate) fn abandonable<R: Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce() -> Result<R, Failure> + Send + 'static,
 ) -> PyResult<R> {
+    check_process()?;
     let slot = Arc::new(Slot::new());
     let filled = Arc::clone(&slot);
     thread::spawn(move || filled.fill(caught(work)));
@@ -216,6 +219,7 @@ impl<T: 'static> Worker<T> {
         py: Python<'_>,
         make: impl FnOnce() -> Result<T, Failure> + Send + 'static,
     ) -> PyResult<Self> {
+        check_process()?;
         let (jobs, received) = mpsc::channel::<Job<T>>();
         let slot = Arc::new(Slot::new());
         let filled = Arc::clone(&slot);
@@ -245,6 +249,7 @@ impl<T: 'static> Worker<T> {
         &self,
         work: impl FnOnce(&mut T, &Interrupt) -> Result<R, Failure> + Send + 'static,
     ) -> Result<(Arc<Slot<R>>, Interrupt), Failure> {
+        check_process()?;
         let (slot, interrupt) = (Arc::new(Slot::new()), Interrupt::new());
         let (filled, requested) = (Arc::clone(&slot), interrupt.clone());
         let job: Job<T> = Box::new(move |owned| filled.fill(caught(|| work(owned, &requested))));

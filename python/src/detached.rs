@@ -4,9 +4,10 @@
 //! other threads may still use. So threads other than the one that ends the interpreter stay here from then on, as those of Python
 //! do since version 3.14.
 
+use crate::errors::Failure;
 use pyo3::prelude::*;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 
@@ -16,6 +17,22 @@ static ENDING: OnceLock<ThreadId> = OnceLock::new();
 static RETURNING: AtomicUsize = AtomicUsize::new(0);
 /// How long the end of the interpreter waits for these.
 const PATIENCE: Duration = Duration::from_secs(1);
+
+/// The process of the first computation; 0 before it.
+static PROCESS: AtomicU32 = AtomicU32::new(0);
+
+/// Refuses to compute in a process that was forked after a first computation: the threads that compute are not there, and would be
+/// waited for without end.
+pub(crate) fn check_process() -> Result<(), Failure> {
+    let here = std::process::id();
+    let first = PROCESS.compare_exchange(0, here, Ordering::SeqCst, Ordering::SeqCst);
+    match first {
+        Err(first) if first != here => Err(Failure::Forked(format!(
+            "process {here} was forked from process {first} after that had computed or read something, and has not its threads: start processes with multiprocessing's \"spawn\" or \"forkserver\" (multiprocessing.get_context(\"spawn\")), or fork before the first computation"
+        ))),
+        _ => Ok(()),
+    }
+}
 
 /// Does `work` without Python's lock.
 pub(crate) fn detached<R: Send>(py: Python<'_>, work: impl FnOnce() -> R + Send) -> R {

@@ -61,6 +61,21 @@ True
 "
 );
 
+create_exception!(
+    warpstride,
+    ForkError,
+    PyRuntimeError,
+    "A computation in a process that was forked after a first computation, whose threads it has not. Processes that are started with
+``spawn`` or ``forkserver`` of `multiprocessing`, or forked before the first computation, can compute.
+
+Examples
+--------
+>>> import warpstride as ws
+>>> issubclass(ws.ForkError, RuntimeError)
+True
+"
+);
+
 /// Why a computation failed: what its thread hands to Python's.
 #[derive(Debug)]
 pub(crate) enum Failure {
@@ -70,6 +85,8 @@ pub(crate) enum Failure {
     Device(String),
     /// [`OutOfMemoryError`].
     Memory(String),
+    /// [`ForkError`].
+    Forked(String),
     /// `OSError`: a file cannot be written.
     File(String),
     /// `RuntimeError`: an error of this package.
@@ -99,6 +116,7 @@ impl std::fmt::Display for Failure {
             Self::Data(text)
             | Self::Device(text)
             | Self::Memory(text)
+            | Self::Forked(text)
             | Self::File(text)
             | Self::Internal(text) => f.write_str(&unmarked(text)),
         }
@@ -111,6 +129,7 @@ impl From<Failure> for PyErr {
             Failure::Data(text) => DataError::new_err(in_python(&text)),
             Failure::Device(text) => DeviceError::new_err(in_python(&text)),
             Failure::Memory(text) => OutOfMemoryError::new_err(in_python(&text)),
+            Failure::Forked(text) => ForkError::new_err(text),
             Failure::File(text) => PyOSError::new_err(text),
             Failure::Internal(text) => PyRuntimeError::new_err(text),
         }

@@ -19,6 +19,26 @@ impl From<WriteError> for Unwritten {
     }
 }
 
+/// Refuses a name that has none of the `endings`, such as `h5` or `nii.gz`.
+#[pyfunction]
+pub(crate) fn check_ending(path: PathBuf, endings: Vec<String>) -> PyResult<()> {
+    let name = path.display().to_string();
+    let lower = name.to_lowercase();
+    if endings.iter().any(|ending| lower.ends_with(&format!(".{ending}"))) {
+        return Ok(());
+    }
+    let list: Vec<String> = endings.iter().map(|ending| format!(".{ending}")).collect();
+    let found = path.extension().map_or_else(
+        || "no ending".to_owned(),
+        |ending| format!(".{}", ending.to_string_lossy()),
+    );
+    let text = format!(
+        "{name}: expected a name that ends in {}, found {found}",
+        list.join(", ")
+    );
+    Err(Failure::of_file(&path, &text).into())
+}
+
 /// Calls `fill` with the path of a temporary file, and gives that the name `path` once it is complete.
 #[pyfunction]
 fn write_file(py: Python<'_>, path: PathBuf, fill: Py<PyAny>) -> PyResult<()> {
@@ -35,5 +55,6 @@ fn write_file(py: Python<'_>, path: PathBuf, fill: Py<PyAny>) -> PyResult<()> {
 }
 
 pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(check_ending, module)?)?;
     module.add_function(wrap_pyfunction!(write_file, module)?)
 }

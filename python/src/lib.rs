@@ -32,6 +32,7 @@ fn warpstride_python(module: &Bound<'_, PyModule>) -> PyResult<()> {
         "OutOfMemoryError",
         py.get_type::<errors::OutOfMemoryError>(),
     )?;
+    module.add("ForkError", py.get_type::<errors::ForkError>())?;
     // NumPy's table of functions is looked up with the first array; a signal in the middle of that would be a panic.
     numpy::PyArray1::<f64>::zeros(py, 0, false);
     program::add_to(module)?;

@@ -7,12 +7,13 @@ mod save;
 mod shared;
 mod simulate;
 
-use crate::detached::detached;
+use crate::detached::{check_process, detached};
 use crate::errors::Failure;
 use ndarray::{Array, ArrayD, IxDyn};
 use num_complex::Complex;
 use numpy::{Element, IntoPyArray, PyReadonlyArray2, PyReadonlyArrayDyn};
 use pyo3::prelude::*;
+use warpstride::data::{Extent, KUnit, check_cycles};
 use warpstride::fft::Real;
 use warpstride::mri::cpu::Nufft;
 use warpstride::mri::{Encoding, Grid, MriError, Plans};
@@ -81,6 +82,7 @@ impl PlannedNufft {
         eps: f64,
         double: bool,
     ) -> PyResult<Self> {
+        check_process()?;
         let grid = grid(&shape)?;
         let trajectory = k.as_array();
         let samples = trajectory.nrows();
@@ -132,6 +134,7 @@ impl PlannedNufft {
     where
         Complex<T>: Element,
     {
+        check_process()?;
         let read = read(images, &self.shape)?;
         let (input, count) = (contiguous(&read)?, read.as_array().shape()[0]);
         let shape = [count, self.samples];
@@ -149,6 +152,7 @@ impl PlannedNufft {
     where
         Complex<T>: Element,
     {
+        check_process()?;
         let read = read(samples, &[self.samples])?;
         let (input, count) = (contiguous(&read)?, read.as_array().shape()[0]);
         let shape = [&[count], &self.shape[..]].concat();
@@ -156,6 +160,29 @@ impl PlannedNufft {
         detached(py, || plan.adjoint(input, &mut images));
         Ok(shaped(images, &shape)?.into_pyarray(py).into_any())
     }
+}
+
+/// The trajectory `k` (sample, axis) of images of this shape in cycles/pixel, refused beyond ±0.5; `unit` is its unit, cycles/pixel
+/// by default.
+#[pyfunction]
+fn k_in_cycles<'py>(
+    py: Python<'py>,
+    shape: Vec<usize>,
+    k: PyReadonlyArray2<'_, f64>,
+    unit: Option<String>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let grid = grid(&shape)?;
+    let stated = kspace::k_unit(unit.as_deref())?;
+    let unit = stated.unwrap_or(KUnit::CYCLES_PER_PIXEL);
+    let extent = Extent {
+        matrix: grid.shape,
+        axes: grid.axes,
+        field_of_view: None,
+    };
+    let mut k = k.as_array().to_owned();
+    options::in_cycles(unit, &extent, &mut k)?;
+    check_cycles(&k, &extent, unit).map_err(|why| Failure::Data(format!("k: {why}")))?;
+    Ok(k.into_pyarray(py).into_any())
 }
 
 /// Pipe and Menon's density weights (sample) of a trajectory.
@@ -166,6 +193,7 @@ fn density_weights<'py>(
     k: PyReadonlyArray2<'_, f64>,
     steps: usize,
 ) -> PyResult<Bound<'py, PyAny>> {
+    check_process()?;
     let (grid, trajectory) = (grid(&shape)?, k.as_array());
     let found = detached(py, || -> Result<_, Failure> {
         Ok(Plans::default().pipe_menon(grid, trajectory, DENSITY_TOLERANCE, steps)?)
@@ -227,6 +255,7 @@ pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<kspace::MriKSpace>()?;
     module.add_function(wrap_pyfunction!(kspace::mri_read_arrays, module)?)?;
     module.add_function(wrap_pyfunction!(density_weights, module)?)?;
+    module.add_function(wrap_pyfunction!(k_in_cycles, module)?)?;
     module.add_function(wrap_pyfunction!(reconstruct::mri_coil_maps, module)?)?;
     module.add_function(wrap_pyfunction!(save::mri_save, module)?)?;
     module.add_function(wrap_pyfunction!(simulate::mri_simulate, module)?)

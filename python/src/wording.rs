@@ -47,6 +47,7 @@ const OPTIONS: &[(&str, Form)] = &[
     ("--distance", Argument("distance")),
     ("--energy", Argument("energy")),
     ("--engine", Engine),
+    ("--exclude-coils", Argument("exclude_coils")),
     ("--find-orientation", Command),
     ("--find-rotation", Command),
     ("--fit", Free),
@@ -58,6 +59,7 @@ const OPTIONS: &[(&str, Form)] = &[
     ("--group", Named("group")),
     ("--hot-pixels", Argument("hot_pixels")),
     ("--ignore-columns", Command),
+    ("--k-unit", Named("k_unit")),
     ("--matrix", Argument("matrix")),
     ("--metrics-every", Recipe("metrics_every")),
     ("--near-field", Switch("near_field")),
@@ -142,6 +144,8 @@ const VALUES: &[&str] = &[
     "mask",
     "none",
     "nufft",
+    "pipe",
+    "ramp",
     "repetition",
 ];
 

@@ -13,12 +13,13 @@ Each computes with ``backend="auto"`` on a GPU if there is one, else on the CPU.
 
 from . import jacobi, mri, ptycho, sas, series
 from ._devices import Device, Selftest, SelftestCase, devices, selftest, why_no_devices
-from ._warpstride import DataError, DeviceError, OutOfMemoryError, __version__
+from ._warpstride import DataError, DeviceError, ForkError, OutOfMemoryError, __version__
 
 __all__ = [
     "DataError",
     "Device",
     "DeviceError",
+    "ForkError",
     "OutOfMemoryError",
     "Selftest",
     "SelftestCase",

@@ -15,6 +15,7 @@ from . import _warpstride
 from ._arguments import device_numbers, text, whole
 from ._arrays import any_array, floats, real
 from ._files import write_npy
+from ._warpstride import check_ending
 from ._gpu import device_of, exported, on_host, stream_of, type_of
 from ._progress import EVERY, Progress
 from ._representation import Summarised
@@ -95,9 +96,12 @@ class Solution(Summarised):
 
         Raises
         ------
+        DataError
+            A name with another ending.
         OSError
             The file cannot be written.
         """
+        check_ending(path, ["npy"])
         write_npy(path, on_host("field", self.field))
 
     def to_xarray(self) -> Any:

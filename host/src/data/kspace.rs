@@ -1,6 +1,8 @@
 //! Samples of k-space as plain, validated data.
 
-use ndarray::{Array1, Array2, Array3, Array4};
+use super::{KUnit, k_unit_advice};
+use crate::text::significant;
+use ndarray::{Array1, Array2, Array3, Array4, ArrayView1, Axis};
 use num_complex::Complex;
 use std::ops::Range;
 
@@ -36,6 +38,9 @@ pub struct KSpace {
     trajectory: Array2<f64>,
     samples: Array2<Complex<f64>>,
     readouts: Vec<Readout>,
+    unit: KUnit,
+    unit_is_stated: bool,
+    coil_numbers: Vec<usize>,
 }
 
 /// Ground truth of simulated samples.
@@ -98,9 +103,8 @@ pub enum KSpaceError {
     },
     /// A coordinate lies outside ±0.5 cycles/pixel.
     #[error(
-        "the trajectory of acquisition {acquisition}, sample {sample}, {axis}: expected −0.5 to 0.5 cycles/pixel, found {}{}",
-        *.value as f32,
-        advice(*.value)
+        "the trajectory of acquisition {acquisition}, sample {sample}, {axis}: expected −0.5 to 0.5 cycles/pixel, found {} ({cause})",
+        *.value as f32
     )]
     Outside {
         /// Number in the file, from 0.
@@ -111,17 +115,77 @@ pub enum KSpaceError {
         axis: &'static str,
         /// What was found.
         value: f64,
+        /// The probable cause, with its remedy.
+        cause: String,
     },
 }
 
-/// How to convert from the units that the value suggests.
-fn advice(value: f64) -> &'static str {
-    // Radians reach π, give or take the rounding in files.
-    if value.abs() > 1.001 * std::f64::consts::PI {
-        " (divide by the matrix size if the unit is cycles per field of view)"
-    } else {
-        " (divide by 2π if the unit is radians/pixel)"
+/// Share of the samples beyond ±0.5 cycles/pixel, up to which they are thought to be damaged; in
+/// another unit, most samples are there.
+const FEW: f64 = 0.1;
+/// |k| above this is what a matrix needs, 0.5 cycles/pixel.
+const EXACT: f64 = 0.49;
+/// Largest |k|, cycles/pixel, that a matrix with too few voxels explains.
+const MOST_VOXELS: f64 = 1.5;
+
+/// Why `trajectory`, which was given in `unit`, lies outside ±0.5 cycles/pixel, and what to do.
+fn cause_of_outside(trajectory: &Array2<f64>, extent: &Extent, unit: KUnit) -> String {
+    let reach = reach_of(trajectory);
+    let largest = reach.iter().copied().fold(0.0, f64::max);
+    let factors = unit.factors(extent).unwrap_or_default();
+    let given: Vec<f64> = reach.iter().zip(factors).map(|(k, factor)| k / factor).collect();
+    let units = unit.others(&given, extent);
+    let count = trajectory.nrows();
+    let outside = |row: &ArrayView1<'_, f64>| row.iter().any(|k| k.abs() > 0.5);
+    let beyond = (trajectory.rows().into_iter()).filter(outside).count();
+    let is_exact = units.first().is_some_and(|(_, k)| *k > EXACT);
+    if beyond as f64 <= FEW * count as f64 && !is_exact {
+        return format!("{beyond} of {count} samples lie outside: these may be damaged");
     }
+    let found = format!("the largest |k| is {}", significant(largest, 4));
+    let mut remedies: Vec<String> = Vec::new();
+    if !units.is_empty() {
+        remedies.push(k_unit_advice(&units));
+    }
+    if largest <= MOST_VOXELS {
+        let voxels = |axis: usize| (2.0 * reach[axis].max(0.5) * extent.matrix[2 - axis] as f64).ceil();
+        let sides: Vec<String> = (0..extent.axes).rev().map(|axis| voxels(axis).to_string()).collect();
+        remedies.push(format!(
+            "if the unit is right, the samples resolve more voxels (--matrix {})",
+            sides.join("x")
+        ));
+    }
+    if remedies.is_empty() {
+        remedies.push("no unit (--k-unit) makes it 0.25 to 0.5 cycles/pixel".to_owned());
+    }
+    format!("{found}: {}", remedies.join("; "))
+}
+
+/// Refuses a trajectory (sample, axis), cycles/pixel, with coordinates beyond ±0.5; it was given in `unit`. The text says what
+/// was expected and found, the probable cause and its remedy.
+///
+/// # Errors
+/// That text.
+pub fn check_cycles(trajectory: &Array2<f64>, extent: &Extent, unit: KUnit) -> Result<(), String> {
+    let most = 0.5 + KSpace::ROUNDING;
+    match trajectory.indexed_iter().find(|(_, k)| k.abs() > most) {
+        None => Ok(()),
+        Some(((sample, axis), value)) => Err(format!(
+            "expected −0.5 to 0.5 cycles/pixel, found {} in {} of sample {sample} ({})",
+            *value as f32,
+            AXES[axis],
+            cause_of_outside(trajectory, extent, unit)
+        )),
+    }
+}
+
+/// Largest |k| along each axis; NaN does not count.
+fn reach_of(trajectory: &Array2<f64>) -> Vec<f64> {
+    let columns = trajectory.columns().into_iter();
+    let largest = |column: ArrayView1<'_, f64>| {
+        column.iter().fold(0.0_f64, |most, k| most.max(k.abs()))
+    };
+    columns.map(largest).collect()
 }
 
 /// Names of the axes of k-space.
@@ -140,6 +204,23 @@ impl KSpace {
     /// # Errors
     /// Returns [`KSpaceError`] if the parts are invalid or do not match.
     pub fn new(
+        extent: Extent,
+        trajectory: Array2<f64>,
+        samples: Array2<Complex<f64>>,
+        readouts: Vec<Readout>,
+    ) -> Result<Self, KSpaceError> {
+        let unit = KUnit::CYCLES_PER_PIXEL;
+        Self::given_in(unit, false, extent, trajectory, samples, readouts)
+    }
+
+    /// [`Self::new`] for a trajectory that was given in `unit`, which the user has stated or not, and
+    /// has been converted to cycles/pixel.
+    ///
+    /// # Errors
+    /// Like [`Self::new`].
+    pub fn given_in(
+        unit: KUnit,
+        unit_is_stated: bool,
         extent: Extent,
         mut trajectory: Array2<f64>,
         samples: Array2<Complex<f64>>,
@@ -188,10 +269,18 @@ impl KSpace {
             let within = sample - readout.samples.start + readout.discarded;
             (readout.acquisition, within)
         };
-        for ((sample, axis), k) in trajectory.indexed_iter_mut() {
-            if (0.5..=0.5 + Self::ROUNDING).contains(&k.abs()) {
+        // The sizes of a header are rounded.
+        let rounding = if unit.needs_field_of_view() {
+            0.5 * KUnit::ROUNDING
+        } else {
+            Self::ROUNDING
+        };
+        for k in &mut trajectory {
+            if (0.5..=0.5 + rounding).contains(&k.abs()) {
                 *k = 0.5_f64.copysign(*k);
             }
+        }
+        for ((sample, axis), k) in trajectory.indexed_iter() {
             if k.abs() <= 0.5 {
                 continue;
             }
@@ -202,6 +291,7 @@ impl KSpace {
                     sample,
                     axis: AXES[axis],
                     value: *k,
+                    cause: cause_of_outside(&trajectory, &extent, unit),
                 }
             } else {
                 KSpaceError::NotFinite {
@@ -231,7 +321,30 @@ impl KSpace {
             trajectory,
             samples,
             readouts,
+            unit,
+            unit_is_stated,
+            coil_numbers: (0..coils).collect(),
         })
+    }
+
+    /// The samples of these coils alone.
+    #[must_use]
+    pub fn of_coils(mut self, coils: &[usize]) -> Self {
+        self.samples = self.samples.select(Axis(0), coils);
+        self.coil_numbers = coils.iter().map(|coil| self.coil_numbers[*coil]).collect();
+        self
+    }
+
+    /// The number of each coil among those that were measured, from 0.
+    #[must_use]
+    pub fn coil_numbers(&self) -> &[usize] {
+        &self.coil_numbers
+    }
+
+    /// The unit in which the trajectory was given, and whether the user has stated it.
+    #[must_use]
+    pub fn unit(&self) -> (KUnit, bool) {
+        (self.unit, self.unit_is_stated)
     }
 
     /// Size of the image.

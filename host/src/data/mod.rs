@@ -8,6 +8,7 @@ mod image;
 mod image_index;
 #[cfg(feature = "ptycho")]
 mod inspection;
+mod k_unit;
 mod kspace;
 mod model_parts;
 mod placement;
@@ -27,7 +28,8 @@ pub use image::{FieldPhases, MriImage};
 pub use image_index::ImageIndex;
 #[cfg(feature = "ptycho")]
 pub(crate) use inspection::{Inspected, Inspection};
-pub use kspace::{Extent, KSpace, KSpaceError, Readout, Truth};
+pub use k_unit::{KUnit, advice as k_unit_advice};
+pub use kspace::{Extent, KSpace, KSpaceError, Readout, Truth, check_cycles};
 pub use model_parts::{Exposures, ModelParts, ObjectModes};
 pub use placement::Placement;
 pub use positions::{PixelPositions, PositionError};

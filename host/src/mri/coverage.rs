@@ -1,5 +1,9 @@
 //! How densely a trajectory covers k-space.
 
+mod evenness;
+
+pub use evenness::Uneven;
+
 use super::Grid;
 use crate::data::KSpace;
 use serde::Serialize;
@@ -16,6 +20,8 @@ const MAX_DISTANCE: f64 = 1.0;
 pub struct Coverage {
     /// Largest |k| along kx, ky[, kz], cycles/pixel.
     pub reach: Vec<f64>,
+    /// Difference of the largest and the smallest k along each axis, cycles/pixel.
+    pub span: Vec<f64>,
     /// Cells of 1/N cycles/pixel within the ellipsoid of this reach.
     pub cells: usize,
     /// Cells that hold a sample.
@@ -34,6 +40,8 @@ pub struct Spokes {
     /// π/2 · n in a plane, π/2 · n² in a volume, with n = 2 |k| N the Nyquist steps across the
     /// trajectory: N the largest side, |k| the largest in the samples, cycles/pixel.
     pub nyquist: f64,
+    /// Why |k| is not their density; `None` if it is.
+    pub uneven: Option<Uneven>,
 }
 
 impl Coverage {
@@ -49,6 +57,12 @@ impl Coverage {
                 column.iter().fold(0.0_f64, |most, k| most.max(k.abs()))
             })
             .collect();
+        let span = kspace.trajectory().columns().into_iter().map(|column| {
+            let ends = [f64::INFINITY, f64::NEG_INFINITY];
+            let [low, high] = (column.iter()).fold(ends, |[low, high], k| [low.min(*k), high.max(*k)]);
+            high - low
+        });
+        let span = span.collect();
         let mut visited_cells = vec![false; sides.iter().product()];
         for position in kspace.trajectory().rows() {
             let cell = position.iter().zip(sides).rev().fold(0, |at, (k, n)| {
@@ -83,6 +97,7 @@ impl Coverage {
         }
         Self {
             reach,
+            span,
             cells,
             visited,
             undersampling: cells as f64 / visited.max(1) as f64,
@@ -102,7 +117,12 @@ impl Spokes {
         let trajectory = kspace.trajectory().rows().into_iter();
         let reach = trajectory.map(square).fold(0.0, f64::max).sqrt();
         let nyquist = FRAC_PI_2 * (2.0 * reach * largest).powi(sides.len() as i32 - 1);
-        Some(Self { measured, nyquist })
+        let uneven = evenness::uneven(kspace, MAX_DISTANCE / largest);
+        Some(Self {
+            measured,
+            nyquist,
+            uneven,
+        })
     }
 }
 
@@ -212,6 +232,121 @@ mod tests {
         let half = Coverage::new(&kspace(half, side, side));
         assert!((1.7..2.3).contains(&half.undersampling), "{half:?}");
         assert_eq!(half.spokes, None);
+    }
+
+    /// Why the ramp is not the density of spokes at these angles, with these samples.
+    fn uneven(angles: &[f64], k: impl Fn(usize, usize) -> f64) -> Option<Uneven> {
+        let spoke = |(n, angle): (usize, &f64)| {
+            let (sine, cosine) = angle.sin_cos();
+            let each: Vec<[f64; 2]> = (0..128)
+                .map(|j| k(n, j))
+                .map(|k| [k * cosine, k * sine])
+                .collect();
+            each
+        };
+        let positions = angles.iter().enumerate().flat_map(spoke).collect();
+        let found = Coverage::new(&kspace(positions, 128, 64)).spokes.unwrap();
+        found.uneven
+    }
+
+    #[test]
+    fn equal_spokes_in_even_directions_have_the_ramp_as_density() {
+        let full = |_: usize, j: usize| j as f64 / 128.0 - 0.5;
+        let half = |_: usize, j: usize| j as f64 / 256.0;
+        let over = |angle: f64, count: usize| -> Vec<f64> {
+            (0..count).map(|n| angle * n as f64 / count as f64).collect()
+        };
+        let steps = |angle: f64, count: usize| -> Vec<f64> {
+            (0..count).map(|n| angle * n as f64).collect()
+        };
+        let golden = super::super::trajectory::GOLDEN_ANGLE;
+        let twice = [over(PI, 50), over(PI, 50)].concat();
+        for (angles, k) in [
+            (over(PI, 101), &full as &dyn Fn(usize, usize) -> f64),
+            (over(PI, 25), &full),
+            (over(2.0 * PI, 50), &full),
+            (over(2.0 * PI, 51), &full),
+            (steps(golden, 55), &full),
+            (steps(golden, 7), &full),
+            (steps(golden, 400), &full),
+            (over(2.0 * PI, 200), &half),
+            (steps(2.399_963, 144), &half),
+            (twice.clone(), &full),
+        ] {
+            assert_eq!(uneven(&angles, k), None, "{}", angles.len());
+        }
+        let dense = |_: usize, j: usize| (j as f64 / 64.0 - 1.0).powi(3) / 2.0;
+        let late = |_: usize, j: usize| (j as f64).powi(2) / 128_f64.powi(2) / 2.0;
+        let short = |n: usize, j: usize| (j as f64 / 128.0 - 0.5) * if n == 3 { 0.8 } else { 1.0 };
+        let partial = |_: usize, j: usize| j as f64 * 0.75 / 128.0 - 0.25;
+        let mut again = over(PI, 50);
+        again.push(again[7]);
+        let mut missing = over(PI, 50);
+        missing.drain(10..14);
+        for (angles, k, expected) in [
+            (over(PI, 101), &dense as &dyn Fn(usize, usize) -> f64, Uneven::Steps),
+            (over(2.0 * PI, 200), &late, Uneven::Steps),
+            (over(PI, 101), &short, Uneven::Lengths),
+            (over(PI, 101), &partial, Uneven::Lengths),
+            (again, &full, Uneven::Repeated),
+            (twice[..70].to_vec(), &full, Uneven::Repeated),
+            (missing, &full, Uneven::Directions),
+            (over(PI, 100), &half, Uneven::Directions),
+            (over(2.0, 60), &full, Uneven::Directions),
+        ] {
+            assert_eq!(uneven(&angles, k), Some(expected), "{}", angles.len());
+        }
+    }
+
+    /// Directions on a sphere, with spokes through the origin.
+    fn on_sphere(directions: &[[f64; 3]]) -> Option<Uneven> {
+        let (samples, side) = (8, 16);
+        let positions: Vec<[f64; 3]> = (directions.iter())
+            .flat_map(|d| (0..samples).map(move |j| d.map(|d| d * (j as f64 / 8.0 - 0.5))))
+            .collect();
+        let count = positions.len();
+        let readouts = (0..directions.len()).map(|r| Readout {
+            samples: r * samples..(r + 1) * samples,
+            acquisition: r,
+            interval: 0.0,
+            discarded: 0,
+        });
+        let volume = KSpace::new(
+            Extent {
+                matrix: [side; 3],
+                axes: 3,
+                field_of_view: None,
+            },
+            Array2::from(positions),
+            Array2::from_elem((1, count), Complex::new(1.0, 0.0)),
+            readouts.collect(),
+        );
+        Coverage::new(&volume.unwrap()).spokes.unwrap().uneven
+    }
+
+    #[test]
+    fn spokes_of_a_volume_are_compared_on_the_sphere() {
+        use super::super::trajectory::Path;
+        for path in [Path::Radial, Path::Golden] {
+            for count in [60, 403, 2000] {
+                let spokes = path.trajectory(16, count, 2, true).positions;
+                let mut directions: Vec<[f64; 3]> = (0..count)
+                    .map(|s| [0, 1, 2].map(|axis| -2.0 * spokes[[2 * s, axis]]))
+                    .collect();
+                assert_eq!(on_sphere(&directions), None, "{path:?} {count}");
+                directions.push(directions[5]);
+                assert_eq!(on_sphere(&directions), Some(Uneven::Repeated));
+            }
+        }
+        // Equal steps of both angles are dense at the poles.
+        let grid: Vec<[f64; 3]> = (0..30 * 30)
+            .map(|n| {
+                let (polar, azimuth) = ((n / 30) as f64 + 0.5, (n % 30) as f64);
+                let ((s, c), azimuth) = ((PI * polar / 30.0).sin_cos(), PI * azimuth / 30.0);
+                [s * azimuth.cos(), s * azimuth.sin(), c]
+            })
+            .collect();
+        assert_eq!(on_sphere(&grid), Some(Uneven::Directions));
     }
 
     #[test]

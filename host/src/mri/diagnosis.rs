@@ -1,13 +1,20 @@
 //! Properties of samples that often explain a bad image.
 
 use super::Coverage;
-use crate::data::KSpace;
-use crate::text::significant;
+use super::coil_noise::noisy_coils;
+use crate::data::{KSpace, KUnit, k_unit_advice};
+use crate::text::{shortest, significant};
 
 /// Above this factor even many coils leave streaks.
 const MAX_UNDERSAMPLING: f64 = 12.0;
 /// Smallest plausible reach of a trajectory, cycles/pixel: half of Nyquist's 0.5.
 const MIN_REACH: f64 = 0.25;
+/// Smallest plausible difference of the largest and the smallest k, cycles/pixel.
+const MIN_SPAN: f64 = 0.4;
+/// |k| below this is not what the matrix needs; if another unit makes it that, within these bounds,
+/// that one may be meant.
+const SHORT: f64 = 0.45;
+const EXACT: std::ops::RangeInclusive<f64> = 0.49..=0.5 * (1.0 + KUnit::ROUNDING);
 
 /// One sentence for each doubtful property of `kspace`; none if the samples look sound.
 #[must_use]
@@ -15,19 +22,36 @@ pub fn diagnose(kspace: &KSpace, coverage: &Coverage) -> Vec<String> {
     let mut problems = Vec::new();
     if kspace.samples().iter().all(|v| v.norm_sqr() == 0.0) {
         problems.push("every sample is 0".to_owned());
+    } else {
+        problems.extend(of_coils(kspace));
     }
-    for (k, axis) in coverage.reach.iter().zip(["kx", "ky", "kz"]) {
-        if *k == 0.0 {
+    let mut is_short = false;
+    let axes = coverage.reach.iter().zip(&coverage.span);
+    for (number, ((k, span), axis)) in axes.zip(["kx", "ky", "kz"]).enumerate() {
+        if *span == 0.0 {
+            let equal = if axis == "kz" && kspace.extent().matrix[0] > 1 {
+                ", and all slices are equal"
+            } else {
+                ""
+            };
             problems.push(format!(
-                "{axis} is 0 everywhere: nothing is encoded along it"
+                "{axis} is {} everywhere: nothing is encoded along it{equal}",
+                shortest(kspace.trajectory()[[0, number]])
             ));
         } else if *k < MIN_REACH {
+            is_short = true;
             problems.push(format!(
                 "|{axis}| reaches only {} cycles/pixel: the pixels of the matrix are less than half the measured resolution",
                 significant(*k, 3)
             ));
+        } else if *span < MIN_SPAN {
+            problems.push(format!(
+                "{axis} covers only {} cycles/pixel, on one side of the origin: half of k-space or more is missing",
+                significant(*span, 3)
+            ));
         }
     }
+    problems.extend(other_unit(kspace, coverage, is_short));
     if coverage.undersampling > MAX_UNDERSAMPLING {
         problems.push(format!(
             "k-space is undersampled {} times: expect streaks",
@@ -35,4 +59,44 @@ pub fn diagnose(kspace: &KSpace, coverage: &Coverage) -> Vec<String> {
         ));
     }
     problems
+}
+
+/// Coils that have no signal, or much more noise than the others.
+fn of_coils(kspace: &KSpace) -> Vec<String> {
+    let rows = kspace.samples().rows().into_iter().enumerate();
+    let dead = rows.filter(|(_, row)| row.iter().all(|v| v.norm_sqr() == 0.0));
+    let numbers = kspace.coil_numbers();
+    let dead = dead.map(|(coil, _)| format!("every sample of coil {} is 0", numbers[coil]));
+    let noisy = noisy_coils(kspace).into_iter().map(|noisy| {
+        format!(
+            "coil {coil} has {} times the noise of the others: leave out its samples (--exclude-coils {coil})",
+            significant(noisy.factor, 2),
+            coil = noisy.coil
+        )
+    });
+    dead.chain(noisy).collect()
+}
+
+/// Other units of the trajectory, if it `is_short` or would end where the matrix needs it in one of
+/// them.
+fn other_unit(kspace: &KSpace, coverage: &Coverage, is_short: bool) -> Option<String> {
+    let (unit, is_stated) = kspace.unit();
+    let largest = coverage.reach.iter().copied().fold(0.0, f64::max);
+    let factors = unit.factors(kspace.extent())?;
+    let given = coverage.reach.iter().zip(factors);
+    let given: Vec<f64> = given.map(|(k, factor)| k / factor).collect();
+    let mut others = unit.others(&given, kspace.extent());
+    if !is_short || largest >= MIN_REACH {
+        others.retain(|(_, k)| EXACT.contains(k));
+        if is_stated || largest >= SHORT {
+            return None;
+        }
+    }
+    (!others.is_empty()).then(|| {
+        format!(
+            "the largest |k| is {} cycles/pixel, in {unit}; in another unit of the trajectory, {}",
+            significant(largest, 3),
+            k_unit_advice(&others)
+        )
+    })
 }

@@ -5,6 +5,7 @@
 //! [`Recipe`] the parameters of the reconstruction, and an [`Engine`] of [`cpu`] or [`cuda`]
 //! computes it. `docs/mri.md` has the mathematics.
 
+mod coil_noise;
 pub mod coil_maps;
 mod coverage;
 pub mod cpu;
@@ -34,14 +35,14 @@ mod summary;
 pub mod toeplitz;
 pub mod trajectory;
 
-pub use coverage::{Coverage, Spokes, grid_of};
+pub use coverage::{Coverage, Spokes, Uneven, grid_of};
 pub use diagnosis::diagnose;
 pub use encoding::Encoding;
 pub use engine::{Engine, MriError, Residual};
 pub use grid::Grid;
 pub use memory_estimate::MemorySizes;
 pub use plans::Plans;
-pub use preparation::{Density, EstimatedMaps, MapDoubt, MapEstimation, Options};
+pub use preparation::{ChosenDensity, Density, EstimatedMaps, MapDoubt, MapEstimation, Options};
 pub use problem::{FieldBasis, Problem, ProblemError};
 pub use recipe::{Method, OperatorName, Recipe, Trigonometry};
 pub use run::{ReconstructionSteps, Run};

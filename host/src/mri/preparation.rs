@@ -1,6 +1,7 @@
 //! What is decided before a reconstruction: its recipe, density weights and coil maps.
 
-use super::coil_maps::{CalibrationRegion, CoilMapMethod, espirit_with_plans, estimate};
+use super::coil_noise::noisy_coils;
+use super::coil_maps::{CalibrationRegion, CoilMapMethod, Espirit, espirit_with_plans, estimate};
 use super::{
     Coverage, Method, MriError, OperatorName, Plans, Recipe, Trigonometry, density, grid_of,
 };
@@ -120,16 +121,50 @@ pub enum Density {
     Pipe,
 }
 
+/// Density weights, with what the user should know of the choice.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChosenDensity {
+    /// The weights.
+    pub density: Density,
+    /// Why they are not those that the method usually has.
+    pub note: Option<String>,
+    /// Why those that were asked for are wrong.
+    pub problem: Option<String>,
+}
+
 impl Density {
-    /// The weights that `method` needs: the adjoint those of spokes or of any trajectory, the others none.
+    /// The weights that are `asked` for, or else those that `method` needs: the adjoint |k| for spokes that cover k-space evenly
+    /// and Pipe and Menon's for any other trajectory, the others none.
     #[must_use]
-    pub fn of(method: Method, kspace: &KSpace) -> Self {
-        if method != Method::Adjoint {
-            Self::None
-        } else if Coverage::new(kspace).spokes.is_some() {
-            Self::Ramp
-        } else {
-            Self::Pipe
+    pub fn choose(asked: Option<Self>, method: Method, coverage: &Coverage) -> ChosenDensity {
+        const ASSUMES: &str = "assumes equal spokes in evenly spread directions";
+        let uneven = match &coverage.spokes {
+            None => Some("these readouts are not spokes".to_owned()),
+            Some(spokes) => spokes.uneven.map(|uneven| uneven.to_string()),
+        };
+        let (density, note, problem) = match (asked, uneven) {
+            (Some(Self::Ramp), Some(uneven)) => {
+                let problem = format!(
+                    "--density ramp {ASSUMES}, but {uneven}: the image is wrong; --density pipe takes any trajectory"
+                );
+                (Self::Ramp, None, Some(problem))
+            }
+            (Some(asked), _) => (asked, None, None),
+            (None, _) if method != Method::Adjoint => (Self::None, None, None),
+            (None, None) => (Self::Ramp, None, None),
+            (None, Some(uneven)) => {
+                let note = coverage.spokes.as_ref().map(|_| {
+                    format!(
+                        "the density weights are those of --density pipe: ramp {ASSUMES}, but {uneven}"
+                    )
+                });
+                (Self::Pipe, note, None)
+            }
+        };
+        ChosenDensity {
+            density,
+            note,
+            problem,
         }
     }
 
@@ -210,7 +245,12 @@ impl MapEstimation {
         let mut doubts = Vec::new();
         let method = match self {
             Self::Espirit => {
-                let found = espirit_with_plans(grid, trajectory, samples, plans)?;
+                // The noise of one coil has patches of its own, as parts of an object beyond the field of view have.
+                let most_sets = match noisy_coils(kspace)[..] {
+                    [] => Espirit::MOST_SETS,
+                    _ => 1,
+                };
+                let found = espirit_with_plans(grid, trajectory, samples, most_sets, plans)?;
                 if !found.region.sufficient() {
                     doubts.push(MapDoubt::TooFewSamples(found.region));
                 }

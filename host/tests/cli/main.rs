@@ -30,6 +30,8 @@ mod mri_formats;
 mod mri_raw;
 #[cfg(feature = "mri")]
 mod mri_refused;
+#[cfg(feature = "mri")]
+mod mri_trials;
 mod names;
 mod pictures;
 mod printed;

@@ -170,10 +170,6 @@ fn bart_arrays_with_other_options_are_refused() {
             &["--group a", "ksp.cfl"],
         ),
         (
-            &["phantom.h5", "--matrix", "32x32"],
-            &["--matrix 32x32", "phantom.h5"],
-        ),
-        (
             &["phantom.h5", "--trajectory", "traj.cfl"],
             &["--trajectory traj.cfl"],
         ),

@@ -2,7 +2,7 @@
 
 use super::array::{DeviceArray, imported, released};
 use super::with_kernels_of_mri;
-use crate::detached::detached;
+use crate::detached::{check_process, detached};
 use crate::errors::Failure;
 use crate::mri::{contiguous, grid, of_eps, read, shaped, zeros};
 use num_complex::Complex;
@@ -48,6 +48,7 @@ impl DeviceNufft {
         images: usize,
         device: Option<usize>,
     ) -> PyResult<Self> {
+        check_process()?;
         let grid = grid(&shape)?;
         let trajectory = k.as_array();
         let samples = trajectory.nrows();
@@ -200,6 +201,7 @@ impl DeviceNufft {
         direction: Direction,
         from: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
+        check_process()?;
         let (expected, _) = self.shapes(direction, 0);
         let array = read(from, expected.get(1..).unwrap_or_default())?;
         let (input, count) = (contiguous(&array)?, array.as_array().shape()[0]);

@@ -6,7 +6,7 @@ use crate::background::Worker;
 use crate::detached::detached;
 use crate::errors::Failure;
 use crate::mri::options::Asked;
-use crate::mri::reconstruct::{Progress, Running, WHAT, check_tolerance, doubtful_ramp};
+use crate::mri::reconstruct::{Progress, Running, WHAT, check_tolerance};
 use ndarray::{Array1, Array2};
 use num_complex::Complex;
 use numpy::{IntoPyArray, PyReadonlyArray1, PyReadonlyArray2};
@@ -125,11 +125,10 @@ fn prepare(
     let kspace = asked.kspace(given.trajectory, ones)?;
     let (grid, recipe) = (grid_of(&kspace), options.recipe());
     let own = given.weights.is_some();
-    let density = match named {
-        _ if own => Density::None,
-        Some(density) => density,
-        None => Density::of(recipe.method, &kspace),
-    };
+    let coverage = Coverage::new(&kspace);
+    let asked_density = if own { Some(Density::None) } else { named };
+    let chosen_density = Density::choose(asked_density, recipe.method, &coverage);
+    let density = chosen_density.density;
     let sizes = |coils: usize| {
         let sizes = MemorySizes::new(grid, kspace.count(), coils, recipe.operator);
         sizes
@@ -140,8 +139,8 @@ fn prepare(
     sizes(given.coils).check_gpu_number(WHAT, device.info().ordinal, free)?;
     // The host has no samples and no maps.
     sizes(1).check_gpu_host(WHAT, host)?;
-    let coverage = Coverage::new(&kspace);
     let mut problems = diagnose(&kspace, &coverage);
+    problems.extend(chosen_density.problem);
     let mut plans = Plans::default();
     let trajectory = kspace.trajectory().clone();
     let mut problem =
@@ -153,7 +152,7 @@ fn prepare(
     if let Some(weights) = weights {
         problem = problem.with_weights(weights).map_err(Failure::data)?;
     }
-    let notes = doubtful_ramp(density, &coverage).into_iter().collect();
+    let notes = chosen_density.note.into_iter().collect();
     drop(kspace);
     let arrays = DeviceArrays {
         samples: &given.samples,

@@ -10,7 +10,7 @@ use numpy::{IntoPyArray, PyArray1, PyArray2, ToPyArray};
 use pyo3::prelude::*;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use warpstride::data::{ImageIndex, KSpace};
+use warpstride::data::{ImageIndex, KSpace, KUnit};
 use warpstride::io::cfl::{array_of, is_cfl};
 use warpstride::mri::io::bart::{self, BartFiles, MatrixSize};
 use warpstride::mri::io::images;
@@ -28,12 +28,23 @@ pub(super) struct Source {
     group: String,
     select: Option<String>,
     combine: Option<String>,
+    k_unit: Option<String>,
+    exclude_coils: Vec<usize>,
 }
 
 /// Files whose options have been checked.
 enum Files {
     Ismrmrd(PathBuf, ReadOptions),
     Bart(BartFiles),
+}
+
+/// The unit of a trajectory with this name.
+pub(super) fn k_unit(name: Option<&str>) -> Result<Option<KUnit>, Failure> {
+    let parse = |name: &str| {
+        let why = || Failure::Data(format!("k_unit {name:?}: expected {}", KUnit::NAMES));
+        KUnit::parse(name).ok_or_else(why)
+    };
+    name.map(parse).transpose()
 }
 
 impl Source {
@@ -53,10 +64,19 @@ impl Source {
             select = combined.map_err(|why| Failure::Data(format!("combine {why}")))?;
         }
         let file = array_of(self.file);
+        let k_unit = k_unit(self.k_unit.as_deref())?;
+        let matrix = match self.matrix {
+            None => None,
+            Some(text) => Some(MatrixSize::parse(&text).ok_or_else(|| {
+                Failure::Data(format!(
+                    "matrix {text}: expected 2 or 3 numbers of voxels, each 1 to 1048576"
+                ))
+            })?),
+        };
         if !is_cfl(&file) {
-            if self.trajectory.is_some() || self.matrix.is_some() {
+            if self.trajectory.is_some() {
                 return Err(Failure::Data(format!(
-                    "trajectory and matrix: expected samples in a file whose name ends in .cfl, found {} (an ISMRMRD file holds its trajectory and matrix)",
+                    "trajectory: expected samples in a file whose name ends in .cfl, found {} (an ISMRMRD file holds its trajectory)",
                     file.display()
                 )));
             }
@@ -64,6 +84,8 @@ impl Source {
                 group: self.group,
                 select,
                 image: None,
+                matrix,
+                k_unit,
             };
             return Ok(Files::Ismrmrd(file, options));
         }
@@ -81,19 +103,12 @@ impl Source {
                 file.display()
             )));
         };
-        let matrix = match self.matrix {
-            None => None,
-            Some(text) => Some(MatrixSize::parse(&text).ok_or_else(|| {
-                Failure::Data(format!(
-                    "matrix {text}: expected 2 or 3 numbers of voxels, each 1 to 1048576"
-                ))
-            })?),
-        };
         Ok(Files::Bart(BartFiles {
             samples: file,
             trajectory,
             matrix,
             select,
+            k_unit,
         }))
     }
 }
@@ -167,6 +182,7 @@ impl MriKSpace {
             contrast,
             slice,
         });
+        let excluded = source.exclude_coils.clone();
         let files = source.files()?;
         if image.is_none() && files.selects_several() {
             let text =
@@ -174,7 +190,11 @@ impl MriKSpace {
             return Err(Failure::data(text).into());
         }
         let source = files.path().display().to_string();
-        let file = abandonable(py, move || files.read(image, Memory::available()))?;
+        let name = source.clone();
+        let file = abandonable(py, move || {
+            let read = files.read(image, Memory::available())?;
+            Ok(read.without_coils(&excluded, &name)?)
+        })?;
         Ok(Self {
             file: Arc::new(file),
             source,

@@ -1,11 +1,12 @@
 //! The arguments of a reconstruction.
 
+use super::kspace::k_unit;
 use crate::backend::Devices;
 use crate::errors::Failure;
 use ndarray::Array2;
 use num_complex::Complex;
 use pyo3::prelude::*;
-use warpstride::data::{Extent, KSpace, Readout};
+use warpstride::data::{Extent, KSpace, KUnit, Readout};
 use warpstride::mri::{Density, MapEstimation, Method, OperatorName, Options};
 
 /// What is asked for.
@@ -22,6 +23,8 @@ pub(crate) struct Asked {
     pub(crate) min_residual: Option<f64>,
     pub(crate) lamda: Option<f64>,
     pub(crate) tolerance: Option<f64>,
+    /// The unit of the trajectory, if it is stated.
+    pub(crate) k_unit: Option<String>,
     pub(crate) density: Option<String>,
     /// The name of an estimation; ignored if maps are given.
     pub(crate) maps: String,
@@ -37,6 +40,26 @@ pub(crate) fn unknown<T>(argument: &str, found: &str, names: &str) -> Result<T, 
     Err(Failure::Data(format!(
         "{argument} {found:?}: expected {names}"
     )))
+}
+
+/// Converts `trajectory` from `unit` to cycles/pixel.
+pub(super) fn in_cycles(
+    unit: KUnit,
+    extent: &Extent,
+    trajectory: &mut Array2<f64>,
+) -> Result<(), Failure> {
+    let factors = unit.factors(extent).ok_or_else(|| {
+        Failure::Data(format!(
+            "k_unit {:?}: expected a unit per pixel or fov, as arrays have no field of view in metres",
+            unit.name()
+        ))
+    })?;
+    for (mut column, factor) in trajectory.columns_mut().into_iter().zip(factors) {
+        if factor != 1.0 {
+            column.mapv_inplace(|k| k * factor);
+        }
+    }
+    Ok(())
 }
 
 impl Asked {
@@ -151,7 +174,7 @@ impl Asked {
 
     pub(crate) fn kspace(
         &self,
-        trajectory: Array2<f64>,
+        mut trajectory: Array2<f64>,
         samples: Array2<Complex<f64>>,
     ) -> Result<KSpace, Failure> {
         let matrix = match self.matrix[..] {
@@ -183,6 +206,11 @@ impl Asked {
             axes,
             field_of_view: None,
         };
-        KSpace::new(extent, trajectory, samples, readouts).map_err(Failure::data)
+        let stated = k_unit(self.k_unit.as_deref())?;
+        let unit = stated.unwrap_or(KUnit::CYCLES_PER_PIXEL);
+        in_cycles(unit, &extent, &mut trajectory)?;
+        let is_stated = stated.is_some();
+        KSpace::given_in(unit, is_stated, extent, trajectory, samples, readouts)
+            .map_err(Failure::data)
     }
 }

@@ -215,12 +215,6 @@ pub(crate) fn check_tolerance(options: &Options, double: bool, axes: usize) -> R
     Ok(())
 }
 
-/// What the user should know of weights by the ramp for readouts that are no spokes.
-pub(crate) fn doubtful_ramp(density: Density, coverage: &Coverage) -> Option<String> {
-    let doubtful = density == Density::Ramp && coverage.spokes.is_none();
-    doubtful.then(|| "density ramp assumes spokes, but these readouts are not spokes".to_owned())
-}
-
 /// Coil maps (set, coil, voxel) that are estimated from samples (coil, sample) at `k` (sample, axis), cycles/pixel, and what the
 /// user should know of them.
 #[pyfunction]
@@ -285,11 +279,10 @@ fn prepare(
         }
     };
     let (grid, recipe) = (grid_of(&kspace), options.recipe());
-    let density = match (&given.weights, named) {
-        (None, Some(density)) => density,
-        (None, None) => Density::of(recipe.method, &kspace),
-        (Some(_), _) => Density::None,
-    };
+    let coverage = Coverage::new(&kspace);
+    let asked_density = given.weights.as_ref().map(|_| Density::None).or(named);
+    let chosen_density = Density::choose(asked_density, recipe.method, &coverage);
+    let density = chosen_density.density;
     let sizes = MemorySizes::new(grid, kspace.count(), kspace.coils(), recipe.operator);
     let sizes = sizes.with_pipe(density == Density::Pipe);
     let bytes = if double { 8 } else { 4 };
@@ -300,8 +293,8 @@ fn prepare(
     };
     let backend = shared.backend(|| open(&request, cpu_only, kernels))?;
     let backend = backend.checked(fits)?;
-    let coverage = Coverage::new(&kspace);
-    let problems = diagnose(&kspace, &coverage);
+    let mut problems = diagnose(&kspace, &coverage);
+    problems.extend(chosen_density.problem);
     let mut problem = Problem::new(grid, kspace.trajectory().clone(), kspace.samples().clone())
         .map_err(Failure::data)?;
     if let Some(field) = given.field {
@@ -324,7 +317,7 @@ fn prepare(
         })?,
     };
     notes.extend(of_maps);
-    notes.extend(doubtful_ramp(density, &coverage));
+    notes.extend(chosen_density.note);
     drop(kspace);
     if let Some(maps) = &maps {
         problem = problem.with_map_sets(maps.clone()).map_err(Failure::data)?;

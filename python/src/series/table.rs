@@ -5,6 +5,7 @@ use super::columns::Label;
 use crate::arrays::elements;
 use crate::detached::detached;
 use crate::errors::Failure;
+use crate::files::check_ending;
 use arrow_array::cast::AsArray;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::types::{Float64Type, Int64Type, TimestampNanosecondType};
@@ -303,6 +304,7 @@ impl Table {
 
     /// Writes an Arrow IPC file.
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        check_ending(path.clone(), ["arrow", "ipc", "feather"].map(str::to_owned).to_vec())?;
         let write = || -> Result<(), Failure> {
             let mut bytes = Vec::new();
             let written = FileWriter::try_new(&mut bytes, &self.batch.schema())

@@ -111,6 +111,8 @@ def read(
     group: str = "dataset",
     select: Optional[str] = None,
     combine: Optional[Literal["repetition"]] = None,
+    k_unit: Optional[str] = None,
+    exclude_coils: Union[int, Sequence[int]] = (),
 ) -> KSpace:
     """Read the samples of an image from an ISMRMRD file or BART's arrays, as ``warpstride mri reconstruct`` does.
 
@@ -119,9 +121,10 @@ def read(
     path : path
         An ISMRMRD file (HDF5), or samples as a BART array (``.cfl`` with its ``.hdr``).
     trajectory : path, optional
-        Positions of the samples as a BART array, in cycles per field of view; for samples in a ``.cfl`` file.
+        Positions of the samples as a BART array, in cycles per field of view or `k_unit`; for samples in a ``.cfl`` file.
     matrix : sequence of int, optional
-        Rows and columns, or slices, rows and columns, for samples in a ``.cfl`` file; by default twice the largest \\|k\\|.
+        Rows and columns, or slices, rows and columns, of the image, whose field of view stays; by default those of the header,
+        and for samples in a ``.cfl`` file twice the largest \\|k\\|.
     group : str
         Group of the file that holds ``data`` and ``xml``.
     select : str, optional
@@ -129,6 +132,11 @@ def read(
         ``repetition`` and ``set``; by default the first.
     combine : {"repetition"}, optional
         Join the samples of all repetitions to one image.
+    k_unit : str, optional
+        Unit of the trajectory: ``cycles-per-pixel``, ``-fov``, ``-m``, ``-cm`` or ``-mm``, or ``radians-per-…``; by default
+        ``cycles-per-pixel``, and ``cycles-per-fov`` in a ``.cfl`` file.
+    exclude_coils : int or sequence of int
+        Coils to leave out, numbered from 0.
 
     Returns
     -------
@@ -155,7 +163,8 @@ def read(
     >>> ws.mri.reconstruct(kspace, backend="cpu").image.shape
     (32, 32)
     """
-    return KSpace(_warpstride.MriKSpace.read(_source(path, trajectory, matrix, group, select, combine), None))
+    source = _source(path, trajectory, matrix, group, select, combine, k_unit, exclude_coils)
+    return KSpace(_warpstride.MriKSpace.read(source, None))
 
 
 def read_all(
@@ -166,6 +175,8 @@ def read_all(
     matrix: Optional[Sequence[int]] = None,
     group: str = "dataset",
     combine: Optional[Literal["repetition"]] = None,
+    k_unit: Optional[str] = None,
+    exclude_coils: Union[int, Sequence[int]] = (),
 ) -> Iterator[KSpace]:
     """Read the samples of several images of a file, one after the other as the iterator is asked for them.
 
@@ -175,7 +186,7 @@ def read_all(
         As for `read`.
     select : str
         ``"all"`` for an image of each value of every counter, or such as ``"slice=all,phase=0"``.
-    trajectory, matrix, group, combine
+    trajectory, matrix, group, combine, k_unit, exclude_coils
         As for `read`.
 
     Yields
@@ -198,7 +209,7 @@ def read_all(
     >>> [kspace.counters["slice"] for kspace in ws.mri.read_all(path)]
     [0]
     """
-    source = _source(path, trajectory, matrix, group, select, combine)
+    source = _source(path, trajectory, matrix, group, select, combine, k_unit, exclude_coils)
     return (KSpace(_warpstride.MriKSpace.read(source, image)) for image in _warpstride.MriKSpace.images(source))
 
 
@@ -342,6 +353,11 @@ def _sides(matrix: Any) -> list[int]:
     return [whole("matrix", side, 1, 2**20) for side in matrix]
 
 
+def _coils(numbers: Any) -> list[int]:
+    several = isinstance(numbers, (list, tuple, range)) or (isinstance(numbers, np.ndarray) and numbers.ndim == 1)
+    return [whole("exclude_coils", number, 0, 2**16 - 1) for number in (numbers if several else [numbers])]
+
+
 def _source(
     path: Path,
     trajectory: Optional[Path],
@@ -349,6 +365,8 @@ def _source(
     group: str,
     select: Optional[str],
     combine: Union[None, str],
+    k_unit: Optional[str],
+    exclude_coils: Union[int, Sequence[int]],
 ) -> dict[str, Any]:
     return {
         "file": os.fspath(path),
@@ -357,4 +375,6 @@ def _source(
         "group": text("group", group),
         "select": optional_text("select", select),
         "combine": optional_text("combine", combine),
+        "k_unit": optional_text("k_unit", k_unit),
+        "exclude_coils": _coils(exclude_coils),
     }

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _warpstride
-from .._arguments import LARGEST, whole
+from .._arguments import LARGEST, optional_text, whole
 from .._arrays import complexes, floats, real
 from .._gpu import Place, Transforms, on_host
 from .._types import Backend
@@ -391,11 +391,14 @@ class NUFFT:
         arrays on a GPU.
     device : int, optional
         Number of the GPU; ``auto`` is then ``cuda``, and arrays on other GPUs are refused.
+    k_unit : str, optional
+        Unit of `k`: ``cycles-per-pixel`` (the default), ``radians-per-pixel``, ``cycles-per-fov`` or ``radians-per-fov``. Beyond
+        half a cycle per pixel `k` is refused, as it must be in another unit.
 
     Raises
     ------
     DataError
-        Shapes that differ, a trajectory that is not finite, or a tolerance out of range; one that only a precision does not reach,
+        Shapes that differ, a trajectory that is not finite or beyond half a cycle per pixel, or a tolerance out of range; one that only a precision does not reach,
         when the first array of that precision is transformed.
     DeviceError, OutOfMemoryError
         A GPU that cannot be used; too little memory.
@@ -420,6 +423,7 @@ class NUFFT:
         *,
         backend: Backend = "auto",
         device: Optional[int] = None,
+        k_unit: Optional[str] = None,
     ) -> None:
         self.shape = _shape("shape", shape)
         if len(self.shape) not in (2, 3):
@@ -447,7 +451,8 @@ class NUFFT:
             at = np.argwhere(~finite)[0].tolist()
             raise _warpstride.DataError(f"k: expected finite values, found NaN or infinity at {at}")
         self._acquired = self._k.shape[:-1]
-        self._k = self._k.reshape((math.prod(self._acquired), len(self.shape)))
+        flat = self._k.reshape((math.prod(self._acquired), len(self.shape)))
+        self._k = _warpstride.k_in_cycles(self.shape, flat, optional_text("k_unit", k_unit))
         self._plans: dict[bool, _warpstride.PlannedNufft] = {}
         self._gpu = Transforms(self._k, self.shape, self.eps, self.maps)
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _warpstride
-from .._arguments import device_numbers, optional_whole, text, truth, whole
+from .._arguments import device_numbers, optional_text, optional_whole, text, truth, whole
 from .._arrays import any_array, complexes, filled, floats, of_shape, real
 from .._gpu import device_of, on_host
 from .._progress import EVERY, Progress
@@ -35,6 +35,7 @@ def reconstruct(
     lamda: Optional[float] = None,
     min_residual: Optional[float] = None,
     tolerance: Optional[float] = None,
+    k_unit: Optional[str] = None,
     density: Union[None, Literal["none", "ramp", "pipe"], Any] = None,
     intensity_correction: bool = False,
     off_resonance: Optional[npt.ArrayLike] = None,
@@ -80,9 +81,12 @@ def reconstruct(
         \\|r\\|²/\\|b\\|² at which conjugate gradients stop; 0 does all iterations.
     tolerance : float, optional
         Relative error of the non-uniform FFT, 10⁻⁵ by default.
+    k_unit : str, optional
+        Unit of `k`: ``cycles-per-pixel`` (the default), ``radians-per-pixel``, ``cycles-per-fov`` or ``radians-per-fov``.
     density : {"none", "ramp", "pipe"} or array_like, optional
-        Density weights of the samples, with the axes of k before the last or flat, or how they are computed: \\|k\\| for spokes,
-        or Pipe and Menon's iteration. By default ``adjoint`` has weights and the others none. Weights on a GPU are copied to the host.
+        Density weights of the samples, with the axes of k before the last or flat, or how they are computed: \\|k\\|
+        for equal spokes in evenly spread directions, or Pipe and Menon's iteration. By default ``adjoint`` has weights, by the ramp
+        if it is right, and the others none. Weights on a GPU are copied to the host.
     intensity_correction : bool
         Whether the image has the intensities that one coil of uniform sensitivity would see.
     off_resonance : array_like, optional
@@ -142,6 +146,7 @@ def reconstruct(
         lamda=lamda,
         min_residual=min_residual,
         tolerance=tolerance,
+        k_unit=k_unit,
         density=density,
         intensity_correction=intensity_correction,
         off_resonance=off_resonance,
@@ -181,6 +186,7 @@ def reconstruct_all(
     lamda: Optional[float] = None,
     min_residual: Optional[float] = None,
     tolerance: Optional[float] = None,
+    k_unit: Optional[str] = None,
     density: Union[None, Literal["none", "ramp", "pipe"], Any] = None,
     intensity_correction: bool = False,
     off_resonance: Optional[npt.ArrayLike] = None,
@@ -207,7 +213,7 @@ def reconstruct_all(
     maps_once : bool
         Whether the coil maps that are estimated are those of the first image of each slice, as with the command's ``--coil-maps-once``;
         by default each image has its own.
-    method, maps, operator, iterations, lamda, min_residual, tolerance, density, intensity_correction, off_resonance, times, field
+    method, maps, operator, iterations, lamda, min_residual, tolerance, k_unit, density, intensity_correction, off_resonance, times, field
         As for `reconstruct`, the same for all images.
     precision, backend, devices
         As for `reconstruct`.
@@ -262,6 +268,7 @@ def reconstruct_all(
                     lamda=lamda,
                     min_residual=min_residual,
                     tolerance=tolerance,
+                    k_unit=k_unit,
                     density=density,
                     intensity_correction=intensity_correction,
                     off_resonance=off_resonance,
@@ -364,6 +371,7 @@ def _given(
     lamda: Any,
     min_residual: Any,
     tolerance: Any,
+    k_unit: Any,
     density: Any,
     intensity_correction: bool,
     off_resonance: Any,
@@ -383,7 +391,7 @@ def _given(
     values: Any
     gpu: Optional[int] = None
     if isinstance(samples, KSpace):
-        for name, value in (("k", k), ("matrix", matrix)):
+        for name, value in (("k", k), ("matrix", matrix), ("k_unit", k_unit)):
             if value is not None:
                 raise _warpstride.DataError(f"{name}: expected none beside samples of a file, which have it")
         values, trajectory, shape, readouts = samples._inner, None, samples.matrix, samples.readouts
@@ -433,6 +441,7 @@ def _given(
         "min_residual": None if min_residual is None else real("min_residual", min_residual),
         "lamda": None if lamda is None else real("lamda", lamda),
         "tolerance": None if tolerance is None else real("tolerance", tolerance),
+        "k_unit": optional_text("k_unit", k_unit),
         "density": density_name,
         "maps": named or "given",
         "intensity_correction": truth("intensity_correction", intensity_correction),

@@ -106,14 +106,17 @@ class Result(Summarised):
         return {"iteration": np.arange(1, len(self.residuals) + 1), "residual": self.residuals}
 
     def save(self, path: Path, *, nifti: Literal["magnitude", "complex"] = "magnitude") -> list[str]:
-        """Write the image: HDF5 with its coil maps; or a NumPy array (``.npy``), a BART array (``.cfl``) or NIfTI (``.nii``,
+        """Write the image: HDF5 (``.h5``, ``.hdf5``, ``.hdf``) with its coil maps; or a NumPy array (``.npy``), a BART array (``.cfl``) or NIfTI (``.nii``,
         ``.nii.gz``) with the values ``nifti``. The file is absent or complete. Returns notes about it.
 
         Raises
         ------
+        DataError
+            A name with another ending.
         OSError
             The file cannot be written.
         """
+        _warpstride.check_ending(path, ["h5", "hdf5", "hdf", "npy", "cfl", "nii", "nii.gz"])
         axes = self.image.ndim
         image = np.asarray(on_host("image", self.image), dtype=np.complex128)
         facts = {

@@ -188,13 +188,16 @@ class Result:
         return self._inner.setup[1]
 
     def save(self, path: Path) -> None:
-        """Write the results file (HDF5), which is absent or complete.
+        """Write the results file (HDF5: ``.h5``, ``.hdf5``, ``.hdf`` or ``.cxi``), which is absent or complete.
 
         Raises
         ------
+        DataError
+            A name with another ending.
         OSError
             The file cannot be written.
         """
+        _warpstride.check_ending(path, ["h5", "hdf5", "hdf", "cxi"])
         self._inner.save(path)
 
     def to_xarray(self) -> Any:

@@ -136,13 +136,16 @@ class Scan:
         }
 
     def save(self, path: Path) -> None:
-        """Write the scan as a CXI file, which is absent or complete.
+        """Write the scan as a CXI file (``.cxi``, ``.h5``, ``.hdf5`` or ``.hdf``), which is absent or complete.
 
         Raises
         ------
+        DataError
+            A name with another ending.
         OSError
             The file cannot be written.
         """
+        _warpstride.check_ending(path, ["cxi", "h5", "hdf5", "hdf"])
         self._inner.save(path)
 
     def __repr__(self) -> str:

@@ -198,7 +198,7 @@ class FitResult:
         return np.concatenate([of.residuals for of in self.sets])
 
     def save(self, path: Path) -> None:
-        """Write `summary` as JSON; the file is absent or complete.
+        """Write `summary` as JSON (``.json``); the file is absent or complete.
 
         Parameters
         ----------
@@ -207,9 +207,12 @@ class FitResult:
 
         Raises
         ------
+        DataError
+            A name with another ending.
         OSError
             The file cannot be written.
         """
+        _warpstride.check_ending(path, ["json"])
         write_json(path, self.summary)
 
     def to_xarray(self) -> Any:

@@ -31,6 +31,7 @@ Examples:
   warpstride mri info raw.h5 --json
   warpstride mri info raw.h5 --group dataset_2 --select slice=3,repetition=0
   warpstride mri info raw.h5 --select all
+  warpstride mri info raw.h5 --k-unit radians-per-pixel
   warpstride mri info ksp.cfl --trajectory traj.cfl")]
     Info(MriInfoArgs),
     /// Reconstruct an image from k-space samples
@@ -101,14 +102,21 @@ pub(crate) struct MriInfoArgs {
     /// Input file: ISMRMRD, or samples as a BART array (.cfl with its .hdr)
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
-    /// Positions of the samples in k-space as a BART array (.cfl), in cycles per field of view;
-    /// for samples in a .cfl file
+    /// Positions of the samples in k-space as a BART array (.cfl), in cycles per field of view
+    /// or --k-unit; for samples in a .cfl file
     #[arg(long, value_name = "TRAJ.cfl")]
     pub(crate) trajectory: Option<PathBuf>,
-    /// Voxels of the image, for samples in a .cfl file: rows and columns, of a volume also slices
-    /// [default: twice the largest |k|]
+    /// Voxels of the image: rows and columns, of a volume also slices; the field of view stays
+    /// [default: those of the header; for samples in a .cfl file twice the largest |k|]
     #[arg(long, value_name = "[SLICESx]ROWSxCOLUMNS")]
     pub(crate) matrix: Option<String>,
+    /// Unit of the trajectory: cycles-per-pixel, -fov, -m, -cm, -mm, or radians-per-…
+    /// [default: cycles-per-pixel; for samples in a .cfl file cycles-per-fov]
+    #[arg(long, value_name = "UNIT")]
+    pub(crate) k_unit: Option<String>,
+    /// Coils to leave out, numbered from 0, such as 2,5
+    #[arg(long, value_name = "N,…")]
+    pub(crate) exclude_coils: Option<String>,
     /// Group of the file that holds data and xml
     #[arg(long, value_name = "NAME", default_value = "dataset")]
     pub(crate) group: String,
@@ -130,14 +138,21 @@ pub(crate) struct MriReconstructArgs {
     /// Input file: ISMRMRD, or samples as a BART array (.cfl with its .hdr)
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
-    /// Positions of the samples in k-space as a BART array (.cfl), in cycles per field of view;
-    /// for samples in a .cfl file
+    /// Positions of the samples in k-space as a BART array (.cfl), in cycles per field of view
+    /// or --k-unit; for samples in a .cfl file
     #[arg(long, value_name = "TRAJ.cfl")]
     pub(crate) trajectory: Option<PathBuf>,
-    /// Voxels of the image, for samples in a .cfl file: rows and columns, of a volume also slices
-    /// [default: twice the largest |k|]
+    /// Voxels of the image: rows and columns, of a volume also slices; the field of view stays
+    /// [default: those of the header; for samples in a .cfl file twice the largest |k|]
     #[arg(long, value_name = "[SLICESx]ROWSxCOLUMNS")]
     pub(crate) matrix: Option<String>,
+    /// Unit of the trajectory: cycles-per-pixel, -fov, -m, -cm, -mm, or radians-per-…
+    /// [default: cycles-per-pixel; for samples in a .cfl file cycles-per-fov]
+    #[arg(long, value_name = "UNIT")]
+    pub(crate) k_unit: Option<String>,
+    /// Coils to leave out, numbered from 0, such as 2,5
+    #[arg(long, value_name = "N,…")]
+    pub(crate) exclude_coils: Option<String>,
     /// Output image: HDF5, or a NumPy array if the name ends in .npy, a BART array if it ends in
     /// .cfl, NIfTI if it ends in .nii or .nii.gz
     #[arg(short, long, value_name = "OUT.h5|.npy|.cfl|.nii|.nii.gz")]
@@ -194,7 +209,8 @@ pub(crate) struct MriReconstructArgs {
     /// contrasts, phases, repetitions and sets
     #[arg(long, help_heading = "What to compute")]
     pub(crate) coil_maps_once: bool,
-    /// Density weights of the samples [default: none; for adjoint ramp on spokes, otherwise pipe]
+    /// Density weights of the samples [default: none; for adjoint ramp on equal spokes in evenly
+    /// spread directions, otherwise pipe]
     #[arg(long, value_enum, help_heading = "What to compute")]
     pub(crate) density: Option<DensityArg>,
     /// Solve for the image times the root sum of squares of the coil maps

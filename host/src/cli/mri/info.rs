@@ -6,7 +6,7 @@ use crate::cli::failure::Failure;
 use crate::cli::output::{facts, say, say_json};
 use crate::data::{ImageIndex, KSpace};
 use crate::mri::io::ismrmrd::{KSpaceFile, LeftOut};
-use crate::mri::{Coverage, MemorySizes, OperatorName, diagnose, grid_of};
+use crate::mri::{Coverage, Density, MemorySizes, Method, OperatorName, diagnose, grid_of};
 use crate::run::MemoryInfo;
 use crate::system::Bytes;
 use crate::system::Memory;
@@ -69,6 +69,8 @@ impl Info {
                 file: args.file,
                 trajectory: args.trajectory,
                 matrix: args.matrix,
+                k_unit: args.k_unit,
+                exclude_coils: args.exclude_coils,
                 group: args.group,
                 select: args.select,
                 combine: args.combine,
@@ -244,6 +246,17 @@ impl FileInfo {
                 ),
             ));
         }
+        let adjoint = Density::choose(None, Method::Adjoint, &self.coverage);
+        let because = adjoint.note.map(|_| self.coverage.spokes.as_ref()?.uneven);
+        lines.push((
+            "density",
+            match because.flatten() {
+                None => format!("{} for --method adjoint", adjoint.density.name()),
+                Some(uneven) => {
+                    format!("{} for --method adjoint, as {uneven}", adjoint.density.name())
+                }
+            },
+        ));
         lines.push((
             "signal",
             format!(

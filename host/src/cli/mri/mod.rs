@@ -57,6 +57,6 @@ fn read_options(
     Ok(ReadOptions {
         group: group.to_owned(),
         select: chosen,
-        image: None,
+        ..ReadOptions::default()
     })
 }

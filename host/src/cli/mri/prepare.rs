@@ -7,7 +7,7 @@ use crate::cli::args::{DensityArg, MethodArg, OperatorArg, PrecisionArg, TrigArg
 use crate::cli::failure::Failure;
 use crate::data::KSpace;
 use crate::mri::nufft::SpreadingKernel;
-use crate::mri::{Density, Method, OperatorName, Options, Problem, Recipe, Trigonometry, grid_of};
+use crate::mri::{Coverage, Density, Method, OperatorName, Options, Problem, Recipe, Trigonometry, grid_of};
 use crate::system::Memory;
 use crate::text::shortest;
 use ndarray::Array5;
@@ -41,8 +41,10 @@ pub(super) struct Prepared {
     pub(super) maps: Option<Array5<Complex<f64>>>,
     /// `none`, `ramp` or `pipe`.
     pub(super) density: &'static str,
-    /// What the user should know of the coil maps.
+    /// What the user should know of coil maps and density weights.
     pub(super) notes: Vec<String>,
+    /// Why density weights are wrong.
+    pub(super) problems: Vec<String>,
 }
 
 /// Whether `--trig` affects the result.
@@ -199,11 +201,12 @@ impl ReconstructionOptions {
     }
 
     /// Computes or reads weights, maps and fields; arrays from files must fit into `memory`.
-    /// `file` is the name of the samples in messages, `slice` the number of the image's slice. What is `shared` with earlier
+    /// `coverage` is that of `kspace`, `file` the name of the samples in messages, `slice` the number of the image's slice. What is `shared` with earlier
     /// images is used again.
     pub(super) fn prepare(
         &self,
         kspace: &KSpace,
+        coverage: &Coverage,
         file: &str,
         slice: u16,
         memory: Memory,
@@ -216,16 +219,16 @@ impl ReconstructionOptions {
         if let Some(field) = &self.field {
             problem = problem.with_field(phases(field, kspace, memory)?)?;
         }
-        let density = match self.density {
-            None => Density::of(recipe.method, kspace),
-            Some(DensityArg::None) => Density::None,
-            Some(DensityArg::Ramp) => Density::Ramp,
-            Some(DensityArg::Pipe) => Density::Pipe,
-        };
-        if let Some(weights) = density.weights(kspace, &mut shared.plans)? {
+        let asked = self.density.map(|asked| match asked {
+            DensityArg::None => Density::None,
+            DensityArg::Ramp => Density::Ramp,
+            DensityArg::Pipe => Density::Pipe,
+        });
+        let chosen = Density::choose(asked, recipe.method, coverage);
+        if let Some(weights) = chosen.density.weights(kspace, &mut shared.plans)? {
             problem = problem.with_weights(weights)?;
         }
-        let CoilMaps { maps, notes } = self.coil_maps(kspace, file, slice, memory, shared)?;
+        let CoilMaps { maps, mut notes } = self.coil_maps(kspace, file, slice, memory, shared)?;
         if let Some(maps) = &maps {
             let voxels = grid.voxels();
             let flat = maps
@@ -233,12 +236,14 @@ impl ReconstructionOptions {
                 .to_owned();
             problem = problem.with_map_sets(flat)?;
         }
+        notes.extend(chosen.note);
         Ok(Prepared {
             problem,
             recipe,
             maps,
-            density: density.name(),
+            density: chosen.density.name(),
             notes,
+            problems: chosen.problem.into_iter().collect(),
         })
     }
 

@@ -18,7 +18,7 @@ use crate::mri::MriSummary;
 use crate::mri::io::images::{self, NiftiValues};
 use crate::mri::metrics::compare;
 use crate::mri::{
-    Coverage, Engine, Grid, MemorySizes, OperatorName, Recipe, ReconstructionSteps, Residual, Run,
+    Coverage, Engine, Grid, MemorySizes, Method, OperatorName, Recipe, ReconstructionSteps, Residual, Run,
     Trigonometry, diagnose, grid_of,
 };
 use crate::run::{Bar, End, Interrupt, JsonLines, Observer, RunRecord, Schedule, Silent};
@@ -116,6 +116,8 @@ impl Reconstruct {
             file: args.file,
             trajectory: args.trajectory,
             matrix: args.matrix,
+            k_unit: args.k_unit,
+            exclude_coils: args.exclude_coils,
             group: args.group,
             select: args.select,
             combine: args.combine,
@@ -255,8 +257,11 @@ impl Reconstruct {
             None => None,
         };
 
-        let prepared = (self.options).prepare(&kspace, &name, read.slice, memory, shared)?;
+        let coverage = Coverage::new(&kspace);
+        let prepared =
+            (self.options).prepare(&kspace, &coverage, &name, read.slice, memory, shared)?;
         let division = division(&backend, &prepared.problem);
+        let prepared_at = begun.elapsed();
         let chosen = engine(
             backend,
             &prepared.problem,
@@ -265,7 +270,10 @@ impl Reconstruct {
             memory,
             &mut shared.plans,
         )?;
-        let setup_seconds = begun.elapsed().as_secs_f64();
+        // The adjoint is one transform, which its engine begins with.
+        let is_adjoint = prepared.recipe.method == Method::Adjoint;
+        let set_up = if is_adjoint { prepared_at } else { begun.elapsed() };
+        let of_engine = begun.elapsed() - set_up;
         if interrupted()? {
             return Ok(None);
         }
@@ -288,13 +296,8 @@ impl Reconstruct {
                 path.display()
             ));
         }
-        let coverage = Coverage::new(&kspace);
         let mut problems = diagnose(&kspace, &coverage);
-        if prepared.density == "ramp" && coverage.spokes.is_none() {
-            notes.push(
-                "--density ramp assumes spokes, but these readouts are not spokes".to_owned(),
-            );
-        }
+        problems.extend(prepared.problems);
         self.print("note", &notes, &mut shared.said)?;
         self.print("warning", &problems, &mut shared.said)?;
         let mut run = Run::new(ReconstructionSteps::new(chosen.engine));
@@ -304,7 +307,13 @@ impl Reconstruct {
             let mut observer = self.progress.observer(of_several);
             run.execute(observer.as_mut(), &interrupt, schedule)?
         };
+        let begun = Instant::now();
         let image = run.steps_mut().image()?;
+        let seconds = if is_adjoint {
+            of_engine.as_secs_f64() + run.seconds() + begun.elapsed().as_secs_f64()
+        } else {
+            run.seconds()
+        };
         let data_residual = run.steps_mut().data_residual()?;
 
         if let Some(note) = stopped_early(run.steps().engine(), &prepared.recipe) {
@@ -323,9 +332,9 @@ impl Reconstruct {
         let engine = run.steps().engine();
         let setup = engine.setup();
         let recipe = &prepared.recipe;
-        let record = RunRecord::new(setup.clone(), run.seconds());
+        let record = RunRecord::new(setup.clone(), seconds);
         let summary = MriSummary {
-            record: record.after(self.inputs.clone(), setup_seconds, notes),
+            record: record.after(self.inputs.clone(), set_up.as_secs_f64(), notes),
             problems,
             operator: recipe.operator.name().to_owned(),
             method: recipe.method.name().to_owned(),

@@ -172,7 +172,13 @@ fn text(of: &MriSummary) -> String {
                 count(of.coils, ["coil", "coils"])
             ),
         ),
-        ("method", format!("{}, {}", of.method, of.operator)),
+        (
+            "method",
+            match &*of.density {
+                "none" => format!("{}, {}", of.method, of.operator),
+                density => format!("{}, {}, density weights by {density}", of.method, of.operator),
+            },
+        ),
         ("back end", of.record.setup.to_string()),
     ];
     if let Some(last) = of.residuals.last() {

@@ -2,7 +2,7 @@
 
 use super::read_options;
 use crate::cli::failure::Failure;
-use crate::data::ImageIndex;
+use crate::data::{ImageIndex, KUnit};
 use crate::io::IoError;
 use crate::io::cfl::{array_of, header_path, is_cfl};
 use crate::mri::io::bart::{self, BartFiles, MatrixSize};
@@ -16,6 +16,9 @@ pub(super) struct SampleArgs {
     pub(super) file: PathBuf,
     pub(super) trajectory: Option<PathBuf>,
     pub(super) matrix: Option<String>,
+    pub(super) k_unit: Option<String>,
+    /// Numbers of coils, separated by commas.
+    pub(super) exclude_coils: Option<String>,
     pub(super) group: String,
     pub(super) select: Option<String>,
     pub(super) combine: Option<String>,
@@ -23,26 +26,94 @@ pub(super) struct SampleArgs {
 
 /// Files with samples, and which image.
 #[derive(Debug)]
-pub(super) enum SampleSource {
+enum Files {
     Ismrmrd { file: PathBuf, options: ReadOptions },
     Bart(BartFiles),
+}
+
+/// Files with samples, which image, and which coils.
+#[derive(Debug)]
+pub(super) struct SampleSource {
+    files: Files,
+    /// The coils that are left out.
+    excluded: Vec<usize>,
+}
+
+/// Parses numbers of coils, separated by commas.
+fn coils(text: &str) -> Result<Vec<usize>, Failure> {
+    let numbers: Result<Vec<usize>, _> = text.split(',').map(|n| n.trim().parse()).collect();
+    numbers.map_err(|_| {
+        Failure::usage(format!(
+            "--exclude-coils {text}: expected numbers of coils from 0, separated by commas, such as 2,5"
+        ))
+    })
 }
 
 impl SampleSource {
     /// Checks the options.
     pub(super) fn from_args(args: SampleArgs) -> Result<Self, Failure> {
-        let options = read_options(&args.group, args.select.as_deref(), args.combine.as_deref())?;
+        let excluded = args.exclude_coils.as_deref().map(coils).transpose()?;
+        Ok(Self {
+            files: Files::from_args(args)?,
+            excluded: excluded.unwrap_or_default(),
+        })
+    }
+
+    /// Reads the samples of the image that is selected, or of one of several, which must fit into `memory`.
+    pub(super) fn read(
+        &self,
+        image: Option<ImageIndex>,
+        memory: Memory,
+    ) -> Result<KSpaceFile, IoError> {
+        let name = self.file().display().to_string();
+        self.files.read(image, memory)?.without_coils(&self.excluded, &name)
+    }
+
+    /// The file with the samples.
+    pub(super) fn file(&self) -> &Path {
+        self.files.file()
+    }
+
+    /// The files that are named: the samples first.
+    pub(super) fn files(&self) -> Vec<&Path> {
+        self.files.files()
+    }
+
+    /// The images that are selected, sorted, if the options ask for several.
+    pub(super) fn images(&self, memory: Memory) -> Result<Option<Vec<ImageIndex>>, IoError> {
+        self.files.images(memory)
+    }
+}
+
+impl Files {
+    /// Checks the options.
+    fn from_args(args: SampleArgs) -> Result<Self, Failure> {
+        let mut options =
+            read_options(&args.group, args.select.as_deref(), args.combine.as_deref())?;
+        options.matrix = match args.matrix {
+            None => None,
+            Some(text) => Some(MatrixSize::parse(&text).ok_or_else(|| {
+                Failure::usage(format!(
+                    "--matrix {text}: expected ROWSxCOLUMNS or SLICESxROWSxCOLUMNS, each 1 to 1048576, such as 256x256"
+                ))
+            })?),
+        };
+        options.k_unit = match args.k_unit {
+            None => None,
+            Some(name) => Some(KUnit::parse(&name).ok_or_else(|| {
+                Failure::usage(format!("--k-unit {name}: expected {}", KUnit::NAMES))
+            })?),
+        };
         let file = array_of(args.file);
         if !is_cfl(&file) {
-            let option = match (&args.trajectory, &args.matrix) {
-                (Some(path), _) => format!("--trajectory {}", path.display()),
-                (None, Some(matrix)) => format!("--matrix {matrix}"),
-                (None, None) => return Ok(Self::Ismrmrd { file, options }),
+            return match &args.trajectory {
+                None => Ok(Self::Ismrmrd { file, options }),
+                Some(path) => Err(Failure::usage(format!(
+                    "--trajectory {}: expected samples in a file whose name ends in .cfl, found {} (an ISMRMRD file holds its trajectory)",
+                    path.display(),
+                    file.display()
+                ))),
             };
-            return Err(Failure::usage(format!(
-                "{option}: expected samples in a file whose name ends in .cfl, found {} (an ISMRMRD file holds its trajectory and matrix)",
-                file.display()
-            )));
         }
         if options.group != DEFAULT_GROUP {
             return Err(Failure::usage(format!(
@@ -63,24 +134,17 @@ impl SampleSource {
                 trajectory.display()
             )));
         }
-        let matrix = match args.matrix {
-            None => None,
-            Some(text) => Some(MatrixSize::parse(&text).ok_or_else(|| {
-                Failure::usage(format!(
-                    "--matrix {text}: expected ROWSxCOLUMNS or SLICESxROWSxCOLUMNS, each 1 to 1048576, such as 256x256"
-                ))
-            })?),
-        };
         Ok(Self::Bart(BartFiles {
             samples: file,
             trajectory,
-            matrix,
+            matrix: options.matrix,
+            k_unit: options.k_unit,
             select: options.select,
         }))
     }
 
     /// The file with the samples.
-    pub(super) fn file(&self) -> &Path {
+    fn file(&self) -> &Path {
         match self {
             Self::Ismrmrd { file, .. } => file,
             Self::Bart(files) => &files.samples,
@@ -88,7 +152,7 @@ impl SampleSource {
     }
 
     /// The files that are named: the samples first.
-    pub(super) fn files(&self) -> Vec<&Path> {
+    fn files(&self) -> Vec<&Path> {
         match self {
             Self::Ismrmrd { file, .. } => vec![file],
             Self::Bart(files) => vec![&files.samples, &files.trajectory],
@@ -96,7 +160,7 @@ impl SampleSource {
     }
 
     /// The images that are selected, sorted, if the options ask for several.
-    pub(super) fn images(&self, memory: Memory) -> Result<Option<Vec<ImageIndex>>, IoError> {
+    fn images(&self, memory: Memory) -> Result<Option<Vec<ImageIndex>>, IoError> {
         let several = match self {
             Self::Ismrmrd { options, .. } => options.select.selects_several(),
             Self::Bart(files) => files.select.selects_several(),
@@ -109,7 +173,7 @@ impl SampleSource {
     }
 
     /// Reads the samples of the image that is selected, or of one of several, which must fit into `memory`.
-    pub(super) fn read(
+    fn read(
         &self,
         image: Option<ImageIndex>,
         memory: Memory,

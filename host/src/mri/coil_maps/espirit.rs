@@ -35,8 +35,6 @@ const SIGNAL: f64 = 1e-3;
 const EIGENVALUES: [f64; 2] = [0.5, 0.9];
 /// Maps below this length are 0: the noise of the image grows with its inverse.
 const MIN_LENGTH: f64 = 0.3;
-/// Most sets of maps.
-const SETS: usize = 4;
 
 /// Coil maps, and where they were calibrated.
 #[derive(Debug, Clone, PartialEq)]
@@ -52,6 +50,11 @@ pub struct Espirit {
     /// than those of all coils together only if coils · Π k > Π (k + 2), with k the widths of the kernel; else all
     /// maps are possible, and these are arbitrary. True for a single coil.
     pub enough_coils: bool,
+}
+
+impl Espirit {
+    /// Most sets of maps.
+    pub const MOST_SETS: usize = 4;
 }
 
 /// Cells by which the k-space of smooth weights widens a patch.
@@ -71,10 +74,11 @@ pub fn espirit(
     trajectory: ArrayView2<'_, f64>,
     samples: ArrayView2<'_, Complex<f64>>,
 ) -> Result<Espirit, MriError> {
-    espirit_with_plans(grid, trajectory, samples, &mut Plans::default())
+    let most_sets = Espirit::MOST_SETS;
+    espirit_with_plans(grid, trajectory, samples, most_sets, &mut Plans::default())
 }
 
-/// [`espirit`] with the `plans` that there are for the trajectory, to which new ones are added.
+/// [`espirit`] with at most `most_sets` sets of maps, and with the `plans` that there are for the trajectory, to which new ones are added.
 ///
 /// # Errors
 /// Like [`espirit`].
@@ -82,6 +86,7 @@ pub fn espirit_with_plans(
     grid: Grid,
     trajectory: ArrayView2<'_, f64>,
     samples: ArrayView2<'_, Complex<f64>>,
+    most_sets: usize,
     plans: &mut Plans,
 ) -> Result<Espirit, MriError> {
     check_shapes(grid, samples.ncols(), trajectory, samples)?;
@@ -121,7 +126,7 @@ pub fn espirit_with_plans(
         grid.shape[axis].min(NODES_PER_PERIOD * periods)
     });
     let [_, full] = EIGENVALUES;
-    let most = SETS.min(coils.patterns.len());
+    let most = most_sets.clamp(1, coils.patterns.len());
     // Whether more sets are needed is seen from fewer nodes.
     let stride = nodes.map(|count| if count % 2 == 0 { 2 } else { 1 });
     let mut found = matrix.dominant(grid, nodes, (most, full), stride);

@@ -1,11 +1,15 @@
 //! The matrix of the image, which the arrays do not state.
 
-use crate::data::KSpace;
+use crate::data::{KSpace, KUnit};
 use crate::io::IoError;
 use crate::io::cfl::CflFile;
+use crate::text::significant;
+use std::f64::consts::PI;
 
 /// Excess of |k| over a whole number, cycles per field of view, that is rounding.
 const ROUNDING: f64 = 1e-3;
+/// Share by which the largest |k| of a trajectory per pixel may be below 1/2 cycle or π.
+const PER_PIXEL: f64 = 0.02;
 
 /// Voxels of an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,7 +43,7 @@ impl MatrixSize {
     }
 
     /// Voxels along kx, ky, kz.
-    pub(super) fn along_k(self) -> [usize; 3] {
+    pub(in crate::mri::io) fn along_k(self) -> [usize; 3] {
         let [slices, rows, columns] = self.shape;
         [columns, rows, slices]
     }
@@ -49,30 +53,50 @@ impl MatrixSize {
 /// if kz is 0 everywhere.
 pub(super) fn resolved(
     trajectory: &mut CflFile,
+    unit: Option<KUnit>,
     notes: &mut Vec<String>,
 ) -> Result<MatrixSize, IoError> {
+    let stated = unit;
+    let unit = unit.unwrap_or(KUnit::CYCLES_PER_FOV);
+    let value = |found: String, expected: String, trajectory: &CflFile| IoError::Value {
+        file: trajectory.name().to_owned(),
+        dataset: "the largest |k|".to_owned(),
+        found,
+        expected,
+    };
+    // Per field of view the number of voxels has no effect on the factor of whole numbers.
+    let Some(factor) = unit.factor(1, None).filter(|_| unit.is_per_field_of_view()) else {
+        let expected = "--matrix, as only positions per fov tell the number of voxels".to_owned();
+        return Err(value(format!("--k-unit {unit} without it"), expected, trajectory));
+    };
     let mut most = [0.0_f64; 3];
     let mut axis = 0;
     trajectory.read(0, trajectory.count(), |value| {
-        let k = f64::from(value.re).abs();
+        let k = f64::from(value.re).abs() * factor;
         // NaN is found when the positions are read.
         most[axis] = most[axis].max(k);
         axis = (axis + 1) % 3;
     })?;
     let [kx, ky, kz] = most;
+    let largest = kx.max(ky).max(kz);
+    let per_pixel = [(0.5, "cycles-per-pixel"), (PI, "radians-per-pixel")]
+        .into_iter()
+        .find(|(end, _)| ((1.0 - PER_PIXEL) * end..=(1.0 + ROUNDING) * end).contains(&largest));
+    if let (None, Some((_, name))) = (stated, per_pixel) {
+        let expected = format!(
+            "cycles per field of view (with --matrix ROWSxCOLUMNS, --k-unit {name} takes them as {name})"
+        );
+        return Err(value(significant(largest, 4), expected, trajectory));
+    }
     let side = |k: f64| (2.0 * (k - ROUNDING).ceil()).max(0.0) as usize;
     let plane = kx.max(ky);
     for k in [kx, ky, kz] {
         if !(k.is_finite() && side(k) <= KSpace::MOST) || side(plane) == 0 {
-            return Err(IoError::Value {
-                file: trajectory.name().to_owned(),
-                dataset: "the largest |k|".to_owned(),
-                found: k.to_string(),
-                expected: format!(
-                    "above 0 and at most {} cycles per field of view (--matrix gives the voxels)",
-                    KSpace::MOST / 2
-                ),
-            });
+            let expected = format!(
+                "above 0 and at most {} cycles per field of view (--matrix gives the voxels)",
+                KSpace::MOST / 2
+            );
+            return Err(value(k.to_string(), expected, trajectory));
         }
     }
     let side_of_plane = side(plane);

@@ -9,8 +9,8 @@ mod matrix_size;
 pub(super) use layout::{COUNTERS, SLICE};
 pub use matrix_size::MatrixSize;
 
-use super::ismrmrd::{KSpaceFile, LeftOut, Selection};
-use crate::data::{Extent, ImageIndex, KSpace, Readout};
+use super::ismrmrd::{KSpaceFile, LeftOut, Selection, unit_note};
+use crate::data::{Extent, ImageIndex, KSpace, KUnit, Readout, k_unit_advice};
 use crate::io::IoError;
 use crate::io::cfl::{CflFile, widened};
 use crate::system::Memory;
@@ -34,6 +34,8 @@ pub struct BartFiles {
     pub matrix: Option<MatrixSize>,
     /// The images to read, if the files hold several.
     pub select: Selection,
+    /// The unit of the trajectory; `None`: cycles per field of view.
+    pub k_unit: Option<KUnit>,
 }
 
 /// The images that `files` select, sorted.
@@ -62,11 +64,12 @@ pub fn read_within(
     let (blocks, left_out) = Blocks::choose(&samples, &files.select, image, memory, &mut notes)?;
     let matrix = match files.matrix {
         Some(matrix) => matrix,
-        None => matrix_size::resolved(&mut trajectory, &mut notes)?,
+        None => matrix_size::resolved(&mut trajectory, files.k_unit, &mut notes)?,
     };
+    let unit = files.k_unit.unwrap_or(KUnit::CYCLES_PER_FOV);
     let coils = samples.dimensions()[layout::COIL];
     let count = blocks.samples().saturating_mul(blocks.count());
-    let positions = positions(&mut trajectory, &blocks, matrix)?;
+    let positions = positions(&mut trajectory, &blocks, matrix, unit)?;
     let mut values = Array2::zeros((coils, count));
     for (block, begin) in blocks.of(samples.dimensions()).into_iter().zip(0..) {
         let (mut coil, mut sample, each) = (0, 0, blocks.samples());
@@ -96,7 +99,11 @@ pub fn read_within(
     if !left_out.is_empty() {
         notes.push(left_out_note(readouts.len(), all, &left_out));
     }
-    let kspace = KSpace::new(extent, positions, values, readouts);
+    if files.k_unit.is_some() {
+        notes.extend(unit_note(unit, &positions, matrix.axes));
+    }
+    let is_stated = files.k_unit.is_some();
+    let kspace = KSpace::given_in(unit, is_stated, extent, positions, values, readouts);
     let kspace = kspace.map_err(|error| IoError::KSpace {
         file: samples.name().to_owned(),
         dataset: "the array".to_owned(),
@@ -129,24 +136,50 @@ fn positions(
     trajectory: &mut CflFile,
     blocks: &Blocks,
     matrix: MatrixSize,
+    unit: KUnit,
 ) -> Result<Array2<f64>, IoError> {
-    let sides = matrix.along_k();
+    let extent = Extent {
+        matrix: matrix.shape,
+        axes: matrix.axes,
+        field_of_view: None,
+    };
+    let wrong = |trajectory: &CflFile, dataset: String, found: String, expected: String| {
+        Err(IoError::Value {
+            file: trajectory.name().to_owned(),
+            dataset,
+            found,
+            expected,
+        })
+    };
+    let Some(factors) = unit.factors(&extent) else {
+        return wrong(
+            trajectory,
+            "the unit of the trajectory".to_owned(),
+            format!("--k-unit {unit}"),
+            "a unit per pixel or fov, as BART's arrays have no field of view in metres".to_owned(),
+        );
+    };
     let mut positions = Array2::zeros((blocks.samples() * blocks.count(), matrix.axes));
-    let mut wrong: Option<(usize, usize, Complex<f32>)> = None;
+    // The first value that is wrong in any case, and the first beyond the matrix.
+    let mut invalid: Option<(usize, usize, Complex<f32>)> = None;
+    let mut beyond: Option<(usize, usize, Complex<f32>)> = None;
+    let mut reach = vec![0.0_f64; matrix.axes];
     let mut sample = 0;
     for block in blocks.of(trajectory.dimensions()) {
         let mut axis = 0;
         trajectory.read(block, 3 * blocks.samples(), |value| {
             let k = f64::from(value.re);
-            let fits = if axis < matrix.axes {
-                let side = sides[axis] as f64;
-                positions[[sample, axis]] = k / side;
-                k.abs() <= side / 2.0 * (1.0 + 2.0 * KSpace::ROUNDING)
-            } else {
-                k == 0.0
-            };
-            if !(fits && value.im == 0.0) && wrong.is_none() {
-                wrong = Some((sample, axis, value));
+            let at = (sample, axis, value);
+            if value.im != 0.0 || axis >= matrix.axes && k != 0.0 {
+                invalid.get_or_insert(at);
+            }
+            if axis < matrix.axes {
+                positions[[sample, axis]] = k * factors[axis];
+                reach[axis] = reach[axis].max(k.abs());
+                let most = 0.5 * (1.0 + 2.0 * KSpace::ROUNDING);
+                if !((k * factors[axis]).abs() <= most) {
+                    beyond.get_or_insert(at);
+                }
             }
             axis += 1;
             if axis == 3 {
@@ -154,30 +187,27 @@ fn positions(
             }
         })?;
     }
-    let Some((sample, axis, value)) = wrong else {
+    let Some((sample, axis, value)) = invalid.or(beyond) else {
         return Ok(positions);
     };
     let expected = if value.im != 0.0 {
         "a real number (the dimensions of a trajectory are 3, samples, readouts)".to_owned()
     } else if axis < matrix.axes {
-        let most = sides[axis] as f64 / 2.0;
+        let others = k_unit_advice(&unit.others(&reach, &extent));
         format!(
-            "−{most} to {most} cycles per field of view, as the matrix has {} along it (--matrix)",
-            count(sides[axis], ["voxel", "voxels"])
+            "−{most} to {most} {unit}, as the matrix has {} along it (--matrix{}{others})",
+            count(matrix.along_k()[axis], ["voxel", "voxels"]),
+            if others.is_empty() { "" } else { ", or: " },
+            most = 0.5 / factors[axis],
         )
     } else {
         "0, as the matrix has no slices (--matrix SLICESxROWSxCOLUMNS for a volume)".to_owned()
     };
-    Err(IoError::Value {
-        file: trajectory.name().to_owned(),
-        dataset: format!("{} of sample {sample}", AXES[axis]),
-        found: if value.im == 0.0 {
-            value.re.to_string()
-        } else {
-            value.to_string()
-        },
-        expected,
-    })
+    let found = match value.im {
+        0.0 => value.re.to_string(),
+        _ => value.to_string(),
+    };
+    wrong(trajectory, format!("{} of sample {sample}", AXES[axis]), found, expected)
 }
 
 #[cfg(test)]

@@ -106,9 +106,9 @@ impl Head {
             let part: Vec<HeadRecord> = records.read(start..end)?;
             heads.extend(part.iter().map(|record| record.head));
             // A file may claim any number of records that it does not hold: these read as 0.
-            if let Some(empty) = heads[start..].iter().position(Self::is_unwritten) {
+            if end - start == BATCH && heads[start..].iter().all(Self::is_unwritten) {
                 return Err(records.wrong(
-                    start + empty,
+                    start,
                     "0 samples of 0 coils".to_owned(),
                     "at least one sample of one coil",
                 ));
@@ -145,6 +145,17 @@ impl Head {
             .iter()
             .find(|(bit, _)| flagged(self.flags, *bit))
             .map(|(_, what)| *what)
+    }
+
+    /// What it lacks, if it has no samples of an image.
+    pub(super) fn empty(&self) -> Option<&'static str> {
+        if self.number_of_samples == 0 || self.active_channels == 0 {
+            Some("acquisitions without samples")
+        } else if self.used_samples() == 0 {
+            Some("acquisitions all of whose samples are discarded")
+        } else {
+            None
+        }
     }
 
     /// Whether its samples are compressed, which is not supported.

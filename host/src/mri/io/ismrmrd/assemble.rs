@@ -5,10 +5,12 @@ use super::geometry::placement;
 use super::header::{Header, Space};
 use super::select::absent;
 use super::{Choice, Counter, KSpaceFile, LeftOut, ReadOptions};
-use crate::data::{Extent, ImageIndex, KSpace, KSpaceError, Readout};
+use crate::data::{Extent, ImageIndex, KSpace, KSpaceError, KUnit, Readout};
 use crate::io::IoError;
 use crate::io::records::Records;
 use crate::io::source::Source;
+use crate::mri::io::bart::MatrixSize;
+use crate::text::significant;
 use ndarray::{Array2, Axis};
 use num_complex::Complex;
 
@@ -32,6 +34,7 @@ pub(super) fn assemble(
     let heads = Head::read_all(records)?;
     let (chosen, left_out) = choose(source, records, &heads, options, false, &mut notes)?;
     check(source, records, &heads, &chosen)?;
+    let header = &with_matrix(header, options.matrix);
     if header.encodings > 1 {
         notes.push(format!(
             "the header has {} encodings: the first one is used",
@@ -47,18 +50,28 @@ pub(super) fn assemble(
         });
     };
     let axes = if encoded.matrix[2] > 1 { 3 } else { 2 };
-    let raw = RawSamples::read(
+    let mut raw = RawSamples::read(
         source, records, &heads, &chosen, axes, header, encoded, &mut notes,
     )?;
     let placement = placement(records, &chosen, &mut notes)?;
-    let (extent, factor) = raw.extent(header, encoded, axes, &mut notes);
+    let is_given = options.matrix.is_some();
+    let unit = options.k_unit.unwrap_or(KUnit::CYCLES_PER_PIXEL);
+    raw.convert(unit, header.recon.unwrap_or(encoded), encoded)
+        .ok_or_else(|| IoError::Missing {
+            file: source.name().to_owned(),
+            what: format!("<fieldOfView_mm> in the header, which --k-unit {unit} needs"),
+            tried: vec![format!("/{}/xml", options.group.trim_matches('/'))],
+        })?;
+    let (extent, factor) = raw.extent(header, encoded, axes, is_given, &mut notes);
     let mut trajectory = raw.trajectory;
     for (mut column, factor) in trajectory.axis_iter_mut(Axis(1)).zip(factor) {
         if factor != 1.0 {
             column.mapv_inplace(|k| k * factor);
         }
     }
-    let kspace = KSpace::new(extent, trajectory, raw.samples, raw.readouts);
+    notes.extend(unit_note(unit, &trajectory, axes));
+    let is_stated = options.k_unit.is_some();
+    let kspace = KSpace::given_in(unit, is_stated, extent, trajectory, raw.samples, raw.readouts);
     let kspace = kspace.map_err(|error| match error {
         KSpaceError::Outside {
             acquisition,
@@ -101,6 +114,41 @@ pub(super) fn assemble(
         acquisitions: heads.len(),
         left_out,
         notes,
+    })
+}
+
+/// A header with this matrix of the image. The fields of view stay, and an axis that the header does not encode is encoded with
+/// as many voxels as the image has.
+fn with_matrix(header: &Header, matrix: Option<MatrixSize>) -> Header {
+    let mut header = header.clone();
+    if let (Some(matrix), Some(mut encoded)) = (matrix, header.encoded.or(header.recon)) {
+        let recon = header.recon.unwrap_or(encoded);
+        let [x, y, z] = matrix.along_k();
+        if encoded.matrix[2] == 1 || matrix.axes == 2 {
+            encoded.matrix[2] = z;
+        }
+        header.encoded = Some(encoded);
+        header.recon = Some(Space {
+            matrix: [x, y, z],
+            ..recon
+        });
+    }
+    header
+}
+
+/// A note on positions that were converted to cycles/pixel.
+pub(in crate::mri::io) fn unit_note(
+    unit: KUnit,
+    trajectory: &Array2<f64>,
+    axes: usize,
+) -> Option<String> {
+    let largest = trajectory.iter().fold(0.0_f64, |most, k| most.max(k.abs()));
+    (unit != KUnit::CYCLES_PER_PIXEL).then(|| {
+        format!(
+            "{} are converted from {unit}: the largest is {} cycles/pixel",
+            if axes == 3 { "kx, ky and kz" } else { "kx and ky" },
+            significant(largest, 4)
+        )
     })
 }
 
@@ -148,7 +196,7 @@ fn choose(
     };
     let mut chosen = Vec::new();
     for (number, head) in heads.iter().enumerate() {
-        if let Some(what) = head.left_out() {
+        if let Some(what) = head.left_out().or_else(|| head.empty()) {
             leave_out(what);
         } else if head.encoding_space_ref != 0 {
             leave_out("acquisitions of other encodings");
@@ -218,24 +266,6 @@ fn check(
                 "uncompressed samples (convert the file without compression)",
             );
         }
-        if head.active_channels == 0 || head.number_of_samples == 0 {
-            return wrong(
-                format!(
-                    "{} samples of {} coils",
-                    head.number_of_samples, head.active_channels
-                ),
-                "at least one sample of one coil",
-            );
-        }
-        if head.used_samples() == 0 {
-            return wrong(
-                format!(
-                    "{} samples, of which {} before and {} after the signal are discarded",
-                    head.number_of_samples, head.discard_pre, head.discard_post
-                ),
-                "at least one sample that is not discarded",
-            );
-        }
         match head.trajectory_dimensions {
             0 => {
                 return wrong("none (trajectory_dimensions is 0)".to_owned(), CARTESIAN);
@@ -275,6 +305,8 @@ struct RawSamples {
     readouts: Vec<Readout>,
     /// Whether kz is that of the partitions' numbers.
     partitions: bool,
+    /// The third column of trajectories for a plane.
+    third: ThirdColumn,
 }
 
 impl RawSamples {
@@ -311,6 +343,7 @@ impl RawSamples {
             samples: Array2::zeros((coils, count)),
             readouts: Vec::with_capacity(chosen.len()),
             partitions: false,
+            third: ThirdColumn::default(),
         };
         let centre = header
             .centre_partition
@@ -341,6 +374,22 @@ impl RawSamples {
                     )?;
                 }
             }
+        }
+        if let Some([low, high]) = raw.third.as_kz() {
+            let [x, y, _] = encoded.matrix;
+            return Err(IoError::Value {
+                file: source.name().to_owned(),
+                dataset: records.path().to_owned(),
+                found: format!(
+                    "a third column with kz from {} to {}",
+                    significant(low, 3),
+                    significant(high, 3)
+                ),
+                expected: format!(
+                    "kx and ky, as the header's matrix has z = 1 (--matrix SLICESxROWSxCOLUMNS makes a volume of them, such as --matrix {}x{y}x{x})",
+                    x.max(y)
+                ),
+            });
         }
         if raw.partitions {
             notes.push(format!(
@@ -388,6 +437,9 @@ impl RawSamples {
         let skipped = usize::from(head.discard_pre);
         for j in 0..used_samples {
             let position = &arrays.traj[(skipped + j) * dimensions..][..dimensions];
+            if let ([x, y, third, ..], 2) = (position, axes) {
+                self.third.see(j == 0, [*x, *y, *third].map(f64::from));
+            }
             for axis in 0..axes {
                 self.trajectory[[begin + j, axis]] = match position.get(axis) {
                     Some(k) => f64::from(*k),
@@ -409,16 +461,36 @@ impl RawSamples {
         Ok(begin + used_samples)
     }
 
+    /// Converts the trajectory from `unit` to cycles per pixel of the encoded space; `None` if the size of a pixel is needed and
+    /// unknown. The field of view is that of the image, `recon`.
+    fn convert(&mut self, unit: KUnit, recon: Space, encoded: Space) -> Option<()> {
+        let measured = self.trajectory.ncols() - usize::from(self.partitions);
+        for (axis, mut column) in self.trajectory.axis_iter_mut(Axis(1)).enumerate().take(measured) {
+            let mut factor = unit.factor(recon.matrix[axis], encoded.pixel(axis))?;
+            if unit.is_per_field_of_view() {
+                let pixels = [encoded, recon].map(|space| space.pixel(axis));
+                if let [Some(encoded), Some(recon)] = pixels {
+                    factor *= encoded / recon;
+                }
+            }
+            if factor != 1.0 {
+                column.mapv_inplace(|k| k * factor);
+            }
+        }
+        Some(())
+    }
+
     /// The size of the image, and the factor of each axis of the trajectory.
     ///
     /// Positions are in cycles per pixel of the encoded space. The image has the size of
     /// reconSpace, or of the encoded space if the pixels of reconSpace are larger than the
-    /// resolution of the trajectory.
+    /// resolution of the trajectory. A matrix that `is_given` is that of the image in any case.
     fn extent(
         &self,
         header: &Header,
         encoded: Space,
         axes: usize,
+        is_given: bool,
         notes: &mut Vec<String>,
     ) -> (Extent, [f64; 3]) {
         let recon = header.recon.unwrap_or(encoded);
@@ -429,6 +501,8 @@ impl RawSamples {
                 if (ratio - 1.0).abs() > SAME_PIXEL {
                     *factor = ratio;
                 }
+            } else if is_given {
+                *factor = encoded.matrix[axis] as f64 / recon.matrix[axis] as f64;
             }
         }
         let most = |axis: usize| {
@@ -439,6 +513,7 @@ impl RawSamples {
             let reached = most(*axis);
             reached <= 0.5 + KSpace::ROUNDING && reached * factor[*axis] > 0.5 + KSpace::ROUNDING
         });
+        let beyond = beyond.filter(|_| !is_given);
         let flat_recon = recon.matrix[2] == 1 && axes == 3;
         let taken = match beyond {
             Some(axis) => {
@@ -484,6 +559,62 @@ impl RawSamples {
             field_of_view: taken.field_of_view.map(|[x, y, z]| [z, y, x]),
         };
         (extent, factor)
+    }
+}
+
+/// The third column of the trajectories of a plane: weights of the samples, or kz.
+#[derive(Debug, Default)]
+struct ThirdColumn {
+    readouts: Vec<Column>,
+}
+
+/// The third column of a readout.
+#[derive(Debug, Clone, Copy)]
+struct Column {
+    low: f64,
+    high: f64,
+    /// Largest distance from the origin in the plane, and with the third column as kz.
+    reach: [f64; 2],
+}
+
+impl ThirdColumn {
+    /// Adds a sample, of a further readout or of the last.
+    fn see(&mut self, first: bool, [x, y, third]: [f64; 3]) {
+        if first {
+            self.readouts.push(Column {
+                low: f64::INFINITY,
+                high: f64::NEG_INFINITY,
+                reach: [0.0; 2],
+            });
+        }
+        if let Some(of) = self.readouts.last_mut() {
+            (of.low, of.high) = (of.low.min(third), of.high.max(third));
+            let flat = x.hypot(y);
+            of.reach = [of.reach[0].max(flat), of.reach[1].max(flat.hypot(third))];
+        }
+    }
+
+    /// The smallest and the largest kz if the column is kz: it has negative values; or is the same in each readout, as in a stack;
+    /// or makes readouts equally long that are not in the plane, as spokes of a volume are.
+    fn as_kz(&self) -> Option<[f64; 2]> {
+        let all = |of: fn(&Column) -> f64| self.readouts.iter().map(of);
+        let ends = |of: fn(&Column) -> f64| {
+            let low = all(of).fold(f64::INFINITY, f64::min);
+            [low, all(of).fold(f64::NEG_INFINITY, f64::max)]
+        };
+        let ([low, _], [lowest_end, high]) = (ends(|of| of.low), ends(|of| of.high));
+        if !(low.is_finite() && high.is_finite()) {
+            return None;
+        }
+        let small = 1e-6 * high.abs().max(low.abs());
+        let is_stack = all(|of| of.high - of.low).all(|width| width <= small)
+            && high - lowest_end > small;
+        let is_ball = {
+            let ([flat, most_flat], [long, longest]) =
+                (ends(|of| of.reach[0]), ends(|of| of.reach[1]));
+            flat < 0.9 * most_flat && long > 0.98 * longest
+        };
+        (low < -small || is_stack || is_ball).then_some([low, high])
     }
 }
 

@@ -11,11 +11,13 @@ mod header;
 mod select;
 mod write;
 
+pub(super) use assemble::unit_note;
 pub(super) use select::absent;
 pub use select::{Choice, Counter, Selection, SelectionError};
 pub use write::{Recording, write};
 
-use crate::data::{ImageIndex, KSpace, Placement};
+use super::bart::MatrixSize;
+use crate::data::{ImageIndex, KSpace, KUnit, Placement};
 use crate::io::IoError;
 use crate::io::records::Records;
 use crate::io::source::Source;
@@ -34,6 +36,35 @@ pub struct ReadOptions {
     pub select: Selection,
     /// The image among them, where each value of a counter is an image of its own; `None`: the one with the lowest values.
     pub image: Option<ImageIndex>,
+    /// Voxels of the image; `None`: those of the header.
+    pub matrix: Option<MatrixSize>,
+    /// The unit of the trajectory; `None`: cycles/pixel.
+    pub k_unit: Option<KUnit>,
+}
+
+impl KSpaceFile {
+    /// Without the samples of these coils, numbered from 0.
+    ///
+    /// # Errors
+    /// A coil that is not there, or no coil that is left; `file` is its name.
+    pub fn without_coils(mut self, coils: &[usize], file: &str) -> Result<Self, IoError> {
+        if coils.is_empty() {
+            return Ok(self);
+        }
+        let count = self.kspace.coils();
+        let left: Vec<usize> = (0..count).filter(|coil| !coils.contains(coil)).collect();
+        if left.is_empty() || coils.iter().any(|coil| *coil >= count) {
+            return Err(IoError::Value {
+                file: file.to_owned(),
+                dataset: "the coils to exclude".to_owned(),
+                found: format!("{coils:?}"),
+                expected: format!("numbers from 0 to {}, and a coil that is left", count - 1),
+            });
+        }
+        self.kspace = self.kspace.of_coils(&left);
+        self.notes.push(format!("coils {coils:?} of {count} are excluded"));
+        Ok(self)
+    }
 }
 
 impl Default for ReadOptions {
@@ -42,6 +73,8 @@ impl Default for ReadOptions {
             group: DEFAULT_GROUP.to_owned(),
             select: Selection::default(),
             image: None,
+            matrix: None,
+            k_unit: None,
         }
     }
 }

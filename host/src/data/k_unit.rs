@@ -1,0 +1,217 @@
+//! Units of positions in k-space.
+
+use super::Extent;
+use crate::text::significant;
+use std::f64::consts::TAU;
+use std::fmt;
+
+/// A unit of positions in k-space: cycles or radians per length.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KUnit {
+    /// Radians rather than cycles.
+    radians: bool,
+    per: Per,
+}
+
+/// The length that a unit refers to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Per {
+    /// A pixel of the image.
+    Pixel,
+    /// The field of view.
+    FieldOfView,
+    /// So many metres.
+    Metres(u8),
+}
+
+/// Centimetres and millimetres as powers of a tenth of a metre.
+const METRE: Per = Per::Metres(0);
+const CENTIMETRE: Per = Per::Metres(2);
+const MILLIMETRE: Per = Per::Metres(3);
+
+/// The largest |k| of a trajectory that a unit explains, cycles/pixel: from half of Nyquist's 0.5 to
+/// that with what is lost to rounding.
+const PLAUSIBLE: std::ops::RangeInclusive<f64> = 0.25..=0.5 * (1.0 + KUnit::ROUNDING);
+
+impl KUnit {
+    /// The unit of ISMRMRD, and of this library.
+    pub const CYCLES_PER_PIXEL: Self = Self::new(false, Per::Pixel);
+    /// The unit of BART.
+    pub const CYCLES_PER_FOV: Self = Self::new(false, Per::FieldOfView);
+
+    /// All units.
+    pub const ALL: [Self; 10] = [
+        Self::CYCLES_PER_PIXEL,
+        Self::new(true, Per::Pixel),
+        Self::CYCLES_PER_FOV,
+        Self::new(true, Per::FieldOfView),
+        Self::new(false, METRE),
+        Self::new(true, METRE),
+        Self::new(false, CENTIMETRE),
+        Self::new(true, CENTIMETRE),
+        Self::new(false, MILLIMETRE),
+        Self::new(true, MILLIMETRE),
+    ];
+
+    /// The names of all units, for messages.
+    pub const NAMES: &str = "cycles- or radians-per-pixel, -fov, -m, -cm or -mm, such as cycles-per-fov";
+
+    /// Relative error of a field of view in a header, by which |k| may exceed half a cycle a pixel.
+    pub const ROUNDING: f64 = 2e-3;
+
+    const fn new(radians: bool, per: Per) -> Self {
+        Self { radians, per }
+    }
+
+    /// The unit with this [name](Self::name).
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|unit| unit.name() == name)
+    }
+
+    /// The name of the option's value.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match (self.radians, self.per) {
+            (false, Per::Pixel) => "cycles-per-pixel",
+            (true, Per::Pixel) => "radians-per-pixel",
+            (false, Per::FieldOfView) => "cycles-per-fov",
+            (true, Per::FieldOfView) => "radians-per-fov",
+            (false, METRE) => "cycles-per-m",
+            (true, METRE) => "radians-per-m",
+            (false, CENTIMETRE) => "cycles-per-cm",
+            (true, CENTIMETRE) => "radians-per-cm",
+            (false, Per::Metres(_)) => "cycles-per-mm",
+            (true, Per::Metres(_)) => "radians-per-mm",
+        }
+    }
+
+    /// Whether it refers to a length in metres, so that the field of view must be known.
+    #[must_use]
+    pub fn needs_field_of_view(self) -> bool {
+        matches!(self.per, Per::Metres(_))
+    }
+
+    /// Whether it refers to the field of view, so that the number of voxels follows from |k|.
+    #[must_use]
+    pub fn is_per_field_of_view(self) -> bool {
+        self.per == Per::FieldOfView
+    }
+
+    /// The factor from this unit to cycles/pixel along an axis of so many voxels with pixels of this
+    /// size, m; `None` if the size is needed and unknown.
+    #[must_use]
+    pub fn factor(self, voxels: usize, pixel: Option<f64>) -> Option<f64> {
+        let cycles = if self.radians { 1.0 / TAU } else { 1.0 };
+        Some(match self.per {
+            Per::Pixel => cycles,
+            Per::FieldOfView => cycles / voxels.max(1) as f64,
+            Per::Metres(tenths) => cycles * pixel? * 10_f64.powi(i32::from(tenths)),
+        })
+    }
+
+    /// The factors along kx, ky[, kz].
+    #[must_use]
+    pub fn factors(self, extent: &Extent) -> Option<Vec<f64>> {
+        let along = |axis: usize| {
+            let voxels = extent.matrix[2 - axis];
+            let pixel = (extent.field_of_view).map(|view| view[2 - axis] / voxels.max(1) as f64);
+            self.factor(voxels, pixel)
+        };
+        (0..extent.axes).map(along).collect()
+    }
+
+    /// The other units in which a trajectory with the largest |k| of `reach`, in this unit, would be
+    /// sampled as its matrix needs, with the largest |k| in cycles/pixel; the closest to 0.5 first.
+    #[must_use]
+    pub fn others(self, reach: &[f64], extent: &Extent) -> Vec<(Self, f64)> {
+        let largest = |unit: Self| -> Option<f64> {
+            let factors = unit.factors(extent)?;
+            let each = reach.iter().zip(factors).map(|(k, factor)| k * factor);
+            Some(each.fold(0.0, f64::max))
+        };
+        let mut found: Vec<(Self, f64)> = (Self::ALL.into_iter())
+            .filter(|unit| *unit != self)
+            .filter_map(|unit| Some((unit, largest(unit)?)))
+            .filter(|(_, k)| PLAUSIBLE.contains(k))
+            .collect();
+        found.sort_by(|a, b| (0.5 - a.1).abs().total_cmp(&(0.5 - b.1).abs()));
+        found
+    }
+}
+
+impl fmt::Display for KUnit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// `--k-unit cycles-per-fov would make it 0.5 cycles/pixel, --k-unit radians-per-cm 0.31`; empty
+/// without units.
+#[must_use]
+pub fn advice(units: &[(KUnit, f64)]) -> String {
+    let each = units.iter().enumerate().map(|(at, (unit, k))| {
+        let (makes, unit_of_k) = match at {
+            0 => (" would make it", " cycles/pixel"),
+            _ => ("", ""),
+        };
+        format!("--k-unit {unit}{makes} {}{unit_of_k}", significant(*k, 3))
+    });
+    each.collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::f64::consts::PI;
+
+    fn extent(side: usize, view: Option<f64>) -> Extent {
+        Extent {
+            matrix: [1, side, side],
+            axes: 2,
+            field_of_view: view.map(|view| [5e-3, view, view]),
+        }
+    }
+
+    fn names(reach: f64, extent: &Extent) -> Vec<&'static str> {
+        let found = KUnit::CYCLES_PER_PIXEL.others(&[reach, reach], extent);
+        found.into_iter().map(|(unit, _)| unit.name()).collect()
+    }
+
+    #[test]
+    fn names_are_parsed_and_differ() {
+        for unit in KUnit::ALL {
+            assert_eq!(KUnit::parse(unit.name()), Some(unit));
+        }
+        assert_eq!(KUnit::parse("cycles"), None);
+        assert_eq!(KUnit::parse("cycles-per-mm").unwrap().factor(64, Some(2e-3)), Some(2.0));
+    }
+
+    #[test]
+    fn the_unit_is_judged_by_the_largest_k() {
+        let view = extent(64, Some(0.24));
+        assert_eq!(names(32.0, &view), ["cycles-per-fov"]);
+        assert_eq!(names(PI, &view)[0], "radians-per-pixel");
+        assert_eq!(names(32.0 * TAU, &view)[0], "radians-per-fov");
+        // N/(2 FOV)
+        assert_eq!(names(133.33, &view)[0], "cycles-per-m");
+        assert_eq!(names(1.3334, &view)[0], "cycles-per-cm");
+        assert_eq!(names(0.13333, &view)[0], "cycles-per-mm");
+        assert_eq!(names(0.13333 * TAU, &view)[0], "radians-per-mm");
+        // Half as far as the matrix needs.
+        assert_eq!(names(PI / 2.0, &extent(64, None)), ["radians-per-pixel"]);
+        // Twice as far as the matrix needs, and without a field of view.
+        assert_eq!(names(1.0, &extent(64, None)), [""; 0]);
+        assert_eq!(names(133.33, &extent(64, None)), [""; 0]);
+    }
+
+    #[test]
+    fn advice_names_each_unit_with_its_largest_k() {
+        let found = KUnit::CYCLES_PER_PIXEL.others(&[32.0], &extent(64, None));
+        assert_eq!(
+            advice(&found),
+            "--k-unit cycles-per-fov would make it 0.5 cycles/pixel"
+        );
+        assert_eq!(advice(&[]), "");
+    }
+}
