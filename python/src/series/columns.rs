@@ -425,8 +425,8 @@ fn numbers(array: &ArrayRef, rounded: &mut Rounded) -> Option<Vec<f64>> {
         ($type:ty) => {{
             let array = array.as_primitive_opt::<$type>()?;
             let cells = array.iter();
-            let one = |cell: Option<_>| cell.map_or(0.0, |cell| rounded.integer(i128::from(cell)));
-            return Some(cells.map(one).collect());
+            let values = cells.map(|cell| cell.map_or(0.0, |n| rounded.integer(i128::from(n))));
+            return Some(values.collect());
         }};
     }
     match array.data_type() {
