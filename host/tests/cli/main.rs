@@ -96,6 +96,8 @@ mod sas_doubtful;
 mod sas_fit;
 #[cfg(feature = "sas")]
 mod sas_refused;
+#[cfg(feature = "sas")]
+mod sas_trials;
 #[cfg(feature = "series")]
 mod series;
 #[cfg(feature = "series")]
