@@ -116,7 +116,9 @@ pub fn weighted_values(
         });
     }
     if let (Some(Grid::Values(ratios)), true) = (&wide, centre > 0.0) {
-        let values = ratios.iter().map(|(ratio, weight)| (ratio * centre, *weight));
+        let values = ratios
+            .iter()
+            .map(|(ratio, weight)| (ratio * centre, *weight));
         let (values, weights) = values.filter(|(x, _)| positive(x)).unzip();
         return normalised(name, WeightedValues { values, weights });
     }

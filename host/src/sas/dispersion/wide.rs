@@ -51,7 +51,8 @@ pub(super) fn grid(polydispersity: &Polydispersity, width: f64) -> Option<Grid> 
     let bounded = width.min(WIDEST);
     match distribution {
         Distribution::Gaussian if width > NARROW_GAUSSIAN => {
-            let nsigma = (usual.1 + GAUSSIAN_GROWTH * (width - NARROW_GAUSSIAN)).min(GAUSSIAN_REACH);
+            let nsigma =
+                (usual.1 + GAUSSIAN_GROWTH * (width - NARROW_GAUSSIAN)).min(GAUSSIAN_REACH);
             let step = 2.0 * usual.1 / (usual.0 - 1) as f64 * (COARSEST / bounded).min(1.0);
             let half = (nsigma / step).ceil() as usize;
             Some(Grid::Reach {
@@ -59,7 +60,9 @@ pub(super) fn grid(polydispersity: &Polydispersity, width: f64) -> Option<Grid> 
                 nsigma,
             })
         }
-        Distribution::LogNormal if width > NARROW_LOGNORMAL => Some(Grid::Values(lognormal(bounded, width))),
+        Distribution::LogNormal if width > NARROW_LOGNORMAL => {
+            Some(Grid::Values(lognormal(bounded, width)))
+        }
         Distribution::Schulz if width > NARROW_SCHULZ => Some(Grid::Values(schulz(bounded, width))),
         _ => None,
     }
@@ -75,7 +78,8 @@ fn lognormal(bounded: f64, s: f64) -> Vec<(f64, f64)> {
     );
     let count = ((high - low) / step).ceil() as usize;
     let u = (0..=count).map(|i| low + i as f64 * step);
-    u.map(|u| (u.exp(), (-0.5 * (u / s).powi(2)).exp())).collect()
+    u.map(|u| (u.exp(), (-0.5 * (u / s).powi(2)).exp()))
+        .collect()
 }
 
 /// The middles of even steps of R = x/c from 0 to the tail of the sixth moment, a Γ distribution
@@ -147,7 +151,10 @@ mod tests {
     /// The moments have closed forms, so that the whole distribution is known.
     #[test]
     fn default_meshes_reach_the_sizes_that_scatter() {
-        for (distribution, most) in [(Distribution::Schulz, 1e-3), (Distribution::LogNormal, 1e-3)] {
+        for (distribution, most) in [
+            (Distribution::Schulz, 1e-3),
+            (Distribution::LogNormal, 1e-3),
+        ] {
             for width in [0.1, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.7, 1.0, 1.5, 2.0] {
                 let error = error(&of(distribution.clone()), width);
                 assert!(error.abs() < most, "{distribution:?} {width}: {error}");
@@ -178,7 +185,10 @@ mod tests {
     fn a_mesh_that_was_asked_for_is_kept_and_its_error_is_noted() {
         for (distribution, words) in [
             (Distribution::Schulz, "18 % too small; leave out its points"),
-            (Distribution::LogNormal, "100 % too small; leave out its points"),
+            (
+                Distribution::LogNormal,
+                "100 % too small; leave out its points",
+            ),
         ] {
             let mut given = of(distribution);
             assert_eq!(cut_off("radius", &given, 50.0, 1.0, FREE), None);
@@ -189,6 +199,9 @@ mod tests {
         }
         let note = cut_off("radius", &of(Distribution::Rectangle), 50.0, 0.3, FREE).unwrap();
         assert!(note.ends_with("too large; give it more points"), "{note}");
-        assert_eq!(cut_off("radius", &of(Distribution::Rectangle), 50.0, 0.1, FREE), None);
+        assert_eq!(
+            cut_off("radius", &of(Distribution::Rectangle), 50.0, 0.1, FREE),
+            None
+        );
     }
 }

@@ -1,9 +1,12 @@
 //! Checks columns and converts them to curves and images. Errors name the location; notes list what
 //! was left out.
 
+mod invalid_rows;
+
 use super::IoError;
 use crate::data::{Curve, ScatteringImage, Smearing};
 use crate::text::count;
+use invalid_rows::{Validity, coordinate, of_sigma, of_width, valid_rows};
 
 /// Singular and plural for [`count`].
 const ROWS: [&str; 2] = ["row", "rows"];
@@ -68,102 +71,6 @@ impl RawImage {
 /// The location of row `i` for messages: `line 12`.
 pub(super) type RowLabel<'p> = &'p dyn Fn(usize) -> String;
 
-fn refused(file: &str, what: &str, label: &str, found: f64, expected: &str) -> IoError {
-    IoError::Value {
-        file: file.to_owned(),
-        dataset: format!("{what} in {label}"),
-        found: found.to_string(),
-        expected: expected.to_owned(),
-    }
-}
-
-/// One row in so many may be invalid; of more, the data are refused.
-const ROWS_PER_INVALID: usize = 3;
-/// Most invalid rows that a note lists.
-const MOST_LISTED: usize = 8;
-
-/// A column, and which of its values make a row invalid.
-struct Validity<'c> {
-    what: &'static str,
-    values: &'c [f64],
-    is_valid: fn(f64) -> bool,
-    expected: &'static str,
-}
-
-/// The first invalid value of a row.
-fn invalid<'v>(row: usize, columns: &'v [Validity<'_>]) -> Option<&'v Validity<'v>> {
-    (columns.iter()).find(|of| !(of.is_valid)(of.values[row]))
-}
-
-/// Indices of the rows without invalid values, with a note on the others.
-///
-/// # Errors
-/// Too many rows are invalid.
-fn valid_rows(
-    file: &str,
-    rows: usize,
-    columns: &[Validity<'_>],
-    named: [&str; 2],
-    label: RowLabel<'_>,
-    notes: &mut Vec<String>,
-) -> Result<Vec<usize>, IoError> {
-    let (valid, others): (Vec<usize>, Vec<usize>) =
-        (0..rows).partition(|row| invalid(*row, columns).is_none());
-    let Some((row, of)) = others.first().and_then(|row| Some((*row, invalid(*row, columns)?)))
-    else {
-        return Ok(valid);
-    };
-    let found = of.values[row];
-    if others.len() * ROWS_PER_INVALID > rows {
-        return Err(refused(file, of.what, &label(row), found, of.expected));
-    }
-    let mut list: Vec<String> = others.iter().skip(1).take(MOST_LISTED).map(|row| label(*row)).collect();
-    if others.len() > MOST_LISTED + 1 {
-        list.push("…".to_owned());
-    }
-    let also = match list[..] {
-        [] => String::new(),
-        _ => format!("; also {}", list.join(", ")),
-    };
-    notes.push(format!(
-        "{} of {rows} left out: {} in {} is {found}{also}",
-        count(others.len(), named),
-        of.what,
-        label(row)
-    ));
-    Ok(valid)
-}
-
-/// The conditions of uncertainties: those of `sigma`, unless it says nothing.
-fn of_sigma(sigma: Option<&Vec<f64>>, is_valid: fn(f64) -> bool) -> Option<Validity<'_>> {
-    sigma.filter(|sigma| !is_unset(sigma)).map(|sigma| Validity {
-        what: "the uncertainty",
-        values: sigma,
-        is_valid,
-        expected: "a positive number",
-    })
-}
-
-/// Finite, as every coordinate is.
-fn coordinate<'c>(what: &'static str, values: &'c [f64]) -> Validity<'c> {
-    Validity {
-        what,
-        values,
-        is_valid: f64::is_finite,
-        expected: "a finite number",
-    }
-}
-
-/// A width of the resolution; a column of zeros says nothing.
-fn of_width<'c>(what: &'static str, values: Option<&'c Vec<f64>>) -> Option<Validity<'c>> {
-    values.map(|values| Validity {
-        what,
-        values,
-        is_valid: |width| width.is_finite() && width >= 0.0,
-        expected: "a number of 0 or more",
-    })
-}
-
 fn no_points_left(file: &str, found: &str) -> IoError {
     IoError::Value {
         file: file.to_owned(),
@@ -217,18 +124,34 @@ pub(super) fn curve(file: &str, mut raw: RawCurve, label: RowLabel<'_>) -> Resul
     let masked = |column: &[f64]| -> Vec<f64> {
         let pairs = column.iter().enumerate();
         pairs
-            .map(|(row, value)| if counted(row) || raw.q[row].is_nan() { *value } else { 1.0 })
+            .map(|(row, value)| {
+                if counted(row) || raw.q[row].is_nan() {
+                    *value
+                } else {
+                    1.0
+                }
+            })
             .collect()
     };
     let intensity = masked(&raw.intensity);
-    let sigma = raw.sigma.as_ref().filter(|sigma| !is_unset(sigma)).map(|sigma| masked(sigma));
+    let sigma = raw
+        .sigma
+        .as_ref()
+        .filter(|sigma| !is_unset(sigma))
+        .map(|sigma| masked(sigma));
     let conditions = [
         Some(coordinate("q", &raw.q)),
         Some(coordinate("the intensity", &intensity)),
         of_sigma(sigma.as_ref(), |sigma| sigma.is_finite() && sigma > 0.0),
         of_width("the resolution dq", raw.width.as_ref()),
-        of_width("the slit's length", raw.slit.as_ref().map(|(length, _)| length)),
-        of_width("the slit's width", raw.slit.as_ref().map(|(_, width)| width)),
+        of_width(
+            "the slit's length",
+            raw.slit.as_ref().map(|(length, _)| length),
+        ),
+        of_width(
+            "the slit's width",
+            raw.slit.as_ref().map(|(_, width)| width),
+        ),
     ];
     let conditions: Vec<Validity<'_>> = conditions.into_iter().flatten().collect();
     let valid = valid_rows(file, rows, &conditions, ROWS, label, &mut notes)?;
@@ -374,7 +297,9 @@ pub(super) fn image(
     let positions = [coordinate("qx", &qx), coordinate("qy", &qy)];
     let with_widths = pair.iter().flat_map(|(along, across)| {
         let along = of_width("the resolution along q", Some(along));
-        along.into_iter().chain(of_width("the resolution across q", Some(across)))
+        along
+            .into_iter()
+            .chain(of_width("the resolution across q", Some(across)))
     });
     let conditions: Vec<Validity<'_>> = positions.into_iter().chain(with_widths).collect();
     let measured = |i: &usize| {
@@ -388,7 +313,10 @@ pub(super) fn image(
     drop(conditions);
     let kept: Vec<usize> = valid.iter().copied().filter(measured).collect();
     if kept.is_empty() {
-        return Err(no_points_left(file, &format!("0 of {}", count(all, PIXELS))));
+        return Err(no_points_left(
+            file,
+            &format!("0 of {}", count(all, PIXELS)),
+        ));
     }
     if kept.len() < valid.len() {
         notes.push(format!(

@@ -114,6 +114,7 @@ impl<const N: usize> ColumnOrder<N> {
     /// used.
     pub(super) fn take(
         &self,
+        header: &Header,
         mut columns: Vec<Vec<f64>>,
         notes: &mut Vec<String>,
     ) -> [Option<Vec<f64>>; N] {
@@ -138,7 +139,10 @@ impl<const N: usize> ColumnOrder<N> {
         match unused[..] {
             _ if is_nist => {}
             [] => {}
-            [one] => notes.push(format!("column {one} is not used")),
+            [one] => notes.push(match header.name(one - 1) {
+                Some(name) => format!("column {one} ({}) is not used", shorten(name)),
+                None => format!("column {one} is not used"),
+            }),
             [first, .., last] if last - first + 1 == unused.len() => {
                 notes.push(format!("columns {first} to {last} are not used"));
             }

@@ -74,7 +74,10 @@ impl Header {
         let mut roles: Vec<Option<Role>> = names.iter().map(|name| name.role).collect();
         let places = |roles: &[Option<Role>], wanted: Role| -> Vec<usize> {
             let found = roles.iter().enumerate();
-            found.filter(|(_, role)| **role == Some(wanted)).map(|(at, _)| at).collect()
+            found
+                .filter(|(_, role)| **role == Some(wanted))
+                .map(|(at, _)| at)
+                .collect()
         };
         // The mean q of a bin beside q itself.
         let of_q = places(&roles, Role::Q);
@@ -85,6 +88,20 @@ impl Header {
                     roles[at] = Some(Role::Unused);
                 }
             }
+        }
+        // The first of several intensities; behind q, one with an unknown name before its σ.
+        let of_intensity = places(&roles, Role::Intensity);
+        for at in of_intensity.iter().skip(1) {
+            roles[*at] = Some(Role::Unused);
+        }
+        let knows = |wanted: Role| !places(&roles, wanted).is_empty();
+        if of_intensity.is_empty()
+            && names.len() == columns
+            && roles.first() == Some(&Some(Role::Q))
+            && roles.get(1) == Some(&None)
+            && (knows(Role::Sigma) || knows(Role::Width))
+        {
+            roles[1] = Some(Role::Intensity);
         }
         let only = |wanted: Role| match places(&roles, wanted)[..] {
             [at] => Some(at),
@@ -119,7 +136,11 @@ impl Header {
                 _ => None,
             };
             let first = foreign(0);
-            let any = || (0..columns).find_map(foreign).filter(|_| intensity.is_some());
+            let any = || {
+                (0..columns)
+                    .find_map(foreign)
+                    .filter(|_| intensity.is_some())
+            };
             self.foreign = first.or_else(any).or(self.foreign.take());
             return;
         }
@@ -138,7 +159,10 @@ impl Header {
         self.foreign = None;
         self.image |= is_pixel;
         self.columns = Some(Columns {
-            roles: roles.into_iter().map(|role| role.unwrap_or(Role::Unused)).collect(),
+            roles: roles
+                .into_iter()
+                .map(|role| role.unwrap_or(Role::Unused))
+                .collect(),
             names,
             guessed,
         });
@@ -147,6 +171,12 @@ impl Header {
     /// Index of the column with this meaning.
     pub(super) fn column(&self, role: Role) -> Option<usize> {
         self.columns.as_ref()?.roles.iter().position(|r| *r == role)
+    }
+
+    /// The name of a column.
+    pub(super) fn name(&self, column: usize) -> Option<&str> {
+        let names = &self.columns.as_ref()?.names;
+        names.get(column).map(|name| name.text.as_str())
     }
 
     /// The factor of I if a column has its standard deviation as a share of it.
@@ -174,7 +204,9 @@ impl Header {
                     "the pixels of a detector without q (the header gives {})",
                     self.detector.join(", ")
                 ),
-                expected: "q, I and its uncertainty, or Qx, Qy and I, as a reduction program writes them".to_owned(),
+                expected:
+                    "q, I and its uncertainty, or Qx, Qy and I, as a reduction program writes them"
+                        .to_owned(),
             }),
             _ => Ok(()),
         }
@@ -193,7 +225,9 @@ impl Header {
     pub(super) fn factor_of_width(&self, column: usize, options: &ReadOptions) -> f64 {
         let names = self.columns.as_ref().map(|columns| &columns.names);
         let unit = names.and_then(|names| names.get(column)?.unit.as_deref());
-        let own = unit.and_then(units::of_q).filter(|_| options.q_unit.is_none());
+        let own = unit
+            .and_then(units::of_q)
+            .filter(|_| options.q_unit.is_none());
         own.unwrap_or_else(|| self.factor(options))
     }
 
@@ -201,10 +235,12 @@ impl Header {
     pub(super) fn notes_on_units(&self, options: &ReadOptions) -> Vec<String> {
         let mut notes = Vec::new();
         match (&self.q_unit, options.q_unit) {
-            (Some(unit), None) if unit.factor != 1.0 && self.q_unit_is_named => notes.push(format!(
-                "q is converted from {} to 1/Å, as the header names its unit",
-                shorten(&unit.text)
-            )),
+            (Some(unit), None) if unit.factor != 1.0 && self.q_unit_is_named => {
+                notes.push(format!(
+                    "q is converted from {} to 1/Å, as the header names its unit",
+                    shorten(&unit.text)
+                ))
+            }
             (Some(unit), None) if unit.factor != 1.0 => {
                 let nm = unit.factor == QUnit::InverseNanometre.factor();
                 notes.push(format!(
@@ -338,19 +374,33 @@ mod tests {
     fn what_is_no_function_of_q_is_refused() {
         for (text, words) in [
             ("2theta(deg) I s", "an angle"),
-            ("#2th_deg         I               sigma", "needs the wavelength"),
+            (
+                "#2th_deg         I               sigma",
+                "needs the wavelength",
+            ),
             ("r_mm I sigma", "distance of the detector"),
             ("SpinEchoLength Depolarisation Error", "SESANS"),
             ("LOCATIONX:5.4\nPIXELSIZEX:5.0", "pixels of a detector"),
             ("log10(q) log10(I) s", "q and I themselves"),
         ] {
-            let why = header(text, 3).check("a.dat", &[2.0, 1.0]).unwrap_err().to_string();
+            let why = header(text, 3)
+                .check("a.dat", &[2.0, 1.0])
+                .unwrap_err()
+                .to_string();
             assert!(why.contains(words), "{why}");
         }
         let pixels = header("LOCATIONX:5.4\nPIXELSIZEX:5.0", 3);
         assert!(pixels.check("a.dat", &[1.0, 2.0]).is_ok());
-        for text in ["# q I 2theta", "# r_mm I s\n# q I s", "wavelength: 1.34", "angle of incidence"] {
-            assert!(header(text, 3).check("a.dat", &[2.0, 1.0]).is_ok(), "{text}");
+        for text in [
+            "# q I 2theta",
+            "# r_mm I s\n# q I s",
+            "wavelength: 1.34",
+            "angle of incidence",
+        ] {
+            assert!(
+                header(text, 3).check("a.dat", &[2.0, 1.0]).is_ok(),
+                "{text}"
+            );
         }
     }
 

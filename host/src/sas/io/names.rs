@@ -68,21 +68,89 @@ pub(super) struct Name {
 
 /// Words for a standard deviation.
 const SIGMA: [&str; 27] = [
-    "sigma", "sigmas", "sig", "σ", "err", "errs", "error", "errors", "errorbar", "errorbars", "d",
-    "δ", "δ", "delta", "dev", "std", "sd", "stddev", "stdev", "standarddeviation", "esd", "unc",
-    "uncert", "uncertainty", "uncertainties", "e", "s",
+    "sigma",
+    "sigmas",
+    "sig",
+    "σ",
+    "err",
+    "errs",
+    "error",
+    "errors",
+    "errorbar",
+    "errorbars",
+    "d",
+    "δ",
+    "δ",
+    "delta",
+    "dev",
+    "std",
+    "sd",
+    "stddev",
+    "stdev",
+    "standarddeviation",
+    "esd",
+    "unc",
+    "uncert",
+    "uncertainty",
+    "uncertainties",
+    "e",
+    "s",
 ];
 /// Those that are too short to follow what they belong to: `is`, `id`.
 const SHORT: [&str; 5] = ["d", "e", "s", "δ", "δ"];
-const INTENSITY: [&str; 13] = [
-    "i", "iq", "iofq", "iqxqy", "intensity", "intensities", "int", "counts", "count", "y", "signal",
-    "crosssection", "absint",
+const INTENSITY: [&str; 17] = [
+    "i",
+    "iq",
+    "iofq",
+    "iqxqy",
+    "intensity",
+    "intensities",
+    "int",
+    "counts",
+    "count",
+    "y",
+    "signal",
+    "crosssection",
+    "absint",
+    "exp",
+    "iexp",
+    "measured",
+    "data",
 ];
-const Q: [&str; 9] = ["q", "|q|", "qvalue", "qvalues", "x", "qmean", "meanq", "qbar", "modq"];
-const UNUSED: [&str; 31] = [
-    "n", "index", "idx", "id", "i0", "bin", "no", "nr", "num", "number", "row", "point", "points",
-    "pt", "pixel", "pixels", "npix", "npts", "qz", "shadow", "shadowfactor", "fsubs", "mask",
-    "meanqshadow", "model", "fit", "ifit", "residual", "residuals", "ymodel", "weight",
+const Q: [&str; 9] = [
+    "q", "|q|", "qvalue", "qvalues", "x", "qmean", "meanq", "qbar", "modq",
+];
+const UNUSED: [&str; 30] = [
+    "n",
+    "index",
+    "idx",
+    "id",
+    "bin",
+    "no",
+    "nr",
+    "num",
+    "number",
+    "row",
+    "point",
+    "points",
+    "pt",
+    "pixel",
+    "pixels",
+    "npix",
+    "npts",
+    "qz",
+    "shadow",
+    "shadowfactor",
+    "fsubs",
+    "mask",
+    "meanqshadow",
+    "model",
+    "fit",
+    "ifit",
+    "residual",
+    "residuals",
+    "ymodel",
+    "weight",
 ];
 
 /// The standard deviation of one of `quantities`, in a name of letters.
@@ -102,7 +170,7 @@ fn role(name: &str) -> Option<Role> {
         "qx" => return Some(Role::Qx),
         "qy" => return Some(Role::Qy),
         // S(q) is a structure factor, and e(q) no usual name.
-        "sq" | "eq" | "ex" | "sx" | "e" | "d" | "δ" | "delta" | "dev" => return None,
+        "sq" | "eq" | "ex" | "sx" | "d" | "δ" | "delta" | "dev" => return None,
         "2theta" | "twotheta" | "theta" | "2θ" | "θ" | "tth" | "2th" | "ttheta" | "2thdeg"
         | "angle" | "scatteringangle" => return foreign(Foreign::Angle),
         "r" | "radius" | "distance" => return foreign(Foreign::Radius),
@@ -119,9 +187,13 @@ fn role(name: &str) -> Option<Role> {
     }
     let axes = |ends: [&str; 4]| ends.map(|end| format!("q{end}"));
     let is_along = |ends| is_sigma_of(name, &axes(ends).each_ref().map(String::as_str));
+    // Of several frames: I_0, I_1.
+    let frame = name
+        .strip_prefix('i')
+        .is_some_and(|rest| !rest.is_empty() && rest.chars().all(|c| c.is_ascii_digit()));
     if Q.contains(&name) {
         Some(Role::Q)
-    } else if INTENSITY.contains(&name) {
+    } else if INTENSITY.contains(&name) || frame {
         Some(Role::Intensity)
     } else if UNUSED.contains(&name) {
         Some(Role::Unused)
@@ -140,7 +212,14 @@ fn role(name: &str) -> Option<Role> {
 
 /// Words before the names in files of NIST: `Data columns are Qx - Qy - …`.
 const PREFIXES: [&str; 8] = [
-    "data", "columns", "column", "are", "names", "ascii", "the", "variables",
+    "data",
+    "columns",
+    "column",
+    "are",
+    "names",
+    "ascii",
+    "the",
+    "variables",
 ];
 /// Words of a sentence, which a line of names does not have.
 const SENTENCE: [&str; 16] = [
@@ -259,7 +338,9 @@ fn name(cell: &str) -> Name {
     }
     let text = letters(rest);
     // dI/I, or a relative error.
-    let quotient = rest.split_once('/').map(|(of, by)| (letters(of), letters(by)));
+    let quotient = rest
+        .split_once('/')
+        .map(|(of, by)| (letters(of), letters(by)));
     let shares = ["relative", "rel", "fractional", "percent", "pct"];
     let share = shares.iter().find_map(|word| text.strip_prefix(word));
     let (text, factor) = match (quotient, share) {
@@ -312,8 +393,10 @@ fn is_unit(word: &str) -> bool {
 
 /// Whether a word is the unit of an angle or of a distance on a detector.
 fn is_foreign_unit(word: &str) -> bool {
-    ["deg", "rad", "mrad", "degree", "degrees", "mm", "cm", "m", "pixel", "pixels", "px"]
-        .contains(&word.to_lowercase().as_str())
+    [
+        "deg", "rad", "mrad", "degree", "degrees", "mm", "cm", "m", "pixel", "pixels", "px",
+    ]
+    .contains(&word.to_lowercase().as_str())
 }
 
 /// The words of a line, which blanks, commas and semicolons outside of brackets separate; a bracket
@@ -344,21 +427,56 @@ mod tests {
     use super::*;
 
     fn roles(line: &str, columns: usize) -> Vec<Option<Role>> {
-        names(line, columns).into_iter().map(|name| name.role).collect()
+        names(line, columns)
+            .into_iter()
+            .map(|name| name.role)
+            .collect()
     }
 
     #[test]
     fn standard_deviations_of_intensities_have_many_names() {
         for name in [
-            "sigma", "Sig", "err(I)", "Error", "dI", "I_error", "s(I)", "sd", "ErrorI", "std",
-            "dI(q)", "sigma_I", "I_sigma", "IError", "Std. Dev. I(Q) (1/cm)", "uncertainty", "I_err",
-            "Idev", "σ(I)", "intensity_std", "esd", "errors", "dy",
+            "sigma",
+            "Sig",
+            "err(I)",
+            "Error",
+            "dI",
+            "I_error",
+            "s(I)",
+            "sd",
+            "ErrorI",
+            "std",
+            "dI(q)",
+            "sigma_I",
+            "I_sigma",
+            "IError",
+            "Std. Dev. I(Q) (1/cm)",
+            "uncertainty",
+            "I_err",
+            "Idev",
+            "σ(I)",
+            "intensity_std",
+            "esd",
+            "errors",
+            "dy",
         ] {
             let found = roles(&format!("q\tI\t{name}"), 3);
             assert_eq!(found.get(2), Some(&Some(Role::Sigma)), "{name}: {found:?}");
         }
-        for name in ["dq", "sigmaQ", "dQ (1/nm)", "q_err", "sigma_q", "Qdev", "resolution"] {
-            assert_eq!(roles(&format!("q\t{name}"), 2)[1], Some(Role::Width), "{name}");
+        for name in [
+            "dq",
+            "sigmaQ",
+            "dQ (1/nm)",
+            "q_err",
+            "sigma_q",
+            "Qdev",
+            "resolution",
+        ] {
+            assert_eq!(
+                roles(&format!("q\t{name}"), 2)[1],
+                Some(Role::Width),
+                "{name}"
+            );
         }
         for name in ["is", "T", "S(q)", "id2", "Fehler"] {
             assert_eq!(roles(&format!("q\t{name}"), 2)[1], None, "{name}");
@@ -376,7 +494,11 @@ mod tests {
             ("\"Q (1/A)\"", "1/A"),
         ] {
             let found = &names(&format!("{text}\tI"), 2)[0];
-            assert_eq!((found.role, found.unit.as_deref()), (Some(Role::Q), Some(unit)), "{text}");
+            assert_eq!(
+                (found.role, found.unit.as_deref()),
+                (Some(Role::Q), Some(unit)),
+                "{text}"
+            );
         }
         for (text, what) in [
             ("2th_deg", Foreign::Angle),
@@ -387,7 +509,11 @@ mod tests {
             ("log10(q)", Foreign::Logarithm),
             ("SpinEchoLength", Foreign::SpinEcho),
         ] {
-            assert_eq!(roles(&format!("{text}\tI"), 2)[0], Some(Role::Foreign(what)), "{text}");
+            assert_eq!(
+                roles(&format!("{text}\tI"), 2)[0],
+                Some(Role::Foreign(what)),
+                "{text}"
+            );
         }
     }
 
@@ -403,7 +529,11 @@ mod tests {
             ("dI/cm^-1", None),
         ] {
             let found = &names(&format!("q\tI\t{text}"), 3)[2];
-            assert_eq!((found.role, found.relative), (Some(Role::Sigma), factor), "{text}");
+            assert_eq!(
+                (found.role, found.relative),
+                (Some(Role::Sigma), factor),
+                "{text}"
+            );
         }
     }
 }

@@ -5,12 +5,14 @@
 //! `resolutions` of Q the uncertainties and resolutions. If an attribute is missing, the usual
 //! names apply.
 
+mod frames;
 mod signal;
 
 use super::check::{self, RawCurve, RawImage};
 use super::{IoError, MAX_NOTES, Memory, ReadOptions, allow, name_of, select, shorten, units};
 use crate::data::Scattering;
 use crate::io::source::Source;
+use frames::{Frame, frames};
 use std::path::Path;
 
 /// Maximum number of links read per group.
@@ -75,8 +77,8 @@ fn read_from(
 struct DataSetPath {
     path: String,
     title: String,
-    /// The frame, from 0, and the number of frames, if the intensities have several at each q.
-    frame: Option<(usize, usize)>,
+    /// The frame, if the intensities have several at each q.
+    frame: Option<Frame>,
 }
 
 /// Whether the group `path` has that class.
@@ -132,7 +134,7 @@ fn data_sets(source: &Source, left_out: &mut Vec<String>) -> Result<Vec<DataSetP
             } else {
                 title.clone()
             };
-            let frames = frames(source, &path)?;
+            let (frames, last) = frames(source, &path)?;
             for frame in 0..frames {
                 sets.push(DataSetPath {
                     title: match frames {
@@ -140,7 +142,11 @@ fn data_sets(source: &Source, left_out: &mut Vec<String>) -> Result<Vec<DataSetP
                         _ => format!("{title} frame {}", frame + 1),
                     },
                     path: path.clone(),
-                    frame: (frames > 1).then_some((frame, frames)),
+                    frame: (frames > 1).then_some(Frame {
+                        index: frame,
+                        count: frames,
+                        last,
+                    }),
                 });
                 if sets.len() == MAX_DATA_SETS {
                     return Ok(sets);
@@ -151,47 +157,12 @@ fn data_sets(source: &Source, left_out: &mut Vec<String>) -> Result<Vec<DataSetP
     Ok(sets)
 }
 
-/// Number of curves in the group `path`: the last axis of its intensities is Q, and the others,
-/// such as time and temperature, count frames.
-fn frames(source: &Source, path: &str) -> Result<usize, IoError> {
-    let signal = source.attribute(path, "signal")?.filter(|name| !name.is_empty());
-    let signal = signal.unwrap_or_else(|| "I".to_owned());
-    let at = |name: &str| format!("{path}/{name}");
-    // Missing or unreadable datasets are reported when they are read.
-    let shape_of = |name: &str| -> Option<Vec<usize>> {
-        let found = !name.contains('/') && source.has(&at(name)).unwrap_or(false);
-        let numbers = source.require(name, &[&at(name)]).ok().filter(|_| found)?;
-        Some(numbers.shape().to_vec())
-    };
-    let Some(shape) = shape_of(&signal).filter(|shape| shape.len() > 1) else {
-        return Ok(1);
-    };
-    let named = match source.attribute_texts(path, "I_axes")? {
-        Some(axes) => split(&axes),
-        None => split(&source.attribute_texts(path, "axes")?.unwrap_or_default()),
-    };
-    let axis = named.iter().find(|axis| axis.starts_with(['Q', 'q']));
-    let axis = axis.map_or("Q", String::as_str);
-    let rows = shape[shape.len() - 1];
-    let Some(of_q) = shape_of(axis).filter(|_| axis != "Qx" && axis != "Qy") else {
-        return Ok(1);
-    };
-    let is_last = named.is_empty() || named.last().is_some_and(|last| last == axis) || named.len() == 1;
-    // q of the curves, or of every frame; not q of the pixels of an image.
-    let of_frames = of_q.iter().product::<usize>() == rows || of_q == shape;
-    let count = shape[..shape.len() - 1].iter().product::<usize>();
-    Ok(match is_last && of_frames && rows > 1 {
-        true => count.max(1),
-        false => 1,
-    })
-}
-
 /// A group of data that is being read.
 struct DataSet<'s> {
     source: &'s Source,
     path: &'s str,
-    /// The frame, from 0, and the number of frames, if there are several.
-    frame: Option<(usize, usize)>,
+    /// The frame, if there are several.
+    frame: Option<Frame>,
     memory: Memory,
     /// Name of the dataset of intensities.
     signal: String,
@@ -279,7 +250,7 @@ impl<'s> DataSet<'s> {
     fn column(&self, name: &str, what: &str, rows: usize) -> Result<Vec<f64>, IoError> {
         let (values, shape) = self.numbers(name, what)?;
         let values = match self.frame {
-            Some((_, frames)) if values.len() == rows * frames => self.of_frame(values),
+            Some(frame) if values.len() == rows * frame.count => self.of_frame(values),
             _ => values,
         };
         if values.len() != rows {
@@ -292,10 +263,7 @@ impl<'s> DataSet<'s> {
     /// The values of the frame out of those of all.
     fn of_frame(&self, values: Vec<f64>) -> Vec<f64> {
         match self.frame {
-            Some((frame, frames)) => {
-                let rows = values.len() / frames;
-                values[frame * rows..(frame + 1) * rows].to_vec()
-            }
+            Some(frame) => frame.of(&values),
             None => values,
         }
     }

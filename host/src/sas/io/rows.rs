@@ -219,9 +219,7 @@ pub(super) fn with_broken_lines(text: &str, mut data: Block) -> Block {
         }
         // Another set of data begins with its own q.
         let step = (other.start - one.end).signum();
-        let follows = |block: &Block| {
-            block.rows == 1 || (block.end - block.start).signum() == step
-        };
+        let follows = |block: &Block| block.rows == 1 || (block.end - block.start).signum() == step;
         let continues = one.rows > 1 && other.rows > 1 && follows(one) && follows(other);
         let rows = broken.iter().all(|line| is_broken_row(line, columns));
         (rows || continues).then_some(broken.len())

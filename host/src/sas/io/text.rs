@@ -184,7 +184,7 @@ fn curve(
 ) -> RawCurve {
     let order = ColumnOrder::of_curve(header, &columns);
     let [_, _, of_sigma, of_width] = order.columns();
-    let [q, intensity, sigma, width] = order.take(columns, &mut notes);
+    let [q, intensity, sigma, width] = order.take(header, columns, &mut notes);
     let intensity = intensity.unwrap_or_default();
     let width = width.zip(of_width);
     let width = width.map(|(c, at)| scaled(c, header.factor_of_width(at, options)));
@@ -222,7 +222,7 @@ fn image(
     let order = ColumnOrder::of_image(header, &columns);
     let factor = header.factor(options);
     let [_, _, _, of_sigma, ..] = order.columns();
-    let taken = order.take(columns, &mut notes);
+    let taken = order.take(header, columns, &mut notes);
     let [qx, qy, intensity, sigma, along, across] = taken;
     let q = |column: Option<Vec<f64>>| scaled(column.unwrap_or_default(), factor);
     let intensity = intensity.unwrap_or_default();

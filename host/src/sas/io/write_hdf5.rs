@@ -11,7 +11,7 @@ use std::path::Path;
 
 /// Writes NXcanSAS: `/sasentry01/sasdata01` with Q (or Qx, Qy), I, and uncertainties and resolution
 /// if available. The datasets of an image have rows and columns: those of its grid, with a mask if
-/// pixels are missing, otherwise one row.
+/// pixels are missing, or of its runs of ascending qx or qy, otherwise one row.
 ///
 /// # Errors
 /// [`IoError::Write`].
@@ -159,13 +159,24 @@ struct Layout {
     qy: Vec<f64>,
 }
 
+/// The length of the ascending runs of which the values consist, if all have one length.
+fn run(values: &[f64]) -> Option<usize> {
+    let falls = |at: usize| values[at] < values[at - 1];
+    let length = (1..values.len()).find(|at| falls(*at))?;
+    let even = (1..values.len()).all(|at| falls(at) == at.is_multiple_of(length));
+    (length > 1 && even && values.len().is_multiple_of(length)).then_some(length)
+}
+
 impl Layout {
     fn of(image: &ScatteringImage) -> Self {
         let Some(grid) = grid(image) else {
+            // A curved detector has rows, too.
+            let pixels = image.qx.len();
+            let columns = run(&image.qx).or_else(|| run(&image.qy)).unwrap_or(pixels);
             return Self {
-                rows: 1,
-                columns: image.qx.len(),
-                cells: (0..image.qx.len()).collect(),
+                rows: pixels / columns.max(1),
+                columns,
+                cells: (0..pixels).collect(),
                 qx: image.qx.clone(),
                 qy: image.qy.clone(),
             };
@@ -175,8 +186,12 @@ impl Layout {
             rows,
             columns,
             cells: grid.cells.iter().map(|cell| *cell as usize).collect(),
-            qx: (0..rows * columns).map(|cell| grid.qx[cell % columns]).collect(),
-            qy: (0..rows * columns).map(|cell| grid.qy[cell / columns]).collect(),
+            qx: (0..rows * columns)
+                .map(|cell| grid.qx[cell % columns])
+                .collect(),
+            qy: (0..rows * columns)
+                .map(|cell| grid.qy[cell / columns])
+                .collect(),
         }
     }
 

@@ -59,7 +59,10 @@ impl Fit<'_> {
             .map(|i| parameters[i].at_bound(at.values[i], all_free.uncertainty[i]))
             .collect();
         let held: Vec<bool> = at_bound.iter().map(Option::is_some).collect();
-        let bounds: Vec<(f64, f64)> = parameters.iter().map(|parameter| parameter.bounds).collect();
+        let bounds: Vec<(f64, f64)> = parameters
+            .iter()
+            .map(|parameter| parameter.bounds)
+            .collect();
         let statistics = Statistics::new(&jacobian, &held, factor, noise)
             .without(&all_free.undetermined)
             .within(&bounds);

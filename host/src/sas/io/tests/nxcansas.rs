@@ -182,7 +182,8 @@ fn frames_are_data_sets_of_their_own() {
     let data = entry.create_group("data").unwrap();
     text(&data, "canSAS_class", "SASdata").unwrap();
     text(&data, "I_axes", "Time,Q").unwrap();
-    let table = |first: f64| Array2::from_shape_fn((3, 4), |(i, j)| first + 10.0 * i as f64 + j as f64);
+    let table =
+        |first: f64| Array2::from_shape_fn((3, 4), |(i, j)| first + 10.0 * i as f64 + j as f64);
     output::array(&data, "Q", &Array1::from(vec![0.1, 0.2, 0.3, 0.4])).unwrap();
     output::array(&data, "I", &table(1.0)).unwrap();
     output::array(&data, "Idev", &table(0.5)).unwrap();
@@ -204,7 +205,22 @@ fn frames_are_data_sets_of_their_own() {
         assert_eq!(third.sigma, Some(vec![20.5, 21.5, 22.5, 23.5]));
     }
     let why = chosen(Some("4")).unwrap_err().to_string();
-    assert!(why.contains("--select") && why.contains("3 entry frame 3"), "{why}");
+    assert!(
+        why.contains("--select") && why.contains("3 entry frame 3"),
+        "{why}"
+    );
+    // q along the first axis.
+    let file = hdf5::File::open_rw(&path).unwrap();
+    let data = file.group("entry/data").unwrap();
+    text(&data, "I_axes", "Q,Time").unwrap();
+    for (name, first) in [("I", 1.0), ("Idev", 0.5)] {
+        data.unlink(name).unwrap();
+        output::array(&data, name, &table(first).reversed_axes()).unwrap();
+    }
+    file.close().unwrap();
+    let third = chosen(Some("3")).unwrap();
+    assert_eq!(third.intensity, [21.0, 22.0, 23.0, 24.0]);
+    assert_eq!(third.sigma, Some(vec![20.5, 21.5, 22.5, 23.5]));
 }
 
 /// Other programs tell an image from frames by the ranks of I and of Qx, and find Qx by `Q_indices`.
@@ -241,6 +257,9 @@ fn a_written_image_has_rows_and_columns_and_a_mask() {
     assert_eq!(indices, [0, 1]);
     file.close().unwrap();
     let back = read_image(&path, &ReadOptions::default()).unwrap();
-    assert_eq!((back.qx, back.qy, back.intensity), (image.qx, image.qy, image.intensity));
+    assert_eq!(
+        (back.qx, back.qy, back.intensity),
+        (image.qx, image.qy, image.intensity)
+    );
     assert_eq!(back.notes, ["1 of 12 points are masked and left out"]);
 }
