@@ -165,7 +165,7 @@ pub fn weighted_values(
 /// Share of a distribution beyond the limits from which on it is noted.
 const NOTED_SHARE: f64 = 0.01;
 /// Relative error of a mesh from which on it is noted.
-const NOTED_ERROR: f64 = 0.02;
+const NOTED_ERROR: f64 = 0.03;
 
 /// A note if the limits of the parameter cut off a part of the distribution of sizes about
 /// `centre`, or if its mesh misses a part of it.

@@ -75,15 +75,15 @@ fn errors_name_the_dataset() {
         &["Idev", "shape 3", "4 numbers"],
     );
     assert_message(
-        |g| replace(g, "Idev", &[1.0, 1.0, -1.0, 1.0]),
+        |g| replace(g, "Idev", &[1.0, 1.0, -1.0, -1.0]),
         &["point 3", "-1"],
     );
     assert_message(
-        |g| replace(g, "Qdev", &[1.0, 1.0, -1.0, 1.0]),
+        |g| replace(g, "Qdev", &[1.0, 1.0, -1.0, -1.0]),
         &["point 3", "dq"],
     );
     assert_message(
-        |g| replace(g, "I", &[1.0, f64::NAN, 1.0, 1.0]),
+        |g| replace(g, "I", &[1.0, f64::NAN, f64::NAN, 1.0]),
         &["point 2", "NaN"],
     );
     assert_message(|g| replace(g, "Q", &[0.0; 4]), &["q > 0"]);
