@@ -196,8 +196,9 @@ pub(crate) fn cut_off(
     let expected = polydispersity.distribution.sphere_moment(width)?;
     let moment = |n: i32| -> f64 { pairs().map(|(x, w)| w * (x / centre).powi(n)).sum() };
     let error = moment(6) / moment(3) / expected - 1.0;
-    // A comparison that is false for NaN, too.
-    (!(error.abs() <= NOTED_ERROR)).then(|| {
+    // False for NaN, too.
+    let resolved = error.abs() <= NOTED_ERROR;
+    (!resolved).then(|| {
         format!(
             "the mesh does not resolve the distribution of {name}: its mean of {name}^6 over that of {name}^3, to which the intensity of spheres at q = 0 is proportional, is {} % too {}; {}",
             significant(100.0 * error.abs(), 2),

@@ -134,7 +134,7 @@ impl<const N: usize> ColumnOrder<N> {
             .filter(|i| !self.columns.contains(&Some(*i)))
             .map(|i| i + 1)
             .collect();
-        // Images of NIST have qz and the shadow of the beam stop, which nobody needs.
+        // Images of NIST have qz and the shadow of the beam stop, which are not needed.
         let is_nist = N == IMAGE.len() && self.columns == self.usual && matches!(self.all, 7 | 8);
         match unused[..] {
             _ if is_nist => {}
