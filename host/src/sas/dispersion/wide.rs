@@ -197,7 +197,9 @@ mod tests {
             assert!(note.contains(words), "{note}");
             assert!(grid(&given, 1.0).is_none());
         }
-        let note = cut_off("radius", &of(Distribution::Rectangle), 50.0, 0.3, FREE).unwrap();
+        let mut coarse = of(Distribution::Rectangle);
+        coarse.points = 20;
+        let note = cut_off("radius", &coarse, 50.0, 0.3, FREE).unwrap();
         assert!(note.ends_with("too large; give it more points"), "{note}");
         assert_eq!(
             cut_off("radius", &of(Distribution::Rectangle), 50.0, 0.1, FREE),
