@@ -9,11 +9,14 @@ use crate::backend::{Devices, GroupRequest, open};
 use crate::background::Worker;
 use crate::errors::Failure;
 use crate::gpu::{DeviceArray, IntensitiesOnGpu};
+use crate::wording::all_in_python;
 use ndarray::ArrayView2;
 use numpy::{IntoPyArray, PyReadonlyArray1, PyReadonlyArray2};
+use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
 use smearing::Smearing;
 use std::collections::HashSet;
+use std::ffi::CString;
 use std::time::{Duration, Instant};
 use warpstride::run::{BackendKind, Interrupt};
 use warpstride::sas::cpu::CpuEngine;
@@ -383,6 +386,7 @@ impl SasEngine {
         widths: PyReadonlyArray2<'_, f64>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let vectors = vectors(values.as_array(), widths.as_array());
+        self.warn(py, &vectors)?;
         let (points, origin) = (self.points, self.origin.clone());
         let computed = self.worker.call_or_leave(py, move |engine, interrupt| {
             let computed = in_parts(&vectors, engine.batch(), interrupt, |part| {
@@ -405,6 +409,7 @@ impl SasEngine {
         widths: PyReadonlyArray2<'_, f64>,
     ) -> PyResult<Option<DeviceArray>> {
         let vectors = vectors(values.as_array(), widths.as_array());
+        self.warn(py, &vectors)?;
         let (points, ordinal) = (self.points, self.device.unwrap_or(0));
         let computed = self.worker.call(py, move |engine, interrupt| {
             if engine.setup().backend != "cuda" {
@@ -421,6 +426,19 @@ impl SasEngine {
             Ok(all.then_some(intensities))
         })?;
         Ok(computed.map(IntensitiesOnGpu::array))
+    }
+}
+
+impl SasEngine {
+    /// Warns of distributions of which limits or mesh miss a part, at the first vector.
+    fn warn(&self, py: Python<'_>, vectors: &[Vector]) -> PyResult<()> {
+        let first = vectors.iter().take(1);
+        let notes = first.flat_map(|vector| self.calculation.notes_on_distributions(vector));
+        for note in all_in_python(notes) {
+            let text = CString::new(note)?;
+            PyErr::warn(py, &py.get_type::<PyUserWarning>(), &text, 2)?;
+        }
+        Ok(())
     }
 }
 

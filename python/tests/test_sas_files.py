@@ -4,6 +4,7 @@ import json
 import pickle
 import subprocess
 import sys
+import warnings
 
 import numpy as np
 import pytest
@@ -192,3 +193,29 @@ def test_bad_files_and_options_are_data_errors(curve, tmp_path):
             ws.sas.read(curve, **options)
     nm = ws.sas.read(curve, q_unit="1/nm")
     assert np.allclose(nm.q, Q / 10)
+
+
+def test_what_a_file_holds_is_said_as_the_command_says_it(tmp_path):
+    q = np.linspace(0.005, 0.2, 40)
+    intensity = 100 * np.exp(-((30 * q) ** 2) / 3)
+    rows = [f"{10 * a} {b} {0.03 * b}" for a, b in zip(q, intensity)]
+    rows[6] = f"{10 * q[6]} nan 1"
+    path = tmp_path / "a.dat"
+    path.write_text("# q_nm^-1 I(q) Sig(q)\n" + "\n".join(rows) + "\n")
+    found = ws.sas.read(path)
+    assert np.allclose(found.q, np.delete(q, 6)) and np.allclose(found.sigma, 0.03 * found.intensity)
+    command = [sys.executable, "-m", "warpstride", "sas", "info", str(path), "--json"]
+    said = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)["notes"]
+    assert found.notes == said and "line 8 is nan" in " ".join(said).lower()
+    path.write_text("# 2th_deg I(q) Sig(q)\n" + "\n".join(rows) + "\n")
+    with pytest.raises(ws.DataError, match="needs the wavelength"):
+        ws.sas.read(path)
+
+
+def test_a_mesh_that_misses_a_distribution_is_warned_of():
+    model = ws.sas.Model("sphere", backend="cpu")
+    with pytest.warns(UserWarning, match="the mesh does not resolve the distribution of radius"):
+        model([0.01], radius_pd=1.0, radius_pd_type="schulz", radius_pd_n=40)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model([0.01], radius_pd=1.0, radius_pd_type="schulz")

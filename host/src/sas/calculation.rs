@@ -1,5 +1,6 @@
 //! Everything that determines intensities except the parameters' values.
 
+use super::dispersion::cut_off;
 use super::{Definition, Polydispersity, Resolution, Role, SasError};
 
 /// The points at which intensities are computed.
@@ -200,5 +201,22 @@ impl Calculation {
             }
         }
         Ok(())
+    }
+
+    /// Notes on distributions of sizes of which the limits of their parameter, or the mesh, miss a
+    /// part.
+    #[must_use]
+    pub fn notes_on_distributions(&self, vector: &Vector) -> Vec<String> {
+        let pairs = self.polydispersity.iter().zip(&vector.widths);
+        pairs
+            .filter_map(|(polydispersity, width)| {
+                let row = self.definition.rows().get(polydispersity.parameter)?;
+                if matches!(row.role, Role::Angle(_)) {
+                    return None;
+                }
+                let centre = *vector.values.get(polydispersity.parameter)?;
+                cut_off(&row.name, polydispersity, centre, *width, row.limits)
+            })
+            .collect()
     }
 }

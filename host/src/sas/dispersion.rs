@@ -1,7 +1,10 @@
 //! Values and weights of a distribution.
 
+mod wide;
+
 use super::{Distribution, Polydispersity, SasError};
 use crate::text::{shortest, significant};
+use wide::{Grid, grid, is_default};
 
 /// Values of a parameter and their weights, which sum to 1.
 #[derive(Debug, Clone, PartialEq)]
@@ -82,6 +85,12 @@ pub fn weighted_values(
             polydispersity.nsigma
         ));
     }
+    let size = matches!(about, Centre::Size(_));
+    let wide = size.then(|| grid(polydispersity, width)).flatten();
+    let (points, nsigma) = match wide {
+        Some(Grid::Reach { points, nsigma }) => (points, nsigma),
+        _ => (points, polydispersity.nsigma),
+    };
     let even = |reach: f64| {
         let step = 2.0 * reach / (points - 1) as f64;
         (0..points).map(move |i| {
@@ -106,7 +115,14 @@ pub fn weighted_values(
             Centre::Direction => "this is a distribution of sizes, not of angles".to_owned(),
         });
     }
-    let reach = polydispersity.nsigma * sigma;
+    if let (Some(Grid::Values(ratios)), true) = (&wide, centre > 0.0) {
+        let values = ratios
+            .iter()
+            .map(|(ratio, weight)| (ratio * centre, *weight));
+        let (values, weights) = values.filter(|(x, _)| positive(x)).unzip();
+        return normalised(name, WeightedValues { values, weights });
+    }
+    let reach = nsigma * sigma;
     let weighted = |values: Vec<f64>, weight: &dyn Fn(f64) -> f64| WeightedValues {
         weights: values.iter().map(|x| weight(*x)).collect(),
         values,
@@ -148,11 +164,11 @@ pub fn weighted_values(
 
 /// Share of a distribution beyond the limits from which on it is noted.
 const NOTED_SHARE: f64 = 0.01;
-/// Relative error of a mesh's mean from which on it is noted.
-const NOTED_MEAN: f64 = 0.1;
+/// Relative error of a mesh from which on it is noted.
+const NOTED_ERROR: f64 = 0.03;
 
 /// A note if the limits of the parameter cut off a part of the distribution of sizes about
-/// `centre`, or if its mesh misses its mean.
+/// `centre`, or if its mesh misses a part of it.
 pub(crate) fn cut_off(
     name: &str,
     polydispersity: &Polydispersity,
@@ -160,6 +176,9 @@ pub(crate) fn cut_off(
     width: f64,
     limits: (f64, f64),
 ) -> Option<String> {
+    if centre * width == 0.0 {
+        return None;
+    }
     let about = Centre::Size(centre);
     let everywhere = (f64::NEG_INFINITY, f64::INFINITY);
     let all = weighted_values(name, polydispersity, about, width, everywhere).ok()?;
@@ -174,17 +193,21 @@ pub(crate) fn cut_off(
             shortest(limits.1)
         ));
     }
-    let expected = match polydispersity.distribution {
-        Distribution::LogNormal => centre * (0.5 * width * width).exp(),
-        Distribution::Schulz => centre,
-        _ => return None,
-    };
-    let mean: f64 = pairs().map(|(x, w)| x * w).sum();
-    ((mean / expected - 1.0).abs() > NOTED_MEAN).then(|| {
+    let expected = polydispersity.distribution.sphere_moment(width)?;
+    let moment = |n: i32| -> f64 { pairs().map(|(x, w)| w * (x / centre).powi(n)).sum() };
+    let error = moment(6) / moment(3) / expected - 1.0;
+    // False for NaN, too.
+    let resolved = error.abs() <= NOTED_ERROR;
+    (!resolved).then(|| {
         format!(
-            "the mesh does not resolve the distribution of {name}: its mean is {} instead of {}",
-            significant(mean, 4),
-            significant(expected, 4)
+            "the mesh does not resolve the distribution of {name}: its mean of {name}^6 over that of {name}^3, to which the intensity of spheres at q = 0 is proportional, is {} % too {}; {}",
+            significant(100.0 * error.abs(), 2),
+            if error < 0.0 { "small" } else { "large" },
+            match polydispersity.distribution {
+                Distribution::Rectangle | Distribution::Uniform => "give it more points",
+                _ if is_default(polydispersity) => "choose a smaller width",
+                _ => "leave out its points and its reach, and the mesh follows the width",
+            }
         )
     })
 }

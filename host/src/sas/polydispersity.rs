@@ -3,16 +3,18 @@
 /// A distribution about a centre c with standard deviation σ.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Distribution {
-    /// exp(−½ ((x − c)/σ)²); by default 35 points to ±3 σ.
+    /// exp(−½ ((x − c)/σ)²); by default 35 points to ±3 σ, and for sizes wider than 0.25 more of both.
     Gaussian,
     /// Constant to ±√3 σ; by default 35 points. σ is the standard deviation. With a longer reach,
     /// mesh points beyond ±√3 σ are dropped.
     Rectangle,
     /// Constant to ±σ; by default 35 points.
     Uniform,
-    /// exp(−½ ((ln x − ln c)/s)²)/(x s) with s = σ/c; by default 80 points to 8 σ.
+    /// exp(−½ ((ln x − ln c)/s)²)/(x s) with s = σ/c; by default 80 points to 8 σ, and
+    /// above s = 0.2 even steps of ln x up to the largest particles that scatter.
     LogNormal,
-    /// Schulz distribution with z = (c/σ)²; by default 80 points to 8 σ.
+    /// Schulz distribution with z = (c/σ)²; by default 80 points to 8 σ, and above σ/c = 0.3 even
+    /// steps up to the largest particles that scatter.
     Schulz,
     /// exp(−|x − c|/σ); by default 35 points to ±3 σ.
     Boltzmann,
@@ -28,14 +30,15 @@ pub struct Polydispersity {
     pub parameter: usize,
     /// Shape of the distribution.
     pub distribution: Distribution,
-    /// Number of mesh points.
+    /// Number of mesh points. With both this number and the reach as in
+    /// [`Distribution::default_mesh`], the mesh of a wide distribution of sizes follows its width.
     pub points: usize,
     /// Reach of the mesh in standard deviations; no effect for `Uniform` and `Array`.
     pub nsigma: f64,
 }
 
 impl Distribution {
-    /// Default number of points, and default reach in standard deviations.
+    /// Number of points and reach in standard deviations of the default mesh of a narrow distribution.
     #[must_use]
     pub fn default_mesh(&self) -> (usize, f64) {
         match self {

@@ -99,6 +99,8 @@ mod sas_doubtful;
 mod sas_fit;
 #[cfg(feature = "sas")]
 mod sas_refused;
+#[cfg(feature = "sas")]
+mod sas_trials;
 #[cfg(feature = "series")]
 mod series;
 #[cfg(feature = "series")]

@@ -45,13 +45,18 @@ fn near(found: &[f64], expected: &[f64], relative: f64) {
     }
 }
 
-/// A file of the folder with data that are not in the repository, if it is available.
-pub(crate) fn shared(what: &str, name: &str) -> Option<PathBuf> {
-    let Some(folder) = std::env::var_os("WARPSTRIDE_SHARED_DATA") else {
+/// The folder with data that are not in the repository, if it is available.
+pub(crate) fn shared_folder(what: &str) -> Option<PathBuf> {
+    let folder = std::env::var_os("WARPSTRIDE_SHARED_DATA").map(PathBuf::from);
+    if folder.is_none() {
         skipped(what, "$WARPSTRIDE_SHARED_DATA is not set");
-        return None;
-    };
-    let path = PathBuf::from(folder).join("sas").join(name);
+    }
+    folder
+}
+
+/// A file of small-angle scattering in that folder.
+pub(crate) fn shared(what: &str, name: &str) -> Option<PathBuf> {
+    let path = shared_folder(what)?.join("sas").join(name);
     if !path.exists() {
         skipped(what, &format!("{} does not exist", path.display()));
         return None;

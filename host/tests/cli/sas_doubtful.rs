@@ -117,7 +117,12 @@ fn columns_in_another_order_are_used_in_that_order() {
         );
     }
     assert_eq!(info(&folder, "dq.txt")["resolution"]["kind"], "pinhole");
-    assert!(remarks(&folder, "unknown.txt").contains("may name the columns"));
+    let said = remarks(&folder, "unknown.txt");
+    assert!(said.contains("as the header names them, q is column 2, I is column 3"));
+    assert!(
+        said.contains("column 1 (temperature) is not used"),
+        "{said}"
+    );
     let output = folder.run(&["sas", "info", "angle.txt"]);
     output.refused(1, &["angle.txt: column 1: expected q", "found an angle"]);
 }

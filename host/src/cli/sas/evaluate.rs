@@ -123,9 +123,7 @@ impl Evaluate {
             &self.points.points,
             self.model.definition.diameter(&vector.values),
         )?;
-        let cut = self
-            .model
-            .notes_on_distributions(&calculation.polydispersity, &vector);
+        let cut = calculation.notes_on_distributions(&vector);
         let distributions = self
             .model
             .polydispersity_summary(&calculation.polydispersity, &vector);

@@ -258,11 +258,6 @@ impl Fit {
         let problem = search.problem();
         let best = problem.set_vectors(&problem.vector(search.best().unwrap_or_default()));
         let comparisons = problem.comparisons(&comparison);
-        for ((model, of), best) in self.models.iter().zip(&loaded).zip(&best) {
-            let distributions = &of.set.calculation.polydispersity;
-            let cut = model.notes_on_distributions(distributions, best);
-            result.record.notes.extend(cut);
-        }
         if self.format != OutputFormat::Quiet {
             result.problems.iter().for_each(|sentence| warn(sentence));
             let found = result.record.notes.iter();

@@ -5,9 +5,8 @@ use super::values::{self, Values};
 use super::{backend, names};
 use crate::cli::args::{DevicesArgs, SasModelArgs};
 use crate::cli::failure::Failure;
-use crate::sas::dispersion::cut_off;
 use crate::sas::{
-    Calculation, Definition, Distribution, Points, Polydispersity, Role, Target, Tie, Ties, Vector,
+    Calculation, Definition, Distribution, Points, Polydispersity, Target, Tie, Ties, Vector,
 };
 use crate::text::{shell_quoted, shortest};
 use serde::Serialize;
@@ -176,26 +175,6 @@ impl ModelConfig {
     pub(super) fn without_effect(&self, pixels: bool) -> Vec<String> {
         self.values
             .without_effect(&self.definition, &self.polydispersity, pixels)
-    }
-
-    /// Notes on distributions of which the limits of their parameter, or the mesh, cut off a part.
-    pub(super) fn notes_on_distributions(
-        &self,
-        polydispersity: &[Polydispersity],
-        vector: &Vector,
-    ) -> Vec<String> {
-        let rows = self.definition.rows();
-        let pairs = polydispersity.iter().zip(&vector.widths);
-        pairs
-            .filter_map(|(polydispersity, width)| {
-                let row = &rows[polydispersity.parameter];
-                if matches!(row.role, Role::Angle(_)) {
-                    return None;
-                }
-                let centre = vector.values[polydispersity.parameter];
-                cut_off(&row.name, polydispersity, centre, *width, row.limits)
-            })
-            .collect()
     }
 
     /// Names and values of the parameters in `vector`.

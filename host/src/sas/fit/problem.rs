@@ -1,7 +1,7 @@
 //! The problem of a fit: calculation, data, and the parameters to fit.
 
 use super::data_set::{DataSet, Member, joined, split_number};
-use super::{Comparison, Measured};
+use super::{Bound, Comparison, Measured};
 use crate::sas::{Calculation, Role, SasError, Target, Tie, Ties, Vector};
 use crate::text::shortest;
 use std::ops::Range;
@@ -9,6 +9,12 @@ use std::ops::Range;
 /// Start value of a width if none is set: at 0 the intensity does not depend on the width to first
 /// order.
 const START_WIDTH: f64 = 0.1;
+
+/// Share of its uncertainty, and of its size, by which a parameter at a bound may differ from it: a
+/// search that approaches a bound does not end exactly there.
+const NEAR: f64 = 1e-3;
+/// The same share of its size for a parameter without an uncertainty.
+const NEAR_WITHOUT: f64 = 1e-9;
 
 /// Bounds this many times as far apart as the start is from 0 are taken for none.
 const UNBOUNDED: f64 = 1e12;
@@ -104,6 +110,21 @@ impl Parameter {
         let floor = 1e-3 * if unbounded { start } else { span };
         let size = value.abs().max(floor);
         if size > 0.0 { size } else { 1.0 }
+    }
+
+    /// The bound where `value` is, given its uncertainty if all parameters are free. A value that is
+    /// small beside its bounds, but not beside its uncertainty, is not at a bound.
+    pub(super) fn at_bound(&self, value: f64, uncertainty: Option<f64>) -> Option<Bound> {
+        let near = match uncertainty {
+            Some(uncertainty) => NEAR * uncertainty.min(self.size(value)),
+            None => NEAR_WITHOUT * self.size(value),
+        };
+        let is_near = |bound: f64| value == bound || (value - bound).abs() <= near;
+        match self.bounds {
+            (low, _) if is_near(low) => Some(Bound::Least),
+            (_, high) if is_near(high) => Some(Bound::Greatest),
+            _ => None,
+        }
     }
 
     /// Whether samples are distributed evenly in the logarithm: for positive bounds of more than a

@@ -91,6 +91,42 @@ impl Statistics {
             undetermined,
         }
     }
+
+    /// These statistics without the parameters `undetermined`, if a free one is among them: a
+    /// combination with one that stopped at a bound by chance is not determined either.
+    #[must_use]
+    pub fn without(mut self, undetermined: &[usize]) -> Self {
+        let is_free = |i: &usize| self.uncertainty[*i].is_some();
+        if undetermined.iter().any(is_free) {
+            self.withhold(undetermined);
+        }
+        self
+    }
+
+    /// These statistics without the parameters whose uncertainty exceeds the distance of their
+    /// bounds (least, greatest): within the bounds, the data do not determine them.
+    #[must_use]
+    pub fn within(mut self, bounds: &[(f64, f64)]) -> Self {
+        let loose: Vec<usize> = (0..bounds.len())
+            .filter(|i| self.uncertainty[*i].is_some_and(|u| u > bounds[*i].1 - bounds[*i].0))
+            .collect();
+        self.withhold(&loose);
+        self
+    }
+
+    fn withhold(&mut self, parameters: &[usize]) {
+        for i in parameters {
+            self.uncertainty[*i] = None;
+            for table in [&mut self.covariance, &mut self.correlation] {
+                table[*i].fill(None);
+                table.iter_mut().for_each(|row| row[*i] = None);
+            }
+            if !self.undetermined.contains(i) {
+                self.undetermined.push(*i);
+            }
+        }
+        self.undetermined.sort_unstable();
+    }
 }
 
 #[cfg(test)]
@@ -135,5 +171,25 @@ mod tests {
         assert_eq!(of.undetermined, [0, 1, 3]);
         assert_eq!(of.uncertainty[0], None);
         assert!((of.uncertainty[2].unwrap() - 6.0_f64.sqrt().recip()).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_combination_with_a_held_parameter_is_undetermined() {
+        let jacobian = DMatrix::from_fn(6, 3, |i, j| if j < 2 { 1.0 } else { [1.0, -1.0][i % 2] });
+        let free = Statistics::new(&jacobian, &[false; 3], 1.0, 1e-10);
+        let held = Statistics::new(&jacobian, &[true, false, false], 1.0, 1e-10);
+        assert!(held.uncertainty[1].is_some());
+        let of = held.without(&free.undetermined);
+        assert_eq!((of.undetermined, of.uncertainty[1]), (vec![0, 1], None));
+        assert!(of.uncertainty[2].is_some() && of.covariance[1][1].is_none());
+    }
+
+    #[test]
+    fn an_uncertainty_beyond_the_bounds_is_withheld() {
+        let of = Statistics::new(&line(), &[false; 2], 4.0, 1e-10);
+        let of = of.within(&[(0.0, 1.0), (0.0, 1.0)]);
+        assert_eq!((of.undetermined, of.uncertainty[0]), (vec![0], None));
+        assert!((of.uncertainty[1].unwrap() - 0.4_f64.sqrt()).abs() < 1e-12);
+        assert_eq!(of.correlation[0][1], None);
     }
 }

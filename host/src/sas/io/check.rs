@@ -1,9 +1,12 @@
 //! Checks columns and converts them to curves and images. Errors name the location; notes list what
 //! was left out.
 
+mod invalid_rows;
+
 use super::IoError;
 use crate::data::{Curve, ScatteringImage, Smearing};
 use crate::text::count;
+use invalid_rows::{Validity, coordinate, of_sigma, of_width, valid_rows};
 
 /// Singular and plural for [`count`].
 const ROWS: [&str; 2] = ["row", "rows"];
@@ -68,22 +71,6 @@ impl RawImage {
 /// The location of row `i` for messages: `line 12`.
 pub(super) type RowLabel<'p> = &'p dyn Fn(usize) -> String;
 
-fn refused(file: &str, what: &str, label: &str, found: f64, expected: &str) -> IoError {
-    IoError::Value {
-        file: file.to_owned(),
-        dataset: format!("{what} in {label}"),
-        found: found.to_string(),
-        expected: expected.to_owned(),
-    }
-}
-
-fn finite(file: &str, what: &str, values: &[f64], label: RowLabel<'_>) -> Result<(), IoError> {
-    match values.iter().position(|v| !v.is_finite()) {
-        None => Ok(()),
-        Some(i) => Err(refused(file, what, &label(i), values[i], "a finite number")),
-    }
-}
-
 fn no_points_left(file: &str, found: &str) -> IoError {
     IoError::Value {
         file: file.to_owned(),
@@ -93,62 +80,30 @@ fn no_points_left(file: &str, found: &str) -> IoError {
     }
 }
 
-/// Whether a column says nothing: 0, or −1 as SASfit writes, everywhere.
+/// Whether a column says nothing: NaN, 0, or −1 as SASfit writes, everywhere.
 fn is_unset(values: &[f64]) -> bool {
     [0.0, -1.0]
         .iter()
         .any(|none| values.iter().all(|v| v == none))
+        || values.iter().all(|v| v.is_nan())
 }
 
-/// The uncertainties, which must be positive; `None`, with a note, for a column that says nothing.
-fn uncertainties(
-    file: &str,
-    sigma: Option<Vec<f64>>,
-    label: RowLabel<'_>,
-    notes: &mut Vec<String>,
-) -> Result<Option<Vec<f64>>, IoError> {
-    let Some(sigma) = sigma else {
-        return Ok(None);
-    };
-    if is_unset(&sigma) {
-        let found = sigma.first().copied().unwrap_or(0.0);
-        notes.push(format!(
-            "the uncertainties are {found} everywhere: they are ignored"
-        ));
-        return Ok(None);
+/// The uncertainties; `None`, with a note, for a column that says nothing.
+fn uncertainties(sigma: Option<Vec<f64>>, notes: &mut Vec<String>) -> Option<Vec<f64>> {
+    let sigma = sigma?;
+    if !is_unset(&sigma) {
+        return Some(sigma);
     }
-    match sigma.iter().position(|s| !(s.is_finite() && *s > 0.0)) {
-        None => Ok(Some(sigma)),
-        Some(i) => Err(refused(
-            file,
-            "the uncertainty",
-            &label(i),
-            sigma[i],
-            "a positive number",
-        )),
-    }
+    let found = sigma.first().copied().unwrap_or(0.0);
+    notes.push(format!(
+        "the uncertainties are {found} everywhere: they are ignored"
+    ));
+    None
 }
 
 /// Widths of the resolution; `None` if they are all zero.
-fn widths(
-    file: &str,
-    what: &str,
-    widths: Vec<f64>,
-    label: RowLabel<'_>,
-) -> Result<Option<Vec<f64>>, IoError> {
-    if widths.iter().all(|w| *w == 0.0) {
-        return Ok(None);
-    }
-    match widths.iter().position(|w| !(w.is_finite() && *w >= 0.0)) {
-        None => Ok(Some(widths)),
-        Some(i) => Err(refused(
-            file,
-            what,
-            &label(i),
-            widths[i],
-            "a number of 0 or more",
-        )),
-    }
+fn widths(widths: Vec<f64>) -> Option<Vec<f64>> {
+    widths.iter().any(|w| *w != 0.0).then_some(widths)
 }
 
 /// Keeps the entries with the indices `rows`, in their order.
@@ -156,8 +111,55 @@ fn select_rows(values: &mut Vec<f64>, rows: &[usize]) {
     *values = rows.iter().map(|i| values[*i]).collect();
 }
 
-/// Checks a curve and sorts it by q; rows with q ≤ 0 are left out.
-pub(super) fn curve(file: &str, raw: RawCurve, label: RowLabel<'_>) -> Result<Curve, IoError> {
+/// Checks a curve and sorts it by q; rows with q ≤ 0 and invalid rows are left out.
+pub(super) fn curve(file: &str, mut raw: RawCurve, label: RowLabel<'_>) -> Result<Curve, IoError> {
+    let rows = raw.q.len();
+    let mut notes = std::mem::take(&mut raw.notes);
+    // A row with q ≤ 0 may have any intensity: a model may diverge at q = 0. A bin without counts
+    // has neither intensity nor uncertainty.
+    let counted = |row: usize| {
+        let zero = |column: &Vec<f64>| column[row] == 0.0 && raw.intensity[row] == 0.0;
+        raw.q[row] > 0.0 && !raw.sigma.as_ref().is_some_and(zero)
+    };
+    let masked = |column: &[f64]| -> Vec<f64> {
+        let pairs = column.iter().enumerate();
+        pairs
+            .map(|(row, value)| {
+                if counted(row) || raw.q[row].is_nan() {
+                    *value
+                } else {
+                    1.0
+                }
+            })
+            .collect()
+    };
+    let intensity = masked(&raw.intensity);
+    let sigma = raw
+        .sigma
+        .as_ref()
+        .filter(|sigma| !is_unset(sigma))
+        .map(|sigma| masked(sigma));
+    let conditions = [
+        Some(coordinate("q", &raw.q)),
+        Some(coordinate("the intensity", &intensity)),
+        of_sigma(sigma.as_ref(), |sigma| sigma.is_finite() && sigma > 0.0),
+        of_width("the resolution dq", raw.width.as_ref()),
+        of_width(
+            "the slit's length",
+            raw.slit.as_ref().map(|(length, _)| length),
+        ),
+        of_width(
+            "the slit's width",
+            raw.slit.as_ref().map(|(_, width)| width),
+        ),
+    ];
+    let conditions: Vec<Validity<'_>> = conditions.into_iter().flatten().collect();
+    let valid = valid_rows(file, rows, &conditions, ROWS, label, &mut notes)?;
+    drop(conditions);
+    if valid.len() < rows {
+        raw.keep(&valid);
+    }
+    let label = &|row: usize| label(valid.get(row).copied().unwrap_or(row));
     let RawCurve {
         mut q,
         mut intensity,
@@ -165,15 +167,9 @@ pub(super) fn curve(file: &str, raw: RawCurve, label: RowLabel<'_>) -> Result<Cu
         mut width,
         mut slit,
         title,
-        mut notes,
+        notes: _,
     } = raw;
-    finite(file, "q", &q, label)?;
     let mut order: Vec<usize> = (0..q.len()).filter(|i| q[*i] > 0.0).collect();
-    // Rows that are left out may have any intensity: a model may diverge at q = 0.
-    if let Some(i) = order.iter().find(|i| !intensity[**i].is_finite()) {
-        let (what, found) = ("the intensity", intensity[*i]);
-        return Err(refused(file, what, &label(*i), found, "a finite number"));
-    }
     let dropped = q.len() - order.len();
     if order.is_empty() {
         return Err(no_points_left(
@@ -251,28 +247,19 @@ pub(super) fn curve(file: &str, raw: RawCurve, label: RowLabel<'_>) -> Result<Cu
                 select_rows(length, &counted_rows);
                 select_rows(width, &counted_rows);
             }
-            order = counted_rows.iter().map(|i| order[*i]).collect();
         }
     }
-    let sorted_label = |i: usize| label(order.get(i).copied().unwrap_or(i));
-    let sigma = uncertainties(file, sigma, &sorted_label, &mut notes)?;
+    let sigma = uncertainties(sigma, &mut notes);
     let had_width = width.is_some();
-    let pinhole = match width {
-        Some(column) => widths(file, "the resolution dq", column, &sorted_label)?,
-        None => None,
-    };
-    let slit = match slit {
-        None => None,
-        Some((length, width)) => {
-            let zeros = vec![0.0; q.len()];
-            let length = widths(file, "the slit's length", length, &sorted_label)?;
-            let width = widths(file, "the slit's width", width, &sorted_label)?;
-            (length.is_some() || width.is_some()).then(|| Smearing::Slit {
-                length: length.unwrap_or_else(|| zeros.clone()),
-                width: width.unwrap_or(zeros),
-            })
-        }
-    };
+    let pinhole = width.and_then(widths);
+    let slit = slit.and_then(|(length, width)| {
+        let zeros = vec![0.0; q.len()];
+        let (length, width) = (widths(length), widths(width));
+        (length.is_some() || width.is_some()).then(|| Smearing::Slit {
+            length: length.unwrap_or_else(|| zeros.clone()),
+            width: width.unwrap_or(zeros),
+        })
+    });
     if pinhole.is_some() && slit.is_some() {
         notes.push("the file has Gaussian widths of q and a slit: the widths are used".to_owned());
     }
@@ -304,40 +291,40 @@ pub(super) fn image(
         title,
         mut notes,
     } = raw;
-    finite(file, "qx", &qx, label)?;
-    finite(file, "qy", &qy, label)?;
     if sigma.as_deref().is_some_and(is_unset) {
-        sigma = uncertainties(file, sigma, label, &mut notes)?;
+        sigma = uncertainties(sigma, &mut notes);
     }
-    if let Some(values) = &sigma
-        && let Some(i) = values.iter().position(|s| *s < 0.0)
-    {
-        return Err(refused(
-            file,
-            "the uncertainty",
-            &label(i),
-            values[i],
-            "a positive number",
-        ));
-    }
-    let measured = |i: usize| {
-        intensity[i].is_finite()
+    let positions = [coordinate("qx", &qx), coordinate("qy", &qy)];
+    let with_widths = pair.iter().flat_map(|(along, across)| {
+        let along = of_width("the resolution along q", Some(along));
+        along
+            .into_iter()
+            .chain(of_width("the resolution across q", Some(across)))
+    });
+    let conditions: Vec<Validity<'_>> = positions.into_iter().chain(with_widths).collect();
+    let measured = |i: &usize| {
+        intensity[*i].is_finite()
             && sigma
                 .as_ref()
-                .is_none_or(|s| s[i].is_finite() && s[i] > 0.0)
+                .is_none_or(|s| s[*i].is_finite() && s[*i] > 0.0)
     };
-    let kept: Vec<usize> = (0..qx.len()).filter(|i| measured(*i)).collect();
+    let all = qx.len();
+    let valid = valid_rows(file, all, &conditions, PIXELS, label, &mut notes)?;
+    drop(conditions);
+    let kept: Vec<usize> = valid.iter().copied().filter(measured).collect();
     if kept.is_empty() {
         return Err(no_points_left(
             file,
-            &format!("0 of {}", count(qx.len(), PIXELS)),
+            &format!("0 of {}", count(all, PIXELS)),
         ));
     }
-    if kept.len() < qx.len() {
+    if kept.len() < valid.len() {
         notes.push(format!(
             "{} without an intensity or with uncertainty 0 left out",
-            count(qx.len() - kept.len(), PIXELS)
+            count(valid.len() - kept.len(), PIXELS)
         ));
+    }
+    if kept.len() < all {
         for column in [&mut qx, &mut qy, &mut intensity] {
             select_rows(column, &kept);
         }
@@ -349,21 +336,16 @@ pub(super) fn image(
             select_rows(across, &kept);
         }
     }
-    let kept_label = |i: usize| label(kept.get(i).copied().unwrap_or(i));
-    let resolution = match pair {
-        None => None,
-        Some((along, across)) => {
-            let zeros = vec![0.0; qx.len()];
-            let along = widths(file, "the resolution along q", along, &kept_label)?;
-            let across = widths(file, "the resolution across q", across, &kept_label)?;
-            (along.is_some() || across.is_some()).then(|| {
-                (
-                    along.unwrap_or_else(|| zeros.clone()),
-                    across.unwrap_or(zeros),
-                )
-            })
-        }
-    };
+    let resolution = pair.and_then(|(along, across)| {
+        let zeros = vec![0.0; qx.len()];
+        let (along, across) = (widths(along), widths(across));
+        (along.is_some() || across.is_some()).then(|| {
+            (
+                along.unwrap_or_else(|| zeros.clone()),
+                across.unwrap_or(zeros),
+            )
+        })
+    });
     Ok(ScatteringImage {
         qx,
         qy,

@@ -19,6 +19,11 @@ pub(super) fn refuse_decimal_commas<'t>(
     }
 }
 
+/// Whether a line has quoted numbers with decimal commas: `"0,1","2,5"`.
+pub(super) fn quotes_decimal_commas(line: &str) -> bool {
+    line.split('"').skip(1).step_by(2).any(is_decimal)
+}
+
 /// Whether blanks, tabs or semicolons separate two or more fields, and every comma is the decimal
 /// comma of a field.
 fn has_decimal_commas(row: &str) -> bool {

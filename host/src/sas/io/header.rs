@@ -1,34 +1,11 @@
 //! What the lines around columns of numbers say about them: names of columns, and units.
 
-use super::{QUnit, ReadOptions, shorten, units};
+use super::names::{self, Foreign, Name, Role, is_sentence, letters};
+use super::{IoError, QUnit, ReadOptions, shorten, units};
 
 /// Most lines that are searched on either side of the data, and most characters of each.
 const MOST_LINES: usize = 200;
 const MOST_CHARACTERS: usize = 400;
-
-/// Meaning of a column.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Role {
-    Q,
-    Qx,
-    Qy,
-    Intensity,
-    Sigma,
-    /// σ(q).
-    Width,
-    /// A scattering angle, which needs a wavelength to become q.
-    Angle,
-    /// A known name of something that is not read: numbers of rows, qz, shadow.
-    Unused,
-}
-
-/// A name in a header, with its unit if there is one: `Q (1/nm)`.
-#[derive(Debug, Clone, PartialEq)]
-struct Name {
-    text: String,
-    role: Option<Role>,
-    unit: Option<String>,
-}
 
 /// A unit, as written, and its factor to 1/Å or 1/cm.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,22 +14,36 @@ pub(super) struct Unit {
     pub(super) factor: f64,
 }
 
+/// The last line before the data that names all columns.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Columns {
+    pub(super) roles: Vec<Role>,
+    names: Vec<Name>,
+    /// Whether `sigma(q)` was taken for σ(I) although I is not written as a function of q.
+    guessed: bool,
+}
+
 /// What the header says.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Header {
-    /// Meaning of each column, from the last line before the data that names all of them.
-    pub(super) roles: Option<Vec<Role>>,
-    /// A line with as many words as there are columns, q and I among them at other places than the
-    /// first two, and other words that are no known names.
-    pub(super) unclear: Option<String>,
+    pub(super) columns: Option<Columns>,
+    /// A column that has another coordinate in the place of q, from 0, and its name.
+    foreign: Option<(usize, Foreign, String)>,
+    /// Keys of an image of a detector without q.
+    detector: Vec<String>,
     /// Whether the columns begin with qx, qy and an intensity.
     pub(super) image: bool,
     /// Whether `Qx` and `Qy` occur in the text, as names of columns or not.
     pub(super) mentions_components: bool,
     pub(super) q_unit: Option<Unit>,
+    /// Whether it is the unit of the column of q, and not one that a sentence mentions.
+    q_unit_is_named: bool,
     /// Unit of the column of intensities, if it is known.
     pub(super) intensity_unit: Option<Unit>,
 }
+
+/// Keys of files that hold the pixels of a detector (DANSE).
+const DETECTOR: [&str; 2] = ["pixelsizex", "locationx"];
 
 impl Header {
     /// Reads the lines `before` and `after` the data, which have this many columns.
@@ -66,8 +57,11 @@ impl Header {
         let after: Vec<String> = after.take(MOST_LINES).map(start).collect();
         let mut header = Self::default();
         for line in &before {
-            header.add(names(line), columns);
+            header.add(names::names(line, columns), columns);
             header.mentions_components |= mentions_components(line);
+            let key = line.split_once(':').map(|(key, _)| letters(key));
+            let key = key.filter(|key| DETECTOR.contains(&key.as_str()));
+            header.detector.extend(key);
         }
         if header.q_unit.is_none() {
             header.q_unit = before.iter().chain(&after).find_map(|line| mentioned(line));
@@ -77,58 +71,176 @@ impl Header {
 
     /// Takes what a line says; a later line replaces what an earlier one said.
     fn add(&mut self, names: Vec<Name>, columns: usize) {
-        let role = |i: usize| names.get(i).and_then(|n: &Name| n.role);
-        let only = |wanted: Role| {
-            let mut at = (0..names.len()).filter(|i| role(*i) == Some(wanted));
-            at.next().filter(|_| at.next().is_none())
+        let mut roles: Vec<Option<Role>> = names.iter().map(|name| name.role).collect();
+        let places = |roles: &[Option<Role>], wanted: Role| -> Vec<usize> {
+            let found = roles.iter().enumerate();
+            found
+                .filter(|(_, role)| **role == Some(wanted))
+                .map(|(at, _)| at)
+                .collect()
         };
-        let image = [Role::Qx, Role::Qy, Role::Intensity];
-        self.image |= (0..3).all(|i| role(i) == Some(image[i]));
-        let unit = |wanted: Role, factor: &dyn Fn(&str) -> Option<f64>| {
-            let text = names[only(wanted)?].unit.clone()?;
+        // The mean q of a bin beside q itself.
+        let of_q = places(&roles, Role::Q);
+        if of_q.len() > 1 {
+            let means = ["meanq", "qmean", "qbar"];
+            for at in of_q {
+                if means.contains(&names[at].text.as_str()) {
+                    roles[at] = Some(Role::Unused);
+                }
+            }
+        }
+        // The first of several intensities; behind q, one with an unknown name before its σ.
+        let of_intensity = places(&roles, Role::Intensity);
+        for at in of_intensity.iter().skip(1) {
+            roles[*at] = Some(Role::Unused);
+        }
+        let knows = |wanted: Role| !places(&roles, wanted).is_empty();
+        if of_intensity.is_empty()
+            && names.len() == columns
+            && roles.first() == Some(&Some(Role::Q))
+            && roles.get(1) == Some(&None)
+            && (knows(Role::Sigma) || knows(Role::Width))
+        {
+            roles[1] = Some(Role::Intensity);
+        }
+        let only = |wanted: Role| match places(&roles, wanted)[..] {
+            [at] => Some(at),
+            _ => None,
+        };
+        let (q, intensity) = (only(Role::Q), only(Role::Intensity));
+        let (qx, qy) = (only(Role::Qx), only(Role::Qy));
+        let starts_an_image = (qx, qy, intensity) == (Some(0), Some(1), Some(2));
+        self.image |= starts_an_image;
+        let unit = |at: usize, factor: &dyn Fn(&str) -> Option<f64>| {
+            let text = names[at].unit.clone()?;
             let factor = factor(&text)?;
             Some(Unit { text, factor })
         };
-        let coordinate = [Role::Q, Role::Qx].into_iter().find(|r| only(*r).is_some());
-        let has_intensity = only(Role::Intensity).is_some();
-        if coordinate.is_some() && (has_intensity || names.len() == columns) {
-            let q_unit = coordinate.and_then(|role| unit(role, &units::of_q));
-            self.q_unit = q_unit.or(self.q_unit.take());
-            let of_intensity = unit(Role::Intensity, &units::of_intensity);
+        let complete = names.len() == columns && !is_sentence(&names);
+        let coordinate = q.or(qx);
+        if coordinate.is_some() && (intensity.is_some() || names.len() == columns) {
+            if let Some(unit) = coordinate.and_then(|at| unit(at, &units::of_q)) {
+                self.q_unit = Some(unit);
+                self.q_unit_is_named = true;
+            }
+            let of_intensity = intensity.and_then(|at| unit(at, &units::of_intensity));
             self.intensity_unit = of_intensity.or(self.intensity_unit.take());
         }
-        let axis = only(Role::Q).or(only(Role::Angle));
-        let image = only(Role::Qx).is_some() && only(Role::Qy).is_some();
-        if names.len() != columns || !has_intensity || !(axis.is_some() || image) {
+        if !complete {
             return;
         }
-        let known: Option<Vec<Role>> = names.iter().map(|n| n.role).collect();
-        let unique = [Role::Sigma, Role::Width]
-            .into_iter()
-            .all(|wanted| only(wanted).is_some() || (0..columns).all(|i| role(i) != Some(wanted)));
-        self.unclear = None;
-        self.roles = match known {
-            Some(roles) if unique => Some(roles),
-            _ => {
-                let usual = image || (axis == Some(0) && only(Role::Intensity) == Some(1));
-                if !usual {
-                    let words: Vec<&str> = names.iter().map(|n| n.text.as_str()).collect();
-                    self.unclear = Some(words.join(" "));
-                }
-                None
-            }
+        let is_pixel = qx.is_some() && qy.is_some();
+        if q.is_none() && !is_pixel {
+            let foreign = |at: usize| match roles[at] {
+                Some(Role::Foreign(of)) => Some((at, of, names[at].text.clone())),
+                _ => None,
+            };
+            let first = foreign(0);
+            let any = || {
+                (0..columns)
+                    .find_map(foreign)
+                    .filter(|_| intensity.is_some())
+            };
+            self.foreign = first.or_else(any).or(self.foreign.take());
+            return;
+        }
+        let Some(intensity) = intensity else {
+            return;
         };
+        // σ as a function of q, `sigma(q)`, is that of I(q), unless the line has σ(I), too.
+        let doubtful: Vec<usize> = (0..columns).filter(|at| names[*at].of_q).collect();
+        let mut guessed = false;
+        if let [at] = doubtful[..]
+            && places(&roles, Role::Sigma).is_empty()
+        {
+            roles[at] = Some(Role::Sigma);
+            guessed = names[intensity].text == "i";
+        }
+        self.foreign = None;
+        self.image |= is_pixel;
+        self.columns = Some(Columns {
+            roles: roles
+                .into_iter()
+                .map(|role| role.unwrap_or(Role::Unused))
+                .collect(),
+            names,
+            guessed,
+        });
     }
 
     /// Index of the column with this meaning.
     pub(super) fn column(&self, role: Role) -> Option<usize> {
-        self.roles.as_ref()?.iter().position(|r| *r == role)
+        self.columns.as_ref()?.roles.iter().position(|r| *r == role)
     }
 
-    /// Notes on units that the header gives and that are not converted.
+    /// The name of a column.
+    pub(super) fn name(&self, column: usize) -> Option<&str> {
+        let names = &self.columns.as_ref()?.names;
+        names.get(column).map(|name| name.text.as_str())
+    }
+
+    /// The factor of I if a column has its standard deviation as a share of it.
+    pub(super) fn relative(&self, column: usize) -> Option<f64> {
+        self.columns.as_ref()?.names.get(column)?.relative
+    }
+
+    /// Refuses data that the header names as no function of q; `first` is the first column.
+    pub(super) fn check(&self, file: &str, first: &[f64]) -> Result<(), IoError> {
+        if let (Some((column, of, name)), None) = (&self.foreign, &self.columns) {
+            let (found, expected) = of.messages();
+            return Err(IoError::Value {
+                file: file.to_owned(),
+                dataset: format!("column {}", column + 1),
+                found: format!("{found}, as the header says ({})", shorten(name)),
+                expected: expected.to_owned(),
+            });
+        }
+        let ascends = first.windows(2).all(|pair| pair[0] <= pair[1]);
+        match (&self.columns, &self.detector[..]) {
+            (None, [_, _, ..]) if !ascends => Err(IoError::Value {
+                file: file.to_owned(),
+                dataset: "the columns".to_owned(),
+                found: format!(
+                    "the pixels of a detector without q (the header gives {})",
+                    self.detector.join(", ")
+                ),
+                expected:
+                    "q, I and its uncertainty, or Qx, Qy and I, as a reduction program writes them"
+                        .to_owned(),
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Factor of q to 1/Å: the given unit, or that of the column of q.
+    pub(super) fn factor(&self, options: &ReadOptions) -> f64 {
+        match (&self.q_unit, options.q_unit) {
+            (_, Some(given)) => given.factor(),
+            (Some(unit), None) if self.q_unit_is_named => unit.factor,
+            _ => 1.0,
+        }
+    }
+
+    /// Factor of the resolution in a column: that of its own unit, or of q.
+    pub(super) fn factor_of_width(&self, column: usize, options: &ReadOptions) -> f64 {
+        let names = self.columns.as_ref().map(|columns| &columns.names);
+        let unit = names.and_then(|names| names.get(column)?.unit.as_deref());
+        let own = unit
+            .and_then(units::of_q)
+            .filter(|_| options.q_unit.is_none());
+        own.unwrap_or_else(|| self.factor(options))
+    }
+
+    /// Notes on units that the header gives.
     pub(super) fn notes_on_units(&self, options: &ReadOptions) -> Vec<String> {
         let mut notes = Vec::new();
         match (&self.q_unit, options.q_unit) {
+            (Some(unit), None) if unit.factor != 1.0 && self.q_unit_is_named => {
+                notes.push(format!(
+                    "q is converted from {} to 1/Å, as the header names its unit",
+                    shorten(&unit.text)
+                ))
+            }
             (Some(unit), None) if unit.factor != 1.0 => {
                 let nm = unit.factor == QUnit::InverseNanometre.factor();
                 notes.push(format!(
@@ -166,138 +278,12 @@ impl Header {
                     .to_owned(),
             );
         }
-        self.unclear.as_ref().map(|words| {
-            format!(
-                "the header line \"{}\" may name the columns, but not in the order q, I, uncertainty, resolution, in which they are read",
-                shorten(words)
-            )
+        let guessed = self.columns.as_ref().is_some_and(|columns| columns.guessed);
+        guessed.then(|| {
+            "the column that the header names as σ(q) is read as the uncertainty of I, as the header names no other"
+                .to_owned()
         })
     }
-}
-
-/// Meaning of a name in lower case without anything but letters, digits and `|`.
-fn role(name: &str) -> Option<Role> {
-    Some(match name {
-        "q" | "|q|" | "qvalue" | "qvalues" | "qmean" | "meanq" | "x" => Role::Q,
-        "qx" => Role::Qx,
-        "qy" => Role::Qy,
-        "i" | "iq" | "intensity" | "intensities" | "counts" | "iqxqy" | "y" | "signal"
-        | "crosssection" => Role::Intensity,
-        "s" | "sigma" | "sig" | "sigmai" | "sigi" | "di" | "idev" | "ierr" | "ierror" | "err"
-        | "erri" | "error" | "errors" | "errori" | "dy" | "uncertainty" | "uncertainties"
-        | "std" | "stddev" | "stdev" | "deltai" | "sigmaiq" | "erriq" | "erroriq" | "diq" | "σ"
-        | "σi" | "δi" | "erriqxqy" => Role::Sigma,
-        "dq" | "qdev" | "sigmaq" | "sigq" | "dsigq" | "qerr" | "qerror" | "errq" | "deltaq"
-        | "qsigma" | "qresolution" | "qres" | "resolution" | "dx" | "σq" | "δq" => Role::Width,
-        "2theta" | "twotheta" | "theta" | "2θ" | "θ" | "tth" | "angle" => Role::Angle,
-        "index" | "no" | "nr" | "number" | "row" | "point" | "pt" | "qz" | "shadow"
-        | "shadowfactor" | "fsubs" | "meanqshadow" => Role::Unused,
-        _ => return None,
-    })
-}
-
-/// Words before the names in files of NIST: `Data columns are Qx - Qy - …`.
-const PREFIXES: [&str; 6] = ["data", "columns", "column", "are", "names", "ascii"];
-
-/// The words of a line as names of columns. Brackets hold a unit, or an argument such as that of
-/// `I(Qx,Qy)`; a unit may also follow the name after a blank or a slash.
-fn names(line: &str) -> Vec<Name> {
-    let mut names: Vec<Name> = Vec::new();
-    for word in words(line) {
-        let plain = word.trim_matches(['"', '\'', '<', '>', '#', '%', '!', ':', '=', '*']);
-        // A unit of its own belongs to the name before it.
-        let bare = plain.trim_matches(BRACKETS);
-        if is_unit(bare) {
-            if let Some(last) = names.last_mut() {
-                last.unit.get_or_insert(bare.to_owned());
-            }
-            continue;
-        }
-        let bracket = plain.find(['(', '[', '{']);
-        let (mut name, inside) = match bracket {
-            Some(at) => (&plain[..at], plain[at..].trim_matches(BRACKETS)),
-            None => (plain, ""),
-        };
-        let mut unit = (!inside.is_empty()).then(|| inside.to_owned());
-        if let Some(argument) = unit.as_deref().and_then(argument) {
-            let text = format!("{}{argument}", letters(name));
-            names.push(named(&text, None));
-            continue;
-        }
-        if letters(name).trim_matches('|').is_empty() {
-            continue;
-        }
-        // `Q/nm^-1`: the quotient of a quantity and its unit.
-        if let Some((quantity, rest)) = plain.split_once('/')
-            && bracket.is_none()
-            && is_unit(rest)
-        {
-            (name, unit) = (quantity, Some(rest.to_owned()));
-        }
-        let text = letters(name);
-        if names.is_empty() && PREFIXES.contains(&text.as_str()) {
-            continue;
-        }
-        names.push(named(&text, unit));
-    }
-    names
-}
-
-const BRACKETS: [char; 6] = ['(', ')', '[', ']', '{', '}'];
-
-fn named(text: &str, unit: Option<String>) -> Name {
-    Name {
-        text: text.to_owned(),
-        role: role(text),
-        unit,
-    }
-}
-
-/// What is in the brackets of `I(Qx,Qy)` or `err(I)`.
-fn argument(inside: &str) -> Option<&'static str> {
-    match letters(inside).as_str() {
-        "q" => Some("q"),
-        "i" => Some("i"),
-        "iq" => Some("iq"),
-        "qxqy" => Some("qxqy"),
-        _ => None,
-    }
-}
-
-/// The text in lower case without anything but letters, digits and `|`.
-fn letters(text: &str) -> String {
-    text.chars()
-        .filter(|c| c.is_alphanumeric() || *c == '|')
-        .flat_map(char::to_lowercase)
-        .collect()
-}
-
-/// Whether a word is an inverse length, in any usual form but that of a name.
-fn is_unit(word: &str) -> bool {
-    units::of_q(word).is_some() || units::of_intensity(word).is_some()
-}
-
-/// The words of a line, which blanks, commas and semicolons outside of brackets separate; a bracket
-/// belongs to the word before it.
-fn words(line: &str) -> Vec<&str> {
-    let mut words = Vec::new();
-    let (mut depth, mut start) = (0_u32, None);
-    for (at, c) in line.char_indices() {
-        match c {
-            '(' | '[' | '{' => depth += 1,
-            ')' | ']' | '}' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        if depth == 0 && (c.is_whitespace() || matches!(c, ',' | ';')) {
-            if let Some(start) = start.take() {
-                words.push(&line[start..at]);
-            }
-        } else if start.is_none() {
-            start = Some(at);
-        }
-    }
-    words.extend(start.map(|start| &line[start..]));
-    words
 }
 
 fn mentions_components(line: &str) -> bool {
@@ -340,35 +326,82 @@ mod tests {
 
     #[test]
     fn names_of_columns_are_recognised_with_their_units() {
-        use Role::{Angle, Intensity, Q, Qx, Qy, Sigma, Unused, Width};
+        use Role::{Intensity, Q, Qx, Qy, Sigma, Unused, Width, WidthAcross, WidthAlong};
         for (line, roles) in [
             ("q,intensity,sigma,dq", vec![Q, Intensity, Sigma, Width]),
             ("<X>\t<Y>\t<dY>\t<dsigQ>", vec![Q, Intensity, Sigma, Width]),
             ("# sigma I q", vec![Sigma, Intensity, Q]),
             ("# q dq I dI", vec![Q, Width, Intensity, Sigma]),
             ("q [1/A]; I [1/cm]; err(I)", vec![Q, Intensity, Sigma]),
-            ("Q/nm^-1 I/cm^-1 sigma(Q)", vec![Q, Intensity, Width]),
+            ("Q/nm^-1 I/cm^-1 sigma(Q)", vec![Q, Intensity, Sigma]),
+            ("q(A-1)\tI(q)\tSig(q)", vec![Q, Intensity, Sigma]),
+            (
+                "q(A-1) I(q) dI(q) sigma(q)",
+                vec![Q, Intensity, Sigma, Width],
+            ),
+            ("q I temperature dI", vec![Q, Intensity, Unused, Sigma]),
+            ("temperature q I", vec![Unused, Q, Intensity]),
+            (
+                "Data columns are Qx - Qy - I(Qx,Qy) - Qz - SigmaQx - SigmaQy - fSubS(beam stop shadow)",
+                vec![Qx, Qy, Intensity, Unused, WidthAlong, WidthAcross, Unused],
+            ),
+            (
+                "The 6 columns are | Q (1/A) | I(Q) (1/cm) | std. dev. I(Q) (1/cm) | sigmaQ | meanQ | ShadowFactor|",
+                vec![Q, Intensity, Sigma, Width, Unused, Unused],
+            ),
             ("index Q I", vec![Unused, Q, Intensity]),
-            ("2theta(deg) I s", vec![Angle, Intensity, Sigma]),
             (
                 "Data columns Qx - Qy - I(Qx,Qy) - err(I)",
                 vec![Qx, Qy, Intensity, Sigma],
             ),
         ] {
             let found = header(line, roles.len());
-            assert_eq!(found.roles, Some(roles.clone()), "{line}");
+            let found_roles = found.columns.map(|columns| columns.roles);
+            assert_eq!(found_roles, Some(roles.clone()), "{line}");
             assert_eq!(found.image, roles[0] == Qx, "{line}");
         }
         for line in [
             "radial average of the Qx Qy image",
-            "q I unknown",
+            "q versus I",
             "two words",
         ] {
             let found = header(line, 3);
-            assert!(found.roles.is_none() && !found.image, "{line}");
-            assert!(found.unclear.is_none(), "{line}");
+            assert!(found.columns.is_none() && !found.image, "{line}");
         }
-        assert!(header("temperature q I", 3).unclear.is_some());
+    }
+
+    #[test]
+    fn what_is_no_function_of_q_is_refused() {
+        for (text, words) in [
+            ("2theta(deg) I s", "an angle"),
+            (
+                "#2th_deg         I               sigma",
+                "needs the wavelength",
+            ),
+            ("r_mm I sigma", "distance of the detector"),
+            ("SpinEchoLength Depolarisation Error", "SESANS"),
+            ("LOCATIONX:5.4\nPIXELSIZEX:5.0", "pixels of a detector"),
+            ("log10(q) log10(I) s", "q and I themselves"),
+        ] {
+            let why = header(text, 3)
+                .check("a.dat", &[2.0, 1.0])
+                .unwrap_err()
+                .to_string();
+            assert!(why.contains(words), "{why}");
+        }
+        let pixels = header("LOCATIONX:5.4\nPIXELSIZEX:5.0", 3);
+        assert!(pixels.check("a.dat", &[1.0, 2.0]).is_ok());
+        for text in [
+            "# q I 2theta",
+            "# r_mm I s\n# q I s",
+            "wavelength: 1.34",
+            "angle of incidence",
+        ] {
+            assert!(
+                header(text, 3).check("a.dat", &[2.0, 1.0]).is_ok(),
+                "{text}"
+            );
+        }
     }
 
     #[test]

@@ -8,11 +8,13 @@ mod check;
 mod column_order;
 mod decimal_comma;
 mod header;
+mod names;
 #[cfg(feature = "hdf5")]
 mod nxcansas;
 #[cfg(not(feature = "hdf5"))]
 #[path = "nxcansas_off.rs"]
 mod nxcansas;
+mod rows;
 mod text;
 mod units;
 mod write;

@@ -5,12 +5,14 @@
 //! `resolutions` of Q the uncertainties and resolutions. If an attribute is missing, the usual
 //! names apply.
 
+mod frames;
 mod signal;
 
 use super::check::{self, RawCurve, RawImage};
 use super::{IoError, MAX_NOTES, Memory, ReadOptions, allow, name_of, select, shorten, units};
 use crate::data::Scattering;
 use crate::io::source::Source;
+use frames::{Frame, frames};
 use std::path::Path;
 
 /// Maximum number of links read per group.
@@ -75,6 +77,8 @@ fn read_from(
 struct DataSetPath {
     path: String,
     title: String,
+    /// The frame, if the intensities have several at each q.
+    frame: Option<Frame>,
 }
 
 /// Whether the group `path` has that class.
@@ -125,16 +129,28 @@ fn data_sets(source: &Source, left_out: &mut Vec<String>) -> Result<Vec<DataSetP
         let several = groups.len() > 1;
         for path in groups {
             let last = path.rsplit('/').next().unwrap_or_default();
-            sets.push(DataSetPath {
-                title: if several {
-                    format!("{title} {}", shorten(last))
-                } else {
-                    title.clone()
-                },
-                path,
-            });
-            if sets.len() == MAX_DATA_SETS {
-                return Ok(sets);
+            let title = if several {
+                format!("{title} {}", shorten(last))
+            } else {
+                title.clone()
+            };
+            let (frames, last) = frames(source, &path)?;
+            for frame in 0..frames {
+                sets.push(DataSetPath {
+                    title: match frames {
+                        1 => title.clone(),
+                        _ => format!("{title} frame {}", frame + 1),
+                    },
+                    path: path.clone(),
+                    frame: (frames > 1).then_some(Frame {
+                        index: frame,
+                        count: frames,
+                        last,
+                    }),
+                });
+                if sets.len() == MAX_DATA_SETS {
+                    return Ok(sets);
+                }
             }
         }
     }
@@ -145,6 +161,8 @@ fn data_sets(source: &Source, left_out: &mut Vec<String>) -> Result<Vec<DataSetP
 struct DataSet<'s> {
     source: &'s Source,
     path: &'s str,
+    /// The frame, if there are several.
+    frame: Option<Frame>,
     memory: Memory,
     /// Name of the dataset of intensities.
     signal: String,
@@ -187,6 +205,7 @@ impl<'s> DataSet<'s> {
         Ok(Self {
             source,
             path: &found.path,
+            frame: found.frame,
             memory,
             signal: signal
                 .filter(|s| !s.is_empty())
@@ -230,11 +249,23 @@ impl<'s> DataSet<'s> {
     /// Like [`Self::numbers`], but the dataset must have as many values as the intensities.
     fn column(&self, name: &str, what: &str, rows: usize) -> Result<Vec<f64>, IoError> {
         let (values, shape) = self.numbers(name, what)?;
+        let values = match self.frame {
+            Some(frame) if values.len() == rows * frame.count => self.of_frame(values),
+            _ => values,
+        };
         if values.len() != rows {
             let expected = format!("{rows} numbers (as many as {} has)", self.signal);
             return Err(self.source.bad_shape(&self.at(name), &shape, &expected));
         }
         Ok(values)
+    }
+
+    /// The values of the frame out of those of all.
+    fn of_frame(&self, values: Vec<f64>) -> Vec<f64> {
+        match self.frame {
+            Some(frame) => frame.of(&values),
+            None => values,
+        }
     }
 
     /// The unit of dataset `name`, if it has one.
@@ -330,13 +361,14 @@ impl<'s> DataSet<'s> {
 
     fn curve(mut self) -> Result<crate::data::Curve, IoError> {
         let (intensity, shape) = self.numbers(&self.signal, "intensities")?;
-        if shape.iter().filter(|d| **d != 1).count() > 1 {
+        if self.frame.is_none() && shape.iter().filter(|d| **d != 1).count() > 1 {
             return Err(self.source.bad_shape(
                 &self.at(&self.signal),
                 &shape,
                 "one number for each q",
             ));
         }
+        let intensity = self.of_frame(intensity);
         let rows = intensity.len();
         let named = self
             .axes

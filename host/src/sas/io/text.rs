@@ -3,223 +3,24 @@
 //!
 //! Columns of a curve are q, I, σ(I), σ(q). Columns of an image are qx, qy, I, σ(I), and in files
 //! of NIST also qz, σ of q along and across its direction, and the shadow factor of the beam stop.
-//! Separators are blanks, tabs, commas and semicolons. If a header line names the columns in another
-//! order, that order is used.
+//! Separators are blanks, tabs, commas and semicolons. If a header line names the columns, they are
+//! those that it names.
 
 use super::check::{self, RawCurve, RawImage};
 use super::column_order::ColumnOrder;
 use super::decimal_comma::refuse_decimal_commas;
-use super::header::{Header, Role};
-use super::{IoError, Kind, Memory, ReadOptions, allow, name_of, not_scattering, shorten};
+use super::header::Header;
+use super::rows::{self, MAX_COLUMNS, data_rows, numbers};
+use super::{IoError, Kind, Memory, ReadOptions, allow, name_of};
 use crate::data::Scattering;
+use crate::text::count;
 
-/// Maximum number of columns.
-const MAX_COLUMNS: usize = 64;
-/// Columns of an image as NIST writes it.
-const NIST_COLUMNS: usize = 8;
+pub(super) use super::rows::check_start;
 
-/// Kind of a line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Line {
-    /// Empty, or a comment.
-    Nothing,
-    /// Words, or numbers with an empty field between them.
-    Text,
-    /// This many numbers.
-    Numbers(usize),
-}
-
-/// A block of lines with the same number of columns; blank lines and comments between them do not
-/// count.
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct Block {
-    /// First line, from 0.
-    first: usize,
-    last: usize,
-    rows: usize,
-    columns: usize,
-    /// First number of the first line.
-    start: f64,
-}
-
-/// Parses a number, including Fortran's `1.5D-03`.
-fn number(token: &str) -> Option<f64> {
-    // No number is longer; this bounds the time to parse one token.
-    if token.len() > 400 {
-        return None;
-    }
-    token.parse().ok().or_else(|| {
-        let starts = token.starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c));
-        let marks = token.matches(['d', 'D']).count();
-        (starts && marks == 1)
-            .then(|| token.replace(['d', 'D'], "e").parse().ok())
-            .flatten()
-    })
-}
-
-/// The line without a trailing comment.
-fn without_comment(line: &str) -> &str {
-    let end = line.find(['#', '%', '!']).unwrap_or(line.len());
-    line.get(..end).unwrap_or(line)
-}
-
-/// Passes the numbers of a line to `each` and returns their count; `None` if an item is not a
-/// number.
-fn numbers(line: &str, mut each: impl FnMut(usize, f64)) -> Option<usize> {
-    let line = without_comment(line).trim();
-    let mut count = 0;
-    let mut fields = line.split([',', ';']).peekable();
-    while let Some(field) = fields.next() {
-        let before = count;
-        for token in field.split_whitespace() {
-            if count == MAX_COLUMNS {
-                return None;
-            }
-            each(count, number(token)?);
-            count += 1;
-        }
-        // An empty field would shift those after it; only the last may be empty (`1;2;`).
-        if count == before && fields.peek().is_some() {
-            return None;
-        }
-    }
-    Some(count)
-}
-
-/// The first number of a line of numbers.
-fn first_number(line: &str) -> f64 {
-    let mut first = f64::NAN;
-    numbers(line, |column, value| {
-        if column == 0 {
-            first = value;
-        }
-    });
-    first
-}
-
-fn kind_of(line: &str) -> Line {
-    if without_comment(line).trim().is_empty() {
-        return Line::Nothing;
-    }
-    match numbers(line, |_, _| ()) {
-        None | Some(0) => Line::Text,
-        Some(n) => Line::Numbers(n),
-    }
-}
-
-/// Passes the blocks to `each` in order. Lines with a single number form no block; returns whether
-/// there are any.
-fn blocks(text: &str, mut each: impl FnMut(Block)) -> bool {
-    let mut open: Option<Block> = None;
-    let mut single = false;
-    for (at, line) in text.lines().enumerate() {
-        match (kind_of(line), &mut open) {
-            (Line::Nothing, _) => {}
-            (Line::Numbers(columns), Some(block)) if block.columns == columns => {
-                block.last = at;
-                block.rows += 1;
-            }
-            (Line::Numbers(columns), _) if columns > 1 => {
-                if let Some(done) = open.replace(Block {
-                    first: at,
-                    last: at,
-                    rows: 1,
-                    columns,
-                    start: first_number(line),
-                }) {
-                    each(done);
-                }
-            }
-            (other, _) => {
-                single |= other == Line::Numbers(1);
-                if let Some(done) = open.take() {
-                    each(done);
-                }
-            }
-        }
-    }
-    if let Some(done) = open {
-        each(done);
-    }
-    single
-}
-
-/// The data: the longest block; of equally long ones, the last.
-fn longest(file: &str, text: &str) -> Result<Block, IoError> {
-    let mut best: Option<Block> = None;
-    let single = blocks(text, |s| {
-        if best.is_none_or(|b| s.rows >= b.rows) {
-            best = Some(s);
-        }
-    });
-    best.ok_or_else(|| {
-        if single {
-            IoError::Value {
-                file: file.to_owned(),
-                dataset: "the number of columns".to_owned(),
-                found: "1".to_owned(),
-                expected: "2 to 4 (q, I, its uncertainty, resolution)".to_owned(),
-            }
-        } else {
-            not_scattering(file, "no line with two or more numbers")
-        }
-    })
-}
-
-/// Refuses the first part of a longer text if no rows begin there.
-pub(super) fn check_start(file: &str, start: &str) -> Result<(), IoError> {
-    // The last line may be cut.
-    let whole = start.rfind('\n').map_or("", |end| &start[..end]);
-    longest(file, whole).map(drop)
-}
-
-/// Refuses numbers outside the data block that look like data, because a broken line must not
-/// truncate a curve.
-fn complete(file: &str, text: &str, data: Block) -> Result<(), IoError> {
-    let mut lost: Option<Block> = None;
-    blocks(text, |s| {
-        let alike = s.last < data.first && s.columns == data.columns;
-        // A single row may belong to the header (`0 0 0 0`), unless its first number could be the q
-        // before the first one.
-        let before = alike && (s.rows > 1 || (s.start > 0.0 && s.start <= data.start));
-        let after = s.first > data.last;
-        if before || after {
-            lost.get_or_insert(s);
-        }
-    });
-    let Some(lost) = lost else {
-        return Ok(());
-    };
-    // The line that ends the earlier block.
-    let (end, next) = if lost.first > data.last {
-        (data.last, lost.first)
-    } else {
-        (lost.last, data.first)
-    };
-    let broken = text
-        .lines()
-        .enumerate()
-        .skip(end + 1)
-        .find(|(_, line)| kind_of(line) != Line::Nothing);
-    let (at, line) = broken.unwrap_or((next, ""));
-    Err(IoError::Value {
-        file: file.to_owned(),
-        dataset: format!("line {}", at + 1),
-        found: format!("\"{}\" among the rows", shorten(line)),
-        expected: format!("a row of {} numbers", data.columns),
-    })
-}
-
-/// The rows of the data without their comments, each with the number of its line from 1.
-fn data_rows(text: &str, data: Block) -> impl Iterator<Item = (usize, &str)> {
-    let lines = text
-        .lines()
-        .enumerate()
-        .take(data.last + 1)
-        .skip(data.first);
-    let lines = lines.map(|(at, line)| (at + 1, without_comment(line).trim()));
-    lines.filter(|(_, line)| !line.is_empty())
-}
+/// Columns that are read if the header does not name them.
+const UNNAMED_COLUMNS: usize = 8;
+/// Least number of pixels of an image that its values alone identify.
+const FEW_PIXELS: usize = 9;
 
 /// Reads columns of numbers.
 pub(super) fn read(
@@ -236,44 +37,49 @@ pub(super) fn read(
                 .to_owned(),
         });
     }
-    let data = longest(file, text)?;
+    let data = rows::with_broken_lines(text, rows::longest(file, text)?);
     refuse_decimal_commas(file, data_rows(text, data))?;
-    complete(file, text, data)?;
+    rows::complete(file, text, data)?;
     let header = Header::of(
         text.lines().take(data.first),
         text.lines().skip(data.last + 1),
         data.columns,
     );
-    let used = match header.roles {
+    let used = match header.columns {
         Some(_) => data.columns,
-        None => data.columns.min(NIST_COLUMNS),
+        None => data.columns.min(UNNAMED_COLUMNS),
     };
     // Text, columns, line numbers and the order of rows, with 8 bytes each, and a copy of the
     // columns while they are sorted.
-    let rows = (2 * used + 4) as u128 * 8 * data.rows as u128;
-    allow(file, "the columns", text.len() as u128 + rows, memory)?;
+    let memory_of_rows = (2 * used + 4) as u128 * 8 * data.rows as u128;
+    let needed = text.len() as u128 + memory_of_rows;
+    allow(file, "the columns", needed, memory)?;
     let mut columns: Vec<Vec<f64>> = (0..used).map(|_| Vec::with_capacity(data.rows)).collect();
     let mut lines: Vec<u32> = Vec::with_capacity(data.rows);
+    let mut broken: Vec<usize> = Vec::new();
+    let mut row = [0.0; MAX_COLUMNS];
     for (at, line) in data_rows(text, data) {
-        numbers(line, |column, value| {
-            if let Some(column) = columns.get_mut(column) {
-                column.push(value);
-            }
-        });
+        if numbers(line, |column, value| row[column] = value) != Some(data.columns) {
+            broken.push(at);
+            continue;
+        }
+        for (column, value) in columns.iter_mut().zip(row) {
+            column.push(value);
+        }
         lines.push(at as u32);
     }
-    let factor = options.q_unit.unwrap_or_default().factor();
+    header.check(file, columns.first().map_or(&[], Vec::as_slice))?;
     let mut notes = header.notes_on_units(options);
-    let negative = |column: &[f64]| column.iter().any(|v| *v < 0.0);
-    let looks_like_image = header.image
-        || header.column(Role::Qx).is_some()
-        || (data.columns > 2
-            && negative(&columns[0])
-            && negative(&columns[1])
-            && repeats(&columns));
+    if let Some(first) = broken.first() {
+        notes.push(format!(
+            "{} without {} numbers left out (line {first})",
+            count(broken.len(), ["line", "lines"]),
+            data.columns
+        ));
+    }
     let kind = match options.kind {
         Some(kind) => kind,
-        None if looks_like_image => Kind::Image,
+        None if header.image || looks_like_image(&header, &columns) => Kind::Image,
         None => Kind::Curve,
     };
     notes.extend(header.note_on_columns(kind == Kind::Curve && options.kind.is_none()));
@@ -283,8 +89,7 @@ pub(super) fn read(
     };
     match kind {
         Kind::Curve => {
-            let order = ColumnOrder::of_curve(&header, data.columns, file)?;
-            let raw = curve(columns, &order, factor, notes, file);
+            let raw = curve(columns, &header, options, notes, file);
             check::curve(file, raw, &label).map(Scattering::Curve)
         }
         Kind::Image => {
@@ -296,18 +101,52 @@ pub(super) fn read(
                     expected: "3 or 4 (qx, qy, I, its uncertainty)".to_owned(),
                 });
             }
-            ColumnOrder::check_image(&header, file)?;
-            let raw = image(columns, data.columns, factor, notes, file);
+            let raw = image(columns, &header, options, notes, file);
             check::image(file, raw, &label).map(Scattering::Image)
         }
     }
 }
 
+/// Whether columns that the header does not name are those of an image: the first two are often
+/// negative, or form a grid.
+fn looks_like_image(header: &Header, columns: &[Vec<f64>]) -> bool {
+    let [x, y, _, ..] = columns else {
+        return false;
+    };
+    if header.columns.is_some() {
+        return false;
+    }
+    let below = |column: &[f64]| column.iter().filter(|v| **v < 0.0).count();
+    let negative = below(x).min(below(y));
+    let often = x.len() >= FEW_PIXELS && 5 * negative >= x.len() && are_alike(x, y);
+    often || (negative > 0 && repeats(x, y)) || is_grid(x, y)
+}
+
+/// Whether two columns have similar extents.
+fn are_alike(x: &[f64], y: &[f64]) -> bool {
+    let extent = |column: &[f64]| column.iter().fold(0.0_f64, |most, v| most.max(v.abs()));
+    let (x, y) = (extent(x), extent(y));
+    x.max(y) < 10.0 * x.min(y)
+}
+
 /// Whether qx or qy is often the same in consecutive rows, as on a grid.
-fn repeats(columns: &[Vec<f64>]) -> bool {
+fn repeats(x: &[f64], y: &[f64]) -> bool {
     let same = |c: &[f64]| c.windows(2).filter(|pair| pair[0] == pair[1]).count();
-    let rows = columns[0].len();
-    rows >= 4 && same(&columns[0]).max(same(&columns[1])) >= rows / 4
+    x.len() >= 4 && same(x).max(same(y)) >= x.len() / 4
+}
+
+/// Whether the columns are all pairs of several values of qx and of qy.
+fn is_grid(x: &[f64], y: &[f64]) -> bool {
+    let distinct = |column: &[f64]| {
+        let mut values = column.to_vec();
+        values.sort_by(f64::total_cmp);
+        values.dedup();
+        values.len()
+    };
+    x.len() >= FEW_PIXELS && repeats(x, y) && {
+        let (across, down) = (distinct(x), distinct(y));
+        across > 2 && down > 2 && across.checked_mul(down) == Some(x.len())
+    }
 }
 
 fn scaled(mut column: Vec<f64>, factor: f64) -> Vec<f64> {
@@ -317,28 +156,57 @@ fn scaled(mut column: Vec<f64>, factor: f64) -> Vec<f64> {
     column
 }
 
-fn left_out(all: usize, taken: usize, notes: &mut Vec<String>) {
-    match all - taken.min(all) {
-        0 => {}
-        1 => notes.push(format!("column {all} is not used")),
-        _ => notes.push(format!("columns {} to {all} are not used", taken + 1)),
-    }
+/// The standard deviations of `column`; with a factor of I if the header says that they are shares.
+fn deviations(
+    sigma: Option<Vec<f64>>,
+    column: Option<usize>,
+    intensity: &[f64],
+    header: &Header,
+    notes: &mut Vec<String>,
+) -> Option<Vec<f64>> {
+    let Some(factor) = column.and_then(|column| header.relative(column)) else {
+        return sigma;
+    };
+    notes.push(format!(
+        "the uncertainties are {} of the intensities, as the header names them: they are multiplied by them",
+        if factor == 1.0 { "shares" } else { "percent" }
+    ));
+    let pairs = sigma?.into_iter().zip(intensity);
+    Some(pairs.map(|(share, i)| factor * share * i.abs()).collect())
 }
 
 fn curve(
     columns: Vec<Vec<f64>>,
-    order: &ColumnOrder,
-    factor: f64,
+    header: &Header,
+    options: &ReadOptions,
     mut notes: Vec<String>,
     file: &str,
 ) -> RawCurve {
-    let [q, intensity, sigma, width] = order.take(columns, &mut notes);
+    let order = ColumnOrder::of_curve(header, &columns);
+    let [_, _, of_sigma, of_width] = order.columns();
+    let [q, intensity, sigma, width] = order.take(header, columns, &mut notes);
+    let intensity = intensity.unwrap_or_default();
+    let width = width.zip(of_width);
+    let width = width.map(|(c, at)| scaled(c, header.factor_of_width(at, options)));
+    // NIST's files of ultra-small angles have minus the half length of the slit in the place of dq.
+    let is_slit = |width: &Vec<f64>| !width.is_empty() && width.iter().all(|w| *w < 0.0);
+    let (width, slit) = match width {
+        Some(width) if is_slit(&width) => {
+            notes.push(
+                "the resolution is negative: it is read as the half length of a slit, as in NIST's files of ultra-small angles"
+                    .to_owned(),
+            );
+            let zeros = vec![0.0; width.len()];
+            (None, Some((scaled(width, -1.0), zeros)))
+        }
+        width => (width, None),
+    };
     RawCurve {
-        q: scaled(q.unwrap_or_default(), factor),
-        intensity: intensity.unwrap_or_default(),
-        sigma,
-        width: width.map(|c| scaled(c, factor)),
-        slit: None,
+        q: scaled(q.unwrap_or_default(), header.factor(options)),
+        sigma: deviations(sigma, of_sigma, &intensity, header, &mut notes),
+        intensity,
+        width,
+        slit,
         title: name_of(file),
         notes,
     }
@@ -346,64 +214,27 @@ fn curve(
 
 fn image(
     columns: Vec<Vec<f64>>,
-    all: usize,
-    factor: f64,
+    header: &Header,
+    options: &ReadOptions,
     mut notes: Vec<String>,
     file: &str,
 ) -> RawImage {
-    let nist = (7..=NIST_COLUMNS).contains(&all);
-    if !nist {
-        left_out(all, 4, &mut notes);
-    }
-    let mut columns = columns.into_iter();
-    let mut next = || columns.next().unwrap_or_default();
-    let (qx, qy, intensity) = (scaled(next(), factor), scaled(next(), factor), next());
-    let sigma = columns.next();
-    let _qz = columns.next();
-    let widths = columns.next().zip(columns.next()).filter(|_| nist);
+    let order = ColumnOrder::of_image(header, &columns);
+    let factor = header.factor(options);
+    let [_, _, _, of_sigma, ..] = order.columns();
+    let taken = order.take(header, columns, &mut notes);
+    let [qx, qy, intensity, sigma, along, across] = taken;
+    let q = |column: Option<Vec<f64>>| scaled(column.unwrap_or_default(), factor);
+    let intensity = intensity.unwrap_or_default();
     RawImage {
-        qx,
-        qy,
+        qx: q(qx),
+        qy: q(qy),
+        sigma: deviations(sigma, of_sigma, &intensity, header, &mut notes),
         intensity,
-        sigma,
-        widths: widths.map(|(along, across)| (scaled(along, factor), scaled(across, factor))),
+        widths: along
+            .zip(across)
+            .map(|(along, across)| (scaled(along, factor), scaled(across, factor))),
         title: name_of(file),
         notes,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn kinds_of_lines_are_recognised() {
-        for (line, kind) in [
-            ("", Line::Nothing),
-            ("  # 1 2 3", Line::Nothing),
-            ("1 2 3", Line::Numbers(3)),
-            ("0.01;6.3534e+008;-1;0;", Line::Numbers(4)),
-            ("1,2,,3", Line::Text),
-            (",1,2", Line::Text),
-            ("1,\t2 ; 3", Line::Numbers(3)),
-            ("1.5D-03 2", Line::Numbers(2)),
-            ("nan 2", Line::Numbers(2)),
-            ("3 (F12.5,2E16.6)", Line::Text),
-            ("<X>\t<Y>", Line::Text),
-            ("\t\t\t", Line::Nothing),
-            ("1 2 # three", Line::Numbers(2)),
-        ] {
-            assert_eq!(kind_of(line), kind, "{line:?}");
-        }
-        assert_eq!(number("1.5D-03"), Some(1.5e-3));
-        assert_eq!(number("-2d2"), Some(-200.0));
-        assert_eq!(number("d"), None);
-    }
-
-    #[test]
-    fn the_longest_block_is_the_data() {
-        let text = "title 1\n 395 0 0\n 0 0\n 0 0\n words\n1 2\n\n3 4\n# c\n5 6\nend\n";
-        let data = longest("a", text).unwrap();
-        assert_eq!((data.first, data.last, data.rows), (5, 9, 3));
     }
 }

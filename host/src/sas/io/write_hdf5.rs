@@ -4,12 +4,14 @@ use super::shorten;
 use super::write::{Computed, one_line};
 use crate::data::{Curve, Scattering, ScatteringImage, Smearing};
 use crate::io::{IoError, output};
+use crate::sas::points::grid;
 use hdf5_metno as hdf5;
-use ndarray::Array1;
+use ndarray::{Array1, Array2};
 use std::path::Path;
 
 /// Writes NXcanSAS: `/sasentry01/sasdata01` with Q (or Qx, Qy), I, and uncertainties and resolution
-/// if available.
+/// if available. The datasets of an image have rows and columns: those of its grid, with a mask if
+/// pixels are missing, or of its runs of ascending qx or qy, otherwise one row.
 ///
 /// # Errors
 /// [`IoError::Write`].
@@ -109,12 +111,114 @@ fn write_curve(group: &hdf5::Group, curve: &Curve) -> hdf5::Result<()> {
 
 fn write_image(group: &hdf5::Group, image: &ScatteringImage) -> hdf5::Result<()> {
     attribute(group, "I_axes", "Qx,Qy")?;
-    column(group, "Qx", "1/angstrom", &image.qx)?;
-    column(group, "Qy", "1/angstrom", &image.qy)?;
-    write_intensity(group, &image.intensity, image.sigma.as_deref())?;
+    group
+        .new_attr_builder()
+        .with_data(&[0_i64, 1])
+        .create("Q_indices")?;
+    let layout = Layout::of(image);
+    let unit = "1/angstrom";
+    for (name, values, missing) in [
+        ("Qx", &image.qx, layout.qx.as_slice()),
+        ("Qy", &image.qy, &layout.qy),
+    ] {
+        let dataset = layout.write(group, name, unit, values, missing)?;
+        if image.resolution.is_some() {
+            attribute(&dataset, "resolutions", "dQx,dQy")?;
+        }
+    }
+    let nothing = vec![f64::NAN; layout.pixels()];
+    let intensity = layout.write(group, "I", "1/cm", &image.intensity, &nothing)?;
+    if let Some(sigma) = &image.sigma {
+        attribute(&intensity, "uncertainties", "Idev")?;
+        layout.write(group, "Idev", "1/cm", sigma, &nothing)?;
+    }
     if let Some((along, across)) = &image.resolution {
-        column(group, "dQx", "1/angstrom", along)?;
-        column(group, "dQy", "1/angstrom", across)?;
+        let zeros = vec![0.0; layout.pixels()];
+        layout.write(group, "dQx", unit, along, &zeros)?;
+        layout.write(group, "dQy", unit, across, &zeros)?;
+    }
+    let mut mask = vec![1_u8; layout.pixels()];
+    for cell in &layout.cells {
+        mask[*cell] = 0;
+    }
+    if mask.contains(&1) {
+        attribute(group, "mask", "mask")?;
+        output::array(group, "mask", &layout.table(mask))?;
     }
     Ok(())
+}
+
+/// The places of an image's pixels in arrays of rows and columns.
+struct Layout {
+    rows: usize,
+    columns: usize,
+    /// The cell of each pixel.
+    cells: Vec<usize>,
+    /// qx and qy of every cell, 1/Å.
+    qx: Vec<f64>,
+    qy: Vec<f64>,
+}
+
+/// The length of the ascending runs of which the values consist, if all have one length.
+fn run(values: &[f64]) -> Option<usize> {
+    let falls = |at: usize| values[at] < values[at - 1];
+    let length = (1..values.len()).find(|at| falls(*at))?;
+    let even = (1..values.len()).all(|at| falls(at) == at.is_multiple_of(length));
+    (length > 1 && even && values.len().is_multiple_of(length)).then_some(length)
+}
+
+impl Layout {
+    fn of(image: &ScatteringImage) -> Self {
+        let Some(grid) = grid(image) else {
+            // A curved detector has rows, too.
+            let pixels = image.qx.len();
+            let columns = run(&image.qx).or_else(|| run(&image.qy)).unwrap_or(pixels);
+            return Self {
+                rows: pixels / columns.max(1),
+                columns,
+                cells: (0..pixels).collect(),
+                qx: image.qx.clone(),
+                qy: image.qy.clone(),
+            };
+        };
+        let (rows, columns) = (grid.qy.len(), grid.qx.len());
+        Self {
+            rows,
+            columns,
+            cells: grid.cells.iter().map(|cell| *cell as usize).collect(),
+            qx: (0..rows * columns)
+                .map(|cell| grid.qx[cell % columns])
+                .collect(),
+            qy: (0..rows * columns)
+                .map(|cell| grid.qy[cell / columns])
+                .collect(),
+        }
+    }
+
+    fn pixels(&self) -> usize {
+        self.rows * self.columns
+    }
+
+    fn table<T: Clone + Default>(&self, values: Vec<T>) -> Array2<T> {
+        Array2::from_shape_vec((self.rows, self.columns), values).unwrap_or_default()
+    }
+
+    /// Writes the values of the pixels, and those of `missing` in the cells without a pixel.
+    fn write(
+        &self,
+        group: &hdf5::Group,
+        name: &str,
+        unit: &str,
+        values: &[f64],
+        missing: &[f64],
+    ) -> hdf5::Result<hdf5::Dataset> {
+        let mut all = missing.to_vec();
+        for (cell, value) in self.cells.iter().zip(values) {
+            all[*cell] = *value;
+        }
+        output::array(group, name, &self.table(all))?;
+        let dataset = group.dataset(name)?;
+        attribute(&dataset, "units", unit)?;
+        Ok(dataset)
+    }
 }

@@ -45,19 +45,6 @@ impl Fit<'_> {
         }
         let jacobian = self.jacobian(&at, &plan, &intensities);
         let parameters = self.problem.parameters();
-        let at_bound: Vec<Option<Bound>> = parameters
-            .iter()
-            .zip(&at.values)
-            .map(|(parameter, value)| {
-                let near = |bound: f64| (value - bound).abs() <= 1e-9 * parameter.size(*value);
-                match parameter.bounds {
-                    (low, _) if near(low) => Some(Bound::Least),
-                    (_, high) if near(high) => Some(Bound::Greatest),
-                    _ => None,
-                }
-            })
-            .collect();
-        let held: Vec<bool> = at_bound.iter().map(Option::is_some).collect();
         let points = self.problem.measured().intensity.len();
         let degrees_of_freedom = self.problem.degrees_of_freedom();
         let reduced = (degrees_of_freedom > 0).then(|| at.chi2 / degrees_of_freedom as f64);
@@ -65,7 +52,20 @@ impl Fit<'_> {
             Some(reduced) if !self.problem.measured().known_sigma => reduced,
             _ => 1.0,
         };
-        let statistics = Statistics::new(&jacobian, &held, factor, self.differences.noise);
+        let noise = self.differences.noise;
+        // With no parameter held, to know how near to a bound each one is.
+        let all_free = Statistics::new(&jacobian, &vec![false; parameters.len()], factor, noise);
+        let at_bound: Vec<Option<Bound>> = (0..parameters.len())
+            .map(|i| parameters[i].at_bound(at.values[i], all_free.uncertainty[i]))
+            .collect();
+        let held: Vec<bool> = at_bound.iter().map(Option::is_some).collect();
+        let bounds: Vec<(f64, f64)> = parameters
+            .iter()
+            .map(|parameter| parameter.bounds)
+            .collect();
+        let statistics = Statistics::new(&jacobian, &held, factor, noise)
+            .without(&all_free.undetermined)
+            .within(&bounds);
         self.searching += begun.elapsed();
         let fitted = (0..parameters.len())
             .map(|i| {
@@ -131,6 +131,10 @@ impl Fit<'_> {
             .map(|((intensity, sigma), residual)| intensity - residual * sigma)
             .collect::<Vec<f64>>();
         result.record.notes.extend(negative(&model));
+        for set in self.problem.sets() {
+            let cut = set.calculation.notes_on_distributions(&set.part(&vector));
+            result.record.notes.extend(cut);
+        }
         let comparison = Comparison {
             measured: measured.clone(),
             model,

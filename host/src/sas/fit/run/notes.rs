@@ -62,7 +62,7 @@ impl Fit<'_> {
             );
         }
         let stopped: Vec<&str> = (0..parameters.len())
-            .filter(|i| at_bound[*i].is_some())
+            .filter(|i| at_bound[*i].is_some() && !statistics.undetermined.contains(i))
             .map(name)
             .collect();
         if !stopped.is_empty() {

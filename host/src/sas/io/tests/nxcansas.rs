@@ -75,15 +75,15 @@ fn errors_name_the_dataset() {
         &["Idev", "shape 3", "4 numbers"],
     );
     assert_message(
-        |g| replace(g, "Idev", &[1.0, 1.0, -1.0, 1.0]),
+        |g| replace(g, "Idev", &[1.0, 1.0, -1.0, -1.0]),
         &["point 3", "-1"],
     );
     assert_message(
-        |g| replace(g, "Qdev", &[1.0, 1.0, -1.0, 1.0]),
+        |g| replace(g, "Qdev", &[1.0, 1.0, -1.0, -1.0]),
         &["point 3", "dq"],
     );
     assert_message(
-        |g| replace(g, "I", &[1.0, f64::NAN, 1.0, 1.0]),
+        |g| replace(g, "I", &[1.0, f64::NAN, f64::NAN, 1.0]),
         &["point 2", "NaN"],
     );
     assert_message(|g| replace(g, "Q", &[0.0; 4]), &["q > 0"]);
@@ -171,4 +171,96 @@ fn axes_of_an_image_are_expanded_to_its_pixels() {
         let expected = if first == "Qx,Qy" { 12.0 } else { 21.0 };
         assert_eq!(at(0.1, 0.2), expected);
     }
+}
+
+#[test]
+fn frames_are_data_sets_of_their_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.h5");
+    let file = hdf5::File::create(&path).unwrap();
+    let entry = file.create_group("entry").unwrap();
+    text(&entry, "canSAS_class", "SASentry").unwrap();
+    let data = entry.create_group("data").unwrap();
+    text(&data, "canSAS_class", "SASdata").unwrap();
+    text(&data, "I_axes", "Time,Q").unwrap();
+    let table =
+        |first: f64| Array2::from_shape_fn((3, 4), |(i, j)| first + 10.0 * i as f64 + j as f64);
+    output::array(&data, "Q", &Array1::from(vec![0.1, 0.2, 0.3, 0.4])).unwrap();
+    output::array(&data, "I", &table(1.0)).unwrap();
+    output::array(&data, "Idev", &table(0.5)).unwrap();
+    file.close().unwrap();
+    let chosen = |select: Option<&str>| {
+        let options = ReadOptions {
+            select: select.map(str::to_owned),
+            ..ReadOptions::default()
+        };
+        read_curve(&path, &options)
+    };
+    let first = chosen(None).unwrap();
+    assert_eq!(first.intensity, [1.0, 2.0, 3.0, 4.0]);
+    assert!(first.notes[0].contains("3 data sets (1 entry frame 1, 2 entry frame 2"));
+    for select in ["3", "entry frame 3"] {
+        let third = chosen(Some(select)).unwrap();
+        assert_eq!(third.q, [0.1, 0.2, 0.3, 0.4]);
+        assert_eq!(third.intensity, [21.0, 22.0, 23.0, 24.0]);
+        assert_eq!(third.sigma, Some(vec![20.5, 21.5, 22.5, 23.5]));
+    }
+    let why = chosen(Some("4")).unwrap_err().to_string();
+    assert!(
+        why.contains("--select") && why.contains("3 entry frame 3"),
+        "{why}"
+    );
+    // q along the first axis.
+    let file = hdf5::File::open_rw(&path).unwrap();
+    let data = file.group("entry/data").unwrap();
+    text(&data, "I_axes", "Q,Time").unwrap();
+    for (name, first) in [("I", 1.0), ("Idev", 0.5)] {
+        data.unlink(name).unwrap();
+        output::array(&data, name, &table(first).reversed_axes()).unwrap();
+    }
+    file.close().unwrap();
+    let third = chosen(Some("3")).unwrap();
+    assert_eq!(third.intensity, [21.0, 22.0, 23.0, 24.0]);
+    assert_eq!(third.sigma, Some(vec![20.5, 21.5, 22.5, 23.5]));
+}
+
+/// Other programs tell an image from frames by the ranks of I and of Qx, and find Qx by `Q_indices`.
+#[test]
+fn a_written_image_has_rows_and_columns_and_a_mask() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.h5");
+    let mut image = ScatteringImage {
+        qx: Vec::new(),
+        qy: Vec::new(),
+        intensity: Vec::new(),
+        sigma: None,
+        resolution: None,
+        title: "a".to_owned(),
+        notes: Vec::new(),
+    };
+    for cell in (0..12).filter(|cell| *cell != 5) {
+        image.qx.push(0.01 * f64::from(cell % 4));
+        image.qy.push(0.02 * f64::from(cell / 4));
+        image.intensity.push(f64::from(cell));
+    }
+    let scattering = Scattering::Image(image.clone());
+    let computed = Computed {
+        scattering: &scattering,
+        process: &[],
+    };
+    write_hdf5(&path, &computed).unwrap();
+    let file = hdf5::File::open(&path).unwrap();
+    let data = file.group("sasentry01/sasdata01").unwrap();
+    for name in ["I", "Qx", "Qy", "mask"] {
+        assert_eq!(data.dataset(name).unwrap().shape(), [3, 4], "{name}");
+    }
+    let indices = data.attr("Q_indices").unwrap().read_raw::<i64>().unwrap();
+    assert_eq!(indices, [0, 1]);
+    file.close().unwrap();
+    let back = read_image(&path, &ReadOptions::default()).unwrap();
+    assert_eq!(
+        (back.qx, back.qy, back.intensity),
+        (image.qx, image.qy, image.intensity)
+    );
+    assert_eq!(back.notes, ["1 of 12 points are masked and left out"]);
 }

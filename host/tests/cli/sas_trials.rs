@@ -1,0 +1,358 @@
+//! Files that were read wrongly once, and their like: the right radius, or a refusal with a remedy.
+
+use super::sas::shared_folder;
+use super::support::{Output, TestFolder, skipped};
+use serde_json::Value;
+use std::path::PathBuf;
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).unwrap()
+}
+
+/// A file of the trials, if they are available.
+fn trial(name: &str) -> Option<PathBuf> {
+    let path = shared_folder(name)?.join("trials/sas").join(name);
+    if !path.exists() {
+        skipped(name, "the trials are absent");
+        return None;
+    }
+    Some(path)
+}
+
+fn info(folder: &TestFolder, path: &str) -> Value {
+    let output = folder.run(&["sas", "info", path, "--json"]);
+    assert_eq!(output.code, Some(0), "{output:?}");
+    json(&output.out)
+}
+
+fn fit(folder: &TestFolder, path: &str, options: &[&str]) -> Output {
+    let fixed = ["sas", "fit", "sphere", path, "--backend", "cpu", "--json"];
+    folder.run(&[&fixed, options].concat())
+}
+
+fn parameter<'r>(result: &'r Value, name: &str) -> &'r Value {
+    let parameters = result["parameters"].as_array().unwrap();
+    parameters.iter().find(|of| of["name"] == name).unwrap()
+}
+
+/// The fitted radius is within `sigmas` uncertainties of the expected one, which are below 1 %.
+#[track_caller]
+fn fits(folder: &TestFolder, path: &str, radius: f64, options: &[&str]) -> Value {
+    let bounds = format!("radius={}:{}", 0.8 * radius, 1.3 * radius);
+    let output = fit(folder, path, &[&["--fit", &bounds], options].concat());
+    assert_eq!(output.code, Some(0), "{output:?}");
+    let result = json(&output.out);
+    let of = parameter(&result, "radius");
+    let (found, uncertainty) = (
+        of["value"].as_f64().unwrap(),
+        of["uncertainty"].as_f64().unwrap(),
+    );
+    assert!(
+        (found - radius).abs() < 2.0 * uncertainty,
+        "{found} ± {uncertainty}"
+    );
+    assert!(uncertainty < 0.01 * radius, "{uncertainty}");
+    result
+}
+
+#[test]
+fn files_with_the_truth_known_give_it() {
+    let folder = TestFolder::new();
+    for (name, radius, notes) in [
+        ("plain.dat", 50.0, [].as_slice()),
+        ("xenocs_small.dat", 50.0, &[]),
+        ("quoted.csv", 50.0, &[]),
+        (
+            "index5.dat",
+            50.0,
+            &["q is column 2, I is column 3", "column 1 (n) is not used"],
+        ),
+        (
+            "pyfai_nm_small.dat",
+            200.0,
+            &["q is converted from nm^-1 to 1/Å"],
+        ),
+        (
+            "nan_lowq.dat",
+            50.0,
+            &["4 rows of 124 left out: the intensity in line 2 is NaN; also line 3"],
+        ),
+        (
+            "sigma_zero_one.dat",
+            50.0,
+            &["1 row of 120 left out: the uncertainty in line 7 is 0"],
+        ),
+    ] {
+        let Some(path) = trial(name) else { return };
+        let path = path.to_str().unwrap();
+        let found = info(&folder, path);
+        assert_eq!(found["kind"], "curve", "{name}");
+        let said = found["notes"].to_string();
+        assert_eq!(
+            found["notes"].as_array().unwrap().is_empty(),
+            notes.is_empty(),
+            "{said}"
+        );
+        assert_eq!(found["problems"].to_string(), "[]", "{name}");
+        assert!(found["relative_uncertainty"].is_array(), "{name}");
+        // One has a resolution, but its intensities are not smeared.
+        let result = fits(&folder, path, radius, &["--resolution", "none"]);
+        let fitted = result["notes"].to_string();
+        for words in notes {
+            assert!(
+                said.contains(words) && fitted.contains(words),
+                "{name}: {said} {fitted}"
+            );
+        }
+    }
+}
+
+#[test]
+fn images_without_uncertainties_are_images() {
+    let folder = TestFolder::new();
+    for name in ["nist2d_7col.DAT", "qxqy_3col.DAT"] {
+        let Some(path) = trial(name) else { return };
+        let path = path.to_str().unwrap();
+        let found = info(&folder, path);
+        assert_eq!(
+            (&found["kind"], &found["points"]),
+            (&"image".into(), &2304.into()),
+            "{name}"
+        );
+        assert!(found["relative_uncertainty"].is_null(), "{name}");
+        assert!(
+            found["problems"].to_string().contains("no uncertainties"),
+            "{name}"
+        );
+        let pixels = if name.starts_with("nist") {
+            "pixels"
+        } else {
+            "none"
+        };
+        assert_eq!(found["resolution"]["kind"], pixels, "{name}");
+        // One has a resolution, but its intensities are not smeared.
+        fits(&folder, path, 50.0, &["--resolution", "none"]);
+    }
+}
+
+#[test]
+fn a_negative_resolution_is_a_slit() {
+    let Some(path) = trial("usans.ABS") else {
+        return;
+    };
+    let found = info(&TestFolder::new(), path.to_str().unwrap());
+    assert_eq!(found["resolution"]["kind"], "slit");
+    assert!(found["resolution"].to_string().contains("0.117"), "{found}");
+    assert!(
+        found["notes"].to_string().contains("half length of a slit"),
+        "{found}"
+    );
+}
+
+#[test]
+fn what_is_no_curve_is_refused_with_a_remedy() {
+    let folder = TestFolder::new();
+    for (name, words) in [
+        (
+            "pyfai_2th_small.dat",
+            &[
+                "column 1: expected q in 1/Å or 1/nm",
+                "needs the wavelength",
+                "an angle",
+            ][..],
+        ),
+        (
+            "mini.ses",
+            &["column 1: expected q", "a spin-echo length (SESANS)"],
+        ),
+        (
+            "mini.sans",
+            &["pixels of a detector without q", "or Qx, Qy and I"],
+        ),
+    ] {
+        let Some(path) = trial(name) else { return };
+        let path = path.to_str().unwrap();
+        folder.run(&["sas", "info", path]).refused(1, words);
+        fit(&folder, path, &["--fit", "radius=20:100"]).refused(1, words);
+    }
+}
+
+/// Rows of a sphere of 50 Å with σ of 3 %: (q, I, σ).
+fn sphere() -> Vec<[f64; 3]> {
+    let row = |i: u32| {
+        let q = 0.005 * f64::from(i);
+        let x = q * 50.0;
+        let f = 3.0 * (x.sin() - x * x.cos()) / x.powi(3);
+        let intensity = 100.0 * f * f + 0.1;
+        [q, intensity, 0.03 * intensity]
+    };
+    (1..41).map(row).collect()
+}
+
+fn written(folder: &TestFolder, header: &str, row: impl Fn(usize, [f64; 3]) -> String) -> Value {
+    let rows = sphere().into_iter().enumerate();
+    let rows: String = rows.map(|(at, values)| row(at, values) + "\n").collect();
+    std::fs::write(folder.path("a.dat"), format!("{header}\n{rows}")).unwrap();
+    info(folder, "a.dat")
+}
+
+#[test]
+fn names_of_columns_decide_what_they_are() {
+    let folder = TestFolder::new();
+    let usual = written(&folder, "# q I sigma", |_, [q, i, s]| {
+        format!("{q} {i} {s}")
+    });
+    let same = |found: &Value, what: &str| {
+        for (key, part) in [
+            ("q", 0),
+            ("q", 1),
+            ("intensity", 0),
+            ("relative_uncertainty", 1),
+        ] {
+            let value = |of: &Value| of[key][part].as_f64().unwrap();
+            let (a, b) = (value(found), value(&usual));
+            assert!((a - b).abs() <= 1e-12 * b.abs(), "{what}: {key} {a} {b}");
+        }
+    };
+    for name in [
+        "Sig(q)", "sigma(q)", "err(q)", "Error", "dI", "I_error", "s(I)", "sd", "ErrorI", "std",
+    ] {
+        let header = format!("# q I(q) {name}");
+        let found = written(&folder, &header, |_, [q, i, s]| format!("{q} {i} {s}"));
+        same(&found, name);
+        assert_eq!(found["notes"].to_string(), "[]", "{name}");
+    }
+    for unit in ["q_nm^-1", "Q_nm-1", "q(nm-1)", "Q (1/nm)", "q [nm⁻¹]"] {
+        let header = format!("{unit}\tI\tsigma");
+        let found = written(&folder, &header, |_, [q, i, s]| {
+            format!("{}\t{i}\t{s}", 10.0 * q)
+        });
+        same(&found, unit);
+        assert!(
+            found["notes"].to_string().contains("q is converted from"),
+            "{unit}"
+        );
+    }
+    let found = written(&folder, "q,I,err (%)", |_, [q, i, _]| format!("{q},{i},3"));
+    same(&found, "percent");
+    let found = written(&folder, "q;I;dI/I", |_, [q, i, _]| format!("{q};{i};0.03"));
+    same(&found, "share");
+    let found = written(&folder, "# q I temperature dI", |_, [q, i, s]| {
+        format!("{q} {i} 295 {s}")
+    });
+    same(&found, "temperature");
+    assert!(
+        found["notes"]
+            .to_string()
+            .contains("column 3 (temperature) is not used"),
+        "{found}"
+    );
+    // Numbers of rows without a header.
+    let found = written(&folder, "", |at, [q, i, s]| {
+        // Intensities fall, so that the second column alone ascends.
+        format!("{at} {q} {i} {s}")
+    });
+    same(&found, "numbers of rows");
+    // σ(q) beside σ(I).
+    let found = written(&folder, "q I(q) dI(q) sigma(q)", |_, [q, i, s]| {
+        format!("{q} {i} {s} {}", 0.02 * q)
+    });
+    same(&found, "both");
+    assert_eq!(found["resolution"]["kind"], "pinhole");
+}
+
+#[test]
+fn few_invalid_rows_are_left_out_and_many_are_refused() {
+    let folder = TestFolder::new();
+    for (row, words) in [
+        ("0.0325 nan 1", "the intensity in line 8 is NaN"),
+        ("0.0325 inf 1", "the intensity in line 8 is inf"),
+        ("nan 1 1", "q in line 8 is NaN"),
+        ("0.0325 1 0", "the uncertainty in line 8 is 0"),
+        ("0.0325 1 -1", "the uncertainty in line 8 is -1"),
+        (
+            "0.0325 --- ---",
+            "1 line without 3 numbers left out (line 8)",
+        ),
+        ("beam lost", "1 line without 3 numbers left out (line 8)"),
+        ("-0.01 1 1", "1 row with q ≤ 0 left out (line 8)"),
+    ] {
+        let found = written(&folder, "# q I sigma", |at, [q, i, s]| match at {
+            6 => format!("{row}\n{q} {i} {s}"),
+            _ => format!("{q} {i} {s}"),
+        });
+        assert_eq!(found["points"], 40, "{row}");
+        assert!(found["notes"].to_string().contains(words), "{row}: {found}");
+    }
+    let rows = sphere()
+        .into_iter()
+        .enumerate()
+        .map(|(at, [q, i, s])| match at % 2 {
+            0 => format!("{q} nan {s}\n"),
+            _ => format!("{q} {i} {s}\n"),
+        });
+    std::fs::write(folder.path("half.dat"), rows.collect::<String>()).unwrap();
+    let output = folder.run(&["sas", "info", "half.dat"]);
+    output.refused(
+        1,
+        &["the intensity in line 1: expected a finite number, found NaN"],
+    );
+}
+
+#[test]
+fn a_parameter_that_is_not_determined_has_no_uncertainty() {
+    let folder = TestFolder::new();
+    written(&folder, "# q I sigma", |_, [q, i, s]| {
+        format!("{q} {i} {s}")
+    });
+    // I depends on the product of scale and contrast squared alone.
+    for bounds in ["sld=1:20", "sld=7:20"] {
+        let output = fit(
+            &folder,
+            "a.dat",
+            &["--fit", "radius=20:100", "--fit", bounds, "--fit", "scale"],
+        );
+        assert_eq!(output.code, Some(0), "{output:?}");
+        let result = json(&output.out);
+        for name in ["sld", "scale"] {
+            assert!(
+                parameter(&result, name)["uncertainty"].is_null(),
+                "{bounds}: {result}"
+            );
+        }
+        assert!(parameter(&result, "radius")["uncertainty"].is_number());
+        assert!(
+            result["notes"]
+                .to_string()
+                .contains("the data do not determine"),
+            "{result}"
+        );
+    }
+    // A width whose best value is 0.
+    let pd = [
+        "--pd",
+        "radius=0.1:schulz:20:4",
+        "--fit",
+        "radius=20:100,radius_pd=0:0.5",
+    ];
+    let result = json(&fit(&folder, "a.dat", &pd).out);
+    let width = parameter(&result, "radius_pd");
+    assert!(
+        width["uncertainty"].is_null() && width["at_bound"] == "least",
+        "{width}"
+    );
+    // A small scale is not at its bound 0.
+    let small = [
+        "--set",
+        "sld=1000,sld_solvent=0",
+        "--fit",
+        "radius=20:100,scale=0:1e6",
+    ];
+    let result = json(&fit(&folder, "a.dat", &small).out);
+    let scale = parameter(&result, "scale");
+    assert!(
+        scale["at_bound"].is_null() && scale["uncertainty"].is_number(),
+        "{scale}"
+    );
+    assert!(scale["value"].as_f64().unwrap() < 1e-5, "{scale}");
+}
