@@ -202,6 +202,38 @@ pub enum IoError {
         /// What is wrong.
         source: ScanError,
     },
+    /// A scan has not one position for each frame.
+    #[error(
+        "{file}: {dataset}: expected one position for each of {frames} frames, found {found}{}",
+        remedy.as_ref().map_or_else(String::new, |(how, _)| format!("; {how}"))
+    )]
+    Pairing {
+        /// The file, as given.
+        file: String,
+        /// Path of the positions.
+        dataset: String,
+        /// Number of frames.
+        frames: usize,
+        /// The positions found.
+        found: String,
+        /// What can be done, and the arguments that do it.
+        remedy: Option<(String, &'static str)>,
+    },
+    /// Files with frames of a series are missing.
+    #[error(
+        "{file}: {dataset}: expected all files of the series, but {found}{}",
+        remedy.as_ref().map_or_else(String::new, |(how, _)| format!("; {how}"))
+    )]
+    MissingFiles {
+        /// The file that leads to them, as given.
+        file: String,
+        /// Path of the links.
+        dataset: String,
+        /// Which files are missing, and how many frames exist.
+        found: String,
+        /// What can be done, and the arguments that do it.
+        remedy: Option<(String, &'static str)>,
+    },
     /// The data are readable but are not valid samples of k-space.
     #[error("{file}: {dataset}: {source}")]
     KSpace {
@@ -283,6 +315,8 @@ impl IoError {
             | Self::Row { file, .. }
             | Self::Unsupported { file, .. }
             | Self::Scan { file, .. }
+            | Self::Pairing { file, .. }
+            | Self::MissingFiles { file, .. }
             | Self::KSpace { file, .. }
             | Self::Acquisition { file, .. }
             | Self::Option { file, .. }

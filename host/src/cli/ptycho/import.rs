@@ -10,7 +10,7 @@ use crate::cli::paths::{self, OutputFile};
 use crate::data::Scan;
 use crate::ptycho::io::provenance::{Process, processes};
 use crate::ptycho::io::scan::{self, ScanFile};
-use crate::ptycho::{Recipe, fingerprint, masked_pixels};
+use crate::ptycho::{Recipe, check_scan, fingerprint, masked_pixels};
 use crate::system::Memory;
 use crate::text::{length, shortest, significant};
 use std::collections::BTreeMap;
@@ -64,6 +64,11 @@ impl Import {
         let part = stops_at_once(format!("stopped before {name} was written"))?;
         let mut read = scan::read_within(&self.file, &self.recipe.data, memory)
             .map_err(|error| self.origin.of_reading(error))?;
+        let checks = check_scan(&read.scan, &self.recipe).map_err(Failure::failed)?;
+        if let Err(error) = &checks.object_shape {
+            let name = self.file.display().to_string();
+            return Err(self.origin.of_problem(&name, error));
+        }
         // Those of the written file.
         read.scan = read.scan.by_itself();
         let [frames, rows, columns] = read.scan.shape();
@@ -85,6 +90,9 @@ impl Import {
         let geometry = read.scan.geometry();
         let [pixel_rows, pixel_columns] = geometry.pixel_size;
         let sums = read.scan.sums();
+        let problems: Vec<(&str, String)> = (checks.problems.into_iter())
+            .map(|problem| ("problem", problem))
+            .collect();
         say(&(note_lines(&read.notes)
             + &facts(&[
                 ("frames", format!("{frames} of {rows} x {columns} pixels")),
@@ -119,8 +127,9 @@ impl Import {
                     "detector pixel",
                     format!("{} x {}", length(pixel_rows, 4), length(pixel_columns, 4)),
                 ),
-                ("written", self.out.display().to_string()),
-            ])))
+            ])
+            + &facts(&problems)
+            + &facts(&[("written", self.out.display().to_string())])))
     }
 
     /// What the written file says about this run.

@@ -15,6 +15,7 @@ mod lone_frames;
 mod matlab;
 mod nexus;
 mod no_data;
+mod pairing;
 mod plain;
 mod positions;
 mod prepare;
@@ -188,6 +189,8 @@ struct Parts {
     window: Window,
     /// From which count on a pixel has no data.
     cutoff: Option<Cutoff>,
+    /// Of what numbers have been read whose unit the options may state.
+    measures: Vec<units::Measure>,
     notes: Vec<String>,
 }
 
@@ -205,6 +208,7 @@ impl Parts {
 
     /// Applies the options common to all formats and builds the scan.
     fn into_scan(mut self, input: &InputFile, options: &ReadOptions) -> Result<ScanFile, IoError> {
+        units::check_used(input.name(), options, &self.measures)?;
         if self.geometry.is_near_field() && options.coarse.is_some_and(|factor| factor > 1) {
             return Err(IoError::Option {
                 file: input.name().to_owned(),
@@ -212,7 +216,9 @@ impl Parts {
                 reason: "expected 1 for a near-field scan, whose object pixels do not depend on the size of the frames (data.crop leaves out pixels)".to_owned(),
             });
         }
-        let prepares = options.prepares_pixels() || options.selects_frames();
+        let prepares = options.prepares_pixels()
+            || options.selects_frames()
+            || !self.window.without_position.is_empty();
         if !prepares {
             self.note_scratch(input);
         }
@@ -371,18 +377,6 @@ impl Parts {
             scan,
             notes: self.notes,
         })
-    }
-}
-
-/// Error for `found` positions of `frames` frames.
-fn position_count(input: &InputFile, path: &str, frames: usize, found: usize) -> IoError {
-    IoError::Scan {
-        file: input.name().to_owned(),
-        dataset: path.to_owned(),
-        source: ScanError::PositionCount {
-            frames,
-            positions: found,
-        },
     }
 }
 

@@ -52,9 +52,17 @@ fn frames_of_several_npy_files_follow_one_another() {
     let some = read(&files[0], &named(&files[1..], &range)).unwrap();
     assert_eq!(some.scan.frames().unwrap(), counts(1..6).mapv(|v| v as f32));
     let swapped = [files[2].clone(), files[1].clone()];
-    let other = read(&files[0], &named(&swapped, raster)).unwrap();
-    assert!(other.notes.join("\n").contains("order of the numbers"));
-    assert_eq!(other.scan.frames().unwrap()[[2, 0, 1]], 211.0);
+    let asked = read(&files[0], &named(&swapped, raster)).unwrap_err();
+    let asked = asked.to_string();
+    assert!(
+        asked.contains("f0.npy, f2.npy, f1.npy") && asked.contains("--order natural"),
+        "{asked}"
+    );
+    for (order, third) in [("given", 211.0), ("natural", 61.0), ("name", 61.0)] {
+        let order = format!("order = {order:?}\n{raster}");
+        let other = read(&files[0], &named(&swapped, &order)).unwrap();
+        assert_eq!(other.scan.frames().unwrap()[[2, 0, 1]], third);
+    }
     // Frames of another size, a file named twice, another kind of file, a wrong number of positions.
     let wide = folder.path().join("wide.npy");
     std::fs::write(&wide, npy(&[1, 5, 7], 0..35)).unwrap();
