@@ -90,46 +90,43 @@ impl Import {
         let geometry = read.scan.geometry();
         let [pixel_rows, pixel_columns] = geometry.pixel_size;
         let sums = read.scan.sums();
-        let problems: Vec<(&str, String)> = (checks.problems.into_iter())
-            .map(|problem| ("problem", problem))
-            .collect();
-        say(&(note_lines(&read.notes)
-            + &facts(&[
-                ("frames", format!("{frames} of {rows} x {columns} pixels")),
-                (
-                    "bad pixels",
-                    format!(
-                        "{bad} ({} %)",
-                        significant(100.0 * bad as f64 / of as f64, 3)
+        let mut lines = vec![
+            ("frames", format!("{frames} of {rows} x {columns} pixels")),
+            (
+                "bad pixels",
+                format!(
+                    "{bad} ({} %)",
+                    significant(100.0 * bad as f64 / of as f64, 3)
+                ),
+            ),
+            (
+                "counts",
+                format!(
+                    "{} in total, {} at most in a pixel",
+                    significant(sums.total(), 4),
+                    significant(f64::from(sums.largest), 4)
+                ),
+            ),
+            (
+                "wavelength",
+                match read.scan.voltage() {
+                    Some(volts) => format!(
+                        "{} (electrons of {} kV)",
+                        length(geometry.wavelength, 5),
+                        shortest(volts / 1e3)
                     ),
-                ),
-                (
-                    "counts",
-                    format!(
-                        "{} in total, {} at most in a pixel",
-                        significant(sums.total(), 4),
-                        significant(f64::from(sums.largest), 4)
-                    ),
-                ),
-                (
-                    "wavelength",
-                    match read.scan.voltage() {
-                        Some(volts) => format!(
-                            "{} (electrons of {} kV)",
-                            length(geometry.wavelength, 5),
-                            shortest(volts / 1e3)
-                        ),
-                        None => length(geometry.wavelength, 5),
-                    },
-                ),
-                ("distance", length(geometry.distance, 4)),
-                (
-                    "detector pixel",
-                    format!("{} x {}", length(pixel_rows, 4), length(pixel_columns, 4)),
-                ),
-            ])
-            + &facts(&problems)
-            + &facts(&[("written", self.out.display().to_string())])))
+                    None => length(geometry.wavelength, 5),
+                },
+            ),
+            ("distance", length(geometry.distance, 4)),
+            (
+                "detector pixel",
+                format!("{} x {}", length(pixel_rows, 4), length(pixel_columns, 4)),
+            ),
+        ];
+        lines.extend((checks.problems.into_iter()).map(|problem| ("problem", problem)));
+        lines.push(("written", self.out.display().to_string()));
+        say(&(note_lines(&read.notes) + &facts(&lines)))
     }
 
     /// What the written file says about this run.

@@ -55,10 +55,14 @@ impl FoundPositions {
 
     /// What an error says of their number.
     fn described(&self) -> String {
-        match self.raster {
-            Some([slow, fast]) => format!("{} (a raster of {slow} x {fast} points)", self.len()),
-            None => self.len().to_string(),
-        }
+        format!("{}{}", self.len(), self.of_raster())
+    }
+
+    /// The raster that they are, in brackets.
+    fn of_raster(&self) -> String {
+        (self.raster).map_or_else(String::new, |[slow, fast]| {
+            format!(" (a raster of {slow} x {fast} points)")
+        })
     }
 }
 
@@ -169,8 +173,8 @@ fn by_order(
         (Some(Pair::First), StoredFrames::All) if positions > 0 => {
             let both = frames.min(positions);
             notes.push(format!(
-                "data.pair = first: the first {both} of {frames} frames have the first {both} of {} positions",
-                found.described()
+                "data.pair = first: the first {both} of {frames} frames have the first {both} of {positions} positions{}",
+                found.of_raster()
             ));
             Ok((0..frames)
                 .map(|frame| (frame < both).then_some(frame))
@@ -220,7 +224,7 @@ fn remedy(
                 .collect::<Vec<_>>()
                 .join(",")
         );
-    } else if positions == frames + 1 {
+    } else if found.raster.is_none() && positions == frames + 1 {
         how += ", if the last position is the end of the path";
     }
     Some((how, "--pair first"))
@@ -342,7 +346,10 @@ fn base(
             ),
             remedy: Some((
                 format!("is the first frame 0 or 1? {which} (data.pair) says it"),
-                "--pair by-index-from-0",
+                match least {
+                    1 => "--pair by-index-from-1",
+                    _ => "--pair by-index-from-0",
+                },
             )),
         }),
         (false, false) if options.pair.is_some() && least == 0 => Ok(0),

@@ -157,8 +157,8 @@ pub(super) fn read(
             if others > 0 {
                 notes.push(format!(
                     "data.pair = first: {} other numbers of frames and positions, of which the first are paired; {} left out",
-                    count(others, ["chunk has", "chunks have"]),
-                    count(without.len(), ["frame without a position is", "frames without a position are"])
+                    crate::text::count(others, ["chunk has", "chunks have"]),
+                    crate::text::count(without.len(), ["frame without a position is", "frames without a position are"])
                 ));
                 window.leave_out(&without);
             }

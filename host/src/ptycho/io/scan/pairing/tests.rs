@@ -181,7 +181,8 @@ fn a_raster_names_the_frames_of_the_flight_back() {
     let (used, notes) = paired(of_raster, 14, &StoredFrames::All, "pair = \"first\"");
     assert_eq!(used.unwrap().len(), 12);
     assert!(
-        notes.contains("12 (a raster of 3 x 4 points)") && notes.contains("left out: 12, 13"),
+        notes.contains("12 positions (a raster of 3 x 4 points)")
+            && notes.contains("left out: 12, 13"),
         "{notes}"
     );
 }
