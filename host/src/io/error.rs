@@ -229,7 +229,7 @@ pub enum IoError {
         file: String,
         /// Path of the links.
         dataset: String,
-        /// Which files are missing, and how many frames exist.
+        /// The files that are missing, and how many frames exist.
         found: String,
         /// What can be done, and the arguments that do it.
         remedy: Option<(String, &'static str)>,

@@ -1,4 +1,4 @@
-//! Which frame a position belongs to where their numbers differ, and the order of several files.
+//! The options that pair frames and positions whose numbers differ, and the order of several files.
 
 use super::ReadOptions;
 use crate::ptycho::RecipeError;

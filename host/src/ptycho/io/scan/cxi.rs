@@ -160,8 +160,8 @@ fn translations(source: &Source, frames: usize) -> Result<(String, Array2<f64>),
         .ok_or_else(|| positions::missing(source.input(), &TRANSLATION))?;
     let wrong = || translation.bad_shape("shape (frame, 3) with x, y and z in metres");
     let exchanged = match *translation.shape() {
-        [rows, columns] if positions::coordinates_first((rows, columns), frames) => true,
         [_, 2 | 3] => false,
+        [rows, columns] if positions::coordinates_first((rows, columns), frames) => true,
         _ => return Err(wrong()),
     };
     let all = translation

@@ -189,7 +189,7 @@ struct Parts {
     window: Window,
     /// From which count on a pixel has no data.
     cutoff: Option<Cutoff>,
-    /// Of what numbers have been read whose unit the options may state.
+    /// The kinds of numbers that have been read whose unit the options may state.
     measures: Vec<units::Measure>,
     notes: Vec<String>,
 }
@@ -416,5 +416,7 @@ mod inspection_tests;
 mod layout_tests;
 #[cfg(test)]
 mod nexus_tests;
+#[cfg(test)]
+mod option_effect_tests;
 #[cfg(test)]
 pub(crate) mod tests;

@@ -1,4 +1,4 @@
-//! Which position belongs to which frame, where there is not one for each.
+//! Pairs frames and positions, also where there is not one position for each frame.
 
 use super::ReadOptions;
 use super::window::Window;

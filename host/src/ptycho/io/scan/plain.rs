@@ -252,7 +252,8 @@ impl PositionNumbers {
                 });
                 let (rows, columns) = (rows?, columns?);
                 let numbers = stack(Axis(1), &[rows.view(), columns.view()]).map_err(|_| {
-                    let expected = format!("as many positions as {}", datasets[0]);
+                    let expected =
+                        format!("as many positions as {} has, {}", datasets[0], rows.len());
                     source.bad_shape(&datasets[1], &[columns.len()], &expected)
                 })?;
                 Ok(Self {

@@ -130,7 +130,7 @@ const MOST_COORDINATES: usize = 3;
 /// Whether an array of positions of `frames` frames is (coordinate, position) and not (position, coordinate).
 pub(super) fn coordinates_first((rows, columns): (usize, usize), frames: usize) -> bool {
     let few = (2..=MOST_COORDINATES).contains(&rows);
-    few && rows != frames && (columns == frames || columns > MOST_COORDINATES)
+    few && rows != frames && columns > MOST_COORDINATES
 }
 
 /// Reads a file of positions.

@@ -13,6 +13,7 @@ use crate::ptycho::FileOrder;
 use crate::system::Memory;
 use crate::text::{count, shortest};
 use ndarray::{Array2, Zip};
+use std::collections::BTreeMap;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 
@@ -377,7 +378,7 @@ impl Order {
     /// # Errors
     /// They are not in the order of the numbers in their names, and no option states the order.
     fn check(self, names: &[&str]) -> Result<(), IoError> {
-        if self.given.is_some() || is_natural(names) {
+        if self.given.is_some() || !has_descending_numbers(names) {
             return Ok(());
         }
         let natural = Self {
@@ -409,6 +410,18 @@ fn begin(names: &[&str]) -> String {
         ""
     };
     format!("{}{more}", shown.join(", "))
+}
+
+/// Whether the numbers descend from one name to a later one that differs in its numbers only.
+fn has_descending_numbers(names: &[&str]) -> bool {
+    let mut last: BTreeMap<Vec<String>, Vec<u128>> = BTreeMap::new();
+    names.iter().any(|name| {
+        let (texts, numbers): (Vec<String>, Vec<u128>) = by_numbers(name).into_iter().unzip();
+        match last.insert(texts, numbers.clone()) {
+            Some(before) => before > numbers,
+            None => false,
+        }
+    })
 }
 
 /// Whether names are in the order of the numbers in them.

@@ -78,8 +78,13 @@ pub(super) fn check_used(
     // A table of positions has the unit of its own option, or else this.
     let table = options.positions.as_ref();
     let of_table = table.is_some_and(|file| file.unit.is_none()) || options.without_positions;
+    let has_wavelength = read.contains(&Measure::Wavelength);
     let unused = STATED.into_iter().find(|measure| {
-        let used = read.contains(measure) || (*measure == Measure::Positions && of_table);
+        let used = match measure {
+            Measure::Positions => of_table || read.contains(measure),
+            Measure::Energy => read.contains(measure) && !has_wavelength,
+            _ => read.contains(measure),
+        };
         given(*measure, options).is_some() && !used
     });
     let Some((measure, option)) = unused.and_then(|measure| Some((measure, option(measure)?)))
@@ -93,6 +98,9 @@ pub(super) fn check_used(
         Measure::Positions if table.is_some() => "data.positions.unit states it already",
         Measure::Positions => "the layout of this file has no positions in a unit of length",
         Measure::Wavelength => "no wavelength is read from this file",
+        Measure::Energy if has_wavelength => {
+            "the wavelength of this file is used and not an energy"
+        }
         Measure::Energy => "no energy is read from this file",
         Measure::Distance => "no distance is read from this file",
         _ => "no size of a detector pixel in a unit of length is read from this file",
@@ -121,7 +129,7 @@ pub(super) struct UnitReader<'a> {
     options: &'a ReadOptions,
     by_name: Vec<String>,
     plausible: Vec<String>,
-    /// Of what numbers have been read.
+    /// The kinds of numbers that have been read.
     read: RefCell<Vec<Measure>>,
 }
 
@@ -147,7 +155,7 @@ impl<'a> UnitReader<'a> {
         self.read.borrow_mut().push(measure);
     }
 
-    /// Of what numbers have been read.
+    /// The kinds of numbers that have been read.
     pub(super) fn read(&self) -> Vec<Measure> {
         self.read.borrow().clone()
     }

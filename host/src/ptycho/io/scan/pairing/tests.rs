@@ -1,4 +1,4 @@
-//! Which position belongs to which frame: every rule on made-up numbers.
+//! Pairs of frames and positions: every rule on made-up numbers.
 
 use super::*;
 use crate::ptycho::io::scan::layout_tests::options;
