@@ -205,7 +205,7 @@ pub enum IoError {
     /// A scan has not one position for each frame.
     #[error(
         "{file}: {dataset}: expected one position for each of {frames} frames, found {found}{}",
-        remedy.as_ref().map_or_else(String::new, |(how, _)| format!("; {how}"))
+        remedy.as_ref().map_or_else(String::new, |remedy| format!("; {}", remedy.how))
     )]
     Pairing {
         /// The file, as given.
@@ -216,13 +216,13 @@ pub enum IoError {
         frames: usize,
         /// The positions found.
         found: String,
-        /// What can be done, and the arguments that do it.
-        remedy: Option<(String, &'static str)>,
+        /// What can be done.
+        remedy: Option<Box<Remedy>>,
     },
     /// Files with frames of a series are missing.
     #[error(
         "{file}: {dataset}: expected all files of the series, but {found}{}",
-        remedy.as_ref().map_or_else(String::new, |(how, _)| format!("; {how}"))
+        remedy.as_ref().map_or_else(String::new, |remedy| format!("; {}", remedy.how))
     )]
     MissingFiles {
         /// The file that leads to them, as given.
@@ -231,8 +231,8 @@ pub enum IoError {
         dataset: String,
         /// The files that are missing, and how many frames exist.
         found: String,
-        /// What can be done, and the arguments that do it.
-        remedy: Option<(String, &'static str)>,
+        /// What can be done.
+        remedy: Option<Box<Remedy>>,
     },
     /// The data are readable but are not valid samples of k-space.
     #[error("{file}: {dataset}: {source}")]
@@ -292,6 +292,23 @@ pub enum IoError {
         /// The file, as given.
         file: String,
     },
+}
+
+/// What can be done about an error.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Remedy {
+    /// A sentence.
+    pub how: String,
+    /// The arguments that do it, beside those that were given.
+    pub arguments: &'static str,
+}
+
+#[cfg(all(feature = "ptycho", feature = "hdf5"))]
+impl Remedy {
+    /// A remedy of an error.
+    pub(crate) fn boxed((how, arguments): (String, &'static str)) -> Box<Self> {
+        Box::new(Self { how, arguments })
+    }
 }
 
 impl IoError {

@@ -212,13 +212,13 @@ impl RecipeOrigin {
                 reason,
             } => self.with_scan(option, file, reason),
             IoError::Pairing {
-                remedy: Some((_, arguments)),
+                remedy: Some(remedy),
                 ..
             }
             | IoError::MissingFiles {
-                remedy: Some((_, arguments)),
+                remedy: Some(remedy),
                 ..
-            } => Failure::failed(format!("{error}: {}", typed_with(arguments))),
+            } => Failure::failed(format!("{error}: {}", typed_with(remedy.arguments))),
             _ => error.into(),
         }
     }

@@ -5,7 +5,7 @@ use super::frame_stack::FrameStack;
 use super::geometry::{ExpectedPaths, FileGeometry, resolve};
 use super::pairing::{FoundPositions, StoredFrames, pair};
 use super::several_files::ScanFiles;
-use super::units::{Measure, UnitReader};
+use super::units::{Measure, UnitReader, attribute_unit};
 use super::window::Window;
 use super::{MaskPolarity, Parts, ReadOptions, ScanFile, positions, probe, truth};
 use crate::io::IoError;
@@ -66,8 +66,15 @@ pub(super) fn read(
             let read = |source: &Source, frames| translations(source, frames);
             let all = source.of_each(&frames, read, |(_, found)| found.nrows())?;
             let missing = || positions::missing(source.input(), &TRANSLATION);
+            let several = all.len() > 1;
             let mut all = all.into_iter();
             let (path, mut values) = all.next().ok_or_else(missing)?;
+            if several {
+                let unit = attribute_unit(source, &path)?;
+                source.same("unit of the positions", unit.as_ref(), |other| {
+                    attribute_unit(other, &path)
+                })?;
+            }
             for (_, part) in all {
                 (values.append(ndarray::Axis(0), part.view())).map_err(|_| missing())?;
             }

@@ -2,7 +2,7 @@
 
 use super::ReadOptions;
 use super::window::Window;
-use crate::io::{InputFile, IoError};
+use crate::io::{InputFile, IoError, Remedy};
 use crate::ptycho::Pair;
 use crate::text::{count, shortest};
 use ndarray::Array2;
@@ -129,7 +129,7 @@ fn mismatch(
         dataset: found.name.clone(),
         frames,
         found: found.described(),
-        remedy,
+        remedy: remedy.map(Remedy::boxed),
     }
 }
 
@@ -210,7 +210,7 @@ fn remedy(
     let mut how = format!("--pair first (data.pair) uses the first {both} of each");
     // A detector that counts while the beam flies back.
     if let Some([slow, fast]) = found.raster
-        && frames % slow == 0
+        && frames.is_multiple_of(slow)
         && frames / slow > fast
     {
         let each = frames / slow;
@@ -344,13 +344,13 @@ fn base(
                 found.described(),
                 numbers.column
             ),
-            remedy: Some((
+            remedy: Some(Remedy::boxed((
                 format!("is the first frame 0 or 1? {which} (data.pair) says it"),
                 match least {
                     1 => "--pair by-index-from-1",
                     _ => "--pair by-index-from-0",
                 },
-            )),
+            ))),
         }),
         (false, false) if options.pair.is_some() && least == 0 => Ok(0),
         (false, false) => {
@@ -380,7 +380,7 @@ fn base(
                     found.described(),
                     numbers.column
                 ),
-                remedy: Some((how, arguments)),
+                remedy: Some(Remedy::boxed((how, arguments))),
             })
         }
     }

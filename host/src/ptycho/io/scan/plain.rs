@@ -4,7 +4,7 @@ use super::frame_stack::FrameStack;
 use super::geometry::{ExpectedPaths, FileGeometry, resolve};
 use super::pairing::{FoundPositions, StoredFrames, pair};
 use super::several_files::ScanFiles;
-use super::units::{Measure, UnitReader, typical_step};
+use super::units::{Measure, UnitReader, attribute_unit, typical_step};
 use super::window::Window;
 use super::{MaskPolarity, Parts, Paths, ReadOptions, ScanFile, positions, probe};
 use crate::data::Geometry;
@@ -271,6 +271,14 @@ impl PositionNumbers {
         all: Vec<Self>,
         notes: &mut Vec<String>,
     ) -> Result<Self, IoError> {
+        if let [first, _, ..] = &*all {
+            for dataset in &first.datasets {
+                let unit = attribute_unit(source, dataset)?;
+                source.same("unit of the positions", unit.as_ref(), |other| {
+                    attribute_unit(other, dataset)
+                })?;
+            }
+        }
         let mut numbers = Array2::zeros((0, 2));
         let mut datasets = [const { String::new() }; 2];
         for of in all {

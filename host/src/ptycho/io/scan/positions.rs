@@ -95,7 +95,7 @@ fn of_raster(
             "expected the points of the raster, [slow, fast], as the {frames} frames are stored without one, found none; --raster 64x64 states rows and points in a row"
         )));
     };
-    let points = slow.checked_mul(fast).unwrap_or(usize::MAX);
+    let points = slow.saturating_mul(fast);
     if let (Some(given), Some(stored)) = (raster.points, scan_shape)
         && given != stored
     {

@@ -9,8 +9,8 @@ use super::units::{Measure, UnitReader, attribute_unit};
 use super::window::Window;
 use super::{Parts, ReadOptions, ScanFile, positions};
 use crate::data::{FrameWriter, Mask};
-use crate::io::IoError;
 use crate::io::source::{Numbers, Source};
+use crate::io::{IoError, Remedy};
 use crate::ptycho::Pair;
 use crate::text::{count, shortest};
 use ndarray::{Array2, Array3, ArrayViewMut, Axis, Dimension, Ix2, s};
@@ -307,7 +307,7 @@ fn chunks<'s>(source: &'s Source, options: &ReadOptions) -> Result<Vec<Chunk<'s>
                 dataset: numbers.path().to_owned(),
                 frames: shape[0],
                 found: found.to_string(),
-                remedy: (both > 0).then_some((how, "--pair first")),
+                remedy: (both > 0).then(|| Remedy::boxed((how, "--pair first"))),
             });
         }
         // PtyPy stores an empty array if it has no weights.

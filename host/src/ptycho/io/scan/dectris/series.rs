@@ -1,8 +1,8 @@
 //! The files of a series: which frames exist, if some files were never written or are lost.
 
 use super::{DATA, number, number_of};
-use crate::io::IoError;
 use crate::io::source::{Numbers, Source};
+use crate::io::{IoError, Remedy};
 use crate::ptycho::Pair;
 use crate::ptycho::io::scan::frame_stack::FrameStack;
 use crate::ptycho::io::scan::pairing::StoredFrames;
@@ -122,10 +122,10 @@ pub(super) fn series(source: &Source, pair: Option<Pair>) -> Result<Series<'_>, 
             dataset: place,
             found: format!("{lost}; {frames}"),
             remedy: how.map(|flag| {
-                (
+                Remedy::boxed((
                     format!("copy what is missing into the folder of the master file, or {flag} (data.pair) uses the frames that exist, each with its own position"),
                     flag,
-                )
+                ))
             }),
         });
     }
