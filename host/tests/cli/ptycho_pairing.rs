@@ -29,14 +29,14 @@ fn trials(what: &str) -> Option<PathBuf> {
 
 /// What `info --json` says.
 fn info(folder: &TestFolder, arguments: &[&str]) -> serde_json::Value {
-    let said = folder.run(&[&["ptycho", "info", "--json"], arguments].concat());
+    let said = folder.run(&[&["ptycho", "info", "--json"][..], arguments].concat());
     said.well();
     serde_json::from_str(&said.out).unwrap()
 }
 
 /// The error of `info`, which has these words; the command that it prints is run, and what that says is returned.
 fn remedied(folder: &TestFolder, arguments: &[&str], words: &[&str]) -> serde_json::Value {
-    let refused = folder.run(&[&["ptycho", "info", "--json"], arguments].concat());
+    let refused = folder.run(&[&["ptycho", "info", "--json"][..], arguments].concat());
     refused.refused(1, words);
     let (_, command) = refused.err.trim().rsplit_once(": warpstride ").unwrap();
     let command: Vec<&str> = command.split(' ').collect();
@@ -183,7 +183,7 @@ fn files_in_the_order_of_the_shell_are_refused_with_positions() {
     }
     let files = ["im_1.npy", "im_10.npy", "im_2.npy"];
     let raster = ["--raster", "2x3", "--step", "1um"];
-    let asked = folder.run(&[&["ptycho", "info"], &files[..], &raster, &BEAM].concat());
+    let asked = folder.run(&[&["ptycho", "info"][..], &files, &raster, &BEAM].concat());
     let words = [
         "im_1.npy, im_10.npy, im_2.npy",
         "im_1.npy, im_2.npy, im_10.npy",
@@ -266,18 +266,15 @@ fn units_that_replace_nothing_are_refused() {
     let unit = |option: &str, unit: &str| format!("data.units.{option}=\"{unit}\"");
     frames(&folder, "two.npy", 1);
     let raster = ["--raster", "1x2", "--step", "1um"];
-    let alone = [&["two.npy"], &raster[..], &BEAM].concat();
+    let alone = [&["two.npy"][..], &raster, &BEAM].concat();
+    let scan = ["scan.cxi", "--raster", "3x4", "--step", "1um"];
     for (arguments, option, name) in [
         (&alone[..], unit("distance", "mm"), "data.units.distance"),
-        (&alone, unit("positions", "um"), "data.units.positions"),
-        (
-            &["scan.cxi", "--raster", "3x4", "--step", "1um"],
-            unit("positions", "um"),
-            "data.units.positions",
-        ),
+        (&alone[..], unit("positions", "um"), "data.units.positions"),
+        (&scan[..], unit("positions", "um"), "data.units.positions"),
     ] {
         let set = ["--set", &option];
-        let refused = folder.run(&[&["ptycho", "info"], arguments, &set].concat());
+        let refused = folder.run(&[&["ptycho", "info"][..], arguments, &set].concat());
         refused.refused(2, &[name, "no effect"]);
     }
     let order = [

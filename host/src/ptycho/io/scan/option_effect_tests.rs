@@ -134,9 +134,8 @@ fn units_without_effect_are_named() {
     for (path, needed) in scans(folder.path()) {
         let ending = path.extension().unwrap().to_str().unwrap();
         let unused: &[&str] = match ending {
-            "cxi" => &["energy"],
+            "cxi" | "h5" => &["energy"],
             "ptyd" => &["wavelength"],
-            "h5" => &["energy"],
             _ => &[
                 "positions",
                 "wavelength",
