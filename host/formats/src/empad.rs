@@ -95,16 +95,23 @@ impl EmpadHeader {
             .and_then(|name| name.rsplit(['/', '\\']).next())
             .filter(|name| !matches!(*name, "" | "." | ".."))
             .ok_or_else(|| FileError::format(file, "<raw_file filename=...>", "none"))?;
-        let scan_shape = count("pix_y")?.zip(count("pix_x")?).map(<[usize; 2]>::from);
         let acquire = document.descendants().find(|node| {
             node.has_tag_name("scan_parameters") && node.attribute("mode") == Some("acquire")
         });
-        let scan_size = acquire.and_then(|node| {
-            let size = node
+        let acquired = |name: &str| {
+            let node = acquire?
                 .descendants()
-                .find(|node| node.has_tag_name("scan_size"))?;
-            size.text()?.trim().parse().ok()
-        });
+                .find(|node| node.has_tag_name(name))?;
+            node.text().map(str::trim)
+        };
+        let resolution = |name: &str| acquired(name)?.parse().ok().filter(|n| *n > 0);
+        let is_series = find("series_count").is_some();
+        // Older files have the points of the scan only among its parameters.
+        let scan_shape = (count("pix_y")?.zip(count("pix_x")?))
+            .or_else(|| resolution("scan_resolution_y").zip(resolution("scan_resolution_x")))
+            .filter(|_| !is_series)
+            .map(<[usize; 2]>::from);
+        let scan_size = acquired("scan_size").and_then(|size| size.parse().ok());
         let field_of_view = value("optics.get_full_scan_field_of_view").and_then(|text| {
             let (width, height) = text.trim_matches(['[', ']']).split_once(',')?;
             Some([width.trim().parse().ok()?, height.trim().parse().ok()?])
@@ -126,21 +133,45 @@ pub struct EmpadFile {
     file: File,
     name: String,
     frames: usize,
+    incomplete: u64,
     header: Option<EmpadHeader>,
 }
 
+/// Most `.xml` files beside a `.raw` file that are looked at.
+const MOST_XML: usize = 64;
+
+/// The header of the scan whose frames are in the file `raw`: the `.xml` file in its folder that names it, if there is one and no other.
+fn header_beside(raw: &Path) -> Option<EmpadHeader> {
+    let name = raw.file_name()?.to_str()?;
+    let folder = match raw.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    let is_xml = |path: &PathBuf| {
+        path.extension()
+            .is_some_and(|end| end.eq_ignore_ascii_case("xml"))
+    };
+    let files = std::fs::read_dir(folder).ok()?;
+    let mut of_raw = (files.filter_map(|entry| Some(entry.ok()?.path())))
+        .filter(is_xml)
+        .take(MOST_XML)
+        .filter_map(|path| EmpadHeader::read(&path).ok())
+        .filter(|header| header.raw_file == name);
+    let only = of_raw.next()?;
+    of_raw.next().is_none().then_some(only)
+}
+
 impl EmpadFile {
-    /// Opens a `.raw` file, or the one that an `.xml` file names.
+    /// Opens a `.raw` file, with the `.xml` file in its folder that names it if there is one, or the `.raw` file that an `.xml` file names.
     ///
     /// # Errors
-    /// A file cannot be read or is not of this format, or the `.raw` file does not have whole frames, or not those of the
-    /// scan.
+    /// A file cannot be read or is not of this format, or the `.raw` file has no whole frame.
     pub fn open(path: &Path) -> Result<Self, FileError> {
         let is_xml = path
             .extension()
             .is_some_and(|end| end.eq_ignore_ascii_case("xml"));
         if !is_xml {
-            return Self::open_raw(path, None);
+            return Self::open_raw(path, header_beside(path));
         }
         let header = EmpadHeader::read(path)?;
         let raw: PathBuf = path.with_file_name(&header.raw_file);
@@ -153,31 +184,25 @@ impl EmpadFile {
         let file = open_regular(path).map_err(unreadable)?;
         let size = file.metadata().map_err(unreadable)?.len();
         let frames = usize::try_from(size / FRAME_BYTES as u64).unwrap_or(usize::MAX);
-        if frames == 0 || size % FRAME_BYTES as u64 != 0 {
+        // Bytes that are no part of a frame of a scan are those of another program.
+        let incomplete = size % FRAME_BYTES as u64;
+        if frames == 0 || (incomplete != 0 && header.is_none()) {
             return Err(FileError::format(
                 &name,
                 format!("frames of {FRAME_BYTES} bytes (130 x 128 float32)"),
                 format!("{size} bytes"),
             ));
         }
-        if let Some([slow, fast]) = header.as_ref().and_then(|header| header.scan_shape)
-            && slow.checked_mul(fast) != Some(frames)
-        {
-            return Err(FileError::format(
-                &name,
-                format!("{slow} x {fast} frames, as the XML file says"),
-                format!("{frames}"),
-            ));
-        }
         Ok(Self {
             file,
             name,
             frames,
+            incomplete,
             header,
         })
     }
 
-    /// What the `.xml` file says, if the file was opened by it.
+    /// What the `.xml` file says, if there is one.
     #[must_use]
     pub fn header(&self) -> Option<&EmpadHeader> {
         self.header.as_ref()
@@ -201,6 +226,10 @@ impl EmpadFile {
 impl FrameFile for EmpadFile {
     fn shape(&self) -> [usize; 3] {
         [self.frames, SIDE, SIDE]
+    }
+
+    fn incomplete_bytes(&self) -> u64 {
+        self.incomplete
     }
 
     fn element(&self) -> Element {

@@ -16,7 +16,8 @@ pub trait FrameFile: fmt::Debug + Send + Sync {
     /// Type of the values in the file.
     fn element(&self) -> Element;
 
-    /// Positions of the scan (slow, fast) if the file says them; their product is the number of frames.
+    /// Positions of the scan (slow, fast) if the file says them. Their product is the number of frames, unless frames of a scan are missing, or
+    /// there are more than the scan has.
     fn scan_shape(&self) -> Option<[usize; 2]>;
 
     /// Bytes at the end of the file that are no whole frame, as an interrupted measurement leaves them.

@@ -300,10 +300,17 @@ fn scan_shapes_from_triggers_and_time_stamps() {
     assert_eq!(shape(&even), None);
     sidecar(12, 4);
     assert_eq!(shape(&even), Some([3, 4]));
+    // The raster of a scan whose frames are not all there, or more than these.
+    sidecar(16, 4);
+    assert_eq!(shape(&even), Some([4, 4]));
     sidecar(12, 12);
     assert_eq!(shape(&even), None);
     sidecar(12, 1);
     assert_eq!(shape(&even), None);
+    let text = "HDR,\t\r\nScanX:\t6\r\nScanY:\t2\r\nFrames per Trigger (Number):\t4\r\nEnd\t";
+    std::fs::write(folder.path().join("frames.hdr"), text).expect("a file");
+    assert_eq!(shape(&even), Some([2, 6]));
+    sidecar(12, 1);
     // Lines of 3 frames, with longer gaps between them.
     let mut lines = even;
     let length = lines.len() / 12;

@@ -86,7 +86,7 @@ fn exercise(file: &dyn FrameFile) {
     let pixels = rows * columns;
     assert!(frames > 0 && pixels > 0);
     if let Some([slow, fast]) = file.scan_shape() {
-        assert_eq!(slow * fast, frames);
+        assert!(slow > 0 && fast > 0);
     }
     if pixels > MOST_PIXELS {
         return;

@@ -202,6 +202,38 @@ pub enum IoError {
         /// What is wrong.
         source: ScanError,
     },
+    /// A scan has not one position for each frame.
+    #[error(
+        "{file}: {dataset}: expected one position for each of {frames} frames, found {found}{}",
+        remedy.as_ref().map_or_else(String::new, |remedy| format!("; {}", remedy.how))
+    )]
+    Pairing {
+        /// The file, as given.
+        file: String,
+        /// Path of the positions.
+        dataset: String,
+        /// Number of frames.
+        frames: usize,
+        /// The positions found.
+        found: String,
+        /// What can be done.
+        remedy: Option<Box<Remedy>>,
+    },
+    /// Files with frames of a series are missing.
+    #[error(
+        "{file}: {dataset}: expected all files of the series, but {found}{}",
+        remedy.as_ref().map_or_else(String::new, |remedy| format!("; {}", remedy.how))
+    )]
+    MissingFiles {
+        /// The file that leads to them, as given.
+        file: String,
+        /// Path of the links.
+        dataset: String,
+        /// The files that are missing, and how many frames exist.
+        found: String,
+        /// What can be done.
+        remedy: Option<Box<Remedy>>,
+    },
     /// The data are readable but are not valid samples of k-space.
     #[error("{file}: {dataset}: {source}")]
     KSpace {
@@ -262,6 +294,23 @@ pub enum IoError {
     },
 }
 
+/// What can be done about an error.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Remedy {
+    /// A sentence.
+    pub how: String,
+    /// The arguments that do it, beside those that were given.
+    pub arguments: &'static str,
+}
+
+#[cfg(all(feature = "ptycho", feature = "hdf5"))]
+impl Remedy {
+    /// A remedy of an error.
+    pub(crate) fn boxed((how, arguments): (String, &'static str)) -> Box<Self> {
+        Box::new(Self { how, arguments })
+    }
+}
+
 impl IoError {
     /// The file, as given; none of a temporary file.
     #[must_use]
@@ -283,6 +332,8 @@ impl IoError {
             | Self::Row { file, .. }
             | Self::Unsupported { file, .. }
             | Self::Scan { file, .. }
+            | Self::Pairing { file, .. }
+            | Self::MissingFiles { file, .. }
             | Self::KSpace { file, .. }
             | Self::Acquisition { file, .. }
             | Self::Option { file, .. }

@@ -31,6 +31,6 @@ mod unlocked;
 #[cfg(any(all(feature = "mri", feature = "hdf5"), feature = "sas"))]
 pub(crate) mod xml;
 
-pub use error::IoError;
+pub use error::{IoError, Remedy};
 #[cfg(all(feature = "ptycho", feature = "hdf5"))]
 pub(crate) use input_file::InputFile;

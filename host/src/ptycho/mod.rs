@@ -64,6 +64,7 @@ pub mod report;
 mod result;
 mod rotation;
 mod run;
+mod scan_checks;
 pub(crate) mod science;
 mod simulate;
 mod start;
@@ -117,9 +118,9 @@ pub use profile::Profile;
 pub use quantities::{Degrees, ShortLength};
 pub use ranks::Ranks;
 pub use read_options::{
-    Centre, CentreSetting, Constants, Datasets, EmptyFrames, FaultSetting, FrameTransform,
-    HotPixels, MAX_COARSE, NoData, NoDataSetting, PositionFile, PositionUnit, Raster, RasterStep,
-    ReadOptions, Saturation, Units,
+    Centre, CentreSetting, Constants, Datasets, EmptyFrames, FaultSetting, FileOrder,
+    FrameTransform, HotPixels, MAX_COARSE, NoData, NoDataSetting, Pair, PositionFile, PositionUnit,
+    Raster, RasterStep, ReadOptions, Saturation, Units,
 };
 pub use recipe::{
     ApertureShape, Background, BackgroundFit, Blur, DetectorOptions, FlyOptions, FlyPath,
@@ -134,6 +135,7 @@ pub use rotation::{
     RotationTwin,
 };
 pub use run::{ReconstructionSteps, Run, RunError};
+pub use scan_checks::{ScanChecks, check_scan};
 pub use simulate::{Pattern, SimulateError, SimulateOptions, simulate};
 pub use start::StartError;
 pub use start_object::{StartObject, StartObjectError};

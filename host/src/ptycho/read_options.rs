@@ -3,6 +3,7 @@
 mod constants;
 mod datasets;
 mod other_files;
+mod pairing;
 mod positions;
 pub(crate) mod prepare;
 mod units;
@@ -11,6 +12,7 @@ pub use constants::Constants;
 pub(in crate::ptycho) use constants::VOLTAGES;
 pub use datasets::{Datasets, PositionUnit};
 pub(super) use datasets::{is_pixel, si_units};
+pub use pairing::{FileOrder, Pair};
 pub use positions::{PositionFile, Raster, RasterStep};
 pub use units::Units;
 pub(super) use units::noun;
@@ -46,6 +48,10 @@ pub struct ReadOptions {
     /// and in the same layout. Masks and geometry are those of the scan's file.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
+    /// The order of the frames of several files; it has to be stated if the files are not in the order of the numbers in their names, and
+    /// one set of positions is that of all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub order: Option<FileOrder>,
     /// Range of frames `[first, end]`, `end` excluded; all frames by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub frames: Option<[usize; 2]>,
@@ -125,6 +131,9 @@ pub struct ReadOptions {
     /// Positions in a file of their own, in the place of those in the file of the frames.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub positions: Option<PositionFile>,
+    /// How frames and positions are paired if there is not one position for each frame.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pair: Option<Pair>,
     /// Positions of a raster, in the place of those in the file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub raster: Option<Raster>,
@@ -196,6 +205,7 @@ impl ReadOptions {
             return refuse("crop", "[rows, columns] of at least 1 each", found);
         }
         self.check_preparing()?;
+        self.check_pairing()?;
         if let Some(matrix) = self.affine
             && !invertible(matrix)
         {

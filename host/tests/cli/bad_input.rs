@@ -110,7 +110,10 @@ fn different_numbers_of_frames_and_positions_are_refused() {
     });
     refused(
         &folder,
-        &["scan.cxi", "one position for each of 7 frames, found 12"],
+        &[
+            "scan.cxi",
+            "one position for each of 7 frames, found 12; --pair first",
+        ],
     );
 }
 

@@ -70,6 +70,8 @@ mod ptycho_notes;
 #[cfg(feature = "ptycho")]
 mod ptycho_orientation;
 #[cfg(feature = "ptycho")]
+mod ptycho_pairing;
+#[cfg(feature = "ptycho")]
 mod ptycho_predict;
 #[cfg(feature = "ptycho")]
 mod ptycho_prepare;

@@ -156,6 +156,8 @@ pub(super) struct Sidecar {
     pub(super) frames: Option<usize>,
     /// Frames for one trigger: those of a line, if lines are triggered.
     pub(super) frames_per_trigger: Option<usize>,
+    /// Points of the scan (slow, fast), where the program has them.
+    pub(super) scan_shape: Option<[usize; 2]>,
 }
 
 impl Sidecar {
@@ -164,14 +166,20 @@ impl Sidecar {
 
     pub(super) fn parse(text: &str) -> Self {
         let value = |name: &str| {
-            let line = text.lines().find(|line| line.starts_with(name))?;
-            line.split_once(":\t").map(|(_, value)| value.trim())
+            let line = text.lines().find(|line| {
+                let rest = line.strip_prefix(name);
+                rest.is_some_and(|rest| rest.starts_with([':', ' ', '(']))
+            })?;
+            line.split_once(':').map(|(_, value)| value.trim())
         };
-        let number = |name| value(name).and_then(|value| value.parse().ok());
+        let number = |name: &str| value(name).and_then(|value| value.parse::<usize>().ok());
+        let one_of = |names: [&str; 2]| names.into_iter().find_map(number).filter(|n| *n > 0);
         Self {
-            counter_depth: number("Counter Depth").and_then(|depth: usize| depth.try_into().ok()),
+            counter_depth: number("Counter Depth").and_then(|depth| depth.try_into().ok()),
             frames: number("Frames in Acquisition"),
             frames_per_trigger: number("Frames per Trigger"),
+            scan_shape: (one_of(["ScanY", "Scan Y"]).zip(one_of(["ScanX", "Scan X"])))
+                .map(<[usize; 2]>::from),
         }
     }
 }

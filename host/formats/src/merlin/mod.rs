@@ -287,17 +287,25 @@ impl MibFile {
         Ok(())
     }
 
-    /// Positions (slow, fast): a trigger for each line, or longer gaps between the time stamps of lines.
+    /// Positions (slow, fast): as the text file says, from a trigger for each line, or from longer gaps between the time stamps of lines.
     fn find_scan_shape(&self) -> Option<[usize; 2]> {
         let frames = self.shape[0];
+        if self.sidecar.scan_shape.is_some() {
+            return self.sidecar.scan_shape;
+        }
         let lines = |fast: usize| {
             (fast > 1 && frames > fast && frames.is_multiple_of(fast))
                 .then(|| [frames / fast, fast])
         };
         if let Some(fast) = self.sidecar.frames_per_trigger.filter(|fast| *fast > 1) {
             // One trigger for the whole scan does not say how long a line is.
-            if self.sidecar.frames != Some(fast) {
-                return lines(fast);
+            match self.sidecar.frames {
+                Some(all) if all == fast => {}
+                // Frames may be missing, or more than those of the scan.
+                Some(all) if all > fast && all.is_multiple_of(fast) => {
+                    return Some([all / fast, fast]);
+                }
+                _ => return lines(fast),
             }
         }
         let mut before = None;

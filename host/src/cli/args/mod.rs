@@ -31,8 +31,8 @@ pub(crate) use mri::{
 pub(crate) use precision::PrecisionArg;
 #[cfg(all(feature = "ptycho", feature = "hdf5"))]
 pub(crate) use ptycho::{
-    BeamArgs, CompareArgs, DetectorArgs, ExportArgs, ImportArgs, InfoArgs, LayerArgs,
-    NearFieldArgs, OpticsArgs, PatternArg, PositionArgs, PositionMethodArg, PredictArgs,
+    BeamArgs, CompareArgs, DetectorArgs, ExportArgs, FileOrderArg, ImportArgs, InfoArgs, LayerArgs,
+    NearFieldArgs, OpticsArgs, PairArg, PatternArg, PositionArgs, PositionMethodArg, PredictArgs,
     PrepareArgs, PtychoCommand, RecipeArgs, ReconstructArgs, ResolutionArgs, ScanArgs,
     SimulateArgs, SliceArgs, StopArg,
 };

@@ -13,7 +13,7 @@ pub(crate) use beam::{BeamArgs, OpticsArgs};
 pub(crate) use export::ExportArgs;
 pub(crate) use import::ImportArgs;
 pub(crate) use model::{DetectorArgs, LayerArgs, LinkArgs, NearFieldArgs, SliceArgs};
-pub(crate) use positions::PositionArgs;
+pub(crate) use positions::{FileOrderArg, PairArg, PositionArgs};
 pub(crate) use prepare::PrepareArgs;
 pub(crate) use scan::ScanArgs;
 pub(crate) use simulate::{PatternArg, SimulateArgs};

@@ -10,7 +10,7 @@ use crate::cli::paths::{self, OutputFile};
 use crate::data::Scan;
 use crate::ptycho::io::provenance::{Process, processes};
 use crate::ptycho::io::scan::{self, ScanFile};
-use crate::ptycho::{Recipe, fingerprint, masked_pixels};
+use crate::ptycho::{Recipe, check_scan, fingerprint, masked_pixels};
 use crate::system::Memory;
 use crate::text::{length, shortest, significant};
 use std::collections::BTreeMap;
@@ -64,6 +64,11 @@ impl Import {
         let part = stops_at_once(format!("stopped before {name} was written"))?;
         let mut read = scan::read_within(&self.file, &self.recipe.data, memory)
             .map_err(|error| self.origin.of_reading(error))?;
+        let checks = check_scan(&read.scan, &self.recipe).map_err(Failure::failed)?;
+        if let Err(error) = &checks.object_shape {
+            let name = self.file.display().to_string();
+            return Err(self.origin.of_problem(&name, error));
+        }
         // Those of the written file.
         read.scan = read.scan.by_itself();
         let [frames, rows, columns] = read.scan.shape();
@@ -85,42 +90,43 @@ impl Import {
         let geometry = read.scan.geometry();
         let [pixel_rows, pixel_columns] = geometry.pixel_size;
         let sums = read.scan.sums();
-        say(&(note_lines(&read.notes)
-            + &facts(&[
-                ("frames", format!("{frames} of {rows} x {columns} pixels")),
-                (
-                    "bad pixels",
-                    format!(
-                        "{bad} ({} %)",
-                        significant(100.0 * bad as f64 / of as f64, 3)
+        let mut lines = vec![
+            ("frames", format!("{frames} of {rows} x {columns} pixels")),
+            (
+                "bad pixels",
+                format!(
+                    "{bad} ({} %)",
+                    significant(100.0 * bad as f64 / of as f64, 3)
+                ),
+            ),
+            (
+                "counts",
+                format!(
+                    "{} in total, {} at most in a pixel",
+                    significant(sums.total(), 4),
+                    significant(f64::from(sums.largest), 4)
+                ),
+            ),
+            (
+                "wavelength",
+                match read.scan.voltage() {
+                    Some(volts) => format!(
+                        "{} (electrons of {} kV)",
+                        length(geometry.wavelength, 5),
+                        shortest(volts / 1e3)
                     ),
-                ),
-                (
-                    "counts",
-                    format!(
-                        "{} in total, {} at most in a pixel",
-                        significant(sums.total(), 4),
-                        significant(f64::from(sums.largest), 4)
-                    ),
-                ),
-                (
-                    "wavelength",
-                    match read.scan.voltage() {
-                        Some(volts) => format!(
-                            "{} (electrons of {} kV)",
-                            length(geometry.wavelength, 5),
-                            shortest(volts / 1e3)
-                        ),
-                        None => length(geometry.wavelength, 5),
-                    },
-                ),
-                ("distance", length(geometry.distance, 4)),
-                (
-                    "detector pixel",
-                    format!("{} x {}", length(pixel_rows, 4), length(pixel_columns, 4)),
-                ),
-                ("written", self.out.display().to_string()),
-            ])))
+                    None => length(geometry.wavelength, 5),
+                },
+            ),
+            ("distance", length(geometry.distance, 4)),
+            (
+                "detector pixel",
+                format!("{} x {}", length(pixel_rows, 4), length(pixel_columns, 4)),
+            ),
+        ];
+        lines.extend((checks.problems.into_iter()).map(|problem| ("problem", problem)));
+        lines.push(("written", self.out.display().to_string()));
+        say(&(note_lines(&read.notes) + &facts(&lines)))
     }
 
     /// What the written file says about this run.

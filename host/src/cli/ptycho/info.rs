@@ -16,16 +16,16 @@ use crate::cli::byte_size;
 use crate::cli::failure::Failure;
 use crate::cli::output::{say, say_json};
 use crate::cli::paths::{self, OutputFile};
-use crate::data::{PixelPositions, Scan};
+use crate::data::Scan;
 use crate::io::IoError;
 use crate::ptycho::io::provenance::{Process, processes};
 use crate::ptycho::io::scan::{self, ReadOptions, ScanFile};
 use crate::ptycho::regions::chosen_note;
 use crate::ptycho::report::report_of_scan;
 use crate::ptycho::{
-    CountCodes, Diagnosis, EngineSpec, NearFieldSummary, Overlap, Precision, ProblemError, Recipe,
-    StepPlan, StreamPlan, detector_problems, diagnose, diagnose_frames, host_besides, mask_bytes,
-    masked_pixels, memory_estimate, slices_note, suit_engines, template,
+    CountCodes, Diagnosis, EngineSpec, NearFieldSummary, Overlap, Precision, Recipe, StepPlan,
+    StreamPlan, check_scan, diagnose_frames, host_besides, mask_bytes, masked_pixels,
+    memory_estimate, suit_engines, template,
 };
 use crate::run::MemoryInfo;
 use crate::system::Bytes;
@@ -248,30 +248,24 @@ impl Info {
         // The file may say so.
         self.recipe.data.near_field = Some(read.scan.geometry().is_near_field());
         let name = self.file.display().to_string();
-        let [_, rows, columns] = read.scan.shape();
-        let pixel = read.scan.object_pixel();
-        let margin = self.recipe.margin();
-        let windows = PixelPositions::new(read.scan.positions(), pixel, [rows, columns], margin)
-            .map_err(|error| ProblemError::of_positions(error, read.scan.geometry()));
-        let refused = windows.as_ref().err();
+        let checks = check_scan(&read.scan, &self.recipe).map_err(Failure::failed)?;
+        let refused = checks.object_shape.as_ref().err();
         let fatal = refused.map(|error| self.origin.of_problem(&name, error));
-        let diagnosis = diagnose(&read.scan, &self.recipe.engines).map_err(Failure::failed)?;
+        let diagnosis = Diagnosis {
+            overlap: checks.overlap,
+            problems: checks.problems,
+        };
         let mut info = ScanInfo::new(name, &read.scan, &self.recipe, diagnosis, read.notes);
         info.processes = processes(&self.file, memory);
-        (info.problems).extend(slices_note(&read.scan, &self.recipe));
-        (info.problems).extend(detector_problems(&read.scan, &self.recipe.detector));
         if self.automatic {
             info.notes.push(planned(&read.scan, &self.recipe));
         }
-        match windows {
-            Ok(positions) => {
-                info.plan(positions.object_shape, &self.recipe, memory);
-                if let Some(limit) = self.device_memory {
-                    let limits = (limit, memory);
-                    info.stream(positions.object_shape, &self.recipe, &read.scan, limits);
-                }
+        if let Ok(object_shape) = checks.object_shape {
+            info.plan(object_shape, &self.recipe, memory);
+            if let Some(limit) = self.device_memory {
+                let limits = (limit, memory);
+                info.stream(object_shape, &self.recipe, &read.scan, limits);
             }
-            Err(error) => info.problems.insert(0, error.to_string()),
         }
         if let Some(path) = &self.report {
             let options = toml::to_string(&self.recipe.data).unwrap_or_default();

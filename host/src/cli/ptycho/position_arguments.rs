@@ -1,13 +1,31 @@
 //! Further files of frames, `--positions`, `--raster` and what belongs to them.
 
-use crate::cli::args::PositionArgs;
+use crate::cli::args::{FileOrderArg, PairArg, PositionArgs};
 use crate::cli::failure::Failure;
-use crate::ptycho::{Degrees, PositionFile, Raster, RasterStep, ReadOptions, ShortLength};
+use crate::ptycho::{
+    Degrees, FileOrder, Pair, PositionFile, Raster, RasterStep, ReadOptions, ShortLength,
+};
+use clap::ValueEnum;
 
 /// Sets the options that were given.
 pub(super) fn positions(args: &PositionArgs, options: &mut ReadOptions) -> Result<(), Failure> {
     if !args.more.is_empty() {
         options.files = more_files(args)?;
+    }
+    if let Some(order) = args.order {
+        options.order = Some(match order {
+            FileOrderArg::Natural => FileOrder::Natural,
+            FileOrderArg::Name => FileOrder::Name,
+            FileOrderArg::Given => FileOrder::Given,
+        });
+    }
+    if let Some(pair) = args.pair {
+        options.pair = Some(match pair {
+            PairArg::First => Pair::First,
+            PairArg::ByIndex => Pair::ByIndex,
+            PairArg::ByIndexFrom0 => Pair::ByIndexFrom0,
+            PairArg::ByIndexFrom1 => Pair::ByIndexFrom1,
+        });
     }
     if let Some(file) = &args.positions {
         options.raster = None;
@@ -60,6 +78,7 @@ pub(super) fn more_files(args: &PositionArgs) -> Result<Vec<String>, Failure> {
 
 /// The recipe's options that the arguments set, each with its argument.
 pub(super) fn origins(args: &PositionArgs) -> Vec<(String, String)> {
+    let [order, pair] = [name_of(args.order), name_of(args.pair)];
     let table = [
         // An error in any option of the table is one of the flag, which brings it.
         ("data.positions", "--positions", &args.positions),
@@ -74,6 +93,8 @@ pub(super) fn origins(args: &PositionArgs) -> Vec<(String, String)> {
             "--position-unit",
             &args.position_unit,
         ),
+        ("data.order", "--order", &order),
+        ("data.pair", "--pair", &pair),
         ("data.raster", "--step", &args.step),
         ("data.raster.step", "--step", &args.step),
         ("data.raster.points", "--raster", &args.raster),
@@ -93,6 +114,12 @@ pub(super) fn origins(args: &PositionArgs) -> Vec<(String, String)> {
     }
     let more = (!names.is_empty()).then(|| ("data.files".to_owned(), named));
     more.into_iter().chain(given).chain(snake).collect()
+}
+
+/// How a value is written on the command line.
+fn name_of(value: Option<impl ValueEnum>) -> Option<String> {
+    let value = value?.to_possible_value()?;
+    Some(value.get_name().to_owned())
 }
 
 fn columns(text: &str) -> Result<[String; 2], Failure> {

@@ -7,13 +7,14 @@ use crate::cli::failure::Failure;
 use crate::data::PositionError;
 use crate::io::IoError;
 use crate::ptycho::{ProblemError, RecipeError};
-use crate::text::shortest;
+use crate::text::{shell_quoted, shortest};
 use clap::ValueEnum;
 use std::path::Path;
 
 /// Options that scale positions or object pixels, so that the positions may define no object.
-const SCALES: [&str; 9] = [
+const SCALES: [&str; 10] = [
     "data.affine",
+    "data.units.positions",
     "data.paths.position_unit",
     "data.constants.distance",
     "data.constants.pixel_size",
@@ -204,13 +205,21 @@ impl RecipeOrigin {
 
     /// The error of reading a scan, which may be in an option.
     pub(super) fn of_reading(&self, error: IoError) -> Failure {
-        match error {
+        match &error {
             IoError::Option {
                 file,
                 option,
                 reason,
-            } => self.with_scan(option, &file, &reason),
-            other => other.into(),
+            } => self.with_scan(option, file, reason),
+            IoError::Pairing {
+                remedy: Some(remedy),
+                ..
+            }
+            | IoError::MissingFiles {
+                remedy: Some(remedy),
+                ..
+            } => Failure::failed(format!("{error}: {}", typed_with(remedy.arguments))),
+            _ => error.into(),
         }
     }
 
@@ -284,6 +293,23 @@ impl RecipeOrigin {
             (None, None) => Failure::failed(format!("{scan}: {option}: {reason}")),
         }
     }
+}
+
+/// The command as it was typed, with further arguments.
+fn typed_with(arguments: &str) -> String {
+    let mut words: Vec<String> = std::env::args_os()
+        .map(|word| shell_quoted(&word.to_string_lossy()).into_owned())
+        .collect();
+    if let Some(program) = words.first_mut() {
+        "warpstride".clone_into(program);
+    }
+    // It takes the place of one that was typed.
+    if let Some(flag) = arguments.split(' ').next()
+        && let Some(at) = words.iter().position(|word| word == flag)
+    {
+        words.drain(at..(at + 2).min(words.len()));
+    }
+    format!("{} {arguments}", words.join(" "))
 }
 
 /// Whether `option` is `path`, or in the table `path`.

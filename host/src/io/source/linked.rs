@@ -200,7 +200,7 @@ impl Source {
 
     /// The file `name` of a link, relative to the folder of this file, and its real path; `None` if it does not exist. As in HDF5, a file with
     /// an absolute name that does not exist is looked for in the folder too.
-    fn existing(&self, name: &str) -> Option<(PathBuf, PathBuf)> {
+    pub(super) fn existing(&self, name: &str) -> Option<(PathBuf, PathBuf)> {
         let given = Path::new(name);
         let mut names = vec![given.to_owned()];
         if given.is_absolute() {

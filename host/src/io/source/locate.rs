@@ -87,6 +87,26 @@ impl Source {
         }
     }
 
+    /// The name of the file to which the link `path` leads, if that file does not exist.
+    ///
+    /// # Errors
+    /// The group of the link cannot be read.
+    pub(crate) fn lost_file(&self, path: &str) -> Result<Option<String>, IoError> {
+        let Some((group, name)) = path.rsplit_once('/') else {
+            return Ok(None);
+        };
+        let Target::Here(address) = self.place(group)? else {
+            return Ok(None);
+        };
+        let links = self.known_links(address);
+        Ok(match links.as_ref().and_then(|links| links.get(name)) {
+            Some(LinkTarget::External { file, .. }) if self.existing(file).is_none() => {
+                Some(file.clone())
+            }
+            _ => None,
+        })
+    }
+
     /// The virtual dataset `path` of this file, and its address; `None` if it is not one.
     pub(super) fn virtual_dataset(
         &self,

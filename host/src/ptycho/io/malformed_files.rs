@@ -102,7 +102,7 @@ fn wrong_ranks_lengths_types_and_values_are_named() {
     let count = error_after(|f| replace(f, translation, &Array2::<f64>::zeros((2, 3))));
     assert_contains(
         &count,
-        &["each of 3 frames, found 2 positions", "translation"],
+        &["each of 3 frames, found 2; --pair first", "translation"],
     );
     let kind = error_after(|f| replace(f, &data, &Array3::from_elem((3, 5, 4), [1_u8; 16])));
     assert_contains(&kind, &["data: expected", "found another element type"]);

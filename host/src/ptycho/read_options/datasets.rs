@@ -73,7 +73,13 @@ pub(in crate::ptycho) fn is_pixel(unit: &str) -> bool {
 
 /// SI units in one of the unit `name`, as recipes and the attributes of files write it: `um`, `micron`, `millimetres`, `keV`.
 pub(in crate::ptycho) fn si_units(dimension: Dimension, name: &str) -> Option<f64> {
+    // `[um]` and `(um)`, as some programs write units.
     let name = name.trim();
+    let bare = (name
+        .strip_prefix('[')
+        .and_then(|name| name.strip_suffix(']')))
+    .or_else(|| name.strip_prefix('(')?.strip_suffix(')'));
+    let name = bare.unwrap_or(name).trim();
     if let Some(unit) = dimension.unit(name) {
         return Some(unit);
     }
@@ -86,7 +92,7 @@ pub(in crate::ptycho) fn si_units(dimension: Dimension, name: &str) -> Option<f6
         "micrometre" | "micron" => "um",
         "nanometre" => "nm",
         "picometre" => "pm",
-        "angstrom" | "ångström" | "ångstrom" | "ang" => "A",
+        "angstrom" | "ångström" | "ångstrom" | "angstroem" | "ang" => "A",
         "joule" => "J",
         "kev" | "kiloelectronvolt" => "keV",
         "ev" | "electronvolt" => "eV",
@@ -95,7 +101,9 @@ pub(in crate::ptycho) fn si_units(dimension: Dimension, name: &str) -> Option<f6
         "degree" => "deg",
         "radian" => "rad",
         "milliradian" => "mrad",
-        // All in capitals or all small letters.
+        // All in capitals or all small letters; µ is one of two characters.
+        "\u{b5}m" | "\u{3bc}m" | "\u{b5}" | "\u{3bc}" => "um",
+        "\u{e5}" => "A",
         _ if ["mm", "cm", "um", "nm", "pm"].contains(&lower.as_str()) => &lower,
         _ => return None,
     };
@@ -117,6 +125,11 @@ mod tests {
             ("Å", 1e-10),
             ("angstroms", 1e-10),
             ("NM", 1e-9),
+            ("[um]", 1e-6),
+            ("\u{b5}M", 1e-6),
+            ("\u{3bc}m", 1e-6),
+            ("Micron", 1e-6),
+            ("\u{212b}", 1e-10),
         ] {
             assert_eq!(si_units(Dimension::Length, name), Some(metres), "{name}");
         }

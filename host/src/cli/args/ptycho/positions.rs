@@ -1,6 +1,6 @@
 //! Positions, and further frames, that are not in the file of the scan.
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
 /// Where positions and further frames are that the file of the scan does not have.
@@ -9,6 +9,14 @@ pub(crate) struct PositionArgs {
     /// Further files, each with a part of the frames, which follow those of the first in this order: frames_*.h5
     #[arg(value_name = "FILE", help_heading = None)]
     pub(crate) more: Vec<PathBuf>,
+    /// Order of the frames of several files: by their names with numbers as numbers (im_2 before im_10), by the characters of their
+    /// names (im_10 before im_2), or as the files are given
+    #[arg(long, value_name = "ORDER", value_enum, requires = "more")]
+    pub(crate) order: Option<FileOrderArg>,
+    /// Pair frames and positions whose numbers differ: the first of each; or by the numbers of frames in the column frame or index of
+    /// the positions' table, from 0 or 1 as they show or as stated
+    #[arg(long, value_name = "HOW", value_enum)]
+    pub(crate) pair: Option<PairArg>,
     /// File of the positions, in the place of those of the scan file: a table (text), an array (.npy), or HDF5 with a dataset
     #[arg(long, value_name = "FILE[:/DATASET]", conflicts_with = "raster")]
     pub(crate) positions: Option<String>,
@@ -35,4 +43,23 @@ pub(crate) struct PositionArgs {
     /// Every second row of the raster was scanned backwards
     #[arg(long)]
     pub(crate) snake: bool,
+}
+
+/// How frames and positions are paired.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PairArg {
+    First,
+    ByIndex,
+    #[value(name = "by-index-from-0")]
+    ByIndexFrom0,
+    #[value(name = "by-index-from-1")]
+    ByIndexFrom1,
+}
+
+/// The order of several files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FileOrderArg {
+    Natural,
+    Name,
+    Given,
 }

@@ -3,10 +3,11 @@
 
 use super::frame_stack::FrameStack;
 use super::geometry::{ExpectedPaths, FileGeometry, resolve};
+use super::pairing::{FoundPositions, StoredFrames, pair};
 use super::several_files::ScanFiles;
-use super::units::{Measure, UnitReader};
+use super::units::{Measure, UnitReader, attribute_unit};
 use super::window::Window;
-use super::{MaskPolarity, Parts, ReadOptions, ScanFile, position_count, positions, probe, truth};
+use super::{MaskPolarity, Parts, ReadOptions, ScanFile, positions, probe, truth};
 use crate::io::IoError;
 use crate::io::source::{Numbers, Source};
 use ndarray::{Array2, Ix2};
@@ -52,29 +53,39 @@ pub(super) fn read(
     let mut notes = Vec::new();
     let frames = source.with_others(frames(source)?, frames, &mut notes)?;
     let shape = frames.shape();
-    let window = Window::new(source.name(), shape, options)?;
+    let mut window = Window::new(source.name(), shape, options)?;
     let mask = source.first(&MASK)?;
     let per_frame = mask.as_ref().is_some_and(|m| m.shape().len() == 3);
     let scratch = window.in_scratch(source.input(), &frames, per_frame, scratch)?;
 
     let of_frames = (shape[0], frames.scan_shape());
     let elsewhere = positions::given(source.input(), options, of_frames, &mut notes)?;
-    let (positions_name, positions) = match elsewhere {
-        Some(given) => given,
+    let stored = match &elsewhere {
+        Some(_) => None,
         None => {
-            let mut all = source.of_each(&frames, translations)?.into_iter();
-            let (path, mut read) =
-                (all.next()).ok_or_else(|| positions::missing(source.input(), &TRANSLATION))?;
-            for (_, part) in all {
-                (read.append(ndarray::Axis(0), part.view()))
-                    .map_err(|_| positions::missing(source.input(), &TRANSLATION))?;
+            let read = |source: &Source, frames| translations(source, frames);
+            let all = source.of_each(&frames, read, |(_, found)| found.nrows())?;
+            let missing = || positions::missing(source.input(), &TRANSLATION);
+            let several = all.len() > 1;
+            let mut all = all.into_iter();
+            let (path, mut values) = all.next().ok_or_else(missing)?;
+            if several {
+                let unit = attribute_unit(source, &path)?;
+                source.same("unit of the positions", unit.as_ref(), |other| {
+                    attribute_unit(other, &path)
+                })?;
             }
-            (path, read)
+            for (_, part) in all {
+                (values.append(ndarray::Axis(0), part.view())).map_err(|_| missing())?;
+            }
+            Some((path, values))
         }
     };
-    let in_file = found(source, options, &mut notes)?;
+    let units = UnitReader::new(source, options);
+    let in_file = found(source, &units, options, &mut notes)?;
     source.same_geometry(&in_file, options, |other| {
-        found(other, options, &mut Vec::new())
+        let units = UnitReader::new(other, options);
+        found(other, &units, options, &mut Vec::new())
     })?;
     let geometry = resolve(
         source.input(),
@@ -87,6 +98,18 @@ pub(super) fn read(
         },
         &mut notes,
     )?;
+    let frame = [shape[1], shape[2]];
+    let pixel = geometry.object_pixel(shape[1], shape[2]);
+    let found = match (elsewhere, stored) {
+        (Some(given), _) => given,
+        (None, None) => return Err(positions::missing(source.input(), &TRANSLATION)),
+        (None, Some((path, values))) => {
+            let values = units.positions_in_metres(&path, values, pixel, frame, &mut notes)?;
+            FoundPositions::of_dataset(source.input(), path, values)
+        }
+    };
+    let (positions_name, positions) =
+        pair(found, &StoredFrames::All, &mut window, options, &mut notes)?;
     let probe = match source.first(&PROBE)? {
         Some(numbers) => Some((
             numbers.path().to_owned(),
@@ -96,8 +119,8 @@ pub(super) fn read(
     };
     let scan = truth::ScanGrid {
         positions: options.transform(&positions),
-        frame: [shape[1], shape[2]],
-        pixel: geometry.object_pixel(shape[1], shape[2]),
+        frame,
+        pixel,
     };
     let simulation = truth::read(source, &window, &scan, &mut notes)?;
     let of_file = |m: &Numbers<'_>| -> Result<_, IoError> {
@@ -125,6 +148,7 @@ pub(super) fn read(
         simulation,
         window,
         cutoff: None,
+        measures: units.read(),
         notes,
     }
     .into_scan(source.input(), options)
@@ -135,29 +159,23 @@ fn frames(source: &Source) -> Result<FrameStack<'_>, IoError> {
     FrameStack::of_dataset(source.require("frames", &FRAMES)?)
 }
 
-/// Positions (frame, (row, column)) = (y, x) from the translation (frame, (x, y, z)), m, of `frames`
-/// frames, and its path.
+/// Positions (position, (row, column)) = (y, x) from the translation (position, (x, y, z)), as they are stored, and its path; for
+/// `frames` frames the axes may be exchanged.
 fn translations(source: &Source, frames: usize) -> Result<(String, Array2<f64>), IoError> {
     let translation = source
         .first(&TRANSLATION)?
         .ok_or_else(|| positions::missing(source.input(), &TRANSLATION))?;
     let wrong = || translation.bad_shape("shape (frame, 3) with x, y and z in metres");
-    match translation.shape() {
-        [found, 2 | 3] if *found == frames => {}
-        [found, 2 | 3] => {
-            return Err(position_count(
-                source.input(),
-                translation.path(),
-                frames,
-                *found,
-            ));
-        }
+    let exchanged = match *translation.shape() {
+        [_, 2 | 3] => false,
+        [rows, columns] if positions::coordinates_first((rows, columns), frames) => true,
         _ => return Err(wrong()),
-    }
+    };
     let all = translation
         .reals()?
         .into_dimensionality::<Ix2>()
         .map_err(|_| wrong())?;
+    let all = if exchanged { all.reversed_axes() } else { all };
     let read = all.select(ndarray::Axis(1), &[1, 0]);
     Ok((translation.path().to_owned(), read))
 }
@@ -165,10 +183,10 @@ fn translations(source: &Source, frames: usize) -> Result<(String, Array2<f64>),
 /// Reads the geometry in the file; datasets that exist must be readable.
 fn found(
     source: &Source,
+    units: &UnitReader<'_>,
     options: &ReadOptions,
     notes: &mut Vec<String>,
 ) -> Result<FileGeometry, IoError> {
-    let units = UnitReader::new(source, options);
     let value = |path: &str| -> Result<Option<(String, f64)>, IoError> {
         match source.numbers(path)? {
             Some(numbers) => Ok(Some((path.to_owned(), numbers.common_value()?))),

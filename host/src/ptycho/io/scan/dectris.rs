@@ -2,9 +2,11 @@
 //! `/entry/data/data_000001`, `data_000002`, …, usually links to files beside it, and the detector's numbers in
 //! `/entry/instrument` (DECTRIS, SIMPLON API reference, section on HDF5 files; NeXus, NXmx).
 
+mod series;
+
 use super::cutoff::Cutoff;
-use super::frame_stack::FrameStack;
 use super::geometry::{ExpectedPaths, FileGeometry, resolve};
+use super::pairing::pair;
 use super::several_files::ScanFiles;
 use super::units::{Measure, UnitReader};
 use super::window::Window;
@@ -14,6 +16,7 @@ use crate::io::source::{Numbers, Source};
 use crate::ptycho::Centre;
 use crate::text::shortest;
 use ndarray::Ix2;
+use series::{Series, series};
 use std::path::Path;
 
 const DATA: &str = "/entry/data";
@@ -55,8 +58,14 @@ pub(super) fn read(
 ) -> Result<ScanFile, IoError> {
     let input = source.input();
     let mut notes = Vec::new();
-    let (first, largest) = frames(source)?;
-    let frames = source.with_others(first, |other| Ok(frames(other)?.0), &mut notes)?;
+    let Series {
+        frames: first,
+        largest,
+        stored,
+        note,
+    } = series(source, options.pair)?;
+    notes.extend(note);
+    let frames = source.with_others(first, |other| Ok(series(other, None)?.frames), &mut notes)?;
     let shape = frames.shape();
     let cutoff = cutoff(source, largest)?;
     let factors = factors(source, shape, &mut notes)?;
@@ -72,14 +81,17 @@ pub(super) fn read(
     };
     let centred = with_centre(source, options, shape, &mut notes)?;
     let options = centred.as_ref().unwrap_or(options);
-    let window = Window::new(source.name(), shape, options)?;
+    let mut window = Window::new(source.name(), shape, options)?;
     let scratch = window.in_scratch(input, &frames, false, scratch)?;
     let of_frames = (shape[0], frames.scan_shape());
-    let (positions_path, positions) = positions::given(input, options, of_frames, &mut notes)?
+    let found = positions::given(input, options, of_frames, &mut notes)?
         .ok_or_else(|| positions::missing(input, &[]))?;
-    let found = geometry(source, options, &mut notes)?;
+    let (positions_path, positions) = pair(found, &stored, &mut window, options, &mut notes)?;
+    let units = UnitReader::new(source, options);
+    let found = geometry(source, &units, options, &mut notes)?;
     source.same_geometry(&found, options, |other| {
-        geometry(other, options, &mut Vec::new())
+        let units = UnitReader::new(other, options);
+        geometry(other, &units, options, &mut Vec::new())
     })?;
     let geometry = resolve(
         input,
@@ -115,37 +127,10 @@ pub(super) fn read(
         simulation: None,
         window,
         cutoff: Some(cutoff),
+        measures: units.read(),
         notes,
     }
     .into_scan(input, options)
-}
-
-/// The frames of all datasets, and the largest number of their type.
-fn frames(source: &Source) -> Result<(FrameStack<'_>, Option<f64>), IoError> {
-    let names = source.members(DATA)?.unwrap_or_default();
-    let mut numbered: Vec<(u64, String)> = (names.into_iter())
-        .filter_map(|name| Some((number_of(&name)?, name)))
-        .collect();
-    numbered.sort();
-    let first = numbered.first().map_or(0, |(number, _)| *number);
-    let mut datasets: Vec<Numbers<'_>> = Vec::with_capacity(numbered.len());
-    for ((number, name), expected) in numbered.iter().zip(first..) {
-        if *number != expected {
-            let missing = format!("{DATA}/data_{expected:06}");
-            return Err(source.missing("the frames between others", &missing));
-        }
-        let numbers = source.require("frames", &[&format!("{DATA}/{name}")])?;
-        if let Some(before) = datasets.first()
-            && before.shape().get(1..) != numbers.shape().get(1..)
-        {
-            let [rows, columns] = [1, 2].map(|axis| before.shape().get(axis).copied().unwrap_or(0));
-            let expected = format!("frames of {rows} x {columns} pixels, as in the first dataset");
-            return Err(numbers.bad_shape(&expected));
-        }
-        datasets.push(numbers);
-    }
-    let largest = datasets.first().and_then(Numbers::largest);
-    Ok((FrameStack::of_datasets(datasets)?, largest))
 }
 
 /// The first of these datasets below the detector that is a number.
@@ -227,10 +212,10 @@ fn factors(
 /// Wavelength, distance and pixel size, in the units of their attributes, or in those that DECTRIS documents, which is noted.
 fn geometry(
     source: &Source,
+    units: &UnitReader<'_>,
     options: &ReadOptions,
     notes: &mut Vec<String>,
 ) -> Result<FileGeometry, IoError> {
-    let units = UnitReader::new(source, options);
     let constants = &options.constants;
     let mut assumed: Vec<String> = Vec::new();
     let mut length = |path: &str, measure: Measure, unit: &'static str, replaced: bool| {
@@ -274,9 +259,21 @@ fn geometry(
         }
         (None, None) => None,
     };
+    // Beside a wavelength a doubtful energy says nothing.
+    let needed = wavelength.is_none() && !constants.has_beam();
+    let energy = match number(source, "photon_energy")? {
+        Some((path, value)) => {
+            match units.converted(Measure::Energy, &path, value, &mut Vec::new()) {
+                Ok(value) => Some((path, value)),
+                Err(error) if needed => return Err(error),
+                Err(_) => None,
+            }
+        }
+        None => None,
+    };
     Ok(FileGeometry {
         wavelength,
-        energy: number(source, "photon_energy")?,
+        energy,
         distance,
         pixel_size,
         ..FileGeometry::default()

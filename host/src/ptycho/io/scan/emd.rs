@@ -9,7 +9,9 @@ mod calibration;
 
 use super::frame_stack::FrameStack;
 use super::geometry::{ExpectedPaths, FileGeometry, resolve};
+use super::pairing::{FoundPositions, StoredFrames, pair};
 use super::several_files::ScanFiles;
+use super::units::{Measure, attribute_unit};
 use super::window::Window;
 use super::{Parts, ReadOptions, ScanFile, positions};
 use crate::io::IoError;
@@ -68,7 +70,7 @@ impl AxisStep {
         let (Some(begin), Some(next)) = (first.next(), first.next()) else {
             return Ok(None);
         };
-        let unit = source.attribute(&path, "units")?.unwrap_or_default();
+        let unit = attribute_unit(source, &path)?.unwrap_or_default();
         Ok(Some(Self::new(path, next - begin, &unit)))
     }
 
@@ -103,6 +105,14 @@ impl AxisStep {
         Some(axis)
     }
 
+    /// The same step in a unit that the options state.
+    fn in_unit(mut self, stated: Option<&str>) -> Self {
+        if let Some(unit) = stated {
+            unit.clone_into(&mut self.unit);
+        }
+        self
+    }
+
     /// Whether it counts pixels, of whose size nothing is known.
     fn counts_pixels(&self) -> bool {
         self.unit.is_empty() || self.unit.starts_with("pixel") || self.unit == "px"
@@ -127,7 +137,7 @@ pub(super) fn read(
     )];
     let frames = source.with_others(frames(source)?, frames, &mut notes)?;
     let shape = frames.shape();
-    let window = Window::new(source.name(), shape, options)?;
+    let mut window = Window::new(source.name(), shape, options)?;
     let scratch = window.in_scratch(source.input(), &frames, false, scratch)?;
     let (found, [slow, fast]) = in_file(source, &group, options, &mut notes)?;
     source.same_geometry(&found, options, |other| {
@@ -137,10 +147,17 @@ pub(super) fn read(
     let geometry = resolve(source.input(), &found, options, &EXPECTED, &mut notes)?;
     let of_frames = (shape[0], frames.scan_shape());
     let elsewhere = positions::given(source.input(), options, of_frames, &mut notes)?;
-    let positions = match elsewhere {
-        Some(given) => given,
-        None => raster(source, [slow, fast], &frames, &mut notes)?,
+    let (found, measures) = match elsewhere {
+        Some(given) => (given, Vec::new()),
+        None => {
+            let stated = options.units.positions.as_deref();
+            let steps = [slow, fast].map(|axis| axis.map(|axis| axis.in_unit(stated)));
+            let (name, values) = raster(source, steps, &frames, &mut notes)?;
+            let found = FoundPositions::of_dataset(source.input(), name, values);
+            (found, vec![Measure::Positions])
+        }
     };
+    let positions = pair(found, &StoredFrames::All, &mut window, options, &mut notes)?;
     notes.push("the file has no mask: all pixels are treated as valid".to_owned());
     Parts {
         frames: (
@@ -154,6 +171,7 @@ pub(super) fn read(
         simulation: None,
         window,
         cutoff: None,
+        measures,
         notes,
     }
     .into_scan(source.input(), options)

@@ -3,6 +3,7 @@
 use super::file_state::FileState;
 use super::frame_stack::FrameStack;
 use super::geometry::{ExpectedPaths, FileGeometry, resolve};
+use super::pairing::{StoredFrames, pair};
 use super::several_files::with_frame_files;
 use super::window::Window;
 use super::{Parts, ReadOptions, ScanFile, positions};
@@ -44,11 +45,21 @@ pub(super) fn read(
         ));
     }
     let frames = with_frame_files((&input, path), first, options, is_one, &mut notes)?;
-    let window = Window::new(input.name(), frames.shape(), options)?;
+    let mut window = Window::new(input.name(), frames.shape(), options)?;
     let scratch = window.in_scratch(&input, &frames, false, scratch)?;
     let of_frames = (frames.shape()[0], frames.scan_shape());
-    let (positions_name, all) = positions::given(&input, options, of_frames, &mut notes)?
-        .ok_or_else(|| positions::missing(&input, &[]))?;
+    let found = positions::given(&input, options, of_frames, &mut notes)?.ok_or_else(|| {
+        match frames.scan_shape() {
+            Some([slow, fast]) => {
+                let how = format!(
+                    "--step 31.25A for the raster of {slow} x {fast} points that the file has"
+                );
+                positions::missing(&input, &[&how])
+            }
+            None => positions::missing(&input, &[]),
+        }
+    })?;
+    let (positions_name, all) = pair(found, &StoredFrames::All, &mut window, options, &mut notes)?;
     let expected = ExpectedPaths {
         wavelength: &[],
         distance: &[],
@@ -71,6 +82,7 @@ pub(super) fn read(
         simulation: None,
         window,
         cutoff: None,
+        measures: Vec::new(),
         notes,
     }
     .into_scan(&input, options);
@@ -176,6 +188,10 @@ mod tests {
             ..raster
         });
         let wrong = read(&frames, &options, Memory::available(), None).unwrap_err();
-        assert!(wrong.to_string().contains("found 7 x 1"), "{wrong}");
+        let wrong = wrong.to_string();
+        assert!(
+            wrong.contains("6 frames, found 7 (a raster of 7 x 1 points)"),
+            "{wrong}"
+        );
     }
 }

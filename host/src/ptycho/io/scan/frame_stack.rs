@@ -135,7 +135,7 @@ impl<'s> FrameStack<'s> {
         self.shape
     }
 
-    /// Points of a raster (slow, fast), if the frames are stored as one; their product is the number of frames.
+    /// Points of a raster (slow, fast), if the frames are stored as one, or a file of frames says so: then there may be more frames, or fewer.
     pub(super) fn scan_shape(&self) -> Option<[usize; 2]> {
         self.scan_shape
     }

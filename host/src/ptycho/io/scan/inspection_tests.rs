@@ -145,6 +145,7 @@ fn parts(frames: Frames, mask: Option<Mask>, window: &Window, cutoff: Option<f64
         simulation: None,
         window: window.clone(),
         cutoff: cutoff.map(|least| Cutoff::new("/cutoff", least)),
+        measures: Vec::new(),
         notes: Vec::new(),
     }
 }

@@ -15,6 +15,7 @@ mod lone_frames;
 mod matlab;
 mod nexus;
 mod no_data;
+mod pairing;
 mod plain;
 mod positions;
 mod prepare;
@@ -194,6 +195,8 @@ struct Parts {
     window: Window,
     /// From which count on a pixel has no data.
     cutoff: Option<Cutoff>,
+    /// The kinds of numbers that have been read whose unit the options may state.
+    measures: Vec<units::Measure>,
     notes: Vec<String>,
 }
 
@@ -211,6 +214,7 @@ impl Parts {
 
     /// Applies the options common to all formats and builds the scan.
     fn into_scan(mut self, input: &InputFile, options: &ReadOptions) -> Result<ScanFile, IoError> {
+        units::check_used(input.name(), options, &self.measures)?;
         if self.geometry.is_near_field() && options.coarse.is_some_and(|factor| factor > 1) {
             return Err(IoError::Option {
                 file: input.name().to_owned(),
@@ -218,7 +222,9 @@ impl Parts {
                 reason: "expected 1 for a near-field scan, whose object pixels do not depend on the size of the frames (data.crop leaves out pixels)".to_owned(),
             });
         }
-        let prepares = options.prepares_pixels() || options.selects_frames();
+        let prepares = options.prepares_pixels()
+            || options.selects_frames()
+            || !self.window.without_position.is_empty();
         if !prepares {
             self.note_scratch(input);
         }
@@ -380,18 +386,6 @@ impl Parts {
     }
 }
 
-/// Error for `found` positions of `frames` frames.
-fn position_count(input: &InputFile, path: &str, frames: usize, found: usize) -> IoError {
-    IoError::Scan {
-        file: input.name().to_owned(),
-        dataset: path.to_owned(),
-        source: ScanError::PositionCount {
-            frames,
-            positions: found,
-        },
-    }
-}
-
 /// Reads a probe (row, column) or (mode, row, column) as (mode, row, column); rows and columns must be
 /// those of the frames in the file.
 fn probe(
@@ -428,5 +422,7 @@ mod inspection_tests;
 mod layout_tests;
 #[cfg(test)]
 mod nexus_tests;
+#[cfg(test)]
+mod option_effect_tests;
 #[cfg(test)]
 pub(crate) mod tests;

@@ -9,10 +9,11 @@ mod transformations;
 
 use super::frame_stack::FrameStack;
 use super::geometry::{ExpectedPaths, FileGeometry, resolve};
+use super::pairing::{FoundPositions, StoredFrames, pair};
 use super::several_files::ScanFiles;
 use super::units::{Measure, UnitReader, typical_step};
 use super::window::Window;
-use super::{MaskPolarity, Parts, ReadOptions, ScanFile, position_count, positions};
+use super::{MaskPolarity, Parts, ReadOptions, ScanFile, positions};
 use crate::data::Geometry;
 use crate::io::IoError;
 use crate::io::source::{Numbers, Source};
@@ -168,7 +169,7 @@ pub(super) fn read(
     let (numbers, detector) = groups.frames(source, &mut notes)?;
     let frames = source.with_others(FrameStack::of_dataset(numbers)?, frames, &mut notes)?;
     let shape = frames.shape();
-    let window = Window::new(source.name(), shape, options)?;
+    let mut window = Window::new(source.name(), shape, options)?;
     let detector = detector.unwrap_or_default();
     let masks = masks_of(&detector);
     let mask = source.first(&[&masks[0], &masks[1]])?;
@@ -204,21 +205,23 @@ pub(super) fn read(
     let of_frames = (shape[0], frames.scan_shape());
     let pixel = geometry.object_pixel(shape[1], shape[2]);
     let elsewhere = positions::given(source.input(), options, of_frames, &mut notes)?;
-    let (path, positions) = match elsewhere {
+    let mut measures = units.read();
+    let found = match elsewhere {
         Some(given) => given,
         None => {
             let unit = |dataset: &str, step: f64| {
                 units.of_positions(dataset, step, pixel, [shape[1], shape[2]])
             };
-            let found = stage(source, &groups, options, of_frames, unit)?;
+            let (path, values) = stage(source, &groups, options, of_frames, unit)?;
             notes.push(format!(
-                "{} moves the sample: row = +y, column = +x of the laboratory frame",
-                found.0
+                "{path} moves the sample: row = +y, column = +x of the laboratory frame"
             ));
-            found
+            measures.push(Measure::Positions);
+            FoundPositions::of_dataset(source.input(), path, values)
         }
     };
     units.into_notes(&mut notes);
+    let (path, positions) = pair(found, &StoredFrames::All, &mut window, options, &mut notes)?;
     let of_file = |m: &Numbers<'_>| -> Result<_, IoError> {
         let valid = |v| MaskPolarity::Bad.is_valid(v);
         let read = window.mask(source.input(), m, shape, valid)?;
@@ -245,6 +248,7 @@ pub(super) fn read(
         simulation: None,
         window,
         cutoff: None,
+        measures,
         notes,
     }
     .into_scan(source.input(), options)
@@ -358,7 +362,7 @@ fn geometry(
     };
     if let Some(first) = source.label(&format!("{detector}/depends_on"))? {
         let first = resolved(detector, &first);
-        let chain = Chain::read(source, &first, options, (1, None));
+        let chain = Chain::read(source, &first, options.units.distance.as_deref(), (1, None));
         match (chain, &distance) {
             (Ok(chain), given) if chain.is_constant() => {
                 let z = chain.positions(1)[[0, 2]];
@@ -368,6 +372,7 @@ fn geometry(
                             "the detector is at z = {} m, according to its chain of depends_on ({first})",
                             shortest(z)
                         ));
+                        units.mark(Measure::Distance);
                         distance = Some((first, z.abs()));
                     }
                     Some((path, d)) if z != 0.0 && (z.abs() - d.abs()).abs() > 0.01 * d.abs() => {
@@ -414,9 +419,10 @@ fn stage(
             tried.push(format!("{sample}/depends_on"));
             continue;
         };
-        let mut chain = Chain::read(source, path, options, of_frames)?;
+        let given = options.units.positions.as_deref();
+        let mut chain = Chain::read(source, path, given, of_frames)?;
         for other in rest {
-            let other = Chain::read(source, other, options, of_frames)?;
+            let other = Chain::read(source, other, given, of_frames)?;
             if !(chain.only_translates() && other.only_translates()) {
                 return Err(IoError::Missing {
                     file: source.name().to_owned(),
@@ -424,10 +430,19 @@ fn stage(
                     tried: vec![format!("{sample}/depends_on")],
                 });
             }
-            chain.join(other);
+            if !chain.join(other) {
+                return Err(IoError::Value {
+                    file: source.name().to_owned(),
+                    dataset: path.clone(),
+                    found: "different numbers".to_owned(),
+                    expected: format!(
+                        "one value, or one for each of {frames} frames, on all axes of {sample}"
+                    ),
+                });
+            }
         }
         if !chain.is_constant() || frames == 1 {
-            let all = chain.positions(frames);
+            let all = chain.positions(chain.len());
             return Ok((path.clone(), all.select(Axis(1), &[1, 0])));
         }
         tried.push(format!("{path} (its chain does not move)"));
@@ -444,10 +459,7 @@ fn stage(
         if let Some(numbers) = source.numbers(&path)? {
             let wrong = || numbers.bad_shape("shape (frame, 3) with x, y and z");
             let all = match *numbers.shape() {
-                [found, 2 | 3] if found == frames => numbers.reals()?,
-                [found, 2 | 3] => {
-                    return Err(position_count(source.input(), &path, frames, found));
-                }
+                [_, 2 | 3] => numbers.reals()?,
                 _ => return Err(wrong()),
             };
             let all = all.into_dimensionality::<Ix2>().map_err(|_| wrong())?;

@@ -132,7 +132,10 @@ fn chains_that_cannot_be_followed_are_refused() {
             .create("vector");
         attribute.unwrap().write(&arr1(&[1.0, 0.0, 0.0])).unwrap();
     });
-    assert!(e.contains("one value, or one for each of 12 frames"), "{e}");
+    assert!(
+        e.contains("fine_x: expected one position for each of 12 frames, found 5"),
+        "{e}"
+    );
     let e = refused(&|file| file.unlink("/second/wafer").unwrap());
     assert!(e.contains("expected positions at"), "{e}");
     let e = refused(&|file| file.unlink("/second/beamline/camera/data").unwrap());

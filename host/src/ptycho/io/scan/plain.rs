@@ -2,10 +2,11 @@
 
 use super::frame_stack::FrameStack;
 use super::geometry::{ExpectedPaths, FileGeometry, resolve};
+use super::pairing::{FoundPositions, StoredFrames, pair};
 use super::several_files::ScanFiles;
-use super::units::{Measure, UnitReader, typical_step};
+use super::units::{Measure, UnitReader, attribute_unit, typical_step};
 use super::window::Window;
-use super::{MaskPolarity, Parts, Paths, ReadOptions, ScanFile, position_count, positions, probe};
+use super::{MaskPolarity, Parts, Paths, ReadOptions, ScanFile, positions, probe};
 use crate::data::Geometry;
 use crate::io::IoError;
 use crate::io::source::{Numbers, Source};
@@ -117,7 +118,7 @@ pub(super) fn read_datasets(
         &mut notes,
     )?;
     let shape = frames.shape();
-    let window = Window::new(source.name(), shape, options)?;
+    let mut window = Window::new(source.name(), shape, options)?;
     let mask = match &paths.mask {
         Some(path) => Some(layout.plane(source.require("mask", &[path])?, shape[0])?),
         None => None,
@@ -129,9 +130,11 @@ pub(super) fn read_datasets(
     let numbers = match elsewhere {
         Some(_) => None,
         None => {
-            let all = source.of_each(&frames, |source, frames| {
-                PositionNumbers::read(source, paths, frames)
-            })?;
+            let all = source.of_each(
+                &frames,
+                |source, frames| PositionNumbers::read(source, paths, frames),
+                |found| found.numbers.nrows(),
+            )?;
             Some(PositionNumbers::joined(source, all, &mut notes)?)
         }
     };
@@ -154,15 +157,19 @@ pub(super) fn read_datasets(
         &mut notes,
     )?;
     let frame = [shape[1], shape[2]];
-    let (positions_name, positions) = match (elsewhere, numbers) {
+    let found = match (elsewhere, numbers) {
         (Some(given), _) => given,
-        (None, Some(numbers)) => (
+        (None, Some(numbers)) => FoundPositions::of_dataset(
+            source.input(),
             paths.positions.label().to_owned(),
             numbers.in_metres(&geometry, frame, &mut units)?,
         ),
         (None, None) => return Err(positions::missing(source.input(), &[])),
     };
+    let measures = units.read();
     units.into_notes(&mut notes);
+    let (positions_name, positions) =
+        pair(found, &StoredFrames::All, &mut window, options, &mut notes)?;
     let probe = match &paths.probe {
         Some(path) => {
             let numbers = layout.plane(source.require("probe", &[path])?, 0)?;
@@ -186,7 +193,11 @@ pub(super) fn read_datasets(
     if mask.is_none() {
         notes.push("no mask is given: all pixels are treated as valid".to_owned());
         if paths.mask_marks != MaskPolarity::default() {
-            notes.push("data.paths.mask_marks has no effect without data.paths.mask".to_owned());
+            return Err(IoError::Option {
+                file: source.name().to_owned(),
+                option: "data.paths.mask_marks",
+                reason: "the option has no effect without data.paths.mask: leave it out, or name the mask".to_owned(),
+            });
         }
     }
     let valid = mask.as_ref().map(|(_, mask)| mask);
@@ -202,6 +213,7 @@ pub(super) fn read_datasets(
         simulation: None,
         window,
         cutoff: None,
+        measures,
         notes,
     }
     .into_scan(source.input(), options)
@@ -217,7 +229,7 @@ struct PositionNumbers {
 }
 
 impl PositionNumbers {
-    /// Reads the positions of `frames` frames.
+    /// Reads the positions, of which there should be one for each of `frames` frames.
     fn read(source: &Source, paths: &Paths, frames: usize) -> Result<Self, IoError> {
         if paths.positions.is_empty() {
             let tried = ["the option data.paths.positions"];
@@ -226,7 +238,7 @@ impl PositionNumbers {
         match &paths.positions {
             Datasets::One(path) => {
                 let numbers = source.require("positions", &[path])?;
-                let (numbers, note) = together(source, paths, &numbers, frames)?;
+                let (numbers, note) = together(paths, &numbers, frames)?;
                 Ok(Self {
                     numbers,
                     datasets: [path.clone(), path.clone()],
@@ -236,20 +248,16 @@ impl PositionNumbers {
             Datasets::Two(datasets) => {
                 let [rows, columns] = datasets.each_ref().map(|path| {
                     let numbers = source.require("positions", &[path])?;
-                    let found = numbers
-                        .shape()
-                        .iter()
-                        .fold(1_usize, |n, d| n.saturating_mul(*d));
-                    if found != frames {
-                        return Err(position_count(source.input(), path, frames, found));
-                    }
-                    Ok(numbers.reals()?.flatten().into_owned())
+                    Ok::<_, IoError>(numbers.reals()?.flatten().into_owned())
                 });
                 let (rows, columns) = (rows?, columns?);
-                let numbers = stack(Axis(1), &[rows.view(), columns.view()]);
+                let numbers = stack(Axis(1), &[rows.view(), columns.view()]).map_err(|_| {
+                    let expected =
+                        format!("as many positions as {} has, {}", datasets[0], rows.len());
+                    source.bad_shape(&datasets[1], &[columns.len()], &expected)
+                })?;
                 Ok(Self {
-                    numbers: numbers
-                        .map_err(|_| position_count(source.input(), &datasets[0], frames, 0))?,
+                    numbers,
                     datasets: datasets.clone(),
                     note: None,
                 })
@@ -263,6 +271,14 @@ impl PositionNumbers {
         all: Vec<Self>,
         notes: &mut Vec<String>,
     ) -> Result<Self, IoError> {
+        if let [first, _, ..] = &*all {
+            for dataset in &first.datasets {
+                let unit = attribute_unit(source, dataset)?;
+                source.same("unit of the positions", unit.as_ref(), |other| {
+                    attribute_unit(other, dataset)
+                })?;
+            }
+        }
         let mut numbers = Array2::zeros((0, 2));
         let mut datasets = [const { String::new() }; 2];
         for of in all {
@@ -308,7 +324,6 @@ impl PositionNumbers {
 /// Reads positions (frame, (row, column)) of one dataset: (frame, coordinate), (coordinate, frame) or, of a raster, (slow, fast,
 /// coordinate), and a note on others.
 fn together(
-    source: &Source,
     paths: &Paths,
     numbers: &Numbers<'_>,
     frames: usize,
@@ -321,6 +336,7 @@ fn together(
     };
     let (count, coordinates, coordinates_first) = match *numbers.shape() {
         [c, n] if n == frames && c != frames && (2..=MOST_COORDINATES).contains(&c) => (n, c, true),
+        [c, n] if positions::coordinates_first((c, n), frames) => (n, c, true),
         [n, c] => (n, c, false),
         [slow, fast, c] => (slow.saturating_mul(fast), c, false),
         _ => return Err(wrong()),
@@ -332,14 +348,6 @@ fn together(
         "{}: of {coordinates} coordinates, {row} is the row and {column} the column (data.paths.position_order); others are not used",
         numbers.path()
     ));
-    if count != frames {
-        return Err(position_count(
-            source.input(),
-            numbers.path(),
-            frames,
-            count,
-        ));
-    }
     let all: ArrayD<f64> = numbers.reals()?;
     let shape = if coordinates_first {
         [coordinates, count]

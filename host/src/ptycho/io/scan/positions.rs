@@ -2,7 +2,9 @@
 
 mod table;
 
-use super::{ReadOptions, follow, position_count};
+use super::pairing::{FoundPositions, FrameNumbers};
+use super::units::attribute_unit;
+use super::{ReadOptions, follow};
 use crate::io::source::{Follow, Source};
 use crate::io::{InputFile, IoError, npy};
 use crate::ptycho::read_options::si_units;
@@ -26,27 +28,28 @@ fn is_translation(dataset: &str, columns: usize) -> bool {
     named && (columns == 3 || (columns == 2 && dataset.starts_with(CXI)))
 }
 
-/// Positions (frame, (row, column)), m, and what they are called.
-pub(super) type Named = (String, Array2<f64>);
-
 /// The positions of the options, for `frames` frames that are stored as the raster `scan_shape`, if they are; `None` if the options
 /// have none.
 ///
 /// # Errors
-/// The file of the positions cannot be read, or has not one position for each frame.
+/// The file of the positions cannot be read.
 pub(super) fn given(
     input: &InputFile,
     options: &ReadOptions,
     (frames, scan_shape): (usize, Option<[usize; 2]>),
     notes: &mut Vec<String>,
-) -> Result<Option<Named>, IoError> {
+) -> Result<Option<FoundPositions>, IoError> {
     if options.without_positions {
         input.allow(NONE, 16 * frames as u128)?;
         let apart = Array2::from_shape_fn((frames, 2), |(frame, axis)| match axis {
             0 => frame as f64,
             _ => 0.0,
         });
-        return Ok(Some((NONE.to_owned(), apart)));
+        return Ok(Some(FoundPositions::of_dataset(
+            input,
+            NONE.to_owned(),
+            apart,
+        )));
     }
     if let Some(raster) = &options.raster {
         return of_raster(input, raster, (frames, scan_shape), notes).map(Some);
@@ -54,14 +57,14 @@ pub(super) fn given(
     let Some(file) = &options.positions else {
         return Ok(None);
     };
-    let read = Reader::new((input, follow(options)), file).read(notes)?;
-    let (path, _) = file.path();
-    if read.nrows() != frames {
-        let found = read.nrows();
-        let of = InputFile::new(path, input.memory());
-        return Err(position_count(&of, "positions", frames, found));
-    }
-    Ok(Some((file.file.clone(), read)))
+    let reader = Reader {
+        file,
+        unit: file.unit.as_ref().or(options.units.positions.as_ref()),
+        follow: follow(options),
+        input: InputFile::new(file.path().0, input.memory()),
+        frames,
+    };
+    reader.read(notes).map(Some)
 }
 
 /// The error for a scan without positions.
@@ -81,7 +84,7 @@ fn of_raster(
     raster: &Raster,
     (frames, scan_shape): (usize, Option<[usize; 2]>),
     notes: &mut Vec<String>,
-) -> Result<Named, IoError> {
+) -> Result<FoundPositions, IoError> {
     let refuse = |reason: String| IoError::Option {
         file: input.name().to_owned(),
         option: "data.raster.points",
@@ -92,11 +95,7 @@ fn of_raster(
             "expected the points of the raster, [slow, fast], as the {frames} frames are stored without one, found none; --raster 64x64 states rows and points in a row"
         )));
     };
-    if slow.checked_mul(fast) != Some(frames) {
-        return Err(refuse(format!(
-            "expected rows times points in a row to be the {frames} frames of the file, found {slow} x {fast}"
-        )));
-    }
+    let points = slow.saturating_mul(fast);
     if let (Some(given), Some(stored)) = (raster.points, scan_shape)
         && given != stored
     {
@@ -105,7 +104,7 @@ fn of_raster(
             stored[0], stored[1]
         ));
     }
-    input.allow(RASTER, 16 * frames as u128)?;
+    input.allow(RASTER, 16 * points as u128)?;
     let [slow_step, fast_step] = raster.step.both();
     notes.push(format!(
         "positions: a raster of {slow} x {fast} points, {} m from row to row and {} m along a row, turned by {}°{}",
@@ -118,34 +117,45 @@ fn of_raster(
             ""
         }
     ));
-    Ok((RASTER.to_owned(), raster.positions([slow, fast])))
+    let positions = raster.positions([slow, fast]);
+    Ok(FoundPositions {
+        raster: Some([slow, fast]),
+        ..FoundPositions::of_dataset(input, RASTER.to_owned(), positions)
+    })
+}
+
+/// Most coordinates that are stored before the positions.
+const MOST_COORDINATES: usize = 3;
+
+/// Whether an array of positions of `frames` frames is (coordinate, position) and not (position, coordinate).
+pub(super) fn coordinates_first((rows, columns): (usize, usize), frames: usize) -> bool {
+    let few = (2..=MOST_COORDINATES).contains(&rows);
+    few && rows != frames && columns > MOST_COORDINATES
 }
 
 /// Reads a file of positions.
 struct Reader<'a> {
     file: &'a PositionFile,
+    /// The unit that the options state.
+    unit: Option<&'a String>,
     /// The file of the positions.
     input: InputFile,
     follow: Follow,
+    /// Number of frames of the scan.
+    frames: usize,
 }
 
-/// Two coordinates (frame, (row, column)), and their unit if the file says it.
+/// Two coordinates (position, (row, column)), and their unit if the file says it.
 struct Coordinates {
     values: Array2<f64>,
     /// What they are called.
     names: [String; 2],
     unit: Option<String>,
+    /// The number of the frame of each position, if there is a column of them.
+    frames: Option<FrameNumbers>,
 }
 
 impl<'a> Reader<'a> {
-    fn new((scan, follow): (&InputFile, Follow), file: &'a PositionFile) -> Self {
-        Self {
-            file,
-            follow,
-            input: InputFile::new(file.path().0, scan.memory()),
-        }
-    }
-
     fn refuse(&self, option: &'static str, reason: String) -> IoError {
         IoError::Option {
             file: self.input.name().to_owned(),
@@ -154,8 +164,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Positions (frame, (row, column)), m.
-    fn read(&self, notes: &mut Vec<String>) -> Result<Array2<f64>, IoError> {
+    /// The positions, m.
+    fn read(&self, notes: &mut Vec<String>) -> Result<FoundPositions, IoError> {
         let (path, dataset) = self.file.path();
         let ending = path.extension().map(|e| e.to_ascii_lowercase());
         let is_npy = ending.is_some_and(|e| e == "npy");
@@ -167,7 +177,7 @@ impl<'a> Reader<'a> {
             (_, true) => self.of_hdf5(dataset, notes)?,
             _ => self.of_table(notes)?,
         };
-        let unit = match (&self.file.unit, &found.unit) {
+        let unit = match (self.unit, &found.unit) {
             (Some(given), _) => given.clone(),
             (None, Some(unit)) => unit.clone(),
             (None, None) => {
@@ -191,7 +201,7 @@ impl<'a> Reader<'a> {
         };
         let other = found.unit.as_ref().filter(|stated| **stated != unit);
         let although =
-            other.map(|stated| format!(" (data.positions.unit), although the file says {stated}"));
+            other.map(|stated| format!(" (as the options say), although the file says {stated}"));
         notes.push(format!(
             "positions: {}, row = {}, column = {}, in {unit}{}",
             self.input.name(),
@@ -201,7 +211,13 @@ impl<'a> Reader<'a> {
         ));
         // 20 µm are 20/10⁶, which is the nearest number, unlike 20 · 10⁻⁶.
         let in_one_metre = (1.0 / metres).round();
-        Ok(found.values / in_one_metre)
+        Ok(FoundPositions {
+            name: "positions".to_owned(),
+            file: self.input.name().to_owned(),
+            values: found.values / in_one_metre,
+            numbers: found.frames,
+            raster: None,
+        })
     }
 
     /// Two of several coordinates (frame, coordinate), chosen by numbers.
@@ -212,6 +228,10 @@ impl<'a> Reader<'a> {
         wrong: impl Fn(&str) -> IoError,
     ) -> Result<Coordinates, IoError> {
         let given = (self.file.columns.clone()).unwrap_or_else(|| ["0".to_owned(), "1".to_owned()]);
+        let values = match coordinates_first(values.dim(), self.frames) {
+            true => values.reversed_axes(),
+            false => values,
+        };
         let mut numbers = [0; 2];
         for (number, name) in numbers.iter_mut().zip(&given) {
             *number = name.parse().map_err(|_| {
@@ -231,6 +251,7 @@ impl<'a> Reader<'a> {
             values: values.select(Axis(1), &numbers),
             names: given.map(|n| format!("coordinate {n}")),
             unit,
+            frames: None,
         })
     }
 
@@ -291,7 +312,7 @@ impl<'a> Reader<'a> {
                     _ => return Err(wrong()),
                 };
                 columns.push(flat.into_dimensionality::<Ix1>().map_err(|_| wrong())?);
-                units.push(source.attribute(name, "units")?);
+                units.push(attribute_unit(source, name)?);
             }
             let lengths: Vec<usize> = columns.iter().map(Array1::len).collect();
             let views: Vec<_> = columns.iter().map(|column| column.view()).collect();
@@ -302,7 +323,7 @@ impl<'a> Reader<'a> {
                     "as many positions as in the other dataset",
                 )
             })?;
-            if units[0] != units[1] && self.file.unit.is_none() {
+            if units[0] != units[1] && self.unit.is_none() {
                 return Err(self.refuse(
                     "data.positions.unit",
                     format!(
@@ -319,6 +340,7 @@ impl<'a> Reader<'a> {
                 values,
                 names,
                 unit,
+                frames: None,
             });
         };
         let numbers = source.require("positions", &[dataset])?;
@@ -327,7 +349,7 @@ impl<'a> Reader<'a> {
         let values = values
             .into_dimensionality::<Ix2>()
             .map_err(|_| wrong("shape (frame, coordinate)"))?;
-        let unit = source.attribute(dataset, "units")?;
+        let unit = attribute_unit(source, dataset)?;
         if self.file.columns.is_none() && is_translation(dataset, values.ncols()) {
             notes.push(format!(
                 "{dataset} is a translation as CXI has it, of x, y and z: row = y, column = x (data.positions.columns states others: --position-columns 0,1)"
@@ -338,6 +360,7 @@ impl<'a> Reader<'a> {
                 values: values.select(Axis(1), &[1, 0]),
                 names: ["y", "x"].map(str::to_owned),
                 unit: unit.or(in_cxi),
+                frames: None,
             });
         }
         self.chosen(values.view(), unit, wrong)
@@ -346,6 +369,6 @@ impl<'a> Reader<'a> {
     fn of_table(&self, notes: &mut Vec<String>) -> Result<Coordinates, IoError> {
         let (path, _) = self.file.path();
         let table = Table::read(path, &self.input, notes)?;
-        table.coordinates(self.file.columns.as_ref(), notes)
+        table.coordinates(self.file.columns.as_ref())
     }
 }

@@ -3,13 +3,15 @@
 use super::energy::ELECTRONVOLT;
 use super::frame_stack::FrameStack;
 use super::geometry::{ExpectedPaths, FileGeometry, resolve};
+use super::pairing::{StoredFrames, pair};
 use super::several_files::ScanFiles;
-use super::units::{Measure, UnitReader};
+use super::units::{Measure, UnitReader, attribute_unit};
 use super::window::Window;
-use super::{Parts, ReadOptions, ScanFile, position_count, positions};
+use super::{Parts, ReadOptions, ScanFile, positions};
 use crate::data::{FrameWriter, Mask};
-use crate::io::IoError;
 use crate::io::source::{Numbers, Source};
+use crate::io::{IoError, Remedy};
+use crate::ptycho::Pair;
 use crate::text::{count, shortest};
 use ndarray::{Array2, Array3, ArrayViewMut, Axis, Dimension, Ix2, s};
 use std::path::Path;
@@ -23,12 +25,13 @@ const WEIGHT: &str = "/meta/weight2d";
 
 /// One chunk of frames.
 struct Chunk<'s> {
+    name: String,
     data: FrameStack<'s>,
     shape: [usize; 3],
     weights: Option<Numbers<'s>>,
     /// Index of each frame in the whole scan.
     indices: Vec<u64>,
-    /// (frame, (row, column)), m.
+    /// (frame, (row, column)), as stored; those of the last frames may be missing.
     positions: Array2<f64>,
 }
 
@@ -40,7 +43,7 @@ pub(super) fn read(
 ) -> Result<ScanFile, IoError> {
     source.alone("of PtyPy")?;
     let mut notes = Vec::new();
-    let chunks = chunks(source)?;
+    let chunks = chunks(source, options)?;
     let Some(first) = chunks.first() else {
         return Err(missing(source, "frames", "/chunks/0/data"));
     };
@@ -73,9 +76,10 @@ pub(super) fn read(
         FrameStack::check_all_stored(chunks.iter().map(|chunk| &chunk.data))?;
     }
 
+    let units = UnitReader::new(source, options);
     let geometry = resolve(
         source.input(),
-        &found(source, options, &mut notes)?,
+        &found(source, &units, options, &mut notes)?,
         options,
         &ExpectedPaths {
             wavelength: &[ENERGY],
@@ -91,7 +95,8 @@ pub(super) fn read(
         centre_offset(source, rows, columns, &mut notes)?
     };
     window.roll = offset;
-    let targets = target_indices(&chunks, &window, &mut notes);
+    let order = order(&chunks, &mut notes);
+    let targets = target_indices(&chunks, &order, &window);
     let shape = window.shape();
     let mut frames = match scratch {
         Some(folder) => FrameWriter::in_scratch(folder, shape)?,
@@ -99,7 +104,6 @@ pub(super) fn read(
     };
     // All pixels of chunks without weights are valid.
     let mut valid = weighted.then(|| Array3::from_elem(shape, true));
-    let mut positions = Array2::zeros((shape[0], 2));
     let plane = s![window.rows.clone(), window.columns.clone()];
     // Parts of chunks are read one after the other and their frames moved to their final indices.
     for (chunk, targets) in chunks.iter().zip(&targets) {
@@ -108,7 +112,6 @@ pub(super) fn read(
             ..everything.clone()
         };
         for part in all.parts(source.input()) {
-            let first = part.frames.start;
             let targets = &targets[part.frames.clone()];
             if targets.iter().all(Option::is_none) {
                 continue;
@@ -122,9 +125,6 @@ pub(super) fn read(
             for (to, from) in to_from() {
                 let frame = counts.index_axis(Axis(0), from);
                 frames.put_frame(to, frame.slice(&plane))?;
-                positions
-                    .row_mut(to)
-                    .assign(&chunk.positions.row(first + from));
             }
             drop(counts);
             if let (Some(weights), Some(valid)) = (&chunk.weights, &mut valid) {
@@ -139,8 +139,40 @@ pub(super) fn read(
     }
     let elsewhere = positions::given(source.input(), options, (count, None), &mut notes)?;
     let (positions_name, positions) = match elsewhere {
-        Some((name, given)) => (name, window.select(&given)),
-        None => (format!("{CHUNKS}/*/positions"), positions),
+        Some(given) => pair(given, &StoredFrames::All, &mut window, options, &mut notes)?,
+        None => {
+            let mut stored = Array2::from_elem((count, 2), f64::NAN);
+            let mut without = Vec::new();
+            for (to, (_, chunk, frame)) in order.iter().enumerate() {
+                let read = &chunks[*chunk].positions;
+                match *frame < read.nrows() {
+                    true => stored.row_mut(to).assign(&read.row(*frame)),
+                    false => without.push(to),
+                }
+            }
+            let others = chunks
+                .iter()
+                .filter(|of| of.positions.nrows() != of.shape[0]);
+            let others = others.count();
+            if others > 0 {
+                notes.push(format!(
+                    "data.pair = first: {} other numbers of frames and positions, of which the first are paired; {} left out",
+                    crate::text::count(others, ["chunk has", "chunks have"]),
+                    crate::text::count(without.len(), ["frame without a position is", "frames without a position are"])
+                ));
+                window.leave_out(&without);
+            }
+            let pixel = geometry.object_pixel(rows, columns);
+            let path = format!("{CHUNKS}/{}/positions", first.name);
+            let with: Vec<usize> = (0..count).filter(|n| !without.contains(n)).collect();
+            let read = stored.select(Axis(0), &with);
+            let read =
+                units.positions_in_metres(&path, read, pixel, [rows, columns], &mut notes)?;
+            for (to, from) in with.iter().zip(read.outer_iter()) {
+                stored.row_mut(*to).assign(&from);
+            }
+            (format!("{CHUNKS}/*/positions"), stored)
+        }
     };
     let mask = match (valid, common) {
         (Some(valid), _) => Some(Mask::PerFrame(valid)),
@@ -161,12 +193,13 @@ pub(super) fn read(
     Parts {
         frames: (format!("{CHUNKS}/*/data"), frames.finish()),
         mask: mask.map(|m| (format!("{CHUNKS}/*/weights"), m)),
-        positions: (positions_name, positions),
+        positions: (positions_name, window.select(&positions)),
         geometry,
         probe: None,
         simulation: None,
         window,
         cutoff: None,
+        measures: units.read(),
         notes,
     }
     .into_scan(source.input(), options)
@@ -177,14 +210,12 @@ fn weighs(weight: f32) -> bool {
     weight > 0.0
 }
 
-/// For each frame of each chunk its index in the result, in the order of the stored indices; `None`
-/// outside the window.
-fn target_indices(
-    chunks: &[Chunk<'_>],
-    window: &Window,
-    notes: &mut Vec<String>,
-) -> Vec<Vec<Option<usize>>> {
-    let mut order: Vec<(u64, usize, usize)> = Vec::new();
+/// A frame: its index in the scan, the number of its chunk, and its number in it.
+type Place = (u64, usize, usize);
+
+/// The frames of all chunks in the order of the stored indices.
+fn order(chunks: &[Chunk<'_>], notes: &mut Vec<String>) -> Vec<Place> {
+    let mut order: Vec<Place> = Vec::new();
     for (k, chunk) in chunks.iter().enumerate() {
         order.extend(chunk.indices.iter().enumerate().map(|(i, n)| (*n, k, i)));
     }
@@ -196,6 +227,15 @@ fn target_indices(
             count(duplicates, ["frame has", "frames have"])
         ));
     }
+    order
+}
+
+/// For each frame of each chunk its index in the result; `None` outside the window.
+fn target_indices(
+    chunks: &[Chunk<'_>],
+    order: &[Place],
+    window: &Window,
+) -> Vec<Vec<Option<usize>>> {
     let mut targets: Vec<Vec<Option<usize>>> =
         chunks.iter().map(|c| vec![None; c.shape[0]]).collect();
     for (to, (_, chunk, frame)) in order[window.frames.clone()].iter().enumerate() {
@@ -213,7 +253,7 @@ fn missing(source: &Source, what: &str, tried: &str) -> IoError {
 }
 
 /// Inspects every chunk and reads its small arrays.
-fn chunks(source: &Source) -> Result<Vec<Chunk<'_>>, IoError> {
+fn chunks<'s>(source: &'s Source, options: &ReadOptions) -> Result<Vec<Chunk<'s>>, IoError> {
     let names = source
         .members(CHUNKS)?
         .ok_or_else(|| missing(source, "chunks", CHUNKS))?;
@@ -257,20 +297,25 @@ fn chunks(source: &Source) -> Result<Vec<Chunk<'_>>, IoError> {
         if positions.ncols() != 2 {
             return Err(wrong());
         }
-        if positions.nrows() != shape[0] {
-            let found = positions.nrows();
-            return Err(position_count(
-                source.input(),
-                numbers.path(),
-                shape[0],
-                found,
-            ));
+        let found = positions.nrows();
+        let other = options.has_other_positions() || options.pair == Some(Pair::First);
+        if found != shape[0] && !other {
+            let both = found.min(shape[0]);
+            let how = format!("--pair first (data.pair) uses the first {both} of each in a chunk");
+            return Err(IoError::Pairing {
+                file: source.name().to_owned(),
+                dataset: numbers.path().to_owned(),
+                frames: shape[0],
+                found: found.to_string(),
+                remedy: (both > 0).then(|| Remedy::boxed((how, "--pair first"))),
+            });
         }
         // PtyPy stores an empty array if it has no weights.
         let weights = source
             .numbers(&part("weights"))?
             .filter(|w| !w.shape().contains(&0) && w.shape().len() >= 2);
         chunks.push(Chunk {
+            name,
             data,
             shape,
             weights,
@@ -286,10 +331,10 @@ const KEV: std::ops::Range<f64> = 20.0..100.0;
 
 fn found(
     source: &Source,
+    units: &UnitReader<'_>,
     options: &ReadOptions,
     notes: &mut Vec<String>,
 ) -> Result<FileGeometry, IoError> {
-    let units = UnitReader::new(source, options);
     let constants = &options.constants;
     let stored = match source.numbers(ENERGY)? {
         Some(numbers) => Some((ENERGY.to_owned(), numbers.common_value()?)),
@@ -298,7 +343,9 @@ fn found(
     let voltage = units.voltage_of_energy(stored.as_ref(), true, notes)?;
     let energy = match stored.filter(|_| voltage.is_none()) {
         Some((_, value)) => {
-            let known = KEV.contains(&value);
+            let unstated =
+                options.units.energy.is_none() && attribute_unit(source, ENERGY)?.is_none();
+            let known = unstated && KEV.contains(&value);
             if known {
                 notes.push(format!(
                     "{ENERGY} is {value}, interpreted as keV, PtyPy's unit"
@@ -307,7 +354,12 @@ fn found(
             let value = if known {
                 value * 1e3 * ELECTRONVOLT
             } else {
-                value
+                match units.converted(Measure::Energy, ENERGY, value, notes) {
+                    Ok(value) => value,
+                    // It is replaced.
+                    Err(_) if constants.has_beam() => value,
+                    Err(error) => return Err(error),
+                }
             };
             Some((ENERGY.to_owned(), value))
         }

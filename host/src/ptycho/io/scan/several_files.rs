@@ -9,9 +9,11 @@ use super::{ReadOptions, open_source};
 use crate::data::{Geometry, Mask};
 use crate::io::source::Source;
 use crate::io::{InputFile, IoError};
+use crate::ptycho::FileOrder;
 use crate::system::Memory;
 use crate::text::{count, shortest};
 use ndarray::{Array2, Zip};
+use std::collections::BTreeMap;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 
@@ -28,6 +30,7 @@ const MOST_NAMED: usize = 4;
 pub(super) struct ScanFiles {
     first: Source,
     others: Vec<Source>,
+    order: Order,
 }
 
 impl Deref for ScanFiles {
@@ -64,7 +67,12 @@ impl ScanFiles {
             .iter()
             .map(|name| open_source(Path::new(name), options, memory))
             .collect::<Result<_, _>>()?;
-        Ok(Self { first, others })
+        let order = Order::of(options);
+        Ok(Self {
+            first,
+            others,
+            order,
+        })
     }
 
     /// The frames of all files, of which `first` are those of the first, and `frames` finds those of another.
@@ -81,30 +89,56 @@ impl ScanFiles {
         for other in &self.others {
             stacks.push(frames(other)?);
         }
-        let others = self.others.iter().map(Source::name);
-        joined(stacks, self.name(), others, notes)
+        joined(stacks, &self.names(), self.order, notes)
     }
 
-    /// What is read of each frame: of the first file for all frames, or else of each file for its own. `read` gets a file and the
-    /// number of frames for which it has to have something.
+    /// The names of all files, as given.
+    fn names(&self) -> Vec<&str> {
+        let others = self.others.iter().map(Source::name);
+        std::iter::once(self.name()).chain(others).collect()
+    }
+
+    /// The positions of the frames: those of the first file if it has one for each frame of all files, or else those of each file for its
+    /// own frames. `read` gets a file and the number of frames whose positions it should have, and `len` says how many it has found.
     ///
     /// # Errors
-    /// As `read`, for the first file that has neither.
+    /// As `read`; a file of several has not one for each of its frames; or the first file has all, and the order of the files is in doubt.
     pub(super) fn of_each<T>(
         &self,
         frames: &FrameStack<'_>,
         mut read: impl FnMut(&Source, usize) -> Result<T, IoError>,
+        len: impl Fn(&T) -> usize,
     ) -> Result<Vec<T>, IoError> {
-        let counts = frames.counts_of_parts();
-        match read(&self.first, frames.shape()[0]) {
-            Ok(found) => Ok(vec![found]),
-            Err(error) if self.others.is_empty() => Err(error),
-            Err(_) => std::iter::once(&self.first)
-                .chain(&self.others)
-                .zip(counts)
-                .map(|(source, count)| read(source, count))
-                .collect(),
+        let [all, ..] = frames.shape();
+        let whole = read(&self.first, all);
+        if self.others.is_empty() {
+            return Ok(vec![whole?]);
         }
+        if let Ok(found) = &whole
+            && len(found) == all
+        {
+            self.order.check(&self.names())?;
+            return Ok(vec![whole?]);
+        }
+        let sources: Vec<&Source> = std::iter::once(&self.first).chain(&self.others).collect();
+        let mut each = Vec::new();
+        for (number, count) in
+            (self.order.of_files(&self.names()).into_iter()).zip(frames.counts_of_parts())
+        {
+            let source = sources[number];
+            let found = read(source, count)?;
+            if len(&found) != count {
+                return Err(IoError::Pairing {
+                    file: source.name().to_owned(),
+                    dataset: "the positions".to_owned(),
+                    frames: count,
+                    found: len(&found).to_string(),
+                    remedy: None,
+                });
+            }
+            each.push(found);
+        }
+        Ok(each)
     }
 
     /// Refuses files whose geometry differs from that of the first, which has `found`; `read` finds that of another. What a file does
@@ -302,6 +336,7 @@ pub(super) fn with_frame_files<'s>(
     notes: &mut Vec<String>,
 ) -> Result<FrameStack<'s>, IoError> {
     differ(path, &options.files)?;
+    let order = Order::of(options);
     let mut stacks = vec![first];
     for name in &options.files {
         if !is_one(Path::new(name)) {
@@ -313,18 +348,110 @@ pub(super) fn with_frame_files<'s>(
         stacks.push(FrameStack::of_closed_file(Path::new(name))?);
     }
     let others = options.files.iter().map(String::as_str);
-    joined(stacks, input.name(), others, notes)
+    let names: Vec<&str> = std::iter::once(input.name()).chain(others).collect();
+    joined(stacks, &names, order, notes)
+}
+
+/// The order in which files are read.
+#[derive(Debug, Clone, Copy)]
+struct Order {
+    given: Option<FileOrder>,
+    /// Whether one set of positions, which is elsewhere, is that of all files.
+    one_set: bool,
+}
+
+impl Order {
+    fn of(options: &ReadOptions) -> Self {
+        Self {
+            given: options.order,
+            one_set: options.has_other_positions() && !options.without_positions,
+        }
+    }
+
+    /// The numbers of the files with these names in the order in which they are read.
+    fn of_files(self, names: &[&str]) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..names.len()).collect();
+        match self.given {
+            Some(FileOrder::Natural) => order.sort_by_key(|n| by_numbers(names[*n])),
+            Some(FileOrder::Name) => order.sort_by_key(|n| names[*n]),
+            Some(FileOrder::Given) | None => {}
+        }
+        order
+    }
+
+    /// Refuses files whose order is in doubt, for one set of positions.
+    ///
+    /// # Errors
+    /// They are not in the order of the numbers in their names, and no option states the order.
+    fn check(self, names: &[&str]) -> Result<(), IoError> {
+        if self.given.is_some() || !has_descending_numbers(names) {
+            return Ok(());
+        }
+        let natural = Self {
+            given: Some(FileOrder::Natural),
+            ..self
+        };
+        let sorted: Vec<&str> = (natural.of_files(names).into_iter())
+            .map(|number| names[number])
+            .collect();
+        Err(IoError::Option {
+            file: names.first().copied().unwrap_or_default().to_owned(),
+            option: "data.order",
+            reason: format!(
+                "in which order do the files belong to the positions? They are given as {}, which is not the order of the numbers in their names, {}: --order natural reads them by these numbers, --order given as they are given (data.order)",
+                begin(names),
+                begin(&sorted)
+            ),
+        })
+    }
+}
+
+/// The names of the first files.
+fn begin(names: &[&str]) -> String {
+    let file = |name: &&str| name.rsplit('/').next().unwrap_or(name).to_owned();
+    let shown: Vec<String> = names.iter().take(MOST_NAMED).map(file).collect();
+    let more = if names.len() > MOST_NAMED {
+        ", …"
+    } else {
+        ""
+    };
+    format!("{}{more}", shown.join(", "))
+}
+
+/// Whether the numbers descend from one name to a later one that differs in its numbers only.
+fn has_descending_numbers(names: &[&str]) -> bool {
+    let mut last: BTreeMap<Vec<String>, Vec<u128>> = BTreeMap::new();
+    names.iter().any(|name| {
+        let (texts, numbers): (Vec<String>, Vec<u128>) = by_numbers(name).into_iter().unzip();
+        match last.insert(texts, numbers.clone()) {
+            Some(before) => before > numbers,
+            None => false,
+        }
+    })
+}
+
+/// Whether names are in the order of the numbers in them.
+fn is_natural(names: &[&str]) -> bool {
+    names.is_sorted_by(|a, b| by_numbers(a) <= by_numbers(b))
 }
 
 /// Joins the stacks of files with these names, and notes what is where.
-fn joined<'s, 'n>(
+fn joined<'s>(
     stacks: Vec<FrameStack<'s>>,
-    first: &'n str,
-    others: impl Iterator<Item = &'n str>,
+    names: &[&str],
+    order: Order,
     notes: &mut Vec<String>,
 ) -> Result<FrameStack<'s>, IoError> {
-    let all = FrameStack::joined(stacks, first)?;
-    let names: Vec<&str> = std::iter::once(first).chain(others).collect();
+    if order.one_set {
+        order.check(names)?;
+    }
+    let sorted = order.of_files(names);
+    let mut stacks: Vec<Option<FrameStack<'s>>> = stacks.into_iter().map(Some).collect();
+    let stacks: Vec<FrameStack<'s>> = (sorted.iter())
+        .filter_map(|number| stacks.get_mut(*number)?.take())
+        .collect();
+    let names: Vec<&str> = sorted.iter().map(|number| names[*number]).collect();
+    let all = FrameStack::joined(stacks, names.first().copied().unwrap_or_default())?;
     if names.len() < 2 {
         return Ok(all);
     }
@@ -345,7 +472,7 @@ fn joined<'s, 'n>(
         count(names.len(), ["file", "files"]),
         listed.join(", ")
     ));
-    if !names.is_sorted_by(|a, b| by_numbers(a) <= by_numbers(b)) {
+    if order.given.is_none() && !is_natural(&names) {
         notes.push(
             "the files are not in the order of the numbers in their names; frames are read in the order in which the files are given"
                 .to_owned(),

@@ -7,6 +7,8 @@ pub(super) use crate::ptycho::quantities::Measure;
 use crate::ptycho::quantities::{LARGEST_JOULE, one_of};
 use crate::ptycho::read_options::{PositionUnit, VOLTAGES, is_pixel, noun, si_units};
 use crate::text::{Dimension, shortest, significant};
+use ndarray::Array2;
+use std::cell::RefCell;
 use std::ops::RangeInclusive;
 
 /// Voltages of electron microscopes that scan, V.
@@ -15,6 +17,8 @@ const MICROSCOPES: RangeInclusive<f64> = 2e4..=2e6;
 const SMALLEST_STEP: f64 = 2.0;
 /// Steps in frames that are no metres, if nothing says that they are.
 const ABSURD_STEP: f64 = 100.0;
+/// Largest step in frames that is taken to be in metres, where they are documented, though another unit is plausible.
+const LARGEST_STEP: f64 = 2.0;
 
 /// The option that states the unit; `None` if there is none.
 pub(super) fn option(measure: Measure) -> Option<&'static str> {
@@ -28,6 +32,15 @@ pub(super) fn option(measure: Measure) -> Option<&'static str> {
     })
 }
 
+/// What the options can state a unit of.
+const STATED: [Measure; 5] = [
+    Measure::Positions,
+    Measure::Wavelength,
+    Measure::Energy,
+    Measure::Distance,
+    Measure::PixelSize,
+];
+
 /// The unit that the options state.
 fn given(measure: Measure, options: &ReadOptions) -> Option<&str> {
     let units = &options.units;
@@ -40,6 +53,63 @@ fn given(measure: Measure, options: &ReadOptions) -> Option<&str> {
         Measure::Focus | Measure::Optics | Measure::Path | Measure::Step => return None,
     };
     unit.as_deref()
+}
+
+/// The unit that attributes of a dataset state; `None` if they state none.
+pub(super) fn attribute_unit(source: &Source, dataset: &str) -> Result<Option<String>, IoError> {
+    for name in ["units", "unit"] {
+        let unit = source.attribute(dataset, name)?;
+        if let Some(unit) = unit.filter(|unit| !unit.trim().is_empty()) {
+            return Ok(Some(unit));
+        }
+    }
+    Ok(None)
+}
+
+/// Refuses units that the options state of numbers that have not been read: those of other than `read`.
+///
+/// # Errors
+/// Names the first such option.
+pub(super) fn check_used(
+    file: &str,
+    options: &ReadOptions,
+    read: &[Measure],
+) -> Result<(), IoError> {
+    // A table of positions has the unit of its own option, or else this.
+    let table = options.positions.as_ref();
+    let of_table = table.is_some_and(|file| file.unit.is_none()) || options.without_positions;
+    let has_wavelength = read.contains(&Measure::Wavelength);
+    let unused = STATED.into_iter().find(|measure| {
+        let used = match measure {
+            Measure::Positions => of_table || read.contains(measure),
+            Measure::Energy => read.contains(measure) && !has_wavelength,
+            _ => read.contains(measure),
+        };
+        given(*measure, options).is_some() && !used
+    });
+    let Some((measure, option)) = unused.and_then(|measure| Some((measure, option(measure)?)))
+    else {
+        return Ok(());
+    };
+    let what = match measure {
+        Measure::Positions if options.raster.is_some() => {
+            "the step of the raster has its unit with it"
+        }
+        Measure::Positions if table.is_some() => "data.positions.unit states it already",
+        Measure::Positions => "the layout of this file has no positions in a unit of length",
+        Measure::Wavelength => "no wavelength is read from this file",
+        Measure::Energy if has_wavelength => {
+            "the wavelength of this file is used and not an energy"
+        }
+        Measure::Energy => "no energy is read from this file",
+        Measure::Distance => "no distance is read from this file",
+        _ => "no size of a detector pixel in a unit of length is read from this file",
+    };
+    Err(IoError::Option {
+        file: file.to_owned(),
+        option,
+        reason: format!("the option has no effect here, as {what}: leave it out"),
+    })
 }
 
 /// Where a unit comes from.
@@ -59,6 +129,8 @@ pub(super) struct UnitReader<'a> {
     options: &'a ReadOptions,
     by_name: Vec<String>,
     plausible: Vec<String>,
+    /// The kinds of numbers that have been read.
+    read: RefCell<Vec<Measure>>,
 }
 
 impl<'a> UnitReader<'a> {
@@ -68,7 +140,24 @@ impl<'a> UnitReader<'a> {
             options,
             by_name: Vec::new(),
             plausible: Vec::new(),
+            read: RefCell::default(),
         }
+    }
+
+    /// The unit that the options state of a number that is read.
+    fn given(&self, measure: Measure) -> Option<&'a str> {
+        self.read.borrow_mut().push(measure);
+        given(measure, self.options)
+    }
+
+    /// Notes that a number has been read by other means.
+    pub(super) fn mark(&self, measure: Measure) {
+        self.read.borrow_mut().push(measure);
+    }
+
+    /// The kinds of numbers that have been read.
+    pub(super) fn read(&self) -> Vec<Measure> {
+        self.read.borrow().clone()
     }
 
     /// SI units in one of the unit of the number `value` in `dataset`.
@@ -111,9 +200,8 @@ impl<'a> UnitReader<'a> {
         notes: &mut Vec<String>,
     ) -> Result<f64, IoError> {
         let dimension = measure.dimension();
-        let attribute = self.source.attribute(dataset, "units")?;
-        let attribute = attribute.filter(|unit| !unit.trim().is_empty());
-        let Some(name) = given(measure, self.options).or(attribute.as_deref()) else {
+        let attribute = attribute_unit(self.source, dataset)?;
+        let Some(name) = self.given(measure).or(attribute.as_deref()) else {
             if dimension == Dimension::Length {
                 self.documented(measure, dataset, value)?;
             }
@@ -167,8 +255,7 @@ impl<'a> UnitReader<'a> {
             ),
         };
         let number = shortest(value);
-        let attribute = self.source.attribute(dataset, "units")?;
-        let volts = match attribute.filter(|unit| !unit.trim().is_empty()) {
+        let volts = match attribute_unit(self.source, dataset)? {
             Some(unit) => {
                 let known = si_units(Dimension::Voltage, &unit).map(|volts| volts * value);
                 known.ok_or_else(|| {
@@ -203,8 +290,7 @@ impl<'a> UnitReader<'a> {
         let Some((dataset, value)) = energy else {
             return Ok(None);
         };
-        let attribute = self.source.attribute(dataset, "units")?;
-        let unit = match attribute {
+        let unit = match attribute_unit(self.source, dataset)? {
             Some(unit) if given(Measure::Energy, self.options).is_none() => unit,
             _ => return Ok(None),
         };
@@ -280,6 +366,56 @@ impl<'a> UnitReader<'a> {
         }
     }
 
+    /// Positions (frame, (row, column)), m, of a layout in which they are in metres, unless the options or the attribute `units` say
+    /// otherwise, which is added to `notes`; `values` are those in `dataset`, `pixel` is the object pixel and `frame` a frame's rows and
+    /// columns.
+    ///
+    /// # Errors
+    /// The unit is not known, or there is none and another one than metres is plausible.
+    pub(super) fn positions_in_metres(
+        &self,
+        dataset: &str,
+        mut values: Array2<f64>,
+        pixel: [f64; 2],
+        frame: [usize; 2],
+        notes: &mut Vec<String>,
+    ) -> Result<Array2<f64>, IoError> {
+        let measure = Measure::Positions;
+        let stated = match self.given(measure) {
+            Some(unit) => Some((unit.to_owned(), Origin::Option)),
+            None => attribute_unit(self.source, dataset)?.map(|unit| (unit, Origin::Attribute)),
+        };
+        let Some((unit, origin)) = stated else {
+            let step = typical_step(&values);
+            let frames = step / pixel[0].max(pixel[1]) / frame[0].max(frame[1]) as f64;
+            let mut plausible = plausible_units(step, pixel, frame);
+            if plausible.is_empty() && frames > ABSURD_STEP {
+                plausible = vec!["mm", "um", "nm", "pixel"];
+            }
+            if frames > LARGEST_STEP && !plausible.is_empty() {
+                plausible.push("m");
+                let step = format!("steps of about {}", significant(step, 3));
+                return Err(self.question(measure, dataset, &plausible, &step));
+            }
+            return Ok(values);
+        };
+        if is_pixel(&unit) {
+            for (mut column, pixel) in values.columns_mut().into_iter().zip(pixel) {
+                column *= pixel;
+            }
+        } else {
+            let factor = si_units(Dimension::Length, &unit);
+            let factor = factor.ok_or_else(|| self.unknown(measure, dataset, &unit, origin))?;
+            if factor == 1.0 {
+                return Ok(values);
+            }
+            // 20 µm are 20/10⁶, which is the nearest number, unlike 20 · 10⁻⁶.
+            values /= (1.0 / factor).round();
+        }
+        notes.push(format!("{dataset} is in {}", crate::text::visible(&unit)));
+        Ok(values)
+    }
+
     /// Metres in one of the unit of positions (row, column) in `dataset`, which are `step` of it apart; `pixel` is the object pixel
     /// and `frame` a frame's rows and columns.
     ///
@@ -323,11 +459,10 @@ impl<'a> UnitReader<'a> {
 
     /// The unit that options, attribute or name state.
     fn stated(&self, measure: Measure, dataset: &str) -> Result<Option<(String, Origin)>, IoError> {
-        if let Some(unit) = given(measure, self.options) {
+        if let Some(unit) = self.given(measure) {
             return Ok(Some((unit.to_owned(), Origin::Option)));
         }
-        let attribute = self.source.attribute(dataset, "units")?;
-        if let Some(unit) = attribute.filter(|unit| !unit.trim().is_empty()) {
+        if let Some(unit) = attribute_unit(self.source, dataset)? {
             return Ok(Some((unit, Origin::Attribute)));
         }
         let named = unit_in_name(dataset, measure.dimension());
@@ -462,7 +597,7 @@ fn plausible_units(step: f64, pixel: [f64; 2], [rows, columns]: [usize; 2]) -> V
 }
 
 /// Distance of neighbours that `positions` (frame, (row, column)) have on average if they fill their extent.
-pub(super) fn typical_step(positions: &ndarray::Array2<f64>) -> f64 {
+pub(super) fn typical_step(positions: &Array2<f64>) -> f64 {
     let count = positions.nrows().max(1) as f64;
     let [height, width] = [0, 1].map(|axis| {
         let column = positions.column(axis);
@@ -478,7 +613,6 @@ pub(super) fn typical_step(positions: &ndarray::Array2<f64>) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ndarray::Array2;
 
     #[test]
     fn names_end_in_units() {

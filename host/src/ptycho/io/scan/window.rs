@@ -9,6 +9,7 @@ use crate::io::source::{Look, Numbers, OfSome};
 use crate::io::{InputFile, IoError};
 use crate::ptycho::{Centre, CentreSetting};
 use ndarray::{Array2, Array3, Axis, Ix2, Ix3, Slice, s};
+use std::collections::HashSet;
 use std::ops::Range;
 use std::path::Path;
 
@@ -33,6 +34,8 @@ pub(super) struct Window {
     pub(super) sparse: bool,
     /// Whether the counts are taken as they are read: options neither change nor select pixels or frames afterwards.
     pub(super) as_read: bool,
+    /// Frames of the file that are left out, as they have no position.
+    pub(super) without_position: HashSet<usize>,
 }
 
 impl Window {
@@ -76,6 +79,7 @@ impl Window {
             roll: [0; 2],
             sparse: options.sparse,
             as_read: !(options.prepares_pixels() || options.selects_frames()),
+            without_position: HashSet::new(),
         })
     }
 
@@ -271,7 +275,22 @@ impl Window {
         }
     }
 
-    /// Positions of the selected frames.
+    /// The frames of the file that the options select.
+    pub(super) fn selected(&self, options: &ReadOptions) -> Vec<usize> {
+        let excluded: HashSet<usize> = options.exclude.iter().copied().collect();
+        (self.frames.clone())
+            .step_by(options.every.unwrap_or(1).max(1))
+            .filter(|frame| !excluded.contains(frame))
+            .collect()
+    }
+
+    /// Leaves out frames of the file that have no position.
+    pub(super) fn leave_out(&mut self, frames: &[usize]) {
+        self.without_position.extend(frames);
+        self.as_read = false;
+    }
+
+    /// Positions of the range of frames.
     pub(super) fn select(&self, positions: &Array2<f64>) -> Array2<f64> {
         positions
             .slice_axis(Axis(0), Slice::from(self.frames.clone()))

@@ -2,6 +2,8 @@
 
 use super::*;
 use crate::data::Mask;
+use crate::ptycho::Pair;
+use crate::ptycho::io::scan::pairing::StoredFrames;
 use crate::system::Memory;
 use ndarray::{Array2, Array3};
 use sha2::{Digest, Sha256};
@@ -35,7 +37,11 @@ fn small() -> PathBuf {
 fn counts_and_mask_are_those_of_an_independent_reader() {
     let source = open(&small());
     assert!(is_one(&source));
-    let (stack, largest) = frames(&source).unwrap();
+    let Series {
+        frames: stack,
+        largest,
+        ..
+    } = series(&source, None).unwrap();
     assert_eq!((stack.shape(), largest), ([8, 6, 8], Some(65535.0)));
     let counts = stack.counts(0..8, &(0..6), &(0..8)).unwrap();
     assert_eq!(
@@ -56,7 +62,13 @@ fn counts_and_mask_are_those_of_an_independent_reader() {
         notes.concat().contains("has corrected its counts"),
         "{notes:?}"
     );
-    let geometry = geometry(&source, &ReadOptions::default(), &mut notes).unwrap();
+    let geometry = geometry(
+        &source,
+        &UnitReader::new(&source, &ReadOptions::default()),
+        &ReadOptions::default(),
+        &mut notes,
+    )
+    .unwrap();
     let wavelength = geometry.wavelength.unwrap().1;
     assert_eq!(wavelength, 1.239_841_984_332_002_5 / 1e10);
     assert_eq!(geometry.distance.unwrap().1, 2.5);
@@ -71,7 +83,7 @@ fn the_siemens_star_is_that_of_an_independent_reader() {
     };
     let source = open(&path);
     assert!(is_one(&source));
-    let (stack, _) = frames(&source).unwrap();
+    let stack = series(&source, None).unwrap().frames;
     assert_eq!(stack.shape(), [160, 128, 128]);
     let counts = stack.counts(0..160, &(0..128), &(0..128)).unwrap();
     assert_eq!(
@@ -82,12 +94,18 @@ fn the_siemens_star_is_that_of_an_independent_reader() {
         .require("mask", &[&format!("{SPECIFIC}/pixel_mask")])
         .unwrap();
     assert!(mask.reals().unwrap().iter().all(|bits| *bits == 0.0));
+    let options = ReadOptions::default();
     assert_eq!(
-        geometry(&source, &ReadOptions::default(), &mut Vec::new())
-            .unwrap()
-            .wavelength
-            .unwrap()
-            .1,
+        geometry(
+            &source,
+            &UnitReader::new(&source, &options),
+            &options,
+            &mut Vec::new()
+        )
+        .unwrap()
+        .wavelength
+        .unwrap()
+        .1,
         1.409 / 1e10
     );
 }
@@ -117,7 +135,13 @@ fn units_that_a_master_does_not_state_are_those_of_dectris() {
         let source = open(&without_units(folder.path(), distance));
         let options: ReadOptions = toml::from_str(text).unwrap();
         let mut notes = Vec::new();
-        let found = geometry(&source, &options, &mut notes).map_err(|e| e.to_string())?;
+        let found = geometry(
+            &source,
+            &UnitReader::new(&source, &options),
+            &options,
+            &mut notes,
+        )
+        .map_err(|e| e.to_string())?;
         let distance = found.distance.map(|(_, metres)| metres);
         let wavelength = found.wavelength.unwrap().1;
         Ok::<_, String>((distance, wavelength, notes.join("\n")))
@@ -196,7 +220,7 @@ fn a_scan_with_positions_of_a_table_is_read() {
 #[test]
 fn the_cutoff_is_compared_before_the_counts_are_multiplied() {
     let source = open(&small());
-    let (stack, _) = frames(&source).unwrap();
+    let stack = series(&source, None).unwrap().frames;
     let stored = stack.counts(0..8, &(0..6), &(0..8)).unwrap();
     let cutoff = Cutoff::new("cutoff", 20.0).of_multiplied();
     let doubled = stack.multiplied(Array2::from_elem((6, 8), 2.0), cutoff.least());
@@ -225,9 +249,23 @@ fn a_missing_file_of_frames_is_named() {
         std::fs::copy(small().with_file_name(name), folder.path().join(name)).unwrap();
     }
     let source = open(&folder.path().join("master.h5"));
-    let error = frames(&source).map(drop).unwrap_err().to_string();
+    let refused = |pair| series(&source, pair).map(drop).unwrap_err().to_string();
+    for pair in [None, Some(Pair::First)] {
+        let error = refused(pair);
+        assert!(
+            error.contains("missing: data_000002.h5; ") && error.contains("--pair by-index"),
+            "{error}"
+        );
+    }
+    // Frames after a missing file keep their numbers.
+    let by_index = series(&source, Some(Pair::ByIndex)).unwrap();
+    let StoredFrames::Some { numbers, all } = by_index.stored else {
+        panic!("expected some frames");
+    };
+    assert_eq!(numbers.len(), by_index.frames.shape()[0]);
+    assert_eq!(numbers.last(), Some(&(all - 1)));
     assert!(
-        error.contains("\"data_000002.h5\", which does not exist"),
-        "{error}"
+        all > numbers.len() && numbers.is_sorted(),
+        "{numbers:?} of {all}"
     );
 }

@@ -37,7 +37,7 @@ impl FrameStack<'_> {
     }
 
     /// The frames of several stacks, at least one, one after the other; `first` is what errors call the first of them. They are a raster
-    /// if each of them is one with as many points in a row.
+    /// if each of them is one with as many points in a row, or if each says that all are this raster.
     ///
     /// # Errors
     /// Other rows and columns than those of the first, or too many frames.
@@ -51,7 +51,6 @@ impl FrameStack<'_> {
             return Ok(only);
         }
         let mut all = [0_usize; 3];
-        let mut raster = stacks.first().and_then(|stack| stack.scan_shape);
         for (number, stack) in stacks.iter().enumerate() {
             let [frames, rows, columns] = stack.shape;
             if number > 0 && [rows, columns] != all[1..] {
@@ -62,18 +61,10 @@ impl FrameStack<'_> {
             let frames = all[0].checked_add(frames);
             let frames = frames.ok_or_else(|| stack.bad_shape("fewer frames"))?;
             all = [frames, rows, columns];
-            if number > 0 {
-                raster = match (raster, stack.scan_shape) {
-                    (Some([slow, fast]), Some([more, same])) if fast == same => {
-                        Some([slow + more, fast])
-                    }
-                    _ => None,
-                };
-            }
         }
         Ok(Self {
             shape: all,
-            scan_shape: raster,
+            scan_shape: raster_of(&stacks, all[0]),
             stored: Stored::Several(stacks),
             factors: None,
         })
@@ -120,6 +111,20 @@ impl FrameStack<'_> {
             },
         }
     }
+}
+
+/// The raster (slow, fast) that stacks with so many frames are together.
+fn raster_of(stacks: &[FrameStack<'_>], frames: usize) -> Option<[usize; 2]> {
+    let [_, fast] = stacks.first()?.scan_shape?;
+    let whole = |stack: &FrameStack<'_>, frames: usize| {
+        (stack.scan_shape)
+            .is_some_and(|[slow, of]| of == fast && slow.checked_mul(of) == Some(frames))
+    };
+    if stacks.iter().all(|stack| whole(stack, frames)) {
+        return Some([frames / fast, fast]);
+    }
+    let each = stacks.iter().all(|stack| whole(stack, stack.shape[0]));
+    each.then_some([frames / fast, fast])
 }
 
 /// The stacks that have some of `frames`, of stacks that follow one another, and which frames of each.

@@ -5,7 +5,6 @@
 //! vector u and the offset o, a translation maps p to p + v u + o, and a rotation to R(v, u) p + o
 //! (<https://manual.nexusformat.org/classes/base_classes/NXtransformations.html>).
 
-use super::super::ReadOptions;
 use super::logs;
 use crate::io::IoError;
 use crate::io::source::{Numbers, Source};
@@ -73,14 +72,15 @@ pub(super) struct Chain {
 }
 
 impl Chain {
-    /// Reads the chain that begins with the axis `first`, a path; `frames` are stored as the raster `scan_shape`, if they are.
+    /// Reads the chain that begins with the axis `first`, a path; `given` is the unit of its lengths that the options state, and `frames` are
+    /// stored as the raster `scan_shape`, if they are.
     ///
     /// # Errors
-    /// A loop, an axis that is missing or has no known units, or values that are not one or one for each frame.
+    /// A loop, an axis that is missing or has no known units, or axes with different numbers of values.
     pub(super) fn read(
         source: &Source,
         first: &str,
-        options: &ReadOptions,
+        given: Option<&str>,
         (frames, scan_shape): (usize, Option<[usize; 2]>),
     ) -> Result<Self, IoError> {
         let mut chain = Self::default();
@@ -111,8 +111,8 @@ impl Chain {
                 path: &next,
                 numbers: &numbers,
             };
-            let read = axis(source, &place, options, (frames, scan_shape))?;
-            chain.axes.push(read);
+            let read = axis(source, &place, given, (frames, scan_shape))?;
+            chain.push(read, &numbers, frames)?;
             let on = place.text(source, "depends_on")?;
             let on = on
                 .filter(|on| !on.is_empty())
@@ -126,14 +126,40 @@ impl Chain {
         Ok(chain)
     }
 
+    /// Adds an axis with these numbers, of a scan with `frames` frames.
+    fn push(
+        &mut self,
+        axis: AxisMotion,
+        numbers: &Numbers<'_>,
+        frames: usize,
+    ) -> Result<(), IoError> {
+        let (all, more) = (self.len(), axis.values.len());
+        if all > 1 && more > 1 && all != more {
+            let expected = format!(
+                "one value, or one for each of {frames} frames, as on the other axes of its chain"
+            );
+            return Err(numbers.bad_shape(&expected));
+        }
+        self.axes.push(axis);
+        Ok(())
+    }
+
+    /// The number of positions that it has.
+    pub(super) fn len(&self) -> usize {
+        let lengths = self.axes.iter().map(|axis| axis.values.len());
+        lengths.max().unwrap_or(1).max(1)
+    }
+
     /// Whether no axis rotates, so that chains of it may be joined in any order.
     pub(super) fn only_translates(&self) -> bool {
         (self.axes.iter()).all(|axis| axis.motion == Motion::Translation)
     }
 
-    /// Adds the axes of a chain after these.
-    pub(super) fn join(&mut self, other: Self) {
+    /// Adds the axes of a chain after these; `false` if their numbers of values differ.
+    pub(super) fn join(&mut self, other: Self) -> bool {
+        let same = self.len() == 1 || other.len() == 1 || self.len() == other.len();
         self.axes.extend(other.axes);
+        same
     }
 
     /// Whether no axis has more than one value.
@@ -220,7 +246,7 @@ impl Axis<'_> {
 fn axis(
     source: &Source,
     place: &Axis<'_>,
-    options: &ReadOptions,
+    given: Option<&str>,
     frames: (usize, Option<[usize; 2]>),
 ) -> Result<AxisMotion, IoError> {
     let (path, numbers) = (place.path, place.numbers);
@@ -262,7 +288,9 @@ fn axis(
         let stated = place
             .text(source, name)?
             .filter(|unit| !unit.trim().is_empty());
-        let unit = stated.as_deref().or(or).unwrap_or_default();
+        // The options replace what the file states.
+        let given = given.filter(|_| dimension == Dimension::Length);
+        let unit = given.or(stated.as_deref()).or(or).unwrap_or_default();
         si_units(dimension, unit).ok_or_else(|| {
             wrong(
                 format!("\"{unit}\""),
@@ -270,9 +298,8 @@ fn axis(
             )
         })
     };
-    let given = options.units.positions.as_deref();
     let factor = match motion {
-        Motion::Translation => unit("units", Dimension::Length, given)?,
+        Motion::Translation => unit("units", Dimension::Length, None)?,
         Motion::Rotation => unit("units", Dimension::Angle, None)?,
     };
     let offset = match three("offset")?.filter(|o| o.iter().any(|c| *c != 0.0)) {
@@ -280,7 +307,7 @@ fn axis(
         Some(offset) => {
             let own = place.text(source, "units")?;
             let own = own.as_deref().filter(|_| motion == Motion::Translation);
-            let metres = unit("offset_units", Dimension::Length, own.or(given))?;
+            let metres = unit("offset_units", Dimension::Length, own)?;
             offset.map(|c| c * metres)
         }
     };
@@ -319,13 +346,17 @@ fn values(
             wrong(", as the times of a log (NXlog) are not compared with those of the frames (data.positions names a table instead)")
         });
     }
-    if count != 1 && count != frames && of_raster.is_none() {
-        return Err(match scan_shape {
-            Some([slow, fast]) if slow == fast && count == slow => wrong(
-                ", as the raster has as many rows as points in a row (data.raster states positions)",
-            ),
-            _ => wrong(""),
-        });
+    if let Some([slow, fast]) = scan_shape
+        && slow == fast
+        && count == slow
+        && count != 1
+    {
+        return Err(wrong(
+            ", as the raster has as many rows as points in a row (data.raster states positions)",
+        ));
+    }
+    if frames == 1 && count != 1 {
+        return Err(wrong(""));
     }
     let read: Vec<f64> = numbers.reals()?.into_iter().collect();
     if let Some(bad) = read.iter().find(|v| !v.is_finite()) {

@@ -1,7 +1,8 @@
 //! Positions in a table as text: one line for each frame, columns between commas, semicolons, tabs or spaces.
 
-use super::Coordinates;
+use super::{Coordinates, FrameNumbers};
 use crate::io::{InputFile, IoError};
+use crate::ptycho::read_options::si_units;
 use crate::text::{Dimension, count};
 use ndarray::Array2;
 use std::fs::File;
@@ -211,12 +212,8 @@ impl Table {
         }
     }
 
-    /// The row and the column coordinate, in the order of the frames.
-    pub(super) fn coordinates(
-        &self,
-        given: Option<&[String; 2]>,
-        notes: &mut Vec<String>,
-    ) -> Result<Coordinates, IoError> {
+    /// The row and the column coordinate, and the numbers of frames if there is a column of them.
+    pub(super) fn coordinates(&self, given: Option<&[String; 2]>) -> Result<Coordinates, IoError> {
         let names = self.names.as_deref().unwrap_or_default();
         let chosen = match given {
             Some(given) => [self.column(&given[0])?, self.column(&given[1])?],
@@ -246,14 +243,16 @@ impl Table {
             }
         }
         let frames = names.iter().position(|name| is_one_of(name, &FRAMES));
-        if let Some(column) = frames.filter(|n| !chosen.contains(n)) {
-            values = self.in_order(column, values, notes)?;
-        }
+        let frames = match frames.filter(|n| !chosen.contains(n)) {
+            Some(column) => Some(self.frame_numbers(column)?),
+            None => None,
+        };
         let [unit, _] = units;
         Ok(Coordinates {
             values,
             names: called,
             unit,
+            frames,
         })
     }
 
@@ -311,45 +310,17 @@ impl Table {
         number.ok_or_else(|| wrong(format!("\"{quoted}\"")))
     }
 
-    /// The positions in the order of the frames' numbers in a column, from 0 or 1.
-    fn in_order(
-        &self,
-        column: usize,
-        values: Array2<f64>,
-        notes: &mut Vec<String>,
-    ) -> Result<Array2<f64>, IoError> {
-        let mut numbers = Vec::with_capacity(self.rows.len());
-        for (line, cells) in &self.rows {
-            numbers.push(self.number(*line, cells, column)?);
-        }
-        let first = numbers.iter().copied().fold(f64::INFINITY, f64::min);
-        let first = if first == 1.0 { 1.0 } else { 0.0 };
-        let mut ordered = Array2::from_elem(values.raw_dim(), f64::NAN);
-        for ((line, number), position) in self.rows.iter().zip(&numbers).zip(values.rows()) {
-            let wrong = |found: String| IoError::Row {
-                file: self.file.clone(),
-                unit: "line",
-                number: line.0,
-                found,
-                expected: format!(
-                    "numbers of frames from {first} to {}, each once",
-                    first + (self.rows.len() as f64 - 1.0)
-                ),
-            };
-            let at = number - first;
-            if !(at.fract() == 0.0 && (0.0..values.nrows() as f64).contains(&at)) {
-                return Err(wrong(number.to_string()));
-            }
-            let mut to = ordered.row_mut(at as usize);
-            if !to[0].is_nan() {
-                return Err(wrong(format!("{number} twice")));
-            }
-            to.assign(&position);
-        }
-        if first == 1.0 {
-            notes.push(format!("{}: frames are numbered from 1", self.file));
-        }
-        Ok(ordered)
+    /// The numbers of frames in a column.
+    fn frame_numbers(&self, column: usize) -> Result<FrameNumbers, IoError> {
+        let number = |(line, cells): &(u64, Vec<String>)| self.number(*line, cells, column);
+        let names = self.names.as_deref().unwrap_or_default();
+        Ok(FrameNumbers {
+            column: names
+                .get(column)
+                .map_or_else(String::new, |name| quoted(name)),
+            values: self.rows.iter().map(number).collect::<Result<_, _>>()?,
+            lines: self.rows.iter().map(|(line, _)| *line).collect(),
+        })
     }
 }
 
@@ -384,7 +355,7 @@ fn without_unit(name: &str) -> (String, Option<String>) {
     }
     for separator in ['_', ' ', '/'] {
         if let Some((base, unit)) = lower.rsplit_once(separator)
-            && Dimension::Length.unit(unit).is_some()
+            && si_units(Dimension::Length, unit).is_some()
         {
             return (base.trim().to_ascii_lowercase(), Some(unit.to_owned()));
         }
@@ -407,7 +378,7 @@ mod tests {
 
     fn read(text: &str, columns: Option<[&str; 2]>) -> Result<Coordinates, IoError> {
         let columns = columns.map(|names| names.map(str::to_owned));
-        Table::parse("p.csv", text)?.coordinates(columns.as_ref(), &mut Vec::new())
+        Table::parse("p.csv", text)?.coordinates(columns.as_ref())
     }
 
     #[test]
@@ -417,7 +388,7 @@ mod tests {
             "x (um);y (um)\n1;2\n3;4\n",
             "# x_um y_um\n1 2\n 3   4\n",
             "\u{feff}y [um]\tother\tX [um]\r\n2\tq\t1\r\n\r\n4\tq\t3\r\n",
-            "# a comment\nframe, row_um, column_um\n2, 4, 3\n1, 2, 1\n",
+            "# a comment\nframe, row_um, column_um\n1, 2, 1\n2, 4, 3\n",
         ] {
             let found = read(text, None).unwrap_or_else(|e| panic!("{text}: {e}"));
             assert_eq!(found.values, arr2(&[[2.0, 1.0], [4.0, 3.0]]), "{text}");
@@ -437,7 +408,7 @@ mod tests {
             std::fs::write(&path, bytes).unwrap();
             let mut notes = Vec::new();
             let table = Table::read(&path, &input, &mut notes).map_err(|e| e.to_string())?;
-            let found = table.coordinates(None, &mut notes);
+            let found = table.coordinates(None);
             Ok::<_, String>((found.map_err(|e| e.to_string())?, notes))
         };
         let (found, notes) = read(b"x (\xb5m),y (\xb5m)\n1,2\n").unwrap();
@@ -494,13 +465,7 @@ mod tests {
             ("x_um,y_um\n1,nan\n", None, "found \"nan\""),
             ("x_um,y_um\n1,\"2\n3\"\n", None, "found \"2 3\""),
             ("x_um,y_mm\n1,2\n", None, "one unit"),
-            ("frame,x_um,y_um\n0,1,2\n0,1,2\n", None, "0 twice"),
-            (
-                "frame,x_um,y_um\n0,1,2\n2,1,2\n",
-                None,
-                "0 to 1, each once, found 2",
-            ),
-            ("frame,x_um,y_um\n1e300,1,2\n", None, "each once"),
+            ("frame,x_um,y_um\nnone,1,2\n", None, "found \"none\""),
         ] {
             let error = read(text, columns).err().map(|e| e.to_string());
             assert!(

@@ -55,7 +55,8 @@ pub(super) fn prepare(
     }
     let numbers = numbers(parts, input, options)?;
     let mut selected = Selected {
-        travel: (options.selects_frames()).then(|| crate::data::travel(positions)),
+        travel: (options.selects_frames() || !parts.window.without_position.is_empty())
+            .then(|| crate::data::travel(positions)),
         numbers,
         stored: None,
     };
@@ -100,10 +101,9 @@ fn numbers(parts: &Parts, input: &InputFile, options: &ReadOptions) -> Result<Ve
         );
         return Err(misfit(input.name(), ("data.exclude", reason)));
     }
-    let excluded: std::collections::HashSet<usize> = options.exclude.iter().copied().collect();
-    let numbers: Vec<usize> = (0..parts.frames.1.shape()[0])
-        .step_by(options.every.unwrap_or(1).max(1))
-        .filter(|number| !excluded.contains(&(number + first)))
+    let numbers: Vec<usize> = (parts.window.selected(options).into_iter())
+        .filter(|frame| !parts.window.without_position.contains(frame))
+        .map(|frame| frame - first)
         .collect();
     if numbers.is_empty() {
         let reason = "expected at least one frame that is left, found none".to_owned();

@@ -23,6 +23,17 @@ fn names_are_ordered_by_their_numbers() {
     assert!(by_numbers("a_2.h5") < by_numbers("a_10.h5"));
     assert!(by_numbers("run 1/f10") < by_numbers("run 2/f9"));
     assert!(by_numbers("a") < by_numbers("a1"));
+    for (names, doubtful) in [
+        (&["im_1", "im_10", "im_2"][..], true),
+        (&["r2/im_1", "r10/im_1", "r3/im_2"], true),
+        (&["im_1", "dark", "im_0"], true),
+        (&["im_1", "im_2", "im_10"], false),
+        // Names that differ in more than numbers were given in this order.
+        (&["second", "first"], false),
+        (&["b_1", "a_2"], false),
+    ] {
+        assert_eq!(has_descending_numbers(names), doubtful, "{names:?}");
+    }
 }
 
 #[test]
@@ -52,9 +63,17 @@ fn frames_of_several_npy_files_follow_one_another() {
     let some = read(&files[0], &named(&files[1..], &range)).unwrap();
     assert_eq!(some.scan.frames().unwrap(), counts(1..6).mapv(|v| v as f32));
     let swapped = [files[2].clone(), files[1].clone()];
-    let other = read(&files[0], &named(&swapped, raster)).unwrap();
-    assert!(other.notes.join("\n").contains("order of the numbers"));
-    assert_eq!(other.scan.frames().unwrap()[[2, 0, 1]], 211.0);
+    let asked = read(&files[0], &named(&swapped, raster)).unwrap_err();
+    let asked = asked.to_string();
+    assert!(
+        asked.contains("f0.npy, f2.npy, f1.npy") && asked.contains("--order natural"),
+        "{asked}"
+    );
+    for (order, third) in [("given", 211.0), ("natural", 61.0), ("name", 61.0)] {
+        let order = format!("order = {order:?}\n{raster}");
+        let other = read(&files[0], &named(&swapped, &order)).unwrap();
+        assert_eq!(other.scan.frames().unwrap()[[2, 0, 1]], third);
+    }
     // Frames of another size, a file named twice, another kind of file, a wrong number of positions.
     let wide = folder.path().join("wide.npy");
     std::fs::write(&wide, npy(&[1, 5, 7], 0..35)).unwrap();

@@ -1,0 +1,410 @@
+//! Pairs frames and positions, also where there is not one position for each frame.
+
+use super::ReadOptions;
+use super::window::Window;
+use crate::io::{InputFile, IoError, Remedy};
+use crate::ptycho::Pair;
+use crate::text::{count, shortest};
+use ndarray::Array2;
+use std::ops::RangeInclusive;
+
+/// Most frames that a note lists.
+const LISTED: usize = 8;
+
+/// Positions as they have been found, before frames are selected.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct FoundPositions {
+    /// What they are called.
+    pub(super) name: String,
+    /// The file that has them.
+    pub(super) file: String,
+    /// (position, (row, column)), m.
+    pub(super) values: Array2<f64>,
+    /// The number of the frame of each position, if the file has such numbers.
+    pub(super) numbers: Option<FrameNumbers>,
+    /// The rows and points in a row of a raster.
+    pub(super) raster: Option<[usize; 2]>,
+}
+
+/// Numbers of frames in a table of positions.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct FrameNumbers {
+    /// The name of the column.
+    pub(super) column: String,
+    pub(super) values: Vec<f64>,
+    /// The line of each position, from 1.
+    pub(super) lines: Vec<u64>,
+}
+
+impl FoundPositions {
+    /// The positions of the dataset `name` of a scan file.
+    pub(super) fn of_dataset(input: &InputFile, name: String, values: Array2<f64>) -> Self {
+        Self {
+            name,
+            file: input.name().to_owned(),
+            values,
+            numbers: None,
+            raster: None,
+        }
+    }
+
+    /// Their number.
+    pub(super) fn len(&self) -> usize {
+        self.values.nrows()
+    }
+
+    /// What an error says of their number.
+    fn described(&self) -> String {
+        format!("{}{}", self.len(), self.of_raster())
+    }
+
+    /// The raster that they are, in brackets.
+    fn of_raster(&self) -> String {
+        (self.raster).map_or_else(String::new, |[slow, fast]| {
+            format!(" (a raster of {slow} x {fast} points)")
+        })
+    }
+}
+
+/// The frames of a file before any are selected.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum StoredFrames {
+    /// All frames that were measured.
+    All,
+    /// Some are missing, as files of the series are: the number of each frame in the series, and the length of the series.
+    Some { numbers: Vec<usize>, all: usize },
+}
+
+/// Positions (frame, (row, column)), m, of the frames of the file, and what they are called. Frames that are selected and have no position
+/// are left out: the window says which. Positions of frames that are not selected may be NaN.
+///
+/// # Errors
+/// There is not one position for each frame, and neither the options nor the numbers of frames in the file say which belongs to which.
+pub(super) fn pair(
+    found: FoundPositions,
+    stored: &StoredFrames,
+    window: &mut Window,
+    options: &ReadOptions,
+    notes: &mut Vec<String>,
+) -> Result<(String, Array2<f64>), IoError> {
+    let [frames, ..] = window.stored;
+    let rows = match &found.numbers {
+        Some(numbers) if options.pair != Some(Pair::First) => {
+            by_numbers(&found, numbers, stored, window, options, notes)?
+        }
+        _ => by_order(&found, stored, window, options, notes)?,
+    };
+    let mut positions = Array2::from_elem((frames, 2), f64::NAN);
+    for (row, mut to) in rows.iter().zip(positions.rows_mut()) {
+        if let Some(row) = row {
+            to.assign(&found.values.row(*row));
+        }
+    }
+    let without: Vec<usize> = (window.selected(options).into_iter())
+        .filter(|frame| rows.get(*frame).is_none_or(Option::is_none))
+        .collect();
+    if !without.is_empty() && without.len() == window.selected(options).len() {
+        return Err(mismatch(&found, frames, None));
+    }
+    if !without.is_empty() {
+        notes.push(format!(
+            "{} no position and {} left out: {}",
+            count(without.len(), ["frame has", "frames have"]),
+            if without.len() == 1 { "is" } else { "are" },
+            ranges(&without)
+        ));
+        window.leave_out(&without);
+    }
+    Ok((found.name, positions))
+}
+
+/// The error of numbers that differ.
+fn mismatch(
+    found: &FoundPositions,
+    frames: usize,
+    remedy: Option<(String, &'static str)>,
+) -> IoError {
+    IoError::Pairing {
+        file: found.file.clone(),
+        dataset: found.name.clone(),
+        frames,
+        found: found.described(),
+        remedy: remedy.map(Remedy::boxed),
+    }
+}
+
+/// The position of each frame, in the order of both.
+fn by_order(
+    found: &FoundPositions,
+    stored: &StoredFrames,
+    window: &Window,
+    options: &ReadOptions,
+    notes: &mut Vec<String>,
+) -> Result<Vec<Option<usize>>, IoError> {
+    let [frames, ..] = window.stored;
+    let positions = found.len();
+    if positions == frames {
+        return Ok((0..frames).map(Some).collect());
+    }
+    let selected = window.selected(options);
+    let selects = selected.len() < frames;
+    if options.pair.is_none() && selects && positions == selected.len() && positions > 0 {
+        notes.push(format!(
+            "the {positions} positions are those of the {positions} frames that are selected of {frames}, in their order"
+        ));
+        let mut rows = vec![None; frames];
+        for (row, frame) in selected.iter().enumerate() {
+            if let Some(to) = rows.get_mut(*frame) {
+                *to = Some(row);
+            }
+        }
+        return Ok(rows);
+    }
+    match (options.pair, stored) {
+        (Some(_), StoredFrames::Some { numbers, all }) => {
+            notes.push(format!(
+                "data.pair: {frames} of the {all} frames of the series exist; each has the position with its number, of {positions}"
+            ));
+            Ok(numbers
+                .iter()
+                .map(|number| (*number < positions).then_some(*number))
+                .collect())
+        }
+        (Some(Pair::First), StoredFrames::All) if positions > 0 => {
+            let both = frames.min(positions);
+            notes.push(format!(
+                "data.pair = first: the first {both} of {frames} frames have the first {both} of {positions} positions{}",
+                found.of_raster()
+            ));
+            Ok((0..frames)
+                .map(|frame| (frame < both).then_some(frame))
+                .collect())
+        }
+        (Some(Pair::First), StoredFrames::All) => Err(mismatch(found, frames, None)),
+        (Some(_), StoredFrames::All) => Err(IoError::Option {
+            file: found.file.clone(),
+            option: "data.pair",
+            reason: format!(
+                "expected positions with the number of the frame of each (a table with a column frame or index), found {positions} without for {frames} frames"
+            ),
+        }),
+        (None, _) => Err(mismatch(found, frames, remedy(found, stored, frames))),
+    }
+}
+
+/// What can be done about numbers that differ.
+fn remedy(
+    found: &FoundPositions,
+    stored: &StoredFrames,
+    frames: usize,
+) -> Option<(String, &'static str)> {
+    let positions = found.len();
+    if positions == 0 {
+        return None;
+    }
+    if let StoredFrames::Some { .. } = stored {
+        let how = "--pair by-index (data.pair) uses the positions of the frames that exist";
+        return Some((how.to_owned(), "--pair by-index"));
+    }
+    let both = frames.min(positions);
+    let mut how = format!("--pair first (data.pair) uses the first {both} of each");
+    // A detector that counts while the beam flies back.
+    if let Some([slow, fast]) = found.raster
+        && frames.is_multiple_of(slow)
+        && frames / slow > fast
+    {
+        let each = frames / slow;
+        how += &format!(
+            ", but {frames} frames may also be {slow} rows of {each}, of which the last of each row are of the beam's flight back: --raster {slow}x{each} with --exclude {} then",
+            (1..=slow)
+                .map(|row| match each - fast {
+                    1 => (row * each - 1).to_string(),
+                    more => format!("{}-{}", row * each - more, row * each - 1),
+                })
+                .collect::<Vec<_>>()
+                .join(",")
+        );
+    } else if found.raster.is_none() && positions == frames + 1 {
+        how += ", if the last position is the end of the path";
+    }
+    Some((how, "--pair first"))
+}
+
+/// The position of each frame by numbers of frames.
+fn by_numbers(
+    found: &FoundPositions,
+    numbers: &FrameNumbers,
+    stored: &StoredFrames,
+    window: &Window,
+    options: &ReadOptions,
+    notes: &mut Vec<String>,
+) -> Result<Vec<Option<usize>>, IoError> {
+    let [frames, ..] = window.stored;
+    let (all, number_of): (usize, &dyn Fn(usize) -> usize) = match stored {
+        StoredFrames::All => (frames, &|frame| frame),
+        StoredFrames::Some { numbers, all } => (*all, &|frame| numbers[frame]),
+    };
+    let whole = whole_numbers(found, numbers)?;
+    let selected: Vec<usize> = (window.selected(options).into_iter())
+        .map(number_of)
+        .collect();
+    let first = base(found, numbers, &whole, (all, &selected), options)?;
+    let mut of_series = vec![None; all];
+    let mut beyond = 0;
+    for (row, number) in whole.iter().enumerate() {
+        match number.checked_sub(first).and_then(|n| of_series.get_mut(n)) {
+            Some(to) => *to = Some(row),
+            None => beyond += 1,
+        }
+    }
+    if first == 1 || found.len() != frames || beyond > 0 {
+        let beyond = match beyond {
+            0 => String::new(),
+            more => format!(
+                "; {} no frame and {} not used",
+                count(more, ["position has", "positions have"]),
+                if more == 1 { "is" } else { "are" }
+            ),
+        };
+        notes.push(format!(
+            "{}: {} {}, by the numbers of frames in the column {}: frames are numbered from {first}{beyond}",
+            found.file,
+            count(found.len(), ["position for", "positions for"]),
+            count(all, ["frame", "frames"]),
+            numbers.column,
+        ));
+    }
+    Ok((0..frames)
+        .map(|frame| of_series.get(number_of(frame)).copied().flatten())
+        .collect())
+}
+
+/// The numbers of frames as whole numbers, each once.
+fn whole_numbers(found: &FoundPositions, numbers: &FrameNumbers) -> Result<Vec<usize>, IoError> {
+    let wrong = |row: usize, what: String| IoError::Row {
+        file: found.file.clone(),
+        unit: "line",
+        number: numbers.lines.get(row).copied().unwrap_or_default(),
+        found: what,
+        expected: format!(
+            "a number of a frame in the column {}, each once (--pair first pairs in the order of the lines)",
+            numbers.column
+        ),
+    };
+    let mut seen = std::collections::HashMap::new();
+    let mut whole = Vec::with_capacity(numbers.values.len());
+    for (row, value) in numbers.values.iter().enumerate() {
+        if !(value.fract() == 0.0 && (0.0..9e15).contains(value)) {
+            return Err(wrong(row, shortest(*value)));
+        }
+        let number = *value as usize;
+        if let Some(before) = seen.insert(number, row) {
+            let line = numbers.lines.get(before).copied().unwrap_or_default();
+            return Err(wrong(row, format!("{number} twice, first in line {line}")));
+        }
+        whole.push(number);
+    }
+    Ok(whole)
+}
+
+/// The number of the first frame: 0 or 1, as the numbers show.
+fn base(
+    found: &FoundPositions,
+    numbers: &FrameNumbers,
+    whole: &[usize],
+    (all, selected): (usize, &[usize]),
+    options: &ReadOptions,
+) -> Result<usize, IoError> {
+    match options.pair {
+        Some(Pair::ByIndexFrom0) => return Ok(0),
+        Some(Pair::ByIndexFrom1) => return Ok(1),
+        _ => {}
+    }
+    let least = whole.iter().copied().min().unwrap_or(0);
+    let most = whole.iter().copied().max().unwrap_or(0);
+    let fits = |range: RangeInclusive<usize>| range.contains(&least) && range.contains(&most);
+    let from_0 = fits(0..=all - 1);
+    let from_1 = fits(1..=all);
+    let known: std::collections::HashSet<usize> = whole.iter().copied().collect();
+    let covers = |first: usize| selected.iter().all(|n| known.contains(&(n + first)));
+    let which = "--pair by-index-from-0 or --pair by-index-from-1";
+    match (from_0, from_1) {
+        (true, false) => Ok(0),
+        (false, true) => Ok(1),
+        // The frames that are selected show it.
+        (true, true) if selected.len() < all && covers(0) != covers(1) => {
+            Ok(usize::from(covers(1)))
+        }
+        (true, true) => Err(IoError::Pairing {
+            file: found.file.clone(),
+            dataset: found.name.clone(),
+            frames: all,
+            found: format!(
+                "{} with numbers from {least} to {most} in the column {}, which may count from 0 or from 1",
+                found.described(),
+                numbers.column
+            ),
+            remedy: Some(Remedy::boxed((
+                format!("is the first frame 0 or 1? {which} (data.pair) says it"),
+                match least {
+                    1 => "--pair by-index-from-1",
+                    _ => "--pair by-index-from-0",
+                },
+            ))),
+        }),
+        (false, false) if options.pair.is_some() && least == 0 => Ok(0),
+        (false, false) => {
+            let known = least == 0;
+            let how = match (known, least <= 1) {
+                (true, _) => {
+                    "--pair by-index (data.pair) uses the positions of the frames that exist"
+                        .to_owned()
+                }
+                (_, true) => {
+                    format!("{which} (data.pair) uses the positions of the frames that exist")
+                }
+                _ => "--pair first (data.pair) pairs the first of each in the order of the lines"
+                    .to_owned(),
+            };
+            let arguments = match (known, least <= 1) {
+                (true, _) => "--pair by-index",
+                (_, true) => "--pair by-index-from-1",
+                _ => "--pair first",
+            };
+            Err(IoError::Pairing {
+                file: found.file.clone(),
+                dataset: found.name.clone(),
+                frames: all,
+                found: format!(
+                    "{} with numbers from {least} to {most} in the column {}",
+                    found.described(),
+                    numbers.column
+                ),
+                remedy: Some(Remedy::boxed((how, arguments))),
+            })
+        }
+    }
+}
+
+/// `7, 8, 39` or `10-19`.
+fn ranges(sorted: &[usize]) -> String {
+    let mut parts: Vec<[usize; 2]> = Vec::new();
+    for number in sorted {
+        match parts.last_mut() {
+            Some([_, last]) if *last + 1 == *number => *last = *number,
+            _ => parts.push([*number; 2]),
+        }
+    }
+    let shown: Vec<String> = (parts.iter().take(LISTED))
+        .map(|[first, last]| match last - first {
+            0 => first.to_string(),
+            1 => format!("{first}, {last}"),
+            _ => format!("{first}-{last}"),
+        })
+        .collect();
+    let more = if parts.len() > LISTED { ", …" } else { "" };
+    format!("{}{more}", shown.join(", "))
+}
+
+#[cfg(test)]
+mod tests;
