@@ -24,7 +24,10 @@ impl From<WriteError> for Unwritten {
 pub(crate) fn check_ending(path: PathBuf, endings: Vec<String>) -> PyResult<()> {
     let name = path.display().to_string();
     let lower = name.to_lowercase();
-    if endings.iter().any(|ending| lower.ends_with(&format!(".{ending}"))) {
+    if endings
+        .iter()
+        .any(|ending| lower.ends_with(&format!(".{ending}")))
+    {
         return Ok(());
     }
     let list: Vec<String> = endings.iter().map(|ending| format!(".{ending}")).collect();

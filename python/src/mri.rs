@@ -9,7 +9,7 @@ mod simulate;
 
 use crate::detached::{check_process, detached};
 use crate::errors::Failure;
-use ndarray::{Array, ArrayD, IxDyn};
+use ndarray::{Array, Array2, ArrayD, IxDyn};
 use num_complex::Complex;
 use numpy::{Element, IntoPyArray, PyReadonlyArray2, PyReadonlyArrayDyn};
 use pyo3::prelude::*;
@@ -179,7 +179,9 @@ fn k_in_cycles<'py>(
         axes: grid.axes,
         field_of_view: None,
     };
-    let mut k = k.as_array().to_owned();
+    // Arrays without elements may have strides that a copy cannot have.
+    let given = k.as_array();
+    let mut k = Array2::from_shape_fn(given.dim(), |at| given[at]);
     options::in_cycles(unit, &extent, &mut k)?;
     check_cycles(&k, &extent, unit).map_err(|why| Failure::Data(format!("k: {why}")))?;
     Ok(k.into_pyarray(py).into_any())

@@ -221,7 +221,7 @@ def test_all_images_of_a_file_are_read(raw):
         ({"group": "/"}, "name of a group"),
         ({"group": "absent"}, "absent"),
         ({"trajectory": "t.cfl"}, "ends in .cfl"),
-        ({"matrix": (3, 4)}, "ends in .cfl"),
+        ({"matrix": (3, 4)}, "resolve more voxels|k_unit"),
     ],
 )
 def test_bad_options_are_data_errors(raw, options, words):

@@ -58,6 +58,7 @@ pub fn exercise(mut bytes: &[u8], folder: &Path) -> Option<()> {
                 trajectory: trajectory.clone(),
                 matrix,
                 select: Selection::parse(select).ok()?,
+                k_unit: None,
             };
             let images = bart::images(&files).unwrap_or_default();
             let first = images.first().copied();

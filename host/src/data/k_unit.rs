@@ -54,7 +54,11 @@ impl KUnit {
     ];
 
     /// The names of all units, for messages.
-    pub const NAMES: &str = "cycles- or radians-per-pixel, -fov, -m, -cm or -mm, such as cycles-per-fov";
+    pub const NAMES: &str =
+        "cycles- or radians-per-pixel, -fov, -m, -cm or -mm, such as cycles-per-fov";
+
+    /// A trajectory with a larger |k|, cycles/pixel, reaches as far as its matrix needs, 0.5.
+    pub const FULL: f64 = 0.45;
 
     /// Relative error of a field of view in a header, by which |k| may exceed half a cycle a pixel.
     pub const ROUNDING: f64 = 2e-3;
@@ -98,25 +102,25 @@ impl KUnit {
         self.per == Per::FieldOfView
     }
 
-    /// The factor from this unit to cycles/pixel along an axis of so many voxels with pixels of this
-    /// size, m; `None` if the size is needed and unknown.
+    /// One cycle a pixel in this unit, along an axis of so many voxels with pixels of this size, m; `None` if
+    /// the size is needed and unknown.
     #[must_use]
-    pub fn factor(self, voxels: usize, pixel: Option<f64>) -> Option<f64> {
-        let cycles = if self.radians { 1.0 / TAU } else { 1.0 };
+    pub fn of_cycle(self, voxels: usize, pixel: Option<f64>) -> Option<f64> {
+        let cycle = if self.radians { TAU } else { 1.0 };
         Some(match self.per {
-            Per::Pixel => cycles,
-            Per::FieldOfView => cycles / voxels.max(1) as f64,
-            Per::Metres(tenths) => cycles * pixel? * 10_f64.powi(i32::from(tenths)),
+            Per::Pixel => cycle,
+            Per::FieldOfView => cycle * voxels.max(1) as f64,
+            Per::Metres(tenths) => cycle / (pixel? * 10_f64.powi(i32::from(tenths))),
         })
     }
 
-    /// The factors along kx, ky[, kz].
+    /// One cycle a pixel in this unit, along kx, ky[, kz].
     #[must_use]
-    pub fn factors(self, extent: &Extent) -> Option<Vec<f64>> {
+    pub fn of_cycles(self, extent: &Extent) -> Option<Vec<f64>> {
         let along = |axis: usize| {
             let voxels = extent.matrix[2 - axis];
             let pixel = (extent.field_of_view).map(|view| view[2 - axis] / voxels.max(1) as f64);
-            self.factor(voxels, pixel)
+            self.of_cycle(voxels, pixel)
         };
         (0..extent.axes).map(along).collect()
     }
@@ -126,8 +130,8 @@ impl KUnit {
     #[must_use]
     pub fn others(self, reach: &[f64], extent: &Extent) -> Vec<(Self, f64)> {
         let largest = |unit: Self| -> Option<f64> {
-            let factors = unit.factors(extent)?;
-            let each = reach.iter().zip(factors).map(|(k, factor)| k * factor);
+            let cycles = unit.of_cycles(extent)?;
+            let each = reach.iter().zip(cycles).map(|(k, cycle)| k / cycle);
             Some(each.fold(0.0, f64::max))
         };
         let mut found: Vec<(Self, f64)> = (Self::ALL.into_iter())
@@ -136,6 +140,10 @@ impl KUnit {
             .filter(|(_, k)| PLAUSIBLE.contains(k))
             .collect();
         found.sort_by(|a, b| (0.5 - a.1).abs().total_cmp(&(0.5 - b.1).abs()));
+        // Others are chance if there is one that explains all.
+        if found.first().is_some_and(|(_, k)| *k >= Self::FULL) {
+            found.retain(|(_, k)| *k >= Self::FULL);
+        }
         found
     }
 }
@@ -184,7 +192,12 @@ mod tests {
             assert_eq!(KUnit::parse(unit.name()), Some(unit));
         }
         assert_eq!(KUnit::parse("cycles"), None);
-        assert_eq!(KUnit::parse("cycles-per-mm").unwrap().factor(64, Some(2e-3)), Some(2.0));
+        assert_eq!(
+            KUnit::parse("cycles-per-mm")
+                .unwrap()
+                .of_cycle(64, Some(2e-3)),
+            Some(0.5)
+        );
     }
 
     #[test]
@@ -192,7 +205,7 @@ mod tests {
         let view = extent(64, Some(0.24));
         assert_eq!(names(32.0, &view), ["cycles-per-fov"]);
         assert_eq!(names(PI, &view)[0], "radians-per-pixel");
-        assert_eq!(names(32.0 * TAU, &view)[0], "radians-per-fov");
+        assert_eq!(names(32.0 * TAU, &view), ["radians-per-fov"]);
         // N/(2 FOV)
         assert_eq!(names(133.33, &view)[0], "cycles-per-m");
         assert_eq!(names(1.3334, &view)[0], "cycles-per-cm");

@@ -132,8 +132,12 @@ const MOST_VOXELS: f64 = 1.5;
 fn cause_of_outside(trajectory: &Array2<f64>, extent: &Extent, unit: KUnit) -> String {
     let reach = reach_of(trajectory);
     let largest = reach.iter().copied().fold(0.0, f64::max);
-    let factors = unit.factors(extent).unwrap_or_default();
-    let given: Vec<f64> = reach.iter().zip(factors).map(|(k, factor)| k / factor).collect();
+    let cycles = unit.of_cycles(extent).unwrap_or_default();
+    let given: Vec<f64> = reach
+        .iter()
+        .zip(cycles)
+        .map(|(k, cycle)| k * cycle)
+        .collect();
     let units = unit.others(&given, extent);
     let count = trajectory.nrows();
     let outside = |row: &ArrayView1<'_, f64>| row.iter().any(|k| k.abs() > 0.5);
@@ -148,8 +152,12 @@ fn cause_of_outside(trajectory: &Array2<f64>, extent: &Extent, unit: KUnit) -> S
         remedies.push(k_unit_advice(&units));
     }
     if largest <= MOST_VOXELS {
-        let voxels = |axis: usize| (2.0 * reach[axis].max(0.5) * extent.matrix[2 - axis] as f64).ceil();
-        let sides: Vec<String> = (0..extent.axes).rev().map(|axis| voxels(axis).to_string()).collect();
+        let voxels =
+            |axis: usize| (2.0 * reach[axis].max(0.5) * extent.matrix[2 - axis] as f64).ceil();
+        let sides: Vec<String> = (0..extent.axes)
+            .rev()
+            .map(|axis| voxels(axis).to_string())
+            .collect();
         remedies.push(format!(
             "if the unit is right, the samples resolve more voxels (--matrix {})",
             sides.join("x")
@@ -182,9 +190,8 @@ pub fn check_cycles(trajectory: &Array2<f64>, extent: &Extent, unit: KUnit) -> R
 /// Largest |k| along each axis; NaN does not count.
 fn reach_of(trajectory: &Array2<f64>) -> Vec<f64> {
     let columns = trajectory.columns().into_iter();
-    let largest = |column: ArrayView1<'_, f64>| {
-        column.iter().fold(0.0_f64, |most, k| most.max(k.abs()))
-    };
+    let largest =
+        |column: ArrayView1<'_, f64>| column.iter().fold(0.0_f64, |most, k| most.max(k.abs()));
     columns.map(largest).collect()
 }
 

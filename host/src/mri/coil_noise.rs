@@ -32,7 +32,9 @@ pub(super) fn noisy_coils(kspace: &KSpace) -> Vec<NoisyCoil> {
     let squares: Vec<f64> = (0..kspace.count()).map(square).collect();
     let reach = squares.iter().copied().fold(0.0, f64::max);
     let within = |keep: &dyn Fn(f64) -> bool| -> Vec<usize> {
-        (0..squares.len()).filter(|sample| keep(squares[*sample])).collect()
+        (0..squares.len())
+            .filter(|sample| keep(squares[*sample]))
+            .collect()
     };
     let outer = within(&|square| square >= OUTER * OUTER * reach);
     let inner = within(&|square| square <= INNER * INNER * reach);
@@ -90,7 +92,9 @@ mod tests {
         let mut samples = kspace.samples().clone();
         let mut state = 1_u64;
         let mut random = || {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
             (state >> 33) as f64 / f64::from(1_u32 << 31) - 0.5
         };
         for (coil, mut row) in samples.rows_mut().into_iter().enumerate() {

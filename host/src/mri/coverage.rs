@@ -59,7 +59,8 @@ impl Coverage {
             .collect();
         let span = kspace.trajectory().columns().into_iter().map(|column| {
             let ends = [f64::INFINITY, f64::NEG_INFINITY];
-            let [low, high] = (column.iter()).fold(ends, |[low, high], k| [low.min(*k), high.max(*k)]);
+            let [low, high] =
+                (column.iter()).fold(ends, |[low, high], k| [low.min(*k), high.max(*k)]);
             high - low
         });
         let span = span.collect();
@@ -254,7 +255,9 @@ mod tests {
         let full = |_: usize, j: usize| j as f64 / 128.0 - 0.5;
         let half = |_: usize, j: usize| j as f64 / 256.0;
         let over = |angle: f64, count: usize| -> Vec<f64> {
-            (0..count).map(|n| angle * n as f64 / count as f64).collect()
+            (0..count)
+                .map(|n| angle * n as f64 / count as f64)
+                .collect()
         };
         let steps = |angle: f64, count: usize| -> Vec<f64> {
             (0..count).map(|n| angle * n as f64).collect()
@@ -284,7 +287,11 @@ mod tests {
         let mut missing = over(PI, 50);
         missing.drain(10..14);
         for (angles, k, expected) in [
-            (over(PI, 101), &dense as &dyn Fn(usize, usize) -> f64, Uneven::Steps),
+            (
+                over(PI, 101),
+                &dense as &dyn Fn(usize, usize) -> f64,
+                Uneven::Steps,
+            ),
             (over(2.0 * PI, 200), &late, Uneven::Steps),
             (over(PI, 101), &short, Uneven::Lengths),
             (over(PI, 101), &partial, Uneven::Lengths),

@@ -11,9 +11,7 @@ const MAX_UNDERSAMPLING: f64 = 12.0;
 const MIN_REACH: f64 = 0.25;
 /// Smallest plausible difference of the largest and the smallest k, cycles/pixel.
 const MIN_SPAN: f64 = 0.4;
-/// |k| below this is not what the matrix needs; if another unit makes it that, within these bounds,
-/// that one may be meant.
-const SHORT: f64 = 0.45;
+/// If another unit makes |k| what the matrix needs, within these bounds, that one may be meant.
 const EXACT: std::ops::RangeInclusive<f64> = 0.49..=0.5 * (1.0 + KUnit::ROUNDING);
 
 /// One sentence for each doubtful property of `kspace`; none if the samples look sound.
@@ -82,15 +80,23 @@ fn of_coils(kspace: &KSpace) -> Vec<String> {
 fn other_unit(kspace: &KSpace, coverage: &Coverage, is_short: bool) -> Option<String> {
     let (unit, is_stated) = kspace.unit();
     let largest = coverage.reach.iter().copied().fold(0.0, f64::max);
-    let factors = unit.factors(kspace.extent())?;
-    let given = coverage.reach.iter().zip(factors);
-    let given: Vec<f64> = given.map(|(k, factor)| k / factor).collect();
+    let cycles = unit.of_cycles(kspace.extent())?;
+    let given = coverage.reach.iter().zip(cycles);
+    let given: Vec<f64> = given.map(|(k, cycle)| k * cycle).collect();
     let mut others = unit.others(&given, kspace.extent());
-    if !is_short || largest >= MIN_REACH {
-        others.retain(|(_, k)| EXACT.contains(k));
-        if is_stated || largest >= SHORT {
-            return None;
+    if largest >= KUnit::FULL {
+        return None;
+    }
+    if !is_short {
+        if is_stated {
+            return (unit != KUnit::CYCLES_PER_PIXEL).then(|| {
+                format!(
+                    "the largest |k| in {unit} is {} cycles/pixel, where the matrix needs 0.5: the unit may be another, or the resolution lower",
+                    significant(largest, 3)
+                )
+            });
         }
+        others.retain(|(_, k)| EXACT.contains(k));
     }
     (!others.is_empty()).then(|| {
         format!(

@@ -5,8 +5,8 @@
 //! [`Recipe`] the parameters of the reconstruction, and an [`Engine`] of [`cpu`] or [`cuda`]
 //! computes it. `docs/mri.md` has the mathematics.
 
-mod coil_noise;
 pub mod coil_maps;
+mod coil_noise;
 mod coverage;
 pub mod cpu;
 pub mod cuda;

@@ -1,7 +1,7 @@
 //! What is decided before a reconstruction: its recipe, density weights and coil maps.
 
-use super::coil_noise::noisy_coils;
 use super::coil_maps::{CalibrationRegion, CoilMapMethod, Espirit, espirit_with_plans, estimate};
+use super::coil_noise::noisy_coils;
 use super::{
     Coverage, Method, MriError, OperatorName, Plans, Recipe, Trigonometry, density, grid_of,
 };

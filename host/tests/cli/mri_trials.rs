@@ -83,7 +83,14 @@ fn phantom(path: Path, volume: bool) -> KSpace {
 
 /// Reconstructs `raw.h5` by the adjoint, one image for each coil.
 fn adjoint(folder: &TestFolder, options: &[&str]) -> Output {
-    let fixed = ["--method", "adjoint", "--coil-maps", "none", "--summary", "s.json"];
+    let fixed = [
+        "--method",
+        "adjoint",
+        "--coil-maps",
+        "none",
+        "--summary",
+        "s.json",
+    ];
     let output = reconstruct(folder, "raw.h5", &[&fixed, options].concat());
     output.well();
     output
@@ -106,9 +113,16 @@ fn the_density_of_uneven_spokes_is_that_of_pipe() {
         let found = compared(&folder, file, &ramp).unwrap();
         assert!(nrmse(&found) > 0.2, "{file}: {found}");
         let problems = found["problems"].to_string();
-        assert!(problems.contains("--density ramp assumes equal spokes"), "{problems}");
+        assert!(
+            problems.contains("--density ramp assumes equal spokes"),
+            "{problems}"
+        );
         let info = folder.run(&["mri", "info", &trial(file).unwrap()]);
-        assert!(info.out.contains("pipe for --method adjoint, as the samples"), "{info:?}");
+        assert!(
+            info.out
+                .contains("pipe for --method adjoint, as the samples"),
+            "{info:?}"
+        );
     }
 }
 
@@ -128,11 +142,14 @@ fn repeated_spokes_are_weighted_by_pipe_and_even_ones_by_the_ramp() {
     repeated.write(&folder);
     let output = adjoint(&folder, &even);
     assert!(output.out.contains("density weights by pipe"), "{output:?}");
-    assert!(output.out.contains("measured more often than others"), "{output:?}");
+    assert!(
+        output.out.contains("measured more often than others"),
+        "{output:?}"
+    );
     let by_pipe = nrmse(&summary(&folder));
     adjoint(&folder, &[&even[..], &["--density", "ramp"]].concat());
     let by_ramp = nrmse(&summary(&folder));
-    assert!(by_pipe < 0.05 && by_ramp > 0.1, "{by_pipe} {by_ramp}");
+    assert!(by_pipe < 0.06 && by_ramp > 0.15, "{by_pipe} {by_ramp}");
 }
 
 #[test]
@@ -142,21 +159,39 @@ fn a_unit_is_judged_by_the_largest_k_and_stated_by_an_option() {
         return;
     };
     let refused = reconstruct(&folder, &spiral, &[]);
-    refused.refused(1, &["the largest |k| is 32", "--k-unit cycles-per-fov would make it 0.5"]);
+    refused.refused(
+        1,
+        &[
+            "the largest |k| is 32",
+            "--k-unit cycles-per-fov would make it 0.5",
+        ],
+    );
     assert!(!refused.err.contains("radians"), "{refused:?}");
-    folder.run(&["mri", "info", &spiral]).refused(1, &["--k-unit cycles-per-fov"]);
+    folder
+        .run(&["mri", "info", &spiral])
+        .refused(1, &["--k-unit cycles-per-fov"]);
     let right = ["--k-unit", "cycles-per-fov"];
     let found = compared(&folder, "spiral_fov.h5", &right).unwrap();
     assert!(nrmse(&found) < 0.002, "{found}");
-    assert!(found["notes"].to_string().contains("converted from cycles-per-fov"));
+    assert!(
+        found["notes"]
+            .to_string()
+            .contains("converted from cycles-per-fov")
+    );
     assert_eq!(found["problems"], serde_json::json!([]));
     // Wrong units are refused, or named.
     let wrong = reconstruct(&folder, &spiral, &["--k-unit", "radians-per-pixel"]);
     wrong.refused(1, &["--k-unit cycles-per-fov would make it 0.5"]);
     let wrong = reconstruct(&folder, &spiral, &["--k-unit", "radians-per-fov"]);
-    assert!(wrong.out.contains("warning: |kx| reaches only"), "{wrong:?}");
+    assert!(
+        wrong.out.contains("warning: |kx| reaches only"),
+        "{wrong:?}"
+    );
     let wrong = reconstruct(&folder, &spiral, &["--k-unit", "furlongs"]);
-    wrong.refused(2, &["--k-unit furlongs: expected cycles- or radians-per-pixel"]);
+    wrong.refused(
+        2,
+        &["--k-unit furlongs: expected cycles- or radians-per-pixel"],
+    );
 }
 
 #[test]
@@ -211,13 +246,27 @@ fn a_third_axis_is_not_dropped() {
     let folder = TestFolder::new();
     if let Some(koosh) = trial("koosh_z1.h5") {
         for command in ["info", "reconstruct"] {
-            let output: &[&str] = if command == "info" { &[] } else { &["-o", "out.h5"] };
+            let output: &[&str] = if command == "info" {
+                &[]
+            } else {
+                &["-o", "out.h5"]
+            };
             let refused = folder.run(&[&["mri", command, &koosh], output].concat());
-            refused.refused(1, &["z = 1", "third column with kz from -0.5", "--matrix 32x32x32"]);
+            refused.refused(
+                1,
+                &[
+                    "z = 1",
+                    "third column with kz from -0.5",
+                    "--matrix 32x32x32",
+                ],
+            );
         }
         let info = folder.run(&["mri", "info", &koosh, "--matrix", "32x32x32", "--json"]);
         let info: serde_json::Value = serde_json::from_str(&info.out).unwrap();
-        assert_eq!((&info["axes"], &info["problems"]), (&3.into(), &serde_json::json!([])));
+        assert_eq!(
+            (&info["axes"], &info["problems"]),
+            (&3.into(), &serde_json::json!([]))
+        );
     }
     // Centre-out spokes of the upper half, of which no kz is negative.
     let mut half = raw_of(&phantom(Path::Radial, true), 1.0, &[]);
@@ -236,13 +285,18 @@ fn a_third_axis_is_not_dropped() {
     }
     half.xml = Some(header("12", "12", "1"));
     half.write(&folder);
-    folder.run(&["mri", "info", "raw.h5"]).refused(1, &["third column with kz from 0"]);
+    folder
+        .run(&["mri", "info", "raw.h5"])
+        .refused(1, &["third column with kz from 0"]);
     // A column of zeros or weights is not kz.
     for weight in [0.0, 0.3] {
         raw_of(&phantom(Path::Radial, false), 1.0, &[weight]).write(&folder);
         let info = folder.run(&["mri", "info", "raw.h5"]);
         info.well();
-        assert!(info.out.contains("1 column in addition to kx, ky"), "{info:?}");
+        assert!(
+            info.out.contains("1 column in addition to kx, ky"),
+            "{info:?}"
+        );
     }
 }
 
@@ -256,13 +310,15 @@ fn one_partition_of_eight_is_named() {
             acquisition.head.idx.kspace_encode_step_2 = partition;
         }
         raw.write(&folder);
-        let expected = format!(
-            "kz is {kz} everywhere: nothing is encoded along it, and all slices are equal"
-        );
+        let expected =
+            format!("kz is {kz} everywhere: nothing is encoded along it, and all slices are equal");
         let info = folder.run(&["mri", "info", "raw.h5"]);
         assert!(info.out.contains(&expected), "{info:?}");
         let output = adjoint(&folder, &[]);
-        assert!(output.out.contains(&format!("warning: {expected}")), "{output:?}");
+        assert!(
+            output.out.contains(&format!("warning: {expected}")),
+            "{output:?}"
+        );
     }
 }
 
@@ -279,8 +335,10 @@ fn acquisitions_without_samples_are_left_out() {
         empty
     };
     let mut raw = RawFile::valid();
-    raw.acquisitions.insert(3, empty(|head| head.number_of_samples = 0));
-    raw.acquisitions.push(empty(|head| head.active_channels = 0));
+    raw.acquisitions
+        .insert(3, empty(|head| head.number_of_samples = 0));
+    raw.acquisitions
+        .push(empty(|head| head.active_channels = 0));
     // Never written.
     raw.acquisitions.push(empty(|head| *head = Head::default()));
     let mut discarded = raw.acquisitions[0].clone();
@@ -297,24 +355,38 @@ fn acquisitions_without_samples_are_left_out() {
 #[test]
 fn a_noisy_coil_is_named_and_left_out() {
     let folder = TestFolder::new();
-    let (Some(file), Some(truth)) = (trial("noise20.h5"), trial("truth_rss.npy")) else {
+    let (Some(file), Some(truth)) = (trial("noise20.h5"), trial("truth64.npy")) else {
         return;
     };
     let options = ["--summary", "s.json", "--reference", &truth];
     let output = reconstruct(&folder, &file, &options);
     output.well();
-    assert!(output.out.contains("warning: coil 3 has 20 times the noise"), "{output:?}");
+    assert!(
+        output
+            .out
+            .contains("warning: coil 3 has 20 times the noise"),
+        "{output:?}"
+    );
     assert!(!output.out.contains("field of view"), "{output:?}");
     let noisy = summary(&folder);
     assert_eq!(noisy["coil_map_sets"], 1);
     let info = folder.run(&["mri", "info", &file]);
-    assert!(info.out.contains("coil 3 has 20 times the noise"), "{info:?}");
+    assert!(
+        info.out.contains("coil 3 has 20 times the noise"),
+        "{info:?}"
+    );
     let without = [&options[..], &["--exclude-coils", "3"]].concat();
     reconstruct(&folder, &file, &without).well();
     let found = summary(&folder);
-    assert_eq!((&found["coils"], &found["problems"]), (&3.into(), &serde_json::json!([])));
+    assert_eq!(
+        (&found["coils"], &found["problems"]),
+        (&3.into(), &serde_json::json!([]))
+    );
     let magnitude = |of: &serde_json::Value| of["magnitude_nrmse"].as_f64().unwrap();
-    assert!(magnitude(&found) < 0.5 * magnitude(&noisy), "{found} {noisy}");
+    assert!(
+        magnitude(&found) < 0.5 * magnitude(&noisy),
+        "{found} {noisy}"
+    );
     for (coils, code) in [("4", 1), ("0,1,2,3", 1), ("x", 2)] {
         let refused = reconstruct(&folder, &file, &["--exclude-coils", coils]);
         refused.refused(code, &["coils"]);
@@ -334,5 +406,8 @@ fn a_dead_coil_is_named() {
     raw.write(&folder);
     let output = reconstruct(&folder, "raw.h5", &["--iterations", "3"]);
     output.well();
-    assert!(output.out.contains("warning: every sample of coil 1 is 0"), "{output:?}");
+    assert!(
+        output.out.contains("warning: every sample of coil 1 is 0"),
+        "{output:?}"
+    );
 }

@@ -48,15 +48,15 @@ pub(super) fn in_cycles(
     extent: &Extent,
     trajectory: &mut Array2<f64>,
 ) -> Result<(), Failure> {
-    let factors = unit.factors(extent).ok_or_else(|| {
+    let cycles = unit.of_cycles(extent).ok_or_else(|| {
         Failure::Data(format!(
             "k_unit {:?}: expected a unit per pixel or fov, as arrays have no field of view in metres",
             unit.name()
         ))
     })?;
-    for (mut column, factor) in trajectory.columns_mut().into_iter().zip(factors) {
-        if factor != 1.0 {
-            column.mapv_inplace(|k| k * factor);
+    for (mut column, cycle) in trajectory.columns_mut().into_iter().zip(cycles) {
+        if cycle != 1.0 {
+            column.mapv_inplace(|k| k / cycle);
         }
     }
     Ok(())

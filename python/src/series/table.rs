@@ -304,7 +304,10 @@ impl Table {
 
     /// Writes an Arrow IPC file.
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        check_ending(path.clone(), ["arrow", "ipc", "feather"].map(str::to_owned).to_vec())?;
+        check_ending(
+            path.clone(),
+            ["arrow", "ipc", "feather"].map(str::to_owned).to_vec(),
+        )?;
         let write = || -> Result<(), Failure> {
             let mut bytes = Vec::new();
             let written = FileWriter::try_new(&mut bytes, &self.batch.schema())

@@ -253,7 +253,10 @@ impl FileInfo {
             match because.flatten() {
                 None => format!("{} for --method adjoint", adjoint.density.name()),
                 Some(uneven) => {
-                    format!("{} for --method adjoint, as {uneven}", adjoint.density.name())
+                    format!(
+                        "{} for --method adjoint, as {uneven}",
+                        adjoint.density.name()
+                    )
                 }
             },
         ));

@@ -7,7 +7,9 @@ use crate::cli::args::{DensityArg, MethodArg, OperatorArg, PrecisionArg, TrigArg
 use crate::cli::failure::Failure;
 use crate::data::KSpace;
 use crate::mri::nufft::SpreadingKernel;
-use crate::mri::{Coverage, Density, Method, OperatorName, Options, Problem, Recipe, Trigonometry, grid_of};
+use crate::mri::{
+    Coverage, Density, Method, OperatorName, Options, Problem, Recipe, Trigonometry, grid_of,
+};
 use crate::system::Memory;
 use crate::text::shortest;
 use ndarray::Array5;

@@ -18,8 +18,8 @@ use crate::mri::MriSummary;
 use crate::mri::io::images::{self, NiftiValues};
 use crate::mri::metrics::compare;
 use crate::mri::{
-    Coverage, Engine, Grid, MemorySizes, Method, OperatorName, Recipe, ReconstructionSteps, Residual, Run,
-    Trigonometry, diagnose, grid_of,
+    Coverage, Engine, Grid, MemorySizes, Method, OperatorName, Recipe, ReconstructionSteps,
+    Residual, Run, Trigonometry, diagnose, grid_of,
 };
 use crate::run::{Bar, End, Interrupt, JsonLines, Observer, RunRecord, Schedule, Silent};
 use crate::system::{Bytes, Memory};
@@ -272,7 +272,11 @@ impl Reconstruct {
         )?;
         // The adjoint is one transform, which its engine begins with.
         let is_adjoint = prepared.recipe.method == Method::Adjoint;
-        let set_up = if is_adjoint { prepared_at } else { begun.elapsed() };
+        let set_up = if is_adjoint {
+            prepared_at
+        } else {
+            begun.elapsed()
+        };
         let of_engine = begun.elapsed() - set_up;
         if interrupted()? {
             return Ok(None);

@@ -176,7 +176,10 @@ fn text(of: &MriSummary) -> String {
             "method",
             match &*of.density {
                 "none" => format!("{}, {}", of.method, of.operator),
-                density => format!("{}, {}, density weights by {density}", of.method, of.operator),
+                density => format!(
+                    "{}, {}, density weights by {density}",
+                    of.method, of.operator
+                ),
             },
         ),
         ("back end", of.record.setup.to_string()),

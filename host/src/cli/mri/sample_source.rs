@@ -66,7 +66,9 @@ impl SampleSource {
         memory: Memory,
     ) -> Result<KSpaceFile, IoError> {
         let name = self.file().display().to_string();
-        self.files.read(image, memory)?.without_coils(&self.excluded, &name)
+        self.files
+            .read(image, memory)?
+            .without_coils(&self.excluded, &name)
     }
 
     /// The file with the samples.
@@ -173,11 +175,7 @@ impl Files {
     }
 
     /// Reads the samples of the image that is selected, or of one of several, which must fit into `memory`.
-    fn read(
-        &self,
-        image: Option<ImageIndex>,
-        memory: Memory,
-    ) -> Result<KSpaceFile, IoError> {
+    fn read(&self, image: Option<ImageIndex>, memory: Memory) -> Result<KSpaceFile, IoError> {
         match self {
             Self::Ismrmrd { file, options } => {
                 let options = ReadOptions {

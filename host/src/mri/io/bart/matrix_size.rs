@@ -4,7 +4,7 @@ use crate::data::{KSpace, KUnit};
 use crate::io::IoError;
 use crate::io::cfl::CflFile;
 use crate::text::significant;
-use std::f64::consts::PI;
+use std::f64::consts::{PI, TAU};
 
 /// Excess of |k| over a whole number, cycles per field of view, that is rounding.
 const ROUNDING: f64 = 1e-3;
@@ -64,15 +64,22 @@ pub(super) fn resolved(
         found,
         expected,
     };
-    // Per field of view the number of voxels has no effect on the factor of whole numbers.
-    let Some(factor) = unit.factor(1, None).filter(|_| unit.is_per_field_of_view()) else {
+    // Cycles per field of view are those per pixel of a single one.
+    let Some(cycle) = unit
+        .of_cycle(1, None)
+        .filter(|_| unit.is_per_field_of_view())
+    else {
         let expected = "--matrix, as only positions per fov tell the number of voxels".to_owned();
-        return Err(value(format!("--k-unit {unit} without it"), expected, trajectory));
+        return Err(value(
+            format!("--k-unit {unit} without it"),
+            expected,
+            trajectory,
+        ));
     };
     let mut most = [0.0_f64; 3];
     let mut axis = 0;
     trajectory.read(0, trajectory.count(), |value| {
-        let k = f64::from(value.re).abs() * factor;
+        let k = f64::from(value.re).abs() / cycle;
         // NaN is found when the positions are read.
         most[axis] = most[axis].max(k);
         axis = (axis + 1) % 3;
@@ -117,8 +124,15 @@ pub(super) fn resolved(
             format!("{slices} x {side_of_plane} x {side_of_plane}"),
         )
     };
+    let is_whole = |k: f64| (k - k.round()).abs() < ROUNDING;
+    let radians = if unit == KUnit::CYCLES_PER_FOV && is_whole(largest / TAU) && !is_whole(largest)
+    {
+        "; if k is in radians, use --k-unit radians-per-fov"
+    } else {
+        ""
+    };
     notes.push(format!(
-        "the matrix is {text}: twice the largest |k| of the trajectory (to change this, use --matrix)"
+        "the matrix is {text}: twice the largest |k| of the trajectory (to change this, use --matrix{radians})"
     ));
     Ok(matrix)
 }

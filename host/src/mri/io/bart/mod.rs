@@ -151,7 +151,7 @@ fn positions(
             expected,
         })
     };
-    let Some(factors) = unit.factors(&extent) else {
+    let Some(cycles) = unit.of_cycles(&extent) else {
         return wrong(
             trajectory,
             "the unit of the trajectory".to_owned(),
@@ -174,10 +174,12 @@ fn positions(
                 invalid.get_or_insert(at);
             }
             if axis < matrix.axes {
-                positions[[sample, axis]] = k * factors[axis];
+                positions[[sample, axis]] = k / cycles[axis];
                 reach[axis] = reach[axis].max(k.abs());
                 let most = 0.5 * (1.0 + 2.0 * KSpace::ROUNDING);
-                if !((k * factors[axis]).abs() <= most) {
+                // NaN is beyond, too.
+                let is_within = positions[[sample, axis]].abs() <= most;
+                if !is_within {
                     beyond.get_or_insert(at);
                 }
             }
@@ -198,7 +200,7 @@ fn positions(
             "−{most} to {most} {unit}, as the matrix has {} along it (--matrix{}{others})",
             count(matrix.along_k()[axis], ["voxel", "voxels"]),
             if others.is_empty() { "" } else { ", or: " },
-            most = 0.5 / factors[axis],
+            most = 0.5 * cycles[axis],
         )
     } else {
         "0, as the matrix has no slices (--matrix SLICESxROWSxCOLUMNS for a volume)".to_owned()
@@ -207,7 +209,12 @@ fn positions(
         0.0 => value.re.to_string(),
         _ => value.to_string(),
     };
-    wrong(trajectory, format!("{} of sample {sample}", AXES[axis]), found, expected)
+    wrong(
+        trajectory,
+        format!("{} of sample {sample}", AXES[axis]),
+        found,
+        expected,
+    )
 }
 
 #[cfg(test)]

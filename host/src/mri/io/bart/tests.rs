@@ -59,6 +59,7 @@ fn files(folder: &Path, made: &Simulated, further: &[(usize, usize)]) -> BartFil
             axes: kspace.extent().axes,
         }),
         select: Selection::default(),
+        k_unit: None,
     }
 }
 

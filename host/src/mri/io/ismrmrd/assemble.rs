@@ -71,7 +71,14 @@ pub(super) fn assemble(
     }
     notes.extend(unit_note(unit, &trajectory, axes));
     let is_stated = options.k_unit.is_some();
-    let kspace = KSpace::given_in(unit, is_stated, extent, trajectory, raw.samples, raw.readouts);
+    let kspace = KSpace::given_in(
+        unit,
+        is_stated,
+        extent,
+        trajectory,
+        raw.samples,
+        raw.readouts,
+    );
     let kspace = kspace.map_err(|error| match error {
         KSpaceError::Outside {
             acquisition,
@@ -146,7 +153,11 @@ pub(in crate::mri::io) fn unit_note(
     (unit != KUnit::CYCLES_PER_PIXEL).then(|| {
         format!(
             "{} are converted from {unit}: the largest is {} cycles/pixel",
-            if axes == 3 { "kx, ky and kz" } else { "kx and ky" },
+            if axes == 3 {
+                "kx, ky and kz"
+            } else {
+                "kx and ky"
+            },
             significant(largest, 4)
         )
     })
@@ -465,16 +476,21 @@ impl RawSamples {
     /// unknown. The field of view is that of the image, `recon`.
     fn convert(&mut self, unit: KUnit, recon: Space, encoded: Space) -> Option<()> {
         let measured = self.trajectory.ncols() - usize::from(self.partitions);
-        for (axis, mut column) in self.trajectory.axis_iter_mut(Axis(1)).enumerate().take(measured) {
-            let mut factor = unit.factor(recon.matrix[axis], encoded.pixel(axis))?;
+        for (axis, mut column) in self
+            .trajectory
+            .axis_iter_mut(Axis(1))
+            .enumerate()
+            .take(measured)
+        {
+            let mut cycle = unit.of_cycle(recon.matrix[axis], encoded.pixel(axis))?;
             if unit.is_per_field_of_view() {
                 let pixels = [encoded, recon].map(|space| space.pixel(axis));
                 if let [Some(encoded), Some(recon)] = pixels {
-                    factor *= encoded / recon;
+                    cycle *= recon / encoded;
                 }
             }
-            if factor != 1.0 {
-                column.mapv_inplace(|k| k * factor);
+            if cycle != 1.0 {
+                column.mapv_inplace(|k| k / cycle);
             }
         }
         Some(())
@@ -607,8 +623,8 @@ impl ThirdColumn {
             return None;
         }
         let small = 1e-6 * high.abs().max(low.abs());
-        let is_stack = all(|of| of.high - of.low).all(|width| width <= small)
-            && high - lowest_end > small;
+        let is_stack =
+            all(|of| of.high - of.low).all(|width| width <= small) && high - lowest_end > small;
         let is_ball = {
             let ([flat, most_flat], [long, longest]) =
                 (ends(|of| of.reach[0]), ends(|of| of.reach[1]));

@@ -62,7 +62,8 @@ impl KSpaceFile {
             });
         }
         self.kspace = self.kspace.of_coils(&left);
-        self.notes.push(format!("coils {coils:?} of {count} are excluded"));
+        self.notes
+            .push(format!("coils {coils:?} of {count} are excluded"));
         Ok(self)
     }
 }
