@@ -147,6 +147,7 @@ fn execute(
 ) -> Result<(), Failure> {
     threads::check_environment()?;
     processes::check(matches)?;
+    threads::start_for(matches)?;
     if let Some((name, options)) = matches.subcommand() {
         let mut named = sciences.iter();
         if let Some(science) = named.find(|science| science.definition.get_name() == name) {

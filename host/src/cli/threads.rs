@@ -1,6 +1,8 @@
 //! The option `--threads`, and the variables of the environment that have the same effect.
 
 use super::failure::Failure;
+use clap::ArgMatches;
+use std::error::Error as _;
 use std::sync::OnceLock;
 
 /// Most threads that `--threads` accepts.
@@ -35,18 +37,49 @@ pub(crate) fn check_environment() -> Result<(), Failure> {
     Ok(())
 }
 
-/// The threads of the global pool, once [`start`] has set them.
+/// The threads of the global pool, once [`start`] has set them; 0 is the default.
 static STARTED: OnceLock<usize> = OnceLock::new();
 
-/// Sets the size of the global thread pool, if `--threads` is given. A command that computes several times has one pool.
+/// Starts the threads of the global pool, as many as `--threads` says. A command that computes several times has one pool.
+///
+/// # Errors
+/// The operating system does not give the process so many threads, or the memory of their stacks.
 pub(crate) fn start(threads: Option<usize>) -> Result<(), Failure> {
-    if let Some(n) = threads
-        && STARTED.get() != Some(&n)
-    {
-        rayon::ThreadPoolBuilder::new()
-            .num_threads(n)
-            .build_global()?;
-        STARTED.get_or_init(|| n);
+    let n = threads.unwrap_or(0);
+    if STARTED.get().is_some_and(|started| n == 0 || *started == n) {
+        return Ok(());
     }
-    Ok(())
+    match rayon::ThreadPoolBuilder::new()
+        .num_threads(n)
+        .build_global()
+    {
+        // A pool that exists already, which has no source, is as good as another by default.
+        Err(error) if n != 0 || error.source().is_some() => {
+            let which = match n {
+                0 => "the threads".to_owned(),
+                n => format!("--threads {n}: the threads"),
+            };
+            Err(Failure::failed(format!(
+                "{which} cannot be started: {error}; raise the limits of memory and of processes (ulimit -v, ulimit -u), or use fewer with --threads"
+            )))
+        }
+        _ => {
+            STARTED.get_or_init(|| n);
+            Ok(())
+        }
+    }
+}
+
+/// Starts the threads of a command, so that a later computation finds them: as many as its own `--threads` says.
+pub(super) fn start_for(matches: &ArgMatches) -> Result<(), Failure> {
+    let mut command = matches;
+    while let Some((_, inner)) = command.subcommand() {
+        command = inner;
+    }
+    let threads = command.try_get_one::<usize>("threads").ok().flatten();
+    // The command refuses other numbers.
+    match check(threads.copied()) {
+        Ok(()) => start(threads.copied()),
+        Err(_) => Ok(()),
+    }
 }

@@ -10,6 +10,7 @@ use num_complex::Complex;
 use std::fs::File;
 use std::io::{BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use warpstride_allocator::fallible;
 
 /// Number of dimensions of every array; those that a header leaves out are 1.
 pub const DIMENSIONS: usize = 16;
@@ -201,9 +202,7 @@ impl CflFile {
             return Err(refused(&self.name, memory.limit()));
         }
         let mut values: Vec<Complex<f64>> = Vec::new();
-        values
-            .try_reserve_exact(self.count)
-            .map_err(|_| refused(&self.name, 0))?;
+        fallible(|| values.try_reserve_exact(self.count)).map_err(|_| refused(&self.name, 0))?;
         self.read(0, self.count, |v| values.push(widened(v)))?;
         let axes = self.shape().len().max(least).min(DIMENSIONS);
         let mut shape = self.dimensions[..axes].to_vec();

@@ -15,6 +15,7 @@ use ndarray::{Array2, ArrayView, Dimension};
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Read, Write};
 use std::path::Path;
+use warpstride_allocator::fallible;
 use warpstride_formats::Element as FileElement;
 use warpstride_formats::numpy::{Header, Numbers};
 
@@ -118,7 +119,7 @@ pub fn read_within<T: Element>(path: &Path, memory: Memory) -> Result<Array2<T>,
         return Err(refused(memory.limit()));
     }
     let mut values: Vec<T> = Vec::new();
-    values.try_reserve_exact(count).map_err(|_| refused(0))?;
+    fallible(|| values.try_reserve_exact(count)).map_err(|_| refused(0))?;
     values.resize(count, T::default());
     let width = header.numbers.bytes();
     let mut buffer = vec![0; CHUNK.min(count) * width];

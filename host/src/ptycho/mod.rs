@@ -118,8 +118,8 @@ pub use quantities::{Degrees, ShortLength};
 pub use ranks::Ranks;
 pub use read_options::{
     Centre, CentreSetting, Constants, Datasets, EmptyFrames, FaultSetting, FrameTransform,
-    HotPixels, MAX_COARSE, NoData, NoDataSetting, PositionFile, PositionUnit, Raster, RasterStep,
-    ReadOptions, Saturation, Units,
+    HotPixels, MAX_COARSE, MaskPolarity, NegativeCounts, NoData, NoDataSetting, PositionFile,
+    PositionUnit, Raster, RasterStep, ReadOptions, Saturation, Units,
 };
 pub use recipe::{
     ApertureShape, Background, BackgroundFit, Blur, DetectorOptions, FlyOptions, FlyPath,
@@ -135,7 +135,7 @@ pub use rotation::{
 };
 pub use run::{ReconstructionSteps, Run, RunError};
 pub use simulate::{Pattern, SimulateError, SimulateOptions, simulate};
-pub use start::StartError;
+pub use start::{StartError, unusable as unusable_illumination};
 pub use start_object::{StartObject, StartObjectError};
 pub use step::{
     BatchMethod, BatchUpdate, Coefficients, Method, ModelErrors, Smoothness, Step, StepErrors,

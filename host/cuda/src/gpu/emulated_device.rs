@@ -300,8 +300,7 @@ impl Device for EmulatedDevice {
     fn pinned<T: Pod + Send + Sync>(&self, what: &'static str, len: usize) -> Result<Vec<T>> {
         let needed = len.saturating_mul(size_of::<T>());
         let mut memory = Vec::new();
-        memory
-            .try_reserve_exact(len)
+        warpstride_allocator::fallible(|| memory.try_reserve_exact(len))
             .map_err(|_| GpuError::HostMemory { what, needed })?;
         memory.resize(len, T::zeroed());
         Ok(memory)

@@ -9,6 +9,7 @@ use num_complex::Complex;
 use std::fs::File;
 use std::io::{BufWriter, Read, Write};
 use std::path::Path;
+use warpstride_allocator::fallible;
 
 /// Highest rank of an array that is read.
 const HIGHEST_RANK: usize = 8;
@@ -89,7 +90,7 @@ fn whole<T: Clone>(
         return Err(refused(memory.limit()));
     }
     let mut values: Vec<T> = Vec::new();
-    values.try_reserve_exact(count).map_err(|_| refused(0))?;
+    fallible(|| values.try_reserve_exact(count)).map_err(|_| refused(0))?;
     let width = header.numbers.bytes();
     let parts = width / header.numbers.part().bytes();
     let mut buffer = vec![0; CHUNK.min(count) * width];

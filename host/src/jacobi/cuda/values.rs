@@ -8,6 +8,7 @@ use super::engine::drain_on_error;
 use super::kernels::GpuReal;
 use crate::gpu::{self, DeviceGroup, StreamId};
 use crate::jacobi::{JacobiError, Problem};
+use warpstride_allocator::fallible;
 
 /// Number of vectors converted and copied at a time.
 const CHUNK: usize = 1 << 20;
@@ -175,7 +176,7 @@ impl<T: GpuReal> Border<T> {
             needed: ny * nx * size_of::<T>(),
         };
         let mut values: Vec<T> = Vec::new();
-        if values.try_reserve_exact(ny * nx).is_err() {
+        if fallible(|| values.try_reserve_exact(ny * nx)).is_err() {
             return Err(out_of_memory);
         }
         values.extend_from_slice(&self.first);

@@ -3,6 +3,7 @@
 use crate::series::SeriesError;
 use crate::system::Memory;
 use bytemuck::Zeroable;
+use warpstride_allocator::fallible;
 
 /// Allocations below this number of bytes skip the query for available memory, which takes longer
 /// than small batches.
@@ -34,12 +35,10 @@ pub(super) fn reserve<T>(
     vector: &mut Vec<T>,
     length: usize,
 ) -> Result<(), SeriesError> {
-    vector
-        .try_reserve_exact(length)
-        .map_err(|_| SeriesError::HostMemory {
-            what,
-            needed: length.saturating_mul(size_of::<T>()),
-        })
+    fallible(|| vector.try_reserve_exact(length)).map_err(|_| SeriesError::HostMemory {
+        what,
+        needed: length.saturating_mul(size_of::<T>()),
+    })
 }
 
 /// Splits a slice into consecutive slices of the given lengths.

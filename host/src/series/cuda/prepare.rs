@@ -4,6 +4,7 @@
 use crate::series::{Batch, NanPolicy, SeriesError};
 use rayon::prelude::*;
 use std::borrow::Cow;
+use warpstride_allocator::fallible;
 
 /// Number of points that one thread examines.
 const PART_POINTS: usize = 1 << 16;
@@ -163,12 +164,10 @@ impl<'a> Prepared<'a> {
 /// An empty vector with the given capacity.
 pub(super) fn vec_with_capacity<T>(len: usize) -> Result<Vec<T>, SeriesError> {
     let mut vector = Vec::new();
-    vector
-        .try_reserve_exact(len)
-        .map_err(|_| SeriesError::HostMemory {
-            what: "points and buckets",
-            needed: len.saturating_mul(size_of::<T>()),
-        })?;
+    fallible(|| vector.try_reserve_exact(len)).map_err(|_| SeriesError::HostMemory {
+        what: "points and buckets",
+        needed: len.saturating_mul(size_of::<T>()),
+    })?;
     Ok(vector)
 }
 

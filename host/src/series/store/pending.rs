@@ -1,6 +1,7 @@
 //! Collects points in reading order until they form a batch.
 
 use super::super::{Batch, SeriesError};
+use warpstride_allocator::fallible;
 
 /// Purpose of the allocations, for errors.
 const WHAT: &str = "a batch of points";
@@ -101,12 +102,10 @@ impl Pending {
 
 /// Reserves capacity for more elements.
 fn reserve<T>(vector: &mut Vec<T>, more: usize) -> Result<(), SeriesError> {
-    vector
-        .try_reserve(more)
-        .map_err(|_| SeriesError::HostMemory {
-            what: WHAT,
-            needed: (vector.len() + more).saturating_mul(size_of::<T>()),
-        })
+    fallible(|| vector.try_reserve(more)).map_err(|_| SeriesError::HostMemory {
+        what: WHAT,
+        needed: (vector.len() + more).saturating_mul(size_of::<T>()),
+    })
 }
 
 #[cfg(test)]
