@@ -63,6 +63,7 @@ pub fn run_with(arguments: impl IntoIterator<Item = OsString>, executable: Optio
         output::complain(&failure.to_string());
         return FAILED;
     }
+    threads::report_as_error();
     let sciences = science_commands();
     let matches = match program(&sciences).try_get_matches_from(arguments) {
         Ok(matches) => matches,

@@ -1,6 +1,8 @@
 //! The option `--threads`, and the variables of the environment that have the same effect.
 
+use super::FAILED;
 use super::failure::Failure;
+use super::output::complain;
 use clap::ArgMatches;
 use std::error::Error as _;
 use std::sync::OnceLock;
@@ -37,6 +39,9 @@ pub(crate) fn check_environment() -> Result<(), Failure> {
     Ok(())
 }
 
+/// What to do about threads that cannot be started.
+const REMEDY: &str = "raise the limits of memory and of processes (ulimit -v, ulimit -u), or use fewer threads with --threads";
+
 /// The threads of the global pool, once [`start`] has set them; 0 is the default.
 static STARTED: OnceLock<usize> = OnceLock::new();
 
@@ -60,7 +65,7 @@ pub(crate) fn start(threads: Option<usize>) -> Result<(), Failure> {
                 n => format!("--threads {n}: the threads"),
             };
             Err(Failure::failed(format!(
-                "{which} cannot be started: {error}; raise the limits of memory and of processes (ulimit -v, ulimit -u), or use fewer with --threads"
+                "{which} cannot be started: {error}; {REMEDY}"
             )))
         }
         _ => {
@@ -68,6 +73,19 @@ pub(crate) fn start(threads: Option<usize>) -> Result<(), Failure> {
             Ok(())
         }
     }
+}
+
+/// Makes a thread that cannot be started an error of one sentence, where the standard library panics.
+pub(super) fn report_as_error() {
+    let previous = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |info| {
+        let text = info.payload_as_str().unwrap_or_default();
+        if text.starts_with("failed to spawn thread") {
+            complain(&format!("{text}; {REMEDY}"));
+            std::process::exit(FAILED.into());
+        }
+        previous(info);
+    }));
 }
 
 /// Starts the threads of a command, so that a later computation finds them: as many as its own `--threads` says.

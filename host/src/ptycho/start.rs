@@ -67,7 +67,7 @@ impl StartError {
                     .to_owned()
             }
             Self::Illumination(reason) => format!(
-                "expected an illumination with the rows and columns of the frames, found that {reason}; --set probe.source=mean-pattern (or aperture, gaussian, …) starts without it, and --pad or --crop give the frames its size if they were cut"
+                "expected an illumination with the rows and columns of the frames, found that {reason}; --set probe.source=mean-pattern (or aperture, gaussian, …) starts without it"
             ),
             Self::DarkAperture(found) => format!(
                 "expected a fraction of the frame's width that illuminates a detector pixel, found {found}"

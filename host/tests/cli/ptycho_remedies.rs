@@ -41,7 +41,7 @@ fn a_mask_of_the_other_meaning_is_recognised() {
     let folder = scan();
     written(&folder, "inverted.cxi", |_, mask| {
         mask.fill(1);
-        mask.row_mut(3).fill(0);
+        mask.row_mut(0).fill(0);
     });
     written(&folder, "all.cxi", |_, mask| mask.fill(1));
     written(&folder, "good.cxi", |_, mask| mask.row_mut(3).fill(255));
@@ -289,7 +289,7 @@ fn the_detector_with_the_patterns_is_chosen() {
 fn decimal_commas_are_read() {
     let folder = TestFolder::new();
     let (Some(scan), Some(table)) = (
-        trial("decimal commas", "base.cxi"),
+        trial("decimal commas", "two.nxs"),
         trial("decimal commas", "de.csv"),
     ) else {
         return;
@@ -443,9 +443,9 @@ fn commands_without_memory_end_with_a_sentence() {
                 Some(0) => {}
                 Some(1) => {
                     refused += 1;
-                    assert_eq!(err.lines().count(), 1, "{limit} {arguments}: {err}");
+                    let last = err.lines().last().unwrap_or_default();
                     assert!(
-                        err.starts_with("warpstride: "),
+                        last.starts_with("warpstride: "),
                         "{limit} {arguments}: {err}"
                     );
                     assert!(!err.contains("panicked"), "{limit} {arguments}: {err}");

@@ -232,7 +232,8 @@ impl Info {
             .map_err(|error| self.origin.of_reading(error))?
         {
             print_layout(&layout, self.json)?;
-            return match self.incomplete(memory).filter(|_| !self.json) {
+            let alone = !self.json && !layout.complete;
+            return match self.incomplete(memory).filter(|_| alone) {
                 Some(info) => say(&info?.text(None)),
                 None => Ok(()),
             };

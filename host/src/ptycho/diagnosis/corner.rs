@@ -9,7 +9,7 @@ const CONCENTRATED: f64 = 0.25;
 /// Largest distance of the middle of the light from the first pixel, as a fraction of the frame.
 const NEAR: f64 = 0.1;
 /// Least share of each of the four corners in the light of all of them: a beam beside the detector has light in one or two.
-const OF_CORNER: f64 = 0.1;
+const OF_CORNER: f64 = 0.02;
 
 /// Whether the light of the mean pattern (row, column) is around the first pixel, if the frame is continued periodically.
 pub(in crate::ptycho) fn is_at_corner(mean: &Array2<f64>) -> bool {

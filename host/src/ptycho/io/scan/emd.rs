@@ -16,7 +16,7 @@ use crate::io::IoError;
 use crate::io::source::Source;
 use crate::ptycho::read_options::si_units;
 use crate::text::{Dimension, length, shortest, significant};
-use axis::AxisStep;
+use axis::{AxisStep, rounded};
 use calibration::Calibration;
 use ndarray::Array2;
 use std::path::Path;
@@ -171,12 +171,16 @@ fn raster(
     let points = frames.scan_shape().map_or(count, |[_, fast]| fast).max(1);
     let step = |axis: &AxisStep, metres: f64| match axis.coordinates {
         Some(_) => format!("the coordinates of {}", axis.path),
-        None => length(metres.abs(), 4),
+        None => format!("steps of {}", length(metres.abs(), 4)),
+    };
+    let of_fast = step(&fast, fast_step);
+    let of_fast = match slow.coordinates {
+        None => of_fast.trim_start_matches("steps of "),
+        Some(_) => &of_fast,
     };
     notes.push(format!(
-        "positions are those of a raster with steps of {} and {} (its rotation is not in the file)",
-        step(&slow, slow_step),
-        step(&fast, fast_step)
+        "positions are those of a raster with {} and {of_fast} (its rotation is not in the file)",
+        step(&slow, slow_step)
     ));
     let along = |axis: &AxisStep, number: usize, metres: f64| match &axis.coordinates {
         // In steps, as the unit of the axis is that of its step.
@@ -252,7 +256,7 @@ fn geometry(
     notes.push(format!(
         "{}: a detector pixel of {} {} ({} mrad), at a nominal distance of {} m",
         row.path,
-        shortest(row.step),
+        rounded(row.step),
         row.unit,
         significant(angles[0] * 1e3, 4),
         shortest(distance)

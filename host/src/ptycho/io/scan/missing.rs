@@ -9,6 +9,8 @@ use std::path::Path;
 
 /// Endings of the files of electron microscopes.
 const OF_ELECTRONS: [&str; 3] = ["mib", "raw", "xml"];
+/// Voltage of the electrons of an example, V.
+const VOLTAGE: f64 = 3e5;
 /// Part of the window of a frame that the step of an example is.
 const STEP: f64 = 0.125;
 
@@ -79,7 +81,7 @@ pub fn missing_parts(path: &Path, options: &ReadOptions, memory: Memory) -> Opti
         ..options.clone()
     };
     let mut parts = Vec::new();
-    let of_electrons = path.extension().is_some_and(|end| {
+    let mut of_electrons = path.extension().is_some_and(|end| {
         OF_ELECTRONS
             .iter()
             .any(|known| end.eq_ignore_ascii_case(known))
@@ -93,7 +95,9 @@ pub fn missing_parts(path: &Path, options: &ReadOptions, memory: Memory) -> Opti
         let alone = matches!(error, IoError::Format { .. }) && !complete.has_other_positions();
         match Part::of(&error).or(alone.then_some(Part::Positions)) {
             Some(part) if !parts.contains(&part) => {
-                fill(part, &mut complete);
+                // A format of electron microscopes names the voltage first.
+                of_electrons |= error.to_string().contains("--voltage 300kV");
+                fill(part, of_electrons, &mut complete);
                 parts.push(part);
             }
             _ if parts.is_empty() => return None,
@@ -125,10 +129,11 @@ fn one_frame(options: &ReadOptions) -> ReadOptions {
 }
 
 /// Fills in a placeholder.
-fn fill(part: Part, options: &mut ReadOptions) {
+fn fill(part: Part, of_electrons: bool, options: &mut ReadOptions) {
     let constants = &mut options.constants;
     match part {
         Part::Positions => options.without_positions = true,
+        Part::Beam if of_electrons => constants.voltage = Some(VOLTAGE),
         Part::Beam => constants.wavelength = Some(1e-10),
         Part::Distance => constants.distance = Some(1.0),
         Part::PixelSize => constants.pixel_size = Some([75e-6; 2]),
@@ -197,7 +202,7 @@ fn command(
     let mut give = |given: Option<String>| beam.extend(given);
     if missing(Part::Beam) {
         if of_electrons {
-            of_wave = Geometry::wavelength_of_voltage(3e5);
+            of_wave = Geometry::wavelength_of_voltage(VOLTAGE);
             give(Some("--voltage 300kV".to_owned()));
         } else {
             of_wave = 1.4e-10;

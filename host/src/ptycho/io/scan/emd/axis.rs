@@ -235,7 +235,7 @@ impl AxisStep {
 }
 
 /// A number with 6 digits.
-fn rounded(value: f64) -> String {
+pub(super) fn rounded(value: f64) -> String {
     let digits = format!("{value:.5e}").parse().unwrap_or(value);
     shortest(digits)
 }
