@@ -19,6 +19,8 @@ const LOOKED_AT: usize = 8;
 /// that is too bright are fewer.
 const MOST_HIDDEN: f64 = 0.9;
 const HIDDEN_PIXELS: f64 = 0.1;
+/// Share of the light, and of the pixels, that no mask of bad pixels hides.
+const HALF: f64 = 0.5;
 /// Share of the light below which too little is left for a reconstruction.
 const HARDLY_ANY: f64 = 0.01;
 /// Least count of a pixel that is the same in all frames by a fault, and not by chance.
@@ -83,7 +85,8 @@ impl MaskLight {
 
     /// Whether most of the light is hidden, and not only that of a few pixels.
     pub(super) fn is_doubtful(&self) -> bool {
-        self.hidden > MOST_HIDDEN * self.all && self.pixels > HIDDEN_PIXELS
+        (self.hidden > MOST_HIDDEN * self.all && self.pixels > HIDDEN_PIXELS)
+            || (self.hidden > HALF * self.all && self.pixels > HALF)
     }
 
     /// Whether hardly any light is left.
@@ -264,7 +267,7 @@ mod tests {
             .refused("a.cxi", "/m", &light(|row, _| row == 0))
             .to_string();
         assert!(
-            text.contains("95.0 % of the pixels and 100 % of the light"),
+            text.contains("95.0 % of the pixels and 99.9 % of the light"),
             "{text}"
         );
         assert!(text.contains("--file-mask-marks valid"), "{text}");

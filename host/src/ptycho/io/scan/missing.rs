@@ -133,7 +133,9 @@ fn fill(part: Part, of_electrons: bool, options: &mut ReadOptions) {
     let constants = &mut options.constants;
     match part {
         Part::Positions => options.without_positions = true,
-        Part::Beam if of_electrons => constants.voltage = Some(VOLTAGE),
+        Part::Beam if of_electrons => {
+            constants.wavelength = Some(Geometry::wavelength_of_voltage(VOLTAGE));
+        }
         Part::Beam => constants.wavelength = Some(1e-10),
         Part::Distance => constants.distance = Some(1.0),
         Part::PixelSize => constants.pixel_size = Some([75e-6; 2]),

@@ -164,7 +164,10 @@ impl Table {
         } else {
             for (line, number) in text.lines().zip(1..) {
                 if is_data(&line) {
-                    rows.push((number, line.split_whitespace().map(str::to_owned).collect()));
+                    let cells = line.split_whitespace();
+                    // Names may be between commas where numbers have decimal commas.
+                    let cells = cells.map(|cell| cell.trim_end_matches(',').to_owned());
+                    rows.push((number, cells.collect()));
                 }
             }
         }
