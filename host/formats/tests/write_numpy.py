@@ -37,3 +37,4 @@ others = {"positions": array("<f8", 6, 2), "name": numpy.array("a scan")}
 numpy.savez(folder / "stored.npz", frames=array("<u2", 6, 4, 5), **others)
 numpy.savez_compressed(folder / "compressed.npz", frames=array("<u2", 2, 3, 4, 5), **others)
 numpy.savez(folder / "two.npz", first=array("<u2", 6, 4, 5), second=array("<f4", 3, 4, 5))
+numpy.savez_compressed(folder / "fortran.npz", frames=numpy.asfortranarray(array("<u2", 2, 3, 4, 5)))

@@ -9,6 +9,7 @@ pub(crate) mod demo;
 mod device_list;
 mod devices;
 mod devices_request;
+mod failed_allocation;
 pub(crate) mod failure;
 mod file_size;
 #[cfg(feature = "jacobi")]
@@ -53,6 +54,10 @@ const INTERRUPTED: u8 = 130;
 /// Parses the command line, runs the command and returns the exit code: 0, 1 for bad input or a
 /// failure, 2 for wrong usage, 130 after Ctrl-C.
 pub fn run() -> ExitCode {
+    if let Err(failure) = failed_allocation::end_as_failure() {
+        output::complain(&failure.to_string());
+        return ExitCode::from(FAILED);
+    }
     ExitCode::from(run_with(std::env::args_os(), None))
 }
 
@@ -63,6 +68,7 @@ pub fn run_with(arguments: impl IntoIterator<Item = OsString>, executable: Optio
         output::complain(&failure.to_string());
         return FAILED;
     }
+    threads::report_as_error();
     let sciences = science_commands();
     let matches = match program(&sciences).try_get_matches_from(arguments) {
         Ok(matches) => matches,
@@ -147,6 +153,7 @@ fn execute(
 ) -> Result<(), Failure> {
     threads::check_environment()?;
     processes::check(matches)?;
+    threads::start_for(matches)?;
     if let Some((name, options)) = matches.subcommand() {
         let mut named = sciences.iter();
         if let Some(science) = named.find(|science| science.definition.get_name() == name) {

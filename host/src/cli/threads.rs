@@ -1,6 +1,10 @@
 //! The option `--threads`, and the variables of the environment that have the same effect.
 
+use super::FAILED;
 use super::failure::Failure;
+use super::output::complain;
+use clap::ArgMatches;
+use std::error::Error as _;
 use std::sync::OnceLock;
 
 /// Most threads that `--threads` accepts.
@@ -35,18 +39,65 @@ pub(crate) fn check_environment() -> Result<(), Failure> {
     Ok(())
 }
 
-/// The threads of the global pool, once [`start`] has set them.
+/// What to do about threads that cannot be started.
+const REMEDY: &str = "raise the limits of memory and of processes (ulimit -v, ulimit -u), or use fewer threads with --threads";
+
+/// The threads of the global pool, once [`start`] has set them; 0 is the default.
 static STARTED: OnceLock<usize> = OnceLock::new();
 
-/// Sets the size of the global thread pool, if `--threads` is given. A command that computes several times has one pool.
+/// Starts the threads of the global pool, as many as `--threads` says. A command that computes several times has one pool.
+///
+/// # Errors
+/// The operating system does not give the process so many threads, or the memory of their stacks.
 pub(crate) fn start(threads: Option<usize>) -> Result<(), Failure> {
-    if let Some(n) = threads
-        && STARTED.get() != Some(&n)
-    {
-        rayon::ThreadPoolBuilder::new()
-            .num_threads(n)
-            .build_global()?;
-        STARTED.get_or_init(|| n);
+    let n = threads.unwrap_or(0);
+    if STARTED.get().is_some_and(|started| n == 0 || *started == n) {
+        return Ok(());
     }
-    Ok(())
+    match rayon::ThreadPoolBuilder::new()
+        .num_threads(n)
+        .build_global()
+    {
+        // A pool that exists already, which has no source, is as good as another by default.
+        Err(error) if n != 0 || error.source().is_some() => {
+            let which = match n {
+                0 => "the threads".to_owned(),
+                n => format!("--threads {n}: the threads"),
+            };
+            Err(Failure::failed(format!(
+                "{which} cannot be started: {error}; {REMEDY}"
+            )))
+        }
+        _ => {
+            STARTED.get_or_init(|| n);
+            Ok(())
+        }
+    }
+}
+
+/// Makes a thread that cannot be started an error of one sentence, where the standard library panics.
+pub(super) fn report_as_error() {
+    let previous = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |info| {
+        let text = info.payload_as_str().unwrap_or_default();
+        if text.starts_with("failed to spawn thread") {
+            complain(&format!("{text}; {REMEDY}"));
+            std::process::exit(FAILED.into());
+        }
+        previous(info);
+    }));
+}
+
+/// Starts the threads of a command, so that a later computation finds them: as many as its own `--threads` says.
+pub(super) fn start_for(matches: &ArgMatches) -> Result<(), Failure> {
+    let mut command = matches;
+    while let Some((_, inner)) = command.subcommand() {
+        command = inner;
+    }
+    let threads = command.try_get_one::<usize>("threads").ok().flatten();
+    // The command refuses other numbers.
+    match check(threads.copied()) {
+        Ok(()) => start(threads.copied()),
+        Err(_) => Ok(()),
+    }
 }

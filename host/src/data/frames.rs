@@ -3,6 +3,8 @@
 #[cfg(feature = "ptycho")]
 use super::{CountSums, Inspected, Mask};
 use crate::system::{ScratchError, ScratchFile};
+#[cfg(feature = "ptycho")]
+use ndarray::ArrayViewMut2;
 use ndarray::{Array3, ArrayView2, ArrayView3, Axis, s};
 use rayon::prelude::*;
 use std::path::Path;
@@ -234,6 +236,33 @@ impl Frames {
                 Ok(())
             }
         }
+    }
+
+    /// The values after `change` of each frame (row, column), in memory or in a temporary file as before.
+    ///
+    /// # Errors
+    /// The temporary file cannot be read, or another one cannot be written.
+    #[cfg(feature = "ptycho")]
+    pub fn changed(
+        mut self,
+        change: impl Fn(ArrayViewMut2<'_, f32>) + Sync,
+    ) -> Result<Self, ScratchError> {
+        if let Some(frames) = self.in_memory_mut() {
+            let each: Vec<_> = frames.outer_iter_mut().collect();
+            each.into_par_iter().for_each(&change);
+            return Ok(self);
+        }
+        let mut writer = match self.scratch_folder() {
+            Some(folder) => FrameWriter::in_scratch(folder, self.shape)?,
+            None => FrameWriter::in_memory(self.shape),
+        };
+        self.blocks(|first, block| {
+            let mut block = block.to_owned();
+            let each: Vec<_> = block.outer_iter_mut().collect();
+            each.into_par_iter().for_each(&change);
+            writer.put(first, block.view())
+        })?;
+        Ok(writer.finish())
     }
 
     /// Calls `visit` with the number of a first frame and the values of some frames from there on, until it has had all frames in

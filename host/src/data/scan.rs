@@ -81,6 +81,10 @@ pub struct Scan {
     travel: Option<Vec<[f64; 2]>>,
     /// Where the pixels are in the file, if they have other rows and columns there.
     stored: Option<StoredPixels>,
+    /// What its reader found doubtful, one sentence each.
+    doubts: Vec<String>,
+    /// Why the illumination in the file is not the start probe.
+    unusable_probe: Option<String>,
 }
 
 /// Why data are not a valid scan. A reader adds the file and the dataset.
@@ -275,6 +279,8 @@ impl Scan {
             numbers: None,
             travel: None,
             stored: None,
+            doubts: Vec::new(),
+            unusable_probe: None,
         })
     }
 
@@ -357,6 +363,32 @@ impl Scan {
         self.stored.as_ref()
     }
 
+    /// Says what its reader found doubtful, one sentence each.
+    #[must_use]
+    pub fn with_doubts(mut self, doubts: Vec<String>) -> Self {
+        self.doubts = doubts;
+        self
+    }
+
+    /// What its reader found doubtful, one sentence each.
+    #[must_use]
+    pub fn doubts(&self) -> &[String] {
+        &self.doubts
+    }
+
+    /// Says why the illumination in its file is not its start probe, if the file has one.
+    #[must_use]
+    pub fn with_unusable_probe(mut self, reason: Option<String>) -> Self {
+        self.unusable_probe = reason;
+        self
+    }
+
+    /// Why the illumination in the file is not the start probe; `None` if it is, or if the file has none.
+    #[must_use]
+    pub fn unusable_probe(&self) -> Option<&str> {
+        self.unusable_probe.as_deref()
+    }
+
     /// Adds the ground truth of a simulated scan.
     #[must_use]
     pub fn with_simulation(mut self, simulation: Simulation) -> Self {
@@ -392,7 +424,9 @@ impl Scan {
         let scan = Self::of_frames(frames, Some(mask), positions, self.geometry, self.probe)?
             .with_travel(travel)
             .with_voltage(self.voltage)
-            .with_stored_pixels(self.stored);
+            .with_stored_pixels(self.stored)
+            .with_doubts(self.doubts)
+            .with_unusable_probe(self.unusable_probe);
         Ok(match self.simulation {
             Some(truth) => scan.with_simulation(Simulation {
                 positions: truth.positions.select(Axis(0), numbers),

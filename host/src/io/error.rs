@@ -60,6 +60,18 @@ pub enum IoError {
         /// The paths that were tried.
         tried: Vec<String>,
     },
+    /// A scan lacks several things beside its frames.
+    #[error(
+        "{file}: expected {missing}, found none of them; with the values of the measurement in the place of these, this runs: {command}"
+    )]
+    Incomplete {
+        /// The file, as given.
+        file: String,
+        /// What is missing, with the options that give it.
+        missing: String,
+        /// A command that has all of it.
+        command: String,
+    },
     /// A dataset has the wrong shape.
     #[error("{file}: {dataset}: expected {expected}, found {}", shape(found))]
     Shape {
@@ -321,6 +333,7 @@ impl IoError {
             | Self::Truncated { file, .. }
             | Self::Damaged { file, .. }
             | Self::Missing { file, .. }
+            | Self::Incomplete { file, .. }
             | Self::Shape { file, .. }
             | Self::Type { file, .. }
             | Self::Value { file, .. }

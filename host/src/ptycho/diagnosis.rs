@@ -1,5 +1,6 @@
 //! Properties of a scan that often explain a poor or meaningless reconstruction.
 
+pub(super) mod corner;
 mod groups;
 pub(super) mod hot_pixels;
 mod light;
@@ -61,6 +62,7 @@ pub fn diagnose(scan: &Scan, engines: &[EngineSpec]) -> Result<Diagnosis, Scratc
     problems.extend(overlap.as_ref().and_then(|o| groups::separate(scan, o)));
     problems.extend(frames(scan));
     problems.extend(masked(scan));
+    problems.extend_from_slice(scan.doubts());
     problems.extend(counts(scan)?);
     problems.extend(light::no_photon_counts(scan, engines));
     problems.extend(light::more_than_counted(scan));
@@ -86,6 +88,7 @@ pub fn diagnose_frames(scan: &Scan) -> Result<Vec<String>, ScratchError> {
     let mean = scan.mean_frame();
     let mut problems = frames(scan);
     problems.extend(masked(scan));
+    problems.extend_from_slice(scan.doubts());
     problems.extend(counts(scan)?);
     problems.extend(hot_pixels::hot(scan, &mean)?);
     if !scan.geometry().is_near_field() {

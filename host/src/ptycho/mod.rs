@@ -119,8 +119,8 @@ pub use quantities::{Degrees, ShortLength};
 pub use ranks::Ranks;
 pub use read_options::{
     Centre, CentreSetting, Constants, Datasets, EmptyFrames, FaultSetting, FileOrder,
-    FrameTransform, HotPixels, MAX_COARSE, NoData, NoDataSetting, Pair, PositionFile, PositionUnit,
-    Raster, RasterStep, ReadOptions, Saturation, Units,
+    FrameTransform, HotPixels, MAX_COARSE, MaskPolarity, NegativeCounts, NoData, NoDataSetting,
+    Pair, PositionFile, PositionUnit, Raster, RasterStep, ReadOptions, Saturation, Units,
 };
 pub use recipe::{
     ApertureShape, Background, BackgroundFit, Blur, DetectorOptions, FlyOptions, FlyPath,
@@ -137,7 +137,7 @@ pub use rotation::{
 pub use run::{ReconstructionSteps, Run, RunError};
 pub use scan_checks::{ScanChecks, check_scan};
 pub use simulate::{Pattern, SimulateError, SimulateOptions, simulate};
-pub use start::StartError;
+pub use start::{StartError, unusable as unusable_illumination};
 pub use start_object::{StartObject, StartObjectError};
 pub use step::{
     BatchMethod, BatchUpdate, Coefficients, Method, ModelErrors, Smoothness, Step, StepErrors,

@@ -21,7 +21,9 @@ use super::{Orientation, RecipeError};
 use crate::text::{Dimension, shortest};
 use ndarray::Array2;
 use prepare::is_default;
-pub use prepare::{Centre, CentreSetting, FaultSetting, FrameTransform, HotPixels, Saturation};
+pub use prepare::{
+    Centre, CentreSetting, FaultSetting, FrameTransform, HotPixels, NegativeCounts, Saturation,
+};
 use serde::{Deserialize, Serialize};
 use std::ops::RangeInclusive;
 
@@ -40,6 +42,10 @@ const MAX_NO_DATA: usize = 64;
 pub struct ReadOptions {
     /// Layout of the file; detected by default.
     pub format: Format,
+    /// The array of an `.npz` file, or the dataset of a NeXus file or of one without a known layout, that has the frames, where several
+    /// do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dataset: Option<String>,
     /// The axes of the dataset of frames, from 0, are frame, row and column: `[0, 1, 2]` by default, `[0, 2, 1]` for transposed
     /// frames. Masks and probes are transposed as the frames are. Only for MATLAB files and `paths`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -75,9 +81,18 @@ pub struct ReadOptions {
     /// their mean.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flat: Option<String>,
-    /// A mask (row, column) as stored, whose non-zero pixels are bad, beside that of the file, with a name as that of `dark`.
+    /// A mask (row, column) as stored, beside that of the file, with a name as that of `dark`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mask: Option<String>,
+    /// Meaning of the non-zero pixels of `mask`; by default they are bad.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mask_marks: Option<MaskPolarity>,
+    /// Meaning of the non-zero pixels of the mask in the scan's file, if it is another than that of the file's format.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file_mask_marks: Option<MaskPolarity>,
+    /// What to do about negative counts on pixels that are not masked.
+    #[serde(skip_serializing_if = "is_default")]
+    pub negative: NegativeCounts,
     /// What to do about pixels that count without light, or never count.
     #[serde(skip_serializing_if = "is_default")]
     pub hot_pixels: HotPixels,
@@ -114,6 +129,9 @@ pub struct ReadOptions {
     /// Reads frames that have no positions, to describe them: each is 1 m from the one before. No option of a recipe.
     #[serde(skip)]
     pub without_positions: bool,
+    /// Reads frames to describe them, whose zero frequency may be elsewhere. No option of a recipe.
+    #[serde(skip)]
+    pub describes_only: bool,
     /// Matrix [[a, b], [c, d]] that is applied to the positions before axes are exchanged and flipped: row' = a·row + b·column,
     /// column' = c·row + d·column.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -359,8 +377,36 @@ pub enum NoDataSetting {
 pub enum NoData {
     /// `"auto"` or `"off"`.
     Setting(NoDataSetting),
-    /// These counts, in every frame that has them.
-    Values(Vec<f64>),
+    /// These counts, in every frame that has them: one or several numbers, or `"nan"`.
+    Values(#[serde(deserialize_with = "counts")] Vec<f64>),
+}
+
+/// One count or several; NaN may be a text, as JSON has no number for it.
+fn counts<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<f64>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Count {
+        Number(f64),
+        Text(String),
+    }
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Counts {
+        Several(Vec<Count>),
+        One(Count),
+    }
+    let all = match Counts::deserialize(deserializer)? {
+        Counts::Several(all) => all,
+        Counts::One(one) => vec![one],
+    };
+    let number = |count| match count {
+        Count::Number(number) => Ok(number),
+        Count::Text(text) if text.eq_ignore_ascii_case("nan") => Ok(f64::NAN),
+        Count::Text(text) => Err(serde::de::Error::custom(format!(
+            "expected counts or \"nan\", found \"{text}\""
+        ))),
+    };
+    all.into_iter().map(number).collect()
 }
 
 impl Default for NoData {
@@ -490,12 +536,31 @@ pub enum MaskPolarity {
     #[default]
     Bad,
     /// Non-zero pixels are valid, as in PtyPy.
+    #[serde(alias = "good")]
     Valid,
 }
 
 impl MaskPolarity {
+    /// The name in a recipe.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Bad => "bad",
+            Self::Valid => "valid",
+        }
+    }
+
+    /// The other meaning.
+    #[must_use]
+    pub fn other(self) -> Self {
+        match self {
+            Self::Bad => Self::Valid,
+            Self::Valid => Self::Bad,
+        }
+    }
+
     /// Whether a pixel with this mask value is valid; NaN is bad.
-    pub(super) fn is_valid(self, value: f32) -> bool {
+    pub(in crate::ptycho) fn is_valid(self, value: f32) -> bool {
         match self {
             Self::Bad => value == 0.0,
             Self::Valid => value != 0.0 && !value.is_nan(),
@@ -537,6 +602,16 @@ mod tests {
         assert_eq!(paths.position_unit, Some(PositionUnit::Metres(1e-6)));
         let again: ReadOptions = toml::from_str(&toml::to_string(&options).unwrap()).unwrap();
         assert_eq!(again, options);
+        let no_data = |value: &str| {
+            let text = format!("no_data = {value}");
+            toml::from_str::<ReadOptions>(&text).map(|options| options.no_data)
+        };
+        assert_eq!(no_data("-9999").unwrap(), NoData::Values(vec![-9999.0]));
+        let NoData::Values(values) = no_data("[\"nan\", -1]").unwrap() else {
+            panic!("no values");
+        };
+        assert!(values[0].is_nan() && values[1] == -1.0);
+        assert!(no_data("\"none\"").is_err());
         let named = text.replace("position_unit = 1e-6", "position_unit = \"furlong\"");
         let named: ReadOptions = toml::from_str(&named).unwrap();
         let e = named.check().unwrap_err().to_string();

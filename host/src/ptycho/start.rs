@@ -29,6 +29,9 @@ pub enum StartError {
     /// The recipe requires the file's illumination, but there is none.
     #[error("{}: {}", self.option(), self.reason())]
     NoIllumination,
+    /// The file's illumination cannot be used, for this reason, and the recipe has no other start probe.
+    #[error("{}: {}", self.option(), self.reason())]
+    Illumination(String),
     /// The aperture illuminates no pixel.
     #[error("{}: {}", self.option(), self.reason())]
     DarkAperture(String),
@@ -49,7 +52,7 @@ impl StartError {
     #[must_use]
     pub fn option(&self) -> &'static str {
         match self {
-            Self::NoIllumination => "probe.source",
+            Self::NoIllumination | Self::Illumination(_) => "probe.source",
             Self::DarkAperture(_) => "probe.aperture",
             Self::Grid { option, .. } => option,
         }
@@ -63,6 +66,9 @@ impl StartError {
                 "expected an illumination in the scan, found none; choose another probe.source"
                     .to_owned()
             }
+            Self::Illumination(reason) => format!(
+                "expected an illumination with the rows and columns of the frames, found that {reason}; --set probe.source=mean-pattern (or aperture, gaussian, …) starts without it"
+            ),
             Self::DarkAperture(found) => format!(
                 "expected a fraction of the frame's width that illuminates a detector pixel, found {found}"
             ),
@@ -71,6 +77,14 @@ impl StartError {
             } => format!("expected {expected}, found {found}"),
         }
     }
+}
+
+/// The error of the illumination in the file, if it cannot be the start probe and the recipe has no other.
+#[must_use]
+pub fn unusable(scan: &Scan, recipe: &Recipe) -> Option<StartError> {
+    let wanted = matches!(recipe.probe.source, ProbeSource::Auto | ProbeSource::File);
+    let reason = scan.unusable_probe().filter(|_| wanted)?;
+    Some(StartError::Illumination(reason.to_owned()))
 }
 
 /// Makes the start probe (mode, row, column), √photons, scaled so that Σ|P|² equals the total count
@@ -87,6 +101,9 @@ pub(super) fn probe(
         (ProbeSource::Auto, Some(_)) => ProbeSource::File,
         (source, _) => source,
     };
+    if let Some(error) = unusable(scan, recipe) {
+        return Err(error.into());
+    }
     unused(source, &recipe.probe, notes);
     let given = match source {
         ProbeSource::Auto if scan.geometry().is_near_field() => {

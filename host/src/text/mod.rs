@@ -1,6 +1,8 @@
 //! Formatting of numbers and tables as text, and errors of TOML texts.
 
 mod count;
+#[cfg(any(feature = "ptycho", feature = "sas"))]
+mod decimal_comma;
 mod numbers;
 #[cfg(feature = "ptycho")]
 mod quantity;
@@ -11,6 +13,10 @@ mod toml_error;
 mod visible;
 
 pub use count::count;
+#[cfg(any(feature = "ptycho", feature = "sas"))]
+pub(crate) use decimal_comma::has_decimal_commas;
+#[cfg(feature = "ptycho")]
+pub(crate) use decimal_comma::is_decimal;
 pub use numbers::{length, shortest, significant};
 #[cfg(feature = "plots")]
 pub(crate) use numbers::{round_below, trimmed};

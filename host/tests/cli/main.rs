@@ -80,6 +80,8 @@ mod ptycho_problems;
 #[cfg(feature = "ptycho")]
 mod ptycho_profile;
 #[cfg(feature = "ptycho")]
+mod ptycho_remedies;
+#[cfg(feature = "ptycho")]
 mod ptycho_resolution;
 #[cfg(feature = "ptycho")]
 mod ptycho_slices;

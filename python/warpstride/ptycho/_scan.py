@@ -229,8 +229,8 @@ def read_scan(
         So many rows and columns become one.
     coarse : int, optional
         Factor on the pixel of the object.
-    centre : "auto" or tuple of two float, optional
-        The pixel (row, column) of the zero frequency.
+    centre : "auto", "shifted" or tuple of two float, optional
+        The pixel (row, column) of the zero frequency; ``"shifted"`` if it is the first one, as ``numpy.fft.fft2`` has it.
     transform_frames : sequence of str, optional
         ``"transpose"``, ``"flip-rows"``, ``"flip-columns"``, ``"rotate=90"``, …
     mask, dark, flat, monitor : path, optional
@@ -255,8 +255,9 @@ def read_scan(
     sparse : bool
         Whether numbers of which the file stores almost nothing are read.
     **options
-        The other options of the table ``data``: ``hot_pixels``, ``saturation``, ``no_data``, ``empty_frames``, ``frame_axes``,
-        ``pair`` (``"first"`` or ``"by-index"``: frames and positions in different numbers), ``order`` (``"natural"``: of several files).
+        The other options of the table ``data``: ``dataset``, ``mask_marks``, ``file_mask_marks``, ``negative``, ``hot_pixels``,
+        ``saturation``, ``no_data``, ``empty_frames``, ``frame_axes``, ``pair`` (``"first"`` or ``"by-index"``: frames and positions in
+        different numbers), ``order`` (``"natural"``: of several files).
 
     Returns
     -------

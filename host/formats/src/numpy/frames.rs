@@ -1,8 +1,10 @@
 //! NumPy arrays of frames: `.npy`, and `.npz` files with several arrays.
 //!
-//! An array has the axes (frame, row, column) or (slow, fast, row, column), in C order. A frame of a compressed array of
-//! an `.npz` file is found by decompressing what is between the frames read before and it, or all that is before it.
+//! An array has the axes (frame, row, column) or (slow, fast, row, column), in C or in Fortran order (`fortran.rs`). A frame of a
+//! compressed array of an `.npz` file in C order is found by decompressing what is between the frames read before and it, or all that
+//! is before it; a compressed array in Fortran order is decompressed as a whole.
 
+use super::fortran;
 use super::header::{Header, HeaderError, Numbers};
 use crate::element::Element;
 use crate::file_error::{FileError, name_of, open_regular};
@@ -45,6 +47,8 @@ enum Source {
     At(File, u64),
     /// A compressed part of an `.npz` file.
     Compressed(Box<Mutex<Deflated>>),
+    /// The elements of a compressed array in Fortran order.
+    Memory(Vec<u8>),
 }
 
 /// A part of a file that is compressed with deflate.
@@ -108,7 +112,7 @@ impl NumpyFile {
             return Self::open_npy(path, axes);
         }
         let file = name_of(path);
-        let arrays = arrays(path)?;
+        let arrays = npz_arrays(path)?;
         let with_axes = |least: usize, most: usize| {
             let names = arrays
                 .iter()
@@ -146,6 +150,14 @@ impl NumpyFile {
     /// The file cannot be read, or does not have the array, or the array has no frames.
     pub fn open_array(path: &Path, array: &str) -> Result<Self, FileError> {
         Self::open_member(path, array, Axes::Frames)
+    }
+
+    /// Like [`NumpyFile::open_array`]; an array (row, column) is one frame.
+    ///
+    /// # Errors
+    /// The file cannot be read, or does not have the array, or the array has neither frames nor a frame.
+    pub fn open_array_or_one(path: &Path, array: &str) -> Result<Self, FileError> {
+        Self::open_member(path, array, Axes::FramesOrOne)
     }
 
     fn open_member(path: &Path, array: &str, axes: Axes) -> Result<Self, FileError> {
@@ -203,7 +215,7 @@ impl NumpyFile {
             }
             None => Source::Compressed(Box::new(Mutex::new(deflated))),
         };
-        Self::new(name, header, source, (size, axes))
+        Self::new(name, header, source, (size, axes))?.with_fortran_order_in_memory()
     }
 
     fn open_npy(path: &Path, axes: Axes) -> Result<Self, FileError> {
@@ -226,13 +238,6 @@ impl NumpyFile {
         let Numbers::Real(element) = header.numbers else {
             return Err(refused(&name, HeaderError::Element(header.description)));
         };
-        if header.fortran && header.shape.len() != 2 {
-            return Err(FileError::format(
-                &name,
-                "an array whose last axis is the fastest (fortran_order False)",
-                "'True'",
-            ));
-        }
         let (shape, scan_shape) = match *header.shape {
             [rows, columns] if axes == Axes::FramesOrOne => ([1, rows, columns], None),
             [frames, rows, columns] => ([frames, rows, columns], None),
@@ -280,6 +285,52 @@ impl NumpyFile {
         }
     }
 
+    /// Decompresses an array of several frames in Fortran order, in which each frame is spread over the whole of it.
+    fn with_fortran_order_in_memory(mut self) -> Result<Self, FileError> {
+        if !self.is_spread() {
+            return Ok(self);
+        }
+        let Source::Compressed(deflated) = &mut self.source else {
+            return Ok(self);
+        };
+        let deflated = deflated.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let (whole, expected) = deflated.whole;
+        let unreadable = |e: std::io::Error| FileError::open(&self.name, &e);
+        let too_large = |_| {
+            let reason = format!("its {whole} bytes do not fit into memory");
+            FileError::open(&self.name, &std::io::Error::other(reason))
+        };
+        let length = usize::try_from(whole).unwrap_or(usize::MAX) - self.header.length;
+        let mut bytes = Vec::new();
+        bytes.try_reserve_exact(length).map_err(too_large)?;
+        let mut decoder = deflated
+            .decoder_at(self.header.length as u64)
+            .map_err(unreadable)?;
+        bytes.resize(length, 0);
+        decoder.read_exact(&mut bytes).map_err(unreadable)?;
+        let found = decoder.crc().sum();
+        drop(decoder);
+        if found != expected {
+            return Err(self.damaged(expected, found));
+        }
+        self.source = Source::Memory(bytes);
+        Ok(self)
+    }
+
+    /// Whether each of several frames is spread over the whole array.
+    fn is_spread(&self) -> bool {
+        self.header.fortran && self.header.shape.len() > 2
+    }
+
+    /// The error of an array whose checksum differs from that of the file.
+    fn damaged(&self, expected: u32, found: u32) -> FileError {
+        FileError::format(
+            &self.name,
+            format!("an array with the CRC-32 {expected:08x}, as the file says"),
+            format!("{found:08x}: the file is damaged"),
+        )
+    }
+
     /// Reads frames; integers that `T` does not represent are an error if `exact`.
     fn read_pixels<T: Pixel>(
         &self,
@@ -293,6 +344,9 @@ impl NumpyFile {
         let frame_bytes = rows * columns * self.element.bytes();
         if frames.is_empty() {
             return Ok(());
+        }
+        if self.is_spread() {
+            return self.read_spread(frames, out, exact);
         }
         let mut bytes = vec![0; frame_bytes];
         let frames_out = out.chunks_exact_mut(rows * columns);
@@ -316,16 +370,52 @@ impl NumpyFile {
                 let (whole, expected) = deflated.whole;
                 let found = decoder.crc().sum();
                 if end == whole && found != expected {
-                    return Err(FileError::format(
-                        &self.name,
-                        format!("an array with the CRC-32 {expected:08x}, as the file says"),
-                        format!("{found:08x}: the file is damaged"),
-                    ));
+                    return Err(self.damaged(expected, found));
                 }
                 deflated.decoder = Some((decoder, end));
             }
+            // Only arrays whose frames are spread are in memory.
+            Source::Memory(_) => {}
         }
         Ok(())
+    }
+
+    /// Reads frames of an array in Fortran order, as [`NumpyFile::read_pixels`] does.
+    fn read_spread<T: Pixel>(
+        &self,
+        frames: Range<usize>,
+        out: &mut [T],
+        exact: bool,
+    ) -> Result<(), FileError> {
+        let [all, rows, columns] = self.shape;
+        let array = fortran::Spread {
+            pixels: [rows, columns],
+            raster: self.scan_shape.unwrap_or([all, 1]),
+            bytes: self.element.bytes(),
+        };
+        let read = |at: u64, bytes: &mut [u8]| match &self.source {
+            Source::At(file, start) => file.read_exact_at(bytes, start + at),
+            Source::Memory(all) => {
+                let at = usize::try_from(at).unwrap_or(usize::MAX);
+                let part = all.get(at..).and_then(|rest| rest.get(..bytes.len()));
+                bytes.copy_from_slice(part.ok_or(std::io::ErrorKind::UnexpectedEof)?);
+                Ok(())
+            }
+            Source::Compressed(_) => Err(std::io::ErrorKind::Unsupported.into()),
+        };
+        let wrong = array
+            .read(frames, out, (&self.header, exact), read)
+            .map_err(|e| FileError::open(&self.name, &e))?;
+        match wrong {
+            None => Ok(()),
+            Some(([frame, row, column], found)) => Err(FileError::Inexact {
+                file: self.name.clone(),
+                frame,
+                row,
+                column,
+                found,
+            }),
+        }
     }
 
     fn convert_frame<T: Pixel>(
@@ -390,8 +480,12 @@ fn archive(path: &Path) -> Result<ZipArchive<BufReader<File>>, FileError> {
         .map_err(|e| FileError::format(&file, "an .npz file", e.to_string()))
 }
 
-/// The names of the arrays in an `.npz` file, without their ending `.npy`, and their headers.
-fn arrays(path: &Path) -> Result<Vec<(String, Header)>, FileError> {
+/// The names of the arrays in an `.npz` file, without their ending `.npy`, and their headers. Arrays of other elements than numbers are
+/// left out.
+///
+/// # Errors
+/// The file cannot be read, or has too many parts.
+pub fn npz_arrays(path: &Path) -> Result<Vec<(String, Header)>, FileError> {
     let file = name_of(path);
     let mut archive = archive(path)?;
     if archive.len() > MOST_ARRAYS {
@@ -436,7 +530,7 @@ impl FrameFile for NumpyFile {
 
     fn stored_bytes(&self) -> Option<u64> {
         match &self.source {
-            Source::At(..) => None,
+            Source::At(..) | Source::Memory(_) => None,
             Source::Compressed(part) => {
                 Some(part.lock().unwrap_or_else(PoisonError::into_inner).size)
             }

@@ -17,15 +17,14 @@ use crate::cli::failure::Failure;
 use crate::cli::output::{say, say_json};
 use crate::cli::paths::{self, OutputFile};
 use crate::data::Scan;
-use crate::io::IoError;
 use crate::ptycho::io::provenance::{Process, processes};
-use crate::ptycho::io::scan::{self, ReadOptions, ScanFile};
+use crate::ptycho::io::scan::{self, MissingParts, ScanFile, missing_parts};
 use crate::ptycho::regions::chosen_note;
 use crate::ptycho::report::report_of_scan;
 use crate::ptycho::{
     CountCodes, Diagnosis, EngineSpec, NearFieldSummary, Overlap, Precision, Recipe, StepPlan,
     StreamPlan, check_scan, diagnose_frames, host_besides, mask_bytes, masked_pixels,
-    memory_estimate, suit_engines, template,
+    memory_estimate, suit_engines, template, unusable_illumination,
 };
 use crate::run::MemoryInfo;
 use crate::system::Bytes;
@@ -40,9 +39,6 @@ const ELECTRONVOLT: f64 = 1.602_176_634e-19;
 
 /// What an H200 receives from page-locked memory in a millisecond (measured, PCIe 5).
 const BYTES_PER_MILLISECOND: f64 = 55e6;
-
-/// What is wrong with frames without positions.
-const NO_POSITIONS: &str = "the file has no positions: --positions FILE names a table, an array (.npy) or HDF5 with them, --raster 64x64 --step 31.25A a raster";
 
 /// The file to describe.
 #[derive(Debug)]
@@ -98,7 +94,9 @@ struct ScanInfo {
     columns: usize,
     bad_pixels: usize,
     bad_pixel_share: f64,
-    geometry: ScanGeometry,
+    /// Absent if wavelength, distance or pixel size is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    geometry: Option<ScanGeometry>,
     counts: Counts,
     /// Extent of the positions (row, column), m; absent without positions.
     extent: Option<[f64; 2]>,
@@ -116,6 +114,12 @@ struct ScanInfo {
     /// How counts and exit waves travel to a GPU with the memory that was given.
     #[serde(skip_serializing_if = "Option::is_none")]
     gpu_counts: Option<String>,
+    /// What is missing to reconstruct the frames, with the options that give it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    missing: Vec<&'static str>,
+    /// A command with plausible values of what is missing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    command: Option<String>,
     problems: Vec<String>,
     notes: Vec<String>,
     /// The runs that have made the file, the first one first.
@@ -190,23 +194,16 @@ impl Info {
         })
     }
 
-    /// The frames of a scan whose positions are missing, and nothing else; `None` if that is not the error.
-    fn without_positions(&self, error: &IoError, memory: Memory) -> Option<ScanFile> {
-        let options = &self.recipe.data;
-        let missing = matches!(error, IoError::Missing { what, .. } if what == "positions");
-        if !missing || options.positions.is_some() || options.raster.is_some() {
-            return None;
-        }
-        let options = ReadOptions {
-            without_positions: true,
-            ..options.clone()
-        };
+    /// Describes frames of which something is missing to reconstruct them; `None` if nothing is, or they cannot be read.
+    fn incomplete(&self, memory: Memory) -> Option<Result<ScanInfo, Failure>> {
+        let missing = missing_parts(&self.file, &self.recipe.data, memory)?;
         let scratch = self.scratch.as_deref();
-        scan::read_with_scratch(&self.file, &options, memory, scratch).ok()
+        let read = scan::read_with_scratch(&self.file, &missing.options, memory, scratch).ok()?;
+        Some(self.frames_alone(read, missing))
     }
 
-    /// Prints what is known of frames without positions.
-    fn describe_frames(&self, read: ScanFile) -> Result<(), Failure> {
+    /// What is known of frames that miss something.
+    fn frames_alone(&self, read: ScanFile, missing: MissingParts) -> Result<ScanInfo, Failure> {
         let name = self.file.display().to_string();
         let diagnosis = Diagnosis {
             overlap: None,
@@ -214,15 +211,16 @@ impl Info {
         };
         let mut info = ScanInfo::new(name, &read.scan, &self.recipe, diagnosis, read.notes);
         info.extent = None;
-        info.problems.insert(0, NO_POSITIONS.to_owned());
+        if !missing.has_geometry() {
+            info.geometry = None;
+        }
+        info.missing = missing.nouns();
+        info.command = Some(missing.command);
         if let Some(path) = &self.report {
             let path = path.display();
-            (info.notes).push(format!("{path} was not written, as there are no positions"));
+            (info.notes).push(format!("{path} was not written, as something is missing"));
         }
-        match self.json {
-            true => say_json(&info),
-            false => say(&info.text(None)),
-        }
+        Ok(info)
     }
 
     /// Reads the scan and prints its description; fails if the scan cannot be reconstructed.
@@ -233,16 +231,24 @@ impl Info {
         if let Some(layout) = scan::unknown_layout(&self.file, &self.recipe.data, memory)
             .map_err(|error| self.origin.of_reading(error))?
         {
-            return print_layout(&layout, self.json);
+            print_layout(&layout, self.json)?;
+            let alone = !self.json && !layout.complete;
+            return match self.incomplete(memory).filter(|_| alone) {
+                Some(info) => say(&info?.text(None)),
+                None => Ok(()),
+            };
         }
         let read = match scan::read_with_scratch(&self.file, &self.recipe.data, memory, scratch) {
             Ok(read) => read,
             Err(error) => {
-                let frames = self.without_positions(&error, memory);
-                let failure = self.origin.of_reading(error);
-                return frames
-                    .map_or(Ok(()), |frames| self.describe_frames(frames))
-                    .and(Err(failure));
+                let Some(info) = self.incomplete(memory) else {
+                    return Err(self.origin.of_reading(error));
+                };
+                let info = info?;
+                return match self.json {
+                    true => say_json(&info),
+                    false => say(&info.text(None)),
+                };
             }
         };
         // The file may say so.
@@ -257,6 +263,8 @@ impl Info {
         };
         let mut info = ScanInfo::new(name, &read.scan, &self.recipe, diagnosis, read.notes);
         info.processes = processes(&self.file, memory);
+        (info.problems)
+            .extend(unusable_illumination(&read.scan, &self.recipe).map(|error| error.to_string()));
         if self.automatic {
             info.notes.push(planned(&read.scan, &self.recipe));
         }
@@ -321,7 +329,7 @@ impl ScanInfo {
             columns,
             bad_pixels: bad,
             bad_pixel_share: bad as f64 / of as f64,
-            geometry: ScanGeometry {
+            geometry: Some(ScanGeometry {
                 wavelength: geometry.wavelength,
                 energy_ev: (scan.voltage()).unwrap_or_else(|| geometry.energy() / ELECTRONVOLT),
                 voltage: scan.voltage(),
@@ -329,7 +337,7 @@ impl ScanInfo {
                 detector_pixel: geometry.pixel_size,
                 object_pixel: pixel,
                 near_field: NearFieldSummary::new(geometry),
-            },
+            }),
             counts,
             extent: Some(extent),
             overlap,
@@ -344,6 +352,8 @@ impl ScanInfo {
             gpu_step: None,
             memory: None,
             gpu_counts: None,
+            missing: Vec::new(),
+            command: None,
             problems,
             notes,
             processes: Vec::new(),

@@ -3,7 +3,8 @@
 use crate::cli::args::PrepareArgs;
 use crate::cli::failure::Failure;
 use crate::ptycho::{
-    Centre, CentreSetting, FaultSetting, FrameTransform, HotPixels, ReadOptions, Saturation,
+    Centre, CentreSetting, FaultSetting, FrameTransform, HotPixels, MaskPolarity, NegativeCounts,
+    NoData, NoDataSetting, ReadOptions, Saturation,
 };
 
 /// Most frames that the ranges of `--exclude` may have.
@@ -22,10 +23,30 @@ pub(super) fn prepare(args: &PrepareArgs, options: &mut ReadOptions) -> Result<(
         (&args.flat, &mut options.flat),
         (&args.mask, &mut options.mask),
         (&args.monitor, &mut options.monitor),
+        (&args.dataset, &mut options.dataset),
     ] {
         if given.is_some() {
             option.clone_from(given);
         }
+    }
+    if let Some(text) = &args.mask_marks {
+        options.mask_marks = Some(marks("mask-marks", text)?);
+    }
+    if let Some(text) = &args.file_mask_marks {
+        options.file_mask_marks = Some(marks("file-mask-marks", text)?);
+    }
+    if let Some(text) = &args.no_data {
+        options.no_data = no_data(text)?;
+    }
+    if let Some(text) = &args.negative {
+        options.negative = match text.trim() {
+            "error" => NegativeCounts::Error,
+            "clip" => NegativeCounts::Clip,
+            _ => {
+                let expected = "expected error or clip";
+                return Err(Failure::usage(format!("--negative {text}: {expected}")));
+            }
+        };
     }
     if let Some(text) = &args.hot_pixels {
         options.hot_pixels = match fault("hot-pixels", "TIMES", text)? {
@@ -69,6 +90,11 @@ pub(super) fn origins(args: &PrepareArgs) -> Vec<(String, String)> {
         ("hot_pixels", &args.hot_pixels),
         ("saturation", &args.saturation),
         ("monitor", &args.monitor),
+        ("dataset", &args.dataset),
+        ("mask_marks", &args.mask_marks),
+        ("file_mask_marks", &args.file_mask_marks),
+        ("no_data", &args.no_data),
+        ("negative", &args.negative),
         ("transform_frames", &args.transform_frames),
         ("centre", &args.centre),
         ("crop", &args.crop),
@@ -81,6 +107,32 @@ pub(super) fn origins(args: &PrepareArgs) -> Vec<(String, String)> {
             Some((format!("data.{name}"), argument))
         })
         .collect()
+}
+
+/// The meaning of the pixels of a mask that are not 0.
+fn marks(name: &str, text: &str) -> Result<MaskPolarity, Failure> {
+    match text.trim() {
+        "bad" => Ok(MaskPolarity::Bad),
+        "valid" | "good" => Ok(MaskPolarity::Valid),
+        _ => Err(Failure::usage(format!(
+            "--{name} {text}: expected bad or valid, the meaning of pixels other than 0"
+        ))),
+    }
+}
+
+/// `auto`, `off`, or counts separated by commas.
+fn no_data(text: &str) -> Result<NoData, Failure> {
+    match text.trim() {
+        "auto" => return Ok(NoData::Setting(NoDataSetting::Auto)),
+        "off" => return Ok(NoData::Setting(NoDataSetting::Off)),
+        _ => {}
+    }
+    let counts: Result<Vec<f64>, _> = text.split(',').map(|n| n.trim().parse()).collect();
+    counts.map(NoData::Values).map_err(|_| {
+        Failure::usage(format!(
+            "--no-data {text}: expected auto, off, or counts separated by commas such as -9999,nan"
+        ))
+    })
 }
 
 /// Numbers and ranges of numbers, such as `3,17,100-120`.
@@ -142,11 +194,14 @@ fn centre(text: &str) -> Result<Centre, Failure> {
     if text.trim() == "auto" {
         return Ok(Centre::Setting(CentreSetting::Auto));
     }
+    if text.trim() == "shifted" {
+        return Ok(Centre::Setting(CentreSetting::Shifted));
+    }
     let numbers: Vec<Option<f64>> = text.split(',').map(|n| n.trim().parse().ok()).collect();
     match numbers[..] {
         [Some(row), Some(column)] => Ok(Centre::At([row, column])),
         _ => Err(Failure::usage(format!(
-            "--centre {text}: expected ROW,COLUMN, two numbers of pixels such as 61.5,66, or auto"
+            "--centre {text}: expected ROW,COLUMN, two numbers of pixels such as 61.5,66, auto or shifted"
         ))),
     }
 }
@@ -189,6 +244,9 @@ mod tests {
             crop: text("256x128"),
             bin: Some(2),
             dark: text("dark.h5:/entry/data"),
+            no_data: text("-9999, -1"),
+            file_mask_marks: text("good"),
+            negative: text("clip"),
             ..PrepareArgs::default()
         };
         let options = of(&args).unwrap();
@@ -199,11 +257,14 @@ mod tests {
         assert_eq!(options.transform_frames, maps);
         assert_eq!(options.centre, Some(Centre::At([61.5, 66.0])));
         assert_eq!((options.crop, options.bin), (Some([256, 128]), Some(2)));
+        assert_eq!(options.no_data, NoData::Values(vec![-9999.0, -1.0]));
+        assert_eq!(options.file_mask_marks, Some(MaskPolarity::Valid));
+        assert_eq!(options.negative, NegativeCounts::Clip);
         let origins = origins(&args);
         let named = |option: &str| origins.iter().find(|(name, _)| name == option).unwrap();
         assert_eq!(named("data.centre").1, "--centre 61.5, 66");
         assert_eq!(named("data.hot_pixels").1, "--hot-pixels mask");
-        assert_eq!(origins.len(), 9);
+        assert_eq!(origins.len(), 12);
     }
 
     #[test]
@@ -222,12 +283,18 @@ mod tests {
         }
         for text in ["12", "1,2,3", "middle", "1;2"] {
             let refused = given(|args| &mut args.centre, text);
-            assert!(refused.contains("61.5,66, or auto"), "{refused}");
+            assert!(refused.contains("61.5,66, auto or shifted"), "{refused}");
         }
         for text in ["12", "0x4", "4x4x4", "-1x3"] {
             let refused = given(|args| &mut args.crop, text);
             assert!(refused.contains("such as 256x256"), "{refused}");
         }
+        let refused = given(|args| &mut args.mask_marks, "1");
+        assert!(refused.contains("expected bad or valid"), "{refused}");
+        let refused = given(|args| &mut args.no_data, "-1;nan");
+        assert!(refused.contains("such as -9999,nan"), "{refused}");
+        let refused = given(|args| &mut args.negative, "0");
+        assert!(refused.contains("expected error or clip"), "{refused}");
         let refused = given(|args| &mut args.transform_frames, "rotate=45");
         assert!(
             refused.contains("rotate=270, separated by commas, or none, found rotate=45"),

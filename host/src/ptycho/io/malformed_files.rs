@@ -121,8 +121,19 @@ fn wrong_ranks_lengths_types_and_values_are_named() {
     let angstrom = error_after(|f| replace(f, wavelength, &Array1::from_elem(1, 1.4)));
     assert_contains(&angstrom, &["1.4", "without a unit: is it in"]);
     let probe = "/entry_1/instrument_1/source_1/illumination";
-    let probe = error_after(|f| replace(f, probe, &Array2::from_elem((7, 7), 1.0)));
-    assert_contains(&probe, &["7 x 7", "(5, 4)", "illumination"]);
+    let folder = tempfile::tempdir().unwrap();
+    let path = valid_scan(folder.path());
+    let file = hdf5::File::open_rw(&path).unwrap();
+    replace(&file, probe, &Array2::from_elem((7, 7), 1.0)).unwrap();
+    file.close().unwrap();
+    // Another start probe may be wanted.
+    let read = scan::read(&path, &ReadOptions::default()).unwrap();
+    let reason = "has 7 x 7 pixels, and the frames have 5 x 4";
+    assert_contains(
+        read.scan.unusable_probe().unwrap(),
+        &["illumination", reason],
+    );
+    assert_contains(&read.notes.join("\n"), &[reason]);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Options by which frames are prepared: turned, corrected, centred, padded and binned.
 
-use super::ReadOptions;
+use super::{MaskPolarity, ReadOptions};
 use crate::ptycho::{Orientation, RecipeError};
 use crate::text::shortest;
 use serde::{Deserialize, Serialize};
@@ -83,16 +83,18 @@ impl FrameTransform {
 pub enum CentreSetting {
     /// Where the mean of the frames agrees best with its image inverted at that place.
     Auto,
+    /// At the first pixel, as a Fourier transform has it: frames are shifted cyclically by half their size, masks with them.
+    Shifted,
 }
 
 /// The pixel of the zero frequency.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(
     untagged,
-    expecting = "expected \"auto\" or [row, column], numbers of pixels"
+    expecting = "expected \"auto\", \"shifted\" or [row, column], numbers of pixels"
 )]
 pub enum Centre {
-    /// `"auto"`.
+    /// `"auto"` or `"shifted"`.
     Setting(CentreSetting),
     /// Row and column in the turned frames, before they are cut; whole numbers are the middles of pixels.
     At([f64; 2]),
@@ -147,6 +149,17 @@ impl Default for Saturation {
     }
 }
 
+/// What to do about negative counts, which remain where a dark measurement has been subtracted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum NegativeCounts {
+    /// They are refused.
+    #[default]
+    Error,
+    /// They are set to 0.
+    Clip,
+}
+
 /// Whether a value is that of a recipe without the option, which is not written.
 pub(super) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
@@ -178,6 +191,7 @@ impl ReadOptions {
             dark: self.dark.clone(),
             flat: self.flat.clone(),
             mask: self.mask.clone(),
+            negative: self.negative,
             hot_pixels: self.hot_pixels,
             saturation: self.saturation,
             monitor: self.monitor.clone(),
@@ -193,6 +207,11 @@ impl ReadOptions {
     #[must_use]
     pub fn selects_frames(&self) -> bool {
         self.every.is_some_and(|every| every > 1) || !self.exclude.is_empty()
+    }
+
+    /// Meaning of the mask in the file of the scan, which in its format is `marks`.
+    pub(in crate::ptycho) fn file_mask(&self, marks: MaskPolarity) -> MaskPolarity {
+        self.file_mask_marks.unwrap_or(marks)
     }
 
     /// Checks the options by which frames are prepared.
@@ -217,6 +236,19 @@ impl ReadOptions {
                 let expected = "a dataset of the scan, or FILE:/DATASET";
                 return refuse(option, expected, "\"\"".to_owned());
             }
+        }
+        if self.mask.is_none() && self.mask_marks.is_some() {
+            let expected =
+                "data.mask beside it (data.file_mask_marks is for the mask in the scan's file)";
+            return refuse("mask_marks", expected, "none".to_owned());
+        }
+        if self
+            .dataset
+            .as_deref()
+            .is_some_and(|name| name.trim().is_empty())
+        {
+            let expected = "the name of a dataset, or of an array of an .npz file";
+            return refuse("dataset", expected, "\"\"".to_owned());
         }
         if let HotPixels::Times(times) = self.hot_pixels
             && !(times.is_finite() && times > 1.0)
@@ -261,6 +293,7 @@ impl std::fmt::Display for Centre {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Setting(CentreSetting::Auto) => f.write_str("\"auto\""),
+            Self::Setting(CentreSetting::Shifted) => f.write_str("\"shifted\""),
             Self::At([row, column]) => write!(f, "[{}, {}]", shortest(*row), shortest(*column)),
         }
     }
@@ -323,7 +356,10 @@ mod tests {
             assert!(refused.contains(named), "{text}: {refused}");
         }
         for (text, expected) in [
-            ("centre = \"middle\"", "\"auto\" or [row, column]"),
+            (
+                "centre = \"middle\"",
+                "\"auto\", \"shifted\" or [row, column]",
+            ),
             ("hot_pixels = \"off\"", "\"report\", \"mask\" or a number"),
             ("transform_frames = [\"turn\"]", "rotate=90"),
         ] {

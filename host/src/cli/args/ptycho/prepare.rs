@@ -7,6 +7,9 @@ use clap::Args;
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "How frames are prepared")]
 pub(crate) struct PrepareArgs {
+    /// Name of the frames where a file has several: an array of an .npz file, or a dataset of a NeXus file or of HDF5 without a layout
+    #[arg(long, value_name = "NAME")]
+    pub(crate) dataset: Option<String>,
     /// Use one of every N frames
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub(crate) every: Option<usize>,
@@ -22,6 +25,18 @@ pub(crate) struct PrepareArgs {
     /// Mask pixels that are not 0 in this image too
     #[arg(long, value_name = "[FILE:]/DATASET")]
     pub(crate) mask: Option<String>,
+    /// What pixels other than 0 are in the image of --mask [default: bad]
+    #[arg(long, value_name = "bad|valid")]
+    pub(crate) mask_marks: Option<String>,
+    /// What pixels other than 0 are in the mask of the scan's file [default: as its format says]
+    #[arg(long, value_name = "bad|valid")]
+    pub(crate) file_mask_marks: Option<String>,
+    /// Counts that mean that a pixel has no data, such as -9999,nan, which are masked; auto knows those of detectors [default: auto]
+    #[arg(long, value_name = "LIST|auto|off", allow_hyphen_values = true)]
+    pub(crate) no_data: Option<String>,
+    /// Negative counts, as a subtracted dark measurement leaves them: refuse the file, or set them to 0 [default: error]
+    #[arg(long, value_name = "error|clip")]
+    pub(crate) negative: Option<String>,
     /// Pixels that count without light or never: report, mask, or mask those with so many times the counts of their neighbours
     /// [default: report]
     #[arg(long, value_name = "report|mask|TIMES", allow_negative_numbers = true)]
@@ -35,12 +50,12 @@ pub(crate) struct PrepareArgs {
     /// Turn the frames: transpose, flip-rows, flip-columns, rotate=90, rotate=180, rotate=270 (counterclockwise), separated by commas
     #[arg(long, value_name = "LIST")]
     pub(crate) transform_frames: Option<String>,
-    /// Row and column of the zero frequency in the turned frames, such as 61.5,66, or auto: where the mean pattern is symmetric
-    /// [default: rows/2,columns/2]
+    /// Row and column of the zero frequency in the turned frames, such as 61.5,66; auto: where the mean pattern is symmetric; shifted: at
+    /// the first pixel, from which frames are shifted cyclically to the middle [default: rows/2,columns/2]
     #[arg(
         long,
         alias = "center",
-        value_name = "ROW,COLUMN|auto",
+        value_name = "ROW,COLUMN|auto|shifted",
         allow_hyphen_values = true
     )]
     pub(crate) centre: Option<String>,

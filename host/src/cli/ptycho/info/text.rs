@@ -1,6 +1,6 @@
 //! The description of a scan for the terminal.
 
-use super::ScanInfo;
+use super::{ScanGeometry, ScanInfo};
 use crate::cli::output::facts;
 use crate::ptycho::NearFieldSummary;
 use crate::system::Bytes;
@@ -15,7 +15,6 @@ impl ScanInfo {
     pub(super) fn facts(&self) -> Vec<(&'static str, String)> {
         let by = |v: [f64; 2]| format!("{} x {}", length(v[0], 4), length(v[1], 4));
         let bytes = |n: u64| Bytes(u128::from(n)).to_string();
-        let geometry = &self.geometry;
         let counts = &self.counts;
         let mut lines = vec![
             ("file", self.file.clone()),
@@ -31,25 +30,11 @@ impl ScanInfo {
                     significant(100.0 * self.bad_pixel_share, 3)
                 ),
             ),
-            (
-                "wavelength",
-                match geometry.voltage {
-                    Some(volts) => format!(
-                        "{} (electrons of {} kV)",
-                        length(geometry.wavelength, 5),
-                        shortest(volts / 1e3)
-                    ),
-                    None => format!(
-                        "{} ({} keV)",
-                        length(geometry.wavelength, 5),
-                        significant(geometry.energy_ev / 1e3, 4)
-                    ),
-                },
-            ),
-            ("distance", length(geometry.distance, 4)),
-            ("detector pixel", by(geometry.detector_pixel)),
-            ("propagation", propagation(geometry.near_field.as_ref())),
-            ("object pixel", by(geometry.object_pixel)),
+        ];
+        if let Some(geometry) = &self.geometry {
+            lines.extend(of_geometry(geometry));
+        }
+        lines.extend([
             (
                 "scan",
                 self.extent.map_or_else(|| "no positions".to_owned(), by),
@@ -71,7 +56,7 @@ impl ScanInfo {
                     significant(counts.brightest_frame_total, 4)
                 ),
             ),
-        ];
+        ]);
         if let Some(o) = &self.overlap {
             let share = if o.linear > 0.0 {
                 format!("{:.0} % linear", 100.0 * o.linear)
@@ -140,11 +125,22 @@ impl ScanInfo {
         let mut lines = self.facts();
         lines.extend(self.notes.iter().map(|note| ("note", note.clone())));
         lines.extend(
+            self.missing
+                .iter()
+                .map(|what| ("missing", (*what).to_owned())),
+        );
+        lines.extend(self.command.iter().map(|command| {
+            let text = format!(
+                "with the values of the measurement in the place of these, this runs: {command}"
+            );
+            ("command", text)
+        }));
+        lines.extend(
             self.problems
                 .iter()
                 .map(|problem| ("problem", problem.clone())),
         );
-        if self.problems.is_empty() {
+        if self.problems.is_empty() && self.missing.is_empty() {
             lines.push(("problems", "none found".to_owned()));
         }
         for process in &self.processes {
@@ -154,6 +150,25 @@ impl ScanInfo {
         lines.extend(report.map(|path| ("written", path.display().to_string())));
         facts(&lines)
     }
+}
+
+/// Names and values of the beam and the detector.
+fn of_geometry(geometry: &ScanGeometry) -> [(&'static str, String); 5] {
+    let by = |v: [f64; 2]| format!("{} x {}", length(v[0], 4), length(v[1], 4));
+    let beam = match geometry.voltage {
+        Some(volts) => format!("electrons of {} kV", shortest(volts / 1e3)),
+        None => format!("{} keV", significant(geometry.energy_ev / 1e3, 4)),
+    };
+    [
+        (
+            "wavelength",
+            format!("{} ({beam})", length(geometry.wavelength, 5)),
+        ),
+        ("distance", length(geometry.distance, 4)),
+        ("detector pixel", by(geometry.detector_pixel)),
+        ("propagation", propagation(geometry.near_field.as_ref())),
+        ("object pixel", by(geometry.object_pixel)),
+    ]
 }
 
 /// How waves travel to the detector.

@@ -53,7 +53,7 @@ pub(super) fn read(
     let mut notes = Vec::new();
     let frames = source.with_others(frames(source)?, frames, &mut notes)?;
     let shape = frames.shape();
-    let mut window = Window::new(source.name(), shape, options)?;
+    let mut window = Window::new(source.name(), shape, options)?.with_raster(frames.scan_shape());
     let mask = source.first(&MASK)?;
     let per_frame = mask.as_ref().is_some_and(|m| m.shape().len() == 3);
     let scratch = window.in_scratch(source.input(), &frames, per_frame, scratch)?;
@@ -110,12 +110,12 @@ pub(super) fn read(
     };
     let (positions_name, positions) =
         pair(found, &StoredFrames::All, &mut window, options, &mut notes)?;
-    let probe = match source.first(&PROBE)? {
-        Some(numbers) => Some((
-            numbers.path().to_owned(),
-            probe(&numbers, [shape[1], shape[2]])?,
-        )),
-        None => None,
+    let (probe, unusable_probe) = match source.first(&PROBE)? {
+        Some(numbers) => match probe(&numbers, [shape[1], shape[2]])? {
+            Ok(probe) => (Some((numbers.path().to_owned(), probe)), None),
+            Err(reason) => (None, Some(reason)),
+        },
+        None => (None, None),
     };
     let scan = truth::ScanGrid {
         positions: options.transform(&positions),
@@ -124,7 +124,7 @@ pub(super) fn read(
     };
     let simulation = truth::read(source, &window, &scan, &mut notes)?;
     let of_file = |m: &Numbers<'_>| -> Result<_, IoError> {
-        let valid = |v| MaskPolarity::Bad.is_valid(v);
+        let valid = |v| options.file_mask(MaskPolarity::Bad).is_valid(v);
         let read = window.mask(source.input(), m, shape, valid)?;
         Ok((m.path().to_owned(), read))
     };
@@ -136,15 +136,19 @@ pub(super) fn read(
         notes.push("the file has no mask: all pixels are treated as valid".to_owned());
     }
     let valid = mask.as_ref().map(|(_, mask)| mask);
+    let mask_light = window.mask_light(source.input(), &frames, valid)?;
     Parts {
         frames: (
             frames.path().to_owned(),
             window.frames(source.input(), &frames, (valid, scratch))?,
         ),
         mask,
+        mask_marks: MaskPolarity::Bad,
+        mask_light,
         positions: (positions_name, window.select(&positions)),
         geometry,
         probe,
+        unusable_probe,
         simulation,
         window,
         cutoff: None,

@@ -81,7 +81,7 @@ pub(super) fn read(
     };
     let centred = with_centre(source, options, shape, &mut notes)?;
     let options = centred.as_ref().unwrap_or(options);
-    let mut window = Window::new(source.name(), shape, options)?;
+    let mut window = Window::new(source.name(), shape, options)?.with_raster(frames.scan_shape());
     let scratch = window.in_scratch(input, &frames, false, scratch)?;
     let of_frames = (shape[0], frames.scan_shape());
     let found = positions::given(input, options, of_frames, &mut notes)?
@@ -106,7 +106,7 @@ pub(super) fn read(
     )?;
     // Whatever bit is set: a gap (0), dead (1), under-responding (2), over-responding (3), noisy (4), and others.
     let of_file = |m: &Numbers<'_>| -> Result<_, IoError> {
-        let valid = |v| MaskPolarity::Bad.is_valid(v);
+        let valid = |v| options.file_mask(MaskPolarity::Bad).is_valid(v);
         let read = window.mask(source.input(), m, shape, valid)?;
         Ok((m.path().to_owned(), read))
     };
@@ -117,13 +117,18 @@ pub(super) fn read(
     if mask.is_none() {
         notes.push("the file has no pixel_mask: all pixels are treated as valid".to_owned());
     }
-    let counts = window.frames(input, &frames, (mask.as_ref().map(|m| &m.1), scratch))?;
+    let valid = mask.as_ref().map(|(_, mask)| mask);
+    let mask_light = window.mask_light(input, &frames, valid)?;
+    let counts = window.frames(input, &frames, (valid, scratch))?;
     Parts {
         frames: (frames.path().to_owned(), counts),
         mask,
+        mask_marks: MaskPolarity::Bad,
+        mask_light,
         positions: (positions_path, window.select(&positions)),
         geometry,
         probe: None,
+        unusable_probe: None,
         simulation: None,
         window,
         cutoff: Some(cutoff),

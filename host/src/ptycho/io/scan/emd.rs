@@ -1,23 +1,24 @@
 //! Reader of EMD files: HDF5 of electron microscopes, as py4DSTEM writes it.
 //!
 //! A group with the attribute `emd_group_type` has a dataset `data` of rank 4 (slow, fast, row, column) and a dataset for each axis:
-//! `dim0` to `dim3`, or `dim1` to `dim4`, with the attributes `name` and `units`, of which the first two coordinates give the step
-//! (<https://emdatasets.com/format>). The steps of the first two axes are those of the raster, and of the last two the angle or the
+//! `dim0` to `dim3`, or `dim1` to `dim4`, with the attributes `name` and `units` (<https://emdatasets.com/format>; `axis.rs`). The steps of the first two axes are those of the raster, and of the last two the angle or the
 //! spatial frequency of a detector pixel.
 
+mod axis;
 mod calibration;
 
 use super::frame_stack::FrameStack;
 use super::geometry::{ExpectedPaths, FileGeometry, resolve};
 use super::pairing::{FoundPositions, StoredFrames, pair};
 use super::several_files::ScanFiles;
-use super::units::{Measure, attribute_unit};
+use super::units::Measure;
 use super::window::Window;
-use super::{Parts, ReadOptions, ScanFile, positions};
+use super::{MaskPolarity, Parts, ReadOptions, ScanFile, positions};
 use crate::io::IoError;
 use crate::io::source::Source;
 use crate::ptycho::read_options::si_units;
 use crate::text::{Dimension, length, shortest, significant};
+use axis::{AxisStep, rounded};
 use calibration::Calibration;
 use ndarray::Array2;
 use std::path::Path;
@@ -51,74 +52,6 @@ pub(super) fn datacube(source: &Source) -> Option<String> {
     })
 }
 
-/// The step of an axis and its unit, if it has one.
-#[derive(Clone)]
-struct AxisStep {
-    path: String,
-    step: f64,
-    /// Without brackets and underscores, in which older files write units.
-    unit: String,
-}
-
-impl AxisStep {
-    fn read(source: &Source, path: String) -> Result<Option<Self>, IoError> {
-        let Some(numbers) = source.numbers(&path)? else {
-            return Ok(None);
-        };
-        let coordinates = numbers.reals()?;
-        let mut first = coordinates.iter();
-        let (Some(begin), Some(next)) = (first.next(), first.next()) else {
-            return Ok(None);
-        };
-        let unit = attribute_unit(source, &path)?.unwrap_or_default();
-        Ok(Some(Self::new(path, next - begin, &unit)))
-    }
-
-    fn new(path: String, step: f64, unit: &str) -> Self {
-        let unit = unit.replace(['[', ']', '_'], "").trim().to_owned();
-        Self { path, step, unit }
-    }
-
-    /// The axis, or the step of the calibration if it counts pixels; a calibration that differs from the axis is noted.
-    fn or_calibrated(
-        axis: Option<Self>,
-        calibrated: Option<&Self>,
-        notes: &mut Vec<String>,
-    ) -> Option<Self> {
-        let Some(calibrated) = calibrated else {
-            return axis;
-        };
-        let Some(axis) = axis.filter(|axis| !axis.counts_pixels()) else {
-            return Some(calibrated.clone());
-        };
-        let differs = (axis.step - calibrated.step).abs() > 0.01 * axis.step.abs();
-        if axis.unit == calibrated.unit && differs {
-            notes.push(format!(
-                "{} has steps of {} {}, and {} has {}; the first is used",
-                axis.path,
-                shortest(axis.step),
-                axis.unit,
-                calibrated.path,
-                shortest(calibrated.step)
-            ));
-        }
-        Some(axis)
-    }
-
-    /// The same step in a unit that the options state.
-    fn in_unit(mut self, stated: Option<&str>) -> Self {
-        if let Some(unit) = stated {
-            unit.clone_into(&mut self.unit);
-        }
-        self
-    }
-
-    /// Whether it counts pixels, of whose size nothing is known.
-    fn counts_pixels(&self) -> bool {
-        self.unit.is_empty() || self.unit.starts_with("pixel") || self.unit == "px"
-    }
-}
-
 /// Reads the datacube of an EMD file.
 pub(super) fn read(
     source: &ScanFiles,
@@ -137,7 +70,7 @@ pub(super) fn read(
     )];
     let frames = source.with_others(frames(source)?, frames, &mut notes)?;
     let shape = frames.shape();
-    let mut window = Window::new(source.name(), shape, options)?;
+    let mut window = Window::new(source.name(), shape, options)?.with_raster(frames.scan_shape());
     let scratch = window.in_scratch(source.input(), &frames, false, scratch)?;
     let (found, [slow, fast]) = in_file(source, &group, options, &mut notes)?;
     source.same_geometry(&found, options, |other| {
@@ -165,9 +98,12 @@ pub(super) fn read(
             window.frames(source.input(), &frames, (None, scratch))?,
         ),
         mask: None,
+        mask_marks: MaskPolarity::default(),
+        mask_light: None,
         positions: (positions.0, window.select(&positions.1)),
         geometry,
         probe: None,
+        unusable_probe: None,
         simulation: None,
         window,
         cutoff: None,
@@ -187,8 +123,12 @@ fn in_file(
     let newer = source.has(&format!("{group}/dim0")).unwrap_or(false);
     let names = AXES[usize::from(!newer)];
     let mut axes = Vec::new();
-    for name in names {
-        axes.push(AxisStep::read(source, format!("{group}/{name}"))?);
+    let lengths = source.numbers(&format!("{group}/data"))?;
+    let lengths = lengths.map_or_else(Vec::new, |data| data.shape().to_vec());
+    for (axis, name) in names.into_iter().enumerate() {
+        let length = lengths.get(axis).copied().unwrap_or(0);
+        let path = format!("{group}/{name}");
+        axes.push(AxisStep::read(source, path, (length, axis < 2), notes)?);
     }
     let stored = Calibration::read(source, group, notes)?;
     let [slow, fast, row, column] = [0, 1, 2, 3].map(|k| {
@@ -239,16 +179,29 @@ fn raster(
     let [slow_step, fast_step] = [metres(&slow)?, metres(&fast)?];
     let [count, ..] = frames.shape();
     let points = frames.scan_shape().map_or(count, |[_, fast]| fast).max(1);
+    let step = |axis: &AxisStep, metres: f64| match axis.coordinates {
+        Some(_) => format!("the coordinates of {}", axis.path),
+        None => format!("steps of {}", length(metres.abs(), 4)),
+    };
+    let of_fast = step(&fast, fast_step);
+    let of_fast = match slow.coordinates {
+        None => of_fast.trim_start_matches("steps of "),
+        Some(_) => &of_fast,
+    };
     notes.push(format!(
-        "positions are those of a raster with steps of {} and {} (its rotation is not in the file)",
-        length(slow_step.abs(), 4),
-        length(fast_step.abs(), 4)
+        "positions are those of a raster with {} and {of_fast} (its rotation is not in the file)",
+        step(&slow, slow_step)
     ));
+    let along = |axis: &AxisStep, number: usize, metres: f64| match &axis.coordinates {
+        // In steps, as the unit of the axis is that of its step.
+        Some(coordinates) => coordinates.get(number).copied().unwrap_or(0.0) * metres,
+        None => number as f64 * metres,
+    };
     let positions = Array2::from_shape_fn((count, 2), |(frame, axis)| {
         if axis == 0 {
-            (frame / points) as f64 * slow_step
+            along(&slow, frame / points, slow_step)
         } else {
-            (frame % points) as f64 * fast_step
+            along(&fast, frame % points, fast_step)
         }
     });
     Ok((slow.path, positions))
@@ -313,7 +266,7 @@ fn geometry(
     notes.push(format!(
         "{}: a detector pixel of {} {} ({} mrad), at a nominal distance of {} m",
         row.path,
-        shortest(row.step),
+        rounded(row.step),
         row.unit,
         significant(angles[0] * 1e3, 4),
         shortest(distance)

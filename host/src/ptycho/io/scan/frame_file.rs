@@ -6,10 +6,12 @@ use super::geometry::{ExpectedPaths, FileGeometry, resolve};
 use super::pairing::{StoredFrames, pair};
 use super::several_files::with_frame_files;
 use super::window::Window;
-use super::{Parts, ReadOptions, ScanFile, positions};
+use super::{MaskPolarity, Parts, ReadOptions, ScanFile, positions};
 use crate::io::{InputFile, IoError};
 use crate::system::Memory;
 use std::path::Path;
+use warpstride_formats::FrameFile;
+use warpstride_formats::numpy::{Header, NumpyFile, npz_arrays};
 
 /// Endings of names of such files.
 const ENDINGS: [&str; 7] = ["mib", "raw", "xml", "tif", "tiff", "npy", "npz"];
@@ -29,7 +31,7 @@ pub(super) fn read(
 ) -> Result<ScanFile, IoError> {
     let input = InputFile::new(path, memory);
     let before = FileState::of(path)?;
-    let file = warpstride_formats::open(path)?;
+    let file = open(path, input.name(), options)?;
     let (element, incomplete) = (file.element(), file.incomplete_bytes());
     let first = FrameStack::of_file(input.name(), file);
     let [count, rows, columns] = first.shape();
@@ -45,7 +47,8 @@ pub(super) fn read(
         ));
     }
     let frames = with_frame_files((&input, path), first, options, is_one, &mut notes)?;
-    let mut window = Window::new(input.name(), frames.shape(), options)?;
+    let mut window =
+        Window::new(input.name(), frames.shape(), options)?.with_raster(frames.scan_shape());
     let scratch = window.in_scratch(&input, &frames, false, scratch)?;
     let of_frames = (frames.shape()[0], frames.scan_shape());
     let found = positions::given(&input, options, of_frames, &mut notes)?.ok_or_else(|| {
@@ -76,9 +79,12 @@ pub(super) fn read(
     let read = Parts {
         frames: (frames.path().to_owned(), counts),
         mask: None,
+        mask_marks: MaskPolarity::default(),
+        mask_light: None,
         positions: (positions_name, window.select(&all)),
         geometry,
         probe: None,
+        unusable_probe: None,
         simulation: None,
         window,
         cutoff: None,
@@ -90,6 +96,62 @@ pub(super) fn read(
     before.unchanged()?;
     frames.unchanged()?;
     read
+}
+
+/// Opens the file; of an `.npz` file the array that the options name, or the only one with the rank of frames.
+fn open(path: &Path, name: &str, options: &ReadOptions) -> Result<Box<dyn FrameFile>, IoError> {
+    let is_npz = path
+        .extension()
+        .is_some_and(|end| end.eq_ignore_ascii_case("npz"));
+    let refuse = |reason: String| IoError::Option {
+        file: name.to_owned(),
+        option: "data.dataset",
+        reason,
+    };
+    if !is_npz {
+        return match &options.dataset {
+            None => Ok(warpstride_formats::open(path)?),
+            Some(_) => Err(refuse(
+                "expected a file with several arrays or datasets, found one of frames alone"
+                    .to_owned(),
+            )),
+        };
+    }
+    let arrays = npz_arrays(path)?;
+    let described = |(array, header): &(String, Header)| {
+        let shape: Vec<String> = header.shape.iter().map(ToString::to_string).collect();
+        format!("{array} ({})", shape.join(" x "))
+    };
+    let all: Vec<String> = arrays.iter().map(described).collect();
+    let array = match &options.dataset {
+        Some(array) => {
+            let known = arrays.iter().any(|(known, _)| known == array);
+            if !known {
+                let all = all.join(", ");
+                return Err(refuse(format!(
+                    "expected the name of an array of the file, {all}, found {array}"
+                )));
+            }
+            array
+        }
+        None => {
+            let mut stacks = arrays
+                .iter()
+                .filter(|(_, header)| matches!(header.shape.len(), 3 | 4));
+            match (stacks.next(), stacks.next()) {
+                (Some((array, _)), None) => array,
+                (Some((array, _)), Some(_)) => {
+                    return Err(refuse(format!(
+                        "expected the name of the array with the frames (such as --dataset {array}), as several have 3 or 4 axes, found {}",
+                        all.join(", ")
+                    )));
+                }
+                // The error says what was expected.
+                _ => return Ok(warpstride_formats::open(path)?),
+            }
+        }
+    };
+    Ok(Box::new(NumpyFile::open_array(path, array)?))
 }
 
 /// A `.npy` array of version 1.0 with unsigned integers of 32 bits.

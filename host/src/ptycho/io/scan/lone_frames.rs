@@ -8,12 +8,18 @@ use crate::io::source::Source;
 use crate::ptycho::read_options::Datasets;
 use std::path::Path;
 
-/// The only dataset of rank 3 or 4 of a file whose layout is not known, if the options have positions.
+/// The dataset of frames of a file whose layout is not known, if the options have positions: that which they name, or the only one of rank
+/// 3 or 4.
 pub(super) fn path(source: &Source, options: &ReadOptions) -> Option<String> {
     if !options.has_other_positions() || options.format != Format::Auto {
         return None;
     }
     let listed = source.listing();
+    let is_chosen = |path: &str| options.dataset.as_deref() == Some(path);
+    if options.dataset.is_some() {
+        let chosen = listed.into_iter().find(|of| is_chosen(&of.path));
+        return chosen.map(|of| of.path);
+    }
     let mut stacks = listed.iter().filter(|of| matches!(of.shape.len(), 3 | 4));
     let only = stacks.next()?;
     stacks.next().is_none().then(|| only.path.clone())
@@ -27,7 +33,11 @@ pub(super) fn read(
     scratch: Option<&Path>,
 ) -> Result<ScanFile, IoError> {
     let note = format!(
-        "the layout of the file is not known: {path} is read as frames, as it is the only dataset of rank 3 or 4, and nothing else (data.paths names datasets)"
+        "the layout of the file is not known: {path} is read as frames{}, and nothing else (data.paths names datasets)",
+        match options.dataset {
+            Some(_) => "",
+            None => ", as it is the only dataset of rank 3 or 4",
+        }
     );
     let paths = Paths {
         frames: path,

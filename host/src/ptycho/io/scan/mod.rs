@@ -12,7 +12,10 @@ mod frame_file;
 mod frame_stack;
 mod geometry;
 mod lone_frames;
+mod mask_light;
 mod matlab;
+mod missing;
+mod negative;
 mod nexus;
 mod no_data;
 mod pairing;
@@ -29,22 +32,28 @@ mod window;
 mod write;
 
 pub use crate::ptycho::read_options::{
-    Constants, Datasets, EmptyFrames, Format, MaskPolarity, NoData, NoDataSetting, Paths,
-    PositionUnit, ReadOptions, Units,
+    Constants, Datasets, EmptyFrames, Format, MaskPolarity, NegativeCounts, NoData, NoDataSetting,
+    Paths, PositionUnit, ReadOptions, Units,
 };
 pub(super) use matlab::is_matlab;
+pub use missing::{MissingParts, missing_parts};
 pub use unknown::{UnknownDataset, UnknownLayout, unknown_layout};
 pub use write::{write, write_with};
 
 use crate::data::{Frames, Mask, Scan, ScanError, Simulation, half_of};
 use crate::io::source::{Follow, Source};
 use crate::io::{InputFile, IoError};
+use crate::ptycho::diagnosis::corner::is_at_corner;
 use crate::ptycho::probe_grid::{cut_or_padded, with_window};
+use crate::ptycho::read_options::{Centre, CentreSetting};
 use crate::system::{Bytes, Memory};
+use crate::text::count;
 use cutoff::Cutoff;
 use extremes::Extremes;
 use geometry::Resolved;
+use mask_light::{MaskLight, MaskOption};
 use ndarray::{Array2, Array3, Axis, Ix2, Ix3};
+use negative::Wrong;
 use num_complex::Complex;
 use several_files::ScanFiles;
 use std::path::Path;
@@ -57,6 +66,8 @@ pub struct ScanFile {
     pub scan: Scan,
     /// Decisions of the reader that the user should know about, one sentence each.
     pub notes: Vec<String>,
+    /// Number of frames of the file, and the raster (slow, fast) that they are stored as, if they are.
+    pub stored: (usize, Option<[usize; 2]>),
 }
 
 /// Reads the scan in `path`, which must fit into the available memory.
@@ -90,6 +101,17 @@ pub fn read_with_scratch(
     memory: Memory,
     scratch: Option<&Path>,
 ) -> Result<ScanFile, IoError> {
+    let read = read_once(path, options, memory, scratch);
+    read.map_err(|error| missing::all_missing(path, options, memory, error))
+}
+
+/// Like [`read_with_scratch`]; an error names the first thing that is missing.
+fn read_once(
+    path: &Path,
+    options: &ReadOptions,
+    memory: Memory,
+    scratch: Option<&Path>,
+) -> Result<ScanFile, IoError> {
     if is_frame_file(path, options) {
         return frame_file::read(path, options, memory, scratch);
     }
@@ -111,6 +133,13 @@ pub fn read_with_scratch(
             file: source.name().to_owned(),
             option: "data.frame_axes",
             reason: "expected a MATLAB file, or data.paths beside it, found a file whose layout states the axes".to_owned(),
+        });
+    }
+    if options.dataset.is_some() && format != Format::Nexus {
+        return Err(IoError::Option {
+            file: source.name().to_owned(),
+            option: "data.dataset",
+            reason: "expected an .npz file, a NeXus file or one without a known layout, found one whose format says where the frames are".to_owned(),
         });
     }
     if options.paths.is_some() && format != Format::Hdf5 {
@@ -185,11 +214,16 @@ struct Parts {
     /// Path and counts (frame, row, column).
     frames: (String, Frames),
     mask: Option<(String, Mask)>,
+    /// Which pixels the format marks in a mask, and what the mask hides.
+    mask_marks: MaskPolarity,
+    mask_light: Option<MaskLight>,
     /// Path and positions (frame, (row, column)), m.
     positions: (String, Array2<f64>),
     geometry: Resolved,
     /// Path and probe (mode, row, column).
     probe: Option<(String, Array3<Complex<f64>>)>,
+    /// Why the illumination in the file cannot be the start probe.
+    unusable_probe: Option<String>,
     simulation: Option<Simulation>,
     /// Where frames and mask are in the file.
     window: Window,
@@ -200,7 +234,59 @@ struct Parts {
     notes: Vec<String>,
 }
 
+/// Whether no pixel is valid.
+fn hides_all(mask: &Mask) -> bool {
+    match mask {
+        Mask::Shared(valid) => !valid.iter().any(|valid| *valid),
+        Mask::PerFrame(valid) => !valid.iter().any(|valid| *valid),
+    }
+}
+
 impl Parts {
+    /// Refuses a mask of the file that leaves no light; returns what is doubtful about another one.
+    fn check_mask(&self, input: &InputFile, options: &ReadOptions) -> Result<Vec<String>, IoError> {
+        let Some((path, mask)) = &self.mask else {
+            return match options.file_mask_marks {
+                None => Ok(Vec::new()),
+                Some(_) => Err(IoError::Option {
+                    file: input.name().to_owned(),
+                    option: "data.file_mask_marks",
+                    reason: "expected a mask in the file, found none (data.mask_marks, --mask-marks, is for that of --mask)".to_owned(),
+                }),
+            };
+        };
+        let option = MaskOption::of_file(options, self.mask_marks);
+        if hides_all(mask) {
+            return Err(option.leaves_none(input.name(), path));
+        }
+        match &self.mask_light {
+            Some(light) if light.leaves_hardly_any() && options.file_mask_marks.is_none() => {
+                Err(option.refused(input.name(), path, light))
+            }
+            Some(light) => Ok(option.doubt(path, light).into_iter().collect()),
+            None => Ok(Vec::new()),
+        }
+    }
+
+    /// Shifts frames and mask, whose zero frequency is at the first pixel, cyclically by half their size.
+    fn shift_zero_frequency(&mut self) -> Result<(), IoError> {
+        let [_, rows, columns] = self.window.stored;
+        let by = [rows, columns].map(|side| (side / 2) as isize);
+        let none = Frames::from(Array3::zeros((0, 0, 0)));
+        let frames = std::mem::replace(&mut self.frames.1, none);
+        self.frames.1 = frames.changed(|frame| ptyd::roll(frame, by))?;
+        if let Some((_, mask)) = &mut self.mask {
+            ptyd::roll_mask(mask, by);
+        }
+        self.window.roll = by;
+        self.notes.push(format!(
+            "data.centre = \"shifted\": the frames are shifted cyclically by {} and {}",
+            count(by[0], ["row", "rows"]),
+            count(by[1], ["column", "columns"])
+        ));
+        Ok(())
+    }
+
     /// Notes a temporary file.
     fn note_scratch(&mut self, input: &InputFile) {
         if let Some(folder) = self.frames.1.scratch_folder() {
@@ -221,6 +307,15 @@ impl Parts {
                 option: "data.coarse",
                 reason: "expected 1 for a near-field scan, whose object pixels do not depend on the size of the frames (data.crop leaves out pixels)".to_owned(),
             });
+        }
+        let mut doubts = self.check_mask(input, options)?;
+        if let Some(reason) = &self.unusable_probe {
+            self.notes.push(format!(
+                "{reason}: the illumination in the file cannot be the start probe"
+            ));
+        }
+        if options.centre == Some(Centre::Setting(CentreSetting::Shifted)) {
+            self.shift_zero_frequency()?;
         }
         let prepares = options.prepares_pixels()
             || options.selects_frames()
@@ -259,11 +354,6 @@ impl Parts {
             dropped("the truth", "the positions are transformed");
         }
         let mask_path = self.mask.as_ref().map(|m| m.0.clone());
-        let masked = |mask: &Mask| match mask {
-            Mask::Shared(valid) => !valid.iter().any(|valid| *valid),
-            Mask::PerFrame(valid) => !valid.iter().any(|valid| *valid),
-        };
-        let all_masked = self.mask.as_ref().is_some_and(|m| masked(&m.1));
         let frames = (self.frames.0.as_str(), &self.frames.1);
         let mask = self.mask.take().map(|m| m.1);
         let fitting = mask.as_ref().filter(|mask| no_data::fits(mask, frames.1));
@@ -274,7 +364,7 @@ impl Parts {
             Some(cutoff) => cutoff.mask(input, frames, (mask, &extremes), &mut self.notes)?,
             None => mask,
         };
-        if mask.as_ref().is_some_and(masked) && !all_masked {
+        if mask.as_ref().is_some_and(hides_all) {
             return Err(IoError::Value {
                 file: input.name().to_owned(),
                 dataset: self.frames.0,
@@ -294,10 +384,20 @@ impl Parts {
             let selected = prepare::prepare(&mut self, &positions, input, options)?;
             positions = positions.select(Axis(0), &selected.numbers);
             stored = selected.stored;
+            doubts.extend(selected.doubts);
             let of_all = selected.travel;
             travel = of_all.map(|all| selected.numbers.iter().map(|n| all[*n]).collect());
             mask = self.mask.take().map(|mask| mask.1);
             self.note_scratch(input);
+        }
+        if !extremes.are_counts() {
+            let frames = &self.frames.1;
+            let fitting = mask.as_ref().filter(|mask| no_data::fits(mask, frames));
+            let wrong = Wrong::of(frames, fitting)?;
+            let clip = options.negative == NegativeCounts::Clip;
+            if let Some(error) = wrong.refused(input, &self.frames.0, clip) {
+                return Err(error);
+            }
         }
         let probe_path = self.probe.as_ref().map(|p| p.0.clone());
         let as_io_error = |error: ScanError| {
@@ -337,7 +437,24 @@ impl Parts {
         )
         .map_err(&as_io_error)?
         .with_voltage(self.geometry.voltage)
-        .with_stored_pixels(stored);
+        .with_stored_pixels(stored)
+        .with_unusable_probe(self.unusable_probe);
+        let far_field = !scan.geometry().is_near_field();
+        if options.centre.is_none() && far_field && is_at_corner(&scan.mean_frame()) {
+            let [_, rows, columns] = self.window.stored.map(|side| side / 2);
+            let reason = format!(
+                "expected the zero frequency in the middle of the frames, found the light around the first pixel, (0, 0), as a Fourier transform has it; --centre shifted moves it to the middle, and --centre {rows},{columns} takes the frames as they are"
+            );
+            if !options.describes_only {
+                return Err(IoError::Option {
+                    file: input.name().to_owned(),
+                    option: "data.centre",
+                    reason,
+                });
+            }
+            doubts.push(reason);
+        }
+        let scan = scan.with_doubts(doubts);
         let mut scan = match self.simulation {
             Some(simulation) => scan.with_simulation(simulation),
             None => scan,
@@ -382,36 +499,46 @@ impl Parts {
         Ok(ScanFile {
             scan,
             notes: self.notes,
+            stored: (self.window.stored[0], self.window.raster),
         })
     }
 }
 
-/// Reads a probe (row, column) or (mode, row, column) as (mode, row, column); rows and columns must be
-/// those of the frames in the file.
+/// A probe (mode, row, column), or why the illumination in the file cannot be one.
+type ProbeOrReason = Result<Array3<Complex<f64>>, String>;
+
+/// Reads a probe (row, column) or (mode, row, column) as (mode, row, column). One whose rows and columns are not those of the frames in
+/// the file is not read, as another start probe may be wanted.
 fn probe(
     numbers: &crate::io::source::Numbers<'_>,
     [rows, columns]: [usize; 2],
-) -> Result<Array3<Complex<f64>>, IoError> {
+) -> Result<ProbeOrReason, IoError> {
     let wrong = || {
         numbers.bad_shape(&format!(
             "shape ({rows}, {columns}) or (mode, {rows}, {columns}), as for the frames"
         ))
     };
-    if !numbers.shape().ends_with(&[rows, columns]) {
-        return Err(wrong());
+    if let [r, c] | [_, r, c] = *numbers.shape()
+        && [r, c] != [rows, columns]
+    {
+        return Ok(Err(format!(
+            "{} has {r} x {c} pixels, and the frames have {rows} x {columns}",
+            numbers.path()
+        )));
     }
-    match numbers.shape().len() {
-        2 => Ok(numbers
+    let probe = match numbers.shape().len() {
+        2 => numbers
             .complex()?
             .into_dimensionality::<Ix2>()
             .map_err(|_| wrong())?
-            .insert_axis(Axis(0))),
+            .insert_axis(Axis(0)),
         3 => numbers
             .complex()?
             .into_dimensionality::<Ix3>()
-            .map_err(|_| wrong()),
-        _ => Err(wrong()),
-    }
+            .map_err(|_| wrong())?,
+        _ => return Err(wrong()),
+    };
+    Ok(Ok(probe))
 }
 
 #[cfg(test)]

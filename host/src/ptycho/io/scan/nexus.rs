@@ -4,6 +4,7 @@
 //! (<https://manual.nexusformat.org/>). Positions are those of the sample's stage in the laboratory frame (`transformations.rs`): row =
 //! +y, column = +x, as in CXI.
 
+mod detectors;
 mod logs;
 mod transformations;
 
@@ -18,6 +19,7 @@ use crate::data::Geometry;
 use crate::io::IoError;
 use crate::io::source::{Numbers, Source};
 use crate::text::{shortest, significant};
+use detectors::Candidate;
 use ndarray::{Array2, Axis, Ix2};
 use std::cell::RefCell;
 use std::path::Path;
@@ -107,30 +109,29 @@ impl Groups {
         }
     }
 
-    /// Frames: those of a detector, or the signal of an NXdata; and the detector.
+    /// Frames: those of a detector, or the signal of an NXdata; and the detector. `chosen` names a detector or its frames.
     fn frames<'s>(
         &self,
         source: &'s Source,
+        chosen: Option<&str>,
         notes: &mut Vec<String>,
     ) -> Result<(Numbers<'s>, Option<String>), IoError> {
         let is_stack = |numbers: &Numbers<'_>| matches!(numbers.shape().len(), 3 | 4);
         let mut tried = Vec::new();
-        let mut found: Vec<(Numbers<'s>, String)> = Vec::new();
+        let mut found: Vec<Candidate<'s>> = Vec::new();
         for detector in &self.detectors {
             let path = format!("{detector}/data");
             tried.push(path.clone());
             if let Some(numbers) = source.numbers(&path)?.filter(is_stack) {
-                found.push((numbers, detector.clone()));
+                found.push(Candidate {
+                    numbers,
+                    detector: detector.clone(),
+                });
             }
         }
-        if found.len() > 1 {
-            notes.push(format!(
-                "several detectors have frames; those of {} are read",
-                found[0].1
-            ));
-        }
-        if let Some((numbers, detector)) = found.into_iter().next() {
-            return Ok((numbers, Some(detector)));
+        if !found.is_empty() {
+            let candidate = detectors::choose(source, self, found, chosen, notes)?;
+            return Ok((candidate.numbers, Some(candidate.detector)));
         }
         for data in &self.data {
             let signal = source
@@ -166,10 +167,14 @@ pub(super) fn read(
     };
     let mut notes = vec![format!("NeXus file: {entry} is read")];
     let groups = Groups::of(source, entry);
-    let (numbers, detector) = groups.frames(source, &mut notes)?;
-    let frames = source.with_others(FrameStack::of_dataset(numbers)?, frames, &mut notes)?;
+    let (numbers, detector) = groups.frames(source, options.dataset.as_deref(), &mut notes)?;
+    let frames = source.with_others(
+        FrameStack::of_dataset(numbers)?,
+        |other| frames(other, options),
+        &mut notes,
+    )?;
     let shape = frames.shape();
-    let mut window = Window::new(source.name(), shape, options)?;
+    let mut window = Window::new(source.name(), shape, options)?.with_raster(frames.scan_shape());
     let detector = detector.unwrap_or_default();
     let masks = masks_of(&detector);
     let mask = source.first(&[&masks[0], &masks[1]])?;
@@ -179,7 +184,7 @@ pub(super) fn read(
     let found = geometry(source, &groups, &detector, options, &mut units, &mut notes)?;
     source.same_geometry(&found, options, |other| {
         let groups = Groups::of(other, self::entry(other).unwrap_or_default());
-        let (_, detector) = groups.frames(other, &mut Vec::new())?;
+        let (_, detector) = groups.frames(other, options.dataset.as_deref(), &mut Vec::new())?;
         let mut units = UnitReader::new(other, options);
         let detector = detector.unwrap_or_default();
         geometry(
@@ -223,7 +228,7 @@ pub(super) fn read(
     units.into_notes(&mut notes);
     let (path, positions) = pair(found, &StoredFrames::All, &mut window, options, &mut notes)?;
     let of_file = |m: &Numbers<'_>| -> Result<_, IoError> {
-        let valid = |v| MaskPolarity::Bad.is_valid(v);
+        let valid = |v| options.file_mask(MaskPolarity::Bad).is_valid(v);
         let read = window.mask(source.input(), m, shape, valid)?;
         Ok((m.path().to_owned(), read))
     };
@@ -236,15 +241,19 @@ pub(super) fn read(
         notes.push("the file has no mask: all pixels are treated as valid".to_owned());
     }
     let valid = mask.as_ref().map(|(_, mask)| mask);
+    let mask_light = window.mask_light(source.input(), &frames, valid)?;
     Parts {
         frames: (
             frames.path().to_owned(),
             window.frames(source.input(), &frames, (valid, scratch))?,
         ),
         mask,
+        mask_marks: MaskPolarity::Bad,
+        mask_light,
         positions: (path, window.select(&positions)),
         geometry,
         probe: None,
+        unusable_probe: None,
         simulation: None,
         window,
         cutoff: None,
@@ -260,9 +269,9 @@ fn masks_of(detector: &str) -> [String; 2] {
 }
 
 /// The frames of another file.
-fn frames(source: &Source) -> Result<FrameStack<'_>, IoError> {
+fn frames<'s>(source: &'s Source, options: &ReadOptions) -> Result<FrameStack<'s>, IoError> {
     let groups = Groups::of(source, entry(source).unwrap_or_default());
-    let (numbers, _) = groups.frames(source, &mut Vec::new())?;
+    let (numbers, _) = groups.frames(source, options.dataset.as_deref(), &mut Vec::new())?;
     FrameStack::of_dataset(numbers)
 }
 

@@ -18,8 +18,8 @@ const LEAST: f32 = 32767.0;
 /// Values that may mean no data, as rounded to f32.
 const CANDIDATES: [Candidate; 9] = [
     Candidate::new(f32::NAN, "NaN", Rule::ManyFrames),
-    Candidate::new(-1.0, "-1", Rule::ManyFrames),
-    Candidate::new(-2.0, "-2", Rule::ManyFrames),
+    Candidate::new(-1.0, "-1", Rule::AloneInManyFrames),
+    Candidate::new(-2.0, "-2", Rule::AloneInManyFrames),
     Candidate::new(18_446_744_073_709_551_615.0, "2^64 - 1", Rule::Always),
     Candidate::new(9_223_372_036_854_775_807.0, "2^63 - 1", Rule::Always),
     Candidate::new(4_294_967_295.0, "2^32 - 1", Rule::Always),
@@ -35,6 +35,8 @@ enum Rule {
     Always,
     /// If many frames have it.
     ManyFrames,
+    /// If many frames have it and there are no other negative numbers.
+    AloneInManyFrames,
     /// If many frames have it and no count is larger.
     LargestInManyFrames,
 }
@@ -62,6 +64,11 @@ impl Marker {
     fn is(&self, count: f32) -> bool {
         count == self.value || (count.is_nan() && self.value.is_nan())
     }
+}
+
+/// Whether detectors and their software write this value where there are no data.
+pub(super) fn is_marker(count: f32) -> bool {
+    CANDIDATES.iter().any(|of| of.value == count)
 }
 
 /// Adds the pixels without data to the mask of `frames`: path and counts (frame, row, column). A pixel
@@ -164,17 +171,26 @@ pub(super) fn of_each(plane: &Array2<bool>, count: usize) -> Array3<bool> {
     )
 }
 
-/// The candidates that a frame has, and the largest of its other values.
-type HasAndLargest = ([bool; CANDIDATES.len()], f32);
+/// The candidates that a frame has, and its other values.
+type HasAndLargest = ([bool; CANDIDATES.len()], Others);
+
+/// Values that are not among the candidates.
+#[derive(Debug, Clone, Copy, Default)]
+struct Others {
+    /// The largest, at least 0.
+    largest: f32,
+    /// Whether one is negative, so that −1 and −2 are noise around zero.
+    negative: bool,
+}
 
 fn candidates_of(
     counts: ArrayView2<'_, f32>,
     valid: Option<ArrayView2<'_, bool>>,
 ) -> HasAndLargest {
     let mut has = [false; CANDIDATES.len()];
-    let mut largest = 0.0_f32;
+    let mut others = Others::default();
     if Extremes::of_frame(counts, valid).are_counts_below(LEAST) {
-        return (has, largest);
+        return (has, others);
     }
     for (place, count) in counts.indexed_iter() {
         if (0.0..LEAST).contains(count) || valid.as_ref().is_some_and(|valid| !valid[place]) {
@@ -185,10 +201,13 @@ fn candidates_of(
             .position(|of| *count == of.value || (count.is_nan() && of.value.is_nan()))
         {
             Some(candidate) => has[candidate] = true,
-            None => largest = largest.max(*count),
+            None => {
+                others.largest = others.largest.max(*count);
+                others.negative |= *count < 0.0;
+            }
         }
     }
-    (has, largest)
+    (has, others)
 }
 
 /// The candidates that mean no data in these frames.
@@ -196,25 +215,31 @@ fn found(frames: &Frames, mask: Option<&Mask>) -> Result<Vec<Marker>, ScratchErr
     let [count, ..] = frames.shape();
     let many = (count / 20).max(2).min(count);
     let mut frames_with = [0_usize; CANDIDATES.len()];
-    let mut largest = 0.0_f32;
+    let mut all_others = Others::default();
     frames.blocks(|first, block| {
         let each: Vec<_> = block.outer_iter().collect();
         let found = each.into_par_iter().enumerate().map(|(number, counts)| {
             candidates_of(counts, mask.map(|mask| mask.of_frame(first + number)))
         });
         for (has, others) in found.collect::<Vec<HasAndLargest>>() {
-            largest = largest.max(others);
+            all_others.largest = all_others.largest.max(others.largest);
+            all_others.negative |= others.negative;
             for (frames, has) in frames_with.iter_mut().zip(has) {
                 *frames += usize::from(has);
             }
         }
         Ok::<(), ScratchError>(())
     })?;
+    let Others {
+        mut largest,
+        negative,
+    } = all_others;
     let mut markers = Vec::new();
     for (candidate, frames) in CANDIDATES.iter().zip(frames_with) {
         let is_marker = match candidate.rule {
             Rule::Always => frames > 0,
             Rule::ManyFrames => frames >= many,
+            Rule::AloneInManyFrames => frames >= many && !negative,
             Rule::LargestInManyFrames => frames >= many && largest < candidate.value,
         };
         if is_marker {
@@ -334,6 +359,14 @@ mod tests {
         assert_eq!(markers(&of), ["NaN", "2^16 - 1"]);
         of[[9, 0, 0]] = 65536.0;
         assert_eq!(markers(&of), ["NaN"], "65535 is not the largest count");
+        // Beside other negative numbers, as dark-subtracted data have them, -1 is one of them.
+        let mut of = frames();
+        for frame in 0..40 {
+            of[[frame, 1, 1]] = -1.0;
+        }
+        assert_eq!(markers(&of), ["-1"]);
+        of[[9, 0, 1]] = -3.0;
+        assert!(markers(&of).is_empty());
         let mut of = frames();
         of.fill(65535.0);
         of[[0, 0, 0]] = 1.0;

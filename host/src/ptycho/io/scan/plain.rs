@@ -118,7 +118,7 @@ pub(super) fn read_datasets(
         &mut notes,
     )?;
     let shape = frames.shape();
-    let mut window = Window::new(source.name(), shape, options)?;
+    let mut window = Window::new(source.name(), shape, options)?.with_raster(frames.scan_shape());
     let mask = match &paths.mask {
         Some(path) => Some(layout.plane(source.require("mask", &[path])?, shape[0])?),
         None => None,
@@ -170,15 +170,18 @@ pub(super) fn read_datasets(
     units.into_notes(&mut notes);
     let (positions_name, positions) =
         pair(found, &StoredFrames::All, &mut window, options, &mut notes)?;
-    let probe = match &paths.probe {
+    let (probe, unusable_probe) = match &paths.probe {
         Some(path) => {
             let numbers = layout.plane(source.require("probe", &[path])?, 0)?;
-            Some((path.clone(), probe(&numbers, [shape[1], shape[2]])?))
+            match probe(&numbers, [shape[1], shape[2]])? {
+                Ok(probe) => (Some((path.clone(), probe)), None),
+                Err(reason) => (None, Some(reason)),
+            }
         }
-        None => None,
+        None => (None, None),
     };
     let of_file = |m: &Numbers<'_>| -> Result<_, IoError> {
-        let valid = |v| paths.mask_marks.is_valid(v);
+        let valid = |v| options.file_mask(paths.mask_marks).is_valid(v);
         let read = window.mask(source.input(), m, shape, valid)?;
         Ok((m.path().to_owned(), read))
     };
@@ -201,15 +204,19 @@ pub(super) fn read_datasets(
         }
     }
     let valid = mask.as_ref().map(|(_, mask)| mask);
+    let mask_light = window.mask_light(source.input(), &frames, valid)?;
     Parts {
         frames: (
             paths.frames.clone(),
             window.frames(source.input(), &frames, (valid, scratch))?,
         ),
         mask,
+        mask_marks: paths.mask_marks,
+        mask_light,
         positions: (positions_name, window.select(&positions)),
         geometry,
         probe,
+        unusable_probe,
         simulation: None,
         window,
         cutoff: None,

@@ -12,6 +12,8 @@ use crate::ptycho::{PositionFile, Raster};
 use crate::text::{Dimension, shortest};
 use ndarray::{Array1, Array2, ArrayView2, Axis, Ix1, Ix2, stack};
 use table::Table;
+use warpstride_formats::FrameFile;
+use warpstride_formats::numpy::{NumpyFile, npz_arrays};
 
 /// What the positions are called where they are not those of a dataset.
 const RASTER: &str = "data.raster";
@@ -168,6 +170,10 @@ impl<'a> Reader<'a> {
     fn read(&self, notes: &mut Vec<String>) -> Result<FoundPositions, IoError> {
         let (path, dataset) = self.file.path();
         let ending = path.extension().map(|e| e.to_ascii_lowercase());
+        if ending.as_ref().is_some_and(|e| e == "npz") {
+            let found = self.of_npz(dataset)?;
+            return self.in_metres(found, notes);
+        }
         let is_npy = ending.is_some_and(|e| e == "npy");
         let separate = self.file.columns.as_ref();
         let separate = separate.is_some_and(|names| names.iter().all(|n| n.starts_with('/')));
@@ -177,6 +183,15 @@ impl<'a> Reader<'a> {
             (_, true) => self.of_hdf5(dataset, notes)?,
             _ => self.of_table(notes)?,
         };
+        self.in_metres(found, notes)
+    }
+
+    /// The positions, m, of coordinates in the unit of the options or of the file.
+    fn in_metres(
+        &self,
+        found: Coordinates,
+        notes: &mut Vec<String>,
+    ) -> Result<FoundPositions, IoError> {
         let unit = match (self.unit, &found.unit) {
             (Some(given), _) => given.clone(),
             (None, Some(unit)) => unit.clone(),
@@ -265,6 +280,49 @@ impl<'a> Reader<'a> {
             found: found.clone(),
             expected: expected.to_owned(),
         })
+    }
+
+    /// The array `name` of an `.npz` file, or its only one with two axes.
+    fn of_npz(&self, name: Option<&str>) -> Result<Coordinates, IoError> {
+        let (path, _) = self.file.path();
+        let arrays = npz_arrays(path)?;
+        let two: Vec<&str> = (arrays.iter())
+            .filter(|(_, header)| header.shape.len() == 2)
+            .map(|(array, _)| array.as_str())
+            .collect();
+        let name = match (name, two.as_slice()) {
+            (Some(name), _) => name.trim_start_matches('/'),
+            (None, &[only]) => only,
+            (None, _) => {
+                return Err(self.refuse(
+                    "data.positions.file",
+                    format!(
+                        "expected the name of an array (frame, coordinate) behind that of the file, such as {}:/positions, found {}",
+                        self.input.name(),
+                        arrays
+                            .iter()
+                            .map(|(array, header)| format!("{array} {:?}", header.shape))
+                            .collect::<Vec<_>>()
+                            .join(", ")
+                    ),
+                ));
+            }
+        };
+        let file = NumpyFile::open_array_or_one(path, name)?;
+        let [stack, rows, columns] = file.shape();
+        let wrong = |expected: &str| IoError::Shape {
+            file: self.input.name().to_owned(),
+            dataset: name.to_owned(),
+            found: vec![stack, rows, columns],
+            expected: expected.to_owned(),
+        };
+        if stack != 1 {
+            return Err(wrong("rank 2 (frame, coordinate)"));
+        }
+        self.input.allow(name, 8 * rows as u128 * columns as u128)?;
+        let mut values = Array2::zeros((rows, columns));
+        file.read_f64(0..1, values.as_slice_mut().unwrap_or_default())?;
+        self.chosen(values.view(), None, wrong)
     }
 
     fn of_hdf5(
@@ -369,6 +427,6 @@ impl<'a> Reader<'a> {
     fn of_table(&self, notes: &mut Vec<String>) -> Result<Coordinates, IoError> {
         let (path, _) = self.file.path();
         let table = Table::read(path, &self.input, notes)?;
-        table.coordinates(self.file.columns.as_ref())
+        table.coordinates(self.file.columns.as_ref(), notes)
     }
 }

@@ -3,11 +3,12 @@
 use super::energy::ELECTRONVOLT;
 use super::frame_stack::FrameStack;
 use super::geometry::{ExpectedPaths, FileGeometry, resolve};
+use super::mask_light::MaskLight;
 use super::pairing::{StoredFrames, pair};
 use super::several_files::ScanFiles;
 use super::units::{Measure, UnitReader, attribute_unit};
 use super::window::Window;
-use super::{Parts, ReadOptions, ScanFile, positions};
+use super::{MaskPolarity, Parts, ReadOptions, ScanFile, positions};
 use crate::data::{FrameWriter, Mask};
 use crate::io::source::{Numbers, Source};
 use crate::io::{IoError, Remedy};
@@ -128,7 +129,7 @@ pub(super) fn read(
             }
             drop(counts);
             if let (Some(weights), Some(valid)) = (&chunk.weights, &mut valid) {
-                let mut mask = part.mask(source.input(), weights, chunk.shape, weighs)?;
+                let mut mask = part.mask(source.input(), weights, chunk.shape, weighs(options))?;
                 roll_mask(&mut mask, offset);
                 for (to, from) in to_from() {
                     let mut valid = valid.index_axis_mut(Axis(0), to);
@@ -177,8 +178,12 @@ pub(super) fn read(
     let mask = match (valid, common) {
         (Some(valid), _) => Some(Mask::PerFrame(valid)),
         (None, Some(weight)) => {
-            let mut mask =
-                everything.mask(source.input(), &weight, [count, rows, columns], weighs)?;
+            let mut mask = everything.mask(
+                source.input(),
+                &weight,
+                [count, rows, columns],
+                weighs(options),
+            )?;
             roll_mask(&mut mask, offset);
             Some(match mask {
                 Mask::Shared(m) => Mask::Shared(m.slice(&plane).to_owned()),
@@ -190,12 +195,20 @@ pub(super) fn read(
             None
         }
     };
+    let frames = frames.finish();
+    let mask_light = mask
+        .as_ref()
+        .map(|mask| MaskLight::of_frames(&frames, mask))
+        .transpose()?;
     Parts {
-        frames: (format!("{CHUNKS}/*/data"), frames.finish()),
+        frames: (format!("{CHUNKS}/*/data"), frames),
         mask: mask.map(|m| (format!("{CHUNKS}/*/weights"), m)),
+        mask_marks: MaskPolarity::Valid,
+        mask_light,
         positions: (positions_name, window.select(&positions)),
         geometry,
         probe: None,
+        unusable_probe: None,
         simulation: None,
         window,
         cutoff: None,
@@ -205,9 +218,10 @@ pub(super) fn read(
     .into_scan(source.input(), options)
 }
 
-/// Whether a pixel of this weight is valid; one whose weight is negative or NaN is not.
-fn weighs(weight: f32) -> bool {
-    weight > 0.0
+/// Whether a pixel of a weight is valid; one whose weight is negative or NaN is not.
+fn weighs(options: &ReadOptions) -> impl Fn(f32) -> bool {
+    let marks = options.file_mask(MaskPolarity::Valid);
+    move |weight| weight >= 0.0 && marks.is_valid(weight)
 }
 
 /// A frame: its index in the scan, the number of its chunk, and its number in it.
@@ -483,7 +497,7 @@ pub(super) fn roll<T: Clone, D: Dimension>(mut array: ArrayViewMut<'_, T, D>, of
     }
 }
 
-fn roll_mask(mask: &mut Mask, offset: [isize; 2]) {
+pub(super) fn roll_mask(mask: &mut Mask, offset: [isize; 2]) {
     match mask {
         Mask::Shared(m) => roll(m.view_mut(), offset),
         Mask::PerFrame(m) => roll(m.view_mut(), offset),

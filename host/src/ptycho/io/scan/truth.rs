@@ -81,7 +81,10 @@ pub(super) fn read(
             "shape (mode, {rows}, {columns}), as for the frames, with 1 to {MOST_MODES} modes"
         )));
     }
-    let true_probe = probe(&modes, scan.frame)?;
+    // Its shape has been found to be that of the frames.
+    let Ok(true_probe) = probe(&modes, scan.frame)? else {
+        return Ok(None);
+    };
     let positions = source.require("true positions", &[&part("positions")])?;
     let frames = scan.positions.nrows();
     let expected = format!("shape ({frames}, 2), row and column in metres for each frame");

@@ -28,6 +28,8 @@ pub(super) struct Window {
     pub(super) columns: Range<usize>,
     /// Frames, rows and columns of the file.
     pub(super) stored: [usize; 3],
+    /// Points (slow, fast) of the raster that the frames of the file are stored as, if they are.
+    pub(super) raster: Option<[usize; 2]>,
     /// Rows and columns by which frames have been shifted cyclically after reading.
     pub(super) roll: [isize; 2],
     /// Whether frames are read of which the file stores almost nothing.
@@ -65,8 +67,8 @@ impl Window {
         let [rows, columns] = match options.centre {
             None => new(None)?.window(),
             Some(Centre::At(centre)) => new(Some(centre))?.window(),
-            // The centre is found in whole frames, and other options have to fit at once.
-            Some(Centre::Setting(CentreSetting::Auto)) => {
+            // The centre is found in whole frames, which are shifted as a whole, and other options have to fit at once.
+            Some(Centre::Setting(CentreSetting::Auto | CentreSetting::Shifted)) => {
                 new(None)?;
                 [0..rows, 0..columns]
             }
@@ -76,11 +78,18 @@ impl Window {
             rows,
             columns,
             stored: shape,
+            raster: None,
             roll: [0; 2],
             sparse: options.sparse,
             as_read: !(options.prepares_pixels() || options.selects_frames()),
             without_position: HashSet::new(),
         })
+    }
+
+    /// The same for frames that are stored as a raster (slow, fast), if they are.
+    pub(super) fn with_raster(mut self, raster: Option<[usize; 2]>) -> Self {
+        self.raster = raster;
+        self
     }
 
     /// Where the pixels of frames that are only cut are in the file.

@@ -3,7 +3,7 @@
 use super::{Coordinates, FrameNumbers};
 use crate::io::{InputFile, IoError};
 use crate::ptycho::read_options::si_units;
-use crate::text::{Dimension, count};
+use crate::text::{Dimension, count, has_decimal_commas, is_decimal};
 use ndarray::Array2;
 use std::fs::File;
 use std::io::Read;
@@ -67,6 +67,8 @@ pub(super) struct Table {
     names: Option<Vec<String>>,
     /// Number of the line, from 1, and its cells.
     rows: Vec<(u64, Vec<String>)>,
+    /// Whether numbers have decimal commas, which have been replaced by points.
+    decimal_commas: bool,
 }
 
 impl Table {
@@ -123,7 +125,11 @@ impl Table {
         let text = text.trim_start_matches('\u{feff}');
         let is_data = |line: &&str| !line.trim().is_empty() && !line.trim_start().starts_with('#');
         let first = text.lines().find(is_data).unwrap_or_default();
-        let delimiter = [',', ';', '\t'].into_iter().find(|d| first.contains(*d));
+        let delimiters: &[char] = match has_decimal_comma_rows(text.lines().filter(is_data)) {
+            true => &[';', '\t'],
+            false => &[',', ';', '\t'],
+        };
+        let delimiter = delimiters.iter().copied().find(|d| first.contains(*d));
         let damaged = |reason: String| IoError::Damaged {
             file: file.to_owned(),
             dataset: "the table".to_owned(),
@@ -159,9 +165,19 @@ impl Table {
         } else {
             for (line, number) in text.lines().zip(1..) {
                 if is_data(&line) {
-                    rows.push((number, line.split_whitespace().map(str::to_owned).collect()));
+                    let cells = line.split_whitespace();
+                    // Names may be between commas where numbers have decimal commas.
+                    let cells = cells.map(|cell| cell.trim_end_matches(',').to_owned());
+                    rows.push((number, cells.collect()));
                 }
             }
+        }
+        // Between commas, such a number is in quotation marks.
+        let mut decimal_commas = false;
+        let cells = rows.iter_mut().flat_map(|(_, cells)| cells);
+        for cell in cells.filter(|cell| is_decimal(cell)) {
+            *cell = cell.replace(',', ".");
+            decimal_commas = true;
         }
         let numeric = |cells: &[String]| cells.iter().all(|cell| cell.parse::<f64>().is_ok());
         let named = rows.first().is_some_and(|(_, cells)| !numeric(cells));
@@ -201,6 +217,7 @@ impl Table {
             file: file.to_owned(),
             names,
             rows,
+            decimal_commas,
         })
     }
 
@@ -213,7 +230,11 @@ impl Table {
     }
 
     /// The row and the column coordinate, and the numbers of frames if there is a column of them.
-    pub(super) fn coordinates(&self, given: Option<&[String; 2]>) -> Result<Coordinates, IoError> {
+    pub(super) fn coordinates(
+        &self,
+        given: Option<&[String; 2]>,
+        notes: &mut Vec<String>,
+    ) -> Result<Coordinates, IoError> {
         let names = self.names.as_deref().unwrap_or_default();
         let chosen = match given {
             Some(given) => [self.column(&given[0])?, self.column(&given[1])?],
@@ -247,6 +268,12 @@ impl Table {
             Some(column) => Some(self.frame_numbers(column)?),
             None => None,
         };
+        if self.decimal_commas {
+            notes.push(format!(
+                "{}: the commas in numbers such as 0,5 are read as decimal points",
+                self.file
+            ));
+        }
         let [unit, _] = units;
         Ok(Coordinates {
             values,
@@ -324,6 +351,20 @@ impl Table {
     }
 }
 
+/// Whether numbers have decimal commas: some lines have such numbers, and the commas of all but the first, which may have names, are
+/// those of numbers.
+fn has_decimal_comma_rows<'t>(lines: impl Iterator<Item = &'t str>) -> bool {
+    let mut found = false;
+    for (number, line) in lines.enumerate() {
+        let decimal = has_decimal_commas(line);
+        if line.contains(',') && !decimal && number > 0 {
+            return false;
+        }
+        found |= decimal;
+    }
+    found
+}
+
 /// The beginning of a text in an error, on one line.
 fn quoted(text: &str) -> String {
     let shown = |c: char| if c.is_control() { ' ' } else { c };
@@ -378,7 +419,7 @@ mod tests {
 
     fn read(text: &str, columns: Option<[&str; 2]>) -> Result<Coordinates, IoError> {
         let columns = columns.map(|names| names.map(str::to_owned));
-        Table::parse("p.csv", text)?.coordinates(columns.as_ref())
+        Table::parse("p.csv", text)?.coordinates(columns.as_ref(), &mut Vec::new())
     }
 
     #[test]
@@ -400,6 +441,28 @@ mod tests {
     }
 
     #[test]
+    fn decimal_commas_stand_beside_other_separators() {
+        for text in [
+            "y_um;x_um\n0,5;-1,25\n2;3,5e1\n",
+            "0,5;-1,25\n2;3,5e1\n",
+            "y_um\tx_um\n0,5\t-1,25\n2,0\t35\n",
+            "# y_um x_um\n0,5 -1,25\n2 35,0\n",
+            "y_um, x_um\n0,5 -1,25\n2 35,0\n",
+            "y_um,x_um\n\"0,5\",\"-1,25\"\n2,\"35,0\"\n",
+        ] {
+            let found = read(text, Some(["0", "1"])).unwrap_or_else(|e| panic!("{text}: {e}"));
+            assert_eq!(found.values, arr2(&[[0.5, -1.25], [2.0, 35.0]]), "{text}");
+        }
+        // Commas between columns, with and without blanks.
+        for text in ["1,2\n3,4\n", "1, 2\n3, 4\n", "1,2,3\n3,4,3\n"] {
+            let found = read(text, Some(["0", "1"])).unwrap();
+            assert_eq!(found.values, arr2(&[[1.0, 2.0], [3.0, 4.0]]), "{text}");
+        }
+        let error = read("y;x\n0,5;1\n1.000,5;2\n", None).err().unwrap();
+        assert!(error.to_string().contains("found \"1.000,5\""), "{error}");
+    }
+
+    #[test]
     fn tables_in_latin1_are_read_and_others_refused() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("p.csv");
@@ -408,7 +471,7 @@ mod tests {
             std::fs::write(&path, bytes).unwrap();
             let mut notes = Vec::new();
             let table = Table::read(&path, &input, &mut notes).map_err(|e| e.to_string())?;
-            let found = table.coordinates(None);
+            let found = table.coordinates(None, &mut Vec::new());
             Ok::<_, String>((found.map_err(|e| e.to_string())?, notes))
         };
         let (found, notes) = read(b"x (\xb5m),y (\xb5m)\n1,2\n").unwrap();

@@ -26,7 +26,10 @@ pub(super) struct Plane {
 }
 
 /// `/DATASET` of the file of the scan, `FILE:/DATASET` or `FILE`.
-fn file_and_dataset<'n>(name: &'n str, input: &'n InputFile) -> (&'n str, Option<&'n str>) {
+pub(super) fn file_and_dataset<'n>(
+    name: &'n str,
+    input: &'n InputFile,
+) -> (&'n str, Option<&'n str>) {
     match name.rsplit_once(':') {
         Some((file, dataset)) if dataset.starts_with('/') && !file.is_empty() => {
             (file, Some(dataset))
@@ -62,7 +65,8 @@ impl<'n> ArrayFile<'n> {
     fn frame_file(&self) -> Option<String> {
         let end = Path::new(self.file).extension()?;
         let end = end.to_string_lossy().to_ascii_lowercase();
-        (self.dataset.is_none() && FRAME_FILES.contains(&end.as_str())).then_some(end)
+        let alone = self.dataset.is_none() || end == "npz";
+        (alone && FRAME_FILES.contains(&end.as_str())).then_some(end)
     }
 
     fn source(&self, input: &InputFile) -> Result<(Source, &'n str), IoError> {
@@ -95,7 +99,13 @@ impl<'n> ArrayFile<'n> {
     fn open(&self, ending: &str) -> Result<FrameStack<'static>, IoError> {
         let path = Path::new(self.file);
         let file: Box<dyn FrameFile> = match ending {
-            "npy" | "npz" => Box::new(NumpyFile::open_frames_or_one(path)?),
+            "npy" | "npz" => match self.dataset {
+                Some(name) => Box::new(NumpyFile::open_array_or_one(
+                    path,
+                    name.trim_start_matches('/'),
+                )?),
+                None => Box::new(NumpyFile::open_frames_or_one(path)?),
+            },
             _ => warpstride_formats::open(path)?,
         };
         Ok(FrameStack::of_file(self.file, file))

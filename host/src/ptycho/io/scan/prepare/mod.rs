@@ -26,6 +26,8 @@ pub(super) struct Selected {
     pub(super) travel: Option<Vec<[f64; 2]>>,
     /// Where the pixels are in the file.
     pub(super) stored: Option<StoredPixels>,
+    /// What is doubtful, one sentence each.
+    pub(super) doubts: Vec<String>,
 }
 
 /// The error of an option that does not fit the frames of `file`.
@@ -59,6 +61,7 @@ pub(super) fn prepare(
             .then(|| crate::data::travel(positions)),
         numbers,
         stored: None,
+        doubts: Vec::new(),
     };
     if options.selects_frames() {
         parts.notes.push(format!(
@@ -68,6 +71,7 @@ pub(super) fn prepare(
         ));
     }
     let mut pixels = Pixels::new(parts, selected.numbers.clone(), input, options)?;
+    selected.doubts.append(&mut pixels.doubts);
     pixels.mask_faults(input, options, &mut parts.notes)?;
     let layout = layout(&pixels, parts, input, options)?;
     selected.stored = Some(layout.in_file(parts.window.roll));
@@ -124,7 +128,7 @@ fn layout(
         Layout::new([rows, columns], options, centre).map_err(|error| misfit(input.name(), error))
     };
     match options.centre {
-        None => new(None),
+        None | Some(Centre::Setting(CentreSetting::Shifted)) => new(None),
         Some(Centre::At(centre)) => new(Some(centre)),
         Some(Centre::Setting(CentreSetting::Auto)) => {
             input.allow(&parts.frames.0, centre::bytes([rows, columns]))?;

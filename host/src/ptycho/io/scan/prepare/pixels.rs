@@ -1,12 +1,14 @@
 //! The counts and masks of frames that are prepared, and their corrections.
 
+use super::super::mask_light::{MaskLight, MaskOption};
+use super::super::negative::Wrong;
 use super::super::window::RECONSTRUCTED;
 use super::super::{Parts, follow};
-use super::calibration::{Plane, of_frames, plane, refused};
+use super::calibration::{Plane, file_and_dataset, of_frames, plane, refused};
 use super::layout::Layout;
 use crate::data::{FrameWriter, Frames, Mask, StoredPixels};
 use crate::io::{InputFile, IoError};
-use crate::ptycho::ReadOptions;
+use crate::ptycho::{NegativeCounts, ReadOptions};
 use crate::text::{count, significant};
 use ndarray::{Array2, Array3, ArrayView2, Axis, s};
 use rayon::prelude::*;
@@ -30,6 +32,10 @@ pub(super) struct Pixels {
     gain: Option<Array2<f32>>,
     /// The mean of the monitor over its values, for each frame that is used.
     monitor: Option<Vec<f32>>,
+    /// Whether negative counts are set to 0.
+    clip: bool,
+    /// What is doubtful, one sentence each.
+    pub(super) doubts: Vec<String>,
 }
 
 impl Pixels {
@@ -57,6 +63,8 @@ impl Pixels {
             dark: None,
             gain: None,
             monitor: None,
+            clip: false,
+            doubts: Vec::new(),
         };
         let notes = &mut parts.notes;
         let follow = follow(options);
@@ -66,13 +74,20 @@ impl Pixels {
                 .transpose()
         };
         if let Some(mask) = read("data.mask", &options.mask)? {
-            let any = new.has_valid();
-            let masked = new.mask_where(&mask.values.mapv(|value| value != 0.0));
-            if any && !new.has_valid() {
-                let expected = "0 on some of the pixels that are valid in the file of the scan";
-                let found = "none: all pixels would be masked".to_owned();
-                return Err(refused("data.mask", &mask.name, input, (expected, found)));
+            let marks = options.mask_marks.unwrap_or_default();
+            let bad = (mask.values).mapv(|value| !marks.is_valid(value as f32));
+            let masked = new.mask_where(&bad);
+            let light = MaskLight::of_frames(&new.frames, &Mask::Shared(!bad))?;
+            let option = MaskOption::of_data_mask(marks);
+            let (file, dataset) = file_and_dataset(&mask.name, input);
+            let dataset = dataset.unwrap_or("the array");
+            if !new.has_valid() {
+                return Err(option.leaves_none(file, dataset));
             }
+            if light.leaves_hardly_any() && options.mask_marks.is_none() {
+                return Err(option.refused(file, dataset, &light));
+            }
+            new.doubts.extend(option.doubt(&mask.name, &light));
             let what = count(masked, ["pixel more", "pixels more"]);
             notes.push(format!("data.mask: {}: {what} masked", mask.name));
         }
@@ -131,6 +146,20 @@ impl Pixels {
                 "data.monitor: {name}: the counts of each frame are divided by its value over the mean of all, {low} to {high}"
             ));
             new.monitor = Some(used.iter().map(|value| (mean / value) as f32).collect());
+        }
+        if options.negative == NegativeCounts::Clip {
+            let mut wrong = Wrong::default();
+            new.visit(|block| {
+                for (of, counts) in block {
+                    wrong.add(new.number(*of), counts.view(), new.valid(*of));
+                }
+                Ok(())
+            })?;
+            if let Some(error) = wrong.refused(input, &new.name, true) {
+                return Err(error);
+            }
+            notes.extend(wrong.note());
+            new.clip = true;
         }
         Ok(new)
     }
@@ -256,11 +285,18 @@ impl Pixels {
     /// The counts of a frame that is used after its corrections; 0 on masked pixels.
     pub(super) fn corrected(&self, of: usize, counts: ArrayView2<'_, f32>) -> Array2<f32> {
         let mut new = counts.to_owned();
+        if self.clip {
+            new.mapv_inplace(|counts| if counts < 0.0 { 0.0 } else { counts });
+        }
         if let Some(dark) = &self.dark {
             new.zip_mut_with(dark, |counts, dark| {
                 let left = *counts - dark;
-                // What is not a number stays so, and is refused later.
-                *counts = if left < 0.0 { 0.0 } else { left };
+                // What is not a number, or was negative before, stays so, and is refused later.
+                *counts = if *counts >= 0.0 && left < 0.0 {
+                    0.0
+                } else {
+                    left
+                };
             });
         }
         if let Some(gain) = &self.gain {

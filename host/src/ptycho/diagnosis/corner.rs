@@ -1,0 +1,78 @@
+//! Far-field patterns whose zero frequency is at the first pixel, as a discrete Fourier transform has it.
+
+use ndarray::Array2;
+use num_complex::Complex;
+use std::f64::consts::TAU;
+
+/// Least concentration of the light: 1 for a single row, 0 for a uniform frame, about 0.6 for a disc of half the frame's width.
+const CONCENTRATED: f64 = 0.25;
+/// Largest distance of the middle of the light from the first pixel, as a fraction of the frame.
+const NEAR: f64 = 0.1;
+/// Least share of each of the four corners in the light of all of them: a beam beside the detector has light in one or two.
+const OF_CORNER: f64 = 0.02;
+
+/// Whether the light of the mean pattern (row, column) is around the first pixel, if the frame is continued periodically.
+pub(in crate::ptycho) fn is_at_corner(mean: &Array2<f64>) -> bool {
+    let (rows, columns) = mean.dim();
+    let total = mean.sum();
+    let near = |sums: &mut dyn Iterator<Item = f64>, side: usize| {
+        let moment: Complex<f64> = sums
+            .enumerate()
+            .map(|(n, sum)| Complex::from_polar(sum / total, TAU * n as f64 / side as f64))
+            .sum();
+        moment.norm() > CONCENTRATED && moment.arg().abs() < NEAR * TAU
+    };
+    let mut of_rows = mean.rows().into_iter().map(|row| row.sum());
+    let mut of_columns = mean.columns().into_iter().map(|column| column.sum());
+    if !(total > 0.0 && near(&mut of_rows, rows) && near(&mut of_columns, columns)) {
+        return false;
+    }
+    // A quarter of the frame's width is a corner.
+    let mut corners = [0.0; 4];
+    for ((row, column), counts) in mean.indexed_iter() {
+        let at = |n: usize, side: usize| match n {
+            _ if n < side / 4 => Some(0),
+            _ if n >= side - side / 4 => Some(1),
+            _ => None,
+        };
+        if let (Some(r), Some(c)) = (at(row, rows), at(column, columns)) {
+            corners[2 * r + c] += counts;
+        }
+    }
+    let all: f64 = corners.iter().sum();
+    corners.iter().all(|corner| *corner >= OF_CORNER * all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A Gaussian of this radius around a place of 40 × 30 pixels, continued periodically, on a background.
+    fn light(place: [f64; 2], radius: f64, background: f64) -> Array2<f64> {
+        let distance = |at: usize, place: f64, side: usize| {
+            let apart = (at as f64 - place).rem_euclid(side as f64);
+            apart.min(side as f64 - apart)
+        };
+        Array2::from_shape_fn((40, 30), |(row, column)| {
+            let [r, c] = [distance(row, place[0], 40), distance(column, place[1], 30)];
+            background + (-(r * r + c * c) / (2.0 * radius * radius)).exp()
+        })
+    }
+
+    #[test]
+    fn only_light_around_the_first_pixel_counts() {
+        for radius in [0.6, 3.0, 7.0] {
+            assert!(is_at_corner(&light([0.0, 0.0], radius, 0.0)), "{radius}");
+            assert!(!is_at_corner(&light([20.0, 15.0], radius, 0.0)), "{radius}");
+            assert!(!is_at_corner(&light([0.0, 15.0], radius, 0.0)), "{radius}");
+        }
+        assert!(is_at_corner(&light([1.0, -0.5], 3.0, 0.01)));
+        // Near fields, and a beam at the corner of the detector.
+        assert!(!is_at_corner(&light([0.0, 0.0], 3.0, 1.0)));
+        assert!(!is_at_corner(&Array2::ones((40, 30))));
+        let mut beside = light([0.0, 0.0], 3.0, 0.0);
+        beside.slice_mut(ndarray::s![20.., ..]).fill(0.0);
+        assert!(!is_at_corner(&beside));
+        assert!(!is_at_corner(&Array2::zeros((40, 30))));
+    }
+}
