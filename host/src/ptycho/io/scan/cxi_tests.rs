@@ -97,7 +97,7 @@ fn a_translation_of_another_file_is_x_y_z() {
     let path = cxi(folder.path(), 2.0, None, |_| {});
     let own = read(&path, &ReadOptions::default()).unwrap().scan;
     let text = format!("positions.file = \"{}:{TRANSLATION}\"", path.display());
-    let ScanFile { scan, notes } = read(&path, &options(&text)).unwrap();
+    let ScanFile { scan, notes, .. } = read(&path, &options(&text)).unwrap();
     assert_eq!(scan.positions(), own.positions());
     let notes = notes.join("\n");
     assert!(notes.contains("row = y, column = x"), "{notes}");

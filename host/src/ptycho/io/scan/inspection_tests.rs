@@ -113,7 +113,7 @@ fn written<T: hdf5::H5Type>(
 
 /// Bits of all that is known of a scan, and the notes; or the error.
 fn bits(read: Result<ScanFile, IoError>) -> Result<(Vec<u64>, Mask, Vec<String>), String> {
-    let ScanFile { scan, notes } = read.map_err(|e| e.to_string())?;
+    let ScanFile { scan, notes, .. } = read.map_err(|e| e.to_string())?;
     let sums = scan.sums();
     let mut bits: Vec<u64> = sums.hashes.clone();
     bits.push(u64::from(sums.whole));
@@ -131,6 +131,8 @@ fn parts(frames: Frames, mask: Option<Mask>, window: &Window, cutoff: Option<f64
     Parts {
         frames: ("/counts".to_owned(), frames),
         mask: mask.map(|mask| ("/mask".to_owned(), mask)),
+        mask_marks: MaskPolarity::Bad,
+        mask_light: None,
         positions: ("/positions".to_owned(), positions),
         geometry: Resolved {
             geometry: Geometry {
@@ -142,6 +144,7 @@ fn parts(frames: Frames, mask: Option<Mask>, window: &Window, cutoff: Option<f64
             voltage: None,
         },
         probe: None,
+        unusable_probe: None,
         simulation: None,
         window: window.clone(),
         cutoff: cutoff.map(|least| Cutoff::new("/cutoff", least)),

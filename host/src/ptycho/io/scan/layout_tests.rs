@@ -40,7 +40,7 @@ fn the_star_of_matlab_has_the_counts_of_cxi() {
         return;
     };
     let cxi = read(&cxi, &options("frames = [0, 160]")).unwrap().scan;
-    let ScanFile { scan, notes } = read(&matlab, &ReadOptions::default()).unwrap();
+    let ScanFile { scan, notes, .. } = read(&matlab, &ReadOptions::default()).unwrap();
     assert_eq!(count_sum(&scan.frames().unwrap().into_owned()), STAR_COUNTS);
     assert_eq!(position_sum(&scan), STAR_POSITIONS);
     assert_eq!(scan.frames().unwrap(), cxi.frames().unwrap());
@@ -96,7 +96,7 @@ fn the_star_of_a_flat_file_has_the_counts_of_cxi() {
     assert!(layout.complete, "{}", layout.recipe);
     assert!(layout.recipe.lines().count() <= 10, "{}", layout.recipe);
     let recipe: crate::ptycho::Recipe = crate::ptycho::Recipe::from_toml(&layout.recipe).unwrap();
-    let ScanFile { scan, notes } = read(&flat, &recipe.data).unwrap();
+    let ScanFile { scan, notes, .. } = read(&flat, &recipe.data).unwrap();
     let cxi = read(&cxi, &options("frames = [0, 160]")).unwrap().scan;
     let upright = scan.frames().unwrap().slice(s![.., ..;-1, ..]).to_owned();
     assert_eq!(count_sum(&upright), STAR_COUNTS);
@@ -187,7 +187,7 @@ fn complex_arrays_of_matlab_are_probes_and_start_objects() {
         put(file, "z", &arr1(&[2.0]));
         put(file, "det_pixel", &arr1(&[200e-6]));
     });
-    let ScanFile { scan, notes } = read(&path, &ReadOptions::default()).unwrap();
+    let ScanFile { scan, notes, .. } = read(&path, &ReadOptions::default()).unwrap();
     let expected = Array2::from_shape_fn((8, 6), |(r, c)| value(r, c));
     assert_eq!(scan.probe().unwrap().index_axis(Axis(0), 0), expected);
     let notes = notes.join("\n");
@@ -528,7 +528,7 @@ fn frames_alone_in_an_unknown_layout_are_read() {
         return;
     };
     let text = "raster.step = \"31.25A\"\nconstants.voltage = \"300kV\"\nconstants.pixel_frequency = \"0.00084/A\"\nframes = [0, 30]\n";
-    let ScanFile { scan, notes } = read(&path, &options(text)).unwrap();
+    let ScanFile { scan, notes, .. } = read(&path, &options(text)).unwrap();
     assert_eq!(scan.shape(), [30, 160, 160]);
     assert_eq!(scan.positions().row(29), arr1(&[3.125e-9, 3.125e-9]));
     assert!(

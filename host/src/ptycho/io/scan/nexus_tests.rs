@@ -155,7 +155,7 @@ fn a_datacube_of_py4dstem_has_its_raster() {
     // 300 kV, and 7.44 Å in real space for 160 pixels.
     let said =
         "[constants]\nwavelength = 1.9687e-12\ndistance = 1.0\npixel_size = [1.6538e-5, 1.6538e-5]";
-    let ScanFile { scan, notes } = read(&path, &options(said)).unwrap();
+    let ScanFile { scan, notes, .. } = read(&path, &options(said)).unwrap();
     assert_eq!(scan.shape(), [144, 160, 160]);
     assert_eq!(scan.positions()[[13, 0]], 31.25 * 1e-10);
     assert_eq!(scan.positions()[[13, 1]], 31.25 * 1e-10);
@@ -190,7 +190,7 @@ fn the_calibration_of_py4dstem_gives_steps_pixels_and_beam() {
     let name = "emd-calibrated.h5";
     let step = 31.25 * 1e-10;
     let path = changed(folder.path(), name, |_| {});
-    let ScanFile { scan, notes } = read(&path, &ReadOptions::default()).unwrap();
+    let ScanFile { scan, notes, .. } = read(&path, &ReadOptions::default()).unwrap();
     let counts =
         |(j, r, c): (usize, usize, usize)| (1 + 100 * (j / 3) + 30 * (j % 3) + 5 * r + c) as f32;
     assert_eq!(

@@ -32,7 +32,7 @@ fn the_siemens_star_has_the_published_values() {
     let Some(path) = real("siemens-star.cxi") else {
         return;
     };
-    let ScanFile { scan, notes } = read(&path, &ReadOptions::default()).unwrap();
+    let ScanFile { scan, notes, .. } = read(&path, &ReadOptions::default()).unwrap();
     assert_eq!(scan.shape(), [516, 128, 128]);
     let frames = scan.frames().unwrap();
     assert_eq!(scan.sums().largest, 963.0);

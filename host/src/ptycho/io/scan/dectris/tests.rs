@@ -188,7 +188,7 @@ fn a_scan_with_positions_of_a_table_is_read() {
         }),
         ..ReadOptions::default()
     };
-    let ScanFile { scan, notes } = super::super::read(&small(), &options).unwrap();
+    let ScanFile { scan, notes, .. } = super::super::read(&small(), &options).unwrap();
     let Mask::PerFrame(valid) = scan.mask() else {
         panic!("one mask for all frames");
     };

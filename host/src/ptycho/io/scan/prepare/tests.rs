@@ -187,7 +187,9 @@ fn bins_are_sums_and_have_no_masked_parts() {
             bin: Some(bin),
             ..ReadOptions::default()
         };
-        let ScanFile { scan: found, notes } = read(&path, &options).unwrap();
+        let ScanFile {
+            scan: found, notes, ..
+        } = read(&path, &options).unwrap();
         let [count, rows, columns] = [shape[0], shape[1] / bin, shape[2] / bin];
         assert_eq!(found.shape(), [count, rows, columns]);
         for (side, before) in found.geometry().pixel_size.iter().zip(FAR.pixel_size) {
@@ -237,7 +239,7 @@ fn frames_are_cut_around_a_given_centre() {
         crop: Some([16, 20]),
         ..ReadOptions::default()
     };
-    let ScanFile { scan, notes } = prepared(detector.clone(), &options);
+    let ScanFile { scan, notes, .. } = prepared(detector.clone(), &options);
     let expected = whole.slice(ndarray::s![.., 20 - 8..20 + 8, 20 - 10..20 + 10]);
     let found = scan.frames().unwrap();
     for ((place, found), expected) in found.indexed_iter().zip(&expected) {
@@ -297,7 +299,9 @@ fn dark_flat_and_monitor_are_undone() {
         exclude: vec![3],
         ..ReadOptions::default()
     };
-    let ScanFile { scan: found, notes } = read(&path, &options).unwrap();
+    let ScanFile {
+        scan: found, notes, ..
+    } = read(&path, &options).unwrap();
     assert!(!valid(&found)[[3, 3]] && found.mask().valid_in(0) == 69);
     // Scales: the mean of the flat over valid pixels is 1, and that of the monitor over the frames that are used.
     let of_flat: f32 = (0..70)
@@ -403,7 +407,7 @@ fn faulty_pixels_are_masked_if_that_is_asked_for_and_else_nothing_is() {
         hot_pixels: HotPixels::Setting(FaultSetting::Mask),
         ..ReadOptions::default()
     };
-    let ScanFile { scan, notes } = prepared(frames.clone(), &options);
+    let ScanFile { scan, notes, .. } = prepared(frames.clone(), &options);
     assert!(!valid(&scan)[[1, 17]] && !valid(&scan)[[9, 7]]);
     assert_eq!(scan.mask().valid_in(0), 16 * 18 - 2);
     assert!(
@@ -423,7 +427,7 @@ fn faulty_pixels_are_masked_if_that_is_asked_for_and_else_nothing_is() {
             saturation,
             ..ReadOptions::default()
         };
-        let ScanFile { scan, notes } = prepared(frames.clone(), &options);
+        let ScanFile { scan, notes, .. } = prepared(frames.clone(), &options);
         let found = scan.frames().unwrap();
         for ((j, r, c), counts) in frames.indexed_iter() {
             let often = frames.slice(ndarray::s![.., r, c]);
@@ -486,7 +490,9 @@ fn the_centre_of_simulated_frames_is_found() {
         crop: Some([40, 40]),
         ..ReadOptions::default()
     };
-    let ScanFile { scan: found, notes } = prepared(moved, &options);
+    let ScanFile {
+        scan: found, notes, ..
+    } = prepared(moved, &options);
     assert!(
         has(&notes, "the mean pattern is symmetric to 0.9"),
         "{notes:?}"
