@@ -7,7 +7,7 @@ use parquet::data_type::{
     BoolType, ByteArrayType, DataType, DoubleType, FixedLenByteArrayType, FloatType, Int32Type,
     Int64Type, Int96Type,
 };
-use parquet::errors::{ParquetError, Result};
+use parquet::errors::Result;
 use parquet::schema::types::ColumnDescriptor;
 
 /// A column of any supported type.
