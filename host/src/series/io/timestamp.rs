@@ -45,8 +45,9 @@ pub(super) enum TimestampFormat {
 pub(super) enum UnitOrigin {
     /// An option, which is obeyed.
     Stated,
-    /// The name of the column, or the format of the file. Timestamps are rejected that are
-    /// [`Plausible`] in another unit, but not in this one.
+    /// The name of the column, or the format of the file, of which the first timestamp is
+    /// [`Plausible`] in some unit. Timestamps are rejected that are in another unit, but not in this
+    /// one.
     Named,
     /// The first timestamp. Those that look like another unit, or that are not [`Plausible`], are
     /// rejected.
@@ -54,12 +55,15 @@ pub(super) enum UnitOrigin {
 }
 
 impl UnitOrigin {
-    /// That of a unit; `stated` if it is from an option, else from a column's name.
-    pub(super) fn of(unit: TimeUnit, stated: bool) -> Self {
+    /// That of a unit; `stated` if it is from an option, else from a column's name. Times that begin
+    /// with `first` are what the name says if no unit makes a likely time of it, as for times since
+    /// the start of a measurement.
+    pub(super) fn of(unit: TimeUnit, stated: bool, first: u64) -> Self {
+        let is_plausible = |unit: &Unit| Plausible::of(*unit).contains(first);
         match (unit, stated) {
             (TimeUnit::Auto, _) => Self::Inferred,
-            (_, true) => Self::Stated,
-            (_, false) => Self::Named,
+            (_, false) if Unit::ALL.iter().any(is_plausible) => Self::Named,
+            _ => Self::Stated,
         }
     }
 }
@@ -185,7 +189,7 @@ impl TimestampFormat {
         if let Some(number) = whole_part(text) {
             let time_format = Self::Epoch {
                 unit: Unit::named(unit).unwrap_or(Unit::of_magnitude(number)),
-                origin: UnitOrigin::of(unit, stated),
+                origin: UnitOrigin::of(unit, stated, number),
             };
             return known(time_format.read(text)).then_some(time_format);
         }

@@ -334,7 +334,7 @@ impl Table {
             .time_format
             .get_or_insert_with(|| TimestampFormat::Epoch {
                 unit: Unit::named(auto).unwrap_or(Unit::of_magnitude(number.unsigned_abs())),
-                origin: UnitOrigin::of(auto, stated),
+                origin: UnitOrigin::of(auto, stated, number.unsigned_abs()),
             });
         match time_format {
             TimestampFormat::Epoch { unit, origin } => whole(number, *unit, *origin),

@@ -141,16 +141,21 @@ fn all_arrow_types_are_read() {
     let days = batch(&[
         (
             "date",
-            array(Date32Array::from(vec![Some(1), None, Some(-1)])),
+            array(Date32Array::from(vec![Some(1), None, Some(-1), Some(2)])),
         ),
         (
             "value",
-            array(Float64Array::from(vec![None, Some(1.0), Some(2.0)])),
+            array(Float64Array::from(vec![
+                Some(0.5),
+                Some(1.0),
+                Some(2.0),
+                None,
+            ])),
         ),
     ]);
     let read = read_bytes("cpu.bin", &arrow(&[days], true, None), &skipping()).unwrap();
     assert_eq!(read.batch.times(), [86_400 * SECOND]);
-    assert!(read.batch.values()[0].is_nan());
+    assert_eq!(read.batch.values(), [0.5]);
     assert_eq!(read.skipped.rows, 2);
     says(&read.skipped.first[1], &["row 3", "before 1970"]);
 }
@@ -251,7 +256,7 @@ fn labels_in_structures_flags_dates_and_bytes() {
         ("labels", array(labels)),
         ("flag", array(BooleanArray::from(vec![true, false, true]))),
         ("day", array(Date32Array::from(vec![19_797; 3]))),
-        ("key", array(keys)),
+        ("uid", array(keys)),
     ]);
     let bytes = arrow(&[table], true, None);
     let error = read_table(&bytes).unwrap_err();
@@ -259,17 +264,17 @@ fn labels_in_structures_flags_dates_and_bytes() {
         &error,
         &[
             "--series-columns",
-            "the columns labels.host, flag, day, key",
+            "the columns labels.host, flag, day, uid",
         ],
     );
     let options = ReadOptions {
-        series_columns: ["labels.host", "flag", "day", "key"]
+        series_columns: ["labels.host", "flag", "day", "uid"]
             .map(str::to_owned)
             .into(),
         ..ReadOptions::default()
     };
     let read = read_bytes("cpu.bin", &bytes, &options).unwrap();
-    let rest = "day=2024-03-15,key=01010101-0101-0101-0101-010101010101";
+    let rest = "day=2024-03-15,uid=01010101-0101-0101-0101-010101010101";
     let expected = ["=a,flag=true", "=,flag=false"].map(|l| format!("labels.host{l},{rest}"));
     assert_eq!(read.names, expected);
     assert_eq!(read.batch.times(), [START * SECOND + SECOND / 2; 2]);

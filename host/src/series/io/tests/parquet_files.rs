@@ -216,7 +216,7 @@ fn null_values_are_no_points_and_other_nulls_are_malformed_rows() {
                 Data::I64(vec![START, START + 2, START + 3]),
                 Some(vec![1, 0, 1, 1]),
             ),
-            (Data::I64(vec![1, 2, -1]), Some(vec![1, 1, 1, 0])),
+            (Data::I64(vec![1, 2, 3]), Some(vec![1, 1, 1, 0])),
         ]
     };
     let bytes = parquet(schema, plain(), &[columns()]);
@@ -256,7 +256,7 @@ fn lists_are_named_where_a_column_is_missing() {
 /// of their own, and are null where the structure is.
 #[test]
 fn labels_in_structures_flags_dates_and_bytes() {
-    let schema = "required int64 time; required double value; optional group labels { optional binary host (STRING); } required boolean flag; required int32 day (DATE); required fixed_len_byte_array(16) key (UUID); required group tags (LIST) { repeated group list { required binary element (STRING); } }";
+    let schema = "required int64 time; required double value; optional group labels { optional binary host (STRING); } required boolean flag; required int32 day (DATE); required fixed_len_byte_array(16) uid (UUID); required group tags (LIST) { repeated group list { required binary element (STRING); } }";
     let bytes = |count: i64| {
         let rows = count as usize;
         let tags = (Data::Text(vec!["x"; rows]), Some(vec![1; rows]));
@@ -279,7 +279,7 @@ fn labels_in_structures_flags_dates_and_bytes() {
         &error,
         &[
             "--series-columns",
-            "the columns labels.host, flag, day, key, tags",
+            "the columns labels.host, flag, day, uid, tags",
         ],
     );
     let named = |columns: &[&str]| ReadOptions {
@@ -287,9 +287,9 @@ fn labels_in_structures_flags_dates_and_bytes() {
         ignored_columns: vec!["tags".to_owned()],
         ..ReadOptions::default()
     };
-    let options = named(&["labels.host", "flag", "day", "key"]);
+    let options = named(&["labels.host", "flag", "day", "uid"]);
     let read = read_bytes("cpu.bin", &bytes(4), &options).unwrap();
-    let rest = "day=2024-03-15,key=07070707-0707-0707-0707-070707070707";
+    let rest = "day=2024-03-15,uid=07070707-0707-0707-0707-070707070707";
     let expected = [
         "=,flag=true",
         "=,flag=false",
@@ -298,7 +298,7 @@ fn labels_in_structures_flags_dates_and_bytes() {
     ];
     let expected = expected.map(|labels| format!("labels.host{labels},{rest}"));
     assert_eq!(read.names, expected);
-    let mut options = named(&["tags", "flag", "day", "key", "labels.host"]);
+    let mut options = named(&["tags", "flag", "day", "uid", "labels.host"]);
     options.ignored_columns.clear();
     let error = read_bytes("cpu.bin", &bytes(3), &options).unwrap_err();
     says(
@@ -413,11 +413,11 @@ fn columns_of_other_types_are_rejected() {
         .unwrap_err()
     };
     let error = read(
-        "required double time; required double value;",
-        Data::F64(vec![1.0]),
+        "required float time; required double value;",
+        Data::F32(vec![1.0]),
         Data::F64(vec![1.0]),
     );
-    says(&error, &["column time (DOUBLE)", "TIMESTAMP"]);
+    says(&error, &["column time (FLOAT)", "TIMESTAMP"]);
     let error = read(
         "required int64 time; required binary value (STRING);",
         Data::I64(vec![1]),
