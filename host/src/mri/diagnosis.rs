@@ -34,7 +34,8 @@ pub fn diagnose(kspace: &KSpace, coverage: &Coverage) -> Vec<String> {
             };
             problems.push(format!(
                 "{axis} is {} everywhere: nothing is encoded along it{equal}",
-                shortest(kspace.trajectory()[[0, number]])
+                // Minus zero is zero.
+                shortest(kspace.trajectory()[[0, number]] + 0.0)
             ));
         } else if *k < MIN_REACH {
             is_short = true;
