@@ -81,6 +81,8 @@ pub struct Scan {
     travel: Option<Vec<[f64; 2]>>,
     /// Where the pixels are in the file, if they have other rows and columns there.
     stored: Option<StoredPixels>,
+    /// Numbers of the frames in the file, if they have others there.
+    in_file: Option<Vec<usize>>,
 }
 
 /// Why data are not a valid scan. A reader adds the file and the dataset.
@@ -275,6 +277,7 @@ impl Scan {
             numbers: None,
             travel: None,
             stored: None,
+            in_file: None,
         })
     }
 
@@ -295,6 +298,19 @@ impl Scan {
             each.index_axis_mut(Axis(0), *number).fill(false);
         }
         self.mask = Mask::PerFrame(each);
+        self
+    }
+
+    /// Masks pixels (row, column) in all frames, none of which has counts in them, as sums over the counts are kept.
+    #[must_use]
+    pub fn with_masked_pixels(mut self, bad: &Array2<bool>) -> Self {
+        let mask = |mut valid: ArrayViewMut2<'_, bool>| {
+            valid.zip_mut_with(bad, |valid, bad| *valid &= !bad);
+        };
+        match &mut self.mask {
+            Mask::Shared(plane) => mask(plane.view_mut()),
+            Mask::PerFrame(each) => each.outer_iter_mut().for_each(mask),
+        }
         self
     }
 
@@ -340,6 +356,25 @@ impl Scan {
         self
     }
 
+    /// Says which numbers the frames have in the file. Others than one for each frame are not taken.
+    #[must_use]
+    pub fn with_stored_frames(mut self, numbers: Vec<usize>) -> Self {
+        let other =
+            numbers.len() == self.shape()[0] && numbers.iter().enumerate().any(|(n, of)| n != *of);
+        self.in_file = other.then_some(numbers);
+        self
+    }
+
+    /// The numbers that some frames have in the file, if that is known; otherwise their own.
+    #[must_use]
+    pub fn stored_frames(&self, frames: &[usize]) -> Vec<usize> {
+        let of = |frame: &usize| self.in_file.as_ref().and_then(|of| of.get(*frame).copied());
+        frames
+            .iter()
+            .map(|frame| of(frame).unwrap_or(*frame))
+            .collect()
+    }
+
     /// The scan by itself: of which other scan it is a part, and where its pixels are in a file, is no longer known.
     #[must_use]
     pub fn by_itself(self) -> Self {
@@ -347,6 +382,7 @@ impl Scan {
             numbers: None,
             travel: None,
             stored: None,
+            in_file: None,
             ..self
         }
     }
@@ -374,6 +410,7 @@ impl Scan {
         let [_, rows, columns] = self.shape();
         let travel = self.travel();
         let travel = numbers.iter().map(|number| travel[*number]).collect();
+        let in_file = self.stored_frames(numbers);
         let frames = match self.frames.scratch_folder() {
             None => self.frames.select(numbers)?.into(),
             Some(folder) => {
@@ -392,7 +429,8 @@ impl Scan {
         let scan = Self::of_frames(frames, Some(mask), positions, self.geometry, self.probe)?
             .with_travel(travel)
             .with_voltage(self.voltage)
-            .with_stored_pixels(self.stored);
+            .with_stored_pixels(self.stored)
+            .with_stored_frames(in_file);
         Ok(match self.simulation {
             Some(truth) => scan.with_simulation(Simulation {
                 positions: truth.positions.select(Axis(0), numbers),

@@ -1,5 +1,6 @@
 //! Properties of a scan that often explain a poor or meaningless reconstruction.
 
+pub(super) mod dead_pixels;
 mod groups;
 pub(super) mod hot_pixels;
 mod light;

@@ -7,6 +7,7 @@
 mod absorption;
 mod affine;
 mod automatic;
+mod bad_frames;
 mod batch_shares;
 mod batches;
 mod central_part;
@@ -84,6 +85,7 @@ pub use automatic::{
     Trial as AutomaticTrial, TrialData, Tried, free_share, reasons, suit_engines, template,
     untried_engines, work,
 };
+pub use bad_frames::BadFrames;
 pub use batches::BatchOrder;
 pub use central_part::central_part;
 pub use checkpointing::{CheckpointError, SavedRun, fingerprint};
@@ -117,9 +119,9 @@ pub use profile::Profile;
 pub use quantities::{Degrees, ShortLength};
 pub use ranks::Ranks;
 pub use read_options::{
-    Centre, CentreSetting, Constants, Datasets, EmptyFrames, FaultSetting, FrameTransform,
-    HotPixels, MAX_COARSE, NoData, NoDataSetting, PositionFile, PositionUnit, Raster, RasterStep,
-    ReadOptions, Saturation, Units,
+    BadFrameSetting, Centre, CentreSetting, Constants, Datasets, EmptyFrames, FaultSetting,
+    FrameTransform, HotPixelSetting, HotPixels, MAX_COARSE, NoData, NoDataSetting, PositionFile,
+    PositionUnit, Raster, RasterStep, ReadOptions, Saturation, Units,
 };
 pub use recipe::{
     ApertureShape, Background, BackgroundFit, Blur, DetectorOptions, FlyOptions, FlyPath,

@@ -11,6 +11,8 @@ mod toml_error;
 mod visible;
 
 pub use count::count;
+#[cfg(feature = "ptycho")]
+pub use count::ranges;
 pub use numbers::{length, shortest, significant};
 #[cfg(feature = "plots")]
 pub(crate) use numbers::{round_below, trimmed};

@@ -1,5 +1,6 @@
 //! Scan files: reads CXI, PtyPy's `.ptyd`, DECTRIS masters, MATLAB 7.3, NeXus, EMD, plain HDF5 and files of frames alone; writes CXI.
 
+mod bad_frames;
 mod cutoff;
 mod cxi;
 mod dectris;
@@ -272,6 +273,7 @@ impl Parts {
         }
         let mut travel = None;
         let mut stored = Some(self.window.in_file());
+        let mut numbers: Vec<usize> = (0..self.frames.1.shape()[0]).collect();
         if prepares {
             self.mask = mask.map(|mask| {
                 (
@@ -282,6 +284,7 @@ impl Parts {
             let selected = prepare::prepare(&mut self, &positions, input, options)?;
             positions = positions.select(Axis(0), &selected.numbers);
             stored = selected.stored;
+            numbers.clone_from(&selected.numbers);
             let of_all = selected.travel;
             travel = of_all.map(|all| selected.numbers.iter().map(|n| all[*n]).collect());
             mask = self.mask.take().map(|mask| mask.1);
@@ -325,7 +328,13 @@ impl Parts {
         )
         .map_err(&as_io_error)?
         .with_voltage(self.geometry.voltage)
-        .with_stored_pixels(stored);
+        .with_stored_pixels(stored)
+        .with_stored_frames(
+            numbers
+                .iter()
+                .map(|n| n + self.window.frames.start)
+                .collect(),
+        );
         let mut scan = match self.simulation {
             Some(simulation) => scan.with_simulation(simulation),
             None => scan,
@@ -333,6 +342,8 @@ impl Parts {
         if let Some(travel) = travel {
             scan = scan.with_travel(travel);
         }
+        scan = bad_frames::without_dead_pixels(scan, options, &mut self.notes);
+        scan = bad_frames::left_out(input, &self.frames.0, scan, options, &mut self.notes)?;
         scan = empty_frames::masked(
             input,
             &self.frames.0,

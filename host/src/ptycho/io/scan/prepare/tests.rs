@@ -5,8 +5,8 @@ use crate::fft::Fft2;
 use crate::io::output;
 use crate::ptycho::io::scan::{ReadOptions, ScanFile, read, read_with_scratch, write};
 use crate::ptycho::{
-    Centre, CentreSetting, FaultSetting, FrameTransform, HotPixels, Saturation, SimulateOptions,
-    simulate,
+    Centre, CentreSetting, FaultSetting, FrameTransform, HotPixelSetting, HotPixels, Saturation,
+    SimulateOptions, simulate,
 };
 use crate::system::Memory;
 use hdf5_metno as hdf5;
@@ -400,7 +400,7 @@ fn faulty_pixels_are_masked_if_that_is_asked_for_and_else_nothing_is() {
         assert!(has(&diagnosis.problems, part), "{:?}", diagnosis.problems);
     }
     let options = ReadOptions {
-        hot_pixels: HotPixels::Setting(FaultSetting::Mask),
+        hot_pixels: HotPixels::Setting(HotPixelSetting::Mask),
         ..ReadOptions::default()
     };
     let ScanFile { scan, notes } = prepared(frames.clone(), &options);

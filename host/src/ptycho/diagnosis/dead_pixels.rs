@@ -1,0 +1,327 @@
+//! Pixels that never count although the light around them says that they would: dead pixels and lines, modules without data, and the
+//! shadows of beamstops.
+//!
+//! Where a pattern fades, it does so over several pixels. What the pixels beside a dark place have, and how it falls towards it, says
+//! how many counts a pixel there would have in all frames.
+
+use crate::text::ranges;
+use ndarray::{Array2, ArrayView2};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Fewest counts, in all frames together, that a dead pixel would have: chance leaves such a pixel without any with a probability of
+/// 10⁻²².
+const EXPECTED: f64 = 50.0;
+/// Those of a pixel beside a dead one.
+const BESIDE: f64 = 10.0;
+/// Those of a whole row or column.
+const OF_LINE: f64 = 100.0;
+/// Fewest counts on the other side of a dark place.
+const OTHER_SIDE: f64 = 5.0;
+/// A pixel that has more than so many times the counts of the next one says no more than that.
+const STEEPEST: f64 = 5.0;
+/// Fewest rows, or columns, of a straight edge of a dark place at the border.
+const STRAIGHT: usize = 6;
+/// Distance from that edge, and least length of the edge relative to the lit length there: those of a round pattern differ by more.
+const INSIDE: usize = 3;
+const AS_LONG: f64 = 0.75;
+/// Largest counts at the edges of a bright rectangle, relative to the largest ones, that are those of a pattern which the detector cuts.
+const CUT: f64 = 0.05;
+
+/// Pixels (row, column) without any counts in so many frames with this mean (row, column) that would have some, of the pixels that
+/// are valid in a frame.
+pub(in crate::ptycho) fn dead(
+    mean: &Array2<f64>,
+    valid: &Array2<bool>,
+    frames: usize,
+) -> Array2<bool> {
+    let counts = mean.mapv(|mean| mean * frames as f64);
+    let zero = |place: (usize, usize)| valid[place] && counts[place] == 0.0;
+    let none = Array2::from_elem(mean.dim(), false);
+    if !valid.indexed_iter().any(|(place, _)| zero(place)) {
+        return none;
+    }
+    let rows = between(counts.view(), valid.view());
+    let columns = between(counts.t(), valid.t()).reversed_axes();
+    let expected = Array2::from_shape_fn(mean.dim(), |place| {
+        match (zero(place), rows[place], columns[place]) {
+            (true, Some(row), Some(column)) => row.min(column),
+            (true, one, other) => one.or(other).unwrap_or(0.0),
+            _ => 0.0,
+        }
+    });
+    let mut dead = grown(&expected);
+    dead_lines(counts.view(), valid.view(), &columns, &mut dead);
+    let mut turned = dead.t().to_owned();
+    dead_lines(counts.t(), valid.t(), &rows.t().to_owned(), &mut turned);
+    dead = turned.t().to_owned();
+    for block in cut_off(&counts, valid) {
+        dead.zip_mut_with(&block, |dead, block| *dead |= block);
+    }
+    dead.zip_mut_with(valid, |dead, valid| *dead &= valid);
+    dead.zip_mut_with(&counts, |dead, counts| *dead &= *counts == 0.0);
+    dead
+}
+
+/// How many counts each pixel would have that lies between pixels with counts in its row.
+fn between(counts: ArrayView2<'_, f64>, valid: ArrayView2<'_, bool>) -> Array2<Option<f64>> {
+    let mut expected = Array2::from_elem(counts.dim(), None);
+    for (row, mut expected) in expected.rows_mut().into_iter().enumerate() {
+        let counts = counts.row(row);
+        // Columns that are valid, with their counts.
+        let line: Vec<(usize, f64)> = (counts.iter().copied().enumerate())
+            .filter(|(column, _)| valid[[row, *column]])
+            .collect();
+        let mut from_left = vec![None; line.len()];
+        let mut last = None;
+        for (place, (column, here)) in line.iter().enumerate() {
+            if *here > 0.0 {
+                let next = place.checked_sub(1).map(|before| line[before].1);
+                last = Some((*column, side(*here, next)));
+            } else {
+                from_left[place] = last.map(|(at, side)| (side.0, extrapolated(side, column - at)));
+            }
+        }
+        last = None;
+        for (place, (column, here)) in line.iter().enumerate().rev() {
+            if *here > 0.0 {
+                let next = line.get(place + 1).map(|(_, counts)| *counts);
+                last = Some((*column, side(*here, next)));
+            } else if let (Some((left, of_left)), Some((at, side))) = (from_left[place], last) {
+                if left >= OTHER_SIDE && side.0 >= OTHER_SIDE {
+                    expected[*column] = Some(of_left.max(extrapolated(side, at - column)));
+                } else {
+                    expected[*column] = Some(0.0);
+                }
+            }
+        }
+    }
+    expected
+}
+
+/// Counts of a pixel beside a dark place, and what a pixel has of those of the one before it, from the pixel itself and the next one.
+fn side(here: f64, next: Option<f64>) -> (f64, f64) {
+    match next {
+        Some(next) => (
+            here.min(STEEPEST * next),
+            (here / next.max(1e-300)).min(1.0),
+        ),
+        None => (here, 1.0),
+    }
+}
+
+/// Counts so many pixels further on.
+fn extrapolated((counts, falls): (f64, f64), pixels: usize) -> f64 {
+    counts * falls.powi(i32::try_from(pixels).unwrap_or(i32::MAX))
+}
+
+/// Pixels that would have many counts, and those connected with them that would have fewer.
+fn grown(expected: &Array2<f64>) -> Array2<bool> {
+    let (rows, columns) = expected.dim();
+    let mut dead = expected.mapv(|counts| counts >= EXPECTED);
+    let mut edge: Vec<(usize, usize)> = (dead.indexed_iter())
+        .filter_map(|(place, dead)| dead.then_some(place))
+        .collect();
+    while let Some((row, column)) = edge.pop() {
+        let beside = [
+            (row.wrapping_sub(1), column),
+            (row + 1, column),
+            (row, column.wrapping_sub(1)),
+            (row, column + 1),
+        ];
+        for place in beside {
+            let inside = place.0 < rows && place.1 < columns;
+            if inside && !dead[place] && expected[place] >= BESIDE {
+                dead[place] = true;
+                edge.push(place);
+            }
+        }
+    }
+    dead
+}
+
+/// Adds whole rows without any counts of which the rows beside, by their `columns`, say that they would have many.
+fn dead_lines(
+    counts: ArrayView2<'_, f64>,
+    valid: ArrayView2<'_, bool>,
+    columns: &Array2<Option<f64>>,
+    dead: &mut Array2<bool>,
+) {
+    for (row, counts) in counts.rows().into_iter().enumerate() {
+        if counts.iter().any(|counts| *counts > 0.0) {
+            continue;
+        }
+        let expected = columns.row(row).iter().flatten().sum::<f64>();
+        if expected >= OF_LINE {
+            let mut line = dead.row_mut(row);
+            line.zip_mut_with(&valid.row(row), |dead, valid| *dead |= valid);
+        }
+    }
+}
+
+/// The dark rectangles between a straight edge that is abruptly lit and the border of the frame.
+fn cut_off(counts: &Array2<f64>, valid: &Array2<bool>) -> Vec<Array2<bool>> {
+    let mut found = Vec::new();
+    let (mut sides, mut brightest) = (0, 0.0_f64);
+    for (transposed, inverted) in [(false, false), (false, true), (true, false), (true, true)] {
+        let (mut counts, mut valid) = (counts.view(), valid.view());
+        let mut dead = Array2::from_elem(counts.dim(), false);
+        let mut to = dead.view_mut();
+        if transposed {
+            (counts, valid, to) = (
+                counts.reversed_axes(),
+                valid.reversed_axes(),
+                to.reversed_axes(),
+            );
+        }
+        if inverted {
+            counts.invert_axis(ndarray::Axis(1));
+            valid.invert_axis(ndarray::Axis(1));
+            to.invert_axis(ndarray::Axis(1));
+        }
+        if let Some(edge) = cut_at_the_right(counts, valid, to) {
+            sides += 1;
+            brightest = brightest.max(edge);
+            found.push(dead);
+        }
+    }
+    // A bright rectangle is the image of an aperture.
+    let largest = counts.iter().copied().fold(0.0, f64::max);
+    if sides == 4 && brightest > CUT * largest {
+        found.clear();
+    }
+    found
+}
+
+/// Marks the dark rectangles at the right border in `dead`; returns the largest counts at their edges.
+fn cut_at_the_right(
+    counts: ArrayView2<'_, f64>,
+    valid: ArrayView2<'_, bool>,
+    mut dead: ndarray::ArrayViewMut2<'_, bool>,
+) -> Option<f64> {
+    let (rows, columns) = counts.dim();
+    // Of each row, the first column from which on all is dark, and whether the light ends abruptly there.
+    let ends: Vec<(usize, bool, f64)> = (0..rows)
+        .map(|row| {
+            let lit = |column: &usize| counts[[row, *column]] > 0.0;
+            let Some(last) = (0..columns).rev().find(lit) else {
+                return (0, false, 0.0);
+            };
+            let some_valid = (last + 1..columns).any(|column| valid[[row, column]]);
+            let next = (0..last).rev().find(|column| valid[[row, *column]]);
+            let next = next.map(|column| counts[[row, column]]);
+            let here = counts[[row, last]];
+            let expected = extrapolated(side(here, next), 1);
+            (last + 1, some_valid && expected >= EXPECTED, here)
+        })
+        .collect();
+    let mut brightest: Option<f64> = None;
+    let mut row = 0;
+    while row < rows {
+        let (end, abrupt, _) = ends[row];
+        if !abrupt {
+            row += 1;
+            continue;
+        }
+        let mut last = row;
+        let same = |row: usize| ends[row].1 && ends[row].0 == end;
+        // A single row may differ.
+        while last + 1 < rows && (same(last + 1) || (last + 2 < rows && same(last + 2))) {
+            last += 1;
+        }
+        let straight = (row..=last).filter(|row| same(*row)).count();
+        let lit_length = |column: usize| {
+            let lit = |row: &usize| counts[[*row, column]] >= EXPECTED;
+            let up = (0..row).rev().take_while(lit).count();
+            let down = (last + 1..rows).take_while(lit).count();
+            (last + 1 - row + up + down) as f64
+        };
+        let long = match end.checked_sub(1 + INSIDE) {
+            // Rows beyond the dark place are lit at its edge, too.
+            Some(inside) => lit_length(end - 1) >= AS_LONG * lit_length(inside),
+            None => true,
+        };
+        if straight >= STRAIGHT && long {
+            let dark = |row: &usize| ends[*row].0 <= end;
+            let first = row - (0..row).rev().take_while(dark).count();
+            let beyond = last + 1 + (last + 1..rows).take_while(dark).count();
+            for row in first..beyond {
+                for column in end..columns {
+                    dead[[row, column]] = true;
+                }
+            }
+            let edge = (row..=last).map(|row| ends[row].2).fold(0.0, f64::max);
+            brightest = Some(brightest.unwrap_or(0.0).max(edge));
+        }
+        row = last + 1;
+    }
+    brightest
+}
+
+/// Most lines, rectangles and pixels that a text lists.
+const LISTED: usize = 5;
+
+/// `119 pixels never count (row 20, column 27)`: lines, rectangles and single pixels as `in_file` places them; `None` without any.
+pub(in crate::ptycho) fn listed_pixels(
+    dead: &Array2<bool>,
+    [rows, columns]: [usize; 2],
+    in_file: &dyn Fn([usize; 2]) -> [usize; 2],
+) -> Option<String> {
+    let mut left: BTreeSet<[usize; 2]> = (dead.indexed_iter())
+        .filter_map(|((row, column), dead)| dead.then(|| in_file([row, column])))
+        .collect();
+    let number = left.len();
+    let mut parts = Vec::new();
+    for (axis, side, names) in [
+        (0, columns, ["row", "rows"]),
+        (1, rows, ["column", "columns"]),
+    ] {
+        let mut pixels: BTreeMap<usize, usize> = BTreeMap::new();
+        for place in &left {
+            *pixels.entry(place[axis]).or_default() += 1;
+        }
+        let lines: Vec<usize> = (pixels.into_iter())
+            .filter_map(|(line, pixels)| (4 * pixels > 3 * side).then_some(line))
+            .collect();
+        if !lines.is_empty() {
+            left.retain(|place| lines.binary_search(&place[axis]).is_err());
+            parts.push(format!(
+                "{} {}",
+                names[usize::from(lines.len() > 1)],
+                ranges(&lines)
+            ));
+        }
+    }
+    while let Some(first) = left.pop_first() {
+        let mut group = vec![first];
+        let mut next = 0;
+        while let Some([row, column]) = group.get(next).copied() {
+            let beside = [
+                [row.wrapping_sub(1), column],
+                [row + 1, column],
+                [row, column.wrapping_sub(1)],
+                [row, column + 1],
+            ];
+            group.extend(beside.into_iter().filter(|place| left.remove(place)));
+            next += 1;
+        }
+        let ends = |axis: usize| {
+            let of = group.iter().map(|place| place[axis]);
+            (of.clone().min().unwrap_or(0), of.max().unwrap_or(0))
+        };
+        let ((top, bottom), (first, last)) = (ends(0), ends(1));
+        parts.push(match group.len() {
+            1 => format!("({top}, {first})"),
+            _ => format!("rows {top}-{bottom}, columns {first}-{last}"),
+        });
+    }
+    let more = if parts.len() > LISTED { ", …" } else { "" };
+    parts.truncate(LISTED);
+    let never = match number {
+        1 => "1 pixel never counts".to_owned(),
+        _ => format!("{number} pixels never count"),
+    };
+    (number > 0).then(|| format!("{never} ({}{more})", parts.join(", ")))
+}
+
+#[cfg(test)]
+mod tests;
