@@ -301,9 +301,11 @@ impl Scan {
         self
     }
 
-    /// Masks pixels (row, column) in all frames, none of which has counts in them, as sums over the counts are kept.
-    #[must_use]
-    pub fn with_masked_pixels(mut self, bad: &Array2<bool>) -> Self {
+    /// Masks pixels (row, column) in all frames.
+    ///
+    /// # Errors
+    /// The pixels that are left are no scan ([`ScanError::AllMasked`], [`ScanError::Dark`]), or a temporary file cannot be read.
+    pub fn with_masked_pixels(mut self, bad: &Array2<bool>) -> Result<Self, ScanError> {
         let mask = |mut valid: ArrayViewMut2<'_, bool>| {
             valid.zip_mut_with(bad, |valid, bad| *valid &= !bad);
         };
@@ -311,7 +313,28 @@ impl Scan {
             Mask::Shared(plane) => mask(plane.view_mut()),
             Mask::PerFrame(each) => each.outer_iter_mut().for_each(mask),
         }
-        self
+        let counts = bad.iter().zip(&self.sums.of_pixels);
+        if counts.filter(|(bad, _)| **bad).any(|(_, sum)| *sum > 0.0) {
+            let (mask, positions) = (Some(self.mask), self.positions);
+            let of = Self::of_frames(self.frames, mask, positions, self.geometry, self.probe)?;
+            let Self {
+                frames,
+                sums,
+                mask,
+                positions,
+                probe,
+                ..
+            } = of;
+            return Ok(Self {
+                frames,
+                sums,
+                mask,
+                positions,
+                probe,
+                ..self
+            });
+        }
+        Ok(self)
     }
 
     /// Says of which frames of another scan this one is a part, from 0, so that their free pixels are the same. Others than one

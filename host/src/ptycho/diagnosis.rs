@@ -5,6 +5,7 @@ mod groups;
 pub(super) mod hot_pixels;
 mod light;
 mod near_field;
+pub(super) mod stuck_pixels;
 
 use super::EngineSpec;
 use super::near_field::small_steps;

@@ -252,7 +252,8 @@ def read_scan(
     sparse : bool
         Whether numbers of which the file stores almost nothing are read.
     **options
-        The other options of the table ``data``: ``hot_pixels``, ``saturation``, ``no_data``, ``empty_frames``, ``frame_axes``.
+        The other options of the table ``data``: ``bad_frames``, ``hot_pixels``, ``saturation``, ``no_data``, ``empty_frames``,
+        ``frame_axes``.
 
     Returns
     -------

@@ -158,6 +158,11 @@ impl Light {
         let mut sizes: Vec<f64> = excess.iter().map(|(_, excess)| excess.abs()).collect();
         sizes.sort_by(f64::total_cmp);
         let usual = TIMES * quantile(&sizes, FIFTH);
+        // A specimen does not make light: what is brighter has more than a typical frame. What is darker by itself has light around.
+        let possible = |(frame, excess): (usize, f64)| match excess > 0.0 {
+            true => self.levels[frame] > BRIGHTER * self.typical,
+            false => self.levels[frame] / excess.exp() * TOO_BRIGHT > self.typical,
+        };
         let outlier = |(frame, excess): (usize, f64), limit: f64| {
             let noise = DEVIATIONS
                 / self.levels[frame]
@@ -166,7 +171,7 @@ impl Light {
             excess / limit.ln() > 1.0 && excess.abs() > usual.max(noise)
         };
         let outliers: Vec<(usize, f64)> = (excess.iter().copied())
-            .filter(|one| outlier(*one, DARKER) || outlier(*one, BRIGHTER))
+            .filter(|one| possible(*one) && (outlier(*one, DARKER) || outlier(*one, BRIGHTER)))
             .collect();
         for (frame, _) in &outliers {
             bad[*frame] = true;

@@ -11,13 +11,14 @@ use std::ops::Range;
 
 /// Rows, and columns, of cells.
 const SIDE: usize = 8;
-/// Share of the light that the core of the pattern has.
-const CORE: f64 = 0.8;
-/// Least difference of the core's shares of light and area by which a pattern is told from uniform light.
-const CONTRAST: f64 = 0.25;
+/// Least difference of the shares of light and area of the core, where the pattern is brighter than its mean, by which it is told from
+/// uniform light.
+const CONTRAST: f64 = 0.05;
 /// Largest part of a frame's counts, and of the light of a typical frame, that may be the beam's in one without beam.
 const PATTERN: f64 = 0.1;
 const BEAM: f64 = 0.05;
+/// Largest standard deviation of that part, except in frames with less light than that.
+const CERTAIN: f64 = 0.1;
 /// Standard deviations of photon noise.
 const DEVIATIONS: f64 = 4.0;
 /// Least difference (1 − Σ √(p q) of the shares p and q of light in all cells) of patterns that are unlike, and how many times what a
@@ -97,19 +98,13 @@ impl Patterns {
 
     /// Frames whose counts do not have the pattern of the beam.
     pub(super) fn strays(&self, light: &Light) -> Vec<usize> {
-        let mut cells: Vec<usize> = (0..SIDE * SIDE).filter(|c| self.areas[*c] > 0.0).collect();
-        let density = |cell: &usize| self.typical[*cell] / self.areas[*cell];
-        cells.sort_by(|a, b| density(b).total_cmp(&density(a)));
-        let (mut core, mut share) = (Vec::new(), 0.0);
-        for cell in cells {
-            if share >= CORE {
-                break;
-            }
-            share += self.typical[cell];
-            core.push(cell);
-        }
+        let mean = 1.0 / total(&self.areas).max(1.0);
+        let core: Vec<usize> = (0..SIDE * SIDE)
+            .filter(|cell| self.typical[*cell] > mean * self.areas[*cell])
+            .collect();
         let of_core = |counts: &Counts| core.iter().map(|cell| counts[*cell]).sum::<f64>();
-        let area = of_core(&self.areas) / total(&self.areas).max(1.0);
+        let area = of_core(&self.areas) * mean;
+        let share = of_core(&self.typical);
         if share - area < CONTRAST {
             return Vec::new();
         }
@@ -118,7 +113,11 @@ impl Patterns {
             let all = total(counts);
             let part = (of_core(counts) / all - area) / (share - area);
             let noise = (area * (1.0 - area) / all).sqrt() / (share - area);
-            all > 0.0 && part * all < BEAM * light.typical && part < PATTERN + DEVIATIONS * noise
+            let faint = all < BEAM * light.typical;
+            all > 0.0
+                && part * all < BEAM * light.typical
+                && part < PATTERN + DEVIATIONS * noise
+                && (faint || noise < CERTAIN)
         };
         light.judged.iter().copied().filter(is_stray).collect()
     }

@@ -4,8 +4,8 @@
 //! Where a pattern fades, it does so over several pixels. What the pixels beside a dark place have, and how it falls towards it, says
 //! how many counts a pixel there would have in all frames.
 
-use crate::text::ranges;
-use ndarray::{Array2, ArrayView2};
+use crate::text::{count, ranges};
+use ndarray::{Array2, ArrayView2, ArrayViewMut2, Axis, s};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Fewest counts, in all frames together, that a dead pixel would have: chance leaves such a pixel without any with a probability of
@@ -15,11 +15,9 @@ const EXPECTED: f64 = 50.0;
 const BESIDE: f64 = 10.0;
 /// Those of a whole row or column.
 const OF_LINE: f64 = 100.0;
-/// Fewest counts on the other side of a dark place.
-const OTHER_SIDE: f64 = 5.0;
 /// A pixel that has more than so many times the counts of the next one says no more than that.
 const STEEPEST: f64 = 5.0;
-/// Fewest rows, or columns, of a straight edge of a dark place at the border.
+/// Fewest rows, or columns, of a straight edge of a dark place.
 const STRAIGHT: usize = 6;
 /// Distance from that edge, and least length of the edge relative to the lit length there: those of a round pattern differ by more.
 const INSIDE: usize = 3;
@@ -44,8 +42,8 @@ pub(in crate::ptycho) fn dead(
     let columns = between(counts.t(), valid.t()).reversed_axes();
     let expected = Array2::from_shape_fn(mean.dim(), |place| {
         match (zero(place), rows[place], columns[place]) {
-            (true, Some(row), Some(column)) => row.min(column),
-            (true, one, other) => one.or(other).unwrap_or(0.0),
+            (true, Some([row, _]), Some([column, _])) => row.min(column),
+            (true, one, other) => one.or(other).map_or(0.0, |[would, _]| would),
             _ => 0.0,
         }
     });
@@ -62,8 +60,9 @@ pub(in crate::ptycho) fn dead(
     dead
 }
 
-/// How many counts each pixel would have that lies between pixels with counts in its row.
-fn between(counts: ArrayView2<'_, f64>, valid: ArrayView2<'_, bool>) -> Array2<Option<f64>> {
+/// How many counts each pixel would have that lies between pixels with counts in its row, if both have many, and those of the fainter
+/// one of the two.
+fn between(counts: ArrayView2<'_, f64>, valid: ArrayView2<'_, bool>) -> Array2<Option<[f64; 2]>> {
     let mut expected = Array2::from_elem(counts.dim(), None);
     for (row, mut expected) in expected.rows_mut().into_iter().enumerate() {
         let counts = counts.row(row);
@@ -87,11 +86,10 @@ fn between(counts: ArrayView2<'_, f64>, valid: ArrayView2<'_, bool>) -> Array2<O
                 let next = line.get(place + 1).map(|(_, counts)| *counts);
                 last = Some((*column, side(*here, next)));
             } else if let (Some((left, of_left)), Some((at, side))) = (from_left[place], last) {
-                if left >= OTHER_SIDE && side.0 >= OTHER_SIDE {
-                    expected[*column] = Some(of_left.max(extrapolated(side, at - column)));
-                } else {
-                    expected[*column] = Some(0.0);
-                }
+                let fainter = left.min(side.0);
+                let most = of_left.max(extrapolated(side, at - column));
+                let would = if fainter >= EXPECTED { most } else { 0.0 };
+                expected[*column] = Some([would, fainter]);
             }
         }
     }
@@ -143,14 +141,19 @@ fn grown(expected: &Array2<f64>) -> Array2<bool> {
 fn dead_lines(
     counts: ArrayView2<'_, f64>,
     valid: ArrayView2<'_, bool>,
-    columns: &Array2<Option<f64>>,
+    columns: &Array2<Option<[f64; 2]>>,
     dead: &mut Array2<bool>,
 ) {
     for (row, counts) in counts.rows().into_iter().enumerate() {
         if counts.iter().any(|counts| *counts > 0.0) {
             continue;
         }
-        let expected = columns.row(row).iter().flatten().sum::<f64>();
+        let expected = columns
+            .row(row)
+            .iter()
+            .flatten()
+            .map(|[_, fainter]| fainter)
+            .sum::<f64>();
         if expected >= OF_LINE {
             let mut line = dead.row_mut(row);
             line.zip_mut_with(&valid.row(row), |dead, valid| *dead |= valid);
@@ -158,7 +161,7 @@ fn dead_lines(
     }
 }
 
-/// The dark rectangles between a straight edge that is abruptly lit and the border of the frame.
+/// The dark rectangles beside a straight edge that is abruptly lit.
 fn cut_off(counts: &Array2<f64>, valid: &Array2<bool>) -> Vec<Array2<bool>> {
     let mut found = Vec::new();
     let (mut sides, mut brightest) = (0, 0.0_f64);
@@ -174,15 +177,20 @@ fn cut_off(counts: &Array2<f64>, valid: &Array2<bool>) -> Vec<Array2<bool>> {
             );
         }
         if inverted {
-            counts.invert_axis(ndarray::Axis(1));
-            valid.invert_axis(ndarray::Axis(1));
-            to.invert_axis(ndarray::Axis(1));
+            counts.invert_axis(Axis(1));
+            valid.invert_axis(Axis(1));
+            to.invert_axis(Axis(1));
         }
-        if let Some(edge) = cut_at_the_right(counts, valid, to) {
+        let to_border = (1..counts.ncols())
+            .filter_map(|column| cut_at(column, (counts, valid), to.view_mut()))
+            .fold(None, |all: Option<f64>, one| {
+                Some(all.unwrap_or(0.0).max(one))
+            });
+        if let Some(edge) = to_border {
             sides += 1;
             brightest = brightest.max(edge);
-            found.push(dead);
         }
+        found.push(dead);
     }
     // A bright rectangle is the image of an aperture.
     let largest = counts.iter().copied().fold(0.0, f64::max);
@@ -192,77 +200,81 @@ fn cut_off(counts: &Array2<f64>, valid: &Array2<bool>) -> Vec<Array2<bool>> {
     found
 }
 
-/// Marks the dark rectangles at the right border in `dead`; returns the largest counts at their edges.
-fn cut_at_the_right(
-    counts: ArrayView2<'_, f64>,
-    valid: ArrayView2<'_, bool>,
-    mut dead: ndarray::ArrayViewMut2<'_, bool>,
+/// Marks the dark rectangles that begin with `column` in `dead`; returns the largest counts at the edges of those that reach the
+/// border.
+fn cut_at(
+    column: usize,
+    (counts, valid): (ArrayView2<'_, f64>, ArrayView2<'_, bool>),
+    mut dead: ArrayViewMut2<'_, bool>,
 ) -> Option<f64> {
     let (rows, columns) = counts.dim();
-    // Of each row, the first column from which on all is dark, and whether the light ends abruptly there.
-    let ends: Vec<(usize, bool, f64)> = (0..rows)
+    let dark = |row: usize, column: usize| !valid[[row, column]] || counts[[row, column]] == 0.0;
+    // Rows in which much light ends abruptly.
+    let ends: Vec<bool> = (0..rows)
         .map(|row| {
-            let lit = |column: &usize| counts[[row, *column]] > 0.0;
-            let Some(last) = (0..columns).rev().find(lit) else {
-                return (0, false, 0.0);
-            };
-            let some_valid = (last + 1..columns).any(|column| valid[[row, column]]);
-            let next = (0..last).rev().find(|column| valid[[row, *column]]);
-            let next = next.map(|column| counts[[row, column]]);
-            let here = counts[[row, last]];
-            let expected = extrapolated(side(here, next), 1);
-            (last + 1, some_valid && expected >= EXPECTED, here)
+            let here = counts[[row, column - 1]];
+            let next = (0..column - 1).rev().find(|next| valid[[row, *next]]);
+            let next = next.map(|next| counts[[row, next]]);
+            here >= EXPECTED
+                && valid[[row, column]]
+                && counts[[row, column]] == 0.0
+                && extrapolated(side(here, next), 1) >= EXPECTED
         })
         .collect();
     let mut brightest: Option<f64> = None;
     let mut row = 0;
     while row < rows {
-        let (end, abrupt, _) = ends[row];
-        if !abrupt {
-            row += 1;
-            continue;
-        }
-        let mut last = row;
-        let same = |row: usize| ends[row].1 && ends[row].0 == end;
+        let first = row;
         // A single row may differ.
-        while last + 1 < rows && (same(last + 1) || (last + 2 < rows && same(last + 2))) {
-            last += 1;
+        while row < rows && (ends[row] || (row > first && row + 1 < rows && ends[row + 1])) {
+            row += 1;
         }
-        let straight = (row..=last).filter(|row| same(*row)).count();
+        let edge: Vec<usize> = (first..row).filter(|row| ends[*row]).collect();
+        row = row.max(first + 1);
+        let [Some(top), Some(bottom)] = [edge.first(), edge.last()].map(Option::<&usize>::copied)
+        else {
+            continue;
+        };
         let lit_length = |column: usize| {
             let lit = |row: &usize| counts[[*row, column]] >= EXPECTED;
-            let up = (0..row).rev().take_while(lit).count();
-            let down = (last + 1..rows).take_while(lit).count();
-            (last + 1 - row + up + down) as f64
+            let up = (0..top).rev().take_while(lit).count();
+            let down = (bottom + 1..rows).take_while(lit).count();
+            (bottom + 1 - top + up + down) as f64
         };
-        let long = match end.checked_sub(1 + INSIDE) {
-            // Rows beyond the dark place are lit at its edge, too.
-            Some(inside) => lit_length(end - 1) >= AS_LONG * lit_length(inside),
-            None => true,
-        };
-        if straight >= STRAIGHT && long {
-            let dark = |row: &usize| ends[*row].0 <= end;
-            let first = row - (0..row).rev().take_while(dark).count();
-            let beyond = last + 1 + (last + 1..rows).take_while(dark).count();
-            for row in first..beyond {
-                for column in end..columns {
-                    dead[[row, column]] = true;
-                }
-            }
-            let edge = (row..=last).map(|row| ends[row].2).fold(0.0, f64::max);
-            brightest = Some(brightest.unwrap_or(0.0).max(edge));
+        let straight = (column.checked_sub(1 + INSIDE))
+            .is_none_or(|inside| lit_length(column - 1) >= AS_LONG * lit_length(inside));
+        if edge.len() < STRAIGHT || !straight {
+            continue;
         }
-        row = last + 1;
+        let end_of = |row: &usize| (column..columns).find(|column| !dark(*row, *column));
+        let end = edge.iter().filter_map(end_of).min().unwrap_or(columns);
+        let all_dark = |row: &usize| (column..end).all(|column| dark(*row, column));
+        let above = (0..top).rev().take_while(all_dark).count();
+        let below = (bottom + 1..rows).take_while(all_dark).count();
+        let block = s![top - above..bottom + 1 + below, column..end];
+        dead.slice_mut(block).fill(true);
+        if end == columns {
+            let counts = edge.iter().map(|row| counts[[*row, column - 1]]);
+            brightest = Some(counts.fold(brightest.unwrap_or(0.0), f64::max));
+        }
     }
     brightest
 }
 
+/// What pixels without counts, and those with always the same, do: of one, and of several.
+pub(in crate::ptycho) const NEVER: [&str; 2] = ["never counts", "never count"];
+pub(in crate::ptycho) const STUCK: [&str; 2] = [
+    "has the same count in every frame",
+    "have the same count in every frame",
+];
+
 /// Most lines, rectangles and pixels that a text lists.
 const LISTED: usize = 5;
 
-/// `119 pixels never count (row 20, column 27)`: lines, rectangles and single pixels as `in_file` places them; `None` without any.
+/// `119 pixels never count (row 20, column 27)` if that is `what` they do: lines, rectangles and single pixels as `in_file` places them; `None` without any.
 pub(in crate::ptycho) fn listed_pixels(
     dead: &Array2<bool>,
+    what: [&str; 2],
     [rows, columns]: [usize; 2],
     in_file: &dyn Fn([usize; 2]) -> [usize; 2],
 ) -> Option<String> {
@@ -316,11 +328,9 @@ pub(in crate::ptycho) fn listed_pixels(
     }
     let more = if parts.len() > LISTED { ", …" } else { "" };
     parts.truncate(LISTED);
-    let never = match number {
-        1 => "1 pixel never counts".to_owned(),
-        _ => format!("{number} pixels never count"),
-    };
-    (number > 0).then(|| format!("{never} ({}{more})", parts.join(", ")))
+    let what = what[usize::from(number > 1)];
+    let pixels = count(number, ["pixel", "pixels"]);
+    (number > 0).then(|| format!("{pixels} {what} ({}{more})", parts.join(", ")))
 }
 
 #[cfg(test)]

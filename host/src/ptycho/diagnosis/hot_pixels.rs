@@ -123,7 +123,7 @@ pub(in crate::ptycho) fn candidates(
 }
 
 /// The valid ones of the up to eight pixels (row, column) around one.
-fn around([row, column]: [usize; 2], valid: &Array2<bool>) -> Vec<[usize; 2]> {
+pub(super) fn around([row, column]: [usize; 2], valid: &Array2<bool>) -> Vec<[usize; 2]> {
     let range = |at: usize| at.saturating_sub(1)..at + 2;
     let all = range(row).flat_map(|r| range(column).map(move |c| [r, c]));
     all.filter(|place| *place != [row, column] && valid.get(*place).is_some_and(|valid| *valid))

@@ -2,8 +2,9 @@
 
 use crate::data::Scan;
 use crate::io::{InputFile, IoError};
-use crate::ptycho::diagnosis::dead_pixels::{dead, listed_pixels};
+use crate::ptycho::diagnosis::dead_pixels::{NEVER, STUCK, dead, listed_pixels};
 use crate::ptycho::diagnosis::hot_pixels::valid_somewhere;
+use crate::ptycho::diagnosis::stuck_pixels::stuck;
 use crate::ptycho::{
     BadFrameSetting, BadFrames, EmptyFrames, HotPixelSetting, HotPixels, ReadOptions,
 };
@@ -141,26 +142,38 @@ fn without_counts(scan: &Scan) -> Option<(String, bool)> {
     (!dark.is_empty()).then(|| (text(), true))
 }
 
-/// The scan with the pixels masked that never count within the light, and a note on them.
+/// The scan with the pixels masked that never count within the light, or always the same, and notes on them. `frames` is the dataset.
+///
+/// # Errors
+/// No other pixels are left, or a temporary file cannot be read.
 pub(super) fn without_dead_pixels(
-    scan: Scan,
-    options: &ReadOptions,
+    input: &InputFile,
+    frames: &str,
+    mut scan: Scan,
+    option: HotPixels,
     notes: &mut Vec<String>,
-) -> Scan {
-    let [frames, rows, columns] = scan.shape();
-    let dead = dead(&scan.mean_frame(), &valid_somewhere(&scan), frames);
-    let stored = scan.stored_pixels();
-    let in_file = |place| stored.and_then(|stored| stored.of(place)).unwrap_or(place);
-    let Some(listed) = listed_pixels(&dead, [rows, columns], &in_file) else {
-        return scan;
-    };
-    let (note, masks) = dead_note(&listed, options.hot_pixels);
-    notes.push(note);
-    if masks {
-        scan.with_masked_pixels(&dead)
-    } else {
-        scan
+) -> Result<Scan, IoError> {
+    let [number, rows, columns] = scan.shape();
+    let mean = scan.mean_frame();
+    let dead = dead(&mean, &valid_somewhere(&scan), number);
+    let stuck = stuck(&scan, &mean)?;
+    for (pixels, what) in [(dead, NEVER), (stuck, STUCK)] {
+        let stored = scan.stored_pixels();
+        let in_file = |place| stored.and_then(|stored| stored.of(place)).unwrap_or(place);
+        let Some(listed) = listed_pixels(&pixels, what, [rows, columns], &in_file) else {
+            continue;
+        };
+        let (note, masks) = dead_note(&listed, option);
+        notes.push(note);
+        if masks {
+            scan = (scan.with_masked_pixels(&pixels)).map_err(|source| IoError::Scan {
+                file: input.name().to_owned(),
+                dataset: frames.to_owned(),
+                source,
+            })?;
+        }
     }
+    Ok(scan)
 }
 
 /// The note on such pixels, and whether they are masked.
@@ -170,5 +183,5 @@ pub(super) fn dead_note(listed: &str, option: HotPixels) -> (String, bool) {
         true => "masked (data.hot_pixels = \"keep\" uses them)",
         false => "used as they are (data.hot_pixels = \"report\" masks them)",
     };
-    (format!("{listed}, although those around do: {done}"), masks)
+    (format!("{listed}, unlike those around: {done}"), masks)
 }

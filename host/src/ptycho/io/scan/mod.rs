@@ -342,8 +342,9 @@ impl Parts {
         if let Some(travel) = travel {
             scan = scan.with_travel(travel);
         }
-        scan = bad_frames::without_dead_pixels(scan, options, &mut self.notes);
         scan = bad_frames::left_out(input, &self.frames.0, scan, options, &mut self.notes)?;
+        let (path, notes) = (&self.frames.0, &mut self.notes);
+        scan = bad_frames::without_dead_pixels(input, path, scan, options.hot_pixels, notes)?;
         scan = empty_frames::masked(
             input,
             &self.frames.0,

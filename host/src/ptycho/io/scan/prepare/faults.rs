@@ -4,7 +4,7 @@ use super::super::bad_frames::dead_note;
 use super::pixels::Pixels;
 use crate::data::Mask;
 use crate::io::{InputFile, IoError};
-use crate::ptycho::diagnosis::dead_pixels::{dead, listed_pixels};
+use crate::ptycho::diagnosis::dead_pixels::{NEVER, dead, listed_pixels};
 use crate::ptycho::diagnosis::hot_pixels::{Candidate, HOT, candidates};
 use crate::ptycho::diagnosis::piles_up;
 use crate::ptycho::{FaultSetting, HotPixelSetting, HotPixels, ReadOptions, Saturation};
@@ -166,8 +166,8 @@ impl Pixels {
         let (mean, valid) = self.mean()?;
         let dead = dead(&mean, &valid, self.frames());
         let in_file = |place| self.in_file.of(place).unwrap_or(place);
-        let dead_note =
-            listed_pixels(&dead, self.shape(), &in_file).map(|listed| dead_note(&listed, option));
+        let dead_note = listed_pixels(&dead, NEVER, self.shape(), &in_file)
+            .map(|listed| dead_note(&listed, option));
         if let Some(times) = times {
             self.mask_hot(times, (&mean, &valid), notes)?;
         }
