@@ -112,7 +112,7 @@ fn the_trials_are_as_good_as_the_clean_scan() {
         (
             &module,
             "576 pixels never count (rows 24-47, columns 24-47), unlike those around: masked",
-            |r, c| r >= 24 && c >= 24,
+            (|r, c| r >= 24 && c >= 24) as fn(usize, usize) -> bool,
         ),
     ] {
         let output = computed(&folder, path, "out.h5", &[]);
@@ -163,7 +163,7 @@ fn bad_frames_can_be_kept_and_can_be_an_error() {
     let error = ["--bad-frames", "error"];
     let words = [
         "lost.cxi",
-        "--bad-frames error",
+        "expected frames of the specimen in the beam",
         "3 frames (3,17-18) without beam",
         "--exclude with these numbers leaves them out",
     ];

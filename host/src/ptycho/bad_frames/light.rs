@@ -114,6 +114,20 @@ impl Light {
         share * change.signum() > HALO * change.abs()
     }
 
+    /// Whether two neighbours of a frame that is darker, or brighter, are nearly as dark or bright, as at the edge of a specimen.
+    fn has_company(&self, near: &Neighbours, frame: usize, excess: f64, bad: &[bool]) -> bool {
+        let alike = |other: &&usize| {
+            let ratio = self.levels[**other] / self.levels[frame];
+            !bad[**other]
+                && if excess < 0.0 {
+                    ratio < 1.0 / DARKER
+                } else {
+                    ratio > 1.0 / BRIGHTER
+                }
+        };
+        near.of_frame(frame).iter().filter(alike).count() > 1
+    }
+
     /// Whether the light changes at once, by more than a factor, between some frames and those beside them.
     fn begins_at_once(&self, near: &Neighbours, some: &[usize], factor: f64, bad: &[bool]) -> bool {
         let mut pairs = Vec::new();
@@ -177,7 +191,9 @@ impl Light {
             bad[*frame] = true;
         }
         for (frame, excess) in outliers {
-            if self.has_halo(near, &[frame], excess, &bad) {
+            if self.has_halo(near, &[frame], excess, &bad)
+                || self.has_company(near, frame, excess, &bad)
+            {
                 continue;
             }
             let list = if excess < WITHOUT.ln() {

@@ -5,7 +5,7 @@ use super::neighbours::Neighbours;
 use super::{BadFrames, median, quantile};
 use crate::data::{Mask, Scan};
 use crate::system::ScratchError;
-use ndarray::{ArrayView2, Axis, s};
+use ndarray::{ArrayView2, Axis};
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -195,13 +195,15 @@ fn in_cells(frame: ArrayView2<'_, f32>, rows: &[Range<usize>], columns: &[Range<
     for (down, rows) in rows.iter().enumerate() {
         for row in rows.clone() {
             let row = frame.row(row);
+            let part = |columns: &Range<usize>| match row.as_slice() {
+                Some(counts) => summed(&counts[columns.clone()]),
+                None => {
+                    let counts = row.iter().skip(columns.start).take(columns.len());
+                    counts.map(|count| f64::from(*count)).sum()
+                }
+            };
             for (right, columns) in columns.iter().enumerate() {
-                let part = row.slice(s![columns.clone()]);
-                let sum = match part.as_slice() {
-                    Some(counts) => summed(counts),
-                    None => part.iter().map(|count| f64::from(*count)).sum(),
-                };
-                counts[down * SIDE + right] += sum;
+                counts[down * SIDE + right] += part(columns);
             }
         }
     }

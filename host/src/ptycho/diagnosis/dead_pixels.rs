@@ -323,7 +323,10 @@ pub(in crate::ptycho) fn listed_pixels(
         let ((top, bottom), (first, last)) = (ends(0), ends(1));
         parts.push(match group.len() {
             1 => format!("({top}, {first})"),
-            _ => format!("rows {top}-{bottom}, columns {first}-{last}"),
+            _ => {
+                let rows = span(["row", "rows"], top, bottom);
+                format!("{rows}, {}", span(["column", "columns"], first, last))
+            }
         });
     }
     let more = if parts.len() > LISTED { ", …" } else { "" };
@@ -331,6 +334,14 @@ pub(in crate::ptycho) fn listed_pixels(
     let what = what[usize::from(number > 1)];
     let pixels = count(number, ["pixel", "pixels"]);
     (number > 0).then(|| format!("{pixels} {what} ({}{more})", parts.join(", ")))
+}
+
+/// `row 3`, `rows 3-5`.
+fn span([one, several]: [&str; 2], first: usize, last: usize) -> String {
+    match first == last {
+        true => format!("{one} {first}"),
+        false => format!("{several} {first}-{last}"),
+    }
 }
 
 #[cfg(test)]

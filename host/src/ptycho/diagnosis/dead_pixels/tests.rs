@@ -110,11 +110,11 @@ fn dark_places_of_patterns_are_no_dead_pixels() {
         ),
         (
             "the shadow of a central stop",
-            pattern(|d| 1e5 * (-((d - 12.0).abs() / 1.2)).exp()),
+            pattern(|d| 1e5 * (-((d - 12.0).abs() / 0.9)).exp()),
         ),
         (
             "fringes",
-            pattern(|d| 1e5 * (-d / 6.0).exp() * (d * 0.5).sin().powi(8)),
+            pattern(|d| 300.0 * (-d / 12.0).exp() * (0.4 * d).sin().powi(2)),
         ),
         ("hot pixels in the dark", {
             let mut counts = pattern(|d| 1e6 * (-d / 1.5).exp());

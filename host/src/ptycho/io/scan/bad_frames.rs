@@ -33,11 +33,12 @@ pub(super) fn left_out(
     }
     if refuses {
         let all: Vec<String> = sentences.into_iter().map(|(text, _)| text).collect();
-        return Err(IoError::Option {
+        return Err(IoError::Value {
             file: input.name().to_owned(),
-            option: "data.bad_frames",
-            reason: format!(
-                "expected frames of the specimen in the beam, found {}; --exclude with these numbers leaves them out",
+            dataset: frames.to_owned(),
+            expected: "frames of the specimen in the beam (data.bad_frames)".to_owned(),
+            found: format!(
+                "{}; --exclude with these numbers leaves them out",
                 all.join(", and ")
             ),
         });
