@@ -36,7 +36,7 @@ fn frames(
         Complex::from_polar((-square / 32.0).exp(), 0.06 * square)
     });
     let power: f64 = probe.iter().map(Complex::norm_sqr).sum();
-    let fft = Fft2::<f64>::new(SIDE, SIDE);
+    let mut fft = Fft2::<f64>::new(SIDE, SIDE);
     let mut frames = Array3::zeros((ROWS * ROWS, SIDE, SIDE));
     for (number, mut frame) in frames.outer_iter_mut().enumerate() {
         let corner = [number / ROWS * STEP, number % ROWS * STEP];
