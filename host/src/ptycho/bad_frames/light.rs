@@ -13,7 +13,7 @@ const WITHOUT: f64 = 0.05;
 const BRIGHTER: f64 = 1.4;
 const TOO_BRIGHT: f64 = 3.0;
 /// Bad frames differ from their neighbours by so many times what a fifth of all frames exceed.
-const TIMES: f64 = 3.0;
+const TIMES: f64 = 5.0;
 const FIFTH: f64 = 0.8;
 /// And by so many standard deviations of photon noise.
 const DEVIATIONS: f64 = 6.0;
@@ -110,11 +110,15 @@ impl Light {
         if shares.len() < FEWEST {
             return false;
         }
-        let share = shares.iter().sum::<f64>() / shares.len() as f64;
+        // Of the frames beside a single one, some may be bad themselves.
+        let share = match some.len() {
+            1 => median(shares),
+            _ => shares.iter().sum::<f64>() / shares.len() as f64,
+        };
         share * change.signum() > HALO * change.abs()
     }
 
-    /// Whether two neighbours of a frame that is darker, or brighter, are nearly as dark or bright, as at the edge of a specimen.
+    /// Whether two neighbours of a frame that is darker, or brighter, are about as dark or bright, as at the edge of a specimen.
     fn has_company(&self, near: &Neighbours, frame: usize, excess: f64, bad: &[bool]) -> bool {
         let alike = |other: &&usize| {
             let ratio = self.levels[**other] / self.levels[frame];
@@ -165,7 +169,7 @@ impl Light {
     /// Adds the frames that are darker or brighter than those around.
     pub(super) fn judge(&self, near: &Neighbours, found: &mut BadFrames) {
         self.judge_runs(near, found);
-        let mut bad = self.flags(&found.certain());
+        let bad = self.flags(&found.certain());
         let excess: Vec<(usize, f64)> = (self.judged.iter().filter(|frame| !bad[**frame]))
             .filter_map(|frame| Some((*frame, self.excess(near, *frame, &|f| !bad[f])?)))
             .collect();
@@ -187,9 +191,6 @@ impl Light {
         let outliers: Vec<(usize, f64)> = (excess.iter().copied())
             .filter(|one| possible(*one) && (outlier(*one, DARKER) || outlier(*one, BRIGHTER)))
             .collect();
-        for (frame, _) in &outliers {
-            bad[*frame] = true;
-        }
         for (frame, excess) in outliers {
             if self.has_halo(near, &[frame], excess, &bad)
                 || self.has_company(near, frame, excess, &bad)
