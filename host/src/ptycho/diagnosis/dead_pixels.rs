@@ -271,7 +271,8 @@ pub(in crate::ptycho) const STUCK: [&str; 2] = [
 /// Most lines, rectangles and pixels that a text lists.
 const LISTED: usize = 5;
 
-/// `119 pixels never count (row 20, column 27)` if that is `what` they do: lines, rectangles and single pixels as `in_file` places them; `None` without any.
+/// `119 pixels never count (row 20, column 27)` if that is `what` they do: lines, rectangles and single pixels as `in_file` places
+/// them; `None` without any.
 pub(in crate::ptycho) fn listed_pixels(
     dead: &Array2<bool>,
     what: [&str; 2],
