@@ -15,7 +15,7 @@ const TOO_BRIGHT: f64 = 3.0;
 /// Bad frames differ from their neighbours by so many times what a fifth of all frames exceed.
 const TIMES: f64 = 5.0;
 const FIFTH: f64 = 0.8;
-/// And by so many standard deviations of photon noise.
+/// Least difference of bad frames from their neighbours, in standard deviations of photon noise.
 const DEVIATIONS: f64 = 6.0;
 /// Least part of a change, in logarithms, that the frames around a frame have if it is the specimen's.
 const HALO: f64 = 0.12;

@@ -11,7 +11,7 @@ use std::ops::Range;
 
 /// Rows, and columns, of cells.
 const SIDE: usize = 8;
-/// Least difference of the shares of light and area of the core, where the pattern is brighter than its mean, by which it is told from
+/// Least difference of the shares of light and area of the core, where the pattern is brighter than its mean, by which it differs from
 /// uniform light.
 const CONTRAST: f64 = 0.05;
 /// Largest part of a frame's counts, and of the light of a typical frame, that may be the beam's in one without beam.

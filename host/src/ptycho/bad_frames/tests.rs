@@ -1,4 +1,4 @@
-//! Frames that lost the beam are told from those of absorbing specimens, in scans that are computed here.
+//! Frames that lost the beam are found, and those of absorbing specimens are not, in scans that are computed here.
 
 use super::BadFrames;
 use crate::data::{Geometry, Propagation, Scan};

@@ -11,9 +11,9 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Fewest counts, in all frames together, that a dead pixel would have: chance leaves such a pixel without any with a probability of
 /// 10⁻²².
 const EXPECTED: f64 = 50.0;
-/// Those of a pixel beside a dead one.
+/// Fewest counts that a pixel beside a dead one would have.
 const BESIDE: f64 = 10.0;
-/// Those of a whole row or column.
+/// Fewest counts that a whole dead row or column would have.
 const OF_LINE: f64 = 100.0;
 /// A pixel that has more than so many times the counts of the next one says no more than that.
 const STEEPEST: f64 = 5.0;
