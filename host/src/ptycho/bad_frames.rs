@@ -62,7 +62,7 @@ impl BadFrames {
         light.keep_lost(&mut strays, &near);
         found.without_beam = strays;
         if overlaps(scan) {
-            light.judge(&near, &mut found);
+            light.add_outliers(&near, &mut found);
         }
         found.unlike = patterns.unlike(&light, &near, &found);
         Ok(found)

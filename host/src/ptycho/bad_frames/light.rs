@@ -167,8 +167,8 @@ impl Light {
     }
 
     /// Adds the frames that are darker or brighter than those around.
-    pub(super) fn judge(&self, near: &Neighbours, found: &mut BadFrames) {
-        self.judge_runs(near, found);
+    pub(super) fn add_outliers(&self, near: &Neighbours, found: &mut BadFrames) {
+        self.add_runs(near, found);
         let bad = self.flags(&found.certain());
         let excess: Vec<(usize, f64)> = (self.judged.iter().filter(|frame| !bad[**frame]))
             .filter_map(|frame| Some((*frame, self.excess(near, *frame, &|f| !bad[f])?)))
@@ -220,7 +220,7 @@ impl Light {
     }
 
     /// Adds the runs of frames, one after the other in time, that are far darker or brighter than all frames beside them.
-    fn judge_runs(&self, near: &Neighbours, found: &mut BadFrames) {
+    fn add_runs(&self, near: &Neighbours, found: &mut BadFrames) {
         let known = self.flags(&found.certain());
         for factor in [1.0 / TOO_BRIGHT, TOO_BRIGHT] {
             let far = |frame: &usize| {
