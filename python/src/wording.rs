@@ -37,6 +37,7 @@ use Form::{Argument, Command, Engine, Free, Key, Named, Names, Recipe, Set, Swit
 const OPTIONS: &[(&str, Form)] = &[
     ("--ambiguous", Command),
     ("--backend", Argument("backend")),
+    ("--bad-frames", Argument("bad_frames")),
     ("--batch", Command),
     ("--centre", Argument("centre")),
     ("--coils", Argument("coils")),
@@ -49,6 +50,7 @@ const OPTIONS: &[(&str, Form)] = &[
     ("--distance", Argument("distance")),
     ("--energy", Argument("energy")),
     ("--engine", Engine),
+    ("--exclude", Argument("exclude")),
     ("--exclude-coils", Argument("exclude_coils")),
     ("--file-mask-marks", Argument("file_mask_marks")),
     ("--find-orientation", Command),

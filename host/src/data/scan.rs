@@ -85,6 +85,8 @@ pub struct Scan {
     doubts: Vec<String>,
     /// Why the illumination in the file is not the start probe.
     unusable_probe: Option<String>,
+    /// Numbers of the frames in the file, if they have others there.
+    in_file: Option<Vec<usize>>,
 }
 
 /// Why data are not a valid scan. A reader adds the file and the dataset.
@@ -281,6 +283,7 @@ impl Scan {
             stored: None,
             doubts: Vec::new(),
             unusable_probe: None,
+            in_file: None,
         })
     }
 
@@ -302,6 +305,42 @@ impl Scan {
         }
         self.mask = Mask::PerFrame(each);
         self
+    }
+
+    /// Masks pixels (row, column) in all frames.
+    ///
+    /// # Errors
+    /// The pixels that are left are no scan ([`ScanError::AllMasked`], [`ScanError::Dark`]), or a temporary file cannot be read.
+    pub fn with_masked_pixels(mut self, bad: &Array2<bool>) -> Result<Self, ScanError> {
+        let mask = |mut valid: ArrayViewMut2<'_, bool>| {
+            valid.zip_mut_with(bad, |valid, bad| *valid &= !bad);
+        };
+        match &mut self.mask {
+            Mask::Shared(plane) => mask(plane.view_mut()),
+            Mask::PerFrame(each) => each.outer_iter_mut().for_each(mask),
+        }
+        let counts = bad.iter().zip(&self.sums.of_pixels);
+        if counts.filter(|(bad, _)| **bad).any(|(_, sum)| *sum > 0.0) {
+            let (mask, positions) = (Some(self.mask), self.positions);
+            let of = Self::of_frames(self.frames, mask, positions, self.geometry, self.probe)?;
+            let Self {
+                frames,
+                sums,
+                mask,
+                positions,
+                probe,
+                ..
+            } = of;
+            return Ok(Self {
+                frames,
+                sums,
+                mask,
+                positions,
+                probe,
+                ..self
+            });
+        }
+        Ok(self)
     }
 
     /// Says of which frames of another scan this one is a part, from 0, so that their free pixels are the same. Others than one
@@ -346,6 +385,25 @@ impl Scan {
         self
     }
 
+    /// Says which numbers the frames have in the file. Others than one for each frame are not taken.
+    #[must_use]
+    pub fn with_stored_frames(mut self, numbers: Vec<usize>) -> Self {
+        let other =
+            numbers.len() == self.shape()[0] && numbers.iter().enumerate().any(|(n, of)| n != *of);
+        self.in_file = other.then_some(numbers);
+        self
+    }
+
+    /// The numbers that some frames have in the file, if that is known; otherwise their own.
+    #[must_use]
+    pub fn stored_frames(&self, frames: &[usize]) -> Vec<usize> {
+        let of = |frame: &usize| self.in_file.as_ref().and_then(|of| of.get(*frame).copied());
+        frames
+            .iter()
+            .map(|frame| of(frame).unwrap_or(*frame))
+            .collect()
+    }
+
     /// The scan by itself: of which other scan it is a part, and where its pixels are in a file, is no longer known.
     #[must_use]
     pub fn by_itself(self) -> Self {
@@ -353,6 +411,7 @@ impl Scan {
             numbers: None,
             travel: None,
             stored: None,
+            in_file: None,
             ..self
         }
     }
@@ -406,6 +465,7 @@ impl Scan {
         let [_, rows, columns] = self.shape();
         let travel = self.travel();
         let travel = numbers.iter().map(|number| travel[*number]).collect();
+        let in_file = self.stored_frames(numbers);
         let frames = match self.frames.scratch_folder() {
             None => self.frames.select(numbers)?.into(),
             Some(folder) => {
@@ -426,7 +486,8 @@ impl Scan {
             .with_voltage(self.voltage)
             .with_stored_pixels(self.stored)
             .with_doubts(self.doubts)
-            .with_unusable_probe(self.unusable_probe);
+            .with_unusable_probe(self.unusable_probe)
+            .with_stored_frames(in_file);
         Ok(match self.simulation {
             Some(truth) => scan.with_simulation(Simulation {
                 positions: truth.positions.select(Axis(0), numbers),

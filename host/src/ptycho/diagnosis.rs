@@ -1,10 +1,12 @@
 //! Properties of a scan that often explain a poor or meaningless reconstruction.
 
 pub(super) mod corner;
+pub(super) mod dead_pixels;
 mod groups;
 pub(super) mod hot_pixels;
 mod light;
 mod near_field;
+pub(super) mod stuck_pixels;
 
 use super::EngineSpec;
 use super::near_field::small_steps;

@@ -9,7 +9,7 @@ use warpstride_kernels::ptycho::trial_positions::{trial_position, trial_shift};
 /// Part of the mean of JᵀJ's diagonal that is added to it.
 const DAMPING: f64 = 1e-3;
 /// Intensity scales stay within this factor of 1, so that frames without counts do not vanish.
-const LARGEST_SCALE: f64 = 4.0;
+pub(super) const LARGEST_SCALE: f64 = 4.0;
 /// Scales that are taken over: without a ramp they may be further from 1.
 const SAVED_SCALES: std::ops::RangeInclusive<f64> = 1e-3..=1e3;
 /// Largest change of the logarithm of a scale in an iteration.

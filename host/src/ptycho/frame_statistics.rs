@@ -1,8 +1,9 @@
 //! Summaries of what a refinement changed: the frames' positions and intensity scales.
 
 use super::AffineFit;
+use super::frame_parameters::LARGEST_SCALE;
 use crate::data::Reconstruction;
-use crate::text::{length, significant};
+use crate::text::{count, length, ranges, significant};
 use serde::Serialize;
 use std::fmt;
 
@@ -76,12 +77,14 @@ impl fmt::Display for Displacements {
 }
 
 /// Range and spread of the frames' intensity scales.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ScaleSpread {
     /// Smallest and largest scale.
     pub range: [f64; 2],
     /// Standard deviation of the scales.
     pub standard_deviation: f64,
+    /// Frames whose scales ended at a limit of the fit.
+    pub at_limit: Vec<usize>,
 }
 
 impl ScaleSpread {
@@ -91,9 +94,9 @@ impl ScaleSpread {
         if scales.iter().all(|scale| *scale == 1.0) {
             return None;
         }
-        let count = scales.len() as f64;
-        let mean = scales.iter().sum::<f64>() / count;
-        let variance = scales.iter().map(|s| (s - mean).powi(2)).sum::<f64>() / count;
+        let number = scales.len() as f64;
+        let mean = scales.iter().sum::<f64>() / number;
+        let variance = scales.iter().map(|s| (s - mean).powi(2)).sum::<f64>() / number;
         let range = scales
             .iter()
             .fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], s| {
@@ -102,8 +105,30 @@ impl ScaleSpread {
         Some(Self {
             range,
             standard_deviation: variance.sqrt(),
+            at_limit: (0..scales.len())
+                .filter(|frame| is_limit(scales[*frame]))
+                .collect(),
         })
     }
+
+    /// A sentence on the frames whose scales ended at a limit.
+    pub(super) fn problem(&self) -> Option<String> {
+        (!self.at_limit.is_empty()).then(|| {
+            format!(
+                "the fitted scales of {} ({}) ended at a limit, {} or {}: look at them, --exclude leaves them out",
+                count(self.at_limit.len(), ["frame", "frames"]),
+                ranges(&self.at_limit),
+                1.0 / LARGEST_SCALE,
+                LARGEST_SCALE
+            )
+        })
+    }
+}
+
+/// Whether a fitted scale is at its limit, also if it was stored in single precision.
+fn is_limit(scale: f64) -> bool {
+    let near = |limit: f64| (scale / limit - 1.0).abs() < 1e-6;
+    near(LARGEST_SCALE) || near(1.0 / LARGEST_SCALE)
 }
 
 /// `0.931 to 1.08, standard deviation 0.0210`.
@@ -157,5 +182,13 @@ mod tests {
         assert_eq!(found.range, [0.9, 1.1]);
         assert!((found.standard_deviation - 0.1).abs() < 1e-12);
         assert_eq!(found.to_string(), "0.900 to 1.10, standard deviation 0.100");
+        assert_eq!(found.problem(), None);
+        let found = ScaleSpread::new(&[1.2, 0.25, 1.1, 4.0, 1.0]).unwrap();
+        assert_eq!(found.at_limit, [1, 3]);
+        let problem = found.problem().unwrap();
+        assert!(
+            problem.contains("2 frames (1,3) ended at a limit, 0.25 or 4:"),
+            "{problem}"
+        );
     }
 }

@@ -7,6 +7,7 @@
 mod absorption;
 mod affine;
 mod automatic;
+mod bad_frames;
 mod batch_shares;
 mod batches;
 mod central_part;
@@ -85,6 +86,7 @@ pub use automatic::{
     Trial as AutomaticTrial, TrialData, Tried, free_share, reasons, suit_engines, template,
     untried_engines, work,
 };
+pub use bad_frames::BadFrames;
 pub use batches::BatchOrder;
 pub use central_part::central_part;
 pub use checkpointing::{CheckpointError, SavedRun, fingerprint};
@@ -118,9 +120,10 @@ pub use profile::Profile;
 pub use quantities::{Degrees, ShortLength};
 pub use ranks::Ranks;
 pub use read_options::{
-    Centre, CentreSetting, Constants, Datasets, EmptyFrames, FaultSetting, FileOrder,
-    FrameTransform, HotPixels, MAX_COARSE, MaskPolarity, NegativeCounts, NoData, NoDataSetting,
-    Pair, PositionFile, PositionUnit, Raster, RasterStep, ReadOptions, Saturation, Units,
+    BadFrameSetting, Centre, CentreSetting, Constants, Datasets, EmptyFrames, FaultSetting,
+    FileOrder, FrameTransform, HotPixelSetting, HotPixels, MAX_COARSE, MaskPolarity,
+    NegativeCounts, NoData, NoDataSetting, Pair, PositionFile, PositionUnit, Raster, RasterStep,
+    ReadOptions, Saturation, Units,
 };
 pub use recipe::{
     ApertureShape, Background, BackgroundFit, Blur, DetectorOptions, FlyOptions, FlyPath,

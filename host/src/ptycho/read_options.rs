@@ -22,7 +22,8 @@ use crate::text::{Dimension, shortest};
 use ndarray::Array2;
 use prepare::is_default;
 pub use prepare::{
-    Centre, CentreSetting, FaultSetting, FrameTransform, HotPixels, NegativeCounts, Saturation,
+    BadFrameSetting, Centre, CentreSetting, FaultSetting, FrameTransform, HotPixelSetting,
+    HotPixels, NegativeCounts, Saturation,
 };
 use serde::{Deserialize, Serialize};
 use std::ops::RangeInclusive;
@@ -146,6 +147,9 @@ pub struct ReadOptions {
     pub no_data: NoData,
     /// What to do about frames without any counts.
     pub empty_frames: EmptyFrames,
+    /// What to do about frames that are no measurements of the specimen in the beam.
+    #[serde(skip_serializing_if = "is_default")]
+    pub bad_frames: BadFrameSetting,
     /// Positions in a file of their own, in the place of those in the file of the frames.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub positions: Option<PositionFile>,

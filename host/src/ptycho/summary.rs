@@ -1,6 +1,6 @@
 //! The summary of a run for other programs.
 
-use crate::data::{DetectorModel, Geometry, HistoryEntry, Reconstruction, SliceStack};
+use crate::data::{DetectorModel, Geometry, HistoryEntry, Reconstruction, Scan, SliceStack};
 use crate::ptycho::frame_statistics::affine_fit;
 use crate::ptycho::multislice::at_limit;
 use crate::ptycho::quality::Comparison;
@@ -363,6 +363,22 @@ impl Summary {
     pub fn with_problems(mut self, problems: Vec<String>) -> Self {
         self.problems = problems;
         self
+    }
+
+    /// Says which frames of `scan`, with their numbers in its file, have fitted scales that ended at a limit.
+    #[must_use]
+    pub fn with_scales_of(mut self, scan: &Scan) -> Self {
+        if let Some(scales) = &mut self.frame_scales {
+            scales.at_limit = scan.stored_frames(&scales.at_limit);
+        }
+        self.problems.extend(self.scales_problem());
+        self
+    }
+
+    /// A sentence on frames whose scales ended at a limit of their fit.
+    #[must_use]
+    pub fn scales_problem(&self) -> Option<String> {
+        self.frame_scales.as_ref()?.problem()
     }
 
     /// Searches for the focus of the probe of the result `of`, which takes longer than the rest of the summary.

@@ -9,6 +9,35 @@ pub fn count<N: Display + PartialEq + From<u8>>(number: N, [one, several]: [&str
     format!("{number} {noun}")
 }
 
+/// Most ranges of numbers that a text lists.
+#[cfg(feature = "ptycho")]
+const MOST_RANGES: usize = 40;
+
+/// `7-9,30-31,50`: numbers in ascending order, of which those that follow one another are a range; of many ranges the first ones.
+#[cfg(feature = "ptycho")]
+#[must_use]
+pub fn ranges(numbers: &[usize]) -> String {
+    let mut ranges: Vec<[usize; 2]> = Vec::new();
+    for number in numbers {
+        match ranges.last_mut() {
+            Some([_, last]) if *last + 1 == *number => *last = *number,
+            _ => ranges.push([*number; 2]),
+        }
+    }
+    let more = if ranges.len() > MOST_RANGES {
+        ",…"
+    } else {
+        ""
+    };
+    let each: Vec<String> = (ranges.iter().take(MOST_RANGES))
+        .map(|[first, last]| match first == last {
+            true => first.to_string(),
+            false => format!("{first}-{last}"),
+        })
+        .collect();
+    each.join(",") + more
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -19,5 +48,14 @@ mod tests {
         assert_eq!(count(0_usize, batches), "0 batches");
         assert_eq!(count(1_u64, batches), "1 batch");
         assert_eq!(count(2_usize, batches), "2 batches");
+    }
+
+    #[cfg(feature = "ptycho")]
+    #[test]
+    fn numbers_that_follow_one_another_are_ranges() {
+        assert_eq!(ranges(&[7, 8, 9, 30, 31, 50]), "7-9,30-31,50");
+        assert_eq!(ranges(&[]), "");
+        let many: Vec<usize> = (0..100).map(|n| 2 * n).collect();
+        assert!(ranges(&many).ends_with(",76,78,…"));
     }
 }

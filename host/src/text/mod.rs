@@ -13,6 +13,8 @@ mod toml_error;
 mod visible;
 
 pub use count::count;
+#[cfg(feature = "ptycho")]
+pub use count::ranges;
 #[cfg(any(feature = "ptycho", feature = "sas"))]
 pub(crate) use decimal_comma::has_decimal_commas;
 #[cfg(feature = "ptycho")]

@@ -40,6 +40,8 @@ mod ptycho_automatic;
 #[cfg(feature = "ptycho")]
 mod ptycho_automatic_model;
 #[cfg(feature = "ptycho")]
+mod ptycho_bad_frames;
+#[cfg(feature = "ptycho")]
 mod ptycho_causes;
 #[cfg(feature = "ptycho")]
 mod ptycho_detector;

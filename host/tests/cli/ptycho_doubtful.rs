@@ -187,7 +187,7 @@ fn frames_without_beam_are_masked_unless_the_scan_is_faint() {
         });
     };
     dark("dark.cxi", false);
-    let note = "2 frames without any counts (3, 17) beside frames of";
+    let note = "2 frames without any counts (3,17) beside frames of";
     let (output, summary, _) = reconstructed(&folder, "dark.cxi", &[]);
     assert!(output.out.contains(note), "{output:?}");
     assert!(problems(&summary).contains(&"2 frames without a valid pixel: 3, 17"));

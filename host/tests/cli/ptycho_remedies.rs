@@ -62,15 +62,9 @@ fn a_mask_of_the_other_meaning_is_recognised() {
         &["problems         none found"],
     );
     // The other way round for a mask beside the file; its meaning is none without it.
-    std::fs::write(
-        folder.path("mask.npy"),
-        npy("|b1", false, &[32, 32], {
-            &(0..1024)
-                .map(|n| u8::from(n / 32 != 3))
-                .collect::<Vec<u8>>()
-        }),
-    )
-    .unwrap();
+    let marks: Vec<u8> = (0..1024).map(|n| u8::from(n / 32 != 3)).collect();
+    let mask = npy("|b1", false, &[32, 32], &marks);
+    std::fs::write(folder.path("mask.npy"), mask).unwrap();
     let mask = ["--mask", "mask.npy"];
     ptycho(&folder, "info", "good.cxi", &mask).refused(1, &["mask.npy", "--mask-marks valid"]);
     let with = [&mask[..], &["--mask-marks", "valid"]].concat();

@@ -265,6 +265,7 @@ pub(crate) struct ReconstructArgs {
             "dark",
             "flat",
             "mask",
+            "bad_frames",
             "hot_pixels",
             "saturation",
             "monitor",

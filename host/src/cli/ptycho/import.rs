@@ -10,7 +10,9 @@ use crate::cli::paths::{self, OutputFile};
 use crate::data::Scan;
 use crate::ptycho::io::provenance::{Process, processes};
 use crate::ptycho::io::scan::{self, ScanFile};
-use crate::ptycho::{Recipe, check_scan, fingerprint, masked_pixels};
+use crate::ptycho::{
+    BadFrameSetting, HotPixelSetting, HotPixels, Recipe, check_scan, fingerprint, masked_pixels,
+};
 use crate::system::Memory;
 use crate::text::{length, shortest, significant};
 use std::collections::BTreeMap;
@@ -147,6 +149,8 @@ impl Import {
         let mut options = scan::ReadOptions {
             no_data: scan::NoData::Setting(scan::NoDataSetting::Off),
             empty_frames: scan::EmptyFrames::Keep,
+            bad_frames: BadFrameSetting::Keep,
+            hot_pixels: HotPixels::Setting(HotPixelSetting::Keep),
             ..scan::ReadOptions::default()
         };
         options.near_field = Some(scan.geometry().is_near_field());

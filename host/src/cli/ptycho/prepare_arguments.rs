@@ -3,8 +3,8 @@
 use crate::cli::args::PrepareArgs;
 use crate::cli::failure::Failure;
 use crate::ptycho::{
-    Centre, CentreSetting, FaultSetting, FrameTransform, HotPixels, MaskPolarity, NegativeCounts,
-    NoData, NoDataSetting, ReadOptions, Saturation,
+    BadFrameSetting, Centre, CentreSetting, FaultSetting, FrameTransform, HotPixelSetting,
+    HotPixels, MaskPolarity, NegativeCounts, NoData, NoDataSetting, ReadOptions, Saturation,
 };
 
 /// Most frames that the ranges of `--exclude` may have.
@@ -49,13 +49,29 @@ pub(super) fn prepare(args: &PrepareArgs, options: &mut ReadOptions) -> Result<(
         };
     }
     if let Some(text) = &args.hot_pixels {
-        options.hot_pixels = match fault("hot-pixels", "TIMES", text)? {
-            Ok(setting) => HotPixels::Setting(setting),
-            Err(times) => HotPixels::Times(times),
+        options.hot_pixels = match text.trim() {
+            "keep" => HotPixels::Setting(HotPixelSetting::Keep),
+            _ => match fault("hot-pixels", "keep, report", "TIMES", text)? {
+                Ok(FaultSetting::Report) => HotPixels::Setting(HotPixelSetting::Report),
+                Ok(FaultSetting::Mask) => HotPixels::Setting(HotPixelSetting::Mask),
+                Err(times) => HotPixels::Times(times),
+            },
+        };
+    }
+    if let Some(text) = &args.bad_frames {
+        options.bad_frames = match text.trim() {
+            "mask" => BadFrameSetting::Mask,
+            "keep" => BadFrameSetting::Keep,
+            "error" => BadFrameSetting::Error,
+            _ => {
+                return Err(Failure::usage(format!(
+                    "--bad-frames {text}: expected mask, keep or error"
+                )));
+            }
         };
     }
     if let Some(text) = &args.saturation {
-        options.saturation = match fault("saturation", "COUNTS", text)? {
+        options.saturation = match fault("saturation", "report", "COUNTS", text)? {
             Ok(setting) => Saturation::Setting(setting),
             Err(counts) => Saturation::Counts(counts),
         };
@@ -84,6 +100,7 @@ pub(super) fn origins(args: &PrepareArgs) -> Vec<(String, String)> {
     let numbers = numbers.map(|(name, given)| (name, given.map(|n| n.to_string())));
     let texts = [
         ("exclude", &args.exclude),
+        ("bad_frames", &args.bad_frames),
         ("dark", &args.dark),
         ("flat", &args.flat),
         ("mask", &args.mask),
@@ -157,13 +174,18 @@ fn excluded(list: &str) -> Result<Vec<usize>, Failure> {
 }
 
 /// A setting, or else a number.
-fn fault(name: &str, number: &str, text: &str) -> Result<Result<FaultSetting, f64>, Failure> {
+fn fault(
+    name: &str,
+    settings: &str,
+    number: &str,
+    text: &str,
+) -> Result<Result<FaultSetting, f64>, Failure> {
     match text.trim() {
         "report" => Ok(Ok(FaultSetting::Report)),
         "mask" => Ok(Ok(FaultSetting::Mask)),
         other => other.parse().map(Err).map_err(|_| {
             Failure::usage(format!(
-                "--{name} {text}: expected report, mask or a number ({number})"
+                "--{name} {text}: expected {settings}, mask or a number ({number})"
             ))
         }),
     }
@@ -251,7 +273,10 @@ mod tests {
         };
         let options = of(&args).unwrap();
         assert_eq!(options.exclude, [3, 17, 20, 21, 22]);
-        assert_eq!(options.hot_pixels, HotPixels::Setting(FaultSetting::Mask));
+        assert_eq!(
+            options.hot_pixels,
+            HotPixels::Setting(HotPixelSetting::Mask)
+        );
         assert_eq!(options.saturation, Saturation::Counts(4095.0));
         let maps = [FrameTransform::Transpose, FrameTransform::Rotate90];
         assert_eq!(options.transform_frames, maps);

@@ -54,6 +54,7 @@ impl FinishedRun<'_> {
         let mut written = vec![files.result.display().to_string()];
         let mut summary = Summary::new(&self.result, record, truth.as_ref())
             .with_problems(self.problems.clone())
+            .with_scales_of(self.scan)
             .with_orientation(self.orientation.clone())
             .with_rotation(self.rotation.clone());
         if self.focus || files.summary.is_some() || files.report.is_some() {
@@ -224,6 +225,7 @@ impl FinishedRun<'_> {
         if let Some(scales) = &summary.frame_scales {
             lines.push(("frame scales", scales.to_string()));
         }
+        lines.push(("warning", summary.scales_problem().unwrap_or_default()));
         if let Some(detector) = &summary.detector {
             lines.push(("detector", detector.to_string()));
         }

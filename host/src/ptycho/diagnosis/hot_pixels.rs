@@ -1,4 +1,4 @@
-//! Hot pixels, which count without light, and dead ones, which never count.
+//! Hot pixels, which count without light.
 
 use super::listed;
 use crate::data::{Mask, Scan};
@@ -13,10 +13,6 @@ const HOT_COUNTS: f64 = 100.0;
 const IN_A_FRAME: f64 = 0.5;
 /// Least share of such frames.
 const IN_FRAMES: f64 = 0.9;
-
-/// Fewest counts, of all frames together, of the pixels around a dead one: noise leaves such a pixel without counts with a
-/// probability of e⁻¹⁰⁰.
-const BRIGHT_COUNTS: f64 = 100.0;
 
 /// A pixel with far more counts than those around it.
 pub(in crate::ptycho) struct Candidate {
@@ -90,7 +86,7 @@ pub(super) fn hot(scan: &Scan, mean: &Array2<f64>) -> Result<Option<String>, Scr
 }
 
 /// Pixels (row, column) that are valid in a frame.
-fn valid_somewhere(scan: &Scan) -> Array2<bool> {
+pub(in crate::ptycho) fn valid_somewhere(scan: &Scan) -> Array2<bool> {
     match scan.mask() {
         Mask::Shared(plane) => plane.clone(),
         Mask::PerFrame(each) => each.map_axis(Axis(0), |of_pixel| of_pixel.iter().any(|v| *v)),
@@ -126,29 +122,8 @@ pub(in crate::ptycho) fn candidates(
     found
 }
 
-/// The pixels (row, column) without any counts in so many frames with this mean (row, column) beside at least seven, or all but one
-/// at a border, that have many; of the pixels that are valid in a frame.
-pub(in crate::ptycho) fn dead(
-    mean: &Array2<f64>,
-    valid: &Array2<bool>,
-    frames: usize,
-) -> Vec<[usize; 2]> {
-    let dark = mean.indexed_iter().filter(|(_, here)| **here == 0.0);
-    dark.map(|((row, column), _)| [row, column])
-        .filter(|place| valid[*place])
-        .filter(|place| {
-            let mut counts: Vec<f64> = (around(*place, valid).iter())
-                .map(|place| mean[*place] * frames as f64)
-                .collect();
-            counts.sort_by(f64::total_cmp);
-            // Two dead pixels side by side are found, too.
-            counts.get(1).is_some_and(|second| *second >= BRIGHT_COUNTS)
-        })
-        .collect()
-}
-
 /// The valid ones of the up to eight pixels (row, column) around one.
-fn around([row, column]: [usize; 2], valid: &Array2<bool>) -> Vec<[usize; 2]> {
+pub(super) fn around([row, column]: [usize; 2], valid: &Array2<bool>) -> Vec<[usize; 2]> {
     let range = |at: usize| at.saturating_sub(1)..at + 2;
     let all = range(row).flat_map(|r| range(column).map(move |c| [r, c]));
     all.filter(|place| *place != [row, column] && valid.get(*place).is_some_and(|valid| *valid))

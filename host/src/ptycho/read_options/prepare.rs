@@ -100,7 +100,7 @@ pub enum Centre {
     At([f64; 2]),
 }
 
-/// Named settings of [`HotPixels`] and [`Saturation`].
+/// Named settings of [`Saturation`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FaultSetting {
@@ -111,22 +111,48 @@ pub enum FaultSetting {
     Mask,
 }
 
+/// Named settings of [`HotPixels`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum HotPixelSetting {
+    /// Nothing is masked, also not what never counts.
+    Keep,
+    /// Pixels that never count within the light are masked; `ptycho info` and the reconstruction name those that count without.
+    #[default]
+    Report,
+    /// Both are masked.
+    Mask,
+}
+
+/// What to do about frames that are no measurements of the specimen in the beam.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum BadFrameSetting {
+    /// Frames without beam, and those far too bright, are left out, with a note; doubtful ones are named.
+    #[default]
+    Mask,
+    /// All are used; a note names them.
+    Keep,
+    /// They are an error.
+    Error,
+}
+
 /// What to do about pixels that count without light, or never count.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(
     untagged,
-    expecting = "expected \"report\", \"mask\" or a number of times the counts of the pixels around"
+    expecting = "expected \"keep\", \"report\", \"mask\" or a number of times the counts of the pixels around"
 )]
 pub enum HotPixels {
-    /// `"report"` or `"mask"`.
-    Setting(FaultSetting),
+    /// `"keep"`, `"report"` or `"mask"`.
+    Setting(HotPixelSetting),
     /// Pixels with so many times the counts of those around them are masked, and pixels that never count.
     Times(f64),
 }
 
 impl Default for HotPixels {
     fn default() -> Self {
-        Self::Setting(FaultSetting::Report)
+        Self::Setting(HotPixelSetting::Report)
     }
 }
 

@@ -16,6 +16,9 @@ pub(crate) struct PrepareArgs {
     /// Leave out frames with these numbers in the file, from 0, such as 3,17,100-120
     #[arg(long, value_name = "LIST")]
     pub(crate) exclude: Option<String>,
+    /// Frames without beam, or far too bright: mask leaves them out, keep uses them, error stops [default: mask]
+    #[arg(long, value_name = "mask|keep|error")]
+    pub(crate) bad_frames: Option<String>,
     /// Subtract the mean of these frames without beam: a dataset of the scan, FILE:/DATASET of another, or a file of frames
     #[arg(long, value_name = "[FILE:]/DATASET")]
     pub(crate) dark: Option<String>,
@@ -37,9 +40,13 @@ pub(crate) struct PrepareArgs {
     /// Negative counts, as a subtracted dark measurement leaves them: refuse the file, or set them to 0 [default: error]
     #[arg(long, value_name = "error|clip")]
     pub(crate) negative: Option<String>,
-    /// Pixels that count without light or never: report, mask, or mask those with so many times the counts of their neighbours
-    /// [default: report]
-    #[arg(long, value_name = "report|mask|TIMES", allow_negative_numbers = true)]
+    /// Pixels that count without light: report, mask, or mask those with so many times the counts of their neighbours; those that
+    /// never count are masked unless it is keep [default: report]
+    #[arg(
+        long,
+        value_name = "keep|report|mask|TIMES",
+        allow_negative_numbers = true
+    )]
     pub(crate) hot_pixels: Option<String>,
     /// Saturated pixels: report, mask, or mask pixels with so many counts in the frames that have them [default: report]
     #[arg(long, value_name = "report|mask|COUNTS", allow_negative_numbers = true)]

@@ -3,14 +3,11 @@
 use crate::data::Scan;
 use crate::io::{InputFile, IoError};
 use crate::ptycho::EmptyFrames;
-use crate::text::{count, significant};
+use crate::text::{count, ranges, significant};
 
 /// Counts of the frame in the middle, ordered by their counts, from which on a frame without any is one without beam. The
 /// probability that photon noise leaves such a frame without counts is e⁻¹⁰⁰.
 const BRIGHT: f64 = 100.0;
-
-/// Most frames that the note lists.
-const LISTED: usize = 5;
 
 /// The scan with the frames masked that have no counts because there was no beam, and a note on them. `frames` is the dataset.
 ///
@@ -39,12 +36,10 @@ pub(super) fn masked(
     }
     let [all, rows, columns] = scan.shape().map(|n| n as u128);
     input.allow(frames, all * rows * columns * 5)?;
-    let shown: Vec<String> = empty.iter().take(LISTED).map(ToString::to_string).collect();
-    let more = if empty.len() > LISTED { ", …" } else { "" };
     notes.push(format!(
-        "{} without any counts ({}{more}) beside frames of {} counts (median): taken for frames without beam, and masked (data.empty_frames = \"keep\" uses them)",
+        "{} without any counts ({}) beside frames of {} counts (median): taken for frames without beam, and masked (data.empty_frames = \"keep\" uses them)",
         count(empty.len(), ["frame", "frames"]),
-        shown.join(", "),
+        ranges(&scan.stored_frames(&empty)),
         significant(middle, 3)
     ));
     Ok(scan.with_masked_frames(&empty))

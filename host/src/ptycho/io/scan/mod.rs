@@ -1,5 +1,6 @@
 //! Scan files: reads CXI, PtyPy's `.ptyd`, DECTRIS masters, MATLAB 7.3, NeXus, EMD, plain HDF5 and files of frames alone; writes CXI.
 
+mod bad_frames;
 mod cutoff;
 mod cxi;
 mod dectris;
@@ -374,6 +375,7 @@ impl Parts {
         }
         let mut travel = None;
         let mut stored = Some(self.window.in_file());
+        let mut numbers: Vec<usize> = (0..self.frames.1.shape()[0]).collect();
         if prepares {
             self.mask = mask.map(|mask| {
                 (
@@ -385,6 +387,7 @@ impl Parts {
             positions = positions.select(Axis(0), &selected.numbers);
             stored = selected.stored;
             doubts.extend(selected.doubts);
+            numbers.clone_from(&selected.numbers);
             let of_all = selected.travel;
             travel = of_all.map(|all| selected.numbers.iter().map(|n| all[*n]).collect());
             mask = self.mask.take().map(|mask| mask.1);
@@ -438,7 +441,13 @@ impl Parts {
         .map_err(&as_io_error)?
         .with_voltage(self.geometry.voltage)
         .with_stored_pixels(stored)
-        .with_unusable_probe(self.unusable_probe);
+        .with_unusable_probe(self.unusable_probe)
+        .with_stored_frames(
+            numbers
+                .iter()
+                .map(|n| n + self.window.frames.start)
+                .collect(),
+        );
         let far_field = !scan.geometry().is_near_field();
         if options.centre.is_none() && far_field && is_at_corner(&scan.mean_frame()) {
             let [_, rows, columns] = self.window.stored.map(|side| side / 2);
@@ -462,6 +471,9 @@ impl Parts {
         if let Some(travel) = travel {
             scan = scan.with_travel(travel);
         }
+        scan = bad_frames::left_out(input, &self.frames.0, scan, options, &mut self.notes)?;
+        let (path, notes) = (&self.frames.0, &mut self.notes);
+        scan = bad_frames::without_dead_pixels(input, path, scan, options.hot_pixels, notes)?;
         scan = empty_frames::masked(
             input,
             &self.frames.0,

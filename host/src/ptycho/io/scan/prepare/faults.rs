@@ -1,11 +1,13 @@
 //! Masks of pixels that count without light, that never count, and that are saturated.
 
+use super::super::bad_frames::dead_note;
 use super::pixels::Pixels;
 use crate::data::Mask;
 use crate::io::{InputFile, IoError};
-use crate::ptycho::diagnosis::hot_pixels::{Candidate, HOT, candidates, dead};
+use crate::ptycho::diagnosis::dead_pixels::{NEVER, dead, listed_pixels};
+use crate::ptycho::diagnosis::hot_pixels::{Candidate, HOT, candidates};
 use crate::ptycho::diagnosis::piles_up;
-use crate::ptycho::{FaultSetting, HotPixels, ReadOptions, Saturation};
+use crate::ptycho::{FaultSetting, HotPixelSetting, HotPixels, ReadOptions, Saturation};
 use crate::text::{count, shortest};
 use ndarray::{Array2, Array3};
 
@@ -38,11 +40,16 @@ impl Pixels {
         if let Some(counts) = saturated {
             self.mask_from(counts, input, notes)?;
         }
-        match options.hot_pixels {
-            HotPixels::Setting(FaultSetting::Report) => Ok(()),
-            HotPixels::Setting(FaultSetting::Mask) => self.mask_hot(HOT, notes),
-            HotPixels::Times(times) => self.mask_hot(times, notes),
+        let times = match options.hot_pixels {
+            HotPixels::Setting(HotPixelSetting::Keep | HotPixelSetting::Report) => None,
+            HotPixels::Setting(HotPixelSetting::Mask) => Some(HOT),
+            HotPixels::Times(times) => Some(times),
+        };
+        // Where counts are not added up, pixels that never count are found in the frames of the scan.
+        if times.is_some() || options.bin.is_some_and(|bin| bin > 1) {
+            self.mask_hot_and_dead(times, options.hot_pixels, notes)?;
         }
+        Ok(())
     }
 
     /// The largest count of valid pixels, if they pile up at it.
@@ -149,10 +156,38 @@ impl Pixels {
         Ok(())
     }
 
-    /// Masks pixels with so many times the counts of those around, and those that never count.
-    fn mask_hot(&mut self, times: f64, notes: &mut Vec<String>) -> Result<(), IoError> {
+    /// Masks pixels with so many times the counts of those around, and those that never count within the light.
+    fn mask_hot_and_dead(
+        &mut self,
+        times: Option<f64>,
+        option: HotPixels,
+        notes: &mut Vec<String>,
+    ) -> Result<(), IoError> {
         let (mean, valid) = self.mean()?;
-        let mut hot = candidates(&mean, &valid, self.frames(), times);
+        let dead = dead(&mean, &valid, self.frames());
+        let in_file = |place| self.in_file.of(place).unwrap_or(place);
+        let dead_note = listed_pixels(&dead, NEVER, self.shape(), &in_file)
+            .map(|listed| dead_note(&listed, option));
+        if let Some(times) = times {
+            self.mask_hot(times, (&mean, &valid), notes)?;
+        }
+        if let Some((note, masks)) = dead_note {
+            notes.push(note);
+            if masks {
+                self.mask_where(&dead);
+            }
+        }
+        Ok(())
+    }
+
+    /// Masks pixels with so many times the counts of those around in the mean, of the pixels that are valid in a frame.
+    fn mask_hot(
+        &mut self,
+        times: f64,
+        (mean, valid): (&Array2<f64>, &Array2<bool>),
+        notes: &mut Vec<String>,
+    ) -> Result<(), IoError> {
+        let mut hot = candidates(mean, valid, self.frames(), times);
         if self.near_field && !hot.is_empty() {
             self.visit(|block| {
                 for (of, counts) in block {
@@ -166,35 +201,26 @@ impl Pixels {
             hot.retain(Candidate::lasts);
         }
         let hot: Vec<[usize; 2]> = hot.into_iter().map(|one| one.place).collect();
-        let dead = dead(&mean, &valid, self.frames());
-        for (places, what) in [
-            (&hot, ["hot pixel", "hot pixels"]),
-            (
-                &dead,
-                ["pixel that never counts", "pixels that never count"],
+        let shown: Vec<String> = (hot.iter().take(LISTED))
+            .map(|place| {
+                let [row, column] = self.in_file.of(*place).unwrap_or(*place);
+                format!("({row}, {column})")
+            })
+            .collect();
+        let more = if hot.len() > LISTED { ", …" } else { "" };
+        let list = match shown.is_empty() {
+            true => String::new(),
+            false => format!(
+                " at (row, column) of the stored frames {}{more}",
+                shown.join(", ")
             ),
-        ] {
-            let shown: Vec<String> = (places.iter().take(LISTED))
-                .map(|place| {
-                    let [row, column] = self.in_file.of(*place).unwrap_or(*place);
-                    format!("({row}, {column})")
-                })
-                .collect();
-            let more = if places.len() > LISTED { ", …" } else { "" };
-            let list = match shown.is_empty() {
-                true => String::new(),
-                false => format!(
-                    " at (row, column) of the stored frames {}{more}",
-                    shown.join(", ")
-                ),
-            };
-            notes.push(format!(
-                "data.hot_pixels: {} masked{list}",
-                count(places.len(), what)
-            ));
-        }
+        };
+        notes.push(format!(
+            "data.hot_pixels: {} masked{list}",
+            count(hot.len(), ["hot pixel", "hot pixels"])
+        ));
         let mut bad = Array2::from_elem(mean.dim(), false);
-        for place in hot.into_iter().chain(dead) {
+        for place in hot {
             bad[place] = true;
         }
         self.mask_where(&bad);

@@ -1,0 +1,114 @@
+//! Frames that are no measurements of the specimen in the beam: without beam, far too bright, or with a pattern unlike the others.
+//!
+//! A specimen changes the light of a frame, and of its neighbours, which the same beam overlaps, with it: the light of a frame that is
+//! dark because of the specimen falls over several frames. A lost beam has no such halo. Stray light has no pattern of the beam either.
+
+mod light;
+mod neighbours;
+mod patterns;
+#[cfg(test)]
+mod tests;
+
+use super::overlap::Overlap;
+use crate::data::Scan;
+use crate::system::ScratchError;
+use light::Light;
+use neighbours::Neighbours;
+use patterns::Patterns;
+
+/// Fewest frames of which some can be judged by the others.
+const FEWEST: usize = 3;
+/// Fewest frames whose light can be judged by that of their neighbours.
+const FEWEST_OVERLAPPING: usize = 6;
+/// Fewest counts of the frame in the middle, ordered by their counts: fainter frames differ by chance.
+const FAINTEST: f64 = 30.0;
+/// Least linear overlap with which neighbours see the same part of the specimen.
+const LEAST_OVERLAP: f64 = 0.4;
+
+/// Frames of a scan that are no measurements of the specimen in the beam, as numbers of the scan's frames.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct BadFrames {
+    /// Without beam: their counts are stray light, or almost none beside their neighbours.
+    pub without_beam: Vec<usize>,
+    /// With several times the counts of all their neighbours, which no specimen does.
+    pub too_bright: Vec<usize>,
+    /// Doubtful: far darker than all frames around, without a gradual change.
+    pub darker: Vec<usize>,
+    /// Doubtful: brighter than all frames around, without a gradual change.
+    pub brighter: Vec<usize>,
+    /// Doubtful: with a pattern unlike that of the frames around.
+    pub unlike: Vec<usize>,
+}
+
+impl BadFrames {
+    /// Looks for them. Frames without any counts, and masked ones, are not judged.
+    ///
+    /// # Errors
+    /// The counts are in a temporary file that cannot be read.
+    pub fn find(scan: &Scan) -> Result<Self, ScratchError> {
+        let mut found = Self::default();
+        let light = Light::of(scan);
+        if light.judged.len() < FEWEST || light.middle < FAINTEST {
+            return Ok(found);
+        }
+        let patterns = Patterns::of(scan, &light)?;
+        let near = Neighbours::of(scan.positions(), &light.judged);
+        let mut strays = patterns.strays(&light);
+        if light.judged.len() < FEWEST_OVERLAPPING {
+            found.without_beam = strays;
+            return Ok(found);
+        }
+        // Opaque parts of a specimen leave stray light, too.
+        light.keep_lost(&mut strays, &near);
+        found.without_beam = strays;
+        if overlaps(scan) {
+            light.add_outliers(&near, &mut found);
+        }
+        found.unlike = patterns.unlike(&light, &near, &found);
+        Ok(found)
+    }
+
+    /// The frames that are certainly none, in their order.
+    #[must_use]
+    pub fn certain(&self) -> Vec<usize> {
+        merged(&[&self.without_beam, &self.too_bright])
+    }
+
+    /// The frames that perhaps are none, in their order.
+    #[must_use]
+    pub fn doubtful(&self) -> Vec<usize> {
+        merged(&[&self.darker, &self.brighter, &self.unlike])
+    }
+}
+
+fn merged(lists: &[&Vec<usize>]) -> Vec<usize> {
+    let mut all: Vec<usize> = lists.iter().flat_map(|list| list.iter().copied()).collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+/// Whether neighbouring frames overlap, as far as that is known.
+fn overlaps(scan: &Scan) -> bool {
+    let [_, rows, columns] = scan.shape();
+    let probe = scan.probe();
+    Overlap::estimate(
+        scan.positions(),
+        probe,
+        [rows, columns],
+        scan.object_pixel(),
+    )
+    .is_some_and(|overlap| overlap.linear >= LEAST_OVERLAP)
+}
+
+/// The value below which a share of the others is; values in ascending order.
+fn quantile(ordered: &[f64], share: f64) -> f64 {
+    let last = ordered.len().saturating_sub(1) as f64;
+    ordered.get((last * share) as usize).copied().unwrap_or(0.0)
+}
+
+/// The middle one of values, and 0 of none.
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    quantile(&values, 0.5)
+}

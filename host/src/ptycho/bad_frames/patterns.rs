@@ -1,0 +1,233 @@
+//! The patterns of the frames, by their counts in cells of the detector that have about the same light in the mean of all frames.
+
+use super::light::Light;
+use super::neighbours::Neighbours;
+use super::{BadFrames, median, quantile};
+use crate::data::{Mask, Scan};
+use crate::system::ScratchError;
+use ndarray::{ArrayView2, Axis};
+use rayon::prelude::*;
+use std::ops::Range;
+
+/// Rows, and columns, of cells.
+const SIDE: usize = 8;
+/// Least difference of the shares of light and area of the core, where the pattern is brighter than its mean, by which it differs from
+/// uniform light.
+const CONTRAST: f64 = 0.05;
+/// Largest part of a frame's counts, and of the light of a typical frame, that may be the beam's in one without beam.
+const PATTERN: f64 = 0.1;
+const BEAM: f64 = 0.05;
+/// Largest standard deviation of that part, except in frames with less light than that.
+const CERTAIN: f64 = 0.1;
+/// Standard deviations of photon noise.
+const DEVIATIONS: f64 = 4.0;
+/// Least difference (1 − Σ √(p q) of the shares p and q of light in all cells) of patterns that are unlike, and how many times what a
+/// fifth of all frames exceed it is.
+const UNLIKE: f64 = 0.1;
+const TIMES: f64 = 4.0;
+const FIFTH: f64 = 0.8;
+/// Fewest neighbours with which a pattern is compared.
+const FEWEST: usize = 3;
+
+type Counts = [f64; SIDE * SIDE];
+
+/// Counts of each frame in cells.
+pub(super) struct Patterns {
+    of_frames: Vec<Counts>,
+    /// Valid pixels of each cell.
+    areas: Counts,
+    /// Shares of the light of typical frames.
+    typical: Counts,
+}
+
+impl Patterns {
+    /// Reads all frames once.
+    pub(super) fn of(scan: &Scan, light: &Light) -> Result<Self, ScratchError> {
+        let mean = &scan.sums().of_pixels;
+        let [rows, columns] = [Axis(1), Axis(0)].map(|axis| parts(&mean.sum_axis(axis).to_vec()));
+        let mut of_frames = Vec::with_capacity(scan.shape()[0]);
+        scan.blocks(|_, block| {
+            let each: Vec<_> = block.outer_iter().collect();
+            let counts = each
+                .into_par_iter()
+                .map(|frame| in_cells(frame, &rows, &columns));
+            of_frames.extend(counts.collect::<Vec<Counts>>());
+            Ok::<(), ScratchError>(())
+        })?;
+        let valid = |mask: ArrayView2<'_, bool>| mask.mapv(|valid| f32::from(u8::from(valid)));
+        let mut areas = [0.0; SIDE * SIDE];
+        match scan.mask() {
+            Mask::Shared(plane) => areas = in_cells(valid(plane.view()).view(), &rows, &columns),
+            Mask::PerFrame(each) => {
+                let whole = in_cells(mean.mapv(|sum| sum as f32).view(), &rows, &columns);
+                for (mask, counts) in each.outer_iter().zip(&mut of_frames) {
+                    let valid = valid(mask);
+                    let of_frame = in_cells(valid.view(), &rows, &columns);
+                    for (all, one) in areas.iter_mut().zip(of_frame) {
+                        *all = all.max(one);
+                    }
+                    let seen = mean.mapv(|sum| sum as f32) * &valid;
+                    let seen = in_cells(seen.view(), &rows, &columns);
+                    for ((counts, whole), seen) in counts.iter_mut().zip(whole).zip(seen) {
+                        *counts *= if seen > 0.0 { whole / seen } else { 0.0 };
+                    }
+                }
+            }
+        }
+        let mut typical = [0.0; SIDE * SIDE];
+        let usual: Vec<&Counts> = (light.judged.iter())
+            .filter(|frame| light.is_typical(**frame))
+            .map(|frame| &of_frames[*frame])
+            .collect();
+        for (cell, share) in typical.iter_mut().enumerate() {
+            let shares = usual
+                .iter()
+                .map(|counts| counts[cell] / total(counts).max(1e-300));
+            *share = median(shares.collect());
+        }
+        let sum = total(&typical);
+        typical
+            .iter_mut()
+            .for_each(|share| *share /= sum.max(1e-300));
+        Ok(Self {
+            of_frames,
+            areas,
+            typical,
+        })
+    }
+
+    /// Frames whose counts do not have the pattern of the beam.
+    pub(super) fn strays(&self, light: &Light) -> Vec<usize> {
+        let mean = 1.0 / total(&self.areas).max(1.0);
+        let core: Vec<usize> = (0..SIDE * SIDE)
+            .filter(|cell| self.typical[*cell] > mean * self.areas[*cell])
+            .collect();
+        let of_core = |counts: &Counts| core.iter().map(|cell| counts[*cell]).sum::<f64>();
+        let area = of_core(&self.areas) * mean;
+        let share = of_core(&self.typical);
+        if share - area < CONTRAST {
+            return Vec::new();
+        }
+        let is_stray = |frame: &usize| {
+            let counts = &self.of_frames[*frame];
+            let all = total(counts);
+            let part = (of_core(counts) / all - area) / (share - area);
+            let noise = (area * (1.0 - area) / all).sqrt() / (share - area);
+            let faint = all < BEAM * light.typical;
+            all > 0.0
+                && part * all < BEAM * light.typical
+                && part < PATTERN + DEVIATIONS * noise
+                && (faint || noise < CERTAIN)
+        };
+        light.judged.iter().copied().filter(is_stray).collect()
+    }
+
+    /// Frames whose pattern is unlike that of the frames around, apart from those that were found already.
+    pub(super) fn unlike(&self, light: &Light, near: &Neighbours, found: &BadFrames) -> Vec<usize> {
+        let mut known = vec![false; self.of_frames.len()];
+        for frame in found.certain() {
+            known[frame] = true;
+        }
+        let judged = light.judged.iter().filter(|frame| !known[**frame]);
+        let unlike: Vec<(usize, f64)> = judged
+            .filter_map(|frame| {
+                let mut around = [0.0; SIDE * SIDE];
+                let others = near.of_frame(*frame).iter().filter(|other| !known[**other]);
+                let mut number = 0;
+                for other in others {
+                    let counts = &self.of_frames[*other];
+                    let all = total(counts).max(1e-300);
+                    around
+                        .iter_mut()
+                        .zip(counts)
+                        .for_each(|(a, c)| *a += c / all);
+                    number += 1;
+                }
+                let counts = &self.of_frames[*frame];
+                let noise = (SIDE * SIDE) as f64 / (4.0 * total(counts));
+                let local = (number >= FEWEST).then(|| difference(counts, &around))?;
+                let least = local.min(difference(counts, &self.typical));
+                Some((*frame, (least - noise).max(0.0)))
+            })
+            .collect();
+        let mut sizes: Vec<f64> = unlike.iter().map(|(_, size)| *size).collect();
+        sizes.sort_by(f64::total_cmp);
+        let limit = UNLIKE.max(TIMES * quantile(&sizes, FIFTH));
+        let unlike = unlike.into_iter().filter(|(_, size)| *size > limit);
+        unlike.map(|(frame, _)| frame).collect()
+    }
+}
+
+/// 1 − Σ √(p q) of the shares p and q.
+fn difference(a: &Counts, b: &Counts) -> f64 {
+    let both = (total(a) * total(b)).sqrt();
+    let common: f64 = a.iter().zip(b).map(|(a, b)| (a * b).sqrt()).sum();
+    if both > 0.0 { 1.0 - common / both } else { 0.0 }
+}
+
+fn total(counts: &Counts) -> f64 {
+    counts.iter().sum()
+}
+
+/// Parts of a side that have about the same light.
+fn parts(light: &[f64]) -> [Range<usize>; SIDE] {
+    let whole: f64 = light.iter().sum();
+    let mut ends = [light.len(); SIDE];
+    let (mut sum, mut part) = (0.0, 0);
+    for (place, of_place) in light.iter().enumerate() {
+        sum += of_place;
+        while part + 1 < SIDE && sum * SIDE as f64 >= whole * (part + 1) as f64 {
+            ends[part] = place + 1;
+            part += 1;
+        }
+    }
+    std::array::from_fn(|part| {
+        if part == 0 {
+            0..ends[0]
+        } else {
+            ends[part - 1]..ends[part]
+        }
+    })
+}
+
+fn in_cells(frame: ArrayView2<'_, f32>, rows: &[Range<usize>], columns: &[Range<usize>]) -> Counts {
+    let mut counts = [0.0; SIDE * SIDE];
+    for (down, rows) in rows.iter().enumerate() {
+        for row in rows.clone() {
+            let row = frame.row(row);
+            let part = |columns: &Range<usize>| match row.as_slice() {
+                Some(counts) => summed(&counts[columns.clone()]),
+                None => {
+                    let counts = row.iter().skip(columns.start).take(columns.len());
+                    counts.map(|count| f64::from(*count)).sum()
+                }
+            };
+            for (right, columns) in columns.iter().enumerate() {
+                counts[down * SIDE + right] += part(columns);
+            }
+        }
+    }
+    counts
+}
+
+/// The sum of counts, of which eight are added at once.
+fn summed(counts: &[f32]) -> f64 {
+    let (groups, rest) = counts.as_chunks::<8>();
+    let mut sums = [0.0_f32; 8];
+    let mut whole = 0.0;
+    for (number, group) in groups.iter().enumerate() {
+        sums.iter_mut()
+            .zip(group)
+            .for_each(|(sum, count)| *sum += count);
+        if number % 64 == 63 {
+            whole += sums.iter().map(|sum| f64::from(*sum)).sum::<f64>();
+            sums = [0.0; 8];
+        }
+    }
+    whole
+        + sums
+            .iter()
+            .chain(rest)
+            .map(|count| f64::from(*count))
+            .sum::<f64>()
+}

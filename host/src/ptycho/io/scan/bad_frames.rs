@@ -1,0 +1,188 @@
+//! Frames that are no measurements of the specimen in the beam, and pixels that never count.
+
+use crate::data::Scan;
+use crate::io::{InputFile, IoError};
+use crate::ptycho::diagnosis::dead_pixels::{NEVER, STUCK, dead, listed_pixels};
+use crate::ptycho::diagnosis::hot_pixels::valid_somewhere;
+use crate::ptycho::diagnosis::stuck_pixels::stuck;
+use crate::ptycho::{
+    BadFrameSetting, BadFrames, EmptyFrames, HotPixelSetting, HotPixels, ReadOptions,
+};
+use crate::text::{count, ranges, significant};
+
+/// The scan without the frames that are certainly bad, and notes on them and on doubtful ones. `frames` is the dataset.
+///
+/// # Errors
+/// Bad or doubtful frames are refused, only bad ones are left, or a copy of the others does not fit into memory.
+pub(super) fn left_out(
+    input: &InputFile,
+    frames: &str,
+    scan: Scan,
+    options: &ReadOptions,
+    notes: &mut Vec<String>,
+) -> Result<Scan, IoError> {
+    let found = BadFrames::find(&scan)?;
+    let refuses = options.bad_frames == BadFrameSetting::Error;
+    let mut sentences = sentences(&scan, &found);
+    if refuses && options.empty_frames != EmptyFrames::Keep {
+        sentences.extend(without_counts(&scan));
+    }
+    let certain = found.certain();
+    if sentences.is_empty() {
+        return Ok(scan);
+    }
+    if refuses {
+        let all: Vec<String> = sentences.into_iter().map(|(text, _)| text).collect();
+        return Err(IoError::Value {
+            file: input.name().to_owned(),
+            dataset: frames.to_owned(),
+            expected: "frames of the specimen in the beam (data.bad_frames)".to_owned(),
+            found: format!(
+                "{}; --exclude with these numbers leaves them out",
+                all.join(", and ")
+            ),
+        });
+    }
+    let masks = options.bad_frames == BadFrameSetting::Mask && certain.len() < scan.shape()[0];
+    notes.extend(sentences.into_iter().map(|(text, certain)| {
+        let done = match (certain, masks) {
+            (true, true) => "left out (data.bad_frames = \"keep\" uses them)",
+            (true, false) => "used as they are (data.bad_frames = \"mask\" leaves them out)",
+            (false, _) => "doubtful, but used: look at them, --exclude leaves them out",
+        };
+        format!("{text}: {done}")
+    }));
+    if !masks || certain.is_empty() {
+        return Ok(scan);
+    }
+    let [all, rows, columns] = scan.shape();
+    let used: Vec<usize> = (0..all)
+        .filter(|n| certain.binary_search(n).is_err())
+        .collect();
+    if scan.scratch_folder().is_none() {
+        let both = (all + used.len()) as u128;
+        input.allow(frames, both * (rows * columns) as u128 * 4)?;
+    }
+    scan.of_some(&used).map_err(|source| IoError::Scan {
+        file: input.name().to_owned(),
+        dataset: frames.to_owned(),
+        source,
+    })
+}
+
+/// A sentence on each kind of bad frames, and whether they are certainly bad.
+fn sentences(scan: &Scan, found: &BadFrames) -> Vec<(String, bool)> {
+    let light = &scan.sums().of_frames;
+    let mut ordered = light.clone();
+    ordered.sort_by(f64::total_cmp);
+    let middle = ordered[ordered.len() / 2];
+    let of = |frames: &[usize]| {
+        let ends = (frames.iter()).fold([f64::INFINITY, 0.0_f64], |[low, high], frame| {
+            [low.min(light[*frame]), high.max(light[*frame])]
+        });
+        let [low, high] = ends.map(|counts| significant(counts, 3));
+        let range = if low == high {
+            low
+        } else {
+            format!("{low} to {high}")
+        };
+        format!(
+            "with {range} counts beside {} (median)",
+            significant(middle, 3)
+        )
+    };
+    let kinds = [
+        (&found.without_beam, "without beam", true),
+        (
+            &found.too_bright,
+            "far brighter than all frames around, as no specimen makes them",
+            true,
+        ),
+        (
+            &found.darker,
+            "darker than all frames around at once",
+            false,
+        ),
+        (
+            &found.brighter,
+            "brighter than all frames around at once",
+            false,
+        ),
+        (
+            &found.unlike,
+            "with a pattern unlike that of the frames around",
+            false,
+        ),
+    ];
+    (kinds.into_iter())
+        .filter(|(frames, ..)| !frames.is_empty())
+        .map(|(frames, what, certain)| {
+            let text = format!(
+                "{} ({}) {what}, {}",
+                count(frames.len(), ["frame", "frames"]),
+                ranges(&scan.stored_frames(frames)),
+                of(frames)
+            );
+            (text, certain)
+        })
+        .collect()
+}
+
+/// A sentence on frames without any counts that are not masked.
+fn without_counts(scan: &Scan) -> Option<(String, bool)> {
+    let counts = &scan.sums().of_frames;
+    let dark = |frame: &usize| counts[*frame] == 0.0 && scan.mask().valid_in(*frame) > 0;
+    let dark: Vec<usize> = (0..counts.len()).filter(dark).collect();
+    let text = || {
+        let number = count(dark.len(), ["frame", "frames"]);
+        format!(
+            "{number} ({}) without any counts",
+            ranges(&scan.stored_frames(&dark))
+        )
+    };
+    (!dark.is_empty()).then(|| (text(), true))
+}
+
+/// The scan with the pixels masked that never count within the light, or always the same, and notes on them. `frames` is the dataset.
+///
+/// # Errors
+/// No other pixels are left, or a temporary file cannot be read.
+pub(super) fn without_dead_pixels(
+    input: &InputFile,
+    frames: &str,
+    mut scan: Scan,
+    option: HotPixels,
+    notes: &mut Vec<String>,
+) -> Result<Scan, IoError> {
+    let [number, rows, columns] = scan.shape();
+    let mean = scan.mean_frame();
+    let dead = dead(&mean, &valid_somewhere(&scan), number);
+    let stuck = stuck(&scan, &mean)?;
+    for (pixels, what) in [(dead, NEVER), (stuck, STUCK)] {
+        let stored = scan.stored_pixels();
+        let in_file = |place| stored.and_then(|stored| stored.of(place)).unwrap_or(place);
+        let Some(listed) = listed_pixels(&pixels, what, [rows, columns], &in_file) else {
+            continue;
+        };
+        let (note, masks) = dead_note(&listed, option);
+        notes.push(note);
+        if masks {
+            scan = (scan.with_masked_pixels(&pixels)).map_err(|source| IoError::Scan {
+                file: input.name().to_owned(),
+                dataset: frames.to_owned(),
+                source,
+            })?;
+        }
+    }
+    Ok(scan)
+}
+
+/// The note on such pixels, and whether they are masked.
+pub(super) fn dead_note(listed: &str, option: HotPixels) -> (String, bool) {
+    let masks = option != HotPixels::Setting(HotPixelSetting::Keep);
+    let done = match masks {
+        true => "masked (data.hot_pixels = \"keep\" uses them)",
+        false => "used as they are (data.hot_pixels = \"report\" masks them)",
+    };
+    (format!("{listed}, unlike those around: {done}"), masks)
+}

@@ -1,0 +1,308 @@
+//! Frames without beam are left out, pixels that never count are masked, and both are said wherever a scan is looked at.
+
+use super::ptycho_doubtful::{problems, reconstructed, scan, written};
+use super::support::{Output, STARTING, TestFolder, skipped};
+use hdf5_metno as hdf5;
+use ndarray::{Array2, Axis, s};
+use std::path::{Path, PathBuf};
+use std::sync::PoisonError;
+
+/// A file of the trials, if it is available.
+fn trial(name: &str) -> Option<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data/trials/ptycho");
+    let path = folder.join(name);
+    if path.exists() {
+        return Some(path);
+    }
+    skipped(name, "../shared/data/trials is not there");
+    None
+}
+
+/// Reconstructs a file with the engines of the trials to `out`.
+fn computed(folder: &TestFolder, path: &str, out: &str, options: &[&str]) -> Output {
+    let fixed = [
+        "ptycho",
+        "reconstruct",
+        path,
+        "-o",
+        out,
+        "--backend",
+        "cpu",
+        "--engine",
+        "dm:40",
+        "--engine",
+        "lsqml:40",
+        "--no-pictures",
+        "--report",
+        "r.html",
+        "--summary",
+        "s.json",
+    ];
+    let output = folder.run(&[&fixed[..], options].concat());
+    output.well();
+    output
+}
+
+/// Relative distance of two results.
+fn distance(folder: &TestFolder, of: &str, from: &str) -> f64 {
+    let output = folder.run(&["ptycho", "compare", of, from, "--json"]);
+    output.well();
+    let json: serde_json::Value = serde_json::from_str(&output.out).unwrap();
+    json["relative_l2"].as_f64().unwrap()
+}
+
+#[test]
+fn the_trials_are_as_good_as_the_clean_scan() {
+    let names = [
+        "base",
+        "beamlost",
+        "bright10",
+        "bright-empty",
+        "deadlines",
+        "deadmodule",
+    ];
+    let Some(paths) = names
+        .iter()
+        .map(|name| trial(&format!("{name}.cxi")))
+        .collect::<Option<Vec<_>>>()
+    else {
+        return;
+    };
+    let folder = TestFolder::new();
+    let [base, beamlost, bright, bright_empty, lines, module] =
+        std::array::from_fn(|n| paths[n].display().to_string());
+    let clean = computed(&folder, &base, "base.h5", &[]);
+    assert!(!clean.out.contains("left out") && !clean.out.contains("never count"));
+    // Without what was spoilt: 0.78 and 0.09 with it.
+    for (path, note, nearest) in [
+        (
+            &beamlost,
+            "6 frames (7-9,30-31,50) without beam, with 96.0 to 114 counts beside 1.61e6 (median): left out",
+            0.012,
+        ),
+        (
+            &bright,
+            "1 frame (13) far brighter than all frames around, as no specimen makes them",
+            0.006,
+        ),
+        (
+            &bright_empty,
+            "1 frame (13) far brighter than all frames around, as no specimen makes them",
+            0.006,
+        ),
+    ] {
+        let output = computed(&folder, path, "out.h5", &[]);
+        assert!(output.out.contains(note), "{output:?}");
+        let summary = std::fs::read_to_string(folder.path("s.json")).unwrap();
+        let page = std::fs::read_to_string(folder.path("r.html")).unwrap();
+        assert!(summary.contains(note) && page.contains(note));
+        let info = folder.run(&["ptycho", "info", path]);
+        info.well();
+        assert!(info.out.contains(note), "{info:?}");
+        let apart = distance(&folder, "out.h5", "base.h5");
+        assert!(apart < nearest, "{note}: {apart}");
+    }
+    // As good as with a mask in the file.
+    for (path, note, is_dead) in [
+        (
+            &lines,
+            "95 pixels never count (row 20, column 27), unlike those around: masked",
+            (|r, c| r == 20 || c == 27) as fn(usize, usize) -> bool,
+        ),
+        (
+            &module,
+            "576 pixels never count (rows 24-47, columns 24-47), unlike those around: masked",
+            (|r, c| r >= 24 && c >= 24) as fn(usize, usize) -> bool,
+        ),
+    ] {
+        let output = computed(&folder, path, "out.h5", &[]);
+        assert!(output.out.contains(note), "{output:?}");
+        let masked = folder.path("masked.cxi");
+        // Not the permissions of the file.
+        std::fs::write(&masked, std::fs::read(path).unwrap()).unwrap();
+        {
+            let _held = STARTING.lock().unwrap_or_else(PoisonError::into_inner);
+            let file = hdf5::File::open_rw(&masked).unwrap();
+            let mask = Array2::from_shape_fn((48, 48), |(r, c)| i32::from(is_dead(r, c)));
+            let detector = file.group("/entry_1/instrument_1/detector_1").unwrap();
+            detector
+                .new_dataset_builder()
+                .with_data(&mask)
+                .create("mask")
+                .unwrap();
+        }
+        let with_mask = computed(&folder, "masked.cxi", "masked.h5", &[]);
+        assert!(!with_mask.out.contains("never count"), "{with_mask:?}");
+        let apart = distance(&folder, "out.h5", "masked.h5");
+        assert!(apart < 1e-9, "{apart}");
+    }
+}
+
+#[test]
+fn bad_frames_can_be_kept_and_can_be_an_error() {
+    let folder = scan();
+    written(&folder, "lost.cxi", |frames, _| {
+        for frame in [3, 17, 18] {
+            let mut frame = frames.index_axis_mut(Axis(0), frame);
+            frame.fill(0.0);
+            frame.slice_mut(s![..;7, ..;5]).fill(1.0);
+        }
+    });
+    let note = "3 frames (3,17-18) without beam, with 35.0 counts beside";
+    let (output, summary, _) = reconstructed(&folder, "lost.cxi", &[]);
+    assert!(output.out.contains(note) && output.out.contains("left out (data.bad_frames"));
+    let (_, clean, _) = reconstructed(&folder, "scan.cxi", &[]);
+    let (output, kept, _) = reconstructed(&folder, "lost.cxi", &["--bad-frames", "keep"]);
+    assert!(output.out.contains(note) && output.out.contains("used as they are"));
+    let [masked, clean, kept] =
+        [summary, clean, kept].map(|of| of["relative_l2"].as_f64().unwrap());
+    assert!(
+        masked < 1.3 * clean && kept > 3.0 * clean,
+        "{masked} {clean} {kept}"
+    );
+    let error = ["--bad-frames", "error"];
+    let words = [
+        "lost.cxi",
+        "expected frames of the specimen in the beam",
+        "3 frames (3,17-18) without beam",
+        "--exclude with these numbers leaves them out",
+    ];
+    folder
+        .run(&[&["ptycho", "info", "lost.cxi"][..], &error].concat())
+        .refused(1, &words);
+    let excluded = [
+        &["ptycho", "info", "lost.cxi", "--exclude", "3,17-18"][..],
+        &error,
+    ]
+    .concat();
+    folder.run(&excluded).well();
+    // The numbers are those of the file, also of a part of the frames.
+    let part = ["ptycho", "info", "lost.cxi", "--exclude", "0-9"];
+    let info = folder.run(&part);
+    assert!(
+        info.out.contains("2 frames (17-18) without beam"),
+        "{info:?}"
+    );
+    let wrong = folder.run(&["ptycho", "info", "lost.cxi", "--bad-frames", "drop"]);
+    wrong.refused(2, &["--bad-frames drop: expected mask, keep or error"]);
+}
+
+#[test]
+fn doubtful_frames_are_named_and_used_and_scales_at_a_limit_are_said() {
+    let folder = scan();
+    written(&folder, "half.cxi", |frames, _| {
+        frames
+            .index_axis_mut(Axis(0), 12)
+            .mapv_inplace(|counts| (0.5 * counts).floor());
+    });
+    let note = "1 frame (12) darker than all frames around at once";
+    let (output, summary, _) = reconstructed(&folder, "half.cxi", &[]);
+    assert!(
+        output.out.contains(note) && output.out.contains("doubtful, but used"),
+        "{output:?}"
+    );
+    assert!(summary["notes"].to_string().contains(note));
+    let info = folder.run(&["ptycho", "info", "half.cxi"]);
+    assert!(
+        info.out.contains("frames           40 of") && info.out.contains(note),
+        "{info:?}"
+    );
+    // A tenth of the light is more than the fit of scales reaches.
+    written(&folder, "tenth.cxi", |frames, _| {
+        frames
+            .index_axis_mut(Axis(0), 12)
+            .mapv_inplace(|counts| (0.1 * counts).floor());
+    });
+    let options = [
+        "--bad-frames",
+        "keep",
+        "--fit-frame-scales",
+        "--engine",
+        "lsqml:20",
+        "--exclude",
+        "0",
+    ];
+    let (output, summary, _) = reconstructed(&folder, "tenth.cxi", &options);
+    let limit = "the fitted scales of 1 frame (12) ended at a limit, 0.25 or 4";
+    assert!(output.out.contains(limit), "{output:?}");
+    assert!(
+        problems(&summary)
+            .iter()
+            .any(|problem| problem.contains(limit)),
+        "{summary}"
+    );
+    assert_eq!(summary["frame_scales"]["at_limit"], serde_json::json!([12]));
+    let page = std::fs::read_to_string(folder.path("r.html")).unwrap();
+    assert!(page.contains(limit));
+}
+
+#[test]
+fn pixels_that_never_count_can_be_kept_and_are_found_before_binning() {
+    let folder = scan();
+    written(&folder, "dead.cxi", |frames, _| {
+        frames.slice_mut(s![.., 14, ..]).fill(0.0)
+    });
+    let info = |options: &[&str]| {
+        let info = folder.run(&[&["ptycho", "info", "dead.cxi"][..], options].concat());
+        info.well();
+        info.out
+    };
+    let note = "32 pixels never count (row 14), unlike those around";
+    assert!(info(&[]).contains(&format!("{note}: masked")));
+    assert!(info(&[]).contains("bad pixels       32 "));
+    assert!(info(&["--hot-pixels", "mask"]).contains(&format!("{note}: masked")));
+    let kept = info(&["--hot-pixels", "keep"]);
+    assert!(
+        kept.contains(&format!("{note}: used as they are")) && kept.contains("bad pixels       0 ")
+    );
+    // Half of each pixel would be missing.
+    assert!(info(&["--bin", "2"]).contains(&format!("{note}: masked")));
+    // Rows become columns; the note has those of the file.
+    assert!(info(&["--transform-frames", "transpose"]).contains(note));
+}
+
+#[test]
+fn good_scans_lose_no_frame_and_no_pixel() {
+    let folder = scan();
+    written(&folder, "decaying.cxi", |frames, _| {
+        for (number, mut frame) in frames.outer_iter_mut().enumerate() {
+            let beam = 1.0 - number as f64 / 60.0;
+            frame.mapv_inplace(|counts| (beam * counts).floor());
+        }
+    });
+    let faint = ["--frame", "32", "--positions", "40", "--photons", "300"];
+    folder.simulate("faint.cxi", &faint);
+    folder.simulate(
+        "near.cxi",
+        &["--frame", "64", "--positions", "12", "--near-field"],
+    );
+    for name in ["scan.cxi", "decaying.cxi", "faint.cxi", "near.cxi"] {
+        let info = folder.run(&["ptycho", "info", name]);
+        info.well();
+        let said = ["data.bad_frames", "data.hot_pixels", "doubtful"];
+        assert!(
+            !said.iter().any(|part| info.out.contains(part)),
+            "{name}: {info:?}"
+        );
+    }
+    let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data");
+    for name in [
+        "ptycho/siemens-star.cxi",
+        "ptycho/p25-near-field.cxi",
+        "stem/weak-high.h5",
+        "stem/strong-low.h5",
+    ] {
+        let path = shared.join(name);
+        if !path.exists() {
+            skipped(name, "../shared/data is not there");
+            continue;
+        }
+        let info = folder.run(&["ptycho", "info", &path.display().to_string()]);
+        info.well();
+        let said = ["data.bad_frames", "never count", "doubtful"];
+        assert!(
+            !said.iter().any(|part| info.out.contains(part)),
+            "{name}: {info:?}"
+        );
+    }
+}
