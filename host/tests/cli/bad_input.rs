@@ -135,9 +135,10 @@ fn info_reports_masked_full_scale_pixels_and_other_problems() {
     let folder = TestFolder::with_scan();
     modify(&folder, |file| {
         let mut counts = frames(file).mapv(|v| v as u32);
-        counts[[3, 5, 7]] = u32::MAX;
+        counts[[3, 9, 11]] = u32::MAX;
         let mut mask = Array2::<u32>::ones((32, 32));
-        mask.slice_mut(s![..8, ..]).fill(0);
+        // The light is in the middle.
+        mask.slice_mut(s![8..24, 8..24]).fill(0);
         replace(file, &format!("{DETECTOR}/mask"), &mask)?;
         replace(file, &format!("{DETECTOR}/data"), &counts)
     });
@@ -194,6 +195,15 @@ fn positions_in_wrong_units_are_refused() {
     modify(&folder, |file| {
         let metres: Array2<f64> = file.dataset(TRANSLATION)?.read()?;
         replace(file, TRANSLATION, &(metres * 1e6))
+    });
+    // Without a unit they are in another one.
+    let asked = ["translation", "is it in um or m?", "data.units.positions"];
+    folder.reconstruct(&["-o", "out.h5"]).refused(1, &asked);
+    modify(&folder, |file| {
+        let unit: hdf5::types::VarLenUnicode = "m".parse().unwrap();
+        let translation = file.dataset(TRANSLATION)?;
+        let attribute = translation.new_attr::<hdf5::types::VarLenUnicode>();
+        attribute.create("units")?.write_scalar(&unit)
     });
     let output = folder.reconstruct(&["-o", "out.h5"]);
     output.refused(1, &["scan.cxi", "expected positions in metres"]);

@@ -1,18 +1,21 @@
 //! Files that other programs have locked or have open for writing.
 #![cfg(all(feature = "ptycho", feature = "mri"))]
 
-use super::support::TestFolder;
+use super::support::{STARTING, TestFolder};
+use hdf5_metno as hdf5;
 use std::fs::{File, OpenOptions};
-use std::io::{Seek, SeekFrom, Write};
+use std::io::Write;
+use std::sync::PoisonError;
 
-/// Sets the mark of a writer in the superblock, which is of version 0.
+/// Makes a file what a program that has it open for writing has written out so far.
 fn mark(folder: &TestFolder, name: &str) {
-    let mut file = OpenOptions::new()
-        .write(true)
-        .open(folder.path(name))
-        .unwrap();
-    file.seek(SeekFrom::Start(20)).unwrap();
-    file.write_all(&[1]).unwrap();
+    let path = folder.path(name);
+    let _held = STARTING.lock().unwrap_or_else(PoisonError::into_inner);
+    let file = hdf5::File::open_rw(&path).unwrap();
+    file.flush().unwrap();
+    let bytes = std::fs::read(&path).unwrap();
+    file.close().unwrap();
+    std::fs::write(&path, bytes).unwrap();
 }
 
 #[test]

@@ -72,11 +72,12 @@ fn a_translation_in_micrometres_is_read_and_imported_in_metres() {
         said["notes"].to_string().contains("translation is in um"),
         "{said}"
     );
-    // The options replace the attribute.
-    let nanometres = info(
-        &folder,
-        &[text(&file), "--set", "data.units.positions=\"nm\""],
-    );
+    // The options replace the attribute, and are named where that makes no sense.
+    let nanometres = ["--set", "data.units.positions=\"nm\""];
+    let nanometres =
+        folder.run(&[&["ptycho", "info", "--json", text(&file)][..], &nanometres].concat());
+    nanometres.refused(2, &["data.units.positions", "likely cause"]);
+    let nanometres: serde_json::Value = serde_json::from_str(&nanometres.out).unwrap();
     let extent = nanometres["extent"][0].as_f64().unwrap();
     assert!((extent - 1.353_333_33e-9).abs() < 1e-15, "{nanometres}");
     let import = ["ptycho", "import", text(&file), "-o", "out.cxi"];
@@ -191,7 +192,9 @@ fn files_in_the_order_of_the_shell_are_refused_with_positions() {
     ];
     asked.refused(1, &words);
     let brightest = |more: &[&str]| {
-        let said = info(&folder, &[&files[..], &raster, &BEAM, more].concat());
+        // The last frames are ten times as bright as the first.
+        let keep = ["--bad-frames", "keep"];
+        let said = info(&folder, &[&files[..], &raster, &BEAM, &keep, more].concat());
         said["counts"]["brightest_frame"].as_u64().unwrap()
     };
     assert!([4, 5].contains(&brightest(&["--order", "natural"])));

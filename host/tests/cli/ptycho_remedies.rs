@@ -269,10 +269,8 @@ fn the_detector_with_the_patterns_is_chosen() {
         "--pixel-size",
         "75um",
     ];
-    says(
-        &ptycho(&folder, "info", &file, &camera),
-        &["frames           40 of 5 x 7 pixels"],
-    );
+    // The camera has counted nothing.
+    ptycho(&folder, "info", &file, &camera).refused(1, &["/entry/instrument/a_camera/data"]);
     let other = ["--dataset", "/entry/instrument/none"];
     ptycho(&folder, "info", &file, &other)
         .refused(1, &["--dataset /entry/instrument/none", "a_camera"]);
@@ -422,7 +420,7 @@ fn commands_without_memory_end_with_a_sentence() {
     let folder = TestFolder::with_scan();
     let program = env!("CARGO_BIN_EXE_warpstride");
     let mut refused = 0;
-    for limit in [80_000, 120_000, 200_000, 400_000] {
+    for limit in [120_000, 200_000, 300_000, 400_000] {
         for arguments in [
             "ptycho info scan.cxi --host-memory 1GiB",
             "ptycho reconstruct scan.cxi --engine dm:1 --backend cpu -o r.h5 --threads 2",
@@ -435,6 +433,8 @@ fn commands_without_memory_end_with_a_sentence() {
             let err = String::from_utf8_lossy(&output.stderr);
             match output.status.code() {
                 Some(0) => {}
+                // Not even the program itself has room.
+                Some(127) if err.contains("while loading shared libraries") => {}
                 Some(1) => {
                     refused += 1;
                     let last = err.lines().last().unwrap_or_default();

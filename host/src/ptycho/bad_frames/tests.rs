@@ -48,7 +48,8 @@ fn frames(
             sign * probe[[r, c]] * Complex::from_polar(transmitted(y, x), phase)
         });
         fft.forward(wave.as_slice_mut().unwrap());
-        let scale = photons * beam(number) / power / (SIDE * SIDE) as f64;
+        // The transform is unitary.
+        let scale = photons * beam(number) / power;
         for (((r, c), value), counts) in wave.indexed_iter().zip(&mut frame) {
             let chance = random((number * SIDE + r) * SIDE + c);
             *counts = (value.norm_sqr() * scale + chance).floor() as f32;

@@ -92,10 +92,10 @@ fn iso_times_are_read_and_written() {
         .iter()
         .map(|row| (row.time.as_str(), row.value))
         .collect();
-    // The second point has the same time as the first.
+    // The second point has the same time as the first; both are points.
     assert_eq!(
         found,
-        [("2014-01-01T12:00:00Z", 1.0), ("2014-01-01T12:01:00Z", 1.0)]
+        [("2014-01-01T12:00:00Z", 2.0), ("2014-01-01T12:01:00Z", 1.0)]
     );
     // The output is a valid input.
     resample(

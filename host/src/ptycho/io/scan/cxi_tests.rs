@@ -141,7 +141,7 @@ fn arrays_of_other_measurements_are_named() {
     let path = cxi(folder.path(), 2.0, None, |_| {});
     let other = other.display();
     for (option, dataset, words) in [
-        ("mask", "/bad", "found none: all pixels would be masked"),
+        ("mask", "/bad", "give --mask-marks valid"),
         (
             "dark",
             "/dark",

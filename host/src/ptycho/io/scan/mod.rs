@@ -106,6 +106,18 @@ pub fn read_with_scratch(
     read.map_err(|error| missing::all_missing(path, options, memory, error))
 }
 
+/// Refuses axes of the frames for a file whose layout states them.
+fn no_frame_axes(file: &str, options: &ReadOptions) -> Result<(), IoError> {
+    match options.frame_axes {
+        None => Ok(()),
+        Some(_) => Err(IoError::Option {
+            file: file.to_owned(),
+            option: "data.frame_axes",
+            reason: "expected a MATLAB file, or data.paths beside it, found a file whose layout states the axes".to_owned(),
+        }),
+    }
+}
+
 /// Like [`read_with_scratch`]; an error names the first thing that is missing.
 fn read_once(
     path: &Path,
@@ -114,6 +126,7 @@ fn read_once(
     scratch: Option<&Path>,
 ) -> Result<ScanFile, IoError> {
     if is_frame_file(path, options) {
+        no_frame_axes(&path.display().to_string(), options)?;
         return frame_file::read(path, options, memory, scratch);
     }
     let source = open_source(path, options, memory)?;
@@ -129,12 +142,8 @@ fn read_once(
             found: format!("HDF5 with {}", source.contents()),
         });
     };
-    if options.frame_axes.is_some() && !matches!(format, Format::Hdf5 | Format::Matlab) {
-        return Err(IoError::Option {
-            file: source.name().to_owned(),
-            option: "data.frame_axes",
-            reason: "expected a MATLAB file, or data.paths beside it, found a file whose layout states the axes".to_owned(),
-        });
+    if !matches!(format, Format::Hdf5 | Format::Matlab) {
+        no_frame_axes(source.name(), options)?;
     }
     if options.dataset.is_some() && format != Format::Nexus {
         return Err(IoError::Option {

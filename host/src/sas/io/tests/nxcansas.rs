@@ -188,6 +188,8 @@ fn frames_are_data_sets_of_their_own() {
     output::array(&data, "Q", &Array1::from(vec![0.1, 0.2, 0.3, 0.4])).unwrap();
     output::array(&data, "I", &table(1.0)).unwrap();
     output::array(&data, "Idev", &table(0.5)).unwrap();
+    // HDF5 closes a file when nothing of it is open any more.
+    drop((data, entry));
     file.close().unwrap();
     let chosen = |select: Option<&str>| {
         let options = ReadOptions {
@@ -218,6 +220,7 @@ fn frames_are_data_sets_of_their_own() {
         data.unlink(name).unwrap();
         output::array(&data, name, &table(first).reversed_axes()).unwrap();
     }
+    drop(data);
     file.close().unwrap();
     let third = chosen(Some("3")).unwrap();
     assert_eq!(third.intensity, [21.0, 22.0, 23.0, 24.0]);
@@ -256,6 +259,7 @@ fn a_written_image_has_rows_and_columns_and_a_mask() {
     }
     let indices = data.attr("Q_indices").unwrap().read_raw::<i64>().unwrap();
     assert_eq!(indices, [0, 1]);
+    drop(data);
     file.close().unwrap();
     let back = read_image(&path, &ReadOptions::default()).unwrap();
     assert_eq!(
