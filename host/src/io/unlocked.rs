@@ -1,7 +1,7 @@
 //! HDF5 files without locks.
 //!
 //! HDF5 locks every file that it opens (`flock`), and keeps the lock as long as any process has the descriptor: also one that was
-//! started meanwhile and has inherited it. A file would then be refused (`Resource temporarily unavailable`) that nobody uses any more, or
+//! started meanwhile and has inherited it. A file would then be refused (`Resource temporarily unavailable`) that is no longer used, or
 //! that another program only has open. Nothing here needs the lock: outputs are written under temporary names that no other process
 //! opens, and a file that is still being written is recognised by its superblock.
 //!

@@ -433,7 +433,7 @@ fn commands_without_memory_end_with_a_sentence() {
             let err = String::from_utf8_lossy(&output.stderr);
             match output.status.code() {
                 Some(0) => {}
-                // Not even the program itself has room.
+                // The program itself does not fit.
                 Some(127) if err.contains("while loading shared libraries") => {}
                 Some(1) => {
                     refused += 1;

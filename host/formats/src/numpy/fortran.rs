@@ -10,7 +10,7 @@ use std::ops::Range;
 const PART_BYTES: usize = 1 << 22;
 
 /// An array (frame, row, column) or (slow, fast, row, column) in Fortran order.
-pub(super) struct Spread {
+pub(super) struct FortranArray {
     /// Rows and columns.
     pub(super) pixels: [usize; 2],
     /// Points of the raster (slow, fast), of which the first one is the faster in the array; `[frames, 1]` without a raster.
@@ -22,7 +22,7 @@ pub(super) struct Spread {
 /// Frame, row and column of an integer that is not represented exactly, and the integer.
 pub(super) type Wrong = ([usize; 3], String);
 
-impl Spread {
+impl FortranArray {
     /// Reads frames (frame, row, column) into `out`, which has their size; `read` reads bytes of the array from a position on. Returns an
     /// integer that `T` does not represent if `exact`.
     pub(super) fn read<T: Pixel>(
@@ -105,7 +105,7 @@ mod tests {
     fn any_range_of_frames_is_that_of_c_order() {
         for (raster, slow) in [([5, 3], 5), ([15, 1], 15)] {
             let (header, data) = stored([slow, 15 / slow, 4, 3]);
-            let array = Spread {
+            let array = FortranArray {
                 pixels: [4, 3],
                 raster,
                 bytes: 2,

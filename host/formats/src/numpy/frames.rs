@@ -388,7 +388,7 @@ impl NumpyFile {
         exact: bool,
     ) -> Result<(), FileError> {
         let [all, rows, columns] = self.shape;
-        let array = fortran::Spread {
+        let array = fortran::FortranArray {
             pixels: [rows, columns],
             raster: self.scan_shape.unwrap_or([all, 1]),
             bytes: self.element.bytes(),

@@ -295,7 +295,7 @@ impl RecipeOrigin {
     }
 }
 
-/// The command as it was typed, with further arguments.
+/// The command as it was given, with further arguments.
 fn typed_with(arguments: &str) -> String {
     let mut words: Vec<String> = std::env::args_os()
         .map(|word| shell_quoted(&word.to_string_lossy()).into_owned())
@@ -303,7 +303,7 @@ fn typed_with(arguments: &str) -> String {
     if let Some(program) = words.first_mut() {
         "warpstride".clone_into(program);
     }
-    // It takes the place of one that was typed.
+    // It takes the place of one that was given.
     if let Some(flag) = arguments.split(' ').next()
         && let Some(at) = words.iter().position(|word| word == flag)
     {

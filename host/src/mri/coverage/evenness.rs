@@ -50,7 +50,7 @@ impl fmt::Display for Uneven {
 
 /// A spoke from the origin outwards; one through the origin is two of them.
 struct Ray {
-    /// Of length 1.
+    /// A vector of length 1.
     direction: [f64; 3],
     reach: f64,
     step: f64,

@@ -280,7 +280,8 @@ pub(in crate::ptycho) fn listed_pixels(
     in_file: &dyn Fn([usize; 2]) -> [usize; 2],
 ) -> Option<String> {
     let mut left: BTreeSet<[usize; 2]> = (dead.indexed_iter())
-        .filter_map(|((row, column), dead)| dead.then(|| in_file([row, column])))
+        .filter(|(_, dead)| **dead)
+        .map(|((row, column), _)| in_file([row, column]))
         .collect();
     let number = left.len();
     let mut parts = Vec::new();

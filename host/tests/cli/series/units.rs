@@ -82,7 +82,7 @@ fn a_unit_that_contradicts_the_numbers_is_refused_in_any_text() {
 }
 
 #[test]
-fn units_of_prometheus_and_openmetrics_are_told_apart() {
+fn units_of_prometheus_and_openmetrics_differ() {
     for text in [
         "a 1 1739184970553\na 2 1739185000553\n",
         "a 1 1739184970.553\na 2 1739185000.553\n",

@@ -104,7 +104,7 @@ fn dark_places_of_patterns_are_no_dead_pixels() {
                 if d < 12.0 {
                     57_000.0
                 } else {
-                    9.0 * f64::from(u8::from(d as usize % 3 == 0))
+                    9.0 * f64::from(u8::from((d as usize).is_multiple_of(3)))
                 }
             }),
         ),

@@ -111,7 +111,7 @@ fn some_of(count: usize) -> Vec<usize> {
     (0..some).map(|n| n * count / some).collect()
 }
 
-/// What a mask that hides most of the light is told apart by.
+/// The option that states the meaning of a mask, for errors about one that hides most of the light.
 pub(super) struct MaskOption {
     /// The option of its meaning, with its argument.
     pub(super) option: &'static str,
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn the_other_meaning_is_told_apart_from_gaps_and_beamstops() {
+    fn the_other_meaning_differs_from_gaps_and_beamstops() {
         let gap = |row: usize, column: usize| row == 5 || column == 12 || (row, column) == (2, 3);
         assert!(light(gap).is_doubtful(), "an inverted mask");
         assert!(!light(|row, column| !gap(row, column)).is_doubtful());

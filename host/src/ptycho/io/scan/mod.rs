@@ -224,7 +224,7 @@ struct Parts {
     /// Path and counts (frame, row, column).
     frames: (String, Frames),
     mask: Option<(String, Mask)>,
-    /// Which pixels the format marks in a mask, and what the mask hides.
+    /// The pixels that the format marks in a mask, and what the mask hides.
     mask_marks: MaskPolarity,
     mask_light: Option<MaskLight>,
     /// Path and positions (frame, (row, column)), m.

@@ -225,11 +225,11 @@ fn weighs(options: &ReadOptions) -> impl Fn(f32) -> bool {
 }
 
 /// A frame: its index in the scan, the number of its chunk, and its number in it.
-type Place = (u64, usize, usize);
+type FrameLocation = (u64, usize, usize);
 
 /// The frames of all chunks in the order of the stored indices.
-fn order(chunks: &[Chunk<'_>], notes: &mut Vec<String>) -> Vec<Place> {
-    let mut order: Vec<Place> = Vec::new();
+fn order(chunks: &[Chunk<'_>], notes: &mut Vec<String>) -> Vec<FrameLocation> {
+    let mut order: Vec<FrameLocation> = Vec::new();
     for (k, chunk) in chunks.iter().enumerate() {
         order.extend(chunk.indices.iter().enumerate().map(|(i, n)| (*n, k, i)));
     }
@@ -247,7 +247,7 @@ fn order(chunks: &[Chunk<'_>], notes: &mut Vec<String>) -> Vec<Place> {
 /// For each frame of each chunk its index in the result; `None` outside the window.
 fn target_indices(
     chunks: &[Chunk<'_>],
-    order: &[Place],
+    order: &[FrameLocation],
     window: &Window,
 ) -> Vec<Vec<Option<usize>>> {
     let mut targets: Vec<Vec<Option<usize>>> =

@@ -66,7 +66,9 @@ fn cleaned(
             points = firsts.collect();
         }
         Duplicates::Last => {
-            let lasts = times.iter().filter_map(|time| at(*time).last().copied());
+            let lasts = times
+                .iter()
+                .filter_map(|time| at(*time).next_back().copied());
             points = lasts.collect();
         }
     }

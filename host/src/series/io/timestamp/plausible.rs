@@ -1,4 +1,4 @@
-//! Which numbers are times of measurements, if no option states their unit.
+//! The numbers that are times of measurements, if no option states their unit.
 
 use super::{Unit, is_minute};
 use std::sync::OnceLock;

@@ -1,4 +1,4 @@
-//! Which of several detectors of a NeXus file has the diffraction patterns.
+//! The choice of the detector with the diffraction patterns among several of a NeXus file.
 
 use super::{Groups, heads};
 use crate::io::IoError;
