@@ -162,16 +162,17 @@ fn frames(scan: &Scan) -> Vec<String> {
     let dark: Vec<usize> = (0..count)
         .filter(|frame| empty(frame) && !masked.contains(frame))
         .collect();
+    let in_file = |frames: &[usize]| scan.stored_frames(frames);
     [
-        listed(&masked, nouns, "without a valid pixel"),
-        listed(&dark, nouns, "without any counts"),
+        listed(&in_file(&masked), nouns, "without a valid pixel"),
+        listed(&in_file(&dark), nouns, "without any counts"),
         listed(
-            &repeated(scan),
+            &in_file(&repeated(scan)),
             nouns,
             "at the position of an earlier frame",
         ),
         listed(
-            &light::identical(scan),
+            &in_file(&light::identical(scan)),
             nouns,
             "with exactly the counts of an earlier frame",
         ),
@@ -409,6 +410,25 @@ mod tests {
             let found = problems(frames);
             assert!(found.len() == 1 && found[0].contains(expected), "{found:?}");
         }
+    }
+
+    #[test]
+    fn frames_are_named_by_their_numbers_in_the_file() {
+        let mut dark = frames_of_light();
+        dark.index_axis_mut(Axis(0), 4).fill(0.0);
+        let geometry = Geometry {
+            wavelength: 1e-10,
+            distance: 1.0,
+            pixel_size: [1e-4; 2],
+            propagation: Propagation::FarField,
+        };
+        let positions = Array2::from_shape_fn((30, 2), |(frame, axis)| {
+            1e-8 * [frame / 6, frame % 6][axis] as f64
+        });
+        let scan = Scan::new(dark, None, positions, geometry, None).unwrap();
+        let some: Vec<usize> = (0..30).filter(|frame| *frame != 2).collect();
+        let left = scan.of_some(&some).unwrap();
+        assert_eq!(super::frames(&left), ["1 frame without any counts: 4"]);
     }
 
     #[test]

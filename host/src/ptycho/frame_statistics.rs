@@ -125,10 +125,11 @@ impl ScaleSpread {
     }
 }
 
-/// Whether a fitted scale is at its limit, also if it was stored in single precision.
+/// Whether a fitted scale is at its limit, also if it was stored in single precision, or beyond it, as scales that were limited before
+/// they were divided by their mean.
 fn is_limit(scale: f64) -> bool {
-    let near = |limit: f64| (scale / limit - 1.0).abs() < 1e-6;
-    near(LARGEST_SCALE) || near(1.0 / LARGEST_SCALE)
+    let least = LARGEST_SCALE * (1.0 - 1e-6);
+    scale >= least || scale * least <= 1.0
 }
 
 /// `0.931 to 1.08, standard deviation 0.0210`.
@@ -185,6 +186,8 @@ mod tests {
         assert_eq!(found.problem(), None);
         let found = ScaleSpread::new(&[1.2, 0.25, 1.1, 4.0, 1.0]).unwrap();
         assert_eq!(found.at_limit, [1, 3]);
+        assert!([4.97, 4.0, 0.25, 0.2].into_iter().all(is_limit));
+        assert!(![3.9, 1.0, 0.26].into_iter().any(is_limit));
         let problem = found.problem().unwrap();
         assert!(
             problem.contains("2 frames (1,3) ended at a limit, 0.25 or 4:"),

@@ -77,7 +77,7 @@ fn the_trials_are_as_good_as_the_clean_scan() {
     for (path, note, nearest) in [
         (
             &beamlost,
-            "6 frames (7-9,30-31,50) without beam, with 96.0 to 114 counts beside 1.61e6 (median): left out",
+            "6 frames (7-9,30-31,50) without beam, with 96.0 to 114 counts beside 1.62e6 (median): left out",
             0.012,
         ),
         (

@@ -319,7 +319,7 @@ impl ScanInfo {
             total,
             mean: total / (frames * rows * columns) as f64,
             max: f64::from(scan.sums().largest),
-            brightest_frame: brightest,
+            brightest_frame: scan.stored_frames(&[brightest])[0],
             brightest_frame_total: totals.get(brightest).copied().unwrap_or(0.0),
         };
         Self {

@@ -153,13 +153,15 @@ impl Light {
         enough && !self.has_halo(near, &edge, step, bad)
     }
 
-    /// Keeps the frames with stray light alone that lost the beam, and not those behind an opaque part of the specimen: they follow one
-    /// another, or lie beside frames with all of the light.
+    /// Keeps the frames with stray light alone that lost the beam, and not those behind an opaque part of the specimen: they lie beside
+    /// frames with all of the light, or follow one another with a background that has about as much.
     pub(super) fn keep_lost(&self, strays: &mut Vec<usize>, near: &Neighbours) {
         let bad = self.flags(strays);
         *strays = (near.groups(strays).into_iter())
             .filter(|group| {
-                is_run(group) || self.begins_at_once(near, group, 1.0 / TOO_BRIGHT, &bad)
+                let is_bright = |frame: &usize| self.levels[*frame] * TOO_BRIGHT >= self.typical;
+                (is_run(group) && group.iter().all(is_bright))
+                    || self.begins_at_once(near, group, 1.0 / TOO_BRIGHT, &bad)
             })
             .flatten()
             .collect();

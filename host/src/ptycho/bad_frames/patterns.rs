@@ -18,7 +18,7 @@ const CONTRAST: f64 = 0.05;
 const PATTERN: f64 = 0.1;
 const BEAM: f64 = 0.05;
 /// Largest standard deviation of that part, except in frames with less light than that.
-const CERTAIN: f64 = 0.1;
+const CERTAIN: f64 = 0.05;
 /// Standard deviations of photon noise.
 const DEVIATIONS: f64 = 4.0;
 /// Least difference (1 − Σ √(p q) of the shares p and q of light in all cells) of patterns that are unlike, and how many times what a
@@ -112,11 +112,16 @@ impl Patterns {
             let counts = &self.of_frames[*frame];
             let all = total(counts);
             let part = (of_core(counts) / all - area) / (share - area);
-            let noise = (area * (1.0 - area) / all).sqrt() / (share - area);
+            let noise_of =
+                |share_of: f64| (share_of * (1.0 - share_of) / all).sqrt() / (share - area);
+            let noise = noise_of(area);
+            // Few counts are compatible with both.
+            let is_beam = part + DEVIATIONS * noise.max(noise_of(share)) >= 1.0;
             let faint = all < BEAM * light.typical;
             all > 0.0
                 && part * all < BEAM * light.typical
                 && part < PATTERN + DEVIATIONS * noise
+                && !is_beam
                 && (faint || noise < CERTAIN)
         };
         light.judged.iter().copied().filter(is_stray).collect()

@@ -205,3 +205,19 @@ fn good_scans_lose_no_frame() {
         );
     }
 }
+
+#[test]
+fn absorbers_lose_no_frame_at_low_dose_or_with_a_background() {
+    let half = |_: f64, x: f64| if x > 31.0 { 0.05_f64.sqrt() } else { 1.0 };
+    for photons in [200.0, 300.0, 500.0, 1e3, 3e3] {
+        let found = found(frames(photons, half, |_| 1.0));
+        assert_eq!(found.certain(), Vec::<usize>::new(), "{photons}");
+    }
+    // Whole lines of frames are behind the bar, one after the other.
+    let bar = |y: f64, _: f64| f64::from(u8::from((y - 32.0).abs() > 12.0));
+    let mut frames = frames(1e6, bar, |_| 1.0);
+    for (number, counts) in frames.iter_mut().enumerate() {
+        *counts += (0.05 + random(number + 9_000_000)).floor() as f32;
+    }
+    assert_eq!(found(frames).certain(), Vec::<usize>::new());
+}

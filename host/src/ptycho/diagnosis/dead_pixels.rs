@@ -74,7 +74,7 @@ fn between(counts: ArrayView2<'_, f64>, valid: ArrayView2<'_, bool>) -> Array2<O
         let mut last = None;
         for (place, (column, here)) in line.iter().enumerate() {
             if *here > 0.0 {
-                let next = place.checked_sub(1).map(|before| line[before].1);
+                let next = inner(line[..place].iter().rev().map(|(_, counts)| *counts));
                 last = Some((*column, side(*here, next)));
             } else {
                 from_left[place] = last.map(|(at, side)| (side.0, extrapolated(side, column - at)));
@@ -83,7 +83,7 @@ fn between(counts: ArrayView2<'_, f64>, valid: ArrayView2<'_, bool>) -> Array2<O
         last = None;
         for (place, (column, here)) in line.iter().enumerate().rev() {
             if *here > 0.0 {
-                let next = line.get(place + 1).map(|(_, counts)| *counts);
+                let next = inner(line[place + 1..].iter().map(|(_, counts)| *counts));
                 last = Some((*column, side(*here, next)));
             } else if let (Some((left, of_left)), Some((at, side))) = (from_left[place], last) {
                 let fainter = left.min(side.0);
@@ -94,6 +94,15 @@ fn between(counts: ArrayView2<'_, f64>, valid: ArrayView2<'_, bool>) -> Array2<O
         }
     }
     expected
+}
+
+/// Counts of the first pixel of some or, if it is dark itself, of the second.
+fn inner(mut pixels: impl Iterator<Item = f64>) -> Option<f64> {
+    let first = pixels.next()?;
+    match first > 0.0 {
+        true => Some(first),
+        false => pixels.next().or(Some(first)),
+    }
 }
 
 /// Counts of a pixel beside a dark place, and what a pixel has of those of the one before it, from the pixel itself and the next one.
@@ -213,8 +222,8 @@ fn cut_at(
     let ends: Vec<bool> = (0..rows)
         .map(|row| {
             let here = counts[[row, column - 1]];
-            let next = (0..column - 1).rev().find(|next| valid[[row, *next]]);
-            let next = next.map(|next| counts[[row, next]]);
+            let next = (0..column - 1).rev().filter(|next| valid[[row, *next]]);
+            let next = inner(next.map(|next| counts[[row, next]]));
             here >= EXPECTED
                 && valid[[row, column]]
                 && counts[[row, column]] == 0.0

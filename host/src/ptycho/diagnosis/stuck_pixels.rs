@@ -1,9 +1,9 @@
 //! Pixels with the same count in every frame, which is not that of the light.
 
-use super::hot_pixels::around;
+use super::hot_pixels::{around, valid_somewhere};
 use crate::data::{Mask, Scan};
 use crate::system::ScratchError;
-use ndarray::Array2;
+use ndarray::{Array2, s};
 
 /// Fewest frames in which light does not have the same count everywhere by chance.
 const FRAMES: usize = 10;
@@ -14,7 +14,7 @@ const HOT: f64 = 5.0;
 /// Standard deviations of photon noise by which it differs from those around, in all frames together.
 const DEVIATIONS: f64 = 6.0;
 
-/// The pixels (row, column) of a scan with this mean that are stuck. Only scans with one mask for all frames are looked at.
+/// The pixels (row, column) of a scan with this mean that are stuck in all frames in which they are valid.
 ///
 /// # Errors
 /// The counts are in a temporary file that cannot be read.
@@ -24,14 +24,26 @@ pub(in crate::ptycho) fn stuck(
 ) -> Result<Array2<bool>, ScratchError> {
     let mut found = Array2::from_elem(mean.dim(), false);
     let frames = scan.shape()[0];
-    let Mask::Shared(valid) = scan.mask() else {
-        return Ok(found);
-    };
     if frames < FRAMES {
         return Ok(found);
     }
+    // Of masks for each frame, the mean is that of the frames in which a pixel is valid.
+    let each = match scan.mask() {
+        Mask::Shared(_) => None,
+        Mask::PerFrame(each) => Some(each),
+    };
+    let mut valid = valid_somewhere(scan);
+    let mut mean = mean.clone();
+    if let Some(each) = each {
+        for (place, mean) in mean.indexed_iter_mut() {
+            let of_pixel = each.slice(s![.., place.0, place.1]);
+            let seen = of_pixel.iter().filter(|valid| **valid).count();
+            valid[place] = seen >= FRAMES;
+            *mean = scan.sums().of_pixels[place] / seen.max(1) as f64;
+        }
+    }
     let unlike = |place: [usize; 2], here: f64| {
-        let others = around(place, valid).into_iter().map(|other| mean[other]);
+        let others = around(place, &valid).into_iter().map(|other| mean[other]);
         let mut others: Vec<f64> = others.collect();
         others.sort_by(f64::total_cmp);
         let Some(middle) = others.get(others.len() / 2) else {
@@ -49,9 +61,13 @@ pub(in crate::ptycho) fn stuck(
     if candidates.is_empty() {
         return Ok(found);
     }
-    scan.blocks(|_, block| {
-        for counts in block.outer_iter() {
-            candidates.retain(|place| f64::from(counts[*place]) == mean[*place]);
+    scan.blocks(|first, block| {
+        for (number, counts) in block.outer_iter().enumerate() {
+            candidates.retain(|place| {
+                let [row, column] = *place;
+                f64::from(counts[*place]) == mean[*place]
+                    || each.is_some_and(|each| !each[[first + number, row, column]])
+            });
         }
         Ok::<(), ScratchError>(())
     })?;
@@ -85,8 +101,21 @@ mod tests {
             frame[[16, 17]] = 3.0;
             frame[[14, 15]] = 0.0;
         }
-        let positions = scan.positions().clone();
-        let stuck = Scan::new(counts, None, positions, *scan.geometry(), None).unwrap();
-        assert_eq!(places(&stuck), [(16, 17)]);
+        let positions = scan.positions();
+        let of = |mask| {
+            Scan::new(
+                counts.clone(),
+                mask,
+                positions.clone(),
+                *scan.geometry(),
+                None,
+            )
+            .unwrap()
+        };
+        assert_eq!(places(&of(None)), [(16, 17)]);
+        // One frame is masked.
+        let mut each = ndarray::Array3::from_elem(counts.dim(), true);
+        each.slice_mut(s![7, .., ..]).fill(false);
+        assert_eq!(places(&of(Some(Mask::PerFrame(each)))), [(16, 17)]);
     }
 }

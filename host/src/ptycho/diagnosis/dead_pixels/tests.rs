@@ -67,6 +67,10 @@ fn what_never_counts_is_found_and_named() {
     assert_eq!(module, "96 pixels never count (rows 20-31, columns 18-25)");
     let stop = listed(&|r, c| (r as f64 - 24.0).hypot(c as f64 - 24.0) < 5.0);
     assert!(stop.contains("rows 20-28, columns 20-28"), "{stop}");
+    let apart = listed(&|r, c| r == 20 && (c == 22 || c == 24));
+    assert_eq!(apart, "2 pixels never count ((20, 22), (20, 24))");
+    let rows = listed(&|r, _| [22, 24, 26].contains(&r));
+    assert_eq!(rows, "144 pixels never count (rows 22,24,26)");
     let none = Array2::from_elem((SIDE, SIDE), false);
     assert_eq!(
         listed_pixels(&none, NEVER, [SIDE, SIDE], &|place| place),

@@ -10,6 +10,9 @@ use crate::ptycho::{
 };
 use crate::text::{count, ranges, significant};
 
+/// Share of the counts in the middle above which frames are not said to have no beam, but not its pattern.
+const BRIGHT: f64 = 0.1;
+
 /// The scan without the frames that are certainly bad, and notes on them and on doubtful ones. `frames` is the dataset.
 ///
 /// # Errors
@@ -73,9 +76,12 @@ pub(super) fn left_out(
 /// A sentence on each kind of bad frames, and whether they are certainly bad.
 fn sentences(scan: &Scan, found: &BadFrames) -> Vec<(String, bool)> {
     let light = &scan.sums().of_frames;
-    let mut ordered = light.clone();
+    let certain = found.certain();
+    let stays = |frame: &usize| certain.binary_search(frame).is_err();
+    let used = (0..light.len()).filter(stays);
+    let mut ordered: Vec<f64> = used.map(|frame| light[frame]).collect();
     ordered.sort_by(f64::total_cmp);
-    let middle = ordered[ordered.len() / 2];
+    let middle = ordered.get(ordered.len() / 2).copied().unwrap_or(0.0);
     let of = |frames: &[usize]| {
         let ends = (frames.iter()).fold([f64::INFINITY, 0.0_f64], |[low, high], frame| {
             [low.min(light[*frame]), high.max(light[*frame])]
@@ -91,8 +97,14 @@ fn sentences(scan: &Scan, found: &BadFrames) -> Vec<(String, bool)> {
             significant(middle, 3)
         )
     };
+    // Frames with a lot of light, such as a bright background.
+    let is_bright = |frame: &usize| light[*frame] > BRIGHT * middle;
+    let without = match found.without_beam.iter().any(is_bright) {
+        true => "without the beam's pattern",
+        false => "without beam",
+    };
     let kinds = [
-        (&found.without_beam, "without beam", true),
+        (&found.without_beam, without, true),
         (
             &found.too_bright,
             "far brighter than all frames around, as no specimen makes them",
