@@ -347,7 +347,7 @@ fn acquisitions_without_samples_are_left_out() {
     raw.write(&folder);
     let output = adjoint(&folder, &["--reference", "whole.h5"]);
     assert!(nrmse(&summary(&folder)) < 1e-6);
-    let note = "12 of 16 acquisitions are used; left out: 3 acquisitions without samples, 1 acquisitions all of whose samples are discarded";
+    let note = "12 of 16 acquisitions are used; left out: 3 acquisitions without samples, 1 acquisition all of whose samples are discarded";
     assert!(output.out.contains(note), "{output:?}");
     assert!(folder.run(&["mri", "info", "raw.h5"]).out.contains(note));
 }
