@@ -267,6 +267,13 @@ fn a_third_axis_is_not_dropped() {
             (&info["axes"], &info["problems"]),
             (&3.into(), &serde_json::json!([]))
         );
+        // kz has the pixels of x, whatever the image's slices.
+        let finer = folder.run(&["mri", "info", &koosh, "--matrix", "48x48x48"]);
+        let pixels = "kz is taken to be in pixels as large as those of x (32 in the field of view)";
+        assert!(finer.out.contains(pixels), "{finer:?}");
+        folder
+            .run(&["mri", "info", &koosh, "--matrix", "16x32x32"])
+            .refused(1, &["kz: expected", "--matrix 32x32x32"]);
     }
     // Centre-out spokes of the upper half, of which no kz is negative.
     let mut half = raw_of(&phantom(Path::Radial, true), 1.0, &[]);

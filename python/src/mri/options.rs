@@ -210,7 +210,13 @@ impl Asked {
         let unit = stated.unwrap_or(KUnit::CYCLES_PER_PIXEL);
         in_cycles(unit, &extent, &mut trajectory)?;
         let is_stated = stated.is_some();
-        KSpace::given_as(Given::new(unit, is_stated), extent, trajectory, samples, readouts)
-            .map_err(Failure::data)
+        KSpace::given_as(
+            Given::new(unit, is_stated),
+            extent,
+            trajectory,
+            samples,
+            readouts,
+        )
+        .map_err(Failure::data)
     }
 }
