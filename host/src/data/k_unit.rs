@@ -29,9 +29,10 @@ const METRE: Per = Per::Metres(0);
 const CENTIMETRE: Per = Per::Metres(2);
 const MILLIMETRE: Per = Per::Metres(3);
 
-/// The largest |k| of a trajectory that a unit explains, cycles/pixel: from half of Nyquist's 0.5 to
-/// that with what is lost to rounding.
-const PLAUSIBLE: std::ops::RangeInclusive<f64> = 0.25..=0.5 * (1.0 + KUnit::ROUNDING);
+/// Largest |k| of a trajectory that a unit explains, cycles/pixel: Nyquist's 0.5 with what is lost to rounding.
+const NYQUIST: f64 = 0.5 * (1.0 + KUnit::ROUNDING);
+/// Half of it, for an image with pixels half as large as were measured. Anything between the two is chance.
+const HALF: std::ops::RangeInclusive<f64> = 0.2495..=0.2625;
 
 impl KUnit {
     /// The unit of ISMRMRD, and of this library.
@@ -126,7 +127,7 @@ impl KUnit {
     }
 
     /// The other units in which a trajectory with the largest |k| of `reach`, in this unit, would be
-    /// sampled as its matrix needs, with the largest |k| in cycles/pixel; the closest to 0.5 first.
+    /// sampled as its matrix needs, or half as far, with the largest |k| in cycles/pixel; the closest to 0.5 first.
     #[must_use]
     pub fn others(self, reach: &[f64], extent: &Extent) -> Vec<(Self, f64)> {
         let largest = |unit: Self| -> Option<f64> {
@@ -137,7 +138,7 @@ impl KUnit {
         let mut found: Vec<(Self, f64)> = (Self::ALL.into_iter())
             .filter(|unit| *unit != self)
             .filter_map(|unit| Some((unit, largest(unit)?)))
-            .filter(|(_, k)| PLAUSIBLE.contains(k))
+            .filter(|(_, k)| (Self::FULL..=NYQUIST).contains(k) || HALF.contains(k))
             .collect();
         found.sort_by(|a, b| (0.5 - a.1).abs().total_cmp(&(0.5 - b.1).abs()));
         // Others are chance if there is one that explains all.
@@ -215,8 +216,10 @@ mod tests {
         assert_eq!(names(PI / 2.0, &extent(64, None)), ["radians-per-pixel"]);
         // Twice as far as the matrix needs.
         assert_eq!(names(1.0, &extent(64, None)), [""; 0]);
-        // By chance, as cycles/m cannot be found without a field of view: it would reach 0.33 only.
-        assert_eq!(names(133.33, &extent(64, None)), ["radians-per-fov"]);
+        // Radians in the field of view would reach 0.33, which is chance; cycles/m need a field of view.
+        assert_eq!(names(133.33, &extent(64, None)), [""; 0]);
+        // Positions that were divided by the largest: cycles/cm would reach 0.375.
+        assert_eq!(names(1.0, &view), [""; 0]);
     }
 
     #[test]

@@ -30,6 +30,61 @@ pub struct Extent {
     pub field_of_view: Option<[f64; 3]>,
 }
 
+/// How a trajectory was given before it was converted to cycles per pixel of the image.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Given {
+    /// Its unit.
+    pub unit: KUnit,
+    /// Whether the user has stated the unit.
+    pub is_stated: bool,
+    /// Pixels of the image along kx, ky, kz in those that the file's unit refers to, for which it was measured.
+    pub pixels: [f64; 3],
+}
+
+impl Given {
+    /// A trajectory in this unit, which the user has stated or not, for the pixels of the image.
+    #[must_use]
+    pub fn new(unit: KUnit, is_stated: bool) -> Self {
+        Self {
+            unit,
+            is_stated,
+            pixels: [1.0; 3],
+        }
+    }
+
+    /// The largest |k| of each axis in the unit of the file, the same in cycles per measured pixel, and the extent in such
+    /// pixels; for `reach` in cycles/pixel of the image.
+    pub(crate) fn measured(&self, reach: &[f64], extent: &Extent) -> Option<Measured> {
+        let mut extent = extent.clone();
+        for (axis, pixel) in self.pixels.iter().enumerate().take(extent.axes) {
+            let voxels = &mut extent.matrix[2 - axis];
+            *voxels = ((*voxels as f64 * pixel).round() as usize).max(1);
+        }
+        let cycles = self.unit.of_cycles(&extent)?;
+        let reach: Vec<f64> = reach
+            .iter()
+            .zip(self.pixels)
+            .map(|(k, pixel)| k / pixel)
+            .collect();
+        let given = reach.iter().zip(cycles).map(|(k, cycle)| k * cycle);
+        Some(Measured {
+            given: given.collect(),
+            reach,
+            extent,
+        })
+    }
+}
+
+/// The largest |k| of a trajectory as it was measured.
+pub(crate) struct Measured {
+    /// In the unit of the file, for each axis.
+    pub(crate) given: Vec<f64>,
+    /// Cycles per measured pixel, for each axis.
+    pub(crate) reach: Vec<f64>,
+    /// The extent in measured pixels.
+    pub(crate) extent: Extent,
+}
+
 /// Samples of k-space: at least one sample of at least one coil, all values finite, all
 /// coordinates within −0.5 … 0.5 cycles/pixel.
 #[derive(Debug, Clone, PartialEq)]
@@ -38,8 +93,7 @@ pub struct KSpace {
     trajectory: Array2<f64>,
     samples: Array2<Complex<f64>>,
     readouts: Vec<Readout>,
-    unit: KUnit,
-    unit_is_stated: bool,
+    given: Given,
     coil_numbers: Vec<usize>,
 }
 
@@ -128,30 +182,44 @@ const EXACT: f64 = 0.49;
 /// Largest |k|, cycles/pixel, that a matrix with too few voxels explains.
 const MOST_VOXELS: f64 = 1.5;
 
-/// Why `trajectory`, which was given in `unit`, lies outside ±0.5 cycles/pixel, and what to do.
-fn cause_of_outside(trajectory: &Array2<f64>, extent: &Extent, unit: KUnit) -> String {
+/// Why `trajectory`, which was so given, lies outside ±0.5 cycles/pixel, and what to do.
+fn cause_of_outside(trajectory: &Array2<f64>, extent: &Extent, given: &Given) -> String {
     let reach = reach_of(trajectory);
-    let largest = reach.iter().copied().fold(0.0, f64::max);
-    let cycles = unit.of_cycles(extent).unwrap_or_default();
-    let given: Vec<f64> = reach
-        .iter()
-        .zip(cycles)
-        .map(|(k, cycle)| k * cycle)
-        .collect();
-    let units = unit.others(&given, extent);
+    let most = |reach: &[f64]| reach.iter().copied().fold(0.0, f64::max);
+    let largest = most(&reach);
+    let measured = given.measured(&reach, extent);
+    // The unit is right if the trajectory fits the pixels for which it was measured.
+    let fits = (measured.as_ref()).is_some_and(|m| most(&m.reach) <= 0.5 + KSpace::ROUNDING);
+    let units = match &measured {
+        Some(measured) if !fits => given.unit.others(&measured.given, &measured.extent),
+        _ => Vec::new(),
+    };
     let count = trajectory.nrows();
     let outside = |row: &ArrayView1<'_, f64>| row.iter().any(|k| k.abs() > 0.5);
     let beyond = (trajectory.rows().into_iter()).filter(outside).count();
     let is_exact = units.first().is_some_and(|(_, k)| *k > EXACT);
-    if beyond as f64 <= FEW * count as f64 && !is_exact {
+    if beyond as f64 <= FEW * count as f64 && !is_exact && !fits {
         return format!("{beyond} of {count} samples lie outside: these may be damaged");
     }
-    let found = format!("the largest |k| is {}", significant(largest, 4));
+    let found = match &measured {
+        Some(measured) if given.unit == KUnit::CYCLES_PER_PIXEL => {
+            format!(
+                "the largest |k| is {}",
+                significant(most(&measured.given), 4)
+            )
+        }
+        Some(measured) => format!(
+            "the largest |k| is {} in {}",
+            significant(most(&measured.given), 4),
+            given.unit
+        ),
+        None => format!("the largest |k| is {}", significant(largest, 4)),
+    };
     let mut remedies: Vec<String> = Vec::new();
     if !units.is_empty() {
         remedies.push(k_unit_advice(&units));
     }
-    if largest <= MOST_VOXELS {
+    if largest <= MOST_VOXELS || fits {
         let voxels =
             |axis: usize| (2.0 * reach[axis].max(0.5) * extent.matrix[2 - axis] as f64).ceil();
         let sides: Vec<String> = (0..extent.axes)
@@ -164,7 +232,7 @@ fn cause_of_outside(trajectory: &Array2<f64>, extent: &Extent, unit: KUnit) -> S
         ));
     }
     if remedies.is_empty() {
-        remedies.push("no unit (--k-unit) makes it 0.25 to 0.5 cycles/pixel".to_owned());
+        remedies.push("no unit (--k-unit) makes it 0.5 cycles/pixel, or half of that".to_owned());
     }
     format!("{found}: {}", remedies.join("; "))
 }
@@ -182,7 +250,7 @@ pub fn check_cycles(trajectory: &Array2<f64>, extent: &Extent, unit: KUnit) -> R
             "expected −0.5 to 0.5 cycles/pixel, found {} in {} of sample {sample} ({})",
             *value as f32,
             AXES[axis],
-            cause_of_outside(trajectory, extent, unit)
+            cause_of_outside(trajectory, extent, &Given::new(unit, false))
         )),
     }
 }
@@ -216,18 +284,16 @@ impl KSpace {
         samples: Array2<Complex<f64>>,
         readouts: Vec<Readout>,
     ) -> Result<Self, KSpaceError> {
-        let unit = KUnit::CYCLES_PER_PIXEL;
-        Self::given_in(unit, false, extent, trajectory, samples, readouts)
+        let given = Given::new(KUnit::CYCLES_PER_PIXEL, false);
+        Self::given_as(given, extent, trajectory, samples, readouts)
     }
 
-    /// [`Self::new`] for a trajectory that was given in `unit`, which the user has stated or not, and
-    /// has been converted to cycles/pixel.
+    /// [`Self::new`] for a trajectory that was so `given`, and has been converted to cycles/pixel.
     ///
     /// # Errors
     /// Like [`Self::new`].
-    pub fn given_in(
-        unit: KUnit,
-        unit_is_stated: bool,
+    pub fn given_as(
+        given: Given,
         extent: Extent,
         mut trajectory: Array2<f64>,
         samples: Array2<Complex<f64>>,
@@ -277,7 +343,7 @@ impl KSpace {
             (readout.acquisition, within)
         };
         // The sizes of a header are rounded.
-        let rounding = if unit.needs_field_of_view() {
+        let rounding = if given.unit.needs_field_of_view() {
             0.5 * KUnit::ROUNDING
         } else {
             Self::ROUNDING
@@ -298,7 +364,7 @@ impl KSpace {
                     sample,
                     axis: AXES[axis],
                     value: *k,
-                    cause: cause_of_outside(&trajectory, &extent, unit),
+                    cause: cause_of_outside(&trajectory, &extent, &given),
                 }
             } else {
                 KSpaceError::NotFinite {
@@ -328,8 +394,7 @@ impl KSpace {
             trajectory,
             samples,
             readouts,
-            unit,
-            unit_is_stated,
+            given,
             coil_numbers: (0..coils).collect(),
         })
     }
@@ -348,10 +413,10 @@ impl KSpace {
         &self.coil_numbers
     }
 
-    /// The unit in which the trajectory was given, and whether the user has stated it.
+    /// How the trajectory was given.
     #[must_use]
-    pub fn unit(&self) -> (KUnit, bool) {
-        (self.unit, self.unit_is_stated)
+    pub fn given(&self) -> &Given {
+        &self.given
     }
 
     /// Size of the image.
@@ -459,6 +524,33 @@ mod tests {
             .to_string();
         assert!(
             text.contains("signal of acquisition 7, sample 1, coil 1"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn units_are_judged_by_the_pixels_for_which_k_was_measured() {
+        let cause = |largest: f64| {
+            // The image has 16² pixels half as large as the 8² of the measurement.
+            let mut given = Given::new(KUnit::CYCLES_PER_PIXEL, false);
+            given.pixels = [0.5, 0.5, 1.0];
+            let extent = Extent {
+                matrix: [1, 16, 16],
+                ..extent()
+            };
+            let trajectory = Array2::from_elem((5, 2), 0.5 * largest);
+            let samples = Array2::from_elem((1, 5), Complex::new(1.0, 0.0));
+            let found = KSpace::given_as(given, extent, trajectory, samples, two_readouts());
+            found.unwrap_err().to_string()
+        };
+        let text = cause(4.0);
+        assert!(
+            text.contains("the largest |k| is 4.000: --k-unit cycles-per-fov would make it 0.5"),
+            "{text}"
+        );
+        let text = cause(std::f64::consts::PI);
+        assert!(
+            text.contains("--k-unit radians-per-pixel would make it 0.5"),
             "{text}"
         );
     }

@@ -29,7 +29,7 @@ pub use image_index::ImageIndex;
 #[cfg(feature = "ptycho")]
 pub(crate) use inspection::{Inspected, Inspection};
 pub use k_unit::{KUnit, advice as k_unit_advice};
-pub use kspace::{Extent, KSpace, KSpaceError, Readout, Truth, check_cycles};
+pub use kspace::{Extent, Given, KSpace, KSpaceError, Readout, Truth, check_cycles};
 pub use model_parts::{Exposures, ModelParts, ObjectModes};
 pub use placement::Placement;
 pub use positions::{PixelPositions, PositionError};

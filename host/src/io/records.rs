@@ -175,7 +175,7 @@ impl Records<'_> {
         let read = self
             .dataset
             .read_slice_1d::<T, _>(hdf5::Hyperslab::from(which))
-            .map_err(|_| self.unreadable())?;
+            .map_err(|error| self.not_read(&error.to_string()))?;
         if read.len() != expected {
             return Err(self.unreadable());
         }
@@ -184,5 +184,15 @@ impl Records<'_> {
 
     fn unreadable(&self) -> IoError {
         self.source.damaged(&self.path, "its records are damaged")
+    }
+
+    /// The error for records of which HDF5 `said` why it does not read them.
+    fn not_read(&self, said: &str) -> IoError {
+        if !said.contains("alloc") {
+            return self.unreadable();
+        }
+        // A damaged length asks for any memory.
+        let reason = "there is no memory for its records, or they are damaged";
+        self.source.damaged(&self.path, reason)
     }
 }

@@ -269,11 +269,7 @@ mod tests {
             (over(PI, 25), &full),
             (over(2.0 * PI, 50), &full),
             (over(2.0 * PI, 51), &full),
-            (steps(golden, 55), &full),
-            (steps(golden, 7), &full),
-            (steps(golden, 400), &full),
             (over(2.0 * PI, 200), &half),
-            (steps(2.399_963, 144), &half),
             (twice.clone(), &full),
         ] {
             assert_eq!(uneven(&angles, k), None, "{}", angles.len());
@@ -300,6 +296,10 @@ mod tests {
             (missing, &full, Uneven::Directions),
             (over(PI, 100), &half, Uneven::Directions),
             (over(2.0, 60), &full, Uneven::Directions),
+            (steps(golden, 55), &full, Uneven::Directions),
+            (steps(golden, 7), &full, Uneven::Directions),
+            (steps(golden, 400), &full, Uneven::Directions),
+            (steps(2.399_963, 144), &half, Uneven::Directions),
         ] {
             assert_eq!(uneven(&angles, k), Some(expected), "{}", angles.len());
         }

@@ -13,7 +13,8 @@ const MIN_RELATIVE_WEIGHT: f64 = 1e-9;
 
 /// |k| (|k|² in a volume) for evenly spread spokes, scaled so that the weights add up to the disc
 /// (ball) that the trajectory reaches. All samples at the origin share a disc (ball) of radius half
-/// a step: a quarter step in units of |k|, a twelfth of its square in a volume.
+/// a step: a quarter step in units of |k|, a twelfth of its square in a volume; half of that if the spokes begin or end there,
+/// of which there are twice as many.
 ///
 /// `trajectory`: (sample, axis), cycles/pixel; `readouts`: the samples of each spoke.
 #[must_use]
@@ -35,15 +36,18 @@ pub fn ramp(trajectory: ArrayView2<'_, f64>, readouts: &[Range<usize>]) -> Array
         let between = readout.len().saturating_sub(1);
         let inner = readout.start..readout.start + between;
         let mean = inner.map(step).sum::<f64>() / between.max(1) as f64;
+        let at_end = |sample: usize| radius(sample) < mean / 4.0;
+        let is_half = between > 0 && (at_end(readout.start) || at_end(readout.end - 1));
+        let share = if is_half { 0.5 } else { 1.0 };
         for sample in readout.clone() {
             let k = radius(sample);
             reach = reach.max(k);
             // Spokes with wider steps represent more volume along their direction.
             weights[sample] = mean
                 * if axes == 3 {
-                    (k * k).max(mean * mean / 12.0)
+                    (k * k).max(share * mean * mean / 12.0)
                 } else {
-                    k.max(mean / 4.0)
+                    k.max(share * mean / 4.0)
                 };
         }
     }
@@ -215,6 +219,28 @@ mod tests {
                 (weight * (side * side) as f64 - 1.0).abs() < 0.05,
                 "{weight}"
             );
+        }
+    }
+
+    #[test]
+    fn spokes_that_begin_at_the_origin_share_its_disc() {
+        // Two half spokes are a whole one, but for a second sample at the origin.
+        let whole = Array2::from_shape_fn((9, 2), |(j, axis)| match axis {
+            0 => (j as f64 - 4.0) / 8.0,
+            _ => 0.0,
+        });
+        let halves = Array2::from_shape_fn((10, 2), |(j, axis)| match axis {
+            0 => [-1.0, 1.0][j / 5] * (j % 5) as f64 / 8.0,
+            _ => 0.0,
+        });
+        let one = ramp(whole.view(), &[0..9]);
+        let two = ramp(halves.view(), &[0..5, 5..10]);
+        for (found, expected) in [
+            (two[0] + two[5], one[4]),
+            (two[1], one[3]),
+            (two[9], one[8]),
+        ] {
+            assert!((found / expected - 1.0).abs() < 1e-12, "{found} {expected}");
         }
     }
 

@@ -2,9 +2,11 @@
 
 use super::Coverage;
 use super::coil_noise::noisy_coils;
-use crate::data::{KSpace, KUnit, k_unit_advice};
+use crate::data::{Given, KSpace, KUnit, k_unit_advice};
 use crate::text::{shortest, significant};
 
+/// Largest ratio of the noise of coils that is stated.
+const MOST_NOISE: f64 = 100.0;
 /// Above this factor even many coils leave streaks.
 const MAX_UNDERSAMPLING: f64 = 12.0;
 /// Smallest plausible reach of a trajectory, cycles/pixel: half of Nyquist's 0.5.
@@ -37,7 +39,7 @@ pub fn diagnose(kspace: &KSpace, coverage: &Coverage) -> Vec<String> {
                 // Minus zero is zero.
                 shortest(kspace.trajectory()[[0, number]] + 0.0)
             ));
-        } else if *k < MIN_REACH {
+        } else if *k < MIN_REACH * (1.0 - KUnit::ROUNDING) {
             is_short = true;
             problems.push(format!(
                 "|{axis}| reaches only {} cycles/pixel: the pixels of the matrix are less than half the measured resolution",
@@ -67,9 +69,14 @@ fn of_coils(kspace: &KSpace) -> Vec<String> {
     let numbers = kspace.coil_numbers();
     let dead = dead.map(|(coil, _)| format!("every sample of coil {} is 0", numbers[coil]));
     let noisy = noisy_coils(kspace).into_iter().map(|noisy| {
+        // The noise of the others may be 0 but for their signal.
+        let factor = if noisy.factor > MOST_NOISE {
+            format!("more than {MOST_NOISE}")
+        } else {
+            significant(noisy.factor, 2)
+        };
         format!(
-            "coil {coil} has {} times the noise of the others: leave out its samples (--exclude-coils {coil})",
-            significant(noisy.factor, 2),
+            "coil {coil} has {factor} times the noise of the others: leave out its samples (--exclude-coils {coil})",
             coil = noisy.coil
         )
     });
@@ -79,12 +86,13 @@ fn of_coils(kspace: &KSpace) -> Vec<String> {
 /// Other units of the trajectory, if it `is_short` or would end where the matrix needs it in one of
 /// them.
 fn other_unit(kspace: &KSpace, coverage: &Coverage, is_short: bool) -> Option<String> {
-    let (unit, is_stated) = kspace.unit();
-    let largest = coverage.reach.iter().copied().fold(0.0, f64::max);
-    let cycles = unit.of_cycles(kspace.extent())?;
-    let given = coverage.reach.iter().zip(cycles);
-    let given: Vec<f64> = given.map(|(k, cycle)| k * cycle).collect();
-    let mut others = unit.others(&given, kspace.extent());
+    let Given {
+        unit, is_stated, ..
+    } = *kspace.given();
+    // The image may have smaller pixels than were measured.
+    let measured = kspace.given().measured(&coverage.reach, kspace.extent())?;
+    let largest = measured.reach.iter().copied().fold(0.0, f64::max);
+    let mut others = unit.others(&measured.given, &measured.extent);
     if largest >= KUnit::FULL {
         return None;
     }

@@ -267,6 +267,13 @@ fn a_third_axis_is_not_dropped() {
             (&info["axes"], &info["problems"]),
             (&3.into(), &serde_json::json!([]))
         );
+        // kz has the pixels of x, whatever the image's slices.
+        let finer = folder.run(&["mri", "info", &koosh, "--matrix", "48x48x48"]);
+        let pixels = "kz is taken to be in pixels as large as those of x (32 in the field of view)";
+        assert!(finer.out.contains(pixels), "{finer:?}");
+        folder
+            .run(&["mri", "info", &koosh, "--matrix", "16x32x32"])
+            .refused(1, &["kz: expected", "--matrix 32x32x32"]);
     }
     // Centre-out spokes of the upper half, of which no kz is negative.
     let mut half = raw_of(&phantom(Path::Radial, true), 1.0, &[]);
@@ -347,7 +354,7 @@ fn acquisitions_without_samples_are_left_out() {
     raw.write(&folder);
     let output = adjoint(&folder, &["--reference", "whole.h5"]);
     assert!(nrmse(&summary(&folder)) < 1e-6);
-    let note = "12 of 16 acquisitions are used; left out: 3 acquisitions without samples, 1 acquisitions all of whose samples are discarded";
+    let note = "12 of 16 acquisitions are used; left out: 3 acquisitions without samples, 1 acquisition all of whose samples are discarded";
     assert!(output.out.contains(note), "{output:?}");
     assert!(folder.run(&["mri", "info", "raw.h5"]).out.contains(note));
 }

@@ -6,7 +6,7 @@ use crate::errors::Failure;
 use ndarray::Array2;
 use num_complex::Complex;
 use pyo3::prelude::*;
-use warpstride::data::{Extent, KSpace, KUnit, Readout};
+use warpstride::data::{Extent, Given, KSpace, KUnit, Readout};
 use warpstride::mri::{Density, MapEstimation, Method, OperatorName, Options};
 
 /// What is asked for.
@@ -210,7 +210,13 @@ impl Asked {
         let unit = stated.unwrap_or(KUnit::CYCLES_PER_PIXEL);
         in_cycles(unit, &extent, &mut trajectory)?;
         let is_stated = stated.is_some();
-        KSpace::given_in(unit, is_stated, extent, trajectory, samples, readouts)
-            .map_err(Failure::data)
+        KSpace::given_as(
+            Given::new(unit, is_stated),
+            extent,
+            trajectory,
+            samples,
+            readouts,
+        )
+        .map_err(Failure::data)
     }
 }

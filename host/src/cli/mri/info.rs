@@ -268,9 +268,6 @@ impl FileInfo {
                 significant(self.signal_max, 3)
             ),
         ));
-        for left in &self.left_out {
-            lines.push(("left out", format!("{} {}", left.acquisitions, left.what)));
-        }
         for of in &self.memory {
             let bytes = |n: u64| Bytes(u128::from(n)).to_string();
             let estimate = of.memory.estimate;

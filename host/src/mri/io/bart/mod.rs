@@ -10,7 +10,7 @@ pub(super) use layout::{COUNTERS, SLICE};
 pub use matrix_size::MatrixSize;
 
 use super::ismrmrd::{KSpaceFile, LeftOut, Selection, unit_note};
-use crate::data::{Extent, ImageIndex, KSpace, KUnit, Readout, k_unit_advice};
+use crate::data::{Extent, Given, ImageIndex, KSpace, KUnit, Readout, k_unit_advice};
 use crate::io::IoError;
 use crate::io::cfl::{CflFile, widened};
 use crate::system::Memory;
@@ -103,7 +103,13 @@ pub fn read_within(
         notes.extend(unit_note(unit, &positions, matrix.axes));
     }
     let is_stated = files.k_unit.is_some();
-    let kspace = KSpace::given_in(unit, is_stated, extent, positions, values, readouts);
+    let kspace = KSpace::given_as(
+        Given::new(unit, is_stated),
+        extent,
+        positions,
+        values,
+        readouts,
+    );
     let kspace = kspace.map_err(|error| IoError::KSpace {
         file: samples.name().to_owned(),
         dataset: "the array".to_owned(),
@@ -121,10 +127,7 @@ pub fn read_within(
 }
 
 fn left_out_note(used: usize, all: usize, left_out: &[LeftOut]) -> String {
-    let list: Vec<String> = left_out
-        .iter()
-        .map(|left| format!("{} {}", left.acquisitions, left.what))
-        .collect();
+    let list: Vec<String> = left_out.iter().map(LeftOut::to_string).collect();
     format!(
         "{used} of {all} readouts are used; left out: {}",
         list.join(", ")

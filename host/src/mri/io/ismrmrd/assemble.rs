@@ -5,7 +5,7 @@ use super::geometry::placement;
 use super::header::{Header, Space};
 use super::select::absent;
 use super::{Choice, Counter, KSpaceFile, LeftOut, ReadOptions};
-use crate::data::{Extent, ImageIndex, KSpace, KSpaceError, KUnit, Readout};
+use crate::data::{Extent, Given, ImageIndex, KSpace, KSpaceError, KUnit, Readout};
 use crate::io::IoError;
 use crate::io::records::Records;
 use crate::io::source::Source;
@@ -34,7 +34,11 @@ pub(super) fn assemble(
     let heads = Head::read_all(records)?;
     let (chosen, left_out) = choose(source, records, &heads, options, false, &mut notes)?;
     check(source, records, &heads, &chosen)?;
-    let header = &with_matrix(header, options.matrix);
+    let mut columns = chosen
+        .iter()
+        .map(|number| heads[*number].trajectory_dimensions);
+    let has_kz = columns.all(|columns| columns > 2);
+    let header = &with_matrix(header, options.matrix, has_kz, &mut notes);
     if header.encodings > 1 {
         notes.push(format!(
             "the header has {} encodings: the first one is used",
@@ -70,15 +74,11 @@ pub(super) fn assemble(
         }
     }
     notes.extend(unit_note(unit, &trajectory, axes));
-    let is_stated = options.k_unit.is_some();
-    let kspace = KSpace::given_in(
-        unit,
-        is_stated,
-        extent,
-        trajectory,
-        raw.samples,
-        raw.readouts,
-    );
+    let given = Given {
+        pixels: factor,
+        ..Given::new(unit, options.k_unit.is_some())
+    };
+    let kspace = KSpace::given_as(given, extent, trajectory, raw.samples, raw.readouts);
     let kspace = kspace.map_err(|error| match error {
         KSpaceError::Outside {
             acquisition,
@@ -97,10 +97,7 @@ pub(super) fn assemble(
         },
     })?;
     if !left_out.is_empty() {
-        let list: Vec<String> = left_out
-            .iter()
-            .map(|l| format!("{} {}", l.acquisitions, l.what))
-            .collect();
+        let list: Vec<String> = left_out.iter().map(LeftOut::to_string).collect();
         let of_one = if options.image.is_some() {
             " for one image"
         } else {
@@ -124,15 +121,38 @@ pub(super) fn assemble(
     })
 }
 
-/// A header with this matrix of the image. The fields of view stay, and an axis that the header does not encode is encoded with
-/// as many voxels as the image has.
-fn with_matrix(header: &Header, matrix: Option<MatrixSize>) -> Header {
+/// A header with this matrix of the image. The fields of view stay. If the header does not encode z, kz of the trajectory, if it
+/// has one, is in pixels as large as those of x; without one, there are as many partitions as the image has slices.
+pub(super) fn with_matrix(
+    header: &Header,
+    matrix: Option<MatrixSize>,
+    has_kz: bool,
+    notes: &mut Vec<String>,
+) -> Header {
     let mut header = header.clone();
     if let (Some(matrix), Some(mut encoded)) = (matrix, header.encoded.or(header.recon)) {
-        let recon = header.recon.unwrap_or(encoded);
+        let mut recon = header.recon.unwrap_or(encoded);
         let [x, y, z] = matrix.along_k();
-        if encoded.matrix[2] == 1 || matrix.axes == 2 {
+        if matrix.axes == 2 || !has_kz && encoded.matrix[2] == 1 {
             encoded.matrix[2] = z;
+        } else if encoded.matrix[2] == 1 && z > 1 {
+            let mut is_thin = false;
+            for space in [&mut encoded, &mut recon] {
+                is_thin |= space.thicken();
+            }
+            encoded.matrix[2] = match (encoded.field_of_view, encoded.pixel(0)) {
+                (Some(view), Some(pixel)) => (view[2] / pixel).round() as usize,
+                _ => encoded.matrix[0],
+            };
+            let as_thick = if is_thin {
+                ", and the volume is as thick as it is wide, as the header has the thickness of a slice"
+            } else {
+                ""
+            };
+            notes.push(format!(
+                "the header's matrix has z = 1: kz is taken to be in pixels as large as those of x ({} in the field of view){as_thick}",
+                encoded.matrix[2]
+            ));
         }
         header.encoded = Some(encoded);
         header.recon = Some(Space {
@@ -242,10 +262,7 @@ fn choose(
         });
     }
     if chosen.is_empty() {
-        let found: Vec<String> = left_out
-            .iter()
-            .map(|l| format!("{} {}", l.acquisitions, l.what))
-            .collect();
+        let found: Vec<String> = left_out.iter().map(LeftOut::to_string).collect();
         return Err(IoError::Value {
             file: source.name().to_owned(),
             dataset: records.path().to_owned(),

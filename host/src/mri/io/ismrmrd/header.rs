@@ -23,6 +23,18 @@ impl Space {
     pub(super) fn pixel(&self, axis: usize) -> Option<f64> {
         Some(self.field_of_view?[axis] / self.matrix[axis] as f64)
     }
+
+    /// Makes the field of view along z that along x if it is that of a slice, thinner than two pixels; whether it was.
+    pub(super) fn thicken(&mut self) -> bool {
+        let (Some(pixel), Some(view)) = (self.pixel(0), &mut self.field_of_view) else {
+            return false;
+        };
+        let is_thin = view[2] < 2.0 * pixel;
+        if is_thin {
+            view[2] = view[0];
+        }
+        is_thin
+    }
 }
 
 /// The relevant parts of the header, all from the first encoding.

@@ -22,6 +22,8 @@ use crate::io::IoError;
 use crate::io::records::Records;
 use crate::io::source::Source;
 use crate::system::Memory;
+use crate::text::count;
+use std::fmt;
 use std::path::Path;
 
 /// The group name that most files use.
@@ -51,19 +53,26 @@ impl KSpaceFile {
         if coils.is_empty() {
             return Ok(self);
         }
+        let list = |coils: &[usize]| {
+            let each: Vec<String> = coils.iter().map(usize::to_string).collect();
+            each.join(", ")
+        };
         let count = self.kspace.coils();
         let left: Vec<usize> = (0..count).filter(|coil| !coils.contains(coil)).collect();
         if left.is_empty() || coils.iter().any(|coil| *coil >= count) {
             return Err(IoError::Value {
                 file: file.to_owned(),
                 dataset: "the coils to exclude".to_owned(),
-                found: format!("{coils:?}"),
+                found: list(coils),
                 expected: format!("numbers from 0 to {}, and a coil that is left", count - 1),
             });
         }
         self.kspace = self.kspace.of_coils(&left);
-        self.notes
-            .push(format!("coils {coils:?} of {count} are excluded"));
+        let excluded: Vec<usize> = (0..count).filter(|coil| coils.contains(coil)).collect();
+        self.notes.push(match &excluded[..] {
+            [coil] => format!("coil {coil} of {count} is excluded"),
+            several => format!("coils {} of {count} are excluded", list(several)),
+        });
         Ok(self)
     }
 }
@@ -87,6 +96,17 @@ pub struct LeftOut {
     pub what: String,
     /// Their number.
     pub acquisitions: usize,
+}
+
+/// `1 noise scan`, `2 noise scans`.
+impl fmt::Display for LeftOut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let nouns = ["acquisitions", "readouts", "scans"];
+        let noun = nouns.into_iter().find(|noun| self.what.contains(noun));
+        let one = noun.map(|noun| self.what.replacen(noun, &noun[..noun.len() - 1], 1));
+        let one = one.as_deref().unwrap_or(&self.what);
+        f.write_str(&count(self.acquisitions, [one, &self.what]))
+    }
 }
 
 /// Samples of k-space and the decisions made when they were read.

@@ -281,3 +281,50 @@ fn changed_bytes_are_read_or_rejected() {
         exercise(&path, &folder.path().join("again.h5"));
     }
 }
+
+#[test]
+fn kz_under_a_header_without_z_is_in_pixels_of_x() {
+    let space = |thickness: f64| header::Space {
+        matrix: [32, 32, 1],
+        field_of_view: Some([0.24, 0.24, thickness]),
+    };
+    let encoded = |thickness: f64, matrix: &str, has_kz: bool| {
+        let header = header::Header {
+            encoded: Some(space(thickness)),
+            recon: None,
+            trajectory: String::new(),
+            centre_partition: None,
+            encodings: 1,
+        };
+        let mut notes = Vec::new();
+        let matrix = MatrixSize::parse(matrix);
+        let found = assemble::with_matrix(&header, matrix, has_kz, &mut notes);
+        let view = found.recon.unwrap().field_of_view.unwrap();
+        (found.encoded.unwrap().matrix[2], view[2], notes.len())
+    };
+    for matrix in ["32x32x32", "48x48x48", "64x32x32"] {
+        assert_eq!(encoded(0.24, matrix, true), (32, 0.24, 1), "{matrix}");
+        assert_eq!(encoded(0.12, matrix, true), (16, 0.12, 1), "{matrix}");
+        // The thickness of a slice is that of no volume.
+        assert_eq!(encoded(0.005, matrix, true), (32, 0.24, 1), "{matrix}");
+    }
+    // Partitions are as many as asked for, and a plane has none.
+    assert_eq!(encoded(0.24, "8x32x32", false), (8, 0.24, 0));
+    assert_eq!(encoded(0.005, "48x48", true), (1, 0.005, 0));
+}
+
+#[test]
+fn kinds_that_are_left_out_agree_with_their_number() {
+    let text = |acquisitions, what: &str| {
+        let what = what.to_owned();
+        LeftOut { what, acquisitions }.to_string()
+    };
+    let without = "acquisitions without samples";
+    assert_eq!(text(1, without), "1 acquisition without samples");
+    assert_eq!(text(2, without), "2 acquisitions without samples");
+    assert_eq!(text(1, "noise scans"), "1 noise scan");
+    assert_eq!(
+        text(1, "readouts of another set"),
+        "1 readout of another set"
+    );
+}
