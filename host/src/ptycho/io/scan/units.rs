@@ -91,19 +91,29 @@ pub(super) fn check_used(
     let table = options.positions.as_ref();
     let of_table = table.is_some_and(|file| file.unit.is_none()) || options.without_positions;
     let has_wavelength = read.contains(&Measure::Wavelength);
+    let constants = &options.constants;
+    let replaced = |measure: &Measure| match measure {
+        Measure::Wavelength | Measure::Energy => constants.has_beam(),
+        Measure::Distance => constants.distance.is_some(),
+        Measure::PixelSize => constants.pixel_size.is_some(),
+        _ => false,
+    };
     let unused = STATED.into_iter().find(|measure| {
         let used = match measure {
             Measure::Positions => of_table || read.contains(measure),
             Measure::Energy => read.contains(measure) && !has_wavelength,
             _ => read.contains(measure),
         };
-        given(*measure, options).is_some() && !used
+        given(*measure, options).is_some() && (!used || replaced(measure))
     });
     let Some((measure, option)) = unused.and_then(|measure| Some((measure, option(measure)?)))
     else {
         return Ok(());
     };
     let what = match measure {
+        measure if replaced(&measure) => {
+            "data.constants takes the place of what the file has, with its own unit"
+        }
         Measure::Positions if options.raster.is_some() => {
             "the step of the raster has its unit with it"
         }
