@@ -22,7 +22,7 @@ use std::sync::Arc;
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum ProblemError {
     /// The positions are not plausible.
-    #[error(transparent)]
+    #[error("{}{}", .0, unit_remedy(.0))]
     Positions(#[from] PositionError),
     /// The geometry of a near field does not suit the positions.
     #[error(transparent)]
@@ -62,6 +62,16 @@ pub enum ProblemError {
     /// The counts are in a temporary file that cannot be read or written.
     #[error(transparent)]
     Scratch(#[from] ScratchError),
+}
+
+/// What can be done about positions that are too far apart, or not far enough.
+fn unit_remedy(error: &PositionError) -> &'static str {
+    match error {
+        PositionError::TooLarge { .. } | PositionError::NoMovement { .. } => {
+            "; if they are in another unit than the file states, data.units.positions states it (--set 'data.units.positions=\"um\"')"
+        }
+        PositionError::Unresolved { .. } => "",
+    }
 }
 
 impl ProblemError {

@@ -206,10 +206,11 @@ fn positions_in_wrong_units_are_refused() {
         attribute.create("units")?.write_scalar(&unit)
     });
     let output = folder.reconstruct(&["-o", "out.h5"]);
-    output.refused(1, &["scan.cxi", "expected positions in metres"]);
+    let remedy = "--set 'data.units.positions=";
+    output.refused(1, &["scan.cxi", "expected positions in metres", remedy]);
     // `info` still prints what it found.
     let info = folder.run(&["ptycho", "info", "scan.cxi", "--json"]);
-    info.refused(1, &["expected positions in metres"]);
+    info.refused(1, &["expected positions in metres", remedy]);
     let found: serde_json::Value = serde_json::from_str(&info.out).unwrap();
     assert_eq!(
         (found["frames"].as_u64(), found["memory"].is_null()),

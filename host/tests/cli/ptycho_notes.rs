@@ -44,7 +44,7 @@ fn options_without_effect_are_noted() {
         ),
         (
             "data.constants.distance=4",
-            "data.constants.distance (4 m) is used; /entry_1",
+            "data.constants.distance (4.0000 m) is used; /entry_1",
         ),
     ] {
         let output = run(&["--set", assignment]);

@@ -173,11 +173,9 @@ impl TrialSettings<'_> {
         let skipped = |why: String| Ok(Some((TrialResult::Skipped(why), false)));
         let problem = match Problem::new(scan, recipe) {
             Ok(problem) => problem,
-            Err(
-                error @ (ProblemError::Positions(_)
-                | ProblemError::NearPositions(_)
-                | ProblemError::TooMany { .. }),
-            ) => {
+            // The unit of the file suits its own orientation.
+            Err(ProblemError::Positions(error)) => return skipped(error.to_string()),
+            Err(error @ (ProblemError::NearPositions(_) | ProblemError::TooMany { .. })) => {
                 return skipped(error.to_string());
             }
             Err(error) => return Err(self.origin.of_problem(&self.name, &error)),

@@ -261,7 +261,10 @@ impl RecipeOrigin {
                     "{likely}: {scan}: {error}; {cause} the likely cause"
                 ))
             }
-            _ => Failure::failed(format!("{scan}: {error}")),
+            _ => {
+                let error = ProblemError::Positions(error.clone());
+                Failure::failed(format!("{scan}: {error}"))
+            }
         }
     }
 

@@ -69,7 +69,7 @@ pub(super) fn read(
             let several = all.len() > 1;
             let mut all = all.into_iter();
             let (path, mut values) = all.next().ok_or_else(missing)?;
-            if several {
+            if several && options.units.positions.is_none() {
                 let unit = attribute_unit(source, &path)?;
                 source.same("unit of the positions", unit.as_ref(), |other| {
                     attribute_unit(other, &path)

@@ -228,9 +228,9 @@ pub(super) fn resolve(
             let pixel = angles.map(|angle| angle * distance);
             if let Some((path, [rows, columns])) = in_file {
                 notes.push(format!(
-                    "{option} is used; {path} has {} m x {} m",
-                    shortest(*rows),
-                    shortest(*columns)
+                    "{option} is used; {path} has {} x {}",
+                    length(*rows, 5),
+                    length(*columns, 5)
                 ));
             }
             let [rows, columns] = angles.map(|angle| significant(1e3 * angle, 5));
@@ -333,9 +333,9 @@ fn propagation(
                 && (given.is_infinite() || (z1 - given).abs() > 0.01 * given)
             {
                 notes.push(format!(
-                    "data.focus_to_sample ({} m) is used; {path} has {} m",
-                    shortest(given),
-                    shortest(*z1)
+                    "data.focus_to_sample ({}) is used; {path} has {}",
+                    length(given, 5),
+                    length(*z1, 5)
                 ));
             }
             // An infinite distance is that of a parallel beam.
@@ -379,9 +379,9 @@ fn contradictions(constants: &Constants, found: &FileGeometry, notes: &mut Vec<S
             && (value.abs() - constant).abs() > 0.01 * constant
         {
             notes.push(format!(
-                "data.constants.{name} ({} m) is used; {path} has {} m",
-                shortest(constant),
-                shortest(value)
+                "data.constants.{name} ({}) is used; {path} has {}",
+                length(constant, 5),
+                length(value, 5)
             ));
         }
     }

@@ -144,6 +144,14 @@ fn units_without_effect_are_named() {
                 "pixel_size",
             ],
         };
+        if ending == "cxi" {
+            let text = "units.wavelength = \"nm\"\nconstants.wavelength = 1.4e-10";
+            let refused = read(&path, &options(text)).unwrap_err().to_string();
+            assert!(
+                refused.contains("data.units.wavelength: the option has no effect"),
+                "{refused}"
+            );
+        }
         for name in unused {
             let unit = if *name == "energy" { "keV" } else { "mm" };
             let text = format!("units.{name} = \"{unit}\"\n{needed}");

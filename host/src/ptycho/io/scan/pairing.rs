@@ -4,12 +4,9 @@ use super::ReadOptions;
 use super::window::Window;
 use crate::io::{InputFile, IoError, Remedy};
 use crate::ptycho::Pair;
-use crate::text::{count, shortest};
+use crate::text::{count, ranges, shortest};
 use ndarray::Array2;
 use std::ops::RangeInclusive;
-
-/// Most frames that a note lists.
-const LISTED: usize = 8;
 
 /// Positions as they have been found, before frames are selected.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,6 +28,8 @@ pub(super) struct FoundPositions {
 pub(super) struct FrameNumbers {
     /// The name of the column.
     pub(super) column: String,
+    /// Whether the numbers, and not the name of the column, let them appear to be those of frames.
+    pub(super) doubtful: bool,
     pub(super) values: Vec<f64>,
     /// The line of each position, from 1.
     pub(super) lines: Vec<u64>,
@@ -89,6 +88,14 @@ pub(super) fn pair(
 ) -> Result<(String, Array2<f64>), IoError> {
     let [frames, ..] = window.stored;
     let rows = match &found.numbers {
+        Some(numbers) if numbers.doubtful && options.pair.is_none() => {
+            let selected = window.selected(options).len();
+            let one_each = found.len() == frames || found.len() == selected;
+            if !(numbers.values.is_sorted() && one_each) {
+                return Err(doubt(&found, numbers, frames));
+            }
+            by_order(&found, stored, window, options, notes)?
+        }
         Some(numbers) if options.pair != Some(Pair::First) => {
             by_numbers(&found, numbers, stored, window, options, notes)?
         }
@@ -116,6 +123,25 @@ pub(super) fn pair(
         window.leave_out(&without);
     }
     Ok((found.name, positions))
+}
+
+/// The error of a column that may have the numbers of frames.
+fn doubt(found: &FoundPositions, numbers: &FrameNumbers, frames: usize) -> IoError {
+    let column = &numbers.column;
+    IoError::Pairing {
+        file: found.file.clone(),
+        dataset: found.name.clone(),
+        frames,
+        found: format!(
+            "{} and, in the column {column}, whole numbers that do not follow one another line by line",
+            found.described()
+        ),
+        remedy: Some(Remedy::boxed((
+            "are they the numbers of the frames? --pair by-index (data.pair) uses them, --pair first pairs in the order of the lines"
+                .to_owned(),
+            "--pair by-index",
+        ))),
+    }
 }
 
 /// The error of numbers that differ.
@@ -257,7 +283,12 @@ fn by_numbers(
             None => beyond += 1,
         }
     }
-    if first == 1 || found.len() != frames || beyond > 0 {
+    let sorted = whole.is_sorted();
+    if first == 1 || found.len() != frames || beyond > 0 || !sorted {
+        let order = match sorted {
+            true => "",
+            false => "; the lines are in another order than the frames",
+        };
         let beyond = match beyond {
             0 => String::new(),
             more => format!(
@@ -267,7 +298,7 @@ fn by_numbers(
             ),
         };
         notes.push(format!(
-            "{}: {} {}, by the numbers of frames in the column {}: frames are numbered from {first}{beyond}",
+            "{}: {} {}, by the numbers of frames in the column {}: frames are numbered from {first}{beyond}{order}",
             found.file,
             count(found.len(), ["position for", "positions for"]),
             count(all, ["frame", "frames"]),
@@ -354,6 +385,19 @@ fn base(
         }),
         (false, false) if options.pair.is_some() && least == 0 => Ok(0),
         (false, false) => {
+            if least > 1 && !(whole.is_sorted() && most - least + 1 == whole.len()) {
+                return Err(IoError::Pairing {
+                    file: found.file.clone(),
+                    dataset: found.name.clone(),
+                    frames: all,
+                    found: format!(
+                        "{} with numbers from {least} to {most} in the column {}, with gaps or in another order; they have to count from 0 or 1",
+                        found.described(),
+                        numbers.column
+                    ),
+                    remedy: None,
+                });
+            }
             let known = least == 0;
             let how = match (known, least <= 1) {
                 (true, _) => {
@@ -384,26 +428,6 @@ fn base(
             })
         }
     }
-}
-
-/// `7, 8, 39` or `10-19`.
-fn ranges(sorted: &[usize]) -> String {
-    let mut parts: Vec<[usize; 2]> = Vec::new();
-    for number in sorted {
-        match parts.last_mut() {
-            Some([_, last]) if *last + 1 == *number => *last = *number,
-            _ => parts.push([*number; 2]),
-        }
-    }
-    let shown: Vec<String> = (parts.iter().take(LISTED))
-        .map(|[first, last]| match last - first {
-            0 => first.to_string(),
-            1 => format!("{first}, {last}"),
-            _ => format!("{first}-{last}"),
-        })
-        .collect();
-    let more = if parts.len() > LISTED { ", …" } else { "" };
-    format!("{}{more}", shown.join(", "))
 }
 
 #[cfg(test)]

@@ -166,6 +166,14 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// The unit that attributes of a dataset state, of which several matter only if the options state none.
+    fn attribute(&self, source: &Source, dataset: &str) -> Result<Option<String>, IoError> {
+        match (attribute_unit(source, dataset), self.unit) {
+            (Err(IoError::Value { .. }), Some(_)) => Ok(None),
+            (found, _) => found,
+        }
+    }
+
     /// The positions, m.
     fn read(&self, notes: &mut Vec<String>) -> Result<FoundPositions, IoError> {
         let (path, dataset) = self.file.path();
@@ -370,7 +378,7 @@ impl<'a> Reader<'a> {
                     _ => return Err(wrong()),
                 };
                 columns.push(flat.into_dimensionality::<Ix1>().map_err(|_| wrong())?);
-                units.push(attribute_unit(source, name)?);
+                units.push(self.attribute(source, name)?);
             }
             let lengths: Vec<usize> = columns.iter().map(Array1::len).collect();
             let views: Vec<_> = columns.iter().map(|column| column.view()).collect();
@@ -407,7 +415,7 @@ impl<'a> Reader<'a> {
         let values = values
             .into_dimensionality::<Ix2>()
             .map_err(|_| wrong("shape (frame, coordinate)"))?;
-        let unit = attribute_unit(source, dataset)?;
+        let unit = self.attribute(source, dataset)?;
         if self.file.columns.is_none() && is_translation(dataset, values.ncols()) {
             notes.push(format!(
                 "{dataset} is a translation as CXI has it, of x, y and z: row = y, column = x (data.positions.columns states others: --position-columns 0,1)"

@@ -56,10 +56,22 @@ fn given(measure: Measure, options: &ReadOptions) -> Option<&str> {
 }
 
 /// The unit that attributes of a dataset state; `None` if they state none.
+///
+/// # Errors
+/// They state several units.
 pub(super) fn attribute_unit(source: &Source, dataset: &str) -> Result<Option<String>, IoError> {
     for name in ["units", "unit"] {
-        let unit = source.attribute(dataset, name)?;
-        if let Some(unit) = unit.filter(|unit| !unit.trim().is_empty()) {
+        let mut units = source.attribute_texts(dataset, name)?.unwrap_or_default();
+        if units.iter().any(|unit| unit.trim() != units[0].trim()) {
+            return Err(IoError::Value {
+                file: source.name().to_owned(),
+                dataset: dataset.to_owned(),
+                found: format!("the attribute {name} = {units:?}"),
+                expected: "one unit for all numbers (an option replaces it, as --set 'data.units.positions=\"um\"' does that of positions)".to_owned(),
+            });
+        }
+        units.truncate(1);
+        if let Some(unit) = units.pop().filter(|unit| !unit.trim().is_empty()) {
             return Ok(Some(unit));
         }
     }
@@ -79,19 +91,29 @@ pub(super) fn check_used(
     let table = options.positions.as_ref();
     let of_table = table.is_some_and(|file| file.unit.is_none()) || options.without_positions;
     let has_wavelength = read.contains(&Measure::Wavelength);
+    let constants = &options.constants;
+    let replaced = |measure: &Measure| match measure {
+        Measure::Wavelength | Measure::Energy => constants.has_beam(),
+        Measure::Distance => constants.distance.is_some(),
+        Measure::PixelSize => constants.pixel_size.is_some(),
+        _ => false,
+    };
     let unused = STATED.into_iter().find(|measure| {
         let used = match measure {
             Measure::Positions => of_table || read.contains(measure),
             Measure::Energy => read.contains(measure) && !has_wavelength,
             _ => read.contains(measure),
         };
-        given(*measure, options).is_some() && !used
+        given(*measure, options).is_some() && (!used || replaced(measure))
     });
     let Some((measure, option)) = unused.and_then(|measure| Some((measure, option(measure)?)))
     else {
         return Ok(());
     };
     let what = match measure {
+        measure if replaced(&measure) => {
+            "data.constants takes the place of what the file has, with its own unit"
+        }
         Measure::Positions if options.raster.is_some() => {
             "the step of the raster has its unit with it"
         }
@@ -200,7 +222,10 @@ impl<'a> UnitReader<'a> {
         notes: &mut Vec<String>,
     ) -> Result<f64, IoError> {
         let dimension = measure.dimension();
-        let attribute = attribute_unit(self.source, dataset)?;
+        let attribute = match given(measure, self.options) {
+            Some(_) => None,
+            None => attribute_unit(self.source, dataset)?,
+        };
         let Some(name) = self.given(measure).or(attribute.as_deref()) else {
             if dimension == Dimension::Length {
                 self.documented(measure, dataset, value)?;
@@ -625,6 +650,30 @@ mod tests {
         for none in ["/m", "/x", "/um/x", "/atom", "/_m", ""] {
             assert_eq!(length(none), None, "{none}");
         }
+    }
+
+    #[test]
+    fn several_units_of_one_dataset_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("units.h5");
+        let file = hdf5_metno::File::create(&path).unwrap();
+        for (name, units) in [("same", ["um"; 3]), ("differ", ["um", "mm", "m"])] {
+            let dataset = file.new_dataset::<f64>().create(name).unwrap();
+            let units = units.map(|unit| unit.parse::<hdf5_metno::types::VarLenUnicode>().unwrap());
+            let attribute = dataset.new_attr_builder().with_data(&units).create("units");
+            attribute.unwrap();
+        }
+        file.close().unwrap();
+        let memory = crate::system::Memory::available();
+        let source =
+            Source::open_with_links(&path, memory, crate::io::source::Follow::Inside).unwrap();
+        let same = attribute_unit(&source, "/same").unwrap();
+        assert_eq!(same.as_deref(), Some("um"));
+        let refused = attribute_unit(&source, "/differ").unwrap_err().to_string();
+        assert!(
+            refused.contains("\"mm\"") && refused.contains("data.units.positions"),
+            "{refused}"
+        );
     }
 
     #[test]

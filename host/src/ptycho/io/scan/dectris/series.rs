@@ -36,8 +36,8 @@ pub(super) fn series(source: &Source, pair: Option<Pair>) -> Result<Series<'_>, 
     let first = numbered.first().map_or(0, |(number, _)| *number);
     let mut datasets: Vec<Numbers<'_>> = Vec::with_capacity(numbered.len());
     let mut missing: Vec<Missing> = Vec::new();
-    // The number of the first frame of each dataset in the series.
-    let mut firsts: Vec<usize> = Vec::new();
+    // The number of the first frame of each dataset in the series, if it says it.
+    let mut stated: Vec<Option<usize>> = Vec::new();
     for ((number, name), expected) in numbered.iter().zip(first..) {
         if *number != expected {
             let missing = format!("{DATA}/data_{expected:06}");
@@ -59,16 +59,9 @@ pub(super) fn series(source: &Source, pair: Option<Pair>) -> Result<Series<'_>, 
             let expected = format!("frames of {rows} x {columns} pixels, as in the first dataset");
             return Err(numbers.bad_shape(&expected));
         }
-        let stated = source.attribute_number(&path, FIRST)?;
-        let after = (datasets.iter()).fold(0_usize, |n, of| {
-            n.saturating_add(of.shape().first().copied().unwrap_or(0))
-        });
-        // Files before that are missing have as many frames as this one, unless it says where it begins.
-        let length = numbers.shape().first().copied().unwrap_or(0);
-        let before = missing.len().saturating_mul(length);
-        let stated = stated.filter(|n| n.fract() == 0.0 && (1.0..1e12).contains(n));
-        let stated = stated.map(|n| n as usize - 1).filter(|n| *n >= after);
-        firsts.push(stated.unwrap_or(after.saturating_add(before)));
+        let first = source.attribute_number(&path, FIRST)?;
+        let first = first.filter(|n| n.fract() == 0.0 && (1.0..1e12).contains(n));
+        stated.push(first.map(|n| n as usize - 1));
         datasets.push(numbers);
     }
     if missing.is_empty() {
@@ -80,11 +73,16 @@ pub(super) fn series(source: &Source, pair: Option<Pair>) -> Result<Series<'_>, 
             note: None,
         });
     }
-    let numbers: Vec<usize> = (firsts.iter().zip(&datasets))
-        .flat_map(|(first, of)| *first..first + of.shape().first().copied().unwrap_or(0))
+    let lengths: Vec<usize> = (datasets.iter())
+        .map(|of| of.shape().first().copied().unwrap_or(0))
+        .collect();
+    let before: Vec<usize> = missing.iter().map(|of| of.after).collect();
+    let planned = planned(source)?;
+    let Places { firsts, is_clear } = places(&lengths, &stated, &before, planned);
+    let numbers: Vec<usize> = (firsts.iter().zip(&lengths))
+        .flat_map(|(first, length)| *first..first.saturating_add(*length))
         .collect();
     let at_end = missing.iter().all(|of| of.after == datasets.len());
-    let planned = planned(source)?;
     let exist = numbers.len();
     let all = planned.max(numbers.iter().max().map_or(0, |last| last + 1));
     let named: Vec<&str> = (missing.iter().take(MOST_NAMED))
@@ -110,6 +108,16 @@ pub(super) fn series(source: &Source, pair: Option<Pair>) -> Result<Series<'_>, 
         Some(_) => true,
         None => false,
     };
+    if exist > 0 && !is_clear {
+        return Err(IoError::MissingFiles {
+            file: source.name().to_owned(),
+            dataset: DATA.to_owned(),
+            found: format!(
+                "{lost}; {frames}, and neither {FIRST} nor the lengths of the files say which: copy what is missing into the folder of the master file"
+            ),
+            remedy: None,
+        });
+    }
     if exist == 0 || !permitted {
         let how = match (exist, at_end) {
             (0, _) => None,
@@ -145,6 +153,45 @@ struct Missing {
     after: usize,
 }
 
+/// Where the files that exist are in the series.
+struct Places {
+    /// The number of the first frame of each.
+    firsts: Vec<usize>,
+    /// Whether nothing contradicts these numbers.
+    is_clear: bool,
+}
+
+/// The places of files with these `lengths`, which say it themselves (`stated`) or follow one another, with missing files `before` some
+/// of them, which have as many frames as the longest: only the last file of a series is shorter.
+fn places(lengths: &[usize], stated: &[Option<usize>], before: &[usize], planned: usize) -> Places {
+    let longest = lengths.iter().copied().max().unwrap_or(0);
+    let missing = |file: usize| before.iter().filter(|after| **after == file).count();
+    let mut firsts = Vec::with_capacity(lengths.len());
+    let (mut next, mut assumed) = (0_usize, false);
+    for (file, (length, stated)) in lengths.iter().zip(stated).enumerate() {
+        let stated = stated.filter(|first| *first >= next);
+        if stated.is_some() || missing(file) > 0 {
+            assumed = stated.is_none();
+        }
+        let first = stated.unwrap_or(next.saturating_add(missing(file).saturating_mul(longest)));
+        firsts.push(first);
+        next = first.saturating_add(*length);
+    }
+    // The files after the last one that exists.
+    let at_end = missing(lengths.len()).saturating_mul(longest);
+    let fits = match (planned, at_end) {
+        // The last file alone may be a short one.
+        (0, 0) => lengths.len() > 1,
+        (0, _) => true,
+        (_, 0) => next == planned,
+        _ => next < planned && planned <= next.saturating_add(at_end),
+    };
+    Places {
+        firsts,
+        is_clear: !assumed || fits,
+    }
+}
+
 /// How many frames the detector was to measure; 0 if the file does not say it.
 fn planned(source: &Source) -> Result<usize, IoError> {
     let of = |name: &str| -> Result<Option<f64>, IoError> {
@@ -157,4 +204,35 @@ fn planned(source: &Source) -> Result<usize, IoError> {
         true => all as usize,
         false => 0,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_after_a_missing_one_keep_their_places() {
+        let of = |lengths: &[usize], stated: &[Option<usize>], before: &[usize], planned| {
+            let Places { firsts, is_clear } = places(lengths, stated, before, planned);
+            is_clear.then_some(firsts)
+        };
+        let none = [None; 2];
+        // The last file is shorter.
+        assert_eq!(of(&[25, 10], &none, &[1], 60), Some(vec![0, 50]));
+        assert_eq!(of(&[25, 10], &none, &[1], 0), Some(vec![0, 50]));
+        assert_eq!(of(&[20, 20], &none, &[1], 60), Some(vec![0, 40]));
+        assert_eq!(of(&[25, 25], &none, &[0, 2], 85), Some(vec![25, 50]));
+        // The first file is missing, and the other is a full one or not.
+        assert_eq!(of(&[10], &[None], &[0], 0), None);
+        assert_eq!(of(&[10], &[None], &[0], 35), None);
+        assert_eq!(of(&[10], &[Some(25)], &[0], 35), Some(vec![25]));
+        // The series was stopped in its last file, or is longer than planned.
+        assert_eq!(of(&[25, 10], &none, &[1], 100), None);
+        assert_eq!(of(&[25, 10], &none, &[1, 1], 60), None);
+        assert_eq!(
+            of(&[25, 10], &[None, Some(50)], &[1], 100),
+            Some(vec![0, 50])
+        );
+        assert_eq!(of(&[25, 25], &none, &[2], 100), Some(vec![0, 25]));
+    }
 }

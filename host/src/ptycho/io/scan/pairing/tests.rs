@@ -14,6 +14,7 @@ fn found(positions: usize, numbers: Option<&[usize]>) -> FoundPositions {
     FoundPositions {
         numbers: numbers.map(|numbers| FrameNumbers {
             column: "frame".to_owned(),
+            doubtful: false,
             values: numbers.iter().map(|n| *n as f64).collect(),
             lines: (2..).take(numbers.len()).collect(),
         }),
@@ -182,13 +183,34 @@ fn a_raster_names_the_frames_of_the_flight_back() {
     assert_eq!(used.unwrap().len(), 12);
     assert!(
         notes.contains("12 positions (a raster of 3 x 4 points)")
-            && notes.contains("left out: 12, 13"),
+            && notes.contains("left out: 12-13"),
         "{notes}"
     );
 }
 
 #[test]
-fn ranges_are_short() {
-    assert_eq!(ranges(&[7, 8, 39]), "7, 8, 39");
-    assert_eq!(ranges(&[1, 2, 3, 9]), "1-3, 9");
+fn a_column_that_may_have_numbers_of_frames_is_asked_for() {
+    let doubtful = |numbers: &[usize], frames, text| {
+        let mut found = found(numbers.len(), Some(numbers));
+        found.numbers.as_mut().unwrap().doubtful = true;
+        paired(found, frames, &StoredFrames::All, text)
+    };
+    let moved = &[2, 0, 1][..];
+    let asked = doubtful(moved, 3, "").0.unwrap_err();
+    assert!(asked.contains("--pair by-index"), "{asked}");
+    let (used, notes) = doubtful(moved, 3, "pair = \"by-index\"");
+    assert_eq!(used, Ok(vec![(0, 1), (1, 2), (2, 0)]));
+    assert!(notes.contains("another order"), "{notes}");
+    let first = doubtful(moved, 3, "pair = \"first\"").0;
+    assert_eq!(first, Ok(vec![(0, 0), (1, 1), (2, 2)]));
+    // Numbers with gaps say nothing of as many frames, and much of more.
+    let gap = &[0, 1, 3, 4][..];
+    assert!(doubtful(gap, 4, "").0.is_ok());
+    let asked = doubtful(gap, 5, "").0.unwrap_err();
+    assert!(asked.contains("--pair by-index"), "{asked}");
+    // A counter that has a gap or goes back is not paired in the order of the lines.
+    for counter in [[1000, 1001, 1003], [1001, 1000, 1002]] {
+        let refused = all(3, Some(&counter), 4, "").unwrap_err();
+        assert!(!refused.contains("--pair first"), "{refused}");
+    }
 }

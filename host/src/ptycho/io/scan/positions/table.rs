@@ -44,8 +44,25 @@ const COLUMNS: [&str; 9] = [
     "x_position",
     "translation_x",
 ];
-/// Names of a column with the number of the frame.
-const FRAMES: [&str; 3] = ["frame", "frame_number", "index"];
+/// Names of a column with the number of the frame, of which only letters and digits are compared.
+const FRAMES: [&str; 6] = [
+    "frame",
+    "frameno",
+    "framenr",
+    "framenumber",
+    "frameid",
+    "index",
+];
+/// Such names that may also be those of something else, as the numbers in the column show.
+const LIKELY_FRAMES: [&str; 7] = [
+    "nr",
+    "no",
+    "number",
+    "image",
+    "imageno",
+    "imagenr",
+    "imagenumber",
+];
 
 /// A text in Latin-1, whose bytes are the first 256 characters of Unicode. The error is a byte from 0x80 to 0x9F, which is a
 /// character in other encodings, or `None` for data that are no text.
@@ -263,11 +280,7 @@ impl Table {
                 *to = self.number(*line, cells, column)?;
             }
         }
-        let frames = names.iter().position(|name| is_one_of(name, &FRAMES));
-        let frames = match frames.filter(|n| !chosen.contains(n)) {
-            Some(column) => Some(self.frame_numbers(column)?),
-            None => None,
-        };
+        let frames = self.frames(names, chosen)?;
         if self.decimal_commas {
             notes.push(format!(
                 "{}: the commas in numbers such as 0,5 are read as decimal points",
@@ -337,14 +350,57 @@ impl Table {
         number.ok_or_else(|| wrong(format!("\"{quoted}\"")))
     }
 
-    /// The numbers of frames in a column.
-    fn frame_numbers(&self, column: usize) -> Result<FrameNumbers, IoError> {
+    /// The numbers of frames, of a column whose name says so or else of one that may have them.
+    fn frames(
+        &self,
+        names: &[String],
+        chosen: [usize; 2],
+    ) -> Result<Option<FrameNumbers>, IoError> {
+        let width = names
+            .len()
+            .max(self.rows.first().map_or(0, |(_, c)| c.len()));
+        let others: Vec<usize> = (0..width).filter(|n| !chosen.contains(n)).collect();
+        let name = |column: usize| names.get(column).map(|name| letters(name));
+        let is_named = |column: &&usize, known: &[&str]| {
+            name(**column).is_some_and(|name| known.contains(&name.as_str()))
+        };
+        if let Some(column) = others.iter().find(|column| is_named(column, &FRAMES)) {
+            return self.frame_numbers(*column, true).map(Some);
+        }
+        let mut doubtful = None;
+        for column in others {
+            let Ok(numbers) = self.frame_numbers(column, false) else {
+                continue;
+            };
+            let Some([least, most]) = dense(&numbers.values) else {
+                continue;
+            };
+            let sorted = numbers.values.is_sorted();
+            let in_order = sorted && most - least + 1.0 == numbers.values.len() as f64;
+            let known = is_named(&&column, &LIKELY_FRAMES)
+                || (column == 0 && names.first().is_some_and(|name| letters(name).is_empty()));
+            match known {
+                true if !in_order || least <= 1.0 => {
+                    return Ok(Some(FrameNumbers {
+                        doubtful: false,
+                        ..numbers
+                    }));
+                }
+                false if !in_order && doubtful.is_none() => doubtful = Some(numbers),
+                _ => {}
+            }
+        }
+        Ok(doubtful)
+    }
+
+    /// The numbers of frames in a column, which its name says or not.
+    fn frame_numbers(&self, column: usize, named: bool) -> Result<FrameNumbers, IoError> {
         let number = |(line, cells): &(u64, Vec<String>)| self.number(*line, cells, column);
         let names = self.names.as_deref().unwrap_or_default();
         Ok(FrameNumbers {
-            column: names
-                .get(column)
-                .map_or_else(String::new, |name| quoted(name)),
+            column: (names.get(column).filter(|name| !name.is_empty()))
+                .map_or_else(|| column.to_string(), |name| quoted(name)),
+            doubtful: !named,
             values: self.rows.iter().map(number).collect::<Result<_, _>>()?,
             lines: self.rows.iter().map(|(line, _)| *line).collect(),
         })
@@ -404,6 +460,26 @@ fn without_unit(name: &str) -> (String, Option<String>) {
     (lower.to_ascii_lowercase(), None)
 }
 
+/// The letters and digits of a name, without the unit in it.
+fn letters(name: &str) -> String {
+    let (base, _) = without_unit(name);
+    base.chars().filter(|c| c.is_alphanumeric()).collect()
+}
+
+/// The least and the greatest of at least three whole numbers from 0, each once, that fill at least half of their range, as numbers of
+/// frames do.
+fn dense(values: &[f64]) -> Option<[f64; 2]> {
+    let whole = |value: &f64| value.fract() == 0.0 && (0.0..9e15).contains(value);
+    if values.len() < 3 || !values.iter().all(whole) {
+        return None;
+    }
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let (least, most) = (*sorted.first()?, *sorted.last()?);
+    let once = sorted.windows(2).all(|pair| pair[0] < pair[1]);
+    (once && most - least < 2.0 * values.len() as f64).then_some([least, most])
+}
+
 fn is_one_of(name: &str, known: &[&str]) -> bool {
     known.contains(&without_unit(name).0.as_str())
 }
@@ -438,6 +514,42 @@ mod tests {
         let found = read("1 2 3\n4 5 6\n", Some(["2", "0"])).unwrap();
         assert_eq!(found.values, arr2(&[[3.0, 1.0], [6.0, 4.0]]));
         assert_eq!(found.unit, None);
+    }
+
+    #[test]
+    fn columns_have_the_numbers_of_frames() {
+        let numbers = |name: &str, numbers: [f64; 4]| {
+            let rows: String = (numbers.iter()).map(|n| format!("{n},1,2\n")).collect();
+            let found = read(&format!("{name},x_um,y_um\n{rows}"), None).unwrap();
+            found.frames.map(|of| (of.doubtful, of.values[0]))
+        };
+        let moved = [3.0, 0.0, 1.0, 2.0];
+        for name in [
+            "frame",
+            "Frame #",
+            "frame_no",
+            "FrameNr",
+            "frame id",
+            "Frame Number",
+            "nr",
+            "No.",
+            "image",
+            "index",
+            "",
+        ] {
+            assert_eq!(numbers(name, moved), Some((false, 3.0)), "{name}");
+        }
+        for gap in [moved, [0.0, 1.0, 3.0, 4.0]] {
+            assert_eq!(numbers("point", gap), Some((true, gap[0])));
+        }
+        for other in [
+            [0.0, 1.0, 2.0, 3.0],
+            [5.0, 5.0, 2.0, 3.0],
+            [0.5, 3.0, 2.0, 1.0],
+        ] {
+            assert_eq!(numbers("point", other), None, "{other:?}");
+        }
+        assert_eq!(numbers("image", [9000.0, 12.0, 500.0, 7.0]), None);
     }
 
     #[test]
