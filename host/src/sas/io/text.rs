@@ -69,6 +69,7 @@ pub(super) fn read(
         lines.push(at as u32);
     }
     header.check(file, columns.first().map_or(&[], Vec::as_slice))?;
+    header.check_unit(file, options)?;
     let mut notes = header.notes_on_units(options);
     if let Some(first) = broken.first() {
         notes.push(format!(
@@ -183,7 +184,8 @@ fn curve(
     file: &str,
 ) -> RawCurve {
     let order = ColumnOrder::of_curve(header, &columns);
-    let [_, _, of_sigma, of_width] = order.columns();
+    let [of_q, _, of_sigma, of_width] = order.columns();
+    notes.extend(header.note_on_q(of_q));
     let [q, intensity, sigma, width] = order.take(header, columns, &mut notes);
     let intensity = intensity.unwrap_or_default();
     let width = width.zip(of_width);
@@ -224,6 +226,11 @@ fn image(
     let [_, _, _, of_sigma, ..] = order.columns();
     let taken = order.take(header, columns, &mut notes);
     let [qx, qy, intensity, sigma, along, across] = taken;
+    if along.is_some() != across.is_some() {
+        notes.push(
+            "the header names one of the two widths of the resolution: it is not used".to_owned(),
+        );
+    }
     let q = |column: Option<Vec<f64>>| scaled(column.unwrap_or_default(), factor);
     let intensity = intensity.unwrap_or_default();
     RawImage {
