@@ -498,6 +498,19 @@ mod tests {
             ),
             ("index Q I", vec![Unused, Q, Intensity]),
             (
+                "Data columns are Qx - Qy - I(Qx,Qy) - err(I) - Qz - SigmaQ_parall - SigmaQ_perp - fSubS(beam stop shadow)",
+                vec![
+                    Qx,
+                    Qy,
+                    Intensity,
+                    Sigma,
+                    Unused,
+                    WidthAlong,
+                    WidthAcross,
+                    Unused,
+                ],
+            ),
+            (
                 "Data columns Qx - Qy - I(Qx,Qy) - err(I)",
                 vec![Qx, Qy, Intensity, Sigma],
             ),
@@ -548,6 +561,138 @@ mod tests {
                 header(text, 3).check("a.dat", &[2.0, 1.0]).is_ok(),
                 "{text}"
             );
+        }
+    }
+
+    #[test]
+    fn other_coordinates_need_evidence_beside_their_names() {
+        for (text, columns, words) in [
+            ("lambda_nm I err", 3, "a wavelength"),
+            ("energy_MeV I err", 3, "an energy"),
+            ("time,I,err", 3, "a time"),
+            ("pixel I err", 3, "a number of a row"),
+            ("channel I err", 3, "a number of a row"),
+            ("q^2 I err", 3, "a power of q"),
+            ("q2 lnI", 2, "a power of q"),
+            ("q I*q^4 err", 3, "a power of q"),
+            ("q ln(I) err", 3, "a logarithm"),
+            ("sin(theta)/lambda I err", 3, "sin(θ)/λ"),
+            ("d_A I err", 3, "a spacing d"),
+            ("delta(A) P", 2, "a length in real space"),
+            ("SEL P err", 3, "SESANS"),
+        ] {
+            let refused = header(text, columns).check("a.dat", &[1.0, 2.0]);
+            let why = refused.unwrap_err().to_string();
+            assert!(why.contains(words), "{text}: {why}");
+        }
+        for (text, columns) in [
+            ("Wavelength (A) 6.0", 2),
+            ("wavelength: 1.34", 2),
+            ("Time 12 s", 3),
+            ("Energy: 12.4 keV", 3),
+            ("time of day", 3),
+            ("d 4.5 m", 3),
+            ("lambda_nm I err\nq I err", 3),
+        ] {
+            let found = header(text, columns);
+            assert!(found.check("a.dat", &[1.0, 2.0]).is_ok(), "{text}");
+            assert_eq!(found.note_on_q(Some(0)), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_name_before_the_intensity_is_taken_for_q() {
+        use Role::{Intensity, Q, Sigma, Unused};
+        for (text, roles) in [
+            ("foo I err model", vec![Q, Intensity, Sigma, Unused]),
+            ("n foo I err", vec![Unused, Q, Intensity, Sigma]),
+            (
+                "sExp | iExp | Err | iFit(+Const)",
+                vec![Q, Intensity, Sigma, Unused],
+            ),
+            (
+                "S J EXP ERROR J REG I REG",
+                vec![Q, Intensity, Sigma, Unused, Unused],
+            ),
+            (
+                "S    J EXP    ERROR    J REG   I REG",
+                vec![Q, Intensity, Sigma, Unused, Unused],
+            ),
+            ("s Iexp err Ifit", vec![Q, Intensity, Sigma, Unused]),
+        ] {
+            let found = header(text, roles.len());
+            let q = found.column(Q);
+            assert!(
+                found.note_on_q(q).unwrap().contains("is taken for q"),
+                "{text}"
+            );
+            assert_eq!(found.columns.unwrap().roles, roles, "{text}");
+        }
+        for text in [
+            "Phase I 3",
+            "My sample data",
+            "Scattering vector (1/A) I err",
+        ] {
+            assert_eq!(header(text, 3).note_on_q(Some(0)), None, "{text}");
+        }
+        for (text, intensity) in [
+            ("q,counts,I,sigma", 2),
+            ("q,y,I,err", 2),
+            ("q,I_raw,I_sub,sigma", 2),
+            ("q,I_0,I_1,sigma", 1),
+            ("q,I,model,sigma", 1),
+        ] {
+            assert_eq!(header(text, 4).column(Intensity), Some(intensity), "{text}");
+        }
+    }
+
+    #[test]
+    fn inverse_nanometres_have_many_spellings() {
+        for name in [
+            "q_nminv",
+            "q_inv_nm",
+            "Q_nm_1",
+            "q_per_nm",
+            "qnm-1",
+            "Q.nm-1",
+            "h_nm-1",
+            "s_nm-1",
+            "scattering_vector_nm^-1",
+            "q[nm^{-1}]",
+            "q_nm^{-1}",
+            "Momentum transfer (1/nm)",
+        ] {
+            let found = header(&format!("{name} I err"), 3);
+            assert_eq!(found.factor(&ReadOptions::default()), 0.1, "{name}");
+        }
+        for lines in [
+            "# q I err\n# nm^-1 cm^-1 cm^-1",
+            "q,I,err\n(1/nm),(1/cm),(1/cm)",
+        ] {
+            assert_eq!(
+                header(lines, 3).factor(&ReadOptions::default()),
+                0.1,
+                "{lines}"
+            );
+        }
+        for name in ["q_nm", "q(um)", "q (nm)"] {
+            let found = header(&format!("{name} I err"), 3);
+            let refused = found.check_unit("a.dat", &ReadOptions::default());
+            let why = refused.unwrap_err().to_string();
+            assert!(
+                why.contains("give its unit, such as --q-unit 1/nm"),
+                "{why}"
+            );
+            let given = ReadOptions {
+                q_unit: Some(QUnit::InverseNanometre),
+                ..ReadOptions::default()
+            };
+            assert!(found.check_unit("a.dat", &given).is_ok(), "{name}");
+        }
+        for name in ["q", "q(A-1)", "Q_A", "environment", "q (1/m)"] {
+            let found = header(&format!("{name} I err"), 3);
+            let options = ReadOptions::default();
+            assert!(found.check_unit("a.dat", &options).is_ok(), "{name}");
         }
     }
 

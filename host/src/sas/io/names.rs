@@ -291,7 +291,7 @@ pub(super) fn role_in_front(name: &str) -> Option<Role> {
     match name {
         // ATSAS calls q = 4π sin(θ)/λ s; h and k are older names of it.
         "s" | "sexp" | "h" | "k" => Some(Role::Q),
-        "d" | "dspacing" => foreign(Foreign::Spacing),
+        "d" | "da" | "dspacing" => foreign(Foreign::Spacing),
         "delta" | "δ" | "z" => foreign(Foreign::Correlation),
         "q2" | "qsq" | "qsquared" | "qsquare" | "q4" => foreign(Foreign::Power),
         _ if name.starts_with("sintheta") || name.starts_with("sinθ") => foreign(Foreign::HalfS),
@@ -456,8 +456,9 @@ fn name(cell: &str) -> Name {
     while let Some(at) = last_bracket(rest)
         && at > 0
     {
-        let inside = rest[at..].trim_matches(BRACKETS).trim();
-        if is_argument(inside) {
+        let inside = rest[at + 1..rest.len() - 1].trim();
+        // The exponent of `q_nm^{-1}` is part of a unit.
+        if is_argument(inside) || rest[..at].ends_with('^') {
             break;
         }
         unit = Some(inside.to_owned());

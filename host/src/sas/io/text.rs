@@ -190,25 +190,12 @@ fn curve(
     let intensity = intensity.unwrap_or_default();
     let width = width.zip(of_width);
     let width = width.map(|(c, at)| scaled(c, header.factor_of_width(at, options)));
-    // NIST's files of ultra-small angles have minus the half length of the slit in the place of dq.
-    let is_slit = |width: &Vec<f64>| !width.is_empty() && width.iter().all(|w| *w < 0.0);
-    let (width, slit) = match width {
-        Some(width) if is_slit(&width) => {
-            notes.push(
-                "the resolution is negative: it is read as the half length of a slit, as in NIST's files of ultra-small angles"
-                    .to_owned(),
-            );
-            let zeros = vec![0.0; width.len()];
-            (None, Some((scaled(width, -1.0), zeros)))
-        }
-        width => (width, None),
-    };
     RawCurve {
         q: scaled(q.unwrap_or_default(), header.factor(options)),
         sigma: deviations(sigma, of_sigma, &intensity, header, &mut notes),
         intensity,
         width,
-        slit,
+        slit: None,
         title: name_of(file),
         notes,
     }
