@@ -408,7 +408,8 @@ fn of_words(line: &str) -> Vec<Name> {
     for word in words(line) {
         // A unit of its own belongs to the name before it.
         let unit = bare(word).trim_matches(BRACKETS);
-        if is_unit(unit) || unit == "%" {
+        let in_brackets = bare(word).starts_with(BRACKETS) && is_foreign_unit(unit);
+        if is_unit(unit) || unit == "%" || in_brackets {
             if let Some(last) = names.last_mut() {
                 last.unit.get_or_insert(unit.to_owned());
                 last.set_percent(unit == "%");
