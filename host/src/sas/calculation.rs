@@ -215,8 +215,10 @@ impl Calculation {
                     return None;
                 }
                 let centre = *vector.values.get(polydispersity.parameter)?;
-                cut_off(&row.name, polydispersity, centre, *width, row.limits)
+                let limits = row.limits;
+                Some(cut_off(&row.name, polydispersity, centre, *width, limits))
             })
+            .flatten()
             .collect()
     }
 }

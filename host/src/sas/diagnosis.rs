@@ -42,8 +42,17 @@ pub fn problems(data: &Scattering) -> Vec<String> {
     }
     let not_positive = intensity.iter().filter(|i| **i <= 0.0).count();
     if not_positive > 0 {
+        let extent = |of: fn(f64, f64) -> f64| intensity.iter().copied().fold(0.0, of);
+        let (least, greatest) = (extent(f64::min), extent(f64::max));
+        let remedy = match -least > greatest {
+            true => format!(
+                "; the least, {}, may stand for none: a fit with --positive leaves them out",
+                significant(least, 5)
+            ),
+            false => String::new(),
+        };
         problems.push(format!(
-            "{not_positive} of {} intensities are not positive",
+            "{not_positive} of {} intensities are not positive{remedy}",
             intensity.len()
         ));
     }

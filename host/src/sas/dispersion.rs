@@ -4,7 +4,7 @@ mod wide;
 
 use super::{Distribution, Polydispersity, SasError};
 use crate::text::{shortest, significant};
-use wide::{Grid, grid, is_default};
+use wide::{Grid, coarse_step, grid, is_default};
 
 /// Values of a parameter and their weights, which sum to 1.
 #[derive(Debug, Clone, PartialEq)]
@@ -165,51 +165,69 @@ pub fn weighted_values(
 /// Share of a distribution beyond the limits from which on it is noted.
 const NOTED_SHARE: f64 = 0.01;
 /// Relative error of a mesh from which on it is noted.
-const NOTED_ERROR: f64 = 0.03;
+const NOTED_ERROR: f64 = 0.02;
 
-/// A note if the limits of the parameter cut off a part of the distribution of sizes about
-/// `centre`, or if its mesh misses a part of it.
+/// Notes if the limits of the parameter cut off a part of the distribution of sizes about
+/// `centre`, and if its mesh misses a part of it.
 pub(crate) fn cut_off(
     name: &str,
     polydispersity: &Polydispersity,
     centre: f64,
     width: f64,
     limits: (f64, f64),
-) -> Option<String> {
+) -> Vec<String> {
+    let mut notes = Vec::new();
     if centre * width == 0.0 {
-        return None;
+        return notes;
     }
     let about = Centre::Size(centre);
     let everywhere = (f64::NEG_INFINITY, f64::INFINITY);
-    let all = weighted_values(name, polydispersity, about, width, everywhere).ok()?;
+    let Ok(all) = weighted_values(name, polydispersity, about, width, everywhere) else {
+        return notes;
+    };
     let pairs = || all.values.iter().zip(&all.weights);
     let beyond = |x: f64| x < limits.0 || x > limits.1;
     let share: f64 = pairs().filter(|(x, _)| beyond(**x)).map(|(_, w)| w).sum();
     if share >= NOTED_SHARE {
-        return Some(format!(
+        notes.push(format!(
             "{} % of the distribution of {name} are beyond its limits, {} to {}, and left out",
             significant(100.0 * share, 2),
             shortest(limits.0),
             shortest(limits.1)
         ));
     }
-    let expected = polydispersity.distribution.sphere_moment(width)?;
+    let Some(expected) = polydispersity.distribution.sphere_moment(width) else {
+        return notes;
+    };
     let moment = |n: i32| -> f64 { pairs().map(|(x, w)| w * (x / centre).powi(n)).sum() };
     let error = moment(6) / moment(3) / expected - 1.0;
     // False for NaN, too.
     let resolved = error.abs() <= NOTED_ERROR;
-    (!resolved).then(|| {
-        format!(
-            "the mesh does not resolve the distribution of {name}: its mean of {name}^6 over that of {name}^3, to which the intensity of spheres at q = 0 is proportional, is {} % too {}; {}",
+    if !resolved {
+        let remedy = match polydispersity.distribution {
+            Distribution::Rectangle | Distribution::Uniform => "give it more points",
+            Distribution::Boltzmann => "give it more points and a longer reach",
+            _ if is_default(polydispersity) => "choose a smaller width",
+            _ => "leave out its points and its reach, and the mesh follows the width",
+        };
+        notes.push(format!(
+            "the mesh does not resolve the distribution of {name}: its mean of {name}^6 over that \
+             of {name}^3, to which the intensity of spheres at q = 0 is proportional, is {} % too \
+             {}; {remedy}",
             significant(100.0 * error.abs(), 2),
             if error < 0.0 { "small" } else { "large" },
-            match polydispersity.distribution {
-                Distribution::Rectangle | Distribution::Uniform => "give it more points",
-                _ if is_default(polydispersity) => "choose a smaller width",
-                _ => "leave out its points and its reach, and the mesh follows the width",
-            }
-        )
-    })
+        ));
+    }
+    if let Some(step) = coarse_step(polydispersity, width) {
+        notes.push(format!(
+            "the mesh of {name} has steps of {} %: where q times the sizes that scatter exceeds \
+             {}, fringes are not resolved, and the intensity is uncertain by several percent; \
+             choose a smaller width",
+            significant(100.0 * step, 2),
+            significant(1.0 / step, 2)
+        ));
+    }
+    notes
 }
 
 fn array(

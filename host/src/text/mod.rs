@@ -16,9 +16,7 @@ pub use count::count;
 #[cfg(feature = "ptycho")]
 pub use count::ranges;
 #[cfg(any(feature = "ptycho", feature = "sas"))]
-pub(crate) use decimal_comma::has_decimal_commas;
-#[cfg(feature = "ptycho")]
-pub(crate) use decimal_comma::is_decimal;
+pub(crate) use decimal_comma::{has_decimal_commas, is_decimal};
 pub use numbers::{length, shortest, significant};
 #[cfg(feature = "plots")]
 pub(crate) use numbers::{round_below, trimmed};

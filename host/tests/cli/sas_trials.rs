@@ -233,6 +233,34 @@ fn names_of_columns_decide_what_they_are() {
             "{unit}"
         );
     }
+    for name in ["s", "Scattering vector (1/A)", "foo"] {
+        let header = format!("{name} Intensity Error Model");
+        let found = written(&folder, &header, |_, [q, i, s]| format!("{q} {i} {s} {i}"));
+        same(&found, name);
+        assert_eq!(found["resolution"]["kind"], "none", "{name}");
+    }
+    let found = written(&folder, "q,counts,I,sigma", |_, [q, i, s]| {
+        format!("{q},{},{i},{s}", 7.0 * i)
+    });
+    same(&found, "counts");
+    let found = written(&folder, "# q I s\n# nm^-1 cm^-1 cm^-1", |_, [q, i, s]| {
+        format!("{} {i} {s}", 10.0 * q)
+    });
+    same(&found, "a line of units");
+    for (header, words) in [
+        ("q_nm I sigma", "--q-unit 1/nm"),
+        ("lambda_nm I sigma", "a wavelength"),
+        ("pixel I sigma", "a number of a row, pixel or channel"),
+    ] {
+        std::fs::write(
+            folder.path("b.dat"),
+            format!("{header}\n0.1 2 1\n0.2 1 1\n"),
+        )
+        .unwrap();
+        folder
+            .run(&["sas", "info", "b.dat"])
+            .refused(1, &["column 1", words]);
+    }
     let found = written(&folder, "q,I,err (%)", |_, [q, i, _]| format!("{q},{i},3"));
     same(&found, "percent");
     let found = written(&folder, "q;I;dI/I", |_, [q, i, _]| format!("{q};{i};0.03"));

@@ -21,6 +21,9 @@ const WIDEST: f64 = 2.0;
 const LOGNORMAL_TAIL: f64 = 4.2;
 /// Step of ln x over s, and its greatest value.
 const LOGNORMAL_STEP: (f64, f64) = (1.0 / 24.0, 0.02);
+/// Finest step of ln x; at large s the step falls as 1/s² to this one, as large particles have
+/// narrow fringes. It does not resolve those of wider distributions than the second number.
+const LOGNORMAL_FINEST: (f64, f64) = (0.005, 1.0);
 /// Standard deviations beyond the mean of the distribution that the sixth moment weights.
 const SCHULZ_TAIL: f64 = 6.0;
 /// Step of a Schulz distribution in standard deviations.
@@ -71,7 +74,7 @@ pub(super) fn grid(polydispersity: &Polydispersity, width: f64) -> Option<Grid> 
 /// Even steps of u = ln(x/c), from the tail of the numbers of particles to that of their sixth
 /// moment, which is centred at 6 s². The weight of u is exp(−u²/2s²).
 fn lognormal(bounded: f64, s: f64) -> Vec<(f64, f64)> {
-    let step = (LOGNORMAL_STEP.0 * bounded).min(LOGNORMAL_STEP.1);
+    let step = lognormal_step(bounded);
     let (low, high) = (
         -LOGNORMAL_TAIL * bounded,
         bounded * (6.0 * bounded + LOGNORMAL_TAIL),
@@ -80,6 +83,22 @@ fn lognormal(bounded: f64, s: f64) -> Vec<(f64, f64)> {
     let u = (0..=count).map(|i| low + i as f64 * step);
     u.map(|u| (u.exp(), (-0.5 * (u / s).powi(2)).exp()))
         .collect()
+}
+
+fn lognormal_step(bounded: f64) -> f64 {
+    let finest = LOGNORMAL_FINEST.0;
+    let falling = (finest / (bounded * bounded)).max(finest);
+    (LOGNORMAL_STEP.0 * bounded)
+        .min(LOGNORMAL_STEP.1)
+        .min(falling)
+}
+
+/// Relative step of the default mesh of a lognormal distribution that is too wide for it to resolve
+/// the fringes of the large particles.
+pub(super) fn coarse_step(polydispersity: &Polydispersity, width: f64) -> Option<f64> {
+    let lognormal = matches!(polydispersity.distribution, Distribution::LogNormal);
+    let coarse = lognormal && is_default(polydispersity) && width > LOGNORMAL_FINEST.1;
+    coarse.then(|| lognormal_step(width.min(WIDEST)))
 }
 
 /// The middles of even steps of R = x/c from 0 to the tail of the sixth moment, a Γ distribution
@@ -114,7 +133,8 @@ impl Distribution {
                 flat(half, 6) / flat(half, 3)
             }
             Self::Uniform => flat(width, 6) / flat(width, 3),
-            Self::Boltzmann | Self::Array(_) => return None,
+            Self::Boltzmann => (1.0 + w2 * (30.0 + w2 * (360.0 + 720.0 * w2))) / (1.0 + 6.0 * w2),
+            Self::Array(_) => return None,
         })
     }
 }
@@ -191,19 +211,44 @@ mod tests {
             ),
         ] {
             let mut given = of(distribution);
-            assert_eq!(cut_off("radius", &given, 50.0, 1.0, FREE), None);
+            assert!(cut_off("radius", &given, 50.0, 1.0, FREE).is_empty());
             given.points += 1;
-            let note = cut_off("radius", &given, 50.0, 1.0, FREE).unwrap();
+            let note = cut_off("radius", &given, 50.0, 1.0, FREE).remove(0);
             assert!(note.contains(words), "{note}");
             assert!(grid(&given, 1.0).is_none());
         }
         let mut coarse = of(Distribution::Rectangle);
         coarse.points = 20;
-        let note = cut_off("radius", &coarse, 50.0, 0.3, FREE).unwrap();
+        let note = cut_off("radius", &coarse, 50.0, 0.3, FREE).remove(0);
         assert!(note.ends_with("too large; give it more points"), "{note}");
-        assert_eq!(
-            cut_off("radius", &of(Distribution::Rectangle), 50.0, 0.1, FREE),
-            None
+        let narrow = cut_off("radius", &of(Distribution::Rectangle), 50.0, 0.1, FREE);
+        assert!(narrow.is_empty(), "{narrow:?}");
+    }
+
+    /// Notes come where the limits cut a distribution, and where its mesh misses a part of it.
+    #[test]
+    fn limits_and_meshes_are_both_noted() {
+        let notes = |distribution, width| cut_off("radius", &of(distribution), 50.0, width, FREE);
+        let found = notes(Distribution::Boltzmann, 0.1);
+        assert!(
+            found[0].ends_with("more points and a longer reach"),
+            "{found:?}"
         );
+        assert!(notes(Distribution::Boltzmann, 0.01).is_empty());
+        let mut long = of(Distribution::Boltzmann);
+        (long.points, long.nsigma) = (401, 20.0);
+        assert!(cut_off("radius", &long, 50.0, 0.04, FREE).is_empty());
+        let found = notes(Distribution::Boltzmann, 0.5);
+        assert!(
+            found.len() == 2 && found[0].contains("beyond its limits"),
+            "{found:?}"
+        );
+        let found = notes(Distribution::Rectangle, 0.7);
+        assert!(
+            found.len() == 2 && found[1].contains("more points"),
+            "{found:?}"
+        );
+        let found = notes(Distribution::LogNormal, 1.5);
+        assert!(found[0].contains("fringes are not resolved"), "{found:?}");
     }
 }

@@ -115,6 +115,18 @@ fn select_rows(values: &mut Vec<f64>, rows: &[usize]) {
 pub(super) fn curve(file: &str, mut raw: RawCurve, label: RowLabel<'_>) -> Result<Curve, IoError> {
     let rows = raw.q.len();
     let mut notes = std::mem::take(&mut raw.notes);
+    // NIST's files of ultra-small angles have minus the half length of the slit in the place of dq.
+    let is_slit = |width: &Vec<f64>| !width.is_empty() && width.iter().all(|w| *w < 0.0);
+    if raw.slit.is_none()
+        && let Some(width) = raw.width.take_if(|width| is_slit(width))
+    {
+        notes.push(
+            "the resolution is negative: it is read as the half length of a slit, as in NIST's \
+             files of ultra-small angles"
+                .to_owned(),
+        );
+        raw.slit = Some((width.iter().map(|w| -w).collect(), vec![0.0; rows]));
+    }
     // A row with q ≤ 0 may have any intensity: a model may diverge at q = 0. A bin without counts
     // has neither intensity nor uncertainty.
     let counted = |row: usize| {

@@ -75,13 +75,21 @@ impl ColumnOrder<6> {
             7 | 8 => NIST,
             _ => [0, 1, 2, 3, all, all].map(|i| Some(i).filter(|i| *i < all)),
         };
-        let named = header.column(Role::Qx).is_some();
+        let mut columns = match header.column(Role::Qx) {
+            Some(_) => IMAGE.map(|(role, _)| header.column(role)),
+            None => usual,
+        };
+        // Of the widths in NIST's places, one name may be unknown.
+        let is_width = |at: usize| header.name(at).is_some_and(|name| name.starts_with("sig"));
+        if matches!(all, 7 | 8)
+            && (columns[4].is_none() || columns[5].is_none())
+            && columns[..2] == usual[..2]
+            && usual[4..].iter().flatten().all(|at| is_width(*at))
+        {
+            columns[4..].copy_from_slice(&usual[4..]);
+        }
         Self {
-            columns: if named {
-                IMAGE.map(|(role, _)| header.column(role))
-            } else {
-                usual
-            },
+            columns,
             meanings: IMAGE,
             usual,
             all,

@@ -15,7 +15,7 @@ pub(super) fn refuse_decimal_commas<'t>(
             file: file.to_owned(),
             dataset: format!("line {line}"),
             found: format!("decimal commas in \"{}\"", shorten(row)),
-            expected: "numbers with decimal points".to_owned(),
+            expected: "numbers with decimal points, as `sed 's/,/./g' FILE` writes them".to_owned(),
         }),
     }
 }

@@ -1,6 +1,7 @@
 //! What the lines around columns of numbers say about them: names of columns, and units.
 
 use super::names::{self, Foreign, Name, Role, is_sentence, letters};
+use super::names::{rank_of_intensity, role_in_front};
 use super::{IoError, QUnit, ReadOptions, shorten, units};
 
 /// Most lines that are searched on either side of the data, and most characters of each.
@@ -29,6 +30,8 @@ pub(super) struct Header {
     pub(super) columns: Option<Columns>,
     /// A column that has another coordinate in the place of q, from 0, and its name.
     foreign: Option<(usize, Foreign, String)>,
+    /// A column that is taken for q although its name does not say so, from 0, and its name.
+    assumed: Option<(usize, String)>,
     /// Keys of an image of a detector without q.
     detector: Vec<String>,
     /// Whether the columns begin with qx, qy and an intensity.
@@ -63,6 +66,19 @@ impl Header {
             let key = key.filter(|key| DETECTOR.contains(&key.as_str()));
             header.detector.extend(key);
         }
+        let of_columns = || {
+            before
+                .iter()
+                .rev()
+                .find_map(|line| unit_line(line, columns))
+        };
+        if !header.q_unit_is_named
+            && header.column(Role::Q).is_none_or(|at| at == 0)
+            && let Some(unit) = of_columns()
+        {
+            header.q_unit = Some(unit);
+            header.q_unit_is_named = true;
+        }
         if header.q_unit.is_none() {
             header.q_unit = before.iter().chain(&after).find_map(|line| mentioned(line));
         }
@@ -89,17 +105,31 @@ impl Header {
                 }
             }
         }
-        // The first of several intensities; behind q, one with an unknown name before its σ.
+        let complete = names.len() == columns && !is_sentence(&names);
+        let has = |roles: &[Option<Role>], wanted: Role| roles.contains(&Some(wanted));
+        let is_pixel = has(&roles, Role::Qx) && has(&roles, Role::Qy);
+        let without_q = !has(&roles, Role::Q) && !is_pixel;
+        // A line of settings, `Wavelength (A) 6.0`, has numbers.
+        let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+        let settings = names.iter().any(|name| is_number(&name.text));
+        let in_front = names.first().and_then(|name| role_in_front(&name.text));
+        if let Some(role) = in_front.filter(|_| complete && without_q && !settings) {
+            roles[0] = Some(role);
+        }
+        // Of several intensities, the first with the surest name; behind q, one with an unknown
+        // name before its σ.
         let of_intensity = places(&roles, Role::Intensity);
-        for at in of_intensity.iter().skip(1) {
+        let surest = of_intensity
+            .iter()
+            .min_by_key(|at| rank_of_intensity(&names[**at].text));
+        for at in of_intensity.iter().filter(|at| Some(*at) != surest) {
             roles[*at] = Some(Role::Unused);
         }
-        let knows = |wanted: Role| !places(&roles, wanted).is_empty();
         if of_intensity.is_empty()
             && names.len() == columns
             && roles.first() == Some(&Some(Role::Q))
             && roles.get(1) == Some(&None)
-            && (knows(Role::Sigma) || knows(Role::Width))
+            && (has(&roles, Role::Sigma) || has(&roles, Role::Width))
         {
             roles[1] = Some(Role::Intensity);
         }
@@ -107,7 +137,21 @@ impl Header {
             [at] => Some(at),
             _ => None,
         };
-        let (q, intensity) = (only(Role::Q), only(Role::Intensity));
+        let intensity = only(Role::Intensity);
+        let names_it = intensity.is_some_and(|at| rank_of_intensity(&names[at].text) == 0)
+            || intensity.is_some() && has(&roles, Role::Sigma);
+        let known_q = only(Role::Q);
+        // Without a q: the first unknown name before the intensity.
+        let taken = match known_q {
+            Some(at) => Some(at).filter(|_| without_q),
+            None if complete && without_q && names_it => {
+                (0..intensity.unwrap_or(0)).find(|at| roles[*at].is_none())
+            }
+            None => None,
+        };
+        let of_other = matches!(roles.first(), Some(Some(Role::Foreign(_))));
+        let taken = taken.filter(|_| !of_other && !settings);
+        let q = known_q.or(taken);
         let (qx, qy) = (only(Role::Qx), only(Role::Qy));
         let starts_an_image = (qx, qy, intensity) == (Some(0), Some(1), Some(2));
         self.image |= starts_an_image;
@@ -116,7 +160,6 @@ impl Header {
             let factor = factor(&text)?;
             Some(Unit { text, factor })
         };
-        let complete = names.len() == columns && !is_sentence(&names);
         let coordinate = q.or(qx);
         if coordinate.is_some() && (intensity.is_some() || names.len() == columns) {
             if let Some(unit) = coordinate.and_then(|at| unit(at, &units::of_q)) {
@@ -129,24 +172,58 @@ impl Header {
         if !complete {
             return;
         }
-        let is_pixel = qx.is_some() && qy.is_some();
+        let has_logarithm = has(&roles, Role::Foreign(Foreign::Logarithm));
+        let sure = names_it || has_logarithm || has(&roles, Role::Sigma);
+        let foreign = |at: usize| match roles[at] {
+            _ if settings => None,
+            Some(Role::Foreign(of)) => {
+                let known = of.is_named_alone() || sure || at == 0 && names[at].unit.is_some();
+                known.then(|| (at, of, names[at].text.clone()))
+            }
+            _ => None,
+        };
         if q.is_none() && !is_pixel {
-            let foreign = |at: usize| match roles[at] {
-                Some(Role::Foreign(of)) => Some((at, of, names[at].text.clone())),
-                _ => None,
-            };
             let first = foreign(0);
             let any = || {
                 (0..columns)
                     .find_map(foreign)
                     .filter(|_| intensity.is_some())
             };
-            self.foreign = first.or_else(any).or(self.foreign.take());
+            // Numbers before the intensity, and nothing that could be q.
+            let number = || {
+                let numbers = roles[0] == Some(Role::Unused) && names_it && !settings;
+                numbers.then(|| (0, Foreign::Number, names[0].text.clone()))
+            };
+            let found = first.or_else(any).or_else(number);
+            if found.is_some() && self.assumed.take().is_some() {
+                self.columns = None;
+            }
+            self.foreign = found.or(self.foreign.take());
             return;
         }
         let Some(intensity) = intensity else {
+            // A function of I behind q.
+            let of_i = |(_, of, _): &(usize, Foreign, String)| {
+                matches!(of, Foreign::Logarithm | Foreign::Power)
+            };
+            if q == Some(0) && columns > 1 && self.columns.is_none() {
+                self.foreign = foreign(1).filter(of_i).or(self.foreign.take());
+            }
             return;
         };
+        if let Some(at) = taken {
+            // A line that names q is better than one that does not.
+            if self.columns.is_some() && self.assumed.is_none() {
+                return;
+            }
+            self.assumed = Some((at, names[at].text.clone()));
+            if known_q.is_none() && places(&roles, Role::Sigma).is_empty() {
+                return;
+            }
+            roles[at] = Some(Role::Q);
+        } else {
+            self.assumed = None;
+        }
         // σ as a function of q, `sigma(q)`, is that of I(q), unless the line has σ(I), too.
         let doubtful: Vec<usize> = (0..columns).filter(|at| names[*at].of_q).collect();
         let mut guessed = false;
@@ -212,6 +289,40 @@ impl Header {
         }
     }
 
+    /// Refuses a unit of the column of q that is a length of nm or µm, or written in an unknown
+    /// way, unless the unit is given.
+    pub(super) fn check_unit(&self, file: &str, options: &ReadOptions) -> Result<(), IoError> {
+        let named = self.column(Role::Q).or_else(|| self.column(Role::Qx));
+        let names = self.columns.as_ref().map(|columns| &columns.names);
+        let named = named.and_then(|at| Some((at, names?.get(at)?)));
+        let (at, written) = match (named, &self.assumed) {
+            (Some((at, name)), _) => (at, name.unit.as_ref().unwrap_or(&name.text)),
+            (None, Some((at, text))) => (*at, text),
+            (None, None) => return Ok(()),
+        };
+        if !written
+            .to_lowercase()
+            .starts_with(['q', 'n', 'u', 'µ', 'μ', 'm', '1', '[', '('])
+        {
+            return Ok(());
+        }
+        let length = |word: &&str| written.to_lowercase().contains(*word);
+        let lengths = ["nm", "um", "µm", "μm", "nano", "micro"];
+        if options.q_unit.is_some()
+            || self.q_unit_is_named
+            || units::of_q(written).is_some()
+            || !lengths.iter().any(|word| length(&word))
+        {
+            return Ok(());
+        }
+        Err(IoError::Value {
+            file: file.to_owned(),
+            dataset: format!("column {}", at + 1),
+            found: format!("a unit that is not known ({})", shorten(written)),
+            expected: "q in 1/Å or 1/nm: give its unit, such as --q-unit 1/nm".to_owned(),
+        })
+    }
+
     /// Factor of q to 1/Å: the given unit, or that of the column of q.
     pub(super) fn factor(&self, options: &ReadOptions) -> f64 {
         match (&self.q_unit, options.q_unit) {
@@ -247,7 +358,7 @@ impl Header {
                     "the header mentions {}, but q is read as 1/Å: {}",
                     shorten(&unit.text),
                     if nm {
-                        "give its unit, 1/nm"
+                        "if that is its unit, give --q-unit 1/nm"
                     } else {
                         "convert it to 1/Å or 1/nm"
                     }
@@ -267,6 +378,21 @@ impl Header {
             ));
         }
         notes
+    }
+
+    /// A note if the column of q has a name that does not say so.
+    pub(super) fn note_on_q(&self, column: Option<usize>) -> Option<String> {
+        let (at, name) = self
+            .assumed
+            .as_ref()
+            .filter(|(at, _)| Some(*at) == column)?;
+        let at = at + 1;
+        Some(match name.as_str() {
+            "s" | "sexp" | "h" | "k" => format!(
+                "column {at} ({name}) is taken for q = 4π sin(θ)/λ, as ATSAS names it; if it is 2 sin(θ)/λ, multiply it by 2π"
+            ),
+            _ => format!("column {at} ({}) is taken for q", shorten(name)),
+        })
     }
 
     /// A note if the header seems to name columns that are not read so; `curve`: the columns were
@@ -292,6 +418,27 @@ fn mentions_components(line: &str) -> bool {
             .any(|word| wanted.contains(&word.to_ascii_lowercase().as_str()))
     };
     has(["qx", "q_x"]) && has(["qy", "q_y"])
+}
+
+/// The unit of the first column in a line that has only the units of all columns.
+fn unit_line(line: &str, columns: usize) -> Option<Unit> {
+    let separators = |c: char| c.is_whitespace() || ",;|#\"'".contains(c);
+    let words: Vec<&str> = line.split(separators).filter(|w| !w.is_empty()).collect();
+    let plain = |word: &str| word.trim_matches(['(', ')', '[', ']']).to_lowercase();
+    let others = ["a.u.", "au", "arb.u.", "counts", "-", "1", "%"];
+    let is_unit = |word: &&str| {
+        let word = plain(word);
+        units::of_q(&word).or(units::of_intensity(&word)).is_some()
+            || others.contains(&word.as_str())
+    };
+    if words.len() != columns || columns < 2 || !words.iter().all(is_unit) {
+        return None;
+    }
+    let factor = units::of_q(&plain(words[0]))?;
+    Some(Unit {
+        text: words[0].to_owned(),
+        factor,
+    })
 }
 
 /// A unit of q anywhere in a line, other than 1/Å: `q in 1/nm`, `inverse nanometers`. A word like
@@ -351,6 +498,19 @@ mod tests {
             ),
             ("index Q I", vec![Unused, Q, Intensity]),
             (
+                "Data columns are Qx - Qy - I(Qx,Qy) - err(I) - Qz - SigmaQ_parall - SigmaQ_perp - fSubS(beam stop shadow)",
+                vec![
+                    Qx,
+                    Qy,
+                    Intensity,
+                    Sigma,
+                    Unused,
+                    WidthAlong,
+                    WidthAcross,
+                    Unused,
+                ],
+            ),
+            (
                 "Data columns Qx - Qy - I(Qx,Qy) - err(I)",
                 vec![Qx, Qy, Intensity, Sigma],
             ),
@@ -401,6 +561,138 @@ mod tests {
                 header(text, 3).check("a.dat", &[2.0, 1.0]).is_ok(),
                 "{text}"
             );
+        }
+    }
+
+    #[test]
+    fn other_coordinates_need_evidence_beside_their_names() {
+        for (text, columns, words) in [
+            ("lambda_nm I err", 3, "a wavelength"),
+            ("energy_MeV I err", 3, "an energy"),
+            ("time,I,err", 3, "a time"),
+            ("pixel I err", 3, "a number of a row"),
+            ("channel I err", 3, "a number of a row"),
+            ("q^2 I err", 3, "a power of q"),
+            ("q2 lnI", 2, "a power of q"),
+            ("q I*q^4 err", 3, "a power of q"),
+            ("q ln(I) err", 3, "a logarithm"),
+            ("sin(theta)/lambda I err", 3, "sin(θ)/λ"),
+            ("d_A I err", 3, "a spacing d"),
+            ("delta(A) P", 2, "a length in real space"),
+            ("SEL P err", 3, "SESANS"),
+        ] {
+            let refused = header(text, columns).check("a.dat", &[1.0, 2.0]);
+            let why = refused.unwrap_err().to_string();
+            assert!(why.contains(words), "{text}: {why}");
+        }
+        for (text, columns) in [
+            ("Wavelength (A) 6.0", 2),
+            ("wavelength: 1.34", 2),
+            ("Time 12 s", 3),
+            ("Energy: 12.4 keV", 3),
+            ("time of day", 3),
+            ("d 4.5 m", 3),
+            ("lambda_nm I err\nq I err", 3),
+        ] {
+            let found = header(text, columns);
+            assert!(found.check("a.dat", &[1.0, 2.0]).is_ok(), "{text}");
+            assert_eq!(found.note_on_q(Some(0)), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_name_before_the_intensity_is_taken_for_q() {
+        use Role::{Intensity, Q, Sigma, Unused};
+        for (text, roles) in [
+            ("foo I err model", vec![Q, Intensity, Sigma, Unused]),
+            ("n foo I err", vec![Unused, Q, Intensity, Sigma]),
+            (
+                "sExp | iExp | Err | iFit(+Const)",
+                vec![Q, Intensity, Sigma, Unused],
+            ),
+            (
+                "S J EXP ERROR J REG I REG",
+                vec![Q, Intensity, Sigma, Unused, Unused],
+            ),
+            (
+                "S    J EXP    ERROR    J REG   I REG",
+                vec![Q, Intensity, Sigma, Unused, Unused],
+            ),
+            ("s Iexp err Ifit", vec![Q, Intensity, Sigma, Unused]),
+        ] {
+            let found = header(text, roles.len());
+            let q = found.column(Q);
+            assert!(
+                found.note_on_q(q).unwrap().contains("is taken for q"),
+                "{text}"
+            );
+            assert_eq!(found.columns.unwrap().roles, roles, "{text}");
+        }
+        for text in [
+            "Phase I 3",
+            "My sample data",
+            "Scattering vector (1/A) I err",
+        ] {
+            assert_eq!(header(text, 3).note_on_q(Some(0)), None, "{text}");
+        }
+        for (text, intensity) in [
+            ("q,counts,I,sigma", 2),
+            ("q,y,I,err", 2),
+            ("q,I_raw,I_sub,sigma", 2),
+            ("q,I_0,I_1,sigma", 1),
+            ("q,I,model,sigma", 1),
+        ] {
+            assert_eq!(header(text, 4).column(Intensity), Some(intensity), "{text}");
+        }
+    }
+
+    #[test]
+    fn inverse_nanometres_have_many_spellings() {
+        for name in [
+            "q_nminv",
+            "q_inv_nm",
+            "Q_nm_1",
+            "q_per_nm",
+            "qnm-1",
+            "Q.nm-1",
+            "h_nm-1",
+            "s_nm-1",
+            "scattering_vector_nm^-1",
+            "q[nm^{-1}]",
+            "q_nm^{-1}",
+            "Momentum transfer (1/nm)",
+        ] {
+            let found = header(&format!("{name} I err"), 3);
+            assert_eq!(found.factor(&ReadOptions::default()), 0.1, "{name}");
+        }
+        for lines in [
+            "# q I err\n# nm^-1 cm^-1 cm^-1",
+            "q,I,err\n(1/nm),(1/cm),(1/cm)",
+        ] {
+            assert_eq!(
+                header(lines, 3).factor(&ReadOptions::default()),
+                0.1,
+                "{lines}"
+            );
+        }
+        for name in ["q_nm", "q(um)", "q (nm)"] {
+            let found = header(&format!("{name} I err"), 3);
+            let refused = found.check_unit("a.dat", &ReadOptions::default());
+            let why = refused.unwrap_err().to_string();
+            assert!(
+                why.contains("give its unit, such as --q-unit 1/nm"),
+                "{why}"
+            );
+            let given = ReadOptions {
+                q_unit: Some(QUnit::InverseNanometre),
+                ..ReadOptions::default()
+            };
+            assert!(found.check_unit("a.dat", &given).is_ok(), "{name}");
+        }
+        for name in ["q", "q(A-1)", "Q_A", "environment", "q (1/m)"] {
+            let found = header(&format!("{name} I err"), 3);
+            let options = ReadOptions::default();
+            assert!(found.check_unit("a.dat", &options).is_ok(), "{name}");
         }
     }
 

@@ -30,9 +30,23 @@ pub(super) enum Foreign {
     Azimuth,
     Logarithm,
     SpinEcho,
+    Correlation,
+    Wavelength,
+    Energy,
+    Time,
+    Spacing,
+    Power,
+    HalfS,
+    Number,
 }
 
 impl Foreign {
+    /// Whether its name alone says so, which does not occur in other lines of a header.
+    pub(super) fn is_named_alone(self) -> bool {
+        use Foreign::{Angle, Azimuth, Logarithm, Radius, SpinEcho};
+        matches!(self, Angle | Azimuth | Logarithm | Radius | SpinEcho)
+    }
+
     /// What it is, and what is expected instead.
     pub(super) fn messages(self) -> (&'static str, &'static str) {
         match self {
@@ -50,6 +64,17 @@ impl Foreign {
                 "a spin-echo length (SESANS)",
                 "q in 1/Å or 1/nm: models are not transformed to SESANS",
             ),
+            Self::Correlation => (
+                "a length in real space",
+                "q in 1/Å or 1/nm: models are not transformed to SESANS",
+            ),
+            Self::Wavelength => ("a wavelength", "q in 1/Å or 1/nm (q = 4π sin(θ)/λ)"),
+            Self::Energy => ("an energy", "q in 1/Å or 1/nm"),
+            Self::Time => ("a time", "q in 1/Å or 1/nm"),
+            Self::Spacing => ("a spacing d", "q = 2π/d in 1/Å or 1/nm"),
+            Self::Power => ("a power of q or a product with it", "q and I themselves"),
+            Self::HalfS => ("sin(θ)/λ", "q = 4π sin(θ)/λ in 1/Å or 1/nm"),
+            Self::Number => ("a number of a row, pixel or channel", "q in 1/Å or 1/nm"),
         }
     }
 }
@@ -98,7 +123,8 @@ const SIGMA: [&str; 27] = [
 ];
 /// Those that are too short to follow what they belong to: `is`, `id`.
 const SHORT: [&str; 5] = ["d", "e", "s", "δ", "δ"];
-const INTENSITY: [&str; 17] = [
+/// Names of I(q) itself, and names that also stand for what it was made from.
+const OF_Q: [&str; 14] = [
     "i",
     "iq",
     "iofq",
@@ -106,21 +132,57 @@ const INTENSITY: [&str; 17] = [
     "intensity",
     "intensities",
     "int",
+    "crosssection",
+    "absint",
+    "iexp",
+    "jexp",
+    "isub",
+    "isubtracted",
+    "icorrected",
+];
+const INTENSITY: [&str; 21] = [
+    "i",
+    "iq",
+    "iofq",
+    "iqxqy",
+    "intensity",
+    "intensities",
+    "int",
+    "crosssection",
+    "absint",
+    "iexp",
+    "jexp",
+    "isub",
+    "isubtracted",
+    "icorrected",
     "counts",
     "count",
     "y",
     "signal",
-    "crosssection",
-    "absint",
     "exp",
-    "iexp",
     "measured",
     "data",
 ];
-const Q: [&str; 9] = [
-    "q", "|q|", "qvalue", "qvalues", "x", "qmean", "meanq", "qbar", "modq",
+const Q: [&str; 17] = [
+    "q",
+    "|q|",
+    "qvalue",
+    "qvalues",
+    "x",
+    "qmean",
+    "meanq",
+    "qbar",
+    "modq",
+    "scatteringvector",
+    "scatteringvectorq",
+    "momentumtransfer",
+    "momentumtransferq",
+    "wavevector",
+    "qvector",
+    "qsasdata",
+    "qdata",
 ];
-const UNUSED: [&str; 30] = [
+const UNUSED: [&str; 35] = [
     "n",
     "index",
     "idx",
@@ -151,6 +213,11 @@ const UNUSED: [&str; 30] = [
     "residuals",
     "ymodel",
     "weight",
+    "channel",
+    "channels",
+    "ch",
+    "jreg",
+    "ireg",
 ];
 
 /// The standard deviation of one of `quantities`, in a name of letters.
@@ -175,7 +242,13 @@ fn role(name: &str) -> Option<Role> {
         | "angle" | "scatteringangle" => return foreign(Foreign::Angle),
         "r" | "radius" | "distance" => return foreign(Foreign::Radius),
         "chi" | "χ" | "azimuth" | "phi" | "azimuthalangle" => return foreign(Foreign::Azimuth),
-        _ if name.starts_with("spinecho") => return foreign(Foreign::SpinEcho),
+        _ if name.starts_with("spinecho") || name == "sel" => return foreign(Foreign::SpinEcho),
+        "lambda" | "λ" | "wavelength" | "wavelengths" => return foreign(Foreign::Wavelength),
+        "energy" => return foreign(Foreign::Energy),
+        "time" | "tof" | "timeofflight" => return foreign(Foreign::Time),
+        "iq2" | "iq4" | "q2i" | "q4i" | "iqq2" | "iqq4" | "q2iq" | "q4iq" => {
+            return foreign(Foreign::Power);
+        }
         "ierr" | "idev" | "sigmaint" | "resolutioni" => return Some(Role::Sigma),
         "dsigq" | "qresolution" | "qres" | "resolution" | "res" => return Some(Role::Width),
         _ => {}
@@ -185,8 +258,10 @@ fn role(name: &str) -> Option<Role> {
     if of_logarithm.is_some_and(|of| Q.contains(&of) || INTENSITY.contains(&of)) {
         return foreign(Foreign::Logarithm);
     }
-    let axes = |ends: [&str; 4]| ends.map(|end| format!("q{end}"));
-    let is_along = |ends| is_sigma_of(name, &axes(ends).each_ref().map(String::as_str));
+    let is_along = |ends: &[&str]| {
+        let axes: Vec<String> = ends.iter().map(|end| format!("q{end}")).collect();
+        is_sigma_of(name, &axes.iter().map(String::as_str).collect::<Vec<_>>())
+    };
     // Of several frames: I_0, I_1.
     let frame = name
         .strip_prefix('i')
@@ -201,12 +276,34 @@ fn role(name: &str) -> Option<Role> {
         Some(Role::Sigma)
     } else if is_sigma_of(name, &Q) {
         Some(Role::Width)
-    } else if is_along(["x", "par", "parallel", "along"]) {
+    } else if is_along(&["x", "par", "para", "parall", "parallel", "along"]) {
         Some(Role::WidthAlong)
-    } else if is_along(["y", "perp", "perpendicular", "across"]) {
+    } else if is_along(&["y", "perp", "perpend", "perpendicular", "across"]) {
         Some(Role::WidthAcross)
     } else {
         None
+    }
+}
+
+/// What a name means in the first column, if it has another meaning elsewhere or none: `s I err`.
+pub(super) fn role_in_front(name: &str) -> Option<Role> {
+    let foreign = |of| Some(Role::Foreign(of));
+    match name {
+        // ATSAS calls q = 4π sin(θ)/λ s; h and k are older names of it.
+        "s" | "sexp" | "h" | "k" => Some(Role::Q),
+        "d" | "da" | "dspacing" => foreign(Foreign::Spacing),
+        "delta" | "δ" | "z" => foreign(Foreign::Correlation),
+        "q2" | "qsq" | "qsquared" | "qsquare" | "q4" => foreign(Foreign::Power),
+        _ if name.starts_with("sintheta") || name.starts_with("sinθ") => foreign(Foreign::HalfS),
+        _ => None,
+    }
+}
+
+/// How surely a name of an intensity stands for I(q): the least is the surest.
+pub(super) fn rank_of_intensity(name: &str) -> usize {
+    match OF_Q.contains(&name) {
+        true => 0,
+        false => 1 + usize::from(INTENSITY.contains(&name)),
     }
 }
 
@@ -238,8 +335,38 @@ pub(super) fn names(line: &str, columns: usize) -> Vec<Name> {
             return cells.into_iter().map(name).collect();
         }
     }
-    of_words(line)
+    let words = of_words(line);
+    if words.len() <= columns {
+        return words;
+    }
+    let cells = line.split("  ").filter(|cell| !bare(cell).is_empty());
+    if cells.clone().count() == columns {
+        return cells.map(name).collect();
+    }
+    // Names of several words: `Scattering vector (1/A)`, or `J EXP` as GNOM writes.
+    let mut joined: Vec<Name> = Vec::new();
+    for word in words {
+        match joined.last_mut() {
+            Some(last) if PAIRS.contains(&[&last.text, &word.text]) => {
+                last.text += &word.text;
+                last.role = role(&last.text);
+                last.unit = word.unit;
+            }
+            _ => joined.push(word),
+        }
+    }
+    joined
 }
+
+/// Pairs of words that name one column.
+const PAIRS: [[&str; 2]; 6] = [
+    ["scattering", "vector"],
+    ["momentum", "transfer"],
+    ["wave", "vector"],
+    ["j", "exp"],
+    ["j", "reg"],
+    ["i", "reg"],
+];
 
 /// The cells of a line. Text before the first bar introduces the cells.
 fn cells(line: &str, separator: char) -> Vec<&str> {
@@ -281,7 +408,8 @@ fn of_words(line: &str) -> Vec<Name> {
     for word in words(line) {
         // A unit of its own belongs to the name before it.
         let unit = bare(word).trim_matches(BRACKETS);
-        if is_unit(unit) || unit == "%" {
+        let in_brackets = bare(word).starts_with(BRACKETS) && is_foreign_unit(unit);
+        if is_unit(unit) || unit == "%" || in_brackets {
             if let Some(last) = names.last_mut() {
                 last.unit.get_or_insert(unit.to_owned());
                 last.set_percent(unit == "%");
@@ -305,17 +433,33 @@ pub(super) fn is_sentence(names: &[Name]) -> bool {
     (names.iter()).any(|name| SENTENCE.contains(&name.text.as_str()))
 }
 
+/// Where the outermost bracket begins that ends the text.
+fn last_bracket(text: &str) -> Option<usize> {
+    let mut depth = 0;
+    let bracket = text.char_indices().rev().find(|(_, c)| {
+        match c {
+            ')' | ']' | '}' => depth += 1,
+            '(' | '[' | '{' => depth -= 1,
+            _ => {}
+        }
+        depth <= 0
+    });
+    bracket
+        .map(|(at, _)| at)
+        .filter(|_| text.ends_with([')', ']', '}']))
+}
+
 /// A name with its unit, if it has one.
 fn name(cell: &str) -> Name {
     let mut rest = bare(cell);
     let mut unit = None;
     // Brackets at the end, unless they hold an argument.
-    while let Some(at) = rest.rfind(['(', '[', '{'])
-        && rest.ends_with([')', ']', '}'])
+    while let Some(at) = last_bracket(rest)
         && at > 0
     {
-        let inside = rest[at..].trim_matches(BRACKETS).trim();
-        if is_argument(inside) {
+        let inside = rest[at + 1..rest.len() - 1].trim();
+        // The exponent of `q_nm^{-1}` is part of a unit.
+        if is_argument(inside) || rest[..at].ends_with('^') {
             break;
         }
         unit = Some(inside.to_owned());
@@ -329,12 +473,23 @@ fn name(cell: &str) -> Name {
             .map(|(at, _)| at)
     };
     let known = |unit: &str| is_unit(unit) || is_foreign_unit(unit);
+    let braces = |unit: &str| units::of_q(unit).is_some();
     if unit.is_none()
-        && plain
-        && let Some(at) = joined('/', &is_unit).or_else(|| joined('_', &known))
+        && let Some(at) = joined('/', &is_unit)
+            .or_else(|| joined('_', &known))
+            .or_else(|| joined('.', &is_unit))
+            .filter(|_| plain)
+            .or_else(|| joined('_', &braces))
     {
         unit = Some(rest[at + 1..].to_owned());
         rest = &rest[..at];
+    }
+    // `qnm-1`.
+    if let (None, Some(after)) = (&unit, rest.strip_prefix(['q', 'Q']))
+        && units::of_q(after).is_some()
+    {
+        unit = Some(after.to_owned());
+        rest = &rest[..1];
     }
     let text = letters(rest);
     // dI/I, or a relative error.
@@ -394,7 +549,8 @@ fn is_unit(word: &str) -> bool {
 /// Whether a word is the unit of an angle or of a distance on a detector.
 fn is_foreign_unit(word: &str) -> bool {
     [
-        "deg", "rad", "mrad", "degree", "degrees", "mm", "cm", "m", "pixel", "pixels", "px",
+        "deg", "rad", "mrad", "degree", "degrees", "mm", "cm", "m", "pixel", "pixels", "px", "nm",
+        "um", "µm", "μm", "mum", "å", "kev", "mev", "ev", "ms", "us", "angstrom", "ang",
     ]
     .contains(&word.to_lowercase().as_str())
 }

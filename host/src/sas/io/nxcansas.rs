@@ -69,6 +69,11 @@ fn read_from(
     }
     let titles: Vec<String> = sets.iter().map(|s| s.title.clone()).collect();
     let mut notes: Vec<String> = left_out.into_iter().chain(source.unclosed()).collect();
+    if sets.len() == MAX_DATA_SETS {
+        notes.push(format!(
+            "the file may hold more data sets: only the first {MAX_DATA_SETS} can be selected"
+        ));
+    }
     let chosen = select(source.name(), &titles, options, &mut notes)?;
     DataSet::open(source, &sets[chosen], options, memory, notes)?.read()
 }

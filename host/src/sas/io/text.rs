@@ -69,6 +69,7 @@ pub(super) fn read(
         lines.push(at as u32);
     }
     header.check(file, columns.first().map_or(&[], Vec::as_slice))?;
+    header.check_unit(file, options)?;
     let mut notes = header.notes_on_units(options);
     if let Some(first) = broken.first() {
         notes.push(format!(
@@ -183,30 +184,18 @@ fn curve(
     file: &str,
 ) -> RawCurve {
     let order = ColumnOrder::of_curve(header, &columns);
-    let [_, _, of_sigma, of_width] = order.columns();
+    let [of_q, _, of_sigma, of_width] = order.columns();
+    notes.extend(header.note_on_q(of_q));
     let [q, intensity, sigma, width] = order.take(header, columns, &mut notes);
     let intensity = intensity.unwrap_or_default();
     let width = width.zip(of_width);
     let width = width.map(|(c, at)| scaled(c, header.factor_of_width(at, options)));
-    // NIST's files of ultra-small angles have minus the half length of the slit in the place of dq.
-    let is_slit = |width: &Vec<f64>| !width.is_empty() && width.iter().all(|w| *w < 0.0);
-    let (width, slit) = match width {
-        Some(width) if is_slit(&width) => {
-            notes.push(
-                "the resolution is negative: it is read as the half length of a slit, as in NIST's files of ultra-small angles"
-                    .to_owned(),
-            );
-            let zeros = vec![0.0; width.len()];
-            (None, Some((scaled(width, -1.0), zeros)))
-        }
-        width => (width, None),
-    };
     RawCurve {
         q: scaled(q.unwrap_or_default(), header.factor(options)),
         sigma: deviations(sigma, of_sigma, &intensity, header, &mut notes),
         intensity,
         width,
-        slit,
+        slit: None,
         title: name_of(file),
         notes,
     }
@@ -224,6 +213,11 @@ fn image(
     let [_, _, _, of_sigma, ..] = order.columns();
     let taken = order.take(header, columns, &mut notes);
     let [qx, qy, intensity, sigma, along, across] = taken;
+    if along.is_some() != across.is_some() {
+        notes.push(
+            "the header names one of the two widths of the resolution: it is not used".to_owned(),
+        );
+    }
     let q = |column: Option<Vec<f64>>| scaled(column.unwrap_or_default(), factor);
     let intensity = intensity.unwrap_or_default();
     RawImage {

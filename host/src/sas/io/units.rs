@@ -39,18 +39,29 @@ pub(super) fn not_used(given: Option<f64>, stated: &str, factor: f64) -> Option<
 fn inverse_of(unit: &str) -> Option<String> {
     let plain: String = unit
         .chars()
-        .filter(|c| !c.is_whitespace() && !matches!(c, '{' | '}' | '(' | ')'))
+        .filter(|c| !c.is_whitespace() && !"{}()[]$\\".contains(*c))
         .take(32)
         .collect::<String>()
         .to_lowercase()
         .replace('\u{2212}', "-")
-        .replace("⁻¹", "^-1");
+        .replace("⁻¹", "^-1")
+        .replace("mathrm", "");
     let length = plain
         .strip_prefix("1/")
         .or_else(|| plain.strip_suffix("^-1"))
         .or_else(|| plain.strip_suffix("**-1"))
-        .or_else(|| plain.strip_suffix("-1"))?;
-    Some(length.to_owned())
+        .or_else(|| plain.strip_suffix("-1"));
+    if let Some(length) = length {
+        return Some(length.trim_end_matches(['_', '.']).to_owned());
+    }
+    // In words, of which a single letter would be part of a name: `a_1`.
+    let words = ["inverse", "reciprocal", "inv", "per"];
+    let before = words.iter().find_map(|word| plain.strip_prefix(word));
+    let after = plain
+        .strip_suffix("inv")
+        .or_else(|| plain.strip_suffix("_1"));
+    let length = before.or(after)?.trim_matches(['_', '.', '-']);
+    (length.chars().count() > 1).then(|| length.to_owned())
 }
 
 /// Factor from 1/cm to 1/Å.
@@ -64,12 +75,12 @@ pub(super) fn of_q(unit: &str) -> Option<f64> {
 /// Factor that converts q in the inverse of this length to 1/Å.
 pub(super) fn of_inverse_length(length: &str) -> Option<f64> {
     match length.to_lowercase().as_str() {
-        "a" | "å" | "\u{212b}" | "a\u{30a}" | "\u{fffd}" | "ang" | "angstrom" | "angstroms"
-        | "ångström" => Some(1.0),
+        "a" | "aa" | "å" | "\u{212b}" | "a\u{30a}" | "\u{fffd}" | "ang" | "angstrom"
+        | "angstroms" | "ångström" => Some(1.0),
         "nm" | "nanometer" | "nanometre" | "nanometers" | "nanometres" => Some(0.1),
         "pm" => Some(100.0),
-        "um" | "µm" | "μm" | "micron" | "microns" | "micrometer" | "micrometre" | "micrometers"
-        | "micrometres" => Some(1e-4),
+        "um" | "µm" | "μm" | "mum" | "micron" | "microns" | "micrometer" | "micrometre"
+        | "micrometers" | "micrometres" => Some(1e-4),
         "cm" => Some(INVERSE_CM),
         "m" | "meter" | "metre" | "meters" | "metres" => Some(1e-10),
         _ => None,
@@ -104,10 +115,23 @@ mod tests {
         ] {
             assert_eq!(of_q(a), Some(1.0), "{a}");
         }
-        for nm in ["1/nm", "nm^-1", "nm-1", "NM^(-1)"] {
+        for nm in [
+            "1/nm",
+            "nm^-1",
+            "nm-1",
+            "NM^(-1)",
+            "nminv",
+            "inv_nm",
+            "nm_1",
+            "per_nm",
+            "nm^{-1}",
+            "$\\mathrm{nm}^{-1}$",
+            "inverse nm",
+            "[1/nm]",
+        ] {
             assert_eq!(of_q(nm), Some(0.1), "{nm}");
         }
-        for other in ["", "nm", "1/s", "furlong"] {
+        for other in ["", "nm", "1/s", "furlong", "a_1", "perm", "per"] {
             assert_eq!(of_q(other), None, "{other}");
         }
         assert_eq!(of_intensity("1/cm"), Some(1.0));

@@ -77,9 +77,13 @@ impl Width {
         q: &[f64],
         limit: impl Fn(f64) -> f64,
     ) -> Result<Vec<f64>, SasError> {
+        let remedy = match self {
+            Self::Each(_) => "; --resolution none leaves it out",
+            _ => "",
+        };
         let refused = |found: String, expected: &str| {
             SasError::Refused(format!(
-                "resolution: {what}: expected {expected}, found {found}"
+                "resolution: {what}: expected {expected}, found {found}{remedy}"
             ))
         };
         let values: Vec<f64> = match self {

@@ -44,7 +44,16 @@ pub(super) fn valid_rows(
     };
     let found = of.values[row];
     if others.len() * ROWS_PER_INVALID > rows {
-        return Err(refused(file, of.what, &label(row), found, of.expected));
+        let mut expected = of.expected.to_owned();
+        if others.len() > 1 {
+            expected += &format!(
+                ", as in most rows ({} of {rows} {} are invalid; remove them or, for uncertainties, \
+                 the column)",
+                others.len(),
+                named[1]
+            );
+        }
+        return Err(refused(file, of.what, &label(row), found, &expected));
     }
     let mut list: Vec<String> = others
         .iter()
