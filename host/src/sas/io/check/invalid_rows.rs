@@ -44,16 +44,19 @@ pub(super) fn valid_rows(
     };
     let found = of.values[row];
     if others.len() * ROWS_PER_INVALID > rows {
-        let mut expected = of.expected.to_owned();
+        let mut found = found.to_string();
         if others.len() > 1 {
-            expected += &format!(
-                ", as in most rows ({} of {rows} {} are invalid; remove them or, for uncertainties, \
-                 the column)",
+            found += &format!(
+                "; {} of {rows} {} are invalid: remove them{}",
                 others.len(),
-                named[1]
+                named[1],
+                match of.what {
+                    "the uncertainty" => ", or the column of uncertainties",
+                    _ => "",
+                }
             );
         }
-        return Err(refused(file, of.what, &label(row), found, &expected));
+        return Err(refused(file, of.what, &label(row), found, of.expected));
     }
     let mut list: Vec<String> = others
         .iter()
@@ -115,11 +118,11 @@ pub(super) fn of_width<'c>(
     })
 }
 
-fn refused(file: &str, what: &str, label: &str, found: f64, expected: &str) -> IoError {
+fn refused(file: &str, what: &str, label: &str, found: String, expected: &str) -> IoError {
     IoError::Value {
         file: file.to_owned(),
         dataset: format!("{what} in {label}"),
-        found: found.to_string(),
+        found,
         expected: expected.to_owned(),
     }
 }
