@@ -3,7 +3,7 @@
 //! The numbers are pairs of little-endian 32-bit floats, real part first, with the first dimension running fastest.
 //! The text has a line `# Dimensions` and, in the next one, up to 16 whole numbers.
 
-use super::IoError;
+use super::{IoError, reserved};
 use crate::system::{Bytes, Memory, atomic_file, write_whole};
 use ndarray::{ArrayD, IxDyn};
 use num_complex::Complex;
@@ -200,10 +200,8 @@ impl CflFile {
         if needed > u128::from(memory.limit()) {
             return Err(refused(&self.name, memory.limit()));
         }
-        let mut values: Vec<Complex<f64>> = Vec::new();
-        values
-            .try_reserve_exact(self.count)
-            .map_err(|_| refused(&self.name, 0))?;
+        let mut values: Vec<Complex<f64>> =
+            reserved(self.count).ok_or_else(|| refused(&self.name, 0))?;
         self.read(0, self.count, |v| values.push(widened(v)))?;
         let axes = self.shape().len().max(least).min(DIMENSIONS);
         let mut shape = self.dimensions[..axes].to_vec();

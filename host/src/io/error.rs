@@ -61,16 +61,22 @@ pub enum IoError {
         tried: Vec<String>,
     },
     /// A scan lacks several things beside its frames.
-    #[error(
-        "{file}: expected {missing}, found none of them; with the values of the measurement in the place of these, this runs: {command}"
-    )]
+    #[error("{file}: expected {missing}, found none of them")]
     Incomplete {
         /// The file, as given.
         file: String,
         /// What is missing, with the options that give it.
         missing: String,
-        /// A command that has all of it.
-        command: String,
+        /// Options with plausible values of all of it.
+        arguments: Vec<(&'static str, String)>,
+    },
+    /// A scan has something wrong, and lacks something beside it.
+    #[error("{error}; missing as well: {missing}")]
+    WrongAndIncomplete {
+        /// What is wrong.
+        error: Box<IoError>,
+        /// What is missing, with the options that give it.
+        missing: String,
     },
     /// A dataset has the wrong shape.
     #[error("{file}: {dataset}: expected {expected}, found {}", shape(found))]
@@ -352,6 +358,7 @@ impl IoError {
             | Self::Option { file, .. }
             | Self::Resized { file, .. }
             | Self::Changed { file } => Some(file),
+            Self::WrongAndIncomplete { error, .. } => error.file(),
             #[cfg(feature = "hdf5")]
             Self::FrameFile(error) => Some(error.file()),
             Self::Write(error) => Some(&error.file),

@@ -34,3 +34,4 @@ pub(crate) mod xml;
 pub use error::{IoError, Remedy};
 #[cfg(all(feature = "ptycho", feature = "hdf5"))]
 pub(crate) use input_file::InputFile;
+pub(crate) use memory_limit::reserved;

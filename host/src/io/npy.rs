@@ -9,7 +9,7 @@
 pub mod complex;
 mod header;
 
-use super::IoError;
+use super::{IoError, reserved};
 use crate::system::{Bytes, Memory, atomic_file};
 use ndarray::{Array2, ArrayView, Dimension};
 use std::fs::File;
@@ -117,8 +117,7 @@ pub fn read_within<T: Element>(path: &Path, memory: Memory) -> Result<Array2<T>,
     if needed > u128::from(memory.limit()) {
         return Err(refused(memory.limit()));
     }
-    let mut values: Vec<T> = Vec::new();
-    values.try_reserve_exact(count).map_err(|_| refused(0))?;
+    let mut values: Vec<T> = reserved(count).ok_or_else(|| refused(0))?;
     values.resize(count, T::default());
     let width = header.numbers.bytes();
     let mut buffer = vec![0; CHUNK.min(count) * width];

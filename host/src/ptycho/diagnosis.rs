@@ -317,6 +317,17 @@ fn far_field(scan: &Scan, mean: &Array2<f64>) -> Option<String> {
 
 fn centre(mean: &Array2<f64>) -> Option<String> {
     let (rows, columns) = mean.dim();
+    if let Some(axis) = corner::wraps_around(mean) {
+        let [border, by] = [
+            ["the first and the last row", "row"],
+            ["the first and the last column", "column"],
+        ][axis];
+        return Some(format!(
+            "the light of all frames is around {border}, as if the frames were shifted cyclically along that axis: expected the zero frequency at {}, {}; write the frames shifted back cyclically by half of their {by}s",
+            rows / 2,
+            columns / 2
+        ));
+    }
     let whole = mean.sum();
     let moment = |of: &dyn Fn(usize, usize) -> f64| {
         mean.indexed_iter()

@@ -399,10 +399,31 @@ fn frames_alone_are_described_with_a_command_that_runs() {
         &[
             "missing          a distance",
             "missing          a pixel size",
-            "--raster 3x4 --step 1um,1um",
+            "--raster 3x4 --step 1um",
         ],
     );
     assert!(!info.out.contains("missing          positions"), "{info:?}");
+    // The arguments are kept as they were given.
+    let given = ["--raster", "4x3", "--every", "2", "--wavelength", "1.4321A"];
+    says(
+        &ptycho(&folder, "info", "c.npy", &given),
+        &["reconstruct c.npy --raster 4x3 --every 2 --wavelength 1.4321A -o result.h5 --step "],
+    );
+    // What is wrong with the frames is said, with what is missing.
+    let mut wrong = in_c.clone();
+    wrong[..2].copy_from_slice(&(-5_i16).to_le_bytes());
+    std::fs::write(
+        folder.path("n.npy"),
+        npy("<i2", false, &[12, 16, 16], &wrong),
+    )
+    .unwrap();
+    ptycho(&folder, "info", "n.npy", &[]).refused(
+        1,
+        &[
+            "--negative clip",
+            "missing as well: positions (--positions FILE",
+        ],
+    );
     let json = ptycho(&folder, "info", "c.npy", &["--json"]);
     says(
         &json,

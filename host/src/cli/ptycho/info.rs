@@ -4,14 +4,16 @@ mod text;
 
 use super::automatic::planned;
 use super::detector_arguments::{detector, origins as detector_origins};
+use super::given::given_and_missing;
 use super::layer_arguments::layers;
+use super::position_arguments::positions;
 use super::recipe_arguments::{engines, names_automatic, precision, read_recipe, set, set_model};
 use super::recipe_origin::RecipeOrigin;
 use super::scan_arguments;
 use super::slice_arguments::slices;
 use super::stops_at_once;
 use super::unknown_layout::print_layout;
-use crate::cli::args::InfoArgs;
+use crate::cli::args::{InfoArgs, PositionArgs};
 use crate::cli::byte_size;
 use crate::cli::failure::Failure;
 use crate::cli::output::{say, say_json};
@@ -22,8 +24,8 @@ use crate::ptycho::io::scan::{self, MissingParts, ScanFile, missing_parts};
 use crate::ptycho::regions::chosen_note;
 use crate::ptycho::report::report_of_scan;
 use crate::ptycho::{
-    CountCodes, Diagnosis, EngineSpec, NearFieldSummary, Overlap, Precision, Recipe, StepPlan,
-    StreamPlan, check_scan, diagnose_frames, host_besides, mask_bytes, masked_pixels,
+    CountCodes, Diagnosis, EngineSpec, NearFieldSummary, Overlap, Precision, ReadOptions, Recipe,
+    StepPlan, StreamPlan, check_scan, diagnose_frames, host_besides, mask_bytes, masked_pixels,
     memory_estimate, suit_engines, template, unusable_illumination,
 };
 use crate::run::MemoryInfo;
@@ -56,6 +58,8 @@ pub(crate) struct Info {
     /// HTML file to write.
     report: Option<PathBuf>,
     json: bool,
+    /// The error of a raster without a step, unless the positions are missing anyhow.
+    stepless: Option<Failure>,
 }
 
 #[derive(Serialize)]
@@ -87,7 +91,7 @@ struct ScanGeometry {
 
 /// Everything known about a scan; `--json` prints it.
 #[derive(Serialize)]
-struct ScanInfo {
+pub(super) struct ScanInfo {
     file: String,
     frames: usize,
     rows: usize,
@@ -116,10 +120,10 @@ struct ScanInfo {
     gpu_counts: Option<String>,
     /// What is missing to reconstruct the frames, with the options that give it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    missing: Vec<&'static str>,
+    pub(super) missing: Vec<&'static str>,
     /// A command with plausible values of what is missing.
     #[serde(skip_serializing_if = "Option::is_none")]
-    command: Option<String>,
+    pub(super) command: Option<String>,
     problems: Vec<String>,
     notes: Vec<String>,
     /// The runs that have made the file, the first one first.
@@ -172,7 +176,9 @@ impl Info {
         if !automatic && !sets_engines && !args.engine.is_empty() {
             recipe.engines = engines(&args.engine)?;
         }
-        scan_arguments::scan(&args.scan, &mut recipe.data)?;
+        let mut scan = args.scan;
+        let stepless = take_stepless(&mut scan.positions);
+        scan_arguments::scan(&scan, &mut recipe.data)?;
         if automatic {
             set_model(&mut recipe, &args.set)?;
             suit_engines(&mut recipe);
@@ -191,15 +197,30 @@ impl Info {
             scratch: args.scratch,
             report: args.report,
             json: args.json,
+            stepless,
         })
     }
 
-    /// Describes frames of which something is missing to reconstruct them; `None` if nothing is, or they cannot be read.
-    fn incomplete(&self, memory: Memory) -> Option<Result<ScanInfo, Failure>> {
-        let missing = missing_parts(&self.file, &self.recipe.data, memory)?;
+    /// Describes frames of which something is missing to reconstruct them; `None` if nothing is.
+    fn incomplete(&mut self, memory: Memory) -> Result<Option<ScanInfo>, Failure> {
+        let missing = missing_parts(&self.file, &self.recipe.data, memory)
+            .map_err(|error| self.origin.of_reading(error))?;
+        let Some(missing) = missing else {
+            return Ok(None);
+        };
+        if !missing.has_no_positions()
+            && let Some(error) = self.stepless.take()
+        {
+            return Err(error);
+        }
         let scratch = self.scratch.as_deref();
-        let read = scan::read_with_scratch(&self.file, &missing.options, memory, scratch).ok()?;
-        Some(self.frames_alone(read, missing))
+        match scan::read_with_scratch(&self.file, &missing.options, memory, scratch) {
+            Ok(read) => self.frames_alone(read, missing).map(Some),
+            Err(error) => match missing.with(error) {
+                Some(error) => Err(self.origin.of_reading(error)),
+                None => Ok(None),
+            },
+        }
     }
 
     /// What is known of frames that miss something.
@@ -215,7 +236,7 @@ impl Info {
             info.geometry = None;
         }
         info.missing = missing.nouns();
-        info.command = Some(missing.command);
+        info.command = Some(given_and_missing(&missing.arguments));
         if let Some(path) = &self.report {
             let path = path.display();
             (info.notes).push(format!("{path} was not written, as something is missing"));
@@ -231,26 +252,27 @@ impl Info {
         if let Some(layout) = scan::unknown_layout(&self.file, &self.recipe.data, memory)
             .map_err(|error| self.origin.of_reading(error))?
         {
-            print_layout(&layout, self.json)?;
-            let alone = !self.json && !layout.complete;
-            return match self.incomplete(memory).filter(|_| alone) {
-                Some(info) => say(&info?.text(None)),
-                None => Ok(()),
+            let frames = match layout.complete {
+                true => Ok(None),
+                false => self.incomplete(memory),
             };
+            return print_layout(&layout, frames, self.json);
         }
         let read = match scan::read_with_scratch(&self.file, &self.recipe.data, memory, scratch) {
             Ok(read) => read,
             Err(error) => {
-                let Some(info) = self.incomplete(memory) else {
+                let Some(info) = self.incomplete(memory)? else {
                     return Err(self.origin.of_reading(error));
                 };
-                let info = info?;
                 return match self.json {
                     true => say_json(&info),
                     false => say(&info.text(None)),
                 };
             }
         };
+        if let Some(error) = self.stepless {
+            return Err(error);
+        }
         // The file may say so.
         self.recipe.data.near_field = Some(read.scan.geometry().is_near_field());
         let name = self.file.display().to_string();
@@ -290,6 +312,24 @@ impl Info {
         }
         fatal.map_or(Ok(()), Err)
     }
+}
+
+/// Takes a raster without a step, with which no positions can be made; returns its error.
+fn take_stepless(args: &mut PositionArgs) -> Option<Failure> {
+    if args.step.is_some() || args.positions.is_some() {
+        return None;
+    }
+    let error = positions(args, &mut ReadOptions::default()).err()?;
+    let without = PositionArgs {
+        raster: None,
+        rotation: None,
+        snake: false,
+        ..args.clone()
+    };
+    // Another error is reported with the others.
+    positions(&without, &mut ReadOptions::default()).ok()?;
+    *args = without;
+    Some(error)
 }
 
 impl ScanInfo {

@@ -12,6 +12,7 @@ mod export;
 mod files;
 mod find_orientation;
 mod find_rotation;
+mod given;
 mod import;
 mod info;
 mod layer_arguments;

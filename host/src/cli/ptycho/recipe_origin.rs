@@ -1,13 +1,14 @@
 //! Where the options of a recipe come from, so that an error names what the user has to change.
 
 use super::beam_arguments::optics_origins;
+use super::given::{given_and_missing, given_with};
 use super::{detector_arguments, layer_arguments, scan_arguments, slice_arguments};
 use crate::cli::args::{LayerArgs, PrecisionArg, RecipeArgs, ScanArgs, SliceArgs};
 use crate::cli::failure::Failure;
 use crate::data::PositionError;
 use crate::io::IoError;
 use crate::ptycho::{ProblemError, RecipeError};
-use crate::text::{shell_quoted, shortest};
+use crate::text::shortest;
 use clap::ValueEnum;
 use std::path::Path;
 
@@ -218,7 +219,19 @@ impl RecipeOrigin {
             | IoError::MissingFiles {
                 remedy: Some(remedy),
                 ..
-            } => Failure::failed(format!("{error}: {}", typed_with(remedy.arguments))),
+            } => Failure::failed(format!("{error}: {}", given_with(remedy.arguments))),
+            IoError::Incomplete { arguments, .. } => Failure::failed(format!(
+                "{error}; with the values of the measurement in the place of these, this runs: {}",
+                given_and_missing(arguments)
+            )),
+            IoError::WrongAndIncomplete { error, missing } => {
+                let text = |text: String| format!("{text}; missing as well: {missing}");
+                match self.of_reading((**error).clone()) {
+                    Failure::Failed(reason) => Failure::Failed(text(reason)),
+                    Failure::Usage(reason) => Failure::Usage(text(reason)),
+                    other => other,
+                }
+            }
             _ => error.into(),
         }
     }
@@ -296,23 +309,6 @@ impl RecipeOrigin {
             (None, None) => Failure::failed(format!("{scan}: {option}: {reason}")),
         }
     }
-}
-
-/// The command as it was given, with further arguments.
-fn typed_with(arguments: &str) -> String {
-    let mut words: Vec<String> = std::env::args_os()
-        .map(|word| shell_quoted(&word.to_string_lossy()).into_owned())
-        .collect();
-    if let Some(program) = words.first_mut() {
-        "warpstride".clone_into(program);
-    }
-    // It takes the place of one that was given.
-    if let Some(flag) = arguments.split(' ').next()
-        && let Some(at) = words.iter().position(|word| word == flag)
-    {
-        words.drain(at..(at + 2).min(words.len()));
-    }
-    format!("{} {arguments}", words.join(" "))
 }
 
 /// Whether `option` is `path`, or in the table `path`.

@@ -1,6 +1,6 @@
 //! `.npy` arrays of complex numbers, and of real numbers of any type, of rank 1 to 8.
 
-use super::super::IoError;
+use super::super::{IoError, reserved};
 use super::header;
 use super::{CHUNK, Opened, unreadable};
 use crate::system::{Bytes, Memory, atomic_file};
@@ -88,8 +88,7 @@ fn whole<T: Clone>(
     if needed > u128::from(memory.limit()) {
         return Err(refused(memory.limit()));
     }
-    let mut values: Vec<T> = Vec::new();
-    values.try_reserve_exact(count).map_err(|_| refused(0))?;
+    let mut values: Vec<T> = reserved(count).ok_or_else(|| refused(0))?;
     let width = header.numbers.bytes();
     let parts = width / header.numbers.part().bytes();
     let mut buffer = vec![0; CHUNK.min(count) * width];

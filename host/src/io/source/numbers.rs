@@ -252,6 +252,11 @@ impl Numbers<'_> {
         self.source.bad_shape(&self.path, &self.shape, expected)
     }
 
+    /// The file, as given.
+    pub(crate) fn file(&self) -> &str {
+        self.source.name()
+    }
+
     /// The error for a value of this dataset.
     pub(crate) fn bad_value(&self, found: impl ToString, expected: &str) -> IoError {
         IoError::Value {

@@ -15,16 +15,8 @@ const OF_CORNER: f64 = 0.02;
 pub(in crate::ptycho) fn is_at_corner(mean: &Array2<f64>) -> bool {
     let (rows, columns) = mean.dim();
     let total = mean.sum();
-    let near = |sums: &mut dyn Iterator<Item = f64>, side: usize| {
-        let moment: Complex<f64> = sums
-            .enumerate()
-            .map(|(n, sum)| Complex::from_polar(sum / total, TAU * n as f64 / side as f64))
-            .sum();
-        moment.norm() > CONCENTRATED && moment.arg().abs() < NEAR * TAU
-    };
-    let mut of_rows = mean.rows().into_iter().map(|row| row.sum());
-    let mut of_columns = mean.columns().into_iter().map(|column| column.sum());
-    if !(total > 0.0 && near(&mut of_rows, rows) && near(&mut of_columns, columns)) {
+    let [of_rows, of_columns] = sums(mean);
+    if !(total > 0.0 && is_near_first(&of_rows) && is_near_first(&of_columns)) {
         return false;
     }
     // A quarter of the frame's width is a corner.
@@ -43,6 +35,39 @@ pub(in crate::ptycho) fn is_at_corner(mean: &Array2<f64>) -> bool {
     corners.iter().all(|corner| *corner >= OF_CORNER * all)
 }
 
+/// Sums over the rows and over the columns of the mean pattern.
+fn sums(mean: &Array2<f64>) -> [Vec<f64>; 2] {
+    let of_rows = mean.rows().into_iter().map(|row| row.sum());
+    let of_columns = mean.columns().into_iter().map(|column| column.sum());
+    [of_rows.collect(), of_columns.collect()]
+}
+
+/// Whether the light is around the first row or column, if the frame is continued periodically.
+fn is_near_first(sums: &[f64]) -> bool {
+    let total: f64 = sums.iter().sum();
+    let turn = TAU / sums.len() as f64;
+    let moment: Complex<f64> = (sums.iter().enumerate())
+        .map(|(n, sum)| Complex::from_polar(sum / total, turn * n as f64))
+        .sum();
+    moment.norm() > CONCENTRATED && moment.arg().abs() < NEAR * TAU
+}
+
+/// The axis, 0 for rows and 1 for columns, at both of whose borders the light is, and not at those of the other axis.
+pub(super) fn wraps_around(mean: &Array2<f64>) -> Option<usize> {
+    let wraps = sums(mean).map(|sums| {
+        let quarter = sums.len() / 4;
+        let total: f64 = sums.iter().sum();
+        let first: f64 = sums[..quarter].iter().sum();
+        let last: f64 = sums[sums.len() - quarter..].iter().sum();
+        is_near_first(&sums) && first.min(last) >= OF_CORNER * total
+    });
+    match wraps {
+        [true, false] => Some(0),
+        [false, true] => Some(1),
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -57,6 +82,22 @@ mod tests {
             let [r, c] = [distance(row, place[0], 40), distance(column, place[1], 30)];
             background + (-(r * r + c * c) / (2.0 * radius * radius)).exp()
         })
+    }
+
+    #[test]
+    fn light_at_both_borders_of_one_axis_wraps_around() {
+        for radius in [0.6, 3.0, 7.0] {
+            assert_eq!(wraps_around(&light([0.0, 15.0], radius, 0.0)), Some(0));
+            assert_eq!(wraps_around(&light([20.0, 0.0], radius, 0.0)), Some(1));
+            assert_eq!(wraps_around(&light([20.0, 15.0], radius, 0.0)), None);
+            assert_eq!(wraps_around(&light([0.0, 0.0], radius, 0.0)), None);
+        }
+        // A beam at one border of the detector.
+        let mut beside = light([0.0, 15.0], 3.0, 0.0);
+        beside.slice_mut(ndarray::s![20.., ..]).fill(0.0);
+        assert_eq!(wraps_around(&beside), None);
+        assert_eq!(wraps_around(&Array2::ones((40, 30))), None);
+        assert_eq!(wraps_around(&Array2::zeros((40, 30))), None);
     }
 
     #[test]

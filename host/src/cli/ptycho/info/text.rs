@@ -121,7 +121,7 @@ impl ScanInfo {
     }
 
     /// The table for the terminal; `report` is the file that has been written.
-    pub(super) fn text(&self, report: Option<&Path>) -> String {
+    pub(in crate::cli::ptycho) fn text(&self, report: Option<&Path>) -> String {
         let mut lines = self.facts();
         lines.extend(self.notes.iter().map(|note| ("note", note.clone())));
         lines.extend(

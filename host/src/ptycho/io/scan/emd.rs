@@ -236,6 +236,24 @@ fn geometry(
     if row.counts_pixels() && column.counts_pixels() {
         return Ok(without);
     }
+    let constants = &options.constants;
+    let stated = constants.pixel_size.is_some()
+        || constants.pixel_angle.is_some()
+        || constants.pixel_frequency.is_some();
+    if let Some(axis) = [&row, &column].into_iter().find(|axis| axis.step <= 0.0)
+        && !stated
+    {
+        return Err(IoError::Value {
+            file: source.name().to_owned(),
+            dataset: axis.path.clone(),
+            found: format!(
+                "{} {}; --pixel-angle or --pixel-size states the size of a pixel in its place, and --transform-frames turns frames whose rows or columns are stored in the inverse order",
+                rounded(axis.step),
+                axis.unit
+            ),
+            expected: "coordinates of the detector that ascend".to_owned(),
+        });
+    }
     let distance = options.constants.distance.unwrap_or(NOMINAL_DISTANCE);
     let mut file = FileGeometry {
         distance: Some((row.path.clone(), distance)),

@@ -92,11 +92,6 @@ impl Extremes {
         }
     }
 
-    /// Whether none is negative or NaN.
-    pub(super) fn are_counts(&self) -> bool {
-        !self.below
-    }
-
     /// Whether all are at least 0 and below `end`.
     pub(super) fn are_counts_below(&self, end: f32) -> bool {
         !self.below && self.largest < end

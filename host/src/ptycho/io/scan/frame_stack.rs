@@ -3,11 +3,11 @@
 mod joined;
 
 use super::file_state::FileState;
-use crate::io::IoError;
 use crate::io::source::{
     ADVICE_SPARSE, ADVICE_UNCOMPRESSED, DIFFERENT, GREATEST_RATIO, LOOKED_AT, Look, LookFrom,
     Numbers, RATIO, UNJUDGED, check_stored, is_alike,
 };
+use crate::io::{IoError, reserved};
 use crate::system::Bytes;
 use ndarray::{Array2, Array3, ArrayView2, ArrayViewMut2, ArrayViewMut3, Axis, s};
 use rayon::prelude::*;
@@ -130,6 +130,34 @@ impl<'s> FrameStack<'s> {
         }
     }
 
+    /// The file of the frames, or the first one.
+    fn file(&self) -> &str {
+        match &self.stored {
+            Stored::Datasets(all) => all.first().map_or("", Numbers::file),
+            Stored::Several(stacks) => stacks.first().map_or("", Self::file),
+            Stored::File { name, .. } => name,
+            Stored::Closed(state) => state.name(),
+        }
+    }
+
+    /// Memory for counts (frame, row, column), all 0.
+    ///
+    /// # Errors
+    /// The system refuses it, as under a limit of the address space.
+    pub(super) fn zeros(&self, shape: [usize; 3]) -> Result<Array3<f32>, IoError> {
+        let count = shape.iter().product();
+        // What was reserved is given back at once, as the system zeroes memory by itself only when it is asked for it.
+        if reserved::<f32>(count).is_some() {
+            return Ok(Array3::zeros(shape));
+        }
+        Err(IoError::TooLarge {
+            file: self.file().to_owned(),
+            dataset: self.path().to_owned(),
+            needed: Bytes(count as u128 * 4),
+            available: Bytes(0),
+        })
+    }
+
     /// Numbers of frames, rows and columns, none of them 0.
     pub(super) fn shape(&self) -> [usize; 3] {
         self.shape
@@ -204,7 +232,7 @@ impl<'s> FrameStack<'s> {
         rows: &Range<usize>,
         columns: &Range<usize>,
     ) -> Result<Array3<f32>, IoError> {
-        let mut counts = Array3::zeros((frames.len(), rows.len(), columns.len()));
+        let mut counts = self.zeros([frames.len(), rows.len(), columns.len()])?;
         let to = counts.as_slice_mut().unwrap_or_default();
         self.counts_into(frames, [rows, columns], to, None)?;
         Ok(counts)

@@ -1,10 +1,10 @@
-//! What a file of frames lacks: positions, wavelength, distance and pixel size, all of them at once, and a command that has them.
+//! What a file of frames lacks: positions, wavelength, distance and pixel size, all of them at once, and options that give them.
 
-use super::{Constants, ReadOptions, ScanFile, read_once};
+use super::{ReadOptions, ScanFile, read_once};
 use crate::data::Geometry;
 use crate::io::IoError;
 use crate::system::Memory;
-use crate::text::{shell_quoted, shortest, significant};
+use crate::text::shortest;
 use std::path::Path;
 
 /// Endings of the files of electron microscopes.
@@ -54,8 +54,8 @@ pub struct MissingParts {
     parts: Vec<Part>,
     /// The options with placeholders for what is missing, with which the frames can be described.
     pub options: ReadOptions,
-    /// A command that would run, with plausible values in the place of what is missing.
-    pub command: String,
+    /// Options of the command with plausible values in the place of what is missing.
+    pub arguments: Vec<(&'static str, String)>,
 }
 
 impl MissingParts {
@@ -65,6 +65,22 @@ impl MissingParts {
         self.parts.iter().map(|part| part.noun()).collect()
     }
 
+    /// Whether positions are missing.
+    #[must_use]
+    pub fn has_no_positions(&self) -> bool {
+        self.parts.contains(&Part::Positions)
+    }
+
+    /// The error of reading the frames, with what is missing; `None` if it is nothing else than what is missing.
+    #[must_use]
+    pub fn with(&self, error: IoError) -> Option<IoError> {
+        let of_layout = matches!(error, IoError::Format { .. });
+        (!of_layout && Part::of(&error).is_none()).then(|| IoError::WrongAndIncomplete {
+            error: Box::new(error),
+            missing: self.nouns().join(", "),
+        })
+    }
+
     /// Whether wavelength, distance and pixel size are known, and positions alone are missing.
     #[must_use]
     pub fn has_geometry(&self) -> bool {
@@ -72,10 +88,15 @@ impl MissingParts {
     }
 }
 
-/// What is missing to read the scan in `path` with these options; `None` if nothing is, or if it cannot be read for another reason.
-/// One frame is read.
-#[must_use]
-pub fn missing_parts(path: &Path, options: &ReadOptions, memory: Memory) -> Option<MissingParts> {
+/// What is missing to read the scan in `path` with these options; `None` if nothing is, or if its layout is not known. One frame is read.
+///
+/// # Errors
+/// The frames cannot be read for another reason, which the error has beside what is missing.
+pub fn missing_parts(
+    path: &Path,
+    options: &ReadOptions,
+    memory: Memory,
+) -> Result<Option<MissingParts>, IoError> {
     let mut complete = ReadOptions {
         describes_only: true,
         ..options.clone()
@@ -100,20 +121,30 @@ pub fn missing_parts(path: &Path, options: &ReadOptions, memory: Memory) -> Opti
                 fill(part, of_electrons, &mut complete);
                 parts.push(part);
             }
-            _ if parts.is_empty() => return None,
+            _ if parts.is_empty() => return Ok(None),
             // One frame may be dark, or bad.
-            _ => break read_once(path, &complete, memory, None).ok()?,
+            _ => match read_once(path, &complete, memory, None) {
+                Ok(read) => break read,
+                Err(error) => {
+                    let missing = MissingParts {
+                        parts,
+                        options: complete,
+                        arguments: Vec::new(),
+                    };
+                    return missing.with(error).map_or(Ok(None), Err);
+                }
+            },
         }
     };
     if parts.is_empty() {
-        return None;
+        return Ok(None);
     }
-    let command = command(path, options, (&parts, of_electrons), &read);
-    Some(MissingParts {
+    let arguments = arguments(options, (&parts, of_electrons), &read);
+    Ok(Some(MissingParts {
         parts,
         options: complete,
-        command,
-    })
+        arguments,
+    }))
 }
 
 /// Options that read one frame.
@@ -153,47 +184,24 @@ pub(super) fn all_missing(
         return error;
     }
     match missing_parts(path, options, memory) {
-        Some(missing) if missing.parts.len() > 1 => IoError::Incomplete {
+        Ok(Some(missing)) if missing.parts.len() > 1 => IoError::Incomplete {
             file: path.display().to_string(),
             missing: missing.nouns().join(", "),
-            command: missing.command,
+            arguments: missing.arguments,
         },
-        _ => error,
+        Ok(_) => error,
+        Err(wrong) => wrong,
     }
 }
 
-/// A command that reconstructs the frames; `read` is what was read with placeholders.
-fn command(
-    path: &Path,
+/// Options with plausible values of what is missing; `read` is what was read with placeholders.
+fn arguments(
     options: &ReadOptions,
     (parts, of_electrons): (&[Part], bool),
     read: &ScanFile,
-) -> String {
+) -> Vec<(&'static str, String)> {
     let (count, scan_shape) = read.stored;
     let of_electrons = of_electrons || (scan_shape.is_some() && !options.constants.has_beam());
-    let mut words = vec![
-        "warpstride ptycho reconstruct".to_owned(),
-        shell_quoted(&path.display().to_string()).into_owned(),
-    ];
-    words.extend(
-        options
-            .files
-            .iter()
-            .map(|file| shell_quoted(file).into_owned()),
-    );
-    words.push("-o result.h5".to_owned());
-    if let Some(name) = &options.dataset {
-        words.push(format!("--dataset {}", shell_quoted(name)));
-    }
-    let Constants {
-        wavelength,
-        energy,
-        voltage,
-        distance,
-        pixel_size,
-        pixel_angle,
-        pixel_frequency: _,
-    } = options.constants;
     let missing = |part: Part| parts.contains(&part);
     // The window of a frame, λ z/p.
     let geometry = read.scan.geometry();
@@ -201,75 +209,35 @@ fn command(
     let [rows, columns] = geometry.pixel_size;
     let mut of_pixel = rows.max(columns);
     let mut beam = Vec::new();
-    let mut give = |given: Option<String>| beam.extend(given);
-    if missing(Part::Beam) {
-        if of_electrons {
-            of_wave = Geometry::wavelength_of_voltage(VOLTAGE);
-            give(Some("--voltage 300kV".to_owned()));
-        } else {
-            of_wave = 1.4e-10;
-            give(Some("--wavelength 1.4A".to_owned()));
-        }
+    if missing(Part::Beam) && of_electrons {
+        of_wave = Geometry::wavelength_of_voltage(VOLTAGE);
+        beam.push(("--voltage", "300kV".to_owned()));
+    } else if missing(Part::Beam) {
+        of_wave = 1.4e-10;
+        beam.push(("--wavelength", "1.4A".to_owned()));
     }
-    give(wavelength.map(|metres| format!("--wavelength {}A", shortest(metres * 1e10))));
-    give(energy.map(|joule| format!("--energy {}keV", significant(joule / 1.602_176_634e-16, 7))));
-    give(voltage.map(|volts| format!("--voltage {}kV", shortest(volts / 1e3))));
     if missing(Part::Distance) && missing(Part::PixelSize) && of_electrons {
         (of_distance, of_pixel) = (1.0, 3e-4);
-        give(Some("--pixel-angle 0.3mrad".to_owned()));
+        beam.push(("--pixel-angle", "0.3mrad".to_owned()));
     } else {
         if missing(Part::Distance) {
             of_distance = 1.0;
-            give(Some("--distance 1m".to_owned()));
+            beam.push(("--distance", "1m".to_owned()));
         }
         if missing(Part::PixelSize) {
             of_pixel = 75e-6;
-            give(Some("--pixel-size 75um".to_owned()));
+            beam.push(("--pixel-size", "75um".to_owned()));
         }
     }
-    give(distance.map(|metres| format!("--distance {}m", shortest(metres))));
-    give(pixel_size.map(|[rows, columns]| {
-        let um = |metres: f64| format!("{}um", significant(metres * 1e6, 9));
-        match rows == columns {
-            true => format!("--pixel-size {}", um(rows)),
-            false => format!("--pixel-size {},{}", um(rows), um(columns)),
-        }
-    }));
-    give(pixel_angle.map(|[rows, _]| format!("--pixel-angle {}mrad", shortest(rows * 1e3))));
+    let mut all = Vec::new();
     if missing(Part::Positions) {
         let window = of_wave * of_distance / of_pixel;
         let [slow, fast] = scan_shape.unwrap_or_else(|| raster(count));
-        words.push(format!(
-            "--raster {slow}x{fast} --step {}",
-            short(STEP * window)
-        ));
-    } else if let Some(file) = &options.positions {
-        words.push(format!("--positions {}", shell_quoted(&file.file)));
-        let columns = file.columns.as_ref();
-        words.extend(columns.map(|[row, column]| {
-            format!(
-                "--position-columns {}",
-                shell_quoted(&format!("{row},{column}"))
-            )
-        }));
-        words.extend(
-            file.unit
-                .as_ref()
-                .map(|unit| format!("--position-unit {unit}")),
-        );
-    } else if let Some(raster) = &options.raster {
-        let [slow, fast] = raster.step.both();
-        let points = raster.points.or(scan_shape).unwrap_or([1, count]);
-        words.push(format!(
-            "--raster {}x{} --step {},{}",
-            points[0],
-            points[1],
-            short(slow),
-            short(fast)
-        ));
+        all.push(("--raster", format!("{slow}x{fast}")));
+        all.push(("--step", short(STEP * window)));
     }
-    words.extend(beam);
-    words.join(" ")
+    all.extend(beam);
+    all
 }
 
 /// Rows and points in a row of a raster of so many points, as nearly square as they can be.

@@ -369,7 +369,10 @@ impl Parts {
         let fitting = mask.as_ref().filter(|mask| no_data::fits(mask, frames.1));
         let extremes = Extremes::of(frames.1, fitting)?;
         let masks = (mask, &extremes);
-        let mask = no_data::mask(input, frames, masks, &options.no_data, &mut self.notes)?;
+        let clip = options.negative == NegativeCounts::Clip;
+        let no_data = (&options.no_data, clip);
+        let said = (&mut self.notes, &mut doubts);
+        let mask = no_data::mask(input, frames, masks, no_data, said)?;
         let mut mask = match &self.cutoff {
             Some(cutoff) => cutoff.mask(input, frames, (mask, &extremes), &mut self.notes)?,
             None => mask,
@@ -402,11 +405,10 @@ impl Parts {
             mask = self.mask.take().map(|mask| mask.1);
             self.note_scratch(input);
         }
-        if !extremes.are_counts() {
+        if !extremes.are_counts_below(f32::INFINITY) {
             let frames = &self.frames.1;
             let fitting = mask.as_ref().filter(|mask| no_data::fits(mask, frames));
             let wrong = Wrong::of(frames, fitting)?;
-            let clip = options.negative == NegativeCounts::Clip;
             if let Some(error) = wrong.refused(input, &self.frames.0, clip) {
                 return Err(error);
             }

@@ -16,6 +16,7 @@ pub(super) struct Wrong {
     first: Option<([usize; 3], f32)>,
     negative: Found,
     nan: Found,
+    infinite: Found,
     /// The least number, how many pixels have it, and the least of the others.
     least: (f32, usize),
     second: f32,
@@ -52,15 +53,19 @@ impl Wrong {
         frame: ndarray::ArrayView2<'_, f32>,
         valid: Option<ndarray::ArrayView2<'_, bool>>,
     ) {
-        let before = (self.negative.pixels, self.nan.pixels);
+        let before = [self.negative, self.nan, self.infinite].map(|found| found.pixels);
         for ((row, column), value) in frame.indexed_iter() {
-            // Infinite counts are refused elsewhere.
-            if *value >= 0.0 || valid.is_some_and(|valid| !valid[[row, column]]) {
+            let is_count = *value >= 0.0 && value.is_finite();
+            if is_count || valid.is_some_and(|valid| !valid[[row, column]]) {
                 continue;
             }
             self.first.get_or_insert(([number, row, column], *value));
             if value.is_nan() {
                 self.nan.pixels += 1;
+                continue;
+            }
+            if *value == f32::INFINITY {
+                self.infinite.pixels += 1;
                 continue;
             }
             self.negative.pixels += 1;
@@ -72,8 +77,9 @@ impl Wrong {
                 self.second = self.second.min(*value);
             }
         }
-        self.negative.frames += usize::from(self.negative.pixels > before.0);
-        self.nan.frames += usize::from(self.nan.pixels > before.1);
+        self.negative.frames += usize::from(self.negative.pixels > before[0]);
+        self.nan.frames += usize::from(self.nan.pixels > before[1]);
+        self.infinite.frames += usize::from(self.infinite.pixels > before[2]);
     }
 
     /// A negative number that marks pixels without data, as its distance from the others shows.
@@ -110,6 +116,11 @@ impl Wrong {
             format!(
                 "NaN in {}; --no-data nan masks them in the frames that have them (data.no_data = \"nan\"), --mask FILE pixels in all frames",
                 several(self.nan)
+            )
+        } else if self.infinite.pixels > 0 {
+            format!(
+                "inf, or beyond single precision (3.4e38), in {}; --no-data inf masks them in the frames that have them (data.no_data = inf), --mask FILE pixels in all frames",
+                several(self.infinite)
             )
         } else if let Some(marker) = self.marker() {
             let marker = shortest(f64::from(marker));
@@ -178,6 +189,12 @@ mod tests {
             let text = said(&marked, clip).unwrap();
             assert!(text.contains("--no-data -9999 masks them"), "{text}");
         }
+        let text = said(&[([2, 1, 0], f32::INFINITY)], true).unwrap();
+        assert!(
+            text.contains("inf in frame 2, row 1, column 0: inf, or")
+                && text.contains("--no-data inf"),
+            "{text}"
+        );
         let text = said(&[([2, 1, 0], f32::NAN)], true).unwrap();
         assert!(text.contains("--no-data nan"), "{text}");
         assert_eq!(

@@ -28,6 +28,9 @@ const CANDIDATES: [Candidate; 9] = [
     Candidate::new(LEAST, "2^15 - 1", Rule::LargestInManyFrames),
 ];
 
+/// Largest share of pixels that may be without data in some frames and not in others.
+const VARYING: f64 = 0.05;
+
 /// When a value means no data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Rule {
@@ -81,8 +84,8 @@ pub(super) fn mask(
     input: &InputFile,
     frames: (&str, &Frames),
     (mask, extremes): (Option<Mask>, &Extremes),
-    no_data: &NoData,
-    notes: &mut Vec<String>,
+    (no_data, clip): (&NoData, bool),
+    (notes, doubts): (&mut Vec<String>, &mut Vec<String>),
 ) -> Result<Option<Mask>, IoError> {
     let (path, frames) = frames;
     if mask.as_ref().is_some_and(|mask| !fits(mask, frames)) {
@@ -94,7 +97,11 @@ pub(super) fn mask(
         NoData::Setting(NoDataSetting::Auto) if extremes.are_counts_below(LEAST) => {
             return Ok(mask);
         }
-        NoData::Setting(NoDataSetting::Auto) => found(frames, mask.as_ref())?,
+        NoData::Setting(NoDataSetting::Auto) => {
+            let mut found = found(frames, mask.as_ref())?;
+            found.retain(|marker| !(clip && marker.value < 0.0));
+            found
+        }
         NoData::Values(values) => values.iter().map(|value| named(*value)).collect(),
     };
     if markers.is_empty() {
@@ -104,6 +111,10 @@ pub(super) fn mask(
         return Ok(mask);
     };
     let [count, rows, columns] = frames.shape();
+    let negative = markers.iter().all(|marker| marker.value < 0.0);
+    if negative && matches!(no_data, NoData::Setting(_)) {
+        doubts.extend(pedestal(path, &without, count));
+    }
     let always = without.mapv(|n| 2 * n >= count);
     let shared = !matches!(mask, Some(Mask::PerFrame(_)))
         && without.iter().all(|n| *n == 0 || 2 * n >= count);
@@ -135,6 +146,20 @@ pub(super) fn mask(
         Ok::<(), ScratchError>(())
     })?;
     Ok(Some(Mask::PerFrame(each)))
+}
+
+/// The doubt that -1 and -2 mean no data, if many pixels have them in some frames (number in `without`) and counts in others.
+fn pedestal(path: &str, without: &Array2<usize>, frames: usize) -> Option<String> {
+    let varying = (without.iter())
+        .filter(|n| (1..frames).contains(*n))
+        .count();
+    (varying as f64 > VARYING * without.len() as f64).then(|| {
+        format!(
+            "{path}: {} {} masked in some frames and not in others, as negative counts are taken for pixels without data: if they are counts from which a pedestal has been subtracted, --no-data off --negative clip sets them to 0",
+            count(varying, ["pixel", "pixels"]),
+            if varying == 1 { "is" } else { "are" }
+        )
+    })
 }
 
 /// Whether the mask has the shape of the frames.
@@ -339,6 +364,35 @@ mod tests {
     fn markers(frames: &Array3<f32>) -> Vec<String> {
         let markers = found(&frames.clone().into(), None).unwrap();
         markers.into_iter().map(|m| m.name).collect()
+    }
+
+    #[test]
+    fn negative_counts_are_clipped_or_doubtful() {
+        use crate::system::Memory;
+        // Gaps have no data in any frame, and a pedestal leaves some frames their counts.
+        for (few, doubtful) in [(40, 0), (30, 1)] {
+            let mut of = frames();
+            for frame in 0..few {
+                of[[frame, 1, 1]] = -1.0;
+            }
+            let of = Frames::from(of);
+            let input = InputFile::new(std::path::Path::new("a.cxi"), Memory::available());
+            let extremes = Extremes::of(&of, None).unwrap();
+            for (clip, doubts_expected) in [(false, doubtful), (true, 0)] {
+                let (mut notes, mut doubts) = (Vec::new(), Vec::new());
+                let no_data = NoData::Setting(NoDataSetting::Auto);
+                let masked = mask(
+                    &input,
+                    ("/d", &of),
+                    (None, &extremes),
+                    (&no_data, clip),
+                    (&mut notes, &mut doubts),
+                )
+                .unwrap();
+                assert_eq!((masked.is_none(), notes.is_empty()), (clip, clip));
+                assert_eq!(doubts.len(), doubts_expected, "{doubts:?}");
+            }
+        }
     }
 
     #[test]

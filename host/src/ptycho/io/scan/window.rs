@@ -187,7 +187,7 @@ impl Window {
         (mask, scratch): (Option<&Mask>, Option<&Path>),
     ) -> Result<Frames, IoError> {
         let Some(folder) = scratch else {
-            let mut counts = Array3::zeros(self.shape());
+            let mut counts = frames.zeros(self.shape())?;
             let to = counts.as_slice_mut().unwrap_or_default();
             let inspection = self.inspection(input, frames.path(), mask);
             let look = inspection.as_ref().map(|look| look as &dyn Look<f32>);

@@ -136,16 +136,7 @@ impl AxisStep {
                 if !of_scan || decimal <= ROUNDED * step.abs() || mixed(coordinates, step) =>
             {
                 self.step = step;
-                if (first_step - step).abs() > NOTED * step.abs() {
-                    notes.push(format!(
-                        "{}: the coordinates are rounded to {}: the step is taken from the first to the last one, {} {} (the first two are {} apart)",
-                        self.path,
-                        shortest(decimal),
-                        rounded(step),
-                        self.unit,
-                        rounded(first_step)
-                    ));
-                }
+                notes.push(self.rounding_note(decimal, first_step));
                 return Ok(());
             }
             Steps::Rounded(..) => {
@@ -180,6 +171,21 @@ impl AxisStep {
         let (first, step) = (coordinates[0], self.step);
         self.coordinates = Some(coordinates.iter().map(|at| (at - first) / step).collect());
         Ok(())
+    }
+
+    /// The note that the coordinates are taken for equal steps that were rounded.
+    fn rounding_note(&self, decimal: f64, first_step: f64) -> String {
+        let first = match (first_step - self.step).abs() > NOTED * self.step.abs() {
+            true => format!(" (the first two are {} apart)", rounded(first_step)),
+            false => String::new(),
+        };
+        format!(
+            "{}: the coordinates are rounded to {}: the step is taken from the first to the last one, {} {}{first}",
+            self.path,
+            shortest(decimal),
+            rounded(self.step),
+            self.unit
+        )
     }
 
     pub(super) fn new(path: String, step: f64, unit: &str) -> Self {
@@ -252,6 +258,15 @@ pub(super) fn rounded(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn rounding_is_noted_whatever_the_first_step() {
+        let axis = AxisStep::new("/d".to_owned(), 0.2, "[nm]");
+        let note = "/d: the coordinates are rounded to 0.1: the step is taken from the first to the last one, 0.2 nm";
+        assert_eq!(axis.rounding_note(0.1, 0.2), note);
+        let differs = format!("{note} (the first two are 0.3 apart)");
+        assert_eq!(axis.rounding_note(0.1, 0.3), differs);
+    }
 
     #[test]
     fn steps_are_those_of_all_coordinates() {
