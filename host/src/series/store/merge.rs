@@ -15,6 +15,8 @@ pub(super) struct Merged {
     pub(super) added: u64,
     /// Number of points that replaced stored points.
     pub(super) replaced: u64,
+    /// Number of those whose value is another than the stored one.
+    pub(super) changed: u64,
     /// Number of points of the batch with the time of an earlier one.
     pub(super) duplicates: u64,
     /// Number of those whose value is another than that of the earlier one.
@@ -57,8 +59,10 @@ pub(super) fn merge(stored: Points, mut batch: Vec<(i64, f64)>) -> Merged {
         }
         match late.next_if(|point| point.0 == time) {
             Some((_, old)) => {
+                let changes = old.to_bits() != value.to_bits();
                 merged.replaced += 1;
-                merged.push((time, value), old.to_bits() != value.to_bits());
+                merged.changed += u64::from(changes);
+                merged.push((time, value), changes);
             }
             None => {
                 merged.added += 1;

@@ -13,7 +13,9 @@ fn info_and_summary_describe_the_store() {
     let command = ["series", "ingest", "store", "in.csv", "--policy", "medium"];
     let rest = ["--nan", "skip", "--summary", "s.json", "--backend", "cpu"];
     let result = dir.run(&[&command[..], &rest].concat());
-    result.well();
+    assert_eq!(result.code, Some(0), "{result:?}");
+    let conflict = "note: 1 point was left out whose value is another";
+    assert!(result.err.contains(conflict), "{result:?}");
     for part in [
         "medium (1m for 7d, 1h for 365d",
         "1 point filtered out",
@@ -106,6 +108,41 @@ fn info_and_summary_describe_the_store() {
             .unwrap()
             .starts_with(b"PAR1")
     );
+}
+
+#[test]
+fn equal_times_with_other_values_are_noted() {
+    let dir = TestFolder::new();
+    let text = "time,host,value\n2024-01-01T00:00:01Z,a,10\n2024-01-01T00:00:01Z,a,20\n\
+                2024-01-01T00:00:01Z,a,30\n2024-01-01T00:00:02Z,a,40\n";
+    write(&dir, "events.csv", text);
+    let ingest = |store: &str, more: &[&str]| {
+        let command = ["series", "ingest", store, "events.csv", "--policy", "low"];
+        let rest = ["--series-columns", "host", "--backend", "cpu"];
+        let result = dir.run(&[&command[..], &rest, more].concat());
+        assert_eq!(result.code, Some(0), "{result:?}");
+        result
+    };
+    // Within a batch, whatever the form of the progress.
+    for (store, form) in [("bar", &[][..]), ("json", &["--json-progress"])] {
+        let result = ingest(store, form);
+        for part in [
+            "note: 2 points were left out whose value is another",
+            "--series-columns",
+            "series resample",
+        ] {
+            assert!(result.err.contains(part), "{part}: {result:?}");
+        }
+    }
+    // Points that are the same as the stored ones need no note but that on the file itself.
+    let again = ingest("bar", &[]);
+    assert!(!again.err.contains("replaced"), "{again:?}");
+    // Across batches.
+    let result = ingest("batches", &["--batch", "1"]);
+    let replaced = "note: 2 stored points were replaced by a later point";
+    assert!(result.err.contains(replaced), "{result:?}");
+    assert!(!result.err.contains("left out"), "{result:?}");
+    ingest("quiet", &["--quiet"]).well();
 }
 
 #[test]

@@ -175,13 +175,7 @@ impl Ingest {
         if so_far.taken.future > 0 {
             notes.push(self.future(so_far.taken.future, first_future.as_ref()));
         }
-        // The table shows the duplicates, if it is printed.
-        if self.form == ProgressStyle::Json && so_far.taken.conflicts > 0 {
-            notes.push(format!(
-                "{} left out: an earlier point of the batch has the same series and time, and a store keeps one (series resample keeps all)",
-                were(so_far.taken.conflicts, "point with another value")
-            ));
-        }
+        notes.extend(so_far.taken.other_values());
         if discarded {
             notes.push(format!(
                 "{}: not created because there was nothing to store",

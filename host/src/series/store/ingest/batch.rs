@@ -274,6 +274,7 @@ impl BatchIngest<'_> {
             points: 0,
             added: merged.added,
             replaced: merged.replaced,
+            changed: merged.changed,
             duplicates: merged.duplicates,
             conflicts: merged.conflicts,
             refused,

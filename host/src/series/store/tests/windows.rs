@@ -71,6 +71,7 @@ fn the_newest_batch_and_the_first_point_of_a_batch_win() {
         points: 4,
         added: 1,
         replaced: 2,
+        changed: 1,
         duplicates: 1,
         conflicts: 1,
         // The bucket of 7, and that of 21 because of the difference.
