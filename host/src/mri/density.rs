@@ -233,7 +233,7 @@ mod tests {
             0 => [-1.0, 1.0][j / 5] * (j % 5) as f64 / 8.0,
             _ => 0.0,
         });
-        let one = ramp(whole.view(), &[0..9]);
+        let one = ramp(whole.view(), std::slice::from_ref(&(0..9)));
         let two = ramp(halves.view(), &[0..5, 5..10]);
         for (found, expected) in [
             (two[0] + two[5], one[4]),
