@@ -311,7 +311,7 @@ impl Header {
         if options.q_unit.is_some()
             || self.q_unit_is_named
             || units::of_q(written).is_some()
-            || !lengths.iter().any(|word| length(word))
+            || !lengths.iter().any(length)
         {
             return Ok(());
         }
