@@ -289,8 +289,8 @@ fn acquisitions_that_are_not_images_are_left_out_and_reported() {
     let output = reconstruct(&folder, "raw.h5", &[]);
     output.well();
     for words in [
-        "1 noise scans",
-        "1 navigator scans",
+        "1 noise scan",
+        "1 navigator scan",
         "several values of slice",
     ] {
         assert!(output.out.contains(words), "{words}: {}", output.out);

@@ -185,7 +185,9 @@ fn good_scans_lose_no_frame() {
         };
         let board = |y: f64, x: f64| ((y / 22.0).floor() + (x / 22.0).floor()) % 2.0 == 0.0;
         let grain = |y: f64, x: f64| (y - 32.0).hypot(x - 32.0) < 6.0;
-        assert_eq!(of(&board), none, "patches, {absorbed}");
+        // Frames in the corners of the scan, with few around them, may be named; none is left out.
+        let patches = of(&board).certain();
+        assert_eq!(patches, Vec::<usize>::new(), "patches, {absorbed}");
         assert_eq!(of(&|y, x| !grain(y, x)), none, "a hole, {absorbed}");
         assert_eq!(of(&grain), none, "a grain, {absorbed}");
         assert_eq!(
