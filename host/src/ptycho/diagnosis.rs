@@ -415,11 +415,17 @@ mod tests {
                 "with the largest count, 700, and fewer just below it",
             ),
             (flat, "times as bright at their border as on average"),
-            (moved, "times as bright at their border as on average"),
             (dark, "1 frame without any counts: 4"),
         ] {
             let found = problems(frames);
             assert!(found.len() == 1 && found[0].contains(expected), "{found:?}");
+        }
+        // The border is bright, and the reason is that rows are shifted.
+        let found = problems(moved);
+        let reasons = ["times as bright at their border", "first and the last row"];
+        assert_eq!(found.len(), reasons.len(), "{found:?}");
+        for (problem, reason) in found.iter().zip(reasons) {
+            assert!(problem.contains(reason), "{found:?}");
         }
     }
 

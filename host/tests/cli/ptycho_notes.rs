@@ -189,10 +189,14 @@ fn weights_and_indices_of_ptyd_files_are_checked() {
     // The frames have their maximum in the middle, so the first pixel cannot be the centre.
     write_ptyd(&folder, &indices, &weights, Some("fft"));
     let info = ["ptycho", "info", "raw.ptyd"];
-    (folder.run(&info)).refused(1, &["around the first pixel", "--centre shifted"]);
-    let shifted = folder.run(&[&info[..], &["--centre", "shifted"]].concat());
-    shifted.well();
-    assert!(shifted.out.contains("is \"fft\""), "{shifted:?}");
+    let takes = "--centre 8,8 takes the frames as they are";
+    (folder.run(&info)).refused(1, &["around the first pixel", takes]);
+    let as_they_are = folder.run(&[&info[..], &["--centre", "8,8"]].concat());
+    as_they_are.well();
+    assert!(
+        !as_they_are.out.contains("at their border"),
+        "{as_they_are:?}"
+    );
     write_ptyd(&folder, &indices, &weights, Some("fftshift"));
     let info = folder.run(&info);
     info.well();

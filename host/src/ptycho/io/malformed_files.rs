@@ -267,7 +267,13 @@ fn energies_and_plain_paths_are_read() {
         ..ReadOptions::default()
     };
     let missing = scan::read(&path, &options).unwrap_err().to_string();
-    assert_contains(&missing, &["wavelength", "--wavelength 1.4A"]);
+    assert_contains(
+        &missing,
+        &[
+            "expected a wavelength (--wavelength, ",
+            "a distance (--distance)",
+        ],
+    );
     options.constants.energy = Some(12_398.419_84);
     options.constants.distance = Some(1.5);
     options.constants.pixel_size = Some([1e-5, 2e-5]);
