@@ -445,7 +445,7 @@ fn commands_without_memory_end_with_a_sentence() {
         for arguments in [
             "ptycho info scan.cxi --host-memory 1GiB",
             "ptycho reconstruct scan.cxi --engine dm:1 --backend cpu -o r.h5 --threads 2",
-            "ptycho simulate big.cxi --frame 256 --positions 400 --threads 2",
+            "ptycho simulate big.cxi --frame 256 --positions 400",
         ] {
             let script = format!("ulimit -v {limit}; exec {program} {arguments}");
             let mut command = std::process::Command::new("bash");
