@@ -122,7 +122,6 @@ impl Arrow {
             &file,
             |column| cells::may_be_label(field(column)),
             |column| cells::is_text(field(column)),
-            |column| cells::is_name(field(column)),
         )?;
         let single = match columns.series {
             SeriesKey::File => Some(shared.number_of_file(&file, name)?),

@@ -62,7 +62,6 @@ impl Columns {
         file: &str,
         may_be_label: impl Fn(usize) -> bool,
         is_text: impl Fn(usize) -> bool,
-        is_name: impl Fn(usize) -> bool,
     ) -> Result<(), IoError> {
         let unused = self.unused.iter();
         let (columns, names): (Vec<usize>, Vec<&str>) = unused
@@ -71,21 +70,6 @@ impl Columns {
             .unzip();
         if columns.is_empty() {
             return Ok(());
-        }
-        let cannot = columns.iter().zip(&names);
-        let cannot: Vec<&str> = cannot
-            .filter(|(column, _)| !is_name(**column))
-            .map(|(_, name)| *name)
-            .collect();
-        if !cannot.is_empty() {
-            return Err(IoError::Option {
-                file: file.to_owned(),
-                option: "--ignore-columns",
-                reason: format!(
-                    "expected {} here, as their type (such as a list or a map) cannot be a label, found them unnamed",
-                    list(cannot)
-                ),
-            });
         }
         Err(unnamed_texts(file, names, columns.into_iter().all(is_text)))
     }

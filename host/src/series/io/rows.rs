@@ -27,19 +27,13 @@ fn units(text: &str) -> String {
             _ => format!("--time-unit {name} gives none before 2263"),
         }
     };
-    let of = |is: &dyn Fn(Unit) -> bool| -> Vec<String> {
-        let units = all.iter().filter(|(_, unit)| is(*unit));
-        units.map(described).collect()
-    };
-    let likely = of(&|unit| Plausible::of(unit).contains(number));
-    let possible = of(&|unit| (1971..=2262).contains(&year(unit)));
-    match (likely.is_empty(), possible.is_empty()) {
-        (false, _) => likely.join(", "),
-        (true, false) => possible.join(", "),
-        (true, true) => {
-            "no unit gives a likely time; --time-unit s if they are seconds since a start"
-                .to_owned()
-        }
+    let plausible = all
+        .iter()
+        .filter(|(_, unit)| Plausible::of(*unit).contains(number));
+    let texts: Vec<String> = plausible.map(described).collect();
+    match texts.is_empty() {
+        false => texts.join(", "),
+        true => all.iter().map(described).collect::<Vec<_>>().join(", "),
     }
 }
 
@@ -105,26 +99,20 @@ impl Fault {
             TimestampError::OtherUnit(unit) => (
                 format!("{shown}, which looks like {}", unit.description()),
                 format!(
-                    "{}, {} ({})",
+                    "{}, as in the first row of the file or as its format or column says ({})",
                     time_format.description(),
-                    time_format.source_of_unit(),
                     units(text)
                 ),
             ),
             TimestampError::NoUnit => {
                 let doubt = resemblance(text.trim());
-                let remedy = match text.trim().len() {
-                    8 | 14 => suggestion(text),
-                    _ => None,
-                };
-                let remedy = remedy.map_or_else(String::new, |use_it| format!("; {use_it}"));
                 let doubt = doubt.as_deref().unwrap_or(
                     "may be in another unit, a number of days, or a time since another moment than 1970",
                 );
                 (
                     format!("{shown}, which {doubt}"),
                     format!(
-                        "{} from 1990 to {}, or --time-unit for others ({}){remedy}",
+                        "{} from 1990 to {}, or --time-unit for others ({})",
                         time_format.description(),
                         latest_year(),
                         units(text)

@@ -45,32 +45,25 @@ pub(super) enum TimestampFormat {
 pub(super) enum UnitOrigin {
     /// An option, which is obeyed.
     Stated,
-    /// The name of the column. A timestamp is rejected if it is [`Plausible`] in another unit only.
-    Column,
-    /// The format of the file. The same timestamps are rejected.
-    Format,
+    /// The name of the column, or the format of the file, of which the first timestamp is
+    /// [`Plausible`] in some unit. Timestamps are rejected that are in another unit, but not in this
+    /// one.
+    Named,
     /// The first timestamp. Those that look like another unit, or that are not [`Plausible`], are
     /// rejected.
     Inferred,
 }
 
 impl UnitOrigin {
-    /// That of a unit; `stated` if it is from an option, else from a column's name.
-    pub(super) fn of(unit: TimeUnit, stated: bool) -> Self {
+    /// That of a unit; `stated` if it is from an option, else from a column's name. Times that begin
+    /// with `first` are what the name says if no unit makes a likely time of it, as for times since
+    /// the start of a measurement.
+    pub(super) fn of(unit: TimeUnit, stated: bool, first: u64) -> Self {
+        let is_plausible = |unit: &Unit| Plausible::of(*unit).contains(first);
         match (unit, stated) {
             (TimeUnit::Auto, _) => Self::Inferred,
-            (_, true) => Self::Stated,
-            (_, false) => Self::Column,
-        }
-    }
-
-    /// What says so, for messages.
-    fn source(self) -> &'static str {
-        match self {
-            Self::Stated => "as an option says",
-            Self::Column => "as the name of the column says",
-            Self::Format => "as in this format",
-            Self::Inferred => "as in the first row of the file",
+            (_, false) if Unit::ALL.iter().any(is_plausible) => Self::Named,
+            _ => Self::Stated,
         }
     }
 }
@@ -173,16 +166,6 @@ impl Unit {
         }
     }
 
-    /// The value of `--time-unit`.
-    pub(super) fn option(self) -> &'static str {
-        match self {
-            Self::Seconds => "s",
-            Self::Milliseconds => "ms",
-            Self::Microseconds => "us",
-            Self::Nanoseconds => "ns",
-        }
-    }
-
     pub(super) fn description(self) -> &'static str {
         match self {
             Self::Seconds => "seconds",
@@ -206,7 +189,7 @@ impl TimestampFormat {
         if let Some(number) = whole_part(text) {
             let time_format = Self::Epoch {
                 unit: Unit::named(unit).unwrap_or(Unit::of_magnitude(number)),
-                origin: UnitOrigin::of(unit, stated),
+                origin: UnitOrigin::of(unit, stated, number),
             };
             return known(time_format.read(text)).then_some(time_format);
         }
@@ -254,19 +237,6 @@ impl TimestampFormat {
         !matches!(self, Self::Epoch { .. })
     }
 
-    /// What says that numbers are in the expected unit, for messages.
-    pub(super) fn source_of_unit(&self) -> String {
-        match self {
-            Self::Epoch { unit, origin } if *origin == UnitOrigin::Column => format!(
-                "{}; --time-unit {} keeps to it",
-                origin.source(),
-                unit.option()
-            ),
-            Self::Epoch { origin, .. } => origin.source().to_owned(),
-            _ => UnitOrigin::Inferred.source().to_owned(),
-        }
-    }
-
     /// The expected format, for messages.
     pub(super) fn description(&self) -> String {
         match self {
@@ -288,14 +258,6 @@ impl TimestampFormat {
 pub(super) fn is_in_seconds(text: &[u8]) -> bool {
     let is = |unit: Unit, number: u64| Plausible::of(unit).contains(number);
     whole_part(text).is_some_and(|n| is(Unit::Seconds, n) && !is(Unit::Milliseconds, n))
-}
-
-/// Whether a text is a number that is no likely time in any unit.
-pub(super) fn is_unlikely(text: &[u8]) -> bool {
-    whole_part(text).is_some_and(|number| {
-        let mut units = Unit::ALL.into_iter();
-        !units.any(|unit| Plausible::of(unit).contains(number))
-    })
 }
 
 /// Nanoseconds since 1970 for an integer number of units.

@@ -295,11 +295,7 @@ impl Table {
     fn time(&mut self, row: u64, cell: Cell<'_>) -> Result<i64, Fault> {
         let read = match (cell, self.kind) {
             (Cell::Null, _) => {
-                return Err(Fault::new(
-                    row,
-                    "none (null)".to_owned(),
-                    "a timestamp (--on-error skip leaves out rows without one)",
-                ));
+                return Err(Fault::new(row, "none (null)".to_owned(), "a timestamp"));
             }
             (Cell::Integer(n), TimeKind::SinceEpoch(unit)) => whole(n, unit, UnitOrigin::Stated),
             (Cell::Day(n), _) if n < 0 => Err(TimestampError::TooEarly),
@@ -338,7 +334,7 @@ impl Table {
             .time_format
             .get_or_insert_with(|| TimestampFormat::Epoch {
                 unit: Unit::named(auto).unwrap_or(Unit::of_magnitude(number.unsigned_abs())),
-                origin: UnitOrigin::of(auto, stated),
+                origin: UnitOrigin::of(auto, stated, number.unsigned_abs()),
             });
         match time_format {
             TimestampFormat::Epoch { unit, origin } => whole(number, *unit, *origin),

@@ -68,26 +68,6 @@ fn a_unit_that_contradicts_the_numbers_is_refused_in_any_text() {
             ["--time-unit us gives the year 2025"],
         ),
         ("a.prom", "a 1 1739184970553\na 2 1739184971\n", ["line 2"]),
-        (
-            "a.prom",
-            "a 1 100000\na 2 1739184971\n",
-            ["as in this format"],
-        ),
-        (
-            "a.csv",
-            "time_ms,value\n0,1\n1739184970,2\n",
-            ["--time-unit ms keeps to it"],
-        ),
-        (
-            "a.csv",
-            "time,value\n100,1\n",
-            ["no unit gives a likely time; --time-unit s"],
-        ),
-        (
-            "a.csv",
-            "time,value\n20240101120000,1\n",
-            ["use --time-format '%Y%m%d%H%M%S'"],
-        ),
     ] {
         sums(name, text, &[]).refused(1, &[&[name][..], &parts].concat());
     }
@@ -117,18 +97,6 @@ fn units_of_prometheus_and_openmetrics_differ() {
         result.err.contains("seconds since 1970, as in OpenMetrics"),
         "{result:?}"
     );
-}
-
-#[test]
-fn unlikely_times_of_prometheus_are_noted() {
-    for time in ["100000", "0", "1739184", "2500000000", "86400000"] {
-        let text = format!("a 1 {time}\n");
-        let result = sums("a.prom", &text, &[]);
-        assert_eq!(result.code, Some(0), "{result:?}");
-        let note = format!("its first timestamp, {time}, is from 1990 to");
-        assert!(result.err.contains(&note), "{result:?}");
-        sums("a.prom", &text, &["--time-unit", "ms"]).well();
-    }
 }
 
 #[test]

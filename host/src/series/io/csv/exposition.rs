@@ -9,7 +9,7 @@ use crate::series::io::names::{Lookup, NameError};
 use crate::series::io::prometheus::{SeriesText, skip_blanks};
 use crate::series::io::rows::Fault;
 use crate::series::io::timestamp::{
-    TimestampError, TimestampFormat, Unit, UnitOrigin, is_in_seconds, is_unlikely, latest_year,
+    TimestampError, TimestampFormat, Unit, UnitOrigin, is_in_seconds,
 };
 use crate::series::io::{OnError, Rounded, TimeUnit, number, shorten};
 use memchr::memchr;
@@ -56,16 +56,6 @@ pub(super) fn is_doubtful(text: &[u8], unit: TimeUnit) -> bool {
         && !text.trim_ascii_end().ends_with(b"# EOF")
 }
 
-/// What is said of a first timestamp that is no likely time in any unit.
-pub(super) fn unlikely(text: &[u8]) -> Option<String> {
-    let first = first_time(text).filter(|first| is_unlikely(first))?;
-    Some(format!(
-        "its first timestamp, {}, is from 1990 to {} in no unit; timestamps are read as milliseconds since 1970 (--time-unit states another unit)",
-        shorten(&String::from_utf8_lossy(first)),
-        latest_year()
-    ))
-}
-
 /// Why a line is no sample.
 enum LineError<'l> {
     /// What was expected, and the text in its place.
@@ -97,7 +87,7 @@ pub(super) fn chunk(text: &[u8], context: &Context<'_>) -> Parsed {
     let (mut series, mut name) = (SeriesText::default(), Vec::new());
     let milliseconds = TimestampFormat::Epoch {
         unit: Unit::Milliseconds,
-        origin: UnitOrigin::Format,
+        origin: UnitOrigin::Named,
     };
     let time_format = context.time_format.clone().unwrap_or(milliseconds);
     let mut at = 0;

@@ -333,12 +333,7 @@ impl Source for Csv {
                         let what = "its timestamps are read as seconds since 1970, as in OpenMetrics (--time-unit ms: milliseconds)";
                         shared.notes.add(&self.file, what.to_owned());
                     }
-                    if let Some(what) = exposition::unlikely(&window.text)
-                        && !self.remote_read
-                    {
-                        shared.notes.add(&self.file, what);
-                    }
-                    let origin = UnitOrigin::Format;
+                    let origin = UnitOrigin::Named;
                     Unit::named(unit).map(|unit| TimestampFormat::Epoch { unit, origin })
                 }),
                 false => {

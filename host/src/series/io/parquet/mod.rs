@@ -139,7 +139,6 @@ impl Parquet {
             &file,
             |column| may_be_label(leaf(column)),
             |column| is_text(leaf(column)),
-            |column| is_name(leaf(column)),
         )?;
         let mut chosen = vec![usable[time], usable[value]];
         chosen.extend(columns.series.columns().iter().map(|c| usable[*c]));
