@@ -273,7 +273,7 @@ fn the_detector_with_the_patterns_is_chosen() {
     ptycho(&folder, "info", &file, &camera).refused(1, &["/entry/instrument/a_camera/data"]);
     let other = ["--dataset", "/entry/instrument/none"];
     ptycho(&folder, "info", &file, &other)
-        .refused(1, &["--dataset /entry/instrument/none", "a_camera"]);
+        .refused(2, &["--dataset /entry/instrument/none", "a_camera"]);
 }
 
 /// Positions with decimal commas are those with points.

@@ -115,7 +115,7 @@ fn iso_times_are_read_and_written() {
     )
     .well();
     let again = output(&dir, "again.csv");
-    assert_eq!((again[0].series.as_str(), again[0].value), ("x", 2.0));
+    assert_eq!((again[0].series.as_str(), again[0].value), ("x", 3.0));
 }
 
 #[test]
