@@ -47,7 +47,7 @@ impl Foreign {
         matches!(self, Angle | Azimuth | Logarithm | Radius | SpinEcho)
     }
 
-    /// What it is, and what is expected instead.
+    /// The kind of the quantity, and what is expected instead.
     pub(super) fn messages(self) -> (&'static str, &'static str) {
         match self {
             Self::Angle => (

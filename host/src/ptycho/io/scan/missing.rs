@@ -52,7 +52,7 @@ impl Part {
 #[derive(Debug, Clone, PartialEq)]
 pub struct MissingParts {
     parts: Vec<Part>,
-    /// The options with placeholders for what is missing, with which the frames can be described.
+    /// The options with assumed values for what is missing, with which the frames can be described.
     pub options: ReadOptions,
     /// Options of the command with plausible values in the place of what is missing.
     pub arguments: Vec<(&'static str, String)>,
@@ -159,7 +159,7 @@ fn one_frame(options: &ReadOptions) -> ReadOptions {
     }
 }
 
-/// Fills in a placeholder.
+/// Sets an assumed value for what is missing.
 fn fill(part: Part, of_electrons: bool, options: &mut ReadOptions) {
     let constants = &mut options.constants;
     match part {
@@ -194,7 +194,7 @@ pub(super) fn all_missing(
     }
 }
 
-/// Options with plausible values of what is missing; `read` is what was read with placeholders.
+/// Options with plausible values of what is missing; `read` is what was read with assumed values.
 fn arguments(
     options: &ReadOptions,
     (parts, of_electrons): (&[Part], bool),
