@@ -123,23 +123,7 @@ const SIGMA: [&str; 27] = [
 ];
 /// Those that are too short to follow what they belong to: `is`, `id`.
 const SHORT: [&str; 5] = ["d", "e", "s", "δ", "δ"];
-/// Names of I(q) itself, and names that also stand for what it was made from.
-const OF_Q: [&str; 14] = [
-    "i",
-    "iq",
-    "iofq",
-    "iqxqy",
-    "intensity",
-    "intensities",
-    "int",
-    "crosssection",
-    "absint",
-    "iexp",
-    "jexp",
-    "isub",
-    "isubtracted",
-    "icorrected",
-];
+/// Names of the intensity: those of I(q) itself come first, and then those that also stand for what it was made from.
 const INTENSITY: [&str; 21] = [
     "i",
     "iq",
@@ -163,6 +147,8 @@ const INTENSITY: [&str; 21] = [
     "measured",
     "data",
 ];
+/// The number of names of I(q) itself.
+const OF_Q: usize = 14;
 const Q: [&str; 17] = [
     "q",
     "|q|",
@@ -301,7 +287,7 @@ pub(super) fn role_in_front(name: &str) -> Option<Role> {
 
 /// How surely a name of an intensity stands for I(q): the least is the surest.
 pub(super) fn rank_of_intensity(name: &str) -> usize {
-    match OF_Q.contains(&name) {
+    match INTENSITY[..OF_Q].contains(&name) {
         true => 0,
         false => 1 + usize::from(INTENSITY.contains(&name)),
     }
