@@ -135,6 +135,10 @@ const PHRASES: &[(&str, &str)] = &[
         "--raster 64x64 --step 31.25A",
         "raster={\"points\": (64, 64), \"step\": \"31.25A\"}",
     ),
+    (
+        "--resolution none leaves it out",
+        "`fit` leaves it out with resolution=False",
+    ),
     ("set it with --set", "give it as a keyword"),
     (
         "`warpstride sas models` lists them",
