@@ -517,7 +517,7 @@ fn name(cell: &str) -> Name {
     let shares = ["relative", "rel", "fractional", "percent", "pct"];
     let share = shares.iter().find_map(|word| text.strip_prefix(word));
     let (text, factor) = match (quotient, share) {
-        (Some((of, by)), _) if INTENSITY.contains(&by.as_str()) => (of, Some(1.0)),
+        (Some((of, by)), _) if INTENSITY.contains(&by.as_str()) && of != "1" => (of, Some(1.0)),
         (_, Some(of)) if text.starts_with('p') => (of.to_owned(), Some(0.01)),
         (_, Some(of)) => (of.to_owned(), Some(1.0)),
         _ => (text, None),
@@ -548,7 +548,8 @@ impl Name {
 /// Whether brackets hold an argument, as in `I(Qx,Qy)` or `err(I)`, and no unit.
 fn is_argument(inside: &str) -> bool {
     let text = letters(inside);
-    text == "qxqy" || INTENSITY.contains(&text.as_str()) || Q.contains(&text.as_str())
+    let is_known = INTENSITY.contains(&text.as_str()) || Q.contains(&text.as_str());
+    text == "qxqy" || is_known || is_product(&text)
 }
 
 /// The text in lower case without anything but letters, digits and `|`.

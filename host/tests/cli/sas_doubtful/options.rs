@@ -156,7 +156,7 @@ fn a_mesh_that_is_given_is_used_and_its_error_is_noted() {
     let (follows, note) = of("radius=1.0:schulz");
     assert_eq!(note, "");
     let (given, note) = of("radius=1.0:schulz:80:8");
-    assert!(given < 0.99 * follows, "{given} {follows}");
+    assert!((given / follows - 1.0).abs() > 0.01, "{given} {follows}");
     assert!(
         note.contains("18 % too small; leave out its points"),
         "{note}"
