@@ -179,6 +179,7 @@ fn spread(
             ));
         }
     }
+    let is_given = points.is_some() || nsigma.is_some();
     let (usual_points, usual_nsigma) = distribution.default_mesh();
     let (points, nsigma) = (
         points.unwrap_or(usual_points),
@@ -200,6 +201,7 @@ fn spread(
         distribution,
         points,
         nsigma,
+        is_given,
     })
 }
 

@@ -51,6 +51,7 @@ fn add_polydispersity(
         distribution: Distribution::Gaussian,
         points,
         nsigma: 3.0,
+        is_given: true,
     });
     Ok(())
 }

@@ -56,6 +56,7 @@ fn case(name: &str) -> anyhow::Result<(Calculation, Vector)> {
             distribution: Distribution::Gaussian,
             points: *points,
             nsigma: 3.0,
+            is_given: true,
         });
     }
     let mut vector = calculation.defaults();

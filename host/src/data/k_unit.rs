@@ -18,6 +18,8 @@ pub struct KUnit {
 enum Per {
     /// A pixel of the image.
     Pixel,
+    /// Two pixels of the image, so that the positions end at 1, the largest that the matrix needs.
+    TwoPixels,
     /// The field of view.
     FieldOfView,
     /// So many metres.
@@ -31,6 +33,8 @@ const MILLIMETRE: Per = Per::Metres(3);
 
 /// Largest |k| of a trajectory that a unit explains, cycles/pixel: Nyquist's 0.5 with what is lost to rounding.
 const NYQUIST: f64 = 0.5 * (1.0 + KUnit::ROUNDING);
+/// A |k| from here to that one is what the matrix needs to the last step.
+const EXACT: f64 = 0.49;
 /// Half of it, for an image with pixels half as large as were measured. Anything between the two is chance.
 const HALF: std::ops::RangeInclusive<f64> = 0.2495..=0.2625;
 
@@ -41,7 +45,7 @@ impl KUnit {
     pub const CYCLES_PER_FOV: Self = Self::new(false, Per::FieldOfView);
 
     /// All units.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::CYCLES_PER_PIXEL,
         Self::new(true, Per::Pixel),
         Self::CYCLES_PER_FOV,
@@ -52,11 +56,11 @@ impl KUnit {
         Self::new(true, CENTIMETRE),
         Self::new(false, MILLIMETRE),
         Self::new(true, MILLIMETRE),
+        Self::new(false, Per::TwoPixels),
     ];
 
     /// The names of all units, for messages.
-    pub const NAMES: &str =
-        "cycles- or radians-per-pixel, -fov, -m, -cm or -mm, such as cycles-per-fov";
+    pub const NAMES: &str = "cycles- or radians-per-pixel, -fov, -m, -cm or -mm, such as cycles-per-fov, or fraction-of-kmax";
 
     /// A trajectory with a larger |k|, cycles/pixel, reaches as far as its matrix needs, 0.5.
     pub const FULL: f64 = 0.45;
@@ -80,6 +84,7 @@ impl KUnit {
         match (self.radians, self.per) {
             (false, Per::Pixel) => "cycles-per-pixel",
             (true, Per::Pixel) => "radians-per-pixel",
+            (_, Per::TwoPixels) => "fraction-of-kmax",
             (false, Per::FieldOfView) => "cycles-per-fov",
             (true, Per::FieldOfView) => "radians-per-fov",
             (false, METRE) => "cycles-per-m",
@@ -110,6 +115,7 @@ impl KUnit {
         let cycle = if self.radians { TAU } else { 1.0 };
         Some(match self.per {
             Per::Pixel => cycle,
+            Per::TwoPixels => 2.0 * cycle,
             Per::FieldOfView => cycle * voxels.max(1) as f64,
             Per::Metres(tenths) => cycle / (pixel? * 10_f64.powi(i32::from(tenths))),
         })
@@ -135,15 +141,22 @@ impl KUnit {
             let each = reach.iter().zip(cycles).map(|(k, cycle)| k / cycle);
             Some(each.fold(0.0, f64::max))
         };
-        let mut found: Vec<(Self, f64)> = (Self::ALL.into_iter())
-            .filter(|unit| *unit != self)
+        let all = Self::ALL.into_iter().filter(|unit| *unit != self);
+        let mut found: Vec<(Self, f64)> = all
             .filter_map(|unit| Some((unit, largest(unit)?)))
-            .filter(|(_, k)| (Self::FULL..=NYQUIST).contains(k) || HALF.contains(k))
+            .filter(|(unit, k)| {
+                let is_half = HALF.contains(k) && unit.per != Per::TwoPixels;
+                (Self::FULL..=NYQUIST).contains(k) || is_half
+            })
             .collect();
         found.sort_by(|a, b| (0.5 - a.1).abs().total_cmp(&(0.5 - b.1).abs()));
-        // Others are chance if there is one that explains all.
-        if found.first().is_some_and(|(_, k)| *k >= Self::FULL) {
-            found.retain(|(_, k)| *k >= Self::FULL);
+        // Others are chance if there is one that explains all. So are those that explain whole numbers
+        // of cycles in the field of view nearly: 3 would be 0.48 in radians per pixel.
+        for least in [EXACT, Self::FULL] {
+            let closest = found.first().is_some_and(|(_, k)| *k >= least);
+            if closest || least == EXACT && self.is_per_field_of_view() {
+                found.retain(|(_, k)| *k >= least);
+            }
         }
         found
     }
@@ -214,12 +227,32 @@ mod tests {
         assert_eq!(names(0.13333 * TAU, &view)[0], "radians-per-mm");
         // Half as far as the matrix needs.
         assert_eq!(names(PI / 2.0, &extent(64, None)), ["radians-per-pixel"]);
+        // Positions that were divided by the largest.
+        assert_eq!(names(1.0, &extent(64, None)), ["fraction-of-kmax"]);
+        assert_eq!(names(0.97, &extent(64, None)), ["fraction-of-kmax"]);
+        assert_eq!(names(0.52, &extent(64, None)), [""; 0]);
         // Twice as far as the matrix needs.
-        assert_eq!(names(1.0, &extent(64, None)), [""; 0]);
+        assert_eq!(names(2.0, &extent(64, None)), [""; 0]);
         // Radians in the field of view would reach 0.33, which is chance; cycles/m need a field of view.
         assert_eq!(names(133.33, &extent(64, None)), [""; 0]);
-        // Positions that were divided by the largest: cycles/cm would reach 0.375.
-        assert_eq!(names(1.0, &view), [""; 0]);
+        // Cycles/cm would reach 0.375, and 0.47 in a field of view of 30 cm.
+        for view in [0.24, 0.3] {
+            assert_eq!(names(1.0, &extent(64, Some(view))), ["fraction-of-kmax"]);
+        }
+    }
+
+    /// Trajectories of BART have whole numbers of cycles in the field of view.
+    #[test]
+    fn small_trajectories_in_cycles_per_field_of_view_are_in_no_other_unit_by_chance() {
+        let cycles = KUnit::CYCLES_PER_FOV;
+        for half in 3..64 {
+            let reach = f64::from(half) / 2.0;
+            for view in [None, Some(0.24), Some(0.3)] {
+                assert_eq!(cycles.others(&[reach], &extent(64, view)), [], "{reach}");
+            }
+        }
+        let found = cycles.others(&[PI, PI], &extent(64, None));
+        assert_eq!(found[0].0.name(), "radians-per-pixel");
     }
 
     #[test]

@@ -4,7 +4,7 @@ mod wide;
 
 use super::{Distribution, Polydispersity, SasError};
 use crate::text::{shortest, significant};
-use wide::{Grid, coarse_step, grid, is_default};
+use wide::{Grid, coarse_step, grid};
 
 /// Values of a parameter and their weights, which sum to 1.
 #[derive(Debug, Clone, PartialEq)]
@@ -207,7 +207,7 @@ pub(crate) fn cut_off(
         let remedy = match polydispersity.distribution {
             Distribution::Rectangle | Distribution::Uniform => "give it more points",
             Distribution::Boltzmann => "give it more points and a longer reach",
-            _ if is_default(polydispersity) => "choose a smaller width",
+            _ if !polydispersity.is_given => "choose a smaller width",
             _ => "leave out its points and its reach, and the mesh follows the width",
         };
         notes.push(format!(
@@ -278,6 +278,7 @@ mod tests {
             distribution,
             points,
             nsigma,
+            is_given: false,
         }
     }
 

@@ -30,11 +30,13 @@ pub struct Polydispersity {
     pub parameter: usize,
     /// Shape of the distribution.
     pub distribution: Distribution,
-    /// Number of mesh points. With both this number and the reach as in
-    /// [`Distribution::default_mesh`], the mesh of a wide distribution of sizes follows its width.
+    /// Number of mesh points.
     pub points: usize,
     /// Reach of the mesh in standard deviations; no effect for `Uniform` and `Array`.
     pub nsigma: f64,
+    /// Whether points or reach were asked for. If not, they are those of
+    /// [`Distribution::default_mesh`], and the mesh of a wide distribution of sizes follows its width.
+    pub is_given: bool,
 }
 
 impl Distribution {

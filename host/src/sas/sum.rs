@@ -230,6 +230,7 @@ mod tests {
             distribution: Distribution::Gaussian,
             points: 9,
             nsigma: 3.0,
+            is_given: true,
         });
         Calculation {
             polydispersity: polydispersity.collect(),

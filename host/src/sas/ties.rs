@@ -253,6 +253,7 @@ mod tests {
             distribution: Distribution::Gaussian,
             points: 35,
             nsigma: 3.0,
+            is_given: true,
         }];
         calculation
     }

@@ -135,6 +135,7 @@ fn gaussian(parameter: usize, points: usize) -> Polydispersity {
         distribution: Distribution::Gaussian,
         points,
         nsigma: 2.0,
+        is_given: true,
     }
 }
 

@@ -55,6 +55,34 @@ fn doubtful_samples_are_named_by_reconstruct_as_by_info() {
     assert_eq!(summary(&folder)["problems"], serde_json::json!([]));
 }
 
+/// The image is that of a file without these readouts.
+#[test]
+fn readouts_with_nan_are_left_out() {
+    let image = |change: &dyn Fn(&mut RawFile)| {
+        let folder = TestFolder::new();
+        let mut raw = RawFile::valid();
+        change(&mut raw);
+        raw.write(&folder);
+        let output = reconstruct(&folder, "raw.h5", &["--coil-maps", "none"]);
+        output.well();
+        let info = folder.run(&["mri", "info", "raw.h5"]);
+        let values = images::read(&folder.path("out.h5")).unwrap();
+        (values, [output.err, output.out].concat(), info.out)
+    };
+    let (expected, ..) = image(&|raw| {
+        raw.acquisitions.remove(7);
+        raw.acquisitions.remove(4);
+    });
+    let (found, said, info) = image(&|raw| {
+        raw.acquisitions[4].edit_data(|d| d[33] = f32::NAN);
+        raw.acquisitions[7].edit_data(|d| d[0] = f32::INFINITY);
+    });
+    assert_eq!(found, expected);
+    let note = "10 of 12 acquisitions are used; left out: 2 acquisitions with samples that are NaN or infinite";
+    assert!(said.contains(note), "{said}");
+    assert!(info.contains(note), "{info}");
+}
+
 #[test]
 fn a_field_of_view_that_is_no_length_is_noted() {
     for length in ["NaN", "0", "-200"] {

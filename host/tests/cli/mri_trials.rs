@@ -211,6 +211,7 @@ fn every_unit_gives_the_same_image() {
         ("cycles-per-cm", 0.01 / pixel),
         ("cycles-per-mm", 0.001 / pixel),
         ("radians-per-mm", 0.001 * TAU / pixel),
+        ("fraction-of-kmax", 2.0),
     ] {
         raw_of(&kspace, scale, &[]).write(&folder);
         let hint = format!("--k-unit {unit} would make it 0.5");

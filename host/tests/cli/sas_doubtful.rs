@@ -1,5 +1,6 @@
 //! Doubtful data and options of `sas`: what cannot be decided is refused, noted or warned of.
 
+mod columns;
 mod nxcansas;
 mod options;
 mod pictures;
@@ -159,9 +160,10 @@ fn decimal_commas_are_refused_by_name() {
                 "fit" => &["sas", "fit", "sphere", "a.txt", "--fit", "radius"],
                 _ => &["sas", "info", "a.txt"],
             };
-            folder
-                .run(typed)
-                .refused(1, &["a.txt: line 1:", "decimal commas in \"0,005"]);
+            folder.run(typed).refused(
+                1,
+                &["a.txt: line 1, column 1:", "decimal commas in \"0,005"],
+            );
         }
     }
 }

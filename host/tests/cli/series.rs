@@ -5,6 +5,7 @@ mod inputs;
 mod labels;
 mod notes;
 mod numbers;
+mod remedies;
 mod runs;
 mod time_range;
 mod trials;

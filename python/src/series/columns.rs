@@ -12,7 +12,7 @@ use arrow_array::{Array, ArrayRef, RecordBatch, StringArray};
 use arrow_schema::{DataType, Schema, TimeUnit};
 use std::collections::HashMap;
 use std::sync::Arc;
-use warpstride::series::io::{Rounded, iso, january_of_1970};
+use warpstride::series::io::{Rounded, iso, january_of_1970, may_be_label};
 use warpstride::series::{AxisError, Batch, BucketAxis};
 
 const DAY: i64 = 86_400_000_000_000;
@@ -72,22 +72,6 @@ fn is_text(kind: &DataType) -> bool {
 /// Whether labels of this type are formatted as texts.
 fn is_formatted(kind: &DataType) -> bool {
     matches!(kind, DataType::Boolean | DataType::Date32)
-}
-
-/// Whether the cells of a column that is no text may tell series apart.
-fn may_be_label(kind: &DataType) -> bool {
-    let is_time = matches!(
-        kind,
-        DataType::Timestamp(..)
-            | DataType::Date64
-            | DataType::Time32(_)
-            | DataType::Time64(_)
-            | DataType::Duration(_)
-            | DataType::Interval(_)
-            | DataType::Null
-    );
-    let is_decimal = matches!(kind, DataType::Decimal128(..) | DataType::Decimal256(..));
-    !is_time && !is_number(kind) && !is_decimal
 }
 
 /// The column of this name, or the only one that `suits`.

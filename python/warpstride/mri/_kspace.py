@@ -133,8 +133,8 @@ def read(
     combine : {"repetition"}, optional
         Join the samples of all repetitions to one image.
     k_unit : str, optional
-        Unit of the trajectory: ``cycles-per-pixel``, ``-fov``, ``-m``, ``-cm`` or ``-mm``, or ``radians-per-…``; by default
-        ``cycles-per-pixel``, and ``cycles-per-fov`` in a ``.cfl`` file.
+        Unit of the trajectory: ``cycles-per-pixel``, ``-fov``, ``-m``, ``-cm`` or ``-mm``, ``radians-per-…``, or
+        ``fraction-of-kmax``, which ends at 1; by default ``cycles-per-pixel``, and ``cycles-per-fov`` in a ``.cfl`` file.
     exclude_coils : int or sequence of int
         Coils to leave out, numbered from 0.
 

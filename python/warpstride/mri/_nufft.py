@@ -392,8 +392,8 @@ class NUFFT:
     device : int, optional
         Number of the GPU; ``auto`` is then ``cuda``, and arrays on other GPUs are refused.
     k_unit : str, optional
-        Unit of `k`: ``cycles-per-pixel`` (the default), ``radians-per-pixel``, ``cycles-per-fov`` or ``radians-per-fov``. Beyond
-        half a cycle per pixel `k` is refused, as it must be in another unit.
+        Unit of `k`: ``cycles-per-pixel`` (the default), ``radians-per-pixel``, ``cycles-per-fov``, ``radians-per-fov`` or
+        ``fraction-of-kmax``. Beyond half a cycle per pixel `k` is refused, as it must be in another unit.
 
     Raises
     ------

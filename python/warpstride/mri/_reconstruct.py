@@ -82,7 +82,8 @@ def reconstruct(
     tolerance : float, optional
         Relative error of the non-uniform FFT, 10⁻⁵ by default.
     k_unit : str, optional
-        Unit of `k`: ``cycles-per-pixel`` (the default), ``radians-per-pixel``, ``cycles-per-fov`` or ``radians-per-fov``.
+        Unit of `k`: ``cycles-per-pixel`` (the default), ``radians-per-pixel``, ``cycles-per-fov``, ``radians-per-fov`` or
+        ``fraction-of-kmax``.
     density : {"none", "ramp", "pipe"} or array_like, optional
         Density weights of the samples, with the axes of k before the last or flat, or how they are computed: \\|k\\|
         for equal spokes in evenly spread directions, or Pipe and Menon's iteration. By default ``adjoint`` has weights, by the ramp

@@ -110,7 +110,8 @@ pub(crate) struct MriInfoArgs {
     /// [default: those of the header; for samples in a .cfl file twice the largest |k|]
     #[arg(long, value_name = "[SLICESx]ROWSxCOLUMNS")]
     pub(crate) matrix: Option<String>,
-    /// Unit of the trajectory: cycles-per-pixel, -fov, -m, -cm, -mm, or radians-per-…
+    /// Unit of the trajectory: cycles-per-pixel, -fov, -m, -cm, -mm, or radians-per-…, or
+    /// fraction-of-kmax, which ends at 1
     /// [default: cycles-per-pixel; for samples in a .cfl file cycles-per-fov]
     #[arg(long, value_name = "UNIT")]
     pub(crate) k_unit: Option<String>,
@@ -146,7 +147,8 @@ pub(crate) struct MriReconstructArgs {
     /// [default: those of the header; for samples in a .cfl file twice the largest |k|]
     #[arg(long, value_name = "[SLICESx]ROWSxCOLUMNS")]
     pub(crate) matrix: Option<String>,
-    /// Unit of the trajectory: cycles-per-pixel, -fov, -m, -cm, -mm, or radians-per-…
+    /// Unit of the trajectory: cycles-per-pixel, -fov, -m, -cm, -mm, or radians-per-…, or
+    /// fraction-of-kmax, which ends at 1
     /// [default: cycles-per-pixel; for samples in a .cfl file cycles-per-fov]
     #[arg(long, value_name = "UNIT")]
     pub(crate) k_unit: Option<String>,

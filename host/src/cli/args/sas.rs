@@ -118,8 +118,8 @@ pub(crate) struct SasModelArgs {
     pub(crate) tie: Vec<String>,
     /// Distribution of a parameter: NAME=WIDTH[:KIND[:POINTS[:NSIGMA]]] or NAME=array:FILE (two
     /// columns: value, weight). KIND is gaussian, rectangle, uniform, lognormal, schulz or
-    /// boltzmann; without POINTS and NSIGMA, or with their defaults, the mesh follows the width; may
-    /// be repeated up to five times [default: none]
+    /// boltzmann; without POINTS and NSIGMA the mesh follows the width, and with one of them it is
+    /// used as given; may be repeated up to five times [default: none]
     #[arg(
         long,
         value_name = "NAME=WIDTH[:KIND…]",

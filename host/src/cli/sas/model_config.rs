@@ -101,6 +101,7 @@ impl ModelConfig {
             distribution: Distribution::Gaussian,
             points: 1,
             nsigma: 1.0,
+            is_given: true,
         });
         calculation.polydispersity = named.collect();
         let ties = Ties::new(&calculation, &self.ties).map_err(Failure::usage)?;

@@ -49,6 +49,7 @@ enum DistributionArg {
         distribution: Distribution,
         points: usize,
         nsigma: f64,
+        is_given: bool,
     },
     File(PathBuf),
 }
@@ -69,11 +70,13 @@ impl PolydispersityArg {
                 distribution,
                 points,
                 nsigma,
+                is_given,
             } => Polydispersity {
                 parameter: self.parameter,
                 distribution: distribution.clone(),
                 points: *points,
                 nsigma: *nsigma,
+                is_given: *is_given,
             },
             DistributionArg::File(path) => {
                 let distribution = Distribution::Array(array(path, &self.name, self.limits)?);
@@ -83,6 +86,7 @@ impl PolydispersityArg {
                     distribution,
                     points,
                     nsigma,
+                    is_given: true,
                 }
             }
         };
@@ -98,15 +102,14 @@ impl PolydispersityArg {
                 distribution,
                 points,
                 nsigma,
+                is_given,
             } => {
-                let reach = match distribution {
-                    Distribution::Uniform => String::new(),
-                    _ => format!(":{nsigma}"),
+                let mesh = match (is_given, distribution) {
+                    (false, _) => String::new(),
+                    (true, Distribution::Uniform) => format!(":{points}"),
+                    (true, _) => format!(":{points}:{nsigma}"),
                 };
-                format!(
-                    "{name}={width}:{}:{points}{reach}",
-                    distribution_name(distribution)
-                )
+                format!("{name}={width}:{}{mesh}", distribution_name(distribution))
             }
         }
     }
@@ -244,7 +247,9 @@ fn polydispersity_arg(
         })?,
     };
     let (mut points, mut nsigma) = distribution.default_mesh();
+    let mut is_given = false;
     if let Some(text) = parts.next() {
+        is_given = true;
         points = match text.parse() {
             Ok(points) if (1..=MAX_POINTS).contains(&points) => points,
             _ => {
@@ -286,6 +291,7 @@ fn polydispersity_arg(
             distribution,
             points,
             nsigma,
+            is_given,
         },
     ))
 }

@@ -144,7 +144,7 @@ impl Inputs {
             true => reader.unit()?,
             false => *unit,
         };
-        limits(start.as_deref(), end.as_deref(), unit, *zone)
+        limits(start.as_deref(), end.as_deref(), Some(unit), *zone)
     }
 
     /// The inputs that are files.
@@ -289,7 +289,7 @@ impl TimeRange {
         };
         let (start, end) = (time_range.start.as_deref(), time_range.end.as_deref());
         if unit != TimeUnit::Auto || !time_range.has_numbers() {
-            limits(start, end, unit, zone)?;
+            limits(start, end, Some(unit), zone)?;
         }
         Ok(time_range)
     }
@@ -306,23 +306,33 @@ impl TimeRange {
 /// Start (inclusive) and end (exclusive), nanoseconds since 1970.
 pub(super) type Limits = (Option<i64>, Option<i64>);
 
-/// Parses `--start` and `--end` to nanoseconds since 1970.
+/// Parses `--start` and `--end` to nanoseconds since 1970; `unit` is `None` for a command without
+/// `--time-unit`.
 pub(super) fn limits(
     start: Option<&str>,
     end: Option<&str>,
-    unit: TimeUnit,
+    unit: Option<TimeUnit>,
     zone: Option<Zone>,
 ) -> Result<Limits, Failure> {
+    let has_option = unit.is_some();
+    let unit = unit.unwrap_or(TimeUnit::Auto);
     let read = |option: &str, text: Option<&str>| {
         let Some(text) = text else { return Ok(None) };
-        if unit == TimeUnit::Auto && is_year(text) {
+        if unit == TimeUnit::Auto && is_year(text) && has_option {
             return Err(Failure::usage(format!(
                 "{option} {text}: expected {text}-01-01 for the year, or --time-unit for a number of units since 1970, found a number that may be either"
             )));
         }
-        moment_in(text, unit, zone)
-            .map(Some)
-            .map_err(|why| Failure::usage(format!("{option} {text}: {why}")))
+        moment_in(text, unit, zone).map(Some).map_err(|why| {
+            let why = match has_option || text.trim().parse::<f64>().is_err() {
+                true => why,
+                false => {
+                    "expected a time in ISO 8601 such as 2014-02-14, found a number that is no likely time"
+                        .to_owned()
+                }
+            };
+            Failure::usage(format!("{option} {text}: {why}"))
+        })
     };
     let (from, to) = (read("--start", start)?, read("--end", end)?);
     if let (Some(a), Some(b), Some(start), Some(end)) = (from, to, start, end)

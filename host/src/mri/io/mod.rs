@@ -3,3 +3,4 @@
 pub mod bart;
 pub mod images;
 pub mod ismrmrd;
+mod not_finite;

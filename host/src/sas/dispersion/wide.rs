@@ -38,16 +38,11 @@ pub(super) enum Grid {
     Values(Vec<(f64, f64)>),
 }
 
-/// Whether points and reach are those of the default mesh.
-pub(super) fn is_default(polydispersity: &Polydispersity) -> bool {
-    (polydispersity.points, polydispersity.nsigma) == polydispersity.distribution.default_mesh()
-}
-
 /// The mesh that takes the place of the default one at this relative width; `None` if the default
 /// suits the width, or if another mesh was asked for.
 pub(super) fn grid(polydispersity: &Polydispersity, width: f64) -> Option<Grid> {
     let distribution = &polydispersity.distribution;
-    if !is_default(polydispersity) {
+    if polydispersity.is_given {
         return None;
     }
     let usual = distribution.default_mesh();
@@ -97,7 +92,7 @@ fn lognormal_step(bounded: f64) -> f64 {
 /// the fringes of the large particles.
 pub(super) fn coarse_step(polydispersity: &Polydispersity, width: f64) -> Option<f64> {
     let lognormal = matches!(polydispersity.distribution, Distribution::LogNormal);
-    let coarse = lognormal && is_default(polydispersity) && width > LOGNORMAL_FINEST.1;
+    let coarse = lognormal && !polydispersity.is_given && width > LOGNORMAL_FINEST.1;
     coarse.then(|| lognormal_step(width.min(WIDEST)))
 }
 
@@ -153,6 +148,7 @@ mod tests {
             distribution,
             points,
             nsigma,
+            is_given: false,
         }
     }
 
@@ -212,13 +208,13 @@ mod tests {
         ] {
             let mut given = of(distribution);
             assert!(cut_off("radius", &given, 50.0, 1.0, FREE).is_empty());
-            given.points += 1;
+            given.is_given = true;
             let note = cut_off("radius", &given, 50.0, 1.0, FREE).remove(0);
             assert!(note.contains(words), "{note}");
             assert!(grid(&given, 1.0).is_none());
         }
         let mut coarse = of(Distribution::Rectangle);
-        coarse.points = 20;
+        (coarse.points, coarse.is_given) = (20, true);
         let note = cut_off("radius", &coarse, 50.0, 0.3, FREE).remove(0);
         assert!(note.ends_with("too large; give it more points"), "{note}");
         let narrow = cut_off("radius", &of(Distribution::Rectangle), 50.0, 0.1, FREE);
@@ -236,7 +232,7 @@ mod tests {
         );
         assert!(notes(Distribution::Boltzmann, 0.01).is_empty());
         let mut long = of(Distribution::Boltzmann);
-        (long.points, long.nsigma) = (401, 20.0);
+        (long.points, long.nsigma, long.is_given) = (401, 20.0, true);
         assert!(cut_off("radius", &long, 50.0, 0.04, FREE).is_empty());
         let found = notes(Distribution::Boltzmann, 0.5);
         assert!(

@@ -113,11 +113,13 @@ impl Parameter {
     }
 
     /// The bound where `value` is, given its uncertainty if all parameters are free. A value that is
-    /// small beside its bounds, but not beside its uncertainty, is not at a bound.
+    /// small beside its bounds, but not beside its uncertainty, is not at a bound, nor is one between
+    /// bounds that are as near to each other.
     pub(super) fn at_bound(&self, value: f64, uncertainty: Option<f64>) -> Option<Bound> {
+        let distance = self.bounds.1 - self.bounds.0;
         let near = match uncertainty {
-            Some(uncertainty) => NEAR * uncertainty.min(self.size(value)),
-            None => NEAR_WITHOUT * self.size(value),
+            Some(uncertainty) => NEAR * uncertainty.min(self.size(value)).min(distance),
+            None => NEAR_WITHOUT * self.size(value).min(distance),
         };
         let is_near = |bound: f64| value == bound || (value - bound).abs() <= near;
         match self.bounds {

@@ -13,8 +13,9 @@ pub enum Bound {
     Greatest,
 }
 
-/// Least component along an undetermined direction for which a parameter counts as undetermined.
-const SHARE: f64 = 0.03;
+/// Least component along an undetermined direction for which a parameter counts as undetermined, and
+/// the same in units of the noise of singular values.
+const SHARE: (f64, f64) = (1e-3, 30.0);
 
 /// Statistics of a minimum. Entries are `None` for parameters at a bound and for those that the
 /// data do not determine.
@@ -28,6 +29,8 @@ pub struct Statistics {
     pub correlation: Vec<Vec<Option<f64>>>,
     /// Parameters that the data do not determine, alone or in combination with others.
     pub undetermined: Vec<usize>,
+    /// Parameters whose uncertainty, given here, exceeds the distance of their bounds.
+    pub beyond_bounds: Vec<(usize, f64)>,
 }
 
 impl Statistics {
@@ -55,7 +58,8 @@ impl Statistics {
                 let is_significant = |k: &usize| svd.singular_values[*k] > noise * largest;
                 let (kept, lost): (Vec<usize>, Vec<usize>) =
                     (0..free.len()).partition(|k| is_significant(k));
-                let is_lost = |i: usize| lost.iter().any(|k| v_t[(*k, i)].abs() > SHARE);
+                let least = SHARE.0.max(SHARE.1 * noise);
+                let is_lost = |i: usize| lost.iter().any(|k| v_t[(*k, i)].abs() > least);
                 undetermined.extend((0..free.len()).filter(|i| is_lost(*i)).map(|i| free[i]));
                 for a in (0..free.len()).filter(|a| !is_lost(*a)) {
                     for b in (0..free.len()).filter(|b| !is_lost(*b)) {
@@ -89,6 +93,7 @@ impl Statistics {
             uncertainty,
             correlation,
             undetermined,
+            beyond_bounds: Vec::new(),
         }
     }
 
@@ -107,9 +112,13 @@ impl Statistics {
     /// bounds (least, greatest): within the bounds, the data do not determine them.
     #[must_use]
     pub fn within(mut self, bounds: &[(f64, f64)]) -> Self {
-        let loose: Vec<usize> = (0..bounds.len())
-            .filter(|i| self.uncertainty[*i].is_some_and(|u| u > bounds[*i].1 - bounds[*i].0))
+        let uncertain = self.uncertainty.iter().zip(bounds).enumerate();
+        self.beyond_bounds = uncertain
+            .filter_map(|(i, (uncertainty, (low, high)))| Some((i, (*uncertainty)?, high - low)))
+            .filter(|(_, uncertainty, distance)| uncertainty > distance)
+            .map(|(i, uncertainty, _)| (i, uncertainty))
             .collect();
+        let loose: Vec<usize> = self.beyond_bounds.iter().map(|(i, _)| *i).collect();
         self.withhold(&loose);
         self
     }
@@ -188,7 +197,10 @@ mod tests {
     fn an_uncertainty_beyond_the_bounds_is_withheld() {
         let of = Statistics::new(&line(), &[false; 2], 4.0, 1e-10);
         let of = of.within(&[(0.0, 1.0), (0.0, 1.0)]);
-        assert_eq!((of.undetermined, of.uncertainty[0]), (vec![0], None));
+        assert_eq!((&of.undetermined, of.uncertainty[0]), (&vec![0], None));
+        assert_eq!(of.beyond_bounds.len(), 1);
+        let (parameter, uncertainty) = of.beyond_bounds[0];
+        assert!(parameter == 0 && (uncertainty - 2.4_f64.sqrt()).abs() < 1e-12);
         assert!((of.uncertainty[1].unwrap() - 0.4_f64.sqrt()).abs() < 1e-12);
         assert_eq!(of.correlation[0][1], None);
     }

@@ -13,11 +13,18 @@ pub(super) fn refuse_decimal_commas<'t>(
         None => Ok(()),
         Some((line, row)) => Err(IoError::Value {
             file: file.to_owned(),
-            dataset: format!("line {line}"),
+            dataset: format!("line {line}, column {}", column_of_comma(row)),
             found: format!("decimal commas in \"{}\"", shorten(row)),
             expected: "numbers with decimal points, as `sed 's/,/./g' FILE` writes them".to_owned(),
         }),
     }
+}
+
+/// The number of the first field with a comma.
+fn column_of_comma(row: &str) -> usize {
+    let separators = |c: char| c.is_whitespace() || c == ';';
+    let mut fields = row.split(separators).filter(|field| !field.is_empty());
+    1 + fields.position(|field| field.contains(',')).unwrap_or(0)
 }
 
 /// Whether a line has quoted numbers with decimal commas: `"0,1","2,5"`.

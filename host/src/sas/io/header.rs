@@ -173,7 +173,7 @@ impl Header {
             return;
         }
         let has_logarithm = has(&roles, Role::Foreign(Foreign::Logarithm));
-        let sure = names_it || has_logarithm || has(&roles, Role::Sigma);
+        let sure = names_it || has_logarithm || has(&roles, Role::Sigma) || known_q.is_some();
         let foreign = |at: usize| match roles[at] {
             _ if settings => None,
             Some(Role::Foreign(of)) => {
@@ -202,12 +202,18 @@ impl Header {
             return;
         }
         let Some(intensity) = intensity else {
-            // A function of I behind q.
+            // A function of I beside q.
             let of_i = |(_, of, _): &(usize, Foreign, String)| {
-                matches!(of, Foreign::Logarithm | Foreign::Power)
+                use Foreign::{Logarithm, OfIntensity, Power};
+                matches!(of, Logarithm | Power | OfIntensity)
             };
-            if q == Some(0) && columns > 1 && self.columns.is_none() {
-                self.foreign = foreign(1).filter(of_i).or(self.foreign.take());
+            let beside = match q {
+                Some(0) if columns > 1 => foreign(1),
+                Some(1) => foreign(0),
+                _ => None,
+            };
+            if self.columns.is_none() {
+                self.foreign = beside.filter(of_i).or(self.foreign.take());
             }
             return;
         };
@@ -575,6 +581,17 @@ mod tests {
             ("q^2 I err", 3, "a power of q"),
             ("q2 lnI", 2, "a power of q"),
             ("q I*q^4 err", 3, "a power of q"),
+            ("I*q^4 q", 2, "a power of q"),
+            ("q I*q^4", 2, "a power of q"),
+            ("# q I·q²", 2, "a power of q"),
+            ("Iq4 q", 2, "a power of q"),
+            ("Q\tI(Q)*Q^4", 2, "a power of q"),
+            ("q I*q", 2, "a power of q"),
+            ("q,q4I", 2, "a power of q"),
+            ("q 1/I", 2, "a function of the intensity"),
+            ("q sqrt(I) err", 3, "a function of the intensity"),
+            ("q I^-1", 2, "a function of the intensity"),
+            ("q ln(I*q^2)", 2, "a logarithm"),
             ("q ln(I) err", 3, "a logarithm"),
             ("sin(theta)/lambda I err", 3, "sin(θ)/λ"),
             ("d_A I err", 3, "a spacing d"),
@@ -593,6 +610,11 @@ mod tests {
             ("time of day", 3),
             ("d 4.5 m", 3),
             ("lambda_nm I err\nq I err", 3),
+            ("q I I*q^4", 3),
+            ("I*q^4 q\nq I", 2),
+            ("q I(q)", 2),
+            ("q I(1/cm)", 2),
+            ("Q I*", 2),
         ] {
             let found = header(text, columns);
             assert!(found.check("a.dat", &[1.0, 2.0]).is_ok(), "{text}");

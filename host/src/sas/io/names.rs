@@ -36,6 +36,8 @@ pub(super) enum Foreign {
     Time,
     Spacing,
     Power,
+    /// Another function of I: its inverse or a root.
+    OfIntensity,
     HalfS,
     Number,
 }
@@ -73,6 +75,7 @@ impl Foreign {
             Self::Time => ("a time", "q in 1/Å or 1/nm"),
             Self::Spacing => ("a spacing d", "q = 2π/d in 1/Å or 1/nm"),
             Self::Power => ("a power of q or a product with it", "q and I themselves"),
+            Self::OfIntensity => ("a function of the intensity", "q and I themselves"),
             Self::HalfS => ("sin(θ)/λ", "q = 4π sin(θ)/λ in 1/Å or 1/nm"),
             Self::Number => ("a number of a row, pixel or channel", "q in 1/Å or 1/nm"),
         }
@@ -232,16 +235,15 @@ fn role(name: &str) -> Option<Role> {
         "lambda" | "λ" | "wavelength" | "wavelengths" => return foreign(Foreign::Wavelength),
         "energy" => return foreign(Foreign::Energy),
         "time" | "tof" | "timeofflight" => return foreign(Foreign::Time),
-        "iq2" | "iq4" | "q2i" | "q4i" | "iqq2" | "iqq4" | "q2iq" | "q4iq" => {
-            return foreign(Foreign::Power);
-        }
+        _ if is_product(name) => return foreign(Foreign::Power),
         "ierr" | "idev" | "sigmaint" | "resolutioni" => return Some(Role::Sigma),
         "dsigq" | "qresolution" | "qres" | "resolution" | "res" => return Some(Role::Width),
         _ => {}
     }
     let logarithm = ["log10", "log", "lg", "ln"];
     let of_logarithm = logarithm.iter().find_map(|word| name.strip_prefix(word));
-    if of_logarithm.is_some_and(|of| Q.contains(&of) || INTENSITY.contains(&of)) {
+    let is_known = |of: &str| Q.contains(&of) || INTENSITY.contains(&of) || is_product(of);
+    if of_logarithm.is_some_and(is_known) {
         return foreign(Foreign::Logarithm);
     }
     let is_along = |ends: &[&str]| {
@@ -269,6 +271,36 @@ fn role(name: &str) -> Option<Role> {
     } else {
         None
     }
+}
+
+/// Whether a name of letters and digits is the product of the intensity and a power of q: `iq4`.
+fn is_product(name: &str) -> bool {
+    let is_power = |rest: &str| {
+        let digit = rest.strip_prefix('q');
+        digit.is_some_and(|digit| ["2", "3", "4", "²", "³", "⁴"].contains(&digit))
+    };
+    let mut intensities = INTENSITY[..OF_Q].iter();
+    intensities.any(|of| {
+        let power = name.strip_prefix(of).or_else(|| name.strip_suffix(of));
+        power.is_some_and(is_power)
+    })
+}
+
+/// What a name that is written as a formula of the intensity means: `I*q`, `1/I`, `sqrt(I)`.
+fn role_of_formula(text: &str) -> Option<Role> {
+    let is_intensity = |part: &str| INTENSITY[..OF_Q].contains(&letters(part).as_str());
+    let is_power = |part: &str| part.trim_start().starts_with(['q', 'Q']) && !is_intensity(part);
+    let factors = || text.split(['*', '·', '⋅', '×']);
+    if factors().any(is_intensity) && factors().any(is_power) {
+        return Some(Role::Foreign(Foreign::Power));
+    }
+    let lower = text.to_lowercase();
+    let inner = ["1/", "sqrt", "√"]
+        .iter()
+        .find_map(|function| lower.strip_prefix(function))
+        .or_else(|| lower.split_once('^').map(|(base, _)| base));
+    let of_intensity = inner.is_some_and(is_intensity);
+    of_intensity.then_some(Role::Foreign(Foreign::OfIntensity))
 }
 
 /// What a name means in the first column, if it has another meaning elsewhere or none: `s I err`.
@@ -485,12 +517,12 @@ fn name(cell: &str) -> Name {
     let shares = ["relative", "rel", "fractional", "percent", "pct"];
     let share = shares.iter().find_map(|word| text.strip_prefix(word));
     let (text, factor) = match (quotient, share) {
-        (Some((of, by)), _) if INTENSITY.contains(&by.as_str()) => (of, Some(1.0)),
+        (Some((of, by)), _) if INTENSITY.contains(&by.as_str()) && of != "1" => (of, Some(1.0)),
         (_, Some(of)) if text.starts_with('p') => (of.to_owned(), Some(0.01)),
         (_, Some(of)) => (of.to_owned(), Some(1.0)),
         _ => (text, None),
     };
-    let role = role(&text);
+    let role = role_of_formula(rest).or_else(|| role(&text));
     let mut name = Name {
         of_q: role == Some(Role::Width) && rest.contains('('),
         relative: factor.filter(|_| role == Some(Role::Sigma)),
@@ -516,7 +548,8 @@ impl Name {
 /// Whether brackets hold an argument, as in `I(Qx,Qy)` or `err(I)`, and no unit.
 fn is_argument(inside: &str) -> bool {
     let text = letters(inside);
-    text == "qxqy" || INTENSITY.contains(&text.as_str()) || Q.contains(&text.as_str())
+    let is_known = INTENSITY.contains(&text.as_str()) || Q.contains(&text.as_str());
+    text == "qxqy" || is_known || is_product(&text)
 }
 
 /// The text in lower case without anything but letters, digits and `|`.

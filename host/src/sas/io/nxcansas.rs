@@ -20,7 +20,7 @@ const MAX_LINKS: usize = 4096;
 /// Bytes of numbers in a dataset of which the file may store almost nothing.
 const UNJUDGED: u128 = 4 << 20;
 /// Maximum number of data sets per file.
-const MAX_DATA_SETS: usize = 1024;
+const MAX_DATA_SETS: usize = 100_000;
 
 /// Reads the selected data set, or the first one.
 pub(super) fn read(

@@ -18,6 +18,7 @@ use arrow_array::RecordBatch;
 use arrow_ipc::{Endianness, Message, Schema as Described};
 use arrow_schema::{Schema, SchemaRef};
 use blocks::Blocks;
+pub use cells::may_be_label;
 use cells::{Cells, FlatColumn};
 use std::fs::File;
 use stream::Messages;
@@ -45,6 +46,12 @@ const ROWS: usize = 1 << 16;
 const CONTINUATION: [u8; 4] = [0xff; 4];
 /// Upper bound on the memory that a byte of a schema may need.
 const GROWTH: u128 = 64;
+
+/// What a column of timestamps must be.
+const TIMES_EXPECTED: &str = "timestamps (Timestamp, Date, integers, double precision or text), in another column that --time-column names or after a conversion";
+
+/// What a column of values must be.
+const VALUES_EXPECTED: &str = "numbers (floating-point or integers; decimals after a conversion to double precision), or --value-column with another column";
 
 impl Arrow {
     /// Reads the schema of a stream. Without a series column, all points belong to the series
@@ -101,17 +108,10 @@ impl Arrow {
             ),
             expected,
         };
-        let kind = cells::time_kind(field(columns.time)).ok_or_else(|| {
-            refuse(
-                columns.time,
-                "timestamps (Timestamp, Date, integers, double precision or text)",
-            )
-        })?;
+        let kind = cells::time_kind(field(columns.time))
+            .ok_or_else(|| refuse(columns.time, TIMES_EXPECTED))?;
         if !cells::is_number(field(columns.value)) {
-            return Err(refuse(
-                columns.value,
-                "numbers (floating-point or integers)",
-            ));
+            return Err(refuse(columns.value, VALUES_EXPECTED));
         }
         for series in columns.series.columns() {
             if !cells::is_name(field(*series)) {
@@ -122,7 +122,11 @@ impl Arrow {
             &file,
             |column| cells::may_be_label(field(column)),
             |column| cells::is_text(field(column)),
+            |column| cells::is_name(field(column)),
         )?;
+        columns.note_unused(&file, &mut shared.notes, |column| {
+            cells::is_name(field(column))
+        });
         let single = match columns.series {
             SeriesKey::File => Some(shared.number_of_file(&file, name)?),
             SeriesKey::Column(_) | SeriesKey::Labels(_) => None,
@@ -163,12 +167,8 @@ impl Arrow {
             ),
             expected,
         };
-        let kind = cells::time_kind(kinds(wide.time)).ok_or_else(|| {
-            refuse(
-                wide.time,
-                "timestamps (Timestamp, Date, integers, double precision or text)",
-            )
-        })?;
+        let kind =
+            cells::time_kind(kinds(wide.time)).ok_or_else(|| refuse(wide.time, TIMES_EXPECTED))?;
         let values = wide.values.iter().map(|(column, _)| *column);
         if let Some(column) = values
             .chain(wide.unnamed.iter().copied())

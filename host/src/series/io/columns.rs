@@ -62,6 +62,7 @@ impl Columns {
         file: &str,
         may_be_label: impl Fn(usize) -> bool,
         is_text: impl Fn(usize) -> bool,
+        is_name: impl Fn(usize) -> bool,
     ) -> Result<(), IoError> {
         let unused = self.unused.iter();
         let (columns, names): (Vec<usize>, Vec<&str>) = unused
@@ -71,7 +72,51 @@ impl Columns {
         if columns.is_empty() {
             return Ok(());
         }
-        Err(unnamed_texts(file, names, columns.into_iter().all(is_text)))
+        let all = columns.iter().zip(&names);
+        let (can, cannot): (Vec<_>, Vec<_>) = all.partition(|(column, _)| is_name(**column));
+        let names_of = |some: &[(&usize, &&'_ str)]| list(some.iter().map(|(_, name)| **name));
+        let are_none = format!(
+            "{}, whose type (such as a list or a map) cannot be a label",
+            names_of(&cannot)
+        );
+        if can.is_empty() {
+            return Err(IoError::Option {
+                file: file.to_owned(),
+                option: "--ignore-columns",
+                reason: format!("expected {are_none}, found no such option"),
+            });
+        }
+        let are_texts = can.iter().all(|(column, _)| is_text(**column));
+        let mut error = unnamed_texts(file, can.iter().map(|(_, name)| **name), are_texts);
+        if let (IoError::Option { reason, .. }, false) = (&mut error, cannot.is_empty()) {
+            reason.push_str(&format!("; and in --ignore-columns {are_none}"));
+        }
+        Err(error)
+    }
+
+    /// Adds a note about columns that nothing is read from; `is_name` says which of them could name
+    /// series.
+    pub(super) fn note_unused(
+        &self,
+        file: &str,
+        notes: &mut Notes,
+        is_name: impl Fn(usize) -> bool,
+    ) {
+        let all = list(self.unused.iter().map(|(_, name)| name.as_str()));
+        let of_names = self.unused.iter().filter(|(column, _)| is_name(*column));
+        let of_names: Vec<&str> = of_names.map(|(_, name)| name.as_str()).collect();
+        let remedy = match of_names.len() {
+            _ if self.unused.is_empty() => return,
+            0 => String::new(),
+            count if count == self.unused.len() => {
+                "; name those that tell series apart with --series-columns".to_owned()
+            }
+            _ => format!(
+                "; name those of {} that tell series apart with --series-columns",
+                list(of_names)
+            ),
+        };
+        notes.add(file, format!("unused columns: {all}{remedy}"));
     }
 
     /// Describes the columns of a file without a header.
@@ -95,7 +140,7 @@ impl Columns {
     }
 }
 
-/// Selects columns by the options or by the usual names; adds a note about unused columns. `has_numbers` says whether a column has
+/// Selects columns by the options or by the usual names. `has_numbers` says whether a column has
 /// numbers, so that the error of a table without a column of values can say that it may be a wide one.
 pub(super) fn by_name(
     file: &str,
@@ -176,7 +221,6 @@ pub(super) fn by_name(
         }
     }
     let unused = asked.unused(names, time, value, &series);
-    note_unused(file, &unused, notes);
     Ok(Columns {
         time,
         date: asked.date,
@@ -198,19 +242,6 @@ fn usual_time(plain: &[String], taken: impl Fn(usize) -> bool) -> Option<usize> 
         })
     };
     named.or_else(|| with_unit().filter(|column| !taken(*column)))
-}
-
-/// Adds a note about unused columns. Texts among them are an error once they are found.
-fn note_unused(file: &str, unused: &[(usize, String)], notes: &mut Notes) {
-    if !unused.is_empty() {
-        let unused = list(unused.iter().map(|(_, name)| name.as_str()));
-        notes.add(
-            file,
-            format!(
-                "unused columns: {unused}; name those that tell series apart with --series-columns"
-            ),
-        );
-    }
 }
 
 /// Texts that stand for a missing number, in lower case.
@@ -237,6 +268,11 @@ pub(super) fn is_text(field: &[u8]) -> bool {
     number::value(field).is_none()
         && !is_missing(field)
         && TimestampFormat::of_first(field, TimeUnit::Auto).is_none()
+}
+
+/// Whether a field without blanks around it is a date in ISO 8601.
+pub(super) fn is_date(field: &[u8]) -> bool {
+    field.len() == 10 && field[4] == b'-' && TimestampFormat::Iso.read(field).is_ok()
 }
 
 /// The error of texts in columns that no option names: they may tell series apart, whose points

@@ -33,11 +33,14 @@ mod row_numbers;
 mod rows;
 mod series_key;
 mod time_format;
+mod time_span;
 mod timestamp;
 #[cfg(feature = "parquet")]
 mod typed;
 mod write;
 
+#[cfg(feature = "parquet")]
+pub use arrow::may_be_label;
 pub use collect::{Collected, read_all, read_all_within};
 pub use date_pattern::DatePattern;
 pub use label_columns::LabelColumns;
@@ -182,6 +185,11 @@ pub fn moment_in(text: &str, unit: TimeUnit, zone: Option<Zone>) -> Result<i64, 
     let ambiguous = Ambiguous::Refuse;
     let time_format = time_format.in_zone(zone.map(|zone| LocalTimes { zone, ambiguous }));
     time_format.read(text.as_bytes()).map_err(|why| {
+        if let TimestampError::Twice(zone) = why {
+            return format!(
+                "expected a local time that occurs once, or one with an offset such as +02:00, found one that clocks of {zone} show twice"
+            );
+        }
         let fault = rows::Fault::time(0, text, why, &time_format);
         format!("expected {}, found {}", fault.expected, fault.found)
     })

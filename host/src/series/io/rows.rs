@@ -27,15 +27,24 @@ fn units(text: &str) -> String {
             _ => format!("--time-unit {name} gives none before 2263"),
         }
     };
-    let plausible = all
-        .iter()
-        .filter(|(_, unit)| Plausible::of(*unit).contains(number));
-    let texts: Vec<String> = plausible.map(described).collect();
-    match texts.is_empty() {
-        false => texts.join(", "),
-        true => all.iter().map(described).collect::<Vec<_>>().join(", "),
+    let of = |is: &dyn Fn(Unit) -> bool| -> Vec<String> {
+        let units = all.iter().filter(|(_, unit)| is(*unit));
+        units.map(described).collect()
+    };
+    let likely = of(&|unit| Plausible::of(unit).contains(number));
+    let possible = of(&|unit| (1971..=2262).contains(&year(unit)));
+    match (likely.is_empty(), possible.is_empty()) {
+        (false, _) => likely.join(", "),
+        (true, false) => possible.join(", "),
+        (true, true) => {
+            "no unit gives a likely time; --time-unit s if they are seconds since a start"
+                .to_owned()
+        }
     }
 }
+
+/// What to do about rows without a time.
+pub(super) const WITHOUT_TIME: &str = "--on-error skip leaves out rows without one";
 
 /// A row that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,6 +65,28 @@ impl Fault {
         }
     }
 
+    /// The error of an invalid timestamp in a table, whose format an option may state.
+    pub(super) fn time_of_table(
+        before: u64,
+        text: &str,
+        why: TimestampError,
+        time_format: &TimestampFormat,
+    ) -> Self {
+        let mut fault = Self::time(before, text, why, time_format);
+        let text = text.trim();
+        let use_it = match why {
+            TimestampError::Invalid if text.is_empty() => Some(WITHOUT_TIME.to_owned()),
+            TimestampError::Invalid => suggestion(text),
+            // A number may be a date.
+            TimestampError::NoUnit if matches!(text.len(), 8 | 12 | 14) => suggestion(text),
+            _ => None,
+        };
+        if let Some(use_it) = use_it {
+            fault.expected = format!("{}; {use_it}", fault.expected);
+        }
+        fault
+    }
+
     /// The error of an invalid timestamp.
     pub(super) fn time(
         before: u64,
@@ -65,10 +96,7 @@ impl Fault {
     ) -> Self {
         let shown = format!("the timestamp '{}'", super::shorten(text));
         let (found, expected) = match why {
-            TimestampError::Invalid => {
-                let remedy = suggestion(text).map_or_else(String::new, |use_it| format!("; {use_it}"));
-                (shown, time_format.description() + &remedy)
-            }
+            TimestampError::Invalid => (shown, time_format.description()),
             TimestampError::Rounded => (
                 format!("{shown}, whose last digit stands for more than a second"),
                 format!(
@@ -99,8 +127,9 @@ impl Fault {
             TimestampError::OtherUnit(unit) => (
                 format!("{shown}, which looks like {}", unit.description()),
                 format!(
-                    "{}, as in the first row of the file or as its format or column says ({})",
+                    "{}, {} ({})",
                     time_format.description(),
+                    time_format.source_of_unit(),
                     units(text)
                 ),
             ),

@@ -45,25 +45,44 @@ pub(super) enum TimestampFormat {
 pub(super) enum UnitOrigin {
     /// An option, which is obeyed.
     Stated,
-    /// The name of the column, or the format of the file, of which the first timestamp is
-    /// [`Plausible`] in some unit. Timestamps are rejected that are in another unit, but not in this
-    /// one.
-    Named,
+    /// The name of the column, if the first timestamp is [`Plausible`] in some unit. A timestamp is
+    /// rejected that is so in another unit only.
+    Column,
+    /// The name of the column. The first timestamp is [`Plausible`] in no unit, as times since the
+    /// start of a measurement are, so none is rejected.
+    Elapsed,
+    /// The format of the file. The same timestamps are rejected.
+    Format,
     /// The first timestamp. Those that look like another unit, or that are not [`Plausible`], are
     /// rejected.
     Inferred,
 }
 
 impl UnitOrigin {
-    /// That of a unit; `stated` if it is from an option, else from a column's name. Times that begin
-    /// with `first` are what the name says if no unit makes a likely time of it, as for times since
-    /// the start of a measurement.
+    /// That of a unit; `stated` if it is from an option, else from the name of a column that begins
+    /// with `first`.
     pub(super) fn of(unit: TimeUnit, stated: bool, first: u64) -> Self {
-        let is_plausible = |unit: &Unit| Plausible::of(*unit).contains(first);
         match (unit, stated) {
             (TimeUnit::Auto, _) => Self::Inferred,
-            (_, false) if Unit::ALL.iter().any(is_plausible) => Self::Named,
-            _ => Self::Stated,
+            (_, true) => Self::Stated,
+            (_, false)
+                if Unit::ALL
+                    .iter()
+                    .any(|unit| Plausible::of(*unit).contains(first)) =>
+            {
+                Self::Column
+            }
+            (_, false) => Self::Elapsed,
+        }
+    }
+
+    /// What says so, for messages.
+    pub(super) fn source(self) -> &'static str {
+        match self {
+            Self::Stated => "as an option says",
+            Self::Column | Self::Elapsed => "as the name of the column says",
+            Self::Format => "as in this format",
+            Self::Inferred => "as in the first row of the file",
         }
     }
 }
@@ -132,7 +151,9 @@ impl Unit {
     /// Rejects a number that is probably not of this unit.
     #[inline]
     fn check(self, number: u64, origin: UnitOrigin) -> Result<(), TimestampError> {
-        if origin == UnitOrigin::Stated || Plausible::of(self).contains(number) {
+        if matches!(origin, UnitOrigin::Stated | UnitOrigin::Elapsed)
+            || Plausible::of(self).contains(number)
+        {
             return Ok(());
         }
         self.doubt(number, origin)
@@ -163,6 +184,16 @@ impl Unit {
             Self::Milliseconds => 6,
             Self::Microseconds => 3,
             Self::Nanoseconds => 0,
+        }
+    }
+
+    /// The value of `--time-unit`.
+    pub(super) fn option(self) -> &'static str {
+        match self {
+            Self::Seconds => "s",
+            Self::Milliseconds => "ms",
+            Self::Microseconds => "us",
+            Self::Nanoseconds => "ns",
         }
     }
 
@@ -235,6 +266,19 @@ impl TimestampFormat {
     /// Whether numbers since 1970 are in none of its times.
     pub(super) fn is_text(&self) -> bool {
         !matches!(self, Self::Epoch { .. })
+    }
+
+    /// What says that numbers are in the expected unit, for messages.
+    pub(super) fn source_of_unit(&self) -> String {
+        match self {
+            Self::Epoch { unit, origin } if *origin == UnitOrigin::Column => format!(
+                "{}; --time-unit {} keeps to it",
+                origin.source(),
+                unit.option()
+            ),
+            Self::Epoch { origin, .. } => origin.source().to_owned(),
+            _ => UnitOrigin::Inferred.source().to_owned(),
+        }
     }
 
     /// The expected format, for messages.
@@ -396,7 +440,8 @@ fn in_scientific_notation(
     let plain = scientific::plain(text).ok_or(TimestampError::Invalid)?;
     let nanoseconds = epoch(&plain.digits, unit, origin)?;
     let step = u128::from(unit.nanoseconds()) * 10_u128.pow(plain.zeros.min(20));
-    if origin != UnitOrigin::Stated && step > u128::from(SECOND.unsigned_abs()) {
+    let is_obeyed = matches!(origin, UnitOrigin::Stated | UnitOrigin::Elapsed);
+    if !is_obeyed && step > u128::from(SECOND.unsigned_abs()) {
         return Err(TimestampError::Rounded);
     }
     Ok(nanoseconds)

@@ -3,8 +3,9 @@
 use super::names::{Lookup, NameError, Names};
 use super::reader::{Block, Shared};
 use super::rounded::Rounded;
-use super::rows::{Fault, Faults};
+use super::rows::{Fault, Faults, WITHOUT_TIME};
 use super::series_key::SeriesKey;
+use super::time_span::TimeSpan;
 use super::timestamp::{LocalTimes, TimestampError, TimestampFormat, Unit, UnitOrigin, day, whole};
 use super::{IoError, OnError, ReadOptions, TimeFormat, TimeUnit};
 use std::borrow::Cow;
@@ -127,8 +128,8 @@ pub(super) struct Table {
     rows: u64,
     /// Integers that double precision rounds.
     rounded: Rounded,
-    /// The latest time so far.
-    latest: Option<i64>,
+    /// The times so far.
+    span: TimeSpan,
 }
 
 impl Table {
@@ -158,7 +159,7 @@ impl Table {
             single,
             rows: 0,
             rounded: Rounded::default(),
-            latest: None,
+            span: TimeSpan::default(),
         }
     }
 
@@ -175,7 +176,7 @@ impl Table {
         self.rows += rows as u64;
         shared.record_faults(&self.file, "row", first, filled.faults, self.on_error)?;
         shared.missing_of_file += filled.missing;
-        self.latest = self.latest.max(filled.block.times.iter().copied().max());
+        self.span.add(&filled.block.times);
         match self.single {
             Some(number) => filled.block.series = vec![number; filled.block.times.len()],
             None => {
@@ -240,7 +241,7 @@ impl Table {
         let first = self.rows + 1;
         self.rows += rows as u64;
         shared.record_faults(&self.file, "row", first, faults, self.on_error)?;
-        self.latest = self.latest.max(block.times.iter().copied().max());
+        self.span.add(&block.times);
         Ok(block)
     }
 
@@ -295,7 +296,11 @@ impl Table {
     fn time(&mut self, row: u64, cell: Cell<'_>) -> Result<i64, Fault> {
         let read = match (cell, self.kind) {
             (Cell::Null, _) => {
-                return Err(Fault::new(row, "none (null)".to_owned(), "a timestamp"));
+                return Err(Fault::new(
+                    row,
+                    "none (null)".to_owned(),
+                    format!("a timestamp; {WITHOUT_TIME}"),
+                ));
             }
             (Cell::Integer(n), TimeKind::SinceEpoch(unit)) => whole(n, unit, UnitOrigin::Stated),
             (Cell::Day(n), _) if n < 0 => Err(TimestampError::TooEarly),
@@ -372,7 +377,7 @@ impl Table {
             }),
             _ => self.time_format.clone(),
         };
-        Fault::time(
+        Fault::time_of_table(
             row,
             &text,
             why,
@@ -405,8 +410,11 @@ impl Table {
             shared.notes.add(&self.file, what.to_owned());
         }
         if self.kind != TimeKind::Inferred
-            && let Some(what) = self.latest.and_then(super::january_of_1970)
+            && let Some(what) = self.span.last().and_then(super::january_of_1970)
         {
+            shared.notes.add(&self.file, what);
+        }
+        if let Some(what) = self.span.note(self.time_format.as_ref()) {
             shared.notes.add(&self.file, what);
         }
         if self.kind != TimeKind::Inferred || is_text {

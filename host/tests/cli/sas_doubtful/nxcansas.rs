@@ -143,3 +143,38 @@ fn a_scaling_factor_is_refused() {
     });
     assert_eq!(info(&folder, "a.h5")["points"], 40);
 }
+
+/// Each frame of a long series can be selected.
+#[test]
+fn frames_beyond_a_thousand_can_be_selected() {
+    let folder = TestFolder::new();
+    let frames = 1500;
+    file(&folder, |data| {
+        attribute(data, "I_axes", "Time,Q");
+        let rows: Vec<f64> = (0..frames)
+            .flat_map(|frame| {
+                sphere()
+                    .into_iter()
+                    .map(move |row| row[1] + f64::from(frame))
+            })
+            .collect();
+        let shape = (frames as usize, rows.len() / frames as usize);
+        for (name, factor) in [("I", 1.0), ("Idev", 0.1), ("Qdev", 0.001)] {
+            data.unlink(name).unwrap();
+            let values: Vec<f64> = rows.iter().map(|v| factor * v).collect();
+            let made = data.new_dataset::<f64>().shape(shape).create(name).unwrap();
+            made.write_raw(&values).unwrap();
+            let unit = if name == "Qdev" { "1/angstrom" } else { "1/cm" };
+            attribute(&made, "units", unit);
+        }
+    });
+    let of = |select: &str| {
+        let output = folder.run(&["sas", "info", "a.h5", "--select", select, "--json"]);
+        assert_eq!(output.code, Some(0), "{output:?}");
+        let found: Value = serde_json::from_str(&output.out).unwrap();
+        found["intensity"][0].as_f64().unwrap()
+    };
+    assert!((of("1500") - of("1") - 1499.0).abs() < 1e-6);
+    let beyond = folder.run(&["sas", "info", "a.h5", "--select", "1501"]);
+    beyond.refused(1, &["--select", "found 1501"]);
+}

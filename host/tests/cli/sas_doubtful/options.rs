@@ -142,3 +142,86 @@ fn a_distribution_of_a_file_whose_name_is_not_utf_8_is_refused_by_its_option() {
         "{text}"
     );
 }
+
+/// The default numbers of points and standard deviations are also used as they are given.
+#[test]
+fn a_mesh_that_is_given_is_used_and_its_error_is_noted() {
+    let folder = TestFolder::new();
+    let of = |pd: &str| {
+        let output = evaluate(&folder, "sphere", &["--pd", pd, "--json"]);
+        assert_eq!(output.code, Some(0), "{output:?}");
+        let result: serde_json::Value = serde_json::from_str(&output.out).unwrap();
+        (result["intensity"][0].as_f64().unwrap(), output.err)
+    };
+    let (follows, note) = of("radius=1.0:schulz");
+    assert_eq!(note, "");
+    let (given, note) = of("radius=1.0:schulz:80:8");
+    assert!((given / follows - 1.0).abs() > 0.01, "{given} {follows}");
+    assert!(
+        note.contains("18 % too small; leave out its points"),
+        "{note}"
+    );
+    // A narrow distribution has the same mesh.
+    assert_eq!(of("radius=0.2:schulz"), of("radius=0.2:schulz:80:8"));
+}
+
+#[test]
+fn bounds_that_are_nearer_than_the_uncertainty_are_named() {
+    let folder = TestFolder::new();
+    write(&folder, "a.txt", "", columns);
+    let fit = |bounds: &str| {
+        let fit = [
+            "sas", "fit", "sphere", "a.txt", "--fit", "scale", "--fit", bounds,
+        ];
+        let rest = ["--backend", "cpu", "-o", "o.csv", "--summary", "s.json"];
+        let output = folder.run(&[&fit[..], &rest].concat());
+        assert_eq!(output.code, Some(0), "{output:?}");
+        output
+    };
+    for bounds in ["radius=49.995:50.005", "radius=49.9999:50.0001"] {
+        let output = fit(bounds);
+        says(
+            &output,
+            &[
+                "the uncertainty of radius, 0.",
+                "exceeds the distance of its bounds, 49.99",
+            ],
+        );
+        assert!(!output.err.contains("stopped at a bound"), "{output:?}");
+    }
+    assert!(!fit("radius=40:60").err.contains("radius"));
+}
+
+/// The intensity depends on scale times squares of contrasts.
+#[test]
+fn a_scale_and_all_scattering_length_densities_are_not_determined() {
+    let folder = TestFolder::new();
+    let names = "scale,background,sld_core,sld_shell,sld_solvent";
+    let set = [
+        "--set",
+        "radius=40,thickness=12,sld_core=1,sld_shell=2,sld_solvent=6",
+    ];
+    let made = [
+        "sas",
+        "evaluate",
+        "core_shell_sphere",
+        "--q",
+        "0.005:0.2:40",
+    ];
+    let made = [&made[..], &set, &["-o", "m.csv", "--backend", "cpu"]].concat();
+    folder.run(&made).well();
+    let fit = ["sas", "fit", "core_shell_sphere", "m.csv", "--fit", names];
+    let rest = ["-o", "o.csv", "--summary", "s.json", "--backend", "cpu"];
+    let output = folder.run(&[&fit[..], &set, &rest].concat());
+    assert_eq!(output.code, Some(0), "{output:?}");
+    says(
+        &output,
+        &["do not determine scale, sld_core, sld_shell, sld_solvent"],
+    );
+    let summary = std::fs::read_to_string(folder.path("s.json")).unwrap();
+    let summary: serde_json::Value = serde_json::from_str(&summary).unwrap();
+    for parameter in summary["parameters"].as_array().unwrap() {
+        let is_known = parameter["name"] == "background";
+        assert_eq!(parameter["uncertainty"].is_f64(), is_known, "{parameter}");
+    }
+}

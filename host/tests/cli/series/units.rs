@@ -4,7 +4,7 @@ use super::super::support::TestFolder;
 use super::{resample, rows};
 
 /// Resamples a text to daily sums on standard output.
-fn sums(name: &str, text: &str, options: &[&str]) -> super::Output {
+pub(super) fn sums(name: &str, text: &str, options: &[&str]) -> super::Output {
     let dir = TestFolder::new();
     std::fs::write(dir.path(name), text).unwrap();
     let fixed = [
@@ -68,6 +68,26 @@ fn a_unit_that_contradicts_the_numbers_is_refused_in_any_text() {
             ["--time-unit us gives the year 2025"],
         ),
         ("a.prom", "a 1 1739184970553\na 2 1739184971\n", ["line 2"]),
+        (
+            "a.prom",
+            "a 1 100000\na 2 1739184971\n",
+            ["as in this format"],
+        ),
+        (
+            "a.csv",
+            "time_ms,value\n1739184970553,1\n1739184970,2\n",
+            ["--time-unit ms keeps to it"],
+        ),
+        (
+            "a.csv",
+            "time,value\n100,1\n",
+            ["no unit gives a likely time; --time-unit s"],
+        ),
+        (
+            "a.csv",
+            "time,value\n20240101120000,1\n",
+            ["use --time-format '%Y%m%d%H%M%S'"],
+        ),
     ] {
         sums(name, text, &[]).refused(1, &[&[name][..], &parts].concat());
     }
@@ -97,6 +117,35 @@ fn units_of_prometheus_and_openmetrics_differ() {
         result.err.contains("seconds since 1970, as in OpenMetrics"),
         "{result:?}"
     );
+}
+
+#[test]
+fn times_that_are_unlikely_in_every_unit_are_noted() {
+    for (name, text) in [
+        ("a.prom", "a 1 100000\n"),
+        ("a.prom", "a 1 0\n"),
+        ("a.prom", "a 1 2500000000\n"),
+        ("a.prom", "a 1 1739184970553\na 2 86400000\n"),
+        ("a.csv", "time_ms,value\n100000,1\n"),
+        ("a.csv", "timestamp_s,value\n45292,1\n45293,2\n"),
+        ("a.csv", "time_ms,value\n0,1\n1739184970,2\n1739184980,2\n"),
+        ("a.csv", "time_ms,value\n1739184970553,1\n100000,2\n"),
+    ] {
+        let result = sums(name, text, &[]);
+        assert_eq!(result.code, Some(0), "{text}: {result:?}");
+        for part in ["not all from 1990 to", "seconds since 1970", "--time-unit"] {
+            assert!(result.err.contains(part), "{text}: {result:?}");
+        }
+    }
+    sums("a.prom", "a 1 100000\n", &["--time-unit", "ms"]).well();
+    // Times since the start of a measurement are as the name of the column says.
+    for text in [
+        "time_ms,value\n0,1\n100000,2\n",
+        "timestamp_ns,value\n0,1\n1500000000,2\n3000000000,2\n",
+        "time_s,value\n0.5,1\n1.0,2\n1.5,3\n",
+    ] {
+        sums("a.csv", text, &[]).well();
+    }
 }
 
 #[test]

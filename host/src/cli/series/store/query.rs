@@ -8,7 +8,7 @@ use crate::cli::series::plan::option;
 use crate::cli::series::points::{limits, zone};
 use crate::cli::series::rows::OutputConfig;
 use crate::series::Granularity;
-use crate::series::io::{Run, TimeUnit};
+use crate::series::io::Run;
 use crate::series::store::{Query, StoreReader};
 use serde::Serialize;
 use std::path::PathBuf;
@@ -41,12 +41,7 @@ impl StoreQuery {
         let granularity = args.granularity.parse().map_err(option)?;
         let aggregate = args.aggregate.parse().map_err(option)?;
         let zone = zone(args.timezone.as_deref())?;
-        let (start, end) = limits(
-            args.start.as_deref(),
-            args.end.as_deref(),
-            TimeUnit::Auto,
-            zone,
-        )?;
+        let (start, end) = limits(args.start.as_deref(), args.end.as_deref(), None, zone)?;
         let output = args.output.unwrap_or_else(|| PathBuf::from("-"));
         let out = OutputConfig::new(output, (args.timestamps, zone), args.label_columns)?;
         if args.json && args.timestamps == TimestampsArg::Iso {

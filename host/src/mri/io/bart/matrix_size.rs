@@ -86,9 +86,13 @@ pub(super) fn resolved(
     })?;
     let [kx, ky, kz] = most;
     let largest = kx.max(ky).max(kz);
-    let per_pixel = [(0.5, "cycles-per-pixel"), (PI, "radians-per-pixel")]
-        .into_iter()
-        .find(|(end, _)| ((1.0 - PER_PIXEL) * end..=(1.0 + ROUNDING) * end).contains(&largest));
+    let per_pixel = [
+        (0.5, "cycles-per-pixel"),
+        (1.0, "fraction-of-kmax"),
+        (PI, "radians-per-pixel"),
+    ]
+    .into_iter()
+    .find(|(end, _)| ((1.0 - PER_PIXEL) * end..=(1.0 + ROUNDING) * end).contains(&largest));
     if let (None, Some((_, name))) = (stated, per_pixel) {
         let expected = format!(
             "cycles per field of view (with --matrix ROWSxCOLUMNS, --k-unit {name} takes them as {name})"

@@ -10,6 +10,7 @@ pub(super) use layout::{COUNTERS, SLICE};
 pub use matrix_size::MatrixSize;
 
 use super::ismrmrd::{KSpaceFile, LeftOut, Selection, unit_note};
+use super::not_finite;
 use crate::data::{Extent, Given, ImageIndex, KSpace, KUnit, Readout, k_unit_advice};
 use crate::io::IoError;
 use crate::io::cfl::{CflFile, widened};
@@ -61,7 +62,8 @@ pub fn read_within(
     let mut trajectory = CflFile::open(&files.trajectory)?;
     layout::check(&samples, &trajectory)?;
     let mut notes = Vec::new();
-    let (blocks, left_out) = Blocks::choose(&samples, &files.select, image, memory, &mut notes)?;
+    let (blocks, mut left_out) =
+        Blocks::choose(&samples, &files.select, image, memory, &mut notes)?;
     let matrix = match files.matrix {
         Some(matrix) => matrix,
         None => matrix_size::resolved(&mut trajectory, files.k_unit, &mut notes)?,
@@ -69,7 +71,7 @@ pub fn read_within(
     let unit = files.k_unit.unwrap_or(KUnit::CYCLES_PER_FOV);
     let coils = samples.dimensions()[layout::COIL];
     let count = blocks.samples().saturating_mul(blocks.count());
-    let positions = positions(&mut trajectory, &blocks, matrix, unit)?;
+    let mut positions = positions(&mut trajectory, &blocks, matrix, unit)?;
     let mut values = Array2::zeros((coils, count));
     for (block, begin) in blocks.of(samples.dimensions()).into_iter().zip(0..) {
         let (mut coil, mut sample, each) = (0, 0, blocks.samples());
@@ -82,7 +84,7 @@ pub fn read_within(
         })?;
     }
     let length = samples.dimensions()[layout::PHS1];
-    let readouts: Vec<Readout> = (0..count / length)
+    let mut readouts: Vec<Readout> = (0..count / length)
         .map(|number| Readout {
             samples: number * length..(number + 1) * length,
             acquisition: number,
@@ -95,6 +97,8 @@ pub fn read_within(
         axes: matrix.axes,
         field_of_view: None,
     };
+    let removed = not_finite::remove(&mut positions, &mut values, &mut readouts);
+    left_out.extend(not_finite::left_out(removed.len(), "readouts"));
     let all = layout::readouts(samples.dimensions());
     if !left_out.is_empty() {
         notes.push(left_out_note(readouts.len(), all, &left_out));

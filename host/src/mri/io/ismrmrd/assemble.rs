@@ -10,6 +10,7 @@ use crate::io::IoError;
 use crate::io::records::Records;
 use crate::io::source::Source;
 use crate::mri::io::bart::MatrixSize;
+use crate::mri::io::not_finite;
 use crate::text::significant;
 use ndarray::{Array2, Axis};
 use num_complex::Complex;
@@ -32,7 +33,7 @@ pub(super) fn assemble(
 ) -> Result<KSpaceFile, IoError> {
     let mut notes = Vec::new();
     let heads = Head::read_all(records)?;
-    let (chosen, left_out) = choose(source, records, &heads, options, false, &mut notes)?;
+    let (mut chosen, mut left_out) = choose(source, records, &heads, options, false, &mut notes)?;
     check(source, records, &heads, &chosen)?;
     let mut columns = chosen
         .iter()
@@ -57,6 +58,9 @@ pub(super) fn assemble(
     let mut raw = RawSamples::read(
         source, records, &heads, &chosen, axes, header, encoded, &mut notes,
     )?;
+    let removed = not_finite::remove(&mut raw.trajectory, &mut raw.samples, &mut raw.readouts);
+    chosen.retain(|number| removed.binary_search(number).is_err());
+    left_out.extend(not_finite::left_out(removed.len(), "acquisitions"));
     let placement = placement(records, &chosen, &mut notes)?;
     let is_given = options.matrix.is_some();
     let unit = options.k_unit.unwrap_or(KUnit::CYCLES_PER_PIXEL);

@@ -16,6 +16,7 @@ fn add_polydispersity(calculation: &mut Calculation, name: &str, points: usize) 
         distribution: Distribution::Gaussian,
         points,
         nsigma: 3.0,
+        is_given: true,
     });
 }
 

@@ -4,7 +4,7 @@ use super::Fit;
 use crate::sas::fit::multi_start::Minimum;
 use crate::sas::fit::{Bound, Statistics, Stop};
 use crate::sas::{Vector, is_unsolved, unsolved};
-use crate::text::significant;
+use crate::text::{shortest, significant};
 
 /// Least absolute correlation that is reported.
 const CORRELATED: f64 = 0.98;
@@ -82,11 +82,26 @@ impl Fit<'_> {
                 idle.join(", ")
             ));
         }
-        if !statistics.undetermined.is_empty() {
-            let names: Vec<&str> = statistics.undetermined.iter().map(|i| name(*i)).collect();
+        let beyond = |i: usize| statistics.beyond_bounds.iter().any(|(at, _)| *at == i);
+        let undetermined = statistics.undetermined.iter();
+        let names: Vec<&str> = undetermined
+            .filter(|i| !beyond(**i))
+            .map(|i| name(*i))
+            .collect();
+        if !names.is_empty() {
             notes.push(format!(
                 "the data do not determine {}: fit fewer parameters, or set one of these",
                 names.join(", ")
+            ));
+        }
+        for (i, uncertainty) in &statistics.beyond_bounds {
+            let (low, high) = parameters[*i].bounds;
+            notes.push(format!(
+                "the uncertainty of {}, {}, exceeds the distance of its bounds, {} to {}: the data do not determine it between them; give wider bounds, or set it with --set",
+                name(*i),
+                significant(*uncertainty, 2),
+                shortest(low),
+                shortest(high)
             ));
         }
         for (a, row) in statistics.correlation.iter().enumerate() {

@@ -138,6 +138,7 @@ fn widths_of_distributions_are_fitted() {
         distribution: Distribution::Schulz,
         points: 80,
         nsigma: 8.0,
+        is_given: false,
     });
     let base = calculation.defaults();
     let free = [Free::anywhere("radius_pd"), Free::anywhere("scale")];

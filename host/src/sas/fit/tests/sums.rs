@@ -114,6 +114,7 @@ fn products_fit_together_with_sums_ties_distributions_and_resolution() {
             distribution: Distribution::Gaussian,
             points: 9,
             nsigma: 3.0,
+            is_given: true,
         };
         let calculation = Calculation {
             polydispersity: vec![width],

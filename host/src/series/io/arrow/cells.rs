@@ -74,8 +74,9 @@ pub(super) fn is_name(kind: &DataType) -> bool {
         )
 }
 
-/// Whether the cells of a column may tell series apart: all but numbers and times.
-pub(super) fn may_be_label(kind: &DataType) -> bool {
+/// Whether the cells of a column of this type may tell series apart: all but numbers and times.
+#[must_use]
+pub fn may_be_label(kind: &DataType) -> bool {
     let is_time = matches!(
         kind,
         DataType::Timestamp(..)

@@ -87,7 +87,7 @@ pub(super) fn chunk(text: &[u8], context: &Context<'_>) -> Parsed {
     let (mut series, mut name) = (SeriesText::default(), Vec::new());
     let milliseconds = TimestampFormat::Epoch {
         unit: Unit::Milliseconds,
-        origin: UnitOrigin::Named,
+        origin: UnitOrigin::Format,
     };
     let time_format = context.time_format.clone().unwrap_or(milliseconds);
     let mut at = 0;

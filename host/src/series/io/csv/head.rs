@@ -179,6 +179,7 @@ pub(super) fn read(
         text.is_some_and(|text| columns::is_missing(text.as_bytes()) || is_number(text, options))
     };
     let columns = columns::by_name(file, &names, options, notes, has_numbers)?;
+    columns.note_unused(file, notes, |_| true);
     let unit = match options.unit() {
         TimeUnit::Auto => columns::unit_of(&names[columns.time]),
         stated => stated,

@@ -17,6 +17,7 @@ use super::columns::unnamed_texts;
 use super::input::{Stream, failed};
 use super::reader::{Block, Shared, Source};
 use super::series_key::SeriesKey;
+use super::time_span::TimeSpan;
 use super::timestamp::{LocalTimes, TimestampFormat, Unit, UnitOrigin};
 use super::{IoError, Memory, OnError, ReadOptions, TimeUnit, allow, damaged, format_error};
 use head::Head;
@@ -83,6 +84,8 @@ pub(super) struct Csv {
     wide: Vec<u32>,
     /// How times without an offset are read, if not in UTC.
     local: Option<LocalTimes>,
+    /// The times so far.
+    span: TimeSpan,
     /// `--scrape-time`.
     scrape_time: Option<i64>,
     /// `--decimal-comma`.
@@ -224,6 +227,7 @@ impl Csv {
             },
             head,
             local: options.local_times(),
+            span: TimeSpan::default(),
             scrape_time: options.scrape_time,
             decimal_comma: options.decimal_comma,
             on_error: options.on_error,
@@ -280,6 +284,7 @@ impl Csv {
             shared.rounded_of_file.add(&part.rounded);
             shared.comments_of_file += part.comments;
             shared.twice_of_file += part.twice;
+            self.span.add(&part.times);
             let series = match self.single {
                 Some(number) => vec![number; part.times.len()],
                 None => {
@@ -304,6 +309,11 @@ impl Source for Csv {
         let window = match self.windows.next() {
             NextWindow::Window(window) => window,
             NextWindow::End => {
+                // The times of remote read are milliseconds by its protocol.
+                let note = self.span.note(self.time_format.as_ref());
+                if let Some(what) = note.filter(|_| !self.remote_read) {
+                    shared.notes.add(&self.file, what);
+                }
                 shared.note_counts(&self.file, self.local);
                 return Ok(None);
             }
@@ -333,7 +343,7 @@ impl Source for Csv {
                         let what = "its timestamps are read as seconds since 1970, as in OpenMetrics (--time-unit ms: milliseconds)";
                         shared.notes.add(&self.file, what.to_owned());
                     }
-                    let origin = UnitOrigin::Named;
+                    let origin = UnitOrigin::Format;
                     Unit::named(unit).map(|unit| TimestampFormat::Epoch { unit, origin })
                 }),
                 false => {

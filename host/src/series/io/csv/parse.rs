@@ -10,7 +10,7 @@ use crate::series::io::names::{Lookup, NameError, Names};
 use crate::series::io::rows::{Fault, Faults};
 use crate::series::io::series_key::{Labels, SeriesKey};
 use crate::series::io::timestamp::{LocalTimes, TimestampError, TimestampFormat};
-use crate::series::io::{OnError, Rounded, TimeUnit, number, shorten};
+use crate::series::io::{OnError, Rounded, TimeUnit, iso, number, shorten};
 use memchr::{memchr, memchr_iter};
 
 /// The parsed contents of a chunk.
@@ -309,11 +309,21 @@ impl<'c> Rows<'c> {
         self.ends = ends;
     }
 
-    /// Looks for texts in columns that nothing is read from.
+    /// Looks for texts in columns that nothing is read from, and for dates other than that of the
+    /// time.
     fn find_texts<'r>(&mut self, field: impl Fn(usize) -> &'r [u8]) {
         let texts = &mut self.parsed.texts;
+        let (time_format, columns) = (&self.time_format, &self.context.head.columns);
+        let is_other_date = |date: &[u8]| {
+            let time = field(columns.date.unwrap_or(columns.time)).trim_ascii();
+            let has_date = |nanoseconds| iso(nanoseconds).as_bytes().starts_with(date);
+            columns::is_date(date)
+                && !time.starts_with(date)
+                && !time_format.read(time).is_ok_and(has_date)
+        };
         self.without_text.retain(|column| {
-            let is_text = columns::is_text(field(*column));
+            let field = field(*column);
+            let is_text = columns::is_text(field) || is_other_date(field.trim_ascii());
             if is_text {
                 texts.push(*column);
             }
@@ -475,8 +485,12 @@ impl<'c> Rows<'c> {
                 "text after it".to_owned(),
                 "the end of the field after its closing quote (a quote within it is doubled)",
             ),
-            RowError::Time(found, why) => Fault::time(before, &text(found), why, time_format),
-            RowError::Joined(why) => Fault::time(before, &text(joined), why, time_format),
+            RowError::Time(found, why) => {
+                Fault::time_of_table(before, &text(found), why, time_format)
+            }
+            RowError::Joined(why) => {
+                Fault::time_of_table(before, &text(joined), why, time_format)
+            }
             RowError::Value(found) => Fault::value(before, &text(found)),
             RowError::Missing => Fault::value(before, ""),
             RowError::Cell(column, found) => {

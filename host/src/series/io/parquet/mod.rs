@@ -53,6 +53,12 @@ struct Group {
     others: Vec<Column>,
 }
 
+/// What a column of timestamps must be.
+const TIMES_EXPECTED: &str = "timestamps (TIMESTAMP, DATE, integers, DOUBLE, INT96 or text), in another column that --time-column names or after a conversion";
+
+/// What a column of values must be.
+const VALUES_EXPECTED: &str = "numbers (DOUBLE, FLOAT or integers; decimals after a conversion to DOUBLE), or --value-column with another column";
+
 impl Parquet {
     /// Reads the metadata. Without a series column, all points belong to the series `name`.
     pub(super) fn open(
@@ -121,14 +127,9 @@ impl Parquet {
             ),
             expected,
         };
-        let kind = time_kind(leaf(time)).ok_or_else(|| {
-            refuse(
-                time,
-                "timestamps (TIMESTAMP, DATE, integers, DOUBLE, INT96 or text)",
-            )
-        })?;
+        let kind = time_kind(leaf(time)).ok_or_else(|| refuse(time, TIMES_EXPECTED))?;
         if !is_number(leaf(value)) {
-            return Err(refuse(value, "numbers (DOUBLE, FLOAT or integers)"));
+            return Err(refuse(value, VALUES_EXPECTED));
         }
         for series in columns.series.columns() {
             if !is_name(leaf(*series)) {
@@ -139,7 +140,9 @@ impl Parquet {
             &file,
             |column| may_be_label(leaf(column)),
             |column| is_text(leaf(column)),
+            |column| is_name(leaf(column)),
         )?;
+        columns.note_unused(&file, &mut shared.notes, |column| is_name(leaf(column)));
         let mut chosen = vec![usable[time], usable[value]];
         chosen.extend(columns.series.columns().iter().map(|c| usable[*c]));
         for group in reader.metadata().row_groups() {
@@ -186,12 +189,7 @@ impl Parquet {
             ),
             expected,
         };
-        let kind = time_kind(leaf(wide.time)).ok_or_else(|| {
-            refuse(
-                wide.time,
-                "timestamps (TIMESTAMP, DATE, integers, DOUBLE, INT96 or text)",
-            )
-        })?;
+        let kind = time_kind(leaf(wide.time)).ok_or_else(|| refuse(wide.time, TIMES_EXPECTED))?;
         let values = wide.values.iter().map(|(column, _)| *column);
         if let Some(column) = values
             .chain(wide.unnamed.iter().copied())

@@ -3,12 +3,13 @@
 use super::parquet_files::{of_good, read_table};
 use super::*;
 use crate::series::io::TimeUnit;
-use arrow_array::types::Int8Type;
+use arrow_array::types::{Int8Type, Int64Type};
 use arrow_array::{
-    Array, ArrayRef, BooleanArray, Date32Array, DictionaryArray, FixedSizeBinaryArray,
-    Float32Array, Float64Array, Int32Array, Int64Array, LargeStringArray, RecordBatch, StringArray,
-    StringViewArray, StructArray, TimestampMicrosecondArray, TimestampMillisecondArray,
-    TimestampNanosecondArray, TimestampSecondArray, UInt64Array,
+    Array, ArrayRef, BooleanArray, Date32Array, Decimal128Array, DictionaryArray,
+    FixedSizeBinaryArray, Float32Array, Float64Array, Int32Array, Int64Array, LargeStringArray,
+    ListArray, RecordBatch, StringArray, StringViewArray, StructArray, Time64MicrosecondArray,
+    TimestampMicrosecondArray, TimestampMillisecondArray, TimestampNanosecondArray,
+    TimestampSecondArray, UInt64Array,
 };
 use arrow_ipc::CompressionType;
 use arrow_ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
@@ -180,6 +181,40 @@ fn text_values_are_rejected() {
     let columns = [("time", array(Int64Array::from(vec![1]))), ("value", texts)];
     let error = read_table(&arrow(&[batch(&columns)], true, None)).unwrap_err();
     says(&error, &["column value (Utf8)", "numbers"]);
+}
+
+#[test]
+fn columns_that_cannot_be_used_name_what_works() {
+    let time = || array(Int64Array::from(vec![START, START + 60]));
+    let value = || array(Float64Array::from(vec![1.0, 2.0]));
+    let clock = || array(Time64MicrosecondArray::from(vec![1, 2]));
+    let read = |columns: &[(&str, ArrayRef)], ignored: &[&str]| {
+        let options = ReadOptions {
+            ignored_columns: ignored.iter().map(|name| (*name).to_owned()).collect(),
+            ..ReadOptions::default()
+        };
+        read_bytes("cpu.bin", &arrow(&[batch(columns)], true, None), &options)
+    };
+    let list = ListArray::from_iter_primitive::<Int64Type, _, _>([Some([Some(1)]), None]);
+    let listed = [("time", time()), ("value", value()), ("tags", array(list))];
+    let error = read(&listed, &[]).unwrap_err();
+    says(&error, &["--ignore-columns", "tags", "list"]);
+    assert_eq!(read(&listed, &["tags"]).unwrap().batch.times().len(), 2);
+    let decimals = array(Decimal128Array::from(vec![15, 25]));
+    let error = read(&[("time", time()), ("value", decimals)], &[]).unwrap_err();
+    says(
+        &error,
+        &["column value (Decimal128", "conversion", "--value-column"],
+    );
+    let error = read(&[("time", clock()), ("value", value())], &[]).unwrap_err();
+    says(&error, &["column time (Time64", "--time-column"]);
+    // A time of day could not name series.
+    let read = read(
+        &[("time", time()), ("value", value()), ("clock", clock())],
+        &[],
+    )
+    .unwrap();
+    assert!(read.notes[0].ends_with("cpu.bin: unused columns: clock"));
 }
 
 #[test]

@@ -222,7 +222,11 @@ fn null_values_are_no_points_and_other_nulls_are_malformed_rows() {
     let bytes = parquet(schema, plain(), &[columns()]);
     says(
         &read_table(&bytes).unwrap_err(),
-        &["row 2", "expected a timestamp, found none (null)"],
+        &[
+            "row 2",
+            "expected a timestamp; --on-error skip",
+            "found none (null)",
+        ],
     );
     let read = read_bytes("cpu.bin", &bytes, &skipping()).unwrap();
     assert_eq!(read.names, ["a"]);
@@ -279,7 +283,8 @@ fn labels_in_structures_flags_dates_and_bytes() {
         &error,
         &[
             "--series-columns",
-            "the columns labels.host, flag, day, uid, tags",
+            "the columns labels.host, flag, day, uid here",
+            "in --ignore-columns tags, whose type",
         ],
     );
     let named = |columns: &[&str]| ReadOptions {

@@ -1,0 +1,82 @@
+//! Readouts with values that are NaN or infinite, which are left out.
+
+use super::ismrmrd::LeftOut;
+use crate::data::Readout;
+use ndarray::{Array2, Axis};
+use num_complex::Complex;
+
+/// Removes the readouts with samples (coil, sample) that are NaN or infinite, with their positions
+/// (sample, axis). Returns the numbers of their acquisitions; none if no readout would remain.
+pub(super) fn remove(
+    positions: &mut Array2<f64>,
+    samples: &mut Array2<Complex<f64>>,
+    readouts: &mut Vec<Readout>,
+) -> Vec<usize> {
+    if samples.iter().all(|value| value.is_finite()) {
+        return Vec::new();
+    }
+    let is_finite = |readout: &Readout| {
+        let range = readout.samples.clone();
+        let mut coils = samples.rows().into_iter();
+        coils.all(|coil| range.clone().all(|sample| coil[sample].is_finite()))
+    };
+    let (mut kept, removed): (Vec<Readout>, Vec<Readout>) =
+        readouts.iter().cloned().partition(is_finite);
+    if kept.is_empty() {
+        return Vec::new();
+    }
+    let of_kept: Vec<usize> = kept.iter().flat_map(|r| r.samples.clone()).collect();
+    *positions = positions.select(Axis(0), &of_kept);
+    *samples = samples.select(Axis(1), &of_kept);
+    let mut begin = 0;
+    for readout in &mut kept {
+        let end = begin + readout.samples.len();
+        readout.samples = begin..end;
+        begin = end;
+    }
+    *readouts = kept;
+    removed.iter().map(|readout| readout.acquisition).collect()
+}
+
+/// The kind of the readouts that were removed, with their number; `noun` is what the file calls
+/// them.
+pub(super) fn left_out(removed: usize, noun: &str) -> Option<LeftOut> {
+    (removed > 0).then(|| LeftOut {
+        what: format!("{noun} with samples that are NaN or infinite"),
+        acquisitions: removed,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn readouts() -> Vec<Readout> {
+        let readout = |number: usize| Readout {
+            samples: 2 * number..2 * number + 2,
+            acquisition: 10 + number,
+            interval: 0.0,
+            discarded: 0,
+        };
+        (0..3).map(readout).collect()
+    }
+
+    #[test]
+    fn readouts_without_numbers_are_removed_with_their_positions() {
+        for bad in [f64::NAN, f64::INFINITY] {
+            let mut positions = Array2::from_shape_fn((6, 2), |(sample, _)| sample as f64);
+            let mut samples = Array2::from_elem((2, 6), Complex::new(1.0, 0.0));
+            samples[[1, 3]].im = bad;
+            let mut kept = readouts();
+            assert_eq!(remove(&mut positions, &mut samples, &mut kept), [11]);
+            assert_eq!(positions.column(0).to_vec(), [0.0, 1.0, 4.0, 5.0]);
+            assert_eq!(samples.dim(), (2, 4));
+            let ranges: Vec<_> = kept.iter().map(|readout| readout.samples.clone()).collect();
+            assert_eq!(ranges, [0..2, 2..4]);
+            // Without any readout that remains, the error names a value.
+            samples.fill(Complex::new(bad, 0.0));
+            assert!(remove(&mut positions, &mut samples, &mut kept).is_empty());
+            assert_eq!(samples.dim(), (2, 4));
+        }
+    }
+}
