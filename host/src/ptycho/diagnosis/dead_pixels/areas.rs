@@ -151,7 +151,9 @@ impl Search<'_> {
                 edge.lit.push(here);
                 let behind = [0, 1].map(|axis| (2 * place[axis]).wrapping_sub(beside[axis]));
                 let dark = match self.areas.get(behind) {
-                    Some(area) if self.half_shadowed && *area == number => self.counts[behind],
+                    Some(area) if self.half_shadowed && !narrow && *area == number => {
+                        self.counts[behind]
+                    }
                     _ => f64::INFINITY,
                 };
                 let dark = dark.min(self.counts[*place]);

@@ -52,9 +52,11 @@ pub(super) fn dead(counts: ArrayView2<'_, f64>, valid: ArrayView2<'_, bool>, mid
             largest(&sums[gap.end..sums.len().min(gap.end + 1 + INSIDE)]),
         ];
         // The light of round parts of a pupil, and that around the zeros of a wave, falls towards the dark.
+        // So may that of a part that the border cuts.
+        let cut = [gap.start <= INSIDE, sums.len() - gap.end <= INSIDE];
         let falls = [
-            before < FALLS * inside[0],
-            sums[gap.end] < FALLS * inside[1],
+            cut[0] || before < FALLS * inside[0],
+            cut[1] || sums[gap.end] < FALLS * inside[1],
         ];
         let dark = sums[gap.clone()].iter().all(|sum| *sum < FAR * both);
         if both >= OF_LINE && dark && falls.contains(&false) {

@@ -12,7 +12,7 @@ const BEYOND: usize = 2;
 /// Part of the light at an edge that ends the pattern on the opposite side.
 const OPPOSITE: f64 = 0.25;
 /// Share of the rows in which it ends at the same column there, if that end is straight, too.
-const ALIKE: f64 = 0.8;
+const ALIKE: f64 = 0.75;
 /// Light beside an edge has so many times the counts behind it.
 const OF_DARK: f64 = 3.0;
 /// Standard deviations by which light is more than stray counts.
