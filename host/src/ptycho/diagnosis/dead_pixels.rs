@@ -95,8 +95,12 @@ impl Middle {
     fn of(counts: &Array2<f64>, valid: &Array2<bool>) -> Option<Self> {
         let all = counts.iter().zip(valid).filter(|(_, valid)| **valid);
         let mut ordered: Vec<f64> = all.map(|(counts, _)| *counts).collect();
-        ordered.sort_by(|a, b| b.total_cmp(a));
-        let least = 0.1 * ordered.get(ordered.len() / 100)?;
+        if ordered.is_empty() {
+            return None;
+        }
+        let hundredth = ordered.len() / 100;
+        let (_, bright, _) = ordered.select_nth_unstable_by(hundredth, |a, b| b.total_cmp(a));
+        let least = 0.1 * *bright;
         let (mut sums, mut lit) = ([0.0; 2], 0);
         for ((row, column), counts) in counts.indexed_iter() {
             if valid[[row, column]] && *counts > least {
@@ -150,8 +154,10 @@ fn sides(
 fn fill(valid: &Array2<bool>, dead: &mut Array2<bool>) {
     let holes: Vec<Vec<[usize; 2]>> = (dead.indexed_iter())
         .filter(|(place, dead)| !**dead && valid[*place])
-        .filter_map(|((row, column), _)| {
-            let mut hole = vec![[row, column]];
+        .map(|((row, column), _)| [row, column])
+        .filter(|place| sides(*place, dead.dim()).any(|(beside, _)| dead[beside]))
+        .filter_map(|place| {
+            let mut hole = vec![place];
             let mut next = 0;
             while let Some(place) = hole.get(next).copied() {
                 let around: Vec<_> = sides(place, dead.dim()).map(|(beside, _)| beside).collect();

@@ -10,8 +10,8 @@ const AROUND: (f64, f64) = (0.2, 10.0);
 /// Least part of an area's edge that is sharp; if the edge may be half shadowed.
 const SHARP: f64 = 0.85;
 const SHARP_SHADOW: f64 = 0.75;
-/// Pixels of a small area, which must be darker than the others, by this part of the light around, that light even to this factor or
-/// far brighter, and not falling towards it on most sides: the zeros of a wave are small, too.
+/// Pixels of a small area, which must be darker than others: by this part of the light around, of so much that a count is no less. That
+/// light must be even to this factor, or so many times brighter, and not fall towards it on most sides: the zeros of a wave are small, too.
 const SMALL: usize = 4;
 const DARKER: f64 = 0.005;
 const EVEN: f64 = 0.2;
@@ -226,7 +226,8 @@ impl Search<'_> {
             });
         let mean = edge.lit.iter().sum::<f64>() / edge.lit.len().max(1) as f64;
         let even = least >= EVEN * largest || most * BRIGHTER < least;
-        area.len() > SMALL || (most <= DARKER * mean && even && 2 * edge.level > edge.lit.len())
+        let dark = mean >= 1.0 / DARKER && most <= DARKER * mean;
+        area.len() > SMALL || (dark && even && 2 * edge.level > edge.lit.len())
     }
 
     /// Whether the light rises towards an area, over several pixels.

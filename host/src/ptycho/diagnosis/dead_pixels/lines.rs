@@ -12,8 +12,6 @@ const NARROW: usize = 3;
 const OPPOSITE: f64 = 1.5;
 /// Part of the light beside it that a row has at a zero of a wave.
 const DIM: f64 = 0.2;
-/// Light that falls towards dark rows has this part of that within [`INSIDE`] rows or less.
-const FALLS: f64 = 0.8;
 /// Light that rises towards dark rows does so by this factor and so many standard deviations.
 const RISES: (f64, f64) = (1.1, 3.0);
 
@@ -55,8 +53,8 @@ pub(super) fn dead(counts: ArrayView2<'_, f64>, valid: ArrayView2<'_, bool>, mid
         // So may that of a part that the border cuts.
         let cut = [gap.start <= INSIDE, sums.len() - gap.end <= INSIDE];
         let falls = [
-            cut[0] || before < FALLS * inside[0],
-            cut[1] || sums[gap.end] < FALLS * inside[1],
+            cut[0] || before < AS_LONG * inside[0],
+            cut[1] || sums[gap.end] < AS_LONG * inside[1],
         ];
         let dark = sums[gap.clone()].iter().all(|sum| *sum < FAR * both);
         if both >= OF_LINE && dark && falls.contains(&false) {

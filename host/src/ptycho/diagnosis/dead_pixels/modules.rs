@@ -104,7 +104,8 @@ impl Search<'_> {
                 continue;
             };
             // More than what is behind the edge.
-            let least = EXPECTED.max(OF_DARK * self.median(&edge, column));
+            let least =
+                EXPECTED.max(OF_DARK * median(edge.iter().map(|row| self.counts[[*row, column]])));
             let length = |at: usize| self.lit_length(at, [top, bottom], least) as f64;
             let straight = (column.checked_sub(1 + INSIDE))
                 .is_none_or(|inside| length(column - 1) >= AS_LONG * length(inside));
@@ -131,13 +132,6 @@ impl Search<'_> {
         }
     }
 
-    /// The median of the counts of some rows in a column.
-    fn median(&self, rows: &[usize], column: usize) -> f64 {
-        let mut counts: Vec<f64> = rows.iter().map(|row| self.counts[[*row, column]]).collect();
-        counts.sort_by(f64::total_cmp);
-        counts[counts.len() / 2]
-    }
-
     /// The lit length of a column along an edge, from its first to its last row and as far beyond them as there is light.
     fn lit_length(&self, column: usize, [top, bottom]: [usize; 2], least: f64) -> usize {
         let lit = |row: &usize| self.counts[[*row, column]] >= least;
@@ -148,19 +142,22 @@ impl Search<'_> {
 
     /// The column with which the dark behind an edge ends, and the stray counts of a pixel before it.
     fn end(&self, edge: &[usize], column: usize) -> (usize, f64) {
-        let mut stray = self.median(edge, column);
-        let (mut sum, mut pixels) = (0.0, 0);
-        for column in column..self.counts.ncols() {
-            let places = edge.iter().map(|row| [*row, column]);
-            if pixels > 0 && !self.is_dark(places.clone(), stray) {
-                return (column, stray);
+        let places = |column| edge.iter().map(move |row| [*row, column]);
+        let counts = |column| {
+            let valid = places(column).filter(|place| self.valid[*place]);
+            valid.map(|place| self.counts[place])
+        };
+        let mut stray = median(counts(column));
+        let (mut sum, mut pixels) = (0.0, 0.0);
+        for at in column..self.counts.ncols() {
+            if at > column && !self.is_dark(places(at), stray) {
+                return (at, stray);
             }
-            let valid = places.filter(|place| self.valid[*place]);
-            for counts in valid.map(|place| self.counts[place]) {
+            for counts in counts(at) {
                 sum += counts.min(HOT * (stray + 1.0));
-                pixels += 1;
+                pixels += 1.0;
             }
-            stray = sum / f64::from(pixels.max(1));
+            stray = sum / f64::max(pixels, 1.0);
         }
         (self.counts.ncols(), stray)
     }
@@ -168,15 +165,26 @@ impl Search<'_> {
     /// Whether pixels have no more than so many stray counts, but for a hot one.
     fn is_dark(&self, places: impl Iterator<Item = [usize; 2]>, stray: f64) -> bool {
         let (mut sum, mut pixels, mut lit) = (0.0, 0.0, 0);
-        for counts in places
-            .filter(|place| self.valid[*place])
-            .map(|place| self.counts[place])
-        {
+        for counts in self.strays(places) {
             sum += counts.min(HOT * (stray + 1.0));
             pixels += 1.0;
             lit += usize::from(counts > stray + CLEAR * (stray + 1.0).sqrt());
         }
         lit <= 1 && sum - pixels * stray <= CLEAR * (pixels * stray + 1.0).sqrt()
+    }
+
+    /// Counts of pixels, without those that are dark against the opposite ones.
+    fn strays(&self, places: impl Iterator<Item = [usize; 2]>) -> impl Iterator<Item = f64> {
+        let opposite = |place| self.middle.opposite(place, self.counts.dim());
+        let dark = move |place| {
+            opposite(place).is_some_and(|opposite| {
+                let light = self.counts[opposite];
+                light >= EXPECTED && self.counts[place] < FAR * light
+            })
+        };
+        places
+            .filter(move |place| self.valid[*place] && !dark(*place))
+            .map(|place| self.counts[place])
     }
 
     /// Whether there is light opposite to what is dark behind half of an edge.
@@ -218,4 +226,11 @@ impl Search<'_> {
             .filter(|(first, abrupt)| *abrupt && first.abs_diff(middle) <= 1);
         alike.count() as f64 >= ALIKE * edge.len() as f64
     }
+}
+
+/// The median; 0 of none.
+fn median(counts: impl Iterator<Item = f64>) -> f64 {
+    let mut counts: Vec<f64> = counts.collect();
+    counts.sort_by(f64::total_cmp);
+    counts.get(counts.len() / 2).copied().unwrap_or(0.0)
 }
