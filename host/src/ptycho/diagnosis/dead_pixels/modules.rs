@@ -143,17 +143,13 @@ impl Search<'_> {
     /// The column with which the dark behind an edge ends, and the stray counts of a pixel before it.
     fn end(&self, edge: &[usize], column: usize) -> (usize, f64) {
         let places = |column| edge.iter().map(move |row| [*row, column]);
-        let counts = |column| {
-            let valid = places(column).filter(|place| self.valid[*place]);
-            valid.map(|place| self.counts[place])
-        };
-        let mut stray = median(counts(column));
+        let mut stray = median(self.counts_of(places(column)));
         let (mut sum, mut pixels) = (0.0, 0.0);
         for at in column..self.counts.ncols() {
             if at > column && !self.is_dark(places(at), stray) {
                 return (at, stray);
             }
-            for counts in counts(at) {
+            for counts in self.counts_of(places(at)) {
                 sum += counts.min(HOT * (stray + 1.0));
                 pixels += 1.0;
             }
@@ -165,7 +161,7 @@ impl Search<'_> {
     /// Whether pixels have no more than so many stray counts, but for a hot one.
     fn is_dark(&self, places: impl Iterator<Item = [usize; 2]>, stray: f64) -> bool {
         let (mut sum, mut pixels, mut lit) = (0.0, 0.0, 0);
-        for counts in self.strays(places) {
+        for counts in self.counts_of(places) {
             sum += counts.min(HOT * (stray + 1.0));
             pixels += 1.0;
             lit += usize::from(counts > stray + CLEAR * (stray + 1.0).sqrt());
@@ -173,18 +169,10 @@ impl Search<'_> {
         lit <= 1 && sum - pixels * stray <= CLEAR * (pixels * stray + 1.0).sqrt()
     }
 
-    /// Counts of pixels, without those that are dark against the opposite ones.
-    fn strays(&self, places: impl Iterator<Item = [usize; 2]>) -> impl Iterator<Item = f64> {
-        let opposite = |place| self.middle.opposite(place, self.counts.dim());
-        let dark = move |place| {
-            opposite(place).is_some_and(|opposite| {
-                let light = self.counts[opposite];
-                light >= EXPECTED && self.counts[place] < FAR * light
-            })
-        };
-        places
-            .filter(move |place| self.valid[*place] && !dark(*place))
-            .map(|place| self.counts[place])
+    /// Counts of the valid pixels of some.
+    fn counts_of(&self, places: impl Iterator<Item = [usize; 2]>) -> impl Iterator<Item = f64> {
+        let valid = places.filter(|place| self.valid[*place]);
+        valid.map(|place| self.counts[place])
     }
 
     /// Whether there is light opposite to what is dark behind half of an edge.
