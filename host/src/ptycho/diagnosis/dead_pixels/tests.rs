@@ -256,8 +256,8 @@ fn the_shadow_of_a_central_stop_is_doubtful() {
 #[test]
 fn dead_places_are_found_although_they_have_stray_counts() {
     let random = &mut Pcg64Mcg::seed_from_u64(7);
-    type Place = fn(f64, f64) -> bool;
-    let places: [(&str, Place); 15] = [
+    type Region = fn(f64, f64) -> bool;
+    let places: [(&str, Region); 15] = [
         ("a beamstop", |y, x| y.hypot(x) < 4.0),
         ("a beamstop with its holder", |y, x| {
             y.hypot(x) < 4.0 || (y.abs() < 2.0 && x > 0.0)
