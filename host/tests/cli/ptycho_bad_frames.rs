@@ -306,3 +306,107 @@ fn good_scans_lose_no_frame_and_no_pixel() {
         );
     }
 }
+
+/// Whether a pixel of the scan's frames is dead, of three kinds.
+fn is_dead(kind: &str, (row, column): (usize, usize)) -> bool {
+    match kind {
+        "module" => row >= 16 && column >= 16,
+        "row" => row == 13,
+        _ => (row as f64 - 12.0).hypot(column as f64 - 14.0) < 2.5,
+    }
+}
+
+#[test]
+fn dead_pixels_with_a_few_stray_counts_are_masked() {
+    let folder = scan();
+    for (kind, note) in [
+        (
+            "module",
+            "256 pixels hardly ever count (rows 16-31, columns 16-31), unlike those around: masked",
+        ),
+        (
+            "row",
+            "32 pixels hardly ever count (row 13), unlike those around: masked",
+        ),
+        (
+            "stop",
+            "21 pixels hardly ever count (21 within rows 10-14, columns 12-16), unlike those around: masked",
+        ),
+    ] {
+        let dead = |place: (usize, usize)| is_dead(kind, place);
+        // A count in one of 20 frames, and a hot pixel.
+        let strays = |frames: &mut ndarray::Array3<f64>| {
+            for ((frame, row, column), counts) in frames.indexed_iter_mut() {
+                if dead((row, column)) {
+                    let stray = (7 * frame + 3 * row + 5 * column).is_multiple_of(20);
+                    *counts = f64::from(u8::from(stray));
+                }
+            }
+            if kind == "module" {
+                frames.slice_mut(s![.., 20, 21]).fill(9.0);
+            }
+        };
+        written(&folder, "stray.cxi", |frames, _| strays(frames));
+        let (output, _, object) = reconstructed(&folder, "stray.cxi", &[]);
+        assert!(output.out.contains(note), "{kind}: {output:?}");
+        let info = folder.run(&["ptycho", "info", "stray.cxi"]);
+        assert!(info.out.contains(note), "{kind}: {info:?}");
+        written(&folder, "masked.cxi", |frames, mask| {
+            strays(frames);
+            for (place, mask) in mask.indexed_iter_mut() {
+                *mask = i32::from(dead(place));
+            }
+        });
+        let (output, _, with_mask) = reconstructed(&folder, "masked.cxi", &[]);
+        assert!(!output.out.contains("ever count"), "{kind}: {output:?}");
+        assert_eq!(object, with_mask, "{kind}");
+    }
+}
+
+#[test]
+fn pupils_are_not_masked_and_the_shadow_of_a_central_stop_is_named() {
+    let folder = scan();
+    let info = |name: &str, options: &[&str]| {
+        let info = folder.run(&[&["ptycho", "info", name][..], options].concat());
+        info.well();
+        info.out
+    };
+    let pupil = |name: &str, inside: &dyn Fn(f64, f64) -> bool| {
+        written(&folder, name, |frames, _| {
+            for ((frame, row, column), counts) in frames.indexed_iter_mut() {
+                let (row, column) = (row as f64 - 16.0, column as f64 - 17.0);
+                let noise = (7.0 * frame as f64 + 3.0 * row + 5.0 * column).rem_euclid(4.0);
+                *counts = if inside(row, column) {
+                    4.0 + noise
+                } else {
+                    0.0
+                };
+            }
+        });
+    };
+    for (name, inside) in [
+        (
+            "disc.cxi",
+            (|y, x| f64::hypot(y, x) < 8.0) as fn(f64, f64) -> bool,
+        ),
+        ("square.cxi", |y, x| y.abs() < 8.0 && x.abs() < 7.0),
+    ] {
+        pupil(name, &inside);
+        let out = info(name, &[]);
+        assert!(
+            !out.contains("ever count") && !out.contains("never count"),
+            "{out}"
+        );
+        assert!(out.contains("bad pixels       0 "), "{out}");
+    }
+    pupil("ring.cxi", &|y, x| (4.0..9.0).contains(&y.hypot(x)));
+    let note = "45 pixels never count (45 within rows 13-19, columns 14-20) symmetrically in the middle of the light";
+    let out = info("ring.cxi", &[]);
+    assert!(out.contains(&format!("{note}: used as they are")), "{out}");
+    assert!(out.contains("bad pixels       0 "), "{out}");
+    let out = info("ring.cxi", &["--hot-pixels", "mask"]);
+    assert!(out.contains(&format!("{note}: masked")), "{out}");
+    assert!(out.contains("bad pixels       45 "), "{out}");
+    let out = info("ring.cxi", &["--hot-pixels", "keep"]);
+    assert!(!out.contains("never count"), "{out}");
+}

@@ -41,7 +41,7 @@ pub(crate) struct PrepareArgs {
     #[arg(long, value_name = "error|clip")]
     pub(crate) negative: Option<String>,
     /// Pixels that count without light: report, mask, or mask those with so many times the counts of their neighbours; those that
-    /// never count are masked unless it is keep [default: report]
+    /// hardly ever count are masked unless it is keep, and with mask also those that may be a central stop's shadow [default: report]
     #[arg(
         long,
         value_name = "keep|report|mask|TIMES",

@@ -2,7 +2,7 @@
 
 use crate::data::Scan;
 use crate::io::{InputFile, IoError};
-use crate::ptycho::diagnosis::dead_pixels::{NEVER, STUCK, dead, listed_pixels};
+use crate::ptycho::diagnosis::dead_pixels::{STUCK, dark, listed_pixels};
 use crate::ptycho::diagnosis::hot_pixels::valid_somewhere;
 use crate::ptycho::diagnosis::stuck_pixels::stuck;
 use crate::ptycho::{
@@ -168,15 +168,22 @@ pub(super) fn without_dead_pixels(
 ) -> Result<Scan, IoError> {
     let [number, rows, columns] = scan.shape();
     let mean = scan.mean_frame();
-    let dead = dead(&mean, &valid_somewhere(&scan), number);
+    let dark = dark(&mean, &valid_somewhere(&scan), number);
     let stuck = stuck(&scan, &mean)?;
-    for (pixels, what) in [(dead, NEVER), (stuck, STUCK)] {
+    let never = dark.what();
+    for (pixels, what, note) in [
+        (dark.dead, never, dead_note as fn(&str, HotPixels) -> _),
+        (dark.doubtful, never, doubtful_note),
+        (stuck, STUCK, dead_note),
+    ] {
         let stored = scan.stored_pixels();
         let in_file = |place| stored.and_then(|stored| stored.of(place)).unwrap_or(place);
         let Some(listed) = listed_pixels(&pixels, what, [rows, columns], &in_file) else {
             continue;
         };
-        let (note, masks) = dead_note(&listed, option);
+        let Some((note, masks)) = note(&listed, option) else {
+            continue;
+        };
         notes.push(note);
         if masks {
             scan = (scan.with_masked_pixels(&pixels)).map_err(|source| IoError::Scan {
@@ -190,11 +197,25 @@ pub(super) fn without_dead_pixels(
 }
 
 /// The note on such pixels, and whether they are masked.
-pub(super) fn dead_note(listed: &str, option: HotPixels) -> (String, bool) {
+pub(super) fn dead_note(listed: &str, option: HotPixels) -> Option<(String, bool)> {
     let masks = option != HotPixels::Setting(HotPixelSetting::Keep);
     let done = match masks {
         true => "masked (data.hot_pixels = \"keep\" uses them)",
         false => "used as they are (data.hot_pixels = \"report\" masks them)",
     };
-    (format!("{listed}, unlike those around: {done}"), masks)
+    Some((format!("{listed}, unlike those around: {done}"), masks))
+}
+
+/// The note on pixels that may be dead, and whether they are masked; none if the option says that they are used.
+pub(super) fn doubtful_note(listed: &str, option: HotPixels) -> Option<(String, bool)> {
+    let masks = option == HotPixels::Setting(HotPixelSetting::Mask);
+    let done = match (masks, option) {
+        (true, _) => "masked (data.hot_pixels = \"report\" uses them)",
+        (false, HotPixels::Setting(HotPixelSetting::Keep)) => return None,
+        (false, _) => {
+            "used as they are, as in the shadow of a central stop or between the parts of the illumination; if a beamstop or a gap of the detector hides light there, data.hot_pixels = \"mask\" masks them"
+        }
+    };
+    let text = format!("{listed} symmetrically in the middle of the light: {done}");
+    Some((text, masks))
 }

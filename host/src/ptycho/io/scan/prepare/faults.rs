@@ -1,10 +1,10 @@
 //! Masks of pixels that count without light, that never count, and that are saturated.
 
-use super::super::bad_frames::dead_note;
+use super::super::bad_frames::{dead_note, doubtful_note};
 use super::pixels::Pixels;
 use crate::data::Mask;
 use crate::io::{InputFile, IoError};
-use crate::ptycho::diagnosis::dead_pixels::{NEVER, dead, listed_pixels};
+use crate::ptycho::diagnosis::dead_pixels::{dark, listed_pixels};
 use crate::ptycho::diagnosis::hot_pixels::{Candidate, HOT, candidates};
 use crate::ptycho::diagnosis::piles_up;
 use crate::ptycho::{FaultSetting, HotPixelSetting, HotPixels, ReadOptions, Saturation};
@@ -164,17 +164,24 @@ impl Pixels {
         notes: &mut Vec<String>,
     ) -> Result<(), IoError> {
         let (mean, valid) = self.mean()?;
-        let dead = dead(&mean, &valid, self.frames());
-        let in_file = |place| self.in_file.of(place).unwrap_or(place);
-        let dead_note = listed_pixels(&dead, NEVER, self.shape(), &in_file)
-            .map(|listed| dead_note(&listed, option));
+        let dark = dark(&mean, &valid, self.frames());
+        let never = dark.what();
         if let Some(times) = times {
             self.mask_hot(times, (&mean, &valid), notes)?;
         }
-        if let Some((note, masks)) = dead_note {
+        let in_file = |place| self.in_file.of(place).unwrap_or(place);
+        let listed = |pixels| listed_pixels(pixels, never, self.shape(), &in_file);
+        let dead = listed(&dark.dead).and_then(|listed| dead_note(&listed, option));
+        let doubtful = listed(&dark.doubtful).and_then(|listed| doubtful_note(&listed, option));
+        // Doubtful ones that are used are found again in the scan, and named then.
+        let doubtful = doubtful.filter(|(_, masks)| *masks);
+        for (pixels, (note, masks)) in ([(&dark.dead, dead), (&dark.doubtful, doubtful)]
+            .into_iter())
+        .filter_map(|(pixels, note)| Some((pixels, note?)))
+        {
             notes.push(note);
             if masks {
-                self.mask_where(&dead);
+                self.mask_where(pixels);
             }
         }
         Ok(())
