@@ -206,9 +206,10 @@ fn most_frames_can_be_those_without_beam_and_undecided_ones_are_named() {
             for (number, mut frame) in frames.outer_iter_mut().enumerate() {
                 if !kept.contains(&number) {
                     frame.fill(0.0);
-                    frame
-                        .slice_mut(s![number % 3..;7, number % 4..;5])
-                        .fill(counts);
+                    for stray in 0..if counts > 0.0 { 40 } else { 0 } {
+                        let place = (number * 40 + stray) * 7919 % 104_729 % 1024;
+                        frame[[place / 32, place % 32]] = counts;
+                    }
                 }
             }
         });
@@ -237,7 +238,7 @@ fn most_frames_can_be_those_without_beam_and_undecided_ones_are_named() {
             let few = if number % 9 == 4 { 40.0 } else { 1.0 };
             for ((row, column), counts) in frame.indexed_iter_mut() {
                 let place = if few > 1.0 { row } else { 31 - column };
-                *counts = (few * (place * place) as f32 / 10.0).floor();
+                *counts = (few * (place * place) as f64 / 10.0).floor();
             }
         }
     });

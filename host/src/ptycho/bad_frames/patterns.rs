@@ -36,6 +36,8 @@ const CHANCE: f64 = 4.0;
 const CUT: f64 = 1.5;
 /// Concordance with the pattern of brighter frames from which on frames have it.
 const LIKE_BRIGHTER: f64 = 0.75;
+/// How many times brighter than stray light with a pattern of its own, such as hot pixels, frames with beam are.
+const FAR: f64 = 300.0;
 
 type Counts = [f64; SIDE * SIDE];
 
@@ -135,10 +137,13 @@ impl Patterns {
             };
         }
         let alike = self.concordance(&darker, &brighter);
+        let number = |frames: &[usize]| frames.len() as f64;
+        let bright = total(&brighter) / number(&split.brighter);
         match (self.is_flat(&darker), brighter_is_flat) {
             (true, false) if alike < LIKE_BRIGHTER => BeamOfDarker::Lost,
             (false, true) => BeamOfDarker::Present,
             (_, false) if alike > LIKE_BRIGHTER => BeamOfDarker::Present,
+            (false, false) if all / number(&split.darker) * FAR < bright => BeamOfDarker::Lost,
             _ => BeamOfDarker::Unclear,
         }
     }
