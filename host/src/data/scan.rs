@@ -87,6 +87,8 @@ pub struct Scan {
     unusable_probe: Option<String>,
     /// Numbers of the frames in the file, if they have others there.
     in_file: Option<Vec<usize>>,
+    /// Frames that were masked as a whole, as they have no counts.
+    masked_frames: Vec<usize>,
 }
 
 /// Why data are not a valid scan. A reader adds the file and the dataset.
@@ -284,6 +286,7 @@ impl Scan {
             doubts: Vec::new(),
             unusable_probe: None,
             in_file: None,
+            masked_frames: Vec::new(),
         })
     }
 
@@ -304,7 +307,14 @@ impl Scan {
             each.index_axis_mut(Axis(0), *number).fill(false);
         }
         self.mask = Mask::PerFrame(each);
+        self.masked_frames.extend(numbers);
         self
+    }
+
+    /// Frames that [`Scan::with_masked_frames`] has masked.
+    #[must_use]
+    pub fn masked_frames(&self) -> &[usize] {
+        &self.masked_frames
     }
 
     /// Masks pixels (row, column) in all frames.
@@ -466,6 +476,8 @@ impl Scan {
         let travel = self.travel();
         let travel = numbers.iter().map(|number| travel[*number]).collect();
         let in_file = self.stored_frames(numbers);
+        let masked = |place: &usize| self.masked_frames.contains(&numbers[*place]);
+        let masked_frames = (0..numbers.len()).filter(masked).collect();
         let frames = match self.frames.scratch_folder() {
             None => self.frames.select(numbers)?.into(),
             Some(folder) => {
@@ -481,13 +493,14 @@ impl Scan {
             shared @ Mask::Shared(_) => shared,
         };
         let positions = self.positions.select(Axis(0), numbers);
-        let scan = Self::of_frames(frames, Some(mask), positions, self.geometry, self.probe)?
+        let mut scan = Self::of_frames(frames, Some(mask), positions, self.geometry, self.probe)?
             .with_travel(travel)
             .with_voltage(self.voltage)
             .with_stored_pixels(self.stored)
             .with_doubts(self.doubts)
             .with_unusable_probe(self.unusable_probe)
             .with_stored_frames(in_file);
+        scan.masked_frames = masked_frames;
         Ok(match self.simulation {
             Some(truth) => scan.with_simulation(Simulation {
                 positions: truth.positions.select(Axis(0), numbers),

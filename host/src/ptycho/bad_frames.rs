@@ -14,7 +14,7 @@ use crate::data::Scan;
 use crate::system::ScratchError;
 use light::Light;
 use neighbours::Neighbours;
-use patterns::Patterns;
+use patterns::{BeamOfDarker, Patterns};
 
 /// Fewest frames of which some can be judged by the others.
 const FEWEST: usize = 3;
@@ -38,6 +38,8 @@ pub struct BadFrames {
     pub brighter: Vec<usize>,
     /// Doubtful: with a pattern unlike that of the frames around.
     pub unlike: Vec<usize>,
+    /// Doubtful: far brighter than the others, which have no pattern of the beam either. No other frames are judged.
+    pub undecided: Vec<usize>,
 }
 
 impl BadFrames {
@@ -46,26 +48,72 @@ impl BadFrames {
     /// # Errors
     /// The counts are in a temporary file that cannot be read.
     pub fn find(scan: &Scan) -> Result<Self, ScratchError> {
-        let mut found = Self::default();
         let light = Light::of(scan);
-        if light.judged.len() < FEWEST || light.middle < FAINTEST {
-            return Ok(found);
+        let split = light.split(scan);
+        if split.is_none() && light.middle < FAINTEST {
+            return Ok(Self::default());
         }
-        let patterns = Patterns::of(scan, &light)?;
+        let mut patterns = Patterns::of(scan)?;
+        let Some(split) = split else {
+            return Ok(Self::of_judged(scan, &light, &mut patterns));
+        };
+        match patterns.beam_of_darker(&split) {
+            BeamOfDarker::Lost => {
+                let with_beam = light.of_some(split.brighter.clone());
+                patterns.take_typical(&with_beam);
+                let mut lost = patterns.without_pattern(&split.darker);
+                let near = Neighbours::of(scan.positions(), &split.all());
+                with_beam.keep_lost(&mut lost, &near);
+                if !lost.is_empty() {
+                    let others = light.judged.iter().copied();
+                    let others = others.filter(|frame| lost.binary_search(frame).is_err());
+                    let light = light.of_some(others.collect());
+                    let mut found = Self::of_judged(scan, &light, &mut patterns);
+                    found.without_beam.extend(lost);
+                    found.without_beam.sort_unstable();
+                    return Ok(found);
+                }
+            }
+            BeamOfDarker::Unclear
+                if split.brighter.len() < split.darker.len() && overlaps(scan) =>
+            {
+                let near = Neighbours::of(scan.positions(), &split.all());
+                let undecided = light.brighter_at_once(&split.brighter, &near);
+                if !undecided.is_empty() {
+                    return Ok(Self {
+                        undecided,
+                        ..Self::default()
+                    });
+                }
+            }
+            BeamOfDarker::Unclear | BeamOfDarker::Present => {}
+        }
+        Ok(Self::of_judged(scan, &light, &mut patterns))
+    }
+
+    /// Those among the frames that `light` judges.
+    fn of_judged(scan: &Scan, light: &Light, patterns: &mut Patterns) -> Self {
+        let mut found = Self::default();
+        if light.judged.len() < FEWEST || light.middle < FAINTEST {
+            return found;
+        }
+        patterns.take_typical(light);
         let near = Neighbours::of(scan.positions(), &light.judged);
-        let mut strays = patterns.strays(&light);
+        let mut strays = patterns.strays(light);
         if light.judged.len() < FEWEST_OVERLAPPING {
             found.without_beam = strays;
-            return Ok(found);
+            return found;
         }
         // Opaque parts of a specimen leave stray light, too.
         light.keep_lost(&mut strays, &near);
         found.without_beam = strays;
-        if overlaps(scan) {
-            light.add_outliers(&near, &mut found);
+        let has_contrast = overlaps(scan) && light.add_outliers(&near, &mut found);
+        found.unlike = patterns.unlike(light, &near, &found);
+        if has_contrast {
+            // The edges of dark parts scatter most of the light that is left.
+            found.unlike.retain(|frame| !light.is_dark(*frame));
         }
-        found.unlike = patterns.unlike(&light, &near, &found);
-        Ok(found)
+        found
     }
 
     /// The frames that are certainly none, in their order.
@@ -77,7 +125,7 @@ impl BadFrames {
     /// The frames that perhaps are none, in their order.
     #[must_use]
     pub fn doubtful(&self) -> Vec<usize> {
-        merged(&[&self.darker, &self.brighter, &self.unlike])
+        merged(&[&self.darker, &self.brighter, &self.unlike, &self.undecided])
     }
 }
 

@@ -154,8 +154,13 @@ fn frames(scan: &Scan) -> Vec<String> {
     let nouns = ["frame", "frames"];
     let count = scan.shape()[0];
     let per_frame = matches!(scan.mask(), Mask::PerFrame(_));
+    // The reader has said which frames it has masked.
+    let known = scan.masked_frames();
     let masked: Vec<usize> = (0..count)
         .filter(|frame| per_frame && scan.mask().valid_in(*frame) == 0)
+        .collect();
+    let unknown: Vec<usize> = (masked.iter().copied())
+        .filter(|frame| !known.contains(frame))
         .collect();
     // Counts are not negative.
     let empty = |frame: &usize| scan.sums().of_frames[*frame] == 0.0;
@@ -164,7 +169,7 @@ fn frames(scan: &Scan) -> Vec<String> {
         .collect();
     let in_file = |frames: &[usize]| scan.stored_frames(frames);
     [
-        listed(&in_file(&masked), nouns, "without a valid pixel"),
+        listed(&in_file(&unknown), nouns, "without a valid pixel"),
         listed(&in_file(&dark), nouns, "without any counts"),
         listed(
             &in_file(&repeated(scan)),
@@ -317,16 +322,8 @@ fn far_field(scan: &Scan, mean: &Array2<f64>) -> Option<String> {
 
 fn centre(mean: &Array2<f64>) -> Option<String> {
     let (rows, columns) = mean.dim();
-    if let Some(axis) = corner::wraps_around(mean) {
-        let [border, by] = [
-            ["the first and the last row", "row"],
-            ["the first and the last column", "column"],
-        ][axis];
-        return Some(format!(
-            "the light of all frames is around {border}, as if the frames were shifted cyclically along that axis: expected the zero frequency at {}, {}; write the frames shifted back cyclically by half of their {by}s",
-            rows / 2,
-            columns / 2
-        ));
+    if let Some(sentence) = corner::wrapped(mean) {
+        return Some(sentence);
     }
     let whole = mean.sum();
     let moment = |of: &dyn Fn(usize, usize) -> f64| {

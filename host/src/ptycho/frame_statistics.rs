@@ -2,7 +2,7 @@
 
 use super::AffineFit;
 use super::frame_parameters::LARGEST_SCALE;
-use crate::data::Reconstruction;
+use crate::data::{Reconstruction, Scan};
 use crate::text::{count, length, ranges, significant};
 use serde::Serialize;
 use std::fmt;
@@ -111,8 +111,16 @@ impl ScaleSpread {
         })
     }
 
+    /// With the numbers that the frames of `scan` have in its file.
+    #[must_use]
+    pub fn of_frames(mut self, scan: &Scan) -> Self {
+        self.at_limit = scan.stored_frames(&self.at_limit);
+        self
+    }
+
     /// A sentence on the frames whose scales ended at a limit.
-    pub(super) fn problem(&self) -> Option<String> {
+    #[must_use]
+    pub fn problem(&self) -> Option<String> {
         (!self.at_limit.is_empty()).then(|| {
             format!(
                 "the fitted scales of {} ({}) ended at a limit, {} or {}: look at them, --exclude leaves them out",

@@ -368,9 +368,7 @@ impl Summary {
     /// Says which frames of `scan`, with their numbers in its file, have fitted scales that ended at a limit.
     #[must_use]
     pub fn with_scales_of(mut self, scan: &Scan) -> Self {
-        if let Some(scales) = &mut self.frame_scales {
-            scales.at_limit = scan.stored_frames(&scales.at_limit);
-        }
+        self.frame_scales = self.frame_scales.map(|scales| scales.of_frames(scan));
         self.problems.extend(self.scales_problem());
         self
     }

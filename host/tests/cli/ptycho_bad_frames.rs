@@ -188,6 +188,85 @@ fn bad_frames_can_be_kept_and_can_be_an_error() {
 }
 
 #[test]
+fn most_frames_can_be_those_without_beam_and_undecided_ones_are_named() {
+    let folder = scan();
+    let info = |name: &str| {
+        let info = folder.run(&["ptycho", "info", name]);
+        info.well();
+        info.out
+    };
+    // Stray counts, some, none; the frames with beam follow one another, or are anywhere.
+    for (name, kept, counts) in [
+        ("end.cxi", &[0, 1, 2, 3, 4, 5, 6][..], 2.0),
+        ("anywhere.cxi", &[2, 9, 21, 30, 38], 1.0),
+        ("empty.cxi", &[2, 9, 21, 30, 38], 0.0),
+        ("two.cxi", &[20, 21], 1.0),
+    ] {
+        written(&folder, name, |frames, _| {
+            for (number, mut frame) in frames.outer_iter_mut().enumerate() {
+                if !kept.contains(&number) {
+                    frame.fill(0.0);
+                    for stray in 0..if counts > 0.0 { 40 } else { 0 } {
+                        let place = (number * 40 + stray) * 7919 % 104_729 % 1024;
+                        frame[[place / 32, place % 32]] = counts;
+                    }
+                }
+            }
+        });
+        let out = info(name);
+        let lost = format!("note             {} frames (", 40 - kept.len());
+        assert!(
+            out.contains(&lost) && out.contains("without beam, with"),
+            "{name}: {out}"
+        );
+        assert!(
+            out.contains(&format!("frames           {} of", kept.len())),
+            "{out}"
+        );
+    }
+    let keep = [
+        "ptycho",
+        "info",
+        "empty.cxi",
+        "--set",
+        "data.empty_frames=keep",
+    ];
+    assert!(folder.run(&keep).out.contains("frames           40 of"));
+    // Light from one side, of which most frames have little.
+    written(&folder, "sides.cxi", |frames, _| {
+        for (number, mut frame) in frames.outer_iter_mut().enumerate() {
+            let few = if number % 9 == 4 { 40.0 } else { 1.0 };
+            for ((row, column), counts) in frame.indexed_iter_mut() {
+                let place = if few > 1.0 { row } else { 31 - column };
+                *counts = (few * (place * place) as f64 / 10.0).floor();
+            }
+        }
+    });
+    let out = info("sides.cxi");
+    let note = "(4,13,22,31) far brighter than the others, and no pattern shows which of them have the beam, so that no frame is judged";
+    assert!(
+        out.contains(note) && out.contains("doubtful, but used"),
+        "{out}"
+    );
+    // A beam that moved in one frame.
+    for by in [4, 11] {
+        written(&folder, "moved.cxi", |frames, _| {
+            let frame = frames.index_axis(Axis(0), 12).to_owned();
+            let mut moved = frames.index_axis_mut(Axis(0), 12);
+            for ((row, column), counts) in moved.indexed_iter_mut() {
+                *counts = frame[[(row + by) % 32, column]];
+            }
+        });
+        let out = info("moved.cxi");
+        let note = "1 frame (12) with a pattern unlike that of the frames around";
+        assert!(
+            out.contains(note) && out.contains("frames           40 of"),
+            "{by}: {out}"
+        );
+    }
+}
+
+#[test]
 fn doubtful_frames_are_named_and_used_and_scales_at_a_limit_are_said() {
     let folder = scan();
     written(&folder, "half.cxi", |frames, _| {

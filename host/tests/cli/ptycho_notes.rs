@@ -189,7 +189,7 @@ fn weights_and_indices_of_ptyd_files_are_checked() {
     // The frames have their maximum in the middle, so the first pixel cannot be the centre.
     write_ptyd(&folder, &indices, &weights, Some("fft"));
     let info = ["ptycho", "info", "raw.ptyd"];
-    let takes = "--centre 8,8 takes the frames as they are";
+    let takes = "its centre is wrong, and --centre 8,8 is where the light is";
     (folder.run(&info)).refused(1, &["around the first pixel", takes]);
     let as_they_are = folder.run(&[&info[..], &["--centre", "8,8"]].concat());
     as_they_are.well();
@@ -197,6 +197,11 @@ fn weights_and_indices_of_ptyd_files_are_checked() {
         !as_they_are.out.contains("at their border"),
         "{as_they_are:?}"
     );
+    // What the file says is a problem still, if the command says it.
+    let shifted = folder.run(&[&info[..], &["--centre", "shifted"]].concat());
+    shifted.well();
+    let problem = "problem          --centre shifted (data.centre) moves the light of these frames";
+    assert!(shifted.out.contains(problem), "{shifted:?}");
     write_ptyd(&folder, &indices, &weights, Some("fftshift"));
     let info = folder.run(&info);
     info.well();

@@ -1,8 +1,11 @@
 //! Data that are wrong in an everyday way, and good files in a form that is not expected: each error names the option that reads them.
 
 use super::ptycho_doubtful::{reconstructed, scan, written};
-use super::support::{Output, TestFolder, skipped};
+use super::support::{Output, STARTING, TestFolder, skipped};
+use hdf5_metno as hdf5;
+use ndarray::{Array2, Array3, s};
 use std::path::{Path, PathBuf};
+use std::sync::PoisonError;
 
 /// A file of the trials, whose folder the repository does not have.
 fn trial(test: &str, name: &str) -> Option<String> {
@@ -471,4 +474,142 @@ fn commands_without_memory_end_with_a_sentence() {
         }
     }
     assert!(refused > 0, "no limit was too small");
+}
+
+/// Light at both borders of the frames, or of one axis, is no centre that can be looked for: half of each frame would be masked.
+#[test]
+fn a_centre_that_is_looked_for_is_not_at_the_border() {
+    let folder = scan();
+    let shifted = |name: &str, by: [usize; 2]| {
+        written(&folder, name, |frames, _| {
+            let middle = frames.clone();
+            for ((frame, row, column), counts) in frames.indexed_iter_mut() {
+                *counts = middle[[frame, (row + by[0]) % 32, (column + by[1]) % 32]];
+            }
+        });
+    };
+    shifted("rows.cxi", [16, 0]);
+    shifted("columns.cxi", [0, 16]);
+    shifted("corner.cxi", [16, 16]);
+    let auto = ["--centre", "auto"];
+    for (file, says) in [
+        ("rows.cxi", "shifted back cyclically by half of their rows"),
+        (
+            "columns.cxi",
+            "shifted back cyclically by half of their columns",
+        ),
+        ("corner.cxi", "--centre shifted moves it to the middle"),
+    ] {
+        ptycho(&folder, "info", file, &auto).refused(2, &[file, says]);
+    }
+    let shifted = ["--centre", "shifted"];
+    says(
+        &ptycho(&folder, "info", "corner.cxi", &shifted),
+        &["problems         none found"],
+    );
+    let problem = "moves the light of these frames from their middle to the first pixel";
+    says(&ptycho(&folder, "info", "scan.cxi", &shifted), &[problem]);
+    let auto = ptycho(&folder, "info", "scan.cxi", &auto);
+    says(&auto, &["problems         none found"]);
+}
+
+/// A file without a known layout: positions in another number than frames are found, and units that differ are said.
+#[test]
+fn positions_of_plain_files_are_paired_and_their_units_compared() {
+    let folder = scan();
+    {
+        let _held = STARTING.lock().unwrap_or_else(PoisonError::into_inner);
+        let scan = hdf5::File::open(folder.path("scan.cxi")).unwrap();
+        let frames = scan
+            .dataset("/entry_1/instrument_1/detector_1/data")
+            .unwrap();
+        let frames: Array3<f32> = frames.read().unwrap();
+        let geometry = scan.group("/entry_1/sample_1/geometry_1").unwrap();
+        let places: Array2<f64> = geometry.dataset("translation").unwrap().read().unwrap();
+        let detector = scan.group("/entry_1/instrument_1/detector_1").unwrap();
+        let number = |name: &str| {
+            detector
+                .dataset(name)
+                .unwrap()
+                .read_scalar::<f64>()
+                .unwrap()
+        };
+        let file = hdf5::File::create(folder.path("plain.h5")).unwrap();
+        let put = |name: &str, values: &Array2<f64>, unit: &str| {
+            let dataset = file
+                .new_dataset_builder()
+                .with_data(values)
+                .create(name)
+                .unwrap();
+            let unit: hdf5::types::VarLenUnicode = unit.parse().unwrap();
+            let attribute = dataset.new_attr::<hdf5::types::VarLenUnicode>();
+            attribute
+                .create("units")
+                .unwrap()
+                .write_scalar(&unit)
+                .unwrap();
+        };
+        file.new_dataset_builder()
+            .with_data(&frames)
+            .create("frames")
+            .unwrap();
+        let positions = places.slice(s![..37, ..2]).mapv(|metres| 1e6 * metres);
+        put("positions", &positions, "um");
+        put(
+            "y",
+            &places.slice(s![.., 1..2]).mapv(|metres| 1e6 * metres),
+            "um",
+        );
+        put(
+            "x",
+            &places.slice(s![.., ..1]).mapv(|metres| 1e9 * metres),
+            "nm",
+        );
+        put(
+            "distance",
+            &Array2::from_elem((1, 1), number("distance")),
+            "m",
+        );
+        put(
+            "pixel_size",
+            &Array2::from_elem((1, 1), number("x_pixel_size")),
+            "m",
+        );
+        put("wavelength", &Array2::from_elem((1, 1), 1e-10), "m");
+    }
+    let recipe = |name: &str, positions: &str| {
+        let text = format!(
+            "[data.paths]\nframes = \"/frames\"\npositions = {positions}\nwavelength = \"/wavelength\"\ndistance = \"/distance\"\npixel_size = \"/pixel_size\"\n"
+        );
+        std::fs::write(folder.path(name), text).unwrap();
+    };
+    recipe("few.toml", "\"/positions\"");
+    recipe("two.toml", "[\"/y\", \"/x\"]");
+    let few = ["--recipe", "few.toml"];
+    let refused = ptycho(&folder, "info", "plain.h5", &few);
+    refused.refused(1, &["40 frames, found 37; --pair first"]);
+    let first = ptycho(
+        &folder,
+        "info",
+        "plain.h5",
+        &[&few[..], &["--pair", "first"]].concat(),
+    );
+    says(&first, &["frames           37 of"]);
+    let two = ptycho(&folder, "info", "plain.h5", &["--recipe", "two.toml"]);
+    let note = "/y is in units of 1e-6 m and /x in units of 1e-9 m: if one of them is wrong, data.units.positions states one for both";
+    says(&two, &[note]);
+    {
+        let _held = STARTING.lock().unwrap_or_else(PoisonError::into_inner);
+        let file = hdf5::File::open_rw(folder.path("plain.h5")).unwrap();
+        file.unlink("x").unwrap();
+        file.unlink("y").unwrap();
+    }
+    let listed = ptycho(&folder, "info", "plain.h5", &[]);
+    says(
+        &listed,
+        &[
+            "# 37 positions for 40 frames: --pair first",
+            "positions = \"/positions\"",
+        ],
+    );
 }

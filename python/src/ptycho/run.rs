@@ -14,12 +14,16 @@ use crate::wording::all_in_python;
 use ndarray::{Array2, Array3, Ix2, Ix3};
 use num_complex::Complex;
 use numpy::{IntoPyArray, PyReadonlyArray2, PyReadonlyArray3, PyReadonlyArrayDyn};
+use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
+use std::ffi::CString;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use warpstride::data::{Frames, Geometry, HistoryEntry, Mask, Scan};
-use warpstride::ptycho::{Precision, Recipe, SavedRun, StartObject, fingerprint, result};
+use warpstride::ptycho::{
+    Precision, Recipe, SavedRun, ScaleSpread, StartObject, fingerprint, result,
+};
 
 /// A mask (row, column) or (frame, row, column), `true` where pixels are valid.
 fn mask(mask: &PyReadonlyArrayDyn<'_, bool>) -> Result<Mask, Failure> {
@@ -380,13 +384,20 @@ impl PtychoRun {
         Ok(copied.map(ModelOnGpu::arrays))
     }
 
-    /// The present result, with orthogonal modes.
+    /// The present result, with orthogonal modes. Warns of fitted scales of frames that ended at a limit.
     fn result(&self, py: Python<'_>) -> PyResult<PtychoResult> {
-        let found = self.worker.call(py, |running, _| {
+        let (found, problem) = self.worker.call(py, |running, _| {
             let of = Arc::clone(&running.shared);
-            (running.group)
-                .all(move |run| result(run, &of.scan, &of.problem, &of.recipe, &of.origin))
+            let found = (running.group)
+                .all(move |run| result(run, &of.scan, &of.problem, &of.recipe, &of.origin))?;
+            let scales = ScaleSpread::new(&found.frame_scales);
+            let scales = scales.map(|scales| scales.of_frames(&running.shared.scan));
+            Ok((found, scales.and_then(|scales| scales.problem())))
         })?;
+        for text in all_in_python(problem) {
+            let text = CString::new(text)?;
+            PyErr::warn(py, &py.get_type::<PyUserWarning>(), &text, 2)?;
+        }
         Ok(PtychoResult::new(found))
     }
 

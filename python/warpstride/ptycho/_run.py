@@ -227,7 +227,7 @@ class Reconstruction:
                 bar.see(done, planned, "iterations")
 
     def result(self) -> Result:
-        """The present object, probe and metrics; the run can go on."""
+        """The present object, probe and metrics; the run can go on. Warns of fitted scales of frames that ended at a limit."""
         return Result(self._run.result())
 
     def checkpoint(self, path: Path) -> None:

@@ -1,7 +1,7 @@
 //! The light of each frame beside that of the frames around.
 
 use super::neighbours::Neighbours;
-use super::{BadFrames, median, quantile};
+use super::{BadFrames, FAINTEST, median, merged, quantile};
 use crate::data::{Mask, Scan};
 
 /// Place among the frames, ordered by their light, of the frame that is taken for a typical one with beam.
@@ -34,6 +34,19 @@ pub(super) struct Light {
     pub(super) middle: f64,
 }
 
+/// Frames of a scan of which some have far more light than the others.
+pub(super) struct Split {
+    pub(super) darker: Vec<usize>,
+    pub(super) brighter: Vec<usize>,
+}
+
+impl Split {
+    /// All of the frames.
+    pub(super) fn all(&self) -> Vec<usize> {
+        merged(&[&self.darker, &self.brighter])
+    }
+}
+
 impl Light {
     pub(super) fn of(scan: &Scan) -> Self {
         let sums = scan.sums();
@@ -54,6 +67,10 @@ impl Light {
             }
         }
         let judged: Vec<usize> = (0..levels.len()).filter(|f| levels[*f] > 0.0).collect();
+        Self::of_levels(levels, judged)
+    }
+
+    fn of_levels(levels: Vec<f64>, judged: Vec<usize>) -> Self {
         let mut ordered: Vec<f64> = judged.iter().map(|frame| levels[*frame]).collect();
         ordered.sort_by(f64::total_cmp);
         Self {
@@ -64,9 +81,41 @@ impl Light {
         }
     }
 
+    /// The light if only `some` frames are judged.
+    pub(super) fn of_some(&self, some: Vec<usize>) -> Self {
+        Self::of_levels(self.levels.clone(), some)
+    }
+
+    /// The frames of a scan on both sides of the widest gap of their light, if it is wide. Those without counts that are not masked are
+    /// among them if most frames are dark.
+    pub(super) fn split(&self, scan: &Scan) -> Option<Split> {
+        let empty = |frame: &usize| self.levels[*frame] == 0.0 && scan.mask().valid_in(*frame) > 0;
+        let empty: Vec<usize> = (0..self.levels.len()).filter(empty).collect();
+        let mut all = merged(&[&self.judged, &empty]);
+        let level = |frame: usize| self.levels[frame].max(1.0);
+        all.sort_by(|a, b| level(*a).total_cmp(&level(*b)));
+        let gap = |place: &usize| level(all[*place]) / level(all[*place - 1]);
+        let first = (1..all.len())
+            .filter(|place| level(all[*place]) > FAINTEST)
+            .max_by(|a, b| gap(a).total_cmp(&gap(b)))
+            .filter(|place| gap(place) > TOO_BRIGHT)?;
+        let [mut darker, mut brighter] = [&all[..first], &all[first..]].map(<[usize]>::to_vec);
+        if darker.len() <= brighter.len() {
+            darker.retain(|frame| self.levels[*frame] > 0.0);
+        }
+        darker.sort_unstable();
+        brighter.sort_unstable();
+        (!darker.is_empty()).then_some(Split { darker, brighter })
+    }
+
     /// Whether a frame has about as much light as a typical one.
     pub(super) fn is_typical(&self, frame: usize) -> bool {
         (self.typical / TOO_BRIGHT..self.typical * TOO_BRIGHT).contains(&self.levels[frame])
+    }
+
+    /// Whether a frame has far less light than a typical one.
+    pub(super) fn is_dark(&self, frame: usize) -> bool {
+        self.levels[frame] < DARKER * self.typical
     }
 
     /// The median light of the neighbours of a frame that `counts` accepts; `None` of too few.
@@ -102,11 +151,11 @@ impl Light {
         beside.dedup();
         let is_beside = |frame: usize| beside.binary_search(&frame).is_ok();
         // Frames that are further away, or, of a small scan, all that are not bad.
-        let shares = (beside.iter()).filter_map(|frame| {
+        let share = |frame: &usize| {
             self.excess(near, *frame, &|other| !bad[other] && !is_beside(other))
                 .or_else(|| self.excess(near, *frame, &|other| !bad[other]))
-        });
-        let shares: Vec<f64> = shares.collect();
+        };
+        let shares: Vec<f64> = beside.iter().filter_map(share).collect();
         if shares.len() < FEWEST {
             return false;
         }
@@ -139,7 +188,9 @@ impl Light {
         for frame in some {
             let before = pairs.len();
             let beside = near.of_frame(*frame).iter().filter(|other| !bad[**other]);
-            pairs.extend(beside.map(|other| (self.levels[*frame] / self.levels[*other]).ln()));
+            // A frame without counts has less than one.
+            let level = self.levels[*frame].max(0.5);
+            pairs.extend(beside.map(|other| (level / self.levels[*other]).ln()));
             if pairs.len() > before {
                 edge.push(*frame);
             }
@@ -154,22 +205,44 @@ impl Light {
     }
 
     /// Keeps the frames with stray light alone that lost the beam, and not those behind an opaque part of the specimen: they lie beside
-    /// frames with all of the light, or follow one another with a background that has about as much.
+    /// frames with all of the light, or follow one another with a background that has about as much. Frames that are beside no others
+    /// are like the rest of them.
     pub(super) fn keep_lost(&self, strays: &mut Vec<usize>, near: &Neighbours) {
         let bad = self.flags(strays);
-        *strays = (near.groups(strays).into_iter())
-            .filter(|group| {
-                let is_bright = |frame: &usize| self.levels[*frame] * TOO_BRIGHT >= self.typical;
-                (is_run(group) && group.iter().all(is_bright))
-                    || self.begins_at_once(near, group, 1.0 / TOO_BRIGHT, &bad)
-            })
-            .flatten()
-            .collect();
+        let is_bright = |frame: &usize| self.levels[*frame] * TOO_BRIGHT >= self.typical;
+        let is_lost = |group: &Vec<usize>| {
+            (is_run(group) && group.iter().all(is_bright))
+                || self.begins_at_once(near, group, 1.0 / TOO_BRIGHT, &bad)
+        };
+        let is_alone = |group: &Vec<usize>| {
+            let mut beside = group.iter().flat_map(|frame| near.of_frame(*frame));
+            beside.all(|other| bad[*other])
+        };
+        let (mut lost, others): (Vec<_>, Vec<_>) =
+            near.groups(strays).into_iter().partition(is_lost);
+        if !lost.is_empty() {
+            lost.extend(others.into_iter().filter(is_alone));
+        }
+        *strays = lost.into_iter().flatten().collect();
         strays.sort_unstable();
     }
 
-    /// Adds the frames that are darker or brighter than those around.
-    pub(super) fn add_outliers(&self, near: &Neighbours, found: &mut BadFrames) {
+    /// Frames of `some` that are far brighter, at once, than all frames beside them.
+    pub(super) fn brighter_at_once(&self, some: &[usize], near: &Neighbours) -> Vec<usize> {
+        let bad = self.flags(some);
+        let groups = near.groups(some).into_iter();
+        let mut at_once: Vec<usize> = groups
+            .filter(|group| self.begins_at_once(near, group, TOO_BRIGHT, &bad))
+            .flatten()
+            .collect();
+        at_once.sort_unstable();
+        at_once
+    }
+
+    /// Adds the frames that are darker or brighter than those around. Returns whether the specimen makes as many other frames differ from
+    /// those around: darker ones are no outliers then.
+    pub(super) fn add_outliers(&self, near: &Neighbours, found: &mut BadFrames) -> bool {
+        let strays = found.without_beam.clone();
         self.add_runs(near, found);
         let bad = self.flags(&found.certain());
         let excess: Vec<(usize, f64)> = (self.judged.iter().filter(|frame| !bad[**frame]))
@@ -183,13 +256,15 @@ impl Light {
             true => self.levels[frame] > BRIGHTER * self.typical,
             false => self.levels[frame] / excess.exp() * TOO_BRIGHT > self.typical,
         };
-        let outlier = |(frame, excess): (usize, f64), limit: f64| {
+        let exceeds = |(frame, excess): (usize, f64), limit: f64, least: f64| {
             let noise = DEVIATIONS
                 / self.levels[frame]
                     .min(self.levels[frame] / excess.exp())
                     .sqrt();
-            excess / limit.ln() > 1.0 && excess.abs() > usual.max(noise)
+            excess / limit.ln() > 1.0 && excess.abs() > least.max(noise)
         };
+        let outlier = |one: (usize, f64), limit: f64| exceeds(one, limit, usual);
+        let differs = |one: (usize, f64)| exceeds(one, DARKER, 0.0) || exceeds(one, BRIGHTER, 0.0);
         let outliers: Vec<(usize, f64)> = (excess.iter().copied())
             .filter(|one| possible(*one) && (outlier(*one, DARKER) || outlier(*one, BRIGHTER)))
             .collect();
@@ -219,6 +294,31 @@ impl Light {
             list.sort_unstable();
             list.dedup();
         }
+        let named = merged(&[&found.certain(), &found.doubtful()]);
+        let others = excess.into_iter();
+        let others = others.filter(|(frame, _)| named.binary_search(frame).is_err());
+        let others: Vec<(usize, f64)> = others.collect();
+        // Where the specimen lets more light pass than at most frames, some frames have half as much.
+        let is_passed = |frame: &usize| {
+            let least = (BRIGHTER * self.typical).max(self.levels[*frame] / 2.0);
+            let others = others
+                .iter()
+                .filter(|(other, _)| self.levels[*other] > least);
+            others.count() > 1
+        };
+        found.too_bright.retain(|frame| !is_passed(frame));
+        found.brighter.retain(|frame| !is_passed(frame));
+        let others = others.into_iter().filter(|one| differs(*one));
+        let darker = merged(&[&found.without_beam, &found.darker]);
+        let darker = darker.len() - strays.len();
+        let has_contrast = others.count() >= darker.max(FEWEST);
+        if has_contrast {
+            // Far darker than all around is remarkable still.
+            let mut without = std::mem::replace(&mut found.without_beam, strays);
+            without.retain(|frame| found.without_beam.binary_search(frame).is_err());
+            found.darker = without;
+        }
+        has_contrast
     }
 
     /// Adds the runs of frames, one after the other in time, that are far darker or brighter than all frames beside them.

@@ -1,6 +1,6 @@
 //! The patterns of the frames, by their counts in cells of the detector that have about the same light in the mean of all frames.
 
-use super::light::Light;
+use super::light::{Light, Split};
 use super::neighbours::Neighbours;
 use super::{BadFrames, median, quantile};
 use crate::data::{Mask, Scan};
@@ -29,7 +29,28 @@ const FIFTH: f64 = 0.8;
 /// Fewest neighbours with which a pattern is compared.
 const FEWEST: usize = 3;
 
+/// Contrast below which light is uniform, and what uniform light has by chance, times the square root of its counts.
+const FLAT: f64 = 0.1;
+const CHANCE: f64 = 4.0;
+/// Cells with more counts than so many times the median, for their area, are cut to that.
+const CUT: f64 = 1.5;
+/// Concordance with the pattern of brighter frames from which on frames have it.
+const LIKE_BRIGHTER: f64 = 0.75;
+/// How many times brighter than stray light with a pattern of its own, such as hot pixels, frames with beam are.
+const FAR: f64 = 300.0;
+
 type Counts = [f64; SIDE * SIDE];
+
+/// Whether the frames of a scan that have far fewer counts than the others have the beam.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum BeamOfDarker {
+    /// They have its pattern.
+    Present,
+    /// Their light is uniform, and that of the others is not.
+    Lost,
+    /// Neither.
+    Unclear,
+}
 
 /// Counts of each frame in cells.
 pub(super) struct Patterns {
@@ -41,8 +62,8 @@ pub(super) struct Patterns {
 }
 
 impl Patterns {
-    /// Reads all frames once.
-    pub(super) fn of(scan: &Scan, light: &Light) -> Result<Self, ScratchError> {
+    /// Reads all frames once. The pattern of typical frames is still empty.
+    pub(super) fn of(scan: &Scan) -> Result<Self, ScratchError> {
         let mean = &scan.sums().of_pixels;
         let [rows, columns] = [Axis(1), Axis(0)].map(|axis| parts(&mean.sum_axis(axis).to_vec()));
         let mut of_frames = Vec::with_capacity(scan.shape()[0]);
@@ -74,29 +95,106 @@ impl Patterns {
                 }
             }
         }
-        let mut typical = [0.0; SIDE * SIDE];
+        Ok(Self {
+            of_frames,
+            areas,
+            typical: [0.0; SIDE * SIDE],
+        })
+    }
+
+    /// Takes the pattern of the frames that have about as much light as a typical one for the beam's.
+    pub(super) fn take_typical(&mut self, light: &Light) {
         let usual: Vec<&Counts> = (light.judged.iter())
             .filter(|frame| light.is_typical(**frame))
-            .map(|frame| &of_frames[*frame])
+            .map(|frame| &self.of_frames[*frame])
             .collect();
-        for (cell, share) in typical.iter_mut().enumerate() {
+        for (cell, share) in self.typical.iter_mut().enumerate() {
             let shares = usual
                 .iter()
                 .map(|counts| counts[cell] / total(counts).max(1e-300));
             *share = median(shares.collect());
         }
-        let sum = total(&typical);
-        typical
-            .iter_mut()
-            .for_each(|share| *share /= sum.max(1e-300));
-        Ok(Self {
-            of_frames,
-            areas,
-            typical,
-        })
+        let sum = total(&self.typical).max(1e-300);
+        self.typical.iter_mut().for_each(|share| *share /= sum);
     }
 
-    /// Frames whose counts do not have the pattern of the beam.
+    /// What the patterns of darker and brighter frames say.
+    pub(super) fn beam_of_darker(&self, split: &Split) -> BeamOfDarker {
+        let [darker, brighter] = [&split.darker, &split.brighter].map(|frames| {
+            let mut sum = [0.0; SIDE * SIDE];
+            for frame in frames {
+                let cells = sum.iter_mut().zip(&self.of_frames[*frame]);
+                cells.for_each(|(sum, counts)| *sum += counts);
+            }
+            sum
+        });
+        let all = total(&darker);
+        let brighter_is_flat = self.is_flat(&brighter);
+        if all < split.darker.len() as f64 {
+            return match brighter_is_flat {
+                true => BeamOfDarker::Unclear,
+                false => BeamOfDarker::Lost,
+            };
+        }
+        let alike = self.concordance(&darker, &brighter);
+        let number = |frames: &[usize]| frames.len() as f64;
+        let bright = total(&brighter) / number(&split.brighter);
+        match (self.is_flat(&darker), brighter_is_flat) {
+            (true, false) if alike < LIKE_BRIGHTER => BeamOfDarker::Lost,
+            (false, true) => BeamOfDarker::Present,
+            (_, false) if alike > LIKE_BRIGHTER => BeamOfDarker::Present,
+            (false, false) if all / number(&split.darker) * FAR < bright => BeamOfDarker::Lost,
+            _ => BeamOfDarker::Unclear,
+        }
+    }
+
+    /// Counts of a cell for each of its valid pixels.
+    fn density(&self, counts: &Counts, cell: usize) -> f64 {
+        counts[cell] / self.areas[cell]
+    }
+
+    /// Cells with valid pixels.
+    fn cells(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..SIDE * SIDE).filter(|cell| self.areas[*cell] > 0.0)
+    }
+
+    /// Whether light is uniform, apart from photon noise: how much more of the counts than of the area is in the cells that are brighter
+    /// than the mean. Single cells with far more counts than the others, as hot pixels make them, are cut.
+    fn is_flat(&self, counts: &Counts) -> bool {
+        let densities = self.cells().map(|cell| self.density(counts, cell));
+        let middle = median(densities.collect());
+        let cut = |cell: usize| match middle > 0.0 {
+            true => counts[cell].min(CUT * middle * self.areas[cell]),
+            false => counts[cell],
+        };
+        let area = total(&self.areas);
+        let all = self.cells().map(cut).sum::<f64>().max(1e-300);
+        let more = (self.cells()).map(|cell| (cut(cell) / all - self.areas[cell] / area).max(0.0));
+        more.sum::<f64>() < FLAT + CHANCE / all.sqrt()
+    }
+
+    /// The probability that a cell that is brighter than the mean of `model` has more of `counts` than one that is not: a half if
+    /// the patterns have nothing to do with one another.
+    fn concordance(&self, counts: &Counts, model: &Counts) -> f64 {
+        let mean = total(model) / total(&self.areas).max(1.0);
+        let (bright, dark): (Vec<usize>, Vec<usize>) =
+            (self.cells()).partition(|cell| self.density(model, *cell) > mean);
+        let mut more = 0.0;
+        for one in &bright {
+            for other in &dark {
+                let difference = self.density(counts, *one) - self.density(counts, *other);
+                more += match difference {
+                    d if d > 0.0 => 1.0,
+                    d if d < 0.0 => 0.0,
+                    _ => 0.5,
+                };
+            }
+        }
+        more / (bright.len() * dark.len()).max(1) as f64
+    }
+
+    /// Frames whose counts do not have the pattern of the beam. Frames with about as much light as a typical one that have another
+    /// pattern are none of them: the beam is displaced.
     pub(super) fn strays(&self, light: &Light) -> Vec<usize> {
         let mean = 1.0 / total(&self.areas).max(1.0);
         let core: Vec<usize> = (0..SIDE * SIDE)
@@ -123,8 +221,24 @@ impl Patterns {
                 && part < PATTERN + DEVIATIONS * noise
                 && !is_beam
                 && (faint || noise < CERTAIN)
+                && !(light.is_typical(*frame) && self.is_structured(counts))
         };
         light.judged.iter().copied().filter(is_stray).collect()
+    }
+
+    /// Frames of `some` that do not have the pattern of the beam for certain, as few counts are compatible with it.
+    pub(super) fn without_pattern(&self, some: &[usize]) -> Vec<usize> {
+        let has = |frame: &usize| {
+            let counts = &self.of_frames[*frame];
+            !self.is_flat(counts) && self.concordance(counts, &self.typical) > LIKE_BRIGHTER
+        };
+        some.iter().copied().filter(|frame| !has(frame)).collect()
+    }
+
+    /// Whether light is not uniform, beyond chance.
+    fn is_structured(&self, counts: &Counts) -> bool {
+        let noise = (SIDE * SIDE) as f64 / (4.0 * total(counts));
+        difference(counts, &self.areas) > UNLIKE + noise
     }
 
     /// Frames whose pattern is unlike that of the frames around, apart from those that were found already.

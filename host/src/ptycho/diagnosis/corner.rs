@@ -52,8 +52,22 @@ fn is_near_first(sums: &[f64]) -> bool {
     moment.norm() > CONCENTRATED && moment.arg().abs() < NEAR * TAU
 }
 
+/// A sentence on light that is at both borders of one axis, and not at those of the other.
+pub(in crate::ptycho) fn wrapped(mean: &Array2<f64>) -> Option<String> {
+    let [border, by] = [
+        ["the first and the last row", "row"],
+        ["the first and the last column", "column"],
+    ][wraps_around(mean)?];
+    let (rows, columns) = mean.dim();
+    Some(format!(
+        "the light of all frames is around {border}, as if the frames were shifted cyclically along that axis: expected the zero frequency at {}, {}; write the frames shifted back cyclically by half of their {by}s",
+        rows / 2,
+        columns / 2
+    ))
+}
+
 /// The axis, 0 for rows and 1 for columns, at both of whose borders the light is, and not at those of the other axis.
-pub(super) fn wraps_around(mean: &Array2<f64>) -> Option<usize> {
+fn wraps_around(mean: &Array2<f64>) -> Option<usize> {
     let wraps = sums(mean).map(|sums| {
         let quarter = sums.len() / 4;
         let total: f64 = sums.iter().sum();

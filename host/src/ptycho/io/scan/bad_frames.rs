@@ -24,7 +24,11 @@ pub(super) fn left_out(
     options: &ReadOptions,
     notes: &mut Vec<String>,
 ) -> Result<Scan, IoError> {
-    let found = BadFrames::find(&scan)?;
+    let mut found = BadFrames::find(&scan)?;
+    if options.empty_frames == EmptyFrames::Keep {
+        let counts = &scan.sums().of_frames;
+        found.without_beam.retain(|frame| counts[*frame] > 0.0);
+    }
     let refuses = options.bad_frames == BadFrameSetting::Error;
     let mut sentences = sentences(&scan, &found);
     if refuses && options.empty_frames != EmptyFrames::Keep {
@@ -123,6 +127,11 @@ fn sentences(scan: &Scan, found: &BadFrames) -> Vec<(String, bool)> {
         (
             &found.unlike,
             "with a pattern unlike that of the frames around",
+            false,
+        ),
+        (
+            &found.undecided,
+            "far brighter than the others, and no pattern shows which of them have the beam, so that no frame is judged",
             false,
         ),
     ];

@@ -17,7 +17,7 @@ use super::{MaskPolarity, Parts, ReadOptions, ScanFile, positions};
 use crate::io::IoError;
 use crate::io::source::Source;
 use crate::ptycho::read_options::si_units;
-use crate::text::{Dimension, length, shortest, significant};
+use crate::text::{Dimension, length, shortest, significant, visible};
 use axis::{AxisStep, rounded};
 use calibration::Calibration;
 use ndarray::Array2;
@@ -171,12 +171,14 @@ fn raster(
             dataset: axis.path.clone(),
             found: format!("{} \"{}\"", shortest(axis.step), axis.unit),
             expected: format!(
-                "a step other than 0 in a unit of length ({})",
+                "a step other than 0 in a unit of length ({}; data.units.positions replaces it: --set 'data.units.positions=\"nm\"')",
                 Dimension::Length.names()
             ),
         })
     };
     let [slow_step, fast_step] = [metres(&slow)?, metres(&fast)?];
+    let remedy = "data.units.positions states one for both";
+    note_units([&slow, &fast], [slow_step, fast_step], remedy, notes);
     let [count, ..] = frames.shape();
     let points = frames.scan_shape().map_or(count, |[_, fast]| fast).max(1);
     let step = |axis: &AxisStep, metres: f64| match axis.coordinates {
@@ -205,6 +207,21 @@ fn raster(
         }
     });
     Ok((slow.path, positions))
+}
+
+/// Notes two axes in different units, of which one may be wrong. `steps` are in one unit.
+fn note_units(axes: [&AxisStep; 2], steps: [f64; 2], remedy: &str, notes: &mut Vec<String>) {
+    let [first, second] = [0, 1].map(|n| steps[n] / axes[n].step);
+    let apart = (first - second).abs() > 1e-6 * first.abs();
+    if apart && axes[0].path != axes[1].path {
+        notes.push(format!(
+            "{} is in {} and {} in {}: if one of them is wrong, {remedy}",
+            axes[0].path,
+            visible(&axes[0].unit),
+            axes[1].path,
+            visible(&axes[1].unit)
+        ));
+    }
 }
 
 fn no_step(source: &Source, what: &str, path: &str) -> IoError {
@@ -237,9 +254,10 @@ fn geometry(
         return Ok(without);
     }
     let constants = &options.constants;
-    let stated = constants.pixel_size.is_some()
-        || constants.pixel_angle.is_some()
-        || constants.pixel_frequency.is_some();
+    if constants.pixel_angle.is_some() || constants.pixel_frequency.is_some() {
+        return Ok(without);
+    }
+    let stated = constants.pixel_size.is_some();
     if let Some(axis) = [&row, &column].into_iter().find(|axis| axis.step <= 0.0)
         && !stated
     {
@@ -270,7 +288,7 @@ fn geometry(
                 dataset: axis.path.clone(),
                 found: format!("\"{}\"", axis.unit),
                 expected: format!(
-                    "pixels, or a unit of angle ({}) or of reciprocal length ({})",
+                    "pixels, or a unit of angle ({}) or of reciprocal length ({}); --pixel-angle 0.3mrad takes its place",
                     Dimension::Angle.names(),
                     Dimension::ReciprocalLength.names()
                 ),
@@ -281,6 +299,8 @@ fn geometry(
         Ok(axis.step * frequency * beam.wavelength)
     };
     let angles = [angle(&row)?, angle(&column)?];
+    let remedy = "--pixel-angle takes the place of both";
+    note_units([&row, &column], angles, remedy, notes);
     notes.push(format!(
         "{}: a detector pixel of {} {} ({} mrad), at a nominal distance of {} m",
         row.path,

@@ -459,13 +459,11 @@ impl Parts {
                 .map(|n| n + self.window.frames.start)
                 .collect(),
         );
-        let far_field = !scan.geometry().is_near_field();
-        if options.centre.is_none() && far_field && is_at_corner(&scan.mean_frame()) {
-            let [_, rows, columns] = self.window.stored.map(|side| side / 2);
-            let reason = format!(
-                "expected the zero frequency in the middle of the frames, found the light around the first pixel, (0, 0), as a Fourier transform has it; --centre shifted moves it to the middle, and --centre {rows},{columns} takes the frames as they are"
-            );
-            if !options.describes_only {
+        let shifted = options.centre == Some(Centre::Setting(CentreSetting::Shifted));
+        let judged = options.centre.is_none() || shifted;
+        if judged && !scan.geometry().is_near_field() && is_at_corner(&scan.mean_frame()) {
+            let reason = self.window.remedy_of_corner(shifted);
+            if !options.describes_only && !shifted {
                 return Err(IoError::Option {
                     file: input.name().to_owned(),
                     option: "data.centre",

@@ -176,7 +176,7 @@ fn by_order(
     let selects = selected.len() < frames;
     if options.pair.is_none() && selects && positions == selected.len() && positions > 0 {
         notes.push(format!(
-            "the {positions} positions are those of the {positions} frames that are selected of {frames}, in their order"
+            "the {positions} positions are those of the {positions} frames that are selected of {frames}, in their order (--pair first: of the first {positions} frames of the file)"
         ));
         let mut rows = vec![None; frames];
         for (row, frame) in selected.iter().enumerate() {

@@ -320,6 +320,10 @@ impl PositionNumbers {
         } else {
             unit(&self.datasets[1])?
         };
+        if pixel[0] == pixel[1] {
+            let datasets = self.datasets.each_ref().map(String::as_str);
+            units.compare(Measure::Positions, datasets, [of_rows[0], of_columns[1]]);
+        }
         let unit = [of_rows[0], of_columns[1]];
         for (mut column, unit) in metres.columns_mut().into_iter().zip(unit) {
             column *= unit;
@@ -447,6 +451,7 @@ fn found(
             } else {
                 units.factor(Measure::PixelSize, last, found[1])?
             };
+            units.compare(Measure::PixelSize, [label, last], [of_rows, of_columns]);
             Some((
                 label.to_owned(),
                 [found[0] * of_rows, found[1] * of_columns],

@@ -58,6 +58,8 @@ pub(super) struct Roles {
     pub(super) positions: Option<Datasets>,
     /// Indices of the row and the column in positions of one dataset.
     pub(super) position_order: [usize; 2],
+    /// Number of positions, if it is not that of the frames.
+    pub(super) other_count: Option<usize>,
     pub(super) mask: Option<(String, MaskPolarity)>,
     pub(super) probe: Option<String>,
     pub(super) wavelength: Option<String>,
@@ -112,7 +114,10 @@ impl Roles {
         let Some(frames) = frames else {
             return Self::default();
         };
-        let positions = positions(listed, frames.shape[0], column_major);
+        let exact = positions(listed, frames.shape[0], column_major);
+        let other = (exact.is_none()).then(|| named_positions(listed, column_major));
+        let other_count = other.as_ref().and_then(|of| of.as_ref().map(|of| of.1));
+        let positions = exact.or_else(|| Some(other??.0));
         let scalar = |names: &[&str], exact: &[&str], other: &[&str]| {
             lone_numbers(listed, frames.shape[0], 1).find_map(|of| {
                 let name = of.name().to_lowercase();
@@ -156,6 +161,7 @@ impl Roles {
             frames: Some(frames),
             positions,
             position_order,
+            other_count,
         }
     }
 }
@@ -229,6 +235,22 @@ fn lone_numbers(
         let real = matches!(of.kind, ElementKind::Integer | ElementKind::Float);
         let count = of.elements();
         real && ((1..=most).contains(&count) || (count == frames && of.shape.len() == 1))
+    })
+}
+
+/// A dataset that is called positions, if there are not as many as frames, and how many there are.
+fn named_positions(
+    listed: &[ListedDataset],
+    column_major: bool,
+) -> Option<((Datasets, [usize; 2]), usize)> {
+    let named = listed.iter().filter(|of| {
+        let name = of.name().to_lowercase();
+        POSITIONS.iter().any(|part| name.contains(part))
+    });
+    let named: Vec<ListedDataset> = named.take(MOST_CANDIDATES).cloned().collect();
+    named.iter().find_map(|of| {
+        let number = of.shape.iter().copied().max()?;
+        Some((positions(&named, number, column_major)?, number))
     })
 }
 

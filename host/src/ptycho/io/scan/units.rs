@@ -67,7 +67,7 @@ pub(super) fn attribute_unit(source: &Source, dataset: &str) -> Result<Option<St
                 file: source.name().to_owned(),
                 dataset: dataset.to_owned(),
                 found: format!("the attribute {name} = {units:?}"),
-                expected: "one unit for all numbers (an option replaces it, as --set 'data.units.positions=\"um\"' does that of positions)".to_owned(),
+                expected: "one unit for all numbers (data.units.positions, wavelength, energy, distance or pixel_size replaces it, as in --set 'data.units.distance=\"mm\"')".to_owned(),
             });
         }
         units.truncate(1);
@@ -151,6 +151,8 @@ pub(super) struct UnitReader<'a> {
     options: &'a ReadOptions,
     by_name: Vec<String>,
     plausible: Vec<String>,
+    /// Pairs of datasets in different units.
+    unlike: Vec<String>,
     /// The kinds of numbers that have been read.
     read: RefCell<Vec<Measure>>,
 }
@@ -162,6 +164,7 @@ impl<'a> UnitReader<'a> {
             options,
             by_name: Vec::new(),
             plausible: Vec::new(),
+            unlike: Vec::new(),
             read: RefCell::default(),
         }
     }
@@ -568,8 +571,22 @@ impl<'a> UnitReader<'a> {
         }
     }
 
+    /// Notes rows and columns in different units, of which one may be wrong: `factors` are their units, m.
+    pub(super) fn compare(&mut self, measure: Measure, datasets: [&str; 2], factors: [f64; 2]) {
+        if (factors[0] - factors[1]).abs() > 1e-6 * factors[0].abs() {
+            let [rows, columns] = factors.map(shortest);
+            self.unlike.push(format!(
+                "{} is in units of {rows} m and {} in units of {columns} m: if one of them is wrong, {} states one for both",
+                datasets[0],
+                datasets[1],
+                option(measure).unwrap_or_default()
+            ));
+        }
+    }
+
     /// Adds what was found to the notes.
     pub(super) fn into_notes(self, notes: &mut Vec<String>) {
+        notes.extend(self.unlike);
         if !self.by_name.is_empty() {
             notes.push(format!(
                 "units that the names of datasets state: {} (data.units states others)",

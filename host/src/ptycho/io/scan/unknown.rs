@@ -219,6 +219,14 @@ fn recipe(roles: &Roles, listed: &[ListedDataset], options: &ReadOptions) -> (St
         &format!("frames = {}", quoted(&frames.path)),
         &shape(&frames.path),
     );
+    if let Some(number) = roles.other_count {
+        let [frames, ..] = frames.shape;
+        let comment = format!(
+            "# {number} positions for {frames} frames: --pair first (data.pair) uses the first {} of each",
+            number.min(frames)
+        );
+        lines.line(&comment, "");
+    }
     match &roles.positions {
         Some(Datasets::One(path)) => {
             lines.line(

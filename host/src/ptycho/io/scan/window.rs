@@ -105,6 +105,36 @@ impl Window {
         }
     }
 
+    /// A sentence on light around the first pixel of the frames that were read, with what moves it to the middle. Frames may have been
+    /// `shifted` because an option said so.
+    pub(super) fn remedy_of_corner(&self, shifted: bool) -> String {
+        let sides = [self.stored[1], self.stored[2]];
+        let [row, column] = sides.map(|side| side / 2);
+        if shifted {
+            return format!(
+                "--centre shifted (data.centre) moves the light of these frames from their middle to the first pixel, (0, 0): without it, or with --centre {row},{column}, they are taken as they are stored"
+            );
+        }
+        let found = "expected the zero frequency in the middle of the frames, found the light around the first pixel, (0, 0)";
+        if self.roll == [0; 2] {
+            return format!(
+                "{found}, as a Fourier transform has it; --centre shifted moves it to the middle, and --centre {row},{column} takes the frames as they are"
+            );
+        }
+        // Where the light was before the file's centre was moved to the middle: of odd sides, a pixel beside it.
+        let [row, column] = [0, 1].map(|axis| {
+            let side = sides[axis].max(1);
+            let place = (-self.roll[axis]).rem_euclid(side as isize) as usize;
+            match place.abs_diff(side / 2) {
+                0 | 1 => side / 2,
+                _ => place,
+            }
+        });
+        format!(
+            "{found}, after the frames were shifted cyclically, as the file says: its centre is wrong, and --centre {row},{column} is where the light is in the frames as they are stored"
+        )
+    }
+
     /// Bytes needed while reading the frames and, if there is one mask per frame, the masks.
     pub(super) fn bytes(&self, per_frame_mask: bool) -> u128 {
         // f32 counts; a mask is read as f32 and kept as bool.

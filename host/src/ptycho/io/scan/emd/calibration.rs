@@ -1,10 +1,11 @@
 //! The calibration that py4DSTEM stores beside a datacube, as metadata of EMD 1.0: numbers and texts in
 //! `metadatabundle/calibration` of the datacube's group or of one above it.
 
+use super::super::units::attribute_unit;
 use super::AxisStep;
 use crate::io::IoError;
 use crate::io::source::Source;
-use crate::text::{Dimension, shortest};
+use crate::text::{Dimension, shortest, visible};
 use std::ops::RangeInclusive;
 
 /// Where metadata are in a group.
@@ -54,7 +55,7 @@ impl Calibration {
         };
         let voltage = match number("accelerating_voltage")? {
             None => None,
-            Some((path, value)) => voltage(source, &path, value)?.map(|volts| (path, volts)),
+            Some((path, value)) => voltage(source, &path, value, notes)?.map(|volts| (path, volts)),
         };
         let mut turned = Vec::new();
         if let Some((_, angle)) = number("QR_rotation_degrees")? {
@@ -95,13 +96,29 @@ fn place(source: &Source, group: &str) -> Option<String> {
     None
 }
 
-/// The voltage, V: in the unit of the dataset, or that in which it is one of a microscope; `None` if it is in neither.
-fn voltage(source: &Source, path: &str, value: f64) -> Result<Option<f64>, IoError> {
-    let unit = source.attribute(path, "units")?;
-    let volts = match unit.filter(|unit| !unit.trim().is_empty()) {
-        Some(unit) => Dimension::Voltage.unit(&unit).map(|volts| volts * value),
-        None if VOLTAGES.contains(&value) => Some(value),
-        None => Some(1e3 * value),
+/// The voltage, V: in the unit of the dataset, or that in which it is one of a microscope; `None`, which is noted, if it is in neither.
+fn voltage(
+    source: &Source,
+    path: &str,
+    value: f64,
+    notes: &mut Vec<String>,
+) -> Result<Option<f64>, IoError> {
+    let (unit, volts) = match attribute_unit(source, path) {
+        Ok(Some(unit)) => {
+            let volts = Dimension::Voltage.unit(&unit).map(|volts| volts * value);
+            (format!("units = \"{}\"", visible(&unit)), volts)
+        }
+        Ok(None) if VOLTAGES.contains(&value) => (String::new(), Some(value)),
+        Ok(None) => ("no unit".to_owned(), Some(1e3 * value)),
+        Err(IoError::Value { found, .. }) => (found, None),
+        Err(other) => return Err(other),
     };
-    Ok(volts.filter(|volts| VOLTAGES.contains(volts)))
+    let volts = volts.filter(|volts| VOLTAGES.contains(volts));
+    if volts.is_none() {
+        notes.push(format!(
+            "{path} is {} with {unit}, which is no voltage of an electron microscope: it is not used (--voltage 300kV states it)",
+            shortest(value)
+        ));
+    }
+    Ok(volts)
 }

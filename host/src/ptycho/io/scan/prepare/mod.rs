@@ -11,6 +11,7 @@ mod probe;
 use super::{Parts, ReadOptions};
 use crate::data::StoredPixels;
 use crate::io::{InputFile, IoError};
+use crate::ptycho::diagnosis::corner::{is_at_corner, wrapped};
 use crate::ptycho::read_options::prepare::NO_CENTRE;
 use crate::ptycho::read_options::{Centre, CentreSetting, FrameTransform};
 use crate::text::{count, shortest, significant};
@@ -136,6 +137,14 @@ fn layout(
             let (mean, valid) = pixels.mean()?;
             let mean = layout::turned(mean.view(), orientation).to_owned();
             let valid = layout::turned(valid.view(), orientation).to_owned();
+            // Half of the frames would be beyond the detector.
+            if is_at_corner(&mean) {
+                let reason = "expected the zero frequency within the frames, found the light around the first pixel, (0, 0), as a Fourier transform has it: --centre shifted moves it to the middle".to_owned();
+                return Err(misfit(input.name(), ("data.centre", reason)));
+            }
+            if let Some(reason) = wrapped(&mean) {
+                return Err(misfit(input.name(), ("data.centre", reason)));
+            }
             let Some(found) = centre::find(&mean, &valid) else {
                 let reason = "expected frames with light by which the centre can be found, found none: use [row, column]".to_owned();
                 return Err(misfit(input.name(), ("data.centre", reason)));
