@@ -28,6 +28,9 @@ const OF_OTHER: f64 = 0.8;
 const STOP: f64 = 0.02;
 /// Share of the edge of such a shadow that is lit.
 const ENCLOSED: f64 = 0.9;
+/// Factor by which a beamstop has fewer counts than the pixels outside of the light, where a specimen scatters as much as into the
+/// middle of a ring; fewest counts of those pixels that say so.
+const SCATTERED: (f64, f64) = (3.0, 50.0);
 /// Factor by which light that rises towards a beamstop changes from pixel to pixel.
 const RISES: std::ops::Range<f64> = 1.1..2.5;
 
@@ -206,11 +209,13 @@ impl Search<'_> {
             let small = (area.len() as f64) < STOP * self.middle.lit as f64;
             return match self.areas.get((row, column)) == Some(&number) {
                 _ if small || self.rises(area) => Kind::Dead,
-                true if lit > ENCLOSED * edge.all as f64 => Kind::Doubtful,
-                _ => Kind::Pattern,
+                true if lit <= ENCLOSED * edge.all as f64 => Kind::Pattern,
+                true if self.has_less_than_outside(area, edge) => Kind::Dead,
+                true => Kind::Doubtful,
+                false => Kind::Pattern,
             };
         }
-        match share(&|other| other > 0) >= OF_OTHER {
+        match share(&|other| other > 0 && other != number) >= OF_OTHER {
             true => Kind::Pattern,
             false => Kind::Dead,
         }
@@ -228,6 +233,24 @@ impl Search<'_> {
         let even = least >= EVEN * largest || most * BRIGHTER < least;
         let dark = mean >= 1.0 / DARKER && most <= DARKER * mean;
         area.len() > SMALL || (dark && even && 2 * edge.level > edge.lit.len())
+    }
+
+    /// Whether an area has fewer counts than pixels beyond the light around it, or there are none: what a specimen scatters out of a
+    /// ring of light, it scatters into its middle, too.
+    fn has_less_than_outside(&self, area: &[[usize; 2]], edge: &Edge) -> bool {
+        let mut light = edge.lit.clone();
+        let middle = light.len() / 2;
+        let (_, light, _) = light.select_nth_unstable_by(middle, f64::total_cmp);
+        let outside = (self.counts.indexed_iter())
+            .filter(|(place, counts)| {
+                self.valid[*place] && self.areas[*place] == 0 && **counts < FAR * *light
+            })
+            .map(|(_, counts)| *counts);
+        let (pixels, sum) = outside.fold((0, 0.0), |(n, sum), counts| (n + 1, sum + counts));
+        let here: f64 = area.iter().map(|place| self.counts[*place]).sum();
+        let (factor, least) = SCATTERED;
+        let [here, there] = [(here, area.len()), (sum, pixels)].map(|(sum, n)| sum / n as f64);
+        pixels == 0 || (sum >= least && there > factor * here)
     }
 
     /// Whether the light rises towards an area, over several pixels.
