@@ -21,22 +21,18 @@ use super::variable_probe::FrameProbes;
 use super::window::{Layout, Window};
 use crate::fft::{Real, TransposedFft2};
 use crate::ptycho::batches::batches;
+use crate::ptycho::method::{BatchMethod, BatchUpdate};
 use crate::ptycho::ranks::{PartSums, Parts};
-use crate::ptycho::step::{BatchMethod, BatchUpdate, Smoothness};
+use crate::ptycho::updates::Smoothness;
+use crate::ptycho::updates::{Denominator, FLOOR, NEIGHBOURS};
 use crate::ptycho::{EngineError, MAGNITUDE_FLOOR, Step};
 use num_complex::Complex;
 use rayon::prelude::*;
 pub(super) use steps::mean_steps;
 use steps::steps;
-pub(crate) use steps::{DAMPING, STEP, TRIM};
 
 /// Frames per task of the probe's sums.
 const GROUP: usize = 8;
-/// δ of the LSQ-ML denominator, in units of the largest weight.
-pub(crate) const FLOOR: f64 = 0.1;
-/// Neighbours of a pixel, of the regulariser.
-pub(crate) const NEIGHBOURS: f64 = 4.0;
-
 /// What the iterations remember.
 #[derive(Default)]
 pub(super) struct BatchState<T> {
@@ -413,15 +409,6 @@ pub(super) fn add_object_sums<T: Real>(
             }
         }
     });
-}
-
-/// How a weight W becomes a denominator: √(W² + δ²) or (1−α) W + α max W.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Denominator {
-    /// √(W² + (0.1 max W)²).
-    Floor,
-    /// (1−α) W + α max W.
-    Mixed(f64),
 }
 
 /// Divides every layer of `numerators` by the denominator of `weights` plus `extra`; 0 where that is 0.

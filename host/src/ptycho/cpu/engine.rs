@@ -14,10 +14,10 @@ use crate::data::{ModelParts, product};
 use crate::fft::{Real, TransposedFft2};
 use crate::ptycho::batches::KeptBatches;
 use crate::ptycho::detector::measured_by;
+use crate::ptycho::method::Method;
 use crate::ptycho::ranks::Ranks;
 use crate::ptycho::refinement::{FrameParameters, Refinement, Stage};
 use crate::ptycho::regions::{REGIONS, Regions};
-use crate::ptycho::step::Method;
 use crate::ptycho::{
     Engine, EngineError, EngineState, Frames, ModelErrors, Problem, Step, StepErrors,
 };

@@ -3,7 +3,7 @@
 //! shifted probes are in memory.
 
 use super::batch_engine::{
-    Denominator, add_object_sums, add_probe_sums, divide, for_each_window_value, inverse_layers,
+    add_object_sums, add_probe_sums, divide, for_each_window_value, inverse_layers,
 };
 use super::engine::CpuEngine;
 use super::model::{PointRamps, Scratch, shifted, spectra};
@@ -12,6 +12,7 @@ use super::part_sums::{ObjectPart, ProbePart};
 use super::window::Layout;
 use crate::fft::{Real, TransposedFft2};
 use crate::ptycho::ranks::PartSums;
+use crate::ptycho::updates::Denominator;
 use crate::ptycho::{EngineError, Step};
 use num_complex::Complex;
 use rayon::prelude::*;
