@@ -5,8 +5,8 @@ mod sums;
 #[cfg(test)]
 mod tests;
 
-use super::fourier_projection::FrameModel;
 use super::model_deviation;
+use super::model_deviation::FrameModel;
 use crate::fft::Real;
 use crate::ptycho::detector::{Detector, Kernel, root_correction, updated};
 use crate::ptycho::detector::{save_background, saved_background};

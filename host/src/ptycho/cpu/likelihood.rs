@@ -5,8 +5,9 @@
 //! is the minimum of the objective along the line, or of its second-order approximation, and is
 //! halved until the objective falls.
 
-use super::batch_engine::divide;
+use super::batch_engine::sums::divide;
 use super::engine::CpuEngine;
+use super::engine::{LikelihoodState, Pair};
 use super::fourier_projection::FrameErrors;
 use super::multislice;
 use super::object_update::clipped;
@@ -28,12 +29,6 @@ pub(super) mod tests;
 
 /// Values per task of the inner products.
 const PART: usize = 4096;
-
-/// Object (layer, row, column) and probe (mode, row, column), or their gradients or directions.
-pub(super) type Pair<T> = [Vec<Complex<T>>; 2];
-
-/// What the iterations remember.
-pub(super) type LikelihoodState<T> = Search<Vec<Complex<T>>>;
 
 /// One step; returns each frame's errors before it.
 pub(super) fn iterate<T: Real>(

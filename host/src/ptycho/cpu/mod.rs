@@ -27,13 +27,16 @@ mod propagation;
 mod refinement;
 mod regions;
 mod scratch_pool;
+mod shift;
 mod simd;
+mod slices;
 mod smoothness;
 #[cfg(test)]
 mod test_problem;
 #[cfg(test)]
 mod tests;
 mod variable_probe;
+mod variations;
 mod window;
 
 pub(crate) use centring::centring_shift;

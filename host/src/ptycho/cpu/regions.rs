@@ -1,6 +1,7 @@
 //! Mini-batches of the regions of a scan, each with a copy of object and probe ([`crate::ptycho::regions`]).
 
-use super::batch_engine::{BatchState, update};
+use super::batch_engine::update;
+use super::engine::BatchState;
 use super::engine::CpuEngine;
 use super::fourier_projection::FrameErrors;
 use super::window::Layout;

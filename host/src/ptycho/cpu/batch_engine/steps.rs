@@ -1,10 +1,10 @@
 //! The steps of object and probe along the directions of a batch.
 
-use super::{Batch, ObjectDirection, for_each_window_value};
+use super::sums::{Batch, ObjectDirection, for_each_window_value};
 use crate::fft::Real;
 use crate::ptycho::EngineError;
 use crate::ptycho::cpu::engine::CpuEngine;
-use crate::ptycho::cpu::model::{Scratch, shifted, spectra};
+use crate::ptycho::cpu::shift::{Scratch, shifted, spectra};
 use crate::ptycho::cpu::smoothness;
 use crate::ptycho::updates::Smoothness;
 use crate::ptycho::updates::{DAMPING, STEP, TRIM};

@@ -4,7 +4,7 @@
 use super::*;
 use crate::ptycho::Ranks;
 use crate::ptycho::cpu::likelihood::loss;
-use crate::ptycho::cpu::model::spectra;
+use crate::ptycho::cpu::shift::spectra;
 use crate::ptycho::cpu::test_problem::{
     self, ALL, MODES, SHAPE, difference, engine_of, method, random, step,
 };
