@@ -1,20 +1,20 @@
 //! A scan prepared for iteration: magnitudes, windows, start values.
 
 use super::detector::Detector;
-use super::fly::{FlyPaths, to_middles};
+use super::fly::FlyPaths;
 use super::free_pixels::FREE;
 use super::magnitudes::Magnitudes;
 use super::multislice::SlicePlan;
-use super::near_field::{NearField, NearFieldMisfit};
+use super::near_field::NearField;
 use super::object_layout::ObjectLayout;
 use super::recipe::{GpuStep, GpuWaves, Recipe};
 use super::refinement::PositionOptions;
 use super::regions::{REGIONS, Regions, Windows, chosen_note};
 use super::start;
 use super::{ProblemError, StartProbe};
-use crate::data::{Geometry, Mask, PixelPositions, PositionError, Scan, VariableProbe};
+use crate::data::{Mask, PixelPositions, Scan, VariableProbe};
 use crate::system::ScratchError;
-use crate::text::{count, shortest, significant};
+use crate::text::{count, shortest};
 use ndarray::{Array2, Array3};
 use num_complex::Complex;
 use std::hash::Hasher;

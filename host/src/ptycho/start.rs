@@ -15,7 +15,6 @@ use super::recipe::{ProbeSource, Recipe};
 use super::roll::roll;
 use crate::data::Scan;
 use crate::fft::Fft2;
-use crate::text::significant;
 use aberrations::aberrated;
 use models::{Grid, aperture, gaussian, zone_plate};
 use ndarray::{Array2, Array3, Axis};

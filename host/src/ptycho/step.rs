@@ -1,11 +1,8 @@
 //! One iteration of an engine, resolved from the recipe.
 
-use super::batch_shares::{FRAMES_OF_DEVICE, SHARES};
-use super::likelihood::LikelihoodMethod;
 use super::normalisation::EVERY;
-use super::updates::Denominator;
-use super::{BatchOrder, EngineSpec, PositionOptions, Problem, Refinement};
 use super::{Coefficients, Method};
+use super::{EngineSpec, PositionOptions, Problem, Refinement};
 
 /// Parameters of one iteration, resolved from the recipe.
 #[derive(Debug, Clone, Copy, PartialEq)]

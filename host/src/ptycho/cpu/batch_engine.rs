@@ -15,25 +15,25 @@ use super::engine::CpuEngine;
 use super::fourier_projection::FrameErrors;
 use super::model::{compare, model_spectra};
 use super::multislice;
-use super::part_sums::{BAND, ObjectPart, ProbePart};
+use super::part_sums::{ObjectPart, ProbePart};
 use super::regions::side_by_side;
-use super::shift::{PointRamps, Scratch, add_shifted_back};
+use super::shift::{PointRamps, Scratch};
 use super::smoothness;
 use super::variable_probe::FrameProbes;
-use super::window::{Layout, Window};
-use crate::fft::{Real, TransposedFft2};
+use super::window::Window;
+use crate::fft::Real;
 use crate::ptycho::batches::batches;
 use crate::ptycho::method::{BatchMethod, BatchUpdate};
-use crate::ptycho::ranks::{PartSums, Parts};
+use crate::ptycho::ranks::PartSums;
+use crate::ptycho::updates::NEIGHBOURS;
 use crate::ptycho::updates::Smoothness;
-use crate::ptycho::updates::{Denominator, FLOOR, NEIGHBOURS};
 use crate::ptycho::{EngineError, MAGNITUDE_FLOOR, Step};
 use num_complex::Complex;
 use rayon::prelude::*;
 pub(super) use steps::mean_steps;
 use steps::steps;
 use sums::{
-    Batch, GROUP, ObjectDirection, add_object_sums, add_probe_sums, advance, divide, inverse_layers,
+    Batch, ObjectDirection, add_object_sums, add_probe_sums, advance, divide, inverse_layers,
 };
 
 /// One pass over all frames; returns each frame's errors, of the model before its batch's update.

@@ -10,7 +10,7 @@ use super::model_deviation::FrameModel;
 use crate::fft::Real;
 use crate::ptycho::detector::{Detector, Kernel, root_correction, updated};
 use crate::ptycho::detector::{save_background, saved_background};
-use crate::ptycho::engine::{EngineState, Values};
+use crate::ptycho::engine::EngineState;
 use crate::ptycho::recipe::BackgroundFit;
 use crate::ptycho::{EngineError, MAGNITUDE_FLOOR, Noise, Step};
 use ndarray::Array2;

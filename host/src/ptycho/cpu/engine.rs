@@ -1,29 +1,21 @@
 //! State and step of a projection engine on the CPU.
 
+use super::constraints;
 use super::detector::CpuDetector;
 use super::fourier_projection::Scratch;
-use super::model_deviation::FrameModel;
 use super::propagation::Propagator;
 use super::scratch_pool::Pool;
 use super::slices::Slices;
 use super::variations::Variations;
 use super::window::Layout;
-use super::{annealing, centring, constraints, model, normalisation, object_modes, refinement};
-use crate::data::{ModelParts, product};
 use crate::fft::{Real, TransposedFft2};
 use crate::ptycho::batches::KeptBatches;
-use crate::ptycho::detector::measured_by;
 use crate::ptycho::likelihood::Search;
-use crate::ptycho::method::Method;
 use crate::ptycho::ranks::Ranks;
-use crate::ptycho::refinement::{FrameParameters, Refinement, Stage};
+use crate::ptycho::refinement::FrameParameters;
 use crate::ptycho::regions::{REGIONS, Regions};
-use crate::ptycho::{
-    Engine, EngineError, EngineState, Frames, ModelErrors, Problem, Step, StepErrors,
-};
-use crate::run::Setup;
+use crate::ptycho::{Problem, Step, StepErrors};
 use crate::system::ScratchError;
-use ndarray::{Array2, Array3, Axis};
 use num_complex::Complex;
 use rayon::prelude::*;
 use std::sync::Arc;

@@ -13,7 +13,7 @@ use super::multislice;
 use super::object_update::clipped;
 use super::smoothness;
 use crate::fft::Real;
-use crate::ptycho::likelihood::{Last, LikelihoodMethod, Noise, Search, conjugate, falling};
+use crate::ptycho::likelihood::{Last, LikelihoodMethod, Noise, conjugate, falling};
 use crate::ptycho::{EngineError, Step};
 use gradient::gradient;
 pub(super) use gradient::loss;

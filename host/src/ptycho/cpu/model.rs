@@ -12,12 +12,10 @@ use super::model_deviation::FrameModel;
 use super::propagation::Propagator;
 use super::shift::{PointRamps, Scratch};
 use super::variable_probe::FrameProbes;
-use super::window::{Layout, Window};
-use crate::fft::{FftScratch, Real, TransposedFft2};
+use super::window::Window;
+use crate::fft::Real;
 use crate::ptycho::EngineError;
-use num_complex::Complex;
 use rayon::prelude::*;
-use std::f64::consts::TAU;
 
 /// Writes the unnormalised detector waves of the exit waves of a frame with the shifted probe in
 /// `window` to `scratch.model`.

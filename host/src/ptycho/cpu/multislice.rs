@@ -19,13 +19,10 @@ pub(super) use batches::update;
 pub(super) use likelihood::{gradient, line_sums};
 
 use super::engine::CpuEngine;
-use super::propagation::Propagator;
 use super::shift::{PointRamps, Scratch, shifted};
 use super::slices::{Medium, Slices, add_product, layer, multiply, multiply_conjugate};
-use super::window::{Layout, Window};
-use crate::fft::{FftScratch, Real, TransposedFft2};
+use crate::fft::{Real, TransposedFft2};
 use crate::ptycho::EngineError;
-use crate::ptycho::multislice::{Distances, SlicePlan, factor};
 use num_complex::Complex;
 use rayon::prelude::*;
 

@@ -1,18 +1,11 @@
 //! The variations of the first probe mode, and the probes of single frames; see [`crate::ptycho::variable_probe`].
 
-use super::constraints;
 use super::engine::CpuEngine;
 use super::shift::{PointRamps, Scratch, shifted, spectra};
 use super::variations::Variations;
-use crate::data::VariableProbe;
 use crate::fft::{Real, TransposedFft2};
-use crate::ptycho::engine::Values;
-use crate::ptycho::variable_probe::{
-    COEFFICIENTS, Rotation, SHAPE_CHANGES, SHAPES, further_shapes, further_weights, saved_count,
-    strongest, with_zeros,
-};
-use crate::ptycho::{EngineError, EngineState, Step};
-use ndarray::{Array2, Array3};
+use crate::ptycho::Step;
+use crate::ptycho::variable_probe::{Rotation, strongest};
 use num_complex::Complex;
 use std::borrow::Cow;
 

@@ -2,11 +2,10 @@
 
 use super::constraints;
 use crate::data::VariableProbe;
-use crate::fft::{Real, TransposedFft2};
+use crate::fft::Real;
 use crate::ptycho::engine::Values;
 use crate::ptycho::variable_probe::{
-    COEFFICIENTS, Rotation, SHAPE_CHANGES, SHAPES, further_shapes, further_weights, saved_count,
-    strongest, with_zeros,
+    COEFFICIENTS, SHAPE_CHANGES, SHAPES, further_shapes, further_weights, saved_count, with_zeros,
 };
 use crate::ptycho::{EngineError, EngineState, Step};
 use ndarray::{Array2, Array3};

@@ -9,7 +9,7 @@ use crate::ptycho::cpu::fourier_projection::{
 use crate::ptycho::cpu::object_update::ObjectSums;
 use crate::ptycho::cpu::shift;
 use crate::ptycho::cpu::window::Window;
-use crate::ptycho::cpu::{detector, model, probe_update};
+use crate::ptycho::cpu::{detector, probe_update};
 use crate::ptycho::{EngineError, Step};
 use num_complex::Complex;
 use rayon::prelude::*;

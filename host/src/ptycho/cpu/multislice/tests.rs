@@ -9,6 +9,7 @@ use crate::ptycho::cpu::test_problem::{
     self, ALL, MODES, SHAPE, difference, engine_of, method, random, step,
 };
 use crate::ptycho::fly::FlyPaths;
+use crate::ptycho::multislice::{Distances, SlicePlan};
 use crate::ptycho::quality::{Reference, compare_slices};
 use crate::ptycho::{
     Engine, EngineName, EngineSpec, Magnitudes, Problem, Recipe, SimulateOptions, SliceDistance,
