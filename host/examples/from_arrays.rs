@@ -89,7 +89,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         ],
         ..Recipe::default()
     };
-    let problem = Problem::new(&scan, &recipe)?;
+    let problem = Problem::prepare(&scan, &recipe)?;
     let engine = Box::new(CpuEngine::<f32>::new(&problem));
     let mut run = Reconstructor::new(engine, &problem, &recipe);
     while !run.finished() {

@@ -21,7 +21,7 @@
 //! # let recipe = Recipe { engines, ..Recipe::default() };
 //!
 //! // `scan` from `ptycho::io::scan::read` or `Scan::new`, `recipe` from `Recipe::default` or a file.
-//! let problem = Problem::new(&scan, &recipe)?;
+//! let problem = Problem::prepare(&scan, &recipe)?;
 //! let mut run = Reconstructor::new(Box::new(CpuEngine::<f32>::new(&problem)), &problem, &recipe);
 //! while !run.finished() {
 //!     run.advance()?;

@@ -53,7 +53,7 @@ pub fn reconstruct(
     recipe: &Recipe,
     make: impl FnOnce(&Problem) -> Result<Box<dyn Engine>>,
 ) -> Result<Reconstruction> {
-    let problem = Problem::new(scan, recipe)?;
+    let problem = Problem::prepare(scan, recipe)?;
     let mut run = Reconstructor::new(make(&problem)?, &problem, recipe);
     while !run.finished() {
         run.advance()?;

@@ -231,7 +231,7 @@ fn main() -> anyhow::Result<()> {
                 engines: vec![spec.clone()],
                 ..Recipe::default()
             };
-            let mut problem = Problem::new(&scan, &recipe)?;
+            let mut problem = Problem::prepare(&scan, &recipe)?;
             problem.projects_first = true;
             compare(&mut out, (&problem, &spec), devices)?;
         }

@@ -39,7 +39,7 @@ fn measure(
         probe_modes: modes,
         ..Recipe::default()
     };
-    let problem = Problem::new(&random_scan_at(frames, side, subpixel)?, &recipe)?;
+    let problem = Problem::prepare(&random_scan_at(frames, side, subpixel)?, &recipe)?;
     let mut engine = GpuEngine::new(device, &problem, UpdateVersion::Tiled)?;
     let mut spec = EngineSpec::new(name, ITERATIONS);
     spec.subpixel = Some(subpixel);

@@ -78,7 +78,7 @@ fn measure(
         ..Recipe::default()
     };
     (recipe.gpu.step, recipe.gpu.waves) = (step, waves);
-    let problem = Problem::new(&scan, &recipe)?;
+    let problem = Problem::prepare(&scan, &recipe)?;
     let pixels = (frames * side * side) as f64;
     let object = problem.positions.object_shape;
     let name = device.device_name();

@@ -177,7 +177,7 @@ fn from_file(
 ) -> anyhow::Result<()> {
     let clock = Instant::now();
     let scan = random_scan_in(folder, frames, side)?;
-    let problem = Problem::new(&scan, &recipe(spec))?;
+    let problem = Problem::prepare(&scan, &recipe(spec))?;
     let prepared = clock.elapsed().as_secs_f64();
     drop(scan);
     let plans = plans(&problem, spec.name);
@@ -200,7 +200,7 @@ fn from_file(
 
 /// The problem of an engine, with whole counts.
 fn problem(scan: &Scan, spec: &EngineSpec) -> anyhow::Result<Problem> {
-    let mut problem = Problem::new(scan, &recipe(spec))?;
+    let mut problem = Problem::prepare(scan, &recipe(spec))?;
     if let Some(magnitudes) = problem.magnitudes.in_memory_mut() {
         magnitudes.mapv_inplace(|root| (root * root).round().sqrt());
     }

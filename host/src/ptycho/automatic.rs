@@ -13,6 +13,7 @@ mod tests;
 pub use search::{AutomaticSearch, Decided, MOST_ITERATIONS, MOST_TRIALS, Trial};
 pub use suited::{reasons, suit_engines, untried_engines, work};
 
+use super::free_pixels::LEAST_SHARE;
 use super::{EngineName, EngineSpec, Recipe, StopRule};
 use crate::text::{Table, count, significant};
 use serde::{Deserialize, Serialize};
@@ -31,15 +32,6 @@ const BATCH: usize = 50;
 const ALL: usize = 1_000_000;
 /// Momentum of `lsqml` with all frames in one batch.
 const MOMENTUM: f64 = 0.9;
-/// Free pixels that a scan should have, if that is between [`LEAST_SHARE`] and [`MOST_SHARE`] of its pixels.
-const ENOUGH_FREE: f64 = 20_000.0;
-/// How many more they are where a background is fitted to them, and the largest share then.
-const MORE_FREE: f64 = 4.0;
-const MOST_SHARE_BACKGROUND: f64 = 0.1;
-/// Least share of free pixels.
-const LEAST_SHARE: f64 = 0.01;
-/// Largest share of free pixels.
-const MOST_SHARE: f64 = 0.05;
 /// Part of the [`margin`] that does not depend on the number of free pixels.
 const MARGIN: f64 = 0.005;
 /// Frames of a scan from which on trials are made.
@@ -70,21 +62,6 @@ pub fn template() -> Recipe {
         engines: vec![EngineSpec::new(EngineName::Dm, FIRST), refining, last],
         ..Recipe::default()
     }
-}
-
-/// The share of free pixels for a scan with `valid` pixels that are not masked, all frames together: at least a hundredth and
-/// at most a twentieth, otherwise as many as give 20 000 free pixels; with a background that is `fitted` to them at most a tenth,
-/// otherwise as many as give 80 000.
-#[must_use]
-pub fn free_share(valid: usize, fitted: bool) -> f64 {
-    let (enough, most) = if fitted {
-        (MORE_FREE * ENOUGH_FREE, MOST_SHARE_BACKGROUND)
-    } else {
-        (ENOUGH_FREE, MOST_SHARE)
-    };
-    let share = enough / valid.max(1) as f64;
-    // Two digits are enough, and short in the recipe.
-    (share.clamp(LEAST_SHARE, most) * 1000.0).round() / 1000.0
 }
 
 /// By which part R_free must fall for a trial to be kept: 0.005 + √(2/n), n the number of free pixels. Trials of `ml` as the last

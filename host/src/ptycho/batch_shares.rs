@@ -4,10 +4,10 @@
 //! Share s has the frames whose number in the order of the devices, counted from the last, is s modulo 4. So a device of two has two of them, and a device of
 //! four one ([`Interleaved`]). The sums are (0 + 2) + (1 + 3), and a batch has its frames in this order.
 
-use super::interleaved::Interleaved;
-
 /// Shares of a batch.
 pub(super) const SHARES: usize = 4;
+/// Regions of a scan ([`super::regions`]): as many as shares of a batch, so that one, two or four devices have whole ones.
+pub(crate) const REGIONS: usize = SHARES;
 /// Frames of a batch below which no devices divide it: four for each of two.
 pub(super) const SMALLEST: usize = 8;
 /// Frames of a batch for each device, at least.
@@ -23,7 +23,7 @@ pub(super) fn shares_of(devices: usize) -> u32 {
 }
 
 /// Where the share of a frame is in the order of the sums, for a device that has `frames` frames and `shares` shares.
-fn place(frame: u32, [frames, shares]: [u32; 2]) -> usize {
+pub(super) fn place(frame: u32, [frames, shares]: [u32; 2]) -> usize {
     let share = (frames.saturating_sub(1).saturating_sub(frame)) % shares.max(1);
     match (shares, share) {
         (4, 1) => 2,
@@ -48,22 +48,6 @@ pub(super) fn share_ends(list: &[u32], of_device: [u32; 2]) -> [u32; SHARES] {
     ends
 }
 
-/// The frames that a device has of each list of frames of the scan: its own numbers of them, one share after the other.
-pub(super) fn own_lists(lists: &[Vec<u32>], division: &Interleaved) -> Vec<Vec<u32>> {
-    let own_number = division.own_numbers();
-    let own = own_number.iter().flatten().count() as u32;
-    let of_device = [own, shares_of(division.ranks())];
-    let of_list = |list: &Vec<u32>| {
-        let frames = list.iter().map(|frame| own_number.get(*frame as usize));
-        let mut of_shares: [Vec<u32>; SHARES] = Default::default();
-        for frame in frames.flatten().flatten() {
-            of_shares[place(*frame, of_device)].push(*frame);
-        }
-        of_shares.concat()
-    };
-    lists.iter().map(of_list).collect()
-}
-
 /// Devices in the order in which their sums are added: pairs first.
 pub(super) fn order_of_devices(devices: usize) -> Vec<usize> {
     match devices {
@@ -75,6 +59,7 @@ pub(super) fn order_of_devices(devices: usize) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ptycho::interleaved::Interleaved;
 
     #[test]
     fn lists_of_devices_one_after_the_other_are_those_of_one_device() {
@@ -85,11 +70,11 @@ mod tests {
             vec![],
             vec![2, 6, 4, 8, 21, 20, 19, 18],
         ];
-        let alone = own_lists(&lists, &Interleaved::new(frames, [0, 1]));
+        let alone = Interleaved::new(frames, [0, 1]).own_lists(&lists);
         for devices in [2, 4] {
             let of: Vec<(Vec<usize>, Vec<Vec<u32>>)> = (0..devices)
                 .map(|rank| Interleaved::new(frames, [rank, devices]))
-                .map(|division| (division.own(), own_lists(&lists, &division)))
+                .map(|division| (division.own(), division.own_lists(&lists)))
                 .collect();
             for (number, expected) in alone.iter().enumerate() {
                 let joined: Vec<u32> = (order_of_devices(devices).into_iter())
@@ -108,7 +93,9 @@ mod tests {
     #[test]
     fn shares_end_where_the_next_one_begins() {
         // 9 frames: shares 0, 2, 1, 3 have the frames 8 4 0, 6 2, 7 3, 5 1.
-        let list = own_lists(&[(0..9).collect()], &Interleaved::new(9, [0, 1])).concat();
+        let list = Interleaved::new(9, [0, 1])
+            .own_lists(&[(0..9).collect()])
+            .concat();
         assert_eq!(list, [0, 4, 8, 2, 6, 3, 7, 1, 5]);
         assert_eq!(share_ends(&list, [9, 4]), [3, 5, 7, 9]);
         assert_eq!(share_ends(&[1, 3, 0], [4, 2]), [2, 3, 3, 3]);

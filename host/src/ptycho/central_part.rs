@@ -65,8 +65,8 @@ mod tests {
             numbers.is_sorted() && numbers != [0, 1, 2, 3, 4, 5, 6],
             "{numbers:?}"
         );
-        let all = Problem::new(&scan, &recipe).unwrap().magnitudes;
-        let own = Problem::new(&part, &recipe).unwrap().magnitudes;
+        let all = Problem::prepare(&scan, &recipe).unwrap().magnitudes;
+        let own = Problem::prepare(&part, &recipe).unwrap().magnitudes;
         let first: Vec<usize> = (0..7).collect();
         assert_eq!(all.select(&numbers).unwrap(), own.select(&first).unwrap());
     }

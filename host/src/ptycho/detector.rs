@@ -14,12 +14,14 @@ mod doubtful;
 #[cfg(test)]
 mod engines;
 mod kernel;
+mod saved;
 
 pub(crate) use background::{SEEN, TERMS, free_terms, seen_terms, updated};
 pub use doubtful::detector_problems;
 pub(crate) use kernel::{Kernel, blur};
+pub(super) use saved::{save_background, saved_background};
 
-use super::automatic::free_share;
+use super::free_pixels::free_share;
 use super::magnitudes::Magnitudes;
 use super::recipe::{Background, BackgroundFit, DetectorOptions, Recipe};
 use crate::data::{DetectorModel, Mask, Scan};

@@ -1,8 +1,9 @@
 //! The engine interface of all back ends: single steps, metrics read back asynchronously, and
 //! state that can be saved and restored.
 
+use super::frame_parameters::Frames;
 use super::ranks::Ranks;
-use super::{ModelErrors, Step, StepErrors, StepPlan, StreamPlan};
+use super::{EngineError, ModelErrors, Step, StepErrors, StepPlan, StreamPlan};
 use crate::cuda::DeviceBuffer;
 use crate::data::ModelParts;
 use crate::gpu::ProfileSpan;
@@ -14,76 +15,6 @@ use warpstride_device::Complex32;
 mod state;
 
 pub use state::{EngineState, Values, WaveSpace};
-
-/// Why an engine failed.
-#[derive(Debug, thiserror::Error)]
-pub enum EngineError {
-    /// The device failed.
-    #[error(transparent)]
-    Gpu(#[from] crate::gpu::GpuError),
-    /// The saved state belongs to another run.
-    #[error("the saved {what}: expected {expected} values, found {found}")]
-    State {
-        /// Name of the array.
-        what: &'static str,
-        /// Number of saved values.
-        found: usize,
-        /// Number of values of this run.
-        expected: usize,
-    },
-    /// Saved positions or scales that no run has.
-    #[error(
-        "the saved frames: expected positions within {bound} pixels of the scan's and scales above 0, found others"
-    )]
-    Frames {
-        /// Largest distance on an axis, object pixels.
-        bound: f64,
-    },
-    /// Slices of a thick specimen, where not all counts are on the device.
-    #[error(
-        "slices: expected enough device memory for the counts of all frames, found less; take fewer frames, or --backend cpu"
-    )]
-    StreamedSlices,
-    /// The object of a thick specimen in the memory of a device, where it is not multiplied.
-    #[error("the object in the memory of a GPU: expected a specimen without slices, found slices")]
-    Sliced,
-    /// Saved distances between slices that the run does not have.
-    #[error(
-        "the saved distances between slices: expected those of this run, within a factor of 2 of its start, found others"
-    )]
-    Distances,
-    /// The shares of the object's sums were larger than fixed-point numbers can hold.
-    #[error(
-        "iteration {iteration}: a value of the exit waves is more than {headroom} times as large as the scan's counts explain, beyond the range of the fused step's sums; start from another probe or object, or compute with --set gpu.step=unfused"
-    )]
-    Sums {
-        /// Number of the iteration in the run.
-        iteration: usize,
-        /// How much larger than expected values may be.
-        headroom: f32,
-    },
-    /// An engine with exit waves of all frames, where not all counts are on the device and the plan has no exit waves.
-    #[error(
-        "dm, raar and ap keep exit waves of all frames, for which the plan of blocks of frames has no memory (StreamPlan::with_waves)"
-    )]
-    Streamed,
-    /// Several object modes or points of an exposure, where not all counts are on the device.
-    #[error(
-        "several object modes or points of an exposure: expected the counts and exit waves of all frames in the device's memory for dm, raar and ap, and its counts for paths that differ between frames, found less memory"
-    )]
-    LayeredBlocks,
-    /// Another rank has failed, or cannot be reached.
-    #[error(transparent)]
-    Ranks(#[from] crate::ranks::RankError),
-    /// The ranks have different inputs.
-    #[error(
-        "the ranks: expected the same scan, recipe and program on all of them, found sums of other shapes"
-    )]
-    Unlike,
-    /// The saved state has another precision.
-    #[error("the saved state: expected the precision of this run, found another")]
-    Precision,
-}
 
 /// A projection engine: its state and a single step. [`super::Reconstructor`] runs the loop.
 pub trait Engine {
@@ -198,31 +129,5 @@ pub trait Engine {
     /// Returns the device's error.
     fn take_profile(&mut self) -> Result<Vec<ProfileSpan>, EngineError> {
         Ok(Vec::new())
-    }
-}
-
-/// Windows, positions and intensity scales of the frames, as the model has them.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Frames {
-    /// First row and column of each frame's window on the object.
-    pub corners: Vec<[u32; 2]>,
-    /// By how much the probe is shifted in each window, pixels; all 0 if the engine works with whole
-    /// pixels.
-    pub fractions: Vec<[f64; 2]>,
-    /// Positions (row, column), object pixels: corners plus fractions, also where the engine works
-    /// with whole pixels.
-    pub positions: Vec<[f64; 2]>,
-    /// Factors on the model intensities.
-    pub scales: Vec<f64>,
-}
-
-impl Frames {
-    /// Corners plus fractions: where the model has the frames.
-    pub(super) fn exact(&self) -> Vec<[f64; 2]> {
-        let position = |(corner, fraction): (&[u32; 2], &[f64; 2])| {
-            [0, 1].map(|axis| f64::from(corner[axis]) + fraction[axis])
-        };
-        let pairs = self.corners.iter().zip(&self.fractions);
-        pairs.map(position).collect()
     }
 }

@@ -32,7 +32,7 @@ fn problem(positions: usize) -> Problem {
         },
         ..Recipe::default()
     };
-    Problem::new(&simulate(&options).unwrap(), &recipe).unwrap()
+    Problem::prepare(&simulate(&options).unwrap(), &recipe).unwrap()
 }
 
 /// Every engine, small batches, also at the other kind of positions.
@@ -290,7 +290,7 @@ fn momentum_is_saved_and_goes_on() {
         position_error: 0.5,
         ..SimulateOptions::default()
     };
-    let problem = Problem::new(&simulate(&options).unwrap(), &recipe).unwrap();
+    let problem = Problem::prepare(&simulate(&options).unwrap(), &recipe).unwrap();
     let make = || GpuEngine::new(EmulatedDevice::new(), &problem, UpdateVersion::Tiled).unwrap();
     let mut whole = make();
     run(&mut whole, &dm, &problem, 1, 2);

@@ -144,11 +144,11 @@ mod tests {
         let mut recipe = Recipe::default();
         recipe.fly.points = 3;
         recipe.fly.shift = Some([0.05, 0.0]);
-        let refused = Problem::new(&scan, &recipe).unwrap_err();
+        let refused = Problem::prepare(&scan, &recipe).unwrap_err();
         assert!(matches!(refused, ProblemError::LongPath { .. }));
         assert!(refused.to_string().contains("fly.shift"), "{refused}");
         recipe.fly.shift = Some([0.0, -15.0 * scan.object_pixel()[1]]);
-        assert!(Problem::new(&scan, &recipe).is_ok());
+        assert!(Problem::prepare(&scan, &recipe).is_ok());
     }
 
     #[test]

@@ -1,6 +1,5 @@
 //! Positions and intensity scales of the frames, and the steps that refine them.
 
-use super::Frames;
 use super::affine::{AffineFit, standard_deviation};
 use super::refinement::{NormalEquations, Refinement, Trials};
 use crate::data::PixelPositions;
@@ -29,6 +28,32 @@ const LEAST_DEVIATION: f64 = 0.5;
 /// Smallest ratio of the variances of the positions along and across their longest extent for which a
 /// ramp is defined.
 const FLATTEST: f64 = 1e-6;
+
+/// Windows, positions and intensity scales of the frames, as the model has them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Frames {
+    /// First row and column of each frame's window on the object.
+    pub corners: Vec<[u32; 2]>,
+    /// By how much the probe is shifted in each window, pixels; all 0 if the engine works with whole
+    /// pixels.
+    pub fractions: Vec<[f64; 2]>,
+    /// Positions (row, column), object pixels: corners plus fractions, also where the engine works
+    /// with whole pixels.
+    pub positions: Vec<[f64; 2]>,
+    /// Factors on the model intensities.
+    pub scales: Vec<f64>,
+}
+
+impl Frames {
+    /// Corners plus fractions: where the model has the frames.
+    pub(super) fn exact(&self) -> Vec<[f64; 2]> {
+        let position = |(corner, fraction): (&[u32; 2], &[f64; 2])| {
+            [0, 1].map(|axis| f64::from(corner[axis]) + fraction[axis])
+        };
+        let pairs = self.corners.iter().zip(&self.fractions);
+        pairs.map(position).collect()
+    }
+}
 
 /// Positions and intensity scales of the frames.
 #[derive(Debug, Clone, PartialEq)]

@@ -8,6 +8,31 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 pub(crate) use warpstride_kernels::ptycho::FREE;
 
+/// Free pixels that a scan should have, if that is between [`LEAST_SHARE`] and [`MOST_SHARE`] of its pixels.
+const ENOUGH_FREE: f64 = 20_000.0;
+/// How many more they are where a background is fitted to them, and the largest share then.
+const MORE_FREE: f64 = 4.0;
+const MOST_SHARE_BACKGROUND: f64 = 0.1;
+/// Least share of free pixels.
+pub(super) const LEAST_SHARE: f64 = 0.01;
+/// Largest share of free pixels.
+const MOST_SHARE: f64 = 0.05;
+
+/// The share of free pixels for a scan with `valid` pixels that are not masked, all frames together: at least a hundredth and
+/// at most a twentieth, otherwise as many as give 20 000 free pixels; with a background that is `fitted` to them at most a tenth,
+/// otherwise as many as give 80 000.
+#[must_use]
+pub fn free_share(valid: usize, fitted: bool) -> f64 {
+    let (enough, most) = if fitted {
+        (MORE_FREE * ENOUGH_FREE, MOST_SHARE_BACKGROUND)
+    } else {
+        (ENOUGH_FREE, MOST_SHARE)
+    };
+    let share = enough / valid.max(1) as f64;
+    // Two digits are enough, and short in the recipe.
+    (share.clamp(LEAST_SHARE, most) * 1000.0).round() / 1000.0
+}
+
 /// √counts of a free pixel; `None` for others.
 pub(crate) fn free_magnitude(magnitude: f32) -> Option<f32> {
     (magnitude <= FREE).then_some(FREE - magnitude)
@@ -89,7 +114,7 @@ mod tests {
             free_pixels: 0.05,
             ..Recipe::default()
         };
-        Problem::new(&simulate(&options).unwrap(), &recipe).unwrap()
+        Problem::prepare(&simulate(&options).unwrap(), &recipe).unwrap()
     }
 
     #[test]

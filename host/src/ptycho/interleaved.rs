@@ -4,6 +4,7 @@
 //! So each rank has nearly as many frames, of every batch too, and whole slices of a probe update, whose frames are taken by
 //! turns as well ([`super::probe_slices`]): from the last frame on, as there.
 
+use super::batch_shares::{SHARES, place, shares_of};
 use super::regions::Regions;
 use std::sync::Arc;
 
@@ -73,6 +74,22 @@ impl Interleaved {
             numbers[frame] = Some(number);
         }
         numbers
+    }
+
+    /// The frames that a device has of each list of frames of the scan: its own numbers of them, one share after the other.
+    pub(super) fn own_lists(&self, lists: &[Vec<u32>]) -> Vec<Vec<u32>> {
+        let own_number = self.own_numbers();
+        let own = own_number.iter().flatten().count() as u32;
+        let of_device = [own, shares_of(self.ranks)];
+        let of_list = |list: &Vec<u32>| {
+            let frames = list.iter().map(|frame| own_number.get(*frame as usize));
+            let mut of_shares: [Vec<u32>; SHARES] = Default::default();
+            for frame in frames.flatten().flatten() {
+                of_shares[place(*frame, of_device)].push(*frame);
+            }
+            of_shares.concat()
+        };
+        lists.iter().map(of_list).collect()
     }
 
     /// How many of some frames of the scan each rank has.

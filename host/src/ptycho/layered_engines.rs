@@ -66,7 +66,7 @@ fn problem_of(
         // The engines are those of the tests.
         assert!(error.to_string().contains("positions.refine"), "{error}");
     });
-    let mut problem = Problem::new(&scan, &recipe).unwrap();
+    let mut problem = Problem::prepare(&scan, &recipe).unwrap();
     if points > 1 && object_modes > 1 {
         // A path of its own for each frame.
         let path = |n: usize| [0.7 - 0.2 * n as f64, 1.3 + 0.1 * n as f64];
@@ -236,7 +236,7 @@ fn emulated(problem: &Problem) -> GpuEngine<EmulatedDevice> {
 /// A scan with the true probe and object as its start, with which R is that of the noise.
 fn true_start(options: &SimulateOptions, recipe: &Recipe) -> Problem {
     let scan = simulate(options).unwrap();
-    let mut problem = Problem::new(&scan, recipe).unwrap();
+    let mut problem = Problem::prepare(&scan, recipe).unwrap();
     let truth = scan.simulation().unwrap();
     problem.probe.assign(&truth.probe);
     let shares = super::simulate::state_shares(options.object_modes);
@@ -319,7 +319,7 @@ fn results_have_the_whole_model() {
         ..Recipe::default()
     };
     recipe.check().unwrap();
-    let problem = Problem::new(&scan, &recipe).unwrap();
+    let problem = Problem::prepare(&scan, &recipe).unwrap();
     let engine = Box::new(CpuEngine::<f64>::new(&problem));
     let mut run = Reconstructor::new(engine, &problem, &recipe);
     while !run.finished() {
@@ -352,7 +352,7 @@ fn results_have_the_whole_model() {
             object_modes: modes,
             ..recipe.clone()
         };
-        let mut next = Problem::new(&scan, &recipe).unwrap();
+        let mut next = Problem::prepare(&scan, &recipe).unwrap();
         next.start_from(&read, &scan, &recipe).unwrap();
         assert_eq!(next.object_layers(), modes);
         CpuEngine::<f64>::new(&next).metrics().unwrap().r_factor
@@ -383,7 +383,7 @@ fn recorded_positions_may_be_the_start_of_the_path() {
             },
             ..Recipe::default()
         };
-        Problem::new(&scan, &recipe).unwrap().positions.origin
+        Problem::prepare(&scan, &recipe).unwrap().positions.origin
     };
     let [middle, start, end] =
         [FlyPositions::Middle, FlyPositions::Start, FlyPositions::End].map(at);
@@ -446,7 +446,7 @@ fn two_states_are_found() {
             free_pixels: 0.02,
             ..Recipe::default()
         };
-        let problem = Problem::new(&scan, &recipe).unwrap();
+        let problem = Problem::prepare(&scan, &recipe).unwrap();
         let mut engine = CpuEngine::<f32>::new(&problem);
         let mut spec = EngineSpec::new(EngineName::Lsqml, 60);
         spec.batch = Some(20);

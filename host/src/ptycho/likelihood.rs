@@ -9,8 +9,8 @@
 //! from f, a = F(S\[P\] h_O + S\[h_P\] O) and b = F(S\[h_P\] h_O): A1 = c_j Σ 2 Re(f a*), A2 = c_j
 //! Σ (2 Re(f b*) + |a|²), A3 = c_j Σ 2 Re(a b*), A4 = c_j Σ |b|².
 
-use super::cpu::{Denominator, NEIGHBOURS};
-use super::step::Smoothness;
+use super::updates::Smoothness;
+use super::updates::{Denominator, NEIGHBOURS};
 use serde::{Deserialize, Serialize};
 
 mod polynomial;
@@ -21,6 +21,10 @@ const FLOOR: f64 = 1e-10;
 const SHARE: f64 = 0.01;
 /// How often a step that does not lower the objective is halved.
 const HALVINGS: usize = 10;
+/// Orders of an intensity along a line.
+pub(super) const ORDERS: u32 = 5;
+/// Bytes of device memory for each pixel of a batch whose intensities along a line are kept: of all orders, twice.
+pub(super) const BYTES_OF_ORDERS: u64 = 2 * ORDERS as u64 * 4;
 /// Half width of the smoothing kernel, standard deviations.
 const REACH: f64 = 4.0;
 /// Standard deviation below which nothing is smoothed, pixels.

@@ -1,6 +1,6 @@
 //! The memory that a reconstruction needs.
 
-use super::cuda::BYTES_OF_SLOPES;
+use super::likelihood::BYTES_OF_ORDERS;
 use super::step_plan::{group_of, slices_of};
 use super::variable_probe::MOST;
 use super::{EngineName, EngineSpec, GpuWaves, Noise, Precision, Recipe, StepPlan};
@@ -57,7 +57,7 @@ pub fn memory_estimate(
     // Intensities along a line, of slices with Gaussian noise.
     let gaussian = |e: &EngineSpec| e.name == EngineName::Ml && e.noise == Some(Noise::Gaussian);
     let squares = if recipe.slices.are_on() && recipe.engines.iter().any(gaussian) {
-        (wide(batch).saturating_mul(frame)).saturating_mul(BYTES_OF_SLOPES)
+        (wide(batch).saturating_mul(frame)).saturating_mul(BYTES_OF_ORDERS)
     } else {
         0
     };

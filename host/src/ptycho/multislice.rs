@@ -7,26 +7,19 @@
 //! ψ_{s+1} = A_s[ψ_s · O_s],   A_s e = F⁻¹[exp(iκ Δz_s) · F e],   κ(f) = (2π/λ) (√(1 − (λf)²) − 1),  0 where λ|f| > 1
 //! ```
 //!
-//! on the grid of the frame's window, which is periodic. The exit wave ψ_N · O_N travels to the detector. This module has the
-//! options, and what the engines of both back ends share.
+//! on the grid of the frame's window, which is periodic. The exit wave ψ_N · O_N travels to the detector. This module has
+//! what the engines of both back ends share.
 
-use super::engine_spec::{EngineName, MAX_ITERATIONS};
-use super::{DetectorOptions, Problem, ProblemError, Recipe, RecipeError, Values};
-use crate::data::{Reconstruction, Scan, SliceStack};
+use super::recipe::{LARGEST_DISTANCE, REFINE_FROM, SliceDistance, SliceOptions};
+use super::{ProblemError, Recipe, Values};
+use crate::data::{Scan, SliceStack};
 use crate::fft::Fft2;
-use crate::text::{length, shortest, significant};
-use ndarray::{Array2, Array3, s};
+use crate::text::{length, significant};
+use ndarray::{Array3, s};
 use num_complex::Complex;
-use serde::{Deserialize, Serialize};
 use std::f64::consts::TAU;
 use std::sync::Arc;
 
-/// Most slices.
-pub(crate) const MOST_SLICES: usize = 64;
-/// Largest distance between slices, m.
-const LARGEST_DISTANCE: f64 = 1.0;
-/// First iteration after which distances are refined, unless a recipe says otherwise.
-const REFINE_FROM: usize = 10;
 /// Largest change of a distance in an iteration, as a part of it.
 const LARGEST_CHANGE: f64 = 0.03;
 /// A distance is at most this factor from its start, either way.
@@ -38,168 +31,11 @@ const RELAXATION: [f64; 2] = [1.0, 1000.0];
 /// Factors on the relaxation: after two steps to the same side, and to different sides.
 const FACTORS: [f64; 2] = [1.25, 0.5];
 /// How the notes on the distances begin.
-const NOTES: [&str; 2] = ["slices: light spreads", "slices: they are too near"];
+pub(super) const NOTES: [&str; 2] = ["slices: light spreads", "slices: they are too near"];
 /// Smallest useful distance, depths of field.
 const NEAREST: f64 = 0.01;
 /// Name of the distances in saved states.
 const STATE: &str = "slice distances";
-
-/// Distances between slices, m.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(
-    untagged,
-    expecting = "expected a distance in metres, or a list of them"
-)]
-pub enum SliceDistance {
-    /// The same between all neighbours.
-    Same(f64),
-    /// One for each two neighbours, in the order of the beam.
-    Each(Vec<f64>),
-}
-
-/// Slices of a thick specimen.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct SliceOptions {
-    /// Number of slices; 1: the specimen is thin.
-    pub count: usize,
-    /// Distances between them, m.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub distance: Option<SliceDistance>,
-    /// Whether the distances are refined.
-    pub refine_distance: bool,
-    /// First iteration of the run, counted from 1, after which they are.
-    pub refine_from: usize,
-}
-
-impl Default for SliceOptions {
-    fn default() -> Self {
-        Self {
-            count: 1,
-            distance: None,
-            refine_distance: false,
-            refine_from: REFINE_FROM,
-        }
-    }
-}
-
-impl SliceOptions {
-    /// Whether all options have their defaults.
-    #[must_use]
-    pub fn is_default(&self) -> bool {
-        *self == Self::default()
-    }
-
-    /// Whether the specimen has several slices.
-    #[must_use]
-    pub fn are_on(&self) -> bool {
-        self.count > 1
-    }
-
-    /// One sentence for each option that has no effect on a run of `planned` iterations.
-    pub(super) fn without_effect(&self, planned: usize) -> Option<String> {
-        if !self.are_on() && !self.is_default() {
-            return Some("slices have no effect: slices.count is 1".to_owned());
-        }
-        (self.are_on() && self.refine_distance && self.refine_from > planned).then(|| {
-            format!(
-                "slices.refine_from = {} is after the last iteration, which is {planned}: the distances are not refined",
-                self.refine_from
-            )
-        })
-    }
-
-    /// The distances between neighbours, m.
-    fn distances(&self) -> Vec<f64> {
-        match &self.distance {
-            Some(SliceDistance::Same(distance)) => vec![*distance; self.count.saturating_sub(1)],
-            Some(SliceDistance::Each(distances)) => distances.clone(),
-            None => Vec::new(),
-        }
-    }
-
-    /// Checks the options and those of `recipe` that slices do not go with.
-    pub(super) fn check(&self, recipe: &Recipe) -> Result<(), RecipeError> {
-        let refused = |option: &str, expected: &str, found: String| {
-            Err(RecipeError::new(option, expected, found))
-        };
-        if !(1..=MOST_SLICES).contains(&self.count) {
-            let found = self.count.to_string();
-            return refused("slices.count", &format!("1 to {MOST_SLICES}"), found);
-        }
-        if !(1..=MAX_ITERATIONS).contains(&self.refine_from) {
-            let expected = format!("iteration 1 to {MAX_ITERATIONS}");
-            let found = self.refine_from.to_string();
-            return refused("slices.refine_from", &expected, found);
-        }
-        if !self.are_on() {
-            return Ok(());
-        }
-        let gaps = self.count - 1;
-        let expected = format!(
-            "one distance above 0 m, or a list of {gaps}, of at most {} m, with slices.count = {}",
-            shortest(LARGEST_DISTANCE),
-            self.count
-        );
-        let distances = self.distances();
-        if distances.len() != gaps {
-            let found = match &self.distance {
-                None => "none (--slice-distance 20um sets one)".to_owned(),
-                Some(_) => format!("a list of {}", distances.len()),
-            };
-            return refused("slices.distance", &expected, found);
-        }
-        let allowed = |d: &&f64| !(**d > 0.0 && **d <= LARGEST_DISTANCE);
-        if let Some(wrong) = distances.iter().find(allowed) {
-            return refused("slices.distance", &expected, shortest(*wrong));
-        }
-        let other = |name: EngineName| !matches!(name, EngineName::Lsqml | EngineName::Ml);
-        if let Some(spec) = recipe.engines.iter().find(|spec| other(spec.name)) {
-            return refused(
-                "slices.count",
-                "1, or only the engines lsqml and ml, which can compute slices (such as --engine lsqml:100)",
-                format!("{} with {}", self.count, spec.name.as_str()),
-            );
-        }
-        let ideal = DetectorOptions::default();
-        let unsupported = [
-            ("data.near_field", recipe.data.is_near_field()),
-            ("positions.refine", !recipe.positions.refine.is_empty()),
-            ("fit_frame_scales", recipe.fit_frame_scales),
-            ("object_modes", recipe.object_modes > 1),
-            ("fly.points", recipe.fly.points > 1),
-            ("opr_modes", recipe.opr_modes > 0),
-            ("detector.blur", recipe.detector.blur != ideal.blur),
-            (
-                "detector.background",
-                recipe.detector.background != ideal.background,
-            ),
-            ("detector.background_from", !recipe.detector.is_default()),
-        ];
-        if let Some((option, _)) = unsupported.iter().find(|(_, on)| *on) {
-            let found = format!("{} slices with it", self.count);
-            return refused(option, "no slices (slices.count = 1)", found);
-        }
-        for spec in &recipe.engines {
-            let unsupported = [
-                ("regulariser", spec.regulariser.is_some_and(|w| w > 0.0)),
-                (
-                    "smooth_gradient",
-                    spec.smooth_gradient.is_some_and(|w| w > 0.0),
-                ),
-                ("regions", spec.regions.is_some_and(|n| n > 1)),
-            ];
-            if let Some((option, _)) = unsupported.iter().find(|(_, on)| *on) {
-                return refused(
-                    &format!("{}.{option}", spec.name.as_str()),
-                    "no slices (slices.count = 1)",
-                    format!("{} slices with it", self.count),
-                );
-            }
-        }
-        Ok(())
-    }
-}
 
 /// What the waves between slices depend on.
 #[derive(Debug, Clone, PartialEq)]
@@ -507,69 +343,6 @@ impl Distances {
             distances: self.values.clone(),
             start_distances: self.start.clone(),
         }
-    }
-}
-
-impl Problem {
-    /// Divides the start object among the slices: each has its N-th root, whose phase is that of the object from its mean.
-    pub(super) fn share_object(&mut self) {
-        let Some(plan) = &self.slices else {
-            return;
-        };
-        let count = plan.count();
-        let mean: Complex<f64> = self.object.iter().sum();
-        let middle = if mean.norm() > 0.0 { mean.arg() } else { 0.0 };
-        let share = 1.0 / count as f64;
-        let root = |v: &Complex<f64>| {
-            let phase = (v * Complex::cis(-middle)).arg() + middle;
-            Complex::from_polar(v.norm().powf(share), phase * share)
-        };
-        self.object = self.object.map(root);
-        let (rows, columns) = self.object.dim();
-        let object = &self.object;
-        self.more_layers =
-            Array3::from_shape_fn((count - 1, rows, columns), |(_, r, c)| object[[r, c]]);
-    }
-
-    /// Takes the slices of an earlier result, interpolated by `interpolated`; their product if the result has another number of
-    /// them.
-    pub(super) fn take_slices<E>(
-        &mut self,
-        result: &Reconstruction,
-        mut interpolated: impl FnMut(&Array2<Complex<f64>>, &mut Array2<Complex<f64>>) -> Result<(), E>,
-    ) -> Result<(), E> {
-        let count = self.slices.as_ref().map_or(1, SlicePlan::count);
-        let of_result = (result.parts.slices.as_ref()).filter(|s| s.slices.dim().0 == count);
-        let Some(stack) = of_result else {
-            interpolated(&result.object, &mut self.object)?;
-            self.share_object();
-            return Ok(());
-        };
-        for (n, slice) in stack.slices.outer_iter().enumerate() {
-            let slice = slice.to_owned();
-            if n == 0 {
-                interpolated(&slice, &mut self.object)?;
-                continue;
-            }
-            let mut layer = self
-                .more_layers
-                .index_axis(ndarray::Axis(0), n - 1)
-                .to_owned();
-            interpolated(&slice, &mut layer)?;
-            self.more_layers
-                .index_axis_mut(ndarray::Axis(0), n - 1)
-                .assign(&layer);
-        }
-        if let Some(plan) = self.slices.as_mut().filter(|plan| plan.refine) {
-            let distances = &stack.distances;
-            plan.same &= distances.windows(2).all(|pair| pair[0] == pair[1]);
-            plan.distances.clone_from(distances);
-            let note = plan.note([self.probe.dim().1, self.probe.dim().2]);
-            let of_distances = |old: &String| NOTES.iter().any(|start| old.starts_with(start));
-            self.notes.retain(|old| !of_distances(old));
-            self.notes.extend(note);
-        }
-        Ok(())
     }
 }
 

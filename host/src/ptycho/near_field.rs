@@ -15,7 +15,7 @@ mod misfit;
 pub use misfit::NearFieldMisfit;
 pub(super) use misfit::small_steps;
 
-use super::start::roll;
+use super::roll::roll;
 use crate::data::Geometry;
 use crate::fft::Fft2;
 use ndarray::Array2;

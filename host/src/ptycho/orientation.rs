@@ -5,13 +5,13 @@
 //! F[ψ*(−r)] = (F ψ)*: the same intensities at the opposite position. So positions whose axes are both inverted are fitted
 //! exactly by the *twin* P′, O′, and only four classes of two orientations each differ in how well they can be fitted.
 
+mod of_recipe;
 mod search;
 
 pub use search::{
     Decision, Evidence, OrientationSearch, StartOfTrials, Trial, TrialR, TrialResult, TwinDecision,
 };
 
-use super::{ReadOptions, Recipe};
 use ndarray::{Array2, Array3};
 use num_complex::Complex;
 use serde::{Serialize, Serializer};
@@ -52,31 +52,6 @@ impl Orientation {
             let first = Self::CLASSES[n / 2];
             if n % 2 == 0 { first } else { first.twin() }
         })
-    }
-
-    /// The orientation in the options of a scan file.
-    #[must_use]
-    pub fn of(options: &ReadOptions) -> Self {
-        Self::new(options.swap_axes, options.flip_rows, options.flip_columns)
-    }
-
-    /// Puts the orientation into the options of a scan file.
-    pub fn set(self, options: &mut ReadOptions) {
-        options.swap_axes = self.swap_axes;
-        options.flip_rows = self.flip_rows;
-        options.flip_columns = self.flip_columns;
-    }
-
-    /// Puts the orientation into a recipe, and turns with the positions what is given in their directions: the path of the exposures
-    /// (`fly.shift`), which then has the directions of the turned positions.
-    pub(crate) fn turn(self, recipe: &mut Recipe) {
-        let change = self.after(Self::of(&recipe.data).inverse()).matrix();
-        if let Some(shift) = &mut recipe.fly.shift {
-            let [row, column] = *shift;
-            // No −0.
-            *shift = change.map(|of| of[0] * row + of[1] * column + 0.0);
-        }
-        self.set(&mut recipe.data);
     }
 
     /// The orientation with both axes inverted, which the conjugate object and probe, turned by 180°, fit exactly as well.

@@ -1,6 +1,6 @@
 //! A probe in the same window with another number of pixels.
 
-use super::start::roll;
+use super::roll::roll;
 use crate::fft::Fft2;
 use ndarray::{Array2, Array3, Axis};
 use num_complex::Complex;

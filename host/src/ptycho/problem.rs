@@ -1,89 +1,24 @@
 //! A scan prepared for iteration: magnitudes, windows, start values.
 
 use super::detector::Detector;
-use super::fly::{FlyPaths, to_middles};
+use super::fly::FlyPaths;
 use super::free_pixels::FREE;
 use super::magnitudes::Magnitudes;
 use super::multislice::SlicePlan;
-use super::near_field::{NearField, NearFieldMisfit};
+use super::near_field::NearField;
+use super::object_layout::ObjectLayout;
 use super::recipe::{GpuStep, GpuWaves, Recipe};
 use super::refinement::PositionOptions;
 use super::regions::{REGIONS, Regions, Windows, chosen_note};
 use super::start;
-use crate::data::{Geometry, Mask, PixelPositions, PositionError, Scan, VariableProbe};
+use super::{ProblemError, StartProbe};
+use crate::data::{Mask, PixelPositions, Scan, VariableProbe};
 use crate::system::ScratchError;
-use crate::text::{count, shortest, significant};
+use crate::text::{count, shortest};
 use ndarray::{Array2, Array3};
 use num_complex::Complex;
 use std::hash::Hasher;
 use std::sync::Arc;
-
-/// Why a scan cannot be reconstructed with a recipe.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum ProblemError {
-    /// The positions are not plausible.
-    #[error("{}{}", .0, unit_remedy(.0))]
-    Positions(#[from] PositionError),
-    /// The geometry of a near field does not suit the positions.
-    #[error(transparent)]
-    NearPositions(#[from] NearFieldMisfit),
-    /// The start probe cannot be made.
-    #[error(transparent)]
-    Start(#[from] start::StartError),
-    /// An array has too many elements for 32-bit indices.
-    #[error("the {what}: expected at most {limit} elements, found {elements}")]
-    TooMany {
-        /// The array.
-        what: &'static str,
-        /// Number of elements.
-        elements: usize,
-        /// Largest number of elements.
-        limit: usize,
-    },
-    /// Object and probe would be moved together, but frames of near fields show where the beam is.
-    #[error(
-        "probe_centre_tolerance: expected none in the near field, where the beam's place on the detector is measured, found {0}"
-    )]
-    Centring(f64),
-    /// Slices of frames that are near fields.
-    #[error("slices.count: expected 1 in the near field, found {0}")]
-    NearSlices(usize),
-    /// The specimen moves further during an exposure than the window of a frame.
-    #[error(
-        "the path of an exposure (fly.shift in metres, or fly.path = \"scan\"): expected at most the window of a frame, {} x {} pixels, found {} x {} pixels",
-        .window[0], .window[1], significant(.found[0], 3), significant(.found[1], 3)
-    )]
-    LongPath {
-        /// Window of a frame (row, column), pixels.
-        window: [usize; 2],
-        /// Path (row, column), pixels.
-        found: [f64; 2],
-    },
-    /// The counts are in a temporary file that cannot be read or written.
-    #[error(transparent)]
-    Scratch(#[from] ScratchError),
-}
-
-/// What can be done about positions that are too far apart, or not far enough.
-fn unit_remedy(error: &PositionError) -> &'static str {
-    match error {
-        PositionError::TooLarge { .. } | PositionError::NoMovement { .. } => {
-            "; if they are in another unit than the file states, data.units.positions states it (--set 'data.units.positions=\"um\"')"
-        }
-        PositionError::Unresolved { .. } => "",
-    }
-}
-
-impl ProblemError {
-    /// That of positions which are refused for frames of this geometry.
-    #[must_use]
-    pub fn of_positions(error: PositionError, geometry: &Geometry) -> Self {
-        match NearFieldMisfit::new(&error, geometry) {
-            Some(misfit) => Self::NearPositions(misfit),
-            None => Self::Positions(error),
-        }
-    }
-}
 
 /// Input of the engines on all back ends.
 #[derive(Debug, Clone)]
@@ -144,67 +79,24 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// Prepares `scan` for `recipe`.
+    /// Prepares `scan` for `recipe`, with a start probe of both; [`Problem::prepare`] makes that, too.
     ///
     /// # Errors
     /// Returns [`ProblemError`] if the scan cannot be reconstructed.
-    pub fn new(scan: &Scan, recipe: &Recipe) -> Result<Self, ProblemError> {
+    pub fn new(scan: &Scan, recipe: &Recipe, start: StartProbe) -> Result<Self, ProblemError> {
         let [frames, rows, columns] = scan.shape();
-        let mut centring = recipe
-            .engines
-            .iter()
-            .map(|spec| spec.probe_centre_tolerance);
-        if let (true, Some(tolerance)) = (
-            scan.geometry().is_near_field(),
-            centring.find_map(|tolerance| tolerance),
-        ) {
-            return Err(ProblemError::Centring(tolerance));
-        }
-        if recipe.slices.are_on() && scan.geometry().is_near_field() {
-            return Err(ProblemError::NearSlices(recipe.slices.count));
-        }
-        let pixel = scan.object_pixel();
-        let mut middles = scan.positions().clone();
-        if let Some(shifts) = to_middles(scan, &recipe.fly) {
-            for (mut position, by) in middles.rows_mut().into_iter().zip(shifts) {
-                position[0] += by[0];
-                position[1] += by[1];
-            }
-        }
-        let positions = PixelPositions::new(&middles, pixel, [rows, columns], recipe.margin())
-            .map_err(|error| ProblemError::of_positions(error, scan.geometry()))?;
-        let fly = FlyPaths::new(scan, &recipe.fly, pixel);
-        let beyond =
-            |path: &&[f64; 2]| path[0].abs() > rows as f64 || path[1].abs() > columns as f64;
-        if let Some(path) = fly.paths().iter().find(beyond) {
-            return Err(ProblemError::LongPath {
-                window: [rows, columns],
-                found: path.map(f64::abs),
+        let ObjectLayout {
+            pixel,
+            positions,
+            fly,
+            slices,
+        } = ObjectLayout::new(scan, recipe)?;
+        let of_start = start.modes.dim();
+        if of_start != (recipe.probe_modes, rows, columns) {
+            return Err(ProblemError::StartProbe {
+                expected: [recipe.probe_modes, rows, columns],
+                found: of_start.into(),
             });
-        }
-        let slices = SlicePlan::new(&recipe.slices, scan.geometry().wavelength, pixel);
-        // Kernels count pixels, parts and layers in 32 bits, with a margin for the stride.
-        let limit = i32::MAX as usize;
-        let object_elements = (positions.object_shape[0])
-            .saturating_mul(positions.object_shape[1])
-            .saturating_mul(recipe.object_layers());
-        for (what, elements) in [
-            ("object", object_elements),
-            (
-                "frame",
-                rows.saturating_mul(columns)
-                    .saturating_mul(recipe.probe_modes)
-                    .saturating_mul(recipe.waves_of_mode()),
-            ),
-            ("list of frames", frames),
-        ] {
-            if elements > limit {
-                return Err(ProblemError::TooMany {
-                    what,
-                    elements,
-                    limit,
-                });
-            }
         }
         let mut notes = Vec::new();
         let free = super::detector::free_pixels(scan, recipe);
@@ -233,7 +125,8 @@ impl Problem {
         }
         let near = scan.geometry().is_near_field();
         let detector = Detector::new(&recipe.detector, &magnitudes, near)?;
-        let mut probe = start::probe(scan, recipe, &mut notes)?;
+        notes.extend(start.notes);
+        let mut probe = start.modes;
         let object = start::object(positions.object_shape, recipe.seed);
         let mut mean_power = scan.brightest_frame() / (rows * columns) as f64;
         if let Some(detector) = &detector {

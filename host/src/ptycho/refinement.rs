@@ -13,7 +13,7 @@
 //! Object and probe stay the same in both. [`FrameParameters`] takes the steps and the best trials.
 
 pub(crate) use super::frame_parameters::FrameParameters;
-use super::recipe::RecipeError;
+use super::recipe_error::RecipeError;
 use crate::text::shortest;
 use serde::{Deserialize, Serialize};
 

@@ -7,13 +7,12 @@
 //! copies. So GPUs that have different regions exchange borders and probes a few times an iteration, instead of sums in every batch. The regions and
 //! their order do not depend on the number of devices, so neither do the bits.
 
+pub(crate) use super::batch_shares::REGIONS;
 use super::batch_shares::{SHARES, SMALLEST, order_of_devices};
 use super::batches::{KeptBatches, split_in_two};
 use super::{BatchMethod, BatchOrder, EngineSpec, Method};
 use warpstride_kernels::ptycho::tile_frames::{TILE_COLUMNS, TILE_ROWS};
 
-/// Number of regions: as many as shares of a batch, so that one, two or four devices have whole ones.
-pub(crate) const REGIONS: usize = SHARES;
 /// Merges of an iteration.
 const MERGES: usize = 4;
 /// Values of the exit waves of a scan from which regions are used by themselves: an iteration takes 21 ms on an H100 then, a quarter of what was measured for four times as many.
@@ -408,7 +407,7 @@ pub(crate) fn chosen_note(
 mod tests {
     use super::*;
     use crate::ptycho::interleaved::Interleaved;
-    use crate::ptycho::step::BatchUpdate;
+    use crate::ptycho::method::BatchUpdate;
     use std::sync::Arc;
 
     /// Frames on a grid of so many rows and columns, 11 and 17 pixels from each other.

@@ -225,7 +225,7 @@ mod tests {
             engines: vec![EngineSpec::parse("dm:4").unwrap()],
             ..Recipe::default()
         };
-        let mut problem = Problem::new(&scan, &recipe).unwrap();
+        let mut problem = Problem::prepare(&scan, &recipe).unwrap();
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("saved");
         let origin = Origin {

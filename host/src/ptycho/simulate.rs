@@ -4,6 +4,7 @@ use super::detector::{Kernel, blur};
 use super::fly::FlyPaths;
 use super::multislice::SlicePropagator;
 use super::near_field::{NearField, Propagator, ramp};
+use super::roll::roll;
 use super::start;
 use crate::data::{Scan, Simulation, SliceStack};
 use crate::fft::Fft2;
@@ -186,7 +187,7 @@ pub fn simulate(options: &SimulateOptions) -> Result<Scan, SimulateError> {
             }
             intensity.mapv_inplace(|value| value + options.background);
             let mut random = generator(options.seed, 1 + i as u64);
-            let centred = start::roll(&intensity, n / 2, n / 2);
+            let centred = roll(&intensity, n / 2, n / 2);
             for (count, expected) in frame.iter_mut().zip(&centred) {
                 *count = if options.noise {
                     draw(*expected, &mut random)

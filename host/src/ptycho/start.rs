@@ -1,19 +1,20 @@
 //! Start values: a probe from the file, the mean pattern or the optics, with extra modes.
 
 mod aberrations;
+mod error;
 mod models;
 mod modes;
 mod unused;
 
+pub use error::StartError;
 pub(super) use modes::with_modes;
 
 use super::ProblemError;
 use super::near_field::NearField;
-use super::probe_search;
 use super::recipe::{ProbeSource, Recipe};
+use super::roll::roll;
 use crate::data::Scan;
 use crate::fft::Fft2;
-use crate::text::significant;
 use aberrations::aberrated;
 use models::{Grid, aperture, gaussian, zone_plate};
 use ndarray::{Array2, Array3, Axis};
@@ -23,62 +24,6 @@ use rand_pcg::Pcg64Mcg;
 use std::f64::consts::PI;
 use unused::unused;
 
-/// Why no start probe can be made.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum StartError {
-    /// The recipe requires the file's illumination, but there is none.
-    #[error("{}: {}", self.option(), self.reason())]
-    NoIllumination,
-    /// The file's illumination cannot be used, for this reason, and the recipe has no other start probe.
-    #[error("{}: {}", self.option(), self.reason())]
-    Illumination(String),
-    /// The aperture illuminates no pixel.
-    #[error("{}: {}", self.option(), self.reason())]
-    DarkAperture(String),
-    /// The model does not fit the grid of pixels.
-    #[error("{}: {}", self.option(), self.reason())]
-    Grid {
-        /// Path of the option in the recipe.
-        option: &'static str,
-        /// What was expected.
-        expected: String,
-        /// What was found.
-        found: String,
-    },
-}
-
-impl StartError {
-    /// Path of the option in the recipe.
-    #[must_use]
-    pub fn option(&self) -> &'static str {
-        match self {
-            Self::NoIllumination | Self::Illumination(_) => "probe.source",
-            Self::DarkAperture(_) => "probe.aperture",
-            Self::Grid { option, .. } => option,
-        }
-    }
-
-    /// What was expected and found.
-    #[must_use]
-    pub fn reason(&self) -> String {
-        match self {
-            Self::NoIllumination => {
-                "expected an illumination in the scan, found none; choose another probe.source"
-                    .to_owned()
-            }
-            Self::Illumination(reason) => format!(
-                "expected an illumination with the rows and columns of the frames, found that {reason}; --set probe.source=mean-pattern (or aperture, gaussian, …) starts without it"
-            ),
-            Self::DarkAperture(found) => format!(
-                "expected a fraction of the frame's width that illuminates a detector pixel, found {found}"
-            ),
-            Self::Grid {
-                expected, found, ..
-            } => format!("expected {expected}, found {found}"),
-        }
-    }
-}
-
 /// The error of the illumination in the file, if it cannot be the start probe and the recipe has no other.
 #[must_use]
 pub fn unusable(scan: &Scan, recipe: &Recipe) -> Option<StartError> {
@@ -87,16 +32,47 @@ pub fn unusable(scan: &Scan, recipe: &Recipe) -> Option<StartError> {
     Some(StartError::Illumination(reason.to_owned()))
 }
 
-/// Makes the start probe (mode, row, column), √photons, scaled so that Σ|P|² equals the total count
-/// of the brightest frame.
-///
-/// # Errors
-/// The recipe's probe cannot be made, or the counts cannot be read.
-pub(super) fn probe(
+/// A start probe.
+#[derive(Debug, Clone)]
+pub struct StartProbe {
+    /// Its modes (mode, row, column), √photons, scaled so that Σ|P|² equals the total count of the brightest frame.
+    pub(super) modes: Array3<Complex<f64>>,
+    /// What is to be said of it.
+    pub(super) notes: Vec<String>,
+}
+
+impl StartProbe {
+    /// With the first of its modes, or all, up to a factor.
+    pub(super) fn scaled(
+        given: Array3<Complex<f64>>,
+        scan: &Scan,
+        recipe: &Recipe,
+        notes: Vec<String>,
+    ) -> Self {
+        let mut modes = with_modes(given, recipe.probe_modes, recipe.probe.mode_power);
+        let power: f64 = modes.iter().map(Complex::norm_sqr).sum();
+        let scale = (scan.brightest_frame() / power).sqrt();
+        modes.mapv_inplace(|v| v * scale);
+        Self { modes, notes }
+    }
+
+    /// The start probe that file and recipe give; `None` if it has to be searched for.
+    ///
+    /// # Errors
+    /// The recipe's probe cannot be made, or the counts cannot be read.
+    pub(super) fn given(scan: &Scan, recipe: &Recipe) -> Result<Option<Self>, ProblemError> {
+        let mut notes = Vec::new();
+        let given = given(scan, recipe, &mut notes)?;
+        Ok(given.map(|given| Self::scaled(given, scan, recipe, notes)))
+    }
+}
+
+/// The start probe that file and recipe give (mode, row, column), up to a factor; `None` if it has to be searched for.
+fn given(
     scan: &Scan,
     recipe: &Recipe,
     notes: &mut Vec<String>,
-) -> Result<Array3<Complex<f64>>, ProblemError> {
+) -> Result<Option<Array3<Complex<f64>>>, ProblemError> {
     let source = match (recipe.probe.source, scan.probe()) {
         (ProbeSource::Auto, Some(_)) => ProbeSource::File,
         (source, _) => source,
@@ -113,14 +89,7 @@ pub(super) fn probe(
             );
             mean_pattern(scan).insert_axis(Axis(0))
         }
-        ProbeSource::Auto => {
-            let (main, defocus) = probe_search::search(scan)?;
-            notes.push(format!(
-                "start probe: none in the scan; the mean pattern with a defocus of {} m fits best (set probe.source and probe.defocus to override it)",
-                significant(defocus, 3)
-            ));
-            main.insert_axis(Axis(0))
-        }
+        ProbeSource::Auto => return Ok(None),
         ProbeSource::File => {
             notes.push("start probe: the illumination in the file, scaled to the counts".into());
             scan.probe().ok_or(StartError::NoIllumination)?.clone()
@@ -158,11 +127,7 @@ pub(super) fn probe(
             main.insert_axis(Axis(0))
         }
     };
-    let mut probe = with_modes(given, recipe.probe_modes, recipe.probe.mode_power);
-    let power: f64 = probe.iter().map(Complex::norm_sqr).sum();
-    let scale = (scan.brightest_frame() / power).sqrt();
-    probe.mapv_inplace(|v| v * scale);
-    Ok(probe)
+    Ok(Some(given))
 }
 
 /// Largest absolute phase of the start object, rad.
@@ -200,18 +165,6 @@ pub(super) fn from_centred_spectrum(spectrum: Array2<Complex<f64>>) -> Array2<Co
         fft.inverse(data);
     }
     roll(&wave, rows / 2, columns / 2)
-}
-
-/// Shifts `a` cyclically down by `rows` and right by `columns`.
-pub(super) fn roll<T: Clone>(a: &Array2<T>, rows: usize, columns: usize) -> Array2<T> {
-    let (height, width) = a.dim();
-    Array2::from_shape_fn((height, width), |(r, c)| {
-        a[[
-            (r + height - rows % height) % height,
-            (c + width - columns % width) % width,
-        ]]
-        .clone()
-    })
 }
 
 /// Propagates through free space by `distance`, m, with the paraxial transfer function
@@ -266,4 +219,16 @@ impl Transfer {
             }
         }
     }
+}
+
+/// The start probe that file and recipe give, for tests.
+#[cfg(test)]
+fn probe(
+    scan: &Scan,
+    recipe: &Recipe,
+    notes: &mut Vec<String>,
+) -> Result<Array3<Complex<f64>>, ProblemError> {
+    let made = StartProbe::given(scan, recipe)?.expect("a start probe without a search");
+    notes.extend(made.notes);
+    Ok(made.modes)
 }

@@ -34,7 +34,7 @@ fn problem(part: impl Fn(&mut Recipe), propagation: Propagation) -> Problem {
         ..Recipe::default()
     };
     part(&mut recipe);
-    Problem::new(&simulate(&options).unwrap(), &recipe).unwrap()
+    Problem::prepare(&simulate(&options).unwrap(), &recipe).unwrap()
 }
 
 fn object_modes(recipe: &mut Recipe) {

@@ -120,7 +120,7 @@ fn problem(
         ..Default::default()
     };
     let scan = simulate(&options)?;
-    let mut problem = Problem::new(
+    let mut problem = Problem::prepare(
         &scan,
         &Recipe {
             probe_modes,

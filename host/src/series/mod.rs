@@ -14,6 +14,7 @@ pub mod cpu;
 pub mod cuda;
 pub(crate) mod definition;
 mod engine;
+mod error;
 mod granularity;
 #[cfg_attr(
     not(feature = "parquet"),
@@ -33,7 +34,8 @@ mod zone;
 
 pub use aggregate::{Aggregate, Method};
 pub use batch::Batch;
-pub use engine::{Engine, SeriesError};
+pub use engine::Engine;
+pub use error::SeriesError;
 pub use granularity::{Calendar, Granularity};
 pub use plan::{Duplicates, NanPolicy, Resample};
 pub use resampled::{Buckets, Column, Resampled};

@@ -206,7 +206,7 @@ impl Running {
             // That of the earlier run takes the place of any other.
             searched.probe.source = ProbeSource::MeanPattern;
         }
-        let mut problem = Problem::new(&scan, &searched).map_err(Failure::data)?;
+        let mut problem = Problem::prepare(&scan, &searched).map_err(Failure::data)?;
         let frame_start = match &begin.result {
             None => None,
             Some(result) => {

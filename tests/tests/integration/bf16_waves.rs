@@ -245,7 +245,7 @@ fn centring_moves_the_waves_too() {
                 seed: 3,
                 ..SimulateOptions::default()
             };
-            let mut problem = Problem::new(&simulate(&options).unwrap(), &recipe).unwrap();
+            let mut problem = Problem::prepare(&simulate(&options).unwrap(), &recipe).unwrap();
             // A probe that is off the centre by more than the tolerance.
             let probe = problem.probe.clone();
             let (_, rows, columns) = probe.dim();

@@ -25,7 +25,7 @@ fn engine(name: &str, problem: &Problem) -> Box<dyn Engine> {
 fn object_after(first: &str, second: &str) -> (Vec<Complex<f64>>, Vec<f64>) {
     let mut recipe = recipe(&["dm:4", "raar:2"]).unwrap();
     recipe.metrics_every = 1;
-    let problem = Problem::new(&non_square_scan(), &recipe).unwrap();
+    let problem = Problem::prepare(&non_square_scan(), &recipe).unwrap();
     let mut run = Reconstructor::new(engine(first, &problem), &problem, &recipe);
     for _ in 0..SAVED_AFTER {
         run.advance().unwrap();

@@ -83,7 +83,7 @@ fn recipe_of(engines: &[&str]) -> Recipe {
 fn check(whole: bool, engines: &[&str]) {
     let recipe = recipe_of(engines);
     let (_folder, scans) = scans(whole);
-    let problems = scans.map(|scan| Problem::new(&scan, &recipe).unwrap());
+    let problems = scans.map(|scan| Problem::prepare(&scan, &recipe).unwrap());
     let [in_memory, in_file] = &problems;
     assert_eq!(in_memory.total_counts, in_file.total_counts);
     assert_eq!(in_memory.free_counts, in_file.free_counts);
@@ -128,7 +128,7 @@ fn projections() {
 fn two_devices() {
     let recipe = recipe_of(&["dm:3"]);
     let (_folder, scans) = scans(true);
-    let [in_memory, in_file] = scans.map(|scan| Problem::new(&scan, &recipe).unwrap());
+    let [in_memory, in_file] = scans.map(|scan| Problem::prepare(&scan, &recipe).unwrap());
     let object = |problem: &Problem, size: usize, plan: Option<StreamPlan>| {
         on_ranks(size, |ranks| {
             let (device, ranks) = (EmulatedDevice::new(), (ranks, None));
@@ -150,7 +150,7 @@ fn two_devices() {
 fn conjugate_gradients() {
     let recipe = recipe_of(&["ml:3"]);
     let (_folder, scans) = scans(true);
-    let [in_memory, in_file] = scans.map(|scan| Problem::new(&scan, &recipe).unwrap());
+    let [in_memory, in_file] = scans.map(|scan| Problem::prepare(&scan, &recipe).unwrap());
     let plan = StreamPlan::new([FRAMES, SIDE * SIDE], 7, 2, in_file.magnitudes.codes());
     let bits = |problem, plan| bits_of(problem, &recipe, UpdateVersion::Tiled, Some(plan));
     assert!(bits(&in_file, plan.in_file()) == bits(&in_memory, plan));
@@ -161,7 +161,7 @@ fn the_cpu_reads_them_into_memory() {
     let recipe = recipe_of(&["dm:2", "lsqml:2"]);
     let (_folder, scans) = scans(true);
     let ends = scans.map(|scan| {
-        let problem = Problem::new(&scan, &recipe).unwrap();
+        let problem = Problem::prepare(&scan, &recipe).unwrap();
         let engine = Box::new(CpuEngine::<f64>::new(&problem));
         let run = finished(engine, &problem, &recipe);
         run.progress()

@@ -73,7 +73,7 @@ impl Scan {
             seed: 7,
             ..SimulateOptions::default()
         };
-        let problem = Problem::new(&simulate(&options).unwrap(), &recipe).unwrap();
+        let problem = Problem::prepare(&simulate(&options).unwrap(), &recipe).unwrap();
         let [rows, columns] = problem.positions.object_shape;
         assert!(rows * columns >= 8192 * FEW as usize, "{rows} × {columns}");
         (problem, recipe)

@@ -42,7 +42,7 @@ fn problem(
         seed: 11,
         ..SimulateOptions::default()
     };
-    let problem = Problem::new(&simulate(&options).unwrap(), &recipe).unwrap();
+    let problem = Problem::prepare(&simulate(&options).unwrap(), &recipe).unwrap();
     (problem, recipe)
 }
 
@@ -193,7 +193,7 @@ fn on_pixels(engines: &[&str], modes: usize) {
             seed: 3,
             ..SimulateOptions::default()
         };
-        let problem = Problem::new(&simulate(&options).unwrap(), &recipe).unwrap();
+        let problem = Problem::prepare(&simulate(&options).unwrap(), &recipe).unwrap();
         reconstructed(on_emulator(&problem, SHARED_MEMORY[1]), &problem, &recipe).0
     });
     assert!(exact == whole);

@@ -37,7 +37,7 @@ pub(crate) fn problem_of(recipe: &Recipe, seed: u64, [frame, positions]: [usize;
         seed,
         ..SimulateOptions::default()
     };
-    Problem::new(&simulate(&options).unwrap(), recipe).unwrap()
+    Problem::prepare(&simulate(&options).unwrap(), recipe).unwrap()
 }
 
 pub(crate) fn on_emulator(problem: &Problem, shared_memory: usize) -> Box<dyn Engine> {

@@ -32,7 +32,7 @@ pub(crate) fn problem(step: GpuStep, engines: &[&str], modes: usize) -> (Problem
     let frames = whole.frames().unwrap().slice(s![.., 32..96, ..]).to_owned();
     let (positions, geometry) = (whole.positions().clone(), *whole.geometry());
     let scan = Scan::new(frames, None, positions, geometry, None).unwrap();
-    (Problem::new(&scan, &recipe).unwrap(), recipe)
+    (Problem::prepare(&scan, &recipe).unwrap(), recipe)
 }
 
 pub(crate) fn on_emulator(problem: &Problem) -> Box<dyn Engine> {
@@ -91,7 +91,7 @@ fn centring_moves_the_exit_waves_too() {
             seed: 3,
             ..SimulateOptions::default()
         };
-        let mut problem = Problem::new(&simulate(&options).unwrap(), &recipe).unwrap();
+        let mut problem = Problem::prepare(&simulate(&options).unwrap(), &recipe).unwrap();
         // A probe that is off the centre by more than the tolerance.
         let probe = problem.probe.clone();
         let (_, rows, columns) = probe.dim();

@@ -19,7 +19,7 @@ fn after_passes(frame: usize, shared_memory: usize) -> [Vec<Complex<f64>>; 2] {
     };
     let mut recipe = recipe(&["epie:2"]).unwrap();
     recipe.engines[0].subpixel = Some(false);
-    let problem = Problem::new(&simulate(&options).unwrap(), &recipe).unwrap();
+    let problem = Problem::prepare(&simulate(&options).unwrap(), &recipe).unwrap();
     let device = EmulatedDevice::with_shared_memory(shared_memory);
     let engine = GpuEngine::new(device, &problem, UpdateVersion::Tiled).unwrap();
     let mut run = Reconstructor::new(Box::new(engine), &problem, &recipe);

@@ -91,7 +91,7 @@ pub(crate) fn prepared(
     recipe.free_pixels = 0.02;
     recipe.metrics_every = 1;
     change(&mut recipe);
-    let problem = Problem::new(&simulate(&options).unwrap(), &recipe).unwrap();
+    let problem = Problem::prepare(&simulate(&options).unwrap(), &recipe).unwrap();
     (problem, recipe)
 }
 

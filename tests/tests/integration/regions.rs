@@ -197,7 +197,7 @@ fn the_free_pixels_fit_as_well_as_without_regions() {
         let (_, mut recipe) = prepared([24, 4, 1], &["lsqml:20"], |_| ());
         recipe.engines[0].regions = Some(regions);
         recipe.engines[0].batch = Some(10);
-        let problem = Problem::new(&scan, &recipe).unwrap();
+        let problem = Problem::prepare(&scan, &recipe).unwrap();
         let engine = Box::new(CpuEngine::<f32>::new(&problem));
         let run = finished(engine, &problem, &recipe);
         run.progress().history.last().unwrap().r_free.unwrap()

@@ -44,7 +44,7 @@ impl Scan {
             seed: 5,
             ..SimulateOptions::default()
         };
-        let problem = Problem::new(&simulate(&options).unwrap(), &recipe).unwrap();
+        let problem = Problem::prepare(&simulate(&options).unwrap(), &recipe).unwrap();
         (problem, recipe)
     }
 }

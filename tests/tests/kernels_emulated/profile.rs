@@ -23,7 +23,7 @@ fn profiled(engine: &str, blocks: bool) -> (Vec<ProfileSpan>, Vec<&'static str>)
         photons: 1e6,
         ..SimulateOptions::default()
     };
-    let problem = Problem::new(&simulate(&options).unwrap(), &recipe).unwrap();
+    let problem = Problem::prepare(&simulate(&options).unwrap(), &recipe).unwrap();
     let codes = problem.magnitudes.codes();
     assert!(codes.is_some());
     let plan = blocks.then(|| StreamPlan::new([FRAMES, FRAME * FRAME], 3, 2, codes));

@@ -1,6 +1,5 @@
 //! Owned device memory.
 
-use std::any::Any;
 use std::fmt;
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
@@ -12,6 +11,7 @@ use bytemuck::Pod;
 use warpstride_device::launch::{Cuda, Read, Write};
 
 use super::context::{Context, bytes_of};
+use super::deferred_free::Owner;
 use super::error::{CudaError, Result, check};
 use super::ffi::driver;
 
@@ -28,9 +28,6 @@ pub struct DeviceBuffer<T: Pod> {
     owner: Option<Owner>,
     elements: PhantomData<T>,
 }
-
-/// What keeps memory of another library alive until it is dropped.
-pub type Owner = Box<dyn Any + Send + Sync>;
 
 impl<T: Pod> fmt::Debug for DeviceBuffer<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, Weak};
 
 use cust::device::Device;
 
-use super::buffer::Owner;
 use super::deferred_free;
+use super::deferred_free::Owner;
 use super::error::{CudaError, Result, check, from_cust};
 use super::ffi::driver;
 use super::lock::lock;

@@ -5,8 +5,11 @@
 
 use std::sync::Mutex;
 
-use super::buffer::Owner;
 use super::lock::lock;
+use std::any::Any;
+
+/// What keeps memory of another library alive until it is dropped.
+pub type Owner = Box<dyn Any + Send + Sync>;
 
 /// Frees memory; returns what else keeps it alive, which is dropped without the lock.
 type Free = Box<dyn FnOnce() -> Option<Owner> + Send>;

@@ -7,8 +7,9 @@ use std::sync::Arc;
 
 use bytemuck::Pod;
 
-use super::buffer::{DeviceBuffer, Owner};
+use super::buffer::DeviceBuffer;
 use super::context::{Context, bytes_of};
+use super::deferred_free::Owner;
 use super::error::{CudaError, Result, check};
 use super::event::{Event, Timing};
 use super::ffi::driver;

@@ -15,8 +15,8 @@ use super::context::Context;
 use super::error::{CudaError, Result, check};
 use super::ffi::driver;
 use super::ffi::nccl::{Comm, Nccl, UniqueId, nccl};
-use super::peers::{PeerCopy, Transfers};
 use super::stream::Stream;
+use super::transfers::{PeerCopy, Transfers};
 
 /// `ncclUint8`
 const BYTES: c_int = 1;

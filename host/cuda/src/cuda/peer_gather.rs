@@ -18,8 +18,8 @@ use super::event::{Event, Timing};
 use super::ffi::driver;
 use super::lock::lock;
 use super::peer::enable_peer_access;
-use super::peers::{PeerCopy, Transfers};
 use super::stream::Stream;
+use super::transfers::{PeerCopy, Transfers};
 
 /// How long a thread looks for the end of a meeting before it sleeps: to be woken takes some ten microseconds, in which a device may have no
 /// work left.

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use bytemuck::Pod;
 use warpstride_device::launch::{AnyLaunch, Launch, Read, Space, Work, Write};
 
-use super::device_group::ProfileSpan;
 use super::error::Result;
 use crate::cuda::{DeviceBuffer, Transfers};
 
@@ -54,6 +53,26 @@ pub trait PendingCopy<B> {
     /// # Errors
     /// The error of the copy or of earlier work.
     fn wait(self) -> Result<B>;
+}
+
+/// The time of one operation, by the clock of its device.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ProfileSpan {
+    /// Index of the device in the group; 0 for a [`Device`](super::Device).
+    pub device: usize,
+    /// Name of the stream, or `receive` for the second half of a send through the host. The streams of a
+    /// [`Device`](super::Device) are `work`, and `copies` for [`send_beside`](super::Device::send_beside).
+    pub stream: &'static str,
+    /// Name of the kernel, or what else was queued: `copy`, `send`, `send to host`, `upload`, …
+    pub name: &'static str,
+    /// Bytes of a copy or a fill, if they were noted.
+    pub bytes: Option<usize>,
+    /// Start in microseconds after the call of [`DeviceGroup::profile`] or
+    /// [`Device::start_profile`](super::Device::start_profile). The clocks of the devices of a group agree to a few
+    /// microseconds.
+    pub start_us: f64,
+    /// End in microseconds, by the same clock.
+    pub end_us: f64,
 }
 
 /// A device that runs kernels: one ordered queue of launches, transforms and copies.

@@ -5,6 +5,7 @@
 //! and [`EmulatedDeviceGroup`](super::EmulatedDeviceGroup), where all work is done when its call
 //! returns. Unlike the work of a [`Device`](super::Device), streams are ordered only by events.
 
+use super::ProfileSpan;
 use std::ops::Range;
 
 use bytemuck::Pod;
@@ -37,26 +38,6 @@ impl StreamId {
             Self::Bottom => "bottom",
         }
     }
-}
-
-/// The time of one operation, by the clock of its device.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ProfileSpan {
-    /// Index of the device in the group; 0 for a [`Device`](super::Device).
-    pub device: usize,
-    /// Name of the stream, or `receive` for the second half of a send through the host. The streams of a
-    /// [`Device`](super::Device) are `work`, and `copies` for [`send_beside`](super::Device::send_beside).
-    pub stream: &'static str,
-    /// Name of the kernel, or what else was queued: `copy`, `send`, `send to host`, `upload`, …
-    pub name: &'static str,
-    /// Bytes of a copy or a fill, if they were noted.
-    pub bytes: Option<usize>,
-    /// Start in microseconds after the call of [`DeviceGroup::profile`] or
-    /// [`Device::start_profile`](super::Device::start_profile). The clocks of the devices of a group agree to a few
-    /// microseconds.
-    pub start_us: f64,
-    /// End in microseconds, by the same clock.
-    pub end_us: f64,
 }
 
 /// The link from one device of a group to another.

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use super::device_group::ProfileSpan;
+use super::ProfileSpan;
 use super::profile::MAX_PROFILE_SPANS;
 
 /// Times operations that are done when their call returns, once it has been started.

@@ -27,8 +27,8 @@ pub use copy_rows::RowCopies;
 pub use cuda_device::{CudaArriving, CudaDevice};
 pub use cuda_fft::{CudaFft, OwnFft};
 pub use cuda_group::{CudaDeviceGroup, CudaEvent, CudaGroupGraph, CudaPeerChannel};
-pub use device::{Buffer, Device, Direction, PendingCopy, ReadBack};
-pub use device_group::{DeviceGroup, Link, ProfileSpan, RangedBuffer, StreamId};
+pub use device::{Buffer, Device, Direction, PendingCopy, ProfileSpan, ReadBack};
+pub use device_group::{DeviceGroup, Link, RangedBuffer, StreamId};
 pub use emulated_device::{
     EmulatedBuffer, EmulatedCopy, EmulatedDevice, EmulatedFft, EmulatedReadBack,
 };

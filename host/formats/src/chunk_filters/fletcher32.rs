@@ -1,7 +1,7 @@
 //! HDF5's checksum: the data, then four bytes with their Fletcher-32.
 
 use super::FilterError;
-use super::pipeline::copy;
+use super::unchanged::copy;
 
 const NAME: &str = "Fletcher-32";
 

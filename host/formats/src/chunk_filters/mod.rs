@@ -46,6 +46,7 @@ mod read;
 mod scratch;
 mod shuffle;
 mod transpose;
+mod unchanged;
 
 pub use error::FilterError;
 pub use filter::FilterSpec;

@@ -2,6 +2,7 @@
 
 use super::filter::Filter;
 use super::scratch::at_least;
+use super::unchanged::copy;
 use super::{FilterError, FilterSpec, Scratch};
 
 /// The greatest number of filters in HDF5, one for each bit of a chunk's filter mask.
@@ -130,24 +131,5 @@ fn whole(filter: &'static str, expected: usize, found: usize) -> Result<(), Filt
         Ok(())
     } else {
         Err(FilterError::length(filter, expected, found as u64))
-    }
-}
-
-/// Copies data that no filter changes, at most as many as there is memory for.
-pub(super) fn copy(
-    filter: &'static str,
-    input: &[u8],
-    output: &mut [u8],
-) -> Result<usize, FilterError> {
-    match output.get_mut(..input.len()) {
-        Some(output) => {
-            output.copy_from_slice(input);
-            Ok(input.len())
-        }
-        None => Err(FilterError::length(
-            filter,
-            output.len(),
-            input.len() as u64,
-        )),
     }
 }

@@ -8,12 +8,14 @@
 mod attributes;
 mod blocks;
 mod dense;
+mod error;
 mod fields;
 mod groups;
 mod headers;
 mod selection;
 mod virtual_layout;
 
+pub use error::StructureError;
 pub use groups::LinkTarget;
 pub use selection::{Axis, Selection};
 pub use virtual_layout::{Mapping, NumberType, VirtualDataset};
@@ -22,23 +24,6 @@ use blocks::Blocks;
 use fields::Fields;
 use std::collections::BTreeMap;
 use std::path::Path;
-
-/// The reason why the structure of a file cannot be read.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum StructureError {
-    /// The operating system refuses to open or read the file.
-    #[error("{0}")]
-    Read(String),
-    /// The structure is broken.
-    #[error("{0} is damaged")]
-    Damaged(&'static str),
-    /// The file uses a part of the specification that this reader does not know.
-    #[error("{0} is not supported")]
-    Unsupported(&'static str),
-    /// More of the file would have to be read than is sensible.
-    #[error("its structure is too large or damaged")]
-    TooLarge,
-}
 
 /// An open file.
 #[derive(Debug)]

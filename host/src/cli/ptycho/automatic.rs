@@ -140,7 +140,7 @@ impl AutomaticSettings<'_> {
             // That of the start takes its place, so a search for one would be wasted.
             prepared.probe.source = ProbeSource::MeanPattern;
         }
-        let mut problem = (Problem::new(scan, &prepared))
+        let mut problem = (Problem::prepare(scan, &prepared))
             .map_err(|error| self.origin.of_problem(&self.name, &error))?;
         let started = start.map(|result| problem.start_from(result, scan, &going_on(recipe)));
         let frames = match started.transpose() {

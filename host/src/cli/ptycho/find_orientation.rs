@@ -171,7 +171,7 @@ impl TrialSettings<'_> {
         // The search for a probe and the compilation of kernels may take far longer than an iteration.
         let before_iterations = stops_at_once(self.stopped.clone())?;
         let skipped = |why: String| Ok(Some((TrialResult::Skipped(why), false)));
-        let problem = match Problem::new(scan, recipe) {
+        let problem = match Problem::prepare(scan, recipe) {
             Ok(problem) => problem,
             // The unit of the file suits its own orientation.
             Err(ProblemError::Positions(error)) => return skipped(error.to_string()),

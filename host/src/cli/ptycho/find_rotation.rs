@@ -68,13 +68,13 @@ pub(super) fn search(
     if start == StartOfTrials::Searched {
         // The search for a probe at each angle would take far longer than the trials.
         if let Some(rotation) = likely
-            && let Ok(problem) = Problem::new(&turned(&part, rotation)?, &recipe)
+            && let Ok(problem) = Problem::prepare(&turned(&part, rotation)?, &recipe)
         {
             part = with_probe(&part, Some(problem.probe))?;
             recipe.probe.source = ProbeSource::File;
         }
     } else if let Some(rotation) = likely
-        && let Ok(problem) = Problem::new(&turned(&part, rotation)?, &recipe)
+        && let Ok(problem) = Problem::prepare(&turned(&part, rotation)?, &recipe)
     {
         tells_twins = !is_own_twin(&problem.probe);
     }

@@ -12,7 +12,7 @@
 use super::super::{Grid, MriError, Plans};
 use super::calibration::{CalibrationRegion, fit};
 use super::check_shapes;
-use super::kernel_matrix::{Eigenpairs, KernelMatrix};
+use super::kernel_matrix::{Eigenpairs, KernelMatrix, indices};
 use super::refine::refine;
 use super::sets::needed;
 use super::subspace::right_singular;
@@ -256,15 +256,6 @@ fn weight(eigenvalue: f64) -> f64 {
     let share = ((eigenvalue - none) / (all - none)).clamp(0.0, 1.0);
     let length = share * share * (3.0 - 2.0 * share);
     if length < MIN_LENGTH { 0.0 } else { length }
-}
-
-/// All indices of an array of this shape, in its order.
-pub(super) fn indices(shape: [usize; 3]) -> Vec<[usize; 3]> {
-    let [slices, rows, columns] = shape;
-    let plane = rows * columns;
-    (0..slices * plane)
-        .map(|n| [n / plane, n % plane / columns, n % columns])
-        .collect()
 }
 
 /// Singular values above this are signal. For white noise of unknown strength the best threshold is

@@ -1,10 +1,18 @@
 //! The projection on the signal subspace, as a small Hermitian matrix at each point.
 
 use super::super::Grid;
-use super::espirit::indices;
 use num_complex::Complex;
 use rayon::prelude::*;
 use std::f64::consts::TAU;
+
+/// All indices of an array of this shape, in its order.
+pub(super) fn indices(shape: [usize; 3]) -> Vec<[usize; 3]> {
+    let [slices, rows, columns] = shape;
+    let plane = rows * columns;
+    (0..slices * plane)
+        .map(|n| [n / plane, n % plane / columns, n % columns])
+        .collect()
+}
 
 /// Squarings of a matrix, at most, and the share of its trace that the largest eigenvalue has left
 /// to the others before the last of them. Eigenvalues that differ by two thousandths are still

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::ptycho::PositionMethod;
+use crate::ptycho::free_share;
 
 /// What an invented scan needs; what a recipe lacks multiplies its R_free.
 #[derive(Clone, Copy)]

@@ -2,7 +2,8 @@
 //! [`crate::ptycho::refinement`].
 
 use super::engine::CpuEngine;
-use super::model::{PointRamps, Scratch, compare, model_spectra, shifted};
+use super::model::{compare, model_spectra};
+use super::shift::{PointRamps, Scratch, shifted};
 use super::variable_probe::FrameProbes;
 use super::window::Window;
 use crate::fft::Real;

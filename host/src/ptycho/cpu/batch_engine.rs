@@ -8,59 +8,33 @@
 //! LSQ-ML and (1−α) W + α max W for ePIE (α = 1) and rPIE. Both use the old object and probe.
 
 mod steps;
+pub(in crate::ptycho::cpu) mod sums;
 mod variations;
 
 use super::engine::CpuEngine;
 use super::fourier_projection::FrameErrors;
-use super::model::{PointRamps, Scratch, add_shifted_back, compare, model_spectra};
+use super::model::{compare, model_spectra};
 use super::multislice;
-use super::part_sums::{BAND, ObjectPart, ProbePart};
+use super::part_sums::{ObjectPart, ProbePart};
 use super::regions::side_by_side;
+use super::shift::{PointRamps, Scratch};
 use super::smoothness;
 use super::variable_probe::FrameProbes;
-use super::window::{Layout, Window};
-use crate::fft::{Real, TransposedFft2};
+use super::window::Window;
+use crate::fft::Real;
 use crate::ptycho::batches::batches;
-use crate::ptycho::ranks::{PartSums, Parts};
-use crate::ptycho::step::{BatchMethod, BatchUpdate, Smoothness};
+use crate::ptycho::method::{BatchMethod, BatchUpdate};
+use crate::ptycho::ranks::PartSums;
+use crate::ptycho::updates::NEIGHBOURS;
+use crate::ptycho::updates::Smoothness;
 use crate::ptycho::{EngineError, MAGNITUDE_FLOOR, Step};
 use num_complex::Complex;
 use rayon::prelude::*;
 pub(super) use steps::mean_steps;
 use steps::steps;
-pub(crate) use steps::{DAMPING, STEP, TRIM};
-
-/// Frames per task of the probe's sums.
-const GROUP: usize = 8;
-/// δ of the LSQ-ML denominator, in units of the largest weight.
-pub(crate) const FLOOR: f64 = 0.1;
-/// Neighbours of a pixel, of the regulariser.
-pub(crate) const NEIGHBOURS: f64 = 4.0;
-
-/// What the iterations remember.
-#[derive(Default)]
-pub(super) struct BatchState<T> {
-    /// Object and probe momentum; empty before the first iteration with momentum.
-    pub(super) object: Vec<Complex<T>>,
-    pub(super) probe: Vec<Complex<T>>,
-}
-
-/// The arrays of this rank's frames of a batch.
-struct Batch<T> {
-    /// How the batch is divided.
-    parts: Parts,
-    /// Frames of all ranks.
-    all: Vec<u32>,
-    /// Frames of this rank.
-    frames: Vec<u32>,
-    ramps: Vec<PointRamps<T>>,
-    /// `S[P]` (frame, point, mode, row, column).
-    probes: Vec<Complex<T>>,
-    /// χ (frame, wave, row, column).
-    chi: Vec<Complex<T>>,
-    /// Intensities that the detector measures (frame, column, row), if its background is updated from them.
-    measured: Vec<T>,
-}
+use sums::{
+    Batch, ObjectDirection, add_object_sums, add_probe_sums, advance, divide, inverse_layers,
+};
 
 /// One pass over all frames; returns each frame's errors, of the model before its batch's update.
 pub(super) fn iterate<T: Real>(
@@ -156,28 +130,6 @@ pub(super) fn update<T: Real>(
         variations::advance(engine, &varied, frames, factors[1]);
     }
     Ok(())
-}
-
-/// `values += v` with `v ← momentum · v + factor · direction`.
-pub(super) fn advance<T: Real>(
-    values: &mut [Complex<T>],
-    direction: &[Complex<T>],
-    factor: f64,
-    momentum: f64,
-    velocity: &mut Vec<Complex<T>>,
-) {
-    let (factor, keep) = (T::of(factor), T::of(momentum));
-    if momentum == 0.0 {
-        for (value, d) in values.iter_mut().zip(direction) {
-            *value += d.scale(factor);
-        }
-        return;
-    }
-    velocity.resize(values.len(), Complex::default());
-    for ((value, v), d) in values.iter_mut().zip(velocity).zip(direction) {
-        *v = v.scale(keep) + d.scale(factor);
-        *value += *v;
-    }
 }
 
 /// Adds what the frames of a batch say about the detector's background.
@@ -317,12 +269,6 @@ fn deviations<T: Real>(
     (batch, errors)
 }
 
-/// ΔO, and the weights that it was divided by.
-struct ObjectDirection<T> {
-    direction: Vec<Complex<T>>,
-    weights: Vec<T>,
-}
-
 /// ΔO of a batch that has `share` of the frames.
 fn object_direction<T: Real>(
     engine: &CpuEngine<T>,
@@ -378,81 +324,6 @@ fn object_direction<T: Real>(
     })
 }
 
-/// Adds Σ conj(S\[P\]) χ, for each layer of the object those of its exit waves, and Σ |S\[P\]|² of `frames` to `sums`, whose
-/// rectangle has their windows; `probes` are (frame, point, mode, row, column), `chi` (frame, wave, row, column).
-pub(super) fn add_object_sums<T: Real>(
-    layout: &Layout,
-    frames: &[u32],
-    (probes, chi): (&[Complex<T>], &[Complex<T>]),
-    sums: &mut ObjectPart<T>,
-) {
-    let (width, origin) = (sums.columns.len(), [sums.rows.start, sums.columns.start]);
-    let pixels = layout.pixels();
-    let (moved, waves) = (layout.probes(), layout.waves());
-    sums.for_each_band(|layer, band, numerators, weights| {
-        let first = origin[0] + band * BAND;
-        let last = first + weights.len() / width;
-        for (n, frame) in frames.iter().enumerate() {
-            let [top, left] = layout.corners[*frame as usize].map(|v| v as usize);
-            for row in first.max(top)..last.min(top + layout.rows) {
-                let start = (row - first) * width + left - origin[1];
-                let own = (row - top) * layout.columns;
-                let sums = &mut numerators[start..start + layout.columns];
-                let weights = &mut weights[start..start + layout.columns];
-                for probe in 0..moved {
-                    let wave = layout.wave(probe, layer);
-                    let chi = &chi[(n * waves + wave) * pixels + own..][..layout.columns];
-                    let probe = &probes[(n * moved + probe) * pixels + own..][..layout.columns];
-                    for (((sum, weight), p), chi) in
-                        sums.iter_mut().zip(&mut *weights).zip(probe).zip(chi)
-                    {
-                        *sum += p.conj() * chi;
-                        *weight += p.norm_sqr();
-                    }
-                }
-            }
-        }
-    });
-}
-
-/// How a weight W becomes a denominator: √(W² + δ²) or (1−α) W + α max W.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Denominator {
-    /// √(W² + (0.1 max W)²).
-    Floor,
-    /// (1−α) W + α max W.
-    Mixed(f64),
-}
-
-/// Divides every layer of `numerators` by the denominator of `weights` plus `extra`; 0 where that is 0.
-pub(super) fn divide<T: Real>(
-    numerators: &mut [Complex<T>],
-    weights: &[T],
-    extra: T,
-    layers: usize,
-    denominator: Denominator,
-) {
-    let largest = weights.iter().copied().fold(T::default(), T::max) + extra;
-    let floor = largest * T::of(FLOOR);
-    let of = |w: T| match denominator {
-        Denominator::Floor => (w * w + floor * floor).sqrt(),
-        Denominator::Mixed(alpha) => w * T::of(1.0 - alpha) + largest * T::of(alpha),
-    };
-    for layer in numerators
-        .chunks_exact_mut(weights.len().max(1))
-        .take(layers)
-    {
-        for (value, weight) in layer.iter_mut().zip(weights) {
-            let divisor = of(*weight + extra);
-            *value = if divisor > T::default() {
-                value.unscale(divisor)
-            } else {
-                Complex::default()
-            };
-        }
-    }
-}
-
 /// ΔP (mode, row, column).
 fn probe_direction<T: Real>(
     engine: &CpuEngine<T>,
@@ -492,93 +363,4 @@ fn probe_direction<T: Real>(
         method.probe_denominator(),
     );
     Ok(direction)
-}
-
-/// Adds the spectra (mode, column, row) of Σ √c S⁻¹\[conj(O) χ\] and Σ c |O|² (row, column) of the frames, over all layers of the
-/// object, to `sums`; c is each frame's `scale`. `chi` is (frame, wave, row, column).
-pub(super) fn add_probe_sums<T: Real>(
-    layout: &Layout,
-    fft: &TransposedFft2<T>,
-    object: &[Complex<T>],
-    (frames, ramps): (&[u32], &[PointRamps<T>]),
-    chi: &[Complex<T>],
-    scale: impl Fn(usize) -> f64 + Sync,
-    total: &mut ProbePart<T>,
-) {
-    let pixels = layout.pixels();
-    let waves = layout.waves() * pixels;
-    let partial: Vec<(Vec<Complex<T>>, Vec<T>)> = frames
-        .par_chunks(GROUP)
-        .zip(chi.par_chunks(GROUP * waves))
-        .zip(ramps.par_chunks(GROUP))
-        .map_init(
-            || Scratch::new(layout, fft),
-            |scratch, ((frames, chi), ramps)| {
-                let mut sums = vec![Complex::default(); layout.modes * pixels];
-                let mut weights = vec![T::default(); pixels];
-                for ((frame, chi), ramps) in frames.iter().zip(chi.chunks_exact(waves)).zip(ramps) {
-                    let corner = layout.corners[*frame as usize];
-                    let c = scale(*frame as usize);
-                    let (c, root) = (T::of(c), T::of(c.sqrt()));
-                    for layer in 0..layout.object_layers {
-                        let object = layout.layer(object, layer);
-                        for_each_window_value(layout, corner, object, |i, o| {
-                            weights[i] += o.norm_sqr() * c;
-                        });
-                    }
-                    for probe in 0..layout.probes() {
-                        let wave = &mut scratch.wave;
-                        for layer in 0..layout.object_layers {
-                            let chi = &chi[layout.wave(probe, layer) * pixels..][..pixels];
-                            let object = layout.layer(object, layer);
-                            for_each_window_value(layout, corner, object, |i, o| {
-                                let value = (o.conj() * chi[i]).scale(root);
-                                wave[i] = if layer == 0 { value } else { wave[i] + value };
-                            });
-                        }
-                        let (point, mode) = (probe / layout.modes, probe % layout.modes);
-                        let sum = &mut sums[mode * pixels..][..pixels];
-                        add_shifted_back(ramps, point, sum, fft, scratch);
-                    }
-                }
-                (sums, weights)
-            },
-        )
-        .collect();
-    for (own, own_weights) in partial {
-        let pairs = total.numerators.iter_mut().zip(own);
-        pairs.for_each(|(to, v)| *to += v);
-        let pairs = total.weights.iter_mut().zip(own_weights);
-        pairs.for_each(|(to, v)| *to += v);
-    }
-}
-
-/// Replaces unnormalised spectra (layer, column, row) by the layers.
-pub(super) fn inverse_layers<T: Real>(
-    layers: &mut [Complex<T>],
-    pixels: usize,
-    fft: &TransposedFft2<T>,
-) {
-    let scale2 = fft.scale() * fft.scale();
-    let mut scratch = fft.scratch();
-    for layer in layers.chunks_exact_mut(pixels) {
-        let mut spectrum: Vec<_> = layer.iter().map(|v| v.scale(scale2)).collect();
-        fft.inverse(&mut spectrum, layer, &mut scratch);
-    }
-}
-
-/// Calls `take(pixel, O)` for each pixel of the frame with this corner, O a layer (row, column) of the object.
-pub(super) fn for_each_window_value<T: Real>(
-    layout: &Layout,
-    corner: [u32; 2],
-    object: &[Complex<T>],
-    mut take: impl FnMut(usize, Complex<T>),
-) {
-    let [top, left] = corner.map(|v| v as usize);
-    for row in 0..layout.rows {
-        let line = &object[(top + row) * layout.object_shape[1] + left..][..layout.columns];
-        for (column, o) in line.iter().enumerate() {
-            take(row * layout.columns + column, *o);
-        }
-    }
 }

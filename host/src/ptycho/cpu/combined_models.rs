@@ -71,7 +71,7 @@ fn both_parts_explain_the_frames_better_than_either_alone() {
     for part in [Part::ObjectModes, Part::VariableProbe] {
         let scan = simulate(&options(part)).unwrap();
         let r_factor = |parts: [bool; 2]| {
-            let problem = Problem::new(&scan, &recipe(part, parts)).unwrap();
+            let problem = Problem::prepare(&scan, &recipe(part, parts)).unwrap();
             let mut engine = CpuEngine::<f32>::new(&problem);
             run(&mut engine, &spec(EngineName::Lsqml, 10), &problem, 1, 30);
             run(&mut engine, &spec(EngineName::Ml, 10), &problem, 31, 60);
@@ -95,7 +95,7 @@ fn runs_with_both_parts_resume_with_the_same_bits() {
         };
         let mut recipe = recipe(part, [true; 2]);
         recipe.opr_from = 2;
-        let problem = Problem::new(&simulate(&small).unwrap(), &recipe).unwrap();
+        let problem = Problem::prepare(&simulate(&small).unwrap(), &recipe).unwrap();
         for name in [EngineName::Lsqml, EngineName::Rpie, EngineName::Ml] {
             let spec = spec(name, 4);
             let mut whole = CpuEngine::<f32>::new(&problem);
@@ -134,7 +134,7 @@ fn a_thousand_iterations_stay_finite() {
             },
             ..Recipe::default()
         };
-        let problem = Problem::new(&simulate(&small).unwrap(), &recipe).unwrap();
+        let problem = Problem::prepare(&simulate(&small).unwrap(), &recipe).unwrap();
         for name in EngineName::ALL {
             let mut engine = CpuEngine::<f32>::new(&problem);
             run(&mut engine, &spec(name, 4), &problem, 1, iterations);

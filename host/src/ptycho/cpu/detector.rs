@@ -5,11 +5,12 @@ mod sums;
 #[cfg(test)]
 mod tests;
 
-use super::fourier_projection::FrameModel;
 use super::model_deviation;
+use super::model_deviation::FrameModel;
 use crate::fft::Real;
 use crate::ptycho::detector::{Detector, Kernel, root_correction, updated};
-use crate::ptycho::engine::{EngineState, Values};
+use crate::ptycho::detector::{save_background, saved_background};
+use crate::ptycho::engine::EngineState;
 use crate::ptycho::recipe::BackgroundFit;
 use crate::ptycho::{EngineError, MAGNITUDE_FLOOR, Noise, Step};
 use ndarray::Array2;
@@ -17,9 +18,6 @@ use num_complex::Complex;
 
 pub(super) use projection::step_frame;
 pub(super) use sums::PixelSums;
-
-/// Name of the background in saved states: (row, column), zero frequency at (0, 0).
-pub(crate) const BACKGROUND: &str = "background";
 
 /// The detector of an engine. Arrays of pixels are (column, row), zero frequency at (0, 0).
 pub(super) struct CpuDetector<T> {
@@ -246,25 +244,6 @@ impl<T: Real> CpuDetector<T> {
         self.sums = None;
         Ok(())
     }
-}
-
-/// Adds a background (row, column) to `state`.
-pub(crate) fn save_background(background: &Array2<f64>, state: &mut EngineState) {
-    let values = background.iter().map(|b| Complex::new(*b, 0.0)).collect();
-    let added = (BACKGROUND.to_owned(), Values::F64(values));
-    state.added.extend([added]);
-}
-
-/// The background (row, column) of `state`, which must have so many pixels.
-pub(crate) fn saved_background(
-    state: &EngineState,
-    pixels: usize,
-) -> Result<Option<Vec<f64>>, EngineError> {
-    let Some(values) = state.added.get(BACKGROUND) else {
-        return Ok(None);
-    };
-    let values: &[Complex<f64>] = values.as_slice("background", pixels)?;
-    Ok(Some(values.iter().map(|b| b.re).collect()))
 }
 
 /// (column, row) as (row, column).

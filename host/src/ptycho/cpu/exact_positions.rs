@@ -2,16 +2,17 @@
 //! probe and intensity scale c. The updates go through the frames a few at a time, so that only their
 //! shifted probes are in memory.
 
-use super::batch_engine::{
-    Denominator, add_object_sums, add_probe_sums, divide, for_each_window_value, inverse_layers,
+use super::batch_engine::sums::{
+    add_object_sums, add_probe_sums, divide, for_each_window_value, inverse_layers,
 };
 use super::engine::CpuEngine;
-use super::model::{PointRamps, Scratch, shifted, spectra};
 use super::object_update::clipped;
 use super::part_sums::{ObjectPart, ProbePart};
+use super::shift::{PointRamps, Scratch, shifted, spectra};
 use super::window::Layout;
 use crate::fft::{Real, TransposedFft2};
 use crate::ptycho::ranks::PartSums;
+use crate::ptycho::updates::Denominator;
 use crate::ptycho::{EngineError, Step};
 use num_complex::Complex;
 use rayon::prelude::*;

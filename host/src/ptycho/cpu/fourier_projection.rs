@@ -8,6 +8,7 @@
 //! magnitudes and those of the reflected wave, 3 times 8 and 2 times 4 bytes per pixel in single
 //! precision.
 
+use super::model_deviation::FrameModel;
 use super::model_deviation::{MODEL_SUMS, ModelSums, frame_model, intensities};
 use super::propagation::Propagator;
 use super::simd::{PixelLoop, lanes, vectorised, wide_sum};
@@ -66,18 +67,6 @@ pub(super) struct FrameErrors {
     pub(super) exit: f64,
     /// Errors of the model P·O; zero if the step does not ask for them.
     pub(super) model: FrameModel,
-}
-
-/// Deviation of the model P·O from the counts of one frame.
-#[derive(Clone, Copy, Default, bytemuck::Pod, bytemuck::Zeroable)]
-#[repr(C)]
-pub(super) struct FrameModel {
-    /// Σ w (I_model − I)²/(I+1) / Σ w.
-    pub(super) photon: f64,
-    /// Σ w (√I_model − √I)².
-    pub(super) residual: f64,
-    /// The same over the free pixels.
-    pub(super) free: f64,
 }
 
 /// Writes the unnormalised transforms of P·O of all modes to `scratch.model`.

@@ -5,14 +5,15 @@
 //! is the minimum of the objective along the line, or of its second-order approximation, and is
 //! halved until the objective falls.
 
-use super::batch_engine::divide;
+use super::batch_engine::sums::divide;
 use super::engine::CpuEngine;
+use super::engine::{LikelihoodState, Pair};
 use super::fourier_projection::FrameErrors;
 use super::multislice;
 use super::object_update::clipped;
 use super::smoothness;
 use crate::fft::Real;
-use crate::ptycho::likelihood::{Last, LikelihoodMethod, Noise, Search, conjugate, falling};
+use crate::ptycho::likelihood::{Last, LikelihoodMethod, Noise, conjugate, falling};
 use crate::ptycho::{EngineError, Step};
 use gradient::gradient;
 pub(super) use gradient::loss;
@@ -28,12 +29,6 @@ pub(super) mod tests;
 
 /// Values per task of the inner products.
 const PART: usize = 4096;
-
-/// Object (layer, row, column) and probe (mode, row, column), or their gradients or directions.
-pub(super) type Pair<T> = [Vec<Complex<T>>; 2];
-
-/// What the iterations remember.
-pub(super) type LikelihoodState<T> = Search<Vec<Complex<T>>>;
 
 /// One step; returns each frame's errors before it.
 pub(super) fn iterate<T: Real>(

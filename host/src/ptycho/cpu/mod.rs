@@ -27,21 +27,21 @@ mod propagation;
 mod refinement;
 mod regions;
 mod scratch_pool;
+mod shift;
 mod simd;
+mod slices;
 mod smoothness;
 #[cfg(test)]
 mod test_problem;
 #[cfg(test)]
 mod tests;
 mod variable_probe;
+mod variations;
 mod window;
 
-pub(crate) use batch_engine::{DAMPING, Denominator, FLOOR, NEIGHBOURS, STEP, TRIM};
 pub(crate) use centring::centring_shift;
 pub(crate) use constraints::{disc, disc_at_origin};
-pub(crate) use detector::{save_background, saved_background};
 pub use engine::CpuEngine;
-pub(crate) use smoothness::LIT;
 
 use super::{Engine, Precision, Problem, Ranks};
 use crate::system::ScratchError;

@@ -1,6 +1,5 @@
 //! How the model intensities of a frame deviate from its counts.
 
-use super::fourier_projection::FrameModel;
 use super::simd::{PixelLoop, lanes, vectorised, wide_sum};
 use crate::fft::Real;
 use crate::ptycho::free_pixels::FREE;
@@ -8,6 +7,18 @@ use num_complex::Complex;
 
 /// Sums of [`ModelSums`].
 pub(super) const MODEL_SUMS: usize = 4;
+
+/// Deviation of the model P·O from the counts of one frame.
+#[derive(Clone, Copy, Default, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub(super) struct FrameModel {
+    /// Σ w (I_model − I)²/(I+1) / Σ w.
+    pub(super) photon: f64,
+    /// Σ w (√I_model − √I)².
+    pub(super) residual: f64,
+    /// The same over the free pixels.
+    pub(super) free: f64,
+}
 
 /// Running sums over pixels, `N` of them side by side.
 pub(super) struct ModelSums<T, const N: usize> {

@@ -1,7 +1,7 @@
 //! Fixes the scale between object and probe and makes the modes orthogonal; see
 //! [`crate::ptycho::normalisation`].
 
-use super::batch_engine::BatchState;
+use super::engine::BatchState;
 use crate::fft::Real;
 use crate::ptycho::normalisation::normalisation;
 use num_complex::Complex;

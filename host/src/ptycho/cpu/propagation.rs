@@ -8,7 +8,7 @@
 //! by f. The far field's intensities do not depend on that, but the near field's do: the beam stays where it is, and the object
 //! moves. There the wave is shifted back by S_−f, of which the propagation is a product in Fourier space.
 
-use super::model::{Ramps, frequency};
+use super::shift::{Ramps, frequency};
 use crate::fft::{FftScratch, Real, TransposedFft2};
 use crate::ptycho::NearField;
 use num_complex::Complex;

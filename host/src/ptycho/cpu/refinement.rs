@@ -1,8 +1,9 @@
 //! Normal equations of each frame's position and intensity scale; see [`crate::ptycho::refinement`].
 
-use super::batch_engine::for_each_window_value;
+use super::batch_engine::sums::for_each_window_value;
 use super::engine::CpuEngine;
-use super::model::{PointRamps, Scratch, model_spectra, shifted, shifted_derivative};
+use super::model::model_spectra;
+use super::shift::{PointRamps, Scratch, shifted, shifted_derivative};
 use super::variable_probe::FrameProbes;
 use super::window::Window;
 use crate::fft::Real;

@@ -1,12 +1,13 @@
 //! Mini-batches of the regions of a scan, each with a copy of object and probe ([`crate::ptycho::regions`]).
 
-use super::batch_engine::{BatchState, update};
+use super::batch_engine::update;
+use super::engine::BatchState;
 use super::engine::CpuEngine;
 use super::fourier_projection::FrameErrors;
 use super::window::Layout;
 use crate::fft::Real;
+use crate::ptycho::method::BatchMethod;
 use crate::ptycho::regions::{REGIONS, Regions, TILE};
-use crate::ptycho::step::BatchMethod;
 use crate::ptycho::{EngineError, Step};
 use num_complex::Complex;
 use std::mem::swap;

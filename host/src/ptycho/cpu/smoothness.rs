@@ -4,12 +4,10 @@
 //! 1/√(1 + |O_n − O_i|²/δ²), which spares edges, or 1.
 
 use crate::fft::Real;
-use crate::ptycho::step::Smoothness;
+use crate::ptycho::updates::LIT;
+use crate::ptycho::updates::Smoothness;
 use num_complex::Complex;
 use rayon::prelude::*;
-
-/// Weight of a lit pixel, in units of the largest one.
-pub(crate) const LIT: f64 = 1e-3;
 
 fn edge_weight<T: Real>(difference: Complex<T>, edge: T) -> T {
     let one = T::of(1.0);

@@ -55,7 +55,7 @@ pub(super) fn problem(near_field: Option<NearField>, layers: usize, fly: FlyPath
         positions: frames,
         ..SimulateOptions::default()
     };
-    let other = Problem::new(&simulate(&options).unwrap(), &Recipe::default()).unwrap();
+    let other = Problem::prepare(&simulate(&options).unwrap(), &Recipe::default()).unwrap();
     let magnitudes = Array3::from_shape_fn((frames, rows, columns), |_| match random.next() {
         v if v < -0.45 => -1.0,
         v if v > 0.45 => -2.0 - 3.0 * v as f32,
@@ -111,7 +111,7 @@ pub(super) fn step(name: EngineName) -> Step {
         positions: 2,
         ..SimulateOptions::default()
     };
-    let problem = Problem::new(&simulate(&options).unwrap(), &Recipe::default()).unwrap();
+    let problem = Problem::prepare(&simulate(&options).unwrap(), &Recipe::default()).unwrap();
     Step::new(&EngineSpec::new(name, 3), &problem, 2)
 }
 

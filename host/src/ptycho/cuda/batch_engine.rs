@@ -9,9 +9,10 @@ use super::fused_batches::alpha;
 use super::multislice::DistanceSums;
 use crate::gpu::{Buffer, Device, Result};
 use crate::ptycho::Step;
-use crate::ptycho::cpu::{Denominator, FLOOR, LIT, NEIGHBOURS};
-use crate::ptycho::step::{BatchMethod, BatchUpdate, Smoothness};
+use crate::ptycho::method::{BatchMethod, BatchUpdate};
 use crate::ptycho::update_version::TILE;
+use crate::ptycho::updates::Smoothness;
+use crate::ptycho::updates::{Denominator, FLOOR, LIT, NEIGHBOURS};
 use warpstride_device::Complex32;
 use warpstride_device::launch::Work;
 use warpstride_kernels::ptycho::{

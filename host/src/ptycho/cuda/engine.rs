@@ -33,9 +33,9 @@ use crate::data::{ModelParts, product};
 use crate::gpu::{Buffer, Device, ProfileSpan, ReadBack};
 use crate::ptycho::batches::KeptBatches;
 use crate::ptycho::likelihood::Search;
+use crate::ptycho::method::Method;
 use crate::ptycho::refinement::FrameParameters;
 use crate::ptycho::regions::{REGIONS, Regions};
-use crate::ptycho::step::Method;
 use crate::ptycho::{
     Engine, EngineError, EngineState, Frames, ModelErrors, Problem, Ranks, Step, StepErrors,
     StepPlan, StreamPlan, UpdateVersion, Values,

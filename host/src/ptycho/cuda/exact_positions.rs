@@ -8,7 +8,7 @@ use super::frames::{Batch, FrameBuffers, ShiftTo};
 use super::window_product::product;
 use crate::gpu::{Buffer, Device, Direction, Result};
 use crate::ptycho::Step;
-use crate::ptycho::cpu::Denominator;
+use crate::ptycho::updates::Denominator;
 use warpstride_device::launch::Work;
 use warpstride_kernels::ptycho::{
     object_finish::PtychoObjectFinish, probe_finish::PtychoProbeFinish,

@@ -7,8 +7,8 @@ use super::fused_batches::alpha;
 use super::multislice::DistanceSums;
 use crate::gpu::{Buffer, Device, ReadBack, Result};
 use crate::ptycho::Step;
-use crate::ptycho::cpu::{FLOOR, LIT};
 use crate::ptycho::likelihood::{LikelihoodMethod, Noise, conjugate, falling};
+use crate::ptycho::updates::{FLOOR, LIT};
 use warpstride_device::Complex32;
 use warpstride_device::launch::Work;
 use warpstride_kernels::ptycho::{
@@ -33,7 +33,6 @@ mod squares;
 mod tests;
 
 pub(super) use memory::LikelihoodBuffers;
-pub(in crate::ptycho) use squares::BYTES_PER_PIXEL as BYTES_OF_SLOPES;
 pub(super) use squares::LAUNCHED as SQUARES_OF_SLOPES;
 
 /// Blocks of the regulariser's sums.

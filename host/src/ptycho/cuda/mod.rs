@@ -38,7 +38,6 @@ mod window_product;
 
 pub use device_group::{DifferentGpus, GroupMember, failed_alone};
 pub use engine::GpuEngine;
-pub(super) use likelihood::BYTES_OF_SLOPES;
 pub use processes::{ProcessExchange, join_processes};
 
 use crate::cuda::{CudaPeers, DeviceBuffer};

@@ -3,7 +3,7 @@
 use super::buffers::Layout;
 use super::frames::{Batch, FrameBuffers};
 use crate::gpu::{Buffer, Device, Direction, Result};
-use crate::ptycho::cpu::FLOOR;
+use crate::ptycho::updates::FLOOR;
 use crate::ptycho::variable_probe::{COEFFICIENT_MOMENTUM, DAMPING, PART, SHAPE_MOMENTUM};
 use std::mem::swap;
 use warpstride_device::Complex32;

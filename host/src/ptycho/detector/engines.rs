@@ -85,7 +85,7 @@ impl Case {
             let positions = whole.positions().clone();
             Scan::new(frames, None, positions, *whole.geometry(), None).unwrap()
         };
-        let mut problem = Problem::new(&scan, &recipe).unwrap();
+        let mut problem = Problem::prepare(&scan, &recipe).unwrap();
         let magnitudes = problem.magnitudes.in_memory_mut().unwrap();
         if let Some(mut frame) = magnitudes.outer_iter_mut().nth(1) {
             frame.fill(-1.0);

@@ -32,7 +32,7 @@ pub(super) fn recipe(bound: f64) -> Recipe {
 }
 
 pub(super) fn problem(scan: &Scan, recipe: &Recipe) -> Problem {
-    Problem::new(scan, recipe).unwrap()
+    Problem::prepare(scan, recipe).unwrap()
 }
 
 /// The specimen at a place, m: no detail below 80 nm.

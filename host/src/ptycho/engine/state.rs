@@ -1,7 +1,7 @@
 //! The state of an engine: everything that the next step depends on, saved and restored.
 
-use super::EngineError;
 use crate::fft::{Fft2, Real};
+use crate::ptycho::EngineError;
 use crate::ptycho::likelihood::{Last, Search};
 use crate::ptycho::ranks::Ranks;
 use crate::ptycho::refinement::FrameParameters;

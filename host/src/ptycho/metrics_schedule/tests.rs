@@ -65,7 +65,7 @@ fn finish(mut run: Reconstructor) -> Result {
 }
 
 fn run(recipe: &Recipe, emulated: bool) -> Result {
-    let problem = Problem::new(&scan(), recipe).unwrap();
+    let problem = Problem::prepare(&scan(), recipe).unwrap();
     finish(reconstructor(&problem, recipe, emulated))
 }
 
@@ -107,7 +107,7 @@ fn a_resumed_run_has_the_metrics_of_an_uninterrupted_one() {
     for emulated in [false, true] {
         let recipe = recipe(&ENGINES, 5);
         let whole = run(&recipe, emulated);
-        let problem = Problem::new(&scan(), &recipe).unwrap();
+        let problem = Problem::prepare(&scan(), &recipe).unwrap();
         // Before and after iterations with metrics, and between engines.
         for saved_after in [1, 3, 4, 5, 9, 10, 12, 13, 14, 22, 23] {
             let mut first = reconstructor(&problem, &recipe, emulated);
@@ -126,7 +126,7 @@ fn a_resumed_run_has_the_metrics_of_an_uninterrupted_one() {
 #[test]
 fn the_result_of_an_interrupted_run_ends_with_r() {
     let recipe = recipe(&["dm:40"], 10);
-    let problem = Problem::new(&scan(), &recipe).unwrap();
+    let problem = Problem::prepare(&scan(), &recipe).unwrap();
     let mut run = reconstructor(&problem, &recipe, false);
     for _ in 0..7 {
         run.advance().unwrap();

@@ -9,6 +9,7 @@ use crate::ptycho::{
     Engine, EngineSpec, Noise, SimulateOptions, Step, StepErrors, StreamPlan, UpdateVersion,
     simulate,
 };
+use crate::ptycho::{EngineName, Problem};
 
 const DISTANCE: f64 = 20e-6;
 
@@ -40,7 +41,7 @@ fn problem(subpixel: bool) -> Problem {
         engines: vec![EngineSpec::new(EngineName::Lsqml, 5)],
         ..Recipe::default()
     };
-    let mut problem = Problem::new(&scan(), &recipe).unwrap();
+    let mut problem = Problem::prepare(&scan(), &recipe).unwrap();
     if subpixel {
         for (n, fraction) in problem.positions.fractions.iter_mut().enumerate() {
             *fraction = [0.618, 0.414].map(|by| 0.9 * ((n as f64 + 1.0) * by).fract() - 0.45);

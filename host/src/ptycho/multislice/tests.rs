@@ -1,4 +1,5 @@
 use super::*;
+use crate::ptycho::Problem;
 use crate::ptycho::{EngineSpec, NearField, PositionMethod, SimulateOptions, simulate};
 
 fn plan() -> SlicePlan {
@@ -159,7 +160,7 @@ fn a_start_object_is_shared_by_the_slices() {
     };
     let scan = simulate(&options).unwrap();
     let recipe = thick(Some(SliceDistance::Same(1e-6)), &["lsqml:5"]);
-    let mut problem = Problem::new(&scan, &recipe).unwrap();
+    let mut problem = Problem::prepare(&scan, &recipe).unwrap();
     assert_eq!(problem.object_layers(), 3);
     let truth = &scan.simulation().unwrap().object;
     problem.object.assign(truth);

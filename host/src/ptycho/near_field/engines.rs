@@ -6,7 +6,7 @@ use crate::data::{PixelPositions, Propagation, Scan, Simulation};
 use crate::gpu::EmulatedDevice;
 use crate::ptycho::cpu::CpuEngine;
 use crate::ptycho::cuda::GpuEngine;
-use crate::ptycho::start::roll;
+use crate::ptycho::roll::roll;
 use crate::ptycho::{
     Engine, EngineName, EngineSpec, PositionMethod, PositionOptions, Problem, Recipe,
     SimulateOptions, Step, StepErrors, StreamPlan, UpdateVersion, simulate,
@@ -98,7 +98,7 @@ fn refined() -> Problem {
         },
         ..Recipe::default()
     };
-    let mut problem = Problem::new(&scan([15, 18], 7, 2), &recipe).unwrap();
+    let mut problem = Problem::prepare(&scan([15, 18], 7, 2), &recipe).unwrap();
     for (n, fraction) in problem.positions.fractions.iter_mut().enumerate() {
         *fraction = [0.618, 0.414].map(|by| 0.9 * ((n as f64 + 1.0) * by).fract() - 0.45);
     }
@@ -130,7 +130,7 @@ fn error(engine: &mut dyn Engine, scan: &Scan) -> f64 {
 #[test]
 fn every_engine_finds_the_true_object() {
     let scan = scan([28, 36], 30, 1);
-    let problem = Problem::new(&scan, &Recipe::default()).unwrap();
+    let problem = Problem::prepare(&scan, &Recipe::default()).unwrap();
     let simulation = scan.simulation().unwrap();
     let mut known = problem.clone();
     known.object.assign(&simulation.object);
@@ -228,7 +228,7 @@ fn a_saved_run_goes_on_with_the_same_bits() {
 fn nothing_is_fused() {
     let scan = scan([64, 64], 3, 1);
     let recipe = Recipe::default();
-    let problem = Problem::new(&scan, &recipe).unwrap();
+    let problem = Problem::prepare(&scan, &recipe).unwrap();
     for name in [EngineName::Dm, EngineName::Rpie, EngineName::Ml] {
         let spec = spec(name, false, 1);
         let mut cpu = CpuEngine::<f32>::new(&problem);
@@ -302,7 +302,7 @@ fn blocks_of_frames_have_the_same_bits() {
 fn centring_is_refused() {
     let mut recipe = Recipe::default();
     recipe.engines[0].probe_centre_tolerance = Some(2.0);
-    let error = Problem::new(&scan([15, 18], 3, 1), &recipe).unwrap_err();
+    let error = Problem::prepare(&scan([15, 18], 3, 1), &recipe).unwrap_err();
     assert!(
         error
             .to_string()
@@ -318,7 +318,7 @@ fn centring_is_refused() {
 /// The digest of a problem depends on all that the propagation does.
 #[test]
 fn the_digest_has_the_propagation() {
-    let problem = Problem::new(&scan([15, 18], 3, 1), &Recipe::default()).unwrap();
+    let problem = Problem::prepare(&scan([15, 18], 3, 1), &Recipe::default()).unwrap();
     let of = |near_field: Option<NearField>| {
         let other = Problem {
             near_field,

@@ -97,7 +97,7 @@ fn problem(positions: &[[f64; 2]], options: PositionOptions) -> Problem {
     }
     let start = Some(probe.clone());
     let scan = Scan::new(frames, None, metres, geometry, start).unwrap();
-    let mut problem = Problem::new(&scan, &recipe).unwrap();
+    let mut problem = Problem::prepare(&scan, &recipe).unwrap();
     assert_eq!(problem.positions.corners, windows.corners);
     let of_grid = |(row, column)| object(row as f64, column as f64);
     problem.object = Array2::from_shape_fn(problem.object.dim(), of_grid);

@@ -1,7 +1,7 @@
 //! The propagation against analytic waves, its adjoint and the conservation of power.
 
 use super::*;
-use crate::ptycho::start::roll;
+use crate::ptycho::roll::roll;
 
 fn near(z: f64) -> NearField {
     NearField {

@@ -1,5 +1,6 @@
 use super::*;
 use crate::data::PixelPositions;
+use crate::ptycho::ReadOptions;
 use crate::ptycho::cpu::CpuEngine;
 use crate::ptycho::{Engine, Problem, Recipe, SimulateOptions, simulate};
 use ndarray::{Array3, s};
@@ -68,7 +69,7 @@ fn r_of(
     object: &Array2<Complex<f64>>,
     probe: &Array3<Complex<f64>>,
 ) -> f64 {
-    let mut problem = Problem::new(scan, &Recipe::default()).unwrap();
+    let mut problem = Problem::prepare(scan, &Recipe::default()).unwrap();
     problem.positions = positions.clone();
     problem.object = object.clone();
     problem.probe = probe.clone();

@@ -1,7 +1,8 @@
 //! Checks of the options of variable probes.
 
 use super::{ProbeSource, Recipe, RecipeError};
-use crate::ptycho::engine_spec::{EngineName, EngineSpec, MAX_ITERATIONS};
+use crate::ptycho::engine_name::{EngineName, MAX_ITERATIONS};
+use crate::ptycho::engine_spec::EngineSpec;
 use crate::ptycho::variable_probe::{FROM, MOST};
 
 /// Whether an engine updates variations.

@@ -23,7 +23,7 @@ fn a_resumed_run_has_the_positions_of_its_last_iteration() {
                 .to_vec(),
             ..Recipe::default()
         };
-        let problem = Problem::new(&scan, &recipe).unwrap();
+        let problem = Problem::prepare(&scan, &recipe).unwrap();
         let cpu = || -> Box<dyn Engine> { Box::new(CpuEngine::<f64>::new(&problem)) };
         let gpu = || -> Box<dyn Engine> {
             let (device, version) = (EmulatedDevice::new(), UpdateVersion::Tiled);

@@ -180,7 +180,7 @@ fn back_ends_take_the_same_trials_and_resumed_runs_the_same_bits() {
         engines: vec![EngineSpec::new(EngineName::Lsqml, 6)],
         ..Recipe::default()
     };
-    let problem = Problem::new(&scan, &recipe).unwrap();
+    let problem = Problem::prepare(&scan, &recipe).unwrap();
     let gpu = || -> Box<dyn Engine> {
         let version = UpdateVersion::Tiled;
         Box::new(GpuEngine::new(EmulatedDevice::new(), &problem, version).unwrap())

@@ -218,7 +218,7 @@ fn a_simulated_scan_that_is_turned_is_found() {
     recipe.probe.source = ProbeSource::File;
     let done = found.run(true, |rotation| {
         let scan = turned(rotation, &in_file);
-        let Ok(problem) = Problem::new(&scan, &recipe) else {
+        let Ok(problem) = Problem::prepare(&scan, &recipe) else {
             return Ok(Some(TrialResult::Skipped("positions".to_owned())));
         };
         let engine = Box::new(CpuEngine::<f32>::new(&problem));

@@ -3,7 +3,7 @@
 use super::beam_path::{near_pixel, thick_pixel};
 use super::{DETECTOR_PIXEL, ELECTRON_WAVELENGTH, WAVELENGTH};
 use crate::data::{PositionError, Propagation, ScanError};
-use crate::ptycho::multislice::MOST_SLICES;
+use crate::ptycho::MOST_SLICES;
 use crate::text::shortest;
 use std::f64::consts::FRAC_1_SQRT_2;
 

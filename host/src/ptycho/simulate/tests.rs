@@ -66,7 +66,7 @@ fn near_fields_have_the_power_of_their_exit_waves_in_a_fine_enough_geometry() {
             // The detector's pixels are where those of the specimen are.
             let values = wave.as_slice_mut().unwrap();
             Propagator::new([32, 32], Some(&near)).propagate_to_detector(values, [0.0; 2]);
-            let placed = start::roll(&wave, 16, 16);
+            let placed = roll(&wave, 16, 16);
             for (wave, count) in placed.iter().zip(frame) {
                 let error = (wave.norm_sqr() - f64::from(*count)).abs();
                 assert!(error < 1e-6 * (1.0 + wave.norm_sqr()));

@@ -18,7 +18,7 @@ fn problem() -> Problem {
     let scan = Scan::new(counts, None, positions, geometry, None).unwrap();
     let mut recipe = Recipe::default();
     recipe.probe.source = ProbeSource::MeanPattern;
-    Problem::new(&scan, &recipe).unwrap()
+    Problem::prepare(&scan, &recipe).unwrap()
 }
 
 /// A transmission at a place, m, without detail below 200 nm.

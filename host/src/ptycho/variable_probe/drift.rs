@@ -20,7 +20,7 @@ const ITERATIONS: usize = 200;
 /// The result of a recipe, and the relative L2 of its object against the truth.
 fn reconstructed<T: Real>(scan: &Scan, recipe: &Recipe) -> (Reconstruction, f64) {
     recipe.check().unwrap();
-    let problem = Problem::new(scan, recipe).unwrap();
+    let problem = Problem::prepare(scan, recipe).unwrap();
     let engine = Box::new(CpuEngine::<T>::new(&problem));
     let mut run = Reconstructor::new(engine, &problem, recipe);
     while !run.finished() {

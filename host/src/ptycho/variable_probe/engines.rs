@@ -43,7 +43,7 @@ fn problem_in(side: usize, modes: usize, propagation: Propagation) -> Problem {
         },
         ..Recipe::default()
     };
-    Problem::new(&simulate(&options).unwrap(), &recipe).unwrap()
+    Problem::prepare(&simulate(&options).unwrap(), &recipe).unwrap()
 }
 
 fn spec(name: EngineName, exact: bool) -> EngineSpec {
@@ -295,7 +295,7 @@ fn ranks_change_no_bit() {
         opr_from: 2,
         ..Recipe::default()
     };
-    let plain = Problem::new(&simulate(&options).unwrap(), &recipe).unwrap();
+    let plain = Problem::prepare(&simulate(&options).unwrap(), &recipe).unwrap();
     let mut spec = EngineSpec::new(EngineName::Lsqml, 4);
     spec.batch = Some(13);
     // One variation of an earlier result, beside which the other is formed.

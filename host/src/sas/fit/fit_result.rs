@@ -1,6 +1,6 @@
 //! The result of a fit.
 
-use super::{Bound, Measured, Method, Minimum, Stop};
+use super::{Bound, Method, Minimum, Stop};
 use crate::run::RunRecord;
 use serde::Serialize;
 
@@ -149,25 +149,5 @@ impl FitResult {
     /// The encoder's.
     pub fn to_json(&self) -> serde_json::Result<String> {
         Ok(serde_json::to_string_pretty(self)? + "\n")
-    }
-}
-
-/// A fit's intensities beside the data's, for pictures and tables.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Comparison {
-    /// The data.
-    pub measured: Measured,
-    /// The model's intensities at the same points, 1/cm.
-    pub model: Vec<f64>,
-}
-
-impl Comparison {
-    /// (data − model)/σ.
-    #[must_use]
-    pub fn residuals(&self) -> Vec<f64> {
-        let data = self.measured.intensity.iter().zip(&self.measured.sigma);
-        data.zip(&self.model)
-            .map(|((data, sigma), model)| (data - model) / sigma)
-            .collect()
     }
 }

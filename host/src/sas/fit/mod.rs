@@ -6,6 +6,7 @@
 //! population. `docs/sas-fits.md` describes the mathematics.
 
 mod bounded;
+mod comparison;
 mod data_set;
 mod evolution;
 mod fit_result;
@@ -22,9 +23,10 @@ mod statistics;
 mod tests;
 
 pub use super::Target;
+pub use comparison::Comparison;
 pub use data_set::DataSet;
 pub(crate) use data_set::split_number;
-pub use fit_result::{Comparison, DataSetResult, Entry, FitResult, Fitted, Fixed, Tied};
+pub use fit_result::{DataSetResult, Entry, FitResult, Fitted, Fixed, Tied};
 pub use largest::largest_values;
 pub use measured::{Measured, Selection, Weighting};
 pub use multi_start::Minimum;

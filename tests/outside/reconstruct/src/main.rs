@@ -23,7 +23,7 @@ fn main() -> Result<()> {
         ],
         ..Recipe::default()
     };
-    let problem = Problem::new(&scan, &recipe)?;
+    let problem = Problem::prepare(&scan, &recipe)?;
     let version = UpdateVersion::choose(
         recipe.gpu.updates,
         problem.shape(),

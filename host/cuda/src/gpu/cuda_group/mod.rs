@@ -18,7 +18,8 @@ use std::sync::PoisonError;
 use bytemuck::Pod;
 use warpstride_device::launch::{Cuda, Launch, Read, Work, Write};
 
-use super::device_group::{DeviceGroup, Link, ProfileSpan, RangedBuffer, StreamId};
+use super::ProfileSpan;
+use super::device_group::{DeviceGroup, Link, RangedBuffer, StreamId};
 use super::{GpuError, Result};
 use crate::cuda::{CudaError, DeviceBuffer, RowLayout};
 

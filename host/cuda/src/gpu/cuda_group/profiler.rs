@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::super::device_group::ProfileSpan;
+use super::super::ProfileSpan;
 use super::super::{GpuError, Result};
 use super::event::{CaptureId, NOT_CAPTURING};
 use super::member::Member;

@@ -10,7 +10,8 @@ use std::sync::{Mutex, PoisonError};
 use bytemuck::Pod;
 use warpstride_device::launch::{Emulated, Launch, Read, Work, Write};
 
-use super::device_group::{DeviceGroup, Link, ProfileSpan, RangedBuffer, StreamId};
+use super::ProfileSpan;
+use super::device_group::{DeviceGroup, Link, RangedBuffer, StreamId};
 use super::host_profiler::HostProfiler;
 use super::{Buffer, Device, EmulatedBuffer, EmulatedDevice, GpuError, Result};
 use crate::cuda::{CudaError, RowLayout};

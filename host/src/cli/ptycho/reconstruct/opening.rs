@@ -327,7 +327,7 @@ impl Reconstruct {
             start.probe.source = ProbeSource::MeanPattern;
         }
         let mut problem =
-            Problem::new(&scan, &start).map_err(|e| self.origin.of_problem(&name, &e))?;
+            Problem::prepare(&scan, &start).map_err(|e| self.origin.of_problem(&name, &e))?;
         let frame_start = match &earlier {
             None => None,
             Some((path, result)) => {

@@ -1,21 +1,15 @@
 //! The steps of object and probe along the directions of a batch.
 
-use super::{Batch, ObjectDirection, for_each_window_value};
+use super::sums::{Batch, ObjectDirection, for_each_window_value};
 use crate::fft::Real;
 use crate::ptycho::EngineError;
 use crate::ptycho::cpu::engine::CpuEngine;
-use crate::ptycho::cpu::model::{Scratch, shifted, spectra};
+use crate::ptycho::cpu::shift::{Scratch, shifted, spectra};
 use crate::ptycho::cpu::smoothness;
-use crate::ptycho::step::Smoothness;
+use crate::ptycho::updates::Smoothness;
+use crate::ptycho::updates::{DAMPING, STEP, TRIM};
 use num_complex::Complex;
 use rayon::prelude::*;
-
-/// Part of the optimal step that LSQ-ML takes.
-pub(crate) const STEP: f64 = 0.9;
-/// Added to the diagonal of the 2 × 2 systems, in units of its mean over the batch.
-pub(crate) const DAMPING: f64 = 0.1;
-/// Share of the smallest and of the largest steps that the mean over the batch leaves out.
-pub(crate) const TRIM: f64 = 0.1;
 
 /// Steps along ΔO and ΔP: means over the batch of the steps that are optimal for each frame, which
 /// minimise |χ − α_O ΔO S\[P\] − α_P S\[ΔP\] O|².

@@ -1,14 +1,14 @@
 //! Changes of the variations of the first probe mode by a batch; see [`crate::ptycho::variable_probe`].
 
-use super::{Batch, GROUP, for_each_window_value, inverse_layers};
+use super::sums::{Batch, GROUP, for_each_window_value, inverse_layers};
 use crate::fft::Real;
 use crate::ptycho::EngineError;
-use crate::ptycho::cpu::batch_engine::FLOOR;
 use crate::ptycho::cpu::engine::CpuEngine;
-use crate::ptycho::cpu::model::{Scratch, add_shifted_back, spectra};
 use crate::ptycho::cpu::part_sums::ProbePart;
-use crate::ptycho::cpu::variable_probe::Variations;
+use crate::ptycho::cpu::shift::{Scratch, add_shifted_back, spectra};
+use crate::ptycho::cpu::variations::Variations;
 use crate::ptycho::ranks::PartSums;
+use crate::ptycho::updates::FLOOR;
 use crate::ptycho::variable_probe::{COEFFICIENT_MOMENTUM, PART, SHAPE_MOMENTUM, solve};
 use num_complex::Complex;
 use rayon::prelude::*;

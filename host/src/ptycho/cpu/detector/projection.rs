@@ -8,8 +8,9 @@ use super::CpuDetector;
 use crate::fft::Real;
 use crate::ptycho::MAGNITUDE_FLOOR;
 use crate::ptycho::cpu::fourier_projection::{
-    FrameErrors, FrameModel, FrameStep, Scratch, kept_deviation, model_spectra,
+    FrameErrors, FrameStep, Scratch, kept_deviation, model_spectra,
 };
+use crate::ptycho::cpu::model_deviation::FrameModel;
 use crate::ptycho::cpu::propagation::Propagator;
 use crate::ptycho::cpu::window::Window;
 use num_complex::Complex;

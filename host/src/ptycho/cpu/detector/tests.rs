@@ -87,7 +87,7 @@ fn of_scan(options: &SimulateOptions, background: Background, modes: usize) -> P
         },
         ..Recipe::default()
     };
-    Problem::new(&simulate(options).unwrap(), &recipe).unwrap()
+    Problem::prepare(&simulate(options).unwrap(), &recipe).unwrap()
 }
 
 fn spec(name: EngineName) -> EngineSpec {

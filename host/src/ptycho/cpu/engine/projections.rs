@@ -7,8 +7,9 @@ use crate::ptycho::cpu::fourier_projection::{
     FrameErrors, FrameStep, Scratch, model_spectra, step_frame,
 };
 use crate::ptycho::cpu::object_update::ObjectSums;
+use crate::ptycho::cpu::shift;
 use crate::ptycho::cpu::window::Window;
-use crate::ptycho::cpu::{detector, model, probe_update};
+use crate::ptycho::cpu::{detector, probe_update};
 use crate::ptycho::{EngineError, Step};
 use num_complex::Complex;
 use rayon::prelude::*;
@@ -35,7 +36,7 @@ impl<T: Real> CpuEngine<T> {
         }
         *spectra = vec![Complex::default(); total];
         *exit = vec![Complex::default(); total];
-        let of_probe = model::spectra(probe, layout.pixels(), fft);
+        let of_probe = shift::spectra(probe, layout.pixels(), fft);
         spectra.par_chunks_mut(waves).enumerate().for_each_init(
             || (Scratch::new(layout, fft), Shifter::new(probe)),
             |(scratch, shifter), (frame, state)| {
@@ -74,7 +75,7 @@ impl<T: Real> CpuEngine<T> {
         let pixels = layout.pixels();
         let waves = layout.waves() * pixels;
         let of_probe = if step.subpixel {
-            model::spectra(probe, pixels, fft)
+            shift::spectra(probe, pixels, fft)
         } else {
             Vec::new()
         };

@@ -2,8 +2,8 @@
 
 use super::CpuEngine;
 use crate::fft::Real;
-use crate::ptycho::cpu::batch_engine::BatchState;
-use crate::ptycho::cpu::variable_probe::Variations;
+use crate::ptycho::cpu::engine::BatchState;
+use crate::ptycho::cpu::variations::Variations;
 use crate::ptycho::multislice::Distances;
 use crate::ptycho::{EngineError, EngineState, WaveSpace};
 use num_complex::Complex;

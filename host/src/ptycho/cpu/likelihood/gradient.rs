@@ -3,14 +3,15 @@
 //! The object's sums run over the frames of a part in their order, the probe's over groups of them, so no
 //! result depends on how many frames are in memory or on the number of threads or ranks.
 
-use super::Pair;
 use crate::fft::Real;
-use crate::ptycho::cpu::batch_engine::{add_object_sums, add_probe_sums, inverse_layers};
+use crate::ptycho::cpu::batch_engine::sums::{add_object_sums, add_probe_sums, inverse_layers};
 use crate::ptycho::cpu::detector::{CpuDetector, PixelSums};
 use crate::ptycho::cpu::engine::CpuEngine;
+use crate::ptycho::cpu::engine::Pair;
 use crate::ptycho::cpu::fourier_projection::FrameErrors;
-use crate::ptycho::cpu::model::{PointRamps, Scratch, compare, model_spectra};
+use crate::ptycho::cpu::model::{compare, model_spectra};
 use crate::ptycho::cpu::part_sums::{ObjectPart, ProbePart};
+use crate::ptycho::cpu::shift::{PointRamps, Scratch};
 use crate::ptycho::cpu::smoothness;
 use crate::ptycho::cpu::variable_probe::FrameProbes;
 use crate::ptycho::cpu::window::Window;

@@ -1,10 +1,10 @@
 //! The objective along a line: the sums over all frames that give its coefficients.
 
-use super::Pair;
 use super::gradient::root;
 use crate::fft::Real;
 use crate::ptycho::cpu::engine::CpuEngine;
-use crate::ptycho::cpu::model::{PointRamps, Scratch, shifted, spectra};
+use crate::ptycho::cpu::engine::Pair;
+use crate::ptycho::cpu::shift::{PointRamps, Scratch, shifted, spectra};
 use crate::ptycho::cpu::variable_probe::FrameProbes;
 use crate::ptycho::cpu::window::{Layout, Window};
 use crate::ptycho::likelihood::Noise;

@@ -61,7 +61,7 @@ fn the_regulariser_adds_its_derivative() {
         let width = engine.layout.object_shape[1];
         let most = with.object_weights.iter().copied().fold(0.0, f64::max);
         let lit: Vec<bool> = (with.object_weights.iter())
-            .map(|w| *w > crate::ptycho::cpu::LIT * most)
+            .map(|w| *w > crate::ptycho::updates::LIT * most)
             .collect();
         assert!(lit.iter().any(|lit| !lit) && lit.iter().any(|lit| *lit));
         let pixels = engine.layout.object_pixels();

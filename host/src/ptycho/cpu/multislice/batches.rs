@@ -1,19 +1,20 @@
 //! A batch of LSQ-ML on the slices of a specimen: each slice has its own direction, all have a common step.
 
-use super::{
-    Incident, Medium, add_distance_sums, exit_change, incident, layer, slices_of, step_back,
-};
+use super::{Incident, add_distance_sums, exit_change, incident, slices_of, step_back};
 use crate::fft::Real;
-use crate::ptycho::cpu::batch_engine::{
-    add_object_sums, add_probe_sums, advance, divide, inverse_layers, mean_steps,
+use crate::ptycho::cpu::batch_engine::mean_steps;
+use crate::ptycho::cpu::batch_engine::sums::{
+    add_object_sums, add_probe_sums, advance, divide, inverse_layers,
 };
 use crate::ptycho::cpu::engine::CpuEngine;
 use crate::ptycho::cpu::fourier_projection::FrameErrors;
-use crate::ptycho::cpu::model::{PointRamps, Scratch, compare, shifted, spectra};
+use crate::ptycho::cpu::model::compare;
 use crate::ptycho::cpu::object_update::clipped;
 use crate::ptycho::cpu::part_sums::{ObjectPart, ProbePart};
+use crate::ptycho::cpu::shift::{PointRamps, Scratch, shifted, spectra};
+use crate::ptycho::cpu::slices::{Medium, layer, multiply};
+use crate::ptycho::method::BatchMethod;
 use crate::ptycho::ranks::{PartSums, Parts};
-use crate::ptycho::step::BatchMethod;
 use crate::ptycho::{EngineError, MAGNITUDE_FLOOR, Step};
 use num_complex::Complex;
 use rayon::prelude::*;
@@ -106,7 +107,7 @@ fn deviations<T: Real>(
                 for (wave, to) in
                     (chi.chunks_exact_mut(pixels)).zip(scratch.model.chunks_exact_mut(pixels))
                 {
-                    super::multiply(layout, corner, layer(layout, object, last), wave);
+                    multiply(layout, corner, layer(layout, object, last), wave);
                     propagator.forward(wave, to, [0.0; 2], &mut scratch.fft);
                 }
                 let magnitudes = &magnitudes[frame * pixels..][..pixels];

@@ -1,13 +1,15 @@
 //! Gradients of `ml` on the slices of a specimen, and the objective along a line to second order.
 
-use super::{Medium, add_distance_sums, exit_change, incident, layer, slices_of, step_back};
+use super::{add_distance_sums, exit_change, incident, slices_of, step_back};
 use crate::fft::Real;
-use crate::ptycho::cpu::batch_engine::{add_object_sums, add_probe_sums, inverse_layers};
+use crate::ptycho::cpu::batch_engine::sums::{add_object_sums, add_probe_sums, inverse_layers};
 use crate::ptycho::cpu::engine::CpuEngine;
+use crate::ptycho::cpu::engine::Pair;
 use crate::ptycho::cpu::fourier_projection::FrameErrors;
-use crate::ptycho::cpu::likelihood::{Gradient, Pair, compared};
-use crate::ptycho::cpu::model::{PointRamps, Scratch, shifted, spectra};
+use crate::ptycho::cpu::likelihood::{Gradient, compared};
 use crate::ptycho::cpu::part_sums::{ObjectPart, ProbePart};
+use crate::ptycho::cpu::shift::{PointRamps, Scratch, shifted, spectra};
+use crate::ptycho::cpu::slices::{Medium, layer, multiply};
 use crate::ptycho::likelihood::{LikelihoodMethod, Noise};
 use crate::ptycho::ranks::PartSums;
 use crate::ptycho::{EngineError, Step};
@@ -50,7 +52,7 @@ fn deviations<T: Real>(
                 for (wave, to) in
                     (xi.chunks_exact_mut(pixels)).zip(scratch.model.chunks_exact_mut(pixels))
                 {
-                    super::multiply(layout, corner, layer(layout, object, slice), wave);
+                    multiply(layout, corner, layer(layout, object, slice), wave);
                     propagator.forward(wave, to, [0.0; 2], &mut scratch.fft);
                 }
                 let found = compared(engine, frame, scratch).losses(noise, scratch);
@@ -248,7 +250,7 @@ pub(in crate::ptycho::cpu) fn line_sums<T: Real>(
                 } = &mut *scratch;
                 for slice in 0..slices.count() {
                     wave.copy_from_slice(&incident[slice][at.clone()]);
-                    super::multiply(layout, corner, layer(layout, object, slice), wave);
+                    multiply(layout, corner, layer(layout, object, slice), wave);
                     if slice + 1 < slices.count() {
                         let medium = &mut Medium {
                             fft,

@@ -4,11 +4,12 @@
 use super::*;
 use crate::ptycho::Ranks;
 use crate::ptycho::cpu::likelihood::loss;
-use crate::ptycho::cpu::model::spectra;
+use crate::ptycho::cpu::shift::spectra;
 use crate::ptycho::cpu::test_problem::{
     self, ALL, MODES, SHAPE, difference, engine_of, method, random, step,
 };
 use crate::ptycho::fly::FlyPaths;
+use crate::ptycho::multislice::{Distances, SlicePlan};
 use crate::ptycho::quality::{Reference, compare_slices};
 use crate::ptycho::{
     Engine, EngineName, EngineSpec, Magnitudes, Problem, Recipe, SimulateOptions, SliceDistance,
@@ -278,7 +279,7 @@ fn the_truth_explains_the_frames() {
     let simulation = scan.simulation().unwrap();
     let stack = simulation.slices.as_ref().unwrap();
     let engines = [(EngineName::Lsqml, 1)];
-    let mut problem = Problem::new(&scan, &recipe(20e-6, false, &engines)).unwrap();
+    let mut problem = Problem::prepare(&scan, &recipe(20e-6, false, &engines)).unwrap();
     problem
         .object
         .assign(&stack.slices.index_axis(ndarray::Axis(0), 0));
@@ -306,7 +307,7 @@ fn both_engines_find_the_slices() {
         &[(EngineName::Lsqml, 20), (EngineName::Ml, 60)],
     ] {
         let recipe = recipe(20e-6, false, engines);
-        let problem = Problem::new(&scan, &recipe).unwrap();
+        let problem = Problem::prepare(&scan, &recipe).unwrap();
         let mut engine = CpuEngine::<f32>::new(&problem);
         let mut first = 1;
         for spec in &recipe.engines {
@@ -356,7 +357,7 @@ fn a_saved_run_goes_on_with_the_same_bits() {
     let scan = simulated(true, 16, 8);
     for name in [EngineName::Lsqml, EngineName::Ml] {
         let recipe = recipe(26e-6, true, &[(name, 10)]);
-        let problem = Problem::new(&scan, &recipe).unwrap();
+        let problem = Problem::prepare(&scan, &recipe).unwrap();
         let spec = &recipe.engines[0];
         let mut whole = CpuEngine::<f32>::new(&problem);
         run(&mut whole, spec, &problem, 1, 7);
@@ -394,7 +395,7 @@ fn nothing_becomes_nan() {
         let numbers: Vec<usize> = (0..frames).collect();
         let scan = scan.clone().of_some(&numbers).unwrap();
         let recipe = recipe(26e-6, true, &[(name, iterations)]);
-        let Ok(mut problem) = Problem::new(&scan, &recipe) else {
+        let Ok(mut problem) = Problem::prepare(&scan, &recipe) else {
             // A single position does not define an object.
             continue;
         };
@@ -428,7 +429,7 @@ fn several_ranks_have_the_bits_of_one() {
     let scan = simulated(true, 16, 13);
     for name in [EngineName::Lsqml, EngineName::Ml] {
         let recipe = recipe(26e-6, true, &[(name, 5)]);
-        let problem = Problem::new(&scan, &recipe).unwrap();
+        let problem = Problem::prepare(&scan, &recipe).unwrap();
         let of_ranks = |size: usize| {
             let one = |rank| {
                 let ranks = Ranks::of(Arc::new(rank));

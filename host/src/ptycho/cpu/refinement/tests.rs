@@ -29,7 +29,7 @@ fn truth(positions: PositionOptions) -> (Problem, Vec<[f64; 2]>) {
         seed: 11,
         ..Recipe::default()
     };
-    let mut problem = Problem::new(&scan, &recipe).unwrap();
+    let mut problem = Problem::prepare(&scan, &recipe).unwrap();
     let simulation = scan.simulation().unwrap();
     let (rows, columns) = simulation.object.dim();
     problem.object.fill(Complex::new(1.0, 0.0));

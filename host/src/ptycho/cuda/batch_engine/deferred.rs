@@ -11,7 +11,7 @@ use crate::gpu::{Buffer, Device, Result};
 use crate::ptycho::cuda::buffers::Layout;
 use crate::ptycho::cuda::frames::Batch;
 use crate::ptycho::cuda::object_update::clip_limits;
-use crate::ptycho::step::BatchMethod;
+use crate::ptycho::method::BatchMethod;
 use crate::ptycho::{BatchOrder, Step};
 use warpstride_device::launch::Work;
 use warpstride_kernels::ptycho::{deferred_momentum::PtychoDeferredMomentum, tile_frames::tiles};

@@ -8,13 +8,12 @@ mod copies;
 use super::{BatchBuffers, Deferred, Part, Run};
 use crate::gpu::{Device, Result};
 use crate::ptycho::Step;
-use crate::ptycho::batch_shares::own_lists;
 use crate::ptycho::cuda::buffers::{Buffers, Layout};
 use crate::ptycho::cuda::frame_stream::Metrics;
 use crate::ptycho::cuda::frames::{Batch, FrameBuffers};
 use crate::ptycho::interleaved::Interleaved;
+use crate::ptycho::method::BatchMethod;
 use crate::ptycho::regions::{REGIONS, Regions, regions_of};
-use crate::ptycho::step::BatchMethod;
 pub(super) use copies::RegionBuffers;
 use copies::{Merge, RegionCopy};
 use std::mem::swap;
@@ -61,7 +60,7 @@ impl Schedule {
             }
         }
         Self {
-            lists: own_lists(&lists, division),
+            lists: division.own_lists(&lists),
             groups,
         }
     }

@@ -3,13 +3,14 @@
 use super::{BatchBuffers, Run, SMOOTHNESS_BLOCKS};
 use crate::gpu::{Buffer, Device, Result};
 use crate::ptycho::Step;
-use crate::ptycho::cpu::{DAMPING, LIT, STEP, TRIM};
 use crate::ptycho::cuda::constraints::fourier_support;
 use crate::ptycho::cuda::exposure_points::PointView;
 use crate::ptycho::cuda::frames::{Batch, ShiftTo};
 use crate::ptycho::cuda::fused_batches::PARTS;
 use crate::ptycho::cuda::object_update::clip_limits;
-use crate::ptycho::step::{BatchMethod, Smoothness};
+use crate::ptycho::method::BatchMethod;
+use crate::ptycho::updates::Smoothness;
+use crate::ptycho::updates::{DAMPING, LIT, STEP, TRIM};
 use warpstride_device::launch::Work;
 use warpstride_kernels::ptycho::{
     advance_layers::PtychoAdvanceLayers,

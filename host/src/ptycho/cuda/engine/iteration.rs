@@ -3,12 +3,11 @@
 use super::GpuEngine;
 use crate::gpu::{Device, ReadBack, Result};
 use crate::ptycho::Step;
-use crate::ptycho::batch_shares::own_lists;
 use crate::ptycho::cuda::normalisation::normalise;
 use crate::ptycho::cuda::{batch_engine, centring, likelihood, object_modes, variable_probe};
 use crate::ptycho::interleaved::Interleaved;
 use crate::ptycho::likelihood::{LikelihoodMethod, Search};
-use crate::ptycho::step::{BatchMethod, Method};
+use crate::ptycho::method::{BatchMethod, Method};
 
 impl<M: Device> GpuEngine<M> {
     /// Queues one iteration and the read-back of its metrics.
@@ -81,7 +80,7 @@ impl<M: Device> GpuEngine<M> {
         let (size, seed) = (method.size, step.seed);
         let positions = of_scan.exact();
         let lists = (self.kept_batches).of(method.order, &positions, size, seed, step.iteration);
-        let own = own_lists(&lists, self.exchange.frames());
+        let own = self.exchange.frames().own_lists(&lists);
         self.start_batches(self.batch_sizes(size, &lists))?;
         self.with_batches(step, |run, division| {
             if run.exchange.is_some() {

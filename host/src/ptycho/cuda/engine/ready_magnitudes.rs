@@ -66,8 +66,8 @@ fn results_have_the_bits_of_magnitudes_that_are_uploaded() {
         if unfused {
             recipe.gpu.step = crate::ptycho::GpuStep::Unfused;
         }
-        let problem = Problem::new(&here, &recipe).unwrap();
-        let other = Problem::new(&elsewhere, &recipe).unwrap();
+        let problem = Problem::prepare(&here, &recipe).unwrap();
+        let other = Problem::prepare(&elsewhere, &recipe).unwrap();
         let device = EmulatedDevice::new();
         let values = problem.magnitudes.in_memory().unwrap();
         let mut magnitudes = device.alloc("magnitudes", values.len()).unwrap();
@@ -113,10 +113,12 @@ fn what_needs_counts_on_the_host_is_refused() {
         ..Recipe::default()
     };
     assert_eq!(
-        Problem::new(&elsewhere, &recipe).unwrap_err().to_string(),
+        Problem::prepare(&elsewhere, &recipe)
+            .unwrap_err()
+            .to_string(),
         "free_pixels: expected 0 for frames in the memory of a GPU, found 0.25"
     );
-    let problem = Problem::new(&elsewhere, &Recipe::default()).unwrap();
+    let problem = Problem::prepare(&elsewhere, &Recipe::default()).unwrap();
     let device = EmulatedDevice::new();
     let uploaded = GpuEngine::new(&device, &problem, UpdateVersion::Tiled);
     assert!(uploaded.is_err());

@@ -4,8 +4,8 @@ use super::GpuEngine;
 use crate::gpu::{Device, Result};
 use crate::ptycho::Step;
 use crate::ptycho::cuda::batch_engine::Schedule;
+use crate::ptycho::method::BatchMethod;
 use crate::ptycho::regions::Regions;
-use crate::ptycho::step::BatchMethod;
 
 impl<M: Device> GpuEngine<M> {
     /// One pass over the mini-batches of `regions`.

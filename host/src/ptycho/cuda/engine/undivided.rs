@@ -6,8 +6,8 @@
 
 use super::GpuEngine;
 use crate::gpu::Device;
+use crate::ptycho::method::Method;
 use crate::ptycho::regions::regions_divide_among;
-use crate::ptycho::step::Method;
 use crate::ptycho::variable_probe::COEFFICIENTS;
 use crate::ptycho::{Engine as _, EngineError, Problem, Ranks, Step, StreamPlan};
 

@@ -7,8 +7,8 @@ use super::super::object_update::clip_limits;
 use super::{alpha, updates};
 use crate::gpu::{Buffer, Device, Direction, Result};
 use crate::ptycho::Step;
-use crate::ptycho::cpu::FLOOR;
-use crate::ptycho::step::{BatchMethod, BatchUpdate};
+use crate::ptycho::method::{BatchMethod, BatchUpdate};
+use crate::ptycho::updates::FLOOR;
 use warpstride_device::launch::Work;
 use warpstride_kernels::fft::frame::VALUES;
 use warpstride_kernels::ptycho::{

@@ -3,7 +3,6 @@
 use super::{LikelihoodBuffers, Run, number};
 use crate::gpu::{Buffer, Device, Direction, ReadBack, Result};
 use crate::ptycho::Step;
-use crate::ptycho::cpu::LIT;
 use crate::ptycho::cuda::batch_sums::{
     Slices, SumWindows, Waves, object_sums, object_sums_with, probe_sums,
 };
@@ -12,6 +11,7 @@ use crate::ptycho::cuda::frame_stream::Metrics;
 use crate::ptycho::cuda::frames::{Batch, FrameBuffers, ShiftTo, copy_layers};
 use crate::ptycho::cuda::multislice::backward;
 use crate::ptycho::likelihood::{LikelihoodMethod, Noise};
+use crate::ptycho::updates::LIT;
 use warpstride_device::Complex32;
 use warpstride_device::launch::Work;
 use warpstride_kernels::ptycho::{

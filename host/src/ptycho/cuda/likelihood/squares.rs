@@ -8,6 +8,7 @@
 use crate::gpu::{Buffer, Device, Result};
 use crate::ptycho::cuda::buffers::{Buffers, Layout};
 use crate::ptycho::cuda::frames::Batch;
+use crate::ptycho::likelihood::ORDERS;
 use warpstride_device::Complex32;
 use warpstride_device::launch::Work;
 use warpstride_kernels::ptycho::{
@@ -17,8 +18,6 @@ use warpstride_kernels::ptycho::{
     likelihood_noise::GAUSSIAN,
 };
 
-/// Orders of an intensity along a line.
-const ORDERS: u32 = 5;
 /// From the place of A1 to that of A4.
 const MOVED: u32 = 3;
 
@@ -28,9 +27,6 @@ pub(in crate::ptycho::cuda) const LAUNCHED: [&str; 3] = [
     "ptycho_detector_blur",
     "ptycho_detector_line_sums",
 ];
-
-/// Bytes of device memory for each pixel of a batch.
-pub(in crate::ptycho) const BYTES_PER_PIXEL: u64 = 2 * ORDERS as u64 * 4;
 
 /// Device memory for the intensities of a batch along a line.
 pub(super) struct SlopeSquares<M: Device> {

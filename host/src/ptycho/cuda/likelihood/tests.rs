@@ -21,7 +21,7 @@ fn problem(frame: usize, probe_modes: usize) -> Problem {
         free_pixels: 0.02,
         ..Recipe::default()
     };
-    Problem::new(&simulate(&options).unwrap(), &recipe).unwrap()
+    Problem::prepare(&simulate(&options).unwrap(), &recipe).unwrap()
 }
 
 fn emulated(problem: &Problem) -> GpuEngine<EmulatedDevice> {

@@ -9,7 +9,8 @@ use crate::ptycho::cuda::batch_sums::{SumWindows, Waves, object_sums_with};
 use crate::ptycho::cuda::frames::{Batch, FrameBuffers, ShiftTo};
 use crate::ptycho::cuda::fused_batches::PARTS;
 use crate::ptycho::cuda::window_product::product;
-use crate::ptycho::step::{BatchMethod, Smoothness};
+use crate::ptycho::method::BatchMethod;
+use crate::ptycho::updates::Smoothness;
 use warpstride_device::Complex32;
 
 impl<M: Device> batch_engine::Run<'_, M> {

@@ -2,8 +2,9 @@
 
 use super::{Fit, Method, Phase};
 use crate::run::RunRecord;
+use crate::sas::fit::Comparison;
 use crate::sas::fit::data_set::Member;
-use crate::sas::fit::fit_result::{Comparison, DataSetResult, FitResult, Fitted, Fixed};
+use crate::sas::fit::fit_result::{DataSetResult, FitResult, Fitted, Fixed};
 use crate::sas::fit::linear::Trial;
 use crate::sas::fit::multi_start::Minimum;
 use crate::sas::fit::search::Search as _;

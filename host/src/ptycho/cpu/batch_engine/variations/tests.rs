@@ -3,7 +3,7 @@
 use super::super::deviations;
 use super::*;
 use crate::ptycho::cpu::likelihood::tests::{amplitude_loss, plain_step, varied_engine};
-use crate::ptycho::cpu::model::{PointRamps, shifted};
+use crate::ptycho::cpu::shift::{PointRamps, shifted};
 use crate::ptycho::cpu::test_problem::{difference, random};
 
 /// All frames as one batch, with χ of the present model.

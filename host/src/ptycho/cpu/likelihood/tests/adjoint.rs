@@ -3,10 +3,11 @@
 use super::models::FIELDS;
 use crate::fft::TransposedFft2;
 use crate::ptycho::cpu::CpuEngine;
-use crate::ptycho::cpu::batch_engine::{add_object_sums, add_probe_sums, inverse_layers};
-use crate::ptycho::cpu::model::{PointRamps, Scratch, model_spectra, shifted, spectra};
+use crate::ptycho::cpu::batch_engine::sums::{add_object_sums, add_probe_sums, inverse_layers};
+use crate::ptycho::cpu::model::model_spectra;
 use crate::ptycho::cpu::part_sums::{ObjectPart, ProbePart};
 use crate::ptycho::cpu::propagation::Propagator;
+use crate::ptycho::cpu::shift::{PointRamps, Scratch, shifted, spectra};
 use crate::ptycho::cpu::test_problem::{SHAPE, random};
 use crate::ptycho::cpu::window::Window;
 use num_complex::Complex;

@@ -4,11 +4,10 @@ use super::super::gradient::loss;
 use super::models::{FIELDS, MODELS, plain_step};
 use crate::ptycho::Step;
 use crate::ptycho::cpu::CpuEngine;
-use crate::ptycho::cpu::batch_engine::for_each_window_value;
-use crate::ptycho::cpu::model::{
-    PointRamps, Scratch, model_spectra, shifted, shifted_derivative, spectra,
-};
+use crate::ptycho::cpu::batch_engine::sums::for_each_window_value;
+use crate::ptycho::cpu::model::model_spectra;
 use crate::ptycho::cpu::refinement::normal_equations;
+use crate::ptycho::cpu::shift::{PointRamps, Scratch, shifted, shifted_derivative, spectra};
 use crate::ptycho::cpu::test_problem::{ALL, MODES, difference};
 use crate::ptycho::cpu::window::Window;
 use crate::ptycho::likelihood::Noise;

@@ -5,7 +5,7 @@ use crate::data::VariableProbe;
 use crate::ptycho::cpu::CpuEngine;
 use crate::ptycho::cpu::detector::CpuDetector;
 use crate::ptycho::cpu::test_problem::{SHAPE, engine_of, problem, random, step};
-use crate::ptycho::cpu::variable_probe::Variations;
+use crate::ptycho::cpu::variations::Variations;
 use crate::ptycho::fly::FlyPaths;
 use crate::ptycho::likelihood::Noise;
 use crate::ptycho::{BackgroundFit, Detector, EngineName, NearField, Step};

@@ -23,7 +23,7 @@ fn simulated(frames: usize, modes: usize) -> Problem {
         free_pixels: 0.02,
         ..Recipe::default()
     };
-    Problem::new(&simulate(&options).unwrap(), &recipe).unwrap()
+    Problem::prepare(&simulate(&options).unwrap(), &recipe).unwrap()
 }
 
 fn spec(noise: Noise) -> EngineSpec {

@@ -6,11 +6,13 @@
 
 use super::central_part::central_part;
 use super::cpu::CpuEngine;
+use super::object_layout::ObjectLayout;
 use super::recipe::{ProbeSource, Recipe};
 use super::start;
-use super::{Engine, EngineName, EngineSpec, Problem, Step, StepMetrics};
+use super::{Engine, EngineName, EngineSpec, Problem, ProblemError, StartProbe, Step, StepMetrics};
 use crate::data::Scan;
 use crate::system::ScratchError;
+use crate::text::significant;
 use ndarray::{Array2, Axis};
 use num_complex::Complex;
 
@@ -22,8 +24,43 @@ const ITERATIONS: usize = 12;
 /// focus; a probe wider than about half its window would be undersampled.
 const WIDTHS: [f64; 6] = [0.08, 0.16, 0.25, 0.35, 0.46, 0.58];
 
+impl StartProbe {
+    /// The start probe of a scan and a recipe. If neither gives one, a few frames are reconstructed with each of several defocus
+    /// distances of the mean pattern, on the CPU.
+    ///
+    /// # Errors
+    /// The scan cannot be reconstructed with the recipe, the recipe's probe cannot be made, or the counts cannot be read.
+    pub fn new(scan: &Scan, recipe: &Recipe) -> Result<Self, ProblemError> {
+        ObjectLayout::new(scan, recipe)?;
+        if let Some(given) = Self::given(scan, recipe)? {
+            return Ok(given);
+        }
+        let (main, defocus) = search(scan)?;
+        let note = format!(
+            "start probe: none in the scan; the mean pattern with a defocus of {} m fits best (set probe.source and probe.defocus to override it)",
+            significant(defocus, 3)
+        );
+        Ok(Self::scaled(
+            main.insert_axis(Axis(0)),
+            scan,
+            recipe,
+            vec![note],
+        ))
+    }
+}
+
+impl Problem {
+    /// Prepares `scan` for `recipe`, from the start probe of both ([`StartProbe::new`]).
+    ///
+    /// # Errors
+    /// Returns [`ProblemError`] if the scan cannot be reconstructed.
+    pub fn prepare(scan: &Scan, recipe: &Recipe) -> Result<Self, ProblemError> {
+        Self::new(scan, recipe, StartProbe::new(scan, recipe)?)
+    }
+}
+
 /// Returns the unscaled start probe (row, column) and its distance from the focus, m.
-pub(super) fn search(scan: &Scan) -> Result<(Array2<Complex<f64>>, f64), ScratchError> {
+fn search(scan: &Scan) -> Result<(Array2<Complex<f64>>, f64), ScratchError> {
     let pattern = start::mean_pattern(scan);
     let unit = defocus_of_full_width(scan);
     let Some(part) = central_part(scan, FRAMES)? else {
@@ -75,7 +112,8 @@ fn misfit(part: &Scan, probe: &Array2<Complex<f64>>) -> Option<f64> {
     let scan = Scan::new(frames, Some(mask), positions, geometry, Some(probe)).ok()?;
     let mut recipe = Recipe::default();
     recipe.probe.source = ProbeSource::File;
-    let problem = Problem::new(&scan, &recipe).ok()?;
+    let start = StartProbe::given(&scan, &recipe).ok()??;
+    let problem = Problem::new(&scan, &recipe, start).ok()?;
     let spec = EngineSpec::new(EngineName::Dm, ITERATIONS);
     let mut engine = CpuEngine::<f32>::new(&problem);
     for iteration in 1..=ITERATIONS {
