@@ -37,6 +37,7 @@ fn calculation_of(
     let mut widths = Vec::new();
     for (name, width, distribution, points, nsigma) in polydispersity {
         calculation.polydispersity.push(Polydispersity {
+            is_given: true,
             parameter: calculation.definition.parameter_index(name).unwrap(),
             distribution: distribution.clone(),
             points: *points,

@@ -63,6 +63,7 @@ fn fit(curve: Curve, case: Case<'_>) -> FitResult {
     if let Some(distribution) = case.polydispersity {
         let (points, nsigma) = distribution.default_mesh();
         calculation.polydispersity.push(Polydispersity {
+            is_given: false,
             parameter: calculation.definition.parameter_index("radius").unwrap(),
             distribution,
             points,

@@ -81,6 +81,7 @@ fn check_of(model: &str, test: &Value) -> Option<Check> {
                     .unwrap_or(0);
                 if points > 0 {
                     polydispersity.push(Polydispersity {
+                        is_given: true,
                         parameter: definition.parameter_index(of).expect("a parameter"),
                         distribution: Distribution::Gaussian,
                         points: points as usize,
