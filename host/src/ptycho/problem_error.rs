@@ -66,7 +66,7 @@ pub enum ProblemError {
 fn unit_remedy(error: &PositionError) -> &'static str {
     match error {
         PositionError::TooLarge { .. } | PositionError::NoMovement { .. } => {
-            "; if they are in another unit than the file states, data.units.positions states it (--set 'data.units.positions=\"um\"')"
+            "; if they are in another unit than the file states, data.units.positions states it (--set 'data.units.positions=\"um\"', or nm, mm, m, …)"
         }
         PositionError::Unresolved { .. } => "",
     }

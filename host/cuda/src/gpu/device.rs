@@ -67,7 +67,7 @@ pub struct ProfileSpan {
     pub name: &'static str,
     /// Bytes of a copy or a fill, if they were noted.
     pub bytes: Option<usize>,
-    /// Start in microseconds after the call of [`DeviceGroup::profile`] or
+    /// Start in microseconds after the call of [`DeviceGroup::profile`](super::DeviceGroup::profile) or
     /// [`Device::start_profile`](super::Device::start_profile). The clocks of the devices of a group agree to a few
     /// microseconds.
     pub start_us: f64,

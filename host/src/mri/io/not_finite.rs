@@ -38,6 +38,37 @@ pub(super) fn remove(
     removed.iter().map(|readout| readout.acquisition).collect()
 }
 
+/// Sets the samples (coil, sample) of coils to 0 that are NaN or infinite in more than half of the
+/// readouts, so that the others keep theirs; returns a note that names such coils. Nothing is done
+/// if that is so of all coils.
+pub(super) fn silence_coils(
+    samples: &mut Array2<Complex<f64>>,
+    readouts: &[Readout],
+) -> Option<String> {
+    let is_broken = |coil: &usize| {
+        let row = samples.row(*coil);
+        let broken = readouts.iter().filter(|readout| {
+            let mut range = readout.samples.clone();
+            range.any(|sample| !row[sample].is_finite())
+        });
+        2 * broken.count() > readouts.len()
+    };
+    let coils: Vec<usize> = (0..samples.nrows()).filter(is_broken).collect();
+    if coils.is_empty() || coils.len() == samples.nrows() {
+        return None;
+    }
+    for coil in &coils {
+        samples.row_mut(*coil).fill(Complex::default());
+    }
+    let noun = if coils.len() == 1 { "coil" } else { "coils" };
+    let list: Vec<String> = coils.iter().map(usize::to_string).collect();
+    let list = list.join(",");
+    Some(format!(
+        "{noun} {list}: NaN or infinite in most readouts; all samples are set to 0 \
+         (--exclude-coils {list} leaves them out)"
+    ))
+}
+
 /// The kind of the readouts that were removed, with their number; `noun` is what the file calls
 /// them.
 pub(super) fn left_out(removed: usize, noun: &str) -> Option<LeftOut> {
@@ -59,6 +90,29 @@ mod tests {
             discarded: 0,
         };
         (0..3).map(readout).collect()
+    }
+
+    #[test]
+    fn a_coil_without_numbers_is_silenced_and_named() {
+        let mut samples = Array2::from_elem((3, 6), Complex::new(1.0, 0.0));
+        samples[[1, 0]].re = f64::NAN;
+        // Of one readout of three, that readout is wrong.
+        assert_eq!(silence_coils(&mut samples, &readouts()), None);
+        samples[[1, 5]].im = f64::INFINITY;
+        let note = silence_coils(&mut samples, &readouts()).expect("a note");
+        assert!(
+            note.starts_with("coil 1: ") && note.contains("--exclude-coils 1 "),
+            "{note}"
+        );
+        assert!(
+            samples
+                .row(1)
+                .iter()
+                .all(|value| *value == Complex::default())
+        );
+        assert!(samples.row(0).iter().all(|value| value.re == 1.0));
+        samples.fill(Complex::new(f64::NAN, 0.0));
+        assert_eq!(silence_coils(&mut samples, &readouts()), None);
     }
 
     #[test]

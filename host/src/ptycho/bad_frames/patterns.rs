@@ -2,7 +2,7 @@
 
 use super::light::{Light, Split};
 use super::neighbours::Neighbours;
-use super::{BadFrames, median, quantile};
+use super::{BadFrames, median, merged, quantile};
 use crate::data::{Mask, Scan};
 use crate::system::ScratchError;
 use ndarray::{ArrayView2, Axis};
@@ -26,6 +26,8 @@ const DEVIATIONS: f64 = 4.0;
 const UNLIKE: f64 = 0.1;
 const TIMES: f64 = 4.0;
 const FIFTH: f64 = 0.8;
+/// Counts that a cell would have without which a part of a frame is missing: chance leaves none of them with a probability of 10⁻²².
+const COMPLETE: f64 = 50.0;
 /// Fewest neighbours with which a pattern is compared.
 const FEWEST: usize = 3;
 
@@ -273,7 +275,27 @@ impl Patterns {
         sizes.sort_by(f64::total_cmp);
         let limit = UNLIKE.max(TIMES * quantile(&sizes, FIFTH));
         let unlike = unlike.into_iter().filter(|(_, size)| *size > limit);
-        unlike.map(|(frame, _)| frame).collect()
+        let unlike: Vec<usize> = unlike.map(|(frame, _)| frame).collect();
+        merged(&[&unlike, &self.incomplete(light, &known)])
+    }
+
+    /// Frames without any counts in a cell in which they would have [`COMPLETE`] or more, by their own light and the mean of all
+    /// frames that are not `known` to be bad: a part of the detector is missing, in however many frames.
+    fn incomplete(&self, light: &Light, known: &[bool]) -> Vec<usize> {
+        let judged = || light.judged.iter().filter(|frame| !known[**frame]);
+        let mut sum = [0.0; SIDE * SIDE];
+        for frame in judged() {
+            let cells = sum.iter_mut().zip(&self.of_frames[*frame]);
+            cells.for_each(|(sum, counts)| *sum += counts);
+        }
+        let all = total(&sum).max(1e-300);
+        let misses = |frame: &usize| {
+            let counts = &self.of_frames[*frame];
+            let part = total(counts) / all;
+            let mut cells = counts.iter().zip(&sum);
+            cells.any(|(counts, sum)| *counts == 0.0 && sum * part >= COMPLETE)
+        };
+        judged().copied().filter(misses).collect()
     }
 }
 

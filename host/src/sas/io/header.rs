@@ -117,7 +117,7 @@ impl Header {
             roles[0] = Some(role);
         }
         // Of several intensities, the first with the surest name; behind q, one with an unknown
-        // name before its σ.
+        // name before its σ, or before others that are unknown: samples, most often.
         let of_intensity = places(&roles, Role::Intensity);
         let surest = of_intensity
             .iter()
@@ -129,7 +129,9 @@ impl Header {
             && names.len() == columns
             && roles.first() == Some(&Some(Role::Q))
             && roles.get(1) == Some(&None)
-            && (has(&roles, Role::Sigma) || has(&roles, Role::Width))
+            && (has(&roles, Role::Sigma)
+                || has(&roles, Role::Width)
+                || (complete && !settings && roles[2..].contains(&None)))
         {
             roles[1] = Some(Role::Intensity);
         }

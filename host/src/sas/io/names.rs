@@ -235,6 +235,9 @@ fn role(name: &str) -> Option<Role> {
         "lambda" | "λ" | "wavelength" | "wavelengths" => return foreign(Foreign::Wavelength),
         "energy" => return foreign(Foreign::Energy),
         "time" | "tof" | "timeofflight" => return foreign(Foreign::Time),
+        "porod" | "kratky" => return foreign(Foreign::Power),
+        "guinier" => return foreign(Foreign::Logarithm),
+        "zimm" => return foreign(Foreign::OfIntensity),
         _ if is_product(name) => return foreign(Foreign::Power),
         "ierr" | "idev" | "sigmaint" | "resolutioni" => return Some(Role::Sigma),
         "dsigq" | "qresolution" | "qres" | "resolution" | "res" => return Some(Role::Width),
@@ -298,7 +301,11 @@ fn role_of_formula(text: &str) -> Option<Role> {
     let inner = ["1/", "sqrt", "√"]
         .iter()
         .find_map(|function| lower.strip_prefix(function))
-        .or_else(|| lower.split_once('^').map(|(base, _)| base));
+        .or_else(|| {
+            let (base, exponent) = lower.split_once('^')?;
+            let is_number = |c: char| c.is_ascii_digit() || matches!(c, '-' | '−' | '+' | '(');
+            exponent.starts_with(is_number).then_some(base)
+        });
     let of_intensity = inner.is_some_and(is_intensity);
     of_intensity.then_some(Role::Foreign(Foreign::OfIntensity))
 }

@@ -97,6 +97,7 @@ pub fn read_within(
         axes: matrix.axes,
         field_of_view: None,
     };
+    notes.extend(not_finite::silence_coils(&mut values, &readouts));
     let removed = not_finite::remove(&mut positions, &mut values, &mut readouts);
     left_out.extend(not_finite::left_out(removed.len(), "readouts"));
     let all = layout::readouts(samples.dimensions());

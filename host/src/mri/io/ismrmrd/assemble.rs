@@ -58,6 +58,7 @@ pub(super) fn assemble(
     let mut raw = RawSamples::read(
         source, records, &heads, &chosen, axes, header, encoded, &mut notes,
     )?;
+    notes.extend(not_finite::silence_coils(&mut raw.samples, &raw.readouts));
     let removed = not_finite::remove(&mut raw.trajectory, &mut raw.samples, &mut raw.readouts);
     chosen.retain(|number| removed.binary_search(number).is_err());
     left_out.extend(not_finite::left_out(removed.len(), "acquisitions"));

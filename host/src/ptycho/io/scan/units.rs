@@ -638,14 +638,28 @@ fn plausible_units(step: f64, pixel: [f64; 2], [rows, columns]: [usize; 2]) -> V
     plausible
 }
 
-/// Distance of neighbours that `positions` (frame, (row, column)) have on average if they fill their extent.
+/// Part of the positions that is not regarded on each side where they extend the whole by more than so many times.
+const OUTLYING: (f64, f64) = (0.05, 5.0);
+
+/// Distance of neighbours that `positions` (frame, (row, column)) have on average if they fill their extent, without single ones that
+/// are far away.
 pub(super) fn typical_step(positions: &Array2<f64>) -> f64 {
     let count = positions.nrows().max(1) as f64;
     let [height, width] = [0, 1].map(|axis| {
         let column = positions.column(axis);
-        let low = column.iter().copied().fold(f64::INFINITY, f64::min);
-        let high = column.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        (high - low).max(0.0)
+        let mut ordered = column.to_vec();
+        ordered.sort_unstable_by(f64::total_cmp);
+        let [Some(low), Some(high)] = [ordered.first(), ordered.last()] else {
+            return 0.0;
+        };
+        let (part, times) = OUTLYING;
+        let left_out = (part * count).ceil() as usize;
+        let inner = ordered.get(left_out..ordered.len().saturating_sub(left_out));
+        let inner = inner.and_then(|inner| Some(inner.last()? - inner.first()?));
+        match inner {
+            Some(inner) if inner > 0.0 && high - low > times * inner => inner,
+            _ => (high - low).max(0.0),
+        }
     });
     (height * width / count)
         .sqrt()
@@ -700,6 +714,9 @@ mod tests {
         });
         let step = typical_step(&positions);
         assert!((step - 0.225).abs() < 0.01, "{step}");
+        let mut glitch = positions.clone();
+        glitch[[2, 0]] = 250.0;
+        assert!((typical_step(&glitch) / step - 1.0).abs() < 0.2);
         let pixel = [1e-8; 2];
         assert_eq!(plausible_units(step, pixel, [128, 128]), ["um"]);
         assert_eq!(plausible_units(step * 1e-6, pixel, [128, 128]), ["m"]);
