@@ -185,7 +185,6 @@ pub(crate) struct PointsArgs {
         long,
         value_name = "NAME",
         requires = "time_column",
-        conflicts_with = "wide",
         help_heading = "What to read"
     )]
     pub(crate) date_column: Option<String>,

@@ -382,8 +382,9 @@ pub(super) fn list<'n>(names: impl IntoIterator<Item = &'n str>) -> String {
     format!("{}{more}", names[..names.len().min(8)].join(", "))
 }
 
-/// The unit stated by the name of a timestamp column.
-pub(super) fn unit_of(name: &str) -> TimeUnit {
+/// The unit stated by the name of a timestamp column: by the ending of any name if an option names
+/// the column (`elapsed_ms`), else of a usual one.
+pub(super) fn unit_of(name: &str, is_asked: bool) -> TimeUnit {
     let name = name.trim().to_lowercase();
     let units = [
         TimeUnit::Nanoseconds,
@@ -396,7 +397,7 @@ pub(super) fn unit_of(name: &str) -> TimeUnit {
         .zip(units)
         .find(|(ending, _)| {
             name.strip_suffix(*ending)
-                .is_some_and(|bare| TIMES.contains(&bare))
+                .is_some_and(|bare| is_asked || TIMES.contains(&bare))
         })
         .map_or(TimeUnit::Auto, |(_, unit)| unit)
 }

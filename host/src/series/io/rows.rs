@@ -37,7 +37,7 @@ fn units(text: &str) -> String {
         (false, _) => likely.join(", "),
         (true, false) => possible.join(", "),
         (true, true) => {
-            "no unit gives a likely time; --time-unit s if they are seconds since a start"
+            "no unit gives a likely time; --time-unit s|ms|us|ns states that of times since a start"
                 .to_owned()
         }
     }

@@ -4,6 +4,17 @@
 use super::iso;
 use super::timestamp::{Plausible, TimestampFormat, Unit, UnitOrigin, latest_year};
 
+/// The numbers of seconds, milliseconds and microseconds from which on times are likely ones, and
+/// products of these with units, as nanoseconds: 1990-01-01 in each unit, read in another.
+const LIMITS: [i64; 4] = [
+    631_152_000,
+    631_152_000_000,
+    631_152_000_000_000,
+    631_152_000_000_000_000,
+];
+/// How many times larger than the spans of times before and after it a gap is.
+const GAP: i128 = 8;
+
 /// The first and the last times of a file, nanoseconds since 1970.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct TimeSpan {
@@ -11,18 +22,41 @@ pub(super) struct TimeSpan {
     ends: Option<(i64, i64)>,
     /// The first one after 1970-01-01T00:00:00Z, which may stand for no time.
     first_after_zero: Option<i64>,
+    /// The last time before each of [`LIMITS`], and the first one from it on.
+    around: [(Option<i64>, Option<i64>); LIMITS.len()],
 }
 
 impl TimeSpan {
     pub(super) fn add(&mut self, times: &[i64]) {
+        let Some(begin) = times.first() else {
+            return;
+        };
         let earlier = |one: Option<i64>, other: i64| Some(one.map_or(other, |one| one.min(other)));
+        let (mut first, mut last) = (*begin, *begin);
         for time in times {
-            let (first, last) = self.ends.unwrap_or((*time, *time));
-            self.ends = Some((first.min(*time), last.max(*time)));
+            (first, last) = (first.min(*time), last.max(*time));
             if *time > 0 {
                 self.first_after_zero = earlier(self.first_after_zero, *time);
             }
         }
+        for (limit, (before, from)) in LIMITS.into_iter().zip(&mut self.around) {
+            // Few blocks have times on both sides.
+            let is_split = first < limit && limit <= last;
+            let (lower, upper) = match is_split {
+                true => (
+                    times.iter().copied().filter(|time| *time < limit).max(),
+                    times.iter().copied().filter(|time| *time >= limit).min(),
+                ),
+                false => (
+                    (last < limit).then_some(last),
+                    (first >= limit).then_some(first),
+                ),
+            };
+            *before = (*before).max(lower);
+            *from = upper.map_or(*from, |upper| earlier(*from, upper));
+        }
+        let (of_all, end_of_all) = self.ends.unwrap_or((first, last));
+        self.ends = Some((of_all.min(first), end_of_all.max(last)));
     }
 
     pub(super) fn last(&self) -> Option<i64> {
@@ -39,7 +73,7 @@ impl TimeSpan {
         let doubtful = match origin {
             UnitOrigin::Stated | UnitOrigin::Inferred => false,
             UnitOrigin::Column | UnitOrigin::Format => !likely(first) || !likely(last),
-            UnitOrigin::Elapsed => !self.begins_at_zero(*unit),
+            UnitOrigin::Elapsed => !self.begins_at_zero(*unit) || self.has_dates(*unit),
         };
         doubtful.then(|| {
             let range = match first == last {
@@ -71,6 +105,38 @@ impl TimeSpan {
         };
         let zeros_among_others = positive > last - positive && in_another(positive);
         first <= last - first && !zeros_among_others
+    }
+
+    /// Whether the last of these times is a likely date while the first is not: in this unit after
+    /// years without times, or in another one after a gap that is far larger than all else.
+    fn has_dates(&self, unit: Unit) -> bool {
+        let Some((first, last)) = self.ends else {
+            return false;
+        };
+        let spread = |from: i64, to: i64| i128::from(to) - i128::from(from);
+        Unit::ALL.into_iter().any(|other| {
+            let scale = 1_000_000_000 / u128::from(other.nanoseconds());
+            let limit = 631_152_000 * scale * u128::from(unit.nanoseconds());
+            let index = LIMITS
+                .iter()
+                .position(|of| u128::try_from(*of) == Ok(limit));
+            let Some((Some(before), Some(from))) = index.map(|index| self.around[index]) else {
+                return false;
+            };
+            if !Plausible::of(other).contains(number(last, unit)) {
+                return false;
+            }
+            let gap = spread(before, from);
+            let (lower, upper) = (spread(first, before), spread(from, last));
+            match other == unit {
+                // Regular times from 1970 on have no gap.
+                true => 4 * gap > spread(first, last),
+                // Without a second time on either side, nothing says that the gap is a large one.
+                false => {
+                    lower.max(upper) > 0 && gap > GAP * lower.max(upper).max(i128::from(first))
+                }
+            }
+        })
     }
 }
 
@@ -105,6 +171,13 @@ mod tests {
             (&[0, 1_500_000_000, 3_000_000_000], Nanoseconds),
             (&regular, Nanoseconds),
             (&[1_739_184_970, 1_739_184_971], Seconds),
+            (&[1_000_000, 1_001_000_000, 2_001_000_000], Nanoseconds),
+            (&[5, 1_000_000_005], Nanoseconds),
+            // From 1970 to 2025, every five years.
+            (
+                &(0..12).map(|n| n * 157_680_000).collect::<Vec<_>>(),
+                Seconds,
+            ),
         ] {
             assert_eq!(note(times, unit), None, "{times:?}");
         }
@@ -115,6 +188,12 @@ mod tests {
             (&[20_240_101, 20_240_102], Milliseconds),
             (&[0, 1_739_184_970, 1_739_185_970], Milliseconds),
             (&[1_739_184_970_553, 100_000], Milliseconds),
+            // Dates after a number that is none, in this unit and in another.
+            (&[5, 1_739_184_970_553, 1_739_184_980_553], Milliseconds),
+            (&[100_000, 200_000, 1_739_184_970_553], Milliseconds),
+            (&[100, 1_739_184_970], Seconds),
+            (&[5, 1_739_184_970, 1_739_184_980], Milliseconds),
+            (&[1_739_184_980, 5, 1_739_184_970], Nanoseconds),
             (&[2_500_000_000], Seconds),
         ] {
             let found = note(times, unit).unwrap_or_default();

@@ -304,6 +304,11 @@ pub(super) fn is_in_seconds(text: &[u8]) -> bool {
     whole_part(text).is_some_and(|n| is(Unit::Seconds, n) && !is(Unit::Milliseconds, n))
 }
 
+/// Whether a number is a likely time in milliseconds.
+pub(super) fn is_in_milliseconds(text: &[u8]) -> bool {
+    whole_part(text).is_some_and(|number| Plausible::of(Unit::Milliseconds).contains(number))
+}
+
 /// Nanoseconds since 1970 for an integer number of units.
 #[inline]
 pub(super) fn whole(number: i64, unit: Unit, origin: UnitOrigin) -> Result<i64, TimestampError> {

@@ -146,7 +146,7 @@ impl Table {
             kind,
             time_format: options.stated_format(),
             unit: match options.unit() {
-                TimeUnit::Auto => super::columns::unit_of(time),
+                TimeUnit::Auto => super::columns::unit_of(time, options.time_column.is_some()),
                 stated => stated,
             },
             stated_unit: options.time_unit,

@@ -111,6 +111,17 @@ fn units_of_prometheus_and_openmetrics_differ() {
     ] {
         assert_eq!(sum("a.prom", text, &[]), (DAY.to_owned(), 3.0), "{text}");
     }
+    for text in [
+        "a 1 100.5\na 2 101.5\n# EOF\n",
+        "a 1 100.5\n",
+        "a 1 100\n# EOF\n",
+    ] {
+        let result = sums("a.prom", text, &[]);
+        assert!(
+            result.err.contains("read as seconds since 1970"),
+            "{text}: {result:?}"
+        );
+    }
     let result = sums("a.prom", "a 1 1739184970\n", &[]);
     assert_eq!(rows(&result.out)[0].time, DAY);
     assert!(
@@ -130,6 +141,17 @@ fn times_that_are_unlikely_in_every_unit_are_noted() {
         ("a.csv", "timestamp_s,value\n45292,1\n45293,2\n"),
         ("a.csv", "time_ms,value\n0,1\n1739184970,2\n1739184980,2\n"),
         ("a.csv", "time_ms,value\n1739184970553,1\n100000,2\n"),
+        (
+            "a.csv",
+            "time_ms,value\n5,1\n1739184970553,2\n1739184980553,3\n",
+        ),
+        (
+            "a.csv",
+            "time_ms,value\n100000,1\n200000,2\n1739184970553,3\n",
+        ),
+        ("a.csv", "time_ms,value\n5,1\n1739184970,2\n1739184980,3\n"),
+        ("a.csv", "time_s,value\n100,1\n1739184970,2\n"),
+        ("a.csv", "time_us,value\n7,1\n1739184970553000,2\n"),
     ] {
         let result = sums(name, text, &[]);
         assert_eq!(result.code, Some(0), "{text}: {result:?}");
@@ -137,7 +159,18 @@ fn times_that_are_unlikely_in_every_unit_are_noted() {
             assert!(result.err.contains(part), "{text}: {result:?}");
         }
     }
+    let wide = "time_ms,a,b\n5,1,2\n1739184970553,2,3\n";
+    let result = sums("a.csv", wide, &["--wide"]);
+    assert!(result.err.contains("not all from 1990 to"), "{result:?}");
     sums("a.prom", "a 1 100000\n", &["--time-unit", "ms"]).well();
+    // The ending of a column's name that an option names.
+    let elapsed = "elapsed_ms,value\n0,1\n86400000,2\n";
+    let result = sums("a.csv", elapsed, &["--time-column", "elapsed_ms"]);
+    result.well();
+    assert_eq!(rows(&result.out)[1].time, "1970-01-02T00:00:00Z");
+    let elapsed = "elapsed,value\n0,1\n100,2\n";
+    let result = sums("a.csv", elapsed, &["--time-column", "elapsed"]);
+    result.refused(1, &["line 2", "--time-unit s|ms|us|ns"]);
     // Times since the start of a measurement are as the name of the column says.
     for text in [
         "time_ms,value\n0,1\n100000,2\n",
@@ -195,6 +228,49 @@ fn dates_and_times_of_day_are_joined() {
     ];
     let result = sums("a.csv", text, &columns);
     assert_eq!(rows(&result.out)[0].value, 3.0, "{result:?}");
+    // In a wide table.
+    let text = "date,time,a,b\n2025-02-10,10:00,1,5\n2025-02-10,11:00,2,\n";
+    sums("a.csv", text, &[]).refused(1, &["--value-column", "--wide reads every column"]);
+    let days = text.replace("date,time", "day,clock");
+    let columns = ["--date-column", "day", "--time-column", "clock", "--wide"];
+    let (_, numbered) = text.split_once('\n').unwrap();
+    let by_number = [
+        "--date-column",
+        "1",
+        "--time-column",
+        "2",
+        "--wide",
+        "--quiet",
+    ];
+    for (text, options) in [
+        (text, &["--wide"][..]),
+        (&days, &columns),
+        (numbered, &by_number),
+        (&text.replace("11:00", "\"11:00\""), &["--wide"]),
+    ] {
+        let result = sums("a.csv", text, options);
+        assert_eq!(result.code, Some(0), "{result:?}");
+        let found: Vec<_> = rows(&result.out)
+            .iter()
+            .map(|row| (row.time.clone(), row.value))
+            .collect();
+        assert_eq!(
+            found,
+            [(DAY.to_owned(), 3.0), (DAY.to_owned(), 5.0)],
+            "{text}"
+        );
+    }
+    // The refusal names both options.
+    for date in ["2025-02-10", "10.02.2025"] {
+        let text = format!("day,time,value\n{date},10:00,1\n");
+        let both = ["--date-column day --time-column time"];
+        sums("a.csv", &text, &[]).refused(1, &both);
+    }
+    let text = "my day,time,value\n2025-02-10,10:00,1\n";
+    sums("a.csv", text, &[]).refused(1, &["--date-column 'my day' --time-column time"]);
+    let whole = "day,time,value\n10.02.2025,10:00 10.02.2025,3\n";
+    let format = ["--time-format", "%H:%M %d.%m.%Y", "--ignore-columns", "day"];
+    assert_eq!(sum("a.csv", whole, &format), (DAY.to_owned(), 3.0));
     // A date beside a whole time is not used.
     let text = "date,time,value\n2025-02-10,2025-02-10T10:00:00Z,3\n";
     let result = sums("a.csv", text, &[]);

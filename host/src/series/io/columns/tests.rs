@@ -32,8 +32,14 @@ fn usual_names_are_recognized() {
             "{header}"
         );
     }
-    assert_eq!(unit_of("timestamp_ns"), super::super::TimeUnit::Nanoseconds);
-    assert_eq!(unit_of("timestamp"), super::super::TimeUnit::Auto);
+    assert_eq!(
+        unit_of("timestamp_ns", false),
+        super::super::TimeUnit::Nanoseconds
+    );
+    assert_eq!(unit_of("timestamp", true), super::super::TimeUnit::Auto);
+    assert_eq!(unit_of("elapsed_ms", false), super::super::TimeUnit::Auto);
+    let asked = unit_of("elapsed_ms", true);
+    assert_eq!(asked, super::super::TimeUnit::Milliseconds);
 }
 
 #[test]

@@ -23,6 +23,8 @@ pub(in crate::series::io) fn wide_rows(rows: usize, columns: usize) -> usize {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::series::io) struct WideColumns {
     pub(in crate::series::io) time: usize,
+    /// The dates, if `time` has times of day only.
+    pub(in crate::series::io) date: Option<usize>,
     /// (series): the column and its name.
     pub(in crate::series::io) values: Vec<(usize, String)>,
     /// Columns without a name, which must be empty.
@@ -42,7 +44,7 @@ impl WideColumns {
             named(file, names, option, wanted)
         })?;
         let plain: Vec<String> = names.iter().map(|n| n.trim().to_lowercase()).collect();
-        let taken = |column: usize| asked.ignored.contains(&column);
+        let taken = |column: usize| asked.ignored.contains(&column) || asked.date == Some(column);
         let time = asked.time.or_else(|| usual_time(&plain, taken));
         let time = match time {
             Some(time) => time,
@@ -112,7 +114,7 @@ impl WideColumns {
         let mut seen: HashMap<&str, usize> = HashMap::new();
         for (column, name) in names.iter().enumerate() {
             let name = name.trim();
-            if column == time || asked.ignored.contains(&column) {
+            if column == time || asked.date == Some(column) || asked.ignored.contains(&column) {
                 continue;
             }
             if name.is_empty() {
@@ -154,6 +156,7 @@ impl WideColumns {
         }
         Ok(Self {
             time,
+            date: asked.date,
             values,
             unnamed,
         })

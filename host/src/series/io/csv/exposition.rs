@@ -9,7 +9,7 @@ use crate::series::io::names::{Lookup, NameError};
 use crate::series::io::prometheus::{SeriesText, skip_blanks};
 use crate::series::io::rows::Fault;
 use crate::series::io::timestamp::{
-    TimestampError, TimestampFormat, Unit, UnitOrigin, is_in_seconds,
+    TimestampError, TimestampFormat, Unit, UnitOrigin, is_in_milliseconds, is_in_seconds,
 };
 use crate::series::io::{OnError, Rounded, TimeUnit, number, shorten};
 use memchr::memchr;
@@ -39,10 +39,13 @@ fn first_time(text: &[u8]) -> Option<&[u8]> {
 const FIRST_LINES: usize = 10_000;
 
 /// The unit of timestamps that no option states: seconds if the first one is a likely time in these,
-/// but not in milliseconds, unless the text is made of remote read; `None` without timestamps.
+/// but not in milliseconds, or if the text is `OpenMetrics` by another sign and the first one is not
+/// likely in milliseconds, unless the text is made of remote read; `None` without timestamps.
 pub(super) fn unit(text: &[u8], remote_read: bool) -> Option<TimeUnit> {
     let first = first_time(text)?;
-    Some(match !remote_read && is_in_seconds(first) {
+    let in_seconds =
+        is_in_seconds(first) || is_open_metrics(text, first) && !is_in_milliseconds(first);
+    Some(match !remote_read && in_seconds {
         true => TimeUnit::Seconds,
         false => TimeUnit::Milliseconds,
     })
@@ -51,9 +54,12 @@ pub(super) fn unit(text: &[u8], remote_read: bool) -> Option<TimeUnit> {
 /// Whether seconds are assumed without any other sign of `OpenMetrics`: its last line, or decimals.
 pub(super) fn is_doubtful(text: &[u8], unit: TimeUnit) -> bool {
     let first = first_time(text).unwrap_or_default();
-    unit == TimeUnit::Seconds
-        && !first.contains(&b'.')
-        && !text.trim_ascii_end().ends_with(b"# EOF")
+    unit == TimeUnit::Seconds && !is_open_metrics(text, first)
+}
+
+/// Whether a text whose first timestamp is `first` has a sign of `OpenMetrics`.
+fn is_open_metrics(text: &[u8], first: &[u8]) -> bool {
+    first.contains(&b'.') || text.trim_ascii_end().ends_with(b"# EOF")
 }
 
 /// Why a line is no sample.

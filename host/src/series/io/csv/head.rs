@@ -104,20 +104,29 @@ pub(super) fn read(
     let options = adapted.as_ref().unwrap_or(options);
     let has_comments = !comments.is_empty();
     let lines_of_header = || lines + memchr::memchr_iter(b'\n', &text[at..end]).count() as u64;
+    // The row below the header.
+    let below = record(text, end, delimiter, most, last);
+    let below: Vec<String> = match below.filter(|r| r.quoting != Quoting::Open) {
+        Some(row) => texts(&mut splitter, &text[end..row.end], row.quoting),
+        None => Vec::new(),
+    };
+    let is_asked = options.time_column.is_some();
     if options.wide {
+        let dated = dated(&names, &below, options);
+        let options = dated.as_ref().unwrap_or(options);
         let (wide, has_header) = wide_columns(file, &names, options, notes)?;
         return Ok(Head {
             delimiter,
             fields: names.len(),
             columns: Columns {
                 time: wide.time,
-                date: None,
+                date: wide.date,
                 value: wide.time,
                 series: SeriesKey::File,
                 unused: Vec::new(),
             },
             unit: match (options.unit(), has_header) {
-                (TimeUnit::Auto, true) => columns::unit_of(&names[wide.time]),
+                (TimeUnit::Auto, true) => columns::unit_of(&names[wide.time], is_asked),
                 (stated, _) => stated,
             },
             wide: Some(wide),
@@ -166,12 +175,6 @@ pub(super) fn read(
             ),
         ));
     }
-    // The row below the header.
-    let below = record(text, end, delimiter, most, last);
-    let below: Vec<String> = match below.filter(|r| r.quoting != Quoting::Open) {
-        Some(row) => texts(&mut splitter, &text[end..row.end], row.quoting),
-        None => Vec::new(),
-    };
     let dated = dated(&names, &below, options);
     let options = dated.as_ref().unwrap_or(options);
     let has_numbers = |column: usize| {
@@ -179,9 +182,10 @@ pub(super) fn read(
         text.is_some_and(|text| columns::is_missing(text.as_bytes()) || is_number(text, options))
     };
     let columns = columns::by_name(file, &names, options, notes, has_numbers)?;
+    undated(file, &names, &below, &columns)?;
     columns.note_unused(file, notes, |_| true);
     let unit = match options.unit() {
-        TimeUnit::Auto => columns::unit_of(&names[columns.time]),
+        TimeUnit::Auto => columns::unit_of(&names[columns.time], is_asked),
         stated => stated,
     };
     Ok(Head {
@@ -216,16 +220,57 @@ fn dated(names: &[String], below: &[String], options: &ReadOptions) -> Option<Re
             .position(|column| column.eq_ignore_ascii_case(name))
     };
     let (date, clock) = (named("date")?, named("time")?);
-    let clock_below = below.get(clock)?.as_bytes();
-    let is_clock = matches!(
-        clock_below,
-        [b'0'..=b'9', b':', ..] | [b'0'..=b'9', b'0'..=b'9', b':', ..]
-    );
     let is_ignored = options.ignored_columns.contains(&names[date]);
-    (is_clock && !is_ignored).then(|| ReadOptions {
+    (is_clock(below.get(clock)?) && !is_ignored).then(|| ReadOptions {
         date_column: Some(names[date].clone()),
         time_column: Some(names[clock].clone()),
         ..options.clone()
+    })
+}
+
+/// Whether a text begins as a time of day does.
+fn is_clock(text: &str) -> bool {
+    matches!(
+        text.as_bytes(),
+        [b'0'..=b'9', b':', ..] | [b'0'..=b'9', b'0'..=b'9', b':', ..]
+    )
+}
+
+/// Fails if the timestamps are times of day, and a column that nothing is read from has dates.
+fn undated(
+    file: &str,
+    names: &[String],
+    below: &[String],
+    columns: &Columns,
+) -> Result<(), IoError> {
+    // A date may follow, for which there is a format.
+    let is_bare = |text: &&String| {
+        is_clock(text) && !text.contains(['-', '/']) && text.matches('.').count() < 2
+    };
+    let clock = below.get(columns.time).filter(is_bare);
+    if clock.is_none() || columns.date.is_some() {
+        return Ok(());
+    }
+    let is_date = |text: &String| {
+        text.starts_with(|c: char| c.is_ascii_digit())
+            && text.matches(['-', '/', '.']).count() == 2
+            && number::value(text.as_bytes()).is_none()
+    };
+    let mut unused = columns.unused.iter();
+    let Some((_, date)) = unused.find(|(column, _)| below.get(*column).is_some_and(is_date)) else {
+        return Ok(());
+    };
+    let shown = |name: &str| match shorten(name) {
+        name if name.contains(char::is_whitespace) => format!("'{name}'"),
+        name => name,
+    };
+    let (date, time) = (shown(date), shown(&names[columns.time]));
+    Err(IoError::Option {
+        file: file.to_owned(),
+        option: "--date-column",
+        reason: format!(
+            "expected --date-column {date} --time-column {time}, as {time} has times of day and {date} has dates, found no such option"
+        ),
     })
 }
 
@@ -237,10 +282,13 @@ fn wide_columns(
     notes: &mut Notes,
 ) -> Result<(WideColumns, bool), IoError> {
     let time = WideColumns::numbered_time(options, fields.len());
+    let date = options.date_column.as_ref();
+    let date = date.and_then(|text| fields.get(text.trim().parse::<usize>().ok()?.checked_sub(1)?));
     let is_time = |column: usize| {
-        let text = fields[column].as_bytes();
-        let found = options.format_of_first(text);
-        found.is_some_and(|time_format| time_format.read(text).is_ok())
+        let clock = &fields[column];
+        let text = date.map_or_else(|| clock.clone(), |date| format!("{date} {clock}"));
+        let found = options.format_of_first(text.as_bytes());
+        found.is_some_and(|time_format| time_format.read(text.as_bytes()).is_ok())
     };
     let is_number =
         |text: &String| columns::is_missing(text.as_bytes()) || is_number(text, options);

@@ -376,20 +376,26 @@ impl<'c> Rows<'c> {
         Ok(number)
     }
 
-    /// Adds a point whose date and time of day are in two columns.
-    fn dated<'r>(&mut self, field: impl Fn(usize) -> &'r [u8]) -> Result<(), RowError<'r>> {
-        let columns = &self.context.head.columns;
+    /// The time of a date and a time of day.
+    fn joined_time<'r>(&mut self, date: &[u8], clock: &[u8]) -> Result<i64, RowError<'r>> {
         let mut joined = std::mem::take(&mut self.joined);
         joined.clear();
-        joined.extend_from_slice(columns.date.map_or(&[], &field));
+        joined.extend_from_slice(date.trim_ascii());
         joined.push(b' ');
-        joined.extend_from_slice(field(columns.time));
+        joined.extend_from_slice(clock.trim_ascii());
         let time = self.time(&joined).map_err(|wrong| match wrong {
             RowError::Time(_, why) => why,
             _ => TimestampError::Invalid,
         });
         self.joined = joined;
-        let time = time.map_err(RowError::Joined)?;
+        time.map_err(RowError::Joined)
+    }
+
+    /// Adds a point whose date and time of day are in two columns.
+    fn dated<'r>(&mut self, field: impl Fn(usize) -> &'r [u8]) -> Result<(), RowError<'r>> {
+        let columns = &self.context.head.columns;
+        let date = columns.date.map_or(&[][..], &field);
+        let time = self.joined_time(date, field(columns.time))?;
         let value = self.value(field(columns.value))?;
         match &columns.series {
             SeriesKey::File => {}

@@ -96,7 +96,7 @@ fn time_of_day(text: &str) -> Option<String> {
     let mut clocks = CLOCKS.iter().filter(|clock| clock.contains(':'));
     let is_clock = clocks.any(|clock| reads(&format!("%Y-%m-%d {clock}"), &whole));
     is_clock.then(|| {
-        "a time of day needs a date: name a column of dates with --date-column (text files), or write the date into the column"
+        "a time of day needs a date: name a column of dates with --date-column beside --time-column (text files), or write the date into the column"
             .to_owned()
     })
 }

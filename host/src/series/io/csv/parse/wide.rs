@@ -11,7 +11,10 @@ impl Rows<'_> {
         wide: &WideColumns,
         field: impl Fn(usize) -> &'r [u8],
     ) -> Result<(), RowError<'r>> {
-        let nanoseconds = self.time(field(wide.time))?;
+        let nanoseconds = match wide.date {
+            Some(date) => self.joined_time(field(date), field(wide.time))?,
+            None => self.time(field(wide.time))?,
+        };
         let before = (self.parsed.times.len(), self.parsed.missing);
         let values = wide.values.iter().zip(self.context.wide);
         for ((column, _), series) in values {
