@@ -101,14 +101,14 @@ fn nan_and_infinite_values() {
         |raw| raw.acquisitions[4].edit_trajectory(|k| k[9] = f32::NAN),
         &["trajectory of acquisition 4, sample 4, ky: expected a finite number, found NaN"],
     );
-    // Without a readout that is left.
+    // Without a coil, and so without a readout, that is left.
     assert_rejected(
         |raw| {
             for acquisition in &mut raw.acquisitions {
-                acquisition.edit_data(|d| d[33] = f32::INFINITY);
+                acquisition.edit_data(|d| [d[1], d[33]] = [f32::NAN, f32::INFINITY]);
             }
         },
-        &["signal of acquisition 0, sample 0, coil 1"],
+        &["signal of acquisition 0, sample 0, coil 0"],
     );
 }
 
