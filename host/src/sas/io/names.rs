@@ -49,7 +49,7 @@ impl Foreign {
         matches!(self, Angle | Azimuth | Logarithm | Radius | SpinEcho)
     }
 
-    /// The kind of the quantity, and what is expected instead.
+    /// What the column has in the place of q or I, and what is needed instead.
     pub(super) fn messages(self) -> (&'static str, &'static str) {
         match self {
             Self::Angle => (

@@ -10,16 +10,21 @@ const AROUND: (f64, f64) = (0.2, 10.0);
 /// Least part of an area's edge that is sharp; if the edge may be half shadowed.
 const SHARP: f64 = 0.85;
 const SHARP_SHADOW: f64 = 0.75;
-/// Pixels of a small area, which must be darker than others: by this part of the light around, of so much that a count is no less. That
-/// light must be even to this factor, or so many times brighter, and not fall towards it on most sides: the zeros of a wave are small, too.
+/// Most pixels of a small area. The zeros of a wave are small, too, so the conditions are stricter.
 const SMALL: usize = 4;
+/// Largest counts of a small area, as a part of the mean light around it.
 const DARKER: f64 = 0.005;
+/// Least light around a small area, as a part of the largest light around it.
 const EVEN: f64 = 0.2;
+/// How many times brighter the light around may be instead of even.
 const BRIGHTER: f64 = 2000.0;
-/// Part of the light of the next pixel that one beside a narrow area has unless the light falls towards it; least share of such pixels.
+/// A pixel beside an area is level if it has this part of the light of the next pixel outwards. The
+/// second number is the least share of level pixels beside a narrow area.
 const LEVEL: (f64, f64) = (0.5, 0.4);
-/// A pixel with less of the next one's light is half shadowed, if so large a part of the edge is, or if it is expected.
+/// A pixel beside an area is half shadowed if it has less than this part of the light of the next
+/// pixel outwards: in the first pass over the frame, and in the second, which looks for such edges.
 const HALF: [f64; 2] = [0.6, 0.7];
+/// Least share of half-shadowed pixels at an edge, in the first pass.
 const HALF_OF_EDGE: f64 = 0.25;
 /// Share of a symmetric area's pixels that lie opposite to its own; of those opposite to another dark area.
 const OF_ITSELF: f64 = 0.9;
