@@ -1,7 +1,31 @@
 //! The kernels that the crate contains, as PTX.
 
 use crate::cuda::Kernels;
+use warpstride_device::launch::KernelInfo;
 use warpstride_ptx::Packed;
+
+/// What a science tells the program about itself.
+#[derive(Debug, Clone, Copy)]
+pub struct Science {
+    /// Name of the science: of its Cargo feature, its module and its command.
+    pub name: &'static str,
+    /// The science in one line, as in `warpstride --help`.
+    pub description: &'static str,
+    /// What the names of its kernels, and of no other science's, begin with.
+    pub kernel_prefix: &'static str,
+    /// Its kernels as the host launches them.
+    pub kernels: fn() -> &'static [KernelInfo],
+    /// Its compiled kernels.
+    pub ptx: &'static [Packed],
+}
+
+impl Science {
+    /// Its compiled kernels, as a device loads them.
+    #[must_use]
+    pub fn unpacked(&self) -> Kernels {
+        unpacked(self.ptx)
+    }
+}
 
 /// The kernels of these texts.
 pub(crate) fn unpacked<'p>(texts: impl IntoIterator<Item = &'p Packed>) -> Kernels {

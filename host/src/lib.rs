@@ -175,9 +175,8 @@
 //! # Modules
 //! Each module uses only the modules in its row; `tests/dependencies.rs` checks the table. [`cuda`]
 //! (the driver and its libraries) and [`gpu`] (devices and groups of devices, real or emulated) are
-//! the crate `warpstride-cuda`, [`ranks`] (threads or processes that compute together) is `warpstride-ranks`. `<science>/science.rs` registers a science; it counts as part of
-//! `science`, as does a folder `<science>/science/`. The registration joins `science`, `selftest` and `cli`, which use each other;
-//! elsewhere there are no cycles. `docs/architecture.md` describes the modules.
+//! the crate `warpstride-cuda`, [`ranks`] (threads or processes that compute together) is `warpstride-ranks`. There are no cycles. `science` lists the
+//! sciences, `selftest` has their cases and `cli` their commands. `docs/architecture.md` describes the modules.
 //!
 //! | module | uses |
 //! |---|---|
@@ -194,7 +193,7 @@
 //! | `ptycho` | `cuda`, `data`, `fft`, `gpu`, `io`, `kernels`, `ranks`, `report`, `run`, `system`, `text` |
 //! | `sas` | `cuda`, `data`, `gpu`, `io`, `kernels`, `report`, `run`, `system`, `text` |
 //! | `series` | `cuda`, `gpu`, `io`, `kernels`, `report`, `run`, `system`, `text` |
-//! | `science` | `cli`, `cuda`, `gpu`, `jacobi`, `kernels`, `mri`, `ptycho`, `sas`, `selftest`, `series` |
+//! | `science` | `jacobi`, `kernels`, `mri`, `ptycho`, `sas`, `series` |
 //! | `selftest` | `cuda`, `fft`, `gpu`, `jacobi`, `kernels`, `mri`, `ptycho`, `sas`, `science`, `series`, `text` |
 //! | `cli` | `cuda`, `data`, `gpu`, `io`, `jacobi`, `mri`, `ptycho`, `ranks`, `report`, `run`, `sas`, `science`, `selftest`, `series`, `system`, `text` |
 //!

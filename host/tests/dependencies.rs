@@ -1,8 +1,6 @@
 //! The table of modules in `src/lib.rs` against the `crate::…` paths of the sources: every use is in
-//! the table, every entry of the table is used, and no modules use each other in a circle, except
-//! those that the registration of the sciences joins.
-//!
-//! `<science>/science.rs` and the folder beside it count as part of the module `science`. Tests may use everything.
+//! the table, every entry of the table is used, and no modules use each other in a circle. Tests may
+//! use everything.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -10,10 +8,6 @@ use std::path::{Path, PathBuf};
 
 /// The modules used by each module.
 type Uses = BTreeMap<String, BTreeSet<String>>;
-
-/// The modules that the registration joins: the self-test and the command line iterate the sciences,
-/// each of which names its cases and its command.
-const REGISTRATION: [&str; 3] = ["cli", "science", "selftest"];
 
 fn sources() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("src")
@@ -57,7 +51,6 @@ fn module(path: &Path) -> Option<String> {
     let names: Vec<_> = path.iter().map(|part| part.to_string_lossy()).collect();
     match &names[..] {
         [root] if root == "lib.rs" || root == "main.rs" => None,
-        [_, part, ..] if part == "science.rs" || part == "science" => Some("science".to_owned()),
         [first, ..] => Some(first.trim_end_matches(".rs").to_owned()),
         [] => None,
     }
@@ -147,15 +140,11 @@ fn the_table_is_what_the_sources_use() {
 }
 
 #[test]
-fn there_are_no_other_circles() {
+fn there_are_no_circles() {
     let uses = used();
     for module in uses.keys() {
         let circle = reachable(&uses, module).contains(module.as_str());
-        let registration = REGISTRATION.contains(&module.as_str());
-        assert_eq!(
-            circle, registration,
-            "`{module}` uses itself through others"
-        );
+        assert!(!circle, "`{module}` uses itself through others");
     }
 }
 

@@ -13,7 +13,7 @@ use warpstride::mri::MriError;
 use warpstride::ptycho::EngineError;
 use warpstride::run::{MemoryRequestError, OpenError, OutOfMemory, RequestError};
 use warpstride::sas::SasError;
-use warpstride::selftest::SelftestError;
+use warpstride::selftest::{EngineCaseError, SelftestError};
 use warpstride::series::SeriesError;
 
 create_exception!(
@@ -262,7 +262,7 @@ impl From<SelftestError> for Failure {
     fn from(error: SelftestError) -> Self {
         match error {
             SelftestError::Gpu(error) => error.into(),
-            SelftestError::Engine(error) => error.into(),
+            SelftestError::Engines(EngineCaseError::Engine(error)) => error.into(),
             error => Self::Internal(error.to_string()),
         }
     }

@@ -1,8 +1,8 @@
 //! `warpstride demo`: an example of every science, computed by this program's own commands.
 
 use super::args::DemoArgs;
+use super::failure::Failure;
 use super::output::say;
-use super::{Failure, ScienceCommand};
 use crate::text::{shell_quoted, visible};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -29,10 +29,13 @@ pub(crate) struct DemoPart {
     pub(crate) reports: Vec<PathBuf>,
 }
 
+/// A science's part of the demo.
+pub(crate) type DemoFn = fn(&Demo) -> Result<DemoPart, Failure>;
+
 /// Runs the parts of all sciences with `executable`, or the running one, and prints their results.
 pub(crate) fn run(
     options: &DemoArgs,
-    sciences: &[ScienceCommand],
+    sciences: &[DemoFn],
     executable: Option<&Path>,
 ) -> Result<(), Failure> {
     let folder = options.output.clone();
@@ -48,7 +51,7 @@ pub(crate) fn run(
         program: executable.map_or_else(env::current_exe, |path| Ok(path.to_owned()))?,
         folder,
     };
-    let parts = sciences.iter().map(|science| (science.demo)(&demo));
+    let parts = sciences.iter().map(|science| science(&demo));
     let parts = parts.collect::<Result<Vec<DemoPart>, Failure>>()?;
     say(&report(&parts, &pictures(&demo.folder)?))
 }

@@ -8,7 +8,7 @@ use super::failure::Failure;
 /// had, and raises SIGABRT.
 #[cfg(unix)]
 pub(super) fn end_as_failure() -> Result<(), Failure> {
-    use super::FAILED;
+    use super::failure::FAILED;
     use signal_hook::{consts::SIGABRT, flag};
     use std::sync::Arc;
     use std::sync::atomic::AtomicBool;

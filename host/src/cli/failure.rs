@@ -1,5 +1,12 @@
 //! Errors that end a command.
 
+/// Exit code for bad input or a failure.
+pub(super) const FAILED: u8 = 1;
+/// Exit code for wrong usage, as clap and most programs use.
+pub(super) const WRONG_USAGE: u8 = 2;
+/// Exit code after Ctrl-C: 128 + SIGINT.
+const INTERRUPTED: u8 = 130;
+
 /// An error message of one sentence; its kind determines the exit code.
 #[derive(Debug)]
 pub(crate) enum Failure {
@@ -23,6 +30,15 @@ impl Failure {
     /// A failure.
     pub(crate) fn failed(reason: impl std::fmt::Display) -> Self {
         Self::Failed(reason.to_string())
+    }
+
+    /// The exit code of the program that it ends.
+    pub(super) fn exit_code(&self) -> u8 {
+        match self {
+            Self::Usage(_) => WRONG_USAGE,
+            Self::Interrupted(_) => INTERRUPTED,
+            _ => FAILED,
+        }
     }
 }
 

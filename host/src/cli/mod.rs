@@ -1,56 +1,47 @@
 //! The command line. `args` defines the options; each command converts its arguments into a
 //! checked struct, which then runs.
 
-pub(crate) mod args;
+mod args;
 mod backend;
 #[cfg(any(feature = "series", all(feature = "ptycho", feature = "hdf5")))]
 mod byte_size;
-pub(crate) mod demo;
+mod demo;
 mod device_list;
 mod devices;
 mod devices_request;
 mod failed_allocation;
-pub(crate) mod failure;
+mod failure;
 mod file_size;
 #[cfg(feature = "jacobi")]
-pub(crate) mod jacobi;
+mod jacobi;
 #[cfg(all(feature = "mri", feature = "hdf5"))]
-pub(crate) mod mri;
-pub(crate) mod output;
+mod mri;
+mod output;
 mod paths;
 mod processes;
 #[cfg(all(feature = "ptycho", feature = "hdf5"))]
-pub(crate) mod ptycho;
+mod ptycho;
 #[cfg(feature = "sas")]
-pub(crate) mod sas;
+mod sas;
 mod science_command;
 mod selftest;
 #[cfg(feature = "series")]
-pub(crate) mod series;
+mod series;
 mod threads;
+mod usage;
 
-pub(crate) use failure::Failure;
-pub(crate) use science_command::{ScienceCommand, parsed, with_subcommands};
+use failure::{FAILED, Failure};
+use science_command::{ScienceCommand, parsed};
 
-use crate::science::{Science, for_each_science};
 use args::Tool;
-use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgMatches, Command, Subcommand};
-use std::error::Error as _;
 use std::ffi::OsString;
-use std::io::{self, Write as _};
 use std::path::Path;
 use std::process::ExitCode;
+use usage::usage;
 
-/// Exit code for bad input or a failure.
-const FAILED: u8 = 1;
-/// Exit code for wrong usage, as clap and most programs use.
-const WRONG_USAGE: u8 = 2;
 /// Columns of the help on wide terminals.
 const HELP_WIDTH: usize = 100;
-/// Exit code after Ctrl-C: 128 + SIGINT.
-const INTERRUPTED: u8 = 130;
-
 /// Parses the command line, runs the command and returns the exit code: 0, 1 for bad input or a
 /// failure, 2 for wrong usage, 130 after Ctrl-C.
 pub fn run() -> ExitCode {
@@ -76,32 +67,30 @@ pub fn run_with(arguments: impl IntoIterator<Item = OsString>, executable: Optio
         Err(error) => return usage(&error),
     };
     let done = execute(&sciences, &matches, executable).and_then(|()| output::check_progress());
-    let (text, code) = match done {
-        Ok(()) => return 0,
-        // All processes of MPI have this failure, and the first one says it. The code of another one would
+    let failure = match done {
+        // All processes of MPI have a failure, and the first one says it. The code of another one would
         // end it before.
-        Err(_) if !processes::is_first() => return 0,
-        Err(Failure::Usage(text)) => (text, WRONG_USAGE),
-        Err(Failure::Interrupted(text)) => (text, INTERRUPTED),
-        Err(failure) => (failure.to_string(), FAILED),
+        Err(failure) if processes::is_first() => failure,
+        _ => return 0,
     };
-    output::complain(&text);
-    code
+    output::complain(&failure.to_string());
+    failure.exit_code()
 }
 
 /// The commands of the sciences, in the order of `--help`.
 fn science_commands() -> Vec<ScienceCommand> {
-    let mut commands = Vec::new();
-    for_each_science!(|S| commands.extend(S::command().map(|command| {
-        let definition = command.definition.about(S::DESCRIPTION);
-        let command = ScienceCommand {
-            definition,
-            ..command
-        };
-        (S::HELP_POSITION, command)
-    })));
-    commands.sort_by_key(|(position, _)| *position);
-    commands.into_iter().map(|(_, command)| command).collect()
+    vec![
+        #[cfg(all(feature = "ptycho", feature = "hdf5"))]
+        ptycho::command(),
+        #[cfg(feature = "jacobi")]
+        jacobi::command(),
+        #[cfg(all(feature = "mri", feature = "hdf5"))]
+        mri::command(),
+        #[cfg(feature = "sas")]
+        sas::command(),
+        #[cfg(feature = "series")]
+        series::command(),
+    ]
 }
 
 /// The whole command line.
@@ -163,129 +152,16 @@ fn execute(
     match parsed(matches)? {
         Tool::Devices { json } => devices::run(json),
         Tool::Selftest(options) => selftest::run(&options),
-        Tool::Demo(options) => demo::run(&options, sciences, executable),
-    }
-}
-
-/// Prints help and version as clap does, and errors as one sentence.
-fn usage(error: &clap::Error) -> u8 {
-    match error.kind() {
-        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
-            let printed = error.print().and_then(|()| io::stdout().flush());
-            return match printed {
-                // The reader may have closed the pipe, which is not an error.
-                Err(why) if why.kind() != io::ErrorKind::BrokenPipe => {
-                    output::complain(&output::unwritable(&why));
-                    FAILED
-                }
-                _ => 0,
-            };
+        Tool::Demo(options) => {
+            let parts: Vec<_> = sciences.iter().map(|science| science.demo).collect();
+            demo::run(&options, &parts, executable)
         }
-        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => error.print().unwrap_or_default(),
-        _ => output::complain(&sentence(error)),
-    }
-    WRONG_USAGE
-}
-
-/// The error and clap's tips as one sentence, without the usage table that follows.
-fn sentence(error: &clap::Error) -> String {
-    if let Some(sentence) = in_form(error) {
-        return sentence;
-    }
-    let rendered = error.render().to_string();
-    let text = rendered.strip_prefix("error: ").unwrap_or(&rendered);
-    let one_line = |part: &str| part.split_whitespace().collect::<Vec<_>>().join(" ");
-    let mut parts: Vec<String> = text
-        .split("\n\n")
-        .filter(|part| {
-            let part = part.trim_start();
-            !part.starts_with("Usage:") && !part.starts_with("For more information")
-        })
-        .map(one_line)
-        .filter(|part| !part.is_empty())
-        .collect();
-    parts.push("see --help".to_owned());
-    parts.join("; ")
-}
-
-/// The error in the project's form, if it is of a known kind.
-fn in_form(error: &clap::Error) -> Option<String> {
-    let texts = |kind| match error.get(kind) {
-        Some(ContextValue::String(text)) => vec![text.clone()],
-        Some(ContextValue::Strings(texts)) => texts.clone(),
-        _ => Vec::new(),
-    };
-    if error.kind() == ErrorKind::InvalidSubcommand {
-        let name = texts(ContextKind::InvalidSubcommand).pop()?;
-        let near = near(&texts(ContextKind::SuggestedSubcommand));
-        return Some(format!("{name}: expected a command{near}; see --help"));
-    }
-    let arguments = texts(ContextKind::InvalidArg);
-    let argument = arguments.first()?;
-    let value = texts(ContextKind::InvalidValue).pop();
-    // `--threads` of `--threads <N>`
-    let option = argument.split(' ').next()?;
-    let possible = texts(ContextKind::ValidValue);
-    Some(match (error.kind(), value.as_deref()) {
-        (ErrorKind::MissingRequiredArgument, _) => {
-            format!("expected {}, found none; see --help", arguments.join(", "))
-        }
-        (ErrorKind::ArgumentConflict, _) => {
-            let others = texts(ContextKind::PriorArg);
-            let others = others.iter().filter_map(|one| one.split(' ').next());
-            match &others.collect::<Vec<_>>()[..] {
-                [] => return None,
-                [same] if *same == option => format!("{option}: expected once, found it twice"),
-                others => format!("{option}: cannot be used with {}", others.join(", ")),
-            }
-        }
-        (ErrorKind::UnknownArgument, _) if argument.starts_with('-') => format!(
-            "{option}: expected an option of this command{}; see --help",
-            near(&texts(ContextKind::SuggestedArg))
-        ),
-        (ErrorKind::UnknownArgument, _) => {
-            format!("{argument}: expected no further argument; see --help")
-        }
-        (ErrorKind::InvalidValue, None | Some("")) => {
-            format!("{argument}: expected a value, found none")
-        }
-        (ErrorKind::InvalidValue, Some(value)) => {
-            format!("{option} {value}: expected {}", one_of(&possible))
-        }
-        (ErrorKind::ValueValidation, Some(value)) => {
-            let why = error.source().map(ToString::to_string).unwrap_or_default();
-            let expected = match &*why {
-                "invalid float literal" | "cannot parse float from empty string" => "a number",
-                "invalid digit found in string" | "cannot parse integer from empty string" => {
-                    "a whole number, 0 or more"
-                }
-                "number too large to fit in target type" => {
-                    "a whole number up to 18446744073709551615"
-                }
-                other => other,
-            };
-            format!("{option} {value}: expected {expected}")
-        }
-        _ => return None,
-    })
-}
-
-/// ` (did you mean --frame?)`, if there is a similar name.
-fn near(similar: &[String]) -> String {
-    let similar = similar.first().and_then(|one| one.split(' ').next());
-    similar.map_or_else(String::new, |one| format!(" (did you mean {one}?)"))
-}
-
-/// `a, b or c`
-fn one_of(names: &[String]) -> String {
-    match names {
-        [first @ .., last] if !first.is_empty() => format!("{} or {last}", first.join(", ")),
-        _ => names.concat(),
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::usage::sentence;
     use super::*;
 
     #[cfg(all(feature = "jacobi", feature = "series"))]

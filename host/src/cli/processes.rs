@@ -1,6 +1,6 @@
 //! The processes that `mpirun` or `srun` has started to run one command together.
 
-use super::Failure;
+use super::failure::Failure;
 use clap::ArgMatches;
 use std::env;
 
@@ -54,7 +54,7 @@ pub(super) use of_reconstruction::{common, ranks};
 
 #[cfg(all(feature = "ptycho", feature = "hdf5"))]
 mod of_reconstruction {
-    use super::Failure;
+    use crate::cli::failure::Failure;
     use crate::ptycho::Ranks;
 
     /// The processes as ranks; one if the program was started alone.

@@ -1,7 +1,8 @@
-//! The command of a science, as the science registers it.
+//! The command of a science, as `cli::science_commands` lists it.
 
-use super::Failure;
-use super::demo::{Demo, DemoPart};
+use super::demo::DemoFn;
+use super::failure::Failure;
+use super::usage::sentence;
 use clap::{ArgMatches, Command, FromArgMatches, Subcommand};
 
 /// The command of a science.
@@ -12,17 +13,20 @@ pub(crate) struct ScienceCommand {
     /// Runs the command with its options.
     pub(crate) run: fn(&ArgMatches) -> Result<(), Failure>,
     /// Computes the science's part of the demo.
-    pub(crate) demo: fn(&Demo) -> Result<DemoPart, Failure>,
+    pub(crate) demo: DemoFn,
 }
 
 /// A command that requires one of the subcommands `C`.
-pub(crate) fn with_subcommands<C: Subcommand>(name: &'static str) -> Command {
-    C::augment_subcommands(Command::new(name))
+pub(crate) fn with_subcommands<C: Subcommand>(
+    name: &'static str,
+    description: &'static str,
+) -> Command {
+    C::augment_subcommands(Command::new(name).about(description))
         .subcommand_required(true)
         .arg_required_else_help(true)
 }
 
 /// The options that clap has parsed, as the struct or enum that defines them.
 pub(crate) fn parsed<T: FromArgMatches>(matches: &ArgMatches) -> Result<T, Failure> {
-    T::from_arg_matches(matches).map_err(|error| Failure::usage(super::sentence(&error)))
+    T::from_arg_matches(matches).map_err(|error| Failure::usage(sentence(&error)))
 }

@@ -79,7 +79,7 @@ fn run_on<M: Device>(
     let sciences = science::all().into_iter();
     let planned: HashSet<&str> = sciences
         .filter(|science| selftest::includes(&args.only, science.name))
-        .flat_map(|science| science.kernels.iter().map(|kernel| kernel.entry))
+        .flat_map(|science| (science.kernels)().iter().map(|kernel| kernel.entry))
         .collect();
     observer.start(planned.len(), 0);
     let mut kernels = HashSet::new();

@@ -1,7 +1,6 @@
 //! The option `--threads`, and the variables of the environment that have the same effect.
 
-use super::FAILED;
-use super::failure::Failure;
+use super::failure::{FAILED, Failure};
 use super::output::complain;
 use clap::ArgMatches;
 use std::error::Error as _;

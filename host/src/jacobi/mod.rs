@@ -18,7 +18,7 @@ mod problem;
 pub mod report;
 mod run;
 mod run_summary;
-pub(crate) mod science;
+mod science;
 mod stopping;
 
 pub use boxed_engines::BoxedEngines;
@@ -29,4 +29,5 @@ pub use memory_estimate::MemorySizes;
 pub use problem::{Boundary, Problem, ProblemError, Real};
 pub use run::{RelaxationSteps, Run, RunError};
 pub use run_summary::RunSummary;
+pub use science::SCIENCE;
 pub use stopping::Stopping;

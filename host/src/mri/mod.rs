@@ -29,7 +29,7 @@ mod recipe;
 #[cfg(feature = "plots")]
 pub mod report;
 mod run;
-pub(crate) mod science;
+mod science;
 mod simulate;
 mod summary;
 pub mod toeplitz;
@@ -46,5 +46,6 @@ pub use preparation::{ChosenDensity, Density, EstimatedMaps, MapDoubt, MapEstima
 pub use problem::{FieldBasis, Problem, ProblemError};
 pub use recipe::{Method, OperatorName, Recipe, Trigonometry};
 pub use run::{ReconstructionSteps, Run};
+pub use science::SCIENCE;
 pub use simulate::{SimulateError, SimulateOptions, Simulated, simulate};
 pub use summary::{ImageSummary, MriSummary};

@@ -72,7 +72,7 @@ mod roll;
 mod rotation;
 mod run;
 mod scan_checks;
-pub(crate) mod science;
+mod science;
 mod simulate;
 mod start;
 mod start_object;
@@ -155,6 +155,7 @@ pub use rotation::{
 };
 pub use run::{ReconstructionSteps, Run, RunError};
 pub use scan_checks::{ScanChecks, check_scan};
+pub use science::SCIENCE;
 pub use simulate::{Pattern, SimulateError, SimulateOptions, simulate};
 pub use start::{StartError, StartProbe, unusable as unusable_illumination};
 pub use start_object::{StartObject, StartObjectError};

@@ -31,7 +31,7 @@ pub mod product;
 #[cfg(feature = "plots")]
 pub mod report;
 pub mod resolution;
-pub(crate) mod science;
+mod science;
 mod sum;
 mod ties;
 
@@ -49,6 +49,7 @@ pub use joint::JointEngine;
 pub use origin::Origin;
 pub use polydispersity::{Distribution, Polydispersity};
 pub use resolution::Resolution;
+pub use science::SCIENCE;
 pub use sum::{SumEngine, on_cpu};
 pub use ties::{Tie, Ties};
 

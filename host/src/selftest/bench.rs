@@ -1,7 +1,6 @@
 //! Running a case: uploads its data, launches the kernel, compares the result with its reference,
 //! and measures times.
 
-use super::CaseCallback;
 use crate::gpu::{Device, Result};
 use bytemuck::Pod;
 use num_complex::Complex;
@@ -17,6 +16,18 @@ const RUNS: usize = 7;
 /// Bits with which results are filled before a launch: NaN as a float, and as an integer a value
 /// that does not occur.
 const POISON: u32 = 0x7FC0_DEAD;
+
+/// The sizes of the cases.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Size {
+    /// Small sizes, which the emulator computes in less than a minute.
+    Small,
+    /// Small sizes, and realistic ones with times.
+    Device,
+}
+
+/// A function that is called with each completed case.
+pub type CaseCallback<'a> = &'a mut dyn FnMut(&CaseResult);
 
 /// The result of a case.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]

@@ -1,6 +1,6 @@
 //! Copies to, on and from a device.
 
-use super::Size;
+use super::bench::Size;
 use super::bench::{Bench, Case, all_wide};
 use super::random_data::Source;
 use crate::gpu::{Device, ReadBack, Result};

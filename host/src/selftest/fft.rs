@@ -1,6 +1,6 @@
 //! The kernels of Fourier transforms, `fft_…`.
 
-use super::Size;
+use super::bench::Size;
 use super::bench::{Bench, Case, wide};
 use super::random_data::Source;
 use super::transform::reference_transform;

@@ -1,7 +1,7 @@
 //! Self-test of the kernels of the relaxation: passes of every number of sweeps in both precisions,
 //! with and without a source, against sweeps over a plain array.
 
-use super::Size;
+use super::bench::Size;
 use super::bench::{Bench, Case};
 use crate::gpu::{Buffer, Device, Result};
 use crate::jacobi::Real;

@@ -6,95 +6,33 @@
 //! at sizes without common divisors, with gates open and shut, with masks, and with empty and
 //! single frames shows that indices, extents, barriers and sums are right.
 
-#[cfg(feature = "ptycho")]
-mod batch_exchange;
-#[cfg(feature = "ptycho")]
-mod batch_steps;
-#[cfg(feature = "ptycho")]
-mod batch_sums;
-#[cfg(feature = "ptycho")]
-mod batch_waves;
-pub(crate) mod bench;
+mod bench;
 mod copies;
-#[cfg(feature = "ptycho")]
-mod detector;
-#[cfg(feature = "ptycho")]
-pub(crate) mod engines;
-#[cfg(feature = "ptycho")]
-mod exit_waves;
 mod fft;
-#[cfg(feature = "ptycho")]
-mod fourier;
-#[cfg(feature = "ptycho")]
-mod frame_blocks;
-#[cfg(feature = "ptycho")]
-mod fused_batches;
-#[cfg(feature = "ptycho")]
-mod fused_step;
 #[cfg(feature = "jacobi")]
-pub(crate) mod jacobi;
-#[cfg(feature = "ptycho")]
-mod layered;
-#[cfg(feature = "ptycho")]
-mod layers;
-#[cfg(feature = "ptycho")]
-mod likelihood;
+mod jacobi;
 #[cfg(feature = "mri")]
-pub(crate) mod mri_direct;
-#[cfg(feature = "mri")]
-pub(crate) mod mri_methods;
-#[cfg(feature = "mri")]
-pub(crate) mod mri_nufft;
+mod mri;
 #[cfg(feature = "ptycho")]
-mod normalisation;
-#[cfg(feature = "ptycho")]
-mod object_sums;
-#[cfg(feature = "ptycho")]
-mod object_update;
-#[cfg(feature = "ptycho")]
-mod passes;
-#[cfg(feature = "ptycho")]
-mod probe;
-#[cfg(feature = "ptycho")]
-mod probe_update;
-#[cfg(feature = "ptycho")]
-pub(crate) mod ptycho;
-pub(crate) mod random_data;
-#[cfg(feature = "ptycho")]
-mod region_merge;
+mod ptycho;
+mod random_data;
 mod report;
 #[cfg(feature = "sas")]
-pub(crate) mod sas;
+mod sas;
 #[cfg(feature = "series")]
-pub(crate) mod series;
-#[cfg(feature = "ptycho")]
-mod shape;
+mod series;
 mod transform;
-#[cfg(feature = "ptycho")]
-mod trials;
-#[cfg(feature = "ptycho")]
-mod variations;
-#[cfg(feature = "ptycho")]
-mod waves;
 
-pub(crate) use bench::Bench;
-pub use bench::CaseResult;
+pub use bench::{CaseCallback, CaseResult, Size};
+#[cfg(feature = "ptycho")]
+pub use ptycho::EngineCaseError;
 pub use report::report;
+
+use bench::Bench;
 
 use crate::cuda::Kernels;
 use crate::gpu::{CudaDevice, Device, EmulatedDevice, GpuError};
-#[cfg(feature = "ptycho")]
-use crate::ptycho::{EngineError, ProblemError, SimulateError};
-use crate::science::{Science, for_each_science, registry};
-
-/// The sizes of the cases.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Size {
-    /// Small sizes, which the emulator computes in less than a minute.
-    Small,
-    /// Small sizes, and realistic ones with times.
-    Device,
-}
+use crate::science::{self, registry};
 
 /// The reason why a self-test could not complete. (A wrong result is a [`CaseResult`].)
 #[derive(Debug, thiserror::Error)]
@@ -102,22 +40,11 @@ pub enum SelftestError {
     /// The device failed.
     #[error(transparent)]
     Gpu(#[from] GpuError),
-    /// An engine failed.
+    /// A comparison of ptychography's engines could not complete.
     #[cfg(feature = "ptycho")]
     #[error(transparent)]
-    Engine(#[from] EngineError),
-    /// The scan could not be simulated.
-    #[cfg(feature = "ptycho")]
-    #[error(transparent)]
-    Simulate(#[from] SimulateError),
-    /// The simulated scan could not be prepared for reconstruction.
-    #[cfg(feature = "ptycho")]
-    #[error(transparent)]
-    Problem(#[from] ProblemError),
+    Engines(#[from] EngineCaseError),
 }
-
-/// A function that is called with each completed case.
-pub type CaseCallback<'a> = &'a mut dyn FnMut(&CaseResult);
 
 /// Runs [`kernel_cases`] and [`engines`] of the sciences named in `only`, or of all sciences if it is empty; calls `on_case` with
 /// each case.
@@ -168,9 +95,9 @@ pub fn on_emulator(
 /// All kernels of the crate, for [`CudaDevice::new`].
 #[must_use]
 pub fn kernels() -> Kernels {
-    let mut all = crate::kernels::unpacked(warpstride_ptx::FFT);
-    for_each_science!(|S| all = all.and(S::kernels()));
-    all
+    let transforms = crate::kernels::unpacked(warpstride_ptx::FFT);
+    let sciences = science::all().into_iter();
+    sciences.fold(transforms, |all, science| all.and(science.unpacked()))
 }
 
 /// Tests copies, transforms, and every kernel of the sciences named in `only`, or of all sciences if it is empty; calls `on_case`
@@ -188,28 +115,49 @@ pub fn kernel_cases<M: Device>(
     copies::cases(&mut bench, size)?;
     transform::cases(&mut bench, size)?;
     fft::cases(&mut bench, size)?;
-    for_each_science!(|S| if includes(only, S::NAME) {
-        S::kernel_cases(&mut bench, size)?;
-    });
+    #[cfg(feature = "jacobi")]
+    if includes(only, "jacobi") {
+        jacobi::cases(&mut bench, size)?;
+    }
+    #[cfg(feature = "mri")]
+    if includes(only, "mri") {
+        mri::cases(&mut bench, size)?;
+    }
+    #[cfg(feature = "sas")]
+    if includes(only, "sas") {
+        sas::cases(&mut bench, size)?;
+    }
+    #[cfg(feature = "series")]
+    if includes(only, "series") {
+        series::cases(&mut bench, size)?;
+    }
+    #[cfg(feature = "ptycho")]
+    if includes(only, "ptycho") {
+        ptycho::cases(&mut bench, size)?;
+    }
     Ok(bench.into_results())
 }
 
 /// Compares whole iterations of every engine on the device with the CPU's, of the sciences named in `only`, or of all sciences if it is
-/// empty; calls `on_case` with each case.
+/// empty; calls `on_case` with each case. (The engines of the other sciences are compared by the tests of the workspace.)
 ///
 /// # Errors
 /// As [`run`].
+#[cfg_attr(
+    not(feature = "ptycho"),
+    expect(unused_variables, reason = "no science of this build has cases")
+)]
 pub fn engines<M: Device>(
     device: &M,
     size: Size,
     only: &[String],
     on_case: CaseCallback<'_>,
 ) -> Result<Vec<CaseResult>, SelftestError> {
-    let mut results = Vec::new();
-    for_each_science!(|S| if includes(only, S::NAME) {
-        results.extend(S::engine_cases(device, size, on_case)?);
-    });
-    Ok(results)
+    #[cfg(feature = "ptycho")]
+    if includes(only, "ptycho") {
+        return Ok(ptycho::engine_cases(device, size, on_case)?);
+    }
+    Ok(Vec::new())
 }
 
 /// Registered kernels that have no case in `results`.

@@ -1,15 +1,40 @@
 //! The cases of ptychography's kernels, at every shape of a scan.
 
-use super::bench::Bench;
-use super::shape::shapes;
-use super::{
-    Size, batch_exchange, batch_steps, batch_sums, batch_waves, detector, exit_waves, fourier,
-    frame_blocks, fused_batches, fused_step, layered, layers, likelihood, normalisation,
-    object_sums, object_update, passes, probe, probe_update, region_merge, trials, variations,
-};
-use crate::gpu::{Device, Result};
+mod batch_exchange;
+mod batch_steps;
+mod batch_sums;
+mod batch_waves;
+mod detector;
+mod engines;
+mod exit_waves;
+mod fourier;
+mod frame_blocks;
+mod fused_batches;
+mod fused_step;
+mod layered;
+mod layers;
+mod likelihood;
+mod normalisation;
+mod object_sums;
+mod object_update;
+mod passes;
+mod probe;
+mod probe_update;
+mod region_merge;
+mod shape;
+mod trials;
+mod variations;
+mod waves;
 
-pub(crate) fn cases<M: Device>(bench: &mut Bench<'_, M>, size: Size) -> Result<()> {
+pub use engines::EngineCaseError;
+pub(super) use engines::cases as engine_cases;
+
+use super::bench::Bench;
+use super::bench::Size;
+use crate::gpu::{Device, Result};
+use shape::shapes;
+
+pub(super) fn cases<M: Device>(bench: &mut Bench<'_, M>, size: Size) -> Result<()> {
     for shape in shapes(size) {
         batch_exchange::cases(bench, shape)?;
         batch_steps::cases(bench, shape)?;

@@ -1,6 +1,6 @@
 //! The results of the self-test as a table.
 
-use super::CaseResult;
+use super::bench::CaseResult;
 use crate::text::Table;
 use std::fmt::Write as _;
 

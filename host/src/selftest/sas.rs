@@ -7,7 +7,7 @@
 //! one to five axes, weights that are zero or cut off, products, resolution, magnetism, odd numbers
 //! of points, batches) are tested with a few models.
 
-use super::Size;
+use super::bench::Size;
 use super::bench::{Bench, Case};
 use crate::gpu::{Device, GpuError};
 use crate::sas::cuda::GpuEngine;

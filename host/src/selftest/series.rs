@@ -5,7 +5,7 @@
 //! determine the kernels for order statistics and sums, and unordered points, repeated timestamps,
 //! rates and distant timestamps involve the others. All NaNs are equal.
 
-use super::Size;
+use super::bench::Size;
 use super::bench::{Bench, Case};
 use crate::gpu::{Device, GpuError};
 use crate::series::cuda::GpuEngine;

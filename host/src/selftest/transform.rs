@@ -1,6 +1,6 @@
 //! Batched Fourier transforms of the device.
 
-use super::Size;
+use super::bench::Size;
 use super::bench::{Bench, Case, wide};
 use super::random_data::Source;
 use crate::fft::Fft2;

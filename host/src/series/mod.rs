@@ -26,7 +26,7 @@ mod plan;
 #[cfg(feature = "plots")]
 pub mod report;
 mod resampled;
-pub(crate) mod science;
+mod science;
 #[cfg(feature = "store")]
 pub mod store;
 pub mod stream;
@@ -39,4 +39,5 @@ pub use error::SeriesError;
 pub use granularity::{Calendar, Granularity};
 pub use plan::{Duplicates, NanPolicy, Resample};
 pub use resampled::{Buckets, Column, Resampled};
+pub use science::SCIENCE;
 pub use zone::{AxisError, BucketAxis, Moments, Zone};

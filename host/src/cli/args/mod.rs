@@ -1,5 +1,7 @@
 //! Definitions of all options with their help. The commands check and interpret the values.
 
+#[cfg(all(feature = "ptycho", feature = "hdf5"))]
+mod at_least_one;
 mod backend;
 mod demo;
 #[cfg(feature = "jacobi")]

@@ -18,19 +18,10 @@ pub(crate) use prepare::PrepareArgs;
 pub(crate) use scan::ScanArgs;
 pub(crate) use simulate::{PatternArg, SimulateArgs};
 
+use super::at_least_one::at_least_one;
 use super::{BackendArg, PrecisionArg};
 use clap::{Args, Subcommand, ValueEnum};
-use std::num::{IntErrorKind, ParseIntError};
 use std::path::PathBuf;
-
-/// A whole number of which there is at least one; commands check the largest.
-fn at_least_one(text: &str) -> Result<usize, String> {
-    text.parse()
-        .map_err(|error: ParseIntError| match error.kind() {
-            IntErrorKind::PosOverflow => error.to_string(),
-            _ => "a whole number, 1 or more".to_owned(),
-        })
-}
 
 /// Subcommands of `warpstride ptycho`.
 #[derive(Debug, Subcommand)]

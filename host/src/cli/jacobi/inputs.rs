@@ -1,15 +1,32 @@
 //! The grid, the start field and the source, from options and files.
 
-use super::Relaxation;
 use crate::cli::failure::Failure;
 use crate::io::npy::{self, Element};
-use crate::jacobi::{Problem, ProblemError, Real};
-use std::path::Path;
+use crate::jacobi::{Boundary, Problem, ProblemError, Real};
+use std::path::{Path, PathBuf};
 
 /// Default number of rows and columns.
 const DEFAULT_SIDE: usize = 16384;
 /// Least number of rows and columns.
 const LEAST_SIDE: usize = 3;
+
+/// The options that describe the problem.
+#[derive(Debug)]
+pub(super) struct Inputs {
+    pub(super) nx: Option<usize>,
+    pub(super) ny: Option<usize>,
+    pub(super) boundary: Boundary,
+    pub(super) source: Option<PathBuf>,
+    pub(super) restart: Option<PathBuf>,
+}
+
+impl Inputs {
+    /// The files that are read.
+    pub(super) fn files(&self) -> Vec<&Path> {
+        let files = [&self.source, &self.restart].into_iter().flatten();
+        files.map(PathBuf::as_path).collect()
+    }
+}
 
 /// The size of the grid, and the file that it comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,10 +42,10 @@ impl Grid {
     ///
     /// # Errors
     /// The options and the files disagree, or the size is not possible.
-    pub(super) fn of(relax: &Relaxation) -> Result<Self, Failure> {
-        let (nx, ny) = (relax.nx, relax.ny);
+    pub(super) fn of(inputs: &Inputs) -> Result<Self, Failure> {
+        let (nx, ny) = (inputs.nx, inputs.ny);
         let mut first: Option<(String, [usize; 2])> = None;
-        for path in [&relax.restart, &relax.source].into_iter().flatten() {
+        for path in [&inputs.restart, &inputs.source].into_iter().flatten() {
             let [rows, columns] = npy::shape(path)?;
             let name = path.display().to_string();
             let found = format!("found {rows} x {columns}");
@@ -62,7 +79,7 @@ impl Grid {
             file,
         };
         // An impossible size is an error before memory is estimated.
-        Problem::<f32>::new(grid.nx, grid.ny, relax.boundary)
+        Problem::<f32>::new(grid.nx, grid.ny, inputs.boundary)
             .map_err(|error| grid.failure(&error))?;
         Ok(grid)
     }
@@ -89,21 +106,21 @@ impl Grid {
     /// Reads the files and creates the problem.
     pub(super) fn problem<T: Real + Element>(
         &self,
-        relax: &Relaxation,
+        inputs: &Inputs,
     ) -> Result<Problem<T>, Failure> {
         let named = |path: &Path, error: ProblemError| {
             let too_large = exceeding_single::<T>(path, &error);
             let error = too_large.unwrap_or_else(|| error.to_string());
             Failure::failed(format!("{}: {error}", path.display()))
         };
-        let mut problem = Problem::new(self.nx, self.ny, relax.boundary)?;
-        if let Some(path) = &relax.restart {
+        let mut problem = Problem::new(self.nx, self.ny, inputs.boundary)?;
+        if let Some(path) = &inputs.restart {
             let field = npy::read(path)?;
             problem = problem
                 .with_start(field)
                 .map_err(|error| named(path, error))?;
         }
-        if let Some(path) = &relax.source {
+        if let Some(path) = &inputs.source {
             let field = npy::read(path)?;
             problem = problem
                 .with_source(field)

@@ -1,11 +1,11 @@
 //! Continuing a relaxation from a saved field: its precision, and the options that a run needs to
 //! continue another one.
 
-use super::Relaxation;
+use super::inputs::Inputs;
 use crate::cli::args::PrecisionArg;
 use crate::cli::failure::Failure;
 use crate::io::npy;
-use crate::jacobi::Boundary;
+use crate::jacobi::{Boundary, Stopping};
 use crate::text::{shell_quoted, shortest};
 use std::path::Path;
 
@@ -36,33 +36,37 @@ pub(super) fn precision(
     Ok((precision, Some(note)))
 }
 
-impl Relaxation {
-    /// The options of a run that continues this one from the field in `path`: all that differ from
-    /// their defaults and change the result.
-    pub(super) fn resume_options(&self, path: &Path, sweeps: usize, precision: &str) -> String {
-        let mut options = vec![
-            format!("--iterations {sweeps}"),
-            format!("--restart {}", shell_quoted(&path.to_string_lossy())),
-            format!("--precision {precision}"),
-        ];
-        match self.boundary {
-            Boundary::Textbook => {}
-            Boundary::Dirichlet => options.push("--boundary dirichlet".to_owned()),
-            Boundary::Periodic => options.push("--boundary periodic".to_owned()),
-        }
-        if let Some(source) = &self.source {
-            let source = source.to_string_lossy();
-            options.push(format!("--source {}", shell_quoted(&source)));
-        }
-        let tolerance = shortest(self.stopping.tolerance);
-        if tolerance != shortest(DEFAULT_TOLERANCE) {
-            options.push(format!("--tolerance {tolerance}"));
-        }
-        if self.stopping.check_every != 1 {
-            options.push(format!("--check-every {}", self.stopping.check_every));
-        }
-        options.join(" ")
+/// The options of a run that continues one from the field in `path`: all that differ from
+/// their defaults and change the result.
+pub(super) fn options(
+    inputs: &Inputs,
+    stopping: Stopping,
+    path: &Path,
+    sweeps: usize,
+    precision: &str,
+) -> String {
+    let mut options = vec![
+        format!("--iterations {sweeps}"),
+        format!("--restart {}", shell_quoted(&path.to_string_lossy())),
+        format!("--precision {precision}"),
+    ];
+    match inputs.boundary {
+        Boundary::Textbook => {}
+        Boundary::Dirichlet => options.push("--boundary dirichlet".to_owned()),
+        Boundary::Periodic => options.push("--boundary periodic".to_owned()),
     }
+    if let Some(source) = &inputs.source {
+        let source = source.to_string_lossy();
+        options.push(format!("--source {}", shell_quoted(&source)));
+    }
+    let tolerance = shortest(stopping.tolerance);
+    if tolerance != shortest(DEFAULT_TOLERANCE) {
+        options.push(format!("--tolerance {tolerance}"));
+    }
+    if stopping.check_every != 1 {
+        options.push(format!("--check-every {}", stopping.check_every));
+    }
+    options.join(" ")
 }
 
 /// The default of `--tolerance`.

@@ -1,12 +1,11 @@
 //! Where samples come from: an ISMRMRD file, or BART arrays.
 
-use super::read_options;
 use crate::cli::failure::Failure;
 use crate::data::{ImageIndex, KUnit};
 use crate::io::IoError;
 use crate::io::cfl::{array_of, header_path, is_cfl};
 use crate::mri::io::bart::{self, BartFiles, MatrixSize};
-use crate::mri::io::ismrmrd::{self, DEFAULT_GROUP, KSpaceFile, ReadOptions};
+use crate::mri::io::ismrmrd::{self, DEFAULT_GROUP, KSpaceFile, ReadOptions, Selection};
 use crate::system::Memory;
 use std::path::{Path, PathBuf};
 
@@ -198,4 +197,32 @@ pub(super) fn with_headers(files: &[&Path]) -> Vec<PathBuf> {
         .map(|path| path.to_path_buf())
         .chain(headers)
         .collect()
+}
+
+/// `--group`, `--select` and `--combine`.
+fn read_options(
+    group: &str,
+    select: Option<&str>,
+    combine: Option<&str>,
+) -> Result<ReadOptions, Failure> {
+    if group.trim_matches('/').is_empty() {
+        return Err(Failure::usage(
+            "--group: expected the name of a group in the file, found an empty one",
+        ));
+    }
+    let mut chosen = match select {
+        None => Selection::default(),
+        Some(text) => {
+            Selection::parse(text).map_err(|error| Failure::usage(format!("--select {error}")))?
+        }
+    };
+    if let Some(text) = combine {
+        let combined = chosen.combine(text);
+        chosen = combined.map_err(|error| Failure::usage(format!("--combine {error}")))?;
+    }
+    Ok(ReadOptions {
+        group: group.to_owned(),
+        select: chosen,
+        ..ReadOptions::default()
+    })
 }

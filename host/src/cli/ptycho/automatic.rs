@@ -1,9 +1,9 @@
 //! The automatic recipe: short reconstructions of a part of the scan that decide the recipe of the run.
 
+use super::interruption::stops_at_once;
 use super::recipe_arguments::Automatic;
 use super::recipe_origin::RecipeOrigin;
 use super::reconstruct::ProgressOutput;
-use super::stops_at_once;
 use super::trial_device::TrialDevice;
 use crate::cli::failure::Failure;
 use crate::cli::output::ProgressStream;

@@ -1,7 +1,7 @@
 //! `--find-orientation`: short reconstructions of a part of the scan, one for each orientation of the positions.
 
+use super::interruption::stops_at_once;
 use super::recipe_origin::RecipeOrigin;
-use super::stops_at_once;
 use super::trial_device::TrialDevice;
 use crate::cli::failure::Failure;
 use crate::data::Scan;

@@ -1,7 +1,7 @@
 //! `--find-rotation`: the angle between scan and detector, from the centres of mass and from short reconstructions.
 
 use super::find_orientation::TrialSettings;
-use super::stops_at_once;
+use super::interruption::stops_at_once;
 use crate::cli::failure::Failure;
 use crate::data::Scan;
 use crate::ptycho::{

@@ -1,8 +1,9 @@
 //! `warpstride ptycho import`.
 
+use super::interruption::stops_at_once;
 use super::recipe_arguments::{read_recipe, set};
 use super::recipe_origin::RecipeOrigin;
-use super::{scan_arguments, stops_at_once};
+use super::scan_arguments;
 use crate::cli::args::ImportArgs;
 use crate::cli::failure::Failure;
 use crate::cli::output::{facts, note_lines, say};

@@ -15,6 +15,7 @@ mod find_rotation;
 mod given;
 mod import;
 mod info;
+mod interruption;
 mod layer_arguments;
 mod near_field_arguments;
 mod position_arguments;
@@ -32,13 +33,12 @@ mod transform_positions;
 mod trial_device;
 mod unknown_layout;
 
-pub(crate) use demo::demo;
-
-use super::Failure;
 use super::args::PtychoCommand;
+use super::failure::Failure;
 use super::output::complain;
 use super::processes;
-use crate::run::{Interrupt, NothingToSave};
+use super::science_command::{ScienceCommand, parsed, with_subcommands};
+use crate::ptycho::SCIENCE;
 use coarse_to_fine::CoarseToFine;
 use compare::Compare;
 use export::Export;
@@ -50,8 +50,17 @@ use reconstruct::Reconstruct;
 use resolution::Resolution;
 use simulate::Simulate;
 
-/// Runs the command.
-pub(crate) fn run(command: PtychoCommand) -> Result<(), Failure> {
+/// The command.
+pub(super) fn command() -> ScienceCommand {
+    ScienceCommand {
+        definition: with_subcommands::<PtychoCommand>(SCIENCE.name, SCIENCE.description),
+        run: |options| run(parsed(options)?),
+        demo: demo::demo,
+    }
+}
+
+/// Runs a subcommand.
+fn run(command: PtychoCommand) -> Result<(), Failure> {
     match command {
         PtychoCommand::Simulate(args) => Simulate::from_args(&args)?.run(),
         PtychoCommand::Info(args) => Info::from_args(*args)?.run(),
@@ -85,14 +94,4 @@ pub(crate) fn run(command: PtychoCommand) -> Result<(), Failure> {
         PtychoCommand::Predict(args) => Predict::from_args(args)?.run(),
         PtychoCommand::Export(args) => Export::from_args(args)?.run(),
     }
-}
-
-/// Until the value that is returned is dropped, Ctrl-C ends the program at once, with this sentence.
-fn stops_at_once(sentence: String) -> Result<NothingToSave, Failure> {
-    let say = |sentence: &str| {
-        if processes::is_first() {
-            complain(sentence);
-        }
-    };
-    Ok(Interrupt::ends_at_once(sentence, say)?)
 }

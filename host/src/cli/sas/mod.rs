@@ -17,17 +17,26 @@ mod results;
 mod table;
 mod values;
 
-pub(crate) use demo::demo;
-
-use super::Failure;
 use super::args::SasCommand;
+use super::failure::Failure;
+use super::science_command::{ScienceCommand, parsed, with_subcommands};
+use crate::sas::SCIENCE;
 use evaluate::Evaluate;
 use fit::Fit;
 use info::Info;
 use models::Models;
 
-/// Runs the command.
-pub(crate) fn run(command: SasCommand) -> Result<(), Failure> {
+/// The command.
+pub(super) fn command() -> ScienceCommand {
+    ScienceCommand {
+        definition: with_subcommands::<SasCommand>(SCIENCE.name, SCIENCE.description),
+        run: |options| run(parsed(options)?),
+        demo: demo::demo,
+    }
+}
+
+/// Runs a subcommand.
+fn run(command: SasCommand) -> Result<(), Failure> {
     match command {
         SasCommand::Models(args) => Models::from_args(&args)?.run(),
         SasCommand::Evaluate(args) => Evaluate::from_args(*args)?.run(),

@@ -13,15 +13,24 @@ mod rows;
 mod store;
 mod summary;
 
-pub(crate) use demo::demo;
-
-use super::Failure;
 use super::args::SeriesCommand;
+use super::failure::Failure;
+use super::science_command::{ScienceCommand, parsed, with_subcommands};
+use crate::series::SCIENCE;
 use ladder::Ladder;
 use resample::Resampling;
 
-/// Runs the command.
-pub(crate) fn run(command: SeriesCommand) -> Result<(), Failure> {
+/// The command.
+pub(super) fn command() -> ScienceCommand {
+    ScienceCommand {
+        definition: with_subcommands::<SeriesCommand>(SCIENCE.name, SCIENCE.description),
+        run: |options| run(parsed(options)?),
+        demo: demo::demo,
+    }
+}
+
+/// Runs a subcommand.
+fn run(command: SeriesCommand) -> Result<(), Failure> {
     match command {
         SeriesCommand::Resample(args) => Resampling::from_args(&args)?.run(),
         SeriesCommand::Ladder(args) => Ladder::from_args(args)?.run(),

@@ -1,6 +1,6 @@
 //! The parts of the model that several commands of `warpstride ptycho` take.
 
-use super::at_least_one;
+use crate::cli::args::at_least_one::at_least_one;
 use clap::Args;
 
 /// Files that a scan leads to.

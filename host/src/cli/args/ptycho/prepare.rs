@@ -1,6 +1,6 @@
 //! How the frames of a scan are prepared, for several commands of `warpstride ptycho`.
 
-use super::at_least_one;
+use crate::cli::args::at_least_one::at_least_one;
 use clap::Args;
 
 /// Selection, corrections and pixels of the frames.

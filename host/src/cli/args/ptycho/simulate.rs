@@ -1,6 +1,6 @@
 //! The options of `warpstride ptycho simulate`.
 
-use super::at_least_one;
+use crate::cli::args::at_least_one::at_least_one;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
