@@ -3,7 +3,7 @@
 use ndarray::{Array2, Array3};
 use num_complex::Complex;
 use std::path::Path;
-use warpstride::data::{FrameWriter, Geometry, Propagation, Scan};
+use warpstride::ptycho::data::{FrameWriter, Geometry, Propagation, Scan};
 
 /// A scan with random counts, positions on a grid with jitter, and an illumination; zeros would be computed faster.
 ///

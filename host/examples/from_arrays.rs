@@ -7,9 +7,9 @@ use ndarray::{Array2, Array3, Axis, s};
 use num_complex::Complex;
 use std::error::Error;
 use std::io::Write;
-use warpstride::data::{Geometry, PixelPositions, Propagation, Scan};
 use warpstride::fft::Fft2;
 use warpstride::ptycho::cpu::CpuEngine;
+use warpstride::ptycho::data::{Geometry, PixelPositions, Propagation, Scan};
 use warpstride::ptycho::{EngineName, EngineSpec, Problem, Recipe, Reconstructor};
 
 /// Rows and columns of a frame.

@@ -9,8 +9,8 @@ use rand::SeedableRng;
 use rand_distr::{Distribution, StandardNormal};
 use rand_pcg::Pcg64;
 use std::path::PathBuf;
-use warpstride::data::{HistoryEntry, Propagation, Reconstruction, Simulation};
 use warpstride::ptycho::Summary;
+use warpstride::ptycho::data::{HistoryEntry, Propagation, Reconstruction, Simulation};
 use warpstride::ptycho::io::results;
 use warpstride::ptycho::quality::{Reference, compare, orthogonalise};
 use warpstride::ptycho::report::{Pictures, report};
@@ -114,7 +114,7 @@ fn reconstruction() -> Reconstruction {
         voltage: None,
         distance: 2.0,
         double_precision: true,
-        parts: warpstride::data::ModelParts::default(),
+        parts: warpstride::ptycho::data::ModelParts::default(),
     }
 }
 

@@ -232,7 +232,6 @@
 
 #[cfg(feature = "cli")]
 pub mod cli;
-pub mod data;
 pub mod fft;
 pub mod io;
 #[cfg(feature = "jacobi")]

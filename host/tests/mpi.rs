@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
-use warpstride::data::{HistoryEntry, Reconstruction};
+use warpstride::ptycho::data::{HistoryEntry, Reconstruction};
 use warpstride::ptycho::io::results;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_warpstride");

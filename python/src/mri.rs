@@ -13,9 +13,9 @@ use ndarray::{Array, Array2, ArrayD, IxDyn};
 use num_complex::Complex;
 use numpy::{Element, IntoPyArray, PyReadonlyArray2, PyReadonlyArrayDyn};
 use pyo3::prelude::*;
-use warpstride::data::{Extent, KUnit, check_cycles};
 use warpstride::fft::Real;
 use warpstride::mri::cpu::Nufft;
+use warpstride::mri::data::{Extent, KUnit, check_cycles};
 use warpstride::mri::{Encoding, Grid, MriError, Plans};
 
 /// A planned transform in one of both precisions.

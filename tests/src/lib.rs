@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
-use warpstride::data::{Reconstruction, Scan};
 use warpstride::ptycho::cpu::CpuEngine;
+use warpstride::ptycho::data::{Reconstruction, Scan};
 use warpstride::ptycho::{
     Engine, EngineSpec, Origin, Precision, Problem, Recipe, Reconstructor, result,
 };

@@ -16,9 +16,9 @@ use std::path::Path;
 use std::slice;
 use std::sync::Arc;
 use std::time::Instant;
-use warpstride::data::Scan;
 use warpstride::gpu::{CudaDevice, Device};
 use warpstride::ptycho::cuda::{GpuEngine, kernels_for};
+use warpstride::ptycho::data::Scan;
 use warpstride::ptycho::{
     CountCodes, Engine, EngineName, EngineSpec, Problem, Recipe, Step, StreamPlan, UpdateVersion,
 };

@@ -3,9 +3,8 @@
 
 use hdf5_metno as hdf5;
 use std::path::Path;
-use warpstride::data::{
-    Curve, Geometry, Mask, Propagation, Scan, Scattering, ScatteringImage, Simulation, Smearing,
-};
+use warpstride::ptycho::data::{Geometry, Mask, Propagation, Scan, Simulation};
+use warpstride::sas::data::{Curve, Scattering, ScatteringImage, Smearing};
 use warpstride::ptycho::io::scan;
 use warpstride::sas::io::{self as sas, Computed};
 

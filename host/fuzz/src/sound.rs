@@ -1,7 +1,7 @@
 //! Properties that hold for everything that the readers of scattering data return.
 
 use std::path::Path;
-use warpstride::data::{Scattering, Smearing};
+use warpstride::sas::data::{Scattering, Smearing};
 use warpstride::io::IoError;
 use warpstride::sas::io::{self as sas, Computed, Kind, QUnit, ReadOptions};
 use warpstride::system::Memory;

@@ -1,6 +1,5 @@
 //! Errors of reading and writing files, each displayed as one sentence.
 
-use crate::data::{KSpaceError, ScanError};
 use crate::system::{Bytes, ScratchError, WriteError};
 
 /// The reason why a file cannot be read or written.
@@ -210,15 +209,15 @@ pub enum IoError {
         /// What the user can do about it.
         advice: &'static str,
     },
-    /// The data are readable but do not form a valid scan.
-    #[error("{file}: {dataset}: {source}")]
-    Scan {
+    /// The data are readable but not valid.
+    #[error("{file}: {dataset}: {reason}")]
+    Invalid {
         /// The file, as given.
         file: String,
         /// Path of the invalid dataset.
         dataset: String,
-        /// What is wrong.
-        source: ScanError,
+        /// What is wrong: what was expected and found.
+        reason: String,
     },
     /// A scan has not one position for each frame.
     #[error(
@@ -251,16 +250,6 @@ pub enum IoError {
         found: String,
         /// What can be done.
         remedy: Option<Box<Remedy>>,
-    },
-    /// The data are readable but are not valid samples of k-space.
-    #[error("{file}: {dataset}: {source}")]
-    KSpace {
-        /// The file, as given.
-        file: String,
-        /// Path of the invalid dataset.
-        dataset: String,
-        /// What is wrong.
-        source: Box<KSpaceError>,
     },
     /// One acquisition is invalid.
     #[error("{file}: {dataset}: acquisition {acquisition}: expected {expected}, found {found}")]
@@ -350,10 +339,9 @@ impl IoError {
             | Self::SeriesTooLarge { file, .. }
             | Self::Row { file, .. }
             | Self::Unsupported { file, .. }
-            | Self::Scan { file, .. }
+            | Self::Invalid { file, .. }
             | Self::Pairing { file, .. }
             | Self::MissingFiles { file, .. }
-            | Self::KSpace { file, .. }
             | Self::Acquisition { file, .. }
             | Self::Option { file, .. }
             | Self::Resized { file, .. }

@@ -1,6 +1,6 @@
 //! Coils that have much more noise than the others.
 
-use crate::data::KSpace;
+use crate::mri::data::KSpace;
 
 /// Share of the largest |k| beyond which samples are mostly noise, and below which they are mostly
 /// signal.

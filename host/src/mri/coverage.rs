@@ -5,7 +5,7 @@ mod evenness;
 pub use evenness::Uneven;
 
 use super::Grid;
-use crate::data::KSpace;
+use crate::mri::data::KSpace;
 use serde::Serialize;
 use std::f64::consts::FRAC_PI_2;
 use std::ops::Range;
@@ -179,7 +179,7 @@ pub fn grid_of(kspace: &KSpace) -> Grid {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::{Extent, Readout};
+    use crate::mri::data::{Extent, Readout};
     use ndarray::Array2;
     use num_complex::Complex;
     use std::f64::consts::PI;

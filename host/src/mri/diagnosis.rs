@@ -2,7 +2,7 @@
 
 use super::Coverage;
 use super::coil_noise::noisy_coils;
-use crate::data::{Given, KSpace, KUnit, k_unit_advice};
+use crate::mri::data::{Given, KSpace, KUnit, k_unit_advice};
 use crate::text::{shortest, significant};
 
 /// Largest ratio of the noise of coils that is stated.

@@ -10,6 +10,7 @@ mod coil_noise;
 mod coverage;
 pub mod cpu;
 pub mod cuda;
+pub mod data;
 pub mod density;
 mod diagnosis;
 mod encoding;

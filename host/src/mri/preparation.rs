@@ -5,7 +5,7 @@ use super::coil_noise::noisy_coils;
 use super::{
     Coverage, Method, MriError, OperatorName, Plans, Recipe, Trigonometry, density, grid_of,
 };
-use crate::data::KSpace;
+use crate::mri::data::KSpace;
 use ndarray::{Array1, Array3, Axis};
 use num_complex::Complex;
 

@@ -6,7 +6,7 @@ pub use several::mri_images_report;
 #[cfg(feature = "cli")]
 pub(crate) use several::result;
 
-use crate::data::MriImage;
+use crate::mri::data::MriImage;
 use crate::mri::summary::MriSummary;
 use crate::report::ReportError;
 use crate::report::curves::of_residuals;

@@ -2,7 +2,7 @@
 
 use super::phantom::Phantom;
 use super::trajectory::Path;
-use crate::data::{Extent, KSpace, Readout, Truth};
+use crate::mri::data::{Extent, KSpace, Readout, Truth};
 use crate::text::shortest;
 use ndarray::{Array2, Array3, Array4, Axis};
 use num_complex::Complex;

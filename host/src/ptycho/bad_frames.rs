@@ -10,7 +10,7 @@ mod patterns;
 mod tests;
 
 use super::overlap::Overlap;
-use crate::data::Scan;
+use crate::ptycho::data::Scan;
 use crate::system::ScratchError;
 use light::Light;
 use neighbours::Neighbours;

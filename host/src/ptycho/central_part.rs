@@ -1,6 +1,6 @@
 //! A compact part of a scan, for trial reconstructions.
 
-use crate::data::{Mask, Scan};
+use crate::ptycho::data::{Mask, Scan};
 use crate::system::ScratchError;
 use ndarray::Axis;
 

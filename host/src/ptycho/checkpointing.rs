@@ -1,8 +1,8 @@
 //! The saved state of a run: everything needed to resume bit for bit and to refuse other scans.
 
 use super::{EngineState, Progress, Recipe, RecipeError, Values, WaveSpace};
-use crate::data::{Mask, Scan};
 use crate::io::IoError;
+use crate::ptycho::data::{Mask, Scan};
 use crate::ptycho::io::checkpoint::{self, Checkpoint};
 use crate::system::{ScratchError, WriteError};
 use ndarray::{Array1, ArrayD};
@@ -363,7 +363,7 @@ pub fn fingerprint(scan: &Scan) -> Result<String, ScratchError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::{Geometry, HistoryEntry, Propagation};
+    use crate::ptycho::data::{Geometry, HistoryEntry, Propagation};
     use crate::ptycho::{SimulateOptions, simulate};
 
     fn saved() -> SavedRun {

@@ -1,7 +1,7 @@
 //! Counts in 16 bits, for magnitudes that have the same bits when they are computed from them again.
 
 use super::free_pixels::{FREE, free_magnitude};
-use crate::data::Scan;
+use crate::ptycho::data::Scan;
 use ndarray::{ArrayBase, Data, Ix3};
 use rayon::prelude::*;
 use warpstride_kernels::ptycho::frame_blocks::MASKED_COUNTS;

@@ -24,7 +24,7 @@ pub(super) use saved::{save_background, saved_background};
 use super::free_pixels::free_share;
 use super::magnitudes::Magnitudes;
 use super::recipe::{Background, BackgroundFit, DetectorOptions, Recipe};
-use crate::data::{DetectorModel, Mask, Scan};
+use crate::ptycho::data::{DetectorModel, Mask, Scan};
 use crate::system::ScratchError;
 use darkest::darkest_quarter;
 use ndarray::{Array2, Axis};
@@ -189,11 +189,11 @@ mod tests {
     /// Masked pixels have neither counts nor a background that could be subtracted.
     #[test]
     fn the_background_of_valid_pixels_is_no_light() {
-        let geometry = crate::data::Geometry {
+        let geometry = crate::ptycho::data::Geometry {
             wavelength: 1e-10,
             distance: 1.0,
             pixel_size: [1e-4; 2],
-            propagation: crate::data::Propagation::FarField,
+            propagation: crate::ptycho::data::Propagation::FarField,
         };
         let counts = ndarray::Array3::from_elem((2, 8, 8), 10.0);
         let positions = Array2::from_shape_fn((2, 2), |(frame, _)| frame as f64 * 1e-7);

@@ -11,7 +11,7 @@ pub(super) mod stuck_pixels;
 use super::EngineSpec;
 use super::near_field::small_steps;
 use super::overlap::Overlap;
-use crate::data::{Mask, Scan};
+use crate::ptycho::data::{Mask, Scan};
 use crate::system::ScratchError;
 use crate::text::{count, significant};
 use ndarray::Array2;
@@ -349,8 +349,8 @@ fn centre(mean: &Array2<f64>) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::{Geometry, Propagation};
     use crate::ptycho::EngineName;
+    use crate::ptycho::data::{Geometry, Propagation};
     use ndarray::{Array2, Array3, Axis};
 
     /// 30 frames of 32 × 32 pixels: a Gaussian in the middle with counts that vary.

@@ -7,7 +7,7 @@ use super::probe_grid::{cut_or_padded, with_window};
 use super::result::quadratic_phase;
 use super::start::with_modes;
 use super::{BackgroundFit, ProbeSource, Problem, Recipe};
-use crate::data::{Geometry, ObjectModes, Propagation, Reconstruction, Scan};
+use crate::ptycho::data::{Geometry, ObjectModes, Propagation, Reconstruction, Scan};
 use crate::text::{length, significant};
 use ndarray::{Array2, Array3, Axis, s};
 use num_complex::Complex;

@@ -5,7 +5,7 @@
 //! frame's position plus (s − (S−1)/2)/S · p.
 
 use super::recipe::{FlyOptions, FlyPath, FlyPositions};
-use crate::data::{Exposures, Scan};
+use crate::ptycho::data::{Exposures, Scan};
 
 /// The paths of the frames during their exposures.
 #[derive(Debug, Clone, PartialEq)]

@@ -2,7 +2,7 @@
 
 use super::affine::{AffineFit, standard_deviation};
 use super::refinement::{NormalEquations, Refinement, Trials};
-use crate::data::PixelPositions;
+use crate::ptycho::data::PixelPositions;
 use warpstride_kernels::ptycho::trial_positions::{trial_position, trial_shift};
 
 /// Part of the mean of JᵀJ's diagonal that is added to it.

@@ -2,7 +2,7 @@
 
 use super::AffineFit;
 use super::frame_parameters::LARGEST_SCALE;
-use crate::data::{Reconstruction, Scan};
+use crate::ptycho::data::{Reconstruction, Scan};
 use crate::text::{count, length, ranges, significant};
 use serde::Serialize;
 use std::fmt;

@@ -11,8 +11,8 @@ use super::{
     PositionMethod, PositionOptions, Problem, Ranks, Recipe, Reconstructor, SimulateOptions, Step,
     StepErrors, UpdateVersion, predict, result, simulate,
 };
-use crate::data::Propagation;
 use crate::gpu::EmulatedDevice;
+use crate::ptycho::data::Propagation;
 use crate::ranks::threads;
 use ndarray::{Array3, Axis};
 use num_complex::Complex;

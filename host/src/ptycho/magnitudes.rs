@@ -4,8 +4,8 @@
 use super::CountCodes;
 use super::free_pixels::{FREE, FreePixels, free_magnitude};
 use super::recipe::Recipe;
-use crate::data::Scan;
 use crate::gpu::GpuError;
+use crate::ptycho::data::Scan;
 use crate::system::{ScratchError, ScratchFile};
 use crate::text::shortest;
 use ndarray::{ArcArray, Array3, ArrayView2, ArrayView3, Axis, Ix3};

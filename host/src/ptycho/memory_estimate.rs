@@ -4,7 +4,7 @@ use super::likelihood::BYTES_OF_ORDERS;
 use super::step_plan::{group_of, slices_of};
 use super::variable_probe::MOST;
 use super::{EngineName, EngineSpec, GpuWaves, Noise, Precision, Recipe, StepPlan};
-use crate::data::{Mask, Scan};
+use crate::ptycho::data::{Mask, Scan};
 use crate::run::MemoryEstimate;
 
 /// Values of a set of waves that the GPU holds together where an engine has no batches: 128 MiB.

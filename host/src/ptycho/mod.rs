@@ -1,7 +1,7 @@
 //! Ptychography: reconstruction of a specimen and its illumination from overlapping diffraction
 //! patterns.
 //!
-//! A [`Scan`](crate::data::Scan) is prepared as a [`Problem`] (magnitudes, windows, start values).
+//! A [`Scan`](crate::ptycho::data::Scan) is prepared as a [`Problem`] (magnitudes, windows, start values).
 //! An engine of [`cpu`] or [`cuda`] performs single iterations, and [`Reconstructor`] runs them.
 
 mod absorption;
@@ -15,6 +15,7 @@ mod checkpointing;
 mod count_codes;
 pub mod cpu;
 pub mod cuda;
+pub mod data;
 pub(crate) mod detector;
 mod diagnosis;
 mod earlier_result;

@@ -12,8 +12,8 @@
 
 use super::recipe::{LARGEST_DISTANCE, REFINE_FROM, SliceDistance, SliceOptions};
 use super::{ProblemError, Recipe, Values};
-use crate::data::{Scan, SliceStack};
 use crate::fft::Fft2;
+use crate::ptycho::data::{Scan, SliceStack};
 use crate::text::{length, significant};
 use ndarray::{Array3, s};
 use num_complex::Complex;

@@ -16,8 +16,8 @@ pub use misfit::NearFieldMisfit;
 pub(super) use misfit::small_steps;
 
 use super::roll::roll;
-use crate::data::Geometry;
 use crate::fft::Fft2;
+use crate::ptycho::data::Geometry;
 use ndarray::Array2;
 use num_complex::Complex;
 use std::f64::consts::TAU;

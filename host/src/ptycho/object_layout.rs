@@ -3,7 +3,7 @@
 use super::fly::{FlyPaths, to_middles};
 use super::multislice::SlicePlan;
 use super::{ProblemError, Recipe};
-use crate::data::{PixelPositions, Scan};
+use crate::ptycho::data::{PixelPositions, Scan};
 
 /// Where frames and slices lie.
 pub(super) struct ObjectLayout {

@@ -6,8 +6,10 @@ use super::fly::FlyPaths;
 use super::multislice::SlicePropagator;
 use super::near_field::{NearField, Propagator, ramp};
 use super::result::quadratic_phase;
-use crate::data::{Geometry, Mask, ObjectModes, Reconstruction, Scan, ScanError, VariableProbe};
 use crate::fft::Fft2;
+use crate::ptycho::data::{
+    Geometry, Mask, ObjectModes, Reconstruction, Scan, ScanError, VariableProbe,
+};
 use crate::system::ScratchError;
 use ndarray::{Array2, Array3, Axis, s};
 use num_complex::Complex;

@@ -12,7 +12,7 @@ use super::refinement::PositionOptions;
 use super::regions::{REGIONS, Regions, Windows, chosen_note};
 use super::start;
 use super::{ProblemError, StartProbe};
-use crate::data::{Mask, PixelPositions, Scan, VariableProbe};
+use crate::ptycho::data::{Mask, PixelPositions, Scan, VariableProbe};
 use crate::system::ScratchError;
 use crate::text::{count, shortest};
 use ndarray::{Array2, Array3};

@@ -2,7 +2,7 @@
 
 use super::near_field::NearFieldMisfit;
 use super::start::StartError;
-use crate::data::{Geometry, PositionError};
+use crate::ptycho::data::{Geometry, PositionError};
 use crate::system::ScratchError;
 use crate::text::significant;
 

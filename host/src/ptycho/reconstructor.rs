@@ -6,7 +6,7 @@ use super::{
     Engine, EngineError, EngineSpec, EngineState, FrameStart, ModelErrors, Problem, Recipe, Step,
     StopRule, Values,
 };
-use crate::data::HistoryEntry;
+use crate::ptycho::data::HistoryEntry;
 use ndarray::Array3;
 use num_complex::Complex;
 use serde::{Deserialize, Serialize};

@@ -4,7 +4,9 @@ use super::intensity_ramp::remove_intensity_ramp;
 use super::object_modes::orthogonalise_objects;
 use super::quality::{orthogonalise, orthogonalise_others};
 use super::{EngineError, Frames, Precision, Problem, Recipe, Reconstructor};
-use crate::data::{Geometry, ObjectModes, Propagation, Reconstruction, Scan, VariableProbe};
+use crate::ptycho::data::{
+    Geometry, ObjectModes, Propagation, Reconstruction, Scan, VariableProbe,
+};
 use ndarray::{Array2, Array3, Axis, s};
 use num_complex::Complex;
 

@@ -3,7 +3,7 @@
 
 use super::checkpointing::{CheckpointError, SavedRun, fingerprint};
 use super::{EngineError, EngineState, Origin, Profile, Reconstructor};
-use crate::data::{HistoryEntry, Scan};
+use crate::ptycho::data::{HistoryEntry, Scan};
 use crate::run::Steps;
 use std::path::{Path, PathBuf};
 

@@ -1,7 +1,7 @@
 //! What is checked of a scan before anything is made of it: `ptycho info` and `ptycho import` say the same.
 
 use super::{Overlap, ProblemError, Recipe, detector_problems, diagnose, slices_note};
-use crate::data::{PixelPositions, Scan};
+use crate::ptycho::data::{PixelPositions, Scan};
 use crate::system::ScratchError;
 
 /// What [`check_scan`] finds.

@@ -10,7 +10,7 @@ use super::object_layout::ObjectLayout;
 use super::recipe::{ProbeSource, Recipe};
 use super::start;
 use super::{Engine, EngineName, EngineSpec, Problem, ProblemError, StartProbe, Step, StepMetrics};
-use crate::data::Scan;
+use crate::ptycho::data::Scan;
 use crate::system::ScratchError;
 use crate::text::significant;
 use ndarray::{Array2, Axis};

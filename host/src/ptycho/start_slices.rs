@@ -2,7 +2,7 @@
 
 use super::multislice::NOTES;
 use super::{Problem, SlicePlan};
-use crate::data::Reconstruction;
+use crate::ptycho::data::Reconstruction;
 use ndarray::{Array2, Array3};
 use num_complex::Complex;
 

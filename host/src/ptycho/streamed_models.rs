@@ -6,8 +6,8 @@ use super::{
     Engine, EngineError, EngineName, EngineSpec, FlyOptions, FlyPath, GpuWaves, PositionMethod,
     PositionOptions, Problem, Recipe, SimulateOptions, Step, StreamPlan, UpdateVersion, simulate,
 };
-use crate::data::Propagation;
 use crate::gpu::EmulatedDevice;
+use crate::ptycho::data::Propagation;
 use num_complex::Complex;
 
 const FRAMES: usize = 7;

@@ -1,6 +1,8 @@
 //! The summary of a run for other programs.
 
-use crate::data::{DetectorModel, Geometry, HistoryEntry, Reconstruction, Scan, SliceStack};
+use crate::ptycho::data::{
+    DetectorModel, Geometry, HistoryEntry, Reconstruction, Scan, SliceStack,
+};
 use crate::ptycho::frame_statistics::affine_fit;
 use crate::ptycho::multislice::at_limit;
 use crate::ptycho::quality::Comparison;

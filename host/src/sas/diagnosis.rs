@@ -1,6 +1,6 @@
 //! Doubtful properties of data, to be checked before they are fitted.
 
-use crate::data::{Scattering, Smearing};
+use crate::sas::data::{Scattering, Smearing};
 use crate::text::{count, significant};
 
 /// Usual upper end of small-angle data, 1/Å: larger values are often in 1/nm.

@@ -9,6 +9,7 @@ mod calculation;
 mod closure;
 pub mod cpu;
 pub mod cuda;
+pub mod data;
 mod definition;
 mod diagnosis;
 pub mod dispersion;

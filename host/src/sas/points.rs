@@ -2,7 +2,7 @@
 //! image.
 
 use super::{Points, SasError};
-use crate::data::ScatteringImage;
+use crate::sas::data::ScatteringImage;
 
 /// Maximum number of points.
 const MAX_POINTS: usize = 1 << 26;

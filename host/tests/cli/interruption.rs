@@ -3,8 +3,8 @@
 use super::support::TestFolder;
 use std::path::Path;
 use std::time::{Duration, Instant};
-use warpstride::data::{HistoryEntry, Reconstruction};
 use warpstride::ptycho::SavedRun;
+use warpstride::ptycho::data::{HistoryEntry, Reconstruction};
 use warpstride::ptycho::io::results;
 
 const ENGINES: [&str; 4] = ["--engine", "dm:260", "--engine", "raar:140"];

@@ -373,7 +373,7 @@ fn off_resonance_is_corrected_by_its_map() {
 
 /// Writes `off_resonant.h5`: `phantom.h5` times exp(−2πi f t).
 fn apply_off_resonance(folder: &TestFolder, hertz: f64) {
-    use warpstride::data::KSpace;
+    use warpstride::mri::data::KSpace;
     use warpstride::mri::io::ismrmrd::{self, ReadOptions, Recording};
     let _guard = super::support::STARTING
         .lock()

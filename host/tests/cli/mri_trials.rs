@@ -5,7 +5,7 @@ use super::support::{Output, TestFolder, skipped};
 use hdf5_metno::types::VarLenArray;
 use std::f64::consts::TAU;
 use std::path::PathBuf;
-use warpstride::data::KSpace;
+use warpstride::mri::data::KSpace;
 use warpstride::mri::trajectory::Path;
 use warpstride::mri::{SimulateOptions, simulate};
 
@@ -39,7 +39,7 @@ fn nrmse(summary: &serde_json::Value) -> f64 {
 
 /// The samples of a phantom of 32 × 32 as acquisitions, k times `scale` with `extra` columns behind.
 fn raw_of(kspace: &KSpace, scale: f64, extra: &[f32]) -> RawFile {
-    let acquisition = |readout: &warpstride::data::Readout| {
+    let acquisition = |readout: &warpstride::mri::data::Readout| {
         let samples = readout.samples.clone();
         let mut traj = Vec::new();
         for sample in samples.clone() {

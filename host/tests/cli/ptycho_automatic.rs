@@ -3,7 +3,7 @@
 use super::support::{STARTING, TestFolder};
 use serde_json::Value;
 use std::sync::PoisonError;
-use warpstride::data::{Reconstruction, Scan};
+use warpstride::ptycho::data::{Reconstruction, Scan};
 use warpstride::ptycho::io::{results, scan};
 use warpstride::ptycho::{AutomaticRecipe, ReadOptions, Recipe, StopRule};
 

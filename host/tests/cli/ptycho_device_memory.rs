@@ -43,8 +43,9 @@ fn less_device_memory_gives_the_same_result() {
     );
     assert!(printed.contains("2 bytes a pixel"), "{printed}");
     assert_eq!((&found.object, &found.probe), (&all.object, &all.probe));
-    let metrics = |of: &warpstride::data::Reconstruction| {
-        let of_entry = |e: &warpstride::data::HistoryEntry| (e.err_fourier, e.r_factor, e.r_free);
+    let metrics = |of: &warpstride::ptycho::data::Reconstruction| {
+        let of_entry =
+            |e: &warpstride::ptycho::data::HistoryEntry| (e.err_fourier, e.r_factor, e.r_free);
         of.history.iter().map(of_entry).collect::<Vec<_>>()
     };
     assert_eq!(metrics(&found), metrics(&all));

@@ -2,7 +2,7 @@
 
 use super::support::{Output, TestFolder};
 use serde_json::Value;
-use warpstride::data::{HistoryEntry, Reconstruction};
+use warpstride::ptycho::data::{HistoryEntry, Reconstruction};
 use warpstride::ptycho::io::results;
 
 fn reconstruct(folder: &TestFolder, options: &[&str]) -> Output {

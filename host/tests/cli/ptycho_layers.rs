@@ -53,7 +53,9 @@ fn a_fly_scan_with_object_modes_is_reconstructed_and_predicted() {
 
     let [plain, found] =
         ["one.h5", "out.h5"].map(|name| results::read(&folder.path(name)).unwrap());
-    let r = |of: &warpstride::data::Reconstruction| of.history.last().unwrap().r_factor.unwrap();
+    let r = |of: &warpstride::ptycho::data::Reconstruction| {
+        of.history.last().unwrap().r_factor.unwrap()
+    };
     assert!(r(&found) < 0.5 * r(&plain), "{} {}", r(&found), r(&plain));
     assert_eq!(plain.parts, Default::default());
     let modes = found.parts.object_modes.as_ref().unwrap();

@@ -2,7 +2,7 @@
 
 use super::support::TestFolder;
 use serde_json::Value;
-use warpstride::data::Reconstruction;
+use warpstride::ptycho::data::Reconstruction;
 use warpstride::ptycho::io::results;
 
 const ENGINES: [&str; 4] = ["--engine", "dm:23", "--engine", "raar:12"];
@@ -55,7 +55,7 @@ fn metrics_are_in_every_tenth_iteration_and_change_nothing() {
     assert_eq!(complete(&lines[1..36]), expected);
     for (found, all) in found.history.iter().zip(&all.history) {
         let known = expected.contains(&(found.iteration as u64));
-        let metrics = |of: &warpstride::data::HistoryEntry| {
+        let metrics = |of: &warpstride::ptycho::data::HistoryEntry| {
             [of.err_exit, of.err_phot, of.r_factor, of.r_free]
         };
         let expected = metrics(all).map(|metric| metric.filter(|_| known));

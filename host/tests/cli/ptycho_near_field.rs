@@ -4,7 +4,7 @@ use super::support::{STARTING, TestFolder};
 use ndarray::Array2;
 use serde_json::Value;
 use std::sync::PoisonError;
-use warpstride::data::{Propagation, Reconstruction, Scan};
+use warpstride::ptycho::data::{Propagation, Reconstruction, Scan};
 use warpstride::ptycho::io::results;
 
 const CONE: [&str; 3] = ["--near-field", "--focus-to-sample", "4mm"];

@@ -5,7 +5,7 @@ use ndarray::Array2;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::sync::PoisonError;
-use warpstride::data::Scan;
+use warpstride::ptycho::data::Scan;
 use warpstride::ptycho::io::{results, scan};
 use warpstride::ptycho::{Orientation, ReadOptions, Recipe, central_part};
 

@@ -2,7 +2,7 @@
 
 use super::support::{Output, TestFolder};
 use serde_json::Value;
-use warpstride::data::Reconstruction;
+use warpstride::ptycho::data::Reconstruction;
 use warpstride::ptycho::io::results;
 
 const ENGINES: [&str; 6] = ["--engine", "dm:30", "--engine", "ap:5", "--backend", "cpu"];

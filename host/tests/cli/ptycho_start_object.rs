@@ -4,8 +4,8 @@ use super::support::TestFolder;
 use ndarray::Array2;
 use num_complex::Complex;
 use serde_json::Value;
-use warpstride::data::Reconstruction;
 use warpstride::io::npy;
+use warpstride::ptycho::data::Reconstruction;
 use warpstride::ptycho::io::results;
 
 fn read(folder: &TestFolder, name: &str) -> Reconstruction {

@@ -3,7 +3,7 @@
 
 use super::support::{Output, TestFolder};
 use serde_json::Value;
-use warpstride::data::Reconstruction;
+use warpstride::ptycho::data::Reconstruction;
 use warpstride::ptycho::io::results;
 
 /// Batches of three of the frames.
@@ -63,7 +63,7 @@ fn mini_batches_have_the_same_bits_with_each_part_that_streams() {
         );
         assert_eq!(found.parts, all.parts, "{part:?}");
         assert!(
-            found.parts != warpstride::data::ModelParts::default(),
+            found.parts != warpstride::ptycho::data::ModelParts::default(),
             "{part:?}"
         );
     }

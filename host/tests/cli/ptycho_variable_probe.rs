@@ -2,7 +2,7 @@
 
 use super::support::TestFolder;
 use serde_json::Value;
-use warpstride::data::Reconstruction;
+use warpstride::ptycho::data::Reconstruction;
 use warpstride::ptycho::io::results;
 
 fn drifting() -> TestFolder {

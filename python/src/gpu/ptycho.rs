@@ -8,8 +8,8 @@ use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use std::sync::Arc;
 use warpstride::cuda::DeviceBuffer;
-use warpstride::data::{CountSums, FrameReader, Frames};
 use warpstride::gpu::{CudaDevice, Device};
+use warpstride::ptycho::data::{CountSums, FrameReader, Frames};
 use warpstride::system::ScratchError;
 
 /// Frames on a GPU as Python's side has prepared them: √counts, and what the host needs to know of the counts.

@@ -6,7 +6,7 @@ use crate::errors::Failure;
 use ndarray::Array2;
 use num_complex::Complex;
 use pyo3::prelude::*;
-use warpstride::data::{Extent, Given, KSpace, KUnit, Readout};
+use warpstride::mri::data::{Extent, Given, KSpace, KUnit, Readout};
 use warpstride::mri::{Density, MapEstimation, Method, OperatorName, Options};
 
 /// What is asked for.

@@ -14,9 +14,9 @@ use numpy::{IntoPyArray, PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArray5};
 use pyo3::prelude::*;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use warpstride::data::KSpace;
 use warpstride::mri::cpu::on_cpu;
 use warpstride::mri::cuda::{kernels, on_cuda_devices, on_emulated_devices};
+use warpstride::mri::data::KSpace;
 use warpstride::mri::io::ismrmrd::KSpaceFile;
 use warpstride::mri::nufft::SpreadingKernel;
 use warpstride::mri::{

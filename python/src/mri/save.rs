@@ -9,7 +9,7 @@ use num_complex::Complex;
 use numpy::{PyReadonlyArray1, PyReadonlyArrayDyn};
 use pyo3::prelude::*;
 use std::path::PathBuf;
-use warpstride::data::{MriImage, Placement};
+use warpstride::mri::data::{MriImage, Placement};
 use warpstride::mri::io::images::{self, NiftiValues};
 
 /// What a file says of an image beside its arrays.

@@ -4,7 +4,7 @@ use crate::errors::Failure;
 use crate::wording::verbatim;
 use pyo3::prelude::*;
 use std::path::Path;
-use warpstride::data::Propagation;
+use warpstride::ptycho::data::Propagation;
 use warpstride::ptycho::{ReadOptions, Recipe, RecipeError};
 
 /// Largest recipe file that is read, bytes.

@@ -10,7 +10,7 @@ use numpy::{IntoPyArray, PyArray2, PyReadonlyArray2, PyReadonlyArray3, ToPyArray
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyTuple};
 use std::path::PathBuf;
-use warpstride::data::{Propagation, Reconstruction};
+use warpstride::ptycho::data::{Propagation, Reconstruction};
 use warpstride::ptycho::io::results::{self, OtherResult};
 
 /// Modes or layers (mode, row, column), in the precision of the run.

@@ -20,7 +20,7 @@ use std::ffi::CString;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use warpstride::data::{Frames, Geometry, HistoryEntry, Mask, Scan};
+use warpstride::ptycho::data::{Frames, Geometry, HistoryEntry, Mask, Scan};
 use warpstride::ptycho::{
     Precision, Recipe, SavedRun, ScaleSpread, StartObject, fingerprint, result,
 };

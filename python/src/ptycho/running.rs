@@ -6,12 +6,12 @@ use crate::errors::Failure;
 use crate::gpu::Magnitudes;
 use std::path::PathBuf;
 use std::sync::Arc;
-use warpstride::data::{HistoryEntry, Reconstruction, Scan};
 use warpstride::gpu::CudaDevice;
 use warpstride::ptycho::cpu::on_cpu;
 use warpstride::ptycho::cuda::{
     GroupMember, kernels_for, on_cuda, on_cuda_with_magnitudes, on_emulator,
 };
+use warpstride::ptycho::data::{HistoryEntry, Reconstruction, Scan};
 use warpstride::ptycho::{
     Engine, MemoryRequest, Origin, Precision, ProbeSource, Problem, Ranks, Recipe, Reconstructor,
     SavedRun, StartObject, StreamPlan, UpdateVersion, free_memory, memory_estimate,

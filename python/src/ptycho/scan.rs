@@ -11,8 +11,8 @@ use numpy::{PyArray2, PyArray3, ToPyArray};
 use pyo3::prelude::*;
 use std::path::PathBuf;
 use std::sync::Arc;
-use warpstride::data::{Mask, Scan};
 use warpstride::ptycho::ReadOptions;
+use warpstride::ptycho::data::{Mask, Scan};
 use warpstride::ptycho::io::scan;
 
 /// A scan that was read.

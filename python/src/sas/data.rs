@@ -7,7 +7,7 @@ use crate::wording::all_in_python;
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use std::path::PathBuf;
-use warpstride::data::{Curve, Scattering, ScatteringImage, Smearing};
+use warpstride::sas::data::{Curve, Scattering, ScatteringImage, Smearing};
 use warpstride::sas::io::{Kind, QUnit, ReadOptions};
 
 type Column<'py> = PyReadonlyArray1<'py, f64>;

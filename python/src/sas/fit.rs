@@ -7,8 +7,8 @@ use crate::errors::Failure;
 use numpy::IntoPyArray;
 use pyo3::prelude::*;
 use std::time::Duration;
-use warpstride::data::Scattering;
 use warpstride::run::{Interrupt, Steps};
+use warpstride::sas::data::Scattering;
 use warpstride::sas::fit::{
     DataSet, Fit, Free, Measured, Method, Options, Problem, Selection, Weighting, largest_values,
 };

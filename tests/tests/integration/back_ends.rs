@@ -3,9 +3,9 @@
 //! sign changes the first digits.
 
 use ndarray::{Array2, Array3, s};
-use warpstride::data::{Mask, Reconstruction, Scan};
 use warpstride::gpu::EmulatedDevice;
 use warpstride::ptycho::cuda::GpuEngine;
+use warpstride::ptycho::data::{Mask, Reconstruction, Scan};
 use warpstride::ptycho::{Recipe, SimulateOptions, UpdateVersion, simulate};
 use warpstride_tests::{on_cpu, recipe, reconstruct};
 

@@ -2,10 +2,10 @@
 //! gives the same bits again, with metrics or without, and its state goes on elsewhere.
 
 use num_complex::Complex;
-use warpstride::data::HistoryEntry;
 use warpstride::gpu::EmulatedDevice;
 use warpstride::ptycho::cpu::CpuEngine;
 use warpstride::ptycho::cuda::GpuEngine;
+use warpstride::ptycho::data::HistoryEntry;
 use warpstride::ptycho::{
     Engine, GpuStep, ProbeSource, Problem, Recipe, Reconstructor, SimulateOptions, UpdateVersion,
     WaveSpace, simulate,

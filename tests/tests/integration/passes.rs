@@ -4,10 +4,10 @@
 use crate::fused_step::{self, finished, metrics, relative};
 use ndarray::{Array3, s};
 use num_complex::Complex;
-use warpstride::data::Scan;
 use warpstride::gpu::EmulatedDevice;
 use warpstride::ptycho::cpu::CpuEngine;
 use warpstride::ptycho::cuda::GpuEngine;
+use warpstride::ptycho::data::Scan;
 use warpstride::ptycho::{
     Engine, GpuStep, GpuWaves, Problem, Recipe, Reconstructor, SimulateOptions, Step, StepPlan,
     UpdateVersion, WaveSpace, simulate,

@@ -3,10 +3,10 @@
 use num_complex::Complex;
 use std::sync::Arc;
 use std::thread;
-use warpstride::data::HistoryEntry;
 use warpstride::gpu::EmulatedDevice;
 use warpstride::ptycho::cpu::CpuEngine;
 use warpstride::ptycho::cuda::GpuEngine;
+use warpstride::ptycho::data::HistoryEntry;
 use warpstride::ptycho::{
     BatchOrder, Engine, EngineError, GpuStep, GpuWaves, PositionMethod, Problem, Progress, Ranks,
     Recipe, Reconstructor, SimulateOptions, StreamPlan, UpdateVersion, simulate,

@@ -1,9 +1,9 @@
 //! Fits of measured and simulated curves on the CPU give the parameters and χ² of sasmodels'
 //! kernels and SciPy's least squares with the same settings (see docs/sas-fits.md).
 
-use warpstride::data::{Curve, Scattering};
 use warpstride::run::{Interrupt, Run, Schedule, Silent};
 use warpstride::sas::cpu::CpuEngine;
+use warpstride::sas::data::{Curve, Scattering};
 use warpstride::sas::fit::{
     Fit, FitResult, Fitted, Free, Measured, Method, Options, Problem, Selection, Weighting,
 };
@@ -53,7 +53,7 @@ fn fit(curve: Curve, case: Case<'_>) -> FitResult {
     let definition = Definition::parse(case.model).unwrap();
     let mut calculation = Calculation::new(definition, measured.points.clone());
     if let Some(sampling) = case.sampling {
-        let Some(warpstride::data::Smearing::Pinhole(width)) = smearing else {
+        let Some(warpstride::sas::data::Smearing::Pinhole(width)) = smearing else {
             panic!("the file has a column dq")
         };
         let pinhole = Pinhole::new(Width::Each(width)).sampled(sampling);

@@ -1,8 +1,8 @@
 //! The coil maps of a reconstruction: estimated, or read from a file.
 
 use crate::cli::failure::Failure;
-use crate::data::KSpace;
 use crate::mri::coil_maps::CalibrationRegion;
+use crate::mri::data::KSpace;
 use crate::mri::io::images;
 use crate::mri::{EstimatedMaps, MapDoubt, MapEstimation, Plans, grid_of};
 use crate::system::Memory;

@@ -1,8 +1,8 @@
 //! Phases in addition to those of the trajectory, from a file.
 
 use crate::cli::failure::Failure;
-use crate::data::KSpace;
 use crate::mri::FieldBasis;
+use crate::mri::data::KSpace;
 use crate::mri::io::images;
 use crate::system::Memory;
 use crate::text::{shortest, significant};

@@ -4,7 +4,7 @@ use super::sample_source::{SampleArgs, SampleSource};
 use crate::cli::args::MriInfoArgs;
 use crate::cli::failure::Failure;
 use crate::cli::output::{facts, say, say_json};
-use crate::data::{ImageIndex, KSpace};
+use crate::mri::data::{ImageIndex, KSpace};
 use crate::mri::io::ismrmrd::{KSpaceFile, LeftOut};
 use crate::mri::{Coverage, Density, MemorySizes, Method, OperatorName, diagnose, grid_of};
 use crate::run::MemoryInfo;

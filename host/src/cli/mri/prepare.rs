@@ -5,7 +5,7 @@ use super::field::{FieldSource, phases};
 use super::shared::Shared;
 use crate::cli::args::{DensityArg, MethodArg, OperatorArg, PrecisionArg, TrigArg};
 use crate::cli::failure::Failure;
-use crate::data::KSpace;
+use crate::mri::data::KSpace;
 use crate::mri::nufft::SpreadingKernel;
 use crate::mri::{
     Coverage, Density, Method, OperatorName, Options, Problem, Recipe, Trigonometry, grid_of,

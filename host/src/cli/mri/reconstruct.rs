@@ -13,8 +13,8 @@ use crate::cli::devices_request::DevicesRequest;
 use crate::cli::failure::Failure;
 use crate::cli::output::{ProgressStream, say};
 use crate::cli::{paths, threads};
-use crate::data::{ImageIndex, KSpace, MriImage};
 use crate::mri::MriSummary;
+use crate::mri::data::{ImageIndex, KSpace, MriImage};
 use crate::mri::io::images::{self, NiftiValues};
 use crate::mri::metrics::compare;
 use crate::mri::{

@@ -3,8 +3,8 @@
 use crate::cli::failure::Failure;
 use crate::cli::output::{facts, note_lines};
 use crate::cli::paths::{self, OutputFile};
-use crate::data::{ImageIndex, MriImage};
 use crate::io::cfl;
+use crate::mri::data::{ImageIndex, MriImage};
 use crate::mri::io::images::{self, NiftiValues};
 use crate::mri::report::{modulus_png, mri_images_report, mri_report, result};
 use crate::mri::{ImageSummary, MriSummary};

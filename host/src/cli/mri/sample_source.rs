@@ -1,9 +1,9 @@
 //! Where samples come from: an ISMRMRD file, or BART arrays.
 
 use crate::cli::failure::Failure;
-use crate::data::{ImageIndex, KUnit};
 use crate::io::IoError;
 use crate::io::cfl::{array_of, header_path, is_cfl};
+use crate::mri::data::{ImageIndex, KUnit};
 use crate::mri::io::bart::{self, BartFiles, MatrixSize};
 use crate::mri::io::ismrmrd::{self, DEFAULT_GROUP, KSpaceFile, ReadOptions, Selection};
 use crate::system::Memory;

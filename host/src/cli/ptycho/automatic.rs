@@ -7,7 +7,7 @@ use super::reconstruct::ProgressOutput;
 use super::trial_device::TrialDevice;
 use crate::cli::failure::Failure;
 use crate::cli::output::ProgressStream;
-use crate::data::{HistoryEntry, Reconstruction, Scan};
+use crate::ptycho::data::{HistoryEntry, Reconstruction, Scan};
 use crate::ptycho::{
     AutomaticRecipe, AutomaticSearch, AutomaticTrial, EngineError, MOST_ITERATIONS, MOST_TRIALS,
     Origin, ProbeSource, Problem, Recipe, Reconstructor, TrialData, Tried, central_part,

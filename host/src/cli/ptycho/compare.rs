@@ -3,8 +3,8 @@
 use crate::cli::args::CompareArgs;
 use crate::cli::failure::Failure;
 use crate::cli::output::{facts, say, say_json};
-use crate::data::{Reconstruction, Simulation};
 use crate::io::IoError;
+use crate::ptycho::data::{Reconstruction, Simulation};
 use crate::ptycho::io::scan::ReadOptions;
 use crate::ptycho::quality::{Comparison, Reference, compare, compare_slices};
 use crate::text::{length, significant};

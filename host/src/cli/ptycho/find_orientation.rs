@@ -4,7 +4,7 @@ use super::interruption::stops_at_once;
 use super::recipe_origin::RecipeOrigin;
 use super::trial_device::TrialDevice;
 use crate::cli::failure::Failure;
-use crate::data::Scan;
+use crate::ptycho::data::Scan;
 use crate::ptycho::{
     Decision, EngineError, EngineName, EngineSpec, GpuOptions, Orientation, OrientationSearch,
     ProbeSource, Problem, ProblemError, Recipe, Reconstructor, StartOfTrials, StopRule, Trial,

@@ -3,7 +3,7 @@
 use super::find_orientation::TrialSettings;
 use super::interruption::stops_at_once;
 use crate::cli::failure::Failure;
-use crate::data::Scan;
+use crate::ptycho::data::Scan;
 use crate::ptycho::{
     CentreField, EngineName, EngineSpec, ProbeSource, Problem, Rotation, RotationDecision,
     RotationSearch, StartOfTrials, TrialResult, central_part, is_own_twin,

@@ -8,7 +8,7 @@ use crate::cli::args::ImportArgs;
 use crate::cli::failure::Failure;
 use crate::cli::output::{facts, note_lines, say};
 use crate::cli::paths::{self, OutputFile};
-use crate::data::Scan;
+use crate::ptycho::data::Scan;
 use crate::ptycho::io::provenance::{Process, processes};
 use crate::ptycho::io::scan::{self, ScanFile};
 use crate::ptycho::{

@@ -18,7 +18,7 @@ use crate::cli::byte_size;
 use crate::cli::failure::Failure;
 use crate::cli::output::{say, say_json};
 use crate::cli::paths::{self, OutputFile};
-use crate::data::Scan;
+use crate::ptycho::data::Scan;
 use crate::ptycho::io::provenance::{Process, processes};
 use crate::ptycho::io::scan::{self, MissingParts, ScanFile, missing_parts};
 use crate::ptycho::regions::chosen_note;

@@ -2,8 +2,8 @@
 
 use crate::cli::args::NearFieldArgs;
 use crate::cli::failure::Failure;
-use crate::data::Propagation;
 use crate::ptycho::ReadOptions;
+use crate::ptycho::data::Propagation;
 use crate::ptycho::quantities::Measure;
 use crate::text::{Dimension, Quantity};
 

@@ -19,8 +19,8 @@ use crate::cli::output::{note_lines, say};
 use crate::cli::paths::{self, OutputFile, same};
 use crate::cli::processes::common;
 use crate::cli::threads;
-use crate::data::Scan;
 use crate::ptycho::cuda::failed_alone;
+use crate::ptycho::data::Scan;
 use crate::ptycho::io::provenance;
 use crate::ptycho::{
     AutomaticRecipe, Engine, EngineError, FrameStart, OrientationSearch, Origin, Precision,

@@ -8,7 +8,7 @@ use crate::cli::args::{RecipeArgs, ReconstructArgs, ResolutionArgs};
 use crate::cli::failure::Failure;
 use crate::cli::output::{facts, note_lines, say};
 use crate::cli::paths::{self, OutputFile};
-use crate::data::Reconstruction;
+use crate::ptycho::data::Reconstruction;
 use crate::ptycho::io::results;
 use crate::ptycho::quality::{Comparison, Reference, compare};
 use crate::ptycho::report::{report_of_halves, ring_correlation_svg};
@@ -157,7 +157,7 @@ impl Resolution {
             let page = report_of_halves(&source, &halves, &comparison, &notes)?;
             write_whole(path, page.as_bytes())?;
         }
-        let newest = |value: fn(&crate::data::HistoryEntry) -> Option<f64>| {
+        let newest = |value: fn(&crate::ptycho::data::HistoryEntry) -> Option<f64>| {
             halves
                 .each_ref()
                 .map(|half| half.history.iter().rev().find_map(value))

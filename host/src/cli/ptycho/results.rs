@@ -3,8 +3,8 @@
 use super::files::{Files, remove};
 use crate::cli::failure::Failure;
 use crate::cli::output::facts;
-use crate::data::{Reconstruction, Scan};
 use crate::gpu::MAX_PROFILE_SPANS;
+use crate::ptycho::data::{Reconstruction, Scan};
 use crate::ptycho::io::provenance::Process;
 use crate::ptycho::io::results;
 use crate::ptycho::quality::{Comparison, Reference, compare};
@@ -306,7 +306,7 @@ fn not_finite(result: &Reconstruction) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::{DetectorModel, ModelParts, SliceStack, VariableProbe};
+    use crate::ptycho::data::{DetectorModel, ModelParts, SliceStack, VariableProbe};
     use crate::ptycho::report::sample;
     use ndarray::{Array2, Array3};
 

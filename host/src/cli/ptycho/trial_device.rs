@@ -3,7 +3,7 @@
 use super::backend::{Engines, engines as engines_of};
 use crate::cli::devices_request::DevicesRequest;
 use crate::cli::failure::Failure;
-use crate::data::{PixelPositions, Scan};
+use crate::ptycho::data::{PixelPositions, Scan};
 use crate::ptycho::{Engine, MemoryRequest, Precision, Problem, Ranks, Recipe};
 use crate::system::Memory;
 

@@ -3,8 +3,8 @@
 use crate::cli::args::QUnitArg;
 use crate::cli::failure::Failure;
 use crate::cli::paths::{self, Format};
-use crate::data::Scattering;
 use crate::sas::Points;
+use crate::sas::data::Scattering;
 use crate::sas::io::{Computed, QUnit, ReadOptions};
 use serde::Serialize;
 use std::path::Path;

@@ -9,8 +9,8 @@ use crate::cli::args::{FitMethodArg, SasFitArgs};
 use crate::cli::failure::Failure;
 use crate::cli::output::{ProgressStream, note, say, say_json, warn};
 use crate::cli::paths;
-use crate::data::Scattering;
 use crate::run::{Bar, End, Interrupt, JsonLines, Observer, Run, Schedule, Silent};
+use crate::sas::data::Scattering;
 use crate::sas::fit::{
     self, DataSet, Entry, Measured, Method, Options, Problem, Selection, Weighting, largest_values,
 };

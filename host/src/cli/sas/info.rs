@@ -4,7 +4,7 @@ use super::files;
 use crate::cli::args::SasInfoArgs;
 use crate::cli::failure::Failure;
 use crate::cli::output::{facts, say, say_json};
-use crate::data::{Curve, Scattering, ScatteringImage, Smearing};
+use crate::sas::data::{Curve, Scattering, ScatteringImage, Smearing};
 use crate::sas::io::ReadOptions;
 use crate::sas::{GUINIER_POINTS, Guinier, guinier, problems, relative_uncertainty};
 use crate::text::{count, significant};

@@ -3,7 +3,7 @@
 use super::parameters::number;
 use crate::cli::args::SmearOnArg;
 use crate::cli::failure::Failure;
-use crate::data::{Scattering, Smearing};
+use crate::sas::data::{Scattering, Smearing};
 use crate::sas::resolution::{Cloud, Pinhole, Sampling, Slit, Width};
 use crate::sas::{Points, Resolution};
 use crate::text::shortest;

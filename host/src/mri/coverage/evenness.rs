@@ -1,6 +1,6 @@
 //! Whether spokes cover k-space so evenly that |k| is their density.
 
-use crate::data::KSpace;
+use crate::mri::data::KSpace;
 use serde::Serialize;
 use std::f64::consts::TAU;
 use std::fmt;

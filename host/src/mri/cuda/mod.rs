@@ -6,6 +6,7 @@ mod device_arrays;
 pub mod direct;
 mod engine;
 mod fista;
+mod images_at_once;
 pub(crate) mod nufft;
 mod part;
 #[cfg(test)]
@@ -26,17 +27,6 @@ pub use toeplitz::Toeplitz;
 
 use super::{Engine, MriError, Plans, Problem, Recipe};
 use crate::gpu::{CudaDevice, EmulatedDevice};
-
-/// Largest scratch memory for images that are computed at once, in bytes.
-const MAX_SCRATCH_BYTES: usize = 1 << 30;
-
-/// Number of images computed at once: as many as the scratch memory allows, in batches of equal
-/// size.
-fn images_at_once(max_batch: usize, bytes_per_image: usize) -> usize {
-    let batch = max_batch.max(1);
-    let most = (MAX_SCRATCH_BYTES / bytes_per_image.max(1)).clamp(1, batch);
-    batch.div_ceil(batch.div_ceil(most))
-}
 
 /// [`GpuEngine::with_plans`] on CUDA devices, as a trait object. It is compiled here once, rather than in
 /// every program that calls it.

@@ -6,7 +6,7 @@
 
 use super::super::toeplitz::{padded_shape, spectrum};
 use super::super::{Grid, MriError};
-use super::images_at_once;
+use super::images_at_once::images_at_once;
 use crate::gpu::{Buffer, Device, Direction, GpuError, Result};
 use ndarray::ArrayView3;
 use num_complex::Complex;

@@ -2,11 +2,11 @@
 //!
 //! Datasets, shapes and units are listed in `docs/formats.md`.
 
-use crate::data::FieldPhases;
 use crate::io::IoError;
 use crate::io::cfl::{CflFile, is_cfl};
 use crate::io::npy;
 use crate::io::source::{Numbers, Source};
+use crate::mri::data::FieldPhases;
 use crate::mri::io::bart::SLICE;
 use crate::system::Memory;
 use ndarray::{Array2, Array3, Array4, Array5, ArrayD, Axis, Ix2, Ix3, Ix4, Ix5};

@@ -1,7 +1,7 @@
 //! Readouts with values that are NaN or infinite, which are left out.
 
 use super::ismrmrd::LeftOut;
-use crate::data::Readout;
+use crate::mri::data::Readout;
 use ndarray::{Array2, Axis};
 use num_complex::Complex;
 

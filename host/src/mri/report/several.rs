@@ -1,7 +1,7 @@
 //! The HTML report of several images.
 
 use super::{facts, lead, picture};
-use crate::data::{ImageIndex, MriImage};
+use crate::mri::data::{ImageIndex, MriImage};
 use crate::mri::summary::{ImageSummary, MriSummary};
 use crate::report::ReportError;
 use crate::report::page::{self, escaped, figure, table};

@@ -1,7 +1,7 @@
 //! What the summary says of each of several images.
 
 use super::MriSummary;
-use crate::data::ImageIndex;
+use crate::mri::data::ImageIndex;
 use serde::Serialize;
 
 /// One of several images, as `--summary` describes it.

@@ -2,7 +2,7 @@
 
 use super::neighbours::Neighbours;
 use super::{BadFrames, FAINTEST, median, merged, quantile};
-use crate::data::{Mask, Scan};
+use crate::ptycho::data::{Mask, Scan};
 
 /// Place among the frames, ordered by their light, of the frame that is taken for a typical one with beam.
 const TYPICAL: f64 = 0.75;

@@ -3,7 +3,7 @@
 use super::light::{Light, Split};
 use super::neighbours::Neighbours;
 use super::{BadFrames, median, merged, quantile};
-use crate::data::{Mask, Scan};
+use crate::ptycho::data::{Mask, Scan};
 use crate::system::ScratchError;
 use ndarray::{ArrayView2, Axis};
 use rayon::prelude::*;

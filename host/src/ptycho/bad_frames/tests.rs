@@ -1,8 +1,8 @@
 //! Frames that lost the beam are found, and those of absorbing specimens are not, in scans that are computed here.
 
 use super::{BadFrames, merged};
-use crate::data::{Geometry, Propagation, Scan};
 use crate::fft::Fft2;
+use crate::ptycho::data::{Geometry, Propagation, Scan};
 use ndarray::{Array2, Array3, Axis, s};
 use num_complex::Complex;
 

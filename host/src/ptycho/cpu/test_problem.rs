@@ -2,7 +2,7 @@
 //! double precision.
 
 use super::CpuEngine;
-use crate::data::PixelPositions;
+use crate::ptycho::data::PixelPositions;
 use crate::ptycho::fly::FlyPaths;
 use crate::ptycho::likelihood::{LikelihoodMethod, Noise};
 use crate::ptycho::{

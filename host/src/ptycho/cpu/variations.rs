@@ -1,8 +1,8 @@
 //! The variations of the first probe mode; see [`crate::ptycho::variable_probe`].
 
 use super::constraints;
-use crate::data::VariableProbe;
 use crate::fft::Real;
+use crate::ptycho::data::VariableProbe;
 use crate::ptycho::engine::Values;
 use crate::ptycho::variable_probe::{
     COEFFICIENTS, SHAPE_CHANGES, SHAPES, further_shapes, further_weights, saved_count, with_zeros,

@@ -1,6 +1,6 @@
 //! A blur or a background that the frames cannot have.
 
-use crate::data::{Mask, Scan};
+use crate::ptycho::data::{Mask, Scan};
 use crate::ptycho::recipe::{Background, DetectorOptions};
 use crate::text::{shortest, significant};
 
@@ -46,7 +46,7 @@ pub fn detector_problems(scan: &Scan, options: &DetectorOptions) -> Vec<String> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::{Geometry, Propagation};
+    use crate::ptycho::data::{Geometry, Propagation};
     use crate::ptycho::recipe::Blur;
     use ndarray::{Array2, Array3};
 

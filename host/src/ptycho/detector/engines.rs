@@ -1,9 +1,9 @@
 //! Engines with a detector on both back ends: they agree, blocks of frames, saved states and several devices change no bit.
 
-use crate::data::{Propagation, Scan};
 use crate::gpu::EmulatedDevice;
 use crate::ptycho::cpu::CpuEngine;
 use crate::ptycho::cuda::GpuEngine;
+use crate::ptycho::data::{Propagation, Scan};
 use crate::ptycho::{
     Background, BackgroundFit as Fit, Blur, DetectorOptions, Engine, EngineName, EngineSpec, Noise,
     PositionMethod, PositionOptions, Problem, Ranks, Recipe, SimulateOptions, Step, StepErrors,

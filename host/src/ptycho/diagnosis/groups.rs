@@ -2,7 +2,7 @@
 
 use super::super::overlap::Overlap;
 use super::listed;
-use crate::data::Scan;
+use crate::ptycho::data::Scan;
 use ndarray::Array2;
 use std::collections::HashMap;
 

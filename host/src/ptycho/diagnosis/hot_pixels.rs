@@ -1,7 +1,7 @@
 //! Hot pixels, which count without light.
 
 use super::listed;
-use crate::data::{Mask, Scan};
+use crate::ptycho::data::{Mask, Scan};
 use crate::system::ScratchError;
 use ndarray::{Array2, ArrayView2, Axis};
 
@@ -158,7 +158,7 @@ fn second_largest(values: impl Iterator<Item = f64>) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::Propagation;
+    use crate::ptycho::data::Propagation;
     use crate::ptycho::{SimulateOptions, simulate};
 
     /// What is found in a simulated near field with these pixels (row, column) of so many counts in each frame.

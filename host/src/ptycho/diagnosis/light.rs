@@ -2,7 +2,7 @@
 
 use super::super::problem::poisson_bound;
 use super::super::{EngineSpec, PowerBound, PowerBoundSetting};
-use crate::data::{Mask, Scan};
+use crate::ptycho::data::{Mask, Scan};
 use crate::text::{shortest, significant};
 use std::collections::HashSet;
 

@@ -1,6 +1,6 @@
 //! Whether the propagation to a near field is sampled finely enough.
 
-use crate::data::Scan;
+use crate::ptycho::data::Scan;
 use crate::text::significant;
 
 /// The problem that the phase πλzf² of the transfer function changes by more than π from one frequency of the frame to the next at
@@ -48,7 +48,7 @@ pub(super) fn evanescent(scan: &Scan) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::{Geometry, Propagation};
+    use crate::ptycho::data::{Geometry, Propagation};
     use ndarray::{Array2, Array3};
 
     #[test]

@@ -1,7 +1,7 @@
 //! Pixels with the same count in every frame, which is not that of the light.
 
 use super::hot_pixels::{around, valid_somewhere};
-use crate::data::{Mask, Scan};
+use crate::ptycho::data::{Mask, Scan};
 use crate::system::ScratchError;
 use ndarray::{Array2, s};
 

@@ -1,6 +1,6 @@
 //! Notes on the parts of an earlier result's model that a recipe does not have.
 
-use crate::data::Reconstruction;
+use crate::ptycho::data::Reconstruction;
 use crate::ptycho::{Background, BackgroundFit, ProbeSource, Problem, Recipe};
 use crate::text::{count, length};
 
@@ -86,8 +86,8 @@ impl Problem {
 mod tests {
     use super::super::tests::{problem, recipe, result, scan};
     use super::*;
-    use crate::data::{DetectorModel, Exposures, ObjectModes, SliceStack, VariableProbe};
     use crate::ptycho::SliceDistance;
+    use crate::ptycho::data::{DetectorModel, Exposures, ObjectModes, SliceStack, VariableProbe};
     use ndarray::{Array2, Array3};
 
     /// The notes of a start from `result` with a recipe.

@@ -1,6 +1,6 @@
 //! A note on an earlier result that was reconstructed with another orientation of the positions.
 
-use crate::data::Reconstruction;
+use crate::ptycho::data::Reconstruction;
 use crate::ptycho::{Orientation, Problem, ReadOptions, Recipe};
 
 /// Largest difference of the elements of two maps of positions that have the same orientation: refined maps differ by less.

@@ -1,6 +1,6 @@
 use super::*;
-use crate::data::{Geometry, Propagation};
 use crate::ptycho::EngineSpec;
+use crate::ptycho::data::{Geometry, Propagation};
 use ndarray::{Array2, Array3};
 use std::f64::consts::PI;
 
@@ -92,7 +92,7 @@ pub(super) fn result(rows: usize, columns: usize) -> Reconstruction {
         distance: 1.0,
         propagation: Propagation::FarField,
         double_precision: true,
-        parts: crate::data::ModelParts::default(),
+        parts: crate::ptycho::data::ModelParts::default(),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Variations of the probe from an earlier result.
 
 use super::in_this_window;
-use crate::data::{Reconstruction, Scan, VariableProbe};
+use crate::ptycho::data::{Reconstruction, Scan, VariableProbe};
 use crate::ptycho::{Problem, Recipe};
 use crate::text::count;
 use ndarray::s;

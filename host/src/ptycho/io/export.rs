@@ -1,7 +1,7 @@
 //! What a result has, in the formats of other programs: TIFF images, NumPy arrays, and positions as a table.
 
-use crate::data::Reconstruction;
 use crate::io::{IoError, npy};
+use crate::ptycho::data::Reconstruction;
 use crate::system::atomic_file;
 use ndarray::{ArrayD, Axis};
 use num_complex::Complex;

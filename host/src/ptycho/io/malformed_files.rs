@@ -341,7 +341,7 @@ fn a_ptyd_file_is_sorted_and_centred() {
         assert_eq!(read.scan.positions()[[j, 1]], j as f64 * 1e-6 + 1.0);
         assert_eq!(read.scan.mask().valid_in(j), 23);
     }
-    let crate::data::Mask::PerFrame(mask) = read.scan.mask() else {
+    let crate::ptycho::data::Mask::PerFrame(mask) = read.scan.mask() else {
         panic!("expected one mask per frame");
     };
     assert!(!mask[[0, 1, 3]], "the mask shifts with the frames");

@@ -2,8 +2,8 @@
 //!
 //! NeXus: <https://manual.nexusformat.org/> (NX_class, default, signal, axes, units).
 
-use crate::data::Reconstruction;
 use crate::io::output;
+use crate::ptycho::data::Reconstruction;
 use hdf5_metno as hdf5;
 use ndarray::Array1;
 

@@ -2,10 +2,10 @@
 //!
 //! `docs/formats.md` lists datasets, shapes and units.
 
-use crate::data::{Geometry, HistoryEntry, Propagation, Reconstruction};
 use crate::io::IoError;
 use crate::io::output;
 use crate::io::source::{Numbers, Source};
+use crate::ptycho::data::{Geometry, HistoryEntry, Propagation, Reconstruction};
 use crate::ptycho::io::nexus_attributes;
 use crate::ptycho::io::provenance::{self, Process};
 use crate::system::Memory;

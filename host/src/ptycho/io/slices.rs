@@ -1,9 +1,9 @@
 //! The slices of a thick specimen, in files.
 
-use crate::data::SliceStack;
 use crate::io::IoError;
 use crate::io::source::{Numbers, Source};
 use crate::ptycho::MOST_SLICES;
+use crate::ptycho::data::SliceStack;
 use ndarray::{Ix1, Ix3};
 
 /// Reads the slices in `group`, of an object of `shape` (rows, columns): `slices`, `slice_distances` and, if the distances have

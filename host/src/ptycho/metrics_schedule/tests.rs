@@ -1,8 +1,8 @@
 //! Histories with metrics in some iterations: which ones, and that nothing else depends on them.
 
-use crate::data::{HistoryEntry, Scan};
 use crate::ptycho::cpu::CpuEngine;
 use crate::ptycho::cuda::GpuEngine;
+use crate::ptycho::data::{HistoryEntry, Scan};
 use crate::ptycho::{
     EngineSpec, Problem, Recipe, Reconstructor, SimulateOptions, StopRule, UpdateVersion, simulate,
 };

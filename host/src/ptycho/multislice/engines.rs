@@ -1,10 +1,10 @@
 //! The emulated device takes the steps of the CPU on slices, and saved runs go on with the same bits there.
 
 use super::*;
-use crate::data::Scan;
 use crate::gpu::EmulatedDevice;
 use crate::ptycho::cpu::CpuEngine;
 use crate::ptycho::cuda::GpuEngine;
+use crate::ptycho::data::Scan;
 use crate::ptycho::{
     Engine, EngineSpec, Noise, SimulateOptions, Step, StepErrors, StreamPlan, UpdateVersion,
     simulate,

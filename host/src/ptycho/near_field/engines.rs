@@ -2,10 +2,10 @@
 //! same bits.
 
 use super::*;
-use crate::data::{PixelPositions, Propagation, Scan, Simulation};
 use crate::gpu::EmulatedDevice;
 use crate::ptycho::cpu::CpuEngine;
 use crate::ptycho::cuda::GpuEngine;
+use crate::ptycho::data::{PixelPositions, Propagation, Scan, Simulation};
 use crate::ptycho::roll::roll;
 use crate::ptycho::{
     Engine, EngineName, EngineSpec, PositionMethod, PositionOptions, Problem, Recipe,

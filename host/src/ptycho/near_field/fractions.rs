@@ -2,10 +2,10 @@
 //! exact at any position.
 
 use super::*;
-use crate::data::{PixelPositions, Propagation, Scan};
 use crate::gpu::EmulatedDevice;
 use crate::ptycho::cpu::CpuEngine;
 use crate::ptycho::cuda::GpuEngine;
+use crate::ptycho::data::{PixelPositions, Propagation, Scan};
 use crate::ptycho::{
     Engine, EngineName, EngineSpec, PositionMethod, PositionOptions, Problem, Recipe, Step,
     UpdateVersion,

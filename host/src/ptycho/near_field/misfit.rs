@@ -1,6 +1,6 @@
 //! Near fields whose geometry does not suit the positions of the scan.
 
-use crate::data::{Geometry, PositionError};
+use crate::ptycho::data::{Geometry, PositionError};
 use crate::ptycho::overlap::Overlap;
 use crate::text::{length, significant};
 
@@ -105,7 +105,7 @@ fn described(geometry: &Geometry) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::{PixelPositions, Propagation};
+    use crate::ptycho::data::{PixelPositions, Propagation};
     use ndarray::Array2;
 
     fn geometry(focus_to_sample: Option<f64>) -> Geometry {

@@ -1,7 +1,7 @@
 //! Trial reconstructions of the orientations, and what follows from them.
 
 use super::Orientation;
-use crate::data::{Scan, ScanError};
+use crate::ptycho::data::{Scan, ScanError};
 use crate::text::{Table, count, significant};
 use serde::Serialize;
 use std::fmt;

@@ -1,7 +1,7 @@
 use super::*;
-use crate::data::PixelPositions;
 use crate::ptycho::ReadOptions;
 use crate::ptycho::cpu::CpuEngine;
+use crate::ptycho::data::PixelPositions;
 use crate::ptycho::{Engine, Problem, Recipe, SimulateOptions, simulate};
 use ndarray::{Array3, s};
 use num_complex::Complex;
@@ -64,7 +64,7 @@ fn names_are_those_of_the_option() {
 
 /// R of the model of a scan at `orientation`, with an object and a probe.
 fn r_of(
-    scan: &crate::data::Scan,
+    scan: &crate::ptycho::data::Scan,
     positions: &PixelPositions,
     object: &Array2<Complex<f64>>,
     probe: &Array3<Complex<f64>>,

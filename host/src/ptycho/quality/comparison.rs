@@ -1,7 +1,7 @@
 //! Metrics of a reconstruction compared with a reference.
 
 use super::{LitRegion, Ring, WeightedImage, align, correlate, largest_rectangle};
-use crate::data::{ModelParts, Reconstruction, Simulation};
+use crate::ptycho::data::{ModelParts, Reconstruction, Simulation};
 use ndarray::{Array2, s};
 use num_complex::Complex;
 use serde::Serialize;
@@ -208,7 +208,7 @@ fn lit(of: &Reconstruction, region: LitRegion) -> Result<Array2<f64>, QualityErr
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::Propagation;
+    use crate::ptycho::data::Propagation;
     use ndarray::Array3;
 
     const PIXEL: [f64; 2] = [2e-8, 3e-8];
@@ -258,7 +258,7 @@ mod tests {
             distance: 1.0,
             propagation: Propagation::FarField,
             double_precision: true,
-            parts: crate::data::ModelParts::default(),
+            parts: crate::ptycho::data::ModelParts::default(),
         }
     }
 

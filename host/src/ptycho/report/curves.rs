@@ -1,6 +1,6 @@
 //! Error curves as SVG for an HTML page.
 
-use crate::data::HistoryEntry;
+use crate::ptycho::data::HistoryEntry;
 use crate::ptycho::summary::engine_spans;
 use crate::report::curves::{DrawError, logarithmic};
 

@@ -1,6 +1,6 @@
 //! The picture of a scan's mean diffraction pattern with its mask.
 
-use crate::data::{Mask, Scan};
+use crate::ptycho::data::{Mask, Scan};
 use crate::report::canvas::{Canvas, Colour, TEXT, WHITE, width_of};
 use crate::report::colours::Map;
 use crate::report::picture::{BAR, FOOTER, GAP, LEAST_WIDTH, Picture, PictureError, colour_bar};
@@ -162,7 +162,7 @@ fn masks(scan: &Scan, masked: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::{Geometry, Propagation};
+    use crate::ptycho::data::{Geometry, Propagation};
     use crate::report::png::Rgb;
     use ndarray::Array3;
 

@@ -1,6 +1,6 @@
 //! The motion during exposures, in words.
 
-use crate::data::Reconstruction;
+use crate::ptycho::data::Reconstruction;
 use crate::text::{length, trimmed};
 
 /// Paths that differ by less than this part of a pixel are the same.
@@ -45,7 +45,7 @@ pub(super) fn exposures(of: &Reconstruction) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::Exposures;
+    use crate::ptycho::data::Exposures;
     use crate::ptycho::report::sample;
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::pictures::Pictures;
 use super::ring_correlation::ring_correlation;
-use crate::data::Reconstruction;
+use crate::ptycho::data::Reconstruction;
 use crate::ptycho::quality::Comparison;
 use crate::report::ReportError;
 use crate::report::page::{self, curve, escaped, figure, table};
@@ -59,7 +59,7 @@ pub fn report_of_halves(
     );
     let [first, second] = halves;
     let pixel = first.pixel.map(|side| length(side, 4));
-    let metric = |value: fn(&crate::data::HistoryEntry) -> Option<f64>| {
+    let metric = |value: fn(&crate::ptycho::data::HistoryEntry) -> Option<f64>| {
         halves.each_ref().map(|half| {
             let last = half.history.iter().rev().find_map(value);
             last.map_or_else(|| "not computed".to_owned(), |v| significant(v, 4))

@@ -10,7 +10,7 @@ use super::positions::positions;
 use super::probe::probe;
 use super::ring_correlation::ring_correlation;
 use super::variable_probe::variable_probe;
-use crate::data::{Geometry, HistoryEntry, Propagation, Reconstruction, Scan};
+use crate::ptycho::data::{Geometry, HistoryEntry, Propagation, Reconstruction, Scan};
 use crate::ptycho::quality::Comparison;
 use crate::ptycho::summary::Summary;
 use crate::ptycho::{AutomaticRecipe, EngineSpec, OrientationSearch, Recipe, RotationSearch};

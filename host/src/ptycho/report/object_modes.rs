@@ -1,7 +1,7 @@
 //! The section of the report on the modes of the object.
 
 use super::tiles::tiled;
-use crate::data::{ObjectModes, Reconstruction};
+use crate::ptycho::data::{ObjectModes, Reconstruction};
 use crate::ptycho::quality::{LitRegion, bounding_box};
 use crate::report::ReportError;
 use crate::report::page::figure;

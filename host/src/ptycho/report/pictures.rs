@@ -1,7 +1,7 @@
 //! Pictures of the object and the probe.
 
 use super::tiles::{footer, tiled};
-use crate::data::Reconstruction;
+use crate::ptycho::data::Reconstruction;
 use crate::ptycho::quality::{LitRegion, WeightedImage, bounding_box, flatten};
 use crate::report::canvas::{Canvas, Colour, TEXT};
 use crate::report::colours::Map;

@@ -1,6 +1,6 @@
 //! A small reconstruction for the tests of this module.
 
-use crate::data::{Geometry, HistoryEntry, Propagation, Reconstruction, Scan};
+use crate::ptycho::data::{Geometry, HistoryEntry, Propagation, Reconstruction, Scan};
 use crate::run::{RunRecord, Setup};
 use ndarray::{Array2, Array3};
 use num_complex::Complex;
@@ -88,6 +88,6 @@ pub(crate) fn reconstruction() -> Reconstruction {
         distance: 2.0,
         propagation: Propagation::FarField,
         double_precision: true,
-        parts: crate::data::ModelParts::default(),
+        parts: crate::ptycho::data::ModelParts::default(),
     }
 }

@@ -2,7 +2,7 @@
 
 use super::diffraction::mean_pattern_with_centre;
 use super::positions::positions;
-use crate::data::Scan;
+use crate::ptycho::data::Scan;
 use crate::report::ReportError;
 use crate::report::page::{self, curve, escaped, figure, table};
 use crate::text::count;

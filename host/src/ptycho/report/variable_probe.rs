@@ -1,7 +1,7 @@
 //! The section of the report on the variations of the first probe mode: pictures, power, and coefficients over the frames.
 
 use super::pictures::Pictures;
-use crate::data::{Reconstruction, VariableProbe};
+use crate::ptycho::data::{Reconstruction, VariableProbe};
 use crate::ptycho::summary::Summary;
 use crate::report::ReportError;
 use crate::report::curves::{AXES, CURVES, DrawError, LABEL_DISTANCE, LINE, MARGIN, SIZE};

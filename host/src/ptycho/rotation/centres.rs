@@ -14,7 +14,7 @@
 //! beam that moves on the detector while it is deflected on the specimen has one.
 
 use super::Rotation;
-use crate::data::Scan;
+use crate::ptycho::data::Scan;
 use crate::system::ScratchError;
 use crate::text::significant;
 use serde::Serialize;

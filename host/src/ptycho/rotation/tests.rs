@@ -1,8 +1,8 @@
 //! Tests of the search for the rotation.
 
 use super::*;
-use crate::data::Scan;
 use crate::ptycho::cpu::CpuEngine;
+use crate::ptycho::data::Scan;
 use crate::ptycho::{
     EngineName, EngineSpec, ProbeSource, Problem, Reconstructor, SimulateOptions, StartOfTrials,
     TrialR, TrialResult, simulate,

@@ -5,7 +5,7 @@ use super::{
     DETECTOR_PIXEL, MICROSCOPE_PIXEL, NEAR, OBJECT_PIXEL, Pattern, SimulateError, SimulateOptions,
     THICKNESS, WAVELENGTH,
 };
-use crate::data::{Geometry, PixelPositions, Propagation};
+use crate::ptycho::data::{Geometry, PixelPositions, Propagation};
 use ndarray::Array2;
 use num_complex::Complex;
 use std::f64::consts::{PI, TAU};

@@ -2,8 +2,8 @@
 
 use super::beam_path::{near_pixel, thick_pixel};
 use super::{DETECTOR_PIXEL, ELECTRON_WAVELENGTH, WAVELENGTH};
-use crate::data::{PositionError, Propagation, ScanError};
 use crate::ptycho::MOST_SLICES;
+use crate::ptycho::data::{PositionError, Propagation, ScanError};
 use crate::text::shortest;
 use std::f64::consts::FRAC_1_SQRT_2;
 

@@ -1,5 +1,5 @@
 use super::*;
-use crate::data::{PixelPositions, Propagation};
+use crate::ptycho::data::{PixelPositions, Propagation};
 
 fn small() -> SimulateOptions {
     SimulateOptions {

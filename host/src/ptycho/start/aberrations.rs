@@ -141,7 +141,7 @@ pub(super) fn aberrated(
 #[cfg(test)]
 mod tests {
     use super::super::probe;
-    use crate::data::{Geometry, Propagation, Scan};
+    use crate::ptycho::data::{Geometry, Propagation, Scan};
     use crate::ptycho::{ApertureShape, ProbeSource, Recipe};
     use ndarray::{Array2, Array3};
     use num_complex::Complex;

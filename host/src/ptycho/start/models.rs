@@ -6,8 +6,8 @@
 //! 1/d′ = 1/d + 1/z, which is smaller by z/(z + d).
 
 use super::StartError;
-use crate::data::Scan;
 use crate::ptycho::ReadOptions;
+use crate::ptycho::data::Scan;
 use crate::ptycho::recipe::{ApertureShape, ProbeStart};
 use crate::text::{length, shortest, significant};
 use ndarray::Array2;

@@ -1,5 +1,5 @@
 use super::*;
-use crate::data::{Geometry, Scan};
+use crate::ptycho::data::{Geometry, Scan};
 use crate::ptycho::{ProbeSource, Recipe};
 use ndarray::{Array3, s};
 
@@ -9,7 +9,7 @@ fn problem() -> Problem {
         wavelength: 1e-10,
         distance: 1.0,
         pixel_size: [1e-10 / 320e-9, 1e-10 / 400e-9],
-        propagation: crate::data::Propagation::FarField,
+        propagation: crate::ptycho::data::Propagation::FarField,
     };
     let positions = Array2::from_shape_fn((9, 2), |(frame, axis)| {
         [frame / 3, frame % 3][axis] as f64 * 60e-9 + 1e-6

@@ -1,8 +1,8 @@
 //! A probe that drifts: with variations the object is nearer to the truth.
 
-use crate::data::{Reconstruction, Scan, VariableProbe};
 use crate::fft::Real;
 use crate::ptycho::cpu::CpuEngine;
+use crate::ptycho::data::{Reconstruction, Scan, VariableProbe};
 use crate::ptycho::quality::{Reference, compare};
 use crate::ptycho::{
     EngineName, EngineSpec, Origin, Problem, Recipe, Reconstructor, SimulateOptions, predict,

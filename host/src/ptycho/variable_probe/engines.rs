@@ -1,10 +1,10 @@
 //! Variable probes on both back ends: they agree, blocks of frames and saved states change no bit, ranks neither.
 
-use crate::data::{ModelParts, Propagation};
 use crate::fft::Real;
 use crate::gpu::EmulatedDevice;
 use crate::ptycho::cpu::{CpuEngine, disc};
 use crate::ptycho::cuda::GpuEngine;
+use crate::ptycho::data::{ModelParts, Propagation};
 use crate::ptycho::{
     Engine, EngineName, EngineSpec, PositionMethod, PositionOptions, Problem, Ranks, Recipe,
     SimulateOptions, Step, StreamPlan, UpdateVersion, simulate,

@@ -1,6 +1,6 @@
 //! The data of a fit: intensities with their standard deviations.
 
-use crate::data::{Curve, Scattering, ScatteringImage, Smearing};
+use crate::sas::data::{Curve, Scattering, ScatteringImage, Smearing};
 use crate::sas::{Points, SasError};
 use serde::Serialize;
 

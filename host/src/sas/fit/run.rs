@@ -30,7 +30,7 @@ enum Phase {
 /// A fit as it runs.
 ///
 /// ```
-/// use warpstride::data::{Curve, Scattering};
+/// use warpstride::sas::data::{Curve, Scattering};
 /// use warpstride::run::{Interrupt, Run, Schedule, Silent};
 /// use warpstride::sas::fit::{Fit, Free, Measured, Options, Problem, Weighting};
 /// use warpstride::sas::{Calculation, Definition, Engine};

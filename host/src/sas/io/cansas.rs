@@ -8,8 +8,8 @@ use super::check::{self, RawCurve};
 use super::{
     IoError, MAX_NOTES, Memory, ReadOptions, allow, name_of, not_scattering, select, shorten, units,
 };
-use crate::data::Scattering;
 use crate::io::xml;
+use crate::sas::data::Scattering;
 use roxmltree::{Document, Node, ParsingOptions};
 
 /// Maximum number of elements, attributes and texts.

@@ -4,7 +4,7 @@
 mod invalid_rows;
 
 use super::IoError;
-use crate::data::{Curve, ScatteringImage, Smearing};
+use crate::sas::data::{Curve, ScatteringImage, Smearing};
 use crate::text::count;
 use invalid_rows::{Validity, coordinate, of_sigma, of_width, valid_rows};
 

@@ -26,8 +26,8 @@ pub use write::{Computed, write_csv};
 #[cfg(feature = "hdf5")]
 pub use write_hdf5::write_hdf5;
 
-use crate::data::{Curve, Scattering, ScatteringImage};
 use crate::io::IoError;
+use crate::sas::data::{Curve, Scattering, ScatteringImage};
 use crate::system::Bytes;
 use crate::system::Memory;
 use std::io::Read;

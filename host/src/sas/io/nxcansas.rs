@@ -10,8 +10,8 @@ mod signal;
 
 use super::check::{self, RawCurve, RawImage};
 use super::{IoError, MAX_NOTES, Memory, ReadOptions, allow, name_of, select, shorten, units};
-use crate::data::Scattering;
 use crate::io::source::Source;
+use crate::sas::data::Scattering;
 use frames::{Frame, frames};
 use std::path::Path;
 
@@ -364,7 +364,7 @@ impl<'s> DataSet<'s> {
         }
     }
 
-    fn curve(mut self) -> Result<crate::data::Curve, IoError> {
+    fn curve(mut self) -> Result<crate::sas::data::Curve, IoError> {
         let (intensity, shape) = self.numbers(&self.signal, "intensities")?;
         if self.frame.is_none() && shape.iter().filter(|d| **d != 1).count() > 1 {
             return Err(self.source.bad_shape(
@@ -435,7 +435,7 @@ impl<'s> DataSet<'s> {
         check::curve(self.source.name(), raw, &label)
     }
 
-    fn image(mut self) -> Result<crate::data::ScatteringImage, IoError> {
+    fn image(mut self) -> Result<crate::sas::data::ScatteringImage, IoError> {
         let (intensity, shape) = self.numbers(&self.signal, "intensities")?;
         let pixels = intensity.len();
         let [qx, qy] = self.components(pixels, &shape)?;

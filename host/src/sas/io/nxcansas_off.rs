@@ -1,8 +1,8 @@
 //! Mirrors `nxcansas.rs` in a build without the feature `hdf5`: NXcanSAS files are refused.
 
 use super::{ReadOptions, not_scattering};
-use crate::data::Scattering;
 use crate::io::IoError;
+use crate::sas::data::Scattering;
 use crate::system::Memory;
 use std::path::Path;
 

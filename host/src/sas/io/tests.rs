@@ -10,7 +10,7 @@ mod written;
 mod xml;
 
 use super::*;
-use crate::data::Smearing;
+use crate::sas::data::Smearing;
 use std::path::PathBuf;
 
 #[expect(unreachable_pub, reason = "the fuzz target takes it from there")]

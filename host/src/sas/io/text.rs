@@ -12,7 +12,7 @@ use super::decimal_comma::refuse_decimal_commas;
 use super::header::Header;
 use super::rows::{self, MAX_COLUMNS, data_rows, numbers};
 use super::{IoError, Kind, Memory, ReadOptions, allow, name_of};
-use crate::data::Scattering;
+use crate::sas::data::Scattering;
 use crate::text::count;
 
 pub(super) use super::rows::check_start;

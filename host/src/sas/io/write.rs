@@ -2,7 +2,7 @@
 //! or not at all.
 
 use super::IoError;
-use crate::data::{Curve, Scattering, ScatteringImage, Smearing};
+use crate::sas::data::{Curve, Scattering, ScatteringImage, Smearing};
 use crate::system::atomic_file;
 use crate::text::visible;
 use std::fmt::Write as _;

@@ -2,8 +2,8 @@
 
 use super::shorten;
 use super::write::{Computed, one_line};
-use crate::data::{Curve, Scattering, ScatteringImage, Smearing};
 use crate::io::{IoError, output};
+use crate::sas::data::{Curve, Scattering, ScatteringImage, Smearing};
 use crate::sas::points::grid;
 use hdf5_metno as hdf5;
 use ndarray::{Array1, Array2};

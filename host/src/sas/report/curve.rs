@@ -1,6 +1,5 @@
 //! Plots of curves: data with their uncertainties, a model, residuals.
 
-use crate::data::Curve;
 use crate::report::ReportError;
 use crate::report::bitmap::Bitmap;
 use crate::report::canvas::Canvas;
@@ -10,6 +9,7 @@ use crate::report::log_ticks::{label, log_ticks};
 use crate::report::picture::Picture;
 use crate::report::value_axis::ValueAxis;
 use crate::sas::Points;
+use crate::sas::data::Curve;
 use crate::sas::fit::Comparison;
 use crate::text::count;
 use plotters::coord::Shift;

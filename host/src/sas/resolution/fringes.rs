@@ -1,8 +1,8 @@
 //! Fine points that resolve the fringes of a model.
 
 use super::{Pinhole, Resolution, Sampling, Slit, Width};
-use crate::data::{Curve, Scattering, ScatteringImage, Smearing};
 use crate::sas::SasError;
+use crate::sas::data::{Curve, Scattering, ScatteringImage, Smearing};
 use crate::sas::resolution::Cloud;
 use std::f64::consts::TAU;
 

@@ -14,7 +14,7 @@ use crate::cli::ptycho::interruption::stops_at_once;
 use crate::cli::ptycho::recipe_arguments::Automatic;
 use crate::cli::ptycho::trial_device::TrialDevice;
 use crate::cli::threads;
-use crate::data::{PixelPositions, Reconstruction, Scan};
+use crate::ptycho::data::{PixelPositions, Reconstruction, Scan};
 use crate::ptycho::io::scan::{self, ScanFile};
 use crate::ptycho::{
     FrameStart, MemoryRequest, OrientationSearch, PositionMethod, Precision, ProbeSource, Problem,

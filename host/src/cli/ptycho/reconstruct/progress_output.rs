@@ -1,7 +1,7 @@
 //! How the progress of a reconstruction is reported.
 
 use crate::cli::output::ProgressStream;
-use crate::data::HistoryEntry;
+use crate::ptycho::data::HistoryEntry;
 use crate::run::{Bar, JsonLines, Observer, Silent};
 use crate::text::significant;
 use std::cell::RefCell;

@@ -1,8 +1,8 @@
 //! What the dimensions of the arrays mean, and which parts of them make an image.
 
-use crate::data::ImageIndex;
 use crate::io::IoError;
 use crate::io::cfl::{CflFile, DIMENSIONS};
+use crate::mri::data::ImageIndex;
 use crate::mri::io::ismrmrd::{Choice, Counter, LeftOut, Selection, absent};
 use crate::system::{Bytes, Memory};
 

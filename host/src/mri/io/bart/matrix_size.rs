@@ -1,8 +1,8 @@
 //! The matrix of the image, which the arrays do not state.
 
-use crate::data::{KSpace, KUnit};
 use crate::io::IoError;
 use crate::io::cfl::CflFile;
+use crate::mri::data::{KSpace, KUnit};
 use crate::text::significant;
 use std::f64::consts::{PI, TAU};
 

@@ -11,9 +11,9 @@ pub use matrix_size::MatrixSize;
 
 use super::ismrmrd::{KSpaceFile, LeftOut, Selection, unit_note};
 use super::not_finite;
-use crate::data::{Extent, Given, ImageIndex, KSpace, KUnit, Readout, k_unit_advice};
 use crate::io::IoError;
 use crate::io::cfl::{CflFile, widened};
+use crate::mri::data::{Extent, Given, ImageIndex, KSpace, KUnit, Readout, k_unit_advice};
 use crate::system::Memory;
 use crate::text::count;
 use layout::Blocks;
@@ -115,10 +115,10 @@ pub fn read_within(
         values,
         readouts,
     );
-    let kspace = kspace.map_err(|error| IoError::KSpace {
+    let kspace = kspace.map_err(|error| IoError::Invalid {
         file: samples.name().to_owned(),
         dataset: "the array".to_owned(),
-        source: Box::new(error),
+        reason: error.to_string(),
     })?;
     Ok(KSpaceFile {
         kspace,

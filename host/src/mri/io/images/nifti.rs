@@ -7,8 +7,8 @@
 //! NIfTI, x to the right, y to the front and z to the head: x and y have the opposite sign of those of ISMRMRD.
 
 use super::write::Written;
-use crate::data::{ImageIndex, MriImage, Placement};
 use crate::io::IoError;
+use crate::mri::data::{ImageIndex, MriImage, Placement};
 use crate::system::{atomic_file, write_whole};
 use flate2::{Compression, GzBuilder};
 use std::io::Write;

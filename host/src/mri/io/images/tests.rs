@@ -1,6 +1,6 @@
 use super::*;
-use crate::data::{ImageIndex, MriImage, Placement};
 use crate::io::output;
+use crate::mri::data::{ImageIndex, MriImage, Placement};
 use hdf5_metno as hdf5;
 
 fn result(volume: bool, sets: usize) -> MriImage {

@@ -1,9 +1,9 @@
 //! Writing one image, or several of one size with a further axis.
 
 use super::nifti::{self, NiftiValues, is_nifti};
-use crate::data::{ImageIndex, MriImage};
 use crate::io::cfl::{self, is_cfl};
 use crate::io::{IoError, npy, output};
+use crate::mri::data::{ImageIndex, MriImage};
 use crate::mri::io::bart::COUNTERS;
 use crate::system::atomic_file;
 use hdf5_metno as hdf5;

@@ -5,10 +5,10 @@ use super::geometry::placement;
 use super::header::{Header, Space};
 use super::select::absent;
 use super::{Choice, Counter, KSpaceFile, LeftOut, ReadOptions};
-use crate::data::{Extent, Given, ImageIndex, KSpace, KSpaceError, KUnit, Readout};
 use crate::io::IoError;
 use crate::io::records::Records;
 use crate::io::source::Source;
+use crate::mri::data::{Extent, Given, ImageIndex, KSpace, KSpaceError, KUnit, Readout};
 use crate::mri::io::bart::MatrixSize;
 use crate::mri::io::not_finite;
 use crate::text::significant;
@@ -95,10 +95,10 @@ pub(super) fn assemble(
             format!("{value} of its kspace_encode_step_2"),
             "a kz of −0.5 to 0.5 cycles/pixel (the centre and the number of partitions are in the header)",
         ),
-        other => IoError::KSpace {
+        other => IoError::Invalid {
             file: source.name().to_owned(),
             dataset: records.path().to_owned(),
-            source: Box::new(other),
+            reason: other.to_string(),
         },
     })?;
     if !left_out.is_empty() {

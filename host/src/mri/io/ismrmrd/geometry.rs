@@ -1,8 +1,8 @@
 //! Position and orientation of an image, from the headers of its acquisitions.
 
-use crate::data::Placement;
 use crate::io::IoError;
 use crate::io::records::Records;
+use crate::mri::data::Placement;
 use hdf5_metno as hdf5;
 
 /// The members of an acquisition's header that place it.

@@ -1,9 +1,9 @@
 //! The XML header: sizes, and the name of the trajectory.
 
-use crate::data::KSpace;
 use crate::io::IoError;
 use crate::io::source::Source;
 use crate::io::xml;
+use crate::mri::data::KSpace;
 use roxmltree::{Document, Node, ParsingOptions};
 
 /// Largest size of a header in bytes, more than any real one has.

@@ -17,10 +17,10 @@ pub use select::{Choice, Counter, Selection, SelectionError};
 pub use write::{Recording, write};
 
 use super::bart::MatrixSize;
-use crate::data::{ImageIndex, KSpace, KUnit, Placement};
 use crate::io::IoError;
 use crate::io::records::Records;
 use crate::io::source::Source;
+use crate::mri::data::{ImageIndex, KSpace, KUnit, Placement};
 use crate::system::Memory;
 use crate::text::count;
 use std::fmt;

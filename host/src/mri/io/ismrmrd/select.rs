@@ -1,8 +1,8 @@
 //! Selection of one of several images in a file.
 
 use super::acquisition::Counters;
-use crate::data::ImageIndex;
 use crate::io::IoError;
+use crate::mri::data::ImageIndex;
 use std::fmt;
 
 /// A counter that distinguishes images.

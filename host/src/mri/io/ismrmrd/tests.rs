@@ -1,5 +1,5 @@
 use super::*;
-use crate::data::{Extent, Readout};
+use crate::mri::data::{Extent, Readout};
 use crate::mri::io::images;
 use crate::mri::trajectory::Path as Through;
 use crate::mri::{SimulateOptions, simulate};

@@ -1,9 +1,9 @@
 //! ISMRMRD files: records in the layout of the standard, so that other programs can read them.
 
 use super::DEFAULT_GROUP;
-use crate::data::{KSpace, Truth};
 use crate::io::IoError;
 use crate::io::output;
+use crate::mri::data::{KSpace, Truth};
 use crate::system::WriteError;
 use hdf5_metno as hdf5;
 use hdf5_metno::types::{VarLenArray, VarLenUnicode};

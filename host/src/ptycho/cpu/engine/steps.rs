@@ -1,7 +1,6 @@
 //! The steps of an engine on the CPU.
 
 use super::{BatchState, CpuEngine, LikelihoodState};
-use crate::data::{ModelParts, product};
 use crate::fft::Real;
 use crate::ptycho::cpu::model_deviation::FrameModel;
 use crate::ptycho::cpu::slices::Slices;
@@ -9,6 +8,7 @@ use crate::ptycho::cpu::window::Layout;
 use crate::ptycho::cpu::{
     annealing, batch_engine, centring, likelihood, model, normalisation, object_modes, refinement,
 };
+use crate::ptycho::data::{ModelParts, product};
 use crate::ptycho::detector::measured_by;
 use crate::ptycho::method::Method;
 use crate::ptycho::ranks::Ranks;

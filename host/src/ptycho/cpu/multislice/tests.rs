@@ -235,7 +235,7 @@ fn slices_without_distance_are_their_product() {
     }
 }
 
-fn simulated(noise: bool, frame: usize, positions: usize) -> crate::data::Scan {
+fn simulated(noise: bool, frame: usize, positions: usize) -> crate::ptycho::data::Scan {
     let options = SimulateOptions {
         frame,
         positions,
@@ -323,7 +323,7 @@ fn both_engines_find_the_slices() {
         let found = engine.metrics().unwrap();
         assert!(found.r_factor < 2e-3, "{engines:?}: {found:?}");
         let parts = engine.model_parts().unwrap();
-        let result = crate::data::Reconstruction {
+        let result = crate::ptycho::data::Reconstruction {
             object: engine.object().unwrap(),
             probe: engine.probe().unwrap(),
             pixel: problem.pixel,

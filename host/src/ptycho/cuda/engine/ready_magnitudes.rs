@@ -1,8 +1,8 @@
 //! Magnitudes that are in the memory of the device already: the results have the bits of those that are uploaded.
 
 use super::GpuEngine;
-use crate::data::{FrameReader, Frames, Scan};
 use crate::gpu::{Device, EmulatedDevice};
+use crate::ptycho::data::{FrameReader, Frames, Scan};
 use crate::ptycho::{
     EngineName, EngineSpec, Problem, Recipe, Reconstructor, SimulateOptions, UpdateVersion,
     simulate,

@@ -2,11 +2,11 @@
 
 use super::GpuEngine;
 use crate::cuda::DeviceBuffer;
-use crate::data::ModelParts;
 use crate::gpu::Device;
 use crate::ptycho::EngineError;
 use crate::ptycho::cuda::buffers::Layout;
 use crate::ptycho::cuda::multislice::SliceBuffers;
+use crate::ptycho::data::ModelParts;
 use ndarray::Array3;
 use num_complex::Complex;
 use warpstride_device::Complex32;

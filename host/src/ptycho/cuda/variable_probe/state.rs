@@ -1,9 +1,9 @@
 //! The variations as plain data, saved and restored.
 
 use super::VariationBuffers;
-use crate::data::VariableProbe;
 use crate::gpu::{Buffer, Device, ReadBack, Result};
 use crate::ptycho::cuda::buffers::Layout;
+use crate::ptycho::data::VariableProbe;
 use crate::ptycho::engine::Values;
 use crate::ptycho::variable_probe::{COEFFICIENTS, SHAPE_CHANGES, SHAPES, saved_count};
 use crate::ptycho::{EngineError, EngineState};

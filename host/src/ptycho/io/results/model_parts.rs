@@ -1,12 +1,12 @@
 //! What a model has beyond object, probe and frames, in results files.
 
 use super::{DETECTOR, IMAGE, SOURCE, TRANSLATION, at, complex, finite, shaped};
-use crate::data::{
-    DetectorModel, Exposures, ModelParts, ObjectModes, Reconstruction, VariableProbe,
-};
 use crate::io::IoError;
 use crate::io::output;
 use crate::io::source::Source;
+use crate::ptycho::data::{
+    DetectorModel, Exposures, ModelParts, ObjectModes, Reconstruction, VariableProbe,
+};
 use crate::ptycho::io::slices::read_slices;
 use crate::ptycho::variable_probe::MOST;
 use hdf5_metno as hdf5;

@@ -3,10 +3,10 @@
 //! `docs/formats.md` lists what is read, and how their conventions were found.
 
 use super::finite;
-use crate::data::{ModelParts, Propagation, Reconstruction};
 use crate::io::IoError;
 use crate::io::source::{Numbers, Source};
 use crate::ptycho::Frames;
+use crate::ptycho::data::{ModelParts, Propagation, Reconstruction};
 use crate::ptycho::quality::orthogonalise;
 use crate::ptycho::result::fluence;
 use ndarray::{Array2, Array3, Axis, Ix3};

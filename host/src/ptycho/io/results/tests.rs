@@ -1,7 +1,7 @@
 //! Round trips of results, and files that are refused.
 
 use super::*;
-use crate::data::Propagation;
+use crate::ptycho::data::Propagation;
 use ndarray::Array3;
 
 fn result(double: bool) -> Reconstruction {
@@ -42,7 +42,7 @@ fn result(double: bool) -> Reconstruction {
         distance: 2.0,
         propagation: Propagation::FarField,
         double_precision: double,
-        parts: crate::data::ModelParts::default(),
+        parts: crate::ptycho::data::ModelParts::default(),
     }
 }
 

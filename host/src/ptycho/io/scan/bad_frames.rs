@@ -1,7 +1,7 @@
 //! Frames that are no measurements of the specimen in the beam, and pixels that never count.
 
-use crate::data::Scan;
 use crate::io::{InputFile, IoError};
+use crate::ptycho::data::Scan;
 use crate::ptycho::diagnosis::dead_pixels::{STUCK, dark, listed_pixels};
 use crate::ptycho::diagnosis::hot_pixels::valid_somewhere;
 use crate::ptycho::diagnosis::stuck_pixels::stuck;
@@ -70,10 +70,10 @@ pub(super) fn left_out(
         let both = (all + used.len()) as u128;
         input.allow(frames, both * (rows * columns) as u128 * 4)?;
     }
-    scan.of_some(&used).map_err(|source| IoError::Scan {
+    scan.of_some(&used).map_err(|error| IoError::Invalid {
         file: input.name().to_owned(),
         dataset: frames.to_owned(),
-        source,
+        reason: error.to_string(),
     })
 }
 
@@ -195,10 +195,10 @@ pub(super) fn without_dead_pixels(
         };
         notes.push(note);
         if masks {
-            scan = (scan.with_masked_pixels(&pixels)).map_err(|source| IoError::Scan {
+            scan = (scan.with_masked_pixels(&pixels)).map_err(|error| IoError::Invalid {
                 file: input.name().to_owned(),
                 dataset: frames.to_owned(),
-                source,
+                reason: error.to_string(),
             })?;
         }
     }

@@ -2,8 +2,8 @@
 
 use super::extremes::Extremes;
 use super::no_data::{fits, of_each};
-use crate::data::{Frames, Mask};
 use crate::io::{InputFile, IoError};
+use crate::ptycho::data::{Frames, Mask};
 use crate::system::ScratchError;
 use crate::text::{count, shortest};
 use ndarray::{Array2, Array3};

@@ -2,7 +2,7 @@
 
 use super::layout_tests::{file, options, put, text_attribute};
 use super::*;
-use crate::data::Geometry;
+use crate::ptycho::data::Geometry;
 use hdf5_metno as hdf5;
 use ndarray::{Array, Array2, arr1, arr2};
 use std::path::PathBuf;

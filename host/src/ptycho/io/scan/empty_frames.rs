@@ -1,8 +1,8 @@
 //! Frames without any counts.
 
-use crate::data::Scan;
 use crate::io::{InputFile, IoError};
 use crate::ptycho::EmptyFrames;
+use crate::ptycho::data::Scan;
 use crate::text::{count, ranges, significant};
 
 /// Counts of the frame in the middle, ordered by their counts, from which on a frame without any is one without beam. The

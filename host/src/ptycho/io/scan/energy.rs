@@ -45,7 +45,7 @@ pub(super) fn joule(energy: f64) -> Result<(f64, &'static str), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::Geometry;
+    use crate::ptycho::data::Geometry;
 
     #[test]
     fn an_energy_in_any_unit_gives_the_same_wavelength() {

@@ -1,6 +1,6 @@
 //! The range of the counts, by which readers know at one look that all of them are counts.
 
-use crate::data::{Frames, Mask};
+use crate::ptycho::data::{Frames, Mask};
 use crate::system::ScratchError;
 use ndarray::{ArrayView1, ArrayView2};
 use rayon::prelude::*;

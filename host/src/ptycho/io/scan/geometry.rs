@@ -2,8 +2,8 @@
 
 use super::energy::{ELECTRONVOLT, joule};
 use super::{Constants, ReadOptions};
-use crate::data::{Geometry, Propagation};
 use crate::io::{InputFile, IoError};
+use crate::ptycho::data::{Geometry, Propagation};
 use crate::ptycho::read_options::WAVELENGTHS;
 use crate::text::{length, shortest, significant};
 use std::ops::{Deref, DerefMut};

@@ -3,7 +3,7 @@
 use super::frame_stack::FrameStack;
 use super::geometry::Resolved;
 use super::*;
-use crate::data::{Geometry, Propagation};
+use crate::ptycho::data::{Geometry, Propagation};
 use hdf5_metno as hdf5;
 use ndarray::s;
 use std::path::PathBuf;

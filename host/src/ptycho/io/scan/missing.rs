@@ -1,8 +1,8 @@
 //! What a file of frames lacks: positions, wavelength, distance and pixel size, all of them at once, and options that give them.
 
 use super::{ReadOptions, ScanFile, read_once};
-use crate::data::Geometry;
 use crate::io::IoError;
+use crate::ptycho::data::Geometry;
 use crate::system::Memory;
 use crate::text::shortest;
 use std::path::Path;

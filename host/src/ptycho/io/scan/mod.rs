@@ -41,9 +41,9 @@ pub use missing::{MissingParts, missing_parts};
 pub use unknown::{UnknownDataset, UnknownLayout, unknown_layout};
 pub use write::{write, write_with};
 
-use crate::data::{Frames, Mask, Scan, ScanError, Simulation, half_of};
 use crate::io::source::{Follow, Source};
 use crate::io::{InputFile, IoError};
+use crate::ptycho::data::{Frames, Mask, Scan, ScanError, Simulation, half_of};
 use crate::ptycho::diagnosis::corner::is_at_corner;
 use crate::ptycho::probe_grid::{cut_or_padded, with_window};
 use crate::ptycho::read_options::{Centre, CentreSetting};
@@ -436,10 +436,10 @@ impl Parts {
                 }
                 ScanError::Length { .. } => "the geometry".to_owned(),
             };
-            IoError::Scan {
+            IoError::Invalid {
                 file: input.name().to_owned(),
                 dataset,
-                source: error,
+                reason: error.to_string(),
             }
         };
         let scan = Scan::of_frames(

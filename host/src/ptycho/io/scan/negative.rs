@@ -1,8 +1,8 @@
 //! Counts that are no counts: negative ones, as a subtracted dark measurement leaves them, markers such as −9999, and NaN. Errors name the
 //! option by which such data are read.
 
-use crate::data::{Frames, Mask};
 use crate::io::{InputFile, IoError};
+use crate::ptycho::data::{Frames, Mask};
 use crate::system::ScratchError;
 use crate::text::{count, shortest};
 

@@ -3,7 +3,7 @@
 use super::layout_tests::{file, options, put, text_attribute, text_of_group};
 use super::tests::real_file;
 use super::*;
-use crate::data::Geometry;
+use crate::ptycho::data::Geometry;
 use ndarray::{Array, arr1};
 use std::path::PathBuf;
 

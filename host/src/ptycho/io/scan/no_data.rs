@@ -5,8 +5,8 @@
 
 use super::extremes::Extremes;
 use super::{NoData, NoDataSetting};
-use crate::data::{Frames, Mask};
 use crate::io::{InputFile, IoError};
+use crate::ptycho::data::{Frames, Mask};
 use crate::system::ScratchError;
 use crate::text::{count, shortest};
 use ndarray::{Array2, Array3, ArrayView1, ArrayView2, Axis, s};

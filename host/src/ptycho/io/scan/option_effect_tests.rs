@@ -3,7 +3,7 @@
 use super::frame_file::npy;
 use super::layout_tests::{options, put};
 use super::{read, write};
-use crate::data::{Geometry, Propagation, Scan};
+use crate::ptycho::data::{Geometry, Propagation, Scan};
 use hdf5_metno as hdf5;
 use ndarray::{Array2, Array3, arr0};
 use std::path::{Path, PathBuf};

@@ -6,10 +6,10 @@
 use super::frame_stack::FrameStack;
 use super::geometry::FileGeometry;
 use super::{ReadOptions, open_source};
-use crate::data::{Geometry, Mask};
 use crate::io::source::Source;
 use crate::io::{InputFile, IoError};
 use crate::ptycho::FileOrder;
+use crate::ptycho::data::{Geometry, Mask};
 use crate::system::Memory;
 use crate::text::{count, shortest};
 use ndarray::{Array2, Zip};

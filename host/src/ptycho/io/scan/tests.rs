@@ -1,7 +1,7 @@
 //! Measured files agree with published values, and written files are read back unchanged.
 
 use super::*;
-use crate::data::{Geometry, Propagation};
+use crate::ptycho::data::{Geometry, Propagation};
 use ndarray::{Array, Array3};
 use std::path::PathBuf;
 

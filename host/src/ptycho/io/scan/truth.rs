@@ -2,10 +2,10 @@
 
 use super::probe;
 use super::window::Window;
-use crate::data::{PixelPositions, PositionError, Simulation};
 use crate::io::IoError;
 use crate::io::source::Numbers;
 use crate::io::source::Source;
+use crate::ptycho::data::{PixelPositions, PositionError, Simulation};
 use crate::ptycho::io::slices::read_slices;
 use ndarray::{Array2, Ix2};
 use num_complex::Complex;

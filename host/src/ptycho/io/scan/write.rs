@@ -1,8 +1,8 @@
 //! Writer of scans as CXI 1.60.
 
 use super::truth;
-use crate::data::{Mask, Scan};
 use crate::io::{IoError, output};
+use crate::ptycho::data::{Mask, Scan};
 use crate::ptycho::io::nexus_attributes;
 use crate::ptycho::io::provenance::{self, Process};
 use hdf5_metno as hdf5;

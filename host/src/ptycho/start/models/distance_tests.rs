@@ -2,7 +2,7 @@
 
 use super::super::probe;
 use super::*;
-use crate::data::Geometry;
+use crate::ptycho::data::Geometry;
 use crate::ptycho::probe_grid::with_window;
 use crate::ptycho::report::sample;
 use crate::ptycho::{Focus, FocusSearch, Recipe};
@@ -21,7 +21,7 @@ fn scan(side: usize) -> Scan {
         wavelength: WAVELENGTH,
         distance: DISTANCE,
         pixel_size: [WAVELENGTH * DISTANCE / WINDOW; 2],
-        propagation: crate::data::Propagation::FarField,
+        propagation: crate::ptycho::data::Propagation::FarField,
     };
     let counts = Array3::from_elem((1, side, side), 10.0);
     Scan::new(counts, None, Array2::zeros((1, 2)), geometry, None).unwrap()

@@ -9,11 +9,11 @@ const WAVELENGTH: f64 = 1e-10;
 
 /// One frame of `sizes` (rows, columns) pixels, 2 m behind a specimen with pixels of 20 nm.
 fn scan(sizes: [usize; 2]) -> Scan {
-    let geometry = crate::data::Geometry {
+    let geometry = crate::ptycho::data::Geometry {
         wavelength: WAVELENGTH,
         distance: 2.0,
         pixel_size: sizes.map(|n| WAVELENGTH * 2.0 / (n as f64 * 20e-9)),
-        propagation: crate::data::Propagation::FarField,
+        propagation: crate::ptycho::data::Propagation::FarField,
     };
     let counts = Array3::from_elem((1, sizes[0], sizes[1]), 10.0);
     Scan::new(counts, None, Array2::zeros((1, 2)), geometry, None).unwrap()

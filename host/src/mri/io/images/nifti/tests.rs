@@ -1,5 +1,5 @@
 use super::*;
-use crate::data::ImageIndex;
+use crate::mri::data::ImageIndex;
 use ndarray::Array3;
 use num_complex::Complex;
 use std::io::Read;

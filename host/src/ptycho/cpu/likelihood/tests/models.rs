@@ -1,11 +1,11 @@
 //! Engines of the models that have gradients: both fields, layers, variations and the detector.
 
 use super::super::gradient::loss;
-use crate::data::VariableProbe;
 use crate::ptycho::cpu::CpuEngine;
 use crate::ptycho::cpu::detector::CpuDetector;
 use crate::ptycho::cpu::test_problem::{SHAPE, engine_of, problem, random, step};
 use crate::ptycho::cpu::variations::Variations;
+use crate::ptycho::data::VariableProbe;
 use crate::ptycho::fly::FlyPaths;
 use crate::ptycho::likelihood::Noise;
 use crate::ptycho::{BackgroundFit, Detector, EngineName, NearField, Step};

@@ -2,9 +2,9 @@
 //! `ptychodus.api.io.ProductFileKeys` and `ptychodus.api.object.ObjectGeometry`.
 
 use super::{ELECTRONVOLT, OtherResult, above_zero, only_layer};
-use crate::data::{Geometry, Propagation};
 use crate::io::IoError;
 use crate::io::source::{Numbers, Source};
+use crate::ptycho::data::{Geometry, Propagation};
 use crate::ptycho::io::results::{at, finite, shaped};
 use ndarray::{Array2, Array3, Axis, Ix1, Ix4, stack};
 use num_complex::Complex;

@@ -2,9 +2,9 @@
 //! those of the documented classes `Storage` and `View`.
 
 use super::{ELECTRONVOLT, OtherResult, above_zero, only_layer};
-use crate::data::{Geometry, Propagation};
 use crate::io::IoError;
 use crate::io::source::{Numbers, Source};
+use crate::ptycho::data::{Geometry, Propagation};
 use crate::ptycho::io::results::{at, finite, shaped};
 use ndarray::{Array2, Ix2, Ix3};
 

@@ -1,8 +1,8 @@
 //! Masters as an independent reader reads them, and such without units.
 
 use super::*;
-use crate::data::Mask;
 use crate::ptycho::Pair;
+use crate::ptycho::data::Mask;
 use crate::ptycho::io::scan::pairing::StoredFrames;
 use crate::system::Memory;
 use ndarray::{Array2, Array3};
@@ -225,7 +225,7 @@ fn the_cutoff_is_compared_before_the_counts_are_multiplied() {
     let cutoff = Cutoff::new("cutoff", 20.0).of_multiplied();
     let doubled = stack.multiplied(Array2::from_elem((6, 8), 2.0), cutoff.least());
     let counts = doubled.counts(0..8, &(0..6), &(0..8)).unwrap();
-    let all: crate::data::Frames = counts.clone().into();
+    let all: crate::ptycho::data::Frames = counts.clone().into();
     let extremes = super::super::Extremes::of(&all, None).unwrap();
     let input = crate::io::InputFile::new(&small(), Memory::available());
     let mask = cutoff.mask(&input, ("counts", &all), (None, &extremes), &mut Vec::new());

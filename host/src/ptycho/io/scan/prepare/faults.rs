@@ -2,8 +2,8 @@
 
 use super::super::bad_frames::{dead_note, doubtful_note};
 use super::pixels::Pixels;
-use crate::data::Mask;
 use crate::io::{InputFile, IoError};
+use crate::ptycho::data::Mask;
 use crate::ptycho::diagnosis::dead_pixels::{dark, listed_pixels};
 use crate::ptycho::diagnosis::hot_pixels::{Candidate, HOT, candidates};
 use crate::ptycho::diagnosis::piles_up;

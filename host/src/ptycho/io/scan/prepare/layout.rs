@@ -1,6 +1,6 @@
 //! How pixels of the stored frames become pixels of a scan: turned, cut around the zero frequency, padded, binned.
 
-use crate::data::StoredPixels;
+use crate::ptycho::data::StoredPixels;
 use crate::ptycho::{Orientation, ReadOptions};
 use ndarray::{Array2, ArrayView2, Axis, s};
 use std::ops::Range;

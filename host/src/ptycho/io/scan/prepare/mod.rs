@@ -9,8 +9,8 @@ mod pixels;
 mod probe;
 
 use super::{Parts, ReadOptions};
-use crate::data::StoredPixels;
 use crate::io::{InputFile, IoError};
+use crate::ptycho::data::StoredPixels;
 use crate::ptycho::diagnosis::corner::{is_at_corner, wrapped};
 use crate::ptycho::read_options::prepare::NO_CENTRE;
 use crate::ptycho::read_options::{Centre, CentreSetting, FrameTransform};
@@ -59,7 +59,7 @@ pub(super) fn prepare(
     let numbers = numbers(parts, input, options)?;
     let mut selected = Selected {
         travel: (options.selects_frames() || !parts.window.without_position.is_empty())
-            .then(|| crate::data::travel(positions)),
+            .then(|| crate::ptycho::data::travel(positions)),
         numbers,
         stored: None,
         doubts: Vec::new(),

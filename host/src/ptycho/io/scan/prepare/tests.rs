@@ -1,8 +1,8 @@
 //! Prepared frames agree with models of what was measured.
 
-use crate::data::{Geometry, Mask, Propagation, Scan};
 use crate::fft::Fft2;
 use crate::io::output;
+use crate::ptycho::data::{Geometry, Mask, Propagation, Scan};
 use crate::ptycho::io::scan::{ReadOptions, ScanFile, read, read_with_scratch, write};
 use crate::ptycho::{
     Centre, CentreSetting, FaultSetting, FrameTransform, HotPixelSetting, HotPixels, Saturation,

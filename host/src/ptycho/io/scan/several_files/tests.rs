@@ -102,15 +102,15 @@ fn parts_of_a_cxi_scan_have_their_own_positions_or_all_of_them() {
     let positions = Array2::from_shape_fn((7, 2), |(f, k)| (f * (k + 1)) as f64 * 1e-8);
     let part = |name: &str, frames: std::ops::Range<usize>, of: std::ops::Range<usize>| {
         let path = folder.path().join(name);
-        let scan = crate::data::Scan::new(
+        let scan = crate::ptycho::data::Scan::new(
             counts(frames.clone()).mapv(|v| v as f32),
             None,
             positions.slice(s![frames, ..]).to_owned(),
-            crate::data::Geometry {
+            crate::ptycho::data::Geometry {
                 wavelength: 1e-10,
                 distance: 2.0,
                 pixel_size: [75e-6; 2],
-                propagation: crate::data::Propagation::FarField,
+                propagation: crate::ptycho::data::Propagation::FarField,
             },
             None,
         );

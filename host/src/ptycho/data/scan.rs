@@ -604,7 +604,7 @@ impl Scan {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::Propagation;
+    use crate::ptycho::data::Propagation;
 
     #[test]
     fn negative_zeros_are_zeros() {
