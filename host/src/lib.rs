@@ -232,8 +232,6 @@
 
 #[cfg(feature = "cli")]
 pub mod cli;
-pub mod fft;
-pub mod io;
 #[cfg(feature = "jacobi")]
 pub mod jacobi;
 mod kernels;
@@ -241,17 +239,17 @@ mod kernels;
 pub mod mri;
 #[cfg(feature = "ptycho")]
 pub mod ptycho;
-#[cfg(feature = "plots")]
-pub mod report;
-pub mod run;
 #[cfg(feature = "sas")]
 pub mod sas;
 pub mod science;
 pub mod selftest;
 #[cfg(feature = "series")]
 pub mod series;
-pub mod system;
-pub mod text;
 
+pub use warpstride_core::{run, system, text};
 pub use warpstride_cuda::{cuda, gpu};
+pub use warpstride_fft as fft;
+pub use warpstride_files as io;
 pub use warpstride_ranks as ranks;
+#[cfg(feature = "plots")]
+pub use warpstride_report as report;

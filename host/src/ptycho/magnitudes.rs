@@ -4,7 +4,6 @@
 use super::CountCodes;
 use super::free_pixels::{FREE, FreePixels, free_magnitude};
 use super::recipe::Recipe;
-use crate::gpu::GpuError;
 use crate::ptycho::data::Scan;
 use crate::system::{ScratchError, ScratchFile};
 use crate::text::shortest;
@@ -50,12 +49,6 @@ enum Kept {
     /// Counts in 16 bits.
     Codes(ScratchFile<u16>, CountCodes),
     Single(ScratchFile<f32>),
-}
-
-impl From<ScratchError> for GpuError {
-    fn from(error: ScratchError) -> Self {
-        Self::HostData(error.to_string())
-    }
 }
 
 impl Magnitudes {

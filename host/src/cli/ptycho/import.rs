@@ -8,6 +8,7 @@ use crate::cli::args::ImportArgs;
 use crate::cli::failure::Failure;
 use crate::cli::output::{facts, note_lines, say};
 use crate::cli::paths::{self, OutputFile};
+use crate::io::check_memory;
 use crate::ptycho::data::Scan;
 use crate::ptycho::io::provenance::{Process, processes};
 use crate::ptycho::io::scan::{self, ScanFile};
@@ -77,7 +78,12 @@ impl Import {
         let [frames, rows, columns] = read.scan.shape();
         // The file that is built in memory, and the counts that are read back.
         let bytes = 2 * size_of::<f32>() as u128 * frames as u128 * (rows * columns) as u128;
-        memory.allow(&self.file.display().to_string(), "the frames", bytes)?;
+        check_memory(
+            memory,
+            &self.file.display().to_string(),
+            "the frames",
+            bytes,
+        )?;
         let mut made = processes(&self.file, memory);
         made.push(self.process(&read)?);
         drop(part);

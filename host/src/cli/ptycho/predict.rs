@@ -4,6 +4,7 @@ use crate::cli::args::PredictArgs;
 use crate::cli::failure::Failure;
 use crate::cli::output::{facts, note_lines, say};
 use crate::cli::paths::{self, OutputFile};
+use crate::io::check_memory;
 use crate::ptycho::io::provenance::{Process, processes};
 use crate::ptycho::{Recipe, predict};
 use crate::system::Memory;
@@ -43,7 +44,12 @@ impl Predict {
         // The intensities, and the file that is built in memory.
         let [frames, rows, columns] = read.scan.shape();
         let bytes = 2 * size_of::<f32>() as u128 * frames as u128 * (rows * columns) as u128;
-        Memory::available().allow(&self.scan.display().to_string(), "model intensities", bytes)?;
+        check_memory(
+            Memory::available(),
+            &self.scan.display().to_string(),
+            "model intensities",
+            bytes,
+        )?;
         let prediction =
             predict(&result, &read.scan).map_err(|e| Failure::failed(format!("{name}: {e}")))?;
         let mut made = processes(&self.scan, Memory::available());

@@ -14,7 +14,7 @@
 //! | per array | name length (4), name, kind (1), rank (1), dimensions (8 each), elements |
 //! | 4 | CRC-32 (IEEE) of everything before it |
 
-use crate::io::IoError;
+use crate::io::{IoError, check_memory};
 use crate::system::Memory;
 use crate::system::atomic_file;
 use ndarray::{ArrayD, IxDyn};
@@ -238,7 +238,7 @@ pub fn read_within(path: &Path, memory: Memory) -> Result<Checkpoint, IoError> {
     }
     let file = File::open(path).map_err(refused)?;
     let length = file.metadata().map_err(refused)?.len();
-    memory.allow(&name, "the checkpoint", u128::from(length))?;
+    check_memory(memory, &name, "the checkpoint", u128::from(length))?;
     ChecksumReader {
         inner: BufReader::new(file),
         sum: crc32fast::Hasher::new(),

@@ -17,4 +17,6 @@ mod slices;
 pub mod start_object;
 
 #[cfg(all(test, feature = "hdf5"))]
+mod full_disk_tests;
+#[cfg(all(test, feature = "hdf5"))]
 mod malformed_files;

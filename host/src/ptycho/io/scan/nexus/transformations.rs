@@ -88,7 +88,8 @@ impl Chain {
         let mut next = first.to_owned();
         while next != END {
             if seen.contains(&next) || seen.len() >= LONGEST {
-                return Err(source.damaged_chain(
+                return Err(damaged_chain(
+                    source,
                     &next,
                     &format!(
                         "its chain of depends_on, {} -> {next}, has no end",
@@ -99,7 +100,8 @@ impl Chain {
             let values = match logs::of_frames(source, &next, frames)? {
                 Some(values) => values,
                 None if source.group(&next)?.is_some() => {
-                    return Err(source.damaged_chain(
+                    return Err(damaged_chain(
+                        source,
                         &next,
                         "depends_on names a group that is no log (NXlog): a coordinate system, which is not read",
                     ));
@@ -180,14 +182,12 @@ impl Chain {
     }
 }
 
-impl Source {
-    /// The error for a chain that cannot be followed.
-    fn damaged_chain(&self, axis: &str, reason: &str) -> IoError {
-        IoError::Damaged {
-            file: self.name().to_owned(),
-            dataset: axis.to_owned(),
-            reason: reason.to_owned(),
-        }
+/// The error for a chain that cannot be followed.
+fn damaged_chain(source: &Source, axis: &str, reason: &str) -> IoError {
+    IoError::Damaged {
+        file: source.name().to_owned(),
+        dataset: axis.to_owned(),
+        reason: reason.to_owned(),
     }
 }
 
