@@ -70,8 +70,9 @@ mod ptycho_near_field;
 #[cfg(feature = "ptycho")]
 mod ptycho_notes;
 #[cfg(feature = "ptycho")]
-mod ptycho_orientation;
+mod ptycho_numbered_files;
 #[cfg(feature = "ptycho")]
+mod ptycho_orientation;
 mod ptycho_pairing;
 #[cfg(feature = "ptycho")]
 mod ptycho_predict;

@@ -90,7 +90,13 @@ pub(super) fn read(
             (found, vec![Measure::Positions])
         }
     };
-    let positions = pair(found, &StoredFrames::All, &mut window, options, &mut notes)?;
+    let positions = pair(
+        found,
+        &StoredFrames::of_files(&frames),
+        &mut window,
+        options,
+        &mut notes,
+    )?;
     notes.push("the file has no mask: all pixels are treated as valid".to_owned());
     Parts {
         frames: (

@@ -19,6 +19,7 @@ mod missing;
 mod negative;
 mod nexus;
 mod no_data;
+mod numbered_names;
 mod pairing;
 mod plain;
 mod positions;
@@ -319,6 +320,7 @@ impl Parts {
             });
         }
         let mut doubts = self.check_mask(input, options)?;
+        doubts.append(&mut self.window.doubts);
         if let Some(reason) = &self.unusable_probe {
             self.notes.push(format!(
                 "{reason}: the illumination in the file cannot be the start probe"

@@ -226,7 +226,13 @@ pub(super) fn read(
         }
     };
     units.into_notes(&mut notes);
-    let (path, positions) = pair(found, &StoredFrames::All, &mut window, options, &mut notes)?;
+    let (path, positions) = pair(
+        found,
+        &StoredFrames::of_files(&frames),
+        &mut window,
+        options,
+        &mut notes,
+    )?;
     let of_file = |m: &Numbers<'_>| -> Result<_, IoError> {
         let valid = |v| options.file_mask(MaskPolarity::Bad).is_valid(v);
         let read = window.mask(source.input(), m, shape, valid)?;

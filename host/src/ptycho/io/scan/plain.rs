@@ -2,7 +2,7 @@
 
 use super::frame_stack::FrameStack;
 use super::geometry::{ExpectedPaths, FileGeometry, resolve};
-use super::pairing::{FoundPositions, StoredFrames, pair};
+use super::pairing::{FoundPositions, pair};
 use super::several_files::ScanFiles;
 use super::units::{Measure, UnitReader, attribute_unit, typical_step};
 use super::window::Window;
@@ -127,6 +127,7 @@ pub(super) fn read_datasets(
     let scratch = window.in_scratch(source.input(), &frames, per_frame, scratch)?;
     let of_frames = (shape[0], frames.scan_shape());
     let elsewhere = positions::given(source.input(), options, of_frames, &mut notes)?;
+    let mut sets = 1;
     let numbers = match elsewhere {
         Some(_) => None,
         None => {
@@ -135,6 +136,7 @@ pub(super) fn read_datasets(
                 |source, frames| PositionNumbers::read(source, paths, frames),
                 |found| found.numbers.nrows(),
             )?;
+            sets = all.len();
             Some(PositionNumbers::joined(source, all, &mut notes)?)
         }
     };
@@ -168,8 +170,8 @@ pub(super) fn read_datasets(
     };
     let measures = units.read();
     units.into_notes(&mut notes);
-    let (positions_name, positions) =
-        pair(found, &StoredFrames::All, &mut window, options, &mut notes)?;
+    let stored = source.stored(&frames, sets);
+    let (positions_name, positions) = pair(found, &stored, &mut window, options, &mut notes)?;
     let (probe, unusable_probe) = match &paths.probe {
         Some(path) => {
             let numbers = layout.plane(source.require("probe", &[path])?, 0)?;

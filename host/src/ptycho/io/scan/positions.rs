@@ -2,7 +2,7 @@
 
 mod table;
 
-use super::pairing::{FoundPositions, FrameNumbers};
+use super::pairing::{FoundPositions, FrameNumbers, Texts};
 use super::units::attribute_unit;
 use super::{ReadOptions, follow};
 use crate::io::source::{Follow, Source};
@@ -155,6 +155,8 @@ struct Coordinates {
     unit: Option<String>,
     /// The number of the frame of each position, if there is a column of them.
     frames: Option<FrameNumbers>,
+    /// Columns of texts, which may name the files of frames.
+    texts: Vec<Texts>,
 }
 
 impl<'a> Reader<'a> {
@@ -239,6 +241,7 @@ impl<'a> Reader<'a> {
             file: self.input.name().to_owned(),
             values: found.values / in_one_metre,
             numbers: found.frames,
+            texts: found.texts,
             raster: None,
         })
     }
@@ -275,6 +278,7 @@ impl<'a> Reader<'a> {
             names: given.map(|n| format!("coordinate {n}")),
             unit,
             frames: None,
+            texts: Vec::new(),
         })
     }
 
@@ -407,6 +411,7 @@ impl<'a> Reader<'a> {
                 names,
                 unit,
                 frames: None,
+                texts: Vec::new(),
             });
         };
         let numbers = source.require("positions", &[dataset])?;
@@ -427,6 +432,7 @@ impl<'a> Reader<'a> {
                 names: ["y", "x"].map(str::to_owned),
                 unit: unit.or(in_cxi),
                 frames: None,
+                texts: Vec::new(),
             });
         }
         self.chosen(values.view(), unit, wrong)

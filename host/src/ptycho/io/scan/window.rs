@@ -38,6 +38,8 @@ pub(super) struct Window {
     pub(super) as_read: bool,
     /// Frames of the file that are left out, as they have no position.
     pub(super) without_position: HashSet<usize>,
+    /// What is doubtful about the positions of the frames.
+    pub(super) doubts: Vec<String>,
 }
 
 impl Window {
@@ -83,6 +85,7 @@ impl Window {
             sparse: options.sparse,
             as_read: !(options.prepares_pixels() || options.selects_frames()),
             without_position: HashSet::new(),
+            doubts: Vec::new(),
         })
     }
 

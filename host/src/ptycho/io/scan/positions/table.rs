@@ -1,7 +1,8 @@
 //! Positions in a table as text: one line for each frame, columns between commas, semicolons, tabs or spaces.
 
-use super::{Coordinates, FrameNumbers};
+use super::{Coordinates, FrameNumbers, Texts};
 use crate::io::{InputFile, IoError};
+use crate::ptycho::io::scan::numbered_names::varying;
 use crate::ptycho::read_options::si_units;
 use crate::text::{Dimension, count, has_decimal_commas, is_decimal};
 use ndarray::Array2;
@@ -280,7 +281,8 @@ impl Table {
                 *to = self.number(*line, cells, column)?;
             }
         }
-        let frames = self.frames(names, chosen)?;
+        let texts = self.texts(chosen);
+        let frames = (self.frames(names, chosen)?).or_else(|| texts.iter().find_map(numbers_in));
         if self.decimal_commas {
             notes.push(format!(
                 "{}: the commas in numbers such as 0,5 are read as decimal points",
@@ -293,6 +295,7 @@ impl Table {
             names: called,
             unit,
             frames,
+            texts,
         })
     }
 
@@ -393,6 +396,25 @@ impl Table {
         Ok(doubtful)
     }
 
+    /// The columns with a text in each line, of which some are no numbers.
+    fn texts(&self, chosen: [usize; 2]) -> Vec<Texts> {
+        let names = self.names.as_deref().unwrap_or_default();
+        let width = self.rows.iter().map(|(_, cells)| cells.len()).max();
+        let others = (0..width.unwrap_or(0)).filter(|column| !chosen.contains(column));
+        let of_column = |column: usize| {
+            let cell = |(_, cells): &(u64, Vec<String>)| cells.get(column).cloned();
+            let values: Vec<String> = self.rows.iter().map(cell).collect::<Option<_>>()?;
+            let is_text = |cell: &String| !cell.is_empty() && cell.parse::<f64>().is_err();
+            values.iter().any(is_text).then(|| Texts {
+                column: (names.get(column).filter(|name| !name.is_empty()))
+                    .map_or_else(|| column.to_string(), |name| quoted(name)),
+                values,
+                lines: self.rows.iter().map(|(line, _)| *line).collect(),
+            })
+        };
+        others.filter_map(of_column).collect()
+    }
+
     /// The numbers of frames in a column, which its name says or not.
     fn frame_numbers(&self, column: usize, named: bool) -> Result<FrameNumbers, IoError> {
         let number = |(line, cells): &(u64, Vec<String>)| self.number(*line, cells, column);
@@ -478,6 +500,21 @@ fn dense(values: &[f64]) -> Option<[f64; 2]> {
     let (least, most) = (*sorted.first()?, *sorted.last()?);
     let once = sorted.windows(2).all(|pair| pair[0] < pair[1]);
     (once && most - least < 2.0 * values.len() as f64).then_some([least, most])
+}
+
+/// The numbers in texts that differ in nothing else and are not in the order of the lines, such as `im_0`, `im_1`, `im_10`, `im_2`: they
+/// may be those of frames.
+fn numbers_in(texts: &Texts) -> Option<FrameNumbers> {
+    let names: Vec<&str> = texts.values.iter().map(String::as_str).collect();
+    let found = varying(&names).filter(|found| found.alone)?;
+    let values: Vec<f64> = found.values.iter().map(|number| *number as f64).collect();
+    let is_likely = dense(&values).is_some() && !values.is_sorted();
+    is_likely.then(|| FrameNumbers {
+        column: format!("{} (numbers in its texts)", texts.column),
+        doubtful: true,
+        values,
+        lines: texts.lines.clone(),
+    })
 }
 
 fn is_one_of(name: &str, known: &[&str]) -> bool {
