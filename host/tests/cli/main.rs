@@ -73,7 +73,10 @@ mod ptycho_notes;
 mod ptycho_numbered_files;
 #[cfg(feature = "ptycho")]
 mod ptycho_orientation;
+#[cfg(feature = "ptycho")]
 mod ptycho_pairing;
+#[cfg(feature = "ptycho")]
+mod ptycho_position_units;
 #[cfg(feature = "ptycho")]
 mod ptycho_predict;
 #[cfg(feature = "ptycho")]

@@ -105,8 +105,9 @@ pub(super) fn read(
         (Some(given), _) => given,
         (None, None) => return Err(positions::missing(source.input(), &TRANSLATION)),
         (None, Some((path, values))) => {
-            let values = units.positions_in_metres(&path, values, pixel, frame, &mut notes)?;
-            FoundPositions::of_dataset(source.input(), path, values)
+            let (values, metres) =
+                units.positions_in_metres(&path, values, pixel, frame, &mut notes)?;
+            FoundPositions::of_dataset(source.input(), path, values).in_units_of(metres)
         }
     };
     let stored = source.stored(&frames, sets);

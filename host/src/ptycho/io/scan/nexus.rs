@@ -12,12 +12,13 @@ use super::frame_stack::FrameStack;
 use super::geometry::{ExpectedPaths, FileGeometry, resolve};
 use super::pairing::{FoundPositions, StoredFrames, pair};
 use super::several_files::ScanFiles;
-use super::units::{Measure, UnitReader, typical_step};
+use super::units::{Measure, UnitReader};
 use super::window::Window;
 use super::{MaskPolarity, Parts, ReadOptions, ScanFile, positions};
 use crate::data::Geometry;
 use crate::io::IoError;
 use crate::io::source::{Numbers, Source};
+use crate::ptycho::position_units::typical_step;
 use crate::text::{shortest, significant};
 use detectors::Candidate;
 use ndarray::{Array2, Axis, Ix2};
@@ -222,7 +223,8 @@ pub(super) fn read(
                 "{path} moves the sample: row = +y, column = +x of the laboratory frame"
             ));
             measures.push(Measure::Positions);
-            FoundPositions::of_dataset(source.input(), path, values)
+            let metres = units.metres_of_position(&path)?;
+            FoundPositions::of_dataset(source.input(), path, values).in_units_of(metres)
         }
     };
     units.into_notes(&mut notes);

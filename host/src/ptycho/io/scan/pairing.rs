@@ -28,6 +28,8 @@ pub(super) struct FoundPositions {
     pub(super) numbers: Option<FrameNumbers>,
     /// Columns of texts, which may have the names of the frames' files.
     pub(super) texts: Vec<Texts>,
+    /// Metres of a number in the file, if it has them in one unit.
+    pub(super) metres: Option<f64>,
     /// The rows and points in a row of a raster.
     pub(super) raster: Option<[usize; 2]>,
 }
@@ -53,7 +55,16 @@ impl FoundPositions {
             values,
             numbers: None,
             texts: Vec::new(),
+            metres: None,
             raster: None,
+        }
+    }
+
+    /// These, whose numbers in the file are in units of so many metres.
+    pub(super) fn in_units_of(self, metres: f64) -> Self {
+        Self {
+            metres: Some(metres),
+            ..self
         }
     }
 
@@ -126,6 +137,7 @@ pub(super) fn pair(
     notes: &mut Vec<String>,
 ) -> Result<(String, Array2<f64>), IoError> {
     let [frames, ..] = window.stored;
+    window.metres_of_position = found.metres;
     let named = files::by_names(&found, stored.files(), options.pair, notes)?;
     let rows = match (named, &found.numbers) {
         (Some(rows), _) => rows,

@@ -4,12 +4,13 @@ use super::frame_stack::FrameStack;
 use super::geometry::{ExpectedPaths, FileGeometry, resolve};
 use super::pairing::{FoundPositions, pair};
 use super::several_files::ScanFiles;
-use super::units::{Measure, UnitReader, attribute_unit, typical_step};
+use super::units::{Measure, UnitReader, attribute_unit};
 use super::window::Window;
 use super::{MaskPolarity, Parts, Paths, ReadOptions, ScanFile, positions, probe};
 use crate::data::Geometry;
 use crate::io::IoError;
 use crate::io::source::{Numbers, Source};
+use crate::ptycho::position_units::typical_step;
 use crate::ptycho::read_options::Datasets;
 use ndarray::{Array2, ArrayD, Axis, Ix2, stack};
 use std::path::Path;
@@ -161,11 +162,11 @@ pub(super) fn read_datasets(
     let frame = [shape[1], shape[2]];
     let found = match (elsewhere, numbers) {
         (Some(given), _) => given,
-        (None, Some(numbers)) => FoundPositions::of_dataset(
-            source.input(),
-            paths.positions.label().to_owned(),
-            numbers.in_metres(&geometry, frame, &mut units)?,
-        ),
+        (None, Some(numbers)) => {
+            let (values, metres) = numbers.in_metres(&geometry, frame, &mut units)?;
+            let name = paths.positions.label().to_owned();
+            FoundPositions::of_dataset(source.input(), name, values).in_units_of(metres)
+        }
         (None, None) => return Err(positions::missing(source.input(), &[])),
     };
     let measures = units.read();
@@ -305,13 +306,13 @@ impl PositionNumbers {
         })
     }
 
-    /// The positions (frame, (row, column)), m.
+    /// The positions (frame, (row, column)), m, and the metres of a row coordinate of 1.
     fn in_metres(
         self,
         geometry: &Geometry,
         [rows, columns]: [usize; 2],
         units: &mut UnitReader<'_>,
-    ) -> Result<Array2<f64>, IoError> {
+    ) -> Result<(Array2<f64>, f64), IoError> {
         let pixel = geometry.object_pixel(rows, columns);
         let step = typical_step(&self.numbers);
         let mut metres = self.numbers;
@@ -330,7 +331,7 @@ impl PositionNumbers {
         for (mut column, unit) in metres.columns_mut().into_iter().zip(unit) {
             column *= unit;
         }
-        Ok(metres)
+        Ok((metres, unit[0]))
     }
 }
 

@@ -7,6 +7,8 @@ use super::units::attribute_unit;
 use super::{ReadOptions, follow};
 use crate::io::source::{Follow, Source};
 use crate::io::{InputFile, IoError, npy};
+use crate::ptycho::position_units::{likely_units, typical_step};
+use crate::ptycho::quantities::one_of;
 use crate::ptycho::read_options::si_units;
 use crate::ptycho::{PositionFile, Raster};
 use crate::text::{Dimension, shortest};
@@ -206,11 +208,15 @@ impl<'a> Reader<'a> {
             (Some(given), _) => given.clone(),
             (None, Some(unit)) => unit.clone(),
             (None, None) => {
+                let units = likely_units(typical_step(&found.values));
                 return Err(self.refuse(
                     "data.positions.unit",
                     format!(
-                        "{} and {} have no unit: are they in m, mm, um or nm? Give data.positions.unit (--position-unit um)",
-                        found.names[0], found.names[1]
+                        "{} and {} have no unit: are they in {}? Give data.positions.unit (--position-unit {})",
+                        found.names[0],
+                        found.names[1],
+                        one_of(&units),
+                        units.first().copied().unwrap_or("m")
                     ),
                 ));
             }
@@ -242,6 +248,7 @@ impl<'a> Reader<'a> {
             values: found.values / in_one_metre,
             numbers: found.frames,
             texts: found.texts,
+            metres: Some(metres),
             raster: None,
         })
     }

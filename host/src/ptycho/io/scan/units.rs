@@ -3,6 +3,7 @@
 use super::ReadOptions;
 use crate::io::IoError;
 use crate::io::source::Source;
+use crate::ptycho::position_units::{by_likelihood, plausible_units, typical_step};
 pub(super) use crate::ptycho::quantities::Measure;
 use crate::ptycho::quantities::{LARGEST_JOULE, one_of};
 use crate::ptycho::read_options::{PositionUnit, VOLTAGES, is_pixel, noun, si_units};
@@ -13,8 +14,6 @@ use std::ops::RangeInclusive;
 
 /// Voltages of electron microscopes that scan, V.
 const MICROSCOPES: RangeInclusive<f64> = 2e4..=2e6;
-/// Steps of a scan that are plausible, in object pixels; the largest is a frame.
-const SMALLEST_STEP: f64 = 2.0;
 /// Steps in frames that are no metres, if nothing says that they are.
 const ABSURD_STEP: f64 = 100.0;
 /// Largest step in frames that is taken to be in metres, where they are documented, though another unit is plausible.
@@ -396,7 +395,7 @@ impl<'a> UnitReader<'a> {
 
     /// Positions (frame, (row, column)), m, of a layout in which they are in metres, unless the options or the attribute `units` say
     /// otherwise, which is added to `notes`; `values` are those in `dataset`, `pixel` is the object pixel and `frame` a frame's rows and
-    /// columns.
+    /// columns. And the metres of one in the file.
     ///
     /// # Errors
     /// The unit is not known, or there is none and another one than metres is plausible.
@@ -407,7 +406,7 @@ impl<'a> UnitReader<'a> {
         pixel: [f64; 2],
         frame: [usize; 2],
         notes: &mut Vec<String>,
-    ) -> Result<Array2<f64>, IoError> {
+    ) -> Result<(Array2<f64>, f64), IoError> {
         let measure = Measure::Positions;
         let stated = match self.given(measure) {
             Some(unit) => Some((unit.to_owned(), Origin::Option)),
@@ -418,30 +417,32 @@ impl<'a> UnitReader<'a> {
             let frames = step / pixel[0].max(pixel[1]) / frame[0].max(frame[1]) as f64;
             let mut plausible = plausible_units(step, pixel, frame);
             if plausible.is_empty() && frames > ABSURD_STEP {
-                plausible = vec!["mm", "um", "nm", "pixel"];
+                plausible = by_likelihood(step, pixel, frame);
+                plausible.retain(|unit| *unit != "m");
             }
             if frames > LARGEST_STEP && !plausible.is_empty() {
                 plausible.push("m");
                 let step = format!("steps of about {}", significant(step, 3));
                 return Err(self.question(measure, dataset, &plausible, &step));
             }
-            return Ok(values);
+            return Ok((values, 1.0));
         };
+        let mut factor = pixel[0];
         if is_pixel(&unit) {
             for (mut column, pixel) in values.columns_mut().into_iter().zip(pixel) {
                 column *= pixel;
             }
         } else {
-            let factor = si_units(Dimension::Length, &unit);
-            let factor = factor.ok_or_else(|| self.unknown(measure, dataset, &unit, origin))?;
+            let known = si_units(Dimension::Length, &unit);
+            factor = known.ok_or_else(|| self.unknown(measure, dataset, &unit, origin))?;
             if factor == 1.0 {
-                return Ok(values);
+                return Ok((values, factor));
             }
             // 20 µm are 20/10⁶, which is the nearest number, unlike 20 · 10⁻⁶.
             values /= (1.0 / factor).round();
         }
         notes.push(format!("{dataset} is in {}", crate::text::visible(&unit)));
-        Ok(values)
+        Ok((values, factor))
     }
 
     /// Metres in one of the unit of positions (row, column) in `dataset`, which are `step` of it apart; `pixel` is the object pixel
@@ -468,7 +469,8 @@ impl<'a> UnitReader<'a> {
                     let mut plausible = plausible_units(step, pixel, frame);
                     let frames = step / pixel[0].max(pixel[1]) / frame[0].max(frame[1]) as f64;
                     if plausible.is_empty() && frames > ABSURD_STEP {
-                        plausible = vec!["mm", "um", "nm", "pixel"];
+                        plausible = by_likelihood(step, pixel, frame);
+                        plausible.retain(|unit| *unit != "m");
                     }
                     let step = format!("steps of about {}", significant(step, 3));
                     self.only(measure, dataset, &plausible, &step)?
@@ -483,6 +485,13 @@ impl<'a> UnitReader<'a> {
         let factor = factor.ok_or_else(|| self.unknown(measure, dataset, &unit, origin))?;
         self.note(dataset, &unit, origin);
         Ok([factor; 2])
+    }
+
+    /// Metres of one in the unit of positions that options, attribute or name state, and else 1.
+    pub(super) fn metres_of_position(&self, dataset: &str) -> Result<f64, IoError> {
+        let stated = self.stated(Measure::Positions, dataset)?;
+        let known = stated.and_then(|(unit, _)| si_units(Dimension::Length, &unit));
+        Ok(known.unwrap_or(1.0))
     }
 
     /// The unit that options, attribute or name state.
@@ -616,56 +625,6 @@ fn unit_in_name(dataset: &str, dimension: Dimension) -> Option<&str> {
     (!begin.is_empty() && si_units(dimension, unit).is_some()).then_some(unit)
 }
 
-/// Units in which steps of `step` are between two object pixels and a frame.
-fn plausible_units(step: f64, pixel: [f64; 2], [rows, columns]: [usize; 2]) -> Vec<&'static str> {
-    let pixel_size = pixel[0].max(pixel[1]);
-    let pixels = SMALLEST_STEP..=rows.max(columns) as f64;
-    let units = Measure::Positions.units().iter().copied();
-    let mut plausible: Vec<&str> = units
-        .filter(|unit| {
-            let metres = si_units(Dimension::Length, unit).map(|unit| unit * step);
-            metres.is_some_and(|metres| pixels.contains(&(metres / pixel_size)))
-        })
-        .collect();
-    // Electrons, whose object pixels are smaller than an atom, or nearly.
-    let in_angstrom = step * 1e-10 / pixel_size;
-    if pixel_size < 1e-9 && pixels.contains(&in_angstrom) {
-        plausible.push("A");
-    }
-    if pixels.contains(&step) {
-        plausible.push("pixel");
-    }
-    plausible
-}
-
-/// Part of the positions that is not regarded on each side where they extend the whole by more than so many times.
-const OUTLYING: (f64, f64) = (0.05, 5.0);
-
-/// Distance of neighbours that `positions` (frame, (row, column)) have on average if they fill their extent, without single ones that
-/// are far away.
-pub(super) fn typical_step(positions: &Array2<f64>) -> f64 {
-    let count = positions.nrows().max(1) as f64;
-    let [height, width] = [0, 1].map(|axis| {
-        let column = positions.column(axis);
-        let mut ordered = column.to_vec();
-        ordered.sort_unstable_by(f64::total_cmp);
-        let [Some(low), Some(high)] = [ordered.first(), ordered.last()] else {
-            return 0.0;
-        };
-        let (part, times) = OUTLYING;
-        let left_out = (part * count).ceil() as usize;
-        let inner = ordered.get(left_out..ordered.len().saturating_sub(left_out));
-        let inner = inner.and_then(|inner| Some(inner.last()? - inner.first()?));
-        match inner {
-            Some(inner) if inner > 0.0 && high - low > times * inner => inner,
-            _ => (high - low).max(0.0),
-        }
-    });
-    (height * width / count)
-        .sqrt()
-        .max(height.max(width) / count)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -705,31 +664,5 @@ mod tests {
             refused.contains("\"mm\"") && refused.contains("data.units.positions"),
             "{refused}"
         );
-    }
-
-    #[test]
-    fn steps_tell_the_unit() {
-        let positions = Array2::from_shape_fn((100, 2), |(j, k)| {
-            0.25 * (if k == 0 { j / 10 } else { j % 10 }) as f64
-        });
-        let step = typical_step(&positions);
-        assert!((step - 0.225).abs() < 0.01, "{step}");
-        let mut glitch = positions.clone();
-        glitch[[2, 0]] = 250.0;
-        assert!((typical_step(&glitch) / step - 1.0).abs() < 0.2);
-        let pixel = [1e-8; 2];
-        assert_eq!(plausible_units(step, pixel, [128, 128]), ["um"]);
-        assert_eq!(plausible_units(step * 1e-6, pixel, [128, 128]), ["m"]);
-        assert_eq!(plausible_units(step * 1e-3, pixel, [128, 128]), ["mm"]);
-        // 22.5 object pixels, 22.5 nm or, with larger object pixels, 22.5 Å.
-        assert_eq!(
-            plausible_units(100.0 * step, pixel, [128, 128]),
-            ["nm", "pixel"]
-        );
-        assert_eq!(
-            plausible_units(100.0 * step, [7e-10; 2], [128, 128]),
-            ["nm", "A", "pixel"]
-        );
-        assert!(plausible_units(0.0, pixel, [128, 128]).is_empty());
     }
 }

@@ -16,6 +16,9 @@ const QUOTED: usize = 40;
 /// Most names of columns that an error lists.
 const LISTED: usize = 20;
 
+/// What stands for a number that was not recorded.
+const NO_NUMBER: [&str; 5] = ["nan", "na", "n/a", "null", "none"];
+
 /// Longest line, bytes.
 const LONGEST_LINE: usize = 1 << 16;
 
@@ -348,6 +351,10 @@ impl Table {
         let Some(cell) = cells.get(column) else {
             return Err(wrong(count(cells.len(), ["column", "columns"])));
         };
+        // A position that was not recorded, of a frame that may be left out.
+        if cell.is_empty() || NO_NUMBER.iter().any(|none| cell.eq_ignore_ascii_case(none)) {
+            return Ok(f64::NAN);
+        }
         let number = cell.parse::<f64>().ok().filter(|value| value.is_finite());
         let quoted = quoted(cell);
         number.ok_or_else(|| wrong(format!("\"{quoted}\"")))
@@ -674,10 +681,9 @@ mod tests {
                 None,
                 "line 3: expected a number in column 1, found 1 column",
             ),
-            ("x_um,y_um\n1,nan\n", None, "found \"nan\""),
             ("x_um,y_um\n1,\"2\n3\"\n", None, "found \"2 3\""),
             ("x_um,y_mm\n1,2\n", None, "one unit"),
-            ("frame,x_um,y_um\nnone,1,2\n", None, "found \"none\""),
+            ("frame,x_um,y_um\nno,1,2\n", None, "found \"no\""),
         ] {
             let error = read(text, columns).err().map(|e| e.to_string());
             assert!(
