@@ -35,6 +35,16 @@ pub struct PositionUnitOrigin {
     pub option: &'static str,
 }
 
+/// The unit in the file of a scan, which makes no difference between scans with the same positions in metres.
+#[derive(Debug, Clone, Copy)]
+struct OfFile(Option<PositionUnitOrigin>);
+
+impl PartialEq for OfFile {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
 /// A scan with at least one frame, finite non-negative counts, at least one valid pixel, one
 /// finite position per frame, and a probe (if any) of the frames' shape.
 #[derive(Debug, Clone, PartialEq)]
@@ -58,7 +68,7 @@ pub struct Scan {
     /// What its reader found doubtful, one sentence each.
     doubts: Vec<String>,
     /// How its positions were converted to metres.
-    position_unit: Option<PositionUnitOrigin>,
+    position_unit: OfFile,
     /// Why the illumination in the file is not the start probe.
     unusable_probe: Option<String>,
     /// Numbers of the frames in the file, if they have others there.
@@ -260,7 +270,7 @@ impl Scan {
             travel: None,
             stored: None,
             doubts: Vec::new(),
-            position_unit: None,
+            position_unit: OfFile(None),
             unusable_probe: None,
             in_file: None,
             masked_frames: Vec::new(),
@@ -401,7 +411,7 @@ impl Scan {
             stored: None,
             in_file: None,
             doubts: Vec::new(),
-            position_unit: None,
+            position_unit: OfFile(None),
             ..self
         }
     }
@@ -428,14 +438,14 @@ impl Scan {
     /// Says how its positions were converted to metres.
     #[must_use]
     pub fn with_position_unit(mut self, unit: Option<PositionUnitOrigin>) -> Self {
-        self.position_unit = unit;
+        self.position_unit = OfFile(unit);
         self
     }
 
     /// How its positions were converted to metres, if they were read from a file.
     #[must_use]
     pub fn position_unit(&self) -> Option<PositionUnitOrigin> {
-        self.position_unit
+        self.position_unit.0
     }
 
     /// Says why the illumination in its file is not its start probe, if the file has one.
@@ -491,7 +501,7 @@ impl Scan {
             .with_voltage(self.voltage)
             .with_stored_pixels(self.stored)
             .with_doubts(self.doubts)
-            .with_position_unit(self.position_unit)
+            .with_position_unit(self.position_unit.0)
             .with_unusable_probe(self.unusable_probe)
             .with_stored_frames(in_file);
         scan.masked_frames = masked_frames;

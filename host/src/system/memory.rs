@@ -83,15 +83,15 @@ fn address_space_headroom(limits: &str, statm: &str) -> Option<u64> {
 }
 
 /// Bytes of memory that are left free besides what is asked for: for what is not counted, as of threads.
-const ROOM: u64 = 32 << 20;
+const UNCOUNTED: u64 = 32 << 20;
 
 /// Whether the system gives `bytes` of memory, and some more: under a limit of the address space it may refuse any. They are given back
 /// at once. The error says how much was asked for, and how much there is.
 pub(crate) fn can_allocate(bytes: u64) -> Result<(), [Bytes; 2]> {
-    let needed = bytes.saturating_add(ROOM);
+    let needed = bytes.saturating_add(UNCOUNTED);
     let mut values: Vec<u8> = Vec::new();
     let reserved = usize::try_from(needed).is_ok_and(|n| values.try_reserve_exact(n).is_ok());
-    // Memory that nobody sees need not be allocated.
+    // The compiler may leave out an allocation of which nothing is seen.
     std::hint::black_box(values.as_ptr());
     match reserved {
         true => Ok(()),

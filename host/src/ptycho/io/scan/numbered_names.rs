@@ -56,7 +56,7 @@ pub(super) fn is_natural(names: &[&str]) -> bool {
 
 /// The number in which names differ, another one in each.
 pub(super) struct Varying {
-    /// Which of the numbers of a name it is.
+    /// Its place among the numbers of a name.
     place: usize,
     /// Whether the names differ in nothing else.
     pub(super) alone: bool,

@@ -312,6 +312,9 @@ fn remedy(
     }
     let both = frames.min(positions);
     let mut how = format!("--pair first (data.pair) uses the first {both} of each");
+    if stored.files().len() > 1 {
+        how += ", if no file is missing before others";
+    }
     // A detector that counts while the beam flies back.
     if let Some([slow, fast]) = found.raster
         && frames.is_multiple_of(slow)

@@ -1,19 +1,18 @@
 //! Units of numbers in files without a fixed unit: as the options say, as the file states, or the only plausible one.
 
+mod voltage;
+
 use super::ReadOptions;
 use crate::io::IoError;
 use crate::io::source::Source;
 use crate::ptycho::position_units::{by_likelihood, plausible_units, typical_step};
 pub(super) use crate::ptycho::quantities::Measure;
 use crate::ptycho::quantities::{LARGEST_JOULE, one_of};
-use crate::ptycho::read_options::{PositionUnit, VOLTAGES, is_pixel, noun, si_units};
+use crate::ptycho::read_options::{PositionUnit, is_pixel, noun, si_units};
 use crate::text::{Dimension, shortest, significant};
 use ndarray::Array2;
 use std::cell::RefCell;
-use std::ops::RangeInclusive;
 
-/// Voltages of electron microscopes that scan, V.
-const MICROSCOPES: RangeInclusive<f64> = 2e4..=2e6;
 /// Steps in frames that are no metres, if nothing says that they are.
 const ABSURD_STEP: f64 = 100.0;
 /// Largest step in frames that is taken to be in metres, where they are documented, though another unit is plausible.
@@ -265,88 +264,6 @@ impl<'a> UnitReader<'a> {
             notes.push(format!("{dataset} is {} {name}", shortest(value)));
         }
         Ok(converted)
-    }
-
-    /// The voltage, V, that has accelerated electrons, of the number `value` in `dataset`: in the unit of its attribute, or in V, as this
-    /// program writes it.
-    ///
-    /// # Errors
-    /// The unit is no voltage, or there is none and the number is none of a microscope in V.
-    pub(super) fn voltage(&self, dataset: &str, value: f64) -> Result<f64, IoError> {
-        let refused = |found: String, expected: &str| IoError::Value {
-            file: self.source.name().to_owned(),
-            dataset: dataset.to_owned(),
-            found,
-            expected: format!(
-                "{expected} (data.constants.voltage takes its place: --voltage 300kV)"
-            ),
-        };
-        let number = shortest(value);
-        let volts = match attribute_unit(self.source, dataset)? {
-            Some(unit) => {
-                let known = si_units(Dimension::Voltage, &unit).map(|volts| volts * value);
-                known.ok_or_else(|| {
-                    let expected = format!("a unit of voltage ({})", Dimension::Voltage.names());
-                    refused(format!("the attribute units = \"{unit}\""), &expected)
-                })?
-            }
-            None if MICROSCOPES.contains(&value) => value,
-            None => {
-                let found = format!("{number} without a unit: is it in kV or V?");
-                return Err(refused(found, "a voltage with a unit"));
-            }
-        };
-        if !VOLTAGES.contains(&volts) {
-            let found = format!("{}V", shortest(volts));
-            return Err(refused(found, "a voltage between 100V and 10MV"));
-        }
-        Ok(volts)
-    }
-
-    /// The voltage, V, of electrons that a file has as the energy of its beam: a number in a unit of voltage, with its dataset; `None` if
-    /// it has another unit, or none. It is noted if it is `needed`, as nothing else states the wavelength.
-    ///
-    /// # Errors
-    /// It is needed, and below those of microscopes, so that photons may be meant.
-    pub(super) fn voltage_of_energy(
-        &self,
-        energy: Option<&(String, f64)>,
-        needed: bool,
-        notes: &mut Vec<String>,
-    ) -> Result<Option<(String, f64)>, IoError> {
-        let Some((dataset, value)) = energy else {
-            return Ok(None);
-        };
-        let unit = match attribute_unit(self.source, dataset)? {
-            Some(unit) if given(Measure::Energy, self.options).is_none() => unit,
-            _ => return Ok(None),
-        };
-        let Some(factor) = si_units(Dimension::Voltage, &unit) else {
-            return Ok(None);
-        };
-        let volts = value * factor;
-        let kilovolts = shortest(volts / 1e3);
-        let needed = needed && !self.options.constants.has_beam();
-        if !MICROSCOPES.contains(&volts) {
-            if !needed {
-                return Ok(None);
-            }
-            return Err(IoError::Value {
-                file: self.source.name().to_owned(),
-                dataset: dataset.clone(),
-                found: format!(
-                    "{} with units = \"{unit}\": are these electrons of {kilovolts} kV (--voltage {kilovolts}kV) or photons of {kilovolts} keV (--energy {kilovolts}keV)?",
-                    shortest(*value)
-                ),
-                expected: "an energy with a unit of energy, or a voltage of an electron microscope (data.constants.voltage and data.constants.energy take its place)".to_owned(),
-            });
-        }
-        if needed {
-            notes.push(format!(
-                "{dataset} has the unit {unit}, one of a voltage: {kilovolts} kV are taken as the voltage that has accelerated electrons (data.constants.energy states an energy of photons)"
-            ));
-        }
-        Ok(Some((dataset.clone(), volts)))
     }
 
     /// Metres of the length `value` in `dataset` of a layout whose documented unit is `unit`, unless the options or the attribute `units`
@@ -626,43 +543,4 @@ fn unit_in_name(dataset: &str, dimension: Dimension) -> Option<&str> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_end_in_units() {
-        let length = |name| unit_in_name(name, Dimension::Length);
-        assert_eq!(length("/scan/stage/x_um"), Some("um"));
-        assert_eq!(length("/z [mm]"), Some("mm"));
-        assert_eq!(length("/lambda_A"), Some("A"));
-        assert_eq!(length("/energy_kev"), None);
-        assert_eq!(unit_in_name("/energy_kev", Dimension::Energy), Some("kev"));
-        for none in ["/m", "/x", "/um/x", "/atom", "/_m", ""] {
-            assert_eq!(length(none), None, "{none}");
-        }
-    }
-
-    #[test]
-    fn several_units_of_one_dataset_are_refused() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("units.h5");
-        let file = hdf5_metno::File::create(&path).unwrap();
-        for (name, units) in [("same", ["um"; 3]), ("differ", ["um", "mm", "m"])] {
-            let dataset = file.new_dataset::<f64>().create(name).unwrap();
-            let units = units.map(|unit| unit.parse::<hdf5_metno::types::VarLenUnicode>().unwrap());
-            let attribute = dataset.new_attr_builder().with_data(&units).create("units");
-            attribute.unwrap();
-        }
-        file.close().unwrap();
-        let memory = crate::system::Memory::available();
-        let source =
-            Source::open_with_links(&path, memory, crate::io::source::Follow::Inside).unwrap();
-        let same = attribute_unit(&source, "/same").unwrap();
-        assert_eq!(same.as_deref(), Some("um"));
-        let refused = attribute_unit(&source, "/differ").unwrap_err().to_string();
-        assert!(
-            refused.contains("\"mm\"") && refused.contains("data.units.positions"),
-            "{refused}"
-        );
-    }
-}
+mod tests;
