@@ -159,18 +159,18 @@ impl MemoryRequest {
         }
     }
 
-    /// Checks that the system gives the memory of a run on the CPU besides the counts that have been read.
-    fn check_allocation(&self, estimate: &MemoryEstimate) -> Result<(), OutOfMemory> {
+    /// Checks that the system gives the `bytes` of a run on the CPU besides the counts that have been read.
+    fn check_allocation(&self, bytes: u64) -> Result<(), OutOfMemory> {
         let [frames, _, rows, columns] = self.shape;
         let counts = (frames * rows * columns) as u64 * 4;
         let read = if self.in_scratch.is_some() { 0 } else { counts };
-        can_allocate(estimate.cpu.saturating_sub(read)).map_err(|[needed, available]| OutOfMemory {
+        can_allocate(bytes.saturating_sub(read)).map_err(|[needed, available]| OutOfMemory {
             what: WHAT,
             needed,
             whose: "host".to_owned(),
             backend: "the CPU back end",
             available,
-            advice: estimate.advice.into(),
+            advice: self.estimate().advice.into(),
         })
     }
 
@@ -202,7 +202,7 @@ impl MemoryRequest {
             BackendKind::Cpu => {
                 let estimate = self.of_processes(ranks);
                 estimate.check_cpu(WHAT, host)?;
-                self.check_allocation(&estimate)?;
+                self.check_allocation(estimate.cpu / ranks.local_size().max(1) as u64)?;
             }
             BackendKind::Emulator(devices) => {
                 let own = self.of_device(devices.len() * ranks.size());
