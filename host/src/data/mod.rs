@@ -37,7 +37,7 @@ pub use placement::Placement;
 pub use positions::{PixelPositions, PositionError};
 pub(crate) use reconstruction::product;
 pub use reconstruction::{DetectorModel, HistoryEntry, Reconstruction, SliceStack};
-pub use scan::{Scan, ScanError, Simulation};
+pub use scan::{PositionUnitOrigin, Scan, ScanError, Simulation};
 pub use scattering::{Curve, Scattering, ScatteringImage, Smearing};
 pub use stored_pixels::StoredPixels;
 #[cfg(feature = "ptycho")]

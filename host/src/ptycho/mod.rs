@@ -47,6 +47,7 @@ mod object_layout;
 mod object_modes;
 mod orientation;
 mod overlap;
+mod position_units;
 mod predict;
 mod probe_focus;
 pub(crate) mod probe_grid;
@@ -125,6 +126,7 @@ pub use orientation::{
     TwinDecision, is_own_twin,
 };
 pub use overlap::Overlap;
+pub use position_units::PositionRemedy;
 pub use predict::{PredictError, Prediction, predict};
 pub use probe_focus::{Focus, FocusSearch, NoFocus};
 pub use probe_size::ProbeSize;

@@ -13,6 +13,7 @@ mod write_whole;
 pub use atomic_file::WriteError;
 #[cfg(any(feature = "parquet", feature = "store"))]
 pub(crate) use catch_panic::catch_panic;
+pub(crate) use memory::can_allocate;
 pub use memory::{Bytes, Memory};
 pub use processor::processor;
 pub use scratch_file::ScratchError;
