@@ -60,6 +60,7 @@ fn files(folder: &Path, made: &Simulated, further: &[(usize, usize)]) -> BartFil
         }),
         select: Selection::default(),
         k_unit: None,
+        exclude_coils: Vec::new(),
     }
 }
 

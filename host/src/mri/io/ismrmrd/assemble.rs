@@ -10,6 +10,7 @@ use crate::io::IoError;
 use crate::io::records::Records;
 use crate::io::source::Source;
 use crate::mri::io::bart::MatrixSize;
+use crate::mri::io::excluded_coils::ExcludedCoils;
 use crate::mri::io::not_finite;
 use crate::text::significant;
 use ndarray::{Array2, Axis};
@@ -55,13 +56,20 @@ pub(super) fn assemble(
         });
     };
     let axes = if encoded.matrix[2] > 1 { 3 } else { 2 };
+    let coils = usize::from(heads[chosen[0]].active_channels);
+    let excluded = ExcludedCoils::new(&options.exclude_coils, coils, source.name())?;
     let mut raw = RawSamples::read(
         source, records, &heads, &chosen, axes, header, encoded, &mut notes,
     )?;
-    notes.extend(not_finite::silence_coils(&mut raw.samples, &raw.readouts));
+    excluded.clear(&mut raw.samples);
+    notes.extend(not_finite::silence_coils(
+        &mut raw.samples,
+        &raw.readouts,
+        &excluded,
+    ));
     let removed = not_finite::remove(&mut raw.trajectory, &mut raw.samples, &mut raw.readouts);
-    chosen.retain(|number| removed.binary_search(number).is_err());
-    left_out.extend(not_finite::left_out(removed.len(), "acquisitions"));
+    chosen.retain(|number| removed.acquisitions.binary_search(number).is_err());
+    left_out.extend(removed.left_out("acquisitions"));
     let placement = placement(records, &chosen, &mut notes)?;
     let is_given = options.matrix.is_some();
     let unit = options.k_unit.unwrap_or(KUnit::CYCLES_PER_PIXEL);
@@ -101,6 +109,8 @@ pub(super) fn assemble(
             source: Box::new(other),
         },
     })?;
+    let (kspace, note) = excluded.remove(kspace);
+    notes.extend(note);
     if !left_out.is_empty() {
         let list: Vec<String> = left_out.iter().map(LeftOut::to_string).collect();
         let of_one = if options.image.is_some() {
