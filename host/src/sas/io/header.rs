@@ -1,6 +1,7 @@
 //! What the lines around columns of numbers say about them: names of columns, and units.
 
 use super::names::{self, Foreign, Name, Role, is_sentence, letters};
+use super::names::{is_other_quantity, may_be_intensity};
 use super::names::{rank_of_intensity, role_in_front};
 use super::{IoError, QUnit, ReadOptions, shorten, units};
 
@@ -32,6 +33,8 @@ pub(super) struct Header {
     foreign: Option<(usize, Foreign, String)>,
     /// A column that is taken for q although its name does not say so, from 0, and its name.
     assumed: Option<(usize, String)>,
+    /// The column of I by its place, from 0, in a line that names q but no intensity, and its name.
+    by_place: Option<(usize, String)>,
     /// Keys of an image of a detector without q.
     detector: Vec<String>,
     /// Whether the columns begin with qx, qy and an intensity.
@@ -204,6 +207,9 @@ impl Header {
             return;
         }
         let Some(intensity) = intensity else {
+            if q == Some(0) && columns > 1 && !settings {
+                self.by_place = Some((1, names[1].text.clone()));
+            }
             // A function of I beside q.
             let of_i = |(_, of, _): &(usize, Foreign, String)| {
                 use Foreign::{Logarithm, OfIntensity, Power};
@@ -403,6 +409,24 @@ impl Header {
         })
     }
 
+    /// A note if the header gives the column of I a name of another quantity, or of none that is known.
+    pub(super) fn note_on_intensity(&self, column: Option<usize>) -> Option<String> {
+        let at = column?;
+        let name = match (&self.columns, &self.by_place) {
+            (Some(columns), _) => {
+                let name = &columns.names.get(at)?.text;
+                is_other_quantity(name).then_some(name)?
+            }
+            (None, Some((place, name))) if *place == at && !may_be_intensity(name) => name,
+            (None, _) => return None,
+        };
+        Some(format!(
+            "column {} ({}) is read as I, although the header does not call it so: models do not describe other quantities, such as a structure factor S(q)",
+            at + 1,
+            shorten(name)
+        ))
+    }
+
     /// A note if the header seems to name columns that are not read so; `curve`: the columns were
     /// found to be those of a curve.
     pub(super) fn note_on_columns(&self, curve: bool) -> Option<String> {
@@ -535,6 +559,40 @@ mod tests {
         ] {
             let found = header(line, 3);
             assert!(found.columns.is_none() && !found.image, "{line}");
+        }
+    }
+
+    #[test]
+    fn quantities_that_are_no_intensity_are_named() {
+        for (text, columns) in [
+            ("q S(q)", 2),
+            ("# Q (1/A)\tS(Q)", 2),
+            ("q,F(q),dF", 3),
+            ("q T(q) err", 3),
+            ("q chi(q) sigma", 3),
+            ("q transmission", 2),
+            ("q R", 2),
+            ("q structure_factor error", 3),
+        ] {
+            let found = header(text, columns).note_on_intensity(Some(1));
+            let note = found.unwrap_or_default();
+            assert!(note.starts_with("column 2 ("), "{text}: {note}");
+        }
+        for (text, columns) in [
+            ("q I", 2),
+            ("q I_abs", 2),
+            ("Q (1/A), Intensit\u{e4}t", 2),
+            ("q dSigma/dOmega", 2),
+            ("q d\u{3a3}/d\u{3a9} error", 3),
+            ("q water err", 3),
+            ("q P(q) S(q) I", 4),
+            ("q S(q)\nq I(q)", 2),
+            ("two words", 2),
+            ("1/A 1/cm", 2),
+        ] {
+            let header = header(text, columns);
+            let column = header.column(Role::Intensity).or(Some(1));
+            assert_eq!(header.note_on_intensity(column), None, "{text}");
         }
     }
 

@@ -76,7 +76,7 @@ impl Foreign {
             Self::Spacing => ("a spacing d", "q = 2π/d in 1/Å or 1/nm"),
             Self::Power => ("a power of q or a product with it", "q and I themselves"),
             Self::OfIntensity => ("a function of the intensity", "q and I themselves"),
-            Self::HalfS => ("sin(θ)/λ", "q = 4π sin(θ)/λ in 1/Å or 1/nm"),
+            Self::HalfS => ("sin(θ)/λ or 2 sin(θ)/λ", "q = 4π sin(θ)/λ in 1/Å or 1/nm"),
             Self::Number => ("a number of a row, pixel or channel", "q in 1/Å or 1/nm"),
         }
     }
@@ -127,7 +127,7 @@ const SIGMA: [&str; 27] = [
 /// Those that are too short to follow what they belong to: `is`, `id`.
 const SHORT: [&str; 5] = ["d", "e", "s", "δ", "δ"];
 /// Names of the intensity: those of I(q) itself come first, and then those that also stand for what it was made from.
-const INTENSITY: [&str; 21] = [
+const INTENSITY: [&str; 23] = [
     "i",
     "iq",
     "iofq",
@@ -136,6 +136,8 @@ const INTENSITY: [&str; 21] = [
     "intensities",
     "int",
     "crosssection",
+    "dsigmadomega",
+    "dσdω",
     "absint",
     "iexp",
     "jexp",
@@ -151,7 +153,7 @@ const INTENSITY: [&str; 21] = [
     "data",
 ];
 /// The number of names of I(q) itself.
-const OF_Q: usize = 14;
+const OF_Q: usize = 16;
 const Q: [&str; 17] = [
     "q",
     "|q|",
@@ -319,9 +321,49 @@ pub(super) fn role_in_front(name: &str) -> Option<Role> {
         "d" | "da" | "dspacing" => foreign(Foreign::Spacing),
         "delta" | "δ" | "z" => foreign(Foreign::Correlation),
         "q2" | "qsq" | "qsquared" | "qsquare" | "q4" => foreign(Foreign::Power),
-        _ if name.starts_with("sintheta") || name.starts_with("sinθ") => foreign(Foreign::HalfS),
+        _ if ["4pisin", "4πsin"].iter().any(|of| name.contains(of)) => Some(Role::Q),
+        _ if name.contains("sintheta") || name.contains("sinθ") => foreign(Foreign::HalfS),
         _ => None,
     }
+}
+
+/// Names of quantities that are functions of q, or of r, and no intensities.
+const OTHERS: [&str; 24] = [
+    "sq",
+    "sofq",
+    "structurefactor",
+    "structfactor",
+    "fq",
+    "fofq",
+    "amplitude",
+    "gr",
+    "gofr",
+    "pr",
+    "pofr",
+    "tq",
+    "t",
+    "transmission",
+    "trans",
+    "absorbance",
+    "absorption",
+    "chiq",
+    "betaq",
+    "beta",
+    "phase",
+    "ratio",
+    "reflectivity",
+    "visibility",
+];
+
+/// Whether a name is that of a quantity other than an intensity.
+pub(super) fn is_other_quantity(name: &str) -> bool {
+    OTHERS.contains(&name)
+}
+
+/// Whether a name that is not known may be that of an intensity: `I_abs`, `Intensität`, `cps`.
+pub(super) fn may_be_intensity(name: &str) -> bool {
+    let starts = ["i", "abs", "cts", "cps", "cnt", "scatt", "sample"];
+    !is_other_quantity(name) && starts.iter().any(|start| name.starts_with(start))
 }
 
 /// How surely a name of an intensity stands for I(q): the least is the surest.
@@ -355,7 +397,11 @@ const BRACKETS: [char; 6] = ['(', ')', '[', ']', '{', '}'];
 /// there are as many, otherwise its words.
 pub(super) fn names(line: &str, columns: usize) -> Vec<Name> {
     for separator in ['|', '\t', ';', ','] {
-        let cells = cells(line, separator);
+        let mut cells = cells(line, separator);
+        // Text before the first bar introduces the names: `The columns are | Q | I |`.
+        if separator == '|' && cells.len() == columns + 1 {
+            cells.remove(0);
+        }
         if cells.len() == columns && columns > 1 {
             return cells.into_iter().map(name).collect();
         }
@@ -393,7 +439,7 @@ const PAIRS: [[&str; 2]; 6] = [
     ["i", "reg"],
 ];
 
-/// The cells of a line. Text before the first bar introduces the cells.
+/// The cells of a line that are not empty; none without the separator.
 fn cells(line: &str, separator: char) -> Vec<&str> {
     let mut cells: Vec<&str> = Vec::new();
     let (mut depth, mut start) = (0_u32, 0);
@@ -412,9 +458,6 @@ fn cells(line: &str, separator: char) -> Vec<&str> {
         return cells;
     }
     cells.push(&line[start..]);
-    if separator == '|' {
-        cells.remove(0);
-    }
     cells.retain(|cell| !bare(cell).is_empty());
     cells
 }
