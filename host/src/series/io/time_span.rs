@@ -178,7 +178,7 @@ mod tests {
             (&[1_739_184_970, 1_739_184_971], Seconds),
             (&[1_000_000, 1_001_000_000, 2_001_000_000], Nanoseconds),
             (&[5, 1_000_000_005], Nanoseconds),
-            (&[0, 1_500_000_000], Microseconds),
+            (&[1, 1_500_000_000], Microseconds),
             // From 1970 to 2025, every five years.
             (
                 &(0..12).map(|n| n * 157_680_000).collect::<Vec<_>>(),
