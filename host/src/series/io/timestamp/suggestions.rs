@@ -185,11 +185,10 @@ fn moment(pattern: &str, text: &str) -> Option<i64> {
 fn patterns() -> impl Iterator<Item = String> {
     DATES.iter().flat_map(|date| {
         let with_clock = BETWEEN.iter().flat_map(move |between| {
-            let clocks = CLOCKS.iter().flat_map(move |clock| {
+            CLOCKS.iter().flat_map(move |clock| {
                 let endings = ENDINGS.iter();
                 endings.map(move |ending| format!("{date}{between}{clock}{ending}"))
-            });
-            clocks
+            })
         });
         std::iter::once((*date).to_owned()).chain(with_clock)
     })
