@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-/// Most pairs of series and date of a column that are told apart. A column with more is one of
+/// Most pairs of series and date of a column that are distinguished. A column with more is one of
 /// times of single rows, such as those of their arrival.
 const MOST: usize = 1 << 18;
 
