@@ -33,23 +33,24 @@ pub(super) fn in_parts(
     let mut of_rows = vec![0.0_f32; frame.nrows()];
     let mut of_columns = vec![0.0_f32; frame.ncols()];
     for (down, rows) in rows.iter().enumerate() {
+        let mut sums = vec![0.0_f32; frame.ncols()];
         for row in rows.clone() {
             let counts = frame.row(row);
-            let mut whole = 0.0;
-            for (right, columns) in columns.iter().enumerate() {
-                let part = match counts.as_slice() {
-                    Some(counts) => summed(&counts[columns.clone()]),
-                    None => {
-                        let counts = counts.iter().skip(columns.start).take(columns.len());
-                        counts.map(|count| f64::from(*count)).sum()
-                    }
-                };
-                cells[down * CELLS + right] += part;
-                whole += part;
-            }
-            of_rows[row] = whole as f32;
-            (of_columns.iter_mut().zip(counts)).for_each(|(sum, count)| *sum += count);
+            let copied;
+            let counts = match counts.as_slice() {
+                Some(counts) => counts,
+                None => {
+                    copied = counts.to_vec();
+                    &copied
+                }
+            };
+            of_rows[row] = summed(counts) as f32;
+            (sums.iter_mut().zip(counts)).for_each(|(sum, count)| *sum += count);
         }
+        for (right, columns) in columns.iter().enumerate() {
+            cells[down * CELLS + right] = summed(&sums[columns.clone()]);
+        }
+        (of_columns.iter_mut().zip(sums)).for_each(|(sum, of_cells)| *sum += of_cells);
     }
     let mut all = Vec::with_capacity(COARSE + cells.len() + of_rows.len() + of_columns.len());
     for side in SIZES {

@@ -317,7 +317,8 @@ impl Patterns {
                 .filter(|(_, counts)| **counts == 0.0)
                 .for_each(|(share, _)| *share = 0.0);
             let most = 0.5 * (1.0 + total(&left)) * light.typical;
-            light.levels[*frame] < most || !unlike.contains(frame)
+            let is_alike = difference(counts, &left) <= UNLIKE || light.is_dark(*frame);
+            (light.levels[*frame] < most && is_alike) || !unlike.contains(frame)
         });
         found
     }

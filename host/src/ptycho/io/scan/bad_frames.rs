@@ -3,7 +3,7 @@
 use crate::data::Scan;
 use crate::io::{InputFile, IoError};
 use crate::ptycho::diagnosis::dead_pixels::{STUCK, dark, listed_pixels};
-use crate::ptycho::diagnosis::hot_pixels::{HOT, candidates, valid_somewhere};
+use crate::ptycho::diagnosis::hot_pixels::valid_somewhere;
 use crate::ptycho::diagnosis::stuck_pixels::stuck;
 use crate::ptycho::{
     BadFrameSetting, BadFrames, EmptyFrames, HotPixelSetting, HotPixels, ReadOptions,
@@ -182,12 +182,7 @@ pub(super) fn without_dead_pixels(
 ) -> Result<Scan, IoError> {
     let [number, rows, columns] = scan.shape();
     let mean = scan.mean_frame();
-    // Light says how much a pixel would have, and hot pixels do not.
-    let mut light = valid_somewhere(&scan);
-    for hot in candidates(&mean, &light, number, HOT) {
-        light[hot.place] = false;
-    }
-    let dark = dark(&mean, &light, number);
+    let dark = dark(&mean, &valid_somewhere(&scan), number);
     let stuck = stuck(&scan, &mean)?;
     let never = dark.what();
     for (pixels, what, note) in [
