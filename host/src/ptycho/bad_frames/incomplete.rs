@@ -121,8 +121,7 @@ pub(super) fn find(
         .collect();
     let all = of_frames.first().map_or(0, Vec::len);
     let parts = if judged.len() < MANY { COARSE } else { all };
-    let mut found = Vec::new();
-    for part in 0..parts {
+    let missing = |part: usize| -> Vec<usize> {
         let counts = |frame: usize| f64::from(of_frames[frame][part]);
         let compared = || {
             let compared = judged.iter().copied().filter(|frame| !unlike[*frame]);
@@ -140,14 +139,15 @@ pub(super) fn find(
         let share = lit(lit(0.0));
         let expected = |frame: usize| share * light.levels[frame];
         let is_empty = |frame: usize| counts(frame) <= STRAY * expected(frame);
-        let before = found.len();
         let empty = judged.iter().copied().filter(|frame| is_empty(*frame));
-        found.extend(empty.filter(|frame| expected(*frame) >= COMPLETE));
+        let mut empty: Vec<usize> = empty.filter(|frame| expected(*frame) >= COMPLETE).collect();
         let is_dim = |frame: &usize| counts(*frame) < DIM * expected(*frame) && !is_empty(*frame);
-        if compared().filter(is_dim).count() * TIMES > found.len() - before {
-            found.truncate(before);
+        if compared().filter(is_dim).count() * TIMES > empty.len() {
+            empty.clear();
         }
-    }
+        empty
+    };
+    let mut found: Vec<usize> = (0..parts).flat_map(missing).collect();
     found.sort_unstable();
     found.dedup();
     found
