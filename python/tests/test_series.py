@@ -353,6 +353,25 @@ def test_columns_that_may_tell_series_apart_are_named_or_an_error():
     assert found["flag"] == ["true", "false"] and found["day"] == ["2026-01-01", "2026-01-02"]
 
 
+def test_dates_that_lie_side_by_side_are_an_error():
+    pyarrow = pytest.importorskip("pyarrow")
+    times = pyarrow.array(minutes(0, 1, 2, 3).astype("datetime64[us]"))
+    day = datetime.date(2026, 1, 1)
+    other = datetime.date(2026, 1, 2)
+    for kind in (pyarrow.date32(), pyarrow.timestamp("us")):
+        started = pyarrow.array([day, other, day, other]).cast(kind)
+        table = pyarrow.table({"time": times, "value": [1.0, 2.0, 3.0, 4.0], "started": started})
+        with pytest.raises(ws.DataError, match="by: .*started lie side by side in time"):
+            ws.series.resample(table, "1h", "sum", time="time", backend="cpu")
+        found = ws.series.resample(table, "1h", "sum", time="time", by=[], backend="cpu")
+        assert found["sum"].tolist() == [10]
+        after = pyarrow.array([day, day, other, other]).cast(kind)
+        table = pyarrow.table({"time": times, "value": [1.0, 2.0, 3.0, 4.0], "started": after})
+        with pytest.warns(UserWarning, match="unused columns: started"):
+            found = ws.series.resample(table, "1h", "sum", time="time", backend="cpu")
+        assert found["sum"].tolist() == [10]
+
+
 def test_doubts_are_warnings():
     pyarrow = pytest.importorskip("pyarrow")
     times = pyarrow.array(minutes(0, 1).astype("datetime64[us]"))

@@ -59,6 +59,7 @@ pub fn exercise(mut bytes: &[u8], folder: &Path) -> Option<()> {
                 matrix,
                 select: Selection::parse(select).ok()?,
                 k_unit: None,
+                exclude_coils: Vec::new(),
             };
             let images = bart::images(&files).unwrap_or_default();
             let first = images.first().copied();

@@ -3,6 +3,7 @@
 //! A specimen changes the light of a frame, and of its neighbours, which the same beam overlaps, with it: the light of a frame that is
 //! dark because of the specimen falls over several frames. A lost beam has no such halo. Stray light has no pattern of the beam either.
 
+mod incomplete;
 mod light;
 mod neighbours;
 mod patterns;
@@ -38,6 +39,8 @@ pub struct BadFrames {
     pub brighter: Vec<usize>,
     /// Doubtful: with a pattern unlike that of the frames around.
     pub unlike: Vec<usize>,
+    /// Doubtful: with hardly any counts in a part of the detector in which the others have them.
+    pub incomplete: Vec<usize>,
     /// Doubtful: far brighter than the others, which have no pattern of the beam either. No other frames are judged.
     pub undecided: Vec<usize>,
 }
@@ -108,7 +111,15 @@ impl BadFrames {
         light.keep_lost(&mut strays, &near);
         found.without_beam = strays;
         let has_contrast = overlaps(scan) && light.add_outliers(&near, &mut found);
-        found.unlike = patterns.unlike(light, &near, &found);
+        light.doubt_those_at_the_border(&near, &mut found);
+        found.unlike = patterns.unlike(light, &near, &found.certain());
+        found.incomplete = patterns.incomplete(light, &found.certain(), &found.unlike);
+        if !found.incomplete.is_empty() {
+            let known = merged(&[&found.certain(), &found.incomplete]);
+            found.unlike = patterns.unlike(light, &near, &known);
+            // What is missing makes a frame darker.
+            (found.darker).retain(|frame| known.binary_search(frame).is_err());
+        }
         if has_contrast {
             // The edges of dark parts scatter most of the light that is left.
             found.unlike.retain(|frame| !light.is_dark(*frame));
@@ -125,7 +136,13 @@ impl BadFrames {
     /// The frames that perhaps are none, in their order.
     #[must_use]
     pub fn doubtful(&self) -> Vec<usize> {
-        merged(&[&self.darker, &self.brighter, &self.unlike, &self.undecided])
+        merged(&[
+            &self.darker,
+            &self.brighter,
+            &self.unlike,
+            &self.incomplete,
+            &self.undecided,
+        ])
     }
 }
 

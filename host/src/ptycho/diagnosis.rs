@@ -5,6 +5,7 @@ pub(super) mod dead_pixels;
 mod groups;
 pub(super) mod hot_pixels;
 mod light;
+mod middle;
 mod near_field;
 pub(super) mod stuck_pixels;
 

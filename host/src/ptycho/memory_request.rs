@@ -3,7 +3,7 @@
 use super::{CountCodes, EngineSpec, Ranks, Recipe, StreamPlan, host_besides, memory_estimate};
 use crate::gpu::{CudaDevice, EmulatedDevice, GpuError};
 use crate::run::{BackendKind, MemoryEstimate, MemoryRequestError, OutOfMemory};
-use crate::system::{Bytes, Memory};
+use crate::system::{Bytes, Memory, can_allocate};
 
 /// What does not fit, for messages.
 pub(crate) const WHAT: &str = "the reconstruction";
@@ -159,6 +159,21 @@ impl MemoryRequest {
         }
     }
 
+    /// Checks that the system gives the `bytes` of a run on the CPU besides the counts that have been read.
+    fn check_allocation(&self, bytes: u64) -> Result<(), OutOfMemory> {
+        let [frames, _, rows, columns] = self.shape;
+        let counts = (frames * rows * columns) as u64 * 4;
+        let read = if self.in_scratch.is_some() { 0 } else { counts };
+        can_allocate(bytes.saturating_sub(read)).map_err(|[needed, available]| OutOfMemory {
+            what: WHAT,
+            needed,
+            whose: "host".to_owned(),
+            backend: "the CPU back end",
+            available,
+            advice: self.estimate().advice.into(),
+        })
+    }
+
     /// Checks that the run fits before its data are prepared; `host` was available before they were read, and `ranks` processes
     /// divide the frames. Counts are taken to need 32 bits.
     ///
@@ -184,7 +199,11 @@ impl MemoryRequest {
             ..estimate
         };
         match kind {
-            BackendKind::Cpu => self.of_processes(ranks).check_cpu(WHAT, host)?,
+            BackendKind::Cpu => {
+                let estimate = self.of_processes(ranks);
+                estimate.check_cpu(WHAT, host)?;
+                self.check_allocation(estimate.cpu / ranks.local_size().max(1) as u64)?;
+            }
             BackendKind::Emulator(devices) => {
                 let own = self.of_device(devices.len() * ranks.size());
                 let plan = own.stream(

@@ -48,6 +48,7 @@ mod object_layout;
 mod object_modes;
 mod orientation;
 mod overlap;
+mod position_units;
 mod predict;
 mod probe_focus;
 pub(crate) mod probe_grid;
@@ -126,6 +127,7 @@ pub use orientation::{
     TwinDecision, is_own_twin,
 };
 pub use overlap::Overlap;
+pub use position_units::PositionRemedy;
 pub use predict::{PredictError, Prediction, predict};
 pub use probe_focus::{Focus, FocusSearch, NoFocus};
 pub use probe_size::ProbeSize;

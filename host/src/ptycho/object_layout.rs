@@ -46,7 +46,7 @@ impl ObjectLayout {
             }
         }
         let positions = PixelPositions::new(&middles, pixel, [rows, columns], recipe.margin())
-            .map_err(|error| ProblemError::of_positions(error, scan.geometry()))?;
+            .map_err(|error| ProblemError::of_positions(error, scan))?;
         let fly = FlyPaths::new(scan, &recipe.fly, pixel);
         let beyond =
             |path: &&[f64; 2]| path[0].abs() > rows as f64 || path[1].abs() > columns as f64;

@@ -1,8 +1,9 @@
 //! Why a scan cannot be reconstructed with a recipe.
 
 use super::near_field::NearFieldMisfit;
+use super::position_units::PositionRemedy;
 use super::start::StartError;
-use crate::ptycho::data::{Geometry, PositionError};
+use crate::ptycho::data::{PositionError, Scan};
 use crate::system::ScratchError;
 use crate::text::significant;
 
@@ -10,8 +11,13 @@ use crate::text::significant;
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum ProblemError {
     /// The positions are not plausible.
-    #[error("{}{}", .0, unit_remedy(.0))]
-    Positions(#[from] PositionError),
+    #[error("{error}{remedy}")]
+    Positions {
+        /// Why they are not.
+        error: PositionError,
+        /// What can be done about it.
+        remedy: PositionRemedy,
+    },
     /// The geometry of a near field does not suit the positions.
     #[error(transparent)]
     NearPositions(#[from] NearFieldMisfit),
@@ -62,23 +68,16 @@ pub enum ProblemError {
     Scratch(#[from] ScratchError),
 }
 
-/// What can be done about positions that are too far apart, or not far enough.
-fn unit_remedy(error: &PositionError) -> &'static str {
-    match error {
-        PositionError::TooLarge { .. } | PositionError::NoMovement { .. } => {
-            "; if they are in another unit than the file states, data.units.positions states it (--set 'data.units.positions=\"um\"', or nm, mm, m, …)"
-        }
-        PositionError::Unresolved { .. } => "",
-    }
-}
-
 impl ProblemError {
-    /// That of positions which are refused for frames of this geometry.
+    /// That of positions of `scan` which are refused.
     #[must_use]
-    pub fn of_positions(error: PositionError, geometry: &Geometry) -> Self {
-        match NearFieldMisfit::new(&error, geometry) {
+    pub fn of_positions(error: PositionError, scan: &Scan) -> Self {
+        match NearFieldMisfit::new(&error, scan.geometry()) {
             Some(misfit) => Self::NearPositions(misfit),
-            None => Self::Positions(error),
+            None => Self::Positions {
+                remedy: PositionRemedy::new(&error, scan),
+                error,
+            },
         }
     }
 }

@@ -29,7 +29,7 @@ pub fn check_scan(scan: &Scan, recipe: &Recipe) -> Result<ScanChecks, ScratchErr
         recipe.margin(),
     )
     .map(|positions| positions.object_shape)
-    .map_err(|error| ProblemError::of_positions(error, scan.geometry()));
+    .map_err(|error| ProblemError::of_positions(error, scan));
     let diagnosis = diagnose(scan, &recipe.engines)?;
     let fatal = object_shape.as_ref().err().map(ToString::to_string);
     let problems = (fatal.into_iter())

@@ -70,9 +70,13 @@ mod ptycho_near_field;
 #[cfg(feature = "ptycho")]
 mod ptycho_notes;
 #[cfg(feature = "ptycho")]
+mod ptycho_numbered_files;
+#[cfg(feature = "ptycho")]
 mod ptycho_orientation;
 #[cfg(feature = "ptycho")]
 mod ptycho_pairing;
+#[cfg(feature = "ptycho")]
+mod ptycho_position_units;
 #[cfg(feature = "ptycho")]
 mod ptycho_predict;
 #[cfg(feature = "ptycho")]

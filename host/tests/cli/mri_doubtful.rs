@@ -2,7 +2,7 @@
 
 use super::mri_raw::{RawFile, reconstruct};
 use super::support::TestFolder;
-use ndarray::{Array2, ArrayD, Axis};
+use ndarray::{Array2, Array3, ArrayD, Axis};
 use num_complex::Complex;
 use warpstride::io::npy;
 use warpstride::mri::io::images;
@@ -55,32 +55,89 @@ fn doubtful_samples_are_named_by_reconstruct_as_by_info() {
     assert_eq!(summary(&folder)["problems"], serde_json::json!([]));
 }
 
+/// The image of a changed file with these options, what the reconstruction says, and what `info` says.
+fn image_of(
+    change: &dyn Fn(&mut RawFile),
+    options: &[&str],
+) -> (Array3<Complex<f64>>, [String; 2]) {
+    let folder = TestFolder::new();
+    let mut raw = RawFile::valid();
+    change(&mut raw);
+    raw.write(&folder);
+    let all = [&["--coil-maps", "none"], options].concat();
+    let output = reconstruct(&folder, "raw.h5", &all);
+    output.well();
+    let info = folder.run(&[&["mri", "info", "raw.h5"], options].concat());
+    let values = images::read(&folder.path("out.h5")).unwrap();
+    (values, [[output.err, output.out].concat(), info.out])
+}
+
 /// The image is that of a file without these readouts.
 #[test]
 fn readouts_with_nan_are_left_out() {
-    let image = |change: &dyn Fn(&mut RawFile)| {
-        let folder = TestFolder::new();
-        let mut raw = RawFile::valid();
-        change(&mut raw);
-        raw.write(&folder);
-        let output = reconstruct(&folder, "raw.h5", &["--coil-maps", "none"]);
-        output.well();
-        let info = folder.run(&["mri", "info", "raw.h5"]);
-        let values = images::read(&folder.path("out.h5")).unwrap();
-        (values, [output.err, output.out].concat(), info.out)
-    };
-    let (expected, ..) = image(&|raw| {
+    let without = |raw: &mut RawFile| {
         raw.acquisitions.remove(7);
         raw.acquisitions.remove(4);
-    });
-    let (found, said, info) = image(&|raw| {
+    };
+    let (expected, _) = image_of(&without, &[]);
+    let bad_samples = |raw: &mut RawFile| {
         raw.acquisitions[4].edit_data(|d| d[33] = f32::NAN);
         raw.acquisitions[7].edit_data(|d| d[0] = f32::INFINITY);
-    });
-    assert_eq!(found, expected);
-    let note = "10 of 12 acquisitions are used; left out: 2 acquisitions with samples that are NaN or infinite";
-    assert!(said.contains(note), "{said}");
-    assert!(info.contains(note), "{info}");
+    };
+    let bad_positions = |raw: &mut RawFile| {
+        raw.acquisitions[4].edit_trajectory(|k| k[9] = f32::NAN);
+        raw.acquisitions[7].edit_trajectory(|k| k[0] = f32::INFINITY);
+    };
+    for (change, what) in [
+        (&bad_samples as &dyn Fn(&mut RawFile), "samples"),
+        (&bad_positions, "positions"),
+    ] {
+        let (found, texts) = image_of(change, &[]);
+        assert_eq!(found, expected);
+        let note = format!(
+            "10 of 12 acquisitions are used; left out: 2 acquisitions with {what} that are NaN or infinite"
+        );
+        for text in texts {
+            assert!(text.contains(&note), "{text}");
+        }
+    }
+}
+
+/// One NaN in every readout of coil 1 does not empty the scan.
+#[test]
+fn coils_of_nan_are_set_to_zero_or_excluded() {
+    let nan = |raw: &mut RawFile| {
+        for acquisition in &mut raw.acquisitions {
+            acquisition.edit_data(|d| d[33] = f32::NAN);
+        }
+    };
+    let zero = |raw: &mut RawFile| {
+        for acquisition in &mut raw.acquisitions {
+            acquisition.edit_data(|d| d[32..].fill(0.0));
+        }
+    };
+    let (found, texts) = image_of(&nan, &[]);
+    assert_eq!(found, image_of(&zero, &[]).0);
+    for text in texts {
+        let note = "coil 1: NaN or infinite in most readouts; all samples are set to 0 (--exclude-coils 1 leaves them out)";
+        assert!(text.contains(note), "{text}");
+    }
+    // A coil that is excluded costs no readout, whether it is NaN in all of them or in a few.
+    let few = |raw: &mut RawFile| {
+        for acquisition in &mut raw.acquisitions[..5] {
+            acquisition.edit_data(|d| d[33] = f32::NAN);
+        }
+    };
+    let (expected, _) = image_of(&|_| (), &["--exclude-coils", "1"]);
+    for change in [&nan as &dyn Fn(&mut RawFile), &few] {
+        let (found, texts) = image_of(change, &["--exclude-coils", "1"]);
+        assert_eq!(found, expected);
+        for text in texts {
+            assert!(text.contains("coil 1 of 2 is excluded"), "{text}");
+            assert!(!text.contains("left out"), "{text}");
+            assert!(!text.contains("set to 0"), "{text}");
+        }
+    }
 }
 
 #[test]

@@ -267,6 +267,44 @@ fn most_frames_can_be_those_without_beam_and_undecided_ones_are_named() {
 }
 
 #[test]
+fn frames_in_which_a_part_of_the_detector_is_missing_are_named() {
+    let folder = scan();
+    let some = [2, 5, 8, 11, 18, 19, 21, 26, 27, 31, 34, 38];
+    let sentence = "12 frames (2,5,8,11,18-19,21,26-27,31,34,38) with hardly any counts in a part of the detector in which the other frames have them, with ";
+    for (name, part) in [
+        ("half.cxi", s![.., ..16, ..]),
+        ("chip.cxi", s![.., 12..20, 8..16]),
+        ("row.cxi", s![.., 14..15, ..]),
+    ] {
+        written(&folder, name, |frames, _| {
+            for frame in some {
+                let mut frame = frames.slice_mut(s![frame..=frame, .., ..]);
+                frame.slice_mut(part).fill(0.0);
+            }
+        });
+        let info = folder.run(&["ptycho", "info", name]);
+        info.well();
+        assert!(
+            info.out.contains(sentence)
+                && info.out.contains("frames           40 of")
+                && info.out.contains("doubtful, but used"),
+            "{name}: {info:?}"
+        );
+        folder
+            .run(&["ptycho", "info", name, "--bad-frames", "error"])
+            .refused(1, &[name, sentence, "--exclude with these numbers"]);
+        // What the note says works.
+        let exclude = ["--exclude", "2,5,8,11,18-19,21,26-27,31,34,38"];
+        let info = folder.run(&[&["ptycho", "info", name][..], &exclude].concat());
+        info.well();
+        assert!(!info.out.contains("doubtful"), "{name}: {info:?}");
+    }
+    let (output, summary, _) = reconstructed(&folder, "half.cxi", &[]);
+    assert!(output.out.contains(sentence), "{output:?}");
+    assert!(summary["notes"].to_string().contains(sentence));
+}
+
+#[test]
 fn doubtful_frames_are_named_and_used_and_scales_at_a_limit_are_said() {
     let folder = scan();
     written(&folder, "half.cxi", |frames, _| {
@@ -338,6 +376,43 @@ fn pixels_that_never_count_can_be_kept_and_are_found_before_binning() {
     assert!(info(&["--bin", "2"]).contains(&format!("{note}: masked")));
     // Rows become columns; the note has those of the file.
     assert!(info(&["--transform-frames", "transpose"]).contains(note));
+}
+
+#[test]
+fn hot_pixels_side_by_side_are_named_and_can_be_masked() {
+    let folder = scan();
+    for (name, number, places) in [
+        ("row.cxi", 32, &[s![.., 8..9, ..]][..]),
+        ("rows.cxi", 64, &[s![.., 3..4, ..], s![.., 27..28, ..]]),
+        ("block.cxi", 9, &[s![.., 5..8, 24..27]]),
+        ("column.cxi", 68, &[s![.., .., 20..22], s![.., 2..4, 3..5]]),
+    ] {
+        written(&folder, name, |frames, _| {
+            let bright = 20.0 * frames.iter().copied().fold(0.0, f64::max);
+            for place in places {
+                frames
+                    .slice_mut(*place)
+                    .mapv_inplace(|counts| counts + bright);
+            }
+        });
+        let info = folder.run(&["ptycho", "info", name]);
+        info.well();
+        let problem = format!("{number} pixels with far more counts than the pixels around");
+        let dead = ["never count", "ever counts"];
+        assert!(
+            info.out.contains(&problem) && !dead.iter().any(|dead| info.out.contains(dead)),
+            "{name}: {info:?}"
+        );
+        let masked = folder.run(&["ptycho", "info", name, "--hot-pixels", "mask"]);
+        masked.well();
+        let note = format!("data.hot_pixels: {number} hot pixels masked at (row, column)");
+        assert!(
+            masked.out.contains(&note)
+                && masked.out.contains("none found")
+                && !dead.iter().any(|dead| masked.out.contains(dead)),
+            "{name}: {masked:?}"
+        );
+    }
 }
 
 #[test]

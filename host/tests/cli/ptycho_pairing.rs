@@ -28,7 +28,7 @@ fn trials(what: &str) -> Option<PathBuf> {
 }
 
 /// What `info --json` says.
-fn info(folder: &TestFolder, arguments: &[&str]) -> serde_json::Value {
+pub(super) fn info(folder: &TestFolder, arguments: &[&str]) -> serde_json::Value {
     let said = folder.run(&[&["ptycho", "info", "--json"][..], arguments].concat());
     said.well();
     serde_json::from_str(&said.out).unwrap()
@@ -203,7 +203,12 @@ fn files_in_the_order_of_the_shell_are_refused_with_positions() {
 }
 
 /// Changes the translation of a simulated scan: scaled, with an attribute `units`, and in a number of columns.
-fn translation(folder: &TestFolder, name: &str, scale: f64, attribute: Option<(&str, &str)>) {
+pub(super) fn translation(
+    folder: &TestFolder,
+    name: &str,
+    scale: f64,
+    attribute: Option<(&str, &str)>,
+) {
     std::fs::copy(folder.path("scan.cxi"), folder.path(name)).unwrap();
     let _held = STARTING.lock().unwrap_or_else(PoisonError::into_inner);
     let file = hdf5::File::open_rw(folder.path(name)).unwrap();

@@ -476,6 +476,45 @@ fn commands_without_memory_end_with_a_sentence() {
     assert!(refused > 0, "no limit was too small");
 }
 
+/// A scan of 32 MiB, which under some limits of the address space is read into a temporary file, or read and not reconstructed: no
+/// array of counts, no mask and no engine ends with the sentence of the standard library.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_larger_scan_without_memory_ends_with_a_sentence() {
+    let file = "../../shared/data/ptycho/siemens-star.cxi";
+    let star = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
+    if !star.is_file() {
+        skipped(
+            "a larger scan without memory",
+            "../shared/data/ptycho is not there",
+        );
+        return;
+    }
+    let folder = TestFolder::new();
+    let (program, star) = (env!("CARGO_BIN_EXE_warpstride"), star.display());
+    let info = format!("ptycho info {star}");
+    let reconstruct =
+        format!("ptycho reconstruct {star} --engine lsqml:1 --backend cpu --threads 2 -o r.h5");
+    let of_info = [210_000, 230_000, 250_000, 270_000, 300_000].map(|limit| (limit, &info));
+    let of_run = [340_000, 360_000, 390_000].map(|limit| (limit, &reconstruct));
+    let mut refused = 0;
+    for (limit, arguments) in of_info.into_iter().chain(of_run) {
+        let script = format!("ulimit -v {limit}; exec {program} {arguments}");
+        let mut command = std::process::Command::new("bash");
+        command.args(["-c", &script]).current_dir(folder.path("."));
+        let output = command.output().unwrap();
+        let err = String::from_utf8_lossy(&output.stderr);
+        let last = err.lines().last().unwrap_or_default();
+        match output.status.code() {
+            Some(0) => {}
+            Some(127) if err.contains("while loading shared libraries") => {}
+            Some(1) if last.starts_with("warpstride: ") => refused += 1,
+            other => panic!("{limit} {arguments}: {other:?}: {err}"),
+        }
+    }
+    assert!(refused > 0, "no limit was too small");
+}
+
 /// Light at both borders of the frames, or of one axis, is no centre that can be looked for: half of each frame would be masked.
 #[test]
 fn a_centre_that_is_looked_for_is_not_at_the_border() {

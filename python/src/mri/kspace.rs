@@ -86,6 +86,7 @@ impl Source {
                 image: None,
                 matrix,
                 k_unit,
+                exclude_coils: self.exclude_coils,
             };
             return Ok(Files::Ismrmrd(file, options));
         }
@@ -109,6 +110,7 @@ impl Source {
             matrix,
             select,
             k_unit,
+            exclude_coils: self.exclude_coils,
         }))
     }
 }
@@ -182,7 +184,6 @@ impl MriKSpace {
             contrast,
             slice,
         });
-        let excluded = source.exclude_coils.clone();
         let files = source.files()?;
         if image.is_none() && files.selects_several() {
             let text =
@@ -190,11 +191,7 @@ impl MriKSpace {
             return Err(Failure::data(text).into());
         }
         let source = files.path().display().to_string();
-        let name = source.clone();
-        let file = abandonable(py, move || {
-            let read = files.read(image, Memory::available())?;
-            Ok(read.without_coils(&excluded, &name)?)
-        })?;
+        let file = abandonable(py, move || files.read(image, Memory::available()))?;
         Ok(Self {
             file: Arc::new(file),
             source,

@@ -12,7 +12,7 @@ use arrow_array::{Array, ArrayRef, RecordBatch, StringArray};
 use arrow_schema::{DataType, Schema, TimeUnit};
 use std::collections::HashMap;
 use std::sync::Arc;
-use warpstride::series::io::{Rounded, iso, january_of_1970, may_be_label};
+use warpstride::series::io::{Rounded, UnusedDates, is_date, iso, january_of_1970, may_be_label};
 use warpstride::series::{AxisError, Batch, BucketAxis};
 
 const DAY: i64 = 86_400_000_000_000;
@@ -44,13 +44,9 @@ pub(super) struct Points {
     rounded: Rounded,
     /// Columns that nothing is read from.
     unused: Vec<String>,
-}
-
-fn is_time(kind: &DataType) -> bool {
-    matches!(
-        kind,
-        DataType::Timestamp(..) | DataType::Date32 | DataType::Date64
-    )
+    /// Those of them that have dates or times: (index, name).
+    date_columns: Vec<(usize, String)>,
+    dates: UnusedDates,
 }
 
 fn is_number(kind: &DataType) -> bool {
@@ -127,7 +123,7 @@ impl Points {
             schema,
             (names.time, "time", expected),
             |_, kind| match unit {
-                None => is_time(kind),
+                None => is_date(kind),
                 Some(_) => kind.is_integer(),
             },
         )?;
@@ -156,7 +152,7 @@ impl Points {
         let value = chosen(schema, value, |at, kind| {
             is_number(kind) && at != time && !by.contains(&at)
         })?;
-        let mut unused = Vec::new();
+        let (mut unused, mut date_columns) = (Vec::new(), Vec::new());
         if names.by.is_none() {
             let all = schema.fields().iter().enumerate();
             let others = all.filter(|(at, _)| *at != time && *at != value && !by.contains(at));
@@ -173,6 +169,8 @@ impl Points {
                 )));
             }
             unused.extend(numbers.iter().map(|(_, field)| field.name().clone()));
+            let dates = numbers.iter().filter(|(_, of)| is_date(of.data_type()));
+            date_columns.extend(dates.map(|(at, field)| (*at, field.name().clone())));
         }
         let field = schema.field(time);
         let zone = match field.data_type() {
@@ -198,6 +196,8 @@ impl Points {
             rows: 0,
             rounded: Rounded::default(),
             unused,
+            date_columns,
+            dates: UnusedDates::default(),
         })
     }
 
@@ -222,6 +222,7 @@ impl Points {
         })?;
         let numbers = numbers(&values, &mut self.rounded).ok_or_else(mismatch)?;
         let kept = |row: &usize| values.is_valid(*row);
+        let points = self.times.len();
         if values.null_count() == 0 {
             self.times.extend_from_slice(&nanoseconds);
             self.values.extend_from_slice(&numbers);
@@ -241,6 +242,17 @@ impl Points {
             for row in (0..rows).filter(kept) {
                 let number = self.number(&labels, row, &mut key)?;
                 self.series.push(number);
+            }
+        }
+        for (at, _) in &self.date_columns {
+            let cells = column(*at)?;
+            let dates = dates(&cells).ok_or_else(mismatch)?;
+            for (point, row) in (points..).zip((0..rows).filter(kept)) {
+                if cells.is_valid(row) {
+                    let series = self.series.get(point).copied().unwrap_or_default();
+                    let date = dates[row].cast_unsigned();
+                    self.dates.add(*at, series, date, self.times[point]);
+                }
             }
         }
         self.rows += rows;
@@ -267,6 +279,23 @@ impl Points {
         self.labels
             .push(labels.iter().map(|cells| cells.label(row)));
         Ok(number)
+    }
+
+    /// Fails if an unused column of dates tells series apart.
+    fn check_dates(&self) -> Result<(), Failure> {
+        let labels = self.dates.labels();
+        let labels = self
+            .date_columns
+            .iter()
+            .filter(|(at, _)| labels.contains(at));
+        let labels: Vec<&str> = labels.map(|(_, name)| name.as_str()).collect();
+        if labels.is_empty() {
+            return Ok(());
+        }
+        let labels = labels.join(", ");
+        Err(Failure::Data(format!(
+            "by: expected the columns that tell series apart, as points of different dates in {labels} lie side by side in time; name them, times as texts or dates, or none (by=[])"
+        )))
     }
 
     /// Doubts about the table, one sentence each.
@@ -301,6 +330,7 @@ impl Points {
 
     /// The points, series after series.
     pub(super) fn into_series(self) -> Result<Series, Failure> {
+        self.check_dates()?;
         let batch = if self.by.is_empty() {
             Batch::single(self.times, self.values)?
         } else {
@@ -399,6 +429,25 @@ fn nanoseconds(array: &ArrayRef, of_integers: Option<i64>) -> Result<Vec<i64>, u
         DataType::Date32 => scaled::<Date32Type>(array, DAY),
         DataType::Date64 => scaled::<Date64Type>(array, 1_000_000),
         _ => Err(0),
+    }
+}
+
+/// A number of each date or time; of null, any.
+fn dates(array: &ArrayRef) -> Option<Vec<i64>> {
+    macro_rules! numbers {
+        ($type:ty) => {{
+            let numbers = array.as_primitive_opt::<$type>()?.values();
+            Some(numbers.iter().map(|number| i64::from(*number)).collect())
+        }};
+    }
+    match array.data_type() {
+        DataType::Timestamp(TimeUnit::Second, _) => numbers!(TimestampSecondType),
+        DataType::Timestamp(TimeUnit::Millisecond, _) => numbers!(TimestampMillisecondType),
+        DataType::Timestamp(TimeUnit::Microsecond, _) => numbers!(TimestampMicrosecondType),
+        DataType::Timestamp(TimeUnit::Nanosecond, _) => numbers!(TimestampNanosecondType),
+        DataType::Date32 => numbers!(Date32Type),
+        DataType::Date64 => numbers!(Date64Type),
+        _ => None,
     }
 }
 

@@ -256,8 +256,8 @@ def read_scan(
         Whether numbers of which the file stores almost nothing are read.
     **options
         The other options of the table ``data``: ``dataset``, ``mask_marks``, ``file_mask_marks``, ``negative``, ``bad_frames``, ``hot_pixels``,
-        ``saturation``, ``no_data``, ``empty_frames``, ``frame_axes``, ``pair`` (``"first"`` or ``"by-index"``: frames and positions in
-        different numbers), ``order`` (``"natural"``: of several files).
+        ``saturation``, ``no_data``, ``empty_frames``, ``frame_axes``, ``pair`` (``"first"``, ``"by-index"`` or ``"by-name"``: frames and
+        positions in different numbers), ``order`` (``"natural"``: of several files).
 
     Returns
     -------

@@ -82,6 +82,26 @@ fn address_space_headroom(limits: &str, statm: &str) -> Option<u64> {
     Some(limit.saturating_sub(pages.saturating_mul(4096)))
 }
 
+/// Bytes of memory that are left free besides what is asked for: for what is not counted, as of threads.
+const UNCOUNTED: u64 = 32 << 20;
+
+/// Whether the system gives `bytes` of memory, and some more: under a limit of the address space it may refuse any. They are given back
+/// at once. The error says how much was asked for, and how much there is.
+pub fn can_allocate(bytes: u64) -> Result<(), [Bytes; 2]> {
+    let needed = bytes.saturating_add(UNCOUNTED);
+    let mut values: Vec<u8> = Vec::new();
+    let reserved = usize::try_from(needed).is_ok_and(|n| values.try_reserve_exact(n).is_ok());
+    // The compiler may leave out an allocation of which nothing is seen.
+    std::hint::black_box(values.as_ptr());
+    match reserved {
+        true => Ok(()),
+        false => {
+            let available = Memory::available().limit().min(needed - 1);
+            Err([needed, available].map(|bytes| Bytes(u128::from(bytes))))
+        }
+    }
+}
+
 /// A number of bytes, displayed in GiB, MiB or KiB.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bytes(pub u128);
@@ -114,6 +134,13 @@ impl fmt::Display for Bytes {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn memory_that_the_system_does_not_give_is_refused() {
+        assert_eq!(can_allocate(1 << 20), Ok(()));
+        let [needed, available] = can_allocate(1 << 60).unwrap_err();
+        assert!(needed.0 > 1 << 60 && available.0 < needed.0);
+    }
 
     #[test]
     fn limits_of_address_space_and_control_group_are_read() {

@@ -11,6 +11,7 @@ mod write_whole;
 
 pub use atomic_file::WriteError;
 pub use catch_panic::catch_panic;
+pub use memory::can_allocate;
 pub use memory::{Bytes, Memory};
 pub use processor::processor;
 pub use scratch_file::ScratchError;

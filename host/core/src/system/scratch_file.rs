@@ -6,7 +6,7 @@ use std::io;
 use std::marker::PhantomData;
 use std::path::Path;
 
-use super::Bytes;
+use super::{Bytes, can_allocate};
 
 /// A temporary file cannot be written or read: a sentence with its folder, its size and the operating system's message.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -24,6 +24,18 @@ impl ScratchError {
     #[must_use]
     pub fn unread(why: String) -> Self {
         Self(why)
+    }
+
+    /// Refuses `bytes` of memory for a part of the counts that the system does not give.
+    ///
+    /// # Errors
+    /// It does not.
+    pub fn allow_part(bytes: u64) -> Result<(), Self> {
+        can_allocate(bytes).map_err(|[needed, available]| {
+            Self(format!(
+                "a part of the counts needs {needed} of memory, but {available} is available; read fewer frames (--set data.frames=[0,100]), or raise the limit of memory (ulimit -v)"
+            ))
+        })
     }
 }
 

@@ -1,10 +1,10 @@
 //! Numbers with decimal commas: `0,123` beside other separators than commas.
 
-/// Whether blanks, tabs or semicolons separate two or more fields, and every comma is the decimal
+/// Whether blanks, tabs, semicolons or bars separate two or more fields, and every comma is the decimal
 /// comma of a field.
 pub fn has_decimal_commas(row: &str) -> bool {
     let fields = || {
-        row.split(|c: char| c.is_whitespace() || c == ';')
+        row.split(|c: char| c.is_whitespace() || matches!(c, ';' | '|'))
             .filter(|field| !field.is_empty())
     };
     let commas = |field: &&str| field.contains(',');

@@ -180,13 +180,9 @@ pub(crate) struct PointsArgs {
     /// Name of the timestamp column [default: by name, else by position]
     #[arg(long, value_name = "NAME", help_heading = "What to read")]
     pub(crate) time_column: Option<String>,
-    /// Name of the column of dates, where the timestamp column has times of day only (CSV)
-    #[arg(
-        long,
-        value_name = "NAME",
-        requires = "time_column",
-        help_heading = "What to read"
-    )]
+    /// Name of the column of dates, where the timestamp column has times of day only (CSV); without
+    /// --time-column, the first other column of times of day is used
+    #[arg(long, value_name = "NAME", help_heading = "What to read")]
     pub(crate) date_column: Option<String>,
     /// Name of the value column
     #[arg(long, value_name = "NAME", help_heading = "What to read")]

@@ -23,19 +23,11 @@ pub(super) struct SampleArgs {
     pub(super) combine: Option<String>,
 }
 
-/// Files with samples, and which image.
-#[derive(Debug)]
-enum Files {
-    Ismrmrd { file: PathBuf, options: ReadOptions },
-    Bart(BartFiles),
-}
-
 /// Files with samples, which image, and which coils.
 #[derive(Debug)]
-pub(super) struct SampleSource {
-    files: Files,
-    /// The coils that are left out.
-    excluded: Vec<usize>,
+pub(super) enum SampleSource {
+    Ismrmrd { file: PathBuf, options: ReadOptions },
+    Bart(BartFiles),
 }
 
 /// Parses numbers of coils, separated by commas.
@@ -51,44 +43,6 @@ fn coils(text: &str) -> Result<Vec<usize>, Failure> {
 impl SampleSource {
     /// Checks the options.
     pub(super) fn from_args(args: SampleArgs) -> Result<Self, Failure> {
-        let excluded = args.exclude_coils.as_deref().map(coils).transpose()?;
-        Ok(Self {
-            files: Files::from_args(args)?,
-            excluded: excluded.unwrap_or_default(),
-        })
-    }
-
-    /// Reads the samples of the image that is selected, or of one of several, which must fit into `memory`.
-    pub(super) fn read(
-        &self,
-        image: Option<ImageIndex>,
-        memory: Memory,
-    ) -> Result<KSpaceFile, IoError> {
-        let name = self.file().display().to_string();
-        self.files
-            .read(image, memory)?
-            .without_coils(&self.excluded, &name)
-    }
-
-    /// The file with the samples.
-    pub(super) fn file(&self) -> &Path {
-        self.files.file()
-    }
-
-    /// The files that are named: the samples first.
-    pub(super) fn files(&self) -> Vec<&Path> {
-        self.files.files()
-    }
-
-    /// The images that are selected, sorted, if the options ask for several.
-    pub(super) fn images(&self, memory: Memory) -> Result<Option<Vec<ImageIndex>>, IoError> {
-        self.files.images(memory)
-    }
-}
-
-impl Files {
-    /// Checks the options.
-    fn from_args(args: SampleArgs) -> Result<Self, Failure> {
         let mut options =
             read_options(&args.group, args.select.as_deref(), args.combine.as_deref())?;
         options.matrix = match args.matrix {
@@ -105,6 +59,9 @@ impl Files {
                 Failure::usage(format!("--k-unit {name}: expected {}", KUnit::NAMES))
             })?),
         };
+        if let Some(text) = &args.exclude_coils {
+            options.exclude_coils = coils(text)?;
+        }
         let file = array_of(args.file);
         if !is_cfl(&file) {
             return match &args.trajectory {
@@ -141,11 +98,12 @@ impl Files {
             matrix: options.matrix,
             k_unit: options.k_unit,
             select: options.select,
+            exclude_coils: options.exclude_coils,
         }))
     }
 
     /// The file with the samples.
-    fn file(&self) -> &Path {
+    pub(super) fn file(&self) -> &Path {
         match self {
             Self::Ismrmrd { file, .. } => file,
             Self::Bart(files) => &files.samples,
@@ -153,7 +111,7 @@ impl Files {
     }
 
     /// The files that are named: the samples first.
-    fn files(&self) -> Vec<&Path> {
+    pub(super) fn files(&self) -> Vec<&Path> {
         match self {
             Self::Ismrmrd { file, .. } => vec![file],
             Self::Bart(files) => vec![&files.samples, &files.trajectory],
@@ -161,7 +119,7 @@ impl Files {
     }
 
     /// The images that are selected, sorted, if the options ask for several.
-    fn images(&self, memory: Memory) -> Result<Option<Vec<ImageIndex>>, IoError> {
+    pub(super) fn images(&self, memory: Memory) -> Result<Option<Vec<ImageIndex>>, IoError> {
         let several = match self {
             Self::Ismrmrd { options, .. } => options.select.selects_several(),
             Self::Bart(files) => files.select.selects_several(),
@@ -174,7 +132,11 @@ impl Files {
     }
 
     /// Reads the samples of the image that is selected, or of one of several, which must fit into `memory`.
-    fn read(&self, image: Option<ImageIndex>, memory: Memory) -> Result<KSpaceFile, IoError> {
+    pub(super) fn read(
+        &self,
+        image: Option<ImageIndex>,
+        memory: Memory,
+    ) -> Result<KSpaceFile, IoError> {
         match self {
             Self::Ismrmrd { file, options } => {
                 let options = ReadOptions {

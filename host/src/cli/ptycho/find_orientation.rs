@@ -174,7 +174,7 @@ impl TrialSettings<'_> {
         let problem = match Problem::prepare(scan, recipe) {
             Ok(problem) => problem,
             // The unit of the file suits its own orientation.
-            Err(ProblemError::Positions(error)) => return skipped(error.to_string()),
+            Err(ProblemError::Positions { error, .. }) => return skipped(error.to_string()),
             Err(error @ (ProblemError::NearPositions(_) | ProblemError::TooMany { .. })) => {
                 return skipped(error.to_string());
             }

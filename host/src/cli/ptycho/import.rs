@@ -162,7 +162,7 @@ impl Import {
         };
         options.near_field = Some(scan.geometry().is_near_field());
         let back = scan::read(&self.out, &options)?;
-        if back.scan == *scan {
+        if back.scan.by_itself() == *scan {
             return Ok(());
         }
         Err(Failure::failed(format!(

@@ -25,6 +25,7 @@ pub(super) fn positions(args: &PositionArgs, options: &mut ReadOptions) -> Resul
             PairArg::ByIndex => Pair::ByIndex,
             PairArg::ByIndexFrom0 => Pair::ByIndexFrom0,
             PairArg::ByIndexFrom1 => Pair::ByIndexFrom1,
+            PairArg::ByName => Pair::ByName,
         });
     }
     if let Some(file) = &args.positions {

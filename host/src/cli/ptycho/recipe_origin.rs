@@ -6,17 +6,22 @@ use super::{detector_arguments, layer_arguments, scan_arguments, slice_arguments
 use crate::cli::args::{LayerArgs, PrecisionArg, RecipeArgs, ScanArgs, SliceArgs};
 use crate::cli::failure::Failure;
 use crate::io::IoError;
-use crate::ptycho::data::PositionError;
-use crate::ptycho::{ProblemError, RecipeError};
+use crate::ptycho::{PositionRemedy, ProblemError, RecipeError};
 use crate::text::shortest;
 use clap::ValueEnum;
 use std::path::Path;
 
-/// Options that scale positions or object pixels, so that the positions may define no object.
-const SCALES: [&str; 10] = [
+/// Options that scale positions, so that they may define no object.
+const OF_POSITIONS: [&str; 5] = [
     "data.affine",
     "data.units.positions",
     "data.paths.position_unit",
+    "data.positions.unit",
+    "data.raster.step",
+];
+
+/// Options that scale object pixels.
+const OF_PIXELS: [&str; 7] = [
     "data.constants.distance",
     "data.constants.pixel_size",
     "data.constants.energy",
@@ -246,38 +251,61 @@ impl RecipeOrigin {
                 let given = focus.filter(|option| self.argument(option).is_some());
                 self.with_scan(given.unwrap_or(misfit.option), scan, &misfit.reason)
             }
-            ProblemError::Positions(error) => self.of_positions(scan, error),
+            ProblemError::Positions { error, remedy } => self.of_positions(scan, error, remedy),
             other => Failure::failed(format!("{scan}: {other}")),
         }
     }
 
-    /// The error of positions that define no object. Arguments that scale them or the object pixel are named, if there are any.
-    fn of_positions(&self, scan: &str, error: &PositionError) -> Failure {
-        let scaling = SCALES.into_iter().filter_map(|option| {
+    /// The arguments that set some of these options.
+    fn arguments_of(&self, options: &[&str]) -> Vec<&str> {
+        let of_option = options.iter().filter_map(|option| {
             let (_, argument) = self.argument(option)?;
             // A table has other options too, and a list of maps may only exchange and invert axes.
             let named = option.rsplit('.').next()?;
             argument.contains(named).then_some(argument)
         });
-        let mut likely: Vec<&str> = scaling.collect();
-        likely.dedup();
+        let mut arguments: Vec<&str> = of_option.collect();
+        arguments.dedup();
+        arguments
+    }
+
+    /// The error of positions that define no object. Arguments that scale them are named, if there are any, and those that scale the
+    /// object pixel if no other unit of the positions explains it.
+    fn of_positions(&self, scan: &str, error: &PositionError, remedy: &PositionRemedy) -> Failure {
+        let of_unit = matches!(remedy, PositionRemedy::Unit(_));
+        let outlying = matches!(remedy, PositionRemedy::Exclude(_));
+        let mut likely = self.arguments_of(&OF_POSITIONS);
+        let of_pixels = self.arguments_of(&OF_PIXELS);
+        // A unit of the file explains it as well, unlike a voltage, which changes the wavelength little.
+        if likely.is_empty() && of_unit {
+            let lengths: Vec<&str> = (of_pixels.into_iter())
+                .filter(|argument| !argument.contains("voltage"))
+                .collect();
+            let unless = match lengths.is_empty() {
+                true => String::new(),
+                false => format!(", unless {} is wrong", lengths.join(" or ")),
+            };
+            return Failure::failed(format!("{scan}: {error}{remedy}{unless}"));
+        }
+        likely.extend(of_pixels);
         let cause = match likely.len() {
             1 => "the option is",
             _ => "the options are",
         };
         match error {
             PositionError::TooLarge { .. } | PositionError::NoMovement { .. }
-                if !likely.is_empty() =>
+                if !likely.is_empty() && !outlying =>
             {
                 let likely = likely.join(", ");
+                let remedy = match of_unit {
+                    true => remedy.to_string(),
+                    false => String::new(),
+                };
                 Failure::usage(format!(
-                    "{likely}: {scan}: {error}; {cause} the likely cause"
+                    "{likely}: {scan}: {error}; {cause} the likely cause{remedy}"
                 ))
             }
-            _ => {
-                let error = ProblemError::Positions(error.clone());
-                Failure::failed(format!("{scan}: {error}"))
-            }
+            _ => Failure::failed(format!("{scan}: {error}{remedy}")),
         }
     }
 

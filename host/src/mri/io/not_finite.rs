@@ -1,29 +1,64 @@
 //! Readouts with values that are NaN or infinite, which are left out.
 
+use super::excluded_coils::ExcludedCoils;
 use super::ismrmrd::LeftOut;
 use crate::mri::data::Readout;
 use ndarray::{Array2, Axis};
 use num_complex::Complex;
 
-/// Removes the readouts with samples (coil, sample) that are NaN or infinite, with their positions
-/// (sample, axis). Returns the numbers of their acquisitions; none if no readout would remain.
+/// The readouts that were removed.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Removed {
+    /// Numbers of their acquisitions, sorted.
+    pub(super) acquisitions: Vec<usize>,
+    /// How many of them have positions that are NaN or infinite.
+    positions: usize,
+}
+
+impl Removed {
+    /// The kinds of these readouts, with their numbers; `noun` is what the file calls them.
+    pub(super) fn left_out(&self, noun: &str) -> impl Iterator<Item = LeftOut> {
+        let kinds = [
+            ("samples", self.acquisitions.len() - self.positions),
+            ("positions", self.positions),
+        ];
+        let some = kinds.into_iter().filter(|(_, number)| *number > 0);
+        some.map(move |(values, acquisitions)| LeftOut {
+            what: format!("{noun} with {values} that are NaN or infinite"),
+            acquisitions,
+        })
+    }
+}
+
+/// Removes the readouts that have a sample (coil, sample) or a position (sample, axis) that is NaN
+/// or infinite. Nothing is removed if no readout would remain.
 pub(super) fn remove(
     positions: &mut Array2<f64>,
     samples: &mut Array2<Complex<f64>>,
     readouts: &mut Vec<Readout>,
-) -> Vec<usize> {
-    if samples.iter().all(|value| value.is_finite()) {
-        return Vec::new();
-    }
-    let is_finite = |readout: &Readout| {
+) -> Removed {
+    let has_position = |readout: &Readout| {
+        let mut range = readout.samples.clone();
+        range.all(|sample| positions.row(sample).iter().all(|k| k.is_finite()))
+    };
+    let has_samples = |readout: &Readout| {
         let range = readout.samples.clone();
         let mut coils = samples.rows().into_iter();
         coils.all(|coil| range.clone().all(|sample| coil[sample].is_finite()))
     };
-    let (mut kept, removed): (Vec<Readout>, Vec<Readout>) =
-        readouts.iter().cloned().partition(is_finite);
-    if kept.is_empty() {
-        return Vec::new();
+    let mut removed = Removed::default();
+    let mut kept: Vec<Readout> = Vec::with_capacity(readouts.len());
+    for readout in readouts.iter() {
+        let is_placed = has_position(readout);
+        if is_placed && has_samples(readout) {
+            kept.push(readout.clone());
+        } else {
+            removed.acquisitions.push(readout.acquisition);
+            removed.positions += usize::from(!is_placed);
+        }
+    }
+    if kept.is_empty() || removed.acquisitions.is_empty() {
+        return Removed::default();
     }
     let of_kept: Vec<usize> = kept.iter().flat_map(|r| r.samples.clone()).collect();
     *positions = positions.select(Axis(0), &of_kept);
@@ -35,15 +70,16 @@ pub(super) fn remove(
         begin = end;
     }
     *readouts = kept;
-    removed.iter().map(|readout| readout.acquisition).collect()
+    removed
 }
 
 /// Sets the samples (coil, sample) of coils to 0 that are NaN or infinite in more than half of the
 /// readouts, so that the others keep theirs; returns a note that names such coils. Nothing is done
-/// if that is so of all coils.
+/// if that is so of all coils that are not `excluded`.
 pub(super) fn silence_coils(
     samples: &mut Array2<Complex<f64>>,
     readouts: &[Readout],
+    excluded: &ExcludedCoils,
 ) -> Option<String> {
     let is_broken = |coil: &usize| {
         let row = samples.row(*coil);
@@ -53,8 +89,9 @@ pub(super) fn silence_coils(
         });
         2 * broken.count() > readouts.len()
     };
-    let coils: Vec<usize> = (0..samples.nrows()).filter(is_broken).collect();
-    if coils.is_empty() || coils.len() == samples.nrows() {
+    let used = excluded.left();
+    let coils: Vec<usize> = used.iter().copied().filter(is_broken).collect();
+    if coils.is_empty() || coils.len() == used.len() {
         return None;
     }
     for coil in &coils {
@@ -67,15 +104,6 @@ pub(super) fn silence_coils(
         "{noun} {list}: NaN or infinite in most readouts; all samples are set to 0 \
          (--exclude-coils {list} leaves them out)"
     ))
-}
-
-/// The kind of the readouts that were removed, with their number; `noun` is what the file calls
-/// them.
-pub(super) fn left_out(removed: usize, noun: &str) -> Option<LeftOut> {
-    (removed > 0).then(|| LeftOut {
-        what: format!("{noun} with samples that are NaN or infinite"),
-        acquisitions: removed,
-    })
 }
 
 #[cfg(test)]
@@ -97,9 +125,10 @@ mod tests {
         let mut samples = Array2::from_elem((3, 6), Complex::new(1.0, 0.0));
         samples[[1, 0]].re = f64::NAN;
         // Of one readout of three, that readout is wrong.
-        assert_eq!(silence_coils(&mut samples, &readouts()), None);
+        let none = ExcludedCoils::new(&[], 3, "raw.h5").unwrap();
+        assert_eq!(silence_coils(&mut samples, &readouts(), &none), None);
         samples[[1, 5]].im = f64::INFINITY;
-        let note = silence_coils(&mut samples, &readouts()).expect("a note");
+        let note = silence_coils(&mut samples, &readouts(), &none).expect("a note");
         assert!(
             note.starts_with("coil 1: ") && note.contains("--exclude-coils 1 "),
             "{note}"
@@ -112,7 +141,12 @@ mod tests {
         );
         assert!(samples.row(0).iter().all(|value| value.re == 1.0));
         samples.fill(Complex::new(f64::NAN, 0.0));
-        assert_eq!(silence_coils(&mut samples, &readouts()), None);
+        assert_eq!(silence_coils(&mut samples, &readouts(), &none), None);
+        // Coils that are excluded do not save those that are all NaN.
+        let excluded = ExcludedCoils::new(&[0], 3, "raw.h5").unwrap();
+        excluded.clear(&mut samples);
+        assert_eq!(silence_coils(&mut samples, &readouts(), &excluded), None);
+        assert!(samples[[1, 0]].re.is_nan());
     }
 
     #[test]
@@ -122,15 +156,23 @@ mod tests {
             let mut samples = Array2::from_elem((2, 6), Complex::new(1.0, 0.0));
             samples[[1, 3]].im = bad;
             let mut kept = readouts();
-            assert_eq!(remove(&mut positions, &mut samples, &mut kept), [11]);
+            let removed = remove(&mut positions, &mut samples, &mut kept);
+            assert_eq!((removed.acquisitions, removed.positions), (vec![11], 0));
             assert_eq!(positions.column(0).to_vec(), [0.0, 1.0, 4.0, 5.0]);
             assert_eq!(samples.dim(), (2, 4));
             let ranges: Vec<_> = kept.iter().map(|readout| readout.samples.clone()).collect();
             assert_eq!(ranges, [0..2, 2..4]);
             // Without any readout that remains, the error names a value.
             samples.fill(Complex::new(bad, 0.0));
-            assert!(remove(&mut positions, &mut samples, &mut kept).is_empty());
+            let removed = remove(&mut positions, &mut samples, &mut kept);
+            assert_eq!(removed, Removed::default());
             assert_eq!(samples.dim(), (2, 4));
+            // Positions count as samples do.
+            samples.fill(Complex::new(1.0, 0.0));
+            positions[[0, 1]] = bad;
+            let removed = remove(&mut positions, &mut samples, &mut kept);
+            assert_eq!((removed.acquisitions, removed.positions), (vec![10], 1));
+            assert_eq!(positions.column(0).to_vec(), [4.0, 5.0]);
         }
     }
 }

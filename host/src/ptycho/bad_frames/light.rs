@@ -1,6 +1,6 @@
 //! The light of each frame beside that of the frames around.
 
-use super::neighbours::Neighbours;
+use super::neighbours::{MOST, Neighbours};
 use super::{BadFrames, FAINTEST, median, merged, quantile};
 use crate::ptycho::data::{Mask, Scan};
 
@@ -141,6 +141,17 @@ impl Light {
         Some((self.levels[frame] / around).ln())
     }
 
+    /// How much more light some frames have than frames around that are further away or, of a small scan, than all that are not bad;
+    /// as logarithms. `some` are in their order.
+    fn excess_of_some(&self, near: &Neighbours, some: &[usize], bad: &[bool]) -> Vec<f64> {
+        let is_one = |frame: usize| some.binary_search(&frame).is_ok();
+        let excess = |frame: &usize| {
+            self.excess(near, *frame, &|other| !bad[other] && !is_one(other))
+                .or_else(|| self.excess(near, *frame, &|other| !bad[other]))
+        };
+        some.iter().filter_map(excess).collect()
+    }
+
     /// Whether the frames beside some share the change of their light, as logarithm, with those further away.
     fn has_halo(&self, near: &Neighbours, some: &[usize], change: f64, bad: &[bool]) -> bool {
         let mut beside: Vec<usize> = (some.iter())
@@ -149,13 +160,7 @@ impl Light {
             .collect();
         beside.sort_unstable();
         beside.dedup();
-        let is_beside = |frame: usize| beside.binary_search(&frame).is_ok();
-        // Frames that are further away, or, of a small scan, all that are not bad.
-        let share = |frame: &usize| {
-            self.excess(near, *frame, &|other| !bad[other] && !is_beside(other))
-                .or_else(|| self.excess(near, *frame, &|other| !bad[other]))
-        };
-        let shares: Vec<f64> = beside.iter().filter_map(share).collect();
+        let shares = self.excess_of_some(near, &beside, bad);
         if shares.len() < FEWEST {
             return false;
         }
@@ -225,6 +230,38 @@ impl Light {
         }
         *strays = lost.into_iter().flatten().collect();
         strays.sort_unstable();
+    }
+
+    /// Takes frames without beam at the border of the scan for darker ones if the nearest frames are darker than those further away, too:
+    /// an opaque part of the specimen may end there, and few frames lie around.
+    pub(super) fn doubt_those_at_the_border(&self, near: &Neighbours, found: &mut BadFrames) {
+        let bad = self.flags(&found.certain());
+        for group in near.groups(&found.without_beam) {
+            if group
+                .iter()
+                .any(|frame| near.of_frame(*frame).len() >= MOST)
+            {
+                continue;
+            }
+            let mut nearest = Vec::new();
+            let mut changes = Vec::new();
+            for frame in &group {
+                let beside = near.of_frame(*frame).iter().filter(|other| !bad[**other]);
+                for other in beside.take(FEWEST) {
+                    changes.push((self.levels[*frame].max(0.5) / self.levels[*other]).ln());
+                    nearest.push(*other);
+                }
+            }
+            nearest.sort_unstable();
+            nearest.dedup();
+            let shares = self.excess_of_some(near, &nearest, &bad);
+            let share = shares.iter().sum::<f64>() / shares.len().max(1) as f64;
+            if share < HALO * median(changes) {
+                found.without_beam.retain(|frame| !group.contains(frame));
+                found.darker.extend(group);
+            }
+        }
+        found.darker.sort_unstable();
     }
 
     /// Frames of `some` that are far brighter, at once, than all frames beside them.

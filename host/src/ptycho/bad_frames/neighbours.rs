@@ -5,7 +5,7 @@ use ndarray::Array2;
 use std::collections::HashMap;
 
 /// Most neighbours of a frame.
-const MOST: usize = 8;
+pub(super) const MOST: usize = 8;
 /// Distance of a neighbour, in median distances of nearest frames.
 const REACH: f64 = 2.5;
 /// Most frames of a cell that are looked at.

@@ -1,13 +1,13 @@
 //! The patterns of the frames, by their counts in cells of the detector that have about the same light in the mean of all frames.
 
+use super::incomplete::{in_parts, parts};
 use super::light::{Light, Split};
 use super::neighbours::Neighbours;
-use super::{BadFrames, median, merged, quantile};
+use super::{incomplete, median, quantile};
 use crate::ptycho::data::{Mask, Scan};
 use crate::system::ScratchError;
 use ndarray::{ArrayView2, Axis};
 use rayon::prelude::*;
-use std::ops::Range;
 
 /// Rows, and columns, of cells.
 const SIDE: usize = 8;
@@ -26,8 +26,6 @@ const DEVIATIONS: f64 = 4.0;
 const UNLIKE: f64 = 0.1;
 const TIMES: f64 = 4.0;
 const FIFTH: f64 = 0.8;
-/// Counts that a cell would have without which a part of a frame is missing: chance leaves none of them with a probability of 10⁻²².
-const COMPLETE: f64 = 50.0;
 /// Fewest neighbours with which a pattern is compared.
 const FEWEST: usize = 3;
 
@@ -57,6 +55,8 @@ pub(super) enum BeamOfDarker {
 /// Counts of each frame in cells.
 pub(super) struct Patterns {
     of_frames: Vec<Counts>,
+    /// Counts of each frame in parts of the detector of several sizes; NaN where they are not known.
+    in_parts: Vec<Vec<f32>>,
     /// Valid pixels of each cell.
     areas: Counts,
     /// Shares of the light of typical frames.
@@ -68,40 +68,58 @@ impl Patterns {
     pub(super) fn of(scan: &Scan) -> Result<Self, ScratchError> {
         let mean = &scan.sums().of_pixels;
         let [rows, columns] = [Axis(1), Axis(0)].map(|axis| parts(&mean.sum_axis(axis).to_vec()));
+        let in_parts = |counts: ArrayView2<'_, f32>| in_parts(counts, &rows, &columns);
         let mut of_frames = Vec::with_capacity(scan.shape()[0]);
         scan.blocks(|_, block| {
             let each: Vec<_> = block.outer_iter().collect();
-            let counts = each
-                .into_par_iter()
-                .map(|frame| in_cells(frame, &rows, &columns));
-            of_frames.extend(counts.collect::<Vec<Counts>>());
+            let counts = each.into_par_iter().map(in_parts);
+            of_frames.extend(counts.collect::<Vec<_>>());
             Ok::<(), ScratchError>(())
         })?;
+        let mut all = Self {
+            of_frames: of_frames.iter().map(|parts| in_cells(parts)).collect(),
+            in_parts: of_frames,
+            areas: [0.0; SIDE * SIDE],
+            typical: [0.0; SIDE * SIDE],
+        };
         let valid = |mask: ArrayView2<'_, bool>| mask.mapv(|valid| f32::from(u8::from(valid)));
-        let mut areas = [0.0; SIDE * SIDE];
         match scan.mask() {
-            Mask::Shared(plane) => areas = in_cells(valid(plane.view()).view(), &rows, &columns),
+            Mask::Shared(plane) => all.areas = in_cells(&in_parts(valid(plane.view()).view())),
             Mask::PerFrame(each) => {
-                let whole = in_cells(mean.mapv(|sum| sum as f32).view(), &rows, &columns);
-                for (mask, counts) in each.outer_iter().zip(&mut of_frames) {
+                let mean = mean.mapv(|sum| sum as f32);
+                let whole = in_parts(mean.view());
+                for (frame, mask) in each.outer_iter().enumerate() {
                     let valid = valid(mask);
-                    let of_frame = in_cells(valid.view(), &rows, &columns);
-                    for (all, one) in areas.iter_mut().zip(of_frame) {
+                    let areas = in_cells(&in_parts(valid.view()));
+                    for (all, one) in all.areas.iter_mut().zip(areas) {
                         *all = all.max(one);
                     }
-                    let seen = mean.mapv(|sum| sum as f32) * &valid;
-                    let seen = in_cells(seen.view(), &rows, &columns);
-                    for ((counts, whole), seen) in counts.iter_mut().zip(whole).zip(seen) {
-                        *counts *= if seen > 0.0 { whole / seen } else { 0.0 };
-                    }
+                    all.complete(frame, &whole, &in_parts((&mean * &valid).view()));
                 }
             }
         }
-        Ok(Self {
-            of_frames,
-            areas,
-            typical: [0.0; SIDE * SIDE],
-        })
+        Ok(all)
+    }
+
+    /// Completes the counts of a frame by those of its pixels that are masked, as the light of all frames in each part, and that of the
+    /// valid pixels of this one, say. Parts of which less than a half is seen are not known.
+    fn complete(&mut self, frame: usize, whole: &[f32], seen: &[f32]) {
+        let [whole_cells, seen_cells] = [whole, seen].map(in_cells);
+        let of_mean = total(&self.of_frames[frame]) / total(&seen_cells).max(1e-300);
+        let cells = whole_cells.into_iter().zip(seen_cells);
+        for (counts, (whole, seen)) in self.of_frames[frame].iter_mut().zip(cells) {
+            *counts = match seen > 0.0 {
+                true => *counts * whole / seen,
+                false => whole * of_mean,
+            };
+        }
+        let parts = whole.iter().zip(seen);
+        for (counts, (whole, seen)) in self.in_parts[frame].iter_mut().zip(parts) {
+            *counts *= match 2.0 * seen >= *whole {
+                true => whole / seen,
+                false => f32::NAN,
+            };
+        }
     }
 
     /// Takes the pattern of the frames that have about as much light as a typical one for the beam's.
@@ -243,12 +261,9 @@ impl Patterns {
         difference(counts, &self.areas) > UNLIKE + noise
     }
 
-    /// Frames whose pattern is unlike that of the frames around, apart from those that were found already.
-    pub(super) fn unlike(&self, light: &Light, near: &Neighbours, found: &BadFrames) -> Vec<usize> {
-        let mut known = vec![false; self.of_frames.len()];
-        for frame in found.certain() {
-            known[frame] = true;
-        }
+    /// Frames whose pattern is unlike that of the frames around, apart from those that are known already, with which none is compared.
+    pub(super) fn unlike(&self, light: &Light, near: &Neighbours, known: &[usize]) -> Vec<usize> {
+        let known = self.flags(known);
         let judged = light.judged.iter().filter(|frame| !known[**frame]);
         let unlike: Vec<(usize, f64)> = judged
             .filter_map(|frame| {
@@ -275,27 +290,44 @@ impl Patterns {
         sizes.sort_by(f64::total_cmp);
         let limit = UNLIKE.max(TIMES * quantile(&sizes, FIFTH));
         let unlike = unlike.into_iter().filter(|(_, size)| *size > limit);
-        let unlike: Vec<usize> = unlike.map(|(frame, _)| frame).collect();
-        merged(&[&unlike, &self.incomplete(light, &known)])
+        unlike.map(|(frame, _)| frame).collect()
     }
 
-    /// Frames without any counts in a cell in which they would have [`COMPLETE`] or more, by their own light and the mean of all
-    /// frames that are not `known` to be bad: a part of the detector is missing, in however many frames.
-    fn incomplete(&self, light: &Light, known: &[bool]) -> Vec<usize> {
-        let judged = || light.judged.iter().filter(|frame| !known[**frame]);
-        let mut sum = [0.0; SIDE * SIDE];
-        for frame in judged() {
-            let cells = sum.iter_mut().zip(&self.of_frames[*frame]);
-            cells.for_each(|(sum, counts)| *sum += counts);
+    /// Frames in which a part of the detector is missing, apart from those that are known already; some are perhaps `unlike` others. The
+    /// pattern of typical frames is that of the others afterwards.
+    pub(super) fn incomplete(
+        &mut self,
+        light: &Light,
+        known: &[usize],
+        unlike: &[usize],
+    ) -> Vec<usize> {
+        let flags = (&self.flags(known)[..], &self.flags(unlike)[..]);
+        let mut found = incomplete::find(&self.in_parts, light, flags);
+        if found.is_empty() {
+            return found;
         }
-        let all = total(&sum).max(1e-300);
-        let misses = |frame: &usize| {
+        let others = light.judged.iter().copied();
+        let others = others.filter(|frame| found.binary_search(frame).is_err());
+        self.take_typical(&light.of_some(others.collect()));
+        // The light that is missing is elsewhere if the beam moved.
+        found.retain(|frame| {
+            let mut left = self.typical;
             let counts = &self.of_frames[*frame];
-            let part = total(counts) / all;
-            let mut cells = counts.iter().zip(&sum);
-            cells.any(|(counts, sum)| *counts == 0.0 && sum * part >= COMPLETE)
-        };
-        judged().copied().filter(misses).collect()
+            (left.iter_mut().zip(counts))
+                .filter(|(_, counts)| **counts == 0.0)
+                .for_each(|(share, _)| *share = 0.0);
+            let most = 0.5 * (1.0 + total(&left)) * light.typical;
+            let is_alike = difference(counts, &left) <= UNLIKE || light.is_dark(*frame);
+            (light.levels[*frame] < most && is_alike) || !unlike.contains(frame)
+        });
+        found
+    }
+
+    /// Whether each frame of all is one of some.
+    fn flags(&self, some: &[usize]) -> Vec<bool> {
+        let mut flags = vec![false; self.of_frames.len()];
+        some.iter().for_each(|frame| flags[*frame] = true);
+        flags
     }
 }
 
@@ -310,65 +342,7 @@ fn total(counts: &Counts) -> f64 {
     counts.iter().sum()
 }
 
-/// Parts of a side that have about the same light.
-fn parts(light: &[f64]) -> [Range<usize>; SIDE] {
-    let whole: f64 = light.iter().sum();
-    let mut ends = [light.len(); SIDE];
-    let (mut sum, mut part) = (0.0, 0);
-    for (place, of_place) in light.iter().enumerate() {
-        sum += of_place;
-        while part + 1 < SIDE && sum * SIDE as f64 >= whole * (part + 1) as f64 {
-            ends[part] = place + 1;
-            part += 1;
-        }
-    }
-    std::array::from_fn(|part| {
-        if part == 0 {
-            0..ends[0]
-        } else {
-            ends[part - 1]..ends[part]
-        }
-    })
-}
-
-fn in_cells(frame: ArrayView2<'_, f32>, rows: &[Range<usize>], columns: &[Range<usize>]) -> Counts {
-    let mut counts = [0.0; SIDE * SIDE];
-    for (down, rows) in rows.iter().enumerate() {
-        for row in rows.clone() {
-            let row = frame.row(row);
-            let part = |columns: &Range<usize>| match row.as_slice() {
-                Some(counts) => summed(&counts[columns.clone()]),
-                None => {
-                    let counts = row.iter().skip(columns.start).take(columns.len());
-                    counts.map(|count| f64::from(*count)).sum()
-                }
-            };
-            for (right, columns) in columns.iter().enumerate() {
-                counts[down * SIDE + right] += part(columns);
-            }
-        }
-    }
-    counts
-}
-
-/// The sum of counts, of which eight are added at once.
-fn summed(counts: &[f32]) -> f64 {
-    let (groups, rest) = counts.as_chunks::<8>();
-    let mut sums = [0.0_f32; 8];
-    let mut whole = 0.0;
-    for (number, group) in groups.iter().enumerate() {
-        sums.iter_mut()
-            .zip(group)
-            .for_each(|(sum, count)| *sum += count);
-        if number % 64 == 63 {
-            whole += sums.iter().map(|sum| f64::from(*sum)).sum::<f64>();
-            sums = [0.0; 8];
-        }
-    }
-    whole
-        + sums
-            .iter()
-            .chain(rest)
-            .map(|count| f64::from(*count))
-            .sum::<f64>()
+/// Counts in cells, of those in all parts.
+fn in_cells(parts: &[f32]) -> Counts {
+    std::array::from_fn(|cell| f64::from(parts[cell]))
 }

@@ -2,7 +2,7 @@
 
 use super::{BadFrames, merged};
 use crate::fft::Fft2;
-use crate::ptycho::data::{Geometry, Propagation, Scan};
+use crate::ptycho::data::{Geometry, Mask, Propagation, Scan};
 use ndarray::{Array2, Array3, Axis, s};
 use num_complex::Complex;
 
@@ -316,4 +316,88 @@ fn absorbers_lose_no_frame_at_low_dose_or_with_a_background() {
         *counts += (0.05 + random(number + 9_000_000)).floor() as f32;
     }
     assert_eq!(found(frames).certain(), Vec::<usize>::new());
+}
+
+#[test]
+fn a_part_of_the_detector_that_is_missing_in_some_frames_is_found() {
+    let board = |y: f64, x: f64| match ((y / 22.0).floor() + (x / 22.0).floor()) % 2.0 == 0.0 {
+        true => 0.05_f64.sqrt(),
+        false => 1.0,
+    };
+    let parts = [
+        ("upper half", s![.., ..SIDE / 2, ..]),
+        ("quarter", s![.., SIDE / 2.., ..SIDE / 2]),
+        ("chip", s![.., 12..20, 14..18]),
+        ("row", s![.., 15..16, ..]),
+        ("column", s![.., .., 17..18]),
+    ];
+    for (specimen, whole) in [
+        ("clear", clear(1e5)),
+        ("absorber", frames(1e6, board, |_| 1.0)),
+    ] {
+        for (name, part) in &parts {
+            for number in [1, 24, 48] {
+                // All parts of an absorber's patterns are dim in some frames.
+                if specimen == "absorber" && (*name == "quarter" || *name == "chip" || number == 1)
+                {
+                    continue;
+                }
+                let mut lost = shuffled()[..number].to_vec();
+                lost.sort_unstable();
+                let mut frames = whole.clone();
+                for frame in &lost {
+                    let mut frame = frames.slice_mut(s![*frame..=*frame, .., ..]);
+                    frame.slice_mut(*part).fill(0.0);
+                }
+                let expected = BadFrames {
+                    incomplete: lost,
+                    ..BadFrames::default()
+                };
+                assert_eq!(found(frames), expected, "{specimen} {name} {number}");
+            }
+        }
+    }
+    // Stray counts in what is missing.
+    let mut frames = clear(1e5);
+    for frame in 20..50 {
+        frames.slice_mut(s![frame, ..SIDE / 2, ..]).fill(0.0);
+        frames[[frame, 3, frame - 20]] = 7.0;
+    }
+    assert_eq!(found(frames).doubtful(), Vec::from_iter(20..50));
+    // Where pixels are masked in a frame, nothing is missing.
+    let mut frames = clear(1e5);
+    let mut valid = Array3::from_elem(frames.dim(), true);
+    for (frame, masked) in [(5, true), (40, true), (41, false)] {
+        frames.slice_mut(s![frame, ..SIDE / 2, ..]).fill(0.0);
+        (valid.slice_mut(s![frame, ..SIDE / 2, ..])).fill(!masked);
+    }
+    let positions = scan(frames.clone()).positions().clone();
+    let scan = Scan::new(
+        frames,
+        Some(Mask::PerFrame(valid)),
+        positions,
+        GEOMETRY,
+        None,
+    )
+    .unwrap();
+    assert_eq!(BadFrames::find(&scan).unwrap().doubtful(), [41]);
+}
+
+#[test]
+fn opaque_grids_lose_no_frame_and_miss_no_part() {
+    for photons in [1e3, 1e4, 1e5] {
+        for (period, bar) in [(24.0, 8.0), (16.0, 6.0)] {
+            for seed in 0..4 {
+                let [down, right] = [0, 1].map(|axis| (random(2 * seed + axis) * period).floor());
+                let grid = |y: f64, x: f64| {
+                    let is_bar = (y + down) % period < bar || (x + right) % period < bar;
+                    f64::from(u8::from(!is_bar))
+                };
+                let found = found(frames(photons, grid, |_| 1.0));
+                let case = format!("{photons} {period} {seed}");
+                assert_eq!(found.certain(), Vec::<usize>::new(), "{case}");
+                assert_eq!(found.incomplete, Vec::<usize>::new(), "{case}");
+            }
+        }
+    }
 }

@@ -204,7 +204,7 @@ impl Frames {
     /// The temporary file cannot be read.
     pub fn select(&self, numbers: &[usize]) -> Result<Array3<f32>, ScratchError> {
         let [_, rows, columns] = self.shape;
-        let mut to = Array3::zeros((numbers.len(), rows, columns));
+        let mut to = zeros([numbers.len(), rows, columns])?;
         let frames: Vec<_> = to.outer_iter_mut().collect();
         (frames.into_par_iter().zip(numbers)).try_for_each(|(mut to, number)| {
             match &self.kept {
@@ -257,7 +257,7 @@ impl Frames {
             None => FrameWriter::in_memory(self.shape),
         };
         self.blocks(|first, block| {
-            let mut block = block.to_owned();
+            let mut block = copied(block)?;
             let each: Vec<_> = block.outer_iter_mut().collect();
             each.into_par_iter().for_each(&change);
             writer.put(first, block.view())
@@ -290,6 +290,23 @@ impl Frames {
         }
         Ok(())
     }
+}
+
+/// Memory for values (frame, row, column), all 0.
+fn zeros(shape: [usize; 3]) -> Result<Array3<f32>, ScratchError> {
+    ScratchError::allow_part(values(shape).saturating_mul(size_of::<f32>() as u64))?;
+    Ok(Array3::zeros(shape))
+}
+
+/// A copy of values (frame, row, column).
+///
+/// # Errors
+/// The system gives no memory for it.
+pub(super) fn copied(block: ArrayView3<'_, f32>) -> Result<Array3<f32>, ScratchError> {
+    let (frames, rows, columns) = block.dim();
+    let mut copy = zeros([frames, rows, columns])?;
+    copy.assign(&block);
+    Ok(copy)
 }
 
 /// Writes [`Frames`] one by one.

@@ -26,6 +26,25 @@ pub struct Simulation {
     pub slices: Option<SliceStack>,
 }
 
+/// The unit of positions in their file.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PositionUnitOrigin {
+    /// Metres of a number in the file, if it has all in one unit.
+    pub metres: Option<f64>,
+    /// The option of a recipe that states the unit.
+    pub option: &'static str,
+}
+
+/// The unit in the file of a scan, which makes no difference between scans with the same positions in metres.
+#[derive(Debug, Clone, Copy)]
+struct OfFile(Option<PositionUnitOrigin>);
+
+impl PartialEq for OfFile {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
 /// A scan with at least one frame, finite non-negative counts, at least one valid pixel, one
 /// finite position per frame, and a probe (if any) of the frames' shape.
 #[derive(Debug, Clone, PartialEq)]
@@ -48,6 +67,8 @@ pub struct Scan {
     stored: Option<StoredPixels>,
     /// What its reader found doubtful, one sentence each.
     doubts: Vec<String>,
+    /// How its positions were converted to metres.
+    position_unit: OfFile,
     /// Why the illumination in the file is not the start probe.
     unusable_probe: Option<String>,
     /// Numbers of the frames in the file, if they have others there.
@@ -249,6 +270,7 @@ impl Scan {
             travel: None,
             stored: None,
             doubts: Vec::new(),
+            position_unit: OfFile(None),
             unusable_probe: None,
             in_file: None,
             masked_frames: Vec::new(),
@@ -379,7 +401,8 @@ impl Scan {
             .collect()
     }
 
-    /// The scan by itself: of which other scan it is a part, and where its pixels are in a file, is no longer known.
+    /// The scan by itself: of which other scan it is a part, where its pixels are in a file, and what its reader said of it, is no longer
+    /// known.
     #[must_use]
     pub fn by_itself(self) -> Self {
         Self {
@@ -387,6 +410,8 @@ impl Scan {
             travel: None,
             stored: None,
             in_file: None,
+            doubts: Vec::new(),
+            position_unit: OfFile(None),
             ..self
         }
     }
@@ -408,6 +433,19 @@ impl Scan {
     #[must_use]
     pub fn doubts(&self) -> &[String] {
         &self.doubts
+    }
+
+    /// Says how its positions were converted to metres.
+    #[must_use]
+    pub fn with_position_unit(mut self, unit: Option<PositionUnitOrigin>) -> Self {
+        self.position_unit = OfFile(unit);
+        self
+    }
+
+    /// How its positions were converted to metres, if they were read from a file.
+    #[must_use]
+    pub fn position_unit(&self) -> Option<PositionUnitOrigin> {
+        self.position_unit.0
     }
 
     /// Says why the illumination in its file is not its start probe, if the file has one.
@@ -463,6 +501,7 @@ impl Scan {
             .with_voltage(self.voltage)
             .with_stored_pixels(self.stored)
             .with_doubts(self.doubts)
+            .with_position_unit(self.position_unit.0)
             .with_unusable_probe(self.unusable_probe)
             .with_stored_frames(in_file);
         scan.masked_frames = masked_frames;

@@ -13,6 +13,8 @@ mod modules;
 use listed::{HARDLY, NEVER};
 pub(in crate::ptycho) use listed::{STUCK, listed_pixels};
 
+use super::hot_pixels::{HOT, candidates};
+use super::middle::Middle;
 use ndarray::Array2;
 
 /// Largest part of the light that says how much a pixel would have, of one that is dead.
@@ -46,8 +48,24 @@ impl Dark {
     }
 }
 
-/// Finds such pixels in so many frames with this mean (row, column), of the pixels that are valid in a frame.
+/// Finds such pixels in so many frames with this mean (row, column), of the pixels that are valid in a frame. Hot pixels are no light that
+/// says how much others would have, but may be some with stray counts.
 pub(in crate::ptycho) fn dark(mean: &Array2<f64>, valid: &Array2<bool>, frames: usize) -> Dark {
+    let mut found = dark_in(mean, valid, frames);
+    let hot = candidates(mean, valid, frames, HOT);
+    if !hot.is_empty() {
+        let mut light = valid.clone();
+        hot.iter().for_each(|one| light[one.place] = false);
+        let all = std::mem::replace(&mut found, dark_in(mean, &light, frames));
+        for place in hot.into_iter().map(|one| one.place) {
+            found.dead[place] = all.dead[place];
+            found.any_counts |= all.dead[place];
+        }
+    }
+    found
+}
+
+fn dark_in(mean: &Array2<f64>, valid: &Array2<bool>, frames: usize) -> Dark {
     let counts = mean.mapv(|mean| mean * frames as f64);
     let none = Array2::from_elem(mean.dim(), false);
     let mut found = Dark {
@@ -80,52 +98,6 @@ pub(in crate::ptycho) fn dark(mean: &Array2<f64>, valid: &Array2<bool>, frames: 
     found.any_counts = (found.dead.indexed_iter())
         .any(|(place, dead)| (*dead || found.doubtful[place]) && counts[place] > 0.0);
     found
-}
-
-/// The middle of the light.
-struct Middle {
-    /// Row and column.
-    place: [f64; 2],
-    /// Number of bright pixels.
-    lit: usize,
-}
-
-impl Middle {
-    /// The centre of the pixels with a tenth of the counts of the brightest ones or more; single hot pixels do not matter.
-    fn of(counts: &Array2<f64>, valid: &Array2<bool>) -> Option<Self> {
-        let all = counts.iter().zip(valid).filter(|(_, valid)| **valid);
-        let mut ordered: Vec<f64> = all.map(|(counts, _)| *counts).collect();
-        if ordered.is_empty() {
-            return None;
-        }
-        let hundredth = ordered.len() / 100;
-        let (_, bright, _) = ordered.select_nth_unstable_by(hundredth, |a, b| b.total_cmp(a));
-        let least = 0.1 * *bright;
-        let (mut sums, mut lit) = ([0.0; 2], 0);
-        for ((row, column), counts) in counts.indexed_iter() {
-            if valid[[row, column]] && *counts > least {
-                sums[0] += row as f64;
-                sums[1] += column as f64;
-                lit += 1;
-            }
-        }
-        (lit > 0).then(|| Self {
-            place: sums.map(|sum| sum / lit as f64),
-            lit,
-        })
-    }
-
-    /// The place opposite to one, if it is in the frame.
-    fn opposite(
-        &self,
-        [row, column]: [usize; 2],
-        (rows, columns): (usize, usize),
-    ) -> Option<[usize; 2]> {
-        let row = (2.0 * self.place[0] - row as f64).round();
-        let column = (2.0 * self.place[1] - column as f64).round();
-        let inside = (0.0..rows as f64).contains(&row) && (0.0..columns as f64).contains(&column);
-        inside.then_some([row as usize, column as usize])
-    }
 }
 
 /// Counts so many pixels beyond a pixel, from its own and those of the one before it: amplitudes change in proportion to the

@@ -1,9 +1,12 @@
 //! Hot pixels, which count without light.
 
+mod areas;
+
 use super::listed;
 use crate::ptycho::data::{Mask, Scan};
 use crate::system::ScratchError;
 use ndarray::{Array2, ArrayView2, Axis};
+use std::collections::HashSet;
 
 /// A hot pixel has so many times the counts of its neighbours.
 pub(in crate::ptycho) const HOT: f64 = 10.0;
@@ -13,6 +16,8 @@ const HOT_COUNTS: f64 = 100.0;
 const IN_A_FRAME: f64 = 0.5;
 /// Least share of such frames.
 const IN_FRAMES: f64 = 0.9;
+/// Largest distance of the next valid pixel.
+const NEXT: isize = 4;
 
 /// A pixel with far more counts than those around it.
 pub(in crate::ptycho) struct Candidate {
@@ -94,7 +99,7 @@ pub(in crate::ptycho) fn valid_somewhere(scan: &Scan) -> Array2<bool> {
 }
 
 /// The pixels that have more than `times` the counts of those around them in the mean (row, column) over so many frames, of the
-/// pixels that are valid in a frame.
+/// pixels that are valid in a frame: single ones, lines, and small areas.
 pub(in crate::ptycho) fn candidates(
     mean: &Array2<f64>,
     valid: &Array2<bool>,
@@ -102,6 +107,13 @@ pub(in crate::ptycho) fn candidates(
     times: f64,
 ) -> Vec<Candidate> {
     let mut found = Vec::new();
+    let is_far = |here: f64, there: f64| (here - times * there) * frames as f64 > HOT_COUNTS;
+    let candidate = |place, around| Candidate {
+        place,
+        around,
+        frames: [0; 2],
+        times: IN_A_FRAME * times,
+    };
     for ((row, column), here) in mean.indexed_iter() {
         if !valid[[row, column]] || here * frames as f64 <= HOT_COUNTS {
             continue;
@@ -110,24 +122,35 @@ pub(in crate::ptycho) fn candidates(
         let Some(second) = second_largest(around.iter().map(|place| mean[*place])) else {
             continue;
         };
-        if (here - times * second) * frames as f64 > HOT_COUNTS {
-            found.push(Candidate {
-                place: [row, column],
-                around,
-                frames: [0; 2],
-                times: IN_A_FRAME * times,
-            });
+        if is_far(*here, second) {
+            found.push(candidate([row, column], around));
         }
     }
+    let known: HashSet<[usize; 2]> = found.iter().map(|one| one.place).collect();
+    for (place, around) in areas::find(mean, valid, &is_far) {
+        if !known.contains(&place) {
+            found.push(candidate(place, around));
+        }
+    }
+    found.sort_by_key(|one| one.place);
     found
 }
 
-/// The valid ones of the up to eight pixels (row, column) around one.
+/// The next valid pixels (row, column) in the eight directions from one, behind up to three masked ones.
 pub(super) fn around([row, column]: [usize; 2], valid: &Array2<bool>) -> Vec<[usize; 2]> {
-    let range = |at: usize| at.saturating_sub(1)..at + 2;
-    let all = range(row).flat_map(|r| range(column).map(move |c| [r, c]));
-    all.filter(|place| *place != [row, column] && valid.get(*place).is_some_and(|valid| *valid))
-        .collect()
+    let directions = (-1..=1).flat_map(|down| (-1..=1).map(move |right| [down, right]));
+    let next = |[down, right]: [isize; 2]| {
+        let at = |steps: isize| {
+            let row = row.checked_add_signed(down * steps)?;
+            Some([row, column.checked_add_signed(right * steps)?])
+        };
+        let places = (1..=NEXT).map_while(at);
+        places
+            .into_iter()
+            .find(|place| valid.get(*place).is_some_and(|valid| *valid))
+    };
+    let directions = directions.filter(|direction| *direction != [0, 0]);
+    directions.filter_map(next).collect()
 }
 
 /// Keeps the pixels that are far brighter than those around them in almost every frame.

@@ -22,7 +22,7 @@ pub(super) fn refuse_decimal_commas<'t>(
 
 /// The number of the first field with a comma.
 fn column_of_comma(row: &str) -> usize {
-    let separators = |c: char| c.is_whitespace() || c == ';';
+    let separators = |c: char| c.is_whitespace() || matches!(c, ';' | '|');
     let mut fields = row.split(separators).filter(|field| !field.is_empty());
     1 + fields.position(|field| field.contains(',')).unwrap_or(0)
 }

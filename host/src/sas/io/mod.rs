@@ -45,6 +45,23 @@ const START_BYTES: u64 = 1 << 20;
 /// Maximum number of notes about units, because a hostile file could cause one per row.
 const MAX_NOTES: usize = 16;
 
+/// Formats that are not read: how they begin, and what to do about them.
+const OTHER_FORMATS: [(&[u8], &str); 7] = [
+    (b"\x1f\x8b", "gzip compression; decompress the file"),
+    (b"\x28\xb5\x2f\xfd", "zstd compression; decompress the file"),
+    (b"BZh", "bzip2 compression; decompress the file"),
+    (
+        b"PK\x03\x04",
+        "a ZIP archive, or a spreadsheet (.xlsx, .ods); unpack it, or save the sheet as text",
+    ),
+    (
+        b"\xd0\xcf\x11\xe0",
+        "an old spreadsheet (.xls); save the sheet as text",
+    ),
+    (b"\xff\xfe", "text in UTF-16; save it as UTF-8"),
+    (b"\xfe\xff", "text in UTF-16; save it as UTF-8"),
+];
+
 /// One dimension or two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
@@ -115,6 +132,12 @@ pub fn read_within(
     let file = path.display().to_string();
     let length = regular(path, &file)?;
     let start = first_bytes(path, &file)?;
+    let other = OTHER_FORMATS
+        .iter()
+        .find(|(signature, _)| start.starts_with(signature));
+    if let Some((_, what)) = other {
+        return Err(not_scattering(&file, *what));
+    }
     let read = if start.starts_with(b"\x89HDF\r\n\x1a\n") {
         nxcansas::read(path, options, memory)?
     } else {
@@ -245,9 +268,14 @@ fn whole_text(path: &Path, file: &str, length: u64, memory: Memory) -> Result<St
             String::from_utf8_lossy(&bytes).into_owned()
         }
     };
-    Ok(match text.strip_prefix('\u{feff}') {
+    let text = match text.strip_prefix('\u{feff}') {
         Some(rest) => rest.to_owned(),
         None => text,
+    };
+    // Old programs of the Macintosh end lines with CR alone.
+    Ok(match text.contains('\r') && !text.contains('\n') {
+        true => text.replace('\r', "\n"),
+        false => text,
     })
 }
 

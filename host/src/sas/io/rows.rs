@@ -77,7 +77,7 @@ fn without_comment(line: &str) -> &str {
 pub(super) fn numbers(line: &str, mut each: impl FnMut(usize, f64)) -> Option<usize> {
     let line = without_comment(line).trim();
     let mut count = 0;
-    let mut fields = line.split([',', ';']).peekable();
+    let mut fields = line.split([',', ';', '|']).peekable();
     while let Some(field) = fields.next() {
         let before = count;
         for token in field.split_whitespace() {
@@ -191,7 +191,11 @@ fn without_numbers(text: &str) -> String {
             at + 1
         ),
         Some((at, _)) => format!("decimal commas in line {}: use decimal points", at + 1),
-        None => "no line with two or more numbers".to_owned(),
+        None if text.trim_start().starts_with(['{', '[']) => {
+            "JSON; write q, I and its uncertainty as columns of text".to_owned()
+        }
+        None => "no line with two or more numbers between blanks, tabs, commas, semicolons or bars"
+            .to_owned(),
     }
 }
 
@@ -263,7 +267,9 @@ pub(super) fn with_broken_lines(text: &str, mut data: Block) -> Block {
 fn is_broken_row(line: &str, columns: usize) -> bool {
     let line = without_comment(line).trim();
     let is_number = |field: &&str| number(field).is_some();
-    let separator = [',', ';', '\t'].into_iter().find(|c| line.contains(*c));
+    let separator = [',', ';', '\t', '|']
+        .into_iter()
+        .find(|c| line.contains(*c));
     let fields: Vec<&str> = match separator {
         Some(separator) => line.split(separator).map(str::trim).collect(),
         None => line.split_whitespace().collect(),

@@ -3,7 +3,7 @@
 //!
 //! Columns of a curve are q, I, σ(I), σ(q). Columns of an image are qx, qy, I, σ(I), and in files
 //! of NIST also qz, σ of q along and across its direction, and the shadow factor of the beam stop.
-//! Separators are blanks, tabs, commas and semicolons. If a header line names the columns, they are
+//! Separators are blanks, tabs, commas, semicolons and bars. If a header line names the columns, they are
 //! those that it names.
 
 use super::check::{self, RawCurve, RawImage};
@@ -184,8 +184,9 @@ fn curve(
     file: &str,
 ) -> RawCurve {
     let order = ColumnOrder::of_curve(header, &columns);
-    let [of_q, _, of_sigma, of_width] = order.columns();
+    let [of_q, of_intensity, of_sigma, of_width] = order.columns();
     notes.extend(header.note_on_q(of_q));
+    notes.extend(header.note_on_intensity(of_intensity));
     let [q, intensity, sigma, width] = order.take(header, columns, &mut notes);
     let intensity = intensity.unwrap_or_default();
     let width = width.zip(of_width);

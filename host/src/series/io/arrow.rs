@@ -11,15 +11,15 @@ use super::columns::{self, Columns, WideColumns};
 use super::input::Stream;
 use super::reader::{Block, Shared, Source};
 use super::series_key::SeriesKey;
-use super::typed::{NameCell, Table};
+use super::typed::{NameCell, Table, TimeKind};
 use super::{IoError, Memory, ReadOptions, allow, damaged};
 use crate::system::catch_panic;
 use arrow_array::RecordBatch;
 use arrow_ipc::{Endianness, Message, Schema as Described};
 use arrow_schema::{Schema, SchemaRef};
 use blocks::Blocks;
-pub use cells::may_be_label;
 use cells::{Cells, FlatColumn};
+pub use cells::{is_date, may_be_label};
 use std::fs::File;
 use stream::Messages;
 
@@ -28,7 +28,7 @@ pub(super) struct Arrow {
     table: Table,
     batches: Batches,
     columns: Columns,
-    /// Those of times, values, and names of series; none of a wide table.
+    /// Those of times, values, names of series, and unused dates; none of a wide table.
     used: Vec<FlatColumn>,
     /// The columns of a wide table and their series; then `columns` is not used.
     wide: Option<(WideColumns, Vec<u32>)>,
@@ -124,6 +124,9 @@ impl Arrow {
             |column| cells::is_text(field(column)),
             |column| cells::is_name(field(column)),
         )?;
+        if kind == TimeKind::Days {
+            columns.reject_hours(&file, &names[columns.time], false)?;
+        }
         columns.note_unused(&file, &mut shared.notes, |column| {
             cells::is_name(field(column))
         });
@@ -131,11 +134,17 @@ impl Arrow {
             SeriesKey::File => Some(shared.number_of_file(&file, name)?),
             SeriesKey::Column(_) | SeriesKey::Labels(_) => None,
         };
-        let table = Table::new(file, &names[columns.time], kind, single, options);
+        let unused = columns.unused.iter();
+        let dates = unused.filter(|(column, _)| cells::is_date(field(*column)));
+        let dates: Vec<usize> = dates.map(|(column, _)| *column).collect();
+        let named = |column: &usize| (names[*column].clone(), cells::is_name(field(*column)));
+        let named = dates.iter().map(named).collect();
+        let table = Table::new(file, &names[columns.time], kind, single, options).with_dates(named);
         let mut flat: Vec<Option<FlatColumn>> = flat.into_iter().map(Some).collect();
         let used = [columns.time, columns.value]
             .into_iter()
-            .chain(columns.series.columns().iter().copied());
+            .chain(columns.series.columns().iter().copied())
+            .chain(dates);
         let used = used
             .filter_map(|column| flat.get_mut(column)?.take())
             .collect();
@@ -276,7 +285,7 @@ impl Source for Arrow {
             Batches::File(blocks) => blocks.batch()?,
         };
         let Some(batch) = next else {
-            self.table.end(shared);
+            self.table.end(shared)?;
             return Ok(None);
         };
         if self.wide.is_some() {
@@ -288,9 +297,10 @@ impl Source for Arrow {
             used.collect::<Option<Vec<Cells>>>()
         });
         let opened = opened.ok_or_else(|| broken("a column is damaged"))?;
-        let Some([time, value, series @ ..]) = opened.as_deref() else {
+        let Some([time, value, rest @ ..]) = opened.as_deref() else {
             return Err(broken("a record batch does not match the schema"));
         };
+        let (series, dates) = rest.split_at(self.columns.series.columns().len());
         let mut blocks = Vec::new();
         let rows = batch.num_rows();
         for from in (0..rows).step_by(ROWS) {
@@ -298,7 +308,8 @@ impl Source for Arrow {
             let count = part.len();
             let cells = part.map(|row| {
                 let name = NameCell::of(&self.columns.series, |position| series[position].at(row));
-                (time.at(row), value.at(row), name)
+                let dates = dates.iter().map(|cells| cells.at(row)).collect();
+                (time.at(row), value.at(row), name, dates)
             });
             let block = self.table.block(count, cells, shared)?;
             if !block.is_empty() {

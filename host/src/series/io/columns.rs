@@ -8,6 +8,7 @@ use super::series_key::SeriesKey;
 use super::timestamp::TimestampFormat;
 use super::{IoError, ReadOptions, TimeUnit, number};
 use named::{NamedColumns, named_twice};
+use std::hash::{DefaultHasher, Hasher};
 pub(super) use wide::WideColumns;
 #[cfg(feature = "parquet")]
 pub(super) use wide::{WIDE_EXPECTED, wide_rows};
@@ -41,6 +42,9 @@ const SERIES: [&str; 9] = [
     "metric_id",
     "unique_id",
 ];
+
+/// Names of columns with the hours of dates, in lower case.
+const HOURS: [&str; 4] = ["hour", "hours", "hh", "hr"];
 
 /// Column indices, from 0.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -92,6 +96,36 @@ impl Columns {
             reason.push_str(&format!("; and in --ignore-columns {are_none}"));
         }
         Err(error)
+    }
+
+    /// Fails if a column that nothing is read from has hours, by its name, while the column `time` has
+    /// dates; `is_text`: the options of text files join both.
+    pub(super) fn reject_hours(
+        &self,
+        file: &str,
+        time: &str,
+        is_text: bool,
+    ) -> Result<(), IoError> {
+        let mut unused = self.unused.iter();
+        let is_hour = |name: &str| HOURS.contains(&name.trim().to_lowercase().as_str());
+        let Some((_, hours)) = unused.find(|(_, name)| is_hour(name)) else {
+            return Ok(());
+        };
+        let (date, hours) = (super::shorten(time), super::shorten(hours));
+        let (option, joined) = match is_text {
+            true => (
+                "--date-column",
+                format!("--date-column {date} --time-column {hours} --time-format '%Y-%m-%d %H'"),
+            ),
+            false => ("--time-column", "a column of whole times".to_owned()),
+        };
+        Err(IoError::Option {
+            file: file.to_owned(),
+            option,
+            reason: format!(
+                "expected {joined}, as {date} has dates without a time of day, or --ignore-columns {hours}, found neither"
+            ),
+        })
     }
 
     /// Adds a note about columns that nothing is read from; `is_name` says which of them could name
@@ -245,7 +279,10 @@ fn usual_time(plain: &[String], taken: impl Fn(usize) -> bool) -> Option<usize> 
 }
 
 /// Texts that stand for a missing number, in lower case.
-const MISSING: [&str; 8] = ["-", ".", "?", "na", "n/a", "null", "none", "nil"];
+const MISSING: [&str; 15] = [
+    "-", "--", "---", ".", "?", "na", "n/a", "#n/a", "#na", "<na>", "null", "(null)", "none",
+    "nil", "\\n",
+];
 
 /// Whether a field without blanks around it stands for a missing number: empty, or `NA`, `null`, `-`.
 pub(super) fn is_missing(field: &[u8]) -> bool {
@@ -257,22 +294,36 @@ fn stands_for_missing(field: &[u8]) -> bool {
     missing.any(|text| field.eq_ignore_ascii_case(text.as_bytes()))
 }
 
-/// Whether a field is a text rather than a number, a time, empty, or what stands for a missing
-/// number.
-pub(super) fn is_text(field: &[u8]) -> bool {
-    // Most fields are digits with a point, and every row has such fields.
-    if field.iter().all(u8::is_ascii_digit) {
-        return false;
-    }
-    let field = field.trim_ascii();
-    number::value(field).is_none()
-        && !is_missing(field)
-        && TimestampFormat::of_first(field, TimeUnit::Auto).is_none()
+/// What a field of a column is that nothing is read from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum UnusedField {
+    Text,
+    /// A date or a time in ISO 8601, with a number that differs between such texts.
+    Date(u64),
+    /// A number, empty, or what stands for a missing number.
+    Other,
 }
 
-/// Whether a field without blanks around it is a date in ISO 8601.
-pub(super) fn is_date(field: &[u8]) -> bool {
-    field.len() == 10 && field[4] == b'-' && TimestampFormat::Iso.read(field).is_ok()
+impl UnusedField {
+    pub(super) fn of(field: &[u8]) -> Self {
+        // Most fields are digits with a point, and every row has such fields.
+        if field.iter().all(u8::is_ascii_digit) {
+            return Self::Other;
+        }
+        let field = field.trim_ascii();
+        if number::value(field).is_some() || is_missing(field) {
+            return Self::Other;
+        }
+        match TimestampFormat::of_first(field, TimeUnit::Auto) {
+            Some(TimestampFormat::Epoch { .. }) => Self::Other,
+            Some(_) => {
+                let mut hasher = DefaultHasher::new();
+                hasher.write(field);
+                Self::Date(hasher.finish())
+            }
+            None => Self::Text,
+        }
+    }
 }
 
 /// The error of texts in columns that no option names: they may tell series apart, whose points
@@ -295,6 +346,35 @@ pub(super) fn unnamed_texts<'n>(
         reason: format!(
             "expected the {columns} {} here if a series is a combination of labels, or in --ignore-columns, found neither",
             list(names)
+        ),
+    }
+}
+
+/// The error of columns of dates that tell series apart, as `UnusedDates` finds them; `is_name`
+/// says whether the type of a column can be a label.
+pub(super) fn overlapping_dates<'n>(
+    file: &str,
+    names: impl IntoIterator<Item = &'n str>,
+    is_name: bool,
+) -> IoError {
+    let names = list(names);
+    let (option, remedy) = match is_name {
+        true => (
+            "--series-columns",
+            format!("{names} here, to make a series of each of its dates, or in --ignore-columns"),
+        ),
+        false => (
+            "--ignore-columns",
+            format!(
+                "{names} here, or as text or dates in --series-columns, to make a series of each of its times"
+            ),
+        ),
+    };
+    IoError::Option {
+        file: file.to_owned(),
+        option,
+        reason: format!(
+            "expected {remedy}, as points of different dates in it lie side by side in time, found neither"
         ),
     }
 }

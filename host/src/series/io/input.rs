@@ -300,7 +300,18 @@ fn content(
     }
     for (signature, what) in [
         (&b"\x89HDF"[..], "an HDF5 file"),
-        (b"PK\x03\x04", "a ZIP archive; unpack it"),
+        (
+            b"PK\x03\x04",
+            "a ZIP archive, or a spreadsheet (.xlsx, .ods); unpack it, or save the sheet as CSV",
+        ),
+        (
+            b"\xd0\xcf\x11\xe0",
+            "an old spreadsheet (.xls); save the sheet as CSV",
+        ),
+        (
+            b"SQLite f",
+            "an SQLite database; write the table as CSV or Parquet",
+        ),
         (b"\xfd7zXZ", "xz compression; decompress the file"),
         (b"BZh", "bzip2 compression; decompress the file"),
         (b"\x04\x22\x4d\x18", "lz4 compression; decompress the file"),

@@ -37,10 +37,11 @@ mod time_span;
 mod timestamp;
 #[cfg(feature = "parquet")]
 mod typed;
+mod unused_dates;
 mod write;
 
 #[cfg(feature = "parquet")]
-pub use arrow::may_be_label;
+pub use arrow::{is_date, may_be_label};
 pub use collect::{Collected, read_all, read_all_within};
 pub use date_pattern::DatePattern;
 pub use label_columns::LabelColumns;
@@ -48,6 +49,7 @@ pub use names::Names;
 pub use reader::{Block, Reader, Skipped};
 pub use rounded::Rounded;
 pub use time_format::{Ambiguous, TimeFormat};
+pub use unused_dates::UnusedDates;
 pub use write::{ResultFormat, ResultWriter, Run, Timestamps};
 
 use crate::io::IoError;

@@ -70,6 +70,8 @@ pub(super) struct Shared {
     pub(super) rounded_of_file: Rounded,
     /// Number of lines in the open file that are comments between rows.
     pub(super) comments_of_file: u64,
+    /// Number of lines in the open file that repeat the header.
+    pub(super) headers_of_file: u64,
 }
 
 impl Shared {
@@ -105,7 +107,14 @@ impl Shared {
                 "{count} lines between the rows begin with # and were read as comments"
             )),
         };
-        if let Some(what) = comments {
+        let headers = match self.headers_of_file {
+            0 => None,
+            1 => Some("1 line between the rows repeats the header and is left out".to_owned()),
+            count => Some(format!(
+                "{count} lines between the rows repeat the header and are left out"
+            )),
+        };
+        for what in comments.into_iter().chain(headers) {
             self.notes.add(file, what);
         }
         let what = match self.missing_of_file {
@@ -267,6 +276,7 @@ impl Reader {
                 twice_of_file: 0,
                 rounded_of_file: Rounded::default(),
                 comments_of_file: 0,
+                headers_of_file: 0,
             },
             source: None,
             ready: VecDeque::new(),
@@ -387,6 +397,7 @@ impl Reader {
         self.shared.twice_of_file = 0;
         self.shared.rounded_of_file = Rounded::default();
         self.shared.comments_of_file = 0;
+        self.shared.headers_of_file = 0;
         let named = self.options.series_column.is_some()
             || !self.options.series_columns.is_empty()
             || self.options.wide;

@@ -43,8 +43,8 @@ fn units(text: &str) -> String {
     }
 }
 
-/// What to do about rows without a time.
-pub(super) const WITHOUT_TIME: &str = "--on-error skip leaves out rows without one";
+/// What to do about rows without a time or a number.
+pub(super) const WITHOUT_ONE: &str = "--on-error skip leaves out rows without one";
 
 /// A row that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -75,8 +75,7 @@ impl Fault {
         let mut fault = Self::time(before, text, why, time_format);
         let text = text.trim();
         let use_it = match why {
-            TimestampError::Invalid if text.is_empty() => Some(WITHOUT_TIME.to_owned()),
-            TimestampError::Invalid => suggestion(text),
+            TimestampError::Invalid => suggestion(text).or_else(|| Some(WITHOUT_ONE.to_owned())),
             // A number may be a date.
             TimestampError::NoUnit if matches!(text.len(), 8 | 12 | 14) => suggestion(text),
             _ => None,
@@ -166,6 +165,8 @@ impl Fault {
             expected += " (with --decimal-comma, decimals follow a comma)";
         } else if text.contains(',') || text.matches('.').count() > 1 {
             expected += ", without marks between thousands";
+        } else {
+            expected = format!("{expected}; {WITHOUT_ONE}");
         }
         Self::new(before, found, expected)
     }

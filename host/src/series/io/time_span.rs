@@ -14,6 +14,8 @@ const LIMITS: [i64; 4] = [
 ];
 /// How many times larger than the spans of times before and after it a gap is.
 const GAP: i128 = 8;
+/// A day in nanoseconds.
+const DAY: i128 = 86_400_000_000_000;
 
 /// The first and the last times of a file, nanoseconds since 1970.
 #[derive(Debug, Clone, Copy, Default)]
@@ -131,9 +133,12 @@ impl TimeSpan {
             match other == unit {
                 // Regular times from 1970 on have no gap.
                 true => 4 * gap > spread(first, last),
-                // Without a second time on either side, nothing says that the gap is a large one.
                 false => {
-                    lower.max(upper) > 0 && gap > GAP * lower.max(upper).max(i128::from(first))
+                    let others = lower.max(upper);
+                    let is_large = gap > GAP * others.max(i128::from(first));
+                    // Without a second time on either side, only its length says that the gap is a
+                    // large one: seconds of today are days as milliseconds.
+                    is_large && (others > 0 || gap > DAY)
                 }
             }
         })
@@ -162,7 +167,7 @@ mod tests {
 
     #[test]
     fn times_since_a_start_are_likely_and_others_of_1970_are_not() {
-        use TimeUnit::{Milliseconds, Nanoseconds, Seconds};
+        use TimeUnit::{Microseconds, Milliseconds, Nanoseconds, Seconds};
         let regular: Vec<i64> = (0..3_000).map(|n| n * 1_000_000).collect();
         for (times, unit) in [
             (&[0][..], Milliseconds),
@@ -173,6 +178,7 @@ mod tests {
             (&[1_739_184_970, 1_739_184_971], Seconds),
             (&[1_000_000, 1_001_000_000, 2_001_000_000], Nanoseconds),
             (&[5, 1_000_000_005], Nanoseconds),
+            (&[1, 1_500_000_000], Microseconds),
             // From 1970 to 2025, every five years.
             (
                 &(0..12).map(|n| n * 157_680_000).collect::<Vec<_>>(),
@@ -193,6 +199,8 @@ mod tests {
             (&[100_000, 200_000, 1_739_184_970_553], Milliseconds),
             (&[100, 1_739_184_970], Seconds),
             (&[5, 1_739_184_970, 1_739_184_980], Milliseconds),
+            (&[5, 1_739_184_970], Milliseconds),
+            (&[1_739_184_970_553, 5], Microseconds),
             (&[1_739_184_980, 5, 1_739_184_970], Nanoseconds),
             (&[2_500_000_000], Seconds),
         ] {

@@ -1,12 +1,14 @@
 //! Converts rows of typed tables (Parquet and Arrow) to points.
 
+use super::columns::overlapping_dates;
 use super::names::{Lookup, NameError, Names};
 use super::reader::{Block, Shared};
 use super::rounded::Rounded;
-use super::rows::{Fault, Faults, WITHOUT_TIME};
+use super::rows::{Fault, Faults, WITHOUT_ONE};
 use super::series_key::SeriesKey;
 use super::time_span::TimeSpan;
 use super::timestamp::{LocalTimes, TimestampError, TimestampFormat, Unit, UnitOrigin, day, whole};
+use super::unused_dates::UnusedDates;
 use super::{IoError, OnError, ReadOptions, TimeFormat, TimeUnit};
 use std::borrow::Cow;
 
@@ -58,6 +60,18 @@ impl<'c> NameCell<'c> {
 }
 
 impl<'c> Cell<'c> {
+    /// A number that differs between dates and times; `None` for other cells.
+    fn date(self) -> Option<u64> {
+        match self {
+            Self::Integer(number) | Self::Day(number) => Some(number.cast_unsigned()),
+            Self::Julian(nanoseconds, day) => {
+                let day = u64::from(day).wrapping_mul(DAY.unsigned_abs());
+                Some(day.wrapping_add(nanoseconds))
+            }
+            _ => None,
+        }
+    }
+
     fn into_label(self) -> Cow<'c, [u8]> {
         match self {
             Self::Text(text) => Cow::Borrowed(text),
@@ -130,6 +144,9 @@ pub(super) struct Table {
     rounded: Rounded,
     /// The times so far.
     span: TimeSpan,
+    /// Columns of dates and times that nothing is read from: (name, whether it can be a label).
+    date_columns: Vec<(String, bool)>,
+    dates: UnusedDates,
 }
 
 impl Table {
@@ -160,14 +177,25 @@ impl Table {
             rows: 0,
             rounded: Rounded::default(),
             span: TimeSpan::default(),
+            date_columns: Vec::new(),
+            dates: UnusedDates::default(),
         }
     }
 
-    /// Makes a block from `rows` rows of cells (time, value, series).
+    /// With columns of dates and times that nothing is read from: (name, whether it can be a
+    /// label).
+    pub(super) fn with_dates(self, date_columns: Vec<(String, bool)>) -> Self {
+        Self {
+            date_columns,
+            ..self
+        }
+    }
+
+    /// Makes a block from `rows` rows of cells (time, value, series, unused dates).
     pub(super) fn block<'c>(
         &mut self,
         rows: usize,
-        cells: impl Iterator<Item = (Cell<'c>, Cell<'c>, NameCell<'c>)>,
+        cells: impl Iterator<Item = (Cell<'c>, Cell<'c>, NameCell<'c>, Vec<Cell<'c>>)>,
         shared: &mut Shared,
     ) -> Result<Block, IoError> {
         let known = shared.names.len();
@@ -182,6 +210,10 @@ impl Table {
             None => {
                 shared.renumber(&self.file, &mut filled.block.series, known, &filled.fresh)?;
             }
+        }
+        for (column, point, date) in filled.dates {
+            let (series, time) = (filled.block.series[point], filled.block.times[point]);
+            self.dates.add(column, series, date, time);
         }
         Ok(filled.block)
     }
@@ -248,7 +280,7 @@ impl Table {
     fn fill<'c>(
         &mut self,
         rows: usize,
-        cells: impl Iterator<Item = (Cell<'c>, Cell<'c>, NameCell<'c>)>,
+        cells: impl Iterator<Item = (Cell<'c>, Cell<'c>, NameCell<'c>, Vec<Cell<'c>>)>,
         names: &Names,
     ) -> Filled {
         let mut lookup = Lookup::new(names, self.longest_name);
@@ -259,7 +291,8 @@ impl Table {
         };
         let mut faults = Faults::default();
         let mut shared_missing = 0;
-        for (row, (time, value, series)) in cells.enumerate() {
+        let mut dates = Vec::new();
+        for (row, (time, value, series, unused)) in cells.enumerate() {
             let row = row as u64;
             // A row without a value is no point, whatever else it has.
             if value == Cell::Null {
@@ -275,6 +308,11 @@ impl Table {
             });
             match point {
                 Ok((time, value)) => {
+                    let point = block.times.len();
+                    let read = unused.iter().enumerate();
+                    dates.extend(
+                        read.filter_map(|(column, cell)| Some((column, point, cell.date()?))),
+                    );
                     block.times.push(time);
                     block.values.push(value);
                 }
@@ -287,6 +325,7 @@ impl Table {
         Filled {
             block,
             missing: shared_missing,
+            dates,
             faults,
             fresh: lookup.into_fresh(),
         }
@@ -299,7 +338,7 @@ impl Table {
                 return Err(Fault::new(
                     row,
                     "none (null)".to_owned(),
-                    format!("a timestamp; {WITHOUT_TIME}"),
+                    format!("a timestamp; {WITHOUT_ONE}"),
                 ));
             }
             (Cell::Integer(n), TimeKind::SinceEpoch(unit)) => whole(n, unit, UnitOrigin::Stated),
@@ -399,7 +438,10 @@ impl Table {
     }
 
     /// Adds notes about null values and a unit that was not used.
-    pub(super) fn end(&mut self, shared: &mut Shared) {
+    ///
+    /// # Errors
+    /// There are columns of dates that tell series apart.
+    pub(super) fn end(&mut self, shared: &mut Shared) -> Result<(), IoError> {
         let is_text = self
             .time_format
             .as_ref()
@@ -424,6 +466,14 @@ impl Table {
         shared.twice_of_file = self.twice;
         shared.rounded_of_file.add(&self.rounded);
         shared.note_counts(&self.file, self.local);
+        let labels = self.dates.labels();
+        let labels: Vec<_> = labels.iter().map(|at| &self.date_columns[*at]).collect();
+        if labels.is_empty() {
+            return Ok(());
+        }
+        let are_names = labels.iter().all(|(_, is_name)| *is_name);
+        let names = labels.iter().map(|(name, _)| name.as_str());
+        Err(overlapping_dates(&self.file, names, are_names))
     }
 }
 
@@ -431,6 +481,8 @@ struct Filled {
     block: Block,
     /// Number of rows without a value.
     missing: u64,
+    /// (column, point, date) of unused dates.
+    dates: Vec<(usize, usize, u64)>,
     faults: Faults,
     fresh: Names,
 }

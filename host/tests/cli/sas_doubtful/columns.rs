@@ -1,12 +1,12 @@
 //! Columns that are functions of q and I instead of these.
 
 use super::super::support::TestFolder;
-use super::{info, write};
+use super::{columns, fit, info, remarks, says, write};
 
 #[test]
 fn products_with_powers_of_q_are_refused() {
     let folder = TestFolder::new();
-    for (header, columns) in [
+    for (header, order) in [
         ("I*q^4 q", [1, 0]),
         ("q,I*q^4", [0, 1]),
         ("# Q q^2*I", [0, 1]),
@@ -14,7 +14,7 @@ fn products_with_powers_of_q_are_refused() {
         let header = format!("{header}\n");
         write(&folder, "a.txt", &header, |[q, i, _]| {
             let row = [q, i * q.powi(4)];
-            format!("{:e} {:e}", row[columns[0]], row[columns[1]])
+            format!("{:e} {:e}", row[order[0]], row[order[1]])
         });
         for command in ["info", "fit"] {
             let fit: &[&str] = &["sas", "fit", "sphere", "a.txt", "--fit", "scale"];
@@ -33,4 +33,83 @@ fn products_with_powers_of_q_are_refused() {
         format!("{:e} {q} {i}", i * q.powi(4))
     });
     assert_eq!(info(&folder, "a.txt")["q"][0], 0.005);
+}
+
+/// A structure factor is no intensity, whatever its place.
+#[test]
+fn quantities_that_are_no_intensity_are_named() {
+    let folder = TestFolder::new();
+    for (name, header) in [
+        ("S(q)", "q S(q) err"),
+        ("F(q)", "# Q (1/A)\tF(q)\tdF"),
+        ("chi(q)", "q,chi(q),error"),
+        ("T(q)", "q T(q) sigma"),
+    ] {
+        write(&folder, "a.dat", &format!("{header}\n"), columns);
+        let note = format!(
+            "column 2 ({}) is read as I, although the header does not call it so",
+            name.replace(['(', ')'], "").to_lowercase()
+        );
+        let said = remarks(&folder, "a.dat");
+        assert!(said.contains(&note), "{header}: {said}");
+    }
+    let fitted = fit(&folder, "a.dat", &["--fit", "scale"]);
+    says(&fitted, &["column 2 (tq) is read as I"]);
+    for header in [
+        "q I err",
+        "q I_abs err",
+        "q water err",
+        "q dSigma/dOmega err",
+    ] {
+        write(&folder, "a.dat", &format!("{header}\n"), columns);
+        let said = remarks(&folder, "a.dat");
+        assert!(!said.contains("is read as I"), "{header}: {said}");
+    }
+}
+
+#[test]
+fn other_separators_line_ends_and_formats() {
+    let folder = TestFolder::new();
+    for (header, separator, end) in [
+        ("q|I|err", "|", "\n"),
+        ("The columns are | q | I | err |", " | ", "\n"),
+        ("q I err", " ", "\r"),
+        ("err I q", " ", "\r"),
+    ] {
+        let rows = super::sphere().into_iter().map(|[q, i, s]| {
+            let row = if header.starts_with("err") {
+                [s, i, q]
+            } else {
+                [q, i, s]
+            };
+            row.map(|value| value.to_string()).join(separator) + end
+        });
+        let text = format!("{header}{end}{}", rows.collect::<String>());
+        std::fs::write(folder.path("a.dat"), text).unwrap();
+        let found = info(&folder, "a.dat");
+        assert_eq!(found["points"], 40, "{header}");
+        assert_eq!(found["q"][0], 0.005, "{header}");
+        let median = found["relative_uncertainty"][1].as_f64().unwrap();
+        assert!((median - 0.03).abs() < 1e-6, "{header}: {found}");
+    }
+    for (bytes, remedy) in [
+        (
+            &b"\x1f\x8b\x08\0\0\0\0\0"[..],
+            "gzip compression; decompress the file",
+        ),
+        (b"PK\x03\x04xxxx", "save the sheet as text"),
+        (b"\xff\xfeq\0 \0I\0", "UTF-16; save it as UTF-8"),
+        (b"{\"q\": [0.1], \"I\": [1]}", "JSON; write q, I"),
+        (
+            b"0,005|98,5|2,9\n0,006|97,5|2,9\n0,007|96,5|2,9\n",
+            "decimal commas",
+        ),
+        (
+            b"s=2sin(theta)/lambda I err\n0.1 1 1\n0.2 1 1\n",
+            "q = 4π sin(θ)/λ",
+        ),
+    ] {
+        std::fs::write(folder.path("a.dat"), bytes).unwrap();
+        folder.run(&["sas", "info", "a.dat"]).refused(1, &[remedy]);
+    }
 }

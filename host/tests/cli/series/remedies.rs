@@ -32,6 +32,31 @@ fn formats_that_a_refusal_names_read_the_file() {
             None,
             "2024-03-15T00:00:00Z",
         ),
+        ("15-Mar-24", "%d-%b-%y", None, "2024-03-15T00:00:00Z"),
+        (
+            "\"Fri, 15 Mar 2024 10:00:00 GMT\"",
+            "%a, %d %b %Y %H:%M:%S GMT",
+            None,
+            "2024-03-15T00:00:00Z",
+        ),
+        (
+            "\"Fri, 15 Mar 2024 10:00:00 +0100\"",
+            "%a, %d %b %Y %H:%M:%S %z",
+            None,
+            "2024-03-15T00:00:00Z",
+        ),
+        (
+            "15.03.2024 10:00 CET",
+            "%d.%m.%Y %H:%M CET",
+            Some("Europe/Berlin"),
+            "2024-03-15T00:00:00+01:00",
+        ),
+        (
+            "\"March 15, 2024 10:00 PM\"",
+            "%B %d, %Y %I:%M %p",
+            None,
+            "2024-03-15T00:00:00Z",
+        ),
     ] {
         let text = format!("time,value\n{time},3\n");
         let remedy = format!("use --time-format '{format}'");
@@ -51,22 +76,48 @@ fn formats_that_a_refusal_names_read_the_file() {
     empty.refused(1, &["line 2", "--on-error skip"]);
 }
 
-/// As in Parquet and Arrow, whose type of dates counts as a label.
+/// As in Parquet and Arrow.
 #[test]
-fn dates_without_a_purpose_are_refused_in_text_files() {
-    let text = "time,value,delivery\n2024-03-15,1,2024-03-16\n2024-03-15T06:00,2,2024-03-17\n";
-    sums("a.csv", text, &[]).refused(1, &["--series-columns", "delivery", "--ignore-columns"]);
-    let labels = sums("a.csv", text, &["--series-columns", "delivery"]);
-    labels.well();
-    assert!(
-        labels.out.contains("delivery=2024-03-16,86400"),
-        "{labels:?}"
-    );
-    sums("a.csv", text, &["--ignore-columns", "delivery"]).well();
-    // The date of the time itself tells nothing apart.
+fn dates_that_tell_series_apart_are_refused_in_text_files() {
+    for date in ["2024-03-1", "2024-03-01T0"] {
+        let dates = [6, 7].map(|digit| match date.contains('T') {
+            true => format!("{date}{digit}:00Z"),
+            false => format!("{date}{digit}"),
+        });
+        let [first, second] = &dates;
+        // Row by row, and one run after the other.
+        for order in [
+            [first, second, first, second],
+            [first, first, second, second],
+        ] {
+            let hours = match order[0] == order[1] {
+                true => [0, 6, 0, 6],
+                false => [0, 1, 6, 7],
+            };
+            let rows = order.iter().zip(hours);
+            let rows: String = rows
+                .map(|(date, hour)| format!("2024-03-15T0{hour}:00,1,{date}\n"))
+                .collect();
+            let text = format!("time,value,started\n{rows}");
+            let refused = sums("a.csv", &text, &[]);
+            refused.refused(1, &["--series-columns", "started", "--ignore-columns"]);
+            let labels = sums("a.csv", &text, &["--series-columns", "started"]);
+            labels.well();
+            for date in &dates {
+                let row = format!("started={date},86400,sum,2024-03-15T00:00:00Z,2");
+                assert!(labels.out.contains(&row), "{labels:?}");
+            }
+            let ignored = sums("a.csv", &text, &["--ignore-columns", "started"]);
+            assert!(ignored.out.contains(",4"), "{ignored:?}");
+        }
+    }
+    // Dates that follow the time, or the series, tell nothing apart.
     for text in [
         "timestamp,day,value\n2024-03-15T09:30:00Z,2024-03-15,1\n",
         "timestamp,day,value\n1710495000,2024-03-15,1\n",
+        "time,value,day\n2024-03-15T23:00Z,1,2024-03-16\n2024-03-15T22:00Z,2,2024-03-15\n",
+        "time,value,day\n2024-03-15T10:00,1,2024-03-15T10:02\n2024-03-15T10:01,2,2024-03-15T10:01\n",
+        "time,sensor,value,day\n2024-03-15,a,1,2020-01-01\n2024-03-15,b,2,2021-01-01\n2024-03-16,a,1,2020-01-01\n",
     ] {
         let result = sums("a.csv", text, &[]);
         assert_eq!(result.code, Some(0), "{result:?}");
@@ -84,5 +135,72 @@ fn limits_of_a_query_are_dates() {
         let result = dir.run(&[&query[..], &["-a", "mean"]].concat());
         result.refused(2, &["--start", "ISO 8601", "2014-02-14"]);
         assert!(!result.err.contains("--time-unit"), "{result:?}");
+    }
+}
+
+/// Lines of a file that are no rows, with the way out that the refusal names.
+#[test]
+fn lines_that_are_no_rows_are_left_out() {
+    let day = "2024-03-15";
+    for header in ["time,value", "\"time\",\"value\""] {
+        let text = format!("{header}\n{day},1\n{header}\n{day}T01:00,2\n");
+        let read = sums("a.csv", &text, &[]);
+        assert!(read.out.contains("sum,2024-03-15T00:00:00Z,3"), "{read:?}");
+        let note = "1 line between the rows repeats the header";
+        assert!(read.err.contains(note), "{read:?}");
+    }
+    for row in ["Total,3", "[s],[C]", "2024-03-15T02:00,<0.5"] {
+        let text = format!("time,value\n{day},1\n{row}\n{day}T01:00,2\n");
+        sums("a.csv", &text, &[]).refused(1, &["line 3", "--on-error skip"]);
+        let read = sums("a.csv", &text, &["--on-error", "skip"]);
+        assert!(read.out.contains("sum,2024-03-15T00:00:00Z,3"), "{read:?}");
+    }
+    for missing in ["#N/A", "<NA>", "--", "\\N", "(null)"] {
+        let text = format!("time,value\n{day},{missing}\n{day}T01:00,3\n");
+        let read = sums("a.csv", &text, &[]);
+        assert!(read.out.contains("sum,2024-03-15T00:00:00Z,3"), "{read:?}");
+        assert!(read.err.contains("1 cell without a value"), "{read:?}");
+    }
+}
+
+#[test]
+fn hours_beside_dates_are_not_lost() {
+    let text = "date,hour,value\n2024-03-15,1,1\n2024-03-15,2,2\n";
+    let options = "--date-column date --time-column hour --time-format '%Y-%m-%d %H'";
+    sums("a.csv", text, &[]).refused(1, &[options, "--ignore-columns hour"]);
+    let format = [
+        "--time-format",
+        "%Y-%m-%d %H",
+        "--start",
+        "2024-03-15T02:00",
+    ];
+    let followed = ["--date-column", "date", "--time-column", "hour"];
+    let read = sums("a.csv", text, &[&followed[..], &format].concat());
+    read.well();
+    assert!(read.out.contains("sum,2024-03-15T00:00:00Z,2"), "{read:?}");
+    let ignored = sums("a.csv", text, &["--ignore-columns", "hour"]);
+    assert!(ignored.out.contains(",3"), "{ignored:?}");
+}
+
+#[test]
+fn other_formats_are_named_with_what_to_do() {
+    for (text, remedy) in [
+        (
+            "[{\"time\": \"2024-03-15\", \"value\": 1}]",
+            "JSON; write the rows as CSV",
+        ),
+        (
+            "{\"time\":\"2024-03-15\",\"value\":1}\n",
+            "JSON; write the rows as CSV",
+        ),
+        ("PK\u{3}\u{4}[Content_Types].xml", "save the sheet as CSV"),
+        ("time,value\r2024-03-15,1\r", "write line ends of LF"),
+        (
+            "Station: 5\ntime,value\n2024-03-15,1\n",
+            "lines before the header begin with #",
+        ),
+        ("time,value\n2024-03,1\n", "write 2024-03-01"),
+    ] {
+        sums("a.csv", text, &[]).refused(1, &[remedy]);
     }
 }

@@ -150,6 +150,7 @@ fn times_that_are_unlikely_in_every_unit_are_noted() {
             "time_ms,value\n100000,1\n200000,2\n1739184970553,3\n",
         ),
         ("a.csv", "time_ms,value\n5,1\n1739184970,2\n1739184980,3\n"),
+        ("a.csv", "time_ms,value\n5,1\n1739184970,2\n"),
         ("a.csv", "time_s,value\n100,1\n1739184970,2\n"),
         ("a.csv", "time_us,value\n7,1\n1739184970553000,2\n"),
     ] {
@@ -275,7 +276,16 @@ fn dates_and_times_of_day_are_joined() {
     let text = "date,time,value\n2025-02-10,2025-02-10T10:00:00Z,3\n";
     let result = sums("a.csv", text, &[]);
     assert!(result.err.contains("unused columns: date"), "{result:?}");
-    sums("a.csv", text, &["--date-column", "date"]).refused(2, &["--time-column"]);
+    // The column of times of day is found.
+    for text in [
+        "day,at,value\n2025-02-10,10:00,3\n",
+        "at,day,value\n10:00,2025-02-10,3\n",
+    ] {
+        let date = ["--date-column", "day"];
+        assert_eq!(sum("a.csv", text, &date), (DAY.to_owned(), 3.0), "{text}");
+    }
+    let none = "day,at,value\n2025-02-10,morning,3\n";
+    sums("a.csv", none, &["--date-column", "day"]).refused(1, &["--time-column"]);
     sums("a.prom", "a 1 1\n", &["--decimal-comma"]).refused(1, &["--decimal-comma"]);
     let point = "time;v\n2025-02-10;1.234\n";
     sums("a.csv", point, &["--decimal-comma"]).refused(1, &["'1.234'"]);

@@ -13,8 +13,9 @@ pub(crate) struct PositionArgs {
     /// names (im_10 before im_2), or as the files are given
     #[arg(long, value_name = "ORDER", value_enum, requires = "more")]
     pub(crate) order: Option<FileOrderArg>,
-    /// Pair frames and positions whose numbers differ: the first of each; or by the numbers of frames in the column frame or index of
-    /// the positions' table, from 0 or 1 as they show or as stated
+    /// Pair frames and positions whose numbers differ: the first of each; by the numbers of frames in the column frame or index of the
+    /// positions' table, or in the names of the files (g_1, g_2, g_4), from 0 or 1 as they show or as stated; or by the names of files in
+    /// a column of the table
     #[arg(long, value_name = "HOW", value_enum)]
     pub(crate) pair: Option<PairArg>,
     /// File of the positions, in the place of those of the scan file: a table (text), an array (.npy), or HDF5 with a dataset
@@ -54,6 +55,7 @@ pub(crate) enum PairArg {
     ByIndexFrom0,
     #[value(name = "by-index-from-1")]
     ByIndexFrom1,
+    ByName,
 }
 
 /// The order of several files.

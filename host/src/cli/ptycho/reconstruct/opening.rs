@@ -417,7 +417,7 @@ impl Reconstruct {
         let margin = self.recipe.margin();
         let positions = PixelPositions::new(scan.positions(), pixel, [rows, columns], margin)
             .map_err(|error| {
-                let error = ProblemError::of_positions(error, scan.geometry());
+                let error = ProblemError::of_positions(error, scan);
                 let name = self.scan.display().to_string();
                 self.origin.of_problem(&name, &error)
             })?;

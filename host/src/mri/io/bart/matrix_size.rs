@@ -80,8 +80,10 @@ pub(super) fn resolved(
     let mut axis = 0;
     trajectory.read(0, trajectory.count(), |value| {
         let k = f64::from(value.re).abs() / cycle;
-        // NaN is found when the positions are read.
-        most[axis] = most[axis].max(k);
+        // Readouts with NaN or an infinite position are left out.
+        if k.is_finite() {
+            most[axis] = most[axis].max(k);
+        }
         axis = (axis + 1) % 3;
     })?;
     let [kx, ky, kz] = most;

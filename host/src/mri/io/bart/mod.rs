@@ -9,6 +9,7 @@ mod matrix_size;
 pub(super) use layout::{COUNTERS, SLICE};
 pub use matrix_size::MatrixSize;
 
+use super::excluded_coils::ExcludedCoils;
 use super::ismrmrd::{KSpaceFile, LeftOut, Selection, unit_note};
 use super::not_finite;
 use crate::io::IoError;
@@ -37,6 +38,8 @@ pub struct BartFiles {
     pub select: Selection,
     /// The unit of the trajectory; `None`: cycles per field of view.
     pub k_unit: Option<KUnit>,
+    /// Coils to leave out, numbered from 0.
+    pub exclude_coils: Vec<usize>,
 }
 
 /// The images that `files` select, sorted.
@@ -70,6 +73,7 @@ pub fn read_within(
     };
     let unit = files.k_unit.unwrap_or(KUnit::CYCLES_PER_FOV);
     let coils = samples.dimensions()[layout::COIL];
+    let excluded = ExcludedCoils::new(&files.exclude_coils, coils, samples.name())?;
     let count = blocks.samples().saturating_mul(blocks.count());
     let mut positions = positions(&mut trajectory, &blocks, matrix, unit)?;
     let mut values = Array2::zeros((coils, count));
@@ -97,9 +101,10 @@ pub fn read_within(
         axes: matrix.axes,
         field_of_view: None,
     };
-    notes.extend(not_finite::silence_coils(&mut values, &readouts));
+    excluded.clear(&mut values);
+    notes.extend(not_finite::silence_coils(&mut values, &readouts, &excluded));
     let removed = not_finite::remove(&mut positions, &mut values, &mut readouts);
-    left_out.extend(not_finite::left_out(removed.len(), "readouts"));
+    left_out.extend(removed.left_out("readouts"));
     let all = layout::readouts(samples.dimensions());
     if !left_out.is_empty() {
         notes.push(left_out_note(readouts.len(), all, &left_out));
@@ -120,6 +125,8 @@ pub fn read_within(
         dataset: "the array".to_owned(),
         reason: error.to_string(),
     })?;
+    let (kspace, note) = excluded.remove(kspace);
+    notes.extend(note);
     Ok(KSpaceFile {
         kspace,
         placement: None,
@@ -178,16 +185,16 @@ fn positions(
         trajectory.read(block, 3 * blocks.samples(), |value| {
             let k = f64::from(value.re);
             let at = (sample, axis, value);
-            if value.im != 0.0 || axis >= matrix.axes && k != 0.0 {
+            if !value.is_finite() {
+                // The readout is left out.
+                positions[[sample, axis.min(matrix.axes - 1)]] = f64::NAN;
+            } else if value.im != 0.0 || axis >= matrix.axes && k != 0.0 {
                 invalid.get_or_insert(at);
-            }
-            if axis < matrix.axes {
+            } else if axis < matrix.axes {
                 positions[[sample, axis]] = k / cycles[axis];
                 reach[axis] = reach[axis].max(k.abs());
                 let most = 0.5 * (1.0 + 2.0 * KSpace::ROUNDING);
-                // NaN is beyond, too.
-                let is_within = positions[[sample, axis]].abs() <= most;
-                if !is_within {
+                if positions[[sample, axis]].abs() > most {
                     beyond.get_or_insert(at);
                 }
             }

@@ -42,39 +42,8 @@ pub struct ReadOptions {
     pub matrix: Option<MatrixSize>,
     /// The unit of the trajectory; `None`: cycles/pixel.
     pub k_unit: Option<KUnit>,
-}
-
-impl KSpaceFile {
-    /// Without the samples of these coils, numbered from 0.
-    ///
-    /// # Errors
-    /// A coil that is not there, or no coil that is left; `file` is its name.
-    pub fn without_coils(mut self, coils: &[usize], file: &str) -> Result<Self, IoError> {
-        if coils.is_empty() {
-            return Ok(self);
-        }
-        let list = |coils: &[usize]| {
-            let each: Vec<String> = coils.iter().map(usize::to_string).collect();
-            each.join(", ")
-        };
-        let count = self.kspace.coils();
-        let left: Vec<usize> = (0..count).filter(|coil| !coils.contains(coil)).collect();
-        if left.is_empty() || coils.iter().any(|coil| *coil >= count) {
-            return Err(IoError::Value {
-                file: file.to_owned(),
-                dataset: "the coils to exclude".to_owned(),
-                found: list(coils),
-                expected: format!("numbers from 0 to {}, and a coil that is left", count - 1),
-            });
-        }
-        self.kspace = self.kspace.of_coils(&left);
-        let excluded: Vec<usize> = (0..count).filter(|coil| coils.contains(coil)).collect();
-        self.notes.push(match &excluded[..] {
-            [coil] => format!("coil {coil} of {count} is excluded"),
-            several => format!("coils {} of {count} are excluded", list(several)),
-        });
-        Ok(self)
-    }
+    /// Coils to leave out, numbered from 0.
+    pub exclude_coils: Vec<usize>,
 }
 
 impl Default for ReadOptions {
@@ -85,6 +54,7 @@ impl Default for ReadOptions {
             image: None,
             matrix: None,
             k_unit: None,
+            exclude_coils: Vec::new(),
         }
     }
 }

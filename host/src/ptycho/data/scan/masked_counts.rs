@@ -2,7 +2,7 @@
 
 use super::{Mask, ScanError};
 use crate::ptycho::data::count_sums::OfFrame;
-use crate::ptycho::data::frames::block_frames;
+use crate::ptycho::data::frames::{block_frames, copied};
 use crate::ptycho::data::{CountSums, Frames};
 use crate::system::ScratchError;
 use ndarray::{ArrayView1, ArrayView2, ArrayView3, ArrayViewMut2, Axis};
@@ -18,7 +18,7 @@ pub(super) fn masked_blocks<E: From<ScratchError>>(
         return frames.blocks(visit);
     }
     frames.blocks(|first, block| {
-        let mut block = block.to_owned();
+        let mut block = copied(block)?;
         for (counts, frame) in block.outer_iter_mut().zip(first..) {
             mask.clear(frame, counts);
         }

@@ -130,6 +130,11 @@ fn sentences(scan: &Scan, found: &BadFrames) -> Vec<(String, bool)> {
             false,
         ),
         (
+            &found.incomplete,
+            "with hardly any counts in a part of the detector in which the other frames have them",
+            false,
+        ),
+        (
             &found.undecided,
             "far brighter than the others, and no pattern shows which of them have the beam, so that no frame is judged",
             false,

@@ -3,7 +3,7 @@
 
 use super::frame_stack::FrameStack;
 use super::geometry::{ExpectedPaths, FileGeometry, resolve};
-use super::pairing::{FoundPositions, StoredFrames, pair};
+use super::pairing::{FoundPositions, pair};
 use super::several_files::ScanFiles;
 use super::units::{Measure, UnitReader, attribute_unit};
 use super::window::Window;
@@ -60,16 +60,17 @@ pub(super) fn read(
 
     let of_frames = (shape[0], frames.scan_shape());
     let elsewhere = positions::given(source.input(), options, of_frames, &mut notes)?;
-    let stored = match &elsewhere {
+    let mut sets = 1;
+    let in_file = match &elsewhere {
         Some(_) => None,
         None => {
             let read = |source: &Source, frames| translations(source, frames);
             let all = source.of_each(&frames, read, |(_, found)| found.nrows())?;
             let missing = || positions::missing(source.input(), &TRANSLATION);
-            let several = all.len() > 1;
+            sets = all.len();
             let mut all = all.into_iter();
             let (path, mut values) = all.next().ok_or_else(missing)?;
-            if several && options.units.positions.is_none() {
+            if sets > 1 && options.units.positions.is_none() {
                 let unit = attribute_unit(source, &path)?;
                 source.same("unit of the positions", unit.as_ref(), |other| {
                     attribute_unit(other, &path)
@@ -82,14 +83,14 @@ pub(super) fn read(
         }
     };
     let units = UnitReader::new(source, options);
-    let in_file = found(source, &units, options, &mut notes)?;
-    source.same_geometry(&in_file, options, |other| {
+    let geometry_in_file = found(source, &units, options, &mut notes)?;
+    source.same_geometry(&geometry_in_file, options, |other| {
         let units = UnitReader::new(other, options);
         found(other, &units, options, &mut Vec::new())
     })?;
     let geometry = resolve(
         source.input(),
-        &in_file,
+        &geometry_in_file,
         options,
         &ExpectedPaths {
             wavelength: &[WAVELENGTH, VOLTAGE, ENERGY],
@@ -100,16 +101,17 @@ pub(super) fn read(
     )?;
     let frame = [shape[1], shape[2]];
     let pixel = geometry.object_pixel(shape[1], shape[2]);
-    let found = match (elsewhere, stored) {
+    let found = match (elsewhere, in_file) {
         (Some(given), _) => given,
         (None, None) => return Err(positions::missing(source.input(), &TRANSLATION)),
         (None, Some((path, values))) => {
-            let values = units.positions_in_metres(&path, values, pixel, frame, &mut notes)?;
-            FoundPositions::of_dataset(source.input(), path, values)
+            let (values, metres) =
+                units.positions_in_metres(&path, values, pixel, frame, &mut notes)?;
+            FoundPositions::of_dataset(source.input(), path, values).in_units_of(metres)
         }
     };
-    let (positions_name, positions) =
-        pair(found, &StoredFrames::All, &mut window, options, &mut notes)?;
+    let stored = source.stored(&frames, sets);
+    let (positions_name, positions) = pair(found, &stored, &mut window, options, &mut notes)?;
     let (probe, unusable_probe) = match source.first(&PROBE)? {
         Some(numbers) => match probe(&numbers, [shape[1], shape[2]])? {
             Ok(probe) => (Some((numbers.path().to_owned(), probe)), None),

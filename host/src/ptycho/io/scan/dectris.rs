@@ -86,6 +86,7 @@ pub(super) fn read(
     let of_frames = (shape[0], frames.scan_shape());
     let found = positions::given(input, options, of_frames, &mut notes)?
         .ok_or_else(|| positions::missing(input, &[]))?;
+    let stored = stored.or_of_files(&frames);
     let (positions_path, positions) = pair(found, &stored, &mut window, options, &mut notes)?;
     let units = UnitReader::new(source, options);
     let found = geometry(source, &units, options, &mut notes)?;

@@ -85,12 +85,23 @@ pub(super) fn read(
         None => {
             let stated = options.units.positions.as_deref();
             let steps = [slow, fast].map(|axis| axis.map(|axis| axis.in_unit(stated)));
+            let unit = steps[0]
+                .as_ref()
+                .map(|axis| axis.unit.clone())
+                .unwrap_or_default();
+            let metres = si_units(Dimension::Length, &unit).unwrap_or(1.0);
             let (name, values) = raster(source, steps, &frames, &mut notes)?;
             let found = FoundPositions::of_dataset(source.input(), name, values);
-            (found, vec![Measure::Positions])
+            (found.in_units_of(metres), vec![Measure::Positions])
         }
     };
-    let positions = pair(found, &StoredFrames::All, &mut window, options, &mut notes)?;
+    let positions = pair(
+        found,
+        &StoredFrames::of_files(&frames),
+        &mut window,
+        options,
+        &mut notes,
+    )?;
     notes.push("the file has no mask: all pixels are treated as valid".to_owned());
     Parts {
         frames: (

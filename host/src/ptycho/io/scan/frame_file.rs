@@ -62,7 +62,13 @@ pub(super) fn read(
             None => positions::missing(&input, &[]),
         }
     })?;
-    let (positions_name, all) = pair(found, &StoredFrames::All, &mut window, options, &mut notes)?;
+    let (positions_name, all) = pair(
+        found,
+        &StoredFrames::of_files(&frames),
+        &mut window,
+        options,
+        &mut notes,
+    )?;
     let expected = ExpectedPaths {
         wavelength: &[],
         distance: &[],

@@ -3,12 +3,12 @@
 mod joined;
 
 use super::file_state::FileState;
+use crate::io::IoError;
 use crate::io::source::{
     ADVICE_SPARSE, ADVICE_UNCOMPRESSED, DIFFERENT, GREATEST_RATIO, LOOKED_AT, Look, LookFrom,
     Numbers, RATIO, UNJUDGED, check_stored, is_alike,
 };
-use crate::io::{IoError, reserved};
-use crate::system::Bytes;
+use crate::system::{Bytes, can_allocate};
 use ndarray::{Array2, Array3, ArrayView2, ArrayViewMut2, ArrayViewMut3, Axis, s};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -145,17 +145,17 @@ impl<'s> FrameStack<'s> {
     /// # Errors
     /// The system refuses it, as under a limit of the address space.
     pub(super) fn zeros(&self, shape: [usize; 3]) -> Result<Array3<f32>, IoError> {
-        let count = shape.iter().product();
+        let bytes = shape.iter().product::<usize>() as u64 * 4;
         // What was reserved is given back at once, as the system zeroes memory by itself only when it is asked for it.
-        if reserved::<f32>(count).is_some() {
-            return Ok(Array3::zeros(shape));
+        match can_allocate(bytes) {
+            Ok(()) => Ok(Array3::zeros(shape)),
+            Err([needed, available]) => Err(IoError::TooLarge {
+                file: self.file().to_owned(),
+                dataset: self.path().to_owned(),
+                needed,
+                available,
+            }),
         }
-        Err(IoError::TooLarge {
-            file: self.file().to_owned(),
-            dataset: self.path().to_owned(),
-            needed: Bytes(count as u128 * 4),
-            available: Bytes(0),
-        })
     }
 
     /// Numbers of frames, rows and columns, none of them 0.

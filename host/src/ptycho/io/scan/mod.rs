@@ -19,6 +19,7 @@ mod missing;
 mod negative;
 mod nexus;
 mod no_data;
+mod numbered_names;
 mod pairing;
 mod plain;
 mod positions;
@@ -43,12 +44,12 @@ pub use write::{write, write_with};
 
 use crate::io::source::{Follow, Source};
 use crate::io::{InputFile, IoError};
-use crate::ptycho::data::{Frames, Mask, Scan, ScanError, Simulation, half_of};
+use crate::ptycho::data::{Frames, Mask, PositionUnitOrigin, Scan, ScanError, Simulation, half_of};
 use crate::ptycho::diagnosis::corner::is_at_corner;
 use crate::ptycho::probe_grid::{cut_or_padded, with_window};
 use crate::ptycho::read_options::{Centre, CentreSetting};
 use crate::system::{Bytes, Memory};
-use crate::text::count;
+use crate::text::{count, ranges};
 use cutoff::Cutoff;
 use extremes::Extremes;
 use geometry::Resolved;
@@ -319,6 +320,7 @@ impl Parts {
             });
         }
         let mut doubts = self.check_mask(input, options)?;
+        doubts.append(&mut self.window.doubts);
         if let Some(reason) = &self.unusable_probe {
             self.notes.push(format!(
                 "{reason}: the illumination in the file cannot be the start probe"
@@ -413,6 +415,25 @@ impl Parts {
                 return Err(error);
             }
         }
+        let without: Vec<usize> = (positions.outer_iter().zip(&numbers))
+            .filter(|(position, _)| !position.iter().all(|at| at.is_finite()))
+            .map(|(_, number)| number + self.window.frames.start)
+            .collect();
+        if !without.is_empty() && without.len() < numbers.len() {
+            let file = options.positions.as_ref();
+            return Err(IoError::Value {
+                file: file.map_or(input.name(), |of| of.file.as_str()).to_owned(),
+                dataset: self.positions.0,
+                found: format!(
+                    "NaN or infinite ones for {}",
+                    count(without.len(), ["frame", "frames"])
+                ),
+                expected: format!(
+                    "finite positions of all frames (--exclude {}, data.exclude, leaves out those without)",
+                    ranges(&without)
+                ),
+            });
+        }
         let probe_path = self.probe.as_ref().map(|p| p.0.clone());
         let as_io_error = |error: ScanError| {
             let dataset = match &error {
@@ -451,6 +472,7 @@ impl Parts {
         )
         .map_err(&as_io_error)?
         .with_voltage(self.geometry.voltage)
+        .with_position_unit(position_unit(options, self.window.metres_of_position))
         .with_stored_pixels(stored)
         .with_unusable_probe(self.unusable_probe)
         .with_stored_frames(
@@ -523,6 +545,20 @@ impl Parts {
             stored: (self.window.stored[0], self.window.raster),
         })
     }
+}
+
+/// The option that states the unit of the positions, of which one is so many metres.
+fn position_unit(options: &ReadOptions, metres: Option<f64>) -> Option<PositionUnitOrigin> {
+    let named = (options.paths.as_ref()).is_some_and(|paths| paths.position_unit.is_some());
+    let option = match (&options.raster, &options.positions) {
+        (Some(_), _) => "data.raster.step",
+        (None, Some(_)) => "data.positions.unit",
+        (None, None) if named => "data.paths.position_unit",
+        (None, None) => "data.units.positions",
+    };
+    let raster = options.raster.is_some();
+    (!options.without_positions && (raster || metres.is_some()))
+        .then_some(PositionUnitOrigin { metres, option })
 }
 
 /// A probe (mode, row, column), or why the illumination in the file cannot be one.

@@ -12,12 +12,13 @@ use super::frame_stack::FrameStack;
 use super::geometry::{ExpectedPaths, FileGeometry, resolve};
 use super::pairing::{FoundPositions, StoredFrames, pair};
 use super::several_files::ScanFiles;
-use super::units::{Measure, UnitReader, typical_step};
+use super::units::{Measure, UnitReader};
 use super::window::Window;
 use super::{MaskPolarity, Parts, ReadOptions, ScanFile, positions};
 use crate::io::IoError;
 use crate::io::source::{Numbers, Source};
 use crate::ptycho::data::Geometry;
+use crate::ptycho::position_units::typical_step;
 use crate::text::{shortest, significant};
 use detectors::Candidate;
 use ndarray::{Array2, Axis, Ix2};
@@ -222,11 +223,18 @@ pub(super) fn read(
                 "{path} moves the sample: row = +y, column = +x of the laboratory frame"
             ));
             measures.push(Measure::Positions);
-            FoundPositions::of_dataset(source.input(), path, values)
+            let metres = units.metres_of_position(&path)?;
+            FoundPositions::of_dataset(source.input(), path, values).in_units_of(metres)
         }
     };
     units.into_notes(&mut notes);
-    let (path, positions) = pair(found, &StoredFrames::All, &mut window, options, &mut notes)?;
+    let (path, positions) = pair(
+        found,
+        &StoredFrames::of_files(&frames),
+        &mut window,
+        options,
+        &mut notes,
+    )?;
     let of_file = |m: &Numbers<'_>| -> Result<_, IoError> {
         let valid = |v| options.file_mask(MaskPolarity::Bad).is_valid(v);
         let read = window.mask(source.input(), m, shape, valid)?;

@@ -1,11 +1,18 @@
 //! Pairs frames and positions, also where there is not one position for each frame.
 
+mod files;
+
+pub(super) use files::Texts;
+
 use super::ReadOptions;
+use super::frame_stack::FrameStack;
+use super::numbered_names::{FramesOfFile, NumberedFiles};
 use super::window::Window;
 use crate::io::{InputFile, IoError, Remedy};
 use crate::ptycho::Pair;
 use crate::text::{count, ranges, shortest};
 use ndarray::Array2;
+use std::collections::HashMap;
 use std::ops::RangeInclusive;
 
 /// Positions as they have been found, before frames are selected.
@@ -19,6 +26,10 @@ pub(super) struct FoundPositions {
     pub(super) values: Array2<f64>,
     /// The number of the frame of each position, if the file has such numbers.
     pub(super) numbers: Option<FrameNumbers>,
+    /// Columns of texts, which may have the names of the frames' files.
+    pub(super) texts: Vec<Texts>,
+    /// Metres of a number in the file, if it has them in one unit.
+    pub(super) metres: Option<f64>,
     /// The rows and points in a row of a raster.
     pub(super) raster: Option<[usize; 2]>,
 }
@@ -43,7 +54,17 @@ impl FoundPositions {
             file: input.name().to_owned(),
             values,
             numbers: None,
+            texts: Vec::new(),
+            metres: None,
             raster: None,
+        }
+    }
+
+    /// These, whose numbers in the file are in units of so many metres.
+    pub(super) fn in_units_of(self, metres: f64) -> Self {
+        Self {
+            metres: Some(metres),
+            ..self
         }
     }
 
@@ -72,6 +93,35 @@ pub(super) enum StoredFrames {
     All,
     /// Some are missing, as files of the series are: the number of each frame in the series, and the length of the series.
     Some { numbers: Vec<usize>, all: usize },
+    /// The frames of these files, which are all that are given.
+    InFiles(Vec<FramesOfFile>),
+}
+
+impl StoredFrames {
+    /// The files of a stack of frames.
+    pub(super) fn of_files(frames: &FrameStack<'_>) -> Self {
+        Self::InFiles(frames.files())
+    }
+
+    /// These, with the files of the stack of frames if none are missing.
+    pub(super) fn or_of_files(self, frames: &FrameStack<'_>) -> Self {
+        match self {
+            Self::All => Self::of_files(frames),
+            known => known,
+        }
+    }
+
+    fn files(&self) -> &[FramesOfFile] {
+        match self {
+            Self::InFiles(files) => files,
+            Self::All | Self::Some { .. } => &[],
+        }
+    }
+
+    /// The files as a series, if their names have its numbers.
+    fn series(&self) -> Option<NumberedFiles> {
+        NumberedFiles::of(self.files())
+    }
 }
 
 /// Positions (frame, (row, column)), m, of the frames of the file, and what they are called. Frames that are selected and have no position
@@ -87,8 +137,11 @@ pub(super) fn pair(
     notes: &mut Vec<String>,
 ) -> Result<(String, Array2<f64>), IoError> {
     let [frames, ..] = window.stored;
-    let rows = match &found.numbers {
-        Some(numbers) if numbers.doubtful && options.pair.is_none() => {
+    window.metres_of_position = found.metres;
+    let named = files::by_names(&found, stored.files(), options.pair, notes)?;
+    let rows = match (named, &found.numbers) {
+        (Some(rows), _) => rows,
+        (None, Some(numbers)) if numbers.doubtful && options.pair.is_none() => {
             let selected = window.selected(options).len();
             let one_each = found.len() == frames || found.len() == selected;
             if !(numbers.values.is_sorted() && one_each) {
@@ -96,7 +149,7 @@ pub(super) fn pair(
             }
             by_order(&found, stored, window, options, notes)?
         }
-        Some(numbers) if options.pair != Some(Pair::First) => {
+        (None, Some(numbers)) if options.pair != Some(Pair::First) => {
             by_numbers(&found, numbers, stored, window, options, notes)?
         }
         _ => by_order(&found, stored, window, options, notes)?,
@@ -150,11 +203,16 @@ fn mismatch(
     frames: usize,
     remedy: Option<(String, &'static str)>,
 ) -> IoError {
+    // What has no option to name is said of what was found.
+    let (remedy, why) = match remedy {
+        Some((why, "")) => (None, format!("; {why}")),
+        remedy => (remedy, String::new()),
+    };
     IoError::Pairing {
         file: found.file.clone(),
         dataset: found.name.clone(),
         frames,
-        found: found.described(),
+        found: found.described() + &why,
         remedy: remedy.map(Remedy::boxed),
     }
 }
@@ -163,13 +221,16 @@ fn mismatch(
 fn by_order(
     found: &FoundPositions,
     stored: &StoredFrames,
-    window: &Window,
+    window: &mut Window,
     options: &ReadOptions,
     notes: &mut Vec<String>,
 ) -> Result<Vec<Option<usize>>, IoError> {
     let [frames, ..] = window.stored;
     let positions = found.len();
+    let series = stored.series();
     if positions == frames {
+        let note = series.and_then(|series| files::note(&series, found));
+        notes.extend(note.filter(|_| !options.without_positions));
         return Ok((0..frames).map(Some).collect());
     }
     let selected = window.selected(options);
@@ -187,6 +248,15 @@ fn by_order(
         return Ok(rows);
     }
     match (options.pair, stored) {
+        (Some(pair), StoredFrames::InFiles(_))
+            if pair != Pair::First && positions > 0 && series.is_some() =>
+        {
+            let of = series.map(|series| files::places(found, &series, frames, pair, notes));
+            let places = of.transpose()?.unwrap_or_default();
+            Ok((places.into_iter())
+                .map(|place| (place < positions).then_some(place))
+                .collect())
+        }
         (Some(_), StoredFrames::Some { numbers, all }) => {
             notes.push(format!(
                 "data.pair: {frames} of the {all} frames of the series exist; each has the position with its number, of {positions}"
@@ -196,7 +266,10 @@ fn by_order(
                 .map(|number| (*number < positions).then_some(*number))
                 .collect())
         }
-        (Some(Pair::First), StoredFrames::All) if positions > 0 => {
+        (Some(Pair::First), _) if positions > 0 => {
+            let count = series.as_ref().and_then(|series| series.count(positions));
+            let gap = (series.zip(count)).and_then(|(series, count)| series.gap(&count));
+            window.doubts.extend(gap.map(|gap| files::doubt(&gap)));
             let both = frames.min(positions);
             notes.push(format!(
                 "data.pair = first: the first {both} of {frames} frames have the first {both} of {positions} positions{}",
@@ -206,12 +279,12 @@ fn by_order(
                 .map(|frame| (frame < both).then_some(frame))
                 .collect())
         }
-        (Some(Pair::First), StoredFrames::All) => Err(mismatch(found, frames, None)),
-        (Some(_), StoredFrames::All) => Err(IoError::Option {
+        (Some(Pair::First), _) => Err(mismatch(found, frames, None)),
+        (Some(_), _) => Err(IoError::Option {
             file: found.file.clone(),
             option: "data.pair",
             reason: format!(
-                "expected positions with the number of the frame of each (a table with a column frame or index), found {positions} without for {frames} frames"
+                "expected positions with the number of the frame of each (a table with a column frame or index), or files with numbers in their names, found {positions} without for {frames} frames"
             ),
         }),
         (None, _) => Err(mismatch(found, frames, remedy(found, stored, frames))),
@@ -232,8 +305,16 @@ fn remedy(
         let how = "--pair by-index (data.pair) uses the positions of the frames that exist";
         return Some((how.to_owned(), "--pair by-index"));
     }
+    if let Some(series) = stored.series()
+        && series.count(positions).is_some()
+    {
+        return files::remedy(&series, positions);
+    }
     let both = frames.min(positions);
     let mut how = format!("--pair first (data.pair) uses the first {both} of each");
+    if stored.files().len() > 1 {
+        how += ", if no file is missing before others";
+    }
     // A detector that counts while the beam flies back.
     if let Some([slow, fast]) = found.raster
         && frames.is_multiple_of(slow)
@@ -267,10 +348,33 @@ fn by_numbers(
 ) -> Result<Vec<Option<usize>>, IoError> {
     let [frames, ..] = window.stored;
     let (all, number_of): (usize, &dyn Fn(usize) -> usize) = match stored {
-        StoredFrames::All => (frames, &|frame| frame),
+        StoredFrames::All | StoredFrames::InFiles(_) => (frames, &|frame| frame),
         StoredFrames::Some { numbers, all } => (*all, &|frame| numbers[frame]),
     };
     let whole = whole_numbers(found, numbers)?;
+    if let Some(series) = stored.series()
+        && whole.len() != frames
+    {
+        let selected = window.selected(options);
+        let of =
+            files::numbers_of_frames(found, numbers, (&whole, &selected), &series, options.pair)?;
+        if let Some(of) = of {
+            let rows: HashMap<usize, usize> = (whole.iter().enumerate())
+                .map(|(row, number)| (*number, row))
+                .collect();
+            notes.push(format!(
+                "{}: {} for {} of {}, by the numbers of frames in the column {} and in the names of the files: the first, {}, has the number {}",
+                found.file,
+                count(found.len(), ["position", "positions"]),
+                count(frames, ["frame", "frames"]),
+                count(stored.files().len(), ["file", "files"]),
+                numbers.column,
+                stored.files().first().map_or("", |file| file.name.as_str()),
+                of.first().copied().unwrap_or_default()
+            ));
+            return Ok(of.iter().map(|number| rows.get(number).copied()).collect());
+        }
+    }
     let selected: Vec<usize> = (window.selected(options).into_iter())
         .map(number_of)
         .collect();
@@ -322,7 +426,7 @@ fn whole_numbers(found: &FoundPositions, numbers: &FrameNumbers) -> Result<Vec<u
             numbers.column
         ),
     };
-    let mut seen = std::collections::HashMap::new();
+    let mut seen = HashMap::new();
     let mut whole = Vec::with_capacity(numbers.values.len());
     for (row, value) in numbers.values.iter().enumerate() {
         if !(value.fract() == 0.0 && (0.0..9e15).contains(value)) {

@@ -2,14 +2,15 @@
 
 use super::frame_stack::FrameStack;
 use super::geometry::{ExpectedPaths, FileGeometry, resolve};
-use super::pairing::{FoundPositions, StoredFrames, pair};
+use super::pairing::{FoundPositions, pair};
 use super::several_files::ScanFiles;
-use super::units::{Measure, UnitReader, attribute_unit, typical_step};
+use super::units::{Measure, UnitReader, attribute_unit};
 use super::window::Window;
 use super::{MaskPolarity, Parts, Paths, ReadOptions, ScanFile, positions, probe};
 use crate::io::IoError;
 use crate::io::source::{Numbers, Source};
 use crate::ptycho::data::Geometry;
+use crate::ptycho::position_units::typical_step;
 use crate::ptycho::read_options::Datasets;
 use ndarray::{Array2, ArrayD, Axis, Ix2, stack};
 use std::path::Path;
@@ -127,6 +128,7 @@ pub(super) fn read_datasets(
     let scratch = window.in_scratch(source.input(), &frames, per_frame, scratch)?;
     let of_frames = (shape[0], frames.scan_shape());
     let elsewhere = positions::given(source.input(), options, of_frames, &mut notes)?;
+    let mut sets = 1;
     let numbers = match elsewhere {
         Some(_) => None,
         None => {
@@ -135,6 +137,7 @@ pub(super) fn read_datasets(
                 |source, frames| PositionNumbers::read(source, paths, frames),
                 |found| found.numbers.nrows(),
             )?;
+            sets = all.len();
             Some(PositionNumbers::joined(source, all, &mut notes)?)
         }
     };
@@ -159,17 +162,17 @@ pub(super) fn read_datasets(
     let frame = [shape[1], shape[2]];
     let found = match (elsewhere, numbers) {
         (Some(given), _) => given,
-        (None, Some(numbers)) => FoundPositions::of_dataset(
-            source.input(),
-            paths.positions.label().to_owned(),
-            numbers.in_metres(&geometry, frame, &mut units)?,
-        ),
+        (None, Some(numbers)) => {
+            let (values, metres) = numbers.in_metres(&geometry, frame, &mut units)?;
+            let name = paths.positions.label().to_owned();
+            FoundPositions::of_dataset(source.input(), name, values).in_units_of(metres)
+        }
         (None, None) => return Err(positions::missing(source.input(), &[])),
     };
     let measures = units.read();
     units.into_notes(&mut notes);
-    let (positions_name, positions) =
-        pair(found, &StoredFrames::All, &mut window, options, &mut notes)?;
+    let stored = source.stored(&frames, sets);
+    let (positions_name, positions) = pair(found, &stored, &mut window, options, &mut notes)?;
     let (probe, unusable_probe) = match &paths.probe {
         Some(path) => {
             let numbers = layout.plane(source.require("probe", &[path])?, 0)?;
@@ -303,13 +306,13 @@ impl PositionNumbers {
         })
     }
 
-    /// The positions (frame, (row, column)), m.
+    /// The positions (frame, (row, column)), m, and the metres of a row coordinate of 1.
     fn in_metres(
         self,
         geometry: &Geometry,
         [rows, columns]: [usize; 2],
         units: &mut UnitReader<'_>,
-    ) -> Result<Array2<f64>, IoError> {
+    ) -> Result<(Array2<f64>, f64), IoError> {
         let pixel = geometry.object_pixel(rows, columns);
         let step = typical_step(&self.numbers);
         let mut metres = self.numbers;
@@ -328,7 +331,7 @@ impl PositionNumbers {
         for (mut column, unit) in metres.columns_mut().into_iter().zip(unit) {
             column *= unit;
         }
-        Ok(metres)
+        Ok((metres, unit[0]))
     }
 }
 

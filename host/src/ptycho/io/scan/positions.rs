@@ -2,11 +2,13 @@
 
 mod table;
 
-use super::pairing::{FoundPositions, FrameNumbers};
+use super::pairing::{FoundPositions, FrameNumbers, Texts};
 use super::units::attribute_unit;
 use super::{ReadOptions, follow};
 use crate::io::source::{Follow, Source};
 use crate::io::{InputFile, IoError, npy};
+use crate::ptycho::position_units::{likely_units, typical_step};
+use crate::ptycho::quantities::one_of;
 use crate::ptycho::read_options::si_units;
 use crate::ptycho::{PositionFile, Raster};
 use crate::text::{Dimension, shortest};
@@ -155,6 +157,8 @@ struct Coordinates {
     unit: Option<String>,
     /// The number of the frame of each position, if there is a column of them.
     frames: Option<FrameNumbers>,
+    /// Columns of texts, which may name the files of frames.
+    texts: Vec<Texts>,
 }
 
 impl<'a> Reader<'a> {
@@ -204,11 +208,15 @@ impl<'a> Reader<'a> {
             (Some(given), _) => given.clone(),
             (None, Some(unit)) => unit.clone(),
             (None, None) => {
+                let units = likely_units(typical_step(&found.values));
                 return Err(self.refuse(
                     "data.positions.unit",
                     format!(
-                        "{} and {} have no unit: are they in m, mm, um or nm? Give data.positions.unit (--position-unit um)",
-                        found.names[0], found.names[1]
+                        "{} and {} have no unit: are they in {}? Give data.positions.unit (--position-unit {})",
+                        found.names[0],
+                        found.names[1],
+                        one_of(&units),
+                        units.first().copied().unwrap_or("m")
                     ),
                 ));
             }
@@ -239,6 +247,8 @@ impl<'a> Reader<'a> {
             file: self.input.name().to_owned(),
             values: found.values / in_one_metre,
             numbers: found.frames,
+            texts: found.texts,
+            metres: Some(metres),
             raster: None,
         })
     }
@@ -275,6 +285,7 @@ impl<'a> Reader<'a> {
             names: given.map(|n| format!("coordinate {n}")),
             unit,
             frames: None,
+            texts: Vec::new(),
         })
     }
 
@@ -407,6 +418,7 @@ impl<'a> Reader<'a> {
                 names,
                 unit,
                 frames: None,
+                texts: Vec::new(),
             });
         };
         let numbers = source.require("positions", &[dataset])?;
@@ -427,6 +439,7 @@ impl<'a> Reader<'a> {
                 names: ["y", "x"].map(str::to_owned),
                 unit: unit.or(in_cxi),
                 frames: None,
+                texts: Vec::new(),
             });
         }
         self.chosen(values.view(), unit, wrong)

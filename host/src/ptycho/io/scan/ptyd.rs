@@ -167,8 +167,9 @@ pub(super) fn read(
             let path = format!("{CHUNKS}/{}/positions", first.name);
             let with: Vec<usize> = (0..count).filter(|n| !without.contains(n)).collect();
             let read = stored.select(Axis(0), &with);
-            let read =
+            let (read, metres) =
                 units.positions_in_metres(&path, read, pixel, [rows, columns], &mut notes)?;
+            window.metres_of_position = Some(metres);
             for (to, from) in with.iter().zip(read.outer_iter()) {
                 stored.row_mut(*to).assign(&from);
             }

@@ -5,6 +5,8 @@
 
 use super::frame_stack::FrameStack;
 use super::geometry::FileGeometry;
+use super::numbered_names::{by_numbers, has_descending_numbers, is_natural};
+use super::pairing::StoredFrames;
 use super::{ReadOptions, open_source};
 use crate::io::source::Source;
 use crate::io::{InputFile, IoError};
@@ -13,7 +15,6 @@ use crate::ptycho::data::{Geometry, Mask};
 use crate::system::Memory;
 use crate::text::{count, shortest};
 use ndarray::{Array2, Zip};
-use std::collections::BTreeMap;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 
@@ -99,7 +100,8 @@ impl ScanFiles {
     }
 
     /// The positions of the frames: those of the first file if it has one for each frame of all files, or else those of each file for its
-    /// own frames. `read` gets a file and the number of frames whose positions it should have, and `len` says how many it has found.
+    /// own frames. `read` gets a file and the number of frames whose positions it should have, and `len` says how many it has found. If
+    /// neither is so, and the first file has more than its own frames need, its positions are taken for all.
     ///
     /// # Errors
     /// As `read`; a file of several has not one for each of its frames; or the first file has all, and the order of the files is in doubt.
@@ -120,6 +122,32 @@ impl ScanFiles {
             self.order.check(&self.names())?;
             return Ok(vec![whole?]);
         }
+        let each = self.of_own(frames, read, &len);
+        match (each, whole) {
+            (Err(IoError::Pairing { .. }), Ok(whole)) if len(&whole) > self.own_frames(frames) => {
+                self.order.check(&self.names())?;
+                Ok(vec![whole])
+            }
+            (each, _) => each,
+        }
+    }
+
+    /// The number of frames of the first file.
+    fn own_frames(&self, frames: &FrameStack<'_>) -> usize {
+        let order = self.order.of_files(&self.names()).into_iter();
+        let mut counts = order.zip(frames.counts_of_parts());
+        counts
+            .find(|(number, _)| *number == 0)
+            .map_or(0, |(_, count)| count)
+    }
+
+    /// The positions of each file for its own frames.
+    fn of_own<T>(
+        &self,
+        frames: &FrameStack<'_>,
+        mut read: impl FnMut(&Source, usize) -> Result<T, IoError>,
+        len: impl Fn(&T) -> usize,
+    ) -> Result<Vec<T>, IoError> {
         let sources: Vec<&Source> = std::iter::once(&self.first).chain(&self.others).collect();
         let mut each = Vec::new();
         for (number, count) in
@@ -139,6 +167,14 @@ impl ScanFiles {
             each.push(found);
         }
         Ok(each)
+    }
+
+    /// How frames with `sets` of positions are stored: those of several files have one set, or each its own.
+    pub(super) fn stored(&self, frames: &FrameStack<'_>, sets: usize) -> StoredFrames {
+        match sets {
+            0 | 1 => StoredFrames::of_files(frames),
+            _ => StoredFrames::All,
+        }
     }
 
     /// Refuses files whose geometry differs from that of the first, which has `found`; `read` finds that of another. What a file does
@@ -418,23 +454,6 @@ fn begin(names: &[&str]) -> String {
     format!("{}{more}", shown.join(", "))
 }
 
-/// Whether the numbers descend from one name to a later one that differs in its numbers only.
-fn has_descending_numbers(names: &[&str]) -> bool {
-    let mut last: BTreeMap<Vec<String>, Vec<u128>> = BTreeMap::new();
-    names.iter().any(|name| {
-        let (texts, numbers): (Vec<String>, Vec<u128>) = by_numbers(name).into_iter().unzip();
-        match last.insert(texts, numbers.clone()) {
-            Some(before) => before > numbers,
-            None => false,
-        }
-    })
-}
-
-/// Whether names are in the order of the numbers in them.
-fn is_natural(names: &[&str]) -> bool {
-    names.is_sorted_by(|a, b| by_numbers(a) <= by_numbers(b))
-}
-
 /// Joins the stacks of files with these names, and notes what is where.
 fn joined<'s>(
     stacks: Vec<FrameStack<'s>>,
@@ -505,29 +524,6 @@ fn refused(file: &str, reason: String) -> IoError {
         option: OPTION,
         reason,
     }
-}
-
-/// A name as texts and numbers, so that 2 comes before 10.
-fn by_numbers(name: &str) -> Vec<(String, u128)> {
-    let mut parts = Vec::new();
-    let mut rest = name;
-    while !rest.is_empty() {
-        let text = rest
-            .find(|c: char| c.is_ascii_digit())
-            .unwrap_or(rest.len());
-        let (before, after) = rest.split_at(text);
-        let digits = after
-            .find(|c: char| !c.is_ascii_digit())
-            .unwrap_or(after.len());
-        let (number, after) = after.split_at(digits);
-        let number = match number {
-            "" => 0,
-            digits => digits.parse().unwrap_or(u128::MAX),
-        };
-        parts.push((before.to_owned(), number));
-        rest = after;
-    }
-    parts
 }
 
 #[cfg(test)]

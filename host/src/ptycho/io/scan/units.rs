@@ -1,20 +1,18 @@
 //! Units of numbers in files without a fixed unit: as the options say, as the file states, or the only plausible one.
 
+mod voltage;
+
 use super::ReadOptions;
 use crate::io::IoError;
 use crate::io::source::Source;
+use crate::ptycho::position_units::{by_likelihood, plausible_units, typical_step};
 pub(super) use crate::ptycho::quantities::Measure;
 use crate::ptycho::quantities::{LARGEST_JOULE, one_of};
-use crate::ptycho::read_options::{PositionUnit, VOLTAGES, is_pixel, noun, si_units};
+use crate::ptycho::read_options::{PositionUnit, is_pixel, noun, si_units};
 use crate::text::{Dimension, shortest, significant};
 use ndarray::Array2;
 use std::cell::RefCell;
-use std::ops::RangeInclusive;
 
-/// Voltages of electron microscopes that scan, V.
-const MICROSCOPES: RangeInclusive<f64> = 2e4..=2e6;
-/// Steps of a scan that are plausible, in object pixels; the largest is a frame.
-const SMALLEST_STEP: f64 = 2.0;
 /// Steps in frames that are no metres, if nothing says that they are.
 const ABSURD_STEP: f64 = 100.0;
 /// Largest step in frames that is taken to be in metres, where they are documented, though another unit is plausible.
@@ -268,88 +266,6 @@ impl<'a> UnitReader<'a> {
         Ok(converted)
     }
 
-    /// The voltage, V, that has accelerated electrons, of the number `value` in `dataset`: in the unit of its attribute, or in V, as this
-    /// program writes it.
-    ///
-    /// # Errors
-    /// The unit is no voltage, or there is none and the number is none of a microscope in V.
-    pub(super) fn voltage(&self, dataset: &str, value: f64) -> Result<f64, IoError> {
-        let refused = |found: String, expected: &str| IoError::Value {
-            file: self.source.name().to_owned(),
-            dataset: dataset.to_owned(),
-            found,
-            expected: format!(
-                "{expected} (data.constants.voltage takes its place: --voltage 300kV)"
-            ),
-        };
-        let number = shortest(value);
-        let volts = match attribute_unit(self.source, dataset)? {
-            Some(unit) => {
-                let known = si_units(Dimension::Voltage, &unit).map(|volts| volts * value);
-                known.ok_or_else(|| {
-                    let expected = format!("a unit of voltage ({})", Dimension::Voltage.names());
-                    refused(format!("the attribute units = \"{unit}\""), &expected)
-                })?
-            }
-            None if MICROSCOPES.contains(&value) => value,
-            None => {
-                let found = format!("{number} without a unit: is it in kV or V?");
-                return Err(refused(found, "a voltage with a unit"));
-            }
-        };
-        if !VOLTAGES.contains(&volts) {
-            let found = format!("{}V", shortest(volts));
-            return Err(refused(found, "a voltage between 100V and 10MV"));
-        }
-        Ok(volts)
-    }
-
-    /// The voltage, V, of electrons that a file has as the energy of its beam: a number in a unit of voltage, with its dataset; `None` if
-    /// it has another unit, or none. It is noted if it is `needed`, as nothing else states the wavelength.
-    ///
-    /// # Errors
-    /// It is needed, and below those of microscopes, so that photons may be meant.
-    pub(super) fn voltage_of_energy(
-        &self,
-        energy: Option<&(String, f64)>,
-        needed: bool,
-        notes: &mut Vec<String>,
-    ) -> Result<Option<(String, f64)>, IoError> {
-        let Some((dataset, value)) = energy else {
-            return Ok(None);
-        };
-        let unit = match attribute_unit(self.source, dataset)? {
-            Some(unit) if given(Measure::Energy, self.options).is_none() => unit,
-            _ => return Ok(None),
-        };
-        let Some(factor) = si_units(Dimension::Voltage, &unit) else {
-            return Ok(None);
-        };
-        let volts = value * factor;
-        let kilovolts = shortest(volts / 1e3);
-        let needed = needed && !self.options.constants.has_beam();
-        if !MICROSCOPES.contains(&volts) {
-            if !needed {
-                return Ok(None);
-            }
-            return Err(IoError::Value {
-                file: self.source.name().to_owned(),
-                dataset: dataset.clone(),
-                found: format!(
-                    "{} with units = \"{unit}\": are these electrons of {kilovolts} kV (--voltage {kilovolts}kV) or photons of {kilovolts} keV (--energy {kilovolts}keV)?",
-                    shortest(*value)
-                ),
-                expected: "an energy with a unit of energy, or a voltage of an electron microscope (data.constants.voltage and data.constants.energy take its place)".to_owned(),
-            });
-        }
-        if needed {
-            notes.push(format!(
-                "{dataset} has the unit {unit}, one of a voltage: {kilovolts} kV are taken as the voltage that has accelerated electrons (data.constants.energy states an energy of photons)"
-            ));
-        }
-        Ok(Some((dataset.clone(), volts)))
-    }
-
     /// Metres of the length `value` in `dataset` of a layout whose documented unit is `unit`, unless the options or the attribute `units`
     /// say otherwise, and whether the documented unit was taken.
     ///
@@ -396,7 +312,7 @@ impl<'a> UnitReader<'a> {
 
     /// Positions (frame, (row, column)), m, of a layout in which they are in metres, unless the options or the attribute `units` say
     /// otherwise, which is added to `notes`; `values` are those in `dataset`, `pixel` is the object pixel and `frame` a frame's rows and
-    /// columns.
+    /// columns. And the metres of one in the file.
     ///
     /// # Errors
     /// The unit is not known, or there is none and another one than metres is plausible.
@@ -407,7 +323,7 @@ impl<'a> UnitReader<'a> {
         pixel: [f64; 2],
         frame: [usize; 2],
         notes: &mut Vec<String>,
-    ) -> Result<Array2<f64>, IoError> {
+    ) -> Result<(Array2<f64>, f64), IoError> {
         let measure = Measure::Positions;
         let stated = match self.given(measure) {
             Some(unit) => Some((unit.to_owned(), Origin::Option)),
@@ -418,30 +334,32 @@ impl<'a> UnitReader<'a> {
             let frames = step / pixel[0].max(pixel[1]) / frame[0].max(frame[1]) as f64;
             let mut plausible = plausible_units(step, pixel, frame);
             if plausible.is_empty() && frames > ABSURD_STEP {
-                plausible = vec!["mm", "um", "nm", "pixel"];
+                plausible = by_likelihood(step, pixel, frame);
+                plausible.retain(|unit| *unit != "m");
             }
             if frames > LARGEST_STEP && !plausible.is_empty() {
                 plausible.push("m");
                 let step = format!("steps of about {}", significant(step, 3));
                 return Err(self.question(measure, dataset, &plausible, &step));
             }
-            return Ok(values);
+            return Ok((values, 1.0));
         };
+        let mut factor = pixel[0];
         if is_pixel(&unit) {
             for (mut column, pixel) in values.columns_mut().into_iter().zip(pixel) {
                 column *= pixel;
             }
         } else {
-            let factor = si_units(Dimension::Length, &unit);
-            let factor = factor.ok_or_else(|| self.unknown(measure, dataset, &unit, origin))?;
+            let known = si_units(Dimension::Length, &unit);
+            factor = known.ok_or_else(|| self.unknown(measure, dataset, &unit, origin))?;
             if factor == 1.0 {
-                return Ok(values);
+                return Ok((values, factor));
             }
             // 20 µm are 20/10⁶, which is the nearest number, unlike 20 · 10⁻⁶.
             values /= (1.0 / factor).round();
         }
         notes.push(format!("{dataset} is in {}", crate::text::visible(&unit)));
-        Ok(values)
+        Ok((values, factor))
     }
 
     /// Metres in one of the unit of positions (row, column) in `dataset`, which are `step` of it apart; `pixel` is the object pixel
@@ -468,7 +386,8 @@ impl<'a> UnitReader<'a> {
                     let mut plausible = plausible_units(step, pixel, frame);
                     let frames = step / pixel[0].max(pixel[1]) / frame[0].max(frame[1]) as f64;
                     if plausible.is_empty() && frames > ABSURD_STEP {
-                        plausible = vec!["mm", "um", "nm", "pixel"];
+                        plausible = by_likelihood(step, pixel, frame);
+                        plausible.retain(|unit| *unit != "m");
                     }
                     let step = format!("steps of about {}", significant(step, 3));
                     self.only(measure, dataset, &plausible, &step)?
@@ -483,6 +402,13 @@ impl<'a> UnitReader<'a> {
         let factor = factor.ok_or_else(|| self.unknown(measure, dataset, &unit, origin))?;
         self.note(dataset, &unit, origin);
         Ok([factor; 2])
+    }
+
+    /// Metres of one in the unit of positions that options, attribute or name state, and else 1.
+    pub(super) fn metres_of_position(&self, dataset: &str) -> Result<f64, IoError> {
+        let stated = self.stated(Measure::Positions, dataset)?;
+        let known = stated.and_then(|(unit, _)| si_units(Dimension::Length, &unit));
+        Ok(known.unwrap_or(1.0))
     }
 
     /// The unit that options, attribute or name state.
@@ -616,120 +542,5 @@ fn unit_in_name(dataset: &str, dimension: Dimension) -> Option<&str> {
     (!begin.is_empty() && si_units(dimension, unit).is_some()).then_some(unit)
 }
 
-/// Units in which steps of `step` are between two object pixels and a frame.
-fn plausible_units(step: f64, pixel: [f64; 2], [rows, columns]: [usize; 2]) -> Vec<&'static str> {
-    let pixel_size = pixel[0].max(pixel[1]);
-    let pixels = SMALLEST_STEP..=rows.max(columns) as f64;
-    let units = Measure::Positions.units().iter().copied();
-    let mut plausible: Vec<&str> = units
-        .filter(|unit| {
-            let metres = si_units(Dimension::Length, unit).map(|unit| unit * step);
-            metres.is_some_and(|metres| pixels.contains(&(metres / pixel_size)))
-        })
-        .collect();
-    // Electrons, whose object pixels are smaller than an atom, or nearly.
-    let in_angstrom = step * 1e-10 / pixel_size;
-    if pixel_size < 1e-9 && pixels.contains(&in_angstrom) {
-        plausible.push("A");
-    }
-    if pixels.contains(&step) {
-        plausible.push("pixel");
-    }
-    plausible
-}
-
-/// Part of the positions that is not regarded on each side where they extend the whole by more than so many times.
-const OUTLYING: (f64, f64) = (0.05, 5.0);
-
-/// Distance of neighbours that `positions` (frame, (row, column)) have on average if they fill their extent, without single ones that
-/// are far away.
-pub(super) fn typical_step(positions: &Array2<f64>) -> f64 {
-    let count = positions.nrows().max(1) as f64;
-    let [height, width] = [0, 1].map(|axis| {
-        let column = positions.column(axis);
-        let mut ordered = column.to_vec();
-        ordered.sort_unstable_by(f64::total_cmp);
-        let [Some(low), Some(high)] = [ordered.first(), ordered.last()] else {
-            return 0.0;
-        };
-        let (part, times) = OUTLYING;
-        let left_out = (part * count).ceil() as usize;
-        let inner = ordered.get(left_out..ordered.len().saturating_sub(left_out));
-        let inner = inner.and_then(|inner| Some(inner.last()? - inner.first()?));
-        match inner {
-            Some(inner) if inner > 0.0 && high - low > times * inner => inner,
-            _ => (high - low).max(0.0),
-        }
-    });
-    (height * width / count)
-        .sqrt()
-        .max(height.max(width) / count)
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_end_in_units() {
-        let length = |name| unit_in_name(name, Dimension::Length);
-        assert_eq!(length("/scan/stage/x_um"), Some("um"));
-        assert_eq!(length("/z [mm]"), Some("mm"));
-        assert_eq!(length("/lambda_A"), Some("A"));
-        assert_eq!(length("/energy_kev"), None);
-        assert_eq!(unit_in_name("/energy_kev", Dimension::Energy), Some("kev"));
-        for none in ["/m", "/x", "/um/x", "/atom", "/_m", ""] {
-            assert_eq!(length(none), None, "{none}");
-        }
-    }
-
-    #[test]
-    fn several_units_of_one_dataset_are_refused() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("units.h5");
-        let file = hdf5_metno::File::create(&path).unwrap();
-        for (name, units) in [("same", ["um"; 3]), ("differ", ["um", "mm", "m"])] {
-            let dataset = file.new_dataset::<f64>().create(name).unwrap();
-            let units = units.map(|unit| unit.parse::<hdf5_metno::types::VarLenUnicode>().unwrap());
-            let attribute = dataset.new_attr_builder().with_data(&units).create("units");
-            attribute.unwrap();
-        }
-        file.close().unwrap();
-        let memory = crate::system::Memory::available();
-        let source =
-            Source::open_with_links(&path, memory, crate::io::source::Follow::Inside).unwrap();
-        let same = attribute_unit(&source, "/same").unwrap();
-        assert_eq!(same.as_deref(), Some("um"));
-        let refused = attribute_unit(&source, "/differ").unwrap_err().to_string();
-        assert!(
-            refused.contains("\"mm\"") && refused.contains("data.units.positions"),
-            "{refused}"
-        );
-    }
-
-    #[test]
-    fn steps_tell_the_unit() {
-        let positions = Array2::from_shape_fn((100, 2), |(j, k)| {
-            0.25 * (if k == 0 { j / 10 } else { j % 10 }) as f64
-        });
-        let step = typical_step(&positions);
-        assert!((step - 0.225).abs() < 0.01, "{step}");
-        let mut glitch = positions.clone();
-        glitch[[2, 0]] = 250.0;
-        assert!((typical_step(&glitch) / step - 1.0).abs() < 0.2);
-        let pixel = [1e-8; 2];
-        assert_eq!(plausible_units(step, pixel, [128, 128]), ["um"]);
-        assert_eq!(plausible_units(step * 1e-6, pixel, [128, 128]), ["m"]);
-        assert_eq!(plausible_units(step * 1e-3, pixel, [128, 128]), ["mm"]);
-        // 22.5 object pixels, 22.5 nm or, with larger object pixels, 22.5 Å.
-        assert_eq!(
-            plausible_units(100.0 * step, pixel, [128, 128]),
-            ["nm", "pixel"]
-        );
-        assert_eq!(
-            plausible_units(100.0 * step, [7e-10; 2], [128, 128]),
-            ["nm", "A", "pixel"]
-        );
-        assert!(plausible_units(0.0, pixel, [128, 128]).is_empty());
-    }
-}
+mod tests;

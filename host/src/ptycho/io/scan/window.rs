@@ -38,6 +38,10 @@ pub(super) struct Window {
     pub(super) as_read: bool,
     /// Frames of the file that are left out, as they have no position.
     pub(super) without_position: HashSet<usize>,
+    /// Metres of a number of the positions in their file.
+    pub(super) metres_of_position: Option<f64>,
+    /// What is doubtful about the positions of the frames.
+    pub(super) doubts: Vec<String>,
 }
 
 impl Window {
@@ -83,6 +87,8 @@ impl Window {
             sparse: options.sparse,
             as_read: !(options.prepares_pixels() || options.selects_frames()),
             without_position: HashSet::new(),
+            metres_of_position: None,
+            doubts: Vec::new(),
         })
     }
 

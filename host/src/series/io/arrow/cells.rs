@@ -74,20 +74,30 @@ pub(super) fn is_name(kind: &DataType) -> bool {
         )
 }
 
-/// Whether the cells of a column of this type may tell series apart: all but numbers and times.
+/// Whether a column of this type has dates or whole times, which tell series apart if
+/// [`UnusedDates`](crate::series::io::UnusedDates) says so.
+#[must_use]
+pub fn is_date(kind: &DataType) -> bool {
+    matches!(
+        kind,
+        DataType::Timestamp(..) | DataType::Date32 | DataType::Date64
+    )
+}
+
+/// Whether any two cells of a column of this type may tell series apart: all types but numbers, dates
+/// and times.
 #[must_use]
 pub fn may_be_label(kind: &DataType) -> bool {
     let is_time = matches!(
         kind,
-        DataType::Timestamp(..)
-            | DataType::Date64
-            | DataType::Time32(_)
+        DataType::Time32(_)
             | DataType::Time64(_)
             | DataType::Duration(_)
             | DataType::Interval(_)
             | DataType::Null
     );
     !is_time
+        && !is_date(kind)
         && !is_number(kind)
         && !matches!(kind, DataType::Decimal128(..) | DataType::Decimal256(..))
 }

@@ -152,13 +152,20 @@ fn labels_and_ignored_columns_are_not_guessed() {
 
 #[test]
 fn texts_are_neither_numbers_nor_times() {
+    let of = |text: &str| UnusedField::of(text.as_bytes());
     for text in ["web", "eu-west 1", "true", "1.5.5", "0x10"] {
-        assert!(is_text(text.as_bytes()), "{text}");
+        assert_eq!(of(text), UnusedField::Text, "{text}");
     }
-    for text in ["1", "-2.5e3", "nan", "inf", " 7 ", "2014-01-01T12:00:00Z"] {
-        assert!(!is_text(text.as_bytes()), "{text}");
+    for text in ["1", "-2.5e3", "nan", "inf", " 7 ", "1392388200.5"] {
+        assert_eq!(of(text), UnusedField::Other, "{text}");
     }
     for text in ["", " ", "-", "N/A", "null"] {
-        assert!(!is_text(text.as_bytes()), "{text}");
+        assert_eq!(of(text), UnusedField::Other, "{text}");
     }
+    let dates = ["2014-01-01T12:00:00Z", "2014-01-01", "1950-01-01"].map(of);
+    for (position, date) in dates.iter().enumerate() {
+        assert!(matches!(date, UnusedField::Date(_)), "{date:?}");
+        assert!(!dates[..position].contains(date), "{date:?}");
+    }
+    assert_eq!(of(" 2014-01-01 "), dates[1]);
 }

@@ -26,6 +26,8 @@ pub(super) struct Head {
     pub(super) exposition: bool,
     /// Whether lines that begin with # are comments, as above the header.
     pub(super) comments: bool,
+    /// The first line, if it is a header.
+    pub(super) header: Option<Vec<u8>>,
     /// The header of `InfluxDB`'s annotated CSV, which precedes each of its tables.
     pub(super) repeated: Option<Vec<u8>>,
     /// Number of bytes before the first row.
@@ -61,11 +63,18 @@ pub(super) fn read(
         comments,
     } = Preamble::of(file, text)?;
     let line = text[at..].split(|b| *b == b'\n').next().unwrap_or_default();
+    if let [b'{', ..] | [b'[', b'{', ..] = line {
+        return Err(format_error(file, "JSON; write the rows as CSV or Parquet"));
+    }
+    if line.trim_ascii_end().contains(&b'\r') {
+        let what = "lines that end with CR alone; write line ends of LF or CR LF";
+        return Err(format_error(file, what));
+    }
     let Some(delimiter) = delimiter.or_else(|| delimiter_of(line)) else {
         return Err(format_error(
             file,
             format!(
-                "a first line without comma, semicolon, tab or vertical bar between its fields: '{}'",
+                "a first line without comma, semicolon, tab or vertical bar between its fields (lines before the header begin with #): '{}'",
                 shorten(&String::from_utf8_lossy(&line[..line.len().min(400)]))
             ),
         ));
@@ -103,6 +112,7 @@ pub(super) fn read(
     let adapted = annotations.map(|annotations| annotations.options(&names, options));
     let options = adapted.as_ref().unwrap_or(options);
     let has_comments = !comments.is_empty();
+    let first_line = trimmed(&text[at..end]).to_vec();
     let lines_of_header = || lines + memchr::memchr_iter(b'\n', &text[at..end]).count() as u64;
     // The row below the header.
     let below = record(text, end, delimiter, most, last);
@@ -132,6 +142,7 @@ pub(super) fn read(
             wide: Some(wide),
             exposition: false,
             comments: has_comments,
+            header: has_header.then_some(first_line),
             repeated,
             bytes: if has_header { end } else { at },
             lines: if has_header { lines_of_header() } else { lines },
@@ -158,6 +169,7 @@ pub(super) fn read(
             wide: None,
             exposition: false,
             comments: has_comments,
+            header: None,
             repeated,
             unit: options.unit(),
             bytes: at,
@@ -183,6 +195,10 @@ pub(super) fn read(
     };
     let columns = columns::by_name(file, &names, options, notes, has_numbers)?;
     undated(file, &names, &below, &columns)?;
+    let is_date = |text: &String| text.len() == 10 && text.as_bytes()[4] == b'-';
+    if below.get(columns.time).is_some_and(is_date) {
+        columns.reject_hours(file, &names[columns.time], true)?;
+    }
     columns.note_unused(file, notes, |_| true);
     let unit = match options.unit() {
         TimeUnit::Auto => columns::unit_of(&names[columns.time], is_asked),
@@ -195,6 +211,7 @@ pub(super) fn read(
         wide: None,
         exposition: false,
         comments: has_comments,
+        header: Some(first_line),
         repeated,
         unit,
         bytes: end,
@@ -209,10 +226,21 @@ fn texts(splitter: &mut Fields, row: &[u8], quoting: Quoting) -> Vec<String> {
     fields.iter().map(text).collect()
 }
 
-/// The options with the column of dates, if a column `date` stands beside one of times of day.
+/// The options with the columns of dates and of times of day, if a column `date` stands beside one
+/// of them, or an option names the column of dates alone.
 fn dated(names: &[String], below: &[String], options: &ReadOptions) -> Option<ReadOptions> {
-    if options.date_column.is_some() || options.time_column.is_some() {
+    if options.time_column.is_some() {
         return None;
+    }
+    if let Some(date) = &options.date_column {
+        let mut columns = names.iter().zip(below);
+        let (clock, _) = columns.find(|(name, text)| {
+            *name != date && is_clock(text) && !options.ignored_columns.contains(name)
+        })?;
+        return Some(ReadOptions {
+            time_column: Some(clock.clone()),
+            ..options.clone()
+        });
     }
     let named = |name: &str| {
         names
@@ -389,6 +417,7 @@ pub(super) fn exposition(file: &str, text: &[u8], options: &ReadOptions) -> Resu
         wide: None,
         exposition: true,
         comments: true,
+        header: None,
         repeated: None,
         unit: options.unit(),
         bytes: 0,

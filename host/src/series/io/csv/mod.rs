@@ -13,12 +13,13 @@ mod records;
 
 pub(super) use records::Sizes;
 
-use super::columns::unnamed_texts;
+use super::columns::{overlapping_dates, unnamed_texts};
 use super::input::{Stream, failed};
 use super::reader::{Block, Shared, Source};
 use super::series_key::SeriesKey;
 use super::time_span::TimeSpan;
 use super::timestamp::{LocalTimes, TimestampFormat, Unit, UnitOrigin};
+use super::unused_dates::UnusedDates;
 use super::{IoError, Memory, OnError, ReadOptions, TimeUnit, allow, damaged, format_error};
 use head::Head;
 use parse::{Context, Parsed};
@@ -86,6 +87,8 @@ pub(super) struct Csv {
     local: Option<LocalTimes>,
     /// The times so far.
     span: TimeSpan,
+    /// Dates in columns that nothing is read from.
+    dates: UnusedDates,
     /// `--scrape-time`.
     scrape_time: Option<i64>,
     /// `--decimal-comma`.
@@ -228,6 +231,7 @@ impl Csv {
             head,
             local: options.local_times(),
             span: TimeSpan::default(),
+            dates: UnusedDates::default(),
             scrape_time: options.scrape_time,
             decimal_comma: options.decimal_comma,
             on_error: options.on_error,
@@ -267,6 +271,18 @@ impl Csv {
         ))
     }
 
+    /// Fails if there is an unused column of dates that tells series apart.
+    fn reject_dates(&self) -> Result<(), IoError> {
+        let labels = self.dates.labels();
+        if labels.is_empty() {
+            return Ok(());
+        }
+        let unused = self.head.columns.unused.iter();
+        let named = unused.filter(|(column, _)| labels.contains(column));
+        let names = named.map(|(_, name)| name.as_str());
+        Err(overlapping_dates(&self.file, names, true))
+    }
+
     /// The blocks of parsed chunks, in order.
     fn collect_blocks(
         &mut self,
@@ -283,6 +299,7 @@ impl Csv {
             shared.missing_of_file += part.missing;
             shared.rounded_of_file.add(&part.rounded);
             shared.comments_of_file += part.comments;
+            shared.headers_of_file += part.headers;
             shared.twice_of_file += part.twice;
             self.span.add(&part.times);
             let series = match self.single {
@@ -292,6 +309,12 @@ impl Csv {
                     part.series
                 }
             };
+            for date in &part.dates {
+                let point = series.get(date.point).zip(part.times.get(date.point));
+                if let Some((series, time)) = point {
+                    self.dates.add(date.column, *series, date.date, *time);
+                }
+            }
             if !part.times.is_empty() {
                 blocks.push(Block {
                     series,
@@ -315,6 +338,7 @@ impl Source for Csv {
                     shared.notes.add(&self.file, what);
                 }
                 shared.note_counts(&self.file, self.local);
+                self.reject_dates()?;
                 return Ok(None);
             }
             NextWindow::Stop(stop) => return Err(self.stopped(&stop)),

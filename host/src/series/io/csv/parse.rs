@@ -5,12 +5,12 @@ mod wide;
 use super::fields::{Fields, has_text_after_quote, trimmed};
 use super::head::Head;
 use super::records::{Quoting, Record, record};
-use crate::series::io::columns;
+use crate::series::io::columns::{self, UnusedField};
 use crate::series::io::names::{Lookup, NameError, Names};
 use crate::series::io::rows::{Fault, Faults};
 use crate::series::io::series_key::{Labels, SeriesKey};
 use crate::series::io::timestamp::{LocalTimes, TimestampError, TimestampFormat};
-use crate::series::io::{OnError, Rounded, TimeUnit, iso, number, shorten};
+use crate::series::io::{OnError, Rounded, TimeUnit, number, shorten};
 use memchr::{memchr, memchr_iter};
 
 /// The parsed contents of a chunk.
@@ -33,8 +33,22 @@ pub(super) struct Parsed {
     pub(super) rounded: Rounded,
     /// Number of comments between the rows.
     pub(super) comments: u64,
+    /// Number of lines between the rows that repeat the header.
+    pub(super) headers: u64,
     /// The columns of [`Context::unused`] with a text.
     pub(super) texts: Vec<usize>,
+    /// Dates and times in columns of [`Context::unused`].
+    pub(super) dates: Vec<UnusedDate>,
+}
+
+/// A date or a time that nothing is read from.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct UnusedDate {
+    pub(super) column: usize,
+    /// Index of the point in its row, which may have none.
+    pub(super) point: usize,
+    /// A number that differs between dates.
+    pub(super) date: u64,
 }
 
 /// State shared by the chunks of a file.
@@ -180,10 +194,10 @@ impl<'c> Rows<'c> {
                 if matches!(wrong, RowError::Count(_)) && row.trim_ascii().is_empty() {
                     return;
                 }
-                let is_header = || self.context.head.repeated.as_deref() == Some(trimmed(row));
                 match wrong {
                     RowError::Missing => self.fault(before, wrong),
-                    _ if row.starts_with(b"#") || is_header() => self.comment(),
+                    _ if self.is_header(row) => self.header(),
+                    _ if row.starts_with(b"#") => self.comment(),
                     _ => self.fault(before, wrong),
                 }
             }
@@ -202,10 +216,21 @@ impl<'c> Rows<'c> {
         self.quoted(before, row);
     }
 
-    /// Counts a line that is no row. The annotations of tables need no note.
+    /// Counts a comment. The annotations of tables need no note.
     #[cold]
     fn comment(&mut self) {
         self.parsed.comments += u64::from(self.context.head.repeated.is_none());
+    }
+
+    /// Whether a row repeats the header, as that of another file does which was appended.
+    fn is_header(&self, row: &[u8]) -> bool {
+        self.context.head.header.as_deref() == Some(trimmed(row))
+    }
+
+    /// Counts a header that is repeated. That of annotated tables needs no note.
+    #[cold]
+    fn header(&mut self) {
+        self.parsed.headers += u64::from(self.context.head.repeated.is_none());
     }
 
     #[inline]
@@ -294,8 +319,10 @@ impl<'c> Rows<'c> {
         } else {
             Err(RowError::Count(fields.len()))
         };
-        if let Err(wrong) = point {
-            self.fault(before, wrong);
+        match point {
+            Err(_) if self.is_header(row) => self.header(),
+            Err(wrong) => self.fault(before, wrong),
+            Ok(()) => {}
         }
         self.fields = splitter;
     }
@@ -309,25 +336,29 @@ impl<'c> Rows<'c> {
         self.ends = ends;
     }
 
-    /// Looks for texts in columns that nothing is read from, and for dates other than that of the
-    /// time.
+    /// Looks for texts and dates in columns that nothing is read from.
     fn find_texts<'r>(&mut self, field: impl Fn(usize) -> &'r [u8]) {
-        let texts = &mut self.parsed.texts;
-        let (time_format, columns) = (&self.time_format, &self.context.head.columns);
-        let is_other_date = |date: &[u8]| {
-            let time = field(columns.date.unwrap_or(columns.time)).trim_ascii();
-            let has_date = |nanoseconds| iso(nanoseconds).as_bytes().starts_with(date);
-            columns::is_date(date)
-                && !time.starts_with(date)
-                && !time_format.read(time).is_ok_and(has_date)
-        };
+        let Parsed {
+            texts,
+            dates,
+            times,
+            ..
+        } = &mut self.parsed;
+        let point = times.len();
+        // Those of a row before it that has no point.
+        while dates.pop_if(|date| date.point == point).is_some() {}
         self.without_text.retain(|column| {
-            let field = field(*column);
-            let is_text = columns::is_text(field) || is_other_date(field.trim_ascii());
-            if is_text {
-                texts.push(*column);
+            let column = *column;
+            match UnusedField::of(field(column)) {
+                UnusedField::Text => texts.push(column),
+                UnusedField::Date(date) => dates.push(UnusedDate {
+                    column,
+                    point,
+                    date,
+                }),
+                UnusedField::Other => {}
             }
-            !is_text
+            !texts.contains(&column)
         });
     }
 

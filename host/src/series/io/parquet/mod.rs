@@ -10,7 +10,7 @@ use super::timestamp::Unit;
 use super::typed::{NameCell, Table, TimeKind};
 use super::{IoError, ReadOptions, allow, damaged, format_error};
 use crate::system::catch_panic;
-use column::Column;
+use column::{Cells, Column};
 use pages::CheckedFile;
 use parquet::basic::{Compression, ConvertedType, LogicalType, TimeUnit, Type};
 use parquet::errors::ParquetError;
@@ -34,7 +34,7 @@ const TAIL: u64 = 8;
 pub(super) struct Parquet {
     table: Table,
     reader: SerializedFileReader<CheckedFile>,
-    /// Indices of the columns: time, value, and those that name the series.
+    /// Indices of the columns: time, value, those that name the series, and unused dates.
     columns: Vec<usize>,
     key: SeriesKey,
     /// The series of the columns after the first, if the table is wide.
@@ -142,9 +142,18 @@ impl Parquet {
             |column| is_text(leaf(column)),
             |column| is_name(leaf(column)),
         )?;
+        if kind == TimeKind::Days {
+            columns.reject_hours(&file, &names[time], false)?;
+        }
         columns.note_unused(&file, &mut shared.notes, |column| is_name(leaf(column)));
         let mut chosen = vec![usable[time], usable[value]];
         chosen.extend(columns.series.columns().iter().map(|c| usable[*c]));
+        let unused = columns.unused.iter();
+        let dates: Vec<_> = unused.filter(|(c, _)| is_date(leaf(*c))).collect();
+        chosen.extend(dates.iter().map(|(column, _)| usable[*column]));
+        let dates = dates.iter();
+        let dates = dates.map(|(column, name)| (name.clone(), is_name(leaf(*column))));
+        let dates: Vec<(String, bool)> = dates.collect();
         for group in reader.metadata().row_groups() {
             for column in &chosen {
                 packed(&file, group.column(*column).compression())?;
@@ -154,7 +163,7 @@ impl Parquet {
             SeriesKey::File => Some(shared.number_of_file(&file, name)?),
             SeriesKey::Column(_) | SeriesKey::Labels(_) => None,
         };
-        let table = Table::new(file, &names[time], kind, single, options);
+        let table = Table::new(file, &names[time], kind, single, options).with_dates(dates);
         Ok(Self {
             table,
             reader,
@@ -294,7 +303,7 @@ impl Parquet {
 impl Source for Parquet {
     fn next(&mut self, shared: &mut Shared) -> Result<Option<Vec<Block>>, IoError> {
         if self.open.is_none() && !self.next_group()? {
-            self.table.end(shared);
+            self.table.end(shared)?;
             return Ok(None);
         }
         let rows = self.decode()?;
@@ -316,10 +325,12 @@ impl Source for Parquet {
                 |position, _| values[position].next(),
                 shared,
             )?,
-            (None, [values, names @ ..]) => {
+            (None, [values, rest @ ..]) => {
+                let (names, dates) = rest.split_at_mut(self.key.columns().len());
                 let cells = (0..rows).map(|_| {
                     let name = NameCell::of(&self.key, |position| names[position].next());
-                    (times.next(), values.next(), name)
+                    let dates = dates.iter_mut().map(Cells::next).collect();
+                    (times.next(), values.next(), name, dates)
                 });
                 self.table.block(rows, cells, shared)?
             }
@@ -364,12 +375,25 @@ fn name_of(column: &ColumnDescriptor) -> String {
     }
 }
 
-/// Whether the cells of a column may tell series apart: all but numbers and times.
+/// Whether a column has dates or whole times.
+fn is_date(column: &ColumnDescriptor) -> bool {
+    let is_moment = matches!(
+        column.logical_type_ref(),
+        Some(LogicalType::Date | LogicalType::Timestamp(_))
+    ) || matches!(
+        column.converted_type(),
+        ConvertedType::DATE | ConvertedType::TIMESTAMP_MILLIS | ConvertedType::TIMESTAMP_MICROS
+    ) || column.physical_type() == Type::INT96;
+    is_moment && column.max_rep_level() == 0
+}
+
+/// Whether any two cells of a column may tell series apart: all types but numbers, dates and times.
 fn may_be_label(column: &ColumnDescriptor) -> bool {
     let is_moment = matches!(
         column.logical_type_ref(),
         Some(
-            LogicalType::Time(_)
+            LogicalType::Date
+                | LogicalType::Time(_)
                 | LogicalType::Timestamp(_)
                 | LogicalType::Decimal(_)
                 | LogicalType::Float16
@@ -380,6 +404,7 @@ fn may_be_label(column: &ColumnDescriptor) -> bool {
             | ConvertedType::TIME_MICROS
             | ConvertedType::TIMESTAMP_MILLIS
             | ConvertedType::TIMESTAMP_MICROS
+            | ConvertedType::DATE
             | ConvertedType::DECIMAL
             | ConvertedType::INTERVAL
     );
@@ -484,12 +509,12 @@ fn is_text(column: &ColumnDescriptor) -> bool {
 }
 
 fn is_name(column: &ColumnDescriptor) -> bool {
-    let is_date = matches!(column.logical_type_ref(), Some(LogicalType::Date))
+    let is_day = matches!(column.logical_type_ref(), Some(LogicalType::Date))
         || column.converted_type() == ConvertedType::DATE;
     let is_flag = column.physical_type() == Type::BOOLEAN;
     let is_uuid = column.physical_type() == Type::FIXED_LEN_BYTE_ARRAY && may_be_label(column);
     column.max_rep_level() == 0
-        && (is_text(column) || is_integer(column) || is_date || is_flag || is_uuid)
+        && (is_text(column) || is_integer(column) || is_day || is_flag || is_uuid)
 }
 
 /// Rejects unsupported compressions.

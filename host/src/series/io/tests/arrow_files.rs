@@ -299,7 +299,7 @@ fn labels_in_structures_flags_dates_and_bytes() {
         &error,
         &[
             "--series-columns",
-            "the columns labels.host, flag, day, uid",
+            "the columns labels.host, flag, uid here",
         ],
     );
     let options = ReadOptions {
@@ -318,4 +318,27 @@ fn labels_in_structures_flags_dates_and_bytes() {
         &["1 integer beyond 2^53", "9007199254740993"],
     );
     says(&read.notes[1], &["1 cell without a value"]);
+}
+
+/// As in Parquet and in text files.
+#[test]
+fn unused_dates_that_lie_side_by_side_are_refused() {
+    let read = |days: [i32; 4]| {
+        let table = batch(&[
+            (
+                "time",
+                array(Int64Array::from_iter_values(START..START + 4)),
+            ),
+            ("value", array(Float64Array::from(vec![1.0; 4]))),
+            ("day", array(Date32Array::from(days.to_vec()))),
+        ]);
+        read_table(&arrow(&[table], true, None))
+    };
+    let kept = read([1, 1, 2, 2]).unwrap();
+    says(&kept.notes[0], &["unused columns: day"]);
+    let error = read([1, 2, 1, 2]).unwrap_err();
+    says(
+        &error,
+        &["--series-columns", "expected day here", "side by side"],
+    );
 }

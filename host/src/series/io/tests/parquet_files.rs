@@ -283,7 +283,7 @@ fn labels_in_structures_flags_dates_and_bytes() {
         &error,
         &[
             "--series-columns",
-            "the columns labels.host, flag, day, uid here",
+            "the columns labels.host, flag, uid here",
             "in --ignore-columns tags, whose type",
         ],
     );
@@ -310,6 +310,60 @@ fn labels_in_structures_flags_dates_and_bytes() {
         &error,
         &["column tags (a list or a map)", "expected text, integers"],
     );
+}
+
+/// As in text files, dates and times that nothing is read from are an error only if they tell series
+/// apart.
+#[test]
+fn unused_dates_that_lie_side_by_side_are_refused() {
+    let schema = "required int64 time; required double value; optional int32 day (DATE); required int64 run (TIMESTAMP(MILLIS,true));";
+    let read = |days: &[i32], runs: &[i64], options: &ReadOptions| {
+        let rows = days.len() as i64;
+        let columns = vec![
+            (Data::I64((START..START + rows).collect()), None),
+            (Data::F64(vec![1.0; days.len()]), None),
+            (Data::I32(days.to_vec()), Some(vec![1; days.len()])),
+            (Data::I64(runs.to_vec()), None),
+        ];
+        read_bytes("cpu.bin", &parquet(schema, plain(), &[columns]), options)
+    };
+    let options = ReadOptions::default();
+    let kept = read(&[1, 1, 2, 2], &[5, 6, 7, 8], &options).unwrap();
+    assert_eq!(kept.batch.times().len(), 4);
+    says(&kept.notes[0], &["unused columns: day, run"]);
+    let error = read(&[1, 2, 1, 2], &[5, 5, 5, 5], &options).unwrap_err();
+    says(
+        &error,
+        &["--series-columns", "expected day here", "side by side"],
+    );
+    let error = read(&[1, 1, 1, 1], &[5, 6, 5, 6], &options).unwrap_err();
+    says(
+        &error,
+        &["--ignore-columns", "expected run here", "side by side"],
+    );
+    let ignored = ReadOptions {
+        ignored_columns: vec!["run".to_owned()],
+        ..ReadOptions::default()
+    };
+    assert!(read(&[1, 1, 1, 1], &[5, 6, 5, 6], &ignored).is_ok());
+    let labels = ReadOptions {
+        series_columns: vec!["day".to_owned()],
+        ..ignored
+    };
+    let read = read(&[1, 2, 1, 2], &[5, 5, 5, 5], &labels).unwrap();
+    assert_eq!(read.names, ["day=1970-01-02", "day=1970-01-03"]);
+}
+
+#[test]
+fn hours_beside_dates_are_refused() {
+    let schema = "required int32 date (DATE); required int64 hour; required double value;";
+    let columns = vec![
+        (Data::I32(vec![19_797; 2]), None),
+        (Data::I64(vec![1, 2]), None),
+        (Data::F64(vec![1.0, 2.0]), None),
+    ];
+    let error = read_table(&parquet(schema, plain(), &[columns])).unwrap_err();
+    says(&error, &["whole times", "--ignore-columns hour"]);
 }
 
 /// The shortest digits of a double are those of its time; numbers in another unit than the name of

@@ -4,7 +4,7 @@ use crate::series::Zone;
 use crate::series::io::{DatePattern, iso};
 
 /// Dates, without the ambiguity of `%d/%m` and `%m/%d` first.
-const DATES: [&str; 17] = [
+const DATES: [&str; 29] = [
     "%Y-%m-%d",
     "%Y/%m/%d",
     "%Y.%m.%d",
@@ -18,17 +18,29 @@ const DATES: [&str; 17] = [
     "%d/%m/%y",
     "%m/%d/%y",
     "%d.%m.%y",
+    "%d-%m-%y",
     "%d %b %Y",
     "%d-%b-%Y",
     "%d/%b/%Y",
+    "%d.%b.%Y",
+    "%d%b%Y",
+    "%d %b %y",
+    "%d-%b-%y",
+    "%d/%b/%y",
+    "%Y-%b-%d",
     "%b %d, %Y",
+    "%b %d %Y",
+    "%d %B %Y",
+    "%d. %B %Y",
+    "%B %d, %Y",
+    "%Y-%j",
 ];
 /// Times of day after a date.
 const CLOCKS: [&str; 7] = [
-    "",
     "%H:%M",
     "%H:%M:%S",
     "%H:%M:%S%.f",
+    "%H:%M:%S,%f",
     "%I:%M %p",
     "%I:%M:%S %p",
     "%H%M%S",
@@ -36,23 +48,17 @@ const CLOCKS: [&str; 7] = [
 /// What may be between a date and a time of day.
 const BETWEEN: [&str; 4] = [" ", "T", ", ", ":"];
 /// What may follow.
-const ENDINGS: [&str; 4] = ["", "Z", " %z", "%z"];
+const ENDINGS: [&str; 7] = ["", "Z", " %z", "%z", "%:z", " GMT", " UTC"];
 /// Formats that are not a date before a time of day.
-const OTHERS: [&str; 4] = [
+const OTHERS: [&str; 5] = [
+    "%G-W%V-%u",
     "%Y%m%d%H%M",
-    "%a %b %d %H:%M:%S %Y",
-    "%a, %d %b %Y %H:%M:%S %z",
     "%Y%m%d%H%M%S",
+    "%a %b %d %H:%M:%S %Y",
+    "%a %b %d %H:%M:%S UTC %Y",
 ];
-/// Dates and times in ISO 8601.
-const ISO: [&str; 6] = [
-    "%Y-%m-%d %H:%M",
-    "%Y-%m-%d %H:%M:%S",
-    "%Y-%m-%d %H:%M:%S%.f",
-    "%Y-%m-%dT%H:%M",
-    "%Y-%m-%dT%H:%M:%S",
-    "%Y-%m-%dT%H:%M:%S%.f",
-];
+/// Names of days before a date.
+const WEEKDAYS: [&str; 7] = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
 /// Largest length of a timestamp.
 const LONGEST: usize = 80;
 
@@ -63,31 +69,50 @@ pub(in crate::series::io) fn suggestion(text: &str) -> Option<String> {
     if text.len() > LONGEST {
         return None;
     }
+    if let Some(remedy) = month(text) {
+        return Some(remedy);
+    }
+    let found = readings(text);
+    if found.is_empty() {
+        return of_zone(text).or_else(|| time_of_day(text));
+    }
+    Some(format!("use {}", options(&found, "")))
+}
+
+/// The formats that read a text, each with its time, nanoseconds since 1970, which differ.
+fn readings(text: &str) -> Vec<(String, i64)> {
+    let is_day = |word: &str| WEEKDAYS.contains(&word.trim_end_matches(','));
+    let (day, date) = match text.split_once(' ') {
+        Some((word, rest)) if is_day(word) => match word.ends_with(',') {
+            true => ("%a, ", rest),
+            false => ("%a ", rest),
+        },
+        _ => ("", text),
+    };
+    let of_date = patterns().filter(|pattern| reads(pattern, date));
+    let of_date = of_date.map(|pattern| format!("{day}{pattern}"));
+    let others = OTHERS.iter().map(|&other| other.to_owned());
     let mut found: Vec<(String, i64)> = Vec::new();
-    for pattern in patterns() {
-        let Ok(read) = DatePattern::new(&pattern).map(|of| of.read(text.as_bytes())) else {
-            continue;
-        };
-        let moment = read
-            .ok()
-            .and_then(|read| read.nanoseconds(None, &mut 0).ok());
-        if let Some(moment) = moment
+    for pattern in others.chain(of_date) {
+        if let Some(moment) = moment(&pattern, text)
             && found.iter().all(|(_, other)| *other != moment)
         {
             found.push((pattern, moment));
         }
     }
+    found
+}
+
+/// Options with these formats; `rest` is added to each.
+fn options(found: &[(String, i64)], rest: &str) -> String {
+    if let [(only, _)] = found {
+        return format!("--time-format '{only}'{rest}");
+    }
     let named = |(pattern, moment): &(String, i64)| {
-        format!("--time-format '{pattern}' if it is {}", iso(*moment))
+        format!("--time-format '{pattern}'{rest} if it is {}", iso(*moment))
     };
-    if let [(only, _)] = &found[..] {
-        return Some(format!("use --time-format '{only}'"));
-    }
-    if found.is_empty() {
-        return zone_name(text).or_else(|| time_of_day(text));
-    }
     let all: Vec<String> = found.iter().take(3).map(named).collect();
-    Some(format!("use {}", all.join(", or ")))
+    all.join(", or ")
 }
 
 /// What to do about a time of day without a date.
@@ -101,25 +126,33 @@ fn time_of_day(text: &str) -> Option<String> {
     })
 }
 
+/// What to do about a month: `2024-01`.
+fn month(text: &str) -> Option<String> {
+    let first = format!("{text}-01");
+    let is_month = text.len() == 7 && reads("%Y-%m-%d", &first);
+    is_month.then(|| format!("a month needs a day: write {first}"))
+}
+
 /// What to do about the name of a zone after a time: `2024-03-31 01:30:00 CET`, or with
 /// `[Europe/Berlin]` at its end.
-fn zone_name(text: &str) -> Option<String> {
+fn of_zone(text: &str) -> Option<String> {
     let (time, name) = match text.strip_suffix(']') {
         Some(bracketed) => bracketed.rsplit_once('[')?,
         None => text.rsplit_once(' ')?,
     };
-    let ending = &text[time.trim_end().len()..];
+    let time = time.trim_end();
+    let ending = &text[time.len()..];
     let is_short = (2..=5).contains(&name.len()) && name.bytes().all(|b| b.is_ascii_uppercase());
     let is_zone = Zone::named(name).is_ok() && !is_short;
     if !is_short && !is_zone {
         return None;
     }
-    let offsets = ["", "Z", "%z", "%:z"];
-    let all = offsets.iter().flat_map(|offset| {
-        ISO.iter()
-            .map(move |iso| (format!("{iso}{offset}{ending}"), offset.is_empty()))
-    });
-    let (pattern, is_local) = all.into_iter().find(|(pattern, _)| reads(pattern, text))?;
+    let mut found = readings(time);
+    let (first, _) = found.first()?;
+    let is_local = !ENDINGS[1..].iter().any(|offset| first.ends_with(offset));
+    for (pattern, _) in &mut found {
+        pattern.push_str(ending);
+    }
     let zone = match name {
         _ if !is_local => "",
         _ if is_zone => &format!(" with --timezone {name}"),
@@ -132,36 +165,33 @@ fn zone_name(text: &str) -> Option<String> {
         _ => " with --timezone and a name of that zone such as Europe/Berlin",
     };
     Some(format!(
-        "for the zone {name}, use --time-format '{pattern}'{zone}"
+        "for the zone {name}, use {}",
+        options(&found, zone)
     ))
 }
 
 /// Whether a format reads a text.
 fn reads(pattern: &str, text: &str) -> bool {
-    DatePattern::new(pattern).is_ok_and(|pattern| pattern.read(text.as_bytes()).is_ok())
+    moment(pattern, text).is_some()
 }
 
+/// The time of a text in a format, nanoseconds since 1970.
+fn moment(pattern: &str, text: &str) -> Option<i64> {
+    let read = DatePattern::new(pattern).ok()?.read(text.as_bytes()).ok()?;
+    read.nanoseconds(None, &mut 0).ok()
+}
+
+/// Formats of a date, and of a date and a time of day.
 fn patterns() -> impl Iterator<Item = String> {
-    let dates = DATES.iter().flat_map(|date| {
-        CLOCKS.iter().flat_map(move |clock| {
-            let between = if clock.is_empty() {
-                &[""][..]
-            } else {
-                &BETWEEN[..]
-            };
-            between.iter().flat_map(move |between| {
-                let endings = if clock.is_empty() {
-                    &ENDINGS[..1]
-                } else {
-                    &ENDINGS[..]
-                };
-                endings
-                    .iter()
-                    .map(move |ending| format!("{date}{between}{clock}{ending}"))
+    DATES.iter().flat_map(|date| {
+        let with_clock = BETWEEN.iter().flat_map(move |between| {
+            CLOCKS.iter().flat_map(move |clock| {
+                let endings = ENDINGS.iter();
+                endings.map(move |ending| format!("{date}{between}{clock}{ending}"))
             })
-        })
-    });
-    OTHERS.iter().map(|&other| other.to_owned()).chain(dates)
+        });
+        std::iter::once((*date).to_owned()).chain(with_clock)
+    })
 }
 
 #[cfg(test)]
@@ -222,9 +252,35 @@ mod tests {
                 "2024-03-31 01:30 MSK",
                 &["zone MSK", "--timezone and a name of that zone"],
             ),
+            ("05-Jan-24", &["use --time-format '%d-%b-%y'"]),
+            ("5-Jan-24 10:00", &["use --time-format '%d-%b-%y %H:%M'"]),
+            ("05 January 2024", &["use --time-format '%d %B %Y'"]),
+            (
+                "Mon, 05 Feb 2024 10:00:00 GMT",
+                &["use --time-format '%a, %d %b %Y %H:%M:%S GMT'"],
+            ),
+            (
+                "Mon, 05 Feb 2024 10:00:00 +0100",
+                &["use --time-format '%a, %d %b %Y %H:%M:%S %z'"],
+            ),
+            (
+                "Mon, 05 Feb 2024 10:00:00 EST",
+                &["'%a, %d %b %Y %H:%M:%S EST' with --timezone, such as America/New_York"],
+            ),
+            (
+                "Mon Feb 5 10:00:00 UTC 2024",
+                &["'%a %b %d %H:%M:%S UTC %Y'"],
+            ),
+            (
+                "05.02.2024 10:00:00,5 CET",
+                &["'%d.%m.%Y %H:%M:%S,%f CET' with --timezone"],
+            ),
             ("20240331", &["use --time-format '%Y%m%d'"]),
             ("202403310130", &["use --time-format '%Y%m%d%H%M'"]),
             ("20240331013000", &["use --time-format '%Y%m%d%H%M%S'"]),
+            ("2024-W05-1", &["use --time-format '%G-W%V-%u'"]),
+            ("2024-032", &["use --time-format '%Y-%j'"]),
+            ("2024-02", &["write 2024-02-01"]),
             ("12:30", &["--date-column"]),
             ("1:30:05 PM", &["--date-column"]),
         ] {

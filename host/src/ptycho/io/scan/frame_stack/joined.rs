@@ -4,6 +4,7 @@ use super::{FrameStack, Stored};
 use crate::io::IoError;
 use crate::io::source::{Look, LookFrom};
 use crate::ptycho::io::scan::file_state::FileState;
+use crate::ptycho::io::scan::numbered_names::FramesOfFile;
 use std::ops::Range;
 use std::path::Path;
 use warpstride_formats::FrameFile;
@@ -87,6 +88,17 @@ impl FrameStack<'_> {
         match &self.stored {
             Stored::Several(stacks) => stacks.iter().map(|stack| stack.shape[0]).collect(),
             _ => vec![self.shape[0]],
+        }
+    }
+
+    /// The files that have these frames, and how many each has.
+    pub(in crate::ptycho::io::scan) fn files(&self) -> Vec<FramesOfFile> {
+        match &self.stored {
+            Stored::Several(stacks) => stacks.iter().flat_map(Self::files).collect(),
+            _ => vec![FramesOfFile {
+                name: self.file().to_owned(),
+                frames: self.shape[0],
+            }],
         }
     }
 

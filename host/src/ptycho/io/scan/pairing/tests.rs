@@ -214,3 +214,85 @@ fn a_column_that_may_have_numbers_of_frames_is_asked_for() {
         assert!(!refused.contains("--pair first"), "{refused}");
     }
 }
+
+/// Frames of files with these names and numbers of frames.
+fn in_files(files: &[(&str, usize)]) -> StoredFrames {
+    let file = |(name, frames): &(&str, usize)| FramesOfFile {
+        name: (*name).to_owned(),
+        frames: *frames,
+    };
+    StoredFrames::InFiles(files.iter().map(file).collect())
+}
+
+#[test]
+fn files_that_a_table_names_have_its_positions() {
+    let named = |names: &[&str]| FoundPositions {
+        texts: vec![Texts {
+            column: "file".to_owned(),
+            values: names.iter().map(|name| (*name).to_owned()).collect(),
+            lines: (2..).take(names.len()).collect(),
+        }],
+        ..found(names.len(), None)
+    };
+    let two = in_files(&[("d/a_1.npy", 1), ("d/a_2.npy", 1)]);
+    let pairs = |names: &[&str], stored, frames, text| paired(named(names), frames, stored, text).0;
+    let swapped = Ok(vec![(0, 1), (1, 0)]);
+    for names in [
+        ["a_2", "a_1"],
+        ["x/a_2.tif", "x/a_1.tif"],
+        ["a_02.h5", "a_01.h5"],
+    ] {
+        assert_eq!(pairs(&names, &two, 2, ""), swapped, "{names:?}");
+    }
+    assert_eq!(
+        pairs(&["a_2", "a_1"], &two, 2, "pair = \"first\""),
+        Ok(vec![(0, 0), (1, 1)])
+    );
+    // Other texts say nothing, and neither does the one name of a scan.
+    assert_eq!(pairs(&["on", "off"], &two, 2, ""), Ok(vec![(0, 0), (1, 1)]));
+    let one = in_files(&[("scan.npy", 2)]);
+    assert_eq!(
+        pairs(&["scan", "scan"], &one, 2, ""),
+        Ok(vec![(0, 0), (1, 1)])
+    );
+    // A file that is not named is left out; one that is named too often, and others, are refused.
+    let three = in_files(&[("a_1", 1), ("a_2", 1), ("a_3", 1)]);
+    assert_eq!(
+        pairs(&["a_3", "a_1"], &three, 3, ""),
+        Ok(vec![(0, 1), (2, 0)])
+    );
+    let twice = pairs(&["a_1", "a_2", "a_2"], &two, 2, "").unwrap_err();
+    assert!(
+        twice.contains("a_2.npy: expected one position for each of 1 frames, found 2"),
+        "{twice}"
+    );
+    let other = pairs(&["a_1", "a_2", "b_2"], &two, 2, "").unwrap_err();
+    assert!(other.contains("b_2 in line 4; --pair by-name"), "{other}");
+    let by_name = pairs(&["b_2", "a_2", "a_1"], &two, 2, "pair = \"by-name\"");
+    assert_eq!(by_name, Ok(vec![(0, 2), (1, 1)]));
+}
+
+#[test]
+fn files_of_a_series_keep_their_places() {
+    let gap = in_files(&[("g_1", 2), ("g_2", 2), ("g_4", 1)]);
+    let pairs =
+        |positions, stored, frames, text| paired(found(positions, None), frames, stored, text);
+    let used = vec![(0, 0), (1, 1), (2, 2), (3, 3), (4, 6)];
+    assert_eq!(pairs(7, &gap, 5, "pair = \"by-index\"").0, Ok(used));
+    let (equal, notes) = pairs(5, &gap, 5, "");
+    assert!(equal.is_ok() && notes.contains("g_3 is missing"), "{notes}");
+    // Files of different lengths do not say what is missing, and no option is offered.
+    let uneven = in_files(&[("g_1", 2), ("g_2", 1), ("g_4", 2)]);
+    let refused = pairs(7, &uneven, 5, "").0.unwrap_err();
+    assert!(
+        refused.contains("not known which") && !refused.contains("--pair first"),
+        "{refused}"
+    );
+    // Numbers in the table: those of the names, or from another one.
+    let one = in_files(&[("g_1", 1), ("g_2", 1), ("g_4", 1)]);
+    for base in [0, 1] {
+        let numbers: Vec<usize> = (base..base + 4).collect();
+        let of = paired(found(4, Some(&numbers)), 3, &one, "").0;
+        assert_eq!(of, Ok(vec![(0, 0), (1, 1), (2, 3)]), "{base}");
+    }
+}

@@ -1,9 +1,11 @@
 //! Positions in a table as text: one line for each frame, columns between commas, semicolons, tabs or spaces.
 
-use super::{Coordinates, FrameNumbers};
+mod names;
+
+use super::{Coordinates, FrameNumbers, Texts};
 use crate::io::{InputFile, IoError};
-use crate::ptycho::read_options::si_units;
-use crate::text::{Dimension, count, has_decimal_commas, is_decimal};
+use crate::text::{count, has_decimal_commas, is_decimal};
+use names::{COLUMNS, FRAMES, LIKELY_FRAMES, ROWS, dense, is_one_of, letters, numbers_in, unit_in};
 use ndarray::Array2;
 use std::fs::File;
 use std::io::Read;
@@ -15,54 +17,14 @@ const QUOTED: usize = 40;
 /// Most names of columns that an error lists.
 const LISTED: usize = 20;
 
+/// What stands for a number that was not recorded.
+const NO_NUMBER: [&str; 5] = ["nan", "na", "n/a", "null", "none"];
+
 /// Longest line, bytes.
 const LONGEST_LINE: usize = 1 << 16;
 
 /// Bytes of memory for each byte of the text: cells are strings, and a line may have four bytes.
 const BYTES_PER_BYTE: u128 = 60;
-
-/// Names of the row coordinate, without their unit.
-const ROWS: [&str; 8] = [
-    "y",
-    "row",
-    "rows",
-    "pos_y",
-    "posy",
-    "position_y",
-    "y_position",
-    "translation_y",
-];
-/// Names of the column coordinate.
-const COLUMNS: [&str; 9] = [
-    "x",
-    "column",
-    "columns",
-    "col",
-    "pos_x",
-    "posx",
-    "position_x",
-    "x_position",
-    "translation_x",
-];
-/// Names of a column with the number of the frame, of which only letters and digits are compared.
-const FRAMES: [&str; 6] = [
-    "frame",
-    "frameno",
-    "framenr",
-    "framenumber",
-    "frameid",
-    "index",
-];
-/// Such names that may also be those of something else, as the numbers in the column show.
-const LIKELY_FRAMES: [&str; 7] = [
-    "nr",
-    "no",
-    "number",
-    "image",
-    "imageno",
-    "imagenr",
-    "imagenumber",
-];
 
 /// A text in Latin-1, whose bytes are the first 256 characters of Unicode. The error is a byte from 0x80 to 0x9F, which is a
 /// character in other encodings, or `None` for data that are no text.
@@ -280,7 +242,8 @@ impl Table {
                 *to = self.number(*line, cells, column)?;
             }
         }
-        let frames = self.frames(names, chosen)?;
+        let texts = self.texts(chosen);
+        let frames = (self.frames(names, chosen)?).or_else(|| texts.iter().find_map(numbers_in));
         if self.decimal_commas {
             notes.push(format!(
                 "{}: the commas in numbers such as 0,5 are read as decimal points",
@@ -293,6 +256,7 @@ impl Table {
             names: called,
             unit,
             frames,
+            texts,
         })
     }
 
@@ -345,6 +309,10 @@ impl Table {
         let Some(cell) = cells.get(column) else {
             return Err(wrong(count(cells.len(), ["column", "columns"])));
         };
+        // A position that was not recorded, of a frame that may be left out.
+        if cell.is_empty() || NO_NUMBER.iter().any(|none| cell.eq_ignore_ascii_case(none)) {
+            return Ok(f64::NAN);
+        }
         let number = cell.parse::<f64>().ok().filter(|value| value.is_finite());
         let quoted = quoted(cell);
         number.ok_or_else(|| wrong(format!("\"{quoted}\"")))
@@ -393,6 +361,25 @@ impl Table {
         Ok(doubtful)
     }
 
+    /// The columns with a text in each line, of which some are not numbers.
+    fn texts(&self, chosen: [usize; 2]) -> Vec<Texts> {
+        let names = self.names.as_deref().unwrap_or_default();
+        let width = self.rows.iter().map(|(_, cells)| cells.len()).max();
+        let others = (0..width.unwrap_or(0)).filter(|column| !chosen.contains(column));
+        let of_column = |column: usize| {
+            let cell = |(_, cells): &(u64, Vec<String>)| cells.get(column).cloned();
+            let values: Vec<String> = self.rows.iter().map(cell).collect::<Option<_>>()?;
+            let is_text = |cell: &String| !cell.is_empty() && cell.parse::<f64>().is_err();
+            values.iter().any(is_text).then(|| Texts {
+                column: (names.get(column).filter(|name| !name.is_empty()))
+                    .map_or_else(|| column.to_string(), |name| quoted(name)),
+                values,
+                lines: self.rows.iter().map(|(line, _)| *line).collect(),
+            })
+        };
+        others.filter_map(of_column).collect()
+    }
+
     /// The numbers of frames in a column, which its name says or not.
     fn frame_numbers(&self, column: usize, named: bool) -> Result<FrameNumbers, IoError> {
         let number = |(line, cells): &(u64, Vec<String>)| self.number(*line, cells, column);
@@ -437,216 +424,5 @@ fn listed(names: &[String]) -> String {
     }
 }
 
-/// A name without the unit in it.
-fn without_unit(name: &str) -> (String, Option<String>) {
-    let lower = name.trim();
-    for [open, close] in [["(", ")"], ["[", "]"]] {
-        if let Some(rest) = lower.strip_suffix(close)
-            && let Some((base, unit)) = rest.split_once(open)
-        {
-            return (
-                base.trim().to_ascii_lowercase(),
-                Some(unit.trim().to_owned()),
-            );
-        }
-    }
-    for separator in ['_', ' ', '/'] {
-        if let Some((base, unit)) = lower.rsplit_once(separator)
-            && si_units(Dimension::Length, unit).is_some()
-        {
-            return (base.trim().to_ascii_lowercase(), Some(unit.to_owned()));
-        }
-    }
-    (lower.to_ascii_lowercase(), None)
-}
-
-/// The letters and digits of a name, without the unit in it.
-fn letters(name: &str) -> String {
-    let (base, _) = without_unit(name);
-    base.chars().filter(|c| c.is_alphanumeric()).collect()
-}
-
-/// The least and the greatest of at least three whole numbers from 0, each once, that fill at least half of their range, as numbers of
-/// frames do.
-fn dense(values: &[f64]) -> Option<[f64; 2]> {
-    let whole = |value: &f64| value.fract() == 0.0 && (0.0..9e15).contains(value);
-    if values.len() < 3 || !values.iter().all(whole) {
-        return None;
-    }
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let (least, most) = (*sorted.first()?, *sorted.last()?);
-    let once = sorted.windows(2).all(|pair| pair[0] < pair[1]);
-    (once && most - least < 2.0 * values.len() as f64).then_some([least, most])
-}
-
-fn is_one_of(name: &str, known: &[&str]) -> bool {
-    known.contains(&without_unit(name).0.as_str())
-}
-
-fn unit_in(name: &str) -> Option<String> {
-    without_unit(name).1
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use ndarray::arr2;
-
-    fn read(text: &str, columns: Option<[&str; 2]>) -> Result<Coordinates, IoError> {
-        let columns = columns.map(|names| names.map(str::to_owned));
-        Table::parse("p.csv", text)?.coordinates(columns.as_ref(), &mut Vec::new())
-    }
-
-    #[test]
-    fn names_say_which_columns_are_which() {
-        for text in [
-            "frame,x_um,y_um\n0,1,2\n1,3,4\n",
-            "x (um);y (um)\n1;2\n3;4\n",
-            "# x_um y_um\n1 2\n 3   4\n",
-            "\u{feff}y [um]\tother\tX [um]\r\n2\tq\t1\r\n\r\n4\tq\t3\r\n",
-            "# a comment\nframe, row_um, column_um\n1, 2, 1\n2, 4, 3\n",
-        ] {
-            let found = read(text, None).unwrap_or_else(|e| panic!("{text}: {e}"));
-            assert_eq!(found.values, arr2(&[[2.0, 1.0], [4.0, 3.0]]), "{text}");
-            assert_eq!(found.unit.as_deref(), Some("um"), "{text}");
-        }
-        let found = read("1 2 3\n4 5 6\n", Some(["2", "0"])).unwrap();
-        assert_eq!(found.values, arr2(&[[3.0, 1.0], [6.0, 4.0]]));
-        assert_eq!(found.unit, None);
-    }
-
-    #[test]
-    fn columns_have_the_numbers_of_frames() {
-        let numbers = |name: &str, numbers: [f64; 4]| {
-            let rows: String = (numbers.iter()).map(|n| format!("{n},1,2\n")).collect();
-            let found = read(&format!("{name},x_um,y_um\n{rows}"), None).unwrap();
-            found.frames.map(|of| (of.doubtful, of.values[0]))
-        };
-        let moved = [3.0, 0.0, 1.0, 2.0];
-        for name in [
-            "frame",
-            "Frame #",
-            "frame_no",
-            "FrameNr",
-            "frame id",
-            "Frame Number",
-            "nr",
-            "No.",
-            "image",
-            "index",
-            "",
-        ] {
-            assert_eq!(numbers(name, moved), Some((false, 3.0)), "{name}");
-        }
-        for gap in [moved, [0.0, 1.0, 3.0, 4.0]] {
-            assert_eq!(numbers("point", gap), Some((true, gap[0])));
-        }
-        for other in [
-            [0.0, 1.0, 2.0, 3.0],
-            [5.0, 5.0, 2.0, 3.0],
-            [0.5, 3.0, 2.0, 1.0],
-        ] {
-            assert_eq!(numbers("point", other), None, "{other:?}");
-        }
-        assert_eq!(numbers("image", [9000.0, 12.0, 500.0, 7.0]), None);
-    }
-
-    #[test]
-    fn decimal_commas_stand_beside_other_separators() {
-        for text in [
-            "y_um;x_um\n0,5;-1,25\n2;3,5e1\n",
-            "0,5;-1,25\n2;3,5e1\n",
-            "y_um\tx_um\n0,5\t-1,25\n2,0\t35\n",
-            "# y_um x_um\n0,5 -1,25\n2 35,0\n",
-            "y_um, x_um\n0,5 -1,25\n2 35,0\n",
-            "y_um,x_um\n\"0,5\",\"-1,25\"\n2,\"35,0\"\n",
-        ] {
-            let found = read(text, Some(["0", "1"])).unwrap_or_else(|e| panic!("{text}: {e}"));
-            assert_eq!(found.values, arr2(&[[0.5, -1.25], [2.0, 35.0]]), "{text}");
-        }
-        // Commas between columns, with and without blanks.
-        for text in ["1,2\n3,4\n", "1, 2\n3, 4\n", "1,2,3\n3,4,3\n"] {
-            let found = read(text, Some(["0", "1"])).unwrap();
-            assert_eq!(found.values, arr2(&[[1.0, 2.0], [3.0, 4.0]]), "{text}");
-        }
-        let error = read("y;x\n0,5;1\n1.000,5;2\n", None).err().unwrap();
-        assert!(error.to_string().contains("found \"1.000,5\""), "{error}");
-    }
-
-    #[test]
-    fn tables_in_latin1_are_read_and_others_refused() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("p.csv");
-        let input = InputFile::new(&path, crate::system::Memory::available());
-        let read = |bytes: &[u8]| {
-            std::fs::write(&path, bytes).unwrap();
-            let mut notes = Vec::new();
-            let table = Table::read(&path, &input, &mut notes).map_err(|e| e.to_string())?;
-            let found = table.coordinates(None, &mut Vec::new());
-            Ok::<_, String>((found.map_err(|e| e.to_string())?, notes))
-        };
-        let (found, notes) = read(b"x (\xb5m),y (\xb5m)\n1,2\n").unwrap();
-        assert_eq!(found.unit.as_deref(), Some("\u{b5}m"));
-        assert_eq!(found.values, arr2(&[[2.0, 1.0]]));
-        assert!(
-            notes[0].contains("Latin-1") && notes[0].contains("0xB5 in line 1"),
-            "{notes:?}"
-        );
-        let (_, notes) = read("x (µm),y (µm)\n1,2\n".as_bytes()).unwrap();
-        assert!(notes.is_empty(), "{notes:?}");
-        let refused = read(b"x_um,y_um\n1,2 \x93\n").err().unwrap();
-        assert!(
-            refused.contains("0x93 in line 2") && refused.contains("save it as UTF-8"),
-            "{refused}"
-        );
-        let refused = read(b"\x00\xb5\x01").err().unwrap();
-        assert!(refused.contains("found other data"), "{refused}");
-    }
-
-    #[test]
-    fn long_lines_are_refused_and_long_lists_cut() {
-        let wide = "name,".repeat(10_000);
-        let error = |text: &str| read(text, None).err().unwrap().to_string();
-        assert!(error(&format!("{wide}\n1,2\n")).ends_with("name and 9981 more"));
-        let long = format!("x_um,y_um\n1,{}\n", "2".repeat(LONGEST_LINE));
-        let said = error(&long);
-        assert!(
-            said.contains("65536 bytes, found 65538 in line 2"),
-            "{said}"
-        );
-    }
-
-    #[test]
-    fn what_is_not_clear_is_asked() {
-        for (text, columns, said) in [
-            ("1 2\n3 4\n", None, "which of 2 columns"),
-            ("1\n3\n", None, "found 1 column (between"),
-            ("a,b\n1,2\n", None, "with two of a, b"),
-            ("a,b\n1,2\n", Some(["a", "c"]), "columns a, b, found c"),
-            ("1,2\n", Some(["0", "2"]), "0 to 1, found 2"),
-            ("", None, "no lines"),
-            ("x_um,y_um\n", None, "no lines"),
-            (
-                "x_um,y_um\n1,two\n",
-                None,
-                "line 2: expected a number in column 1, found \"two\"",
-            ),
-            (
-                "x_um,y_um\n1,2\n1\n",
-                None,
-                "line 3: expected a number in column 1, found 1 column",
-            ),
-            ("x_um,y_um\n1,nan\n", None, "found \"nan\""),
-            ("x_um,y_um\n1,\"2\n3\"\n", None, "found \"2 3\""),
-            ("x_um,y_mm\n1,2\n", None, "one unit"),
-            ("frame,x_um,y_um\nnone,1,2\n", None, "found \"none\""),
-        ] {
-            let error = read(text, columns).err().map(|e| e.to_string());
-            assert!(
-                error.as_ref().is_some_and(|e| e.contains(said)),
-                "{text}: {error:?}"
-            );
-        }
-    }
-}
+mod tests;

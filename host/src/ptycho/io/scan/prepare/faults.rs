@@ -163,12 +163,13 @@ impl Pixels {
         option: HotPixels,
         notes: &mut Vec<String>,
     ) -> Result<(), IoError> {
-        let (mean, valid) = self.mean()?;
+        let (mean, mut valid) = self.mean()?;
+        if let Some(times) = times {
+            let hot = self.mask_hot(times, (&mean, &valid), notes)?;
+            hot.into_iter().for_each(|place| valid[place] = false);
+        }
         let dark = dark(&mean, &valid, self.frames());
         let never = dark.what();
-        if let Some(times) = times {
-            self.mask_hot(times, (&mean, &valid), notes)?;
-        }
         let in_file = |place| self.in_file.of(place).unwrap_or(place);
         let listed = |pixels| listed_pixels(pixels, never, self.shape(), &in_file);
         let dead = listed(&dark.dead).and_then(|listed| dead_note(&listed, option));
@@ -187,13 +188,13 @@ impl Pixels {
         Ok(())
     }
 
-    /// Masks pixels with so many times the counts of those around in the mean, of the pixels that are valid in a frame.
+    /// Masks pixels with so many times the counts of those around in the mean, of the pixels that are valid in a frame, and returns them.
     fn mask_hot(
         &mut self,
         times: f64,
         (mean, valid): (&Array2<f64>, &Array2<bool>),
         notes: &mut Vec<String>,
-    ) -> Result<(), IoError> {
+    ) -> Result<Vec<[usize; 2]>, IoError> {
         let mut hot = candidates(mean, valid, self.frames(), times);
         if self.near_field && !hot.is_empty() {
             self.visit(|block| {
@@ -227,11 +228,9 @@ impl Pixels {
             count(hot.len(), ["hot pixel", "hot pixels"])
         ));
         let mut bad = Array2::from_elem(mean.dim(), false);
-        for place in hot {
-            bad[place] = true;
-        }
+        hot.iter().for_each(|place| bad[*place] = true);
         self.mask_where(&bad);
-        Ok(())
+        Ok(hot)
     }
 }
 

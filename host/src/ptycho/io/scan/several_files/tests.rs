@@ -19,24 +19,6 @@ fn named(files: &[PathBuf], more: &str) -> ReadOptions {
 }
 
 #[test]
-fn names_are_ordered_by_their_numbers() {
-    assert!(by_numbers("a_2.h5") < by_numbers("a_10.h5"));
-    assert!(by_numbers("run 1/f10") < by_numbers("run 2/f9"));
-    assert!(by_numbers("a") < by_numbers("a1"));
-    for (names, doubtful) in [
-        (&["im_1", "im_10", "im_2"][..], true),
-        (&["r2/im_1", "r10/im_1", "r3/im_2"], true),
-        (&["im_1", "dark", "im_0"], true),
-        (&["im_1", "im_2", "im_10"], false),
-        // Names that differ in more than numbers were given in this order.
-        (&["second", "first"], false),
-        (&["b_1", "a_2"], false),
-    ] {
-        assert_eq!(has_descending_numbers(names), doubtful, "{names:?}");
-    }
-}
-
-#[test]
 fn frames_of_several_npy_files_follow_one_another() {
     let folder = tempfile::tempdir().unwrap();
     let files: Vec<PathBuf> = [0..2, 2..7, 7..8]
