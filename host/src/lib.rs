@@ -232,24 +232,23 @@
 
 #[cfg(feature = "cli")]
 pub mod cli;
-#[cfg(feature = "jacobi")]
-pub mod jacobi;
-mod kernels;
-#[cfg(feature = "mri")]
-pub mod mri;
-#[cfg(feature = "ptycho")]
-pub mod ptycho;
-#[cfg(feature = "sas")]
-pub mod sas;
 pub mod science;
 pub mod selftest;
-#[cfg(feature = "series")]
-pub mod series;
 
 pub use warpstride_core::{run, system, text};
 pub use warpstride_cuda::{cuda, gpu};
 pub use warpstride_fft as fft;
 pub use warpstride_files as io;
+#[cfg(feature = "jacobi")]
+pub use warpstride_jacobi as jacobi;
+#[cfg(feature = "mri")]
+pub use warpstride_mri as mri;
+#[cfg(feature = "ptycho")]
+pub use warpstride_ptycho as ptycho;
 pub use warpstride_ranks as ranks;
 #[cfg(feature = "plots")]
 pub use warpstride_report as report;
+#[cfg(feature = "sas")]
+pub use warpstride_sas as sas;
+#[cfg(feature = "series")]
+pub use warpstride_series as series;

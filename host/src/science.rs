@@ -4,7 +4,7 @@
 //! cases (`selftest::kernel_cases`, `selftest::engines`), and the command line its command
 //! (`cli::science_commands`); `docs/adding-a-science.md` shows how a science is added.
 
-pub use crate::kernels::Science;
+pub use warpstride_core::kernels::Science;
 use warpstride_device::launch::KernelInfo;
 
 /// The sciences of this build, in the order of the self-test.

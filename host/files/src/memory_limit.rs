@@ -40,4 +40,17 @@ mod tests {
         assert!(reserved::<f64>(3).is_some_and(|of| of.capacity() >= 3));
         assert_eq!(reserved::<f64>(usize::MAX / 16), None);
     }
+
+    #[test]
+    fn the_error_names_needed_and_available_memory() {
+        let m = Memory::limited(1 << 20);
+        assert!(check_memory(m, "a.cxi", "/d", 1 << 20).is_ok());
+        let text = check_memory(m, "a.cxi", "/d", 3 << 30)
+            .unwrap_err()
+            .to_string();
+        assert!(
+            text.contains("3.0 GiB") && text.contains("1.0 MiB"),
+            "{text}"
+        );
+    }
 }

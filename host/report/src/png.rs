@@ -86,9 +86,13 @@ impl<const SAMPLES: usize> Pixels<SAMPLES> {
     }
 }
 
-#[cfg(test)]
+#[cfg(any(test, feature = "read"))]
 impl<const SAMPLES: usize> Pixels<SAMPLES> {
-    /// Decodes a file made by [`Pixels::png`].
+    /// Decodes a file made by [`Pixels::png`], for tests.
+    ///
+    /// # Panics
+    /// If it is none.
+    #[must_use]
     pub fn read(png: &[u8]) -> Self {
         let mut reader = png::Decoder::new(std::io::Cursor::new(png))
             .read_info()
@@ -103,10 +107,17 @@ impl<const SAMPLES: usize> Pixels<SAMPLES> {
         }
     }
 
+    /// A pixel.
+    ///
+    /// # Panics
+    /// If there is none.
+    #[must_use]
     pub fn at(&self, column: u32, row: u32) -> [u8; SAMPLES] {
         self.values[(row * self.width + column) as usize]
     }
 
+    /// All pixels, row by row.
+    #[must_use]
     pub fn all(&self) -> &[[u8; SAMPLES]] {
         &self.values
     }

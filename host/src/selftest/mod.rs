@@ -6,29 +6,13 @@
 //! at sizes without common divisors, with gates open and shut, with masks, and with empty and
 //! single frames shows that indices, extents, barriers and sums are right.
 
-mod bench;
-mod copies;
-mod fft;
-#[cfg(feature = "jacobi")]
-mod jacobi;
-#[cfg(feature = "mri")]
-mod mri;
 #[cfg(feature = "ptycho")]
-mod ptycho;
-mod random_data;
-mod report;
-#[cfg(feature = "sas")]
-mod sas;
-#[cfg(feature = "series")]
-mod series;
-mod transform;
+pub use warpstride_ptycho::selftest::EngineCaseError;
+pub use warpstride_selftest::bench::{CaseCallback, CaseResult, Size};
+pub use warpstride_selftest::report;
 
-pub use bench::{CaseCallback, CaseResult, Size};
-#[cfg(feature = "ptycho")]
-pub use ptycho::EngineCaseError;
-pub use report::report;
-
-use bench::Bench;
+use warpstride_selftest::bench::Bench;
+use warpstride_selftest::{copies, fft, transform};
 
 use crate::cuda::Kernels;
 use crate::gpu::{CudaDevice, Device, EmulatedDevice, GpuError};
@@ -95,7 +79,7 @@ pub fn on_emulator(
 /// All kernels of the crate, for [`CudaDevice::new`].
 #[must_use]
 pub fn kernels() -> Kernels {
-    let transforms = crate::kernels::unpacked(warpstride_ptx::FFT);
+    let transforms = warpstride_core::kernels::unpacked(warpstride_ptx::FFT);
     let sciences = science::all().into_iter();
     sciences.fold(transforms, |all, science| all.and(science.unpacked()))
 }
@@ -117,23 +101,23 @@ pub fn kernel_cases<M: Device>(
     fft::cases(&mut bench, size)?;
     #[cfg(feature = "jacobi")]
     if includes(only, "jacobi") {
-        jacobi::cases(&mut bench, size)?;
+        warpstride_jacobi::selftest::cases(&mut bench, size)?;
     }
     #[cfg(feature = "mri")]
     if includes(only, "mri") {
-        mri::cases(&mut bench, size)?;
+        warpstride_mri::selftest::cases(&mut bench, size)?;
     }
     #[cfg(feature = "sas")]
     if includes(only, "sas") {
-        sas::cases(&mut bench, size)?;
+        warpstride_sas::selftest::cases(&mut bench, size)?;
     }
     #[cfg(feature = "series")]
     if includes(only, "series") {
-        series::cases(&mut bench, size)?;
+        warpstride_series::selftest::cases(&mut bench, size)?;
     }
     #[cfg(feature = "ptycho")]
     if includes(only, "ptycho") {
-        ptycho::cases(&mut bench, size)?;
+        warpstride_ptycho::selftest::cases(&mut bench, size)?;
     }
     Ok(bench.into_results())
 }
@@ -155,7 +139,9 @@ pub fn engines<M: Device>(
 ) -> Result<Vec<CaseResult>, SelftestError> {
     #[cfg(feature = "ptycho")]
     if includes(only, "ptycho") {
-        return Ok(ptycho::engine_cases(device, size, on_case)?);
+        return Ok(warpstride_ptycho::selftest::engine_cases(
+            device, size, on_case,
+        )?);
     }
     Ok(Vec::new())
 }

@@ -21,12 +21,11 @@ use crate::cli::paths::{self, OutputFile};
 use crate::ptycho::data::Scan;
 use crate::ptycho::io::provenance::{Process, processes};
 use crate::ptycho::io::scan::{self, MissingParts, ScanFile, missing_parts};
-use crate::ptycho::regions::chosen_note;
 use crate::ptycho::report::report_of_scan;
 use crate::ptycho::{
     CountCodes, Diagnosis, EngineSpec, NearFieldSummary, Overlap, Precision, ReadOptions, Recipe,
-    StepPlan, StreamPlan, check_scan, diagnose_frames, host_besides, mask_bytes, masked_pixels,
-    memory_estimate, suit_engines, template, unusable_illumination,
+    StepPlan, StreamPlan, check_scan, chosen_note, diagnose_frames, host_besides, mask_bytes,
+    masked_pixels, memory_estimate, suit_engines, template, unusable_illumination,
 };
 use crate::run::MemoryInfo;
 use crate::system::Bytes;

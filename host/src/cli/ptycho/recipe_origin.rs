@@ -6,6 +6,7 @@ use super::{detector_arguments, layer_arguments, scan_arguments, slice_arguments
 use crate::cli::args::{LayerArgs, PrecisionArg, RecipeArgs, ScanArgs, SliceArgs};
 use crate::cli::failure::Failure;
 use crate::io::IoError;
+use crate::ptycho::data::PositionError;
 use crate::ptycho::{PositionRemedy, ProblemError, RecipeError};
 use crate::text::shortest;
 use clap::ValueEnum;

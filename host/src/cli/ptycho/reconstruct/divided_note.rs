@@ -33,7 +33,7 @@ pub(super) fn divided_note(
             Method::Batches(method) => {
                 let divides = !streams && method.divides_among(count, frames);
                 let gains = exchange.direct
-                    && problem.regions.is_none()
+                    && !problem.has_regions()
                     && method.gains_by_division(frames, of_frame);
                 divides && (always || gains)
             }

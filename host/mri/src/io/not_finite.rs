@@ -1,0 +1,178 @@
+//! Readouts with values that are NaN or infinite, which are left out.
+
+use super::excluded_coils::ExcludedCoils;
+use super::ismrmrd::LeftOut;
+use crate::data::Readout;
+use ndarray::{Array2, Axis};
+use num_complex::Complex;
+
+/// The readouts that were removed.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Removed {
+    /// Numbers of their acquisitions, sorted.
+    pub(super) acquisitions: Vec<usize>,
+    /// How many of them have positions that are NaN or infinite.
+    positions: usize,
+}
+
+impl Removed {
+    /// The kinds of these readouts, with their numbers; `noun` is what the file calls them.
+    pub(super) fn left_out(&self, noun: &str) -> impl Iterator<Item = LeftOut> {
+        let kinds = [
+            ("samples", self.acquisitions.len() - self.positions),
+            ("positions", self.positions),
+        ];
+        let some = kinds.into_iter().filter(|(_, number)| *number > 0);
+        some.map(move |(values, acquisitions)| LeftOut {
+            what: format!("{noun} with {values} that are NaN or infinite"),
+            acquisitions,
+        })
+    }
+}
+
+/// Removes the readouts that have a sample (coil, sample) or a position (sample, axis) that is NaN
+/// or infinite. Nothing is removed if no readout would remain.
+pub(super) fn remove(
+    positions: &mut Array2<f64>,
+    samples: &mut Array2<Complex<f64>>,
+    readouts: &mut Vec<Readout>,
+) -> Removed {
+    let has_position = |readout: &Readout| {
+        let mut range = readout.samples.clone();
+        range.all(|sample| positions.row(sample).iter().all(|k| k.is_finite()))
+    };
+    let has_samples = |readout: &Readout| {
+        let range = readout.samples.clone();
+        let mut coils = samples.rows().into_iter();
+        coils.all(|coil| range.clone().all(|sample| coil[sample].is_finite()))
+    };
+    let mut removed = Removed::default();
+    let mut kept: Vec<Readout> = Vec::with_capacity(readouts.len());
+    for readout in readouts.iter() {
+        let is_placed = has_position(readout);
+        if is_placed && has_samples(readout) {
+            kept.push(readout.clone());
+        } else {
+            removed.acquisitions.push(readout.acquisition);
+            removed.positions += usize::from(!is_placed);
+        }
+    }
+    if kept.is_empty() || removed.acquisitions.is_empty() {
+        return Removed::default();
+    }
+    let of_kept: Vec<usize> = kept.iter().flat_map(|r| r.samples.clone()).collect();
+    *positions = positions.select(Axis(0), &of_kept);
+    *samples = samples.select(Axis(1), &of_kept);
+    let mut begin = 0;
+    for readout in &mut kept {
+        let end = begin + readout.samples.len();
+        readout.samples = begin..end;
+        begin = end;
+    }
+    *readouts = kept;
+    removed
+}
+
+/// Sets the samples (coil, sample) of coils to 0 that are NaN or infinite in more than half of the
+/// readouts, so that the others keep theirs; returns a note that names such coils. Nothing is done
+/// if that is so of all coils that are not `excluded`.
+pub(super) fn silence_coils(
+    samples: &mut Array2<Complex<f64>>,
+    readouts: &[Readout],
+    excluded: &ExcludedCoils,
+) -> Option<String> {
+    let is_broken = |coil: &usize| {
+        let row = samples.row(*coil);
+        let broken = readouts.iter().filter(|readout| {
+            let mut range = readout.samples.clone();
+            range.any(|sample| !row[sample].is_finite())
+        });
+        2 * broken.count() > readouts.len()
+    };
+    let used = excluded.left();
+    let coils: Vec<usize> = used.iter().copied().filter(is_broken).collect();
+    if coils.is_empty() || coils.len() == used.len() {
+        return None;
+    }
+    for coil in &coils {
+        samples.row_mut(*coil).fill(Complex::default());
+    }
+    let noun = if coils.len() == 1 { "coil" } else { "coils" };
+    let list: Vec<String> = coils.iter().map(usize::to_string).collect();
+    let list = list.join(",");
+    Some(format!(
+        "{noun} {list}: NaN or infinite in most readouts; all samples are set to 0 \
+         (--exclude-coils {list} leaves them out)"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn readouts() -> Vec<Readout> {
+        let readout = |number: usize| Readout {
+            samples: 2 * number..2 * number + 2,
+            acquisition: 10 + number,
+            interval: 0.0,
+            discarded: 0,
+        };
+        (0..3).map(readout).collect()
+    }
+
+    #[test]
+    fn a_coil_without_numbers_is_silenced_and_named() {
+        let mut samples = Array2::from_elem((3, 6), Complex::new(1.0, 0.0));
+        samples[[1, 0]].re = f64::NAN;
+        // Of one readout of three, that readout is wrong.
+        let none = ExcludedCoils::new(&[], 3, "raw.h5").unwrap();
+        assert_eq!(silence_coils(&mut samples, &readouts(), &none), None);
+        samples[[1, 5]].im = f64::INFINITY;
+        let note = silence_coils(&mut samples, &readouts(), &none).expect("a note");
+        assert!(
+            note.starts_with("coil 1: ") && note.contains("--exclude-coils 1 "),
+            "{note}"
+        );
+        assert!(
+            samples
+                .row(1)
+                .iter()
+                .all(|value| *value == Complex::default())
+        );
+        assert!(samples.row(0).iter().all(|value| value.re == 1.0));
+        samples.fill(Complex::new(f64::NAN, 0.0));
+        assert_eq!(silence_coils(&mut samples, &readouts(), &none), None);
+        // Coils that are excluded do not save those that are all NaN.
+        let excluded = ExcludedCoils::new(&[0], 3, "raw.h5").unwrap();
+        excluded.clear(&mut samples);
+        assert_eq!(silence_coils(&mut samples, &readouts(), &excluded), None);
+        assert!(samples[[1, 0]].re.is_nan());
+    }
+
+    #[test]
+    fn readouts_without_numbers_are_removed_with_their_positions() {
+        for bad in [f64::NAN, f64::INFINITY] {
+            let mut positions = Array2::from_shape_fn((6, 2), |(sample, _)| sample as f64);
+            let mut samples = Array2::from_elem((2, 6), Complex::new(1.0, 0.0));
+            samples[[1, 3]].im = bad;
+            let mut kept = readouts();
+            let removed = remove(&mut positions, &mut samples, &mut kept);
+            assert_eq!((removed.acquisitions, removed.positions), (vec![11], 0));
+            assert_eq!(positions.column(0).to_vec(), [0.0, 1.0, 4.0, 5.0]);
+            assert_eq!(samples.dim(), (2, 4));
+            let ranges: Vec<_> = kept.iter().map(|readout| readout.samples.clone()).collect();
+            assert_eq!(ranges, [0..2, 2..4]);
+            // Without any readout that remains, the error names a value.
+            samples.fill(Complex::new(bad, 0.0));
+            let removed = remove(&mut positions, &mut samples, &mut kept);
+            assert_eq!(removed, Removed::default());
+            assert_eq!(samples.dim(), (2, 4));
+            // Positions count as samples do.
+            samples.fill(Complex::new(1.0, 0.0));
+            positions[[0, 1]] = bad;
+            let removed = remove(&mut positions, &mut samples, &mut kept);
+            assert_eq!((removed.acquisitions, removed.positions), (vec![10], 1));
+            assert_eq!(positions.column(0).to_vec(), [4.0, 5.0]);
+        }
+    }
+}

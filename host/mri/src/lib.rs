@@ -1,0 +1,54 @@
+//! Non-Cartesian MRI: images from k-space samples that lie on no grid.
+//!
+//! The samples of coil c are d_c = F S_c ρ + noise, with ρ the image, S_c the coil's sensitivity
+//! and F the [encoding](Encoding) of the trajectory. A [`Problem`] holds the measured data, a
+//! [`Recipe`] the parameters of the reconstruction, and an [`Engine`] of [`cpu`] or [`cuda`]
+//! computes it. `docs/mri.md` has the mathematics.
+
+pub mod coil_maps;
+mod coil_noise;
+mod coverage;
+pub mod cpu;
+pub mod cuda;
+pub mod data;
+pub mod density;
+mod diagnosis;
+mod encoding;
+mod engine;
+mod grid;
+#[cfg(feature = "hdf5")]
+pub mod io;
+pub mod ladder;
+mod memory_estimate;
+pub mod metrics;
+pub mod nufft;
+pub mod phantom;
+mod plans;
+mod preparation;
+mod problem;
+mod recipe;
+#[cfg(feature = "plots")]
+pub mod report;
+mod run;
+mod science;
+#[cfg(feature = "selftest")]
+pub mod selftest;
+mod simulate;
+mod summary;
+pub mod toeplitz;
+pub mod trajectory;
+
+pub use coverage::{Coverage, Spokes, Uneven, grid_of};
+pub use diagnosis::diagnose;
+pub use encoding::Encoding;
+pub use engine::{Engine, MriError, Residual};
+pub use grid::Grid;
+pub use memory_estimate::MemorySizes;
+pub use plans::Plans;
+pub use preparation::{ChosenDensity, Density, EstimatedMaps, MapDoubt, MapEstimation, Options};
+pub use problem::{FieldBasis, Problem, ProblemError};
+pub use recipe::{Method, OperatorName, Recipe, Trigonometry};
+pub use run::{ReconstructionSteps, Run};
+pub use science::SCIENCE;
+pub use simulate::{SimulateError, SimulateOptions, Simulated, simulate};
+pub use summary::{ImageSummary, MriSummary};

@@ -1,0 +1,179 @@
+//! What is refused or noted of a header.
+
+use super::super::names::{Role, is_other_quantity, may_be_intensity};
+use super::super::{IoError, QUnit, ReadOptions, shorten, units};
+use super::Header;
+
+impl Header {
+    /// Refuses data that the header names as no function of q; `first` is the first column.
+    pub(in crate::io) fn check(&self, file: &str, first: &[f64]) -> Result<(), IoError> {
+        if let (Some((column, of, name)), None) = (&self.foreign, &self.columns) {
+            let (found, expected) = of.messages();
+            return Err(IoError::Value {
+                file: file.to_owned(),
+                dataset: format!("column {}", column + 1),
+                found: format!("{found}, as the header says ({})", shorten(name)),
+                expected: expected.to_owned(),
+            });
+        }
+        let ascends = first.windows(2).all(|pair| pair[0] <= pair[1]);
+        match (&self.columns, &self.detector[..]) {
+            (None, [_, _, ..]) if !ascends => Err(IoError::Value {
+                file: file.to_owned(),
+                dataset: "the columns".to_owned(),
+                found: format!(
+                    "the pixels of a detector without q (the header gives {})",
+                    self.detector.join(", ")
+                ),
+                expected:
+                    "q, I and its uncertainty, or Qx, Qy and I, as a reduction program writes them"
+                        .to_owned(),
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Refuses a unit of the column of q that is a length of nm or µm, or written in an unknown
+    /// way, unless the unit is given.
+    pub(in crate::io) fn check_unit(
+        &self,
+        file: &str,
+        options: &ReadOptions,
+    ) -> Result<(), IoError> {
+        let named = self.column(Role::Q).or_else(|| self.column(Role::Qx));
+        let names = self.columns.as_ref().map(|columns| &columns.names);
+        let named = named.and_then(|at| Some((at, names?.get(at)?)));
+        let (at, written) = match (named, &self.assumed) {
+            (Some((at, name)), _) => (at, name.unit.as_ref().unwrap_or(&name.text)),
+            (None, Some((at, text))) => (*at, text),
+            (None, None) => return Ok(()),
+        };
+        if !written
+            .to_lowercase()
+            .starts_with(['q', 'n', 'u', 'µ', 'μ', 'm', '1', '[', '('])
+        {
+            return Ok(());
+        }
+        let length = |word: &&str| written.to_lowercase().contains(*word);
+        let lengths = ["nm", "um", "µm", "μm", "nano", "micro"];
+        if options.q_unit.is_some()
+            || self.q_unit_is_named
+            || units::of_q(written).is_some()
+            || !lengths.iter().any(length)
+        {
+            return Ok(());
+        }
+        Err(IoError::Value {
+            file: file.to_owned(),
+            dataset: format!("column {}", at + 1),
+            found: format!("a unit that is not known ({})", shorten(written)),
+            expected: "q in 1/Å or 1/nm: give its unit, such as --q-unit 1/nm".to_owned(),
+        })
+    }
+
+    /// Factor of q to 1/Å: the given unit, or that of the column of q.
+    pub(in crate::io) fn factor(&self, options: &ReadOptions) -> f64 {
+        match (&self.q_unit, options.q_unit) {
+            (_, Some(given)) => given.factor(),
+            (Some(unit), None) if self.q_unit_is_named => unit.factor,
+            _ => 1.0,
+        }
+    }
+
+    /// Factor of the resolution in a column: that of its own unit, or of q.
+    pub(in crate::io) fn factor_of_width(&self, column: usize, options: &ReadOptions) -> f64 {
+        let names = self.columns.as_ref().map(|columns| &columns.names);
+        let unit = names.and_then(|names| names.get(column)?.unit.as_deref());
+        let own = unit
+            .and_then(units::of_q)
+            .filter(|_| options.q_unit.is_none());
+        own.unwrap_or_else(|| self.factor(options))
+    }
+
+    /// Notes on units that the header gives.
+    pub(in crate::io) fn notes_on_units(&self, options: &ReadOptions) -> Vec<String> {
+        let mut notes = Vec::new();
+        match (&self.q_unit, options.q_unit) {
+            (Some(unit), None) if unit.factor != 1.0 && self.q_unit_is_named => {
+                notes.push(format!(
+                    "q is converted from {} to 1/Å, as the header names its unit",
+                    shorten(&unit.text)
+                ))
+            }
+            (Some(unit), None) if unit.factor != 1.0 => {
+                let nm = unit.factor == QUnit::InverseNanometre.factor();
+                notes.push(format!(
+                    "the header mentions {}, but q is read as 1/Å: {}",
+                    shorten(&unit.text),
+                    if nm {
+                        "if that is its unit, give --q-unit 1/nm"
+                    } else {
+                        "convert it to 1/Å or 1/nm"
+                    }
+                ));
+            }
+            (Some(unit), Some(given)) if unit.factor != given.factor() => notes.push(format!(
+                "q is read in the given unit, {}, but the header mentions {}",
+                given.name(),
+                shorten(&unit.text)
+            )),
+            _ => {}
+        }
+        if let Some(unit) = self.intensity_unit.as_ref().filter(|u| u.factor != 1.0) {
+            notes.push(format!(
+                "the header gives intensities in {}, but they are read as 1/cm",
+                shorten(&unit.text)
+            ));
+        }
+        notes
+    }
+
+    /// A note if the column of q has a name that does not say so.
+    pub(in crate::io) fn note_on_q(&self, column: Option<usize>) -> Option<String> {
+        let (at, name) = self
+            .assumed
+            .as_ref()
+            .filter(|(at, _)| Some(*at) == column)?;
+        let at = at + 1;
+        Some(match name.as_str() {
+            "s" | "sexp" | "h" | "k" => format!(
+                "column {at} ({name}) is taken for q = 4π sin(θ)/λ, as ATSAS names it; if it is 2 sin(θ)/λ, multiply it by 2π"
+            ),
+            _ => format!("column {at} ({}) is taken for q", shorten(name)),
+        })
+    }
+
+    /// A note if the header gives the column of I a name of another quantity, or of none that is known.
+    pub(in crate::io) fn note_on_intensity(&self, column: Option<usize>) -> Option<String> {
+        let at = column?;
+        let name = match (&self.columns, &self.by_place) {
+            (Some(columns), _) => {
+                let name = &columns.names.get(at)?.text;
+                is_other_quantity(name).then_some(name)?
+            }
+            (None, Some((place, name))) if *place == at && !may_be_intensity(name) => name,
+            (None, _) => return None,
+        };
+        Some(format!(
+            "column {} ({}) is read as I, although the header does not call it so: models do not describe other quantities, such as a structure factor S(q)",
+            at + 1,
+            shorten(name)
+        ))
+    }
+
+    /// A note if the header seems to name columns that are not read so; `curve`: the columns were
+    /// found to be those of a curve.
+    pub(in crate::io) fn note_on_columns(&self, curve: bool) -> Option<String> {
+        if curve && self.mentions_components {
+            return Some(
+                "the header mentions Qx and Qy, but no line of it names the columns Qx, Qy and I: they are read as q, I, its uncertainty and resolution"
+                    .to_owned(),
+            );
+        }
+        let guessed = self.columns.as_ref().is_some_and(|columns| columns.guessed);
+        guessed.then(|| {
+            "the column that the header names as σ(q) is read as the uncertainty of I, as the header names no other"
+                .to_owned()
+        })
+    }
+}

@@ -1,0 +1,329 @@
+//! Reads points from the Arrow IPC formats (file and stream; Feather version 2 is the file format).
+//!
+//! A seekable file is read by its footer; a pipe or a compressed file is read as the stream that
+//! most programs write. The memory that a message needs is checked before the decoder sees it.
+
+mod blocks;
+mod cells;
+mod stream;
+
+use super::columns::{self, Columns, WideColumns};
+use super::input::Stream;
+use super::reader::{Block, Shared, Source};
+use super::series_key::SeriesKey;
+use super::typed::{NameCell, Table, TimeKind};
+use super::{IoError, Memory, ReadOptions, allow, damaged};
+use arrow_array::RecordBatch;
+use arrow_ipc::{Endianness, Message, Schema as Described};
+use arrow_schema::{Schema, SchemaRef};
+use blocks::Blocks;
+use cells::{Cells, FlatColumn};
+pub use cells::{is_date, may_be_label};
+use std::fs::File;
+use stream::Messages;
+use warpstride_core::system::catch_panic;
+
+/// A file or stream whose schema has been read.
+pub(super) struct Arrow {
+    table: Table,
+    batches: Batches,
+    columns: Columns,
+    /// Those of times, values, names of series, and unused dates; none of a wide table.
+    used: Vec<FlatColumn>,
+    /// The columns of a wide table and their series; then `columns` is not used.
+    wide: Option<(WideColumns, Vec<u32>)>,
+}
+
+/// The source of record batches.
+enum Batches {
+    Stream(Box<Messages>),
+    File(Box<Blocks>),
+}
+
+/// Rows per block.
+const ROWS: usize = 1 << 16;
+/// The continuation marker that precedes a message since version 0.15.
+const CONTINUATION: [u8; 4] = [0xff; 4];
+/// Upper bound on the memory that a byte of a schema may need.
+const GROWTH: u128 = 64;
+
+/// What a column of timestamps must be.
+const TIMES_EXPECTED: &str = "timestamps (Timestamp, Date, integers, double precision or text), in another column that --time-column names or after a conversion";
+
+/// What a column of values must be.
+const VALUES_EXPECTED: &str = "numbers (floating-point or integers; decimals after a conversion to double precision), or --value-column with another column";
+
+impl Arrow {
+    /// Reads the schema of a stream. Without a series column, all points belong to the series
+    /// `name`.
+    pub(super) fn stream(
+        file: String,
+        name: &str,
+        stream: Stream,
+        options: &ReadOptions,
+        shared: &mut Shared,
+    ) -> Result<Self, IoError> {
+        let (messages, schema) = Messages::open(file.clone(), stream, shared.memory)?;
+        let batches = Batches::Stream(Box::new(messages));
+        Self::open(file, name, batches, &schema, options, shared)
+    }
+
+    /// Reads the schema of a file of `length` bytes. Without a series column, all points belong to
+    /// the series `name`.
+    pub(super) fn file(
+        file: String,
+        name: &str,
+        (opened, length): (File, u64),
+        options: &ReadOptions,
+        shared: &mut Shared,
+    ) -> Result<Self, IoError> {
+        let (blocks, schema) = Blocks::open(file.clone(), opened, length, shared.memory)?;
+        let batches = Batches::File(Box::new(blocks));
+        Self::open(file, name, batches, &schema, options, shared)
+    }
+
+    fn open(
+        file: String,
+        name: &str,
+        batches: Batches,
+        schema: &SchemaRef,
+        options: &ReadOptions,
+        shared: &mut Shared,
+    ) -> Result<Self, IoError> {
+        let flat = cells::flat(schema.fields());
+        let names: Vec<String> = flat.iter().map(|column| column.name.clone()).collect();
+        if options.wide {
+            let names: Vec<String> = schema.fields().iter().map(|f| f.name().clone()).collect();
+            return Self::open_wide(file, &names, batches, schema, options, shared);
+        }
+        let has_numbers = |column: usize| flat[column].kind.is_numeric();
+        let columns = columns::by_name(&file, &names, options, &mut shared.notes, has_numbers)?;
+        let field = |column: usize| &flat[column].kind;
+        let refuse = |column: usize, expected: &'static str| IoError::Type {
+            file: file.clone(),
+            dataset: format!(
+                "column {} ({})",
+                super::shorten(&names[column]),
+                super::shorten(&field(column).to_string())
+            ),
+            expected,
+        };
+        let kind = cells::time_kind(field(columns.time))
+            .ok_or_else(|| refuse(columns.time, TIMES_EXPECTED))?;
+        if !cells::is_number(field(columns.value)) {
+            return Err(refuse(columns.value, VALUES_EXPECTED));
+        }
+        for series in columns.series.columns() {
+            if !cells::is_name(field(*series)) {
+                return Err(refuse(*series, "text, integers, booleans, dates or UUIDs"));
+            }
+        }
+        columns.reject_labels(
+            &file,
+            |column| cells::may_be_label(field(column)),
+            |column| cells::is_text(field(column)),
+            |column| cells::is_name(field(column)),
+        )?;
+        if kind == TimeKind::Days {
+            columns.reject_hours(&file, &names[columns.time], false)?;
+        }
+        columns.note_unused(&file, &mut shared.notes, |column| {
+            cells::is_name(field(column))
+        });
+        let single = match columns.series {
+            SeriesKey::File => Some(shared.number_of_file(&file, name)?),
+            SeriesKey::Column(_) | SeriesKey::Labels(_) => None,
+        };
+        let unused = columns.unused.iter();
+        let dates = unused.filter(|(column, _)| cells::is_date(field(*column)));
+        let dates: Vec<usize> = dates.map(|(column, _)| *column).collect();
+        let named = |column: &usize| (names[*column].clone(), cells::is_name(field(*column)));
+        let named = dates.iter().map(named).collect();
+        let table = Table::new(file, &names[columns.time], kind, single, options).with_dates(named);
+        let mut flat: Vec<Option<FlatColumn>> = flat.into_iter().map(Some).collect();
+        let used = [columns.time, columns.value]
+            .into_iter()
+            .chain(columns.series.columns().iter().copied())
+            .chain(dates);
+        let used = used
+            .filter_map(|column| flat.get_mut(column)?.take())
+            .collect();
+        Ok(Self {
+            table,
+            batches,
+            used,
+            columns,
+            wide: None,
+        })
+    }
+
+    fn open_wide(
+        file: String,
+        names: &[String],
+        batches: Batches,
+        schema: &SchemaRef,
+        options: &ReadOptions,
+        shared: &mut Shared,
+    ) -> Result<Self, IoError> {
+        let wide = WideColumns::by_name(&file, names, options, &mut shared.notes)?;
+        let kinds = |column: usize| schema.field(column).data_type();
+        let refuse = |column: usize, expected: &'static str| IoError::Type {
+            file: file.clone(),
+            dataset: format!(
+                "column {} ({})",
+                super::shorten(&names[column]),
+                super::shorten(&kinds(column).to_string())
+            ),
+            expected,
+        };
+        let kind =
+            cells::time_kind(kinds(wide.time)).ok_or_else(|| refuse(wide.time, TIMES_EXPECTED))?;
+        let values = wide.values.iter().map(|(column, _)| *column);
+        if let Some(column) = values
+            .chain(wide.unnamed.iter().copied())
+            .find(|column| wide.unnamed.contains(column) || !cells::is_number(kinds(*column)))
+        {
+            return Err(refuse(column, columns::WIDE_EXPECTED));
+        }
+        let numbers = wide.numbers(&file, shared)?;
+        let table = Table::new(file, &names[wide.time], kind, None, options);
+        let columns = Columns {
+            time: wide.time,
+            date: None,
+            value: wide.time,
+            series: SeriesKey::File,
+            unused: Vec::new(),
+        };
+        Ok(Self {
+            table,
+            batches,
+            columns,
+            used: Vec::new(),
+            wide: Some((wide, numbers)),
+        })
+    }
+
+    /// The blocks of a record batch of a wide table.
+    fn wide_blocks(
+        &mut self,
+        batch: &RecordBatch,
+        shared: &mut Shared,
+    ) -> Result<Vec<Block>, IoError> {
+        let Some((wide, numbers)) = &self.wide else {
+            return Ok(Vec::new());
+        };
+        let broken = |why: &str| damaged(&self.table.file, "Arrow data", why);
+        let cells = |column: usize| batch.columns().get(column).and_then(Cells::of);
+        let opened = catch_panic(|| {
+            let values = wide.values.iter();
+            let values: Option<Vec<Cells>> = values.map(|(column, _)| cells(*column)).collect();
+            (cells(wide.time), values)
+        });
+        let (Some(time), Some(values)) = opened.ok_or_else(|| broken("a column is damaged"))?
+        else {
+            return Err(broken("a record batch does not match the schema"));
+        };
+        let mut blocks = Vec::new();
+        let rows = batch.num_rows();
+        let step = columns::wide_rows(ROWS, numbers.len());
+        for from in (0..rows).step_by(step) {
+            let count = step.min(rows - from);
+            let block = self.table.wide_block(
+                count,
+                numbers,
+                |row| time.at(from + row),
+                |position, row| values[position].at(from + row),
+                shared,
+            )?;
+            if !block.is_empty() {
+                blocks.push(block);
+            }
+        }
+        Ok(blocks)
+    }
+}
+
+/// Converts a schema to the decoder's type.
+fn schema_of(file: &str, described: Described<'_>) -> Result<SchemaRef, IoError> {
+    let broken = |e: &dyn std::fmt::Display| damaged(file, "Arrow schema", e);
+    if described.endianness() != Endianness::Little {
+        return Err(broken(&"numbers are big-endian, which is not supported"));
+    }
+    let schema: Schema = catch_panic(|| arrow_ipc::convert::try_fb_to_schema(described))
+        .ok_or_else(|| broken(&"the schema is damaged"))?
+        .map_err(|e| broken(&e))?;
+    Ok(SchemaRef::new(schema))
+}
+
+/// Checks the announced sizes of compressed buffers of a message against the memory.
+fn check(file: &str, message: &Message<'_>, body: &[u8], memory: Memory) -> Result<(), IoError> {
+    let batch = message
+        .header_as_record_batch()
+        .or_else(|| message.header_as_dictionary_batch().and_then(|d| d.data()));
+    let Some(batch) = batch else {
+        return Ok(());
+    };
+    let mut needed = 2 * body.len() as u128;
+    for buffer in batch.buffers().into_iter().flatten() {
+        if batch.compression().is_none() || buffer.length() == 0 {
+            continue;
+        }
+        let source = usize::try_from(buffer.offset()).ok();
+        let announced = source
+            .and_then(|source| body.get(source..)?.first_chunk::<8>())
+            .ok_or_else(|| damaged(file, "Arrow data", "a buffer lies outside its message"))?;
+        // −1: this buffer is not compressed.
+        needed += u128::from(i64::from_le_bytes(*announced).max(0).unsigned_abs());
+    }
+    allow(file, "an Arrow record batch", needed, memory)
+}
+
+impl Source for Arrow {
+    fn next(&mut self, shared: &mut Shared) -> Result<Option<Vec<Block>>, IoError> {
+        let next = match &mut self.batches {
+            Batches::Stream(messages) => messages.batch()?,
+            Batches::File(blocks) => blocks.batch()?,
+        };
+        let Some(batch) = next else {
+            self.table.end(shared)?;
+            return Ok(None);
+        };
+        if self.wide.is_some() {
+            return self.wide_blocks(&batch, shared).map(Some);
+        }
+        let broken = |why: &str| damaged(&self.table.file, "Arrow data", why);
+        let opened = catch_panic(|| {
+            let used = self.used.iter().map(|column| column.of(&batch));
+            used.collect::<Option<Vec<Cells>>>()
+        });
+        let opened = opened.ok_or_else(|| broken("a column is damaged"))?;
+        let Some([time, value, rest @ ..]) = opened.as_deref() else {
+            return Err(broken("a record batch does not match the schema"));
+        };
+        let (series, dates) = rest.split_at(self.columns.series.columns().len());
+        let mut blocks = Vec::new();
+        let rows = batch.num_rows();
+        for from in (0..rows).step_by(ROWS) {
+            let part = from..rows.min(from + ROWS);
+            let count = part.len();
+            let cells = part.map(|row| {
+                let name = NameCell::of(&self.columns.series, |position| series[position].at(row));
+                let dates = dates.iter().map(|cells| cells.at(row)).collect();
+                (time.at(row), value.at(row), name, dates)
+            });
+            let block = self.table.block(count, cells, shared)?;
+            if !block.is_empty() {
+                blocks.push(block);
+            }
+        }
+        Ok(Some(blocks))
+    }
+
+    fn file(&self) -> &str {
+        &self.table.file
+    }
+
+    fn unit(&self) -> super::TimeUnit {
+        self.table.unit
+    }
+}
