@@ -10,12 +10,21 @@ use std::path::{Path, PathBuf};
 use syn::{Attribute, Expr, Item, Lit, Meta, UseTree, Visibility};
 
 /// The first file of each crate.
-const CRATES: [&str; 12] = [
+const CRATES: [&str; 21] = [
     "host/src/lib.rs",
+    "host/core/src/lib.rs",
     "host/cuda/src/lib.rs",
     "host/fft/src/lib.rs",
+    "host/files/src/lib.rs",
     "host/formats/src/lib.rs",
+    "host/jacobi/src/lib.rs",
+    "host/mri/src/lib.rs",
+    "host/ptycho/src/lib.rs",
     "host/ranks/src/lib.rs",
+    "host/report/src/lib.rs",
+    "host/sas/src/lib.rs",
+    "host/selftest/src/lib.rs",
+    "host/series/src/lib.rs",
     "kernels-gpu/src/lib.rs",
     "kernels-gpu/build-ptx/src/lib.rs",
     "kernels-gpu/device/src/lib.rs",

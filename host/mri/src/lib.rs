@@ -4,6 +4,48 @@
 //! and F the [encoding](Encoding) of the trajectory. A [`Problem`] holds the measured data, a
 //! [`Recipe`] the parameters of the reconstruction, and an [`Engine`] of [`cpu`] or [`cuda`]
 //! computes it. `docs/mri.md` has the mathematics.
+//!
+//! # Example
+//! ```
+//! use warpstride_mri::cpu::CpuEngine;
+//! use warpstride_mri::{Engine, Method, OperatorName, Problem, Recipe, grid_of};
+//! use warpstride_mri::{SimulateOptions, metrics, simulate};
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let options = SimulateOptions { matrix: 16, coils: 2, ..Default::default() };
+//!
+//! // Or `io::ismrmrd::read(path, &ReadOptions::default())?.kspace`.
+//! let simulated = simulate(&options)?;
+//! let kspace = &simulated.kspace;
+//! let coils = kspace.coils();
+//! let maps = simulated.truth.coil_maps.to_shape((coils, 16 * 16))?.to_owned();
+//! let problem = Problem::new(
+//!     grid_of(kspace),
+//!     kspace.trajectory().clone(), // (sample, axis), cycles/pixel
+//!     kspace.samples().clone(),    // (coil, sample)
+//! )?
+//! .with_maps(maps)?;
+//! let recipe = Recipe {
+//!     operator: OperatorName::Nufft,
+//!     method: Method::Cg,
+//!     iterations: 10,
+//!     lambda: 0.0,
+//!     tolerance: 1e-5,
+//!     trigonometry: Default::default(),
+//!     intensity_correction: false,
+//!     min_residual: 0.0,
+//!     min_iterations: 0,
+//!     rounding: 0.0,
+//! };
+//! let mut engine = CpuEngine::<f64>::new(&problem, &recipe)?;
+//! while engine.done() < engine.planned() {
+//!     engine.advance()?; // |r|²/|b|² of each iteration
+//! }
+//! let image = engine.image()?; // (slice, row, column)
+//! let metrics = metrics::compare(&image, &simulated.truth.image);
+//! # assert!(metrics.is_some_and(|metrics| metrics.nrmse < 0.4), "{metrics:?}");
+//! # Ok(())
+//! # }
+//! ```
 
 pub mod coil_maps;
 mod coil_noise;

@@ -3,6 +3,34 @@
 //!
 //! A [`Scan`](crate::data::Scan) is prepared as a [`Problem`] (magnitudes, windows, start values).
 //! An engine of [`cpu`] or [`cuda`] performs single iterations, and [`Reconstructor`] runs them.
+//!
+//! # Example
+//! ```
+//! use warpstride_ptycho::cpu::CpuEngine;
+//! use warpstride_ptycho::{Problem, Recipe, Reconstructor};
+//! # use warpstride_ptycho::{EngineName, EngineSpec, SimulateOptions, simulate};
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let scan = simulate(&SimulateOptions { frame: 32, positions: 12, ..Default::default() })?;
+//! # let engines = vec![EngineSpec::new(EngineName::Dm, 20), EngineSpec::new(EngineName::Raar, 10)];
+//! # let recipe = Recipe { engines, ..Recipe::default() };
+//!
+//! // `scan` from `io::scan::read` or `Scan::new`, `recipe` from `Recipe::default` or a file.
+//! let problem = Problem::prepare(&scan, &recipe)?;
+//! let mut run = Reconstructor::new(Box::new(CpuEngine::<f32>::new(&problem)), &problem, &recipe);
+//! while !run.finished() {
+//!     run.advance()?;
+//! }
+//! let object = run.engine().object()?; // (row, column), transmission
+//! let r = run.progress().history.iter().filter_map(|iteration| iteration.r_factor);
+//! # assert_eq!(object.dim(), (problem.positions.object_shape[0], problem.positions.object_shape[1]));
+//! # let r: Vec<f64> = r.collect();
+//! # assert_eq!(r.len(), 5); // iterations 1, 10, 20, 21 and 30
+//! # assert!(r[4] < 0.1 * r[0], "{r:?}");
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! `docs/ptychography.md` describes the mathematics.
 
 mod absorption;
 mod affine;

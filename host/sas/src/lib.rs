@@ -4,6 +4,32 @@
 //! parameters. Together with [`Points`], [`Polydispersity`] and a [`Resolution`] it forms a
 //! [`Calculation`], which an [`Engine`] evaluates for any number of parameter vectors at once. A
 //! [fit] finds the vector that agrees best with data. `docs/sas.md` describes the mathematics.
+//!
+//! # Example
+//! ```
+//! use warpstride_sas::cpu::CpuEngine;
+//! use warpstride_sas::{Calculation, Definition, Engine, Points};
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//!
+//! let definition = Definition::parse("sphere@hardsphere")?;
+//! let radius = definition.parameter_index("radius")?;
+//! let points = Points::Curve(vec![0.005, 0.01, 0.02, 0.04]); // q, 1/Å
+//! let calculation = Calculation::new(definition, points);
+//! let vectors = [50.0, 60.0].map(|length| {
+//!     let mut vector = calculation.defaults();
+//!     vector.values[radius] = length; // Å
+//!     vector
+//! });
+//! let mut engine = CpuEngine::new(calculation);
+//! let intensities = engine.evaluate(&vectors)?; // (vector, point), 1/cm
+//! # assert_eq!((intensities.len(), intensities[0].len()), (2, 4));
+//! assert!(intensities[1][0] > intensities[0][0]); // larger spheres scatter more
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! [`fit`] searches for the parameters that agree with data. `docs/sas.md` describes the models,
+//! `docs/sas-fits.md` the fits.
 
 mod calculation;
 mod closure;

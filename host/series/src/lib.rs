@@ -7,6 +7,29 @@
 //! ```text
 //! bucket(t) = ⌊t/g⌋·g from the epoch; only buckets with points exist
 //! ```
+//!
+//! # Example
+//! ```
+//! use warpstride_series::cpu::CpuEngine;
+//! use warpstride_series::{Batch, Engine, NanPolicy, Resample};
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//!
+//! const SECOND: i64 = 1_000_000_000;
+//! let times = vec![0, 30 * SECOND, 60 * SECOND, 90 * SECOND]; // nanoseconds since 1970
+//! let batch = Batch::single(times, vec![1.0, 3.0, 5.0, 9.0])?;
+//! let granularities = vec!["1m".parse()?];
+//! let aggregates = vec!["mean".parse()?, "max".parse()?];
+//! let plan = Resample::new(granularities, aggregates, NanPolicy::Keep)?;
+//! let resampled = CpuEngine::new(plan).resample(&batch)?;
+//! let minutes = &resampled.buckets[0]; // of the first granularity
+//! assert_eq!(minutes.starts, [0, 60 * SECOND]);
+//! assert_eq!(minutes.columns[0].values, [2.0, 7.0]); // the means
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! `series::stream` aggregates inputs larger than memory, and `series::store` keeps aggregates in a
+//! file. `docs/series.md` and `docs/series-store.md` describe both.
 
 mod aggregate;
 mod batch;
