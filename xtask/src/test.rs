@@ -110,7 +110,7 @@ fn tests() -> Result<()> {
     process::run(&mut command)
 }
 
-/// Checks that each science builds without the others, without warnings of the compiler; Clippy's own lints have been
+/// Checks that each science builds without the others, and without its features, without warnings of the compiler; Clippy's own lints have been
 /// checked with all sciences. What is not there (no CMake, no HDF5) is not looked for.
 fn features() -> Result<()> {
     for features in ["jacobi,cli", "mri", "ptycho", "sas", "series"] {
@@ -122,7 +122,13 @@ fn features() -> Result<()> {
         )
         .with_context(|| format!("warpstride does not build with only the features {features}"))?;
     }
-    Ok(())
+    let mut sciences = host::cargo();
+    sciences.args(["clippy", "--quiet"]);
+    for science in ["jacobi", "mri", "ptycho", "sas", "series"] {
+        sciences.args(["--package", &format!("warpstride-{science}")]);
+    }
+    process::run(sciences.args(["--", "-A", "clippy::all", "-D", "warnings"]))
+        .context("the sciences do not build without their features")
 }
 
 /// Runs the program that calls the library; tests the one of `docs/your-own-kernels.md`, and builds its PTX as a user

@@ -4,6 +4,15 @@
 //! before anything is allocated. Every error is one sentence that names the file, the dataset, what
 //! was found and what was expected. HDF5's own error printing is switched off.
 
+#![cfg_attr(
+    not(all(feature = "hdf5", feature = "xml")),
+    allow(
+        dead_code,
+        unused_imports,
+        reason = "a build without some features leaves out who uses these parts"
+    )
+)]
+
 #[cfg(feature = "hdf5")]
 mod attributes;
 pub mod cfl;

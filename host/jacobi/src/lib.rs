@@ -35,6 +35,15 @@
 //!
 //! On GPUs the group is a [`CudaDeviceGroup`](warpstride_cuda::gpu::CudaDeviceGroup).
 
+#![cfg_attr(
+    not(all(feature = "plots", feature = "selftest")),
+    allow(
+        dead_code,
+        unused_imports,
+        reason = "a build without some features leaves out who uses these parts"
+    )
+)]
+
 mod boxed_engines;
 pub mod cpu;
 pub mod cuda;

@@ -47,6 +47,15 @@
 //! # }
 //! ```
 
+#![cfg_attr(
+    not(all(feature = "hdf5", feature = "plots", feature = "selftest")),
+    allow(
+        dead_code,
+        unused_imports,
+        reason = "a build without some features leaves out who uses these parts"
+    )
+)]
+
 pub mod coil_maps;
 mod coil_noise;
 mod coverage;

@@ -32,6 +32,15 @@
 //!
 //! `docs/ptychography.md` describes the mathematics.
 
+#![cfg_attr(
+    not(all(feature = "hdf5", feature = "plots", feature = "selftest")),
+    allow(
+        dead_code,
+        unused_imports,
+        reason = "a build without some features leaves out who uses these parts"
+    )
+)]
+
 mod absorption;
 mod affine;
 mod automatic;

@@ -31,6 +31,15 @@
 //! [`fit`] searches for the parameters that agree with data. `docs/sas.md` describes the models,
 //! `docs/sas-fits.md` the fits.
 
+#![cfg_attr(
+    not(all(feature = "hdf5", feature = "plots", feature = "selftest")),
+    allow(
+        dead_code,
+        unused_imports,
+        reason = "a build without some features leaves out who uses these parts"
+    )
+)]
+
 mod calculation;
 mod closure;
 pub mod cpu;

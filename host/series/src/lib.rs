@@ -31,6 +31,20 @@
 //! `series::stream` aggregates inputs larger than memory, and `series::store` keeps aggregates in a
 //! file. `docs/series.md` and `docs/series-store.md` describe both.
 
+#![cfg_attr(
+    not(all(
+        feature = "parquet",
+        feature = "store",
+        feature = "plots",
+        feature = "selftest"
+    )),
+    allow(
+        dead_code,
+        unused_imports,
+        reason = "a build without some features leaves out who uses these parts"
+    )
+)]
+
 mod aggregate;
 mod batch;
 pub mod cpu;
