@@ -46,11 +46,7 @@ fn files_that_are_locked_elsewhere_are_read_and_replaced() {
 fn files_are_written_while_a_thousand_processes_start() {
     // In a process of its own: files that other tests have locked would be inherited too.
     let mut alone = Command::new(std::env::current_exe().unwrap());
-    alone.args([
-        "--exact",
-        "io::lock_tests::a_thousand_processes",
-        "--ignored",
-    ]);
+    alone.args(["--exact", "lock_tests::a_thousand_processes", "--ignored"]);
     let output = alone.output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{text}");
