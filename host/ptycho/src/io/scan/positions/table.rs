@@ -7,6 +7,7 @@ use names::{
     COLUMNS, FRAMES, LIKELY_FRAMES, ROWS, dense, is_one_of, is_time, letters, numbers_in, unit_in,
 };
 use ndarray::Array2;
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
@@ -256,7 +257,9 @@ impl Table {
         }
         if frames.is_none()
             && let Some((name, line)) = self.falling_time(chosen)
-            && texts.iter().all(|texts| texts.column == name)
+            && !texts
+                .iter()
+                .any(|texts| texts.column != name && all_differ(&texts.values))
         {
             notes.push(format!(
                 "{}: the column {name} falls in line {line}, although positions are those of the frames in the order of the lines: if it has the times of the frames, sort the lines by it",
@@ -428,12 +431,17 @@ impl Table {
     }
 }
 
+/// Whether texts differ, as names of files do.
+fn all_differ(texts: &[String]) -> bool {
+    texts.iter().collect::<HashSet<_>>().len() == texts.len()
+}
+
 /// Whether the cells of the first line are those of a position beside texts, and not names of columns: two are numbers or, unless a
-/// comment has the names, numbers that are not whole.
+/// comment has the names, numbers with a decimal point.
 fn is_position(cells: &[String], has_names: bool) -> bool {
-    let numbers = cells.iter().filter_map(|cell| cell.parse::<f64>().ok());
-    let numbers: Vec<f64> = numbers.filter(|number| number.is_finite()).collect();
-    numbers.len() >= 2 && (has_names || numbers.iter().any(|number| number.fract() != 0.0))
+    let is_number = |cell: &&String| cell.parse::<f64>().is_ok_and(f64::is_finite);
+    let numbers: Vec<&String> = cells.iter().filter(is_number).collect();
+    numbers.len() >= 2 && (has_names || numbers.iter().any(|number| number.contains('.')))
 }
 
 /// Whether numbers have decimal commas: some lines have such numbers, and the commas of all but the first, which may have names, are
