@@ -564,3 +564,38 @@ fn pupils_are_not_masked_and_the_shadow_of_a_central_stop_is_named() {
     let out = info("ring.cxi", &["--hot-pixels", "keep"]);
     assert!(!out.contains("never count"), "{out}");
 }
+
+#[test]
+fn many_bad_frames_are_named() {
+    let folder = scan();
+    let some = [2, 7, 8, 13, 19, 22, 30, 35];
+    for (factor, note) in [
+        (0.2, "8 frames (2,7-8,13,19,22,30,35) darker than"),
+        (0.5, "8 frames (2,7-8,13,19,22,30,35) darker than"),
+        (2.5, "8 frames (2,7-8,13,19,22,30,35) brighter than"),
+    ] {
+        written(&folder, "many.cxi", |frames, _| {
+            for frame in some {
+                let mut frame = frames.index_axis_mut(Axis(0), frame);
+                frame.mapv_inplace(|counts| (factor * counts).floor());
+            }
+        });
+        let info = folder.run(&["ptycho", "info", "many.cxi"]);
+        info.well();
+        assert!(info.out.contains(note), "{factor}: {info:?}");
+    }
+    // A background in some frames is not what the others lack.
+    written(&folder, "background.cxi", |frames, _| {
+        let most = frames.iter().copied().fold(0.0, f64::max);
+        for frame in 10..18 {
+            let mut frame = frames.index_axis_mut(Axis(0), frame);
+            frame.mapv_inplace(|counts| counts + (0.2 * most).floor());
+        }
+    });
+    let info = folder.run(&["ptycho", "info", "background.cxi"]);
+    info.well();
+    assert!(
+        !info.out.contains("hardly any counts in a part"),
+        "{info:?}"
+    );
+}

@@ -1,6 +1,6 @@
 //! `ptycho import`: a scan of another layout as CXI gives the same reconstruction.
 
-use super::support::{STARTING, TestFolder};
+use super::support::{STARTING, TestFolder, skipped};
 use hdf5_metno as hdf5;
 use ndarray::{Array1, Array2, Array3};
 use num_complex::Complex;
@@ -268,5 +268,24 @@ fn info_describes_frames_without_positions() {
         "-o result.h5 --raster 2x4 --step",
     ] {
         assert!(output.out.contains(text), "{text}: {output:?}");
+    }
+}
+
+/// What the reader did to a scan, such as masking an empty frame, is in the written file and makes it no other scan.
+#[test]
+fn scans_that_the_reader_changed_are_imported() {
+    let folder = TestFolder::new();
+    let data = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data");
+    for name in ["bright-empty.cxi", "probe64.cxi"] {
+        let path = data.join("trials/ptycho").join(name);
+        if !path.exists() {
+            skipped(name, "../shared/data/trials is not there");
+            continue;
+        }
+        let path = path.display().to_string();
+        let out = folder.run(&["ptycho", "import", &path, "-o", name]);
+        out.well();
+        assert!(out.out.contains("written"), "{name}: {out:?}");
+        folder.run(&["ptycho", "info", name]).well();
     }
 }

@@ -301,3 +301,102 @@ fn a_recipe_pairs_by_names() {
     let expected: Vec<_> = (0..6).map(|n| (n, n)).collect();
     assert_eq!(pairs(&folder, "out.cxi"), expected);
 }
+
+#[test]
+fn files_of_several_folders_are_those_that_the_table_names() {
+    let folder = TestFolder::new();
+    let mut files = Vec::new();
+    for run in 0..2 {
+        std::fs::create_dir_all(folder.path(&format!("s/run{run}"))).unwrap();
+        for number in 0..3 {
+            let name = format!("s/run{run}/im_{number:03}.npy");
+            frames(&folder, &name, (3 * run + number, 1));
+            files.push(name);
+        }
+    }
+    let order = [4, 0, 2, 5, 1, 3];
+    let named = |form: &dyn Fn(usize, usize) -> String| -> Vec<(String, usize)> {
+        order.iter().map(|n| (form(n / 3, n % 3), *n)).collect()
+    };
+    let with: Vec<&str> = (files.iter().map(String::as_str))
+        .chain(["--positions", "names.csv"])
+        .collect();
+    let expected: Vec<_> = (0..6).map(|n| (n, n)).collect();
+    let forms: [&dyn Fn(usize, usize) -> String; 4] = [
+        &|run, n| format!("run{run}/im_{n:03}.tif"),
+        &|run, n| format!("run{run}\\im_{n}.tif"),
+        &|run, n| format!("/data/s/run{run}/im_{n:03}"),
+        &|run, n| format!("./s/run{run}/im_{n:03}.npy"),
+    ];
+    for form in forms {
+        table(&folder, "names.csv", "file", &named(form));
+        import(&folder, &with).well();
+        assert_eq!(pairs(&folder, "out.cxi"), expected, "{}", form(0, 1));
+    }
+    table(
+        &folder,
+        "names.csv",
+        "file",
+        &named(&|_, n| format!("im_{n:03}.tif")),
+    );
+    let words = [
+        "names of files in the column file that files in several folders have, such as im_001.tif",
+        "--pair first",
+    ];
+    import(&folder, &with).refused(1, &words);
+}
+
+#[test]
+fn files_and_positions_may_both_have_gaps() {
+    let folder = TestFolder::new();
+    let mut files = Vec::new();
+    for number in (0..20).filter(|n| *n != 5) {
+        let name = format!("im_{number:03}.npy");
+        frames(&folder, &name, (number, 1));
+        files.push(name);
+    }
+    let with: Vec<&str> = (files.iter().map(String::as_str))
+        .chain(["--positions", "gap.csv"])
+        .collect();
+    for missing in [&[9][..], &[9, 12], &[3]] {
+        let rows: Vec<_> = (0..20)
+            .filter(|n| !missing.contains(n))
+            .map(|n| (n.to_string(), n))
+            .collect();
+        table(&folder, "gap.csv", "frame", &rows);
+        let expected: Vec<_> = (0..20)
+            .filter(|n| *n != 5 && !missing.contains(n))
+            .map(|n| (n, n))
+            .collect();
+        let words = [
+            "in the column frame, which lack other ones",
+            "--pair by-index",
+        ];
+        assert_eq!(remedied(&folder, &with, &words), expected, "{missing:?}");
+    }
+    // The names of columns in a comment, and a name in the first column.
+    let rows: String = (0..20)
+        .filter(|n| *n != 5)
+        .rev()
+        .map(|n| format!("im_{n:03}.tif {} {}\n", 0.05 * n as f64, 0.1 * n as f64))
+        .collect();
+    std::fs::write(folder.path("gap.csv"), format!("# file y_um x_um\n{rows}")).unwrap();
+    import(&folder, &with).well();
+    let expected: Vec<_> = (0..20).filter(|n| *n != 5).map(|n| (n, n)).collect();
+    assert_eq!(pairs(&folder, "out.cxi"), expected);
+    // A column of times that falls is named.
+    let times: [&dyn Fn(usize) -> String; 2] = [&|n| format!("{}.5", 19 - n), &|n| {
+        format!("2025-11-29T01:30:{:02}", 3 * (19 - n))
+    }];
+    for time in times {
+        let rows: Vec<_> = (0..19).map(|n| (time(n), n)).collect();
+        table(&folder, "gap.csv", "time", &rows);
+        let said = import(&folder, &with);
+        said.well();
+        let note = "the column time falls in line 3";
+        assert!(
+            format!("{}{}", said.out, said.err).contains(note),
+            "{said:?}"
+        );
+    }
+}

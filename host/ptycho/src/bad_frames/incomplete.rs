@@ -4,6 +4,7 @@
 //! in each frame has either the counts that the light of the frame predicts or none at all was not read in some.
 
 use super::light::Light;
+use super::median;
 use ndarray::ArrayView2;
 use std::ops::Range;
 
@@ -138,9 +139,13 @@ pub(super) fn find(
         // Of frames with counts at first, and then of those with more than stray ones.
         let share = lit(lit(0.0));
         let expected = |frame: usize| share * light.levels[frame];
-        let is_empty = |frame: usize| counts(frame) <= STRAY * expected(frame);
+        // Few frames that have too much there do not say what the others lack.
+        let shares = compared().map(|frame| counts(frame) / light.levels[frame]);
+        let usual = median(shares.collect());
+        let usual = |frame: usize| usual.min(share) * light.levels[frame];
+        let is_empty = |frame: usize| counts(frame) <= STRAY * usual(frame);
         let empty = judged.iter().copied().filter(|frame| is_empty(*frame));
-        let mut empty: Vec<usize> = empty.filter(|frame| expected(*frame) >= COMPLETE).collect();
+        let mut empty: Vec<usize> = empty.filter(|frame| usual(*frame) >= COMPLETE).collect();
         let is_dim = |frame: &usize| counts(*frame) < DIM * expected(*frame) && !is_empty(*frame);
         if compared().filter(is_dim).count() * TIMES > empty.len() {
             empty.clear();

@@ -15,6 +15,9 @@ const TOO_BRIGHT: f64 = 3.0;
 /// Bad frames differ from their neighbours by so many times what a fifth of all frames exceed.
 const TIMES: f64 = 5.0;
 const FIFTH: f64 = 0.8;
+/// Part of the frames that are many bad ones, and how often those are looked for among the others.
+const MANY: std::ops::RangeInclusive<f64> = 0.1..=0.4;
+const ROUNDS: usize = 6;
 /// Least difference of bad frames from their neighbours, in standard deviations of photon noise.
 const DEVIATIONS: f64 = 6.0;
 /// Least part of a change, in logarithms, that the frames around a frame have if it is the specimen's.
@@ -305,12 +308,20 @@ impl Light {
         let outliers: Vec<(usize, f64)> = (excess.iter().copied())
             .filter(|one| possible(*one) && (outlier(*one, DARKER) || outlier(*one, BRIGHTER)))
             .collect();
-        for (frame, excess) in outliers {
-            if self.has_halo(near, &[frame], excess, &bad)
-                || self.has_company(near, frame, excess, &bad)
-            {
-                continue;
+        let is_edge = |(frame, excess): &(usize, f64)| {
+            self.has_halo(near, &[*frame], *excess, &bad)
+                || self.has_company(near, *frame, *excess, &bad)
+        };
+        let mut outliers: Vec<(usize, f64)> =
+            (outliers.into_iter().filter(|one| !is_edge(one))).collect();
+        for one in self.scattered(near, &bad) {
+            let known = outliers.iter().any(|(frame, _)| *frame == one.0);
+            let differs = exceeds(one, DARKER, 0.0) || exceeds(one, BRIGHTER, 0.0);
+            if !known && possible(one) && differs {
+                outliers.push(one);
             }
+        }
+        for (frame, excess) in outliers {
             let list = if excess < WITHOUT.ln() {
                 &mut found.without_beam
             } else if excess < 0.0 {
@@ -356,6 +367,62 @@ impl Light {
             found.darker = without;
         }
         has_contrast
+    }
+
+    /// Frames, a tenth of all to four tenths, that differ from all others around far more than these among themselves, and how much, as
+    /// logarithms. As many have one another around, so that they are put aside until all that are left are alike.
+    fn scattered(&self, near: &Neighbours, bad: &[bool]) -> Vec<(usize, f64)> {
+        let judged: Vec<usize> = self.judged.iter().copied().filter(|f| !bad[*f]).collect();
+        let is_usual =
+            |f: &usize| (DARKER * self.middle..BRIGHTER * self.middle).contains(&self.levels[*f]);
+        let mut aside = bad.to_vec();
+        (judged.iter().filter(|f| !is_usual(f))).for_each(|f| aside[*f] = true);
+        let mut some: Vec<(usize, f64)> = Vec::new();
+        let mut others: Vec<f64> = Vec::new();
+        for _ in 0..ROUNDS {
+            let excess = judged
+                .iter()
+                .filter_map(|f| Some((*f, self.excess(near, *f, &|other| !aside[other])?)));
+            let differ;
+            (some, differ) =
+                excess.partition(|(_, excess)| *excess < DARKER.ln() || *excess > BRIGHTER.ln());
+            others = differ.into_iter().map(|(_, excess)| excess.abs()).collect();
+            let mut next = bad.to_vec();
+            some.iter().for_each(|(frame, _)| next[*frame] = true);
+            if std::mem::replace(&mut aside, next.clone()) == next {
+                break;
+            }
+        }
+        let share = some.len() as f64 / judged.len().max(1) as f64;
+        if !MANY.contains(&share) {
+            return Vec::new();
+        }
+        others.sort_by(f64::total_cmp);
+        let usual = TIMES * quantile(&others, FIFTH);
+        let is_far = |(_, excess): &(usize, f64)| excess.abs() > usual;
+        // A specimen makes others differ less.
+        if !some.iter().all(is_far) {
+            return Vec::new();
+        }
+        let frames: Vec<usize> = some.iter().map(|(frame, _)| *frame).collect();
+        let has_halo = |group: &Vec<usize>| {
+            let change = |sign: f64| {
+                let of = some.iter().filter(|(frame, excess)| {
+                    excess * sign > 0.0 && group.binary_search(frame).is_ok()
+                });
+                of.map(|(frame, excess)| (*frame, *excess))
+                    .unzip::<usize, f64, Vec<_>, Vec<_>>()
+            };
+            [1.0, -1.0].into_iter().any(|sign| {
+                let (of, changes) = change(sign);
+                !of.is_empty() && self.has_halo(near, &of, median(changes), &aside)
+            })
+        };
+        let groups = near.groups(&frames).into_iter();
+        let mut without: Vec<usize> = groups.filter(|g| !has_halo(g)).flatten().collect();
+        without.sort_unstable();
+        some.retain(|(frame, _)| without.binary_search(frame).is_ok());
+        some
     }
 
     /// Adds the runs of frames, one after the other in time, that are far darker or brighter than all frames beside them.

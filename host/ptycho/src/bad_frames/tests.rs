@@ -401,3 +401,31 @@ fn opaque_grids_lose_no_frame_and_miss_no_part() {
         }
     }
 }
+
+#[test]
+fn many_bad_frames_anywhere_are_found() {
+    for (number, factor) in [(10, 0.5), (16, 0.2), (16, 0.5), (16, 2.5), (24, 0.4)] {
+        let mut some = shuffled()[..number].to_vec();
+        some.sort_unstable();
+        let of = some.clone();
+        let beam = move |n: usize| if of.contains(&n) { factor } else { 1.0 };
+        let found = found(frames(1e5, |_, _| 1.0, beam));
+        let named = merged(&[&found.certain(), &found.doubtful()]);
+        assert_eq!(named, some, "{number} {factor} {found:?}");
+    }
+}
+
+#[test]
+fn frames_with_too_much_in_a_part_do_not_make_the_others_incomplete() {
+    for part in [s![.., .., ..], s![.., 2..3, ..], s![.., ..8, ..8]] {
+        for step in [2, 6] {
+            let mut frames = clear(1e5) + 1.0;
+            let mut hot = frames.slice_mut(s![1..;step, .., ..]);
+            hot.slice_mut(part).mapv_inplace(|counts| counts + 2000.0);
+            let found = found(frames);
+            let good = |frame: &usize| frame % step != 1;
+            assert!(!found.incomplete.iter().any(good), "{step} {found:?}");
+            assert!(!found.certain().iter().any(good), "{step} {found:?}");
+        }
+    }
+}

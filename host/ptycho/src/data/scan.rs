@@ -401,8 +401,8 @@ impl Scan {
             .collect()
     }
 
-    /// The scan by itself: of which other scan it is a part, where its pixels are in a file, and what its reader said of it, is no longer
-    /// known.
+    /// The scan by itself: of which other scan it is a part, where its pixels are in a file, and what its reader said of it and did to
+    /// it, is no longer known.
     #[must_use]
     pub fn by_itself(self) -> Self {
         Self {
@@ -412,6 +412,8 @@ impl Scan {
             in_file: None,
             doubts: Vec::new(),
             position_unit: OfFile(None),
+            unusable_probe: None,
+            masked_frames: Vec::new(),
             ..self
         }
     }

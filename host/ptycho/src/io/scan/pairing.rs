@@ -353,7 +353,7 @@ fn by_numbers(
     };
     let whole = whole_numbers(found, numbers)?;
     if let Some(series) = stored.series()
-        && whole.len() != frames
+        && (whole.len() != frames || files::has_gap(&whole))
     {
         let selected = window.selected(options);
         let of =

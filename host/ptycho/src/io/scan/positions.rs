@@ -289,10 +289,28 @@ impl<'a> Reader<'a> {
         })
     }
 
+    /// Refuses an array without names that has more than two coordinates if the options do not say which two.
+    fn ask(&self, (rows, columns): (usize, usize)) -> Result<(), IoError> {
+        let coordinates = match coordinates_first((rows, columns), self.frames) {
+            true => rows,
+            false => columns,
+        };
+        if coordinates <= 2 || self.file.columns.is_some() {
+            return Ok(());
+        }
+        Err(self.refuse(
+            "data.positions.columns",
+            format!(
+                "which of {coordinates} columns have the row and the column coordinate? Expected two, or --position-columns ROW,COLUMN with their numbers from 0"
+            ),
+        ))
+    }
+
     fn of_npy(&self) -> Result<Coordinates, IoError> {
         let (path, _) = self.file.path();
         let values: Array2<f64> = npy::read_within(path, self.input.memory())?;
         let found = values.shape().to_vec();
+        self.ask(values.dim())?;
         self.chosen(values.view(), None, |expected| IoError::Shape {
             file: self.input.name().to_owned(),
             dataset: "the array".to_owned(),
@@ -338,6 +356,7 @@ impl<'a> Reader<'a> {
         if stack != 1 {
             return Err(wrong("rank 2 (frame, coordinate)"));
         }
+        self.ask((rows, columns))?;
         self.input.allow(name, 8 * rows as u128 * columns as u128)?;
         let mut values = Array2::zeros((rows, columns));
         file.read_f64(0..1, values.as_slice_mut().unwrap_or_default())?;

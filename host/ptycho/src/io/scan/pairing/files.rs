@@ -5,7 +5,7 @@ use crate::Pair;
 use crate::io::scan::numbered_names::{Count, FramesOfFile, NumberedFiles, by_numbers};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use warpstride_core::text::count;
-use warpstride_files::IoError;
+use warpstride_files::{IoError, Remedy};
 
 /// A column of texts in a table of positions, which may have the names of the files of the frames.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,23 +33,37 @@ fn stem(name: &str) -> &str {
     }
 }
 
-/// What is compared of a path: the name, the whole path, or the name with its numbers as numbers.
-const KEYS: [fn(&str) -> String; 3] = [
-    |path| stem(base_name(path)).to_owned(),
-    |path| stem(path).replace('\\', "/"),
-    |path| format!("{:?}", by_numbers(stem(base_name(path)))),
-];
+/// The last components of a path, without the ending, or `None` if it has fewer.
+fn last(path: &str, components: usize) -> Option<String> {
+    let path = stem(path.trim()).replace('\\', "/");
+    let parts: Vec<&str> = (path.split('/').filter(|part| !matches!(*part, "" | "."))).collect();
+    let first = parts.len().checked_sub(components)?;
+    Some(parts[first..].join("/"))
+}
 
-/// The file that each position names, where it is one of `files`, by the key that finds most.
+/// What is compared of the last components of a path: the text, or the text with its numbers as numbers.
+const KEYS: [fn(&str, usize) -> Option<String>; 2] = [last, |path, components| {
+    last(path, components).map(|text| format!("{:?}", by_numbers(&text)))
+}];
+
+/// Most components of paths that are compared.
+const MOST_COMPONENTS: usize = 32;
+
+/// The file that each position names, where it is one of `files`, by the key that finds most. Compared are as many of the last
+/// components of the paths, at least, as differ for all files.
 fn matches(texts: &Texts, files: &[FramesOfFile]) -> Vec<Option<usize>> {
-    let by_key = |key: &fn(&str) -> String| {
-        let known: HashMap<String, usize> = (files.iter().enumerate())
-            .map(|(number, file)| (key(&file.name), number))
-            .collect();
-        let all_differ = known.len() == files.len();
-        all_differ.then(|| {
-            let of = |text: &String| known.get(&key(text.trim())).copied();
-            texts.values.iter().map(of).collect::<Vec<_>>()
+    let by_key = |key: &fn(&str, usize) -> Option<String>| {
+        (1..=MOST_COMPONENTS).find_map(|components| {
+            let of_file = |(number, file): (usize, &FramesOfFile)| {
+                Some((key(&file.name, components)?, number))
+            };
+            let known: HashMap<String, usize> =
+                files.iter().enumerate().filter_map(of_file).collect();
+            let all_differ = known.len() == files.len();
+            all_differ.then(|| {
+                let of = |text: &String| known.get(&key(text, components)?).copied();
+                texts.values.iter().map(of).collect::<Vec<_>>()
+            })
         })
     };
     let found = KEYS.iter().filter_map(by_key);
@@ -61,6 +75,21 @@ fn matches(texts: &Texts, files: &[FramesOfFile]) -> Vec<Option<usize>> {
         }
     }
     best
+}
+
+/// The first text of columns that have a file's name on each line, if several files in different folders have it.
+fn ambiguous<'t>(texts: &'t [Texts], files: &[FramesOfFile]) -> Option<(&'t Texts, &'t str)> {
+    let mut number: HashMap<String, usize> = HashMap::new();
+    for name in files.iter().filter_map(|file| last(&file.name, 1)) {
+        *number.entry(name).or_default() += 1;
+    }
+    let of = |text: &str| last(text, 1).and_then(|name| number.get(&name).copied());
+    texts.iter().find_map(|texts| {
+        let mut values = texts.values.iter().map(String::as_str);
+        let all = values.clone().all(|text| of(text).is_some());
+        let several = values.find(|text| of(text).is_some_and(|files| files > 1));
+        several.filter(|_| all).map(|text| (texts, text))
+    })
 }
 
 /// The position of each frame, by the names of files in a column of the table; `None` if no column has such names.
@@ -85,6 +114,23 @@ pub(super) fn by_names(
         .max_by_key(|(_, rows)| rows.iter().flatten().count());
     let best = best.filter(|(_, rows)| rows.iter().any(Option::is_some));
     let Some((texts, rows)) = best else {
+        if let Some((texts, text)) = ambiguous(&found.texts, files) {
+            return Err(IoError::Pairing {
+                file: found.file.clone(),
+                dataset: found.name.clone(),
+                frames,
+                found: format!(
+                    "{} with names of files in the column {} that files in several folders have, such as {text}: the folders have to be in the column, too",
+                    found.described(),
+                    texts.column
+                ),
+                remedy: Some(Remedy::boxed((
+                    "--pair first (data.pair) pairs in the order of the files and the lines"
+                        .to_owned(),
+                    "--pair first",
+                ))),
+            });
+        }
         return match asked {
             false => Ok(None),
             true => Err(IoError::Option {
@@ -280,7 +326,8 @@ pub(super) fn doubt(gap: &str) -> String {
 }
 
 /// A table whose column has the numbers of frames, for files whose names have numbers: the number of each frame in the column. The
-/// column may have the numbers of the names, or count from 0 or 1. `None` if it does not have all.
+/// column may have the numbers of the names, or count from 0 or 1. `None` if it does not have all, unless both have gaps: those that the
+/// most frames have are taken then, if `pair` asks for it.
 ///
 /// # Errors
 /// Several are possible, and `pair` does not say which.
@@ -306,6 +353,11 @@ pub(super) fn numbers_of_frames(
     };
     // The number in the column of the first frame of the file with the number 0.
     let mut offsets: BTreeSet<isize> = BTreeSet::new();
+    let both_have_gaps = series.gap(&count).is_some() && has_gap(whole);
+    let mut most = match both_have_gaps {
+        true => 1,
+        false => selected.len(),
+    };
     for first in in_table {
         for base in [0, 1, count.bases[0]] {
             let offset = first - (base * each) as isize;
@@ -315,10 +367,30 @@ pub(super) fn numbers_of_frames(
                     .and_then(|at| at.checked_add_signed(offset));
                 number.is_some_and(|number| known.contains(&number))
             };
-            if selected.iter().all(covers) {
+            let covered = selected.iter().filter(|frame| covers(frame)).count();
+            if covered > most {
+                offsets.clear();
+                most = covered;
+            }
+            if covered == most {
                 offsets.insert(offset);
             }
         }
+    }
+    if most < selected.len() && !offsets.is_empty() && pair.is_none() {
+        let how = "--pair by-index (data.pair) takes them for those in the names of the files, and leaves out the frames without a position";
+        let mut refused = mismatch(
+            found,
+            places.len(),
+            Some((how.to_owned(), "--pair by-index")),
+        );
+        if let IoError::Pairing { found, .. } = &mut refused {
+            *found += &format!(
+                " with numbers in the column {}, which lack other ones than those in the names of the files do",
+                numbers.column
+            );
+        }
+        return Err(refused);
     }
     let own = each == 1 && offsets.contains(&0);
     let offset = match (offsets.len(), pair) {
@@ -350,6 +422,12 @@ pub(super) fn numbers_of_frames(
         }
     };
     Ok((places.iter().map(|at| at.checked_add_signed(offset))).collect())
+}
+
+/// Whether numbers, each once, do not fill their range.
+pub(super) fn has_gap(numbers: &[usize]) -> bool {
+    let ends = numbers.iter().min().zip(numbers.iter().max());
+    ends.is_some_and(|(least, most)| most - least >= numbers.len())
 }
 
 /// What the numbers in the names of the files say about as many positions as frames.

@@ -3,8 +3,11 @@
 mod names;
 
 use super::{Coordinates, FrameNumbers, Texts};
-use names::{COLUMNS, FRAMES, LIKELY_FRAMES, ROWS, dense, is_one_of, letters, numbers_in, unit_in};
+use names::{
+    COLUMNS, FRAMES, LIKELY_FRAMES, ROWS, dense, is_one_of, is_time, letters, numbers_in, unit_in,
+};
 use ndarray::Array2;
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
@@ -159,22 +162,24 @@ impl Table {
             decimal_commas = true;
         }
         let numeric = |cells: &[String]| cells.iter().all(|cell| cell.parse::<f64>().is_ok());
-        let named = rows.first().is_some_and(|(_, cells)| !numeric(cells));
-        let names = if named {
-            Some(rows.remove(0).1)
-        } else {
-            // NumPy writes names as a comment.
-            let width = rows.first().map_or(0, |(_, cells)| cells.len());
-            let comments = text.lines().take_while(|line| !is_data(line));
-            let comment = comments.filter(|line| line.trim_start().starts_with('#'));
-            comment.last().and_then(|line| {
-                let line = line.trim_start().trim_start_matches('#');
-                let cells: Vec<String> = match delimiter {
-                    Some(d) => line.split(d).map(|c| c.trim().to_owned()).collect(),
-                    None => line.split_whitespace().map(str::to_owned).collect(),
-                };
-                (cells.len() == width && !numeric(&cells)).then_some(cells)
-            })
+        // NumPy writes names as a comment.
+        let width = rows.first().map_or(0, |(_, cells)| cells.len());
+        let comments = text.lines().take_while(|line| !is_data(line));
+        let comment = comments.filter(|line| line.trim_start().starts_with('#'));
+        let in_comment = comment.last().and_then(|line| {
+            let line = line.trim_start().trim_start_matches('#');
+            let cells: Vec<String> = match delimiter {
+                Some(d) => line.split(d).map(|c| c.trim().to_owned()).collect(),
+                None => line.split_whitespace().map(str::to_owned).collect(),
+            };
+            (cells.len() == width && !numeric(&cells)).then_some(cells)
+        });
+        let named = rows
+            .first()
+            .is_some_and(|(_, cells)| !numeric(cells) && !is_position(cells, in_comment.is_some()));
+        let names = match named {
+            true => Some(rows.remove(0).1),
+            false => in_comment,
         };
         if rows.is_empty() {
             return Err(damaged("it has no lines with numbers".to_owned()));
@@ -247,6 +252,17 @@ impl Table {
         if self.decimal_commas {
             notes.push(format!(
                 "{}: the commas in numbers such as 0,5 are read as decimal points",
+                self.file
+            ));
+        }
+        if frames.is_none()
+            && let Some((name, line)) = self.falling_time(chosen)
+            && !texts
+                .iter()
+                .any(|texts| texts.column != name && all_differ(&texts.values))
+        {
+            notes.push(format!(
+                "{}: the column {name} falls in line {line}, although positions are those of the frames in the order of the lines: if it has the times of the frames, sort the lines by it",
                 self.file
             ));
         }
@@ -361,6 +377,27 @@ impl Table {
         Ok(doubtful)
     }
 
+    /// The name of a column of times, and the first line whose time is before that of the line before it.
+    fn falling_time(&self, chosen: [usize; 2]) -> Option<(String, u64)> {
+        let names = self.names.as_deref().unwrap_or_default().iter().enumerate();
+        let mut times = names.filter(|(column, name)| !chosen.contains(column) && is_time(name));
+        times.find_map(|(column, name)| {
+            let falls = |pair: &[(u64, Vec<String>)]| {
+                let [before, after] = [&pair[0], &pair[1]].map(|(_, cells)| cells.get(column));
+                let (before, after) = before.zip(after)?;
+                let falls = match (before.parse::<f64>(), after.parse::<f64>()) {
+                    (Ok(before), Ok(after)) => after < before,
+                    // Such as 2025-11-29T01:30:00.
+                    (Err(_), Err(_)) => before.len() == after.len() && after < before,
+                    _ => false,
+                };
+                falls.then_some(pair[1].0)
+            };
+            let line = self.rows.windows(2).find_map(falls)?;
+            Some((quoted(name), line))
+        })
+    }
+
     /// The columns with a text in each line, of which some are not numbers.
     fn texts(&self, chosen: [usize; 2]) -> Vec<Texts> {
         let names = self.names.as_deref().unwrap_or_default();
@@ -392,6 +429,19 @@ impl Table {
             lines: self.rows.iter().map(|(line, _)| *line).collect(),
         })
     }
+}
+
+/// Whether texts differ, as names of files do.
+fn all_differ(texts: &[String]) -> bool {
+    texts.iter().collect::<HashSet<_>>().len() == texts.len()
+}
+
+/// Whether the cells of the first line are those of a position beside texts, and not names of columns: two are numbers or, unless a
+/// comment has the names, numbers with a decimal point.
+fn is_position(cells: &[String], has_names: bool) -> bool {
+    let is_number = |cell: &&String| cell.parse::<f64>().is_ok_and(f64::is_finite);
+    let numbers: Vec<&String> = cells.iter().filter(is_number).collect();
+    numbers.len() >= 2 && (has_names || numbers.iter().any(|number| number.contains('.')))
 }
 
 /// Whether numbers have decimal commas: some lines have such numbers, and the commas of all but the first, which may have names, are

@@ -106,6 +106,14 @@ pub(super) fn numbers_in(texts: &Texts) -> Option<FrameNumbers> {
     })
 }
 
+/// Whether a column of this name has times at which something was measured.
+pub(super) fn is_time(name: &str) -> bool {
+    let letters = letters(name);
+    letters.starts_with("time")
+        || letters.ends_with("timestamp")
+        || ["t", "date", "datetime", "epoch"].contains(&letters.as_str())
+}
+
 pub(super) fn is_one_of(name: &str, known: &[&str]) -> bool {
     known.contains(&without_unit(name).0.as_str())
 }

@@ -158,3 +158,18 @@ fn what_is_not_clear_is_asked() {
         );
     }
 }
+
+#[test]
+fn a_line_with_numbers_beside_a_text_has_no_names() {
+    for (text, columns) in [
+        ("# file y_um x_um\nim_0 1 2\nim_1 3 4\n", None),
+        ("# file,y_um,x_um\nim_0.tif,1,2\nim_1.tif,3,4\n", None),
+        ("im_0 1.0 2.0\nim_1 3.0 4.0\n", Some(["1", "2"])),
+        ("im_0,1.0,2.0\nim_1,3,4\n", Some(["1", "2"])),
+        (",y_um,x_um\n0,1,2\n1,3,4\n", None),
+        ("file,0,1\nim_0,1,2\nim_1,3,4\n", Some(["0", "1"])),
+    ] {
+        let found = read(text, columns).unwrap_or_else(|e| panic!("{text}: {e}"));
+        assert_eq!(found.values, arr2(&[[1.0, 2.0], [3.0, 4.0]]), "{text}");
+    }
+}
