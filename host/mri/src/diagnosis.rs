@@ -9,6 +9,8 @@ use warpstride_core::text::{shortest, significant};
 const MOST_NOISE: f64 = 100.0;
 /// Above this factor even many coils leave streaks.
 const MAX_UNDERSAMPLING: f64 = 12.0;
+/// Largest plausible undersampling along kz alone.
+const MAX_ALONG_KZ: f64 = 4.0;
 /// Smallest plausible reach of a trajectory, cycles/pixel: half of Nyquist's 0.5.
 const MIN_REACH: f64 = 0.25;
 /// Smallest plausible difference of the largest and the smallest k, cycles/pixel.
@@ -52,6 +54,7 @@ pub fn diagnose(kspace: &KSpace, coverage: &Coverage) -> Vec<String> {
             ));
         }
     }
+    problems.extend(few_partitions(kspace, coverage));
     problems.extend(other_unit(kspace, coverage, is_short));
     if coverage.undersampling > MAX_UNDERSAMPLING {
         problems.push(format!(
@@ -60,6 +63,26 @@ pub fn diagnose(kspace: &KSpace, coverage: &Coverage) -> Vec<String> {
         ));
     }
     problems
+}
+
+/// A kz that has much fewer values than there are slices of its reach.
+fn few_partitions(kspace: &KSpace, coverage: &Coverage) -> Option<String> {
+    let slices = kspace.extent().matrix[0];
+    let (reach, span) = (coverage.reach.get(2)?, coverage.span.get(2)?);
+    let column = kspace.trajectory().column(2);
+    let mut cells: Vec<i64> = (column.iter())
+        .map(|k| (k * slices as f64).round() as i64)
+        .collect();
+    cells.sort_unstable();
+    cells.dedup();
+    let times = 2.0 * reach * slices as f64 / cells.len() as f64;
+    (*span > 0.0 && times > MAX_ALONG_KZ).then(|| {
+        format!(
+            "kz has only {} values for {slices} slices: k-space is undersampled {} times along it, and slices fold onto each other",
+            cells.len(),
+            significant(times, 2)
+        )
+    })
 }
 
 /// Coils that have no signal, or much more noise than the others.

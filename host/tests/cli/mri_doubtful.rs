@@ -140,6 +140,51 @@ fn coils_of_nan_are_set_to_zero_or_excluded() {
     }
 }
 
+/// A coil without numbers in a part of the readouts costs these, and is named.
+#[test]
+fn a_coil_of_nan_in_some_readouts_is_named() {
+    let some = |raw: &mut RawFile| {
+        for acquisition in &mut raw.acquisitions[..4] {
+            acquisition.edit_data(|d| d[33] = f32::NAN);
+        }
+    };
+    for text in image_of(&some, &[]).1 {
+        let note = "4 acquisitions with samples of coil 1 that are NaN or infinite (--exclude-coils 1 keeps them";
+        assert!(text.contains(note), "{text}");
+    }
+}
+
+/// Two partitions of sixteen.
+#[test]
+fn few_partitions_of_a_stack_are_named() {
+    for (partitions, times) in [
+        (&[3_u8, 11][..], Some("2 values for 16 slices")),
+        (&[2, 6, 10, 14], None),
+    ] {
+        let folder = TestFolder::new();
+        let mut raw = RawFile::valid();
+        raw.xml = Some(super::mri_raw::header("8", "8", "16"));
+        let stack = partitions.iter().flat_map(|partition| {
+            raw.acquisitions.iter().map(|plane| {
+                let mut spoke = plane.clone();
+                let kz = (f32::from(*partition) - 8.0) / 16.0;
+                spoke.head.trajectory_dimensions = 3;
+                spoke.edit_trajectory(|k| {
+                    *k = k.chunks(2).flat_map(|k| [k[0], k[1], kz]).collect();
+                });
+                spoke
+            })
+        });
+        raw.acquisitions = stack.collect();
+        raw.write(&folder);
+        let info = folder.run(&["mri", "info", "raw.h5"]);
+        info.well();
+        let found = info.out.contains("undersampled") && info.out.contains("kz has only");
+        assert_eq!(found, times.is_some(), "{info:?}");
+        assert!(info.out.contains(times.unwrap_or_default()), "{info:?}");
+    }
+}
+
 #[test]
 fn a_field_of_view_that_is_no_length_is_noted() {
     for length in ["NaN", "0", "-200"] {
@@ -185,6 +230,9 @@ fn wrong_coil_maps_leave_a_large_data_residual() {
     let reversed: ArrayD<Complex<f64>> = reversed.as_standard_layout().to_owned().into_dyn();
     npy::complex::write(&folder.path("reversed.npy"), reversed.view(), true).unwrap();
     let right = data_residual(&folder, &["--coil-maps", "m.h5"]);
+    // Maps of all coils serve for those that are left.
+    let left = data_residual(&folder, &["--coil-maps", "m.h5", "--exclude-coils", "1"]);
+    assert!(left < 0.01, "{left}");
     let wrong = data_residual(&folder, &["--coil-maps", "reversed.npy"]);
     assert!(right < 0.01 && wrong > 0.7, "{right} {wrong}");
     let problems = summary(&folder)["problems"].to_string();

@@ -1,7 +1,7 @@
 //! Samples of k-space as plain, validated data.
 
 use super::{KUnit, k_unit_advice};
-use ndarray::{Array1, Array2, Array3, Array4, ArrayView1, Axis};
+use ndarray::{Array1, Array2, Array3, Array4, Array5, ArrayView1, Axis};
 use num_complex::Complex;
 use std::ops::Range;
 use warpstride_core::text::significant;
@@ -95,6 +95,8 @@ pub struct KSpace {
     readouts: Vec<Readout>,
     given: Given,
     coil_numbers: Vec<usize>,
+    /// Number of coils that were measured.
+    measured_coils: usize,
 }
 
 /// Ground truth of simulated samples.
@@ -396,6 +398,7 @@ impl KSpace {
             readouts,
             given,
             coil_numbers: (0..coils).collect(),
+            measured_coils: coils,
         })
     }
 
@@ -411,6 +414,17 @@ impl KSpace {
     #[must_use]
     pub fn coil_numbers(&self) -> &[usize] {
         &self.coil_numbers
+    }
+
+    /// Of coil maps (set, coil, slice, row, column) of all coils that were measured, those of the
+    /// coils that are left; all maps if there are as many as coils, or another number.
+    #[must_use]
+    pub fn maps_of_coils(&self, maps: Array5<Complex<f64>>) -> Array5<Complex<f64>> {
+        let of_all = maps.dim().1 == self.measured_coils && maps.dim().1 > self.coils();
+        match of_all {
+            true => maps.select(Axis(1), &self.coil_numbers),
+            false => maps,
+        }
     }
 
     /// How the trajectory was given.

@@ -13,22 +13,43 @@ pub(super) struct Removed {
     pub(super) acquisitions: Vec<usize>,
     /// How many of them have positions that are NaN or infinite.
     positions: usize,
+    /// The coils with such samples, unless all coils that have samples are among them.
+    coils: Vec<usize>,
+    /// Whether these readouts are so many that leaving out the coils may be better.
+    are_many: bool,
 }
 
 impl Removed {
     /// The kinds of these readouts, with their numbers; `noun` is what the file calls them.
     pub(super) fn left_out(&self, noun: &str) -> impl Iterator<Item = LeftOut> {
+        let list = list(&self.coils);
+        let of = match self.coils.len() {
+            0 => String::new(),
+            1 => format!(" of coil {list}"),
+            _ => format!(" of coils {list}"),
+        };
+        let remedy = match self.coils.is_empty() || !self.are_many {
+            true => String::new(),
+            false => format!(" (--exclude-coils {list} keeps them with the other coils)"),
+        };
+        let samples = format!("samples{of} that are NaN or infinite{remedy}");
         let kinds = [
-            ("samples", self.acquisitions.len() - self.positions),
-            ("positions", self.positions),
+            (samples, self.acquisitions.len() - self.positions),
+            (
+                "positions that are NaN or infinite".to_owned(),
+                self.positions,
+            ),
         ];
         let some = kinds.into_iter().filter(|(_, number)| *number > 0);
         some.map(move |(values, acquisitions)| LeftOut {
-            what: format!("{noun} with {values} that are NaN or infinite"),
+            what: format!("{noun} with {values}"),
             acquisitions,
         })
     }
 }
+
+/// The part of all readouts, one of this number, from which on a coil is better left out.
+const MANY: usize = 10;
 
 /// Removes the readouts that have a sample (coil, sample) or a position (sample, axis) that is NaN
 /// or infinite. Nothing is removed if no readout would remain.
@@ -46,6 +67,11 @@ pub(super) fn remove(
         let mut coils = samples.rows().into_iter();
         coils.all(|coil| range.clone().all(|sample| coil[sample].is_finite()))
     };
+    let is_broken = |coil: usize, readout: &Readout| {
+        let mut range = readout.samples.clone();
+        range.any(|sample| !samples[[coil, sample]].is_finite())
+    };
+    let mut broken = vec![false; samples.nrows()];
     let mut removed = Removed::default();
     let mut kept: Vec<Readout> = Vec::with_capacity(readouts.len());
     for readout in readouts.iter() {
@@ -55,11 +81,20 @@ pub(super) fn remove(
         } else {
             removed.acquisitions.push(readout.acquisition);
             removed.positions += usize::from(!is_placed);
+            for (coil, found) in broken.iter_mut().enumerate() {
+                *found |= is_broken(coil, readout);
+            }
         }
     }
     if kept.is_empty() || removed.acquisitions.is_empty() {
         return Removed::default();
     }
+    let coils = 0..samples.nrows();
+    let has_signal = |coil: &usize| samples.row(*coil).iter().any(|v| *v != Complex::default());
+    if !coils.clone().filter(has_signal).all(|coil| broken[coil]) {
+        removed.coils = coils.filter(|coil| broken[*coil]).collect();
+    }
+    removed.are_many = removed.acquisitions.len() * MANY > readouts.len();
     let of_kept: Vec<usize> = kept.iter().flat_map(|r| r.samples.clone()).collect();
     *positions = positions.select(Axis(0), &of_kept);
     *samples = samples.select(Axis(1), &of_kept);
@@ -98,12 +133,17 @@ pub(super) fn silence_coils(
         samples.row_mut(*coil).fill(Complex::default());
     }
     let noun = if coils.len() == 1 { "coil" } else { "coils" };
-    let list: Vec<String> = coils.iter().map(usize::to_string).collect();
-    let list = list.join(",");
+    let list = list(&coils);
     Some(format!(
         "{noun} {list}: NaN or infinite in most readouts; all samples are set to 0 \
          (--exclude-coils {list} leaves them out)"
     ))
+}
+
+/// Numbers of coils as `--exclude-coils` takes them.
+fn list(coils: &[usize]) -> String {
+    let each: Vec<String> = coils.iter().map(usize::to_string).collect();
+    each.join(",")
 }
 
 #[cfg(test)]
@@ -157,6 +197,13 @@ mod tests {
             samples[[1, 3]].im = bad;
             let mut kept = readouts();
             let removed = remove(&mut positions, &mut samples, &mut kept);
+            let what: Vec<String> = removed.left_out("readouts").map(|l| l.what).collect();
+            assert_eq!(
+                what,
+                [
+                    "readouts with samples of coil 1 that are NaN or infinite (--exclude-coils 1 keeps them with the other coils)"
+                ]
+            );
             assert_eq!((removed.acquisitions, removed.positions), (vec![11], 0));
             assert_eq!(positions.column(0).to_vec(), [0.0, 1.0, 4.0, 5.0]);
             assert_eq!(samples.dim(), (2, 4));

@@ -3,7 +3,7 @@
 mod remarks;
 
 use super::names::{self, Foreign, Name, Role, is_sentence, letters};
-use super::names::{rank_of_intensity, role_in_front};
+use super::names::{is_calculated, is_other_quantity, rank_of_intensity, role_in_front};
 use super::units;
 
 /// Most lines that are searched on either side of the data, and most characters of each.
@@ -122,7 +122,22 @@ impl Header {
         }
         // Of several intensities, the first with the surest name; behind q, one with an unknown
         // name before its σ, or before others that are unknown: samples, most often.
-        let of_intensity = places(&roles, Role::Intensity);
+        let mut of_intensity = places(&roles, Role::Intensity);
+        let of_q = places(&roles, Role::Q);
+        // Counts behind another name may be those of its mean: `q mean std count`.
+        if let ([at], [q]) = (&of_intensity[..], &of_q[..])
+            && ["count", "counts"].contains(&names[*at].text.as_str())
+            && complete
+            && !settings
+        {
+            let sigma = places(&roles, Role::Sigma);
+            let end = sigma.first().map_or(*at, |sigma| *sigma.min(at));
+            let unknown = |i: usize| roles[i].is_none() && !is_other_quantity(&names[i].text);
+            if (q + 1..end).any(unknown) {
+                roles[*at] = Some(Role::Unused);
+                of_intensity.clear();
+            }
+        }
         let surest = of_intensity
             .iter()
             .min_by_key(|at| rank_of_intensity(&names[**at].text));
@@ -130,14 +145,12 @@ impl Header {
             roles[*at] = Some(Role::Unused);
         }
         if of_intensity.is_empty()
+            && let Some(at) = unnamed_intensity(&names, &roles)
             && names.len() == columns
-            && roles.first() == Some(&Some(Role::Q))
-            && roles.get(1) == Some(&None)
-            && (has(&roles, Role::Sigma)
-                || has(&roles, Role::Width)
-                || (complete && !settings && roles[2..].contains(&None)))
+            && (roles[0] == Some(Role::Q) && (has(&roles, Role::Sigma) || has(&roles, Role::Width))
+                || complete && !settings && columns > 2)
         {
-            roles[1] = Some(Role::Intensity);
+            roles[at] = Some(Role::Intensity);
         }
         let only = |wanted: Role| match places(&roles, wanted)[..] {
             [at] => Some(at),
@@ -208,7 +221,9 @@ impl Header {
             return;
         }
         let Some(intensity) = intensity else {
-            if q == Some(0) && columns > 1 && !settings {
+            let has_width = has(&roles, Role::Sigma) || has(&roles, Role::Width);
+            let is_order = |q| q == 0 || columns == 2 || has_width;
+            if q.is_some_and(is_order) && columns > 1 && !settings {
                 self.by_place = Some((1, names[1].text.clone()));
             }
             // A function of I beside q.
@@ -275,6 +290,27 @@ impl Header {
     pub(super) fn relative(&self, column: usize) -> Option<f64> {
         self.columns.as_ref()?.names.get(column)?.relative
     }
+}
+
+/// The column that is most likely I in a line with q whose names do not say which is: the first
+/// unknown name behind q, rather than one of a calculated or another quantity, or one that is known
+/// to be something else. A function of I in the line speaks against all but the name behind q.
+fn unnamed_intensity(names: &[Name], roles: &[Option<Role>]) -> Option<usize> {
+    let q = roles.iter().position(|role| *role == Some(Role::Q))?;
+    if roles[..q].iter().any(|role| *role != Some(Role::Unused)) {
+        return None;
+    }
+    let foreign = |role: &Option<Role>| matches!(role, Some(Role::Foreign(_)));
+    if roles.iter().any(foreign) {
+        return Some(q + 1).filter(|at| roles.get(*at) == Some(&None));
+    }
+    let rank = |at: &usize| {
+        let name = names[*at].text.as_str();
+        let other = is_calculated(name) || is_other_quantity(name);
+        (roles[*at].is_some(), other, *at)
+    };
+    let unnamed = |at: &usize| matches!(roles[*at], None | Some(Role::Unused));
+    (q + 1..roles.len()).filter(unnamed).min_by_key(rank)
 }
 
 fn mentions_components(line: &str) -> bool {

@@ -7,7 +7,8 @@ use super::units;
 pub(super) use foreign::Foreign;
 use roles::{INTENSITY, Q, is_product, role, role_of_formula};
 pub(super) use roles::{
-    Role, is_other_quantity, may_be_intensity, rank_of_intensity, role_in_front,
+    Role, is_calculated, is_intensity, is_other_quantity, may_be_intensity, rank_of_intensity,
+    role_in_front,
 };
 
 /// A name in a header, with its unit if there is one: `Q (1/nm)`.

@@ -124,8 +124,9 @@ impl Arrow {
             |column| cells::is_text(field(column)),
             |column| cells::is_name(field(column)),
         )?;
-        if kind == TimeKind::Days {
-            columns.reject_hours(&file, &names[columns.time], false)?;
+        let hours = columns.hours(&names);
+        if let Some(hours) = hours.as_ref().filter(|_| kind == TimeKind::Days) {
+            return Err(hours.refusal(&file));
         }
         columns.note_unused(&file, &mut shared.notes, |column| {
             cells::is_name(field(column))
@@ -139,7 +140,9 @@ impl Arrow {
         let dates: Vec<usize> = dates.map(|(column, _)| *column).collect();
         let named = |column: &usize| (names[*column].clone(), cells::is_name(field(*column)));
         let named = dates.iter().map(named).collect();
-        let table = Table::new(file, &names[columns.time], kind, single, options).with_dates(named);
+        let table = Table::new(file, &names[columns.time], kind, single, options)
+            .with_dates(named)
+            .with_hours(hours);
         let mut flat: Vec<Option<FlatColumn>> = flat.into_iter().map(Some).collect();
         let used = [columns.time, columns.value]
             .into_iter()
@@ -186,7 +189,8 @@ impl Arrow {
             return Err(refuse(column, columns::WIDE_EXPECTED));
         }
         let numbers = wide.numbers(&file, shared)?;
-        let table = Table::new(file, &names[wide.time], kind, None, options);
+        let table =
+            Table::new(file, &names[wide.time], kind, None, options).with_hours(wide.hours(names));
         let columns = Columns {
             time: wide.time,
             date: None,

@@ -46,6 +46,48 @@ const SERIES: [&str; 9] = [
 /// Names of columns with the hours of dates, in lower case.
 const HOURS: [&str; 4] = ["hour", "hours", "hh", "hr"];
 
+/// A column with the hours of the dates in the column of times, by its name; nothing reads the hours.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Hours {
+    /// The names of the columns.
+    date: String,
+    pub(super) hours: String,
+    /// The format of a date and an hour in a text file, whose options join both; `None` if none
+    /// does.
+    pub(super) joined: Option<String>,
+}
+
+impl Hours {
+    /// The column with hours among `names` beside the column `date`.
+    pub(super) fn among<'n>(date: &str, mut names: impl Iterator<Item = &'n str>) -> Option<Self> {
+        let hours = names.find(|name| HOURS.contains(&name.trim().to_lowercase().as_str()))?;
+        Some(Self {
+            date: date.to_owned(),
+            hours: hours.to_owned(),
+            joined: None,
+        })
+    }
+
+    /// The error if the times are dates without a time of day.
+    pub(super) fn refusal(&self, file: &str) -> IoError {
+        let (date, hours) = (super::shorten(&self.date), super::shorten(&self.hours));
+        let (option, joined) = match &self.joined {
+            Some(format) => (
+                "--date-column",
+                format!("--date-column {date} --time-column {hours} --time-format '{format}'"),
+            ),
+            None => ("--time-column", "a column of whole times".to_owned()),
+        };
+        IoError::Option {
+            file: file.to_owned(),
+            option,
+            reason: format!(
+                "expected {joined}, as {date} has dates without a time of day, or --ignore-columns {hours}, found neither"
+            ),
+        }
+    }
+}
+
 /// Column indices, from 0.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Columns {
@@ -59,6 +101,12 @@ pub(super) struct Columns {
 }
 
 impl Columns {
+    /// The column of hours that nothing is read from, beside one of dates.
+    pub(super) fn hours(&self, names: &[String]) -> Option<Hours> {
+        let unused = self.unused.iter().map(|(_, name)| name.as_str());
+        Hours::among(&names[self.time], unused).filter(|_| self.date.is_none())
+    }
+
     /// Fails if a column that no option names may hold labels, such as texts.
     #[cfg(feature = "parquet")]
     pub(super) fn reject_labels(
@@ -96,36 +144,6 @@ impl Columns {
             reason.push_str(&format!("; and in --ignore-columns {are_none}"));
         }
         Err(error)
-    }
-
-    /// Fails if a column that nothing is read from has hours, by its name, while the column `time` has
-    /// dates; `is_text`: the options of text files join both.
-    pub(super) fn reject_hours(
-        &self,
-        file: &str,
-        time: &str,
-        is_text: bool,
-    ) -> Result<(), IoError> {
-        let mut unused = self.unused.iter();
-        let is_hour = |name: &str| HOURS.contains(&name.trim().to_lowercase().as_str());
-        let Some((_, hours)) = unused.find(|(_, name)| is_hour(name)) else {
-            return Ok(());
-        };
-        let (date, hours) = (super::shorten(time), super::shorten(hours));
-        let (option, joined) = match is_text {
-            true => (
-                "--date-column",
-                format!("--date-column {date} --time-column {hours} --time-format '%Y-%m-%d %H'"),
-            ),
-            false => ("--time-column", "a column of whole times".to_owned()),
-        };
-        Err(IoError::Option {
-            file: file.to_owned(),
-            option,
-            reason: format!(
-                "expected {joined}, as {date} has dates without a time of day, or --ignore-columns {hours}, found neither"
-            ),
-        })
     }
 
     /// Adds a note about columns that nothing is read from; `is_name` says which of them could name

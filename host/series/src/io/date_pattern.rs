@@ -94,6 +94,13 @@ impl DatePattern {
         })
     }
 
+    /// The format, if its times have no time of day.
+    pub(super) fn of_date(&self) -> Option<&str> {
+        let example = self.parse(self.0.example.as_bytes()).ok()?;
+        let is_midnight = i128::from(example.seconds) * SECOND % DAY == 0 && example.part == 0;
+        is_midnight.then_some(self.0.format.as_str())
+    }
+
     /// The expected format, for messages.
     pub(super) fn description(&self) -> String {
         format!(

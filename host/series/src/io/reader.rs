@@ -401,16 +401,19 @@ impl Reader {
         let named = self.options.series_column.is_some()
             || !self.options.series_columns.is_empty()
             || self.options.wide;
-        self.row_numbers = (!named).then(RowNumbers::default);
+        self.row_numbers = (!named).then(|| RowNumbers::after(self.shared.names.len()));
         Ok(())
     }
 
     /// Rejects a file without points.
-    fn end(&self, file: &str) -> Result<(), IoError> {
+    fn end(&mut self, file: &str) -> Result<(), IoError> {
         let (points, before) = self.of_file;
         let skipped = self.shared.skipped.rows - before;
         if self.row_numbers.as_ref().is_some_and(RowNumbers::is_likely) {
             return Err(row_numbers::refusal(file));
+        }
+        if let Some(what) = self.row_numbers.as_ref().and_then(RowNumbers::note) {
+            self.shared.notes.add(file, what);
         }
         match (points, skipped) {
             (1.., _) => Ok(()),

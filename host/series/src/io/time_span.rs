@@ -3,6 +3,7 @@
 
 use super::iso;
 use super::timestamp::{Plausible, TimestampFormat, Unit, UnitOrigin, latest_year};
+use crate::Zone;
 
 /// The numbers of seconds, milliseconds and microseconds from which on times are likely ones, and
 /// products of these with units, as nanoseconds: 1990-01-01 in each unit, read in another.
@@ -24,12 +25,23 @@ pub(super) struct TimeSpan {
     ends: Option<(i64, i64)>,
     /// The first one after 1970-01-01T00:00:00Z, which may stand for no time.
     first_after_zero: Option<i64>,
+    /// Number of times.
+    count: u64,
+    /// Whether a time is not midnight.
+    has_clock: bool,
     /// The last time before each of [`LIMITS`], and the first one from it on.
     around: [(Option<i64>, Option<i64>); LIMITS.len()],
 }
 
 impl TimeSpan {
-    pub(super) fn add(&mut self, times: &[i64]) {
+    /// `zone`: where the day begins at midnight, UTC without one.
+    pub(super) fn add(&mut self, times: &[i64], zone: Option<Zone>) {
+        let of_day = |time: &i64| {
+            let east = zone.map_or(0, |zone| zone.offset(*time));
+            (i128::from(*time) + i128::from(east) * 1_000_000_000) % DAY
+        };
+        self.has_clock = self.has_clock || times.iter().any(|time| of_day(time) != 0);
+        self.count += times.len() as u64;
         let Some(begin) = times.first() else {
             return;
         };
@@ -59,6 +71,11 @@ impl TimeSpan {
         }
         let (of_all, end_of_all) = self.ends.unwrap_or((first, last));
         self.ends = Some((of_all.min(first), end_of_all.max(last)));
+    }
+
+    /// Whether there are several times, and all are midnight.
+    pub(super) fn has_dates_alone(&self) -> bool {
+        self.count > 1 && !self.has_clock
     }
 
     pub(super) fn last(&self) -> Option<i64> {
@@ -161,8 +178,26 @@ mod tests {
         let time_format = TimestampFormat::assumed(first.as_bytes(), unit, false).unwrap();
         let mut span = TimeSpan::default();
         let times: Vec<i64> = times.iter().map(|time| time * units as i64).collect();
-        span.add(&times);
+        span.add(&times, None);
         span.note(Some(&time_format))
+    }
+
+    #[test]
+    fn times_at_midnight_alone_are_dates() {
+        let day = 86_400_000_000_000;
+        let japan = Zone::named("Asia/Tokyo").ok();
+        for (times, zone, expected) in [
+            (&[day, day, 3 * day][..], None, true),
+            (&[day, day + 1], None, false),
+            // One row may be at midnight.
+            (&[day], None, false),
+            (&[day, 2 * day], japan, false),
+            (&[day - 9 * day / 24, 2 * day - 9 * day / 24], japan, true),
+        ] {
+            let mut span = TimeSpan::default();
+            span.add(times, zone);
+            assert_eq!(span.has_dates_alone(), expected, "{times:?}");
+        }
     }
 
     #[test]

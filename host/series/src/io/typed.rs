@@ -1,6 +1,6 @@
 //! Converts rows of typed tables (Parquet and Arrow) to points.
 
-use super::columns::overlapping_dates;
+use super::columns::{Hours, overlapping_dates};
 use super::names::{Lookup, NameError, Names};
 use super::reader::{Block, Shared};
 use super::rounded::Rounded;
@@ -147,6 +147,8 @@ pub(super) struct Table {
     /// Columns of dates and times that nothing is read from: (name, whether it can be a label).
     date_columns: Vec<(String, bool)>,
     dates: UnusedDates,
+    /// Hours that nothing is read from.
+    hours: Option<Hours>,
 }
 
 impl Table {
@@ -179,7 +181,13 @@ impl Table {
             span: TimeSpan::default(),
             date_columns: Vec::new(),
             dates: UnusedDates::default(),
+            hours: None,
         }
+    }
+
+    /// With a column of hours that nothing is read from.
+    pub(super) fn with_hours(self, hours: Option<Hours>) -> Self {
+        Self { hours, ..self }
     }
 
     /// With columns of dates and times that nothing is read from: (name, whether it can be a
@@ -204,7 +212,8 @@ impl Table {
         self.rows += rows as u64;
         shared.record_faults(&self.file, "row", first, filled.faults, self.on_error)?;
         shared.missing_of_file += filled.missing;
-        self.span.add(&filled.block.times);
+        self.span
+            .add(&filled.block.times, self.local.map(|local| local.zone));
         match self.single {
             Some(number) => filled.block.series = vec![number; filled.block.times.len()],
             None => {
@@ -273,7 +282,8 @@ impl Table {
         let first = self.rows + 1;
         self.rows += rows as u64;
         shared.record_faults(&self.file, "row", first, faults, self.on_error)?;
-        self.span.add(&block.times);
+        self.span
+            .add(&block.times, self.local.map(|local| local.zone));
         Ok(block)
     }
 
@@ -440,8 +450,11 @@ impl Table {
     /// Adds notes about null values and a unit that was not used.
     ///
     /// # Errors
-    /// There are columns of dates that tell series apart.
+    /// There are columns of dates that tell series apart, or hours beside dates.
     pub(super) fn end(&mut self, shared: &mut Shared) -> Result<(), IoError> {
+        if let Some(hours) = self.hours.as_ref().filter(|_| self.span.has_dates_alone()) {
+            return Err(hours.refusal(&self.file));
+        }
         let is_text = self
             .time_format
             .as_ref()

@@ -160,7 +160,7 @@ fn read_maps(
     slice: u16,
     memory: Memory,
 ) -> Result<Array5<Complex<f64>>, Failure> {
-    let maps = images::read_coil_maps_of_slice(path, slice, memory)?;
+    let maps = kspace.maps_of_coils(images::read_coil_maps_of_slice(path, slice, memory)?);
     let [slices, rows, columns] = kspace.extent().matrix;
     let expected = [kspace.coils(), slices, rows, columns];
     if maps.shape()[1..] != expected || maps.dim().0 == 0 {

@@ -35,6 +35,39 @@ fn products_with_powers_of_q_are_refused() {
     assert_eq!(info(&folder, "a.txt")["q"][0], 0.005);
 }
 
+/// The third column is no uncertainty, and the second no intensity where another one is.
+#[test]
+fn columns_that_are_known_are_not_read_by_their_place() {
+    let folder = TestFolder::new();
+    for header in [
+        "# q Itot qmean",
+        "# q I_corr shadow",
+        "Q,Imean,npts",
+        "q,sample,n",
+        "# q Isample weight",
+    ] {
+        write(&folder, "a.dat", &format!("{header}\n"), columns);
+        let said = remarks(&folder, "a.dat");
+        assert!(said.contains("column 3 ("), "{header}: {said}");
+        assert!(said.contains("is not used"), "{header}: {said}");
+    }
+    for header in ["# q Ifit Idata sigma", "# q Icalc Iobs error"] {
+        write(&folder, "a.dat", &format!("{header}\n"), |[q, i, s]| {
+            format!("{q} {} {i} {s}", 2.0 * i)
+        });
+        let said = remarks(&folder, "a.dat");
+        assert!(
+            said.contains("I is column 3, its uncertainty is column 4"),
+            "{said}"
+        );
+    }
+    write(&folder, "a.dat", "q,mean,std,count\n", |[q, i, s]| {
+        format!("{q} {i} {s} 17")
+    });
+    let said = remarks(&folder, "a.dat");
+    assert!(said.contains("column 4 (count) is not used"), "{said}");
+}
+
 /// A structure factor is no intensity, whatever its place.
 #[test]
 fn quantities_that_are_no_intensity_are_named() {
@@ -53,14 +86,22 @@ fn quantities_that_are_no_intensity_are_named() {
         let said = remarks(&folder, "a.dat");
         assert!(said.contains(&note), "{header}: {said}");
     }
+    for header in [
+        "q S(q)-1 err",
+        "q I(Q)/P(Q) err",
+        "q h(q) err",
+        "q F2(q) err",
+        "q Form_factor err",
+        "q dI/dq err",
+        "q water err",
+    ] {
+        write(&folder, "b.dat", &format!("{header}\n"), columns);
+        let said = remarks(&folder, "b.dat");
+        assert!(said.contains("is read as I, although"), "{header}: {said}");
+    }
     let fitted = fit(&folder, "a.dat", &["--fit", "scale"]);
     says(&fitted, &["column 2 (tq) is read as I"]);
-    for header in [
-        "q I err",
-        "q I_abs err",
-        "q water err",
-        "q dSigma/dOmega err",
-    ] {
+    for header in ["q I err", "q I_abs err", "q dSigma/dOmega err"] {
         write(&folder, "a.dat", &format!("{header}\n"), columns);
         let said = remarks(&folder, "a.dat");
         assert!(!said.contains("is read as I"), "{header}: {said}");

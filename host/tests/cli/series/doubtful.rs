@@ -97,6 +97,45 @@ fn a_number_of_the_row_is_no_name_of_a_series() {
     counted(&format!("id,timestamp,value\n{long}"), &[]).refused(1, &["counts the rows"]);
 }
 
+#[test]
+fn a_number_of_the_row_may_count_downwards_or_leave_out_numbers() {
+    let table = |numbers: &[u64]| {
+        let rows = numbers.iter().enumerate();
+        let rows: String = rows
+            .map(|(row, id)| format!("{id},17000000{row}0,1\n"))
+            .collect();
+        format!("id,timestamp,value\n{rows}")
+    };
+    for numbers in [&[4, 3, 2, 1][..], &[0, 2, 4, 6], &[10, 5, 0]] {
+        let refused = counted(&table(numbers), &[]);
+        refused.refused(1, &["counts the rows", "--ignore-columns"]);
+    }
+    let note = "whole numbers of which none occurs twice";
+    let noted = counted(&table(&[7, 9, 15, 4]), &[]);
+    assert!(
+        noted.code == Some(0) && noted.err.contains(note),
+        "{noted:?}"
+    );
+    // Sensors that occur again, whatever their order, and a choice that was made.
+    for numbers in [&[7, 9, 15, 7][..], &[1, 3, 1, 3], &[5, 5, 5]] {
+        let read = counted(&table(numbers), &[]);
+        assert!(read.code == Some(0) && !read.err.contains(note), "{read:?}");
+    }
+    let named = counted(&table(&[7, 9, 15]), &["--series-column", "id"]);
+    assert!(!named.err.contains(note), "{named:?}");
+}
+
+/// An empty field of annotated CSV has the value of the annotation `#default`.
+#[test]
+fn defaults_of_annotated_tables_are_used() {
+    let text = "#datatype,string,long,dateTime:RFC3339,double,string,string\n#group,false,false,false,false,true,true\n#default,_result,,,,web,\n,result,table,_time,_value,host,cpu\n,,0,2024-01-01T00:00:00Z,1,,a\n,,0,2024-01-01T00:00:10Z,2,db,\n";
+    let read = counted(text, &["--quiet"]);
+    read.well();
+    for series in ["host=web,cpu=a", "host=db,cpu="] {
+        assert!(read.out.contains(&format!("\"{series}\"")), "{read:?}");
+    }
+}
+
 /// Each row with a label; the first is a number.
 #[test]
 fn a_text_in_a_later_row_tells_series_apart() {

@@ -17,8 +17,8 @@ fn formats_that_a_refusal_names_read_the_file() {
         (
             "2024-03-15 09:30:00 EST",
             "%Y-%m-%d %H:%M:%S EST",
-            Some("America/New_York"),
-            "2024-03-15T00:00:00-04:00",
+            Some("Etc/GMT+5"),
+            "2024-03-15T00:00:00-05:00",
         ),
         (
             "2024-03-15 09:30 Europe/Zurich",
@@ -180,6 +180,96 @@ fn hours_beside_dates_are_not_lost() {
     assert!(read.out.contains("sum,2024-03-15T00:00:00Z,2"), "{read:?}");
     let ignored = sums("a.csv", text, &["--ignore-columns", "hour"]);
     assert!(ignored.out.contains(",3"), "{ignored:?}");
+}
+
+/// In a wide table, in a format that is given, and as times that are all midnight.
+#[test]
+fn hours_beside_dates_of_any_form_are_not_lost() {
+    let join = "--date-column date --time-column hour --time-format";
+    let wide = "date,hour,a,b\n2024-03-15,1,1,5\n2024-03-15,2,2,5\n";
+    let iso = format!("{join} '%Y-%m-%d %H'");
+    sums("a.csv", wide, &["--wide"]).refused(1, &[&iso]);
+    let columns = ["--date-column", "date", "--time-column", "hour"];
+    let from = ["--start", "2024-03-15T02:00", "--time-format"];
+    let joined = [&columns[..], &from, &["%Y-%m-%d %H", "--wide"]].concat();
+    let read = sums("a.csv", wide, &joined);
+    read.well();
+    assert!(
+        read.out.contains("a,86400,sum,2024-03-15T00:00:00Z,2"),
+        "{read:?}"
+    );
+    let ignored = sums("a.csv", wide, &["--wide", "--ignore-columns", "hour"]);
+    assert!(ignored.out.contains(",3"), "{ignored:?}");
+    // A column of hours that were worked is a series.
+    let worked = wide.replace("hour", "hours");
+    sums("a.csv", &worked, &["--wide", "--quiet"]).well();
+
+    let german = "date,hour,value\n15.03.2024,1:30,1\n15.03.2024,2:30,2\n";
+    let format = format!("{join} '%d.%m.%Y %H:%M'");
+    sums("a.csv", german, &["--time-format", "%d.%m.%Y"]).refused(1, &[&format]);
+    let joined = [&columns[..], &from, &["%d.%m.%Y %H:%M"]].concat();
+    let read = sums("a.csv", german, &joined);
+    read.well();
+    assert!(read.out.contains("sum,2024-03-15T00:00:00Z,2"), "{read:?}");
+
+    let midnight = "time,hour,value\n2024-03-15T00:00Z,1,1\n2024-03-15T00:00Z,2,2\n";
+    sums("a.csv", midnight, &[]).refused(1, &["a column of whole times", "--ignore-columns hour"]);
+    let local = midnight.replace('Z', "");
+    sums("a.csv", &local, &["--timezone", "Asia/Tokyo"]).refused(1, &["a column of whole times"]);
+    let times = midnight.replacen("00:00Z", "01:00Z", 1);
+    sums("a.csv", &times, &["--quiet"]).well();
+}
+
+/// Two digits of a year may be those of a day.
+#[test]
+fn years_of_two_digits_are_a_choice() {
+    for between in ['-', '/', '.'] {
+        let text = format!("time,value\n24{between}06{between}05 10:00,1\n");
+        let format = format!("%y{between}%m{between}%d %H:%M");
+        let other = format!("%d{between}%m{between}%y %H:%M");
+        let refused = sums("a.csv", &text, &[]);
+        refused.refused(
+            1,
+            &[
+                &format,
+                &other,
+                "if it is 2024-06-05",
+                "if it is 2005-06-24",
+            ],
+        );
+        let read = sums("a.csv", &text, &["--time-format", &format]);
+        assert!(read.out.contains("sum,2024-06-05"), "{read:?}");
+    }
+}
+
+/// Abbreviations of a zone outside of the months in which it has that offset.
+#[test]
+fn abbreviations_of_zones_keep_their_offset() {
+    for (time, zone, utc) in [
+        ("2024-07-01 10:00 EST", "Etc/GMT+5", "15:00"),
+        ("2024-01-01 10:00 PDT", "Etc/GMT+7", "17:00"),
+        ("2024-07-01 10:00 CET", "Etc/GMT-1", "09:00"),
+        ("2024-01-01 10:00 EST", "America/New_York", "15:00"),
+        ("2024-07-01 10:00 EDT", "America/New_York", "14:00"),
+        ("2024-07-01 10:00 JST", "Asia/Tokyo", "01:00"),
+    ] {
+        let text = format!("time,value\n{time},1\n");
+        let format = format!("%Y-%m-%d %H:%M {}", &time[17..]);
+        let refused = sums("a.csv", &text, &[]);
+        refused.refused(1, &[&format, zone]);
+        let other = refused.err.contains("has another offset");
+        assert_eq!(other, zone.starts_with("Etc"), "{refused:?}");
+        let options = ["--time-format", &format, "--timezone", zone, "--start"];
+        let start = format!("{}T{utc}Z", &time[..10]);
+        let end = format!("{}T{utc}:01Z", &time[..10]);
+        let read = sums(
+            "a.csv",
+            &text,
+            &[&options[..], &[&start, "--end", &end]].concat(),
+        );
+        read.well();
+        assert!(read.out.contains("sum,"), "{time}: {read:?}");
+    }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! What is refused or noted of a header.
 
-use super::super::names::{Role, is_other_quantity, may_be_intensity};
+use super::super::names::{Role, is_intensity, may_be_intensity};
 use super::super::{IoError, QUnit, ReadOptions, shorten, units};
 use super::Header;
 
@@ -147,13 +147,13 @@ impl Header {
     pub(in crate::io) fn note_on_intensity(&self, column: Option<usize>) -> Option<String> {
         let at = column?;
         let name = match (&self.columns, &self.by_place) {
-            (Some(columns), _) => {
-                let name = &columns.names.get(at)?.text;
-                is_other_quantity(name).then_some(name)?
-            }
-            (None, Some((place, name))) if *place == at && !may_be_intensity(name) => name,
+            (Some(columns), _) => &columns.names.get(at)?.text,
+            (None, Some((place, name))) if *place == at => name,
             (None, _) => return None,
         };
+        if is_intensity(name) || may_be_intensity(name) {
+            return None;
+        }
         Some(format!(
             "column {} ({}) is read as I, although the header does not call it so: models do not describe other quantities, such as a structure factor S(q)",
             at + 1,

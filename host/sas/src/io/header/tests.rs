@@ -75,6 +75,20 @@ fn quantities_that_are_no_intensity_are_named() {
         ("q transmission", 2),
         ("q R", 2),
         ("q structure_factor error", 3),
+        ("q S(q)-1 err", 3),
+        ("q S(q)/S(0) err", 3),
+        ("q S_eff(q)", 2),
+        ("q I(Q)/P(Q) err", 3),
+        ("q h(q) err", 3),
+        ("q G(q) err", 3),
+        ("q P(q) err", 3),
+        ("q F2(q) err", 3),
+        ("q Form_factor err", 3),
+        ("q dI/dq err", 3),
+        ("q -ln(T) err", 3),
+        ("q water err", 3),
+        ("q Ifit err", 3),
+        ("q model", 2),
     ] {
         let found = header(text, columns).note_on_intensity(Some(1));
         let note = found.unwrap_or_default();
@@ -86,7 +100,8 @@ fn quantities_that_are_no_intensity_are_named() {
         ("Q (1/A), Intensit\u{e4}t", 2),
         ("q dSigma/dOmega", 2),
         ("q d\u{3a3}/d\u{3a9} error", 3),
-        ("q water err", 3),
+        ("q Streuintensit\u{e4}t err", 3),
+        ("q data_sub err", 3),
         ("q P(q) S(q) I", 4),
         ("q S(q)\nq I(q)", 2),
         ("two words", 2),
@@ -227,6 +242,39 @@ fn an_unknown_name_before_the_intensity_is_taken_for_q() {
         ("q,I,model,sigma", 1),
     ] {
         assert_eq!(header(text, 4).column(Intensity), Some(intensity), "{text}");
+    }
+}
+
+#[test]
+fn columns_that_are_known_are_not_read_by_their_place() {
+    for (text, intensity, sigma) in [
+        ("# q Itot qmean", 1, None),
+        ("# q I_corr shadow", 1, None),
+        ("# q Ifit Idata", 2, None),
+        ("# q Ifit Idata sigma", 2, Some(3)),
+        ("Q,Imean,npts", 1, None),
+        ("q,sample,n", 1, None),
+        ("n q sample err", 2, Some(3)),
+        ("# q Isample weight", 1, None),
+        ("# q Itot 2theta", 1, None),
+        ("q,mean,std,count", 1, Some(2)),
+        ("q,mean,count,std", 1, Some(3)),
+        ("q,counts,std", 1, Some(2)),
+        ("q monitor counts err", 2, Some(3)),
+        ("q counts std background", 1, Some(2)),
+        ("# q Icalc Iobs error", 2, Some(3)),
+        ("# q Isim I_meas error", 2, Some(3)),
+        ("# q model_intensity sample error", 2, Some(3)),
+        ("q model fit", 1, None),
+    ] {
+        let found = header(text, text.split([' ', ',']).filter(|w| *w != "#").count());
+        assert_eq!(
+            found.column(Role::Q),
+            Some(usize::from(text.starts_with("n "))),
+            "{text}"
+        );
+        assert_eq!(found.column(Role::Intensity), Some(intensity), "{text}");
+        assert_eq!(found.column(Role::Sigma), sigma, "{text}");
     }
 }
 

@@ -102,7 +102,7 @@ pub(super) const Q: [&str; 17] = [
     "qsasdata",
     "qdata",
 ];
-const UNUSED: [&str; 35] = [
+const UNUSED: [&str; 38] = [
     "n",
     "index",
     "idx",
@@ -138,6 +138,9 @@ const UNUSED: [&str; 35] = [
     "ch",
     "jreg",
     "ireg",
+    "monitor",
+    "temperature",
+    "temp",
 ];
 
 /// The standard deviation of one of `quantities`, in a name of letters.
@@ -289,10 +292,29 @@ pub(in crate::io) fn is_other_quantity(name: &str) -> bool {
     OTHERS.contains(&name)
 }
 
-/// Whether a name that is not known may be that of an intensity: `I_abs`, `Intensität`, `cps`.
+/// Whether a name is one of those of the intensity.
+pub(in crate::io) fn is_intensity(name: &str) -> bool {
+    role(name) == Some(Role::Intensity)
+}
+
+/// Whether a name is that of a calculated quantity: `I_calc`, `model_intensity`.
+pub(in crate::io) fn is_calculated(name: &str) -> bool {
+    let words = ["calc", "model", "fit", "theor", "simul"];
+    words.iter().any(|word| name.contains(word)) || ["isim", "ysim", "iqsim"].contains(&name)
+}
+
+/// Whether a name that is not known may be that of an intensity: `I_abs`, `Intensität`, `cps`; the
+/// quotient of an intensity and a form factor, `I(q)/P(q)`, is none.
 pub(in crate::io) fn may_be_intensity(name: &str) -> bool {
-    let starts = ["i", "abs", "cts", "cps", "cnt", "scatt", "sample"];
-    !is_other_quantity(name) && starts.iter().any(|start| name.starts_with(start))
+    let starts = [
+        "i", "abs", "cts", "cps", "cnt", "scatt", "sample", "data", "exp", "meas", "signal",
+    ];
+    let quotient = INTENSITY.iter().any(|of| {
+        let by = name.strip_prefix(of);
+        by.is_some_and(|by| ["pq", "sq", "fq", "f2q", "p", "formfactor"].contains(&by))
+    });
+    let starts = starts.iter().any(|start| name.starts_with(start)) || name.contains("intens");
+    starts && !quotient && !is_other_quantity(name) && !UNUSED.contains(&name)
 }
 
 /// How surely a name of an intensity stands for I(q): the least is the surest.

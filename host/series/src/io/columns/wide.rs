@@ -1,7 +1,7 @@
 //! Wide tables: a column of timestamps, and every other column is a series.
 
 use super::named::NamedColumns;
-use super::{list, named, usual_time};
+use super::{Hours, list, named, usual_time};
 use crate::io::names::{NameError, check_name};
 use crate::io::notes::Notes;
 use crate::io::reader::Shared;
@@ -157,6 +157,13 @@ impl WideColumns {
             values,
             unnamed,
         })
+    }
+
+    /// The column of hours beside one of dates; `hours` may be the name of a series.
+    pub(in crate::io) fn hours(&self, names: &[String]) -> Option<Hours> {
+        let values = self.values.iter().map(|(_, name)| name.as_str());
+        let values = values.filter(|name| !name.eq_ignore_ascii_case("hours"));
+        Hours::among(&names[self.time], values).filter(|_| self.date.is_none())
     }
 
     /// The numbers of the series, in the order of [`WideColumns::values`].

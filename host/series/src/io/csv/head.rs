@@ -1,9 +1,9 @@
 //! Reads the first line: the delimiter, the header if present, and the columns.
 
 use super::fields::{Fields, has_text_after_quote, trimmed};
-use super::preamble::{Annotations, Preamble, commented};
+use super::preamble::{self, Annotations, Preamble, commented};
 use super::records::{Quoting, record};
-use crate::io::columns::{self, Columns, WideColumns};
+use crate::io::columns::{self, Columns, Hours, WideColumns};
 use crate::io::notes::Notes;
 use crate::io::series_key::SeriesKey;
 use crate::io::timestamp::TimestampFormat;
@@ -28,6 +28,10 @@ pub(super) struct Head {
     pub(super) header: Option<Vec<u8>>,
     /// The header of `InfluxDB`'s annotated CSV, which precedes each of its tables.
     pub(super) repeated: Option<Vec<u8>>,
+    /// Hours that nothing is read from.
+    pub(super) hours: Option<Hours>,
+    /// What `InfluxDB`'s annotated CSV has in the place of an empty field, for each column.
+    pub(super) defaults: Vec<Vec<u8>>,
     /// Number of bytes before the first row.
     pub(super) bytes: usize,
     /// Number of lines before the first row.
@@ -107,6 +111,10 @@ pub(super) fn read(
     let repeated = annotations
         .as_ref()
         .map(|_| trimmed(&text[at..end]).to_vec());
+    let defaults = match annotations {
+        Some(_) => preamble::defaults(&comments, &mut splitter),
+        None => Vec::new(),
+    };
     let adapted = annotations.map(|annotations| annotations.options(&names, options));
     let options = adapted.as_ref().unwrap_or(options);
     let has_comments = !comments.is_empty();
@@ -123,6 +131,8 @@ pub(super) fn read(
         let dated = dated(&names, &below, options);
         let options = dated.as_ref().unwrap_or(options);
         let (wide, has_header) = wide_columns(file, &names, options, notes)?;
+        let hours = wide.hours(&names).filter(|_| has_header);
+        let hours = hours_of(file, hours, (&names, &below), wide.time, options)?;
         return Ok(Head {
             delimiter,
             fields: names.len(),
@@ -142,6 +152,8 @@ pub(super) fn read(
             comments: has_comments,
             header: has_header.then_some(first_line),
             repeated,
+            hours,
+            defaults,
             bytes: if has_header { end } else { at },
             lines: if has_header { lines_of_header() } else { lines },
         });
@@ -169,6 +181,8 @@ pub(super) fn read(
             comments: has_comments,
             header: None,
             repeated,
+            hours: None,
+            defaults,
             unit: options.unit(),
             bytes: at,
             lines,
@@ -193,10 +207,8 @@ pub(super) fn read(
     };
     let columns = columns::by_name(file, &names, options, notes, has_numbers)?;
     undated(file, &names, &below, &columns)?;
-    let is_date = |text: &String| text.len() == 10 && text.as_bytes()[4] == b'-';
-    if below.get(columns.time).is_some_and(is_date) {
-        columns.reject_hours(file, &names[columns.time], true)?;
-    }
+    let hours = columns.hours(&names);
+    let hours = hours_of(file, hours, (&names, &below), columns.time, options)?;
     columns.note_unused(file, notes, |_| true);
     let unit = match options.unit() {
         TimeUnit::Auto => columns::unit_of(&names[columns.time], is_asked),
@@ -211,10 +223,44 @@ pub(super) fn read(
         comments: has_comments,
         header: Some(first_line),
         repeated,
+        hours,
+        defaults,
         unit,
         bytes: end,
         lines: lines_of_header(),
     })
+}
+
+/// The hours that nothing is read from, with the format of dates with hours.
+///
+/// # Errors
+/// The dates have no time of day, as the row `below` the header or the format of times shows.
+fn hours_of(
+    file: &str,
+    hours: Option<Hours>,
+    (names, below): (&[String], &[String]),
+    time: usize,
+    options: &ReadOptions,
+) -> Result<Option<Hours>, IoError> {
+    let Some(mut hours) = hours else {
+        return Ok(None);
+    };
+    let is_iso = |text: &String| text.len() == 10 && text.as_bytes()[4] == b'-';
+    let date = match &options.time_format {
+        TimeFormat::Pattern(pattern) => pattern.of_date(),
+        TimeFormat::Auto | TimeFormat::Iso if below.get(time).is_some_and(is_iso) => {
+            Some("%Y-%m-%d")
+        }
+        _ => None,
+    };
+    let Some(date) = date else {
+        return Ok(Some(hours));
+    };
+    let mut columns = names.iter().zip(below);
+    let clock = columns.any(|(name, text)| *name == hours.hours && text.contains(':'));
+    let clock = if clock { "%H:%M" } else { "%H" };
+    hours.joined = Some(format!("{date} {clock}"));
+    Err(hours.refusal(file))
 }
 
 /// The fields of a record as texts.
@@ -417,6 +463,8 @@ pub(super) fn exposition(file: &str, text: &[u8], options: &ReadOptions) -> Resu
         comments: true,
         header: None,
         repeated: None,
+        hours: None,
+        defaults: Vec::new(),
         unit: options.unit(),
         bytes: 0,
         lines: 0,

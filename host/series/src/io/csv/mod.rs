@@ -301,7 +301,8 @@ impl Csv {
             shared.comments_of_file += part.comments;
             shared.headers_of_file += part.headers;
             shared.twice_of_file += part.twice;
-            self.span.add(&part.times);
+            self.span
+                .add(&part.times, self.local.map(|local| local.zone));
             let series = match self.single {
                 Some(number) => vec![number; part.times.len()],
                 None => {
@@ -332,6 +333,10 @@ impl Source for Csv {
         let window = match self.windows.next() {
             NextWindow::Window(window) => window,
             NextWindow::End => {
+                let hours = self.head.hours.as_ref();
+                if let Some(hours) = hours.filter(|_| self.span.has_dates_alone()) {
+                    return Err(hours.refusal(&self.file));
+                }
                 // The times of remote read are milliseconds by its protocol.
                 let note = self.span.note(self.time_format.as_ref());
                 if let Some(what) = note.filter(|_| !self.remote_read) {

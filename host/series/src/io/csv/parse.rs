@@ -437,8 +437,7 @@ impl<'c> Rows<'c> {
                 self.parsed.series.push(number);
             }
             SeriesKey::Labels(labels) => {
-                let values = labels.columns().iter().map(|column| field(*column));
-                labels.name(values, &mut self.name);
+                self.name_labels(labels, field);
                 let number = self.lookup.number(&self.name).map_err(RowError::Labels)?;
                 self.parsed.series.push(number);
             }
@@ -474,12 +473,21 @@ impl<'c> Rows<'c> {
         value: &'r [u8],
     ) -> Result<(), RowError<'r>> {
         let (time, value) = self.numbers(time, value)?;
-        let values = labels.columns().iter().map(|column| field(*column));
-        labels.name(values, &mut self.name);
+        self.name_labels(labels, field);
         let series = self.lookup.number(&self.name).map_err(RowError::Labels)?;
         self.parsed.series.push(series);
         self.push(time, value);
         Ok(())
+    }
+
+    /// Puts the name that the labels in `field` make into [`Rows::name`].
+    fn name_labels<'r>(&mut self, labels: &Labels, field: impl Fn(usize) -> &'r [u8]) {
+        let defaults = &self.context.head.defaults;
+        let values = labels.columns().iter().map(|column| match field(*column) {
+            [] => defaults.get(*column).map_or(&[][..], Vec::as_slice),
+            label => label,
+        });
+        labels.name(values, &mut self.name);
     }
 
     #[inline]

@@ -96,6 +96,20 @@ pub(super) struct Annotations {
 /// Columns of annotated CSV that tell nothing of a series.
 const NOT_LABELS: [&str; 5] = ["", "result", "table", "_start", "_stop"];
 
+/// What stands for an empty field of each column, by the comment `#default`.
+pub(super) fn defaults(comments: &[&[u8]], splitter: &mut Fields) -> Vec<Vec<u8>> {
+    let mut lines = comments.iter().rev();
+    let Some(line) = lines.find(|line| line.starts_with(b"#default")) else {
+        return Vec::new();
+    };
+    let fields = splitter.all(line.trim_ascii(), Quoting::Plain);
+    // The first column has the name of the annotation.
+    let first = std::iter::once(Vec::new());
+    first
+        .chain(fields.iter().skip(1).map(|field| field.to_vec()))
+        .collect()
+}
+
 impl Annotations {
     /// The annotations among comments.
     pub(super) fn of(comments: &[&[u8]], splitter: &mut Fields) -> Option<Self> {

@@ -142,8 +142,9 @@ impl Parquet {
             |column| is_text(leaf(column)),
             |column| is_name(leaf(column)),
         )?;
-        if kind == TimeKind::Days {
-            columns.reject_hours(&file, &names[time], false)?;
+        let hours = columns.hours(&names);
+        if let Some(hours) = hours.as_ref().filter(|_| kind == TimeKind::Days) {
+            return Err(hours.refusal(&file));
         }
         columns.note_unused(&file, &mut shared.notes, |column| is_name(leaf(column)));
         let mut chosen = vec![usable[time], usable[value]];
@@ -163,7 +164,9 @@ impl Parquet {
             SeriesKey::File => Some(shared.number_of_file(&file, name)?),
             SeriesKey::Column(_) | SeriesKey::Labels(_) => None,
         };
-        let table = Table::new(file, &names[time], kind, single, options).with_dates(dates);
+        let table = Table::new(file, &names[time], kind, single, options)
+            .with_dates(dates)
+            .with_hours(hours);
         Ok(Self {
             table,
             reader,
@@ -220,7 +223,8 @@ impl Parquet {
             allow(&file, "pages of all columns", needed, shared.memory)?;
         }
         let numbers = wide.numbers(&file, shared)?;
-        let table = Table::new(file, &names[wide.time], kind, None, options);
+        let table =
+            Table::new(file, &names[wide.time], kind, None, options).with_hours(wide.hours(names));
         Ok(Self {
             table,
             reader,

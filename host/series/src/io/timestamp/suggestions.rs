@@ -1,10 +1,10 @@
 //! What `--time-format` would read a timestamp that is in no format that is known without it.
 
-use crate::Zone;
 use crate::io::{DatePattern, iso};
+use crate::{Moments, Zone};
 
 /// Dates, without the ambiguity of `%d/%m` and `%m/%d` first.
-const DATES: [&str; 29] = [
+const DATES: [&str; 34] = [
     "%Y-%m-%d",
     "%Y/%m/%d",
     "%Y.%m.%d",
@@ -19,6 +19,11 @@ const DATES: [&str; 29] = [
     "%m/%d/%y",
     "%d.%m.%y",
     "%d-%m-%y",
+    "%y/%m/%d",
+    "%y.%m.%d",
+    "%y-%m-%d",
+    "%m.%d.%y",
+    "%m-%d-%y",
     "%d %b %Y",
     "%d-%b-%Y",
     "%d/%b/%Y",
@@ -148,26 +153,55 @@ fn of_zone(text: &str) -> Option<String> {
         return None;
     }
     let mut found = readings(time);
-    let (first, _) = found.first()?;
+    let (first, moment) = found.first()?;
+    let other_offset = abbreviation(name).and_then(|(zone, hours)| {
+        let there = Zone::named(zone).ok()?;
+        let seconds = moment.div_euclid(1_000_000_000);
+        let offsets = match there.moments(seconds) {
+            Moments::One(at) | Moments::Skipped(at) => [at, at],
+            Moments::Two(earlier, later) => [earlier, later],
+        };
+        let is_there = |at: &i64| seconds - at == hours * 3600;
+        (!offsets.iter().any(is_there)).then(|| {
+            format!(
+                " with --timezone Etc/GMT{:+} ({name} is UTC{hours:+03}:00, while --timezone {zone} has another offset then)",
+                -hours
+            )
+        })
+    });
     let is_local = !ENDINGS[1..].iter().any(|offset| first.ends_with(offset));
     for (pattern, _) in &mut found {
         pattern.push_str(ending);
     }
-    let zone = match name {
-        _ if !is_local => "",
-        _ if is_zone => &format!(" with --timezone {name}"),
-        "CET" | "CEST" => " with --timezone, such as Europe/Berlin",
-        "EST" | "EDT" => " with --timezone, such as America/New_York",
-        "CST" | "CDT" => " with --timezone, such as America/Chicago",
-        "MST" | "MDT" => " with --timezone, such as America/Denver",
-        "PST" | "PDT" => " with --timezone, such as America/Los_Angeles",
-        "JST" => " with --timezone, such as Asia/Tokyo",
-        _ => " with --timezone and a name of that zone such as Europe/Berlin",
+    let zone = match (other_offset, abbreviation(name)) {
+        _ if !is_local => String::new(),
+        _ if is_zone => format!(" with --timezone {name}"),
+        (Some(fixed), _) => fixed,
+        (None, Some((zone, _))) => format!(" with --timezone, such as {zone}"),
+        (None, None) => " with --timezone and a name of that zone such as Europe/Berlin".to_owned(),
     };
     Some(format!(
         "for the zone {name}, use {}",
-        options(&found, zone)
+        options(&found, &zone)
     ))
+}
+
+/// A zone that has an abbreviation, and the hours east of UTC that the abbreviation means.
+fn abbreviation(name: &str) -> Option<(&'static str, i64)> {
+    Some(match name {
+        "CET" => ("Europe/Berlin", 1),
+        "CEST" => ("Europe/Berlin", 2),
+        "EST" => ("America/New_York", -5),
+        "EDT" => ("America/New_York", -4),
+        "CST" => ("America/Chicago", -6),
+        "CDT" => ("America/Chicago", -5),
+        "MST" => ("America/Denver", -7),
+        "MDT" => ("America/Denver", -6),
+        "PST" => ("America/Los_Angeles", -8),
+        "PDT" => ("America/Los_Angeles", -7),
+        "JST" => ("Asia/Tokyo", 9),
+        _ => return None,
+    })
 }
 
 /// Whether a format reads a text.
@@ -234,7 +268,7 @@ mod tests {
             ),
             (
                 "2024-03-31 01:30:00 EST",
-                &["zone EST", "--timezone, such as America/New_York"],
+                &["zone EST", "--timezone Etc/GMT+5 (EST is UTC-05:00"],
             ),
             (
                 "2024-03-31 01:30:00 Europe/Zurich",
