@@ -238,7 +238,7 @@ impl<M: Device> CaseDevice<'_, M> {
         Ok(buffer)
     }
 
-    /// Allocates a buffer filled with [`POISON`].
+    /// Allocates a buffer filled with a NaN pattern.
     pub fn poisoned<T: Pod + Send>(self, len: usize) -> Result<M::Buffer<T>> {
         let mut buffer = self.device.alloc("a self-test", len)?;
         let poison = POISON.to_ne_bytes();

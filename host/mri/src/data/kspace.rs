@@ -416,8 +416,8 @@ impl KSpace {
         &self.coil_numbers
     }
 
-    /// Of coil maps (set, coil, slice, row, column) of all coils that were measured, those of the
-    /// coils that are left; all maps if there are as many as coils, or another number.
+    /// The maps of the coils that are left, from maps (set, coil, slice, row, column) of all coils
+    /// that were measured; all maps if there are as many as coils, or another number.
     #[must_use]
     pub fn maps_of_coils(&self, maps: Array5<Complex<f64>>) -> Array5<Complex<f64>> {
         let of_all = maps.dim().1 == self.measured_coils && maps.dim().1 > self.coils();

@@ -18,6 +18,8 @@ const FIFTH: f64 = 0.8;
 /// Part of the frames that are many bad ones, and how often those are looked for among the others.
 const MANY: std::ops::RangeInclusive<f64> = 0.1..=0.4;
 const ROUNDS: usize = 6;
+/// Bad frames that come by chance have at most so many times their share of the frames around them.
+const CLUSTERED: f64 = 1.5;
 /// Least difference of bad frames from their neighbours, in standard deviations of photon noise.
 const DEVIATIONS: f64 = 6.0;
 /// Least part of a change, in logarithms, that the frames around a frame have if it is the specimen's.
@@ -405,6 +407,14 @@ impl Light {
             return Vec::new();
         }
         let frames: Vec<usize> = some.iter().map(|(frame, _)| *frame).collect();
+        // Those that a specimen changes lie side by side.
+        let around = frames.iter().flat_map(|frame| near.of_frame(*frame));
+        let beside = around
+            .clone()
+            .filter(|frame| frames.binary_search(frame).is_ok());
+        if beside.count() as f64 > CLUSTERED * share * around.count() as f64 {
+            return Vec::new();
+        }
         let has_halo = |group: &Vec<usize>| {
             let change = |sign: f64| {
                 let of = some.iter().filter(|(frame, excess)| {
