@@ -234,7 +234,7 @@ impl From<EngineError> for Failure {
 impl From<MemoryRequestError> for Failure {
     fn from(error: MemoryRequestError) -> Self {
         match error {
-            MemoryRequestError::Memory(error) => error.into(),
+            MemoryRequestError::Memory(error) => (*error).into(),
             MemoryRequestError::Gpu(error) => error.into(),
         }
     }

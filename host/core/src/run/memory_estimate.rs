@@ -68,10 +68,16 @@ pub struct OutOfMemory {
 pub enum MemoryRequestError {
     /// There is too little memory.
     #[error(transparent)]
-    Memory(#[from] OutOfMemory),
+    Memory(Box<OutOfMemory>),
     /// A GPU does not say how much is free.
     #[error(transparent)]
     Gpu(#[from] GpuError),
+}
+
+impl From<OutOfMemory> for MemoryRequestError {
+    fn from(error: OutOfMemory) -> Self {
+        Self::Memory(Box::new(error))
+    }
 }
 
 impl MemoryEstimate {

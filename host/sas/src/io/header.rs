@@ -306,7 +306,11 @@ fn unnamed_intensity(names: &[Name], roles: &[Option<Role>]) -> Option<usize> {
     }
     let rank = |at: &usize| {
         let name = names[*at].text.as_str();
-        let other = is_calculated(name) || is_other_quantity(name);
+        // The uncertainty of another column, such as `dF` of `F(q)`.
+        let of_another = name.strip_prefix('d').is_some_and(|rest| {
+            !rest.is_empty() && names.iter().any(|other| other.text.starts_with(rest))
+        });
+        let other = is_calculated(name) || is_other_quantity(name) || of_another;
         (roles[*at].is_some(), other, *at)
     };
     let unnamed = |at: &usize| matches!(roles[*at], None | Some(Role::Unused));

@@ -266,6 +266,7 @@ fn columns_that_are_known_are_not_read_by_their_place() {
         ("# q Isim I_meas error", 2, Some(3)),
         ("# q model_intensity sample error", 2, Some(3)),
         ("q model fit", 1, None),
+        ("# q F(q) dF", 1, None),
     ] {
         let found = header(text, text.split([' ', ',']).filter(|w| *w != "#").count());
         assert_eq!(
