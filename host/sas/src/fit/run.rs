@@ -30,16 +30,16 @@ enum Phase {
 /// A fit as it runs.
 ///
 /// ```
-/// use warpstride::sas::data::{Curve, Scattering};
-/// use warpstride::run::{Interrupt, Run, Schedule, Silent};
-/// use warpstride::sas::fit::{Fit, Free, Measured, Options, Problem, Weighting};
-/// use warpstride::sas::{Calculation, Definition, Engine};
-/// # use warpstride::run::Setup;
-/// # use warpstride::sas::{SasError, Vector};
+/// use warpstride_sas::data::{Curve, Scattering};
+/// use warpstride_core::run::{Interrupt, Run, Schedule, Silent};
+/// use warpstride_sas::fit::{Fit, Free, Measured, Options, Problem, Weighting};
+/// use warpstride_sas::{Calculation, Definition, Engine};
+/// # use warpstride_core::run::Setup;
+/// # use warpstride_sas::{SasError, Vector};
 /// # struct Plain(Calculation);
 /// # impl Engine for Plain {
 /// #     fn evaluate(&mut self, vectors: &[Vector]) -> Result<Vec<Vec<f64>>, SasError> {
-/// #         let warpstride::sas::Points::Curve(q) = &self.0.points else { return Ok(Vec::new()) };
+/// #         let warpstride_sas::Points::Curve(q) = &self.0.points else { return Ok(Vec::new()) };
 /// #         let one = |v: &Vector, q: f64| {
 /// #             let x = q * v.values[4];
 /// #             let f = 3.0 * (x.sin() - x * x.cos()) / x.powi(3) * (v.values[2] - v.values[3]);
@@ -52,8 +52,8 @@ enum Phase {
 /// # }
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// # let q: Vec<f64> = (1..60).map(|i| 0.005 * f64::from(i)).collect();
-/// # let calculation = Calculation::new(Definition::parse("sphere")?, warpstride::sas::Points::Curve(q.clone()));
-/// # let truth = warpstride::sas::Vector { values: vec![0.02, 0.1, 1.0, 6.0, 47.0], widths: vec![] };
+/// # let calculation = Calculation::new(Definition::parse("sphere")?, warpstride_sas::Points::Curve(q.clone()));
+/// # let truth = warpstride_sas::Vector { values: vec![0.02, 0.1, 1.0, 6.0, 47.0], widths: vec![] };
 /// # let intensity = Plain(calculation).evaluate(&[truth])?.remove(0);
 /// # let sigma = intensity.iter().map(|i| 0.01 * i).collect();
 /// # let curve = Curve { q, intensity, sigma: Some(sigma), smearing: None, title: "spheres".into(), notes: vec![] };

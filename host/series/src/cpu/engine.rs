@@ -14,9 +14,9 @@ const MAX_POINTS: usize = 1 << 31;
 /// Aggregates with the threads of the current rayon pool.
 ///
 /// ```
-/// use warpstride::series::cpu::CpuEngine;
-/// use warpstride::series::{Aggregate, Batch, Engine, Granularity, Method, NanPolicy, Resample};
-/// # fn main() -> Result<(), warpstride::series::SeriesError> {
+/// use warpstride_series::cpu::CpuEngine;
+/// use warpstride_series::{Aggregate, Batch, Engine, Granularity, Method, NanPolicy, Resample};
+/// # fn main() -> Result<(), warpstride_series::SeriesError> {
 ///
 /// let plan = Resample::new(
 ///     vec!["60s".parse()?],
