@@ -25,11 +25,11 @@ const MOST_SAMPLES: usize = 8;
 /// At least one number of so many differs from the one before.
 const ALIKE: usize = 10_000;
 
-/// What to do if few of the numbers were written.
+/// The advice in errors on datasets of which few numbers were written.
 pub const ADVICE_SPARSE: &str = "if that is meant, permit it with --set data.sparse=true";
 const ADVICE_MISSING: &str =
     "read those that were written (data.frames), or permit the others with --set data.sparse=true";
-/// What to do if the numbers are stored in far fewer bytes than they have.
+/// The advice in errors on numbers that are stored in far fewer bytes than they have.
 pub const ADVICE_UNCOMPRESSED: &str =
     "if that is meant, write the file again without compression, for example with h5repack -f NONE";
 
@@ -97,9 +97,9 @@ pub fn check_stored(all: &[(&Numbers<'_>, Vec<Range<usize>>)], item: usize) -> R
 }
 
 const WRITTEN: &str = "numbers of which at least half were written";
-/// What is expected of compressed numbers.
+/// The bound on compressed numbers, as errors state it.
 pub const RATIO: &str = "at most 1000 bytes of numbers for each stored byte";
-/// What is expected of numbers in few bytes.
+/// The demand on numbers that take few bytes, as errors state it.
 pub const DIFFERENT: &str = "numbers that differ from each other";
 
 impl Numbers<'_> {
