@@ -318,8 +318,7 @@ impl Light {
             (outliers.into_iter().filter(|one| !is_edge(one))).collect();
         for one in self.scattered(near, &bad) {
             let known = outliers.iter().any(|(frame, _)| *frame == one.0);
-            let differs = exceeds(one, DARKER, 0.0) || exceeds(one, BRIGHTER, 0.0);
-            if !known && possible(one) && differs {
+            if !known && possible(one) && differs(one) {
                 outliers.push(one);
             }
         }
