@@ -1,8 +1,10 @@
 //! Mirrors cpu/annealing.rs: the best of several random positions of each frame.
 
-use super::buffers::{Buffers, Layout};
+use super::batch::Batch;
+use super::buffers::Buffers;
 use super::frame_stream::Metrics;
-use super::frames::{Batch, FrameBuffers, ShiftTo};
+use super::frames::{FrameBuffers, ShiftTo, TrialBuffers};
+use super::layout::Layout;
 use crate::interleaved::Interleaved;
 use crate::refinement::{FrameParameters, Trials};
 use std::mem::swap;
@@ -11,30 +13,6 @@ use warpstride_device::launch::Work;
 use warpstride_kernels::ptycho::{
     keep_better::PtychoKeepBetter, trial_positions::PtychoTrialPositions,
 };
-
-/// Device memory of trials, (frame).
-pub(super) struct TrialBuffers<M: Device> {
-    displacements: M::Buffer<[f32; 2]>,
-    corners: M::Buffer<[u32; 2]>,
-    fractions: M::Buffer<[f32; 2]>,
-    best: M::Buffer<f32>,
-    chosen: M::Buffer<u32>,
-    /// Numbers of the frames in the scan.
-    numbers: M::Buffer<u32>,
-}
-
-impl<M: Device> TrialBuffers<M> {
-    fn new(device: &M, frames: usize) -> Result<Self> {
-        Ok(Self {
-            displacements: device.alloc("the displacements", frames)?,
-            corners: device.alloc("the trials' positions", frames)?,
-            fractions: device.alloc("the trials' fractions", frames)?,
-            best: device.alloc("the trials' best residuals", frames)?,
-            chosen: device.alloc("the best trials", frames)?,
-            numbers: device.alloc("the numbers of the frames", frames)?,
-        })
-    }
-}
 
 /// The best trial of every frame, counted from 1; 0 where none is better than `part` of the present position.
 /// Waits for the device, once all trials are queued. The metrics of the frames in `buffers` are

@@ -1,12 +1,12 @@
 //! Mirrors cpu/batch_engine.rs: LSQ-ML, ePIE and rPIE.
 
+use super::batch::Batch;
 use super::batch_sums::{Slices, Waves, object_sums, probe_sums};
-use super::buffers::{Buffers, Layout};
-use super::exchange::Exchange;
+use super::buffers::Buffers;
 use super::frame_stream::Metrics;
-use super::frames::{Batch, FrameBuffers, ShiftTo};
-use super::fused_batches::alpha;
-use super::multislice::DistanceSums;
+use super::frames::{FrameBuffers, ShiftTo};
+use super::layout::Layout;
+use super::step_arguments::alpha;
 use crate::Step;
 use crate::method::{BatchMethod, BatchUpdate};
 use crate::update_version::TILE;
@@ -25,45 +25,15 @@ mod deferred;
 mod divided;
 mod memory;
 mod regions;
+mod run;
 mod steps;
 mod variations;
 
-pub(super) use deferred::Deferred;
 use deferred::defers;
 pub(super) use memory::BatchBuffers;
+use memory::SMOOTHNESS_BLOCKS;
 pub(super) use regions::Schedule;
-
-/// Blocks of the sums of the regulariser.
-const SMOOTHNESS_BLOCKS: usize = 128;
-
-/// The batches of an iteration that are queued together.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Part {
-    /// All of them.
-    All,
-    /// The first block's.
-    First,
-    /// Those of a later block.
-    Later,
-}
-
-/// A run's device memory, for one iteration.
-pub(super) struct Run<'a, M: Device> {
-    pub(super) device: &'a M,
-    pub(super) layout: &'a Layout,
-    pub(super) buffers: &'a mut Buffers<M>,
-    pub(super) frames: &'a mut FrameBuffers<M>,
-    pub(super) batches: &'a mut BatchBuffers<M>,
-    pub(super) probe_fft: &'a M::Fft,
-    /// Other devices that have other frames of the batches; none if there are none.
-    pub(super) exchange: Option<&'a mut Exchange<M>>,
-    /// Whether the momentum beyond a batch's windows is deferred, for some of the batches.
-    pub(super) deferred: Option<Deferred>,
-    /// What the sums of the distances between slices go to; `None` for a thin specimen.
-    pub(super) distances: Option<DistanceSums<M>>,
-    /// Number of the part of an iteration that may be captured by itself.
-    pub(super) group: usize,
-}
+pub(super) use run::{Deferred, Part, Run};
 
 impl<M: Device> Run<'_, M> {
     /// One pass over all frames in the batches `lists`.

@@ -1,9 +1,11 @@
 //! Sums over the frames of a batch, on the grids of the object and of the probe. Mirrors
 //! `add_object_sums` and `add_probe_sums` of cpu/batch_engine.rs.
 
-use super::buffers::{Buffers, Layout};
+use super::batch::Batch;
+use super::buffers::Buffers;
 use super::exposure_points::PointView;
-use super::frames::{Batch, FrameBuffers};
+use super::frames::FrameBuffers;
+use super::layout::Layout;
 use crate::update_version::TILE;
 use warpstride_cuda::gpu::{Buffer, Device, Result};
 use warpstride_device::Complex32;

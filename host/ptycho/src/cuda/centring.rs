@@ -1,7 +1,8 @@
 //! Mirrors cpu/centring.rs: shifts probe, object and exit waves together.
 
-use super::buffers::{Buffers, Layout};
+use super::buffers::Buffers;
 use super::fused;
+use super::layout::Layout;
 use super::multislice::SliceBuffers;
 use super::object_update::probe_power;
 use warpstride_cuda::gpu::{Buffer, Device, Result};

@@ -1,7 +1,8 @@
 //! Mirrors cpu/constraints.rs: supports of the probe. The kernel `ptycho_probe_finish` applies the
 //! real-space one.
 
-use super::buffers::{Buffers, Layout};
+use super::buffers::Buffers;
+use super::layout::Layout;
 use crate::cpu::{disc, disc_at_origin};
 use warpstride_cuda::gpu::{Buffer, Device, Direction, Result};
 use warpstride_device::launch::Work;

@@ -3,10 +3,11 @@
 //! Intensities, factors and products of a few frames are in one array, which is blurred in place. Launches that follow each other are
 //! those of [`super::frames`], [`super::fourier_projection`] and [`super::likelihood`] without a detector in separate parts.
 
+mod measure;
 mod stages;
 
-use super::buffers::{Buffers, Layout};
-use super::frames::Batch;
+use super::batch::Batch;
+use super::layout::Layout;
 use crate::Detector;
 use crate::data::DetectorModel;
 use crate::detector::{Kernel, TERMS, measured_by, updated};
@@ -17,11 +18,7 @@ use ndarray::Array2;
 use warpstride_cuda::gpu::{Buffer, Device, ReadBack, Result};
 use warpstride_device::Complex32;
 use warpstride_device::launch::Work;
-use warpstride_kernels::ptycho::{
-    detector_blur::{PtychoDetectorBlur, VALUES},
-    detector_intensities::PtychoDetectorIntensities,
-    detector_sums::PtychoDetectorSums,
-};
+use warpstride_kernels::ptycho::detector_blur::{PtychoDetectorBlur, VALUES};
 
 /// The blur along one axis of frames.
 struct AxisKernel<M: Device> {
@@ -261,72 +258,5 @@ impl<M: Device> DetectorBuffers<M> {
         let [along_rows, along_columns] = kernels;
         pass(along_rows, work, values, false)?;
         pass(along_columns, values, work, add)
-    }
-
-    /// Writes the intensities that the detector measures of the waves of some frames to `values` (frame, row, column).
-    fn measure(
-        &mut self,
-        device: &M,
-        layout: &Layout,
-        buffers: &Buffers<M>,
-        of: &Frames<'_, M>,
-        source: &Source<'_, M>,
-    ) -> Result<()> {
-        let elements = of.elements(layout);
-        self.reserve(device, elements)?;
-        let adds = self.has_background;
-        let (others, parts) = source.mixed.unwrap_or((source.waves, [1.0, 0.0]));
-        device.launch(
-            &PtychoDetectorIntensities {
-                intensities: self.values.write(),
-                waves: source.waves.read(),
-                others: others.read(),
-                scales: buffers.scales.read(),
-                order: of.order.unwrap_or(&buffers.open).read(),
-                background: self.background.read(),
-                frames: layout.frames,
-                first: of.first,
-                count: of.count,
-                modes: layout.waves(),
-                pixels: layout.pixels(),
-                first_wave: of.order.map_or(of.first, |_| 0),
-                mixed: u32::from(source.mixed.is_some()),
-                scaled: u32::from(of.order.is_some()),
-                add: u32::from(adds && self.kernels.is_none()),
-                part: parts[0],
-                other_part: parts[1],
-                scale: layout.scale(),
-            },
-            Work::Elements(elements),
-        )?;
-        self.blur(device, elements, adds)
-    }
-
-    /// Adds the frames of a batch, whose measured intensities are in `values`, to the sums of the iteration, if it has some.
-    fn add_to_sums(
-        &mut self,
-        device: &M,
-        layout: &Layout,
-        buffers: &Buffers<M>,
-        of: &Frames<'_, M>,
-    ) -> Result<()> {
-        let (true, Some(order)) = (self.collects, of.order) else {
-            return Ok(());
-        };
-        device.launch(
-            &PtychoDetectorSums {
-                sums: self.sums.write(),
-                measured: self.values.read(),
-                magnitudes: buffers.magnitudes.read(),
-                background: self.background.read(),
-                order: order.read(),
-                frames: layout.frames,
-                first: of.first,
-                count: of.count,
-                pixels: layout.pixels(),
-                floor: self.floor,
-            },
-            Work::Elements(layout.pixels() as usize),
-        )
     }
 }

@@ -19,14 +19,16 @@ use read_back::Pending;
 use undivided::{BatchDivision, Undivided};
 
 use super::batch_engine::BatchBuffers;
-use super::buffers::{Buffers, Layout};
+use super::buffers::Buffers;
 use super::constraints::Supports;
 use super::exchange::Exchange;
 use super::frame_stream::FrameStream;
-use super::frames::{FrameBuffers, all_errors, chunk};
+use super::frames::{FrameBuffers, chunk};
 use super::fused::{Fused, FusedScan};
+use super::layout::Layout;
 use super::likelihood::LikelihoodBuffers;
 use super::metrics;
+use super::metrics::all_errors;
 use super::wave_stream::WaveStream;
 use crate::batches::KeptBatches;
 use crate::data::{ModelParts, product};

@@ -1,10 +1,12 @@
 //! Mirrors cpu/exact_positions.rs: projection engines at exact positions.
 
+use super::batch::Batch;
 use super::batch_engine::{BatchBuffers, find_largest, finish};
 use super::batch_sums::{Slices, Waves, object_sums, probe_sums};
-use super::buffers::{Buffers, Layout};
+use super::buffers::Buffers;
 use super::exposure_points::PointView;
-use super::frames::{Batch, FrameBuffers, ShiftTo};
+use super::frames::{FrameBuffers, ShiftTo};
+use super::layout::Layout;
 use super::window_product::product;
 use crate::Step;
 use crate::updates::Denominator;

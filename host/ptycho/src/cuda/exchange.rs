@@ -4,7 +4,8 @@
 //! Every device has the whole object and the probe, and its own frames ([`Interleaved`]). Sums on the object that are in fixed point, and the
 //! slices of a probe update, have the same bits for any division; sums in floating point are added in the order of the ranks.
 
-use super::buffers::{Buffers, Layout};
+use super::buffers::Buffers;
+use super::layout::Layout;
 use crate::Ranks;
 use crate::batch_shares::order_of_devices;
 use crate::interleaved::Interleaved;

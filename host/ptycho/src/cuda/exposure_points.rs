@@ -1,7 +1,8 @@
 //! The points of the exposures of a fly scan: to most launches they are frames of their own, whose probes are shifted further.
 
-use super::buffers::{Buffers, Layout};
-use super::frames::Batch;
+use super::batch::Batch;
+use super::buffers::Buffers;
+use super::layout::Layout;
 use super::propagation::BetweenPixels;
 use warpstride_cuda::gpu::{Buffer, Device, Result};
 use warpstride_device::launch::Work;
@@ -113,6 +114,17 @@ impl<'a, M: Device> PointView<'a, M> {
                 points: layout.points,
                 shared: true,
             },
+        }
+    }
+
+    /// The frames, or the points of their exposures, whose probes are shifted by fractions of a pixel.
+    pub(super) fn between_pixels(&self) -> BetweenPixels<'a, M> {
+        BetweenPixels {
+            fractions: self.fractions,
+            order: self.order,
+            frames: self.frames,
+            first: self.first,
+            count: self.count,
         }
     }
 }

@@ -1,7 +1,8 @@
 //! Mirrors cpu/fourier_projection.rs: the exit-wave update in Fourier space.
 
-use super::buffers::{Buffers, Layout};
+use super::buffers::Buffers;
 use super::frames::FrameBuffers;
+use super::layout::Layout;
 use crate::Coefficients;
 use warpstride_cuda::gpu::{Buffer, Device, Direction, Result};
 use warpstride_device::launch::Work;

@@ -3,17 +3,16 @@
 
 mod order;
 mod probes;
+mod trials;
 mod waves;
 
-pub(super) use order::{Batch, batches};
 pub(super) use probes::{ShiftTo, copy_layers};
+pub(super) use trials::TrialBuffers;
 pub(super) use waves::between;
 
-use super::annealing::TrialBuffers;
-use super::buffers::{Buffers, Layout};
 use super::exposure_points::Points;
-use super::frame_stream::Metrics;
 use super::fused_batches::Epoch;
+use super::layout::Layout;
 use super::multislice::ThickWaves;
 use crate::batch_shares::SHARES;
 use crate::frames_together;
@@ -130,32 +129,4 @@ impl<M: Device> FrameBuffers<M> {
     pub(super) fn shifts(&self) -> bool {
         self.exact && self.between_pixels
     }
-}
-
-/// err_phot, R and R_free of every frame with its shifted probe, in `buffers`.
-pub(super) fn all_errors<M: Device>(
-    device: &M,
-    layout: &Layout,
-    buffers: &mut Buffers<M>,
-    frames: &mut FrameBuffers<M>,
-    probe_fft: &M::Fft,
-) -> Result<()> {
-    frames.scaled = false;
-    frames.transform_probe(device, buffers, probe_fft)?;
-    let lists = frames.lists(layout);
-    frames.each(
-        device,
-        layout,
-        buffers,
-        &lists,
-        Metrics::Written,
-        &mut |layout, buffers, frames, batches| {
-            for batch in batches {
-                frames.shift(device, layout, buffers, *batch, ShiftTo::Probes, 0)?;
-                frames.model(device, layout, buffers, *batch)?;
-                frames.deviation(device, layout, buffers, *batch)?;
-            }
-            Ok(())
-        },
-    )
 }

@@ -4,10 +4,11 @@
 //! other frames [`Passes`] has three. The exit waves stay in real space, in `Buffers::waves` or, in bf16,
 //! `Buffers::packed_waves`; there are no spectra and no second copy.
 
-use super::buffers::{Buffers, Layout};
+use super::buffers::Buffers;
 use super::exchange::Exchange;
 use super::fourier_projection;
 use super::fused_batches::roots;
+use super::layout::Layout;
 use super::object_update::{clip_limits, probe_power};
 use super::passes::Passes;
 use super::tile_windows::TileWindows;

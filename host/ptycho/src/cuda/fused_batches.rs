@@ -8,19 +8,18 @@
 //! with one frame a batch is a single launch for one mode, unless the probe has a Fourier support; at exact positions only for
 //! 128² pixels and on devices with clusters of blocks.
 
+use super::batch::Batch;
 use super::batch_engine::{BatchBuffers, Part, Run, whole};
-use super::buffers::{Buffers, Layout};
-use super::frames::{Batch, FrameBuffers};
+use super::buffers::Buffers;
+use super::frames::FrameBuffers;
 use super::object_update::clip_limits;
+use super::step_arguments::{alpha, updates};
 use crate::method::{BatchMethod, BatchUpdate};
-use crate::step_plan::{holds_frame, holds_modes, keeps_frame, spreads_frame};
+use crate::step_plan::{keeps_frame, spreads_frame};
 use crate::update_version::TILE;
-use crate::updates::{Denominator, FLOOR};
+use crate::updates::FLOOR;
 use crate::{Step, StepMetrics};
-use num_complex::Complex;
-use std::f64::consts::TAU;
 use warpstride_cuda::gpu::{Buffer, Device, Result};
-use warpstride_device::Complex32;
 use warpstride_device::launch::Work;
 use warpstride_kernels::ptycho::{
     batch_advance::PtychoBatchAdvance,
@@ -30,47 +29,8 @@ use warpstride_kernels::ptycho::{
     frame_chi::{PtychoFrameChi64, PtychoFrameChi128},
     pie_cluster::PtychoPieCluster128,
     pie_cluster_exact::PtychoPieClusterExact128,
-    pie_pass::{OBJECT, PROBE, PtychoPiePass64, PtychoPiePass128},
+    pie_pass::{PtychoPiePass64, PtychoPiePass128},
 };
-
-/// Parts of a frame in the sums of the steps: 400 blocks for a batch of 100 frames.
-pub(super) const PARTS: u32 = 4;
-
-/// Device memory of fused launches.
-pub(super) struct Fused<M: Device> {
-    /// Rows and columns of a frame.
-    side: u32,
-    /// exp(−2πi k/side).
-    roots: M::Buffer<Complex32>,
-    /// Bits of the largest weights: object, probe.
-    pub(super) largest: M::Buffer<u32>,
-    /// The transform of the probe's direction, if probes are shifted.
-    change_spectrum: M::Buffer<Complex32>,
-}
-
-impl<M: Device> Fused<M> {
-    /// `None`: the frames do not fit into a block's registers, or the sums of several modes into its shared memory.
-    pub(super) fn new(device: &M, layout: &Layout) -> Result<Option<Self>> {
-        let Some(side) = side_of(device, layout).or_else(|| side_of_modes(device, layout)) else {
-            return Ok(None);
-        };
-        Ok(Some(Self {
-            side,
-            roots: roots(device, side)?,
-            largest: device.alloc("the largest weights", 2)?,
-            change_spectrum: device.alloc("the direction's spectrum", layout.probe_elements())?,
-        }))
-    }
-}
-
-/// An epoch's captured launches.
-pub(super) struct Epoch<M: Device> {
-    /// What of the step and the method the launches depend on.
-    step: Step,
-    /// Whether probes are shifted.
-    shifts: bool,
-    graph: M::Graph,
-}
 
 /// `launch_by_side!(device, side, work, Kernel64 | Kernel128 { … })`
 macro_rules! launch_by_side {
@@ -85,47 +45,9 @@ macro_rules! launch_by_side {
 pub(super) use launch_by_side;
 
 mod exact;
+mod memory;
 
-/// Rows and columns of a frame, if it fits into a block's registers and there is one mode.
-pub(super) fn side_of<M: Device>(device: &M, layout: &Layout) -> Option<u32> {
-    let side = layout.rows;
-    let holds = holds_frame(side as usize, device.shared_memory());
-    (layout.modes == 1 && layout.columns == side && holds).then_some(side)
-}
-
-/// Rows and columns of a frame, if it fits into a block's registers, the sums of its modes into the shared memory, and
-/// there are several.
-pub(super) fn side_of_modes<M: Device>(device: &M, layout: &Layout) -> Option<u32> {
-    let side = layout.rows;
-    let holds = holds_modes(side as usize, device.shared_memory());
-    (layout.modes > 1 && layout.columns == side && holds).then_some(side)
-}
-
-/// exp(−2πi k/side).
-pub(super) fn roots<M: Device>(device: &M, side: u32) -> Result<M::Buffer<Complex32>> {
-    let mut roots = device.alloc("roots of unity", side as usize)?;
-    let root = |k: u32| {
-        let value = Complex::cis(-TAU * f64::from(k) / f64::from(side));
-        Complex::new(value.re as f32, value.im as f32)
-    };
-    let values: Vec<Complex<f32>> = (0..side).map(root).collect();
-    device.upload(&mut roots, &values)?;
-    Ok(roots)
-}
-
-/// The bits of what a step updates.
-pub(super) fn updates(step: &Step) -> u32 {
-    let bit = |of: bool, bit: u32| if of { bit } else { 0 };
-    bit(step.update_object, OBJECT) | bit(step.update_probe, PROBE)
-}
-
-/// α of a denominator, as kernels take it.
-pub(super) fn alpha(denominator: Denominator) -> f32 {
-    match denominator {
-        Denominator::Floor => -1.0,
-        Denominator::Mixed(alpha) => alpha as f32,
-    }
-}
+pub(super) use memory::{Epoch, Fused, PARTS, roots, side_of, side_of_modes};
 
 impl<M: Device> Run<'_, M> {
     /// One pass over batches, which are `part` of an iteration's.

@@ -1,10 +1,11 @@
 //! Mirrors cpu/likelihood.rs: maximum likelihood by nonlinear conjugate gradient.
 
-use super::buffers::{Buffers, Layout};
+use super::buffers::Buffers;
 use super::constraints::fourier_support;
 use super::frames::FrameBuffers;
-use super::fused_batches::alpha;
+use super::layout::Layout;
 use super::multislice::DistanceSums;
+use super::step_arguments::alpha;
 use crate::Step;
 use crate::likelihood::{LikelihoodMethod, Noise, conjugate, falling};
 use crate::updates::{FLOOR, LIT};

@@ -1,8 +1,11 @@
 //! Mirrors `model_errors` of cpu/fourier_projection.rs: err_phot, R and R_free of the current object and
 //! probe at the end of a run. (During a run the kernel `ptycho_fourier_step` computes them.)
 
-use super::buffers::{Buffers, Layout};
+use super::buffers::Buffers;
 use super::fourier_projection::model_spectra;
+use super::frame_stream::Metrics;
+use super::frames::{FrameBuffers, ShiftTo};
+use super::layout::Layout;
 use warpstride_cuda::gpu::{Buffer, Device, Result};
 use warpstride_device::launch::Work;
 use warpstride_kernels::ptycho::model_metrics::PtychoModelMetrics;
@@ -33,5 +36,33 @@ pub(super) fn model_metrics<M: Device>(
             scale: layout.scale(),
         },
         Work::Blocks(layout.frames as usize),
+    )
+}
+
+/// err_phot, R and R_free of every frame with its shifted probe, in `buffers`.
+pub(super) fn all_errors<M: Device>(
+    device: &M,
+    layout: &Layout,
+    buffers: &mut Buffers<M>,
+    frames: &mut FrameBuffers<M>,
+    probe_fft: &M::Fft,
+) -> Result<()> {
+    frames.scaled = false;
+    frames.transform_probe(device, buffers, probe_fft)?;
+    let lists = frames.lists(layout);
+    frames.each(
+        device,
+        layout,
+        buffers,
+        &lists,
+        Metrics::Written,
+        &mut |layout, buffers, frames, batches| {
+            for batch in batches {
+                frames.shift(device, layout, buffers, *batch, ShiftTo::Probes, 0)?;
+                frames.model(device, layout, buffers, *batch)?;
+                frames.deviation(device, layout, buffers, *batch)?;
+            }
+            Ok(())
+        },
     )
 }

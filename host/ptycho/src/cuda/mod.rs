@@ -3,6 +3,7 @@
 //! emulator.
 
 mod annealing;
+mod batch;
 mod batch_engine;
 mod batch_sums;
 mod buffers;
@@ -19,6 +20,7 @@ mod frame_stream;
 mod frames;
 mod fused;
 mod fused_batches;
+mod layout;
 mod likelihood;
 mod metrics;
 mod multislice;
@@ -31,6 +33,7 @@ mod probe_update;
 mod processes;
 mod propagation;
 mod refinement;
+mod step_arguments;
 mod tile_windows;
 mod variable_probe;
 mod wave_stream;

@@ -1,7 +1,8 @@
 //! Mirrors cpu/normalisation.rs: fixes the scale between object and probe, makes modes orthogonal.
 
 use super::batch_engine::BatchBuffers;
-use super::buffers::{Buffers, Layout};
+use super::buffers::Buffers;
+use super::layout::Layout;
 use super::multislice::SliceBuffers;
 use super::variable_probe;
 use crate::normalisation::normalisation;

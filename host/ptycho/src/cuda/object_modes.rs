@@ -1,7 +1,8 @@
 //! Mirrors cpu/object_modes.rs: makes the modes of the object orthogonal. The host computes their Gram matrix.
 
 use super::batch_engine::BatchBuffers;
-use super::buffers::{Buffers, Layout};
+use super::buffers::Buffers;
+use super::layout::Layout;
 use super::likelihood::LikelihoodBuffers;
 use super::normalisation::mix;
 use crate::normalisation::normalisation;

@@ -1,7 +1,8 @@
 //! Mirrors cpu/object_update.rs: object update O ← [c_o O + Σ conj(P) ψ] / [c_o + Σ |P|²].
 
-use super::buffers::{Buffers, Layout};
+use super::buffers::Buffers;
 use super::exchange::Exchange;
+use super::layout::Layout;
 use super::probe_update::Part;
 use crate::UpdateVersion;
 use crate::update_version::TILE;

@@ -3,9 +3,10 @@
 //!
 //! The exit waves are in real space, as those of [`super::fused`]; the groups share one work array.
 
-use super::buffers::{Buffers, Layout};
+use super::buffers::Buffers;
 use super::fused::Sums;
 use super::fused_batches::roots;
+use super::layout::Layout;
 use crate::Step;
 use crate::step_plan::group_of;
 use warpstride_cuda::gpu::{Buffer, Device, Result};

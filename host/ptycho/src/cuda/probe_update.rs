@@ -1,7 +1,8 @@
 //! Mirrors cpu/probe_update.rs: probe update P ← [c_p P + Σ conj(O) ψ] / [c_p + Σ |O|²].
 
-use super::buffers::{Buffers, Layout};
+use super::buffers::Buffers;
 use super::exchange::Exchange;
+use super::layout::Layout;
 use crate::UpdateVersion;
 use warpstride_cuda::gpu::{Buffer, Device, Result};
 use warpstride_device::launch::{Launch, Work};

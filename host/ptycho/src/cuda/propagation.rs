@@ -1,7 +1,6 @@
 //! Mirrors cpu/propagation.rs: propagation of exit waves to the detector and back, unnormalised as the transforms of cuFFT are.
 
-use super::buffers::Layout;
-use super::exposure_points::PointView;
+use super::layout::Layout;
 use crate::Problem;
 use num_complex::Complex;
 use warpstride_cuda::gpu::{Buffer, Device, Direction, Result};
@@ -29,12 +28,12 @@ type Nothing<M> = (
 /// The frames of the first layers, whose probes are shifted by fractions of a pixel.
 pub(super) struct BetweenPixels<'a, M: Device> {
     /// (frame).
-    fractions: &'a M::Buffer<[f32; 2]>,
+    pub(super) fractions: &'a M::Buffer<[f32; 2]>,
     /// Frames in the order of the layers.
-    order: &'a M::Buffer<u32>,
-    frames: u32,
-    first: u32,
-    count: u32,
+    pub(super) order: &'a M::Buffer<u32>,
+    pub(super) frames: u32,
+    pub(super) first: u32,
+    pub(super) count: u32,
 }
 
 impl<'a, M: Device> BetweenPixels<'a, M> {
@@ -50,17 +49,6 @@ impl<'a, M: Device> BetweenPixels<'a, M> {
             frames: count,
             first: 0,
             count,
-        }
-    }
-
-    /// Those of the frames of `at`, or of the points of their exposures.
-    pub(super) fn of(at: &PointView<'a, M>) -> Self {
-        Self {
-            fractions: at.fractions,
-            order: at.order,
-            frames: at.frames,
-            first: at.first,
-            count: at.count,
         }
     }
 

@@ -1,8 +1,9 @@
 //! Mirrors cpu/refinement.rs: normal equations of each frame's position and intensity scale.
 
-use super::buffers::{Buffers, Layout};
+use super::buffers::Buffers;
 use super::frame_stream::Metrics;
 use super::frames::{FrameBuffers, ShiftTo};
+use super::layout::Layout;
 use crate::refinement::NormalEquations;
 use warpstride_cuda::gpu::{Buffer, Device, ReadBack, Result};
 use warpstride_device::launch::Work;

@@ -1,6 +1,6 @@
 //! The windows that touch each tile of the object, for the fluence.
 
-use super::buffers::Layout;
+use super::layout::Layout;
 use warpstride_cuda::gpu::{Device, Result};
 use warpstride_kernels::ptycho::fluence::{FLUENCE_ROWS, fluence_tiles};
 use warpstride_kernels::ptycho::tile_frames::TILE_COLUMNS;

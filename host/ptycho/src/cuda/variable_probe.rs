@@ -1,7 +1,7 @@
 //! Mirrors cpu/variable_probe.rs: the variations of the first probe mode.
 
-use super::buffers::Layout;
-use super::frames::{Batch, FrameBuffers};
+use super::batch::Batch;
+use super::layout::Layout;
 use crate::updates::FLOOR;
 use crate::variable_probe::{COEFFICIENT_MOMENTUM, DAMPING, PART, SHAPE_MOMENTUM};
 use std::mem::swap;
@@ -9,15 +9,13 @@ use warpstride_cuda::gpu::{Buffer, Device, Direction, Result};
 use warpstride_device::Complex32;
 use warpstride_device::launch::Work;
 use warpstride_kernels::ptycho::{
-    coefficient_blocks::PtychoCopyCoefficients,
-    probe_variations::PtychoProbeVariations,
-    variation_advance::PtychoVariationAdvance,
-    variation_equations::{PtychoVariationEquations, PtychoVariationSteps},
-    variation_sums::{PtychoVariationSums, TOGETHER},
+    coefficient_blocks::PtychoCopyCoefficients, probe_variations::PtychoProbeVariations,
+    variation_advance::PtychoVariationAdvance, variation_equations::PtychoVariationSteps,
 };
 
 mod iteration;
 mod state;
+mod sums;
 
 pub(super) use iteration::{begin, end, scale};
 
@@ -26,13 +24,6 @@ type FrameArrays<'a, M> = (
     &'a <M as Device>::Buffer<[f32; 2]>,
     &'a <M as Device>::Buffer<f32>,
     &'a <M as Device>::Buffer<u32>,
-);
-
-/// The object, and corners and fractions of the frames.
-type WindowArrays<'a, M> = (
-    &'a <M as Device>::Buffer<Complex32>,
-    &'a <M as Device>::Buffer<[u32; 2]>,
-    &'a <M as Device>::Buffer<[f32; 2]>,
 );
 
 /// Weights, the largest of them, and the steps.
@@ -206,74 +197,6 @@ impl<M: Device> VariationBuffers<M> {
             Some(of) => of.exchange_block(device, layout, order, [first, count], back),
             None => Ok(()),
         }
-    }
-
-    /// The sums of a batch on the shapes, and the equations of its frames, from the spectra of conj(O)·χ in the work waves.
-    pub(super) fn sum(
-        &mut self,
-        device: &M,
-        layout: &Layout,
-        (object, corners, fractions): WindowArrays<'_, M>,
-        frames: &FrameBuffers<M>,
-        batch: Batch,
-    ) -> Result<()> {
-        if let Some(of) = &mut self.further {
-            of.sum(device, layout, (object, corners, fractions), frames, batch)?;
-        }
-        let pixels = layout.pixels() as usize;
-        let scale = frames.layers_scale(layout);
-        let groups = self.count.div_ceil(TOGETHER) as usize;
-        device.launch(
-            &PtychoVariationSums {
-                sums: self.sums.write(),
-                spectra: frames.work.read(),
-                coefficients: self.coefficients[0].read(),
-                fractions: fractions.read(),
-                order: frames.order.read(),
-                frames: layout.frames,
-                first: batch.first,
-                count: batch.count,
-                modes: layout.modes,
-                rows: layout.rows,
-                columns: layout.columns,
-                variations: self.count,
-                scale,
-            },
-            Work::Elements(groups * pixels),
-        )?;
-        if frames.exact {
-            device.fft(&self.fft, &mut self.sums, Direction::Inverse)?;
-        }
-        if self.forming {
-            return Ok(());
-        }
-        let needed = batch.count as usize * (self.count * (self.count + 1)) as usize;
-        if self.equations.len() < needed {
-            self.equations = device.alloc("the coefficients' equations", needed)?;
-        }
-        device.launch(
-            &PtychoVariationEquations {
-                equations: self.equations.write(),
-                spectra: frames.work.read(),
-                shape_spectra: frames.shape_spectra.read(),
-                shapes: self.shapes[0].read(),
-                object: object.read(),
-                corners: corners.read(),
-                fractions: fractions.read(),
-                order: frames.order.read(),
-                frames: layout.frames,
-                first: batch.first,
-                count: batch.count,
-                modes: layout.modes,
-                rows: layout.rows,
-                columns: layout.columns,
-                object_rows: layout.object_rows,
-                object_columns: layout.object_columns,
-                variations: self.count,
-                scale,
-            },
-            Work::Blocks(batch.count as usize),
-        )
     }
 
     /// Changes shapes and coefficients by what [`Self::sum`] has found, with the probe's step in `steps`.

@@ -10,8 +10,9 @@ mod slots;
 
 pub(super) use slots::Access;
 
-use super::buffers::{Buffers, Layout};
+use super::buffers::Buffers;
 use super::frame_stream::{Block, Memory, Metrics, PlacedWork, Uses};
+use super::layout::Layout;
 use super::packed_waves::{narrowed, widened};
 use crate::{GpuWaves, StreamPlan};
 use num_complex::Complex;

@@ -1,7 +1,7 @@
 //! Products of the waves of a batch with a grid of the object's shape, in the windows of the frames.
 
-use super::buffers::Layout;
 use super::exposure_points::PointView;
+use super::layout::Layout;
 use warpstride_cuda::gpu::{Buffer, Device, Result};
 use warpstride_device::Complex32;
 use warpstride_device::launch::Work;

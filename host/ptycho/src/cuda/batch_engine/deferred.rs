@@ -6,9 +6,9 @@
 //! same, and so are the bits: under the windows of each batch, and at the end of an iteration. Nothing reads the rest of object and velocity between
 //! batches.
 
-use super::Run;
-use crate::cuda::buffers::Layout;
-use crate::cuda::frames::Batch;
+use super::{Deferred, Run};
+use crate::cuda::batch::Batch;
+use crate::cuda::layout::Layout;
 use crate::cuda::object_update::clip_limits;
 use crate::method::BatchMethod;
 use crate::{BatchOrder, Step};
@@ -19,29 +19,6 @@ use warpstride_kernels::ptycho::{deferred_momentum::PtychoDeferredMomentum, tile
 /// Object pixels for each multiprocessor below which a pass over all of them takes about as long as two launches: 132 multiprocessors of
 /// an H100 move 32 bytes of each in 12 µs.
 const PIXELS: usize = 8192;
-
-/// Batches of an iteration whose momentum is deferred.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::cuda) struct Deferred {
-    /// Batches of the iteration before these.
-    before: u32,
-}
-
-impl Deferred {
-    /// After so many more batches.
-    pub(super) fn and(self, batches: usize) -> Self {
-        Self {
-            before: self.before.wrapping_add(batches as u32),
-        }
-    }
-
-    /// When so many batches are `done`, and the next one has the number `next`, which is added to those before.
-    pub(super) fn at(self, done: u32, next: u32) -> Self {
-        Self {
-            before: done.wrapping_sub(next),
-        }
-    }
-}
 
 /// Whether to defer the momentum of an iteration with so many batches: if there is momentum, no regulariser, which needs the whole object,
 /// and each batch has windows over a part of a large object.

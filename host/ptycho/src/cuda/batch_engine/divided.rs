@@ -4,12 +4,14 @@
 //! Devices exchange the sums on the probe and on the object under the windows of the batch, and then the sums behind the frames'
 //! steps. Which frames are summed apart does not depend on the number of devices ([`crate::batch_shares`]), so the bits do not.
 
+use super::memory::Divided;
 use super::{BatchBuffers, Run};
 use crate::Step;
 use crate::batch_shares::order_of_devices;
-use crate::cuda::buffers::Layout;
-use crate::cuda::frames::{Batch, FrameBuffers};
-use crate::cuda::fused_batches::updates;
+use crate::cuda::batch::Batch;
+use crate::cuda::frames::FrameBuffers;
+use crate::cuda::layout::Layout;
+use crate::cuda::step_arguments::updates;
 use crate::interleaved::Interleaved;
 use warpstride_cuda::gpu::{Buffer, Device, Result};
 use warpstride_device::launch::Work;
@@ -17,22 +19,6 @@ use warpstride_kernels::ptycho::{
     batch_exchange::{PtychoAddSums, PtychoPackSums, packed_values},
     tile_frames::{TILE_COLUMNS, TILE_ROWS},
 };
-
-/// What devices exchange in batches.
-pub(in crate::cuda) struct Divided<M: Device> {
-    /// (batch): the object's pixels under its windows: top, left, bottom, right.
-    bounds: Vec<[u32; 4]>,
-    /// (batch, device in the order of the sums): number of frames.
-    pub(super) counts: Vec<Vec<usize>>,
-    /// (batch): 0, and the number of frames on all devices.
-    pub(super) ranges: M::Buffer<[u32; 2]>,
-    /// Sums of this device.
-    packed: M::Buffer<f32>,
-    /// (device, value): sums of all devices.
-    all: M::Buffer<f32>,
-    /// (frame of the batch, part), of all devices.
-    pub(super) step_sums: M::Buffer<[f32; 5]>,
-}
 
 /// The object's pixels under the windows of some frames, beginning with a whole tile.
 fn bounds_of(layout: &Layout, frames: &[u32], corners: &[[u32; 2]]) -> [u32; 4] {

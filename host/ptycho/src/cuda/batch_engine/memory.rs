@@ -1,15 +1,32 @@
 //! Device memory of an engine by mini-batches.
 
-use super::SMOOTHNESS_BLOCKS;
-use super::divided::Divided;
 use super::regions::RegionBuffers;
 use crate::batch_shares::{SHARES, SMALLEST};
-use crate::cuda::buffers::Layout;
 use crate::cuda::fused_batches::{Fused, PARTS};
+use crate::cuda::layout::Layout;
 use crate::probe_slices::probe_slices;
 use num_complex::Complex;
 use warpstride_cuda::gpu::{Buffer, Device, Result};
 use warpstride_device::Complex32;
+
+/// Blocks of the sums of the regulariser.
+pub(super) const SMOOTHNESS_BLOCKS: usize = 128;
+
+/// What devices exchange in batches.
+pub(in crate::cuda) struct Divided<M: Device> {
+    /// (batch): the object's pixels under its windows: top, left, bottom, right.
+    pub(super) bounds: Vec<[u32; 4]>,
+    /// (batch, device in the order of the sums): number of frames.
+    pub(super) counts: Vec<Vec<usize>>,
+    /// (batch): 0, and the number of frames on all devices.
+    pub(super) ranges: M::Buffer<[u32; 2]>,
+    /// Sums of this device.
+    pub(super) packed: M::Buffer<f32>,
+    /// (device, value): sums of all devices.
+    pub(super) all: M::Buffer<f32>,
+    /// (frame of the batch, part), of all devices.
+    pub(super) step_sums: M::Buffer<[f32; 5]>,
+}
 
 /// Device memory of the directions and steps.
 pub(in crate::cuda) struct BatchBuffers<M: Device> {

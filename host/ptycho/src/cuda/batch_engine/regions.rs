@@ -7,9 +7,11 @@ mod copies;
 
 use super::{BatchBuffers, Deferred, Part, Run};
 use crate::Step;
-use crate::cuda::buffers::{Buffers, Layout};
+use crate::cuda::batch::Batch;
+use crate::cuda::buffers::Buffers;
 use crate::cuda::frame_stream::Metrics;
-use crate::cuda::frames::{Batch, FrameBuffers};
+use crate::cuda::frames::FrameBuffers;
+use crate::cuda::layout::Layout;
 use crate::interleaved::Interleaved;
 use crate::method::BatchMethod;
 use crate::regions::{REGIONS, Regions, regions_of};

@@ -2,9 +2,10 @@
 
 use super::{BatchBuffers, Run, SMOOTHNESS_BLOCKS};
 use crate::Step;
+use crate::cuda::batch::Batch;
 use crate::cuda::constraints::fourier_support;
 use crate::cuda::exposure_points::PointView;
-use crate::cuda::frames::{Batch, ShiftTo};
+use crate::cuda::frames::ShiftTo;
 use crate::cuda::fused_batches::PARTS;
 use crate::cuda::object_update::clip_limits;
 use crate::method::BatchMethod;

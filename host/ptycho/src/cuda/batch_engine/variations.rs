@@ -2,8 +2,8 @@
 
 use super::Run;
 use crate::Step;
+use crate::cuda::batch::Batch;
 use crate::cuda::buffers::Buffers;
-use crate::cuda::frames::Batch;
 use warpstride_cuda::gpu::{Device, Result};
 
 impl<M: Device> Run<'_, M> {

@@ -3,8 +3,10 @@
 
 use super::{DetectorBuffers, Frames, Source};
 use crate::Coefficients;
-use crate::cuda::buffers::{Buffers, Layout};
-use crate::cuda::frames::{Batch, FrameBuffers, chunk};
+use crate::cuda::batch::Batch;
+use crate::cuda::buffers::Buffers;
+use crate::cuda::frames::{FrameBuffers, chunk};
+use crate::cuda::layout::Layout;
 use warpstride_cuda::gpu::{Buffer, Device, Result};
 use warpstride_device::Complex32;
 use warpstride_device::launch::Work;

@@ -2,7 +2,7 @@
 
 use super::GpuEngine;
 use crate::EngineError;
-use crate::cuda::buffers::Layout;
+use crate::cuda::layout::Layout;
 use crate::cuda::multislice::SliceBuffers;
 use crate::data::ModelParts;
 use ndarray::Array3;

@@ -1,37 +1,12 @@
 //! The frames in the order of the launches, and the batches that follow each other in it.
 
 use super::FrameBuffers;
-use crate::batch_shares::{SHARES, share_ends};
-use crate::cuda::buffers::{Buffers, Layout};
+use crate::batch_shares::SHARES;
+use crate::cuda::batch::{Batch, batches};
+use crate::cuda::buffers::Buffers;
 use crate::cuda::frame_stream::{BlockWork, Metrics};
+use crate::cuda::layout::Layout;
 use warpstride_cuda::gpu::{Buffer, Device, Result};
-
-/// Some of the frames: `order[first..first + count]`.
-#[derive(Debug, Clone, Copy)]
-pub(in crate::cuda) struct Batch {
-    /// Its place among the batches.
-    pub(in crate::cuda) number: u32,
-    pub(in crate::cuda) first: u32,
-    pub(in crate::cuda) count: u32,
-    /// The places in it where its shares end.
-    pub(in crate::cuda) ends: [u32; SHARES],
-}
-
-/// Lists of frames of a device as batches whose frames follow each other.
-pub(in crate::cuda) fn batches(layout: &Layout, lists: &[Vec<u32>]) -> Vec<Batch> {
-    let mut first = 0;
-    let batch = |(number, list): (u32, &Vec<u32>)| {
-        let count = list.len() as u32;
-        first += count;
-        Batch {
-            number,
-            first: first - count,
-            count,
-            ends: share_ends(list, [layout.frames, layout.shares]),
-        }
-    };
-    (0..).zip(lists).map(batch).collect()
-}
 
 impl<M: Device> FrameBuffers<M> {
     /// Sets the order of the frames from lists of at most `size`; returns the batches.

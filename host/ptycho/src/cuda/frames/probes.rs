@@ -1,9 +1,11 @@
 //! Spectra of the probe, and the probes of a batch, shifted to the positions of its frames.
 
-use super::{Batch, FrameBuffers};
+use super::FrameBuffers;
 use crate::batch_shares::SHARES;
-use crate::cuda::buffers::{Buffers, Layout};
+use crate::cuda::batch::Batch;
+use crate::cuda::buffers::Buffers;
 use crate::cuda::exposure_points::{PointView, Points};
+use crate::cuda::layout::Layout;
 use crate::cuda::propagation::BetweenPixels;
 use crate::cuda::variable_probe::VariationBuffers;
 use warpstride_cuda::gpu::{Buffer, Device, Direction, Result};

@@ -1,8 +1,10 @@
 //! Waves of a batch: products with the object, waves on the detector, and what the counts ask of them.
 
-use super::{Batch, FrameBuffers};
-use crate::cuda::buffers::{Buffers, Layout};
+use super::FrameBuffers;
+use crate::cuda::batch::Batch;
+use crate::cuda::buffers::Buffers;
 use crate::cuda::exposure_points::PointView;
+use crate::cuda::layout::Layout;
 use crate::cuda::propagation::BetweenPixels;
 use crate::cuda::window_product::product;
 use warpstride_cuda::gpu::{Buffer, Device, Direction, Result};
@@ -265,5 +267,5 @@ pub(in crate::cuda) fn between<'a, M: Device>(
     exact: bool,
     at: &PointView<'a, M>,
 ) -> Option<BetweenPixels<'a, M>> {
-    exact.then(|| BetweenPixels::of(at))
+    exact.then(|| at.between_pixels())
 }

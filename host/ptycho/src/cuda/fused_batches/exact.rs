@@ -1,8 +1,9 @@
 //! The launches of a batch at exact positions, and of one with several modes, whose shifts are 0 at whole pixels.
 
+use super::super::batch::Batch;
 use super::super::batch_engine::{BatchBuffers, Run};
 use super::super::buffers::Buffers;
-use super::super::frames::{Batch, FrameBuffers};
+use super::super::frames::FrameBuffers;
 use super::super::object_update::clip_limits;
 use super::{alpha, updates};
 use crate::Step;

@@ -2,12 +2,14 @@
 
 use super::{LikelihoodBuffers, Run, number};
 use crate::Step;
+use crate::cuda::batch::Batch;
 use crate::cuda::batch_sums::{
     Slices, SumWindows, Waves, object_sums, object_sums_with, probe_sums,
 };
-use crate::cuda::buffers::{Buffers, Layout};
+use crate::cuda::buffers::Buffers;
 use crate::cuda::frame_stream::Metrics;
-use crate::cuda::frames::{Batch, FrameBuffers, ShiftTo, copy_layers};
+use crate::cuda::frames::{FrameBuffers, ShiftTo, copy_layers};
+use crate::cuda::layout::Layout;
 use crate::cuda::multislice::backward;
 use crate::likelihood::{LikelihoodMethod, Noise};
 use crate::updates::LIT;

@@ -2,10 +2,11 @@
 
 use super::squares::SlopeSquares;
 use super::{Run, number};
+use crate::cuda::batch::Batch;
 use crate::cuda::detector::DetectorBuffers;
 use crate::cuda::exposure_points::PointView;
 use crate::cuda::frame_stream::Metrics;
-use crate::cuda::frames::{Batch, FrameBuffers, ShiftTo, between};
+use crate::cuda::frames::{FrameBuffers, ShiftTo, between};
 use crate::cuda::multislice::linear_changes;
 use crate::likelihood::Noise;
 use warpstride_cuda::gpu::{Buffer, Device, Direction, ReadBack, Result};

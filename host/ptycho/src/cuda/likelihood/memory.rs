@@ -1,7 +1,7 @@
 //! Device memory of conjugate gradients.
 
 use super::{BLOCKS, LEAST, PARTS, Pair, fused};
-use crate::cuda::buffers::Layout;
+use crate::cuda::layout::Layout;
 use crate::likelihood::{Last, Search};
 use num_complex::Complex;
 use warpstride_cuda::gpu::{Buffer, Device, Result};

@@ -5,8 +5,9 @@
 //! `ptycho_detector_blur` moves on by three along the axis of the orders; so A1 takes the place of A4, and the last of the nine sums of
 //! `ptycho_detector_line_sums` is ½ w A4².
 
-use crate::cuda::buffers::{Buffers, Layout};
-use crate::cuda::frames::Batch;
+use crate::cuda::batch::Batch;
+use crate::cuda::buffers::Buffers;
+use crate::cuda::layout::Layout;
 use crate::likelihood::ORDERS;
 use warpstride_cuda::gpu::{Buffer, Device, Result};
 use warpstride_device::Complex32;

@@ -3,9 +3,10 @@
 use super::changes::{backward, exit_sums, linear_changes};
 use super::{DistanceSums, ThickWaves, at_slice};
 use crate::Step;
+use crate::cuda::batch::Batch;
 use crate::cuda::batch_engine::{self, BatchBuffers, find_largest, finish};
 use crate::cuda::batch_sums::{SumWindows, Waves, object_sums_with};
-use crate::cuda::frames::{Batch, FrameBuffers, ShiftTo};
+use crate::cuda::frames::{FrameBuffers, ShiftTo};
 use crate::cuda::fused_batches::PARTS;
 use crate::cuda::window_product::product;
 use crate::method::BatchMethod;

@@ -2,9 +2,11 @@
 //! what batches and conjugate gradients (cpu/multislice/likelihood.rs) both need.
 
 use super::{DistanceSums, Incident, at_slice};
-use crate::cuda::buffers::{Buffers, Layout};
-use crate::cuda::frames::{Batch, FrameBuffers};
+use crate::cuda::batch::Batch;
+use crate::cuda::buffers::Buffers;
+use crate::cuda::frames::FrameBuffers;
 use crate::cuda::fused_batches::PARTS;
+use crate::cuda::layout::Layout;
 use crate::cuda::window_product::product;
 use warpstride_cuda::gpu::{Buffer, Device, Result};
 use warpstride_device::Complex32;

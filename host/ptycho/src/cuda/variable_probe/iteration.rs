@@ -2,7 +2,8 @@
 
 use super::VariationBuffers;
 use crate::Step;
-use crate::cuda::buffers::{Buffers, Layout};
+use crate::cuda::buffers::Buffers;
+use crate::cuda::layout::Layout;
 use crate::variable_probe::{Rotation, further_shapes, further_weights, strongest, with_zeros};
 use num_complex::Complex;
 use warpstride_cuda::gpu::{Buffer, Device, Direction, ReadBack, Result};

@@ -1,7 +1,7 @@
 //! The variations as plain data, saved and restored.
 
 use super::VariationBuffers;
-use crate::cuda::buffers::Layout;
+use crate::cuda::layout::Layout;
 use crate::data::VariableProbe;
 use crate::engine::Values;
 use crate::variable_probe::{COEFFICIENTS, SHAPE_CHANGES, SHAPES, saved_count};

@@ -3,9 +3,10 @@
 //! A copy has the part of the object with the windows of its region, on which their corners are then. Between iterations there are no
 //! copies, but their memory stays.
 
-use crate::cuda::buffers::{Buffers, Layout};
+use crate::cuda::buffers::Buffers;
 use crate::cuda::exchange::Exchange;
 use crate::cuda::frames::copy_layers;
+use crate::cuda::layout::Layout;
 use crate::interleaved::Interleaved;
 use crate::regions::{Extent, REGIONS, Regions, regions_of};
 use std::mem::swap;

@@ -2,8 +2,9 @@
 
 use super::super::Pair;
 use super::Fused;
-use crate::cuda::buffers::{Buffers, Layout};
+use crate::cuda::buffers::Buffers;
 use crate::cuda::frames::FrameBuffers;
+use crate::cuda::layout::Layout;
 use crate::likelihood::Noise;
 use warpstride_cuda::gpu::{Buffer, Device, Result};
 use warpstride_device::launch::Work;

@@ -2,9 +2,10 @@
 
 use super::super::{Pair, number};
 use super::Fused;
-use crate::cuda::buffers::{Buffers, Layout};
+use crate::cuda::buffers::Buffers;
 use crate::cuda::frames::FrameBuffers;
 use crate::cuda::fused_batches::launch_by_side;
+use crate::cuda::layout::Layout;
 use crate::likelihood::Noise;
 use warpstride_cuda::gpu::{Buffer, Device, Result};
 use warpstride_device::launch::Work;

@@ -1,7 +1,7 @@
 //! What shifted probes and several modes need besides, and what is summed over frames before the others.
 
 use super::Fused;
-use crate::cuda::buffers::Layout;
+use crate::cuda::layout::Layout;
 use crate::step_plan::slices_of;
 use warpstride_cuda::gpu::{Device, Direction, Result};
 use warpstride_device::Complex32;
