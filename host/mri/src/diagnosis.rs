@@ -110,10 +110,10 @@ fn missing_partitions(kspace: &KSpace) -> Option<String> {
         .filter(|step| is_gap(step))
         .map(|s| s.round() - 1.0)
         .sum();
-    let first = steps.iter().position(|step| is_gap(step))?;
+    let first = steps.iter().position(is_gap)?;
     let centre = values.iter().position(|k| *k > -0.5)?;
-    let before = steps[..centre].iter().rposition(|step| is_gap(step));
-    let after = steps[centre..].iter().position(|step| is_gap(step));
+    let before = steps[..centre].iter().rposition(is_gap);
+    let after = steps[centre..].iter().position(is_gap);
     let begin = before.map_or(0, |at| at + 1);
     let end = after.map_or(steps.len(), |at| centre + at);
     let outside = || {

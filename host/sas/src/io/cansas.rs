@@ -108,7 +108,7 @@ struct Columns<'f> {
     intensity: Vec<f64>,
     /// In the order of [`OPTIONAL`]; NaN where a row lacks an element.
     optional: [Vec<f64>; 4],
-    /// Which of Q and I, and which of [`OPTIONAL`], some row has.
+    /// Whether some row has Q and I, and each of [`OPTIONAL`].
     present: ([bool; 2], [bool; 4]),
     notes: Vec<String>,
 }
