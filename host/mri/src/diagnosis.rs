@@ -54,7 +54,7 @@ pub fn diagnose(kspace: &KSpace, coverage: &Coverage) -> Vec<String> {
             ));
         }
     }
-    problems.extend(few_partitions(kspace, coverage));
+    problems.extend(few_partitions(kspace, coverage).or_else(|| missing_partitions(kspace)));
     problems.extend(other_unit(kspace, coverage, is_short));
     if coverage.undersampling > MAX_UNDERSAMPLING {
         problems.push(format!(
@@ -85,6 +85,54 @@ fn few_partitions(kspace: &KSpace, coverage: &Coverage) -> Option<String> {
     })
 }
 
+/// Fewest adjacent partitions about the centre that are a calibration region.
+const CALIBRATION: usize = 4;
+
+/// Partitions that are missing between others of a stack. One that is undersampled evenly about a
+/// calibration region is meant to be so.
+fn missing_partitions(kspace: &KSpace) -> Option<String> {
+    let slices = kspace.extent().matrix[0];
+    if kspace.extent().axes != 3 {
+        return None;
+    }
+    let column = kspace.trajectory().column(2);
+    let mut values: Vec<f64> = column.iter().map(|k| k * slices as f64).collect();
+    values.sort_unstable_by(f64::total_cmp);
+    values.dedup_by(|a, b| (*a - *b).abs() < 1e-3);
+    // Trajectories other than stacks have a kz for each sample.
+    if values.len() > 2 * slices {
+        return None;
+    }
+    let steps: Vec<f64> = values.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    let is_gap = |step: &f64| *step > 1.25;
+    let missing: f64 = steps
+        .iter()
+        .filter(|step| is_gap(step))
+        .map(|s| s.round() - 1.0)
+        .sum();
+    let first = steps.iter().position(is_gap)?;
+    let centre = values.iter().position(|k| *k > -0.5)?;
+    let before = steps[..centre].iter().rposition(is_gap);
+    let after = steps[centre..].iter().position(is_gap);
+    let begin = before.map_or(0, |at| at + 1);
+    let end = after.map_or(steps.len(), |at| centre + at);
+    let outside = || {
+        steps[..begin.saturating_sub(1)]
+            .iter()
+            .chain(steps.iter().skip(end + 1))
+    };
+    let is_regular = end + 1 - begin >= CALIBRATION
+        && outside().count() > 0
+        && outside().all(|step| is_gap(step) && (step - steps[0]).abs() < 0.25);
+    (!is_regular).then(|| {
+        format!(
+            "{missing} of the {slices} partitions are missing between others (the first between kz = {} and {}): slices fold onto each other unless the coils separate them",
+            significant(values[first] / slices as f64, 3),
+            significant(values[first + 1] / slices as f64, 3)
+        )
+    })
+}
+
 /// Coils that have no signal, or much more noise than the others.
 fn of_coils(kspace: &KSpace) -> Vec<String> {
     let rows = kspace.samples().rows().into_iter().enumerate();
@@ -103,7 +151,29 @@ fn of_coils(kspace: &KSpace) -> Vec<String> {
             coil = noisy.coil
         )
     });
-    dead.chain(noisy).collect()
+    let partly = (0..kspace.coils()).filter_map(|coil| of_a_part(kspace, coil));
+    dead.chain(partly).chain(noisy).collect()
+}
+
+/// A coil without signal in some readouts.
+fn of_a_part(kspace: &KSpace, coil: usize) -> Option<String> {
+    let row = kspace.samples().row(coil);
+    let is_empty = |range: std::ops::Range<usize>| {
+        let mut range = range;
+        !range.is_empty() && range.all(|sample| row[sample].norm_sqr() == 0.0)
+    };
+    let readouts = kspace.readouts();
+    let empty = readouts
+        .iter()
+        .filter(|r| is_empty(r.samples.clone()))
+        .count();
+    let number = kspace.coil_numbers()[coil];
+    (empty > 0 && empty < readouts.len()).then(|| {
+        format!(
+            "every sample of coil {number} is 0 in {empty} of {} readouts: leave out its samples (--exclude-coils {number})",
+            readouts.len()
+        )
+    })
 }
 
 /// Other units of the trajectory, if it `is_short` or would end where the matrix needs it in one of

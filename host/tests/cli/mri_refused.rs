@@ -100,16 +100,16 @@ fn nan_and_infinite_values() {
     assert_rejected(
         |raw| {
             for acquisition in &mut raw.acquisitions {
-                acquisition.edit_trajectory(|k| k[9] = f32::NAN);
+                acquisition.edit_trajectory(|k| k.fill(f32::NAN));
             }
         },
-        &["trajectory of acquisition 0, sample 4, ky: expected a finite number, found NaN"],
+        &["trajectory of acquisition 0, sample 0, kx: expected a finite number, found NaN"],
     );
-    // Without a coil, and so without a readout, that is left.
+    // Without a sample that is left.
     assert_rejected(
         |raw| {
             for acquisition in &mut raw.acquisitions {
-                acquisition.edit_data(|d| [d[1], d[33]] = [f32::NAN, f32::INFINITY]);
+                acquisition.edit_data(|d| d.fill(f32::NAN));
             }
         },
         &["signal of acquisition 0, sample 0, coil 0"],

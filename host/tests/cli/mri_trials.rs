@@ -419,3 +419,96 @@ fn a_dead_coil_is_named() {
         "{output:?}"
     );
 }
+
+#[test]
+fn readouts_of_zeros_are_left_out() {
+    let folder = TestFolder::new();
+    let whole = raw_of(&phantom(Path::Golden, false), 1.0, &[]);
+    let count = whole.acquisitions.len();
+    let several = (0..count).step_by(7).collect();
+    for zeros in [vec![5], several, (0..count).step_by(2).collect::<Vec<_>>()] {
+        let mut raw = whole.clone();
+        let mut number = 0;
+        raw.acquisitions.retain(|_| {
+            number += 1;
+            !zeros.contains(&(number - 1))
+        });
+        raw.write(&folder);
+        adjoint(&folder, &[]);
+        std::fs::rename(folder.path("out.h5"), folder.path("without.h5")).unwrap();
+        let mut raw = whole.clone();
+        for number in &zeros {
+            raw.acquisitions[*number].edit_data(|data| data.fill(0.0));
+        }
+        raw.write(&folder);
+        let output = adjoint(&folder, &["--reference", "without.h5"]);
+        assert!(nrmse(&summary(&folder)) < 1e-6);
+        let note = format!("{} of {count} acquisitions are used", count - zeros.len());
+        let info = folder.run(&["mri", "info", "raw.h5"]);
+        for said in [&output.out, &info.out] {
+            assert!(
+                said.contains(&note) && said.contains("samples that are all 0"),
+                "{said}"
+            );
+        }
+    }
+}
+
+#[test]
+fn one_broken_sample_of_every_readout_is_left_out_alone() {
+    let folder = TestFolder::new();
+    let whole = raw_of(&phantom(Path::Golden, false), 1.0, &[]);
+    whole.write(&folder);
+    adjoint(&folder, &[]);
+    std::fs::rename(folder.path("out.h5"), folder.path("whole.h5")).unwrap();
+    let count = whole.acquisitions.len();
+    for sample in [0, 3] {
+        let mut raw = whole.clone();
+        for acquisition in &mut raw.acquisitions {
+            acquisition.edit_data(|data| {
+                let of_coil = data.len() / 3;
+                for coil in 0..3 {
+                    data[coil * of_coil + 2 * sample] = f32::NAN;
+                }
+            });
+        }
+        raw.write(&folder);
+        let output = adjoint(&folder, &["--reference", "whole.h5"]);
+        assert!(nrmse(&summary(&folder)) < 0.2, "{output:?}");
+        let note = format!("{count} samples left out, as most readouts have values that are NaN");
+        assert!(output.out.contains(&note), "{output:?}");
+    }
+}
+
+#[test]
+fn missing_partitions_are_named() {
+    let folder = TestFolder::new();
+    let problem = "partitions are missing between others";
+    for (is_missing, expected) in [
+        ((|z| z % 4 == 1) as fn(u16) -> bool, true),
+        (|z| z % 2 == 1, true),
+        (|z| z == 9, true),
+        (|_| false, false),
+        // Every second partition about a calibration region.
+        (|z| z % 2 == 1 && !(5..12).contains(&z), false),
+        // The end alone.
+        (|z| z > 12, false),
+    ] {
+        let mut raw = RawFile::valid();
+        raw.xml = Some(header("8", "8", "16"));
+        let spokes = raw.acquisitions.clone();
+        raw.acquisitions = (0..16)
+            .filter(|z| !is_missing(*z))
+            .flat_map(|z| {
+                spokes.iter().cloned().map(move |mut spoke| {
+                    spoke.head.idx.kspace_encode_step_2 = z;
+                    spoke
+                })
+            })
+            .collect();
+        raw.write(&folder);
+        let info = folder.run(&["mri", "info", "raw.h5"]);
+        info.well();
+        assert_eq!(info.out.contains(problem), expected, "{info:?}");
+    }
+}

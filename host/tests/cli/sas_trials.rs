@@ -384,3 +384,65 @@ fn a_parameter_that_is_not_determined_has_no_uncertainty() {
     );
     assert!(scale["value"].as_f64().unwrap() < 1e-5, "{scale}");
 }
+
+#[test]
+fn a_unit_of_q_that_is_no_inverse_length_is_refused() {
+    let folder = TestFolder::new();
+    let rows: String = (1..20)
+        .map(|n| format!("{} {} 0.1\n", 0.01 * f64::from(n), 20 - n))
+        .collect();
+    for unit in [
+        "deg", "mrad", "rad", "°", "mm", "pixel", "keV", "1/s", "A^-2",
+    ] {
+        for header in [
+            format!("Q({unit}) I(1/cm) err\n"),
+            format!("q[{unit}],I,dI\n"),
+        ] {
+            std::fs::write(folder.path("q.dat"), header.clone() + &rows).unwrap();
+            let remedy = ["column 1", "no inverse length", "--q-unit"];
+            folder.run(&["sas", "info", "q.dat"]).refused(1, &remedy);
+            fit(&folder, "q.dat", &["--fit", "radius=1:100"]).refused(1, &remedy);
+            let stated = folder.run(&["sas", "info", "q.dat", "--q-unit", "1/nm"]);
+            assert_eq!(stated.code, Some(0), "{header}: {stated:?}");
+        }
+    }
+    for header in [
+        "Q(1/A) I err\n",
+        "q I err\n",
+        "q(nm^-1) I(q) err\n",
+        "Q(A-1) I(1/cm) err\n",
+    ] {
+        std::fs::write(folder.path("q.dat"), header.to_owned() + &rows).unwrap();
+        info(&folder, "q.dat");
+    }
+}
+
+#[test]
+fn rows_of_cansas_without_an_element_are_left_out() {
+    let folder = TestFolder::new();
+    let row = |n: i32, intensity: &str, sigma: &str| {
+        format!(
+            "<Idata><Q unit=\"1/A\">{}</Q><I unit=\"1/cm\">{intensity}</I>{sigma}</Idata>",
+            0.01 * f64::from(n)
+        )
+    };
+    let sigma = "<Idev unit=\"1/cm\">0.1</Idev>";
+    for bad in [row(7, "", sigma), row(7, "1", "")] {
+        let rows: String = (1..20)
+            .map(|n| {
+                if n == 7 {
+                    bad.clone()
+                } else {
+                    row(n, "2", sigma)
+                }
+            })
+            .collect();
+        let text = format!(
+            "<?xml version=\"1.0\"?><SASroot version=\"1.1\"><SASentry><Title>t</Title><Run>1</Run><SASdata>{rows}</SASdata></SASentry></SASroot>"
+        );
+        std::fs::write(folder.path("rows.xml"), text).unwrap();
+        let output = folder.run(&["sas", "info", "rows.xml"]);
+        output.well();
+        assert!(output.out.contains("1 row of 19 left out"), "{output:?}");
+    }
+}

@@ -45,6 +45,8 @@ fn coil_maps(
     let voxels = grid_of(kspace).voxels();
     let shape = |sets: usize| (sets, kspace.coils(), voxels);
     if let Some(maps) = given {
+        // Maps of all coils may be given beside coils that are excluded.
+        let maps = kspace.maps_of_coils(maps);
         let [slices, rows, columns] = kspace.extent().matrix;
         let expected = [maps.dim().0, kspace.coils(), slices, rows, columns];
         if maps.shape() != expected || maps.dim().0 == 0 {

@@ -106,8 +106,10 @@ struct Columns<'f> {
     q_unit: Option<f64>,
     q: Vec<f64>,
     intensity: Vec<f64>,
-    /// In the order of [`OPTIONAL`]; shorter than `q` if some rows lack an element.
+    /// In the order of [`OPTIONAL`]; NaN where a row lacks an element.
     optional: [Vec<f64>; 4],
+    /// Whether some row has Q and I, and each of [`OPTIONAL`].
+    present: ([bool; 2], [bool; 4]),
     notes: Vec<String>,
 }
 
@@ -119,6 +121,7 @@ impl<'f> Columns<'f> {
             q: Vec::new(),
             intensity: Vec::new(),
             optional: Default::default(),
+            present: Default::default(),
             notes: Vec::new(),
         }
     }
@@ -138,9 +141,12 @@ impl<'f> Columns<'f> {
             };
             if slot.is_none() {
                 let text = node.text().unwrap_or_default().trim();
-                let value: f64 = text
-                    .parse()
-                    .map_err(|_| self.refused(name, &shorten(text), "a number"))?;
+                // A row with an empty element is left out later.
+                let value: f64 = match text {
+                    "" => f64::NAN,
+                    _ => (text.parse())
+                        .map_err(|_| self.refused(name, &shorten(text), "a number"))?,
+                };
                 let factor = if of_q {
                     self.factor_of_q(node, name)?
                 } else {
@@ -149,21 +155,15 @@ impl<'f> Columns<'f> {
                 *slot = Some(value * factor);
             }
         }
-        for (value, (name, column)) in found
-            .into_iter()
-            .zip([("Q", &mut self.q), ("I", &mut self.intensity)])
-        {
-            let Some(value) = value else {
-                return Err(IoError::Missing {
-                    file: self.file.to_owned(),
-                    what: name.to_owned(),
-                    tried: vec![format!("Idata {}", column.len() + 1)],
-                });
-            };
-            column.push(value);
+        let columns = [&mut self.q, &mut self.intensity];
+        for ((column, value), present) in columns.into_iter().zip(found).zip(&mut self.present.0) {
+            *present |= value.is_some();
+            column.push(value.unwrap_or(f64::NAN));
         }
-        for (column, value) in self.optional.iter_mut().zip(optional) {
-            column.extend(value);
+        let columns = self.optional.iter_mut().zip(optional);
+        for ((column, value), present) in columns.zip(&mut self.present.1) {
+            *present |= value.is_some();
+            column.push(value.unwrap_or(f64::NAN));
         }
         Ok(())
     }
@@ -232,7 +232,7 @@ impl<'f> Columns<'f> {
         }
     }
 
-    /// The curve. An optional column must be in every row or in none.
+    /// The curve. A row that lacks an element of other rows is invalid.
     fn curve(
         self,
         title: String,
@@ -247,17 +247,20 @@ impl<'f> Columns<'f> {
                 tried: vec!["SASdata/Idata".to_owned()],
             });
         }
-        for (name, column) in OPTIONAL.iter().zip(&self.optional) {
-            if !column.is_empty() && column.len() != rows {
-                return Err(IoError::Value {
+        for (name, present) in ["Q", "I"].iter().zip(self.present.0) {
+            if !present {
+                return Err(IoError::Missing {
                     file: self.file.to_owned(),
-                    dataset: format!("the number of {name} up to {}", label(rows - 1)),
-                    found: column.len().to_string(),
-                    expected: format!("{rows} (one for each Q)"),
+                    what: (*name).to_owned(),
+                    tried: vec![label(0)],
                 });
             }
         }
-        let [sigma, width, length, across] = self.optional.map(|c| (!c.is_empty()).then_some(c));
+        let mut optional = self.optional.into_iter().zip(self.present.1);
+        let [sigma, width, length, across] = std::array::from_fn(|_| {
+            let (column, present) = optional.next()?;
+            present.then_some(column)
+        });
         let zeros = || vec![0.0; rows];
         let slit = match (length, across) {
             (None, None) => None,

@@ -273,6 +273,27 @@ fn is_foreign_unit(word: &str) -> bool {
     .contains(&word.to_lowercase().as_str())
 }
 
+/// Units that are no inverse lengths, besides those of [`is_foreign_unit`].
+const OTHER_UNITS: [&str; 22] = [
+    "°", "radian", "radians", "mrads", "urad", "µrad", "μrad", "nrad", "arcsec", "arcmin", "ch",
+    "channel", "channels", "bin", "bins", "s", "sec", "min", "hz", "k", "pt", "cps",
+];
+
+/// Whether the unit of a column of q is none of q: an angle, a length on a detector, or the inverse
+/// of something else. `q_nm` may be short for the inverse.
+pub(super) fn is_unit_of_other(unit: &str) -> bool {
+    let lower = unit.trim().to_lowercase();
+    let is_power = lower.starts_with("1/")
+        || ["^-1", "-1", "^-2", "-2", "^2"]
+            .iter()
+            .any(|end| lower.ends_with(end));
+    if ["nm", "um", "µm", "μm", "mum"].contains(&lower.as_str()) {
+        return false;
+    }
+    let is_known = is_foreign_unit(&lower) || OTHER_UNITS.contains(&lower.as_str());
+    units::of_q(unit).is_none() && (is_known || is_power && unit.is_ascii())
+}
+
 /// The words of a line, which blanks, commas and semicolons outside of brackets separate; a bracket
 /// belongs to the word before it.
 fn words(line: &str) -> Vec<&str> {

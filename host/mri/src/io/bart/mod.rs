@@ -105,6 +105,7 @@ pub fn read_within(
     notes.extend(not_finite::silence_coils(&mut values, &readouts, &excluded));
     let removed = not_finite::remove(&mut positions, &mut values, &mut readouts);
     left_out.extend(removed.left_out("readouts"));
+    notes.extend(removed.note());
     let all = layout::readouts(samples.dimensions());
     if !left_out.is_empty() {
         notes.push(left_out_note(readouts.len(), all, &left_out));

@@ -65,6 +65,7 @@ pub(super) fn assemble(
     let removed = not_finite::remove(&mut raw.trajectory, &mut raw.samples, &mut raw.readouts);
     chosen.retain(|number| removed.acquisitions.binary_search(number).is_err());
     left_out.extend(removed.left_out("acquisitions"));
+    notes.extend(removed.note());
     let placement = placement(records, &chosen, &mut notes)?;
     let is_given = options.matrix.is_some();
     let unit = options.k_unit.unwrap_or(KUnit::CYCLES_PER_PIXEL);

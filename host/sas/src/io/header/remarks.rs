@@ -1,6 +1,6 @@
 //! What is refused or noted of a header.
 
-use super::super::names::{Role, is_intensity, may_be_intensity};
+use super::super::names::{Role, is_intensity, is_unit_of_other, may_be_intensity};
 use super::super::{IoError, QUnit, ReadOptions, shorten, units};
 use super::Header;
 
@@ -33,8 +33,8 @@ impl Header {
         }
     }
 
-    /// Refuses a unit of the column of q that is a length of nm or µm, or written in an unknown
-    /// way, unless the unit is given.
+    /// Refuses a unit of the column of q that is no inverse length, or written in an unknown way,
+    /// unless the unit is given.
     pub(in crate::io) fn check_unit(
         &self,
         file: &str,
@@ -43,6 +43,17 @@ impl Header {
         let named = self.column(Role::Q).or_else(|| self.column(Role::Qx));
         let names = self.columns.as_ref().map(|columns| &columns.names);
         let named = named.and_then(|at| Some((at, names?.get(at)?)));
+        if let Some((at, Some(unit))) = named.map(|(at, name)| (at, &name.unit))
+            && options.q_unit.is_none()
+            && is_unit_of_other(unit)
+        {
+            return Err(IoError::Value {
+                file: file.to_owned(),
+                dataset: format!("column {}", at + 1),
+                found: format!("q in {}, which is no inverse length", shorten(unit)),
+                expected: "q in 1/Å or 1/nm (if it is, --q-unit states its unit)".to_owned(),
+            });
+        }
         let (at, written) = match (named, &self.assumed) {
             (Some((at, name)), _) => (at, name.unit.as_ref().unwrap_or(&name.text)),
             (None, Some((at, text))) => (*at, text),

@@ -322,6 +322,14 @@ fn inverse_nanometres_have_many_spellings() {
         };
         assert!(found.check_unit("a.dat", &given).is_ok(), "{name}");
     }
+    for name in [
+        "Q(deg)", "q(mrad)", "Q [rad]", "q_deg", "q(1/s)", "q(A^-2)", "q(°)",
+    ] {
+        let found = header(&format!("{name} I err"), 3);
+        let refused = found.check_unit("a.dat", &ReadOptions::default());
+        let why = refused.unwrap_err().to_string();
+        assert!(why.contains("no inverse length"), "{name}: {why}");
+    }
     for name in ["q", "q(A-1)", "Q_A", "environment", "q (1/m)"] {
         let found = header(&format!("{name} I err"), 3);
         let options = ReadOptions::default();

@@ -46,7 +46,7 @@ fn invalid_xml_is_refused() {
         &entry(&row("many", "")),
         &["Q in Idata 1: expected", "found \"many\""],
     );
-    assert_refused(&entry(&row("", "")), &["Q in Idata 1"]);
+    assert_refused(&entry(&row("", "")), &["q in Idata 1", "finite"]);
     assert_refused(&entry(&row("NaN", "")), &["q in Idata 1", "finite"]);
     assert_refused(
         &entry(&idata("1", "furlong", "")),
@@ -60,7 +60,7 @@ fn invalid_xml_is_refused() {
     );
     assert_refused(
         &entry(&(row("1", sigma) + &row("2", ""))),
-        &["number of Idev", "expected 2 (one for each Q)", "found 1"],
+        &["uncertainty in Idata 2", "NaN"],
     );
     assert_refused(
         &entry(&row("1", ""))[..80],
@@ -81,4 +81,36 @@ fn invalid_xml_is_refused() {
         &format!("<?xml version=\"1.0\"?>{}", "<a>".repeat(100_000)),
         &["XML that is not well-formed"],
     );
+}
+
+#[test]
+fn a_row_of_xml_without_an_element_is_left_out() {
+    let idev = "<Idev unit=\"1/cm\">1</Idev>";
+    let row = |q: &str, more: &str| idata(q, "1/A", more);
+    let no_intensity = format!("<Idata><Q unit=\"1/A\">3</Q><I unit=\"1/m\"/>{idev}</Idata>");
+    let absent = format!("<Idata><Q unit=\"1/A\">3</Q>{idev}</Idata>");
+    let qdev = format!("{idev}<Qdev unit=\"1/A\"></Qdev>");
+    for bad in [
+        no_intensity,
+        absent,
+        row("3", ""),
+        row("", idev),
+        row("3", &qdev),
+    ] {
+        let with = |q: &str| row(q, &format!("{idev}<Qdev unit=\"1/A\">0.1</Qdev>"));
+        let good: Vec<String> = if bad.contains("Qdev") {
+            ["1", "2", "4"].map(with).into()
+        } else {
+            ["1", "2", "4"].map(|q| row(q, idev)).into()
+        };
+        let text = entry(&(good[..2].concat() + &bad + &good[2]));
+        let curve = curve_from(&text);
+        assert_eq!(curve.q, [1.0, 2.0, 4.0], "{bad}");
+        let note = curve.notes.iter().find(|note| note.contains("left out"));
+        let note = note.expect("a note");
+        assert!(
+            note.starts_with("1 row of 4 left out") && note.contains("Idata 3"),
+            "{note}"
+        );
+    }
 }
