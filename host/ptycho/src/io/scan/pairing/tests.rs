@@ -13,6 +13,7 @@ fn found(positions: usize, numbers: Option<&[usize]>) -> FoundPositions {
     });
     FoundPositions {
         numbers: numbers.map(|numbers| FrameNumbers {
+            is_path: false,
             column: "frame".to_owned(),
             doubtful: false,
             values: numbers.iter().map(|n| *n as f64).collect(),

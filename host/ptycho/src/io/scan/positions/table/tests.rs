@@ -5,7 +5,7 @@ use ndarray::arr2;
 
 fn read(text: &str, columns: Option<[&str; 2]>) -> Result<Coordinates, IoError> {
     let columns = columns.map(|names| names.map(str::to_owned));
-    Table::parse("p.csv", text)?.coordinates(columns.as_ref(), &mut Vec::new())
+    Table::parse("p.csv", text)?.coordinates(columns.as_ref(), 0, &mut Vec::new())
 }
 
 #[test]
@@ -93,7 +93,7 @@ fn tables_in_latin1_are_read_and_others_refused() {
         std::fs::write(&path, bytes).unwrap();
         let mut notes = Vec::new();
         let table = Table::read(&path, &input, &mut notes).map_err(|e| e.to_string())?;
-        let found = table.coordinates(None, &mut Vec::new());
+        let found = table.coordinates(None, 0, &mut Vec::new());
         Ok::<_, String>((found.map_err(|e| e.to_string())?, notes))
     };
     let (found, notes) = read(b"x (\xb5m),y (\xb5m)\n1,2\n").unwrap();
