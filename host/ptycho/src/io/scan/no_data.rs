@@ -421,6 +421,17 @@ mod tests {
         assert_eq!(markers(&of), ["NaN", "2^16 - 1"]);
         of[[9, 0, 0]] = 65536.0;
         assert_eq!(markers(&of), ["NaN"], "65535 is not the largest count");
+        // Bad pixels beside gaps, in one frame or alone in many.
+        let mut of = frames();
+        for frame in 0..40 {
+            of[[frame, 1, 1]] = 65535.0;
+        }
+        of[[7, 0, 1]] = 65534.0;
+        assert_eq!(markers(&of), ["2^16 - 1", "2^16 - 2"]);
+        of.slice_mut(s![.., 1, 1]).fill(1.0);
+        assert!(markers(&of).is_empty(), "a count of one frame");
+        of.slice_mut(s![.., 1, 1]).fill(65534.0);
+        assert_eq!(markers(&of), ["2^16 - 2"]);
         // Beside other negative numbers, as dark-subtracted data have them, -1 is one of them.
         let mut of = frames();
         for frame in 0..40 {

@@ -552,3 +552,25 @@ impl<'a> Reader<'a> {
         table.coordinates(self.file.columns.as_ref(), self.frames, notes)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_height_beside_the_plane_is_noted() {
+        let all = |height: f64| {
+            Array2::from_shape_fn((9, 3), |(n, axis)| match axis {
+                0 => (n / 3) as f64,
+                1 => (n % 3) as f64,
+                _ => height * n as f64,
+            })
+        };
+        for (height, noted) in [(0.0, false), (0.01, false), (0.1, true), (1.0, true)] {
+            let note = note_of_height("/t", all(height).view());
+            assert_eq!(note.is_some(), noted, "{height}: {note:?}");
+        }
+        assert!(varies(all(1.0).column(2)) && !varies(all(0.0).column(2)));
+        assert!(!varies(Array1::from_elem(3, f64::NAN).view()));
+    }
+}

@@ -411,12 +411,14 @@ impl Table {
         })
     }
 
-    /// Whether fewer than half of the cells of a column are numbers.
+    /// Whether more than half of the cells of a column are texts with digits, as names of files are.
     fn has_mostly_texts(&self, column: usize) -> bool {
-        let is_number = |(_, cells): &&(u64, Vec<String>)| {
-            (cells.get(column)).is_some_and(|cell| cell.is_empty() || cell.parse::<f64>().is_ok())
+        let is_name = |(_, cells): &&(u64, Vec<String>)| {
+            (cells.get(column)).is_some_and(|cell| {
+                cell.parse::<f64>().is_err() && cell.contains(|c: char| c.is_ascii_digit())
+            })
         };
-        2 * self.rows.iter().filter(is_number).count() < self.rows.len()
+        2 * self.rows.iter().filter(is_name).count() > self.rows.len()
     }
 
     /// The columns with a text in each line, of which some are not numbers.
