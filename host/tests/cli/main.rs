@@ -75,6 +75,7 @@ mod ptycho_numbered_files;
 mod ptycho_orientation;
 #[cfg(feature = "ptycho")]
 mod ptycho_pairing;
+mod ptycho_position_columns;
 #[cfg(feature = "ptycho")]
 mod ptycho_position_units;
 #[cfg(feature = "ptycho")]

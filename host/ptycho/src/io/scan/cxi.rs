@@ -8,7 +8,7 @@ use super::several_files::ScanFiles;
 use super::units::{Measure, UnitReader, attribute_unit};
 use super::window::Window;
 use super::{MaskPolarity, Parts, ReadOptions, ScanFile, positions, probe, truth};
-use ndarray::{Array2, Ix2};
+use ndarray::Array2;
 use std::path::Path;
 use warpstride_files::IoError;
 use warpstride_files::source::{Numbers, Source};
@@ -64,7 +64,7 @@ pub(super) fn read(
     let in_file = match &elsewhere {
         Some(_) => None,
         None => {
-            let read = |source: &Source, frames| translations(source, frames);
+            let read = |source: &Source, frames| translations(source, frames, &mut notes);
             let all = source.of_each(&frames, read, |(_, found)| found.nrows())?;
             let missing = || positions::missing(source.input(), &TRANSLATION);
             sets = all.len();
@@ -167,21 +167,16 @@ fn frames(source: &Source) -> Result<FrameStack<'_>, IoError> {
 
 /// Positions (position, (row, column)) = (y, x) from the translation (position, (x, y, z)), as they are stored, and its path; for
 /// `frames` frames the axes may be exchanged.
-fn translations(source: &Source, frames: usize) -> Result<(String, Array2<f64>), IoError> {
+fn translations(
+    source: &Source,
+    frames: usize,
+    notes: &mut Vec<String>,
+) -> Result<(String, Array2<f64>), IoError> {
     let translation = source
         .first(&TRANSLATION)?
         .ok_or_else(|| positions::missing(source.input(), &TRANSLATION))?;
-    let wrong = || translation.bad_shape("shape (frame, 3) with x, y and z in metres");
-    let exchanged = match *translation.shape() {
-        [_, 2 | 3] => false,
-        [rows, columns] if positions::coordinates_first((rows, columns), frames) => true,
-        _ => return Err(wrong()),
-    };
-    let all = translation
-        .reals()?
-        .into_dimensionality::<Ix2>()
-        .map_err(|_| wrong())?;
-    let all = if exchanged { all.reversed_axes() } else { all };
+    let all = positions::translation(&translation, frames)?;
+    notes.extend(positions::note_of_height(translation.path(), all.view()));
     let read = all.select(ndarray::Axis(1), &[1, 0]);
     Ok((translation.path().to_owned(), read))
 }

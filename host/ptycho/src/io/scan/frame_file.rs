@@ -36,7 +36,8 @@ pub(super) fn read(
     let first = FrameStack::of_file(input.name(), file);
     let [count, rows, columns] = first.shape();
     let mut notes = vec![format!(
-        "the file has {count} frames of {rows} x {columns} pixels ({element}){}, and no mask",
+        "the file has {} of {rows} x {columns} pixels ({element}){}, and no mask",
+        warpstride_core::text::count(count, ["frame", "frames"]),
         (first.scan_shape()).map_or_else(String::new, |[slow, fast]| format!(
             " as a raster of {slow} x {fast} points"
         ))

@@ -18,7 +18,7 @@ use super::{MaskPolarity, Parts, ReadOptions, ScanFile, positions};
 use crate::data::Geometry;
 use crate::position_units::typical_step;
 use detectors::Candidate;
-use ndarray::{Array2, Axis, Ix2};
+use ndarray::{Array2, Axis};
 use std::cell::RefCell;
 use std::path::Path;
 use transformations::{Chain, resolved};
@@ -218,7 +218,7 @@ pub(super) fn read(
             let unit = |dataset: &str, step: f64| {
                 units.of_positions(dataset, step, pixel, [shape[1], shape[2]])
             };
-            let (path, values) = stage(source, &groups, options, of_frames, unit)?;
+            let (path, values) = stage(source, &groups, options, of_frames, unit, &mut notes)?;
             notes.push(format!(
                 "{path} moves the sample: row = +y, column = +x of the laboratory frame"
             ));
@@ -427,6 +427,7 @@ fn stage(
     options: &ReadOptions,
     of_frames: (usize, Option<[usize; 2]>),
     mut unit: impl FnMut(&str, f64) -> Result<[f64; 2], IoError>,
+    notes: &mut Vec<String>,
 ) -> Result<(String, Array2<f64>), IoError> {
     let frames = of_frames.0;
     let mut tried = Vec::new();
@@ -474,12 +475,8 @@ fn stage(
     candidates.push(format!("{}/data_1/translation", groups.entry));
     for path in candidates {
         if let Some(numbers) = source.numbers(&path)? {
-            let wrong = || numbers.bad_shape("shape (frame, 3) with x, y and z");
-            let all = match *numbers.shape() {
-                [_, 2 | 3] => numbers.reals()?,
-                _ => return Err(wrong()),
-            };
-            let all = all.into_dimensionality::<Ix2>().map_err(|_| wrong())?;
+            let all = positions::translation(&numbers, frames)?;
+            notes.extend(positions::note_of_height(&path, all.view()));
             let mut positions = all.select(Axis(1), &[1, 0]);
             let factors = unit(&path, typical_step(&positions))?;
             for (mut column, factor) in positions.columns_mut().into_iter().zip(factors) {

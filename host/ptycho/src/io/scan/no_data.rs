@@ -16,7 +16,7 @@ use warpstride_files::{InputFile, IoError};
 const LEAST: f32 = 32767.0;
 
 /// Values that may mean no data, as rounded to f32.
-const CANDIDATES: [Candidate; 9] = [
+const CANDIDATES: [Candidate; 10] = [
     Candidate::new(f32::NAN, "NaN", Rule::ManyFrames),
     Candidate::new(-1.0, "-1", Rule::AloneInManyFrames),
     Candidate::new(-2.0, "-2", Rule::AloneInManyFrames),
@@ -25,6 +25,8 @@ const CANDIDATES: [Candidate; 9] = [
     Candidate::new(4_294_967_295.0, "2^32 - 1", Rule::Always),
     Candidate::new(2_147_483_647.0, "2^31 - 1", Rule::Always),
     Candidate::new(65535.0, "2^16 - 1", Rule::LargestInManyFrames),
+    // Of pixels that are bad or saturated, beside the gaps with 65535.
+    Candidate::new(65534.0, "2^16 - 2", Rule::BesideLargerOrLargest),
     Candidate::new(LEAST, "2^15 - 1", Rule::LargestInManyFrames),
 ];
 
@@ -42,6 +44,8 @@ enum Rule {
     AloneInManyFrames,
     /// If many frames have it and no count is larger.
     LargestInManyFrames,
+    /// If many frames have it or the value before it means no data, and no count is larger.
+    BesideLargerOrLargest,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -259,13 +263,17 @@ fn found(frames: &Frames, mask: Option<&Mask>) -> Result<Vec<Marker>, ScratchErr
         mut largest,
         negative,
     } = all_others;
-    let mut markers = Vec::new();
+    let mut markers: Vec<Marker> = Vec::new();
     for (candidate, frames) in CANDIDATES.iter().zip(frames_with) {
         let is_marker = match candidate.rule {
             Rule::Always => frames > 0,
             Rule::ManyFrames => frames >= many,
             Rule::AloneInManyFrames => frames >= many && !negative,
             Rule::LargestInManyFrames => frames >= many && largest < candidate.value,
+            Rule::BesideLargerOrLargest => {
+                let beside = markers.last().is_some_and(|marker| marker.value == 65535.0);
+                frames >= if beside { 1 } else { many } && largest < candidate.value
+            }
         };
         if is_marker {
             markers.push(Marker {
@@ -413,6 +421,17 @@ mod tests {
         assert_eq!(markers(&of), ["NaN", "2^16 - 1"]);
         of[[9, 0, 0]] = 65536.0;
         assert_eq!(markers(&of), ["NaN"], "65535 is not the largest count");
+        // Bad pixels beside gaps, in one frame or alone in many.
+        let mut of = frames();
+        for frame in 0..40 {
+            of[[frame, 1, 1]] = 65535.0;
+        }
+        of[[7, 0, 1]] = 65534.0;
+        assert_eq!(markers(&of), ["2^16 - 1", "2^16 - 2"]);
+        of.slice_mut(s![.., 1, 1]).fill(1.0);
+        assert!(markers(&of).is_empty(), "a count of one frame");
+        of.slice_mut(s![.., 1, 1]).fill(65534.0);
+        assert_eq!(markers(&of), ["2^16 - 2"]);
         // Beside other negative numbers, as dark-subtracted data have them, -1 is one of them.
         let mut of = frames();
         for frame in 0..40 {

@@ -41,6 +41,8 @@ pub(super) struct FrameNumbers {
     pub(super) column: String,
     /// Whether the numbers, and not the name of the column, let them appear to be those of frames.
     pub(super) doubtful: bool,
+    /// Whether the lines follow a path of a scan through the places that the numbers are, and may be in the order of the frames.
+    pub(super) is_path: bool,
     pub(super) values: Vec<f64>,
     /// The line of each position, from 1.
     pub(super) lines: Vec<u64>,
@@ -144,7 +146,7 @@ pub(super) fn pair(
         (None, Some(numbers)) if numbers.doubtful && options.pair.is_none() => {
             let selected = window.selected(options).len();
             let one_each = found.len() == frames || found.len() == selected;
-            if !(numbers.values.is_sorted() && one_each) {
+            if !((numbers.is_path || numbers.values.is_sorted()) && one_each) {
                 return Err(doubt(&found, numbers, frames));
             }
             by_order(&found, stored, window, options, notes)?
@@ -287,7 +289,11 @@ fn by_order(
                 "expected positions with the number of the frame of each (a table with a column frame or index), or files with numbers in their names, found {positions} without for {frames} frames"
             ),
         }),
-        (None, _) => Err(mismatch(found, frames, remedy(found, stored, frames))),
+        (None, _) => Err(mismatch(
+            found,
+            frames,
+            remedy(found, stored, window.stored),
+        )),
     }
 }
 
@@ -295,7 +301,7 @@ fn by_order(
 fn remedy(
     found: &FoundPositions,
     stored: &StoredFrames,
-    frames: usize,
+    [frames, _, columns]: [usize; 3],
 ) -> Option<(String, &'static str)> {
     let positions = found.len();
     if positions == 0 {
@@ -311,6 +317,14 @@ fn remedy(
         return files::remedy(&series, positions);
     }
     let both = frames.min(positions);
+    if columns == positions && stored.files().len() < 2 {
+        return Some((
+            format!(
+                "if the axes of the array are (row, column, frame), the frames have to be the first axis: numpy.moveaxis(array, -1, 0) in NumPy, or data.frame_axes = [2, 0, 1] with data.paths for HDF5; else --pair first (data.pair) uses the first {both} of each"
+            ),
+            "",
+        ));
+    }
     let mut how = format!("--pair first (data.pair) uses the first {both} of each");
     if stored.files().len() > 1 {
         how += ", if no file is missing before others";
@@ -388,7 +402,7 @@ fn by_numbers(
         }
     }
     let sorted = whole.is_sorted();
-    if first == 1 || found.len() != frames || beyond > 0 || !sorted {
+    if first > 0 || found.len() != frames || beyond > 0 || !sorted {
         let order = match sorted {
             true => "",
             false => "; the lines are in another order than the frames",
@@ -463,7 +477,10 @@ fn base(
     let known: std::collections::HashSet<usize> = whole.iter().copied().collect();
     let covers = |first: usize| selected.iter().all(|n| known.contains(&(n + first)));
     let which = "--pair by-index-from-0 or --pair by-index-from-1";
+    // Numbers that go on from an earlier scan.
+    let exactly = most - least + 1 == all && whole.len() == all;
     match (from_0, from_1) {
+        (false, false) if least > 1 && (exactly || options.pair.is_some()) => Ok(least),
         (true, false) => Ok(0),
         (false, true) => Ok(1),
         // The frames that are selected show it.
@@ -489,19 +506,6 @@ fn base(
         }),
         (false, false) if options.pair.is_some() && least == 0 => Ok(0),
         (false, false) => {
-            if least > 1 && !(whole.is_sorted() && most - least + 1 == whole.len()) {
-                return Err(IoError::Pairing {
-                    file: found.file.clone(),
-                    dataset: found.name.clone(),
-                    frames: all,
-                    found: format!(
-                        "{} with numbers from {least} to {most} in the column {}, with gaps or in another order; they have to count from 0 or 1",
-                        found.described(),
-                        numbers.column
-                    ),
-                    remedy: None,
-                });
-            }
             let known = least == 0;
             let how = match (known, least <= 1) {
                 (true, _) => {
@@ -511,13 +515,14 @@ fn base(
                 (_, true) => {
                     format!("{which} (data.pair) uses the positions of the frames that exist")
                 }
-                _ => "--pair first (data.pair) pairs the first of each in the order of the lines"
-                    .to_owned(),
+                _ => format!(
+                    "--pair by-index (data.pair) takes {least} for the number of the first frame, --pair first pairs in the order of the lines"
+                ),
             };
             let arguments = match (known, least <= 1) {
                 (true, _) => "--pair by-index",
                 (_, true) => "--pair by-index-from-1",
-                _ => "--pair first",
+                _ => "--pair by-index",
             };
             Err(IoError::Pairing {
                 file: found.file.clone(),

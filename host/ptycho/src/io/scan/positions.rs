@@ -9,10 +9,10 @@ use crate::position_units::{likely_units, typical_step};
 use crate::quantities::one_of;
 use crate::read_options::si_units;
 use crate::{PositionFile, Raster};
-use ndarray::{Array1, Array2, ArrayView2, Axis, Ix1, Ix2, stack};
+use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis, Ix1, Ix2, stack};
 use table::Table;
 use warpstride_core::text::{Dimension, shortest};
-use warpstride_files::source::{Follow, Source};
+use warpstride_files::source::{Follow, Numbers, Source};
 use warpstride_files::{InputFile, IoError, npy};
 use warpstride_formats::FrameFile;
 use warpstride_formats::numpy::{NumpyFile, npz_arrays};
@@ -135,6 +135,58 @@ const MOST_COORDINATES: usize = 3;
 pub(super) fn coordinates_first((rows, columns): (usize, usize), frames: usize) -> bool {
     let few = (2..=MOST_COORDINATES).contains(&rows);
     few && rows != frames && columns > MOST_COORDINATES
+}
+
+/// Whether a coordinate is not the same for all frames, but for rounding.
+fn varies(of: ArrayView1<'_, f64>) -> bool {
+    let finite = of.iter().copied().filter(|at| at.is_finite());
+    let (least, most) = finite.fold((f64::MAX, f64::MIN), |(least, most), at| {
+        (at.min(least), at.max(most))
+    });
+    most - least > 1e-9 * most.abs().max(least.abs())
+}
+
+/// The note on a third coordinate of `all` (frame, (x, y, z)) whose extent is not small beside that of the others.
+pub(super) fn note_of_height(dataset: &str, all: ArrayView2<'_, f64>) -> Option<String> {
+    let extent = |axis: usize| {
+        let finite = || {
+            all.column(axis)
+                .into_iter()
+                .copied()
+                .filter(|at| at.is_finite())
+        };
+        (
+            finite().fold(f64::MAX, f64::min),
+            finite().fold(f64::MIN, f64::max),
+        )
+    };
+    let size = |axis: usize| extent(axis).1 - extent(axis).0;
+    if all.ncols() < 3 || size(2) <= HEIGHT * size(0).max(size(1)) {
+        return None;
+    }
+    let (least, most) = extent(2);
+    Some(format!(
+        "{dataset}: z, which is not used, varies from {} to {} beside x and y: if it is not the coordinate along the beam, --positions FILE:{dataset} with --position-columns says which two are",
+        shortest(least),
+        shortest(most)
+    ))
+}
+
+/// Largest extent along the beam, as part of that across it, that is that of a stage's errors or a tilted sample.
+const HEIGHT: f64 = 0.1;
+
+/// A translation (frame, (x, y, z)) or, exchanged, (coordinate, frame) of `frames` frames, as it is stored.
+pub(super) fn translation(numbers: &Numbers<'_>, frames: usize) -> Result<Array2<f64>, IoError> {
+    let wrong = || numbers.bad_shape("shape (frame, 3) with x, y and z in metres");
+    let exchanged = match *numbers.shape() {
+        [_, 2 | 3] => false,
+        [rows, columns] if coordinates_first((rows, columns), frames) => true,
+        _ => return Err(wrong()),
+    };
+    let all = (numbers.reals()?)
+        .into_dimensionality::<Ix2>()
+        .map_err(|_| wrong())?;
+    Ok(if exchanged { all.reversed_axes() } else { all })
 }
 
 /// Reads a file of positions.
@@ -448,6 +500,7 @@ impl<'a> Reader<'a> {
             .map_err(|_| wrong("shape (frame, coordinate)"))?;
         let unit = self.attribute(source, dataset)?;
         if self.file.columns.is_none() && is_translation(dataset, values.ncols()) {
+            notes.extend(note_of_height(dataset, values.view()));
             notes.push(format!(
                 "{dataset} is a translation as CXI has it, of x, y and z: row = y, column = x (data.positions.columns states others: --position-columns 0,1)"
             ));
@@ -461,12 +514,63 @@ impl<'a> Reader<'a> {
                 texts: Vec::new(),
             });
         }
+        self.third(dataset, &values, notes)?;
         self.chosen(values.view(), unit, wrong)
+    }
+
+    /// Notes a third coordinate that is the same for all frames, as that along the beam is.
+    ///
+    /// # Errors
+    /// It varies, or one of the first two does not, so that it is not known which are those of the sample's plane.
+    fn third(
+        &self,
+        dataset: &str,
+        values: &Array2<f64>,
+        notes: &mut Vec<String>,
+    ) -> Result<(), IoError> {
+        let axis = match coordinates_first(values.dim(), self.frames) {
+            true => Axis(0),
+            false => Axis(1),
+        };
+        if values.len_of(axis) <= 2 || self.file.columns.is_some() {
+            return Ok(());
+        }
+        let varies: Vec<bool> = values.axis_iter(axis).map(|of| varies(of)).collect();
+        if !(varies[0] && varies[1]) || varies[2..].contains(&true) {
+            return self.ask(values.dim());
+        }
+        notes.push(format!(
+            "{dataset}: of {} coordinates, 0 is the row and 1 the column; the others are the same for all frames and not used (--position-columns states others)",
+            varies.len()
+        ));
+        Ok(())
     }
 
     fn of_table(&self, notes: &mut Vec<String>) -> Result<Coordinates, IoError> {
         let (path, _) = self.file.path();
         let table = Table::read(path, &self.input, notes)?;
-        table.coordinates(self.file.columns.as_ref(), notes)
+        table.coordinates(self.file.columns.as_ref(), self.frames, notes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_height_beside_the_plane_is_noted() {
+        let all = |height: f64| {
+            Array2::from_shape_fn((9, 3), |(n, axis)| match axis {
+                0 => (n / 3) as f64,
+                1 => (n % 3) as f64,
+                _ => height * n as f64,
+            })
+        };
+        for (height, noted) in [(0.0, false), (0.01, false), (0.1, true), (1.0, true)] {
+            let note = note_of_height("/t", all(height).view());
+            assert_eq!(note.is_some(), noted, "{height}: {note:?}");
+        }
+        assert!(varies(all(1.0).column(2)) && !varies(all(0.0).column(2)));
+        assert!(!varies(Array1::from_elem(3, f64::NAN).view()));
     }
 }

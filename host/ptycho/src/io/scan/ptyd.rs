@@ -304,11 +304,21 @@ fn chunks<'s>(source: &'s Source, options: &ReadOptions) -> Result<Vec<Chunk<'s>
         };
         next = next.saturating_add(shape[0] as u64);
         let numbers = source.require("positions", &[&part("positions")])?;
-        let wrong = || numbers.bad_shape("shape (frame, 2) with row and column in metres");
+        let wrong = || {
+            numbers.bad_shape(
+                "shape (frame, 2) with row and column in metres (--positions takes others, with --position-columns)",
+            )
+        };
         let positions = numbers
             .reals()?
             .into_dimensionality::<Ix2>()
             .map_err(|_| wrong())?;
+        let exchanged = positions::coordinates_first(positions.dim(), shape[0]);
+        let positions = if exchanged {
+            positions.reversed_axes()
+        } else {
+            positions
+        };
         if positions.ncols() != 2 {
             return Err(wrong());
         }

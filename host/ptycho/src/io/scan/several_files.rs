@@ -442,9 +442,16 @@ impl Order {
     }
 }
 
-/// The names of the first files.
+/// The names of the first files, with their folders if these differ.
 fn begin(names: &[&str]) -> String {
-    let file = |name: &&str| name.rsplit('/').next().unwrap_or(name).to_owned();
+    let folder = |name: &str| name.rsplit_once('/').map(|(folder, _)| folder.to_owned());
+    let of_one = names
+        .windows(2)
+        .all(|pair| folder(pair[0]) == folder(pair[1]));
+    let file = |name: &&str| match of_one {
+        true => name.rsplit('/').next().unwrap_or(name).to_owned(),
+        false => (*name).to_owned(),
+    };
     let shown: Vec<String> = names.iter().take(MOST_NAMED).map(file).collect();
     let more = if names.len() > MOST_NAMED {
         ", …"
@@ -486,8 +493,8 @@ fn joined<'s>(
     }
     listed.extend(of(last));
     notes.push(format!(
-        "{} frames of {}, one after the other: {}",
-        all.shape()[0],
+        "{} of {}, one after the other: {}",
+        count(all.shape()[0], ["frame", "frames"]),
         count(names.len(), ["file", "files"]),
         listed.join(", ")
     ));

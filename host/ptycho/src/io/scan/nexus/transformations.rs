@@ -294,7 +294,16 @@ fn axis(
         si_units(dimension, unit).ok_or_else(|| {
             wrong(
                 format!("\"{unit}\""),
-                &format!("a unit ({}) in the attribute {name}", dimension.names()),
+                &format!(
+                    "a unit ({}) in the attribute {name}{}",
+                    dimension.names(),
+                    match dimension {
+                        Dimension::Length => {
+                            " (data.units.positions states it for a stage, data.units.distance for a detector: --set 'data.units.positions=\"um\"')"
+                        }
+                        _ => "",
+                    }
+                ),
             )
         })
     };

@@ -13,6 +13,7 @@ fn found(positions: usize, numbers: Option<&[usize]>) -> FoundPositions {
     });
     FoundPositions {
         numbers: numbers.map(|numbers| FrameNumbers {
+            is_path: false,
             column: "frame".to_owned(),
             doubtful: false,
             values: numbers.iter().map(|n| *n as f64).collect(),
@@ -141,8 +142,11 @@ fn numbers_of_frames_say_which_belongs_to_which() {
         all(3, Some(&[0, 1, 1]), 3, "pair = \"first\""),
         Ok(vec![(0, 0), (1, 1), (2, 2)])
     );
-    let counter = all(2, Some(&[1000, 1001]), 2, "").unwrap_err();
-    assert!(counter.contains("--pair first"), "{counter}");
+    // Numbers of a counter that goes on from an earlier scan, which are as many as the frames.
+    let counter = found(2, Some(&[1001, 1000]));
+    let (used, notes) = paired(counter, 2, &StoredFrames::All, "");
+    assert_eq!(used, Ok(vec![(0, 1), (1, 0)]));
+    assert!(notes.contains("numbered from 1000"), "{notes}");
     let mut half = found(2, Some(&[0, 1]));
     half.numbers.as_mut().unwrap().values[1] = 0.5;
     let (half, _) = paired(half, 2, &StoredFrames::All, "");
@@ -208,11 +212,43 @@ fn a_column_that_may_have_numbers_of_frames_is_asked_for() {
     assert!(doubtful(gap, 4, "").0.is_ok());
     let asked = doubtful(gap, 5, "").0.unwrap_err();
     assert!(asked.contains("--pair by-index"), "{asked}");
-    // A counter that has a gap or goes back is not paired in the order of the lines.
-    for counter in [[1000, 1001, 1003], [1001, 1000, 1002]] {
+    // A counter with a gap, or of fewer positions than frames, is paired by its numbers if asked.
+    for (counter, frames) in [
+        ([1000, 1001, 1003], [0, 1, 3]),
+        ([1001, 1000, 1002], [1, 0, 2]),
+    ] {
         let refused = all(3, Some(&counter), 4, "").unwrap_err();
-        assert!(!refused.contains("--pair first"), "{refused}");
+        assert!(refused.contains("takes 1000 for"), "{refused}");
+        let used = all(3, Some(&counter), 4, "pair = \"by-index\"").unwrap();
+        for pair in frames.into_iter().zip(0..) {
+            assert!(used.contains(&pair), "{used:?}");
+        }
     }
+    // Places of a raster whose lines follow a path are paired in their order, and by their numbers if asked.
+    let path = |text| {
+        let mut found = found(4, Some(&[0, 1, 3, 2]));
+        let numbers = found.numbers.as_mut().unwrap();
+        (numbers.doubtful, numbers.is_path) = (true, true);
+        paired(found, 4, &StoredFrames::All, text).0
+    };
+    assert_eq!(path(""), Ok((0..4).map(|n| (n, n)).collect()));
+    let by_index = Ok(vec![(0, 0), (1, 1), (2, 3), (3, 2)]);
+    assert_eq!(path("pair = \"by-index\""), by_index);
+}
+
+#[test]
+fn an_array_whose_last_axis_has_the_frames_is_recognised() {
+    let options = options("");
+    let mut window = Window::new("f", [8, 9, 5], &options).unwrap();
+    let refused = pair(
+        found(5, None),
+        &StoredFrames::All,
+        &mut window,
+        &options,
+        &mut Vec::new(),
+    );
+    let refused = refused.unwrap_err().to_string();
+    assert!(refused.contains("moveaxis(array, -1, 0)"), "{refused}");
 }
 
 /// Frames of files with these names and numbers of frames.

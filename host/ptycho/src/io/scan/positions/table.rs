@@ -1,5 +1,6 @@
 //! Positions in a table as text: one line for each frame, columns between commas, semicolons, tabs or spaces.
 
+mod grid;
 mod names;
 
 use super::{Coordinates, FrameNumbers, Texts};
@@ -213,17 +214,22 @@ impl Table {
         }
     }
 
-    /// The row and the column coordinate, and the numbers of frames if there is a column of them.
+    /// The row and the column coordinate, and the numbers of the frames, of which there are `frames_of_scan`, if there are columns of them.
     pub(super) fn coordinates(
         &self,
         given: Option<&[String; 2]>,
+        frames_of_scan: usize,
         notes: &mut Vec<String>,
     ) -> Result<Coordinates, IoError> {
         let names = self.names.as_deref().unwrap_or_default();
         let chosen = match given {
             Some(given) => [self.column(&given[0])?, self.column(&given[1])?],
             None => {
-                let of = |known: &[&str]| names.iter().position(|name| is_one_of(name, known));
+                // Rows and columns beside x and y are the places of a raster.
+                let of = |known: &[&str]| {
+                    let called = |one| names.iter().position(|name| is_one_of(name, &[one]));
+                    known.iter().find_map(|one| called(*one))
+                };
                 match (of(&ROWS), of(&COLUMNS)) {
                     (Some(row), Some(column)) => [row, column],
                     _ => return Err(self.refuse(self.question())),
@@ -248,7 +254,9 @@ impl Table {
             }
         }
         let texts = self.texts(chosen);
-        let frames = (self.frames(names, chosen)?).or_else(|| texts.iter().find_map(numbers_in));
+        let frames = (self.frames(names, chosen)?)
+            .or_else(|| texts.iter().find_map(numbers_in))
+            .or_else(|| self.grid(chosen, frames_of_scan, notes));
         if self.decimal_commas {
             notes.push(format!(
                 "{}: the commas in numbers such as 0,5 are read as decimal points",
@@ -348,8 +356,13 @@ impl Table {
         let is_named = |column: &&usize, known: &[&str]| {
             name(**column).is_some_and(|name| known.contains(&name.as_str()))
         };
-        if let Some(column) = others.iter().find(|column| is_named(column, &FRAMES)) {
-            return self.frame_numbers(*column, true).map(Some);
+        let named = others.iter().filter(|column| is_named(column, &FRAMES));
+        for column in named {
+            match self.frame_numbers(*column, true) {
+                // Names of files, and no numbers of which one is wrong.
+                Err(_) if self.has_mostly_texts(*column) => {}
+                read => return read.map(Some),
+            }
         }
         let mut doubtful = None;
         for column in others {
@@ -398,6 +411,16 @@ impl Table {
         })
     }
 
+    /// Whether more than half of the cells of a column are texts with digits, as names of files are.
+    fn has_mostly_texts(&self, column: usize) -> bool {
+        let is_name = |(_, cells): &&(u64, Vec<String>)| {
+            (cells.get(column)).is_some_and(|cell| {
+                cell.parse::<f64>().is_err() && cell.contains(|c: char| c.is_ascii_digit())
+            })
+        };
+        2 * self.rows.iter().filter(is_name).count() > self.rows.len()
+    }
+
     /// The columns with a text in each line, of which some are not numbers.
     fn texts(&self, chosen: [usize; 2]) -> Vec<Texts> {
         let names = self.names.as_deref().unwrap_or_default();
@@ -425,6 +448,7 @@ impl Table {
             column: (names.get(column).filter(|name| !name.is_empty()))
                 .map_or_else(|| column.to_string(), |name| quoted(name)),
             doubtful: !named,
+            is_path: false,
             values: self.rows.iter().map(number).collect::<Result<_, _>>()?,
             lines: self.rows.iter().map(|(line, _)| *line).collect(),
         })

@@ -101,6 +101,7 @@ pub(super) fn numbers_in(texts: &Texts) -> Option<FrameNumbers> {
     is_likely.then(|| FrameNumbers {
         column: format!("{} (numbers in its texts)", texts.column),
         doubtful: true,
+        is_path: false,
         values,
         lines: texts.lines.clone(),
     })

@@ -5,7 +5,7 @@ use ndarray::arr2;
 
 fn read(text: &str, columns: Option<[&str; 2]>) -> Result<Coordinates, IoError> {
     let columns = columns.map(|names| names.map(str::to_owned));
-    Table::parse("p.csv", text)?.coordinates(columns.as_ref(), &mut Vec::new())
+    Table::parse("p.csv", text)?.coordinates(columns.as_ref(), 0, &mut Vec::new())
 }
 
 #[test]
@@ -93,7 +93,7 @@ fn tables_in_latin1_are_read_and_others_refused() {
         std::fs::write(&path, bytes).unwrap();
         let mut notes = Vec::new();
         let table = Table::read(&path, &input, &mut notes).map_err(|e| e.to_string())?;
-        let found = table.coordinates(None, &mut Vec::new());
+        let found = table.coordinates(None, 0, &mut Vec::new());
         Ok::<_, String>((found.map_err(|e| e.to_string())?, notes))
     };
     let (found, notes) = read(b"x (\xb5m),y (\xb5m)\n1,2\n").unwrap();
@@ -172,4 +172,79 @@ fn a_line_with_numbers_beside_a_text_has_no_names() {
         let found = read(text, columns).unwrap_or_else(|e| panic!("{text}: {e}"));
         assert_eq!(found.values, arr2(&[[1.0, 2.0], [3.0, 4.0]]), "{text}");
     }
+}
+
+#[test]
+fn places_of_a_raster_are_compared_with_the_order_of_the_lines() {
+    let row_by_row = [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2)];
+    let order = |places: &[(u32, u32)], [slow, fast]: [&str; 2], frames| {
+        let lines = places
+            .iter()
+            .map(|(row, point)| format!("{row},{point},1,2\n"));
+        let text = format!("{slow},{fast},x_um,y_um\n{}", lines.collect::<String>());
+        let mut notes = Vec::new();
+        let found = Table::parse("p.csv", &text).unwrap();
+        let found = found.coordinates(None, frames, &mut notes).unwrap();
+        (found.frames.map(|of| (of.is_path, of.values)), notes.len())
+    };
+    let permuted = [4, 0, 5, 1, 3, 2].map(|n| row_by_row[n]);
+    for names in [
+        ["line", "point"],
+        ["row", "col"],
+        ["scan_y", "scan_x"],
+        ["i", "j"],
+        ["a", "b"],
+    ] {
+        assert_eq!(order(&row_by_row, names, 6), (None, 0));
+        let expected = vec![4.0, 0.0, 5.0, 1.0, 3.0, 2.0];
+        assert_eq!(
+            order(&permuted, names, 6),
+            (Some((false, expected)), 0),
+            "{names:?}"
+        );
+    }
+    // The name says which is the place along a row.
+    let exchanged = permuted.map(|(row, point)| (point, row));
+    let expected = vec![4.0, 0.0, 5.0, 1.0, 3.0, 2.0];
+    assert_eq!(
+        order(&exchanged, ["scan_x", "scan_y"], 6).0,
+        Some((false, expected))
+    );
+    // To and fro, column by column, and backwards.
+    let snake = [0, 1, 2, 5, 4, 3].map(|n| row_by_row[n]);
+    assert!(matches!(
+        order(&snake, ["line", "point"], 6),
+        (Some((true, _)), 1)
+    ));
+    let columns = [0, 3, 1, 4, 2, 5].map(|n| row_by_row[n]);
+    assert!(matches!(
+        order(&columns, ["line", "point"], 6),
+        (Some((true, _)), 1)
+    ));
+    let backwards = [5, 4, 3, 2, 1, 0].map(|n| row_by_row[n]);
+    assert!(matches!(
+        order(&backwards, ["line", "point"], 6),
+        (Some((false, _)), 0)
+    ));
+    // A point without a frame, of as many frames as lines or as points; counted from 1.
+    let gap = [(2, 2), (1, 1), (1, 3), (2, 1), (2, 3)];
+    let of = |frames| order(&gap, ["line", "point"], frames).0.unwrap().1;
+    assert_eq!(of(5), [3.0, 0.0, 1.0, 2.0, 4.0]);
+    assert_eq!(of(6), [4.0, 0.0, 2.0, 3.0, 5.0]);
+    // Other whole numbers.
+    let twice = [(1, 0), (0, 0), (1, 0), (0, 1)];
+    assert_eq!(order(&twice, ["a", "b"], 4), (None, 0));
+    let few = [(9, 0), (0, 9), (5, 5), (1, 2)];
+    assert_eq!(order(&few, ["a", "b"], 4), (None, 0));
+}
+
+#[test]
+fn a_column_of_frames_may_have_names_of_files() {
+    let text = "frame,x_um,y_um\nim_2.tif,1,2\nim_0.tif,1,2\nim_1.tif,1,2\n";
+    let found = read(text, None).unwrap();
+    assert_eq!(found.texts[0].values[0], "im_2.tif");
+    assert!(found.frames.unwrap().doubtful);
+    // One wrong number among others is still an error.
+    let wrong = read("frame,x_um,y_um\n0,1,2\n1x,1,2\n2,1,2\n", None);
+    assert!(wrong.err().unwrap().to_string().contains("1x"));
 }
