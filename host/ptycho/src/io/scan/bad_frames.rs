@@ -133,6 +133,21 @@ fn sentences(scan: &Scan, found: &BadFrames) -> Vec<(String, bool)> {
             false,
         ),
         (
+            &found.bright_lines,
+            "with whole rows or columns far brighter than those beside them, which other frames do not have",
+            false,
+        ),
+        (
+            &found.shifted,
+            "with patterns a whole number of pixels from those of the other frames, as after a slip of the readout",
+            false,
+        ),
+        (
+            &found.brighter_level,
+            "several times as bright as the others at once, as if exposures or gains differed, though either may be the wrong ones",
+            false,
+        ),
+        (
             &found.undecided,
             "far brighter than the others, and no pattern shows which of them have the beam, so that no frame is judged",
             false,
