@@ -95,7 +95,8 @@ fn sentences(scan: &Scan, found: &BadFrames) -> Vec<(String, bool)> {
             format!("{low} to {high}")
         };
         format!(
-            "with {range} counts beside {} (median)",
+            "with {range} {} beside {} (median)",
+            if range == "1" { "count" } else { "counts" },
             significant(middle, 3)
         )
     };
