@@ -5,8 +5,10 @@
 
 mod incomplete;
 mod light;
+mod lines;
 mod neighbours;
 mod patterns;
+mod shifted;
 #[cfg(test)]
 mod tests;
 
@@ -26,6 +28,9 @@ const FAINTEST: f64 = 30.0;
 /// Least linear overlap with which neighbours see the same part of the specimen.
 const LEAST_OVERLAP: f64 = 0.4;
 
+/// A part of the frames, as its reciprocal, that are many with a hot line.
+const MANY: usize = 4;
+
 /// Frames of a scan that are no measurements of the specimen in the beam, as numbers of the scan's frames.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct BadFrames {
@@ -41,6 +46,12 @@ pub struct BadFrames {
     pub unlike: Vec<usize>,
     /// Doubtful: with hardly any counts in a part of the detector in which the others have them.
     pub incomplete: Vec<usize>,
+    /// Doubtful: with whole rows or columns that are far brighter than those beside them, which they are not in all frames.
+    pub bright_lines: Vec<usize>,
+    /// Doubtful: shifted by whole pixels against most frames.
+    pub shifted: Vec<usize>,
+    /// Doubtful: several times as bright as the others, with the same pattern and no light in between.
+    pub brighter_level: Vec<usize>,
     /// Doubtful: far brighter than the others, which have no pattern of the beam either. No other frames are judged.
     pub undecided: Vec<usize>,
 }
@@ -51,6 +62,29 @@ impl BadFrames {
     /// # Errors
     /// The counts are in a temporary file that cannot be read.
     pub fn find(scan: &Scan) -> Result<Self, ScratchError> {
+        let mut found = Self::by_light(scan)?;
+        let lines = lines::find(scan)?;
+        // What many frames have too much, the others do not lack.
+        if MANY * lines.hot.len() >= scan.shape()[0] {
+            found.incomplete.clear();
+        }
+        found.incomplete = merged(&[&found.incomplete, &lines.missing]);
+        found.bright_lines = lines.hot;
+        let known = merged(&[&found.certain(), &found.doubtful()]);
+        found.shifted = shifted::find(scan, &known)?;
+        let lines = merged(&[&found.incomplete, &found.bright_lines]);
+        for list in [&mut found.unlike, &mut found.darker, &mut found.brighter] {
+            list.retain(|frame| lines.binary_search(frame).is_err());
+        }
+        let certain = found.certain();
+        for list in [&mut found.incomplete, &mut found.bright_lines] {
+            list.retain(|frame| certain.binary_search(frame).is_err());
+        }
+        Ok(found)
+    }
+
+    /// Those by the light of the frames and of parts of them.
+    fn by_light(scan: &Scan) -> Result<Self, ScratchError> {
         let light = Light::of(scan);
         let split = light.split(scan);
         if split.is_none() && light.middle < FAINTEST {
@@ -91,7 +125,20 @@ impl BadFrames {
             }
             BeamOfDarker::Unclear | BeamOfDarker::Present => {}
         }
-        Ok(Self::of_judged(scan, &light, &mut patterns))
+        let mut found = Self::of_judged(scan, &light, &mut patterns);
+        let near = Neighbours::of(scan.positions(), &split.all());
+        if overlaps(scan) && light.has_two_levels(&split, &near, &found) {
+            let of_levels = split.all();
+            for list in [
+                &mut found.darker,
+                &mut found.brighter,
+                &mut found.too_bright,
+            ] {
+                list.retain(|frame| of_levels.binary_search(frame).is_err());
+            }
+            found.brighter_level = split.brighter;
+        }
+        Ok(found)
     }
 
     /// Those among the frames that `light` judges.
@@ -141,6 +188,9 @@ impl BadFrames {
             &self.brighter,
             &self.unlike,
             &self.incomplete,
+            &self.bright_lines,
+            &self.shifted,
+            &self.brighter_level,
             &self.undecided,
         ])
     }

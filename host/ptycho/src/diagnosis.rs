@@ -7,6 +7,7 @@ pub(super) mod hot_pixels;
 mod light;
 mod middle;
 mod near_field;
+mod overflow;
 pub(super) mod stuck_pixels;
 
 use super::EngineSpec;
@@ -36,6 +37,10 @@ const MAX_BORDER: f64 = 0.5;
 const BORDER: usize = 16;
 /// Fewest pixels with the largest count, and least such count, that suggest saturation.
 const SATURATED: (usize, f64) = (10, 64.0);
+/// Largest counts of 8, 10, 12, and 14 bits, and those of 8 and 12 bits and one more, and how many times as many pixels as with one of the
+/// counts just below have such a count of a saturated detector.
+const ENDS: [f64; 6] = [255.0, 256.0, 1023.0, 4095.0, 4096.0, 16383.0];
+const PILED: f64 = 5.0;
 /// Fewest frames that overlap enough to determine an object and a probe.
 const MIN_FRAMES: usize = 5;
 /// Most frames or pixels that a message lists.
@@ -67,6 +72,7 @@ pub fn diagnose(scan: &Scan, engines: &[EngineSpec]) -> Result<Diagnosis, Scratc
     problems.extend(masked(scan));
     problems.extend_from_slice(scan.doubts());
     problems.extend(counts(scan)?);
+    problems.extend(overflow::wrapped(scan)?);
     problems.extend(light::no_photon_counts(scan, engines));
     problems.extend(light::more_than_counted(scan));
     problems.extend(oblong(pixel));
@@ -93,6 +99,7 @@ pub fn diagnose_frames(scan: &Scan) -> Result<Vec<String>, ScratchError> {
     problems.extend(masked(scan));
     problems.extend_from_slice(scan.doubts());
     problems.extend(counts(scan)?);
+    problems.extend(overflow::wrapped(scan)?);
     problems.extend(hot_pixels::hot(scan, &mean)?);
     if !scan.geometry().is_near_field() {
         problems.extend(centre(&mean));
@@ -277,7 +284,11 @@ fn of_largest(scan: &Scan, max: f32, at: usize, below: usize) -> Option<String> 
 /// Whether a detector looks saturated with `at` pixels that have the largest count, and `below` with almost as many: counts of light
 /// thin out towards the largest one; those of a saturated detector pile up at it.
 pub(super) fn piles_up(largest: f32, at: usize, below: usize) -> bool {
-    at >= SATURATED.0 && f64::from(largest) >= SATURATED.1 && at > below
+    let largest = f64::from(largest);
+    // Of a detector that ends with all bits set, many pixels with other counts lie just below, but far fewer with each of them.
+    let values = (0.05 * largest).floor().max(1.0);
+    let all_bits = ENDS.contains(&largest) && at as f64 > PILED * below as f64 / values;
+    at >= SATURATED.0 && largest >= SATURATED.1 && (at > below || all_bits)
 }
 
 /// Number of bits if `count` is the largest integer of that many bits, rounded to f32.

@@ -56,6 +56,8 @@ mod ptycho_electrons;
 #[cfg(feature = "ptycho")]
 mod ptycho_export;
 #[cfg(feature = "ptycho")]
+mod ptycho_faulty_frames;
+#[cfg(feature = "ptycho")]
 mod ptycho_free;
 #[cfg(feature = "ptycho")]
 mod ptycho_host_memory;

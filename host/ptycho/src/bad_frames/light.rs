@@ -20,6 +20,8 @@ const MANY: std::ops::RangeInclusive<f64> = 0.1..=0.4;
 const ROUNDS: usize = 6;
 /// Bad frames that come by chance have at most so many times their share of the frames around them.
 const CLUSTERED: f64 = 1.5;
+/// Share of the frames of a level of light that have about as much of it.
+const ALIKE: f64 = 0.9;
 /// Least difference of bad frames from their neighbours, in standard deviations of photon noise.
 const DEVIATIONS: f64 = 6.0;
 /// Least part of a change, in logarithms, that the frames around a frame have if it is the specimen's.
@@ -279,6 +281,36 @@ impl Light {
             .collect();
         at_once.sort_unstable();
         at_once
+    }
+
+    /// Whether the frames of a split have two levels of light that change at once from frame to frame, as with exposures or gains that
+    /// differ, and the brighter ones have not been `found`.
+    pub(super) fn has_two_levels(
+        &self,
+        split: &Split,
+        near: &Neighbours,
+        found: &BadFrames,
+    ) -> bool {
+        let named = merged(&[&found.certain(), &found.doubtful()]);
+        let number = split.brighter.len();
+        let is_named = |frame: &usize| named.binary_search(frame).is_ok();
+        let [darker, brighter] = [&split.darker, &split.brighter].map(|f| f.iter().all(is_named));
+        let is_known = brighter || (darker && split.darker.len() < number);
+        if number < FEWEST || split.darker.len() < FEWEST || is_known {
+            return false;
+        }
+        let level = |frames: &[usize]| median(frames.iter().map(|f| self.levels[*f]).collect());
+        let [dark, bright] = [level(&split.darker), level(&split.brighter)];
+        let is_narrow = |frames: &[usize], level: f64| {
+            let usual = level / TOO_BRIGHT..level * TOO_BRIGHT;
+            let alike = frames.iter().filter(|f| usual.contains(&self.levels[**f]));
+            alike.count() as f64 >= ALIKE * frames.len() as f64
+        };
+        let bad = self.flags(&split.brighter);
+        dark > 0.0
+            && is_narrow(&split.darker, dark)
+            && is_narrow(&split.brighter, bright)
+            && self.begins_at_once(near, &split.brighter, TOO_BRIGHT, &bad)
     }
 
     /// Adds the frames that are darker or brighter than those around. Returns whether the specimen makes as many other frames differ from

@@ -429,3 +429,67 @@ fn frames_with_too_much_in_a_part_do_not_make_the_others_incomplete() {
         }
     }
 }
+
+#[test]
+fn lines_and_chips_of_a_few_frames_are_found_wherever_they_are() {
+    for (name, part) in [
+        ("row", s![14..15, ..]),
+        ("column", s![.., 18..19]),
+        ("two rows", s![17..19, ..]),
+        ("a chip", s![13..21, 11..19]),
+        ("a higher chip", s![10..19, 14..22]),
+    ] {
+        for lost in [&[40][..], &[3, 30, 77], &[5, 6, 7, 8, 9]] {
+            let mut frames = clear(1e5);
+            for frame in lost {
+                let mut frame = frames.index_axis_mut(Axis(0), *frame);
+                frame.slice_mut(part).fill(0.0);
+            }
+            let found = found(frames);
+            let named = merged(&[&found.certain(), &found.doubtful()]);
+            assert_eq!(named, lost, "{name} {found:?}");
+        }
+    }
+}
+
+#[test]
+fn rows_that_are_hot_in_some_frames_name_these() {
+    let every_second: Vec<usize> = (0..81).filter(|n| n % 2 == 1).collect();
+    for lost in [&[40, 41][..], &every_second] {
+        let mut frames = clear(1e5);
+        for frame in lost {
+            frames
+                .slice_mut(s![*frame, 5, ..])
+                .mapv_inplace(|c| c + 300.0);
+        }
+        assert_eq!(found(frames).bright_lines, lost);
+    }
+}
+
+#[test]
+fn frames_that_slipped_by_a_row_are_found() {
+    let slipped: Vec<usize> = (0..81).filter(|n| n % 3 == 1).collect();
+    for by in [1, 2, 31] {
+        let mut frames = clear(1e5);
+        let before = frames.clone();
+        for frame in &slipped {
+            for row in 0..SIDE {
+                let from = before.slice(s![*frame, (row + SIDE - by) % SIDE, ..]);
+                frames.slice_mut(s![*frame, row, ..]).assign(&from);
+            }
+        }
+        let found = found(frames);
+        assert_eq!(found.doubtful(), slipped, "{by} {found:?}");
+    }
+}
+
+#[test]
+fn many_bright_frames_are_named_and_not_the_others() {
+    for every in [2, 3, 4] {
+        let beam = move |n: usize| if n % every == 1 { 10.0 } else { 1.0 };
+        let found = found(frames(1e5, |_, _| 1.0, beam));
+        let bright: Vec<usize> = (0..81).filter(|n| n % every == 1).collect();
+        let named = merged(&[&found.certain(), &found.doubtful()]);
+        assert_eq!(named, bright, "{every} {found:?}");
+    }
+}

@@ -8,8 +8,11 @@ use super::around;
 use ndarray::{Array2, ArrayView2};
 use std::collections::HashSet;
 
-/// Most rows, or columns, of an area.
+/// Most rows, or columns, of a narrow area, and of a block: a rectangle that is neither narrow nor a spot of a pattern.
 const NARROW: usize = 4;
+const BLOCK: usize = 16;
+/// Least part of the rectangle around a block that it fills.
+const FILLED: f64 = 0.95;
 /// Most rows side by side that are whole lines.
 const LINES: usize = 3;
 /// Least share of the pixels of a line that are far brighter than those beside.
@@ -42,6 +45,8 @@ pub(super) fn find(
     let Some(middle) = Middle::of(mean, &left) else {
         return Vec::new();
     };
+    let rest = mean.iter().zip(&left).filter(|(_, left)| **left);
+    let brightest = rest.fold(0.0, |most: f64, (counts, _)| most.max(*counts));
     let mut hot: HashSet<[usize; 2]> = HashSet::new();
     let hot_rows = without_streaks(mean.view(), valid.view(), &rows, middle.place[0]);
     let hot_columns = without_streaks(mean.t(), valid.t(), &columns, middle.place[1]);
@@ -65,7 +70,9 @@ pub(super) fn find(
             .filter(|((row, column), _)| is_near(&[*row, *column], opposite, OPPOSITE))
             .fold(0.0, |most: f64, (_, counts)| most.max(*counts));
         let has_twin = !is_far(least, there);
-        if !has_twin && !area.iter().any(is_middle) {
+        // What is left of a pattern without its only spot is scattered light, around it.
+        let is_spot = !is_narrow(area) && !is_far(brightest, 0.0);
+        if !has_twin && !is_spot && !area.iter().any(is_middle) {
             hot.extend(area);
         }
     }
@@ -165,7 +172,26 @@ fn areas(
     areas
 }
 
-/// The narrow area around a pixel that is far brighter than all pixels around it, if there is one.
+/// Rows and columns of the rectangle around pixels.
+fn extent(area: &[[usize; 2]]) -> [usize; 2] {
+    [0, 1].map(|axis| {
+        let of = area.iter().map(|place| place[axis]);
+        let [first, last] = [of.clone().min(), of.max()].map(Option::unwrap_or_default);
+        last + 1 - first
+    })
+}
+
+fn is_narrow(area: &[[usize; 2]]) -> bool {
+    extent(area).iter().any(|side| *side <= NARROW)
+}
+
+/// Whether an area is a rectangle.
+fn is_block(area: &[[usize; 2]]) -> bool {
+    let [rows, columns] = extent(area);
+    area.len() as f64 >= FILLED * (rows * columns) as f64
+}
+
+/// The narrow area or block around a pixel that is far brighter than all pixels around it, if there is one.
 fn grown(
     seed: [usize; 2],
     mean: &Array2<f64>,
@@ -181,7 +207,7 @@ fn grown(
         let (outside, joined): (Pixels, Pixels) =
             (edge.iter().copied()).partition(|place| is_far(least, mean[*place]));
         if joined.is_empty() {
-            return (!outside.is_empty()).then_some(area);
+            return (!outside.is_empty() && (is_narrow(&area) || is_block(&area))).then_some(area);
         }
         edge = outside;
         for place in joined {
@@ -193,13 +219,16 @@ fn grown(
                     .filter(|other| seen.insert(*other)),
             );
         }
-        let wide = |axis: usize| {
+        let wide = |axis: usize, most: usize| {
             let of = area.iter().map(|place| place[axis]);
             let [first, last] = [of.clone().min(), of.max()].map(Option::unwrap_or_default);
-            last - first >= NARROW
+            last - first >= most
         };
-        if wide(0) && wide(1) {
-            return None;
+        if wide(0, BLOCK) || wide(1, BLOCK) {
+            let is_line = !wide(0, NARROW) || !wide(1, NARROW);
+            if !is_line {
+                return None;
+            }
         }
     }
 }
@@ -237,11 +266,13 @@ mod tests {
         let block = |[top, left]: [usize; 2], [rows, columns]: [usize; 2]| {
             (0..rows).flat_map(move |r| (0..columns).map(move |c| [top + r, left + c]))
         };
-        let cases: [(&str, Pixels); 12] = [
+        let cases: [(&str, Pixels); 14] = [
             ("one", vec![[30, 40]]),
             ("three", block([5, 6], [1, 3]).collect()),
             ("2 x 2", block([5, 6], [2, 2]).collect()),
             ("3 x 3 in the light", block([27, 18], [3, 3]).collect()),
+            ("6 x 6", block([5, 6], [6, 6]).collect()),
+            ("7 x 12 in the light", block([28, 30], [7, 12]).collect()),
             ("3 x 4 in a corner", block([0, 0], [3, 4]).collect()),
             ("a part of a column", block([0, 9], [13, 1]).collect()),
             ("a row", row(14).collect()),

@@ -95,7 +95,8 @@ fn sentences(scan: &Scan, found: &BadFrames) -> Vec<(String, bool)> {
             format!("{low} to {high}")
         };
         format!(
-            "with {range} counts beside {} (median)",
+            "with {range} {} beside {} (median)",
+            if range == "1" { "count" } else { "counts" },
             significant(middle, 3)
         )
     };
@@ -130,6 +131,21 @@ fn sentences(scan: &Scan, found: &BadFrames) -> Vec<(String, bool)> {
         (
             &found.incomplete,
             "with hardly any counts in a part of the detector in which the other frames have them",
+            false,
+        ),
+        (
+            &found.bright_lines,
+            "with whole rows or columns far brighter than those beside them, which other frames do not have",
+            false,
+        ),
+        (
+            &found.shifted,
+            "with patterns a whole number of pixels from those of the other frames, as after a slip of the readout",
+            false,
+        ),
+        (
+            &found.brighter_level,
+            "several times as bright as the others at once, as if exposures or gains differed, though either may be the wrong ones",
             false,
         ),
         (
