@@ -274,8 +274,9 @@ fn of_largest(scan: &Scan, max: f32, at: usize, below: usize) -> Option<String> 
     }
     piles_up(max, at, below).then(|| {
         let max = warpstride_core::text::shortest(f64::from(max));
+        let fewer = if at > below { "fewer" } else { "far fewer with each count" };
         format!(
-            "{} with the largest count, {max}, and fewer just below it: the detector may have been saturated (--saturation {max} masks them)",
+            "{} with the largest count, {max}, and {fewer} just below it: the detector may have been saturated (--saturation {max} masks them)",
             count(at, ["pixel", "pixels"])
         )
     })
@@ -390,6 +391,24 @@ mod tests {
         diagnose(&scan, &[EngineSpec::new(EngineName::Dm, 1)])
             .unwrap()
             .problems
+    }
+
+    #[test]
+    fn many_pixels_at_the_largest_count_of_some_bits_are_saturated() {
+        for (largest, at, below, expected) in [
+            (255.0, 60, 100, true),
+            (255.0, 60, 200, false),
+            (4095.0, 60, 100, true),
+            (4000.0, 60, 100, false),
+            (4000.0, 60, 50, true),
+            (255.0, 9, 0, false),
+        ] {
+            assert_eq!(
+                piles_up(largest, at, below),
+                expected,
+                "{largest} {at} {below}"
+            );
+        }
     }
 
     #[test]
