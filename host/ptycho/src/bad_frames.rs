@@ -8,6 +8,7 @@ mod light;
 mod lines;
 mod neighbours;
 mod patterns;
+mod quantiles;
 mod shifted;
 #[cfg(test)]
 mod tests;
@@ -17,6 +18,7 @@ use crate::data::Scan;
 use light::Light;
 use neighbours::Neighbours;
 use patterns::{BeamOfDarker, Patterns};
+use quantiles::{median, quantile};
 use warpstride_core::system::ScratchError;
 
 /// Fewest frames of which some can be judged by the others.
@@ -214,16 +216,4 @@ fn overlaps(scan: &Scan) -> bool {
         scan.object_pixel(),
     )
     .is_some_and(|overlap| overlap.linear >= LEAST_OVERLAP)
-}
-
-/// The value below which a share of the others is; values in ascending order.
-fn quantile(ordered: &[f64], share: f64) -> f64 {
-    let last = ordered.len().saturating_sub(1) as f64;
-    ordered.get((last * share) as usize).copied().unwrap_or(0.0)
-}
-
-/// The middle one of values, and 0 of none.
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    quantile(&values, 0.5)
 }
