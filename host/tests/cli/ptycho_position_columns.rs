@@ -201,6 +201,7 @@ fn a_third_coordinate_is_named_or_asked_for() {
         .enumerate()
         .for_each(|(n, z)| *z = 1e-7 * n as f64);
     translation.write(&all).unwrap();
+    drop(translation);
     cxi.close().unwrap();
     let said = info(&folder, &["a.cxi"]);
     assert!(
