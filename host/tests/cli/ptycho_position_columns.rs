@@ -189,7 +189,7 @@ fn a_third_coordinate_is_named_or_asked_for() {
         let arguments = with(&["f.npy"], name, &unit);
         let command = [&["ptycho", "info"][..], &arguments].concat();
         let words = ["which of 3 columns", "--position-columns"];
-        folder.run(&command).refused(1, &words);
+        folder.run(&command).refused(2, &words);
         let chosen = [&arguments[..], &["--position-columns", "0,1"]].concat();
         has_positions(&folder, &chosen, &places);
     }
@@ -201,6 +201,7 @@ fn a_third_coordinate_is_named_or_asked_for() {
         .enumerate()
         .for_each(|(n, z)| *z = 1e-7 * n as f64);
     translation.write(&all).unwrap();
+    drop(translation);
     cxi.close().unwrap();
     let said = info(&folder, &["a.cxi"]);
     assert!(
