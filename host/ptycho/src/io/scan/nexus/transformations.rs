@@ -299,7 +299,7 @@ fn axis(
                     dimension.names(),
                     match dimension {
                         Dimension::Length => {
-                            " (data.units.positions states it for a stage, data.units.distance for a detector: --set 'data.units.positions=\"um\"')"
+                            " (data.units.positions states it for a stage, data.units.distance for a detector)"
                         }
                         _ => "",
                     }
