@@ -7,6 +7,7 @@ use crate::data::Scan;
 use ndarray::{Array2, ArrayView2, Axis, s};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
+use std::ops::Range;
 use warpstride_core::system::ScratchError;
 
 /// Fewest pixels of a line, or of a side of a rectangle.
@@ -143,41 +144,37 @@ fn missing(
     all: &Array2<f64>,
     share: f64,
 ) -> Vec<Part> {
-    let dark =
-        ndarray::Zip::from(counts)
-            .and(valid)
-            .and(all)
-            .map_collect(|counts, valid, all: &f64| {
-                let predicted = all * share;
-                *valid && predicted >= EXPECTED && f64::from(*counts) <= STRAY * predicted
-            });
     let mut found = Vec::new();
     for transposed in [false, true] {
         let runs = match transposed {
-            false => runs(dark.view()),
-            true => runs(dark.t()).reversed_axes(),
+            false => runs(counts, valid, all.view(), share),
+            true => runs(counts.t(), valid.t(), all.t(), share),
         };
-        let transposed_sides = |part: Part| sides(part, counts.dim(), transposed);
         for (part, pixels) in rectangles(&runs) {
+            let part = match (transposed, part) {
+                (false, part) => part,
+                (true, [top, bottom, first, last]) => [first, last, top, bottom],
+            };
             let [top, bottom, first, last] = part;
             let area = ((bottom - top) * (last - first)) as f64;
-            let is_rectangle = pixels as f64 >= FILLED * area;
             let sums = |part| sums(counts, valid, all, share, part);
-            let beside = transposed_sides(part).map(|side| side.map_or([0.0, 1.0], sums));
+            let [here, predicted] = sums(part);
+            if predicted < COMPLETE || (pixels as f64) < FILLED * area {
+                continue;
+            }
+            let sides = sides(part, counts.dim(), transposed);
+            let beside = sides.map(|side| side.map_or([0.0, 1.0], sums));
             let is_lit = beside.iter().all(|[here, there]| *here > LIT * there);
-            let width = if transposed {
-                bottom - top
-            } else {
-                last - first
+            let width = match transposed {
+                false => last - first,
+                true => bottom - top,
             };
             let least = beside[0][0].min(beside[1][0]) * area / width as f64;
-            let [here, predicted] = sums(part);
             let predicted = predicted.min(least);
-            let empty = transposed_sides(part)
-                .map(|side| side.map_or([0, 0], |side| empty_pixels(counts, valid, side)));
+            let empty =
+                sides.map(|side| side.map_or([0, 0], |side| empty_pixels(counts, valid, side)));
             let [none, all] = [0, 1].map(|n| (empty[0][n] + empty[1][n] + 1 + n) as f64);
-            if is_rectangle
-                && is_lit
+            if is_lit
                 && here <= STRAY * predicted
                 && predicted >= COMPLETE
                 && area * (all / none).ln() >= UNLIKELY
@@ -225,57 +222,78 @@ fn sides(
     }
 }
 
-/// Pixels of dark runs along rows.
-fn runs(dark: ArrayView2<'_, bool>) -> Array2<bool> {
-    let mut runs = Array2::from_elem(dark.dim(), false);
-    for (dark, mut runs) in dark.rows().into_iter().zip(runs.rows_mut()) {
+/// A row, and the columns of pixels of it without counts.
+struct Run {
+    row: usize,
+    columns: Range<usize>,
+}
+
+/// Runs of at least [`LONG`] pixels along rows that have no counts where some are expected.
+fn runs(
+    counts: ArrayView2<'_, f32>,
+    valid: ArrayView2<'_, bool>,
+    all: ArrayView2<'_, f64>,
+    share: f64,
+) -> Vec<Run> {
+    let mut runs = Vec::new();
+    let rows = counts.rows().into_iter().zip(valid.rows()).zip(all.rows());
+    for (row, ((counts, valid), all)) in rows.enumerate() {
         let mut first = 0;
-        for column in 0..=dark.len() {
-            if dark.get(column) != Some(&true) {
-                if column - first >= LONG {
-                    runs.slice_mut(s![first..column]).fill(true);
-                }
-                first = column + 1;
+        let mut end = |column: usize| {
+            if column - first >= LONG {
+                let columns = first..column;
+                runs.push(Run { row, columns });
+            }
+            first = column + 1;
+        };
+        for (column, ((counts, valid), all)) in counts.iter().zip(valid).zip(all).enumerate() {
+            let predicted = all * share;
+            if f64::from(*counts) > STRAY * predicted || predicted < EXPECTED || !valid {
+                end(column);
             }
         }
+        end(counts.len());
     }
     runs
 }
 
-/// The rectangles around connected pixels, and the number of these.
-fn rectangles(pixels: &Array2<bool>) -> Vec<(Part, usize)> {
-    let mut left = pixels.clone();
-    let mut found = Vec::new();
-    for (place, is_one) in pixels.indexed_iter() {
-        if !is_one || !left[place] {
-            continue;
+/// The rectangles around connected runs, which are in the order of their rows, and the number of pixels of these.
+fn rectangles(runs: &[Run]) -> Vec<(Part, usize)> {
+    let mut found: Vec<(Part, usize)> = Vec::new();
+    // The group of each run.
+    let mut groups: Vec<usize> = Vec::with_capacity(runs.len());
+    let mut above = 0;
+    for (n, Run { row, columns }) in runs.iter().enumerate() {
+        while runs[above].row + 1 < *row {
+            above += 1;
         }
-        left[place] = false;
-        let mut group = vec![place];
-        let mut part = [place.0, place.0 + 1, place.1, place.1 + 1];
-        let mut next = 0;
-        while let Some((row, column)) = group.get(next).copied() {
-            part = [
-                part[0].min(row),
-                part[1].max(row + 1),
-                part[2].min(column),
-                part[3].max(column + 1),
-            ];
-            for beside in [
-                (row.wrapping_sub(1), column),
-                (row + 1, column),
-                (row, column.wrapping_sub(1)),
-                (row, column + 1),
-            ] {
-                if left.get(beside) == Some(&true) {
-                    left[beside] = false;
-                    group.push(beside);
-                }
+        let own = found.len();
+        found.push(([*row, row + 1, columns.start, columns.end], columns.len()));
+        groups.push(own);
+        for other in above..n {
+            let beside = &runs[other].columns;
+            let touches = beside.start < columns.end && columns.start < beside.end;
+            let group = groups[other];
+            if runs[other].row == *row || !touches || groups[n] == group {
+                continue;
             }
-            next += 1;
+            let (part, pixels) = std::mem::take(&mut found[group]);
+            let (all, number) = &mut found[groups[n]];
+            *all = [
+                all[0].min(part[0]),
+                all[1].max(part[1]),
+                all[2].min(part[2]),
+                all[3].max(part[3]),
+            ];
+            *number += pixels;
+            let joined = groups[n];
+            // Only runs of this row and of the one above can meet others.
+            for label in groups[above..].iter_mut().filter(|label| **label == group) {
+                *label = joined;
+            }
         }
-        found.push((part, group.len()));
     }
+    found.retain(|(_, pixels)| *pixels > 0);
     found
 }
 
