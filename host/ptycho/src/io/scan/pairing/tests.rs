@@ -63,8 +63,8 @@ fn positions_without_numbers_are_paired_in_their_order_if_asked() {
     );
     assert_eq!(all(3, None, 5, "pair = \"first\""), identity(3));
     assert_eq!(all(6, None, 4, "pair = \"first\""), identity(4));
-    let fence = all(5, None, 4, "").unwrap_err();
-    assert!(fence.contains("end of the path"), "{fence}");
+    let refused = all(5, None, 4, "").unwrap_err();
+    assert!(refused.contains("end of the path"), "{refused}");
     // The selection comes first: positions of the frames that are selected, or of all.
     let selected = Ok(vec![(0, 0), (3, 1), (4, 2)]);
     assert_eq!(all(3, None, 5, "exclude = [1, 2]"), selected);
