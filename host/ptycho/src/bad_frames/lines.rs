@@ -145,12 +145,9 @@ fn missing(
     share: f64,
 ) -> Vec<Part> {
     let mut found = Vec::new();
-    for transposed in [false, true] {
-        let runs = match transposed {
-            false => runs(counts, valid, all.view(), share),
-            true => runs(counts.t(), valid.t(), all.t(), share),
-        };
-        for (part, pixels) in rectangles(&runs) {
+    let runs = runs(counts, valid, all, share);
+    for (transposed, runs) in [false, true].into_iter().zip(&runs) {
+        for (part, pixels) in rectangles(runs) {
             let part = match (transposed, part) {
                 (false, part) => part,
                 (true, [top, bottom, first, last]) => [first, last, top, bottom],
@@ -222,59 +219,68 @@ fn sides(
     }
 }
 
-/// A row, and the columns of pixels of it without counts.
+/// A line, and the places of pixels in it without counts.
 struct Run {
-    row: usize,
-    columns: Range<usize>,
+    line: usize,
+    places: Range<usize>,
 }
 
-/// Runs of at least [`LONG`] pixels along rows that have no counts where some are expected.
+/// Runs of at least [`LONG`] pixels along rows, and along columns, that have no counts where some
+/// are expected; in the order of their lines.
 fn runs(
     counts: ArrayView2<'_, f32>,
     valid: ArrayView2<'_, bool>,
-    all: ArrayView2<'_, f64>,
+    all: &Array2<f64>,
     share: f64,
-) -> Vec<Run> {
-    let mut runs = Vec::new();
+) -> [Vec<Run>; 2] {
+    let [mut along_rows, mut along_columns] = [Vec::new(), Vec::new()];
+    let end = |runs: &mut Vec<Run>, line: usize, first: &mut usize, place: usize| {
+        if place - *first >= LONG {
+            let places = *first..place;
+            runs.push(Run { line, places });
+        }
+        *first = place + 1;
+    };
+    let mut tops = vec![0; counts.ncols()];
     let rows = counts.rows().into_iter().zip(valid.rows()).zip(all.rows());
     for (row, ((counts, valid), all)) in rows.enumerate() {
         let mut first = 0;
-        let mut end = |column: usize| {
-            if column - first >= LONG {
-                let columns = first..column;
-                runs.push(Run { row, columns });
-            }
-            first = column + 1;
-        };
-        for (column, ((counts, valid), all)) in counts.iter().zip(valid).zip(all).enumerate() {
+        let pixels = counts.iter().zip(valid).zip(all).zip(&mut tops);
+        for (column, (((counts, valid), all), top)) in pixels.enumerate() {
             let predicted = all * share;
             if f64::from(*counts) > STRAY * predicted || predicted < EXPECTED || !valid {
-                end(column);
+                end(&mut along_rows, row, &mut first, column);
+                end(&mut along_columns, column, top, row);
             }
         }
-        end(counts.len());
+        end(&mut along_rows, row, &mut first, counts.len());
     }
-    runs
+    for (column, top) in tops.iter_mut().enumerate() {
+        end(&mut along_columns, column, top, counts.nrows());
+    }
+    along_columns.sort_by_key(|run| run.line);
+    [along_rows, along_columns]
 }
 
-/// The rectangles around connected runs, which are in the order of their rows, and the number of pixels of these.
+/// The rectangles (lines, places) around connected runs, which are in the order of their lines, and
+/// the number of pixels of these.
 fn rectangles(runs: &[Run]) -> Vec<(Part, usize)> {
     let mut found: Vec<(Part, usize)> = Vec::new();
     // The group of each run.
     let mut groups: Vec<usize> = Vec::with_capacity(runs.len());
     let mut above = 0;
-    for (n, Run { row, columns }) in runs.iter().enumerate() {
-        while runs[above].row + 1 < *row {
+    for (n, Run { line, places }) in runs.iter().enumerate() {
+        while runs[above].line + 1 < *line {
             above += 1;
         }
         let own = found.len();
-        found.push(([*row, row + 1, columns.start, columns.end], columns.len()));
+        found.push(([*line, line + 1, places.start, places.end], places.len()));
         groups.push(own);
         for other in above..n {
-            let beside = &runs[other].columns;
-            let touches = beside.start < columns.end && columns.start < beside.end;
+            let beside = &runs[other].places;
+            let touches = beside.start < places.end && places.start < beside.end;
             let group = groups[other];
-            if runs[other].row == *row || !touches || groups[n] == group {
+            if runs[other].line == *line || !touches || groups[n] == group {
                 continue;
             }
             let (part, pixels) = std::mem::take(&mut found[group]);
@@ -287,7 +293,7 @@ fn rectangles(runs: &[Run]) -> Vec<(Part, usize)> {
             ];
             *number += pixels;
             let joined = groups[n];
-            // Only runs of this row and of the one above can meet others.
+            // Only runs of this line and of the one before can meet others.
             for label in groups[above..].iter_mut().filter(|label| **label == group) {
                 *label = joined;
             }
