@@ -4,6 +4,7 @@ import datetime
 import pickle
 import subprocess
 import sys
+import warnings
 import zoneinfo
 
 import numpy as np
@@ -370,6 +371,32 @@ def test_dates_that_lie_side_by_side_are_an_error():
         with pytest.warns(UserWarning, match="unused columns: started"):
             found = ws.series.resample(table, "1h", "sum", time="time", backend="cpu")
         assert found["sum"].tolist() == [10]
+
+
+def test_values_that_stand_for_missing_ones():
+    pyarrow = pytest.importorskip("pyarrow")
+    times = pyarrow.array(minutes(0, 1, 2, 3, 4).astype("datetime64[us]"))
+    for kind, text in [
+        (pyarrow.float64(), "-9999"),
+        (pyarrow.int32(), "-999"),
+        (pyarrow.float32(), "9.96921e36"),
+        (pyarrow.float32(), "-999.9"),
+    ]:
+        number = float(text)
+        values = pyarrow.array([1, number, None, number, 4], pyarrow.float64()).cast(kind)
+        table = pyarrow.table({"time": times, "value": values})
+        with pytest.warns(UserWarning, match=f"the value {text} occurs 2 times.*missing_values=\\[{text}\\]"):
+            found = ws.series.resample(table, "1h", "count", backend="cpu")
+        assert found["count"].tolist() == [4]
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            found = ws.series.resample(
+                table, "1h", ["count", "mean"], missing_values=[number], backend="cpu"
+            )
+        assert found["count"].tolist() == [2] and found["mean"].tolist() == [2.5]
+    for wrong in (-9999, "-9999", ["NA"], [float("nan")]):
+        with pytest.raises(TypeError, match="missing_values: expected a sequence of finite numbers"):
+            ws.series.resample(table, "1h", missing_values=wrong, backend="cpu")
 
 
 def test_doubts_are_warnings():

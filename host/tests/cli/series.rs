@@ -3,6 +3,7 @@
 mod doubtful;
 mod inputs;
 mod labels;
+mod missing_values;
 mod notes;
 mod numbers;
 mod remedies;

@@ -12,7 +12,9 @@ use arrow_array::{Array, ArrayRef, RecordBatch, StringArray};
 use arrow_schema::{DataType, Schema, TimeUnit};
 use std::collections::HashMap;
 use std::sync::Arc;
-use warpstride::series::io::{Rounded, UnusedDates, is_date, iso, january_of_1970, may_be_label};
+use warpstride::series::io::{
+    Rounded, Sentinels, UnusedDates, is_among, is_date, iso, january_of_1970, may_be_label,
+};
 use warpstride::series::{AxisError, Batch, BucketAxis};
 
 const DAY: i64 = 86_400_000_000_000;
@@ -39,6 +41,8 @@ pub(super) struct Points {
     series: Vec<u32>,
     times: Vec<i64>,
     values: Vec<f64>,
+    /// Values that stand for missing ones.
+    missing: Vec<f64>,
     rows: usize,
     /// Integers that double precision rounds.
     rounded: Rounded,
@@ -113,7 +117,11 @@ fn chosen(
 
 impl Points {
     /// Points of tables with this schema.
-    pub(super) fn new(schema: &Schema, names: &ColumnNames<'_>) -> Result<Self, Failure> {
+    pub(super) fn new(
+        schema: &Schema,
+        names: &ColumnNames<'_>,
+        missing: &[f64],
+    ) -> Result<Self, Failure> {
         let unit = names.unit;
         let expected = match unit {
             None => "timestamps (Timestamp or Date; integers need time_format)",
@@ -193,6 +201,7 @@ impl Points {
             series: Vec::new(),
             times: Vec::new(),
             values: Vec::new(),
+            missing: missing.to_vec(),
             rows: 0,
             rounded: Rounded::default(),
             unused,
@@ -221,9 +230,10 @@ impl Points {
             ))
         })?;
         let numbers = numbers(&values, &mut self.rounded).ok_or_else(mismatch)?;
-        let kept = |row: &usize| values.is_valid(*row);
+        let missing = &self.missing;
+        let kept = |row: &usize| values.is_valid(*row) && !is_among(missing, numbers[*row]);
         let points = self.times.len();
-        if values.null_count() == 0 {
+        if values.null_count() == 0 && missing.is_empty() {
             self.times.extend_from_slice(&nanoseconds);
             self.values.extend_from_slice(&numbers);
         } else {
@@ -315,6 +325,7 @@ impl Points {
             .into_iter()
             .chain(self.rounded.note())
             .chain(early)
+            .chain(Sentinels::of(&self.values).notes(|number| format!("missing_values=[{number}]")))
             .collect()
     }
 
