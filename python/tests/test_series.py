@@ -129,7 +129,7 @@ def test_pandas_goes_there_and_back():
         (lambda: ws.series.resample(points(), "1m", nan="drop"), "expected keep or skip"),
         (lambda: ws.series.resample(points(), "1m", time="when"), "time \"when\": expected a column"),
         (lambda: ws.series.resample(points(), "1m", time="value"), "expected timestamps"),
-        (lambda: ws.series.resample(points(), "1m", by=["value"]), "expected text, integers, booleans or dates"),
+        (lambda: ws.series.resample(points(), "1m", by=["value"]), "expected text, integers, booleans, dates or times"),
         (lambda: ws.series.resample(points(), "M", "rate:mean"), "fixed length for rates"),
         (lambda: ws.series.table([1, 2], [1, 2]), "datetime64"),
         (lambda: ws.series.table(minutes(1), [1, 2]), "length|expected"),

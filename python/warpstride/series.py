@@ -237,7 +237,7 @@ def resample(
     value : str, optional
         Column of numbers; by default the only one.
     by : sequence of str, optional
-        Columns of text, integers, booleans or dates that name the series; by default all columns of text. Without ``by``,
+        Columns of text, integers, booleans, dates or times that name the series; by default all columns of text. Without ``by``,
         columns that may tell series apart otherwise (structures, lists, booleans, dates) are an error.
     nan : {"keep", "skip"}
         Whether NaN is a value, greater than all others, or is left out.

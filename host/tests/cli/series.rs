@@ -8,6 +8,7 @@ mod notes;
 mod numbers;
 mod remedies;
 mod runs;
+mod time_columns;
 mod time_range;
 mod trials;
 mod units;

@@ -51,6 +51,8 @@ pub use reader::{Block, Reader, Skipped};
 pub use rounded::Rounded;
 pub use sentinels::{Sentinels, is_among};
 pub use time_format::{Ambiguous, TimeFormat};
+#[cfg(feature = "parquet")]
+pub use typed::time_label;
 pub use unused_dates::UnusedDates;
 pub use write::{ResultFormat, ResultWriter, Run, Timestamps};
 

@@ -131,6 +131,16 @@ pub(super) fn read(
         let dated = dated(&names, &below, options);
         let options = dated.as_ref().unwrap_or(options);
         let (wide, has_header) = wide_columns(file, &names, options, notes)?;
+        let may_be = |column: usize| {
+            let mut values = wide.values.iter().map(|(value, _)| *value);
+            wide.date.is_none() && (column == wide.time || values.any(|one| one == column))
+        };
+        if has_header
+            && may_be_dated(&below, wide.time)
+            && let Some(why) = undated(file, (&names, &below), may_be)
+        {
+            return Err(why);
+        }
         let hours = wide.hours(&names).filter(|_| has_header);
         let hours = hours_of(file, hours, (&names, &below), wide.time, options)?;
         return Ok(Head {
@@ -205,8 +215,31 @@ pub(super) fn read(
         let text = below.get(column);
         text.is_some_and(|text| columns::is_missing(text.as_bytes()) || is_number(text, options))
     };
-    let columns = columns::by_name(file, &names, options, notes, has_numbers)?;
-    undated(file, &names, &below, &columns)?;
+    let is_unused = |column: usize| {
+        let used = options
+            .series_columns
+            .iter()
+            .chain(&options.ignored_columns);
+        let mut used = used
+            .chain(&options.series_column)
+            .chain(&options.value_column);
+        options.date_column.is_none() && used.all(|name| *name != names[column])
+    };
+    let columns = match columns::by_name(file, &names, options, notes, has_numbers) {
+        Err(_) if !is_asked && let Some(why) = undated(file, (&names, &below), is_unused) => {
+            return Err(why);
+        }
+        found => found?,
+    };
+    let may_be = |column: usize| {
+        let mut unused = columns.unused.iter().map(|(unused, _)| *unused);
+        columns.date.is_none() && (column == columns.time || unused.any(|one| one == column))
+    };
+    if may_be_dated(&below, columns.time)
+        && let Some(why) = undated(file, (&names, &below), may_be)
+    {
+        return Err(why);
+    }
     let hours = columns.hours(&names);
     let hours = hours_of(file, hours, (&names, &below), columns.time, options)?;
     columns.note_unused(file, notes, |_| true);
@@ -271,7 +304,7 @@ fn texts(splitter: &mut Fields, row: &[u8], quoting: Quoting) -> Vec<String> {
 }
 
 /// The options with the columns of dates and of times of day, if a column `date` stands beside one
-/// of them, or an option names the column of dates alone.
+/// of them, or an option names the column of dates alone; or with a column `utc` of whole times.
 fn dated(names: &[String], below: &[String], options: &ReadOptions) -> Option<ReadOptions> {
     if options.time_column.is_some() {
         return None;
@@ -291,6 +324,18 @@ fn dated(names: &[String], below: &[String], options: &ReadOptions) -> Option<Re
             .iter()
             .position(|column| column.eq_ignore_ascii_case(name))
     };
+    let is_time = |column: &usize| {
+        let text = below.get(*column).map_or("", String::as_str);
+        text.contains(':') && options.format_of_first(text.as_bytes()).is_some()
+    };
+    if let Some(utc) = named("utc").filter(is_time)
+        && !options.ignored_columns.contains(&names[utc])
+    {
+        return Some(ReadOptions {
+            time_column: Some(names[utc].clone()),
+            ..options.clone()
+        });
+    }
     let (date, clock) = (named("date")?, named("time")?);
     let is_ignored = options.ignored_columns.contains(&names[date]);
     (is_clock(below.get(clock)?) && !is_ignored).then(|| ReadOptions {
@@ -308,40 +353,47 @@ fn is_clock(text: &str) -> bool {
     )
 }
 
-/// Fails if the timestamps are times of day, and a column that nothing is read from has dates.
+/// Whether the timestamp in the row `below` the header is a date or a time of day alone.
+fn may_be_dated(below: &[String], time: usize) -> bool {
+    let text = below.get(time).map_or("", String::as_str);
+    is_clock(text) || !text.contains(':') && text.len() <= 10
+}
+
+/// The error of dates and times of day in columns of their own, if the row `below` the header has
+/// both among the columns that `may_be` one of them.
 fn undated(
     file: &str,
-    names: &[String],
-    below: &[String],
-    columns: &Columns,
-) -> Result<(), IoError> {
-    // A date may follow, for which there is a format.
-    let is_bare = |text: &&String| {
-        is_clock(text) && !text.contains(['-', '/']) && text.matches('.').count() < 2
+    (names, below): (&[String], &[String]),
+    may_be: impl Fn(usize) -> bool,
+) -> Option<IoError> {
+    // A date may follow a time of day, for which there is a format.
+    let is_bare =
+        |text: &str| is_clock(text) && !text.contains(['-', '/']) && text.matches('.').count() < 2;
+    let is_digits = |text: &str| {
+        let starts = text.starts_with("19") || text.starts_with("20");
+        starts && text.len() == 8 && text.bytes().all(|byte| byte.is_ascii_digit())
     };
-    let clock = below.get(columns.time).filter(is_bare);
-    if clock.is_none() || columns.date.is_some() {
-        return Ok(());
-    }
-    let is_date = |text: &String| {
+    let is_date = |text: &str| {
         text.starts_with(|c: char| c.is_ascii_digit())
             && text.matches(['-', '/', '.']).count() == 2
+            && !text.contains(':')
             && number::value(text.as_bytes()).is_none()
+            || is_digits(text)
     };
-    let mut unused = columns.unused.iter();
-    let Some((_, date)) = unused.find(|(column, _)| below.get(*column).is_some_and(is_date)) else {
-        return Ok(());
+    let column = |is: &dyn Fn(&str) -> bool| {
+        let mut columns = names.iter().zip(below).enumerate();
+        let found = columns.find(|(column, (_, text))| may_be(*column) && is(text));
+        found.map(|(_, (name, _))| match shorten(name) {
+            name if name.contains(char::is_whitespace) => format!("'{name}'"),
+            name => name,
+        })
     };
-    let shown = |name: &str| match shorten(name) {
-        name if name.contains(char::is_whitespace) => format!("'{name}'"),
-        name => name,
-    };
-    let (date, time) = (shown(date), shown(&names[columns.time]));
-    Err(IoError::Option {
+    let (time, date) = (column(&is_bare)?, column(&is_date)?);
+    Some(IoError::Option {
         file: file.to_owned(),
         option: "--date-column",
         reason: format!(
-            "expected --date-column {date} --time-column {time}, as {time} has times of day and {date} has dates, found no such option"
+            "expected --date-column {date} --time-column {time}, as {time} has times of day and {date} has dates, or --ignore-columns {time}, found no such option"
         ),
     })
 }
