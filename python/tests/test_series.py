@@ -373,6 +373,26 @@ def test_dates_that_lie_side_by_side_are_an_error():
         assert found["sum"].tolist() == [10]
 
 
+def test_dictionaries_and_times_are_read():
+    pyarrow = pytest.importorskip("pyarrow")
+    times = minutes(0, 1, 2, 3).astype("datetime64[us]")
+    days = np.array(["2026-01-01", "2026-01-02"] * 2, "datetime64[us]")
+    for labels, expected in [
+        (pyarrow.array([7, 8, 7, 8]), [7, 8]),
+        (pyarrow.array(days), ["2026-01-01T00:00:00", "2026-01-02T00:00:00"]),
+        (pyarrow.array(days).cast(pyarrow.timestamp("s", "UTC")), ["2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"]),
+    ]:
+        for coded in (labels, labels.dictionary_encode()):
+            values = pyarrow.array([1.0, 2.0, 1.0, None]).dictionary_encode()
+            table = pyarrow.table({"time": times, "value": values, "run": coded})
+            found = ws.series.resample(table, "1h", "sum", time="time", value="value", by=["run"], backend="cpu")
+            assert found["run"] == expected and found["sum"].tolist() == [2.0, 2.0]
+    local = pyarrow.array(times + np.timedelta64(1, "h"))
+    table = pyarrow.table({"time": times, "value": [1.0, 2.0, 3.0, 4.0], "local": local})
+    with pytest.warns(UserWarning, match="unused columns: local"):
+        ws.series.resample(table, "1h", time="time", backend="cpu")
+
+
 def test_values_that_stand_for_missing_ones():
     pyarrow = pytest.importorskip("pyarrow")
     times = pyarrow.array(minutes(0, 1, 2, 3, 4).astype("datetime64[us]"))

@@ -131,18 +131,15 @@ pub(super) fn read(
         let dated = dated(&names, &below, options);
         let options = dated.as_ref().unwrap_or(options);
         let (wide, has_header) = wide_columns(file, &names, options, notes)?;
+        let hours = wide.hours(&names).filter(|_| has_header);
+        let hours = hours_of(file, hours, (&names, &below), wide.time, options)?;
         let may_be = |column: usize| {
             let mut values = wide.values.iter().map(|(value, _)| *value);
             wide.date.is_none() && (column == wide.time || values.any(|one| one == column))
         };
-        if has_header
-            && may_be_dated(&below, wide.time)
-            && let Some(why) = undated(file, (&names, &below), may_be)
-        {
+        if has_header && let Some(why) = undated(file, (&names, &below), Some(wide.time), may_be) {
             return Err(why);
         }
-        let hours = wide.hours(&names).filter(|_| has_header);
-        let hours = hours_of(file, hours, (&names, &below), wide.time, options)?;
         return Ok(Head {
             delimiter,
             fields: names.len(),
@@ -226,22 +223,20 @@ pub(super) fn read(
         options.date_column.is_none() && used.all(|name| *name != names[column])
     };
     let columns = match columns::by_name(file, &names, options, notes, has_numbers) {
-        Err(_) if !is_asked && let Some(why) = undated(file, (&names, &below), is_unused) => {
+        Err(_) if !is_asked && let Some(why) = undated(file, (&names, &below), None, is_unused) => {
             return Err(why);
         }
         found => found?,
     };
+    let hours = columns.hours(&names);
+    let hours = hours_of(file, hours, (&names, &below), columns.time, options)?;
     let may_be = |column: usize| {
         let mut unused = columns.unused.iter().map(|(unused, _)| *unused);
         columns.date.is_none() && (column == columns.time || unused.any(|one| one == column))
     };
-    if may_be_dated(&below, columns.time)
-        && let Some(why) = undated(file, (&names, &below), may_be)
-    {
+    if let Some(why) = undated(file, (&names, &below), Some(columns.time), may_be) {
         return Err(why);
     }
-    let hours = columns.hours(&names);
-    let hours = hours_of(file, hours, (&names, &below), columns.time, options)?;
     columns.note_unused(file, notes, |_| true);
     let unit = match options.unit() {
         TimeUnit::Auto => columns::unit_of(&names[columns.time], is_asked),
@@ -353,42 +348,44 @@ fn is_clock(text: &str) -> bool {
     )
 }
 
-/// Whether the timestamp in the row `below` the header is a date or a time of day alone.
-fn may_be_dated(below: &[String], time: usize) -> bool {
-    let text = below.get(time).map_or("", String::as_str);
-    is_clock(text) || !text.contains(':') && text.len() <= 10
+/// Whether a text is a date without a time of day.
+fn is_date(text: &str) -> bool {
+    let is_whole = text.bytes().all(|byte| byte.is_ascii_digit());
+    let is_year = text.starts_with("19") || text.starts_with("20");
+    text.starts_with(|c: char| c.is_ascii_digit())
+        && text.matches(['-', '/', '.']).count() == 2
+        && !text.contains(':')
+        && number::value(text.as_bytes()).is_none()
+        || text.len() == 8 && is_whole && is_year
+}
+
+/// Whether a text is a time of day; one with a date after it has a format of its own.
+fn is_bare_clock(text: &str) -> bool {
+    is_clock(text) && !text.contains(['-', '/']) && text.matches('.').count() < 2
 }
 
 /// The error of dates and times of day in columns of their own, if the row `below` the header has
-/// both among the columns that `may_be` one of them.
+/// both among the columns that `may_be` one of them; `time` is that of the timestamps, if it is known.
 fn undated(
     file: &str,
     (names, below): (&[String], &[String]),
+    time: Option<usize>,
     may_be: impl Fn(usize) -> bool,
 ) -> Option<IoError> {
-    // A date may follow a time of day, for which there is a format.
-    let is_bare =
-        |text: &str| is_clock(text) && !text.contains(['-', '/']) && text.matches('.').count() < 2;
-    let is_digits = |text: &str| {
-        let starts = text.starts_with("19") || text.starts_with("20");
-        starts && text.len() == 8 && text.bytes().all(|byte| byte.is_ascii_digit())
-    };
-    let is_date = |text: &str| {
-        text.starts_with(|c: char| c.is_ascii_digit())
-            && text.matches(['-', '/', '.']).count() == 2
-            && !text.contains(':')
-            && number::value(text.as_bytes()).is_none()
-            || is_digits(text)
-    };
-    let column = |is: &dyn Fn(&str) -> bool| {
-        let mut columns = names.iter().zip(below).enumerate();
-        let found = columns.find(|(column, (_, text))| may_be(*column) && is(text));
-        found.map(|(_, (name, _))| match shorten(name) {
+    let text = |column: usize| below.get(column).map_or("", String::as_str);
+    let is_one = |column: usize| is_date(text(column)) || is_bare_clock(text(column));
+    if time.is_some_and(|time| !is_one(time)) {
+        return None;
+    }
+    let column = |is: fn(&str) -> bool| {
+        let mut columns = time.into_iter().chain(0..names.len());
+        let found = columns.find(|column| may_be(*column) && is(text(*column)))?;
+        Some(match shorten(&names[found]) {
             name if name.contains(char::is_whitespace) => format!("'{name}'"),
             name => name,
         })
     };
-    let (time, date) = (column(&is_bare)?, column(&is_date)?);
+    let (time, date) = (column(is_bare_clock)?, column(is_date)?);
     Some(IoError::Option {
         file: file.to_owned(),
         option: "--date-column",
