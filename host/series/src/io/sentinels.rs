@@ -59,7 +59,7 @@ impl Lowest {
         next: f64::INFINITY,
     };
 
-    /// Of the values times `sign`.
+    /// The lowest of the values times `sign`.
     fn of(values: &[f64], sign: f64) -> Self {
         let finite = |value: f64| match sign * value {
             value if value > f64::NEG_INFINITY => value,
@@ -116,7 +116,7 @@ impl Lowest {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Sentinels {
     lowest: Lowest,
-    /// Of the values with the other sign.
+    /// The lowest of the values with the other sign.
     highest: Lowest,
 }
 
