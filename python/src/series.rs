@@ -47,6 +47,7 @@ struct Options {
     value: Option<String>,
     by: Option<Vec<String>>,
     nan: String,
+    missing_values: Vec<f64>,
     duplicates: String,
     time_format: Option<String>,
     timezone: Option<String>,
@@ -168,7 +169,7 @@ fn resample(
             by: options.by.as_deref(),
         };
         let schema = reader.schema();
-        let mut points = Points::new(&schema, &names)?;
+        let mut points = Points::new(&schema, &names, &options.missing_values)?;
         for batch in reader {
             if interrupt.requested() {
                 return Ok((Vec::new(), Vec::new()));

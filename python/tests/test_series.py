@@ -4,6 +4,7 @@ import datetime
 import pickle
 import subprocess
 import sys
+import warnings
 import zoneinfo
 
 import numpy as np
@@ -128,7 +129,7 @@ def test_pandas_goes_there_and_back():
         (lambda: ws.series.resample(points(), "1m", nan="drop"), "expected keep or skip"),
         (lambda: ws.series.resample(points(), "1m", time="when"), "time \"when\": expected a column"),
         (lambda: ws.series.resample(points(), "1m", time="value"), "expected timestamps"),
-        (lambda: ws.series.resample(points(), "1m", by=["value"]), "expected text, integers, booleans or dates"),
+        (lambda: ws.series.resample(points(), "1m", by=["value"]), "expected text, integers, booleans, dates or times"),
         (lambda: ws.series.resample(points(), "M", "rate:mean"), "fixed length for rates"),
         (lambda: ws.series.table([1, 2], [1, 2]), "datetime64"),
         (lambda: ws.series.table(minutes(1), [1, 2]), "length|expected"),
@@ -370,6 +371,52 @@ def test_dates_that_lie_side_by_side_are_an_error():
         with pytest.warns(UserWarning, match="unused columns: started"):
             found = ws.series.resample(table, "1h", "sum", time="time", backend="cpu")
         assert found["sum"].tolist() == [10]
+
+
+def test_dictionaries_and_times_are_read():
+    pyarrow = pytest.importorskip("pyarrow")
+    times = minutes(0, 1, 2, 3).astype("datetime64[us]")
+    days = np.array(["2026-01-01", "2026-01-02"] * 2, "datetime64[us]")
+    for labels, expected in [
+        (pyarrow.array([7, 8, 7, 8]), [7, 8]),
+        (pyarrow.array(days), ["2026-01-01T00:00:00", "2026-01-02T00:00:00"]),
+        (pyarrow.array(days).cast(pyarrow.timestamp("s", "UTC")), ["2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"]),
+    ]:
+        for coded in (labels, labels.dictionary_encode()):
+            values = pyarrow.array([1.0, 2.0, 1.0, None]).dictionary_encode()
+            table = pyarrow.table({"time": times, "value": values, "run": coded})
+            found = ws.series.resample(table, "1h", "sum", time="time", value="value", by=["run"], backend="cpu")
+            assert found["run"] == expected and found["sum"].tolist() == [2.0, 2.0]
+    local = pyarrow.array(times + np.timedelta64(1, "h"))
+    table = pyarrow.table({"time": times, "value": [1.0, 2.0, 3.0, 4.0], "local": local})
+    with pytest.warns(UserWarning, match="unused columns: local"):
+        ws.series.resample(table, "1h", time="time", backend="cpu")
+
+
+def test_values_that_stand_for_missing_ones():
+    pyarrow = pytest.importorskip("pyarrow")
+    times = pyarrow.array(minutes(0, 1, 2, 3, 4).astype("datetime64[us]"))
+    for kind, text in [
+        (pyarrow.float64(), "-9999"),
+        (pyarrow.int32(), "-999"),
+        (pyarrow.float32(), "9.96921e36"),
+        (pyarrow.float32(), "-999.9"),
+    ]:
+        number = float(text)
+        values = pyarrow.array([1, number, None, number, 4], pyarrow.float64()).cast(kind)
+        table = pyarrow.table({"time": times, "value": values})
+        with pytest.warns(UserWarning, match=f"the value {text} occurs 2 times.*missing_values=\\[{text}\\]"):
+            found = ws.series.resample(table, "1h", "count", backend="cpu")
+        assert found["count"].tolist() == [4]
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            found = ws.series.resample(
+                table, "1h", ["count", "mean"], missing_values=[number], backend="cpu"
+            )
+        assert found["count"].tolist() == [2] and found["mean"].tolist() == [2.5]
+    for wrong in (-9999, "-9999", ["NA"], [float("nan")]):
+        with pytest.raises(TypeError, match="missing_values: expected a sequence of finite numbers"):
+            ws.series.resample(table, "1h", missing_values=wrong, backend="cpu")
 
 
 def test_doubts_are_warnings():

@@ -154,6 +154,17 @@ def _nanoseconds(times: npt.NDArray[np.datetime64]) -> npt.NDArray[np.int64]:
     return found
 
 
+def _finite(name: str, values: Any) -> list[float]:
+    """A sequence of finite numbers."""
+    found: list[float] = []
+    if isinstance(values, Iterable) and not isinstance(values, (str, bytes)):
+        listed = list(values)
+        found = [float(number) for number in listed if isinstance(number, (int, float, np.number))]
+        if len(found) == len(listed) and np.isfinite(found).all():
+            return found
+    raise TypeError(f"{name}: expected a sequence of finite numbers, found {values!r:.100}")
+
+
 @overload
 def resample(
     table: ArrowStream,
@@ -164,6 +175,7 @@ def resample(
     value: Optional[str] = ...,
     by: Optional[Sequence[str]] = ...,
     nan: str = ...,
+    missing_values: Sequence[float] = ...,
     duplicates: Duplicates = ...,
     time_format: Optional[TimeFormat] = ...,
     timezone: Optional[str] = ...,
@@ -182,6 +194,7 @@ def resample(
     value: Optional[str] = ...,
     by: Optional[Sequence[str]] = ...,
     nan: str = ...,
+    missing_values: Sequence[float] = ...,
     duplicates: Duplicates = ...,
     time_format: Optional[TimeFormat] = ...,
     timezone: Optional[str] = ...,
@@ -199,6 +212,7 @@ def resample(
     value: Optional[str] = None,
     by: Optional[Sequence[str]] = None,
     nan: str = "keep",
+    missing_values: Sequence[float] = (),
     duplicates: Duplicates = "keep",
     time_format: Optional[TimeFormat] = None,
     timezone: Optional[str] = None,
@@ -223,10 +237,12 @@ def resample(
     value : str, optional
         Column of numbers; by default the only one.
     by : sequence of str, optional
-        Columns of text, integers, booleans or dates that name the series; by default all columns of text. Without ``by``,
+        Columns of text, integers, booleans, dates or times that name the series; by default all columns of text. Without ``by``,
         columns that may tell series apart otherwise (structures, lists, booleans, dates) are an error.
     nan : {"keep", "skip"}
         Whether NaN is a value, greater than all others, or is left out.
+    missing_values : sequence of float
+        Values that stand for missing ones, such as ``-9999``, also rounded to single precision: such rows are left out.
     duplicates : {"keep", "first", "last", "error"}
         What points of a series at one time are: all of them points, in the order of the rows, or the first or the last of
         them, or an error.
@@ -257,7 +273,8 @@ def resample(
     Warns
     -----
     UserWarning
-        Columns that nothing is read from, and integers beyond 2⁵³, which are rounded.
+        Columns that nothing is read from; integers beyond 2⁵³, which are rounded; values such as -9999 that occur again far from
+        all others.
 
     Examples
     --------
@@ -279,6 +296,7 @@ def resample(
         "value": optional_text("value", value),
         "by": None if by is None else texts("by", by),
         "nan": text("nan", nan),
+        "missing_values": _finite("missing_values", missing_values),
         "duplicates": text("duplicates", duplicates),
         "time_format": optional_text("time_format", time_format),
         "timezone": optional_text("timezone", timezone),

@@ -3,10 +3,12 @@
 mod doubtful;
 mod inputs;
 mod labels;
+mod missing_values;
 mod notes;
 mod numbers;
 mod remedies;
 mod runs;
+mod time_columns;
 mod time_range;
 mod trials;
 mod units;

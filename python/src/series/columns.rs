@@ -10,9 +10,13 @@ use arrow_array::types::{
 };
 use arrow_array::{Array, ArrayRef, RecordBatch, StringArray};
 use arrow_schema::{DataType, Schema, TimeUnit};
+use arrow_select::take::take;
 use std::collections::HashMap;
 use std::sync::Arc;
-use warpstride::series::io::{Rounded, UnusedDates, is_date, iso, january_of_1970, may_be_label};
+use warpstride::series::io::{
+    Rounded, Sentinels, UnusedDates, is_among, is_date, iso, january_of_1970, may_be_label,
+    time_label,
+};
 use warpstride::series::{AxisError, Batch, BucketAxis};
 
 const DAY: i64 = 86_400_000_000_000;
@@ -39,6 +43,8 @@ pub(super) struct Points {
     series: Vec<u32>,
     times: Vec<i64>,
     values: Vec<f64>,
+    /// Values that stand for missing ones.
+    missing: Vec<f64>,
     rows: usize,
     /// Integers that double precision rounds.
     rounded: Rounded,
@@ -49,7 +55,27 @@ pub(super) struct Points {
     dates: UnusedDates,
 }
 
+/// The type of the cells of a dictionary, or of any other column.
+fn plain(kind: &DataType) -> &DataType {
+    match kind {
+        DataType::Dictionary(_, values) => values,
+        other => other,
+    }
+}
+
+/// The cells of a column, without a dictionary unless it is one of texts.
+fn unpacked(array: &ArrayRef) -> Result<ArrayRef, Failure> {
+    match array.as_any_dictionary_opt() {
+        Some(dictionary) if !is_text(array.data_type()) => {
+            let cells = take(dictionary.values(), dictionary.keys(), None);
+            cells.map_err(|why| Failure::Data(format!("the table: {why}")))
+        }
+        _ => Ok(Arc::clone(array)),
+    }
+}
+
 fn is_number(kind: &DataType) -> bool {
+    let kind = plain(kind);
     kind.is_integer()
         || matches!(
             kind,
@@ -67,7 +93,7 @@ fn is_text(kind: &DataType) -> bool {
 
 /// Whether labels of this type are formatted as texts.
 fn is_formatted(kind: &DataType) -> bool {
-    matches!(kind, DataType::Boolean | DataType::Date32)
+    *plain(kind) == DataType::Boolean || is_date(kind)
 }
 
 /// The column of this name, or the only one that `suits`.
@@ -113,7 +139,11 @@ fn chosen(
 
 impl Points {
     /// Points of tables with this schema.
-    pub(super) fn new(schema: &Schema, names: &ColumnNames<'_>) -> Result<Self, Failure> {
+    pub(super) fn new(
+        schema: &Schema,
+        names: &ColumnNames<'_>,
+        missing: &[f64],
+    ) -> Result<Self, Failure> {
         let unit = names.unit;
         let expected = match unit {
             None => "timestamps (Timestamp or Date; integers need time_format)",
@@ -124,7 +154,7 @@ impl Points {
             (names.time, "time", expected),
             |_, kind| match unit {
                 None => is_date(kind),
-                Some(_) => kind.is_integer(),
+                Some(_) => plain(kind).is_integer(),
             },
         )?;
         let by = match names.by {
@@ -134,10 +164,10 @@ impl Points {
                     let role = (
                         Some(name.as_str()),
                         "by",
-                        "text, integers, booleans or dates",
+                        "text, integers, booleans, dates or times",
                     );
                     chosen(schema, role, |_, kind| {
-                        is_text(kind) || kind.is_integer() || is_formatted(kind)
+                        is_text(kind) || plain(kind).is_integer() || is_formatted(kind)
                     })
                 })
                 .collect::<Result<Vec<usize>, Failure>>()?,
@@ -173,7 +203,7 @@ impl Points {
             date_columns.extend(dates.map(|(at, field)| (*at, field.name().clone())));
         }
         let field = schema.field(time);
-        let zone = match field.data_type() {
+        let zone = match plain(field.data_type()) {
             DataType::Timestamp(_, zone) => zone.clone(),
             _ => None,
         };
@@ -187,12 +217,15 @@ impl Points {
                 zone,
                 axis: None,
             },
-            labels: Labels::new(columns.map(|of| (of.name().clone(), of.data_type().is_integer()))),
+            labels: Labels::new(
+                columns.map(|of| (of.name().clone(), plain(of.data_type()).is_integer())),
+            ),
             by,
             numbers: HashMap::new(),
             series: Vec::new(),
             times: Vec::new(),
             values: Vec::new(),
+            missing: missing.to_vec(),
             rows: 0,
             rounded: Rounded::default(),
             unused,
@@ -204,7 +237,7 @@ impl Points {
     /// Adds the rows of a table; a row without a value is no point.
     pub(super) fn add(&mut self, batch: &RecordBatch) -> Result<(), Failure> {
         let (first, rows) = (self.rows, batch.num_rows());
-        let column = |at: usize| batch.columns().get(at).cloned().ok_or_else(mismatch);
+        let column = |at: usize| unpacked(batch.columns().get(at).ok_or_else(mismatch)?);
         let (times, values) = (column(self.time)?, column(self.value)?);
         if let Some(row) = (0..rows).find(|row| times.is_null(*row) && values.is_valid(*row)) {
             return Err(Failure::Data(format!(
@@ -221,9 +254,10 @@ impl Points {
             ))
         })?;
         let numbers = numbers(&values, &mut self.rounded).ok_or_else(mismatch)?;
-        let kept = |row: &usize| values.is_valid(*row);
+        let missing = self.missing.clone();
+        let kept = |row: &usize| values.is_valid(*row) && !is_among(&missing, numbers[*row]);
         let points = self.times.len();
-        if values.null_count() == 0 {
+        if values.null_count() == 0 && missing.is_empty() {
             self.times.extend_from_slice(&nanoseconds);
             self.values.extend_from_slice(&numbers);
         } else {
@@ -246,11 +280,12 @@ impl Points {
         }
         for (at, _) in &self.date_columns {
             let cells = column(*at)?;
+            let unit = date_unit(cells.data_type());
             let dates = dates(&cells).ok_or_else(mismatch)?;
             for (point, row) in (points..).zip((0..rows).filter(kept)) {
                 if cells.is_valid(row) {
                     let series = self.series.get(point).copied().unwrap_or_default();
-                    let date = dates[row].cast_unsigned();
+                    let date = dates[row].wrapping_mul(unit).cast_unsigned();
                     self.dates.add(*at, series, date, self.times[point]);
                 }
             }
@@ -294,7 +329,7 @@ impl Points {
         }
         let labels = labels.join(", ");
         Err(Failure::Data(format!(
-            "by: expected the columns that tell series apart, as points of different dates in {labels} lie side by side in time; name them, times as texts or dates, or none (by=[])"
+            "by: expected the columns that tell series apart, as points of different dates in {labels} lie side by side in time; name them, or none (by=[])"
         )))
     }
 
@@ -315,6 +350,7 @@ impl Points {
             .into_iter()
             .chain(self.rounded.note())
             .chain(early)
+            .chain(Sentinels::of(&self.values).notes(|number| format!("missing_values=[{number}]")))
             .collect()
     }
 
@@ -432,6 +468,17 @@ fn nanoseconds(array: &ArrayRef, of_integers: Option<i64>) -> Result<Vec<i64>, u
     }
 }
 
+/// Nanoseconds in the unit of dates or times.
+fn date_unit(kind: &DataType) -> i64 {
+    match kind {
+        DataType::Timestamp(TimeUnit::Second, _) => 1_000_000_000,
+        DataType::Timestamp(TimeUnit::Microsecond, _) => 1000,
+        DataType::Timestamp(TimeUnit::Nanosecond, _) => 1,
+        DataType::Date32 => DAY,
+        _ => 1_000_000,
+    }
+}
+
 /// A number of each date or time; of null, any.
 fn dates(array: &ArrayRef) -> Option<Vec<i64>> {
     macro_rules! numbers {
@@ -491,7 +538,7 @@ fn numbers(array: &ArrayRef, rounded: &mut Rounded) -> Option<Vec<f64>> {
     )
 }
 
-/// Booleans and dates as texts.
+/// Booleans, dates and times as texts.
 fn formatted(array: &ArrayRef) -> Option<StringArray> {
     if let Some(flags) = array.as_boolean_opt() {
         return Some(
@@ -500,6 +547,17 @@ fn formatted(array: &ArrayRef) -> Option<StringArray> {
                 .map(|flag| flag.map(|flag| flag.to_string()))
                 .collect(),
         );
+    }
+    if *array.data_type() != DataType::Date32 {
+        let unit = date_unit(array.data_type());
+        let is_utc = matches!(array.data_type(), DataType::Timestamp(_, Some(_)));
+        let text = |number: i64| {
+            let nanoseconds = number.checked_mul(unit);
+            nanoseconds.map_or_else(|| number.to_string(), |time| time_label(time, is_utc))
+        };
+        let numbers = dates(array)?.into_iter().enumerate();
+        let texts = numbers.map(|(row, number)| array.is_valid(row).then(|| text(number)));
+        return Some(texts.collect());
     }
     let days = array.as_primitive_opt::<Date32Type>()?.iter();
     let date = |days: i32| {

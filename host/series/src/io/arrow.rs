@@ -30,6 +30,8 @@ pub(super) struct Arrow {
     columns: Columns,
     /// Those of times, values, names of series, and unused dates; none of a wide table.
     used: Vec<FlatColumn>,
+    /// The kinds of times of the columns that name series, then of unused dates.
+    label_times: Vec<Option<TimeKind>>,
     /// The columns of a wide table and their series; then `columns` is not used.
     wide: Option<(WideColumns, Vec<u32>)>,
 }
@@ -115,7 +117,10 @@ impl Arrow {
         }
         for series in columns.series.columns() {
             if !cells::is_name(field(*series)) {
-                return Err(refuse(*series, "text, integers, booleans, dates or UUIDs"));
+                return Err(refuse(
+                    *series,
+                    "text, integers, booleans, dates, times or UUIDs",
+                ));
             }
         }
         columns.reject_labels(
@@ -138,8 +143,11 @@ impl Arrow {
         let unused = columns.unused.iter();
         let dates = unused.filter(|(column, _)| cells::is_date(field(*column)));
         let dates: Vec<usize> = dates.map(|(column, _)| *column).collect();
-        let named = |column: &usize| (names[*column].clone(), cells::is_name(field(*column)));
-        let named = dates.iter().map(named).collect();
+        let named = dates.iter().map(|column| names[*column].clone()).collect();
+        let labels = columns.series.columns().iter().chain(&dates);
+        let label_times = labels
+            .map(|column| cells::time_kind(field(*column)))
+            .collect();
         let table = Table::new(file, &names[columns.time], kind, single, options)
             .with_dates(named)
             .with_hours(hours);
@@ -156,6 +164,7 @@ impl Arrow {
             batches,
             used,
             columns,
+            label_times,
             wide: None,
         })
     }
@@ -203,6 +212,7 @@ impl Arrow {
             batches,
             columns,
             used: Vec::new(),
+            label_times: Vec::new(),
             wide: Some((wide, numbers)),
         })
     }
@@ -311,8 +321,14 @@ impl Source for Arrow {
             let part = from..rows.min(from + ROWS);
             let count = part.len();
             let cells = part.map(|row| {
-                let name = NameCell::of(&self.columns.series, |position| series[position].at(row));
-                let dates = dates.iter().map(|cells| cells.at(row)).collect();
+                let name = NameCell::of(&self.columns.series, &self.label_times, |position| {
+                    series[position].at(row)
+                });
+                let kinds = self.label_times.iter().skip(series.len());
+                let dates = dates.iter().zip(kinds);
+                let dates = dates
+                    .map(|(cells, kind)| cells.at(row).label_of(*kind))
+                    .collect();
                 (time.at(row), value.at(row), name, dates)
             });
             let block = self.table.block(count, cells, shared)?;

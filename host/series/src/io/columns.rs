@@ -14,7 +14,13 @@ pub(super) use wide::WideColumns;
 pub(super) use wide::{WIDE_EXPECTED, wide_rows};
 
 /// Names of timestamp columns, in lower case, in order of precedence.
-const TIMES: [&str; 10] = [
+const TIMES: [&str; 17] = [
+    "utc_timestamp",
+    "timestamp_utc",
+    "utc_datetime",
+    "datetime_utc",
+    "utc_time",
+    "time_utc",
     "timestamp",
     "time",
     "datetime",
@@ -25,6 +31,7 @@ const TIMES: [&str; 10] = [
     "epoch",
     "unixtime",
     "ds",
+    "utc",
 ];
 /// Suffixes of [`TIMES`] that state the unit.
 const UNITS: [&str; 4] = ["_ns", "_us", "_ms", "_s"];
@@ -335,9 +342,12 @@ impl UnusedField {
         match TimestampFormat::of_first(field, TimeUnit::Auto) {
             Some(TimestampFormat::Epoch { .. }) => Self::Other,
             Some(_) => {
-                let mut hasher = DefaultHasher::new();
-                hasher.write(field);
-                Self::Date(hasher.finish())
+                let time = TimestampFormat::Iso.read(field).map(i64::cast_unsigned);
+                Self::Date(time.unwrap_or_else(|_| {
+                    let mut hasher = DefaultHasher::new();
+                    hasher.write(field);
+                    hasher.finish()
+                }))
             }
             None => Self::Text,
         }
@@ -368,31 +378,17 @@ pub(super) fn unnamed_texts<'n>(
     }
 }
 
-/// The error of columns of dates that tell series apart, as `UnusedDates` finds them; `is_name`
-/// says whether the type of a column can be a label.
+/// The error of columns of dates that tell series apart, as `UnusedDates` finds them.
 pub(super) fn overlapping_dates<'n>(
     file: &str,
     names: impl IntoIterator<Item = &'n str>,
-    is_name: bool,
 ) -> IoError {
     let names = list(names);
-    let (option, remedy) = match is_name {
-        true => (
-            "--series-columns",
-            format!("{names} here, to make a series of each of its dates, or in --ignore-columns"),
-        ),
-        false => (
-            "--ignore-columns",
-            format!(
-                "{names} here, or as text or dates in --series-columns, to make a series of each of its times"
-            ),
-        ),
-    };
     IoError::Option {
         file: file.to_owned(),
-        option,
+        option: "--series-columns",
         reason: format!(
-            "expected {remedy}, as points of different dates in it lie side by side in time, found neither"
+            "expected {names} here, to make a series of each of its dates, or in --ignore-columns, as points of different dates in it lie side by side in time, found neither"
         ),
     }
 }

@@ -31,6 +31,7 @@ mod remote_read;
 mod rounded;
 mod row_numbers;
 mod rows;
+mod sentinels;
 mod series_key;
 mod time_format;
 mod time_span;
@@ -48,7 +49,10 @@ pub use label_columns::LabelColumns;
 pub use names::Names;
 pub use reader::{Block, Reader, Skipped};
 pub use rounded::Rounded;
+pub use sentinels::{Sentinels, is_among};
 pub use time_format::{Ambiguous, TimeFormat};
+#[cfg(feature = "parquet")]
+pub use typed::time_label;
 pub use unused_dates::UnusedDates;
 pub use write::{ResultFormat, ResultWriter, Run, Timestamps};
 
@@ -88,7 +92,7 @@ pub enum OnError {
 }
 
 /// What to read, and how.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct ReadOptions {
     /// Name of the timestamp column; `None`: a usual name. Columns of a file without a header are
     /// named by number, from 1.
@@ -111,6 +115,9 @@ pub struct ReadOptions {
     pub wide: bool,
     /// Whether the decimals of values follow a comma. Text files only.
     pub decimal_comma: bool,
+    /// Values that stand for missing ones, such as −9999, also rounded to single precision: a row or
+    /// cell with such a value is no point.
+    pub missing_values: Vec<f64>,
     /// Unit of numeric timestamps.
     pub time_unit: TimeUnit,
     /// Format of timestamps.

@@ -9,8 +9,10 @@ use super::remote_read;
 use super::rounded::Rounded;
 use super::row_numbers::{self, RowNumbers};
 use super::rows::{Faults, MAX_KEPT};
+use super::sentinels::{Sentinels, is_among};
 use super::timestamp::LocalTimes;
 use super::{Ambiguous, IoError, Memory, OnError, ReadOptions, TimeUnit, allow, format_error};
+use rayon::prelude::*;
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -38,6 +40,19 @@ impl Block {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.times.is_empty()
+    }
+
+    /// Removes the points with one of the `missing` values. Returns their number.
+    fn leave_out(&mut self, missing: &[f64]) -> u64 {
+        let kept: Vec<bool> = self.values.iter().map(|v| !is_among(missing, *v)).collect();
+        let before = self.len();
+        let mut each = kept.iter();
+        self.series.retain(|_| each.next() == Some(&true));
+        let mut each = kept.iter();
+        self.times.retain(|_| each.next() == Some(&true));
+        let mut each = kept.iter();
+        self.values.retain(|_| each.next() == Some(&true));
+        (before - self.len()) as u64
     }
 }
 
@@ -68,6 +83,10 @@ pub(super) struct Shared {
     pub(super) twice_of_file: u64,
     /// Integers in the open file that were rounded.
     pub(super) rounded_of_file: Rounded,
+    /// Values in the open file that may stand for missing ones.
+    sentinels_of_file: Sentinels,
+    /// Number of values in the open file that were left out because an option names them.
+    left_out_of_file: u64,
     /// Number of lines in the open file that are comments between rows.
     pub(super) comments_of_file: u64,
     /// Number of lines in the open file that repeat the header.
@@ -84,6 +103,22 @@ impl Shared {
         number.ok_or_else(|| format_error(file, "more than 4294967295 series"))
     }
 
+    /// Leaves out the points with `missing` values, and looks for others like these.
+    fn look_at_values(&mut self, blocks: &mut [Block], missing: &[f64]) {
+        let of_block = |block: &mut Block| {
+            let left_out = match missing.is_empty() {
+                true => 0,
+                false => block.leave_out(missing),
+            };
+            (left_out, Sentinels::of(&block.values))
+        };
+        let nothing = || (0, Sentinels::default());
+        let parts = blocks.par_iter_mut().map(of_block);
+        let (left_out, sentinels) = parts.reduce(nothing, |(n, a), (m, b)| (n + m, a.with(b)));
+        self.left_out_of_file += left_out;
+        self.sentinels_of_file = self.sentinels_of_file.with(sentinels);
+    }
+
     /// Adds notes on cells of the open file without a value, and on times that clocks show twice.
     pub(super) fn note_counts(&mut self, file: &str, local: Option<LocalTimes>) {
         if let (1.., Some(LocalTimes { zone, ambiguous })) = (self.twice_of_file, local) {
@@ -97,9 +132,16 @@ impl Shared {
             );
             self.notes.add(file, what);
         }
-        if let Some(what) = self.rounded_of_file.note() {
+        let sentinels = self.sentinels_of_file;
+        let sentinels = sentinels.notes(|number| format!("--missing-values {number}"));
+        for what in self.rounded_of_file.note().into_iter().chain(sentinels) {
             self.notes.add(file, what);
         }
+        let left_out = match self.left_out_of_file {
+            0 => None,
+            1 => Some("1 value of --missing-values is no point".to_owned()),
+            count => Some(format!("{count} values of --missing-values are no points")),
+        };
         let comments = match self.comments_of_file {
             0 => None,
             1 => Some("1 line between the rows begins with # and was read as a comment".to_owned()),
@@ -114,7 +156,7 @@ impl Shared {
                 "{count} lines between the rows repeat the header and are left out"
             )),
         };
-        for what in comments.into_iter().chain(headers) {
+        for what in left_out.into_iter().chain(comments).chain(headers) {
             self.notes.add(file, what);
         }
         let what = match self.missing_of_file {
@@ -275,6 +317,8 @@ impl Reader {
                 missing_of_file: 0,
                 twice_of_file: 0,
                 rounded_of_file: Rounded::default(),
+                sentinels_of_file: Sentinels::default(),
+                left_out_of_file: 0,
                 comments_of_file: 0,
                 headers_of_file: 0,
             },
@@ -366,7 +410,12 @@ impl Reader {
             };
             match source.next(&mut self.shared)? {
                 Some(blocks) if blocks.is_empty() => return Ok(Some(Block::default())),
-                Some(blocks) => {
+                Some(mut blocks) => {
+                    self.shared
+                        .look_at_values(&mut blocks, &self.options.missing_values);
+                    if blocks.iter().all(Block::is_empty) {
+                        return Ok(Some(Block::default()));
+                    }
                     self.of_file.0 += blocks.iter().map(|b| b.len() as u64).sum::<u64>();
                     let names = &self.shared.names;
                     let numbers = self.row_numbers.take();
@@ -396,6 +445,8 @@ impl Reader {
         self.shared.missing_of_file = 0;
         self.shared.twice_of_file = 0;
         self.shared.rounded_of_file = Rounded::default();
+        self.shared.sentinels_of_file = Sentinels::default();
+        self.shared.left_out_of_file = 0;
         self.shared.comments_of_file = 0;
         self.shared.headers_of_file = 0;
         let named = self.options.series_column.is_some()
@@ -417,7 +468,7 @@ impl Reader {
         }
         match (points, skipped) {
             (1.., _) => Ok(()),
-            (0, 0) if self.shared.missing_of_file > 0 => {
+            (0, 0) if self.shared.missing_of_file + self.shared.left_out_of_file > 0 => {
                 Err(format_error(file, "rows without any value"))
             }
             (0, 0) => Err(format_error(file, "no rows")),

@@ -171,10 +171,28 @@ impl Fault {
         Self::new(before, found, expected)
     }
 
+    /// The error of an invalid value, if decimals follow a comma.
+    pub(super) fn value_with_comma(before: u64, text: &str) -> Self {
+        let mut fault = Self::value(before, text);
+        if text.contains('.') {
+            let number = text.parse().is_ok_and(f64::is_finite);
+            let without = match number {
+                true => "; if the point is before decimals, leave --decimal-comma out",
+                false => "",
+            };
+            fault.found = format!("the value '{}', which has a point", super::shorten(text));
+            fault.expected = format!(
+                "a number such as 21,5, without points between thousands, as --decimal-comma says{without}"
+            );
+        }
+        fault.expected = fault.expected.replace("21.5", "21,5");
+        fault
+    }
+
     /// The same error in a column of a wide table.
     pub(super) fn in_column(mut self, name: &str) -> Self {
         self.found = format!("{} in column '{}'", self.found, super::shorten(name));
-        if !self.found.contains("beyond") {
+        if !self.found.contains("beyond") && !self.found.contains("which has a point") {
             self.expected
                 .push_str("; columns of text are left out with --ignore-columns");
         }

@@ -25,6 +25,8 @@ pub(super) enum Cell<'c> {
     Text(&'c [u8]),
     /// Days since 1970.
     Day(i64),
+    /// A time that is a label: a number of this unit since 1970, in UTC or on local clocks.
+    Moment(i64, Unit, bool),
     Boolean(bool),
     /// Bytes that are no text; 16 of them are a UUID.
     Bytes(&'c [u8]),
@@ -41,10 +43,15 @@ pub(super) enum NameCell<'c> {
 }
 
 impl<'c> NameCell<'c> {
-    /// `cell` returns the cell of each column of `key`, by its position there. Null is an empty
-    /// label.
+    /// `cell` returns the cell of each column of `key`, by its position there, and `times` has the
+    /// kinds of those of times. Null is an empty label.
     #[inline]
-    pub(super) fn of(key: &SeriesKey, mut cell: impl FnMut(usize) -> Cell<'c>) -> Self {
+    pub(super) fn of(
+        key: &SeriesKey,
+        times: &[Option<TimeKind>],
+        mut cell: impl FnMut(usize) -> Cell<'c>,
+    ) -> Self {
+        let mut cell = |position| cell(position).label_of(times.get(position).copied().flatten());
         match key {
             SeriesKey::File => Self::None,
             SeriesKey::Column(_) => Self::One(cell(0)),
@@ -63,12 +70,26 @@ impl<'c> Cell<'c> {
     /// A number that differs between dates and times; `None` for other cells.
     fn date(self) -> Option<u64> {
         match self {
-            Self::Integer(number) | Self::Day(number) => Some(number.cast_unsigned()),
+            Self::Integer(number) => Some(number.cast_unsigned()),
+            Self::Day(days) => Some(days.wrapping_mul(DAY).cast_unsigned()),
+            Self::Moment(n, unit, _) => {
+                let unit = unit.nanoseconds().cast_signed();
+                Some(n.wrapping_mul(unit).cast_unsigned())
+            }
             Self::Julian(nanoseconds, day) => {
                 let day = u64::from(day).wrapping_mul(DAY.unsigned_abs());
                 Some(day.wrapping_add(nanoseconds))
             }
             _ => None,
+        }
+    }
+
+    /// The cell of a column of labels or of unused dates, which has times of this kind.
+    pub(super) fn label_of(self, kind: Option<TimeKind>) -> Self {
+        match (self, kind) {
+            (Self::Integer(n), Some(TimeKind::SinceEpoch(unit))) => Self::Moment(n, unit, true),
+            (Self::Integer(n), Some(TimeKind::Naive(unit))) => Self::Moment(n, unit, false),
+            _ => self,
         }
     }
 
@@ -81,9 +102,29 @@ impl<'c> Cell<'c> {
             Self::Boolean(false) => Cow::Borrowed(b"false"),
             Self::Day(days) => Cow::Owned(day(days).into_bytes()),
             Self::Bytes(bytes) => Cow::Owned(hexadecimal(bytes).into_bytes()),
-            Self::Null | Self::Real(_) | Self::Julian(..) => Cow::Borrowed(&[]),
+            Self::Moment(n, unit, is_utc) => {
+                let nanoseconds = n.checked_mul(unit.nanoseconds().cast_signed());
+                let text = nanoseconds.map(|time| time_label(time, is_utc));
+                Cow::Owned(text.unwrap_or_else(|| n.to_string()).into_bytes())
+            }
+            Self::Julian(nanoseconds, day) => {
+                let text = julian(nanoseconds, day).map(|time| time_label(time, true));
+                let text = text.unwrap_or_else(|_| format!("Julian day {day}, {nanoseconds} ns"));
+                Cow::Owned(text.into_bytes())
+            }
+            Self::Null | Self::Real(_) => Cow::Borrowed(&[]),
         }
     }
+}
+
+/// The label of a time, nanoseconds since 1970 in UTC or on local clocks: ISO 8601.
+#[must_use]
+pub fn time_label(nanoseconds: i64, is_utc: bool) -> String {
+    let mut text = super::iso(nanoseconds);
+    if !is_utc {
+        text.pop();
+    }
+    text
 }
 
 /// Bytes as hexadecimal digits, 16 of them with the hyphens of a UUID.
@@ -144,8 +185,8 @@ pub(super) struct Table {
     rounded: Rounded,
     /// The times so far.
     span: TimeSpan,
-    /// Columns of dates and times that nothing is read from: (name, whether it can be a label).
-    date_columns: Vec<(String, bool)>,
+    /// Columns of dates and times that nothing is read from.
+    date_columns: Vec<String>,
     dates: UnusedDates,
     /// Hours that nothing is read from.
     hours: Option<Hours>,
@@ -190,9 +231,8 @@ impl Table {
         Self { hours, ..self }
     }
 
-    /// With columns of dates and times that nothing is read from: (name, whether it can be a
-    /// label).
-    pub(super) fn with_dates(self, date_columns: Vec<(String, bool)>) -> Self {
+    /// With columns of dates and times that nothing is read from.
+    pub(super) fn with_dates(self, date_columns: Vec<String>) -> Self {
         Self {
             date_columns,
             ..self
@@ -369,7 +409,9 @@ impl Table {
             (Cell::Text(text), _) => self.text(text),
             // The shortest digits of the number are those that were written.
             (Cell::Real(n), _) => self.text(format!("{n}").as_bytes()),
-            (Cell::Boolean(_) | Cell::Bytes(_), _) => Err(TimestampError::Invalid),
+            (Cell::Boolean(_) | Cell::Bytes(_) | Cell::Moment(..), _) => {
+                Err(TimestampError::Invalid)
+            }
         };
         read.map_err(|why| self.timestamp_fault(row, cell, why))
     }
@@ -417,7 +459,7 @@ impl Table {
             Cell::Text(text) => String::from_utf8_lossy(&text[..text.len().min(400)]).into_owned(),
             Cell::Real(n) => n.to_string(),
             Cell::Day(days) => day(days),
-            Cell::Boolean(_) | Cell::Bytes(_) | Cell::Null => String::new(),
+            Cell::Boolean(_) | Cell::Bytes(_) | Cell::Moment(..) | Cell::Null => String::new(),
         };
         let time_format = match self.kind {
             TimeKind::SinceEpoch(unit) | TimeKind::Naive(unit) => Some(TimestampFormat::Epoch {
@@ -441,7 +483,12 @@ impl Table {
             Cell::Integer(n) => self.rounded.integer(i128::from(n)),
             Cell::Unsigned(n) => self.rounded.integer(i128::from(n)),
             Cell::Null => f64::NAN,
-            Cell::Text(_) | Cell::Julian(..) | Cell::Day(_) | Cell::Boolean(_) | Cell::Bytes(_) => {
+            Cell::Text(_)
+            | Cell::Julian(..)
+            | Cell::Moment(..)
+            | Cell::Day(_)
+            | Cell::Boolean(_)
+            | Cell::Bytes(_) => {
                 return Err(Fault::value(row, "a text"));
             }
         })
@@ -484,9 +531,8 @@ impl Table {
         if labels.is_empty() {
             return Ok(());
         }
-        let are_names = labels.iter().all(|(_, is_name)| *is_name);
-        let names = labels.iter().map(|(name, _)| name.as_str());
-        Err(overlapping_dates(&self.file, names, are_names))
+        let names = labels.iter().map(|name| name.as_str());
+        Err(overlapping_dates(&self.file, names))
     }
 }
 

@@ -11,7 +11,7 @@ const MOST: usize = 1 << 18;
 /// Such a column tells series apart if, within what is read as one series, the points of one date
 /// begin before those of another end: runs that are side by side, or forecasts of the same hours. A
 /// column that follows the time does not: the date of a row's time, the day of a run after another,
-/// the time of a row's arrival.
+/// the time of a row's arrival, or the same time on the clocks of a zone, also where they are set back.
 #[derive(Debug, Default)]
 pub struct UnusedDates {
     columns: BTreeMap<usize, Ranges>,
@@ -25,7 +25,8 @@ struct Ranges {
 }
 
 impl UnusedDates {
-    /// Adds the date of a point in a column: any number that differs between dates.
+    /// Adds the date of a point in a column: a number that differs between dates, such as
+    /// nanoseconds since 1970, for times on local clocks as well.
     pub fn add(&mut self, column: usize, series: u32, date: u64, time: i64) {
         let ranges = self.columns.entry(column).or_default();
         if ranges.has_too_many {
@@ -46,12 +47,38 @@ impl UnusedDates {
     #[must_use]
     pub fn labels(&self) -> Vec<usize> {
         let columns = self.columns.iter();
-        let labels = columns.filter(|(_, ranges)| ranges.overlap());
+        let labels = columns.filter(|(_, ranges)| ranges.overlap() && !ranges.is_local_time());
         labels.map(|(column, _)| *column).collect()
     }
 }
 
 impl Ranges {
+    /// Whether the dates are the times of the points on the clocks of a zone: the difference is an
+    /// offset of whole quarters of an hour, and changes at most twice in half a year.
+    fn is_local_time(&self) -> bool {
+        const QUARTER: i64 = 900_000_000_000;
+        let dates = self.of_dates.iter();
+        let times = dates.flat_map(|((_, date), (first, last))| {
+            let date = date.cast_signed();
+            [
+                (*first, date.wrapping_sub(*first)),
+                (*last, date.wrapping_sub(*last)),
+            ]
+        });
+        let mut times: Vec<(i64, i64)> = times.collect();
+        times.sort_unstable();
+        let is_offset = |offset: i64| offset % QUARTER == 0 && offset.abs() <= 56 * QUARTER;
+        let (Some((begin, _)), Some((end, _))) = (times.first(), times.last()) else {
+            return false;
+        };
+        let half_years = (end - begin) / (182 * 96 * QUARTER);
+        let changes = times
+            .windows(2)
+            .filter(|pair| pair[0].1 != pair[1].1)
+            .count() as i64;
+        times.iter().all(|(_, offset)| is_offset(*offset)) && changes <= 1 + half_years
+    }
+
     /// Whether two dates of a series have points in a common range of time. Two points at the same
     /// time alone are no range: an event may be recorded twice.
     fn overlap(&self) -> bool {
@@ -102,6 +129,24 @@ mod tests {
         ] {
             assert!(labels(rows).is_empty(), "{rows:?}");
         }
+    }
+
+    #[test]
+    fn local_times_tell_nothing_apart() {
+        const HOUR: i64 = 3_600_000_000_000;
+        // Half an hour apart; clocks are set back, or forward and back, by an hour.
+        let points = |offset: &dyn Fn(i64) -> i64| {
+            let times = (0..40).map(|half| half * HOUR / 2);
+            let rows = times.map(|time| (0, (time + offset(time)).cast_unsigned(), time));
+            labels(&rows.collect::<Vec<_>>())
+        };
+        let set_back = |time: i64| if time < 9 * HOUR { 2 * HOUR } else { HOUR };
+        assert!(points(&set_back).is_empty());
+        assert!(points(&|time| set_back(time) - 9 * HOUR).is_empty());
+        // Forecasts with one of two lead times, and offsets that are no offsets of clocks.
+        assert_eq!(points(&|time| -(time / HOUR % 2) * HOUR), [3]);
+        assert_eq!(points(&|time| set_back(time) + 7), [3]);
+        assert_eq!(points(&|time| set_back(time) + 20 * HOUR), [3]);
     }
 
     #[test]

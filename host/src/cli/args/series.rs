@@ -220,6 +220,17 @@ pub(crate) struct PointsArgs {
     /// Decimals of values follow a comma, as in 21,5 (CSV)
     #[arg(long, help_heading = "What to read")]
     pub(crate) decimal_comma: bool,
+    /// Values that stand for missing ones, such as -9999, separated by commas: rows or cells with them
+    /// are no points
+    #[arg(
+        long,
+        value_name = "NUMBER,…",
+        value_delimiter = ',',
+        allow_hyphen_values = true,
+        value_parser = missing_value,
+        help_heading = "What to read"
+    )]
+    pub(crate) missing_values: Vec<f64>,
     /// Unit of numeric timestamps; auto infers it from their magnitude
     #[arg(long, value_enum, default_value_t = TimeUnitArg::Auto, help_heading = "What to read")]
     pub(crate) time_unit: TimeUnitArg,
@@ -274,6 +285,16 @@ pub(crate) struct PointsArgs {
     /// Rows that cannot be read: fail with the line number, or skip and count them
     #[arg(long, value_enum, default_value_t = OnErrorArg::Fail, help_heading = "What to read")]
     pub(crate) on_error: OnErrorArg,
+}
+
+/// A number that stands for a missing value.
+fn missing_value(text: &str) -> Result<f64, String> {
+    let number = text
+        .trim()
+        .parse()
+        .ok()
+        .filter(|number: &f64| number.is_finite());
+    number.ok_or_else(|| "a number such as -9999 (empty cells, NA and null are no values without this option; --nan skip leaves out NaN)".to_owned())
 }
 
 #[derive(Debug, Args)]

@@ -102,6 +102,7 @@ impl Inputs {
                 ignored_columns: args.ignore_columns.clone(),
                 wide: args.wide,
                 decimal_comma: args.decimal_comma,
+                missing_values: args.missing_values.clone(),
                 time_unit: unit,
                 time_format,
                 zone,

@@ -16,9 +16,17 @@ use arrow_buffer::NullBuffer;
 use arrow_schema::{DataType, Field, Fields, TimeUnit};
 use std::sync::Arc;
 
+/// The type of the cells of a dictionary, or of any other column.
+fn plain(kind: &DataType) -> &DataType {
+    match kind {
+        DataType::Dictionary(_, value) => value,
+        other => other,
+    }
+}
+
 /// How a column's type represents timestamps; `None` if it does not.
 pub(super) fn time_kind(kind: &DataType) -> Option<TimeKind> {
-    Some(match kind {
+    Some(match plain(kind) {
         DataType::Timestamp(unit, zone) => {
             let unit = match unit {
                 TimeUnit::Second => Unit::Seconds,
@@ -42,24 +50,21 @@ pub(super) fn time_kind(kind: &DataType) -> Option<TimeKind> {
 fn is_integer(kind: &DataType) -> bool {
     use DataType as D;
     matches!(
-        kind,
+        plain(kind),
         D::Int8 | D::Int16 | D::Int32 | D::Int64 | D::UInt8 | D::UInt16 | D::UInt32 | D::UInt64
     )
 }
 
 pub(super) fn is_text(kind: &DataType) -> bool {
-    match kind {
-        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => true,
-        DataType::Dictionary(_, value) => {
-            !matches!(**value, DataType::Dictionary(..)) && is_text(value)
-        }
-        _ => false,
-    }
+    matches!(
+        plain(kind),
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View
+    )
 }
 
 pub(super) fn is_number(kind: &DataType) -> bool {
     let real = matches!(
-        kind,
+        plain(kind),
         DataType::Float16 | DataType::Float32 | DataType::Float64
     );
     real || is_integer(kind)
@@ -68,9 +73,10 @@ pub(super) fn is_number(kind: &DataType) -> bool {
 pub(super) fn is_name(kind: &DataType) -> bool {
     is_text(kind)
         || is_integer(kind)
+        || is_date(kind)
         || matches!(
-            kind,
-            DataType::Boolean | DataType::Date32 | DataType::FixedSizeBinary(_)
+            plain(kind),
+            DataType::Boolean | DataType::FixedSizeBinary(_)
         )
 }
 
@@ -79,7 +85,7 @@ pub(super) fn is_name(kind: &DataType) -> bool {
 #[must_use]
 pub fn is_date(kind: &DataType) -> bool {
     matches!(
-        kind,
+        plain(kind),
         DataType::Timestamp(..) | DataType::Date32 | DataType::Date64
     )
 }
@@ -89,7 +95,7 @@ pub fn is_date(kind: &DataType) -> bool {
 #[must_use]
 pub fn may_be_label(kind: &DataType) -> bool {
     let is_time = matches!(
-        kind,
+        plain(kind),
         DataType::Time32(_)
             | DataType::Time64(_)
             | DataType::Duration(_)
@@ -99,7 +105,10 @@ pub fn may_be_label(kind: &DataType) -> bool {
     !is_time
         && !is_date(kind)
         && !is_number(kind)
-        && !matches!(kind, DataType::Decimal128(..) | DataType::Decimal256(..))
+        && !matches!(
+            plain(kind),
+            DataType::Decimal128(..) | DataType::Decimal256(..)
+        )
 }
 
 /// The columns of a table, with those of a structure under names such as `labels.host`.

@@ -133,6 +133,13 @@ pub(super) fn read(
         let (wide, has_header) = wide_columns(file, &names, options, notes)?;
         let hours = wide.hours(&names).filter(|_| has_header);
         let hours = hours_of(file, hours, (&names, &below), wide.time, options)?;
+        let may_be = |column: usize| {
+            let mut values = wide.values.iter().map(|(value, _)| *value);
+            wide.date.is_none() && (column == wide.time || values.any(|one| one == column))
+        };
+        if has_header && let Some(why) = undated(file, (&names, &below), Some(wide.time), may_be) {
+            return Err(why);
+        }
         return Ok(Head {
             delimiter,
             fields: names.len(),
@@ -205,10 +212,31 @@ pub(super) fn read(
         let text = below.get(column);
         text.is_some_and(|text| columns::is_missing(text.as_bytes()) || is_number(text, options))
     };
-    let columns = columns::by_name(file, &names, options, notes, has_numbers)?;
-    undated(file, &names, &below, &columns)?;
+    let is_unused = |column: usize| {
+        let used = options
+            .series_columns
+            .iter()
+            .chain(&options.ignored_columns);
+        let mut used = used
+            .chain(&options.series_column)
+            .chain(&options.value_column);
+        options.date_column.is_none() && used.all(|name| *name != names[column])
+    };
+    let columns = match columns::by_name(file, &names, options, notes, has_numbers) {
+        Err(_) if !is_asked && let Some(why) = undated(file, (&names, &below), None, is_unused) => {
+            return Err(why);
+        }
+        found => found?,
+    };
     let hours = columns.hours(&names);
     let hours = hours_of(file, hours, (&names, &below), columns.time, options)?;
+    let may_be = |column: usize| {
+        let mut unused = columns.unused.iter().map(|(unused, _)| *unused);
+        columns.date.is_none() && (column == columns.time || unused.any(|one| one == column))
+    };
+    if let Some(why) = undated(file, (&names, &below), Some(columns.time), may_be) {
+        return Err(why);
+    }
     columns.note_unused(file, notes, |_| true);
     let unit = match options.unit() {
         TimeUnit::Auto => columns::unit_of(&names[columns.time], is_asked),
@@ -271,7 +299,7 @@ fn texts(splitter: &mut Fields, row: &[u8], quoting: Quoting) -> Vec<String> {
 }
 
 /// The options with the columns of dates and of times of day, if a column `date` stands beside one
-/// of them, or an option names the column of dates alone.
+/// of them, or an option names the column of dates alone; or with a column `utc` of whole times.
 fn dated(names: &[String], below: &[String], options: &ReadOptions) -> Option<ReadOptions> {
     if options.time_column.is_some() {
         return None;
@@ -291,6 +319,18 @@ fn dated(names: &[String], below: &[String], options: &ReadOptions) -> Option<Re
             .iter()
             .position(|column| column.eq_ignore_ascii_case(name))
     };
+    let is_time = |column: &usize| {
+        let text = below.get(*column).map_or("", String::as_str);
+        text.contains(':') && options.format_of_first(text.as_bytes()).is_some()
+    };
+    if let Some(utc) = named("utc").filter(is_time)
+        && !options.ignored_columns.contains(&names[utc])
+    {
+        return Some(ReadOptions {
+            time_column: Some(names[utc].clone()),
+            ..options.clone()
+        });
+    }
     let (date, clock) = (named("date")?, named("time")?);
     let is_ignored = options.ignored_columns.contains(&names[date]);
     (is_clock(below.get(clock)?) && !is_ignored).then(|| ReadOptions {
@@ -308,40 +348,49 @@ fn is_clock(text: &str) -> bool {
     )
 }
 
-/// Fails if the timestamps are times of day, and a column that nothing is read from has dates.
+/// Whether a text is a date without a time of day.
+fn is_date(text: &str) -> bool {
+    let is_whole = text.bytes().all(|byte| byte.is_ascii_digit());
+    let is_year = text.starts_with("19") || text.starts_with("20");
+    text.starts_with(|c: char| c.is_ascii_digit())
+        && text.matches(['-', '/', '.']).count() == 2
+        && !text.contains(':')
+        && number::value(text.as_bytes()).is_none()
+        || text.len() == 8 && is_whole && is_year
+}
+
+/// Whether a text is a time of day; one with a date after it has a format of its own.
+fn is_bare_clock(text: &str) -> bool {
+    is_clock(text) && !text.contains(['-', '/']) && text.matches('.').count() < 2
+}
+
+/// The error of dates and times of day in columns of their own, if the row `below` the header has
+/// both among the columns that `may_be` one of them; `time` is that of the timestamps, if it is known.
 fn undated(
     file: &str,
-    names: &[String],
-    below: &[String],
-    columns: &Columns,
-) -> Result<(), IoError> {
-    // A date may follow, for which there is a format.
-    let is_bare = |text: &&String| {
-        is_clock(text) && !text.contains(['-', '/']) && text.matches('.').count() < 2
-    };
-    let clock = below.get(columns.time).filter(is_bare);
-    if clock.is_none() || columns.date.is_some() {
-        return Ok(());
+    (names, below): (&[String], &[String]),
+    time: Option<usize>,
+    may_be: impl Fn(usize) -> bool,
+) -> Option<IoError> {
+    let text = |column: usize| below.get(column).map_or("", String::as_str);
+    let is_one = |column: usize| is_date(text(column)) || is_bare_clock(text(column));
+    if time.is_some_and(|time| !is_one(time)) {
+        return None;
     }
-    let is_date = |text: &String| {
-        text.starts_with(|c: char| c.is_ascii_digit())
-            && text.matches(['-', '/', '.']).count() == 2
-            && number::value(text.as_bytes()).is_none()
+    let column = |is: fn(&str) -> bool| {
+        let mut columns = time.into_iter().chain(0..names.len());
+        let found = columns.find(|column| may_be(*column) && is(text(*column)))?;
+        Some(match shorten(&names[found]) {
+            name if name.contains(char::is_whitespace) => format!("'{name}'"),
+            name => name,
+        })
     };
-    let mut unused = columns.unused.iter();
-    let Some((_, date)) = unused.find(|(column, _)| below.get(*column).is_some_and(is_date)) else {
-        return Ok(());
-    };
-    let shown = |name: &str| match shorten(name) {
-        name if name.contains(char::is_whitespace) => format!("'{name}'"),
-        name => name,
-    };
-    let (date, time) = (shown(date), shown(&names[columns.time]));
-    Err(IoError::Option {
+    let (time, date) = (column(is_bare_clock)?, column(is_date)?);
+    Some(IoError::Option {
         file: file.to_owned(),
         option: "--date-column",
         reason: format!(
-            "expected --date-column {date} --time-column {time}, as {time} has times of day and {date} has dates, found no such option"
+            "expected --date-column {date} --time-column {time}, as {time} has times of day and {date} has dates, or --ignore-columns {time}, found no such option"
         ),
     })
 }

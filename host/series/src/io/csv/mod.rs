@@ -280,7 +280,7 @@ impl Csv {
         let unused = self.head.columns.unused.iter();
         let named = unused.filter(|(column, _)| labels.contains(column));
         let names = named.map(|(_, name)| name.as_str());
-        Err(overlapping_dates(&self.file, names, true))
+        Err(overlapping_dates(&self.file, names))
     }
 
     /// The blocks of parsed chunks, in order.

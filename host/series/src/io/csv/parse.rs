@@ -508,6 +508,10 @@ impl<'c> Rows<'c> {
         let (name, joined) = (&self.name, &self.joined);
         let text =
             |bytes: &[u8]| String::from_utf8_lossy(&bytes[..bytes.len().min(400)]).into_owned();
+        let value = match self.context.decimal_comma {
+            true => Fault::value_with_comma,
+            false => Fault::value,
+        };
         self.parsed.faults.add(|| match wrong {
             RowError::Count(found) => Fault::new(
                 before,
@@ -536,10 +540,10 @@ impl<'c> Rows<'c> {
             RowError::Joined(why) => {
                 Fault::time_of_table(before, &text(joined), why, time_format)
             }
-            RowError::Value(found) => Fault::value(before, &text(found)),
+            RowError::Value(found) => value(before, &text(found)),
             RowError::Missing => Fault::value(before, ""),
             RowError::Cell(column, found) => {
-                Fault::value(before, &text(found)).in_column(&wide::column_name(head, column))
+                value(before, &text(found)).in_column(&wide::column_name(head, column))
             }
             RowError::Unnamed(column, found) => Fault::new(
                 before,

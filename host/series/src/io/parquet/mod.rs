@@ -9,7 +9,7 @@ use super::series_key::SeriesKey;
 use super::timestamp::Unit;
 use super::typed::{NameCell, Table, TimeKind};
 use super::{IoError, ReadOptions, allow, damaged, format_error};
-use column::{Cells, Column};
+use column::Column;
 use pages::CheckedFile;
 use parquet::basic::{Compression, ConvertedType, LogicalType, TimeUnit, Type};
 use parquet::errors::ParquetError;
@@ -37,6 +37,8 @@ pub(super) struct Parquet {
     /// Indices of the columns: time, value, those that name the series, and unused dates.
     columns: Vec<usize>,
     key: SeriesKey,
+    /// The kinds of times of the columns that name series, then of unused dates.
+    label_times: Vec<Option<TimeKind>>,
     /// The series of the columns after the first, if the table is wide.
     wide: Option<Vec<u32>>,
     /// The growth of pages in the open group, for [`CheckedFile`].
@@ -133,7 +135,10 @@ impl Parquet {
         }
         for series in columns.series.columns() {
             if !is_name(leaf(*series)) {
-                return Err(refuse(*series, "text, integers, booleans, dates or UUIDs"));
+                return Err(refuse(
+                    *series,
+                    "text, integers, booleans, dates, times or UUIDs",
+                ));
             }
         }
         columns.reject_labels(
@@ -152,9 +157,10 @@ impl Parquet {
         let unused = columns.unused.iter();
         let dates: Vec<_> = unused.filter(|(c, _)| is_date(leaf(*c))).collect();
         chosen.extend(dates.iter().map(|(column, _)| usable[*column]));
-        let dates = dates.iter();
-        let dates = dates.map(|(column, name)| (name.clone(), is_name(leaf(*column))));
-        let dates: Vec<(String, bool)> = dates.collect();
+        let labels = columns.series.columns().iter();
+        let labels = labels.chain(dates.iter().map(|(column, _)| column));
+        let label_times = labels.map(|column| time_kind(leaf(*column))).collect();
+        let dates = dates.iter().map(|(_, name)| name.clone()).collect();
         for group in reader.metadata().row_groups() {
             for column in &chosen {
                 packed(&file, group.column(*column).compression())?;
@@ -172,6 +178,7 @@ impl Parquet {
             reader,
             columns: chosen,
             key: columns.series,
+            label_times,
             wide: None,
             growth,
             group: 0,
@@ -230,6 +237,7 @@ impl Parquet {
             reader,
             columns: chosen,
             key: SeriesKey::File,
+            label_times: Vec::new(),
             wide: Some(numbers),
             growth,
             group: 0,
@@ -332,8 +340,14 @@ impl Source for Parquet {
             (None, [values, rest @ ..]) => {
                 let (names, dates) = rest.split_at_mut(self.key.columns().len());
                 let cells = (0..rows).map(|_| {
-                    let name = NameCell::of(&self.key, |position| names[position].next());
-                    let dates = dates.iter_mut().map(Cells::next).collect();
+                    let name = NameCell::of(&self.key, &self.label_times, |position| {
+                        names[position].next()
+                    });
+                    let kinds = self.label_times.iter().skip(names.len());
+                    let dates = dates.iter_mut().zip(kinds);
+                    let dates = dates
+                        .map(|(cells, kind)| cells.next().label_of(*kind))
+                        .collect();
                     (times.next(), values.next(), name, dates)
                 });
                 self.table.block(rows, cells, shared)?
@@ -513,12 +527,10 @@ fn is_text(column: &ColumnDescriptor) -> bool {
 }
 
 fn is_name(column: &ColumnDescriptor) -> bool {
-    let is_day = matches!(column.logical_type_ref(), Some(LogicalType::Date))
-        || column.converted_type() == ConvertedType::DATE;
     let is_flag = column.physical_type() == Type::BOOLEAN;
     let is_uuid = column.physical_type() == Type::FIXED_LEN_BYTE_ARRAY && may_be_label(column);
     column.max_rep_level() == 0
-        && (is_text(column) || is_integer(column) || is_day || is_flag || is_uuid)
+        && (is_text(column) || is_integer(column) || is_date(column) || is_flag || is_uuid)
 }
 
 /// Rejects unsupported compressions.

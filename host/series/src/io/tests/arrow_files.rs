@@ -342,3 +342,66 @@ fn unused_dates_that_lie_side_by_side_are_refused() {
         &["--series-columns", "expected day here", "side by side"],
     );
 }
+
+/// Dictionaries are read as the columns that they stand for, and times are labels.
+#[test]
+fn dictionaries_and_times_are_read() {
+    let coded = |values: ArrayRef| -> ArrayRef {
+        let keys = Int32Array::from(vec![Some(0), Some(1), Some(0), None]);
+        array(DictionaryArray::try_new(keys, values).unwrap())
+    };
+    let times = || array(Int64Array::from_iter_values(START..START + 4));
+    let moments = |zone: Option<&str>| {
+        let moments = TimestampSecondArray::from(vec![START, START + 60]);
+        array(moments.with_timezone_opt(zone))
+    };
+    let read = |label: ArrayRef, value: ArrayRef| {
+        let table = batch(&[("time", times()), ("value", value), ("rack", label)]);
+        let options = ReadOptions {
+            series_columns: vec!["rack".to_owned()],
+            ..ReadOptions::default()
+        };
+        read_bytes("cpu.bin", &arrow(&[table], true, None), &options).unwrap()
+    };
+    let values = || coded(array(Float64Array::from(vec![0.5, 2.5])));
+    let of = |label: &str, values: &[(i64, f64)]| series(&format!("rack={label}"), values);
+    for (labels, [first, second]) in [
+        (array(Int64Array::from(vec![7, 8])), ["7", "8"]),
+        (
+            array(Date32Array::from(vec![1, 2])),
+            ["1970-01-02", "1970-01-03"],
+        ),
+        (
+            moments(None),
+            ["2014-02-14T14:30:00", "2014-02-14T14:31:00"],
+        ),
+        (
+            moments(Some("UTC")),
+            ["2014-02-14T14:30:00Z", "2014-02-14T14:31:00Z"],
+        ),
+    ] {
+        let found = read(coded(labels), values());
+        let expected = [of(first, &[(0, 0.5), (2, 0.5)]), of(second, &[(1, 2.5)])];
+        assert_eq!(points(&found), expected);
+    }
+    let integers = coded(array(Int64Array::from(vec![3, 4])));
+    let found = read(array(Int64Array::from(vec![1; 4])), integers);
+    assert_eq!(points(&found), [of("1", &[(0, 3.0), (1, 4.0), (2, 3.0)])]);
+    // Times in a dictionary, and numbers that nothing is read from.
+    let coded_times = {
+        let keys = Int32Array::from(vec![0, 1]);
+        array(DictionaryArray::try_new(keys, moments(None)).unwrap())
+    };
+    let unused = DictionaryArray::try_new(
+        Int32Array::from(vec![0, 0]),
+        array(Int64Array::from(vec![5])),
+    );
+    let table = batch(&[
+        ("time", coded_times),
+        ("value", array(Float64Array::from(vec![1.5, 2.5]))),
+        ("rack", array(unused.unwrap())),
+    ]);
+    let found = read_table(&arrow(&[table], true, None)).unwrap();
+    assert_eq!(points(&found), [series("cpu", &[(0, 1.5), (60, 2.5)])]);
+    says(&found.notes[0], &["unused columns: rack"]);
+}

@@ -339,7 +339,7 @@ fn unused_dates_that_lie_side_by_side_are_refused() {
     let error = read(&[1, 1, 1, 1], &[5, 6, 5, 6], &options).unwrap_err();
     says(
         &error,
-        &["--ignore-columns", "expected run here", "side by side"],
+        &["--series-columns", "expected run here", "side by side"],
     );
     let ignored = ReadOptions {
         ignored_columns: vec!["run".to_owned()],
@@ -350,8 +350,19 @@ fn unused_dates_that_lie_side_by_side_are_refused() {
         series_columns: vec!["day".to_owned()],
         ..ignored
     };
-    let read = read(&[1, 2, 1, 2], &[5, 5, 5, 5], &labels).unwrap();
-    assert_eq!(read.names, ["day=1970-01-02", "day=1970-01-03"]);
+    let found = read(&[1, 2, 1, 2], &[5, 5, 5, 5], &labels).unwrap();
+    assert_eq!(found.names, ["day=1970-01-02", "day=1970-01-03"]);
+    let labels = ReadOptions {
+        series_column: Some("run".to_owned()),
+        ..ReadOptions::default()
+    };
+    let found = read(&[1; 4], &[5, 60_000, 5, i64::MAX], &labels).unwrap();
+    let expected = [
+        "1970-01-01T00:00:00.005Z",
+        "1970-01-01T00:01:00Z",
+        "9223372036854775807",
+    ];
+    assert_eq!(found.names, expected);
 }
 
 #[test]

@@ -4,9 +4,11 @@ use crate::io::{DatePattern, iso};
 use crate::{Moments, Zone};
 
 /// Dates, without the ambiguity of `%d/%m` and `%m/%d` first.
-const DATES: [&str; 34] = [
+const DATES: [&str; 36] = [
     "%Y-%m-%d",
     "%Y/%m/%d",
+    "%Y_%m_%d",
+    "%Y:%m:%d",
     "%Y.%m.%d",
     "%Y%m%d",
     "%d/%m/%Y",
@@ -41,7 +43,7 @@ const DATES: [&str; 34] = [
     "%Y-%j",
 ];
 /// Times of day after a date.
-const CLOCKS: [&str; 7] = [
+const CLOCKS: [&str; 15] = [
     "%H:%M",
     "%H:%M:%S",
     "%H:%M:%S%.f",
@@ -49,9 +51,17 @@ const CLOCKS: [&str; 7] = [
     "%I:%M %p",
     "%I:%M:%S %p",
     "%H%M%S",
+    "%H%M",
+    "%H-%M-%S",
+    "%H-%M",
+    "%H_%M_%S",
+    "%H_%M",
+    "%H.%M.%S",
+    "%H.%M",
+    "%H:%M:%S:%f",
 ];
 /// What may be between a date and a time of day.
-const BETWEEN: [&str; 4] = [" ", "T", ", ", ":"];
+const BETWEEN: [&str; 7] = [" ", "T", ", ", ":", "_", "-", "/"];
 /// What may follow.
 const ENDINGS: [&str; 7] = ["", "Z", " %z", "%z", "%:z", " GMT", " UTC"];
 /// Formats that are not a date before a time of day.
@@ -94,7 +104,7 @@ fn readings(text: &str) -> Vec<(String, i64)> {
         },
         _ => ("", text),
     };
-    let of_date = patterns().filter(|pattern| reads(pattern, date));
+    let of_date = patterns(date).filter(|pattern| reads(pattern, date));
     let of_date = of_date.map(|pattern| format!("{day}{pattern}"));
     let others = OTHERS.iter().map(|&other| other.to_owned());
     let mut found: Vec<(String, i64)> = Vec::new();
@@ -215,17 +225,33 @@ fn moment(pattern: &str, text: &str) -> Option<i64> {
     read.nanoseconds(None, &mut 0).ok()
 }
 
-/// Formats of a date, and of a date and a time of day.
-fn patterns() -> impl Iterator<Item = String> {
-    DATES.iter().flat_map(|date| {
-        let with_clock = BETWEEN.iter().flat_map(move |between| {
-            CLOCKS.iter().flat_map(move |clock| {
-                let endings = ENDINGS.iter();
-                endings.map(move |ending| format!("{date}{between}{clock}{ending}"))
-            })
-        });
-        std::iter::once((*date).to_owned()).chain(with_clock)
-    })
+/// Formats of a date, and of a date and a time of day, whose punctuation is in a text.
+fn patterns(text: &str) -> impl Iterator<Item = String> {
+    let has = move |part: &str| {
+        let marks = part.replace("%.f", "").replace('%', "");
+        let mut marks = marks.chars().filter(|c| c.is_ascii_punctuation());
+        marks.all(|mark| text.contains(mark))
+    };
+    DATES
+        .iter()
+        .filter(move |date| has(date))
+        .flat_map(move |date| {
+            // A day of the year and an hour are not a month and a day.
+            let is_apart = move |between: &str| between != "-" || !date.ends_with("%j");
+            let between = BETWEEN
+                .iter()
+                .filter(move |mark| has(mark) && is_apart(mark));
+            let with_clock = between.flat_map(move |between| {
+                CLOCKS
+                    .iter()
+                    .filter(move |clock| has(clock))
+                    .flat_map(move |clock| {
+                        let endings = ENDINGS.iter();
+                        endings.map(move |ending| format!("{date}{between}{clock}{ending}"))
+                    })
+            });
+            std::iter::once((*date).to_owned()).chain(with_clock)
+        })
 }
 
 #[cfg(test)]
@@ -315,6 +341,37 @@ mod tests {
             ("2024-W05-1", &["use --time-format '%G-W%V-%u'"]),
             ("2024-032", &["use --time-format '%Y-%j'"]),
             ("2024-02", &["write 2024-02-01"]),
+            (
+                "2024-06-05_14-30-00",
+                &["use --time-format '%Y-%m-%d_%H-%M-%S'"],
+            ),
+            ("20240605_143000", &["use --time-format '%Y%m%d_%H%M%S'"]),
+            ("20240605-1430", &["use --time-format '%Y%m%d-%H%M'"]),
+            ("2024_06_05_14_30", &["use --time-format '%Y_%m_%d_%H_%M'"]),
+            (
+                "2024-06-05-14-30-00",
+                &["use --time-format '%Y-%m-%d-%H-%M-%S'"],
+            ),
+            (
+                "2024:06:05 14:30:00",
+                &["use --time-format '%Y:%m:%d %H:%M:%S'"],
+            ),
+            (
+                "2024-06-05 14.30.00",
+                &["use --time-format '%Y-%m-%d %H.%M.%S'"],
+            ),
+            (
+                "2024-06-05T14-30-00Z",
+                &["use --time-format '%Y-%m-%dT%H-%M-%SZ'"],
+            ),
+            (
+                "05.06.2024/14:30",
+                &["'%d.%m.%Y/%H:%M' if it is 2024-06-05T14:30:00Z"],
+            ),
+            (
+                "2024-06-05 14:30:00:250",
+                &["use --time-format '%Y-%m-%d %H:%M:%S:%f'"],
+            ),
             ("12:30", &["--date-column"]),
             ("1:30:05 PM", &["--date-column"]),
         ] {
