@@ -14,14 +14,6 @@ pub(super) struct ExcludedCoils {
 }
 
 impl ExcludedCoils {
-    /// None of so many coils.
-    pub(super) fn none(count: usize) -> Self {
-        Self {
-            coils: Vec::new(),
-            count,
-        }
-    }
-
     /// Checks the numbers `coils`, from 0, for the `count` coils of `file`.
     pub(super) fn new(coils: &[usize], count: usize, file: &str) -> Result<Self, IoError> {
         let excluded: Vec<usize> = (0..count).filter(|coil| coils.contains(coil)).collect();

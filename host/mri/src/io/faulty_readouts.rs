@@ -185,19 +185,20 @@ pub(super) fn remove(
     removed
 }
 
-/// Removes from arrays what readers of files leave out; returns the samples that are kept, unless
-/// all are, and notes that name what is left out. Positions are in cycles/pixel.
+/// Removes from arrays the readouts and samples that readers of files leave out, unless a value is
+/// NaN or infinite; returns the samples that are kept, unless all are, and notes that name what is
+/// left out. Positions are in cycles/pixel.
 pub fn leave_out(
     positions: &mut Array2<f64>,
     samples: &mut Array2<Complex<f64>>,
     readouts: &mut Vec<Readout>,
 ) -> (Option<Vec<usize>>, Vec<String>) {
     let all = readouts.len();
-    let mut notes = Vec::new();
-    let none = ExcludedCoils::none(samples.nrows());
-    notes.extend(silence_coils(samples, readouts, &none));
+    if !(positions.iter().all(|k| k.is_finite()) && samples.iter().all(|v| v.is_finite())) {
+        return (None, Vec::new());
+    }
     let removed = remove(positions, samples, readouts);
-    notes.extend(removed.notes());
+    let mut notes: Vec<String> = removed.notes().collect();
     let left_out: Vec<LeftOut> = removed.left_out("readouts").collect();
     let used = all - removed.acquisitions.len();
     notes.extend(LeftOut::note(used, all, "readouts", &left_out));

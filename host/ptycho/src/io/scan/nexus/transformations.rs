@@ -6,6 +6,7 @@
 //! (<https://manual.nexusformat.org/classes/base_classes/NXtransformations.html>).
 
 use super::logs;
+use crate::data::each_frame;
 use crate::read_options::si_units;
 use ndarray::Array2;
 use warpstride_core::text::Dimension;
@@ -138,7 +139,8 @@ impl Chain {
         let (all, more) = (self.len(), axis.values.len());
         if all > 1 && more > 1 && all != more {
             let expected = format!(
-                "one value, or one for each of {frames} frames, as on the other axes of its chain"
+                "one value, or one for {}, as on the other axes of its chain",
+                each_frame(frames)
             );
             return Err(numbers.bad_shape(&expected));
         }
@@ -340,7 +342,8 @@ fn values(
     let count = (numbers.shape().iter()).fold(1_usize, |n, d| n.saturating_mul(*d));
     let wrong = |also: &str| {
         numbers.bad_shape(&format!(
-            "one value, or one for each of {frames} frames{also}"
+            "one value, or one for {}{also}",
+            each_frame(frames)
         ))
     };
     let of_raster = match scan_shape {
