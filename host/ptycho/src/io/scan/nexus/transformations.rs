@@ -7,9 +7,11 @@
 
 use super::logs;
 use crate::data::each_frame;
+use crate::position_units::{likely_units, typical_step};
+use crate::quantities::one_of;
 use crate::read_options::si_units;
 use ndarray::Array2;
-use warpstride_core::text::Dimension;
+use warpstride_core::text::{Dimension, significant};
 use warpstride_files::IoError;
 use warpstride_files::source::{Numbers, Source};
 
@@ -294,6 +296,20 @@ fn axis(
         let given = given.filter(|_| dimension == Dimension::Length);
         let unit = given.or(stated.as_deref()).or(or).unwrap_or_default();
         si_units(dimension, unit).ok_or_else(|| {
+            let moved = values(numbers, place.is_log(), frames).unwrap_or_default();
+            if unit.is_empty() && dimension == Dimension::Length && moved.len() > 1 {
+                let column = Array2::from_shape_fn((moved.len(), 2), |(at, _)| moved[at]);
+                let step = typical_step(&column);
+                let units = likely_units(step);
+                let found = format!("steps of about {} without a unit", significant(step, 3));
+                return wrong(
+                    format!("{found}: is it in {}?", one_of(&units)),
+                    &format!(
+                        "a unit of length in the attribute {name} (data.units.positions states it: --set 'data.units.positions=\"{}\"')",
+                        units.first().copied().unwrap_or("m")
+                    ),
+                );
+            }
             wrong(
                 format!("\"{unit}\""),
                 &format!(
