@@ -137,3 +137,41 @@ process.join()
         assert lines == ["computed"] * 3
     else:
         assert all("was forked from process" in line and '"spawn"' in line for line in lines), lines
+
+
+def test_readouts_that_were_not_measured_are_left_out_of_arrays():
+    """The note is that of the command, and the image that of the other readouts."""
+    kept = np.ones(len(SCAN.k), bool)
+    kept[[3, 7]] = False
+    weights = np.abs(SCAN.k).sum(axis=-1)
+    zeros, spikes = SCAN.samples.copy(), SCAN.k.copy()
+    zeros[:, ~kept] = 0
+    spikes[3, 5, 0], spikes[7, 2, 1] = 1e6, -1e6
+    for samples, k, what in (
+        (zeros, SCAN.k, "samples that are all 0"),
+        (SCAN.samples, spikes, "positions over 1000 times as far out as those of most readouts"),
+    ):
+        for density in (None, weights):
+            rest = None if density is None else density[kept]
+            found = ws.mri.reconstruct(samples, k, 32, density=density, **OPTIONS)
+            right = ws.mri.reconstruct(SCAN.samples[:, kept], SCAN.k[kept], 32, density=rest, **OPTIONS)
+            assert np.array_equal(found.image, right.image), what
+            note = f"{kept.sum()} of {len(kept)} readouts are used; left out: 2 readouts with {what}"
+            assert found.notes[0].startswith(note)
+    truncated = SCAN.samples.copy()
+    truncated[:, [3, 7], -5:] = 0
+    found = ws.mri.reconstruct(truncated, SCAN.k, 32, **OPTIONS)
+    assert found.notes[0].startswith("10 samples of 2 readouts left out, as they are 0 in every coil")
+
+
+def test_maps_of_all_coils_serve_beside_excluded_ones(tmp_path):
+    path = tmp_path / "raw.h5"
+    command = [sys.executable, "-m", "warpstride", "mri", "simulate", str(path), "--matrix", "16", "--coils", "3", "--quiet"]
+    subprocess.run(command, check=True)
+    maps, without = ws.mri.read_maps(path), ws.mri.read(path, exclude_coils=1)
+    options = {"iterations": 3, "backend": "cpu"}
+    whole = ws.mri.reconstruct(without, maps=maps, **options)
+    left = ws.mri.reconstruct(without, maps=maps[[0, 2]], **options)
+    assert np.array_equal(whole.image, left.image) and np.abs(left.image).max() > 0
+    with pytest.raises(ws.DataError, match="maps: expected"):
+        ws.mri.reconstruct(without, maps=maps[[0, 1, 2, 0]], **options)

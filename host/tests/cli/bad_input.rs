@@ -189,6 +189,44 @@ fn a_fully_masked_scan_is_refused() {
     refused(&folder, &["scan.cxi", "mask", "at least one valid pixel"]);
 }
 
+/// The remedy for a length without a unit names the one that is plausible for its number.
+#[test]
+fn the_plausible_unit_is_offered_first() {
+    let folder = TestFolder::with_scan();
+    for (path, number, units) in [
+        (format!("{DETECTOR}/distance"), 681.0, "is it in mm or m?"),
+        (
+            format!("{DETECTOR}/x_pixel_size"),
+            75.0,
+            "is it in um or m?",
+        ),
+    ] {
+        let folder = TestFolder::with_scan();
+        modify(&folder, |file| {
+            replace(file, &path, &Array1::from_elem(1, number))
+        });
+        let first = &units["is it in ".len()..][..2];
+        let remedy = format!("=\"{first}\"'");
+        let words = [path.as_str(), "without a unit", units, &remedy];
+        folder
+            .run(&["ptycho", "info", "scan.cxi"])
+            .refused(1, &words);
+    }
+    // Axes of NeXus.
+    let stage = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/nexus-stage.h5");
+    for (axis, unit) in [("fine_x", "nm"), ("coarse_y", "mm")] {
+        std::fs::write(folder.path("scan.cxi"), std::fs::read(&stage).unwrap()).unwrap();
+        modify(&folder, |file| {
+            let axis = file.dataset(&format!("/second/wafer/stage/{axis}"))?;
+            axis.delete_attr("units")
+        });
+        let asked = format!("without a unit: is it in {unit}, ");
+        let remedy = format!("--set 'data.units.positions=\"{unit}\"'");
+        let info = folder.run(&["ptycho", "info", "scan.cxi"]);
+        info.refused(1, &[axis, &asked, &remedy]);
+    }
+}
+
 #[test]
 fn positions_in_wrong_units_are_refused() {
     let folder = TestFolder::with_scan();

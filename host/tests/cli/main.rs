@@ -25,6 +25,8 @@ mod mri_devices;
 #[cfg(feature = "mri")]
 mod mri_doubtful;
 #[cfg(feature = "mri")]
+mod mri_faulty_readouts;
+#[cfg(feature = "mri")]
 mod mri_formats;
 #[cfg(feature = "mri")]
 mod mri_raw;

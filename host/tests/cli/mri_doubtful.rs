@@ -56,7 +56,7 @@ fn doubtful_samples_are_named_by_reconstruct_as_by_info() {
 }
 
 /// The image of a changed file with these options, what the reconstruction says, and what `info` says.
-fn image_of(
+pub(super) fn image_of(
     change: &dyn Fn(&mut RawFile),
     options: &[&str],
 ) -> (Array3<Complex<f64>>, [String; 2]) {

@@ -75,7 +75,7 @@ fn frames_that_do_not_belong_together_are_named() {
         ),
         (
             20..40,
-            "the scan consists of 2 groups of frames that do not overlap, of 20, 20 frames",
+            "the scan consists of 2 groups of frames that do not overlap (frames in each: 20, 20)",
         ),
     ] {
         changed(&folder, |file| {

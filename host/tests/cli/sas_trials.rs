@@ -446,3 +446,99 @@ fn rows_of_cansas_without_an_element_are_left_out() {
         assert!(output.out.contains("1 row of 19 left out"), "{output:?}");
     }
 }
+
+/// `deg` below `q`: what is no unit of q is refused, one that is counts.
+#[test]
+fn a_line_of_units_below_the_names_is_used_or_refused() {
+    let folder = TestFolder::new();
+    let rows: String = (1..20)
+        .map(|n| format!("{} {} 0.1\n", 0.01 * f64::from(n), 20 - n))
+        .collect();
+    let other = [
+        "deg cm^-1 cm^-1",
+        "(deg) (1/cm) (1/cm)",
+        "deg",
+        "(mrad)",
+        "degrees a.u. a.u.",
+        "[keV] [1/cm] [1/cm]",
+        "mrad, counts, counts",
+        "1/s 1/cm 1/cm",
+    ];
+    for units in other {
+        for mark in ["", "# "] {
+            let text = format!("{mark}q I sigma\n{mark}{units}\n{rows}");
+            std::fs::write(folder.path("q.dat"), text).unwrap();
+            let remedy = ["column 1", "no inverse length", "--q-unit"];
+            folder.run(&["sas", "info", "q.dat"]).refused(1, &remedy);
+            let stated = folder.run(&["sas", "info", "q.dat", "--q-unit", "1/nm"]);
+            assert_eq!(stated.code, Some(0), "{units}: {stated:?}");
+        }
+    }
+    // The column of q is not always the first.
+    let behind: String = (1..20)
+        .map(|n| format!("{} {} 0.1\n", 20 - n, 0.01 * f64::from(n)))
+        .collect();
+    std::fs::write(
+        folder.path("q.dat"),
+        format!("I q sigma\n1/cm deg 1/cm\n{behind}"),
+    )
+    .unwrap();
+    let refused = folder.run(&["sas", "info", "q.dat"]);
+    refused.refused(1, &["column 2", "q in deg", "no inverse length"]);
+    for (header, largest) in [
+        ("q I sigma\n1/A 1/cm 1/cm\n", 0.19),
+        ("q I sigma\nnm^-1 cm^-1 cm^-1\n", 0.019),
+        ("q I sigma\nrun-2\n", 0.19),
+        ("s counts err\n", 0.19),
+        ("q I sigma\nk\n", 0.19),
+    ] {
+        std::fs::write(folder.path("q.dat"), header.to_owned() + &rows).unwrap();
+        let found = info(&folder, "q.dat")["q"][1].as_f64();
+        assert!(
+            found.is_some_and(|q| (q - largest).abs() < 1e-9),
+            "{header}: {found:?}"
+        );
+    }
+}
+
+/// Each dataset of NXcanSAS has a unit of its own, and the notes name which is converted.
+#[test]
+fn a_resolution_in_another_unit_than_q_is_converted() {
+    let folder = TestFolder::new();
+    let rows: String = (1..20)
+        .map(|n| format!("{} {} 0.1 0.002\n", 0.01 * f64::from(n), 20 - n))
+        .collect();
+    std::fs::write(folder.path("q.dat"), format!("q I sigma dq\n{rows}")).unwrap();
+    let options = warpstride::sas::io::ReadOptions::default();
+    let read = warpstride::sas::io::read(&folder.path("q.dat"), &options).unwrap();
+    let computed = warpstride::sas::io::Computed {
+        scattering: &read,
+        process: &[],
+    };
+    warpstride::sas::io::write_hdf5(&folder.path("q.h5"), &computed).unwrap();
+    let expected = info(&folder, "q.h5");
+    let file = hdf5_metno::File::open_rw(folder.path("q.h5")).unwrap();
+    let width = file.dataset("sasentry01/sasdata01/Qdev").unwrap();
+    width.write(&ndarray::Array1::from_elem(19, 0.02)).unwrap();
+    width.delete_attr("units").unwrap();
+    let unit: hdf5_metno::types::VarLenUnicode = "1/nm".parse().unwrap();
+    let builder = width.new_attr::<hdf5_metno::types::VarLenUnicode>();
+    let attribute = builder.create("units").unwrap();
+    attribute.write_scalar(&unit).unwrap();
+    drop((width, attribute));
+    file.close().unwrap();
+    let mut found = info(&folder, "q.h5");
+    let notes = found["notes"].take().to_string();
+    assert!(
+        notes.contains("Qdev is converted from 1/nm to 1/Å"),
+        "{notes}"
+    );
+    assert!(
+        !notes.contains("\"q is converted") && !notes.contains("\"Q is"),
+        "{notes}"
+    );
+    for key in ["q", "resolution"] {
+        assert!(!expected[key].is_null(), "{expected}");
+        assert_eq!(found[key], expected[key]);
+    }
+}

@@ -7,6 +7,7 @@ use ndarray::Array2;
 use num_complex::Complex;
 use pyo3::prelude::*;
 use warpstride::mri::data::{Extent, Given, KSpace, KUnit, Readout};
+use warpstride::mri::io::leave_out;
 use warpstride::mri::{Density, MapEstimation, Method, OperatorName, Options};
 
 /// What is asked for.
@@ -172,10 +173,34 @@ impl Asked {
         })
     }
 
+    /// The samples at the positions of `trajectory`.
     pub(crate) fn kspace(
         &self,
-        mut trajectory: Array2<f64>,
+        trajectory: Array2<f64>,
         samples: Array2<Complex<f64>>,
+    ) -> Result<KSpace, Failure> {
+        self.joined(trajectory, samples, |_, _, _| ())
+    }
+
+    /// Like [`Self::kspace`], without what readers of files leave out; with the numbers of the samples that are kept,
+    /// unless all are, and notes.
+    pub(crate) fn sound_kspace(
+        &self,
+        trajectory: Array2<f64>,
+        samples: Array2<Complex<f64>>,
+    ) -> Result<(KSpace, Option<Vec<usize>>, Vec<String>), Failure> {
+        let (mut kept, mut notes) = (None, Vec::new());
+        let kspace = self.joined(trajectory, samples, |trajectory, samples, readouts| {
+            (kept, notes) = leave_out(trajectory, samples, readouts);
+        })?;
+        Ok((kspace, kept, notes))
+    }
+
+    fn joined(
+        &self,
+        mut trajectory: Array2<f64>,
+        mut samples: Array2<Complex<f64>>,
+        leave_out: impl FnOnce(&mut Array2<f64>, &mut Array2<Complex<f64>>, &mut Vec<Readout>),
     ) -> Result<KSpace, Failure> {
         let matrix = match self.matrix[..] {
             [rows, columns] => [1, rows, columns],
@@ -200,7 +225,7 @@ impl Asked {
                 discarded: 0,
             }
         });
-        let readouts = readouts.collect();
+        let mut readouts: Vec<Readout> = readouts.collect();
         let extent = Extent {
             matrix,
             axes,
@@ -209,6 +234,9 @@ impl Asked {
         let stated = k_unit(self.k_unit.as_deref())?;
         let unit = stated.unwrap_or(KUnit::CYCLES_PER_PIXEL);
         in_cycles(unit, &extent, &mut trajectory)?;
+        if samples.ncols() == trajectory.nrows() && end == trajectory.nrows() {
+            leave_out(&mut trajectory, &mut samples, &mut readouts);
+        }
         let is_stated = stated.is_some();
         KSpace::given_as(
             Given::new(unit, is_stated),

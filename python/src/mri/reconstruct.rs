@@ -8,7 +8,7 @@ use crate::backend::{DevicesKind, GroupRequest, open};
 use crate::background::{Worker, abandonable};
 use crate::errors::Failure;
 use crate::wording::all_in_python;
-use ndarray::{Array1, Array2, Array3, Array5};
+use ndarray::{Array1, Array2, Array3, Array5, Axis};
 use num_complex::Complex;
 use numpy::{IntoPyArray, PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArray5};
 use pyo3::prelude::*;
@@ -180,12 +180,28 @@ impl std::ops::Deref for Checked {
     }
 }
 
-/// What is given as arrays.
+/// What is given beside the samples as arrays.
 struct Input {
-    given: Given,
     maps: Option<Array5<Complex<f64>>>,
     weights: Option<Array1<f64>>,
     field: Option<FieldBasis>,
+}
+
+impl Input {
+    /// Keeps the weights and phases of these samples alone.
+    fn keep(&mut self, samples: &[usize]) {
+        let known = |found: usize| samples.iter().all(|sample| *sample < found);
+        if let Some(weights) = self.weights.as_mut().filter(|all| known(all.len())) {
+            *weights = weights.select(Axis(0), samples);
+        }
+        if let Some(field) = self
+            .field
+            .as_mut()
+            .filter(|all| known(all.coefficients.nrows()))
+        {
+            field.coefficients = field.coefficients.select(Axis(0), samples);
+        }
+    }
 }
 
 /// `basis`, unless a product of a coefficient and a map is no plausible phase.
@@ -230,11 +246,12 @@ pub(super) fn mri_coil_maps<'py>(
     let samples = converted("samples", &samples.as_array(), wide)?;
     let trajectory = copied("k", &k.as_array())?;
     let (maps, notes) = abandonable(py, move || {
-        let kspace = asked.kspace(trajectory, samples)?;
+        let (kspace, _, left_out) = asked.sound_kspace(trajectory, samples)?;
         let operator = asked.options()?.recipe().operator;
         let sizes = MemorySizes::new(grid_of(&kspace), kspace.count(), kspace.coils(), operator);
         (sizes.estimate(size_of::<f32>())).check_gpu_host(WHAT, Memory::available())?;
-        coil_maps(&asked, None, &kspace, &mut Plans::default())
+        let (maps, notes) = coil_maps(&asked, None, &kspace, &mut Plans::default())?;
+        Ok::<_, Failure>((maps, left_out.into_iter().chain(notes).collect::<Vec<_>>()))
     })?;
     let maps = maps.ok_or_else(|| Failure::data("maps: expected a way to estimate them"))?;
     let maps = maps.mapv(single).into_pyarray(py).into_any();
@@ -243,7 +260,7 @@ pub(super) fn mri_coil_maps<'py>(
 
 fn prepare(
     asked: &Asked,
-    given: Input,
+    (samples, mut given): (Given, Input),
     double: bool,
     shared: &mut Shared,
 ) -> Result<Running, Failure> {
@@ -270,9 +287,14 @@ fn prepare(
         asked.estimation()?;
     }
     let (mut notes, mut slice) = (Vec::new(), 0);
-    let kspace = match given.given {
+    let kspace = match samples {
         Given::Arrays(trajectory, samples) => {
-            Checked::Own(Box::new(asked.kspace(trajectory, samples)?))
+            let (kspace, kept, left_out) = asked.sound_kspace(trajectory, samples)?;
+            notes.extend(left_out);
+            if let Some(kept) = kept {
+                given.keep(&kept);
+            }
+            Checked::Own(Box::new(kspace))
         }
         Given::File(file) => {
             notes.extend(file.notes.iter().cloned());
@@ -402,7 +424,7 @@ struct Arrays<'py>(
 
 impl Arrays<'_> {
     /// The input, and whether its samples are in double precision.
-    fn input(self) -> Result<(Input, bool), Failure> {
+    fn input(self) -> Result<((Given, Input), bool), Failure> {
         let Self(samples, k, maps, weights, field) = self;
         let wide = |v: &Complex<f32>| Complex::new(f64::from(v.re), f64::from(v.im));
         let (given, double) = match samples.cast::<MriKSpace>() {
@@ -430,12 +452,11 @@ impl Arrays<'_> {
             })
         });
         let input = Input {
-            given,
             maps: maps.transpose()?,
             weights: weights.transpose()?,
             field: field.transpose()?,
         };
-        Ok((input, double))
+        Ok(((given, input), double))
     }
 }
 

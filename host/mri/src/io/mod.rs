@@ -2,6 +2,8 @@
 
 pub mod bart;
 mod excluded_coils;
+mod faulty_readouts;
 pub mod images;
 pub mod ismrmrd;
-mod not_finite;
+
+pub use faulty_readouts::leave_out;

@@ -26,6 +26,7 @@ pub use model_parts::{Exposures, ModelParts, ObjectModes};
 pub use positions::{PixelPositions, PositionError};
 pub(crate) use reconstruction::product;
 pub use reconstruction::{DetectorModel, HistoryEntry, Reconstruction, SliceStack};
+pub(crate) use scan::each_frame;
 pub use scan::{PositionUnitOrigin, Scan, ScanError, Simulation};
 pub use stored_pixels::StoredPixels;
 pub(crate) use travel::travel;

@@ -8,6 +8,7 @@ use masked_counts::{masked_blocks, sums};
 use ndarray::{Array2, Array3, ArrayView3, ArrayViewMut2, Axis, CowArray, Ix3};
 use num_complex::Complex;
 use warpstride_core::system::ScratchError;
+use warpstride_core::text::count;
 
 /// Ground truth of a simulated scan.
 #[derive(Debug, Clone, PartialEq)]
@@ -77,6 +78,14 @@ pub struct Scan {
     masked_frames: Vec<usize>,
 }
 
+/// `each of 12 frames`, `the only frame`.
+pub(crate) fn each_frame(frames: usize) -> String {
+    match frames {
+        1 => "the only frame".to_owned(),
+        _ => format!("each of {frames} frames"),
+    }
+}
+
 /// Why data are not a valid scan. A reader adds the file and the dataset.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum ScanError {
@@ -84,7 +93,7 @@ pub enum ScanError {
     #[error("expected at least one frame of at least one pixel, found shape {0} x {1} x {2}")]
     Empty(usize, usize, usize),
     /// The numbers of frames and positions differ.
-    #[error("expected one position for each of {frames} frames, found {positions} positions")]
+    #[error("expected one position for {}, found {}", each_frame(*.frames), count(*.positions, ["position", "positions"]))]
     PositionCount {
         /// Frames found.
         frames: usize,
@@ -116,7 +125,10 @@ pub enum ScanError {
         found: f32,
     },
     /// All valid pixels of the scan are zero.
-    #[error("expected at least one photon, found 0 in every valid pixel of all {frames} frames")]
+    #[error("expected at least one photon, found 0 in every valid pixel of {}", match *.frames {
+        1 => "the frame".to_owned(),
+        frames => format!("all {frames} frames"),
+    })]
     Dark {
         /// Number of frames.
         frames: usize,

@@ -24,7 +24,7 @@ pub(super) fn separate(scan: &Scan, overlap: &Overlap) -> Option<String> {
     }
     let sizes: Vec<String> = groups.iter().map(|g| g.len().to_string()).collect();
     Some(format!(
-        "the scan consists of {} groups of frames that do not overlap, of {} frames: expected one, as the phases of separate groups are independent",
+        "the scan consists of {} groups of frames that do not overlap (frames in each: {}): expected one, as the phases of separate groups are independent",
         groups.len(),
         sizes.join(", ")
     ))

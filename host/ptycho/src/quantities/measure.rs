@@ -90,16 +90,18 @@ impl Measure {
         if number == 0.0 || !number.is_finite() || (small && self.usual().contains(&number.abs())) {
             return Vec::new();
         }
-        // Every number is a value that occurs in a unit that is small enough.
-        if small {
-            return self.units().to_vec();
+        let fits = self.plausible(number);
+        match &*fits {
+            // Every number is a value that occurs in a unit that is small enough.
+            _ if small => {}
+            [] if number.abs() > LARGEST_METRES => {}
+            [] | ["m"] => return Vec::new(),
+            ["m", ..] => return fits,
+            others => return [others, &["m"]].concat(),
         }
-        match &*self.plausible(number) {
-            [] if number.abs() > LARGEST_METRES => self.units().to_vec(),
-            [] | ["m"] => Vec::new(),
-            ["m", ..] => self.plausible(number),
-            others => [&["m"][..], others].concat(),
-        }
+        // The first one is that of the remedy.
+        let others = self.units().iter().filter(|unit| !fits.contains(unit));
+        fits.iter().chain(others).copied().collect()
     }
 
     /// The question about a length without a unit where metres are documented, if it is in doubt: `are these 75m or 75um?`.
@@ -162,9 +164,20 @@ mod tests {
         }
         assert_eq!(
             Measure::Distance.question(681.0).unwrap(),
-            "are these 681m or 681mm?"
+            "are these 681mm or 681m?"
         );
+        // The remedy is the unit that fits best.
+        let first = [
+            (Measure::Focus, 3.65, "mm"),
+            (Measure::PixelSize, 75.0, "um"),
+            (Measure::Path, 20.0, "um"),
+            (Measure::Optics, 1.2, "mm"),
+            (Measure::Distance, 25.0, "m"),
+        ];
+        for (measure, number, unit) in first {
+            assert_eq!(measure.doubt(number)[0], unit, "{measure:?}");
+        }
         let question = Measure::Wavelength.question(1.4).unwrap();
-        assert_eq!(question, "are these 1.4m, 1.4nm, 1.4A or 1.4pm?");
+        assert_eq!(question, "are these 1.4nm, 1.4A, 1.4pm or 1.4m?");
     }
 }

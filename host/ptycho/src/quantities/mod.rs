@@ -388,7 +388,7 @@ mod tests {
         assert_eq!(distance.read("2"), Ok(2.0));
         let asked = distance.read("681").unwrap_err();
         assert!(
-            asked.contains("such as 2m; are these 681m or 681mm?"),
+            asked.contains("such as 2m; are these 681mm or 681m?"),
             "{asked}"
         );
         let refused = distance.read("2s").unwrap_err();

@@ -187,7 +187,7 @@ impl<'f> Columns<'f> {
         let unit = node.attribute("unit").unwrap_or_default().trim();
         if unit.is_empty() {
             if self.q_unit.is_none() {
-                self.note("q has no unit: 1/Å is assumed".to_owned());
+                self.note(format!("{name} has no unit: 1/Å is assumed"));
             }
             return Ok(self.q_unit.unwrap_or(1.0));
         }
@@ -199,7 +199,7 @@ impl<'f> Columns<'f> {
             )
         })?;
         if factor != 1.0 {
-            self.note(format!("q is converted from {} to 1/Å", shorten(unit)));
+            self.note(format!("{name} is converted from {} to 1/Å", shorten(unit)));
         }
         if let Some(note) = units::not_used(self.q_unit, &shorten(unit), factor) {
             self.note(note);

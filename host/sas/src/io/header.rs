@@ -2,8 +2,10 @@
 
 mod remarks;
 
-use super::names::{self, Foreign, Name, Role, is_sentence, letters};
-use super::names::{is_calculated, is_other_quantity, rank_of_intensity, role_in_front};
+use super::names::{self, Foreign, Name, Role, is_known_other, is_sentence, letters};
+use super::names::{
+    is_calculated, is_other_quantity, is_unit_of_other, rank_of_intensity, role_in_front,
+};
 use super::units;
 
 /// Most lines that are searched on either side of the data, and most characters of each.
@@ -43,6 +45,8 @@ pub(super) struct Header {
     /// Whether `Qx` and `Qy` occur in the text, as names of columns or not.
     pub(super) mentions_components: bool,
     pub(super) q_unit: Option<Unit>,
+    /// The unit of the column of q in a line of units, if it is no inverse length.
+    other_unit: Option<String>,
     /// Whether it is the unit of the column of q, and not one that a sentence mentions.
     q_unit_is_named: bool,
     /// Unit of the column of intensities, if it is known.
@@ -82,6 +86,15 @@ impl Header {
         {
             header.q_unit = Some(unit);
             header.q_unit_is_named = true;
+        }
+        if !header.q_unit_is_named && header.assumed.is_none() {
+            let at = header.column(Role::Q).or_else(|| header.column(Role::Qx));
+            let lines = before.iter().rev();
+            let alone = || before.iter().rev().find_map(|line| other_unit_alone(line));
+            header.other_unit = at.and_then(|at| {
+                let of_all = lines.clone().find_map(|line| other_unit(line, columns, at));
+                of_all.or_else(alone)
+            });
         }
         if header.q_unit.is_none() {
             header.q_unit = before.iter().chain(&after).find_map(|line| mentioned(line));
@@ -325,18 +338,28 @@ fn mentions_components(line: &str) -> bool {
     has(["qx", "q_x"]) && has(["qy", "q_y"])
 }
 
+/// The words of a line of units.
+fn unit_words(line: &str) -> Vec<&str> {
+    let separators = |c: char| c.is_whitespace() || ",;|#\"'".contains(c);
+    line.split(separators).filter(|w| !w.is_empty()).collect()
+}
+
+/// A unit without its brackets, in lower case.
+fn plain(word: &str) -> String {
+    word.trim_matches(['(', ')', '[', ']']).to_lowercase()
+}
+
+/// Whether a word is the unit of q, of an intensity or of its uncertainty.
+fn is_unit(word: &str) -> bool {
+    let others = ["a.u.", "au", "arb.u.", "arb.", "counts", "-", "1", "%"];
+    let word = plain(word);
+    units::of_q(&word).or(units::of_intensity(&word)).is_some() || others.contains(&word.as_str())
+}
+
 /// The unit of the first column in a line that has only the units of all columns.
 fn unit_line(line: &str, columns: usize) -> Option<Unit> {
-    let separators = |c: char| c.is_whitespace() || ",;|#\"'".contains(c);
-    let words: Vec<&str> = line.split(separators).filter(|w| !w.is_empty()).collect();
-    let plain = |word: &str| word.trim_matches(['(', ')', '[', ']']).to_lowercase();
-    let others = ["a.u.", "au", "arb.u.", "counts", "-", "1", "%"];
-    let is_unit = |word: &&str| {
-        let word = plain(word);
-        units::of_q(&word).or(units::of_intensity(&word)).is_some()
-            || others.contains(&word.as_str())
-    };
-    if words.len() != columns || columns < 2 || !words.iter().all(is_unit) {
+    let words = unit_words(line);
+    if words.len() != columns || columns < 2 || !words.iter().all(|word| is_unit(word)) {
         return None;
     }
     let factor = units::of_q(&plain(words[0]))?;
@@ -344,6 +367,27 @@ fn unit_line(line: &str, columns: usize) -> Option<Unit> {
         text: words[0].to_owned(),
         factor,
     })
+}
+
+/// The unit of the column of q, `at`, in a line that has only units, if it is no inverse length.
+fn other_unit(line: &str, columns: usize, at: usize) -> Option<String> {
+    let words = unit_words(line);
+    let are_units = |word: &&str| is_unit(word) || is_known_other(&plain(word));
+    let unit = words.get(at).filter(|_| words.len() == columns)?;
+    let others = (words.iter().enumerate()).filter(|(place, _)| *place != at);
+    let is_line = others.map(|(_, word)| word).all(are_units);
+    let is_other = is_unit_of_other(&plain(unit)) && !is_unit(unit);
+    (columns > 1 && is_line && is_other).then(|| plain(unit))
+}
+
+/// The unit in a line of nothing else, if it is a known one that is no inverse length.
+fn other_unit_alone(line: &str) -> Option<String> {
+    let [word] = unit_words(line)[..] else {
+        return None;
+    };
+    let word = plain(word);
+    let is_short = word.is_ascii() && word.len() < 2;
+    (!is_short && is_known_other(&word) && is_unit_of_other(&word)).then_some(word)
 }
 
 /// A unit of q anywhere in a line, other than 1/Å: `q in 1/nm`, `inverse nanometers`. A word like

@@ -290,8 +290,12 @@ pub(super) fn is_unit_of_other(unit: &str) -> bool {
     if ["nm", "um", "µm", "μm", "mum"].contains(&lower.as_str()) {
         return false;
     }
-    let is_known = is_foreign_unit(&lower) || OTHER_UNITS.contains(&lower.as_str());
-    units::of_q(unit).is_none() && (is_known || is_power && unit.is_ascii())
+    units::of_q(unit).is_none() && (is_known_other(&lower) || is_power && unit.is_ascii())
+}
+
+/// Whether a word in lower case is a unit of another coordinate than q.
+pub(super) fn is_known_other(word: &str) -> bool {
+    is_foreign_unit(word) || OTHER_UNITS.contains(&word)
 }
 
 /// The words of a line, which blanks, commas and semicolons outside of brackets separate; a bracket

@@ -299,7 +299,10 @@ impl<'s> DataSet<'s> {
             expected: "1/angstrom or 1/nm".to_owned(),
         })?;
         if factor != 1.0 {
-            self.note(format!("q is converted from {} to 1/Å", shorten(&unit)));
+            self.note(format!(
+                "{name} is converted from {} to 1/Å",
+                shorten(&unit)
+            ));
         }
         if let Some(note) = units::not_used(self.q_unit, &shorten(&unit), factor) {
             self.note(note);

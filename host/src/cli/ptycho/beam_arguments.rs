@@ -188,7 +188,7 @@ mod tests {
                     pixel_size: text("75"),
                     ..BeamArgs::default()
                 },
-                "--pixel-size 75: expected a length in metres or with a unit, such as 75um; are these 75m or 75um?",
+                "--pixel-size 75: expected a length in metres or with a unit, such as 75um; are these 75um or 75m?",
             ),
             (
                 BeamArgs {

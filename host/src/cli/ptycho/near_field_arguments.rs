@@ -99,7 +99,7 @@ mod tests {
         for (text, found) in [
             ("1parsec", "found the unit parsec (known are mm, cm, um"),
             ("1e400m", "found one that is not finite"),
-            ("3.65", "are these 3.65m, 3.65mm or 3.65um?"),
+            ("3.65", "are these 3.65mm, 3.65um or 3.65m?"),
             ("3 furlongs", "found the unit furlongs"),
             ("-1mm", "found one that is not above 0"),
             ("0", "found one that is not above 0"),

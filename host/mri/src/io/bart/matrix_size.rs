@@ -1,6 +1,8 @@
 //! The matrix of the image, which the arrays do not state.
 
+use super::layout;
 use crate::data::{KSpace, KUnit};
+use crate::io::faulty_readouts::{far, farther};
 use std::f64::consts::{PI, TAU};
 use warpstride_core::text::significant;
 use warpstride_files::IoError;
@@ -10,6 +12,9 @@ use warpstride_files::cfl::CflFile;
 const ROUNDING: f64 = 1e-3;
 /// Share by which the largest |k| of a trajectory per pixel may be below 1/2 cycle or π.
 const PER_PIXEL: f64 = 0.02;
+
+/// A |k|, cycles per field of view, that a readout far beyond the others has at least.
+const FAR_AT_LEAST: f64 = 500.0;
 
 /// Voxels of an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,17 +81,22 @@ pub(super) fn resolved(
             trajectory,
         ));
     };
-    let mut most = [0.0_f64; 3];
-    let mut axis = 0;
+    // The largest |k| of each readout.
+    let length = 3 * trajectory.dimensions()[layout::PHS1].max(1);
+    let mut reaches = vec![[0.0_f64; 3]; trajectory.count().div_ceil(length)];
+    let mut at = 0;
     trajectory.read(0, trajectory.count(), |value| {
-        let k = f64::from(value.re).abs() / cycle;
-        // Readouts with NaN or an infinite position are left out.
-        if k.is_finite() {
-            most[axis] = most[axis].max(k);
-        }
-        axis = (axis + 1) % 3;
+        let most = &mut reaches[at / length][at % 3];
+        *most = farther(*most, f64::from(value.re) / cycle);
+        at += 1;
     })?;
-    let [kx, ky, kz] = most;
+    // Readouts with NaN or an infinite position, or far beyond the others, are left out.
+    let largest = |[kx, ky, kz]: &[f64; 3]| kx.max(*ky).max(*kz);
+    let limit = far(reaches.iter().map(largest).collect(), FAR_AT_LEAST);
+    let kept = reaches.iter().filter(|readout| largest(readout) <= limit);
+    let [kx, ky, kz] = kept.fold([0.0_f64; 3], |most, readout| {
+        [0, 1, 2].map(|axis| most[axis].max(readout[axis]))
+    });
     let largest = kx.max(ky).max(kz);
     let per_pixel = [
         (0.5, "cycles-per-pixel"),

@@ -10,11 +10,11 @@ pub(super) use layout::{COUNTERS, SLICE};
 pub use matrix_size::MatrixSize;
 
 use super::excluded_coils::ExcludedCoils;
+use super::faulty_readouts::{self, far, farther};
 use super::ismrmrd::{KSpaceFile, LeftOut, Selection, unit_note};
-use super::not_finite;
 use crate::data::{Extent, Given, ImageIndex, KSpace, KUnit, Readout, k_unit_advice};
 use layout::Blocks;
-use ndarray::Array2;
+use ndarray::{Array2, Axis};
 use num_complex::Complex;
 use std::path::PathBuf;
 use warpstride_core::system::Memory;
@@ -102,14 +102,17 @@ pub fn read_within(
         field_of_view: None,
     };
     excluded.clear(&mut values);
-    notes.extend(not_finite::silence_coils(&mut values, &readouts, &excluded));
-    let removed = not_finite::remove(&mut positions, &mut values, &mut readouts);
+    notes.extend(faulty_readouts::silence_coils(
+        &mut values,
+        &readouts,
+        &excluded,
+    ));
+    let removed = faulty_readouts::remove(&mut positions, &mut values, &mut readouts);
     left_out.extend(removed.left_out("readouts"));
-    notes.extend(removed.note());
+    notes.extend(removed.notes());
     let all = layout::readouts(samples.dimensions());
-    if !left_out.is_empty() {
-        notes.push(left_out_note(readouts.len(), all, &left_out));
-    }
+    let used = count / length - removed.acquisitions.len();
+    notes.extend(LeftOut::note(used, all, "readouts", &left_out));
     if files.k_unit.is_some() {
         notes.extend(unit_note(unit, &positions, matrix.axes));
     }
@@ -137,14 +140,6 @@ pub fn read_within(
         left_out,
         notes,
     })
-}
-
-fn left_out_note(used: usize, all: usize, left_out: &[LeftOut]) -> String {
-    let list: Vec<String> = left_out.iter().map(LeftOut::to_string).collect();
-    format!(
-        "{used} of {all} readouts are used; left out: {}",
-        list.join(", ")
-    )
 }
 
 /// Positions (sample, axis) of the blocks, cycles/pixel.
@@ -175,35 +170,57 @@ fn positions(
             "a unit per pixel or fov, as BART's arrays have no field of view in metres".to_owned(),
         );
     };
-    let mut positions = Array2::zeros((blocks.samples() * blocks.count(), matrix.axes));
-    // The first value that is wrong in any case, and the first beyond the matrix.
-    let mut invalid: Option<(usize, usize, Complex<f32>)> = None;
-    let mut beyond: Option<(usize, usize, Complex<f32>)> = None;
-    let mut reach = vec![0.0_f64; matrix.axes];
+    // The positions as the file has them, and the first that is no real number.
+    let mut raw = Array2::zeros((blocks.samples() * blocks.count(), 3));
+    let mut complex: Option<(usize, usize, Complex<f32>)> = None;
     let mut sample = 0;
     for block in blocks.of(trajectory.dimensions()) {
         let mut axis = 0;
         trajectory.read(block, 3 * blocks.samples(), |value| {
-            let k = f64::from(value.re);
-            let at = (sample, axis, value);
-            if !value.is_finite() {
-                // The readout is left out.
-                positions[[sample, axis.min(matrix.axes - 1)]] = f64::NAN;
-            } else if value.im != 0.0 || axis >= matrix.axes && k != 0.0 {
-                invalid.get_or_insert(at);
-            } else if axis < matrix.axes {
-                positions[[sample, axis]] = k / cycles[axis];
-                reach[axis] = reach[axis].max(k.abs());
-                let most = 0.5 * (1.0 + 2.0 * KSpace::ROUNDING);
-                if positions[[sample, axis]].abs() > most {
-                    beyond.get_or_insert(at);
-                }
+            // A readout with NaN is left out.
+            raw[[sample, axis]] = if value.is_finite() {
+                f64::from(value.re)
+            } else {
+                f64::NAN
+            };
+            if value.is_finite() && value.im != 0.0 {
+                complex.get_or_insert((sample, axis, value));
             }
             axis += 1;
             if axis == 3 {
                 (sample, axis) = (sample + 1, 0);
             }
         })?;
+    }
+    let cycle = |axis: usize| cycles[axis.min(matrix.axes - 1)];
+    let in_cycles = |((_, axis), k): ((usize, usize), &f64)| k / cycle(axis);
+    let length = trajectory.dimensions()[layout::PHS1];
+    let readouts = raw.axis_chunks_iter(Axis(0), length);
+    let reaches: Vec<f64> = readouts
+        .map(|readout| readout.indexed_iter().map(in_cycles).fold(0.0, farther))
+        .collect();
+    let limit = far(reaches.clone(), 0.5);
+    let mut positions = Array2::zeros((raw.nrows(), matrix.axes));
+    // The first value that is wrong in any case, and the first beyond the matrix.
+    let mut invalid = complex;
+    let mut beyond = None;
+    let mut reach = vec![0.0_f64; matrix.axes];
+    for ((sample, axis), k) in raw.indexed_iter() {
+        let at = (sample, axis, Complex::new(*k as f32, 0.0));
+        if k.is_nan() || reaches[sample / length] > limit {
+            // The readout is left out, also for a kz that the image does not have.
+            let value = if k.is_nan() { f64::NAN } else { f64::MAX };
+            positions[[sample, axis.min(matrix.axes - 1)]] = value;
+        } else if axis >= matrix.axes && *k != 0.0 {
+            invalid.get_or_insert(at);
+        } else if axis < matrix.axes {
+            positions[[sample, axis]] = k / cycles[axis];
+            reach[axis] = reach[axis].max(k.abs());
+            let most = 0.5 * (1.0 + 2.0 * KSpace::ROUNDING);
+            if positions[[sample, axis]].abs() > most {
+                beyond.get_or_insert(at);
+            }
+        }
     }
     let Some((sample, axis, value)) = invalid.or(beyond) else {
         return Ok(positions);

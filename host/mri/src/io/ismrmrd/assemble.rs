@@ -11,7 +11,7 @@ use super::{Choice, Counter, KSpaceFile, LeftOut, ReadOptions};
 use crate::data::{Given, ImageIndex, KSpace, KSpaceError, KUnit};
 use crate::io::bart::MatrixSize;
 use crate::io::excluded_coils::ExcludedCoils;
-use crate::io::not_finite;
+use crate::io::faulty_readouts;
 use choose::{check, choose};
 use ndarray::{Array2, Axis};
 use raw_samples::RawSamples;
@@ -56,18 +56,6 @@ pub(super) fn assemble(
     let mut raw = RawSamples::read(
         source, records, &heads, &chosen, axes, header, encoded, &mut notes,
     )?;
-    excluded.clear(&mut raw.samples);
-    notes.extend(not_finite::silence_coils(
-        &mut raw.samples,
-        &raw.readouts,
-        &excluded,
-    ));
-    let removed = not_finite::remove(&mut raw.trajectory, &mut raw.samples, &mut raw.readouts);
-    chosen.retain(|number| removed.acquisitions.binary_search(number).is_err());
-    left_out.extend(removed.left_out("acquisitions"));
-    notes.extend(removed.note());
-    let placement = placement(records, &chosen, &mut notes)?;
-    let is_given = options.matrix.is_some();
     let unit = options.k_unit.unwrap_or(KUnit::CYCLES_PER_PIXEL);
     raw.convert(unit, header.recon.unwrap_or(encoded), encoded)
         .ok_or_else(|| IoError::Missing {
@@ -75,6 +63,18 @@ pub(super) fn assemble(
             what: format!("<fieldOfView_mm> in the header, which --k-unit {unit} needs"),
             tried: vec![format!("/{}/xml", options.group.trim_matches('/'))],
         })?;
+    excluded.clear(&mut raw.samples);
+    notes.extend(faulty_readouts::silence_coils(
+        &mut raw.samples,
+        &raw.readouts,
+        &excluded,
+    ));
+    let removed = faulty_readouts::remove(&mut raw.trajectory, &mut raw.samples, &mut raw.readouts);
+    chosen.retain(|number| removed.acquisitions.binary_search(number).is_err());
+    left_out.extend(removed.left_out("acquisitions"));
+    notes.extend(removed.notes());
+    let placement = placement(records, &chosen, &mut notes)?;
+    let is_given = options.matrix.is_some();
     let (extent, factor) = raw.extent(header, encoded, axes, is_given, &mut notes);
     let mut trajectory = raw.trajectory;
     for (mut column, factor) in trajectory.axis_iter_mut(Axis(1)).zip(factor) {
@@ -107,20 +107,11 @@ pub(super) fn assemble(
     })?;
     let (kspace, note) = excluded.remove(kspace);
     notes.extend(note);
-    if !left_out.is_empty() {
-        let list: Vec<String> = left_out.iter().map(LeftOut::to_string).collect();
-        let of_one = if options.image.is_some() {
-            " for one image"
-        } else {
-            ""
-        };
-        notes.push(format!(
-            "{} of {} acquisitions are used{of_one}; left out: {}",
-            chosen.len(),
-            heads.len(),
-            list.join(", ")
-        ));
-    }
+    let note = LeftOut::note(chosen.len(), heads.len(), "acquisitions", &left_out);
+    notes.extend(note.map(|note| match options.image {
+        Some(_) => note.replacen("are used", "are used for one image", 1),
+        None => note,
+    }));
     Ok(KSpaceFile {
         kspace,
         placement,

@@ -68,6 +68,15 @@ pub struct LeftOut {
     pub acquisitions: usize,
 }
 
+impl LeftOut {
+    /// `10 of 12 readouts are used; left out: 2 readouts of ...`; nothing if none is left out.
+    pub(super) fn note(used: usize, all: usize, noun: &str, left_out: &[Self]) -> Option<String> {
+        let list: Vec<String> = left_out.iter().map(Self::to_string).collect();
+        let list = list.join(", ");
+        (!left_out.is_empty()).then(|| format!("{used} of {all} {noun} are used; left out: {list}"))
+    }
+}
+
 /// `1 noise scan`, `2 noise scans`.
 impl fmt::Display for LeftOut {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

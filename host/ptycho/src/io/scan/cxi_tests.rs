@@ -71,7 +71,7 @@ fn lengths_without_a_known_unit_are_asked_about() {
         2.0
     );
     for (metres, unit, question) in [
-        (681.0, None, "681 without a unit: is it in m or mm?"),
+        (681.0, None, "681 without a unit: is it in mm or m?"),
         (
             25.0,
             Some("furlong"),

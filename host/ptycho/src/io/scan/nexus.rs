@@ -15,7 +15,7 @@ use super::several_files::ScanFiles;
 use super::units::{Measure, UnitReader};
 use super::window::Window;
 use super::{MaskPolarity, Parts, ReadOptions, ScanFile, positions};
-use crate::data::Geometry;
+use crate::data::{Geometry, each_frame};
 use crate::position_units::typical_step;
 use detectors::Candidate;
 use ndarray::{Array2, Axis};
@@ -454,7 +454,8 @@ fn stage(
                     dataset: path.clone(),
                     found: "different numbers".to_owned(),
                     expected: format!(
-                        "one value, or one for each of {frames} frames, on all axes of {sample}"
+                        "one value, or one for {}, on all axes of {sample}",
+                        each_frame(frames)
                     ),
                 });
             }

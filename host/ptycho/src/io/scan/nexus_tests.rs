@@ -110,6 +110,8 @@ fn chains_that_cannot_be_followed_are_refused() {
     assert!(e.contains("names a group"), "{e}");
     let e = refused(&|file| attribute(file, &fine, "units", "furlong"));
     assert!(e.contains("fine_x") && e.contains("\"furlong\""), "{e}");
+    let e = refused(&|file| attribute(file, &fine, "units", ""));
+    assert!(e.contains("fine_x") && e.contains("is it in nm, "), "{e}");
     let e = refused(&|file| attribute(file, tip, "units", "mm"));
     assert!(e.contains("tip") && e.contains("\"mm\""), "{e}");
     let e = refused(&|file| attribute(file, tip, "transformation_type", "general"));

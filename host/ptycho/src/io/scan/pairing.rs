@@ -238,8 +238,16 @@ fn by_order(
     let selected = window.selected(options);
     let selects = selected.len() < frames;
     if options.pair.is_none() && selects && positions == selected.len() && positions > 0 {
+        let (positions_are, selected_are) = match positions {
+            1 => ("position is that".to_owned(), "frame that is".to_owned()),
+            _ => (
+                format!("{positions} positions are those"),
+                format!("{positions} frames that are"),
+            ),
+        };
         notes.push(format!(
-            "the {positions} positions are those of the {positions} frames that are selected of {frames}, in their order (--pair first: of the first {positions} frames of the file)"
+            "the {positions_are} of the {selected_are} selected of {frames}, in their order (--pair first: of the first {} of the file)",
+            count(positions, ["frame", "frames"])
         ));
         let mut rows = vec![None; frames];
         for (row, frame) in selected.iter().enumerate() {
@@ -261,7 +269,9 @@ fn by_order(
         }
         (Some(_), StoredFrames::Some { numbers, all }) => {
             notes.push(format!(
-                "data.pair: {frames} of the {all} frames of the series exist; each has the position with its number, of {positions}"
+                "data.pair: {frames} of the {} of the series {}; each has the position with its number, of {positions}",
+                count(*all, ["frame", "frames"]),
+                if frames == 1 { "exists" } else { "exist" }
             ));
             Ok(numbers
                 .iter()
@@ -269,12 +279,15 @@ fn by_order(
                 .collect())
         }
         (Some(Pair::First), _) if positions > 0 => {
-            let count = series.as_ref().and_then(|series| series.count(positions));
-            let gap = (series.zip(count)).and_then(|(series, count)| series.gap(&count));
+            let of_series = series.as_ref().and_then(|series| series.count(positions));
+            let gap = (series.zip(of_series)).and_then(|(series, count)| series.gap(&count));
             window.doubts.extend(gap.map(|gap| files::doubt(&gap)));
             let both = frames.min(positions);
             notes.push(format!(
-                "data.pair = first: the first {both} of {frames} frames have the first {both} of {positions} positions{}",
+                "data.pair = first: the first {both} of {} {} the first {both} of {}{}",
+                count(frames, ["frame", "frames"]),
+                if both == 1 { "has" } else { "have" },
+                count(positions, ["position", "positions"]),
                 found.of_raster()
             ));
             Ok((0..frames)
@@ -286,7 +299,8 @@ fn by_order(
             file: found.file.clone(),
             option: "data.pair",
             reason: format!(
-                "expected positions with the number of the frame of each (a table with a column frame or index), or files with numbers in their names, found {positions} without for {frames} frames"
+                "expected positions with the number of the frame of each (a table with a column frame or index), or files with numbers in their names, found {positions} without for {}",
+                count(frames, ["frame", "frames"])
             ),
         }),
         (None, _) => Err(mismatch(

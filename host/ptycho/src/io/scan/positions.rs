@@ -96,7 +96,7 @@ fn of_raster(
     };
     let Some([slow, fast]) = raster.points.or(scan_shape) else {
         return Err(refuse(format!(
-            "expected the points of the raster, [slow, fast], as the {frames} frames are stored without one, found none; --raster 64x64 states rows and points in a row"
+            "expected the points of the raster, [slow, fast], as the frames ({frames}) are stored without one, found none; --raster 64x64 states rows and points in a row"
         )));
     };
     let points = slow.saturating_mul(fast);

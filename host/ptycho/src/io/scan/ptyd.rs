@@ -10,7 +10,7 @@ use super::units::{Measure, UnitReader, attribute_unit};
 use super::window::Window;
 use super::{MaskPolarity, Parts, ReadOptions, ScanFile, positions};
 use crate::Pair;
-use crate::data::{FrameWriter, Mask};
+use crate::data::{FrameWriter, Mask, each_frame};
 use ndarray::{Array2, Array3, ArrayViewMut, Axis, Dimension, Ix2, s};
 use std::path::Path;
 use warpstride_core::text::{count, shortest};
@@ -295,7 +295,7 @@ fn chunks<'s>(source: &'s Source, options: &ReadOptions) -> Result<Vec<Chunk<'s>
                 let all: Vec<u64> = numbers.unsigned()?.into_iter().collect();
                 if all.len() != shape[0] {
                     return Err(
-                        numbers.bad_shape(&format!("one index for each of {} frames", shape[0]))
+                        numbers.bad_shape(&format!("one index for {}", each_frame(shape[0])))
                     );
                 }
                 all

@@ -287,7 +287,7 @@ impl<'a> UnitReader<'a> {
             let doubtful = match unit {
                 "m" => measure.doubt(value),
                 _ if plausible.contains(&unit) || plausible.is_empty() => Vec::new(),
-                _ => [&[unit][..], &plausible].concat(),
+                _ => [&plausible[..], &[unit]].concat(),
             };
             if !doubtful.is_empty() {
                 return Err(self.question(measure, dataset, &doubtful, &shortest(value.abs())));

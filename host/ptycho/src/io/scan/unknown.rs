@@ -7,7 +7,7 @@ use crate::read_options::Datasets;
 use serde::Serialize;
 use std::path::Path;
 use warpstride_core::system::Memory;
-use warpstride_core::text::{is_invisible, visible};
+use warpstride_core::text::{count, is_invisible, visible};
 use warpstride_files::IoError;
 use warpstride_files::source::ListedDataset;
 
@@ -222,7 +222,9 @@ fn recipe(roles: &Roles, listed: &[ListedDataset], options: &ReadOptions) -> (St
     if let Some(number) = roles.other_count {
         let [frames, ..] = frames.shape;
         let comment = format!(
-            "# {number} positions for {frames} frames: --pair first (data.pair) uses the first {} of each",
+            "# {} for {}: --pair first (data.pair) uses the first {} of each",
+            count(number, ["position", "positions"]),
+            count(frames, ["frame", "frames"]),
             number.min(frames)
         );
         lines.line(&comment, "");

@@ -43,7 +43,8 @@ impl Header {
         let named = self.column(Role::Q).or_else(|| self.column(Role::Qx));
         let names = self.columns.as_ref().map(|columns| &columns.names);
         let named = named.and_then(|at| Some((at, names?.get(at)?)));
-        if let Some((at, Some(unit))) = named.map(|(at, name)| (at, &name.unit))
+        let unit = named.and_then(|(_, name)| name.unit.as_ref());
+        if let (Some((at, _)), Some(unit)) = (named, unit.or(self.other_unit.as_ref()))
             && options.q_unit.is_none()
             && is_unit_of_other(unit)
         {

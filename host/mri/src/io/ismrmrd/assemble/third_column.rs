@@ -1,5 +1,7 @@
 //! What the third column of a trajectory in a plane is.
 
+use crate::io::faulty_readouts::far;
+
 /// The third column of the trajectories of a plane: weights of the samples, or kz.
 #[derive(Debug, Default)]
 pub(super) struct ThirdColumn {
@@ -35,7 +37,10 @@ impl ThirdColumn {
     /// The smallest and the largest kz if the column is kz: it has negative values; or is the same in each readout, as in a stack;
     /// or makes readouts equally long that are not in the plane, as spokes of a volume are.
     pub(super) fn as_kz(&self) -> Option<[f64; 2]> {
-        let all = |of: fn(&Column) -> f64| self.readouts.iter().map(of);
+        // Readouts far beyond the others are left out.
+        let limit = far(self.readouts.iter().map(|of| of.reach[1]).collect(), 0.0);
+        let near = self.readouts.iter().filter(|of| of.reach[1] <= limit);
+        let all = |of: fn(&Column) -> f64| near.clone().map(of);
         let ends = |of: fn(&Column) -> f64| {
             let low = all(of).fold(f64::INFINITY, f64::min);
             [low, all(of).fold(f64::NEG_INFINITY, f64::max)]

@@ -100,8 +100,14 @@ pub(super) fn series(source: &Source, pair: Option<Pair>) -> Result<Series<'_>, 
         named.join(", ")
     );
     let frames = match all.saturating_sub(exist) {
+        0 if exist == 1 => "1 frame exists".to_owned(),
         0 => format!("{exist} frames exist"),
-        lost => format!("{exist} of {all} frames exist and {lost} are lost"),
+        lost => format!(
+            "{exist} of {} {} and {lost} {} lost",
+            count(all, ["frame", "frames"]),
+            if exist == 1 { "exists" } else { "exist" },
+            if lost == 1 { "is" } else { "are" }
+        ),
     };
     let permitted = match pair {
         Some(Pair::First) => at_end,

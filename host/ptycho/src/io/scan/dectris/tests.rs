@@ -166,7 +166,7 @@ fn units_that_a_master_does_not_state_are_those_of_dectris() {
     let refused = found(2000.0, "").unwrap_err();
     for words in [
         "detector_distance",
-        "2000 without a unit: is it in m or mm?",
+        "2000 without a unit: is it in mm or m?",
         "data.units.distance",
     ] {
         assert!(refused.contains(words), "{refused}");

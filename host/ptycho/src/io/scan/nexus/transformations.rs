@@ -6,9 +6,12 @@
 //! (<https://manual.nexusformat.org/classes/base_classes/NXtransformations.html>).
 
 use super::logs;
+use crate::data::each_frame;
+use crate::position_units::{likely_units, typical_step};
+use crate::quantities::one_of;
 use crate::read_options::si_units;
 use ndarray::Array2;
-use warpstride_core::text::Dimension;
+use warpstride_core::text::{Dimension, significant};
 use warpstride_files::IoError;
 use warpstride_files::source::{Numbers, Source};
 
@@ -138,7 +141,8 @@ impl Chain {
         let (all, more) = (self.len(), axis.values.len());
         if all > 1 && more > 1 && all != more {
             let expected = format!(
-                "one value, or one for each of {frames} frames, as on the other axes of its chain"
+                "one value, or one for {}, as on the other axes of its chain",
+                each_frame(frames)
             );
             return Err(numbers.bad_shape(&expected));
         }
@@ -292,6 +296,20 @@ fn axis(
         let given = given.filter(|_| dimension == Dimension::Length);
         let unit = given.or(stated.as_deref()).or(or).unwrap_or_default();
         si_units(dimension, unit).ok_or_else(|| {
+            let moved = values(numbers, place.is_log(), frames).unwrap_or_default();
+            if unit.is_empty() && dimension == Dimension::Length && moved.len() > 1 {
+                let column = Array2::from_shape_fn((moved.len(), 2), |(at, _)| moved[at]);
+                let step = typical_step(&column);
+                let units = likely_units(step);
+                let found = format!("steps of about {} without a unit", significant(step, 3));
+                return wrong(
+                    format!("{found}: is it in {}?", one_of(&units)),
+                    &format!(
+                        "a unit of length in the attribute {name} (data.units.positions states it: --set 'data.units.positions=\"{}\"')",
+                        units.first().copied().unwrap_or("m")
+                    ),
+                );
+            }
             wrong(
                 format!("\"{unit}\""),
                 &format!(
@@ -340,7 +358,8 @@ fn values(
     let count = (numbers.shape().iter()).fold(1_usize, |n, d| n.saturating_mul(*d));
     let wrong = |also: &str| {
         numbers.bad_shape(&format!(
-            "one value, or one for each of {frames} frames{also}"
+            "one value, or one for {}{also}",
+            each_frame(frames)
         ))
     };
     let of_raster = match scan_shape {

@@ -299,7 +299,7 @@ fn files_that_a_table_names_have_its_positions() {
     );
     let twice = pairs(&["a_1", "a_2", "a_2"], &two, 2, "").unwrap_err();
     assert!(
-        twice.contains("a_2.npy: expected one position for each of 1 frames, found 2"),
+        twice.contains("a_2.npy: expected one position for the only frame, found 2"),
         "{twice}"
     );
     let other = pairs(&["a_1", "a_2", "b_2"], &two, 2, "").unwrap_err();

@@ -3,6 +3,7 @@
 use super::super::frame_stack::FrameStack;
 use super::super::ptyd::roll;
 use super::super::window::Window;
+use crate::data::each_frame;
 use ndarray::{Array2, ArrayD, Ix2, Ix3, s};
 use std::path::Path;
 use warpstride_files::source::{Follow, Numbers, Source};
@@ -240,7 +241,7 @@ pub(super) fn of_frames(
         file: place.file.to_owned(),
         dataset: place.dataset.unwrap_or("the array").to_owned(),
         found: found.to_vec(),
-        expected: format!("one number for each of {count} frames ({option})"),
+        expected: format!("one number for {} ({option})", each_frame(count)),
     };
     if let Some(array) = place.array(input) {
         if array.len() != count {
